@@ -1,0 +1,70 @@
+# The few functions that every folder's CMakeLists.txt uses.
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(hodo_options INTERFACE)
+target_compile_options(hodo_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wno-sign-conversion -Wno-missing-field-initializers)
+set(HODO_SANITIZE "" CACHE STRING "sanitizers to build with, for example address,undefined")
+if(HODO_SANITIZE)
+  add_compile_options(-fsanitize=${HODO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HODO_SANITIZE})
+endif()
+
+# hodo_module(NAME SOURCES a.cc ... DEPS base pt ... LIBS PkgConfig::X ...)
+# A library hodo_NAME whose public headers are src/NAME/include/hodo/NAME/*.h. Without SOURCES it is
+# header-only.
+function(hodo_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  list(TRANSFORM ARG_DEPS PREPEND hodo_)
+  if(ARG_SOURCES)
+    add_library(hodo_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(hodo_${name} PUBLIC include PRIVATE .)
+    target_link_libraries(hodo_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS}
+      PRIVATE hodo_options ${ARG_PRIVATE_LIBS})
+  else()
+    add_library(hodo_${name} INTERFACE)
+    target_include_directories(hodo_${name} INTERFACE include)
+    target_link_libraries(hodo_${name} INTERFACE ${ARG_DEPS} ${ARG_LIBS})
+  endif()
+endfunction()
+
+# hodo_test(NAME SOURCES a.cc ... DEPS pt ... LIBS ...): a GoogleTest program, one CTest case each.
+function(hodo_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  list(TRANSFORM ARG_DEPS PREPEND hodo_)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gmock GTest::gtest_main
+    hodo_options)
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# hodo_fuzz(NAME SOURCES a.cc DEPS pt ...): a libFuzzer target with HODO_FUZZ, else the same code with
+# a main that replays files, run by CTest over fuzz/corpus/NAME so that it cannot rot.
+function(hodo_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  list(TRANSFORM ARG_DEPS PREPEND hodo_)
+  if(HODO_FUZZ)
+    add_executable(fuzz_${name} ${ARG_SOURCES})
+    target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(fuzz_${name} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/fuzz/replay_main.cc)
+    add_test(NAME fuzz_replay.${name}
+      COMMAND fuzz_${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
+  endif()
+  target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} hodo_options)
+endfunction()
