@@ -1,0 +1,57 @@
+// What a user asks of a recording, independent of the source that carries it out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hodo::capture {
+
+enum class SourceKind : std::uint8_t { automatic, pt, bts, lbr, qemu, step };
+
+// One --filter range, resolved to file offsets by the command line (as perf's address filters are):
+// `start`..`start+size` within `object` (a path), or absolute addresses when object is empty.
+struct FilterRange {
+  std::string object;
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;
+};
+
+// The knobs of an Intel PT recording, as perf names them (intel_pt//'s format directory).
+struct PtOptions {
+  bool branch = true;
+  bool tsc = true;
+  bool mtc = true;
+  bool cyc = false;
+  bool return_compression = true;  // `noretcomp` inverted
+  std::uint8_t mtc_period = 3;     // 2^N crystal clocks
+  std::uint8_t cyc_thresh = 0;
+  std::uint8_t psb_period = 3;     // 2^(N+11) bytes: 3 = 16 KiB
+};
+
+struct RecordOptions {
+  SourceKind source = SourceKind::automatic;
+  std::string output = "hodo.data";
+  std::vector<std::string> command;   // empty with `pid`
+  std::optional<int> pid;
+  PtOptions pt;
+  std::vector<FilterRange> filters;   // at most four, as the hardware has
+  std::uint64_t max_size = 0;         // bytes of output after which recording stops; 0: no limit
+  bool follow_children = true;
+  bool snapshot = false;              // keep only the newest part of the trace
+  std::uint64_t buffer_size = 0;      // bytes per AUX buffer; 0: the source's default
+  std::string debug_log;              // directory for the independent watcher's log; empty: off
+};
+
+// What a recording came to; the command turns it into its last lines and exit status.
+struct RecordResult {
+  int exit_status = 0;        // the program's own, shell convention (128 + signal)
+  std::uint64_t trace_bytes = 0;
+  std::uint64_t lost_bytes = 0;
+  std::uint32_t threads = 0;
+  std::uint32_t processes = 0;
+  std::vector<std::string> warnings;  // each a complete line: what is missing and why
+};
+
+}  // namespace hodo::capture
