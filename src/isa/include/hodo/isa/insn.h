@@ -30,7 +30,7 @@ enum class InsnClass : std::uint8_t {
   xbegin,    // starts a transaction; falls through, target = abort handler
   xabort,
   vmentry,   // VMLAUNCH, VMRESUME
-  vmexit,    // VMCALL, VMFUNC and other instructions that leave a guest unconditionally
+  vmexit,    // VMCALL (VMFUNC stays in the guest; CPUID and its like only leave where there is one)
   mov_cr3,   // a PIP packet may bind here
   ptwrite,   // a PTW packet may bind here
 };
@@ -48,7 +48,7 @@ constexpr bool has_direct_target(InsnClass c) {
 struct Insn {
   std::uint8_t length = 0;  // bytes, 1 to 15
   InsnClass cls = InsnClass::other;
-  std::uint64_t target = 0;  // of a direct branch, truncated to the mode's address width
+  std::uint64_t target = 0;  // of a direct branch, linear; cut to 32 bits outside 64-bit mode
 };
 
 // Decodes the instruction that starts at bytes[0], which lies at address ip. Reads at most 15 bytes.

@@ -1,0 +1,88 @@
+#include <Zydis/Mnemonic.h>
+
+#include <algorithm>
+
+#include "hodo/isa/insn.h"
+#include "zydis_decoder.h"
+
+namespace hodo::isa {
+namespace {
+
+InsnClass by_operand(const ZydisDecodedInstruction& insn, InsnClass direct, InsnClass indirect,
+                     InsnClass far) {
+  if (insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return far;
+  return insn.raw.imm[0].is_relative ? direct : indirect;
+}
+
+// MOV CR3, reg: 0F 22 /3. The register field is all that tells the control registers apart, and
+// REX.R would make it CR11, which does not exist.
+bool writes_cr3(const ZydisDecodedInstruction& insn) {
+  return insn.opcode_map == ZYDIS_OPCODE_MAP_0F && insn.opcode == 0x22 && insn.raw.modrm.reg == 3;
+}
+
+InsnClass classify(const ZydisDecodedInstruction& insn) {
+  switch (insn.mnemonic) {
+    case ZYDIS_MNEMONIC_JMP:
+      return by_operand(insn, InsnClass::jmp, InsnClass::ijmp, InsnClass::far_jmp);
+    case ZYDIS_MNEMONIC_CALL:
+      return by_operand(insn, InsnClass::call, InsnClass::icall, InsnClass::far_call);
+    case ZYDIS_MNEMONIC_RET:
+      return insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? InsnClass::far_ret : InsnClass::ret;
+    case ZYDIS_MNEMONIC_SYSCALL:
+    case ZYDIS_MNEMONIC_SYSENTER:
+      return InsnClass::syscall;
+    case ZYDIS_MNEMONIC_SYSRET:
+    case ZYDIS_MNEMONIC_SYSEXIT:
+      return InsnClass::sysret;
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_INT3:
+    case ZYDIS_MNEMONIC_INTO:
+    case ZYDIS_MNEMONIC_INT1:
+      return InsnClass::int_;
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_UIRET:
+      return InsnClass::iret;
+    case ZYDIS_MNEMONIC_XBEGIN:  // Zydis counts it among the conditional branches
+      return InsnClass::xbegin;
+    case ZYDIS_MNEMONIC_XABORT:
+      return InsnClass::xabort;
+    case ZYDIS_MNEMONIC_VMLAUNCH:
+    case ZYDIS_MNEMONIC_VMRESUME:
+      return InsnClass::vmentry;
+    case ZYDIS_MNEMONIC_VMCALL:
+      return InsnClass::vmexit;
+    case ZYDIS_MNEMONIC_PTWRITE:
+      return InsnClass::ptwrite;
+    case ZYDIS_MNEMONIC_MOV:
+      return writes_cr3(insn) ? InsnClass::mov_cr3 : InsnClass::other;
+    default:
+      return insn.meta.category == ZYDIS_CATEGORY_COND_BR ? InsnClass::cond : InsnClass::other;
+  }
+}
+
+// Traces carry linear addresses. Outside 64-bit mode these have 32 bits, in 16-bit code too: there
+// the segment's base is part of them, so that cutting to 16 bits would lose it. (The 16-bit wrap of
+// IP itself is not modelled, as in libipt and perf.)
+std::uint64_t target_of(const ZydisDecodedInstruction& insn, std::uint64_t ip, Mode mode) {
+  const auto displacement = static_cast<std::uint64_t>(insn.raw.imm[0].value.s);
+  const std::uint64_t target = ip + insn.length + displacement;
+  return mode == Mode::bits64 ? target : target & 0xffffffffu;
+}
+
+}  // namespace
+
+std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
+  ZydisDecodedInstruction insn;
+  const auto size = std::min<std::size_t>(bytes.size(), ZYDIS_MAX_INSTRUCTION_LENGTH);
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&zydis_decoder(mode), nullptr, bytes.data(), size,
+                                                  &insn))) {
+    return std::nullopt;
+  }
+  Insn out{.length = insn.length, .cls = classify(insn)};
+  if (has_direct_target(out.cls)) out.target = target_of(insn, ip, mode);
+  return out;
+}
+
+}  // namespace hodo::isa
