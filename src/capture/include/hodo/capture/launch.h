@@ -1,0 +1,118 @@
+// Runs the program that a recording is about, as if hodo were not there: its standard streams,
+// terminal, process group, signal dispositions, working directory and environment are its own.
+//
+//   auto program = Program::prepare({.command = {"ls", "-l"}});   // forked, waits before exec
+//   ... open events on (*program)->pid() ...
+//   (*program)->start();                                          // exec; its failure is reported
+//   here while (!(*program)->exit_status()) { poll((*program)->event_fd(), ...);
+//   (*program)->take_events(); }
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/capture/fd.h"
+
+namespace hodo::capture {
+
+struct LaunchSpec {
+  // command[0] is looked up in PATH as execvp(3) does it; not empty.
+  std::vector<std::string> command;
+  // "NAME=value" lines that replace the whole environment; nullopt: hodo's own.
+  std::optional<std::vector<std::string>> environment;
+  // Descriptors that the program inherits under the same number although they are close-on-exec
+  // here.
+  std::vector<int> inherit_fds;
+  // Take SIGUSR2 as a request for a snapshot instead of letting it act on hodo.
+  bool snapshot_signal = false;
+};
+
+// What has happened since the last take_events().
+struct ProgramEvents {
+  bool stop = false;      // SIGINT, SIGQUIT or SIGHUP: end the recording, keep the data
+  bool snapshot = false;  // SIGUSR2
+  bool ended = false;     // the program has ended; exit_status() holds
+};
+
+// One program, from before its exec to its end.
+//
+// While a Program lives, SIGINT, SIGQUIT, SIGHUP, SIGTERM and SIGCHLD (and SIGUSR2, if asked for)
+// are blocked in the thread that made it and arrive through event_fd(). So make it before starting
+// threads, or signals will be delivered to those. The destructor puts everything back.
+//
+// - Ctrl-C and Ctrl-\ reach the program from the terminal, since it shares hodo's process group;
+// hodo
+//   sees ProgramEvents::stop and survives to write its file.
+// - The same signals sent by kill(1) to hodo alone, and SIGTERM always, are passed on to the
+// program.
+// - A signal that was ignored when hodo started (nohup, a shell's background job) stays ignored.
+//
+// At most one Program may live at a time. Not thread-safe; use it from the thread that made it.
+class Program {
+ public:
+  // Forks; the child waits for start() before it executes anything. If this object (or hodo) goes
+  // away first, the child exits without having run the program. Errors: usage (empty command), io
+  // (no process or descriptor to be had).
+  static Result<std::unique_ptr<Program>> prepare(const LaunchSpec& spec);
+
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  // Does not wait for a program that is still running.
+  ~Program();
+
+  // Valid from prepare() on; the program keeps it across its exec.
+  pid_t pid() const { return pid_; }
+
+  // Lets the child exec and returns when that has succeeded or failed. After a failure the child is
+  // gone and exit_status() is what a shell would give. Errors, the message starting with the
+  // command:
+  //   not_found      no such command, or its interpreter is missing (shells exit with 127)
+  //   not_permitted  found, but may not be executed (126)
+  //   io             anything else, with the kernel's reason (126)
+  Status start();
+
+  // Readable (POLLIN) when take_events() has something to say.
+  int event_fd() const { return signals_.get(); }
+  // Collects what has happened, passes signals on, and reaps the program. Never blocks.
+  ProgramEvents take_events();
+
+  // nullopt while the program runs; else its exit status, 128 + N if signal N killed it.
+  std::optional<int> exit_status() const { return exit_status_; }
+  // Blocks until the program has ended, passing signals on meanwhile, and returns its exit status.
+  // `stop_seen`, if given, is set when a stop event was among what happened.
+  int wait(bool* stop_seen = nullptr);
+
+  // Sends a signal to the program unless it has ended.
+  void kill(int signal) const;
+
+ private:
+  Program() = default;
+  Status block_signals(bool snapshot_signal);
+  void restore_signals();
+  void reap(int options);
+
+  pid_t pid_ = -1;
+  std::string name_;
+  Fd go_;          // written once to release the child
+  Fd exec_error_;  // the child's errno, or end of file once exec has closed it
+  Fd signals_;
+  bool masked_ = false;
+  sigset_t old_mask_ = {};
+  struct sigaction old_sigchld_ = {};
+  std::optional<int> exit_status_;
+};
+
+// The shell's convention for a status from waitpid(2): the exit code, or 128 + signal.
+int shell_status(int wait_status);
+
+// The exit status with which a shell reports an error of Program::start(): 127 or 126.
+int exec_failure_status(const Error& error);
+
+}  // namespace hodo::capture

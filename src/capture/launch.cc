@@ -1,0 +1,253 @@
+#include "hodo/capture/launch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace hodo::capture {
+namespace {
+
+std::unexpected<Error> system_error(const std::string& what) {
+  return fail(ErrorCode::io, what + ": " + std::strerror(errno));
+}
+
+struct Pipe {
+  Fd read_end;
+  Fd write_end;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) return system_error("cannot make a pipe");
+  return Pipe{Fd(fds[0]), Fd(fds[1])};
+}
+
+// read(2) of all of `size` bytes unless the file ends before; the number of bytes read.
+std::size_t read_full(int fd, void* data, std::size_t size) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::read(fd, static_cast<char*>(data) + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  out.reserve(strings.size() + 1);
+  for (const auto& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+// Everything the child needs, made before the fork: after it only async-signal-safe calls are
+// allowed, because other threads of hodo may have held the allocator's locks.
+struct ChildPlan {
+  std::vector<char*> argv;
+  std::vector<char*> envp;  // empty: keep environ
+  std::vector<int> inherit_fds;
+  int go = -1;
+  int exec_error = -1;
+  const sigset_t* mask = nullptr;
+  const struct sigaction* sigchld = nullptr;
+};
+
+[[noreturn]] void run_child(const ChildPlan& plan) {
+  char byte = 0;
+  if (read_full(plan.go, &byte, 1) != 1) ::_exit(125);  // nobody is left who wants the program
+  ::sigaction(SIGCHLD, plan.sigchld, nullptr);
+  ::sigprocmask(SIG_SETMASK, plan.mask, nullptr);
+  for (const int fd : plan.inherit_fds) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags >= 0) ::fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC);
+  }
+  if (plan.envp.empty()) {
+    ::execvp(plan.argv[0], plan.argv.data());
+  } else {
+    ::execvpe(plan.argv[0], plan.argv.data(), plan.envp.data());
+  }
+  const int reason = errno;
+  [[maybe_unused]] const ssize_t n = ::write(plan.exec_error, &reason, sizeof reason);
+  ::_exit(reason == ENOENT ? 127 : 126);
+}
+
+// Words and code for a failed exec of `name`, as a shell would put them.
+Error exec_error(const std::string& name, int reason) {
+  const bool is_path = name.find('/') != std::string::npos;
+  if (reason == ENOENT && !is_path) return {ErrorCode::not_found, name + ": command not found"};
+  if (reason == ENOENT && ::access(name.c_str(), F_OK) == 0) {
+    return {ErrorCode::not_found, name + ": the interpreter or loader that it asks for is missing"};
+  }
+  ErrorCode code = ErrorCode::io;
+  if (reason == ENOENT || reason == ENOTDIR) code = ErrorCode::not_found;
+  if (reason == EACCES || reason == EPERM) code = ErrorCode::not_permitted;
+  return {code, name + ": " + std::strerror(reason)};
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action = {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// The terminal sends its signals to the whole foreground group, so the program has its own copy;
+// what a process sends (si_code <= 0) went to hodo alone as far as we can tell.
+bool must_be_passed_on(const signalfd_siginfo& info) {
+  return info.ssi_signo == SIGTERM || info.ssi_code <= 0;
+}
+
+}  // namespace
+
+int shell_status(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return 128 + WTERMSIG(wait_status);
+  return WEXITSTATUS(wait_status);
+}
+
+int exec_failure_status(const Error& error) {
+  return error.code == ErrorCode::not_found ? 127 : 126;
+}
+
+Result<std::unique_ptr<Program>> Program::prepare(const LaunchSpec& spec) {
+  if (spec.command.empty() || spec.command[0].empty()) {
+    return fail(ErrorCode::usage, "no command to run");
+  }
+  std::unique_ptr<Program> program(new Program);
+  program->name_ = spec.command[0];
+  auto go = make_pipe();
+  if (!go) return std::unexpected(go.error());
+  auto report = make_pipe();
+  if (!report) return std::unexpected(report.error());
+  if (auto blocked = program->block_signals(spec.snapshot_signal); !blocked) {
+    return std::unexpected(blocked.error());
+  }
+
+  ChildPlan plan{.argv = pointers(spec.command),
+                 .envp = {},
+                 .inherit_fds = spec.inherit_fds,
+                 .go = go->read_end.get(),
+                 .exec_error = report->write_end.get(),
+                 .mask = &program->old_mask_,
+                 .sigchld = &program->old_sigchld_};
+  if (spec.environment) plan.envp = pointers(*spec.environment);
+
+  const pid_t pid = ::fork();
+  if (pid < 0) return system_error("cannot start a process");
+  if (pid == 0) {
+    go->write_end.reset();  // or the child would never see that hodo is gone
+    run_child(plan);
+  }
+  program->pid_ = pid;
+  program->go_ = std::move(go->write_end);
+  program->exec_error_ = std::move(report->read_end);
+  return program;
+}
+
+Program::~Program() {
+  go_.reset();  // releases a child that was never started: it exits
+  if (exec_error_ && !exit_status_) reap(0);
+  restore_signals();
+}
+
+Status Program::start() {
+  if (!go_) return fail(ErrorCode::usage, name_ + ": already started");
+  const char byte = 1;
+  ssize_t n = 0;
+  do {
+    n = ::write(go_.get(), &byte, 1);
+  } while (n < 0 && errno == EINTR);
+  go_.reset();
+  int reason = 0;
+  const bool failed = read_full(exec_error_.get(), &reason, sizeof reason) == sizeof reason;
+  exec_error_.reset();
+  if (!failed) return {};
+  reap(0);
+  return std::unexpected(exec_error(name_, reason));
+}
+
+ProgramEvents Program::take_events() {
+  ProgramEvents events;
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    switch (signal) {
+      case SIGCHLD:
+        break;  // reap() below asks about our child only; signals may have merged
+      case SIGUSR2:
+        events.snapshot = true;
+        break;
+      case SIGTERM:
+        kill(signal);
+        break;
+      default:
+        events.stop = true;
+        if (must_be_passed_on(info)) kill(signal);
+    }
+  }
+  if (!exit_status_) reap(WNOHANG);
+  events.ended = exit_status_.has_value();
+  return events;
+}
+
+int Program::wait(bool* stop_seen) {
+  for (;;) {
+    const ProgramEvents events = take_events();
+    if (events.stop && stop_seen != nullptr) *stop_seen = true;
+    if (events.ended) return *exit_status_;
+    pollfd waiting{.fd = signals_.get(), .events = POLLIN, .revents = 0};
+    ::poll(&waiting, 1, -1);
+  }
+}
+
+void Program::kill(int signal) const {
+  if (pid_ > 0 && !exit_status_) ::kill(pid_, signal);
+}
+
+void Program::reap(int options) {
+  int status = 0;
+  pid_t got = 0;
+  do {
+    got = ::waitpid(pid_, &status, options);
+  } while (got < 0 && errno == EINTR);
+  if (got == pid_) exit_status_ = shell_status(status);
+  // ECHILD: someone else has reaped it; its status is lost, but it has ended.
+  if (got < 0) exit_status_ = 125;
+}
+
+Status Program::block_signals(bool snapshot_signal) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  // A blocked signal is queued even if it is ignored, so ignored ones must stay out of the set.
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) {
+    if (!is_ignored(signal)) sigaddset(&mask, signal);
+  }
+  if (snapshot_signal) sigaddset(&mask, SIGUSR2);
+  signals_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) return system_error("cannot watch signals");
+  // With SIGCHLD ignored the kernel would throw the exit status away.
+  struct sigaction deliver = {};
+  deliver.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &deliver, &old_sigchld_);
+  ::pthread_sigmask(SIG_BLOCK, &mask, &old_mask_);
+  masked_ = true;
+  return {};
+}
+
+void Program::restore_signals() {
+  if (!masked_) return;
+  // A second Ctrl-C that came while the file was being written has done its work: it must not kill
+  // hodo the moment signals are let through again.
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) > 0) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
+  ::sigaction(SIGCHLD, &old_sigchld_, nullptr);
+}
+
+}  // namespace hodo::capture
