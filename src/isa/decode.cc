@@ -58,7 +58,10 @@ InsnClass classify(const ZydisDecodedInstruction& insn) {
     case ZYDIS_MNEMONIC_MOV:
       return writes_cr3(insn) ? InsnClass::mov_cr3 : InsnClass::other;
     default:
-      return insn.meta.category == ZYDIS_CATEGORY_COND_BR ? InsnClass::cond : InsnClass::other;
+      // The displacement tells branches from XEND, which is in the category too.
+      return insn.meta.category == ZYDIS_CATEGORY_COND_BR && insn.raw.imm[0].is_relative
+                 ? InsnClass::cond
+                 : InsnClass::other;
   }
 }
 
