@@ -1,0 +1,172 @@
+// Opens a perf.data file: its header, events, facts about the machine, and its records in file
+// order. The file is mapped, never slurped; it may be larger than memory, cut off anywhere, or
+// hostile. It must not be shortened by somebody else while it is open.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/perfdata/records.h"
+
+namespace hodo::perfdata {
+
+// A place where the file breaks its own format or ends early, and what that cost.
+struct Damage {
+  std::uint64_t offset = 0;  // in the file
+  std::string what;          // one line
+};
+
+struct Attr {
+  perf_event_attr attr{};
+  std::vector<std::uint64_t> ids;
+  std::string name;  // "intel_pt//u"; "" where the file does not say
+};
+
+struct FileBuildId {
+  std::string path;
+  BuildId build_id;
+  std::int32_t pid = -1;
+  std::uint16_t misc = 0;  // cpumode
+};
+
+struct ClockData {
+  std::uint32_t clockid = 0;
+  std::uint64_t wall_clock_ns = 0;  // gettimeofday and
+  std::uint64_t clockid_ns = 0;     // the event clock at the same moment
+};
+
+struct SampleTime {
+  std::uint64_t first = 0, last = 0;
+};  // perf time of the records, ns
+
+// Bits of the header's feature mask (tools/perf/util/header.h).
+enum class Feature : std::uint8_t {
+  tracing_data = 1,
+  build_id,
+  hostname,
+  osrelease,
+  version,
+  arch,
+  nrcpus,
+  cpudesc,
+  cpuid,
+  total_mem,
+  cmdline,
+  event_desc,
+  cpu_topology,
+  numa_topology,
+  branch_stack,
+  pmu_mappings,
+  group_desc,
+  auxtrace,
+  stat,
+  cache,
+  sample_time,
+  mem_topology,
+  clockid,
+  dir_format,
+  bpf_prog_info,
+  bpf_btf,
+  compressed,
+  cpu_pmu_caps,
+  clock_data,
+  hybrid_topology,
+  pmu_caps,
+  // hodoscope's own: free bytes (a JSON summary). Its presence says that the recording is complete.
+  hodoscope = 255,
+};
+
+// What the feature sections say about the machine and the recording; absent ones are empty.
+struct FileFacts {
+  std::string hostname, osrelease, version, arch, cpudesc, cpuid;
+  std::optional<std::uint32_t> cpus_available, cpus_online;
+  std::optional<std::uint64_t> total_mem_kib;
+  std::vector<std::string> cmdline;
+  std::vector<FileBuildId> build_ids;
+  std::optional<SampleTime> sample_time;
+  std::optional<std::uint64_t> clock_resolution_ns;
+  std::optional<ClockData> clock;
+  std::map<std::uint32_t, std::string> pmus;  // type -> name
+  // Every section by feature bit, also the ones that are taken apart above.
+  std::map<std::uint8_t, std::span<const std::uint8_t>> sections;
+};
+
+class Cursor;
+
+class Reader {
+ public:
+  // io, not_permitted, not_found: as the operating system says; unsupported: other byte order, an
+  // old version, a directory or a pipe; malformed: no perf.data file; truncated: shorter than its
+  // header. Everything else is a Damage and can be read around.
+  static Result<Reader> open(const std::string& path);
+  // The same for bytes that outlive the Reader and its Cursors.
+  static Result<Reader> open_memory(std::span<const std::uint8_t> bytes);
+
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+  // All bytes of the file, valid as long as the Reader (moving it keeps them).
+  std::span<const std::uint8_t> bytes() const;
+  // `truncated` if they are not all there.
+  Result<std::span<const std::uint8_t>> bytes(std::uint64_t offset, std::uint64_t size) const;
+
+  bool pipe_mode() const;
+  // False if the recorder did not live to finish the file: the data is read to the last flush, or
+  // to the end of the file where no flush was noted, and facts() is mostly empty.
+  bool finished() const;
+  const std::vector<Attr>& attrs() const;
+  const FileFacts& facts() const;
+  // What is wrong with the header and the feature sections. Records: Cursor::damages().
+  const std::vector<Damage>& damages() const;
+
+  // The layout of a record from its identifier where attrs differ, otherwise the common one.
+  Layout layout_of(const RawRecord& raw) const;
+  // The event that a record's id belongs to; nullptr if none has it. A sole event owns all records.
+  const Attr* attr_of(const SampleId& id) const;
+
+  // A new pass over the records. Cursors are independent of each other; a const Reader may be
+  // shared by threads.
+  Cursor records() const;
+
+ private:
+  friend class Cursor;
+  struct Impl;
+  explicit Reader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// One pass over the records in file order. COMPRESSED records are replaced by what they hold.
+class Cursor {
+ public:
+  Cursor(Cursor&&) noexcept;
+  Cursor& operator=(Cursor&&) noexcept;
+  ~Cursor();
+
+  // The next record, or nullopt at the end. Bytes stay valid as long as the Reader, those of
+  // decompressed ones until the next call. Damaged stretches are skipped and noted.
+  std::optional<RawRecord> next_raw();
+  // The next record that can be taken apart; those that cannot are noted as damage.
+  std::optional<Record> next();
+
+  // Noted so far; the first kMaxDamages in detail, all of them counted.
+  static constexpr std::size_t kMaxDamages = 1000;
+  const std::vector<Damage>& damages() const;
+  std::uint64_t damage_count() const;
+
+ private:
+  friend class Reader;
+  struct Impl;
+  explicit Cursor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hodo::perfdata
