@@ -47,14 +47,15 @@ struct Packet {
   //   tsc        56-bit value    mtc  CTC[7:0] at the MTC range    tma  CTC[15:0]
   //   cyc        cycle counter value              cbr   core:bus ratio
   //   mnt        8 bytes         ptw  operand     mwait hints (31:0) and extensions (63:32 << 32)
-  //   pwre       resolved sub C-state 3:0, C-state 7:4, HW bit 8 (as in libipt's fields: see reader)
+  //   pwre       resolved sub C-state 3:0, C-state 7:4, HW bit 8
   //   pwrx       last core C-state 3:0, deepest 7:4, wake reason 11:8
   //   bbp        type 4:0        bip  value       cfe   type 4:0        evd  value
-  //   trig       trigger bits
+  //   trig       trigger bit vector 7:0
   std::uint64_t payload = 0;
   //   tma  FastCounter[8:0]      pip  NR bit      bip   id 4:0          evd  type 5:0
   //   ptw, exstop, cfe, bep, trig  IP bit (the packet is followed by a FUP that binds to it)
   //   bbp  SZ bit (1: 4-byte items)               cfe   vector << 8 | IP bit
+  //   trig besides the IP bit: kTrigCounted, kTrigMultiple, and the instruction count in 31:16
   std::uint32_t extra = 0;
   friend bool operator==(const Packet&, const Packet&) = default;
 };
@@ -63,6 +64,10 @@ struct Packet {
 inline constexpr std::uint8_t kExecCsL = 1 << 0;
 inline constexpr std::uint8_t kExecCsD = 1 << 1;
 inline constexpr std::uint8_t kExecIf = 1 << 2;
+
+// TRIG bits of `extra`, above the IP bit.
+inline constexpr std::uint32_t kTrigCounted = 1 << 1;   // ICNTV: 31:16 hold a count, `size` is 5
+inline constexpr std::uint32_t kTrigMultiple = 1 << 2;  // MULT: stands for several triggers
 
 // The IP that the last IP-carrying packet gave; rebuilds full addresses from compressed ones
 // (SDM, "IP Compression"). PSB clears it.

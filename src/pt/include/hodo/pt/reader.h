@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "hodo/base/result.h"
 #include "hodo/pt/packet.h"
 
 namespace hodo::pt {
+
+// What PacketReader::read() found.
+enum class ReadStatus : std::uint8_t { packet, truncated, malformed };
 
 class PacketReader {
  public:
@@ -21,16 +23,29 @@ class PacketReader {
   //   malformed  no packet starts with these bytes, or its reserved bits are wrong
   Result<Packet> next();
 
-  // Moves to the next PSB at or after offset(); false, and to the end, if there is none.
+  // The same for hot loops: no error text is built and nothing is allocated. `packet` is only
+  // written when there is one.
+  ReadStatus read(Packet& packet);
+
+  // Moves to the next PSB at or after offset(), out of any block; false, and to the end, if there
+  // is none. Where the bytes before a PSB happen to look like its beginning (02 82), the PSB is the
+  // one that ends with the run, as a reader that comes from the front would see it.
   bool sync_forward();
 
   std::size_t offset() const { return offset_; }
-  void seek(std::size_t offset) { offset_ = offset; }
+  // Continues at `offset`, out of any block. Behind the end is allowed: there, all is truncated.
+  void seek(std::size_t offset) {
+    offset_ = offset;
+    in_block_ = false;
+  }
   bool at_end() const { return offset_ >= bytes_.size(); }
-  // Inside a BBP block: BIP packets are only valid here. Kept across next().
+  // Inside a BBP block: BIP packets are only valid here, and elsewhere the same bytes are TNT. Kept
+  // across next(); ends with BEP and with every packet that the SDM keeps out of blocks.
   bool in_block() const { return in_block_; }
 
  private:
+  void follow_block(const Packet& packet);
+
   std::span<const std::uint8_t> bytes_;
   std::size_t offset_ = 0;
   bool in_block_ = false;
