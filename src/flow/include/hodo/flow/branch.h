@@ -25,6 +25,8 @@ enum BranchFlags : std::uint8_t {
   kInTx = 1 << 3,        // inside a TSX transaction
   kMispredicted = 1 << 4,  // LBR and BTS only
   kFar = 1 << 5,         // a far jump, call or return
+  kResync = 1 << 6,      // begin or lost whose `to` is a synchronisation point (PSB), where the path is
+                         // picked up without a branch having gone there
 };
 
 // One executed branch. A syscall with user-only tracing is kind syscall, kTraceEnd, to = 0, followed by

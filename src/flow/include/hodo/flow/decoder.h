@@ -1,0 +1,155 @@
+// The flow decoder: Intel PT packets and the code that ran -> batches of Branch.
+//
+// Sources: Intel SDM vol. 3, "Intel Processor Trace" (packet definitions, "Reconstructing software
+// flow"). Where it leaves room, the decoder does what both perf's intel-pt-decoder.c and libipt do.
+//
+// Taken branches come in the order and with the addresses that `perf script --itrace=b -F ip,addr`
+// prints, a `begin` with `from` 0. perf prints nothing for branches that are kNotTaken or kResync,
+// nor for a `lost` without `to`; it prints a `lost` with `to` (an overflow that a FUP resolves) as
+// 0 -> to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodo/flow/branch.h"
+#include "hodo/image/code.h"
+#include "hodo/isa/insn.h"
+#include "hodo/pt/packet.h"
+
+namespace hodo::flow {
+
+// Addresses lo to hi, both included, as IA32_RTIT_ADDRn_A and _B have them.
+struct IpRange {
+  std::uint64_t lo = 0;
+  std::uint64_t hi = 0;
+};
+
+struct Config {
+  isa::Mode initial_mode = isa::Mode::bits64;  // until the first MODE.Exec
+  std::vector<IpRange> filter;                 // IP filters while recording; empty: none or unknown
+
+  // How the timing packets count (CPUID leaves 15H and 16H, MSR_PLATFORM_INFO). With a zero the
+  // packets that need it do not move the time.
+  std::uint8_t mtc_freq = 0;            // IA32_RTIT_CTL.MTCFreq: an MTC every 2^N crystal clocks
+  std::uint32_t tsc_ctc_numerator = 0;  // TSC ticks per crystal clock: CPUID.15H:EBX / EAX
+  std::uint32_t tsc_ctc_denominator = 0;
+  std::uint32_t max_nonturbo_ratio = 0;  // TSC ticks per bus clock: CYC counts / CBR * this
+
+  bool want_not_taken = false;     // emit conditional branches that fell through
+  bool want_instructions = false;  // call on_instructions: slow, for comparison with other decoders
+};
+
+// Why a part of the path is missing.
+enum class LossCause : std::uint8_t {
+  head_cut,    // the stream does not begin at a PSB: nothing before the first can be decoded
+  overflow,    // OVF: the processor had to drop packets
+  bad_packet,  // bytes that are no packet, or a packet where none of its kind may be
+  truncated,   // the stream ends inside a packet
+  no_code,     // the path leads to an address where nothing is mapped
+  bad_code,    // ... where the bytes are no instruction
+  impossible_outcome,  // the next packet does not fit the next branch of the code
+  endless_loop,        // the code loops without a branch that would need a packet
+  filter_mismatch,     // as no_code to endless_loop, at an address outside the configured filter
+  recorder_lost,       // the recorder says that bytes are missing between two pieces
+};
+inline constexpr int kLossCauses = static_cast<int>(LossCause::recorder_lost) + 1;
+std::string_view name(LossCause cause);  // "head-cut", "overflow", ...
+
+// A gap in the path. A Branch of kind lost follows it in the branch stream (not for head_cut).
+struct Loss {
+  LossCause cause = LossCause::bad_packet;
+  std::uint64_t offset = 0;   // in the trace: of the packet that could not be followed
+  std::uint64_t skipped = 0;  // bytes from there that were not decoded (0: decoding went on)
+  std::uint64_t last_ip = 0;  // last address known to be right; 0: none
+  std::uint64_t ip = 0;       // where the walk through the code gave up; 0: not in the code
+  std::uint64_t time = 0;
+  std::string reason;  // what happened and the likely cause: one line, no trailing period
+};
+
+enum class EventKind : std::uint8_t {
+  paging,     // PIP: payload CR3, extra NR
+  vmcs,       // payload: the VMCS pointer
+  exec_mode,  // payload: MODE.Exec bits; only when they change
+  tsx,        // payload: MODE.TSX bits
+  ptwrite,    // payload: the operand, extra: its size in bytes
+  exstop,
+  mwait,
+  pwre,
+  pwrx,
+  block_begin,   // BBP: payload type
+  block_item,    // BIP: payload value, extra id
+  block_end,     // BEP
+  cbr,           // payload: core:bus ratio; only when it changes
+  maintenance,   // MNT
+  control_flow,  // CFE: payload type, extra vector
+  event_data,    // EVD: payload value, extra type
+  trigger,       // TRIG
+  trace_stop,
+};
+inline constexpr int kEventKinds = static_cast<int>(EventKind::trace_stop) + 1;
+std::string_view name(EventKind kind);  // "paging", "vmcs", ...
+
+// Something the trace tells that is no branch. It lies between the branches delivered before and
+// after.
+struct Event {
+  EventKind kind = EventKind::paging;
+  std::uint64_t offset = 0;  // of its packet in the trace
+  std::uint64_t ip = 0;      // the instruction it belongs to; 0: unknown or tracing was off
+  std::uint64_t time = 0;
+  std::uint64_t payload = 0;
+  std::uint32_t extra = 0;
+};
+
+struct Stats {
+  std::uint64_t bytes = 0;          // of trace given
+  std::uint64_t skipped_bytes = 0;  // of them, not decoded
+  std::uint64_t instructions = 0;
+  std::uint64_t not_taken = 0;  // conditional branches that fell through
+  std::uint64_t tnt_bits = 0;
+  std::array<std::uint64_t, kBranchKinds> branches{};  // taken
+  std::array<std::uint64_t, pt::kPacketTypes> packets{};
+  std::array<std::uint64_t, pt::kPacketTypes> packet_bytes{};
+  std::array<std::uint64_t, kEventKinds> events{};
+  std::array<std::uint64_t, kLossCauses> losses{};
+
+  std::uint64_t total_losses() const;
+  Stats& operator+=(const Stats& other);
+};
+
+// Receives the decoded path. Calls come in the path's order, from the thread that called decode;
+// spans and references are valid during the call.
+class BranchSink {
+ public:
+  virtual ~BranchSink() = default;
+  virtual void on_branches(std::span<const Branch> batch) = 0;
+  virtual void on_loss(const Loss& loss) = 0;
+  virtual void on_event(const Event&) {}
+  // With Config::want_instructions: the address of every instruction, in order.
+  virtual void on_instructions(std::span<const std::uint64_t>) {}
+};
+
+// Bytes of one AUX stream without a gap. Neighbours that join without loss are one piece: the
+// caller puts them together, since packets may cross the seam.
+struct Piece {
+  std::span<const std::uint8_t> bytes;
+  std::uint64_t offset = 0;  // of bytes[0] in the stream, for messages
+  std::uint64_t lost_before =
+      0;  // bytes that the recorder lost before this piece (0: unknown number)
+};
+
+// Decodes the pieces of one stream, in order. Never fails: what cannot be decoded is a Loss. Takes
+// time linear in the bytes and memory independent of them (the block cache grows with the distinct
+// code that ran, up to a limit).
+Stats decode(std::span<const Piece> pieces, const image::CodeSource& code, const Config& config,
+             BranchSink& sink);
+// The same for one piece at offset 0.
+Stats decode(std::span<const std::uint8_t> trace, const image::CodeSource& code,
+             const Config& config, BranchSink& sink);
+
+}  // namespace hodo::flow
