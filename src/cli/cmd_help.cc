@@ -1,0 +1,49 @@
+// hodo help [COMMAND]: the same text as --help, or the manual page.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands.h"
+#include "help.h"
+#include "man.h"
+#include "version.h"
+
+namespace hodo::cli {
+namespace {
+
+struct Options {
+  std::string command;
+  bool man = false;
+};
+
+int run(const Program& program, const Options& options) {
+  const CLI::App* app = &program.app();
+  if (!options.command.empty() && options.command != "hodo") app = program.find(options.command);
+  if (app == nullptr) {
+    std::string line = fmt::format("hodo: {}\n", program.unknown(options.command));
+    std::fputs(line.c_str(), stderr);
+    return kExitUsage;
+  }
+  CommandModel model = model_of(program, *app);
+  std::fputs((options.man ? man_page(model, version()) : help_text(model)).c_str(), stdout);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_help(Program& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App& app =
+      program.command("help",
+                      {.summary = "describe hodo or one of its commands",
+                       .description = "Prints what 'hodo COMMAND --help' prints.",
+                       .examples = {{"hodo help record", "Describe the record command."}},
+                       .exit_statuses = {{"0", "Done."}, {"2", "There is no such command."}}},
+                      [&program, options] { return run(program, *options); });
+  app.add_option("COMMAND", options->command,
+                 "the command to describe; without it, hodo as a whole");
+  // For the build, which makes docs/man with it.
+  app.add_flag("--man", options->man, "print the manual page in roff")->group("");
+}
+
+}  // namespace hodo::cli

@@ -1,0 +1,132 @@
+#include "command.h"
+
+#include <fmt/format.h>
+
+#include "help.h"
+#include "model.h"
+#include "suggest.h"
+#include "version.h"
+
+namespace hodo::cli {
+namespace {
+
+const std::string kHelpText = "show this help and exit";
+const std::string kVersionText = "show the version and exit";
+
+Manual program_manual() {
+  return {
+      .summary = "record, read and check the branches that a program took",
+      .description =
+          "hodo records every branch of a program, on machines with trace hardware (Intel PT) and,"
+          " through QEMU, on x86-64 machines without it. The recording is a perf.data file; the"
+          " reading commands rebuild the executed path from it and from the program's files.\n\n"
+          "Each command reads hodo.data unless it is given another FILE.",
+      .examples = {{"hodo record -- ls -l /usr/bin", "Record a program and print the report."},
+                   {"hodo report", "Show the report of the last recording again."},
+                   {"hodo branches | less", "Look at every branch that it took."}},
+      .exit_statuses = reading_exit_statuses()};
+}
+
+int usage_error(const std::string& message, std::string_view command) {
+  std::string line = fmt::format("hodo: {}; see 'hodo {}{}--help'\n", message, command,
+                                 command.empty() ? "" : " ");
+  std::fputs(line.c_str(), stderr);
+  return kExitUsage;
+}
+
+// CLI11's messages end in anything; ours are one line without a period.
+std::string one_line(std::string message) {
+  for (char& c : message) {
+    if (c == '\n') c = ' ';
+  }
+  while (!message.empty() && (message.back() == '.' || message.back() == ' ')) message.pop_back();
+  return message;
+}
+
+}  // namespace
+
+std::vector<ExitStatus> reading_exit_statuses() {
+  return {{"0", "Done, and nothing of the recording was lost."},
+          {"2", "Wrong usage, or the input cannot be read."},
+          {"3",
+           "Done, but part of the recording was lost or could not be decoded; the output says"
+           " what and why."}};
+}
+
+Program::Program() : app_("", "hodo"), manual_(program_manual()) {
+  app_.set_help_flag();
+  app_.add_flag("-h,--help", kHelpText);
+  app_.add_flag("-V,--version", kVersionText);
+}
+
+CLI::App& Program::command(const std::string& name, Manual manual, Action action) {
+  CLI::App* app = app_.add_subcommand(name, std::string(manual.summary));
+  app->set_help_flag();
+  app->add_flag("-h,--help", kHelpText);
+  entries_.push_back({app, std::move(manual), std::move(action)});
+  return *app;
+}
+
+const Manual& Program::manual(const CLI::App& app) const {
+  for (const Entry& entry : entries_) {
+    if (entry.app == &app) return entry.manual;
+  }
+  return manual_;
+}
+
+const CLI::App* Program::find(std::string_view name) const {
+  for (const Entry& entry : entries_) {
+    if (entry.app->get_name() == name) return entry.app;
+  }
+  return nullptr;
+}
+
+std::string Program::unknown(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) {
+    if (!entry.app->get_group().empty()) names.push_back(entry.app->get_name());
+  }
+  std::string message = fmt::format("unknown command '{}'", name);
+  std::string nearest = nearest_word(name, names);
+  return nearest.empty() ? message : fmt::format("{}; did you mean '{}'?", message, nearest);
+}
+
+int Program::parse(int argc, char** argv, const Entry*& chosen) {
+  std::string_view first = argc > 1 ? argv[1] : "";
+  if (!first.empty() && first[0] != '-' && find(first) == nullptr) {
+    return usage_error(unknown(first), "");
+  }
+  // Help is asked for anywhere before a "--", even among options that would not parse.
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    std::string_view word = argv[i];
+    const CLI::App* app = find(first);
+    bool own = app == nullptr || !app->get_prefix_command();
+    if (i > 1 && !own) break;
+    if (word == "--help" || word == "-h") {
+      std::fputs(help_text(model_of(*this, app == nullptr ? app_ : *app)).c_str(), stdout);
+      return kExitOk;
+    }
+  }
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(one_line(error.what()), find(first) == nullptr ? "" : first);
+  }
+  if (app_.count("--version") != 0) {
+    fmt::print("hodo {}\n", version());
+    return kExitOk;
+  }
+  for (const Entry& entry : entries_) {
+    if (app_.got_subcommand(entry.app->get_name())) chosen = &entry;
+  }
+  return chosen == nullptr ? usage_error("no command given", "") : kExitOk;
+}
+
+int Program::run(int argc, char** argv) {
+  const Entry* chosen = nullptr;
+  int status = parse(argc, argv, chosen);
+  if (chosen == nullptr) return status;
+  return chosen->action();
+}
+
+}  // namespace hodo::cli

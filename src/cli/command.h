@@ -1,0 +1,104 @@
+// How a subcommand makes itself known: one function per file, add_NAME(Program&), listed in
+// commands.h. Help, manual pages and shell completions are all made from what it registers here.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hodo::cli {
+
+// The exit statuses that every command shares.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitUsage = 2;       // usage error, or input that cannot be read at all
+inline constexpr int kExitIncomplete = 3;  // the work is done, but part of the data was lost
+
+struct Example {
+  std::string_view command;  // as typed in a shell
+  std::string_view effect;   // what it is good for, one sentence
+};
+
+struct ExitStatus {
+  std::string_view status;  // "0"
+  std::string_view meaning;
+};
+
+// The prose of a command. The views must live as long as the program: string literals.
+struct Manual {
+  std::string_view summary;      // one line without a period, "list every branch of a recording"
+  std::string_view description;  // paragraphs, one blank line between; single newlines are blanks
+  std::vector<Example> examples;
+  std::vector<ExitStatus> exit_statuses;
+};
+
+// The statuses of the reading commands.
+std::vector<ExitStatus> reading_exit_statuses();
+
+// What a command does once its options are parsed; returns the exit status.
+using Action = std::function<int()>;
+
+class Program {
+ public:
+  Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // Adds the subcommand `name`. The caller adds options to the returned app, bound to storage that
+  // `action` keeps alive.
+  CLI::App& command(const std::string& name, Manual manual, Action action);
+
+  // Parses and runs. Writes help to standard output, usage errors to standard error.
+  int run(int argc, char** argv);
+
+  const CLI::App& app() const { return app_; }
+  CLI::App& app() { return app_; }
+  // The manual that command() was given, or that of the whole program.
+  const Manual& manual(const CLI::App& app) const;
+  // The subcommand called `name`, or null.
+  const CLI::App* find(std::string_view name) const;
+  // "unknown command 'brnch'; did you mean 'branches'?"
+  std::string unknown(std::string_view name) const;
+
+ private:
+  struct Entry {
+    const CLI::App* app;
+    Manual manual;
+    Action action;
+  };
+
+  int parse(int argc, char** argv, const Entry*& chosen);
+
+  CLI::App app_;
+  Manual manual_;
+  std::deque<Entry> entries_;
+};
+
+// An option that takes one of a few words, each standing for a value of T. `value` must outlive the
+// app and holds the default.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& names, T& value,
+                        const std::vector<std::pair<std::string, T>>& choices,
+                        const std::string& text) {
+  std::string words;
+  for (const auto& [word, unused] : choices) words += (words.empty() ? "" : "|") + word;
+  auto known = [choices, words](const std::string& word) {
+    for (const auto& [name, unused] : choices) {
+      if (name == word) return std::string();
+    }
+    return "'" + word + "' is none of " + words;
+  };
+  auto assign = [choices, &value](const std::string& word) {
+    for (const auto& [name, meaning] : choices) {
+      if (name == word) value = meaning;
+    }
+  };
+  return app.add_option_function<std::string>(names, assign, text)
+      ->check(CLI::Validator(known, ""))
+      ->type_name(words);
+}
+
+}  // namespace hodo::cli

@@ -1,0 +1,16 @@
+// Every subcommand, one file each. main() calls these in the order in which help lists them.
+#pragma once
+
+namespace hodo::cli {
+
+class Program;
+
+void add_record(Program& program);
+void add_report(Program& program);
+void add_branches(Program& program);
+void add_packets(Program& program);
+void add_stats(Program& program);
+void add_completion(Program& program);
+void add_help(Program& program);
+
+}  // namespace hodo::cli

@@ -1,0 +1,14 @@
+#include "command.h"
+#include "commands.h"
+
+int main(int argc, char** argv) {
+  using namespace hodo::cli;
+  Program program;
+  add_report(program);
+  add_branches(program);
+  add_packets(program);
+  add_stats(program);
+  add_completion(program);
+  add_help(program);
+  return program.run(argc, argv);
+}

@@ -1,0 +1,42 @@
+// What the reading commands share: the input's options, opening it, and the exit status.
+#pragma once
+
+#include <string>
+
+#include "command.h"
+#include "hodo/base/result.h"
+#include "hodo/session/options.h"
+#include "hodo/view/style.h"
+
+namespace hodo::cli {
+
+// As the user typed it; read_options() turns it into session::Options.
+struct ReadingOptions {
+  std::string file = "hodo.data";
+  std::string raw;                  // --raw KIND
+  std::vector<std::string> images;  // --image
+  int bits = 64;
+  std::string filter;  // --filter LO-HI
+  std::int32_t pid = -1, tid = -1;
+  bool json = false;
+  view::ColorMode color = view::ColorMode::automatic;
+};
+
+// FILE, --raw, --image, --bits, --filter.
+void add_input_options(CLI::App& app, ReadingOptions& options);
+// --pid, --tid.
+void add_selection_options(CLI::App& app, ReadingOptions& options);
+// --color.
+void add_color_option(CLI::App& app, ReadingOptions& options);
+
+// usage: --filter that is no range, --image without --raw, a --raw that is not "pt".
+Result<session::Options> input_of(const ReadingOptions& options);
+session::Selection selection_of(const ReadingOptions& options);
+
+// "LO-HI", each a number, decimal or hex with 0x; LO <= HI.
+Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& text);
+
+// Prints "hodo: FILE: cause" and returns kExitUsage.
+int report_error(const std::string& file, const Error& error);
+
+}  // namespace hodo::cli

@@ -1,0 +1,33 @@
+// What a user says about the input of a reading command.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hodo/isa/insn.h"
+
+namespace hodo::session {
+
+// A bare stream of trace data, without the file format around it.
+struct RawInput {
+  std::vector<std::string> images;     // elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], pages:A:D
+  isa::Mode mode = isa::Mode::bits64;  // until the stream's MODE.Exec says otherwise
+  // The IP filter that was active while recording, as [first, last], both included.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> filter;
+};
+
+struct Options {
+  std::string path = "hodo.data";
+  std::optional<RawInput> raw;  // set: `path` is raw Intel PT
+};
+
+// Which part of a session a command wants. Absent members select everything.
+struct Selection {
+  std::optional<std::int32_t> pid;
+  std::optional<std::int32_t> tid;
+};
+
+}  // namespace hodo::session

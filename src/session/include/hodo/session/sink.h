@@ -1,0 +1,32 @@
+// What a decoded session hands to whoever uses it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "hodo/flow/branch.h"
+
+namespace hodo::session {
+
+// Who executed a batch of branches: the same for all branches of the batch.
+struct Context {
+  std::uint32_t queue = 0;  // index in Session::queues()
+  std::uint32_t space = 0;  // the address space, for Names; a new one per process and per exec
+  std::int32_t pid = -1;    // -1: unknown
+  std::int32_t tid = -1;
+  std::int32_t cpu = -1;
+  std::optional<std::uint64_t> cr3;
+  friend bool operator==(const Context&, const Context&) = default;
+};
+
+// Takes the branches of a session: all of one queue before those of the next, each queue in the
+// order of execution.
+class BranchSink {
+ public:
+  virtual ~BranchSink() = default;
+  // The span is only valid during the call. False stops the decoding early.
+  virtual bool branches(const Context& context, std::span<const Branch> batch) = 0;
+};
+
+}  // namespace hodo::session

@@ -1,0 +1,40 @@
+// Branch lists for programs: CSV and JSON lines.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "branch_base.h"
+#include "branch_flags.h"
+#include "number.h"
+
+namespace hodo::view {
+
+// time,cpu,pid,tid,cr3,from,to,kind,flags; absent values empty.
+class CsvBranches final : public BranchListBase {
+ public:
+  CsvBranches(const BranchListOptions& options, Output& out);
+  void begin() override;
+
+ private:
+  void enter(const session::Context& context) override;
+  void write(const session::Context& context, const Branch& branch, std::uint64_t time) override;
+
+  std::string who_;                         // ",cpu,pid,tid,cr3," of the current batch
+  std::array<std::string, 64> flag_texts_;  // by flags
+};
+
+// One object per line with the CSV's names; absent values have no member.
+class JsonBranches final : public BranchListBase {
+ public:
+  JsonBranches(const BranchListOptions& options, Output& out);
+
+ private:
+  void enter(const session::Context& context) override;
+  void write(const session::Context& context, const Branch& branch, std::uint64_t time) override;
+
+  std::string who_;
+  std::array<std::string, 64> flag_texts_;
+};
+
+}  // namespace hodo::view

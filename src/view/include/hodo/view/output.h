@@ -1,0 +1,50 @@
+// The one way to a command's standard output: a large buffer over a file descriptor, no locale and
+// no iostream, so that millions of lines cost what their bytes cost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "hodo/base/result.h"
+
+namespace hodo::view {
+
+// Collects bytes and writes them out when a mebibyte has come together. A failed write is
+// remembered and everything after it is dropped; callers that produce much look at ok() now and
+// then and stop.
+class Output {
+ public:
+  // Does not own `fd`.
+  explicit Output(int fd);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void write(std::string_view bytes) {
+    buffer_.append(bytes);
+    if (buffer_.size() >= kFlushSize) flush();
+  }
+  // The buffer itself, for fmt::format_to and the like; call checkpoint() after each record.
+  std::string& buffer() { return buffer_; }
+  void checkpoint() {
+    if (buffer_.size() >= kFlushSize) flush();
+  }
+  void flush();
+
+  bool ok() const { return error_ == 0; }
+  // The reader has gone away (EPIPE): no error to tell anybody about.
+  bool closed() const;
+  // Flushes; io or no_space with the system's reason if any write failed, success if the reader
+  // went.
+  Status finish();
+
+ private:
+  static constexpr std::size_t kFlushSize = 1 << 20;
+  int fd_;
+  int error_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace hodo::view

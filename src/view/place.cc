@@ -1,0 +1,35 @@
+#include "hodo/view/place.h"
+
+#include <fmt/format.h>
+
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+std::string_view last_component(std::string_view path) {
+  std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+std::string object_name(const session::Place& place) {
+  return printable(last_component(place.object));
+}
+
+std::string function_name(std::uint64_t address, const session::Place& place) {
+  if (!place.symbol.empty()) return printable(place.symbol);
+  if (!place.object.empty()) return fmt::format("[{}+{:#x}]", object_name(place), place.offset);
+  return fmt::format("{:#x}", address);
+}
+
+std::string describe(std::uint64_t address, const session::Place& place, const Style& style) {
+  if (place.symbol.empty() && place.object.empty()) return fmt::format("{:x} [unknown]", address);
+  std::string symbol = style.paint(Tone::name, function_name(address, place));
+  if (place.symbol.empty()) return fmt::format("{:x} {}", address, symbol);
+  std::string object = style.paint(Tone::dim, fmt::format("({})", object_name(place)));
+  return fmt::format("{:x} {}+{:#x} {}", address, symbol, place.offset, object);
+}
+
+}  // namespace hodo::view
