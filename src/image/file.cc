@@ -1,0 +1,81 @@
+#include "hodo/image/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace hodo::image {
+namespace {
+
+std::unexpected<Error> system_error(int error, const std::string& what) {
+  const auto code = error == ENOENT || error == ENOTDIR ? ErrorCode::not_found
+                    : error == EACCES || error == EPERM ? ErrorCode::not_permitted
+                                                        : ErrorCode::io;
+  return fail(code, what + ": " + std::generic_category().message(error));
+}
+
+std::int64_t nanoseconds(const timespec& t) {
+  return std::int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
+}
+
+}  // namespace
+
+Result<RegularFile> RegularFile::open(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO without a writer would wait for one.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0) return system_error(errno, "cannot open " + path);
+  RegularFile file(fd, {});
+  struct stat st{};
+  if (::fstat(fd, &st) != 0) return system_error(errno, "cannot examine " + path);
+  if (!S_ISREG(st.st_mode)) return fail(ErrorCode::unsupported, path + " is not a regular file");
+  file.id_ = {.device = st.st_dev,
+              .inode = st.st_ino,
+              .mtime_ns = nanoseconds(st.st_mtim),
+              .ctime_ns = nanoseconds(st.st_ctim),
+              .size = static_cast<std::uint64_t>(st.st_size)};
+  return file;
+}
+
+RegularFile::RegularFile(RegularFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), id_(other.id_) {}
+
+RegularFile& RegularFile::operator=(RegularFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(id_, other.id_);
+  return *this;
+}
+
+RegularFile::~RegularFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<std::size_t> RegularFile::read_at(std::uint64_t offset, std::span<std::uint8_t> out) const {
+  std::size_t done = 0;
+  while (done < out.size() && offset <= id_.size) {
+    const ssize_t n =
+        ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error(errno, "cannot read");
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+Result<std::vector<std::uint8_t>> RegularFile::read_all(std::uint64_t limit) const {
+  if (size() > limit) {
+    return fail(ErrorCode::unsupported, "larger than " + std::to_string(limit) + " bytes");
+  }
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size()));
+  const auto n = read_at(0, bytes);
+  if (!n) return std::unexpected(n.error());
+  bytes.resize(*n);
+  return bytes;
+}
+
+}  // namespace hodo::image
