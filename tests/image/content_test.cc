@@ -1,0 +1,130 @@
+#include "hodo/image/content.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "temp_file.h"
+
+namespace hodo::image {
+namespace {
+
+using test::Bytes;
+using test::pattern;
+using test::TempFile;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+TEST(ContentStore, GivesAFilesBytesCutAtItsEnd) {
+  const Bytes bytes = pattern(200000);
+  const TempFile file(bytes);
+  ContentStore store;
+  const auto all = store.file(file.path());
+  ASSERT_TRUE(all);
+  EXPECT_THAT(all->bytes(), ElementsAreArray(bytes));
+  const auto part = store.file(file.path(), 199990, 4096);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->length, 10u);
+  EXPECT_EQ(part->bytes()[0], bytes[199990]);
+  EXPECT_EQ(store.file(file.path(), 200000, 1)->length, 0u);
+  EXPECT_EQ(store.file(file.path(), ~std::uint64_t{0}, 1)->length, 0u);
+}
+
+TEST(ContentStore, ReadsOnlyWhatIsAskedFor) {
+  const TempFile file(pattern(1 << 20));
+  ContentStore store(200000);  // the whole file would not fit
+  EXPECT_TRUE(store.file(file.path(), 500000, 1000));
+  EXPECT_FALSE(store.file(file.path()));
+}
+
+TEST(ContentStore, TheSameFileIsTheSameContent) {
+  const TempFile file(pattern(100));
+  ContentStore store;
+  const auto a = store.file(file.path(), 0, 50);
+  const auto b = store.file(file.path(), 20, 50);
+  EXPECT_EQ(a->content->id(), b->content->id());
+  EXPECT_NE(a->content->id(), 0u);
+}
+
+TEST(ContentStore, ARewrittenFileIsAnotherContentAndTheOldOneStays) {
+  const TempFile file(pattern(100, 1));
+  ContentStore store;
+  const auto before = store.file(file.path());
+  file.write(pattern(101, 2));
+  const auto after = store.file(file.path());
+  EXPECT_NE(before->content->id(), after->content->id());
+  EXPECT_THAT(before->bytes(), ElementsAreArray(pattern(100, 1)));
+  EXPECT_THAT(after->bytes(), ElementsAreArray(pattern(101, 2)));
+}
+
+TEST(ContentStore, AFileThatShrinksDoesNoHarm) {
+  const TempFile file(pattern(1 << 20));
+  ContentStore store;
+  const auto whole = store.file(file.path());
+  file.shrink(10);
+  EXPECT_EQ(whole->bytes()[(1 << 20) - 1], pattern(1 << 20).back());
+}
+
+TEST(ContentStore, EqualBytesAreTheSameContent) {
+  ContentStore store;
+  const auto a = store.memory(pattern(10, 1));
+  const auto b = store.memory(pattern(10, 1));
+  const auto c = store.memory(pattern(10, 2));
+  const auto shorter = store.memory(pattern(9, 1));
+  EXPECT_EQ(a->content->id(), b->content->id());
+  EXPECT_NE(a->content->id(), c->content->id());
+  EXPECT_NE(a->content->id(), shorter->content->id());
+  EXPECT_EQ(store.memory({})->length, 0u);
+}
+
+TEST(ContentStore, IdsAreUniqueAcrossStores) {
+  ContentStore one, two;
+  EXPECT_NE(one.memory(pattern(10))->content->id(), two.memory(pattern(10))->content->id());
+}
+
+TEST(ContentStore, StopsAtItsLimit) {
+  ContentStore store(2000);
+  EXPECT_TRUE(store.memory(pattern(1000)));
+  const auto more = store.memory(pattern(1000, 3));
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::no_space);
+  EXPECT_TRUE(store.memory(pattern(1000))) << "known bytes cost nothing";
+}
+
+TEST(ContentStore, ManySmallContentsAreNoManyMappings) {
+  ContentStore store;
+  for (std::uint32_t i = 0; i < 100000; ++i) {  // the kernel allows 65530 mappings
+    const std::uint8_t bytes[4] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8),
+                                   static_cast<std::uint8_t>(i >> 16), 0};
+    ASSERT_TRUE(store.memory(bytes));
+  }
+}
+
+TEST(ContentStore, SaysWhatIsWrongWithAFile) {
+  ContentStore store;
+  const auto missing = store.file("/nonexistent/file");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_THAT(missing.error().message, HasSubstr("/nonexistent/file"));
+  EXPECT_EQ(store.file("/").error().code, ErrorCode::unsupported);
+  EXPECT_EQ(store.file("/dev/zero").error().code, ErrorCode::unsupported);
+  EXPECT_EQ(store.file("/etc/passwd/x").error().code, ErrorCode::not_found);
+}
+
+TEST(ContentStore, AFifoDoesNotBlock) {
+  const std::string path = testing::TempDir() + "hodo-fifo-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  ContentStore store;
+  EXPECT_EQ(store.file(path).error().code, ErrorCode::unsupported);
+  ::unlink(path.c_str());
+}
+
+TEST(ContentStore, ASparseFileOfAbsurdSizeIsRefused) {
+  const TempFile file(pattern(10));
+  std::filesystem::resize_file(file.path(), std::uint64_t{1} << 41);
+  ContentStore store;
+  EXPECT_EQ(store.file(file.path(), 0, 10).error().code, ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace hodo::image
