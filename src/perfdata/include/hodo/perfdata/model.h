@@ -143,6 +143,7 @@ enum class TraceKind : std::uint8_t { none, intel_pt, intel_bts };
 
 class Session {
  public:
+  struct Impl;  // of the implementation
   // One pass over the records. `reader` must outlive the Session. Fails only where nothing can be
   // said (no_space: limits against hostile files); damage is in damages().
   static Result<Session> load(const Reader& reader);
@@ -181,7 +182,6 @@ class Session {
 
  private:
   friend class SessionBuilder;
-  struct Impl;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

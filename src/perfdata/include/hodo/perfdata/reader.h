@@ -103,6 +103,7 @@ class Cursor;
 
 class Reader {
  public:
+  struct Impl;  // of the implementation
   // io, not_permitted, not_found: as the operating system says; unsupported: other byte order, an
   // old version, a directory or a pipe; malformed: no perf.data file; truncated: shorter than its
   // header. Everything else is a Damage and can be read around.
@@ -139,7 +140,6 @@ class Reader {
 
  private:
   friend class Cursor;
-  struct Impl;
   explicit Reader(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -147,6 +147,7 @@ class Reader {
 // One pass over the records in file order. COMPRESSED records are replaced by what they hold.
 class Cursor {
  public:
+  struct Impl;  // of the implementation
   Cursor(Cursor&&) noexcept;
   Cursor& operator=(Cursor&&) noexcept;
   ~Cursor();
@@ -164,7 +165,6 @@ class Cursor {
 
  private:
   friend class Reader;
-  struct Impl;
   explicit Cursor(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

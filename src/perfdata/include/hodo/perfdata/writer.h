@@ -48,6 +48,7 @@ struct Stamp {
 // than 65,528 bytes). Not thread-safe.
 class Writer {
  public:
+  struct Impl;  // of the implementation
   // Creates the file (mode 0600) and writes the header, AUXTRACE_INFO and TIME_CONV.
   // not_permitted, not_found, io, no_space.
   static Result<Writer> create(const std::string& path, WriterOptions options);
@@ -91,7 +92,6 @@ class Writer {
   Status finish(std::string_view summary);
 
  private:
-  struct Impl;
   explicit Writer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <string>
+
+#include "hodo/base/byte_reader.h"
+#include "parse_common.h"
+#include "reader_impl.h"
+
+namespace hodo::perfdata {
+namespace {
+
+std::optional<std::span<const std::uint8_t>> section(const Reader::Impl& in, FileSection where) {
+  ByteReader bytes(in.bytes);
+  if (!bytes.seek(where.offset)) return std::nullopt;
+  return bytes.take(where.size);
+}
+
+// Ids cannot legitimately lie on top of each other, so all of them together fit the file; `budget`
+// (in ids) keeps a hostile file from naming one stretch many times.
+std::vector<std::uint64_t> read_ids(Reader::Impl& out, FileSection where, std::uint64_t at,
+                                    std::uint64_t& budget) {
+  const auto bytes = section(out, where);
+  if (!bytes || where.size / 8 > budget) {
+    out.damages.add(at, "an event's ids lie outside the file");
+    return {};
+  }
+  budget -= where.size / 8;
+  const PackedArray<std::uint64_t> ids(bytes->first(bytes->size() / 8 * 8));
+  std::vector<std::uint64_t> result(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) result[i] = ids[i];
+  return result;
+}
+
+void read_attrs(Reader::Impl& out, const FileHeader& header) {
+  const std::uint64_t entry = header.attr_size;
+  if (entry < PERF_ATTR_SIZE_VER0 + sizeof(FileSection) || entry > 4096) {
+    out.damages.add(16, "event attributes of an impossible size; records are not interpreted");
+    return;
+  }
+  auto where = header.attrs;
+  if (!section(out, where)) {
+    out.damages.add(where.offset, "the event attributes are cut off");
+    where.size = where.offset < out.bytes.size() ? out.bytes.size() - where.offset : 0;
+    if (where.size == 0) return;
+  }
+  const auto bytes = *section(out, where);
+  std::uint64_t budget = out.bytes.size() / 8;
+  for (std::uint64_t at = 0; bytes.size() - at >= entry; at += entry) {
+    const auto one = bytes.subspan(at, entry);
+    FieldReader ids(one.last(sizeof(FileSection)));
+    Attr attr{.attr = parse_attr(one.first(entry - sizeof(FileSection))), .ids = {}, .name = {}};
+    attr.ids = read_ids(out, ids.get<FileSection>(), where.offset + at, budget);
+    out.attrs.add(std::move(attr));
+  }
+}
+
+void read_features(Reader::Impl& out, const FileHeader& header) {
+  // A table of sections, one per set bit, directly behind the data.
+  std::uint64_t at = out.data_end;
+  for (unsigned bit = 0; bit < 256; ++bit) {
+    if (!(header.features[bit / 64] >> (bit % 64) & 1)) continue;
+    const auto entry = section(out, {at, sizeof(FileSection)});
+    if (!entry) {
+      out.damages.add(at, "the table of header features is cut off");
+      return;
+    }
+    FieldReader fields(*entry);
+    const auto where = fields.get<FileSection>();
+    at += sizeof(FileSection);
+    if (const auto bytes = section(out, where)) {
+      read_feature(static_cast<std::uint8_t>(bit), *bytes, out.facts, out.attrs);
+    } else {
+      out.damages.add(where.offset, "header feature " + std::to_string(bit) + " is cut off");
+    }
+  }
+}
+
+// Where the records end, and whether the recorder got to say so.
+void find_data(Reader::Impl& out, const FileHeader& header) {
+  const std::uint64_t file_size = out.bytes.size();
+  const bool has_features = std::any_of(std::begin(header.features), std::end(header.features),
+                                        [](std::uint64_t word) { return word != 0; });
+  out.data_offset = std::min(header.data.offset, file_size);
+  const std::uint64_t available = file_size - out.data_offset;
+  if (header.data.offset > file_size) {
+    out.damages.add(file_size, "the file ends before its records begin");
+    out.finished = false;
+  }
+  if (header.data.size == 0) {
+    out.damages.add(kDataSizeOffset, "the recorder died: the file is read to its end");
+    out.finished = false;
+    out.data_end = file_size;
+  } else if (header.data.size > available) {
+    out.damages.add(file_size, "the file is cut off: " + std::to_string(header.data.size) +
+                                   " bytes of records were written, " + std::to_string(available) +
+                                   " are here");
+    out.finished = false;
+    out.data_end = file_size;
+  } else {
+    out.data_end = out.data_offset + header.data.size;
+    if (header.size >= sizeof(FileHeader) && !has_features) {
+      out.damages.add(out.data_end,
+                      "the recorder died: " + std::to_string(file_size - out.data_end) +
+                          " bytes behind its last flush are not read");
+      out.finished = false;
+    }
+  }
+}
+
+Status check_magic(std::uint64_t magic) {
+  if (magic == kMagic2) return {};
+  if (magic == kMagic2Swapped) {
+    return fail(ErrorCode::unsupported, "recorded on a big-endian machine; only x86 is supported",
+                0);
+  }
+  if (magic == kMagic1) {
+    return fail(ErrorCode::unsupported, "perf.data in its first version, before Linux 3.6", 0);
+  }
+  return fail(ErrorCode::malformed, "not a perf.data file", 0);
+}
+
+}  // namespace
+
+Status read_header(Reader::Impl& out) {
+  ByteReader in(out.bytes);
+  const auto magic = in.read<std::uint64_t>();
+  if (!magic) return fail(ErrorCode::truncated, "too short for a perf.data file", out.bytes.size());
+  if (auto status = check_magic(*magic); !status) return status;
+  const auto size = in.read<std::uint64_t>();
+  if (!size) return fail(ErrorCode::truncated, "ends inside its header", out.bytes.size());
+  if (*size == kPipeHeaderSize) {
+    out.pipe = true;
+    out.data_offset = kPipeHeaderSize;
+    out.data_end = out.bytes.size();
+    return {};
+  }
+  // Before feature bits existed the header ended where they begin now.
+  if (*size < kFeaturesOffset || *size > 4096) {
+    return fail(ErrorCode::malformed, "a file header of an impossible size", 8);
+  }
+  if (out.bytes.size() < *size) {
+    return fail(ErrorCode::truncated, "ends inside its header", out.bytes.size());
+  }
+  FileHeader header;
+  std::memcpy(&header, out.bytes.data(), std::min<std::uint64_t>(*size, sizeof(header)));
+  find_data(out, header);
+  read_attrs(out, header);
+  if (out.finished) read_features(out, header);
+  return {};
+}
+
+void read_pipe_header(Reader::Impl& out, Cursor cursor) {
+  while (const auto raw = cursor.next_raw()) {
+    if (raw->type < RecordType::header_attr) continue;
+    const auto record = parse(*raw, {});
+    if (!record) continue;  // the user's own pass over the records reports it
+    if (const auto* attr = std::get_if<HeaderAttr>(&record->body)) {
+      Attr added{.attr = attr->attr, .ids = {}, .name = {}};
+      for (std::size_t i = 0; i < attr->ids.size(); ++i) added.ids.push_back(attr->ids[i]);
+      out.attrs.add(std::move(added));
+    } else if (const auto* feature = std::get_if<HeaderFeature>(&record->body)) {
+      if (raw->decompressed || feature->feature > 255) continue;  // its bytes would not last
+      read_feature(static_cast<std::uint8_t>(feature->feature), feature->data, out.facts,
+                   out.attrs);
+    } else if (const auto* update = std::get_if<EventUpdate>(&record->body)) {
+      constexpr std::uint64_t kName = 2;  // PERF_EVENT_UPDATE__NAME
+      if (update->type == kName) {
+        out.attrs.set_name(update->id, std::string(FieldReader::c_string(update->data)));
+      }
+    } else if (const auto* build = std::get_if<HeaderBuildId>(&record->body)) {
+      out.facts.build_ids.push_back(
+          {std::string(build->path), build->build_id, build->pid, raw->misc});
+    }
+  }
+}
+
+}  // namespace hodo::perfdata
