@@ -72,7 +72,7 @@ std::string details(const Packet& packet) {
     case PacketType::fup:
       return packet.ip_bytes == IpBytes::suppressed ? " no ip" : hex(payload);
     case PacketType::pip:
-      return hex(payload >> 5 << 1) + " (NR=" + bit(extra, 0) + ")";
+      return hex(payload >> 5) + " (NR=" + bit(extra, 0) + ")";
     case PacketType::mode_exec:
       return exec_mode(payload);
     case PacketType::mode_tsx:

@@ -217,8 +217,9 @@ ReadStatus decode_block_item(Bytes rest, bool small, Packet& packet) {
   return ReadStatus::packet;
 }
 
-// The packets that may come between a block's items: timing, power and event packets (SDM, "Block
-// Begin Packet"). All others can only come when the block is over, even if its BEP was lost.
+// The packets that may come between a block's items: timing, power and maintenance packets and the
+// FUPs that bind to them, as perf has it (intel_pt_upd_pkt_ctx). All others can only come when the
+// block is over, even if its BEP was lost.
 bool stays_in_block(PacketType type) {
   switch (type) {
     case PacketType::pad:
@@ -233,9 +234,6 @@ bool stays_in_block(PacketType type) {
     case PacketType::exstop:
     case PacketType::pwre:
     case PacketType::pwrx:
-    case PacketType::cfe:
-    case PacketType::evd:
-    case PacketType::trig:
       return true;
     default:
       return false;

@@ -40,7 +40,7 @@ class PacketReader {
   }
   bool at_end() const { return offset_ >= bytes_.size(); }
   // Inside a BBP block: BIP packets are only valid here, and elsewhere the same bytes are TNT. Kept
-  // across next(); ends with BEP and with every packet that the SDM keeps out of blocks.
+  // across next(); ends with BEP and with every packet that cannot be in a block.
   bool in_block() const { return in_block_; }
 
  private:
