@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace hodo::capture {
 namespace {
@@ -91,6 +94,14 @@ Error exec_error(const std::string& name, int reason) {
   return {code, name + ": " + std::strerror(reason)};
 }
 
+// 0 if `path` is a file that may be executed, else why not.
+int exec_obstacle(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EACCES;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
 bool is_ignored(int signal) {
   struct sigaction action = {};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -103,6 +114,29 @@ bool must_be_passed_on(const signalfd_siginfo& info) {
 }
 
 }  // namespace
+
+Result<std::string> find_command(const std::string& command) {
+  if (command.empty()) return fail(ErrorCode::usage, "no command to run");
+  if (command.find('/') != command.npos) {
+    const int reason = exec_obstacle(command);
+    if (reason != 0) return std::unexpected(exec_error(command, reason));
+    return command;
+  }
+  const char* path = ::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
+  int reason = ENOENT;
+  for (bool more = true; more;) {
+    const std::size_t colon = rest.find(':');
+    const std::string folder(rest.substr(0, colon));
+    more = colon != rest.npos;
+    if (more) rest.remove_prefix(colon + 1);
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + command;
+    const int obstacle = exec_obstacle(candidate);
+    if (obstacle == 0) return candidate;
+    if (obstacle == EACCES) reason = EACCES;  // as execvp: the search goes on, but this is told
+  }
+  return std::unexpected(exec_error(command, reason));
+}
 
 int shell_status(int wait_status) {
   if (WIFSIGNALED(wait_status)) return 128 + WTERMSIG(wait_status);

@@ -136,6 +136,31 @@ TEST_F(LaunchTest, Directory) {
   expect_refusal({dir_, ErrorCode::not_permitted, "Permission denied", 126});
 }
 
+TEST_F(LaunchTest, FindCommandSearchesPathAsExecDoes) {
+  std::filesystem::create_directories(path("a/tool"));
+  std::filesystem::create_directories(path("b"));
+  write_file("b/tool", "#!/bin/sh\n", 0755);
+  write_file("a/secret", "", 0644);
+  const std::string old_path = ::getenv("PATH");
+  ::setenv("PATH", (path("a") + ":" + path("nowhere") + ":" + path("b")).c_str(), 1);
+  EXPECT_EQ(find_command("tool"), path("b/tool"));  // the directory a/tool is none
+  const auto secret = find_command("secret");
+  const auto missing = find_command("missing");
+  ::setenv("PATH", old_path.c_str(), 1);
+  ASSERT_FALSE(secret);
+  EXPECT_EQ(secret.error().code, ErrorCode::not_permitted);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_EQ(missing.error().message, "missing: command not found");
+}
+
+TEST_F(LaunchTest, FindCommandTakesPathsAsTheyAre) {
+  EXPECT_EQ(find_command("/bin/sh"), "/bin/sh");
+  EXPECT_EQ(find_command(dir_).error().code, ErrorCode::not_permitted);
+  EXPECT_EQ(find_command(path("nothing")).error().code, ErrorCode::not_found);
+  EXPECT_EQ(find_command("").error().code, ErrorCode::usage);
+}
+
 TEST_F(LaunchTest, EnvironmentCanBeReplaced) {
   auto program = prepare({.command = {"/bin/sh", "-c", "echo $COLOUR$HOME > " + path("out")},
                           .environment = std::vector<std::string>{"COLOUR=blue"}});

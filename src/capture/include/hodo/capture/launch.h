@@ -109,6 +109,11 @@ class Program {
   std::optional<int> exit_status_;
 };
 
+// The file that `command` names, found as execvp(3) does it: looked up in PATH if it has no slash.
+// Lets a source refuse a mistyped command before it has touched anything. Errors, worded as those
+// of Program::start(): not_found, not_permitted.
+Result<std::string> find_command(const std::string& command);
+
 // The shell's convention for a status from waitpid(2): the exit code, or 128 + signal.
 int shell_status(int wait_status);
 
