@@ -1,0 +1,99 @@
+#include "decoding.h"
+
+#include "packet_walk.h"
+
+namespace hodo::session {
+namespace {
+
+bool wanted(const Occupancy& occupancy, const Selection& selection) {
+  for (const Occupant& who : occupancy.turns()) {
+    if (selected(selection, who.pid, who.tid)) return true;
+  }
+  return false;
+}
+
+void add_lines(LossTally& tally, std::vector<LossLine> lines) {
+  for (LossLine& line : lines) {
+    std::uint64_t count = line.count;
+    std::uint64_t bytes = line.bytes;
+    if (line.sites.empty()) line.sites.emplace_back();
+    // The first site carries the counts, the others only themselves.
+    for (LossSite& site : line.sites) {
+      tally.add(line.cause, std::move(site), bytes, count);
+      bytes = 0;
+      count = 0;
+    }
+  }
+}
+
+}  // namespace
+
+// One queue in work.
+struct DecodingSession::Job {
+  std::size_t index;
+  Context who;
+  const Occupancy& occupancy;
+  std::span<const flow::Piece> pieces;
+  flow::Stats& stats;
+  LossTally& losses;
+};
+
+// Runs `work` on every selected queue; it returns false to stop.
+template <class Work>
+Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work work) {
+  if (Status status = decodable(); !status) return std::unexpected(status.error());
+  Outcome outcome;
+  outcome.queue_stats.resize(queues().size());
+  LossTally losses;
+  add_lines(losses, input_losses());
+  std::uint64_t total = 0;
+  for (const Queue& queue : queues()) total += queue.bytes;
+  std::uint64_t done = 0;
+  for (std::size_t i = 0; i < queues().size(); ++i) {
+    const Queue& queue = queues()[i];
+    Occupancy occupants = occupancy(i);
+    if (wanted(occupants, options.selection)) {
+      if (options.progress) options.progress(done, total);
+      auto found = parts(i);
+      if (!found) return std::unexpected(found.error());
+      auto joined = Joined::make(*found);
+      if (!joined) return std::unexpected(joined.error());
+      Context who{.queue = static_cast<std::uint32_t>(i), .cpu = queue.cpu};
+      if (occupants.turns().size() == 1) {
+        who.pid = occupants.turns()[0].pid;
+        who.tid = occupants.turns()[0].tid;
+        who.space = occupants.turns()[0].space;
+      }
+      Job job{i, who, occupants, joined->pieces(), outcome.queue_stats[i], losses};
+      bool more = work(job);
+      outcome.stats += outcome.queue_stats[i];
+      if (!more) break;
+    }
+    done += queue.bytes;
+  }
+  if (options.progress) options.progress(done, total);
+  outcome.losses = losses.lines();
+  return outcome;
+}
+
+Result<Outcome> DecodingSession::decode(const DecodeOptions& options, BranchSink& sink) {
+  return each_queue(options, [&](Job& job) {
+    std::unique_ptr<image::CodeSource> source = code(job.index, job.occupancy);
+    flow::Config how = config(job.index, job.occupancy);
+    how.want_not_taken = options.not_taken;
+    QueueSink between(
+        job.who, job.occupancy, options.selection, sink, job.losses,
+        [this](const Context& who, const flow::Loss& loss) { return explain(who, loss); });
+    job.stats = flow::decode(job.pieces, *source, how, between);
+    return !between.stopped();
+  });
+}
+
+Result<Outcome> DecodingSession::packets(const DecodeOptions& options, PacketSink& sink) {
+  return each_queue(options, [&](Job& job) {
+    sink.queue(job.who.queue, queues()[job.index]);
+    return walk_packets(job.pieces, job.who, sink, job.stats, job.losses);
+  });
+}
+
+}  // namespace hodo::session

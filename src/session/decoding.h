@@ -1,0 +1,37 @@
+// The loop over queues that recordings and raw traces share.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "hodo/session/session.h"
+#include "joined.h"
+#include "occupancy.h"
+#include "queue_sink.h"
+
+namespace hodo::session {
+
+class DecodingSession : public Session {
+ public:
+  Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) final;
+  Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) final;
+
+ protected:
+  // Success where the input has a trace that can be decoded.
+  virtual Status decodable() const = 0;
+  virtual Result<std::vector<Part>> parts(std::size_t queue) = 0;
+  virtual Occupancy occupancy(std::size_t queue) = 0;
+  // The code that the queue's occupants see; `occupancy` outlives it.
+  virtual std::unique_ptr<image::CodeSource> code(std::size_t queue,
+                                                  const Occupancy& occupancy) = 0;
+  virtual flow::Config config(std::size_t queue, const Occupancy& occupancy) = 0;
+  virtual std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) = 0;
+
+ private:
+  struct Job;
+  template <class Work>
+  Result<Outcome> each_queue(const DecodeOptions& options, Work work);
+};
+
+}  // namespace hodo::session

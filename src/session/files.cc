@@ -1,0 +1,73 @@
+#include "files.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "hodo/image/elf.h"
+
+namespace hodo::session {
+namespace {
+
+bool names_a_file(const std::string& path) {
+  return path.starts_with('/') && !path.starts_with("//anon") && !path.starts_with("/dev/zero") &&
+         !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
+}
+
+// Where perf keeps copies of what it recorded (build_id_cache__filename in tools/perf).
+std::string cached_copy(const perfdata::BuildId& id) {
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || id.size < 2) return "";
+  std::string hex = image::to_hex(id.view());
+  return std::string(home) + "/.debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + "/elf";
+}
+
+bool has_build_id(const image::Elf& elf, const perfdata::BuildId& id) {
+  return std::ranges::equal(elf.build_id, id.view());
+}
+
+}  // namespace
+
+void Files::look(std::uint32_t index) {
+  const perfdata::File& file = files_[index];
+  Known& known = known_[index];
+  if (!names_a_file(file.path)) {
+    known.state = State::no_file;
+    return;
+  }
+  known.state = State::good;
+  known.location = file.path;
+  if (file.build_id.size == 0) return;
+  auto elf = image::read_elf_file(file.path);
+  if (elf && has_build_id(*elf, file.build_id)) return;
+  std::string copy = cached_copy(file.build_id);
+  if (auto cached = image::read_elf_file(copy); cached && has_build_id(*cached, file.build_id)) {
+    known.location = copy;
+    return;
+  }
+  known.location.clear();
+  if (!elf && elf.error().code != ErrorCode::malformed) {
+    known.state = State::missing;
+    known.trouble = elf.error().message;
+    return;
+  }
+  known.state = State::changed;
+  std::string now = elf ? image::to_hex(elf->build_id) : "";
+  known.trouble = file.path + " is not the file that ran: its build-id is " +
+                  (now.empty() ? "absent" : now) + ", recorded was " +
+                  image::to_hex(file.build_id.view());
+}
+
+image::Slice Files::slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length) {
+  if (index >= known_.size()) return {};
+  Known& known = known_[index];
+  if (known.state == State::untried) look(index);
+  if (known.state != State::good) return {};
+  auto slice = store_.file(known.location, offset, length);
+  if (slice) return *slice;
+  known.state = State::missing;
+  known.trouble = slice.error().message;
+  known.location.clear();
+  return {};
+}
+
+}  // namespace hodo::session

@@ -1,0 +1,50 @@
+// The files that a recording names, as far as they can be found here and are still the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/image/content.h"
+#include "hodo/perfdata/model.h"
+
+namespace hodo::session {
+
+class Files {
+ public:
+  enum class State : std::uint8_t {
+    untried,
+    good,     // readable, and its build-id is the recorded one where there is one
+    missing,  // not to be found or not readable
+    changed,  // there, but with another build-id
+    no_file,  // "//anon", "[heap]", ...: never was a file
+  };
+
+  // `files` must outlive this.
+  explicit Files(const std::vector<perfdata::File>& files) : files_(files), known_(files.size()) {}
+
+  // Bytes of file `index`; an empty slice where state() is not good.
+  image::Slice slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length);
+  // What is known after slice().
+  State state(std::uint32_t index) const { return known_[index].state; }
+  // One line: what is wrong with the file; empty if nothing is.
+  const std::string& trouble(std::uint32_t index) const { return known_[index].trouble; }
+  // Where the bytes come from: the recorded path, or that of perf's build-id cache. Empty unless
+  // good.
+  const std::string& location(std::uint32_t index) const { return known_[index].location; }
+
+ private:
+  struct Known {
+    State state = State::untried;
+    std::string trouble;
+    std::string location;
+  };
+  void look(std::uint32_t index);
+
+  const std::vector<perfdata::File>& files_;
+  std::vector<Known> known_;
+  image::ContentStore store_;
+};
+
+}  // namespace hodo::session

@@ -1,0 +1,59 @@
+// What is missing from a decoded session, and why: one line per cause.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodo/flow/decoder.h"
+#include "hodo/session/sink.h"
+
+namespace hodo::session {
+
+// One place where something was lost.
+struct LossSite {
+  Context who;
+  std::uint64_t offset = 0;  // in the queue's stream, or in the file
+  std::uint64_t ip = 0;      // where the path was lost; 0: unknown
+  std::uint64_t time = 0;    // trace clock
+  std::string reason;        // one line
+};
+
+// Everything that was lost for one cause.
+struct LossLine {
+  std::string cause;   // a stable word for programs: "overflow", "file-missing", ...
+  std::string remedy;  // what a person can do about it
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;      // of trace that was not decoded because of it
+  std::vector<LossSite> sites;  // the first ones, at most LossTally::kSites
+};
+
+// Causes beyond those of flow::LossCause.
+namespace causes {
+inline constexpr std::string_view kFileMissing = "file-missing";
+inline constexpr std::string_view kFileChanged = "file-changed";
+inline constexpr std::string_view kUnfinished = "unfinished";
+inline constexpr std::string_view kDamaged = "damaged";
+inline constexpr std::string_view kAuxTruncated = "aux-truncated";
+inline constexpr std::string_view kLostRecords = "lost-records";
+}  // namespace causes
+
+// What to do about a loss; empty for a cause that is not known.
+std::string_view remedy(std::string_view cause);
+
+// Counts losses by cause in bounded memory.
+class LossTally {
+ public:
+  static constexpr std::size_t kSites = 100;
+
+  void add(std::string_view cause, LossSite site, std::uint64_t bytes = 0, std::uint64_t count = 1);
+  // In order of first occurrence.
+  std::vector<LossLine> lines() const { return lines_; }
+
+ private:
+  std::vector<LossLine> lines_;
+};
+
+}  // namespace hodo::session

@@ -1,0 +1,93 @@
+// An opened input of a reading command: a recording or a raw trace, ready to be decoded.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/flow/decoder.h"
+#include "hodo/perfdata/model.h"
+#include "hodo/pt/packet.h"
+#include "hodo/session/clock.h"
+#include "hodo/session/loss.h"
+#include "hodo/session/names.h"
+#include "hodo/session/options.h"
+#include "hodo/session/sink.h"
+
+namespace hodo::session {
+
+// One stream of trace data: of a thread (cpu -1), of a cpu (tid -1), or a raw file (both -1).
+struct Queue {
+  std::int32_t pid = -1;
+  std::int32_t tid = -1;
+  std::int32_t cpu = -1;
+  std::uint64_t bytes = 0;
+};
+
+// Bytes done and in all, called now and then during long work.
+using ProgressFunction = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+struct DecodeOptions {
+  Selection selection;
+  bool not_taken = false;  // conditional branches that fall through, too
+  ProgressFunction progress;
+};
+
+// What decoding came to.
+struct Outcome {
+  flow::Stats stats;                     // of all queues that were decoded
+  std::vector<flow::Stats> queue_stats;  // one per queue; empty ones where it was not selected
+  std::vector<LossLine> losses;          // of the input and of the decoding, by cause
+  bool complete() const { return losses.empty(); }
+};
+
+// A packet where it lies in a queue's stream, or bytes that are none.
+struct PacketAt {
+  std::uint64_t offset = 0;
+  std::span<const std::uint8_t> bytes;
+  std::uint64_t ip = 0;  // tip*, fup: the address rebuilt from the last IP; 0: none was sent
+  const pt::Packet* packet = nullptr;  // null: no packet; `error` says why
+  std::string_view error;
+};
+
+class PacketSink {
+ public:
+  virtual ~PacketSink() = default;
+  virtual void queue(std::uint32_t index, const Queue& queue) = 0;
+  // Views are valid during the call. False stops.
+  virtual bool packet(const PacketAt& packet) = 0;
+  // `bytes` are missing before the next packet (0: nobody knows how many).
+  virtual void gap(std::uint64_t bytes) = 0;
+};
+
+class Session {
+ public:
+  // Errors: as perfdata::Reader::open and Session::load; for a raw trace as image::RegularFile and
+  // image::map_image. Their messages name the file concerned.
+  static Result<std::unique_ptr<Session>> open(const Options& options);
+
+  virtual ~Session() = default;
+
+  virtual const std::string& path() const = 0;
+  // The recording behind it; null for a raw trace.
+  virtual const perfdata::Session* recording() const = 0;
+  virtual Clock clock() const = 0;
+  virtual std::span<const Queue> queues() const = 0;
+  virtual const Names& names() const = 0;
+  // Where the code of kept pieces or files was missing or wrong, found so far: lines for a person.
+  // Losses that need no decoding to be known: damage, a recorder that died, records it dropped.
+  virtual std::vector<LossLine> input_losses() const = 0;
+
+  // Decodes queue after queue. unsupported: the input holds no Intel PT data; io, no_space: the
+  // queue's bytes could not be put together.
+  virtual Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) = 0;
+  // The packets of all selected queues. Errors as decode().
+  virtual Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) = 0;
+};
+
+}  // namespace hodo::session

@@ -1,0 +1,70 @@
+#include "hodo/session/loss.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace hodo::session {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kRemedies{{
+    {"head-cut",
+     "usual for a snapshot or a trace cut out of a longer one: what came before the first"
+     " PSB packet cannot be decoded"},
+    {"overflow",
+     "the trace source could not keep up: narrow the recording with --filter, or turn"
+     " timing packets off"},
+    {"bad-packet", "the trace is damaged there; decoding goes on at the next PSB packet"},
+    {"truncated", "the trace ends inside a packet: the recording was cut off"},
+    {"no-code",
+     "code was executed that is in no known file: give raw traces its bytes with --image,"
+     " and record programs that generate code with hodo record"},
+    {"bad-code", "the bytes known for this address are no code: the file or image is not what ran"},
+    {"impossible-outcome",
+     "the code known for this address is not what ran; check that files and"
+     " images are those of the recording"},
+    {"endless-loop",
+     "the code known for this address is not what ran; check that files and images"
+     " are those of the recording"},
+    {"filter-mismatch", "give the address filter that was active while recording with --filter"},
+    {"recorder-lost",
+     "the buffer overflowed: record with a larger one, or narrow the recording with"
+     " --filter"},
+    {causes::kFileMissing, "put the file back, or run this command on the machine that recorded"},
+    {causes::kFileChanged,
+     "the file on disk is not the one that ran: record again, or put back the"
+     " old file (also looked for in ~/.debug)"},
+    {causes::kUnfinished,
+     "the recorder died or is still running; the file was read up to its last"
+     " flush"},
+    {causes::kDamaged, "the file is damaged there; what is behind the damage was read"},
+    {causes::kAuxTruncated,
+     "the buffer overflowed: record with a larger one, or narrow the recording"
+     " with --filter"},
+    {causes::kLostRecords,
+     "the kernel dropped records about processes and mappings: record with a"
+     " larger buffer (perf record -m)"},
+}};
+
+}  // namespace
+
+std::string_view remedy(std::string_view cause) {
+  for (auto [name, text] : kRemedies) {
+    if (name == cause) return text;
+  }
+  return "";
+}
+
+void LossTally::add(std::string_view cause, LossSite site, std::uint64_t bytes,
+                    std::uint64_t count) {
+  auto line = std::ranges::find(lines_, cause, &LossLine::cause);
+  if (line == lines_.end()) {
+    line = lines_.insert(
+        line, LossLine{.cause = std::string(cause), .remedy = std::string(remedy(cause))});
+  }
+  line->count += count;
+  line->bytes += bytes;
+  if (line->sites.size() < kSites) line->sites.push_back(std::move(site));
+}
+
+}  // namespace hodo::session

@@ -1,0 +1,52 @@
+// A bare stream of Intel PT packets with memory images as a session.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "decoding.h"
+#include "hodo/image/address_space.h"
+#include "hodo/image/raw_image.h"
+
+namespace hodo::session {
+
+class Raw final : public DecodingSession {
+ public:
+  static Result<std::unique_ptr<Session>> open(const Options& options);
+  ~Raw() override;
+
+  const std::string& path() const override { return path_; }
+  const perfdata::Session* recording() const override { return nullptr; }
+  Clock clock() const override { return Clock(); }
+  std::span<const Queue> queues() const override { return {&queue_, 1}; }
+  const Names& names() const override { return *names_; }
+  std::vector<LossLine> input_losses() const override { return {}; }
+
+ private:
+  class ImageNames;
+  Raw();
+
+  Status map(const std::string& path);
+  Status map_images(const std::vector<std::string>& images);
+
+  Status decodable() const override { return {}; }
+  Result<std::vector<Part>> parts(std::size_t) override {
+    return std::vector<Part>{{.bytes = trace_}};
+  }
+  Occupancy occupancy(std::size_t) override;
+  std::unique_ptr<image::CodeSource> code(std::size_t, const Occupancy&) override;
+  flow::Config config(std::size_t, const Occupancy&) override { return config_; }
+  std::optional<Explanation> explain(const Context&, const flow::Loss&) override {
+    return std::nullopt;
+  }
+
+  std::string path_;
+  std::span<const std::uint8_t> trace_;  // mapped
+  Queue queue_;
+  flow::Config config_;
+  image::ContentStore store_;
+  image::AddressSpace space_;
+  std::unique_ptr<Names> names_;
+};
+
+}  // namespace hodo::session

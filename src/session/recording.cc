@@ -1,0 +1,177 @@
+#include "recording.h"
+
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+
+#include <algorithm>
+
+#include "filter_ranges.h"
+#include "switched_source.h"
+#include "ticks.h"
+
+namespace hodo::session {
+namespace {
+
+// Where data is missing behind `event`, in the queue's stream.
+bool truncates(const perfdata::AuxEvent& event) {
+  return (event.flags & PERF_AUX_FLAG_TRUNCATED) != 0;
+}
+
+// Offsets at which the stream must be cut: behind each AUX record whose end was lost.
+std::vector<std::uint64_t> cuts_of(const perfdata::AuxQueue& queue) {
+  std::vector<std::uint64_t> cuts;
+  for (const perfdata::AuxEvent& event : queue.flagged) {
+    if (truncates(event)) cuts.push_back(event.aux_offset + event.aux_size);
+  }
+  std::ranges::sort(cuts);
+  return cuts;
+}
+
+// Appends a piece, divided where data was lost inside of it.
+void append_parts(std::vector<Part>& parts, Part part, const std::vector<std::uint64_t>& cuts) {
+  auto cut = std::ranges::lower_bound(cuts, part.offset);
+  if (cut != cuts.end() && *cut == part.offset) part.gap_before = !parts.empty();
+  cut = std::ranges::upper_bound(cuts, part.offset);
+  for (; cut != cuts.end() && *cut - part.offset < part.bytes.size(); ++cut) {
+    auto size = static_cast<std::size_t>(*cut - part.offset);
+    if (size == 0) continue;
+    Part head = part;
+    head.bytes = part.bytes.first(size);
+    parts.push_back(head);
+    part = {.bytes = part.bytes.subspan(size), .offset = *cut, .gap_before = true};
+  }
+  parts.push_back(part);
+}
+
+std::string what_it_holds(const perfdata::Session& model) {
+  if (model.trace() == perfdata::TraceKind::intel_bts) {
+    return "holds Intel BTS records, which this version does not decode";
+  }
+  if (model.branch_stacks() != 0) {
+    return fmt::format(
+        "holds {} samples with branch stacks but no Intel PT trace, so there is no"
+        " complete path; 'hodo packets' lists them",
+        model.branch_stacks());
+  }
+  return "holds no branch trace; record with 'hodo record' or 'perf record -e intel_pt//u'";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Recording::open(const std::string& path) {
+  auto reader = perfdata::Reader::open(path);
+  if (!reader) return std::unexpected(reader.error());
+  auto kept = std::make_unique<perfdata::Reader>(std::move(*reader));
+  auto model = perfdata::Session::load(*kept);
+  if (!model) return std::unexpected(model.error());
+  return std::unique_ptr<Session>(new Recording(path, std::move(kept), std::move(*model)));
+}
+
+Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
+                     perfdata::Session model)
+    : path_(std::move(path)),
+      reader_(std::move(reader)),
+      model_(std::move(model)),
+      spaces_(model_),
+      names_(model_, spaces_) {
+  for (const perfdata::AuxQueue& queue : model_.queues()) {
+    queues_.push_back({queue.pid, queue.tid, queue.cpu, queue.bytes});
+  }
+}
+
+std::vector<LossLine> Recording::input_losses() const {
+  LossTally tally;
+  if (!model_.finished()) {
+    tally.add(causes::kUnfinished, {.reason = "the recording was not completed"});
+  }
+  for (const perfdata::Damage& damage : model_.damages()) {
+    tally.add(causes::kDamaged, {.offset = damage.offset, .reason = damage.what});
+  }
+  std::uint64_t listed = model_.damages().size();
+  if (model_.damage_count() > listed) {
+    tally.add(causes::kDamaged, {.reason = "more of the same"}, 0, model_.damage_count() - listed);
+  }
+  for (const perfdata::LostRecords& lost : model_.lost()) {
+    tally.add(causes::kLostRecords,
+              {.who = {.cpu = lost.cpu}, .offset = lost.offset, .reason = "records were dropped"},
+              0, lost.count);
+  }
+  for (std::uint32_t i = 0; i < model_.queues().size(); ++i) {
+    const perfdata::AuxQueue& queue = model_.queues()[i];
+    for (const perfdata::AuxEvent& event : queue.flagged) {
+      if (!truncates(event)) continue;
+      Context who{.queue = i, .pid = queue.pid, .tid = queue.tid, .cpu = queue.cpu};
+      tally.add(causes::kAuxTruncated, {.who = who,
+                                        .offset = event.aux_offset + event.aux_size,
+                                        .time = ticks(model_.pt().time, event.time),
+                                        .reason = "the trace buffer was full"});
+    }
+  }
+  return tally.lines();
+}
+
+Status Recording::decodable() const {
+  if (model_.trace() == perfdata::TraceKind::intel_pt) return {};
+  return fail(ErrorCode::unsupported, what_it_holds(model_));
+}
+
+Result<std::vector<Part>> Recording::parts(std::size_t index) {
+  const perfdata::AuxQueue& queue = model_.queues()[index];
+  std::vector<std::uint64_t> cuts = cuts_of(queue);
+  std::vector<Part> parts;
+  std::uint64_t end = 0;
+  for (const perfdata::AuxPiece& piece : queue.pieces) {
+    auto bytes = model_.bytes(piece);
+    if (!bytes) return std::unexpected(bytes.error());
+    Part part{.bytes = *bytes, .offset = piece.aux_offset, .gap_before = piece.gap_before};
+    if (piece.gap_before && piece.aux_offset > end) part.lost_before = piece.aux_offset - end;
+    append_parts(parts, part, cuts);
+    end = piece.aux_offset + bytes->size();
+  }
+  return parts;
+}
+
+Occupancy Recording::occupancy(std::size_t queue) {
+  return occupancy_of(model_.queues()[queue], model_);
+}
+
+std::unique_ptr<image::CodeSource> Recording::code(std::size_t, const Occupancy& occupancy) {
+  std::vector<const image::CodeSource*> by_turn;
+  for (const Occupant& who : occupancy.turns()) by_turn.push_back(spaces_.user(who.space));
+  return std::make_unique<SwitchedSource>(occupancy, std::move(by_turn), &spaces_.kernel());
+}
+
+flow::Config Recording::config(std::size_t, const Occupancy& occupancy) {
+  const perfdata::PtConfig& pt = model_.pt();
+  flow::Config config;
+  config.mtc_freq = static_cast<std::uint8_t>(pt.mtc_period());
+  config.tsc_ctc_numerator = pt.tsc_ctc_n;
+  config.tsc_ctc_denominator = pt.tsc_ctc_d;
+  config.max_nonturbo_ratio = pt.max_nonturbo_ratio;
+  std::vector<AddressFilter> filters = parse_filters(pt.filter);
+  for (const Occupant& who : occupancy.turns()) {
+    if (filters.empty() || who.space == kNoSpace) continue;
+    const auto& mappings = model_.processes()[who.space].mappings;
+    std::vector<flow::IpRange> more = filter_ranges(filters, mappings, model_.files());
+    config.filter.insert(config.filter.end(), more.begin(), more.end());
+  }
+  return config;
+}
+
+std::optional<Explanation> Recording::explain(const Context& who, const flow::Loss& loss) {
+  if (loss.cause != flow::LossCause::no_code || loss.ip == 0) return std::nullopt;
+  const Space* space = spaces_.of(who.space, loss.ip);
+  const perfdata::Mapping* mapping =
+      space == nullptr ? nullptr : space->mapping(loss.ip, loss.time);
+  if (mapping == nullptr || mapping->file == perfdata::kNone) return std::nullopt;
+  switch (spaces_.files().state(mapping->file)) {
+    case Files::State::missing:
+      return Explanation{causes::kFileMissing, spaces_.files().trouble(mapping->file)};
+    case Files::State::changed:
+      return Explanation{causes::kFileChanged, spaces_.files().trouble(mapping->file)};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace hodo::session

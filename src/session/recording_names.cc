@@ -1,0 +1,28 @@
+#include "recording_names.h"
+
+namespace hodo::session {
+namespace {
+
+// Times of 0 ask for the last state.
+std::uint64_t or_last(std::uint64_t time) { return time == 0 ? perfdata::kForever - 1 : time; }
+
+}  // namespace
+
+Place RecordingNames::place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
+  const Space* where = spaces_.of(space, address);
+  const perfdata::Mapping* mapping =
+      where == nullptr ? nullptr : where->mapping(address, or_last(time));
+  if (mapping == nullptr) return {};
+  Place place;
+  place.offset = address - mapping->address + mapping->file_offset;
+  if (mapping->file != perfdata::kNone) place.object = recording_.files()[mapping->file].path;
+  if (place.object.empty()) place.object = "[anon]";
+  return place;
+}
+
+std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time) const {
+  const Space* where = spaces_.user(space);
+  return where == nullptr ? 0 : where->generation(or_last(time));
+}
+
+}  // namespace hodo::session

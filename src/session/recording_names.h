@@ -1,0 +1,23 @@
+// Names from the files that a recording's mappings name.
+#pragma once
+
+#include "hodo/session/names.h"
+#include "spaces.h"
+
+namespace hodo::session {
+
+class RecordingNames final : public Names {
+ public:
+  // Both must outlive this.
+  RecordingNames(const perfdata::Session& recording, Spaces& spaces)
+      : recording_(recording), spaces_(spaces) {}
+
+  Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
+  std::uint32_t generation(std::uint32_t space, std::uint64_t time) const override;
+
+ private:
+  const perfdata::Session& recording_;
+  Spaces& spaces_;
+};
+
+}  // namespace hodo::session

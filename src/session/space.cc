@@ -1,0 +1,93 @@
+#include "space.h"
+
+#include <algorithm>
+
+#include "ticks.h"
+
+namespace hodo::session {
+namespace {
+
+// In image::Timeline: nothing is mapped any more. kNothing says that nothing has been yet.
+constexpr image::Timeline::Value kUnmapped = image::Timeline::kNothing - 1;
+// How many later mappings of an address are looked at before giving up.
+constexpr int kLookAhead = 4;
+
+std::uint64_t last_address(const perfdata::Mapping& m) {
+  std::uint64_t room = ~std::uint64_t{0} - m.address;
+  return m.address + std::min(m.size - 1, room);
+}
+
+}  // namespace
+
+Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
+             Files& files, image::ContentStore& kept)
+    : mappings_(mappings) {
+  const perfdata::TimeConversion& conversion = recording.pt().time;
+  std::vector<Change> changes;
+  for (std::uint32_t i = 0; i < mappings.size(); ++i) {
+    const perfdata::Mapping& m = mappings[i];
+    if (!m.executable || m.size == 0) continue;
+    changes.push_back({ticks(conversion, m.from), i, false});
+    // Without a common clock nothing ever ends: code that may have gone is better than none.
+    if (m.until != perfdata::kForever && conversion.valid) {
+      changes.push_back({ticks(conversion, m.until), i, true});
+    }
+  }
+  // At one moment the old goes before the new comes.
+  std::ranges::stable_sort(changes, [](const Change& a, const Change& b) {
+    return a.time != b.time ? a.time < b.time : a.ends > b.ends;
+  });
+  for (const Change& change : changes) apply(change, recording, files, kept);
+}
+
+void Space::apply(const Change& change, const perfdata::Session& recording, Files& files,
+                  image::ContentStore& kept) {
+  const perfdata::Mapping& m = mappings_[change.mapping];
+  changes_.push_back(change.time);
+  timeline_.cover(m.address, last_address(m), change.time,
+                  change.ends ? kUnmapped : change.mapping);
+  if (change.ends) {
+    code_.unmap(m.address, m.size, change.time);
+    return;
+  }
+  image::Slice slice;
+  if (m.kept != perfdata::kNone && m.kept < recording.kept().size()) {
+    auto bytes = recording.kept()[m.kept].bytes;
+    std::size_t skip = std::min<std::size_t>(m.kept_offset, bytes.size());
+    std::size_t size = std::min<std::uint64_t>(m.size, bytes.size() - skip);
+    if (auto copy = kept.memory(bytes.subspan(skip, size))) slice = *copy;
+  } else if (m.file != perfdata::kNone) {
+    slice = files.slice(m.file, m.file_offset, m.size);
+  }
+  code_.map(m.address, m.size, std::move(slice), change.time);
+}
+
+image::CodeSpan Space::find(std::uint64_t address, std::uint64_t time) const {
+  image::CodeSpan first = code_.find(address, time);
+  if (first.content != 0) return first;
+  // Mapped, but without bytes: the file is missing, and what comes later is something else.
+  if (timeline_.find(address, time).value < kUnmapped) return first;
+  image::CodeSpan span = first;
+  for (int i = 0; i < kLookAhead && span.content == 0; ++i) {
+    if (span.valid_until == perfdata::kForever) return first;
+    span = code_.find(address, span.valid_until);
+  }
+  if (span.content == 0) return first;
+  span.valid_from = first.valid_from;
+  return span;
+}
+
+const perfdata::Mapping* Space::mapping(std::uint64_t address, std::uint64_t time) const {
+  image::Timeline::Answer answer = timeline_.find(address, time);
+  for (int i = 0; i < kLookAhead && answer.value >= kUnmapped; ++i) {
+    if (answer.valid_until == image::Timeline::kEnd) return nullptr;
+    answer = timeline_.find(address, answer.valid_until);
+  }
+  return answer.value < kUnmapped ? &mappings_[answer.value] : nullptr;
+}
+
+std::uint32_t Space::generation(std::uint64_t time) const {
+  return static_cast<std::uint32_t>(std::ranges::upper_bound(changes_, time) - changes_.begin());
+}
+
+}  // namespace hodo::session

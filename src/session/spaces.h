@@ -1,0 +1,35 @@
+// The address spaces of a recording, each built when it is first asked for.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "files.h"
+#include "space.h"
+
+namespace hodo::session {
+
+class Spaces {
+ public:
+  // `recording` must outlive this.
+  explicit Spaces(const perfdata::Session& recording)
+      : recording_(recording), files_(recording.files()), spaces_(recording.processes().size()) {}
+
+  // Of process `index` of the recording; null if there is none. Addresses stay valid.
+  const Space* user(std::uint32_t index);
+  const Space& kernel();
+  // The one that `address` is looked up in.
+  const Space* of(std::uint32_t index, std::uint64_t address) {
+    return address >> 63 != 0 ? &kernel() : user(index);
+  }
+  const Files& files() const { return files_; }
+
+ private:
+  const perfdata::Session& recording_;
+  Files files_;
+  image::ContentStore kept_;
+  std::vector<std::unique_ptr<Space>> spaces_;
+  std::unique_ptr<Space> kernel_;
+};
+
+}  // namespace hodo::session
