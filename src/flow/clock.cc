@@ -1,0 +1,100 @@
+#include "clock.h"
+
+#include <algorithm>
+
+namespace hodo::flow {
+namespace {
+
+constexpr unsigned kTscBits = 56;
+constexpr unsigned kTmaCtcBits = 16;
+
+__extension__ using Wide = unsigned __int128;
+
+std::uint64_t multiply_divide(std::uint64_t value, std::uint64_t by, std::uint64_t over) {
+  return static_cast<std::uint64_t>(Wide{value} * by / over);
+}
+
+}  // namespace
+
+// MTCFreq has four bits.
+Clock::Clock(const Config& config)
+    : mtc_freq_(config.mtc_freq & 15u),
+      numerator_(config.tsc_ctc_numerator),
+      denominator_(config.tsc_ctc_denominator),
+      max_nonturbo_(config.max_nonturbo_ratio) {}
+
+void Clock::apply(const pt::Packet& packet) {
+  switch (packet.type) {
+    case pt::PacketType::tsc:
+      return on_tsc(packet.payload);
+    case pt::PacketType::tma:
+      return on_tma(packet.payload, packet.extra);
+    case pt::PacketType::mtc:
+      return on_mtc(packet.payload);
+    case pt::PacketType::cyc:
+      return on_cyc(packet.payload);
+    case pt::PacketType::cbr:
+      cbr_ = static_cast<std::uint32_t>(packet.payload);
+      return;
+    default:
+      return;
+  }
+}
+
+// A step to a new reference: CYC counts from here.
+void Clock::set(std::uint64_t time) {
+  now_ = std::max(now_, time);
+  reference_ = now_;
+  cycles_ = 0;
+}
+
+void Clock::on_tsc(std::uint64_t value) {
+  constexpr std::uint64_t kWrap = std::uint64_t{1} << kTscBits;
+  std::uint64_t tsc = (tsc_ & ~(kWrap - 1)) | value;
+  // A TSC can slip past MTCs by some cycles; only a step of half the range means that it wrapped.
+  if (tsc < tsc_ && tsc_ - tsc > kWrap / 2) tsc += kWrap;
+  tsc_ = tsc;
+  have_ctc_ = false;  // until its TMA
+  set(tsc);
+}
+
+// FastCounter: TSC ticks since the crystal clock's last tick.
+void Clock::on_tma(std::uint64_t ctc, std::uint64_t fast) {
+  if (numerator_ == 0 || denominator_ == 0) return;
+  const std::uint64_t into_period = ctc & ((std::uint64_t{1} << mtc_freq_) - 1);
+  const std::uint64_t back = fast + from_ctc(into_period);
+  if (back > tsc_) return;
+  ctc_tsc_ = tsc_ - back;
+  ctc_ticks_ = 0;
+  // MTC carries CTC[N+7:N], TMA only CTC[15:0]: for N > 8 the upper bits of the last MTC are
+  // unknown.
+  const unsigned known = std::min(8u, kTmaCtcBits - mtc_freq_);
+  mtc_mask_ = (1u << known) - 1;
+  last_mtc_ = static_cast<std::uint32_t>(ctc >> mtc_freq_) & mtc_mask_;
+  have_ctc_ = true;
+}
+
+void Clock::on_mtc(std::uint64_t value) {
+  if (!have_ctc_) return;
+  const auto mtc = static_cast<std::uint32_t>(value);
+  std::uint32_t periods = (mtc - last_mtc_) & mtc_mask_;
+  if (periods == 0) periods = mtc_mask_ + 1;  // an MTC means that at least one period went by
+  ctc_ticks_ += std::uint64_t{periods} << mtc_freq_;
+  last_mtc_ = mtc;
+  mtc_mask_ = 0xff;
+  set(ctc_tsc_ + from_ctc(ctc_ticks_));
+}
+
+void Clock::on_cyc(std::uint64_t cycles) {
+  if (cbr_ == 0 || max_nonturbo_ == 0 || reference_ == 0) return;
+  // A counter that no processor could fill in the time between two references is damage.
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 48;
+  cycles_ = std::min(kLimit, cycles_ + std::min(cycles, kLimit));
+  now_ = std::max(now_, reference_ + multiply_divide(cycles_, max_nonturbo_, cbr_));
+}
+
+std::uint64_t Clock::from_ctc(std::uint64_t ticks) const {
+  return multiply_divide(ticks, numerator_, denominator_);
+}
+
+}  // namespace hodo::flow

@@ -1,0 +1,412 @@
+#include "path_decoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "psb_plus.h"
+#include "words.h"
+
+namespace hodo::flow {
+
+using isa::InsnClass;
+using pt::PacketType;
+using pt::ReadStatus;
+
+PathDecoder::PathDecoder(BlockCache& blocks, const Config& config, Output& out)
+    : config_(config), out_(out), walker_(blocks, config, out), clock_(config) {}
+
+void PathDecoder::decode(const Piece& piece, bool after_loss) {
+  reader_ = pt::PacketReader(piece.bytes);
+  piece_offset_ = piece.offset;
+  packet_at_ = 0;
+  out_.stats().bytes += piece.bytes.size();
+  start(piece, after_loss);
+  while (!reader_.at_end() && decode_segment(reader_.offset())) {
+  }
+  close_gap(0, 0);
+  out_.commit();
+}
+
+// To the first PSB, and a word about what lies before it.
+void PathDecoder::start(const Piece& piece, bool after_loss) {
+  const std::uint64_t last_ip = walker_.enabled ? walker_.ip : 0;
+  forget_pending();
+  walker_.enabled = false;
+  (void)reader_.sync_forward();
+  const auto head = piece.bytes.first(reader_.offset());
+  const bool only_padding = std::ranges::all_of(head, [](std::uint8_t byte) { return byte == 0; });
+  if (after_loss) {
+    in_gap_ = true;
+    gap_from_ = last_ip;
+    clock_.lose_sync();
+    report(LossCause::recorder_lost, head.size(), 0, words::recorder_lost(piece.lost_before));
+  } else if (!only_padding) {
+    report(LossCause::head_cut, head.size(), 0, words::head_cut(reader_.at_end()));
+  }
+}
+
+// From the PSB where the reader stands to the next. False at the end of the piece.
+bool PathDecoder::decode_segment(std::size_t psb) {
+  Step step = enter(psb);
+  if (step) step = run();
+  if (step) return true;
+  return resync(step.error(), psb);
+}
+
+// Reads the PSB+ group; tracing goes on where it says.
+PathDecoder::Step PathDecoder::enter(std::size_t psb) {
+  const auto ip = look_into_psb_plus(reader_).ip;
+  last_ip_.clear();
+  walker_.returns().clear();
+  forget_pending();
+  pt::Packet packet;
+  do {
+    if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
+    if (packet.type == PacketType::psb && packet_at_ == psb) continue;
+    if (packet.type == PacketType::psbend) break;
+    if (packet.type == PacketType::ovf) {
+      on_overflow();
+      return {};
+    }
+    if (auto step = status_packet(packet); !step) return step;
+  } while (!reader_.at_end());
+  const bool was_enabled = walker_.enabled;
+  walker_.enabled = ip.has_value();
+  if (!ip) {
+    close_gap(0, 0);
+  } else if (!was_enabled) {
+    arrive(*ip);
+  }
+  return {};
+}
+
+PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
+  switch (packet.type) {
+    case PacketType::mode_exec:
+      exec_pending_ = packet.payload;
+      apply_mode();
+      return {};
+    case PacketType::mode_tsx:
+      apply_tsx(packet.payload);
+      return {};
+    case PacketType::fup:
+      (void)last_ip_.update(packet);
+      return {};
+    case PacketType::pip:
+      tell(EventKind::paging, packet);
+      return {};
+    default:
+      if (may_be_in_psb_plus(packet.type)) return on_other(packet);
+      return std::unexpected(Failure{LossCause::bad_packet, words::no_psbend(packet.type)});
+  }
+}
+
+// Decoding starts at `ip` without a branch that leads there.
+void PathDecoder::arrive(std::uint64_t ip) {
+  walker_.enabled = true;
+  walker_.ip = ip;
+  if (in_gap_) return close_gap(ip, kResync);
+  walker_.emit(0, ip, BranchKind::begin, kResync);
+}
+
+void PathDecoder::close_gap(std::uint64_t to, std::uint8_t flags) {
+  if (!std::exchange(in_gap_, false)) return;
+  walker_.emit(gap_from_, to, BranchKind::lost, flags);
+}
+
+void PathDecoder::report(LossCause cause, std::uint64_t skipped, std::uint64_t ip,
+                         std::string reason) {
+  out_.loss({.cause = cause,
+             .offset = offset(),
+             .skipped = skipped,
+             .last_ip = gap_from_,
+             .ip = ip,
+             .time = clock_.now(),
+             .reason = std::move(reason)});
+}
+
+// Gives the rest of the segment up: to the next PSB. False if there is none.
+bool PathDecoder::resync(const Failure& failure, std::size_t psb) {
+  constexpr std::size_t kPsbSize = 16;
+  gap_from_ = walker_.enabled ? walker_.ip : 0;
+  in_gap_ = true;
+  walker_.enabled = false;
+  walker_.in_tx = false;
+  clock_.lose_sync();
+  // A damaged packet may have swallowed the first bytes of a PSB.
+  const std::size_t back = std::min<std::size_t>(reader_.offset(), kPsbSize - 1);
+  reader_.seek(std::max(psb + kPsbSize, reader_.offset() - back));
+  const bool found = reader_.sync_forward();
+  const std::size_t skipped = std::max(reader_.offset(), packet_at_) - packet_at_;
+  report(failure.cause, skipped, failure.ip, failure.reason);
+  out_.commit();
+  return found;
+}
+
+// Until the next PSB or the end.
+PathDecoder::Step PathDecoder::run() {
+  pt::Packet packet;
+  while (!reader_.at_end()) {
+    if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
+    if (packet.type == PacketType::psb) return cross_psb();
+    if (auto step = on_packet(packet); !step) return step;
+    out_.commit();
+  }
+  return {};
+}
+
+// The segment that ends here must arrive where the next one begins.
+PathDecoder::Step PathDecoder::cross_psb() {
+  out_.stats().packets[static_cast<std::size_t>(PacketType::psb)] -= 1;  // counted by the next
+  out_.stats().packet_bytes[static_cast<std::size_t>(PacketType::psb)] -= 16;
+  reader_.seek(packet_at_);
+  if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
+  const auto ip = look_into_psb_plus(reader_).ip;
+  if (after_overflow_) return {};  // either may be
+  if (walker_.enabled != ip.has_value()) {
+    return std::unexpected(impossible(words::psb_contradicts(walker_.enabled)));
+  }
+  if (!ip) return {};
+  const Halt halt = walker_.to_ip(*ip);
+  if (halt != Halt::arrived) return std::unexpected(stopped(halt, "PSB"));
+  return {};
+}
+
+std::optional<PathDecoder::Failure> PathDecoder::next_packet(pt::Packet& packet) {
+  packet_at_ = reader_.offset();
+  switch (reader_.read(packet)) {
+    case ReadStatus::packet:
+      break;
+    case ReadStatus::truncated:
+      return Failure{LossCause::truncated, words::truncated()};
+    case ReadStatus::malformed:
+      return Failure{LossCause::bad_packet, words::bad_packet(reader_)};
+  }
+  const auto type = static_cast<std::size_t>(packet.type);
+  out_.stats().packets[type] += 1;
+  out_.stats().packet_bytes[type] += packet.size;
+  return std::nullopt;
+}
+
+PathDecoder::Step PathDecoder::on_packet(const pt::Packet& packet) {
+  switch (packet.type) {
+    case PacketType::tnt:
+      return on_tnt(packet);
+    case PacketType::tip:
+      return on_tip(packet);
+    case PacketType::tip_pgd:
+      return on_tip_pgd(packet);
+    case PacketType::tip_pge:
+      return on_tip_pge(packet);
+    case PacketType::fup:
+      return on_fup(packet);
+    default:
+      return on_other(packet);
+  }
+}
+
+PathDecoder::Step PathDecoder::on_tnt(const pt::Packet& packet) {
+  if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
+  if (!walker_.enabled) return std::unexpected(impossible(words::not_enabled("TNT")));
+  out_.stats().tnt_bits += packet.count;
+  for (unsigned left = packet.count; left > 0;) {
+    const Block* block = nullptr;
+    const Halt halt = walker_.to_decision(block);
+    if (halt != Halt::decision) return std::unexpected(stopped(halt, "TNT"));
+    const bool taken = (packet.payload >> (left - 1) & 1) != 0;
+    if (block->cls == InsnClass::cond) {
+      walker_.take_cond(*block, taken);
+      --left;
+    } else if (block->cls == InsnClass::ret) {
+      if (auto step = on_return(*block, taken); !step) return step;
+      --left;
+    } else if (auto step = on_deferred_tip(*block); !step) {
+      return step;
+    }
+    out_.commit();
+  }
+  return {};
+}
+
+// A return in the TNT is compressed: it goes to where the return stack says. (The TIP of one that
+// is not forces the TNTs before it out; only other TIPs are deferred.)
+PathDecoder::Step PathDecoder::on_return(const Block& block, bool taken) {
+  if (!taken) return std::unexpected(unfit("TNT (not taken)", block));
+  if (walker_.take_return(block)) return {};
+  Failure failure = unfit("TNT", block);
+  failure.reason +=
+      ": it would be a compressed return, but its call is not in this part of the trace";
+  return std::unexpected(std::move(failure));
+}
+
+// An indirect branch while outcomes of later branches are left: its TIP comes behind the TNT (SDM,
+// "Deferred TIPs").
+PathDecoder::Step PathDecoder::on_deferred_tip(const Block& block) {
+  const Block branch = block;
+  pt::Packet packet;
+  do {
+    if (reader_.at_end()) return std::unexpected(unfit("TNT at the end", branch));
+    if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
+    if (is_timing_or_pad(packet.type)) (void)on_other(packet);
+  } while (is_timing_or_pad(packet.type));
+  if (packet.type != PacketType::tip || !last_ip_.update(packet)) {
+    reader_.seek(packet_at_);
+    return std::unexpected(unfit("TNT", branch));
+  }
+  walker_.take_indirect(branch, last_ip_.ip());
+  return {};
+}
+
+PathDecoder::Step PathDecoder::on_tip(const pt::Packet& packet) {
+  if (!walker_.enabled) return std::unexpected(impossible(words::not_enabled("TIP")));
+  if (!last_ip_.update(packet)) return std::unexpected(impossible(words::no_ip("TIP")));
+  if (async_from_) {
+    const std::uint8_t flags = async_kind_ == BranchKind::abort ? 0 : kAsync;
+    walker_.emit(*async_from_, last_ip_.ip(), async_kind_, flags);
+    walker_.ip = last_ip_.ip();
+    async_from_.reset();
+  } else {
+    const Block* block = nullptr;
+    const Halt halt = walker_.to_decision(block);
+    if (halt != Halt::decision) return std::unexpected(stopped(halt, "TIP"));
+    if (block->cls == InsnClass::cond) return std::unexpected(unfit("TIP", *block));
+    walker_.take_indirect(*block, last_ip_.ip());
+  }
+  apply_mode();
+  return {};
+}
+
+PathDecoder::Step PathDecoder::on_tip_pgd(const pt::Packet& packet) {
+  const bool has_ip = last_ip_.update(packet);
+  if (!walker_.enabled) {
+    // Erratum APL11: one too many after an overflow.
+    if (std::exchange(after_overflow_, false)) return {};
+    return std::unexpected(impossible(words::not_enabled("TIP.PGD")));
+  }
+  if (async_from_) {
+    const bool abort = async_kind_ == BranchKind::abort;
+    walker_.emit(*async_from_, has_ip ? last_ip_.ip() : 0, abort ? async_kind_ : BranchKind::end,
+                 static_cast<std::uint8_t>(kTraceEnd | (abort ? 0 : kAsync)));
+    async_from_.reset();
+    walker_.enabled = false;
+  } else {
+    const auto to = has_ip ? std::optional(last_ip_.ip()) : std::nullopt;
+    const Halt halt = walker_.to_trace_end(to);
+    if (halt != Halt::arrived) return std::unexpected(stopped(halt, "TIP.PGD"));
+  }
+  apply_mode();
+  return {};
+}
+
+PathDecoder::Step PathDecoder::on_tip_pge(const pt::Packet& packet) {
+  if (!last_ip_.update(packet)) return std::unexpected(impossible(words::no_ip("TIP.PGE")));
+  if (walker_.enabled) {
+    // The end of the part before is missing, but the packet says where to go on.
+    gap_from_ = async_from_.value_or(walker_.ip);
+    in_gap_ = true;
+    report(LossCause::impossible_outcome, 0, walker_.ip, words::enabled_twice());
+    forget_pending();
+  }
+  close_gap(0, 0);
+  after_overflow_ = false;
+  walker_.enabled = true;
+  walker_.ip = last_ip_.ip();
+  walker_.emit(0, walker_.ip, BranchKind::begin, 0);
+  apply_mode();
+  return {};
+}
+
+PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
+  const bool has_ip = last_ip_.update(packet);
+  const std::uint64_t ip = has_ip ? last_ip_.ip() : 0;
+  if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
+  if (!walker_.enabled) {
+    if (has_ip && after_overflow_) {
+      after_overflow_ = false;
+      walker_.enabled = true;
+      walker_.ip = ip;
+      close_gap(ip, 0);
+      return {};
+    }
+    if (deliver_bound(ip) || !has_ip) return {};
+    return std::unexpected(impossible(words::not_enabled("FUP")));
+  }
+  if (has_ip) {
+    const Halt halt = walker_.to_ip(ip);
+    if (halt != Halt::arrived) return std::unexpected(stopped(halt, "FUP"));
+  }
+  if (deliver_bound(ip) || !has_ip) return {};
+  async_from_ = ip;
+  return {};
+}
+
+// The processor dropped packets. If tracing is on when it can write again, a FUP says where (SDM,
+// "Overflow Packet"); otherwise TIP.PGE will. IP compression starts anew: the decoder cannot know
+// what the IPs in the lost packets were.
+void PathDecoder::on_overflow() {
+  if (!in_gap_) gap_from_ = walker_.enabled ? async_from_.value_or(walker_.ip) : 0;
+  in_gap_ = true;
+  report(LossCause::overflow, 0, 0, words::overflow());
+  forget_pending();
+  walker_.enabled = false;
+  walker_.in_tx = false;
+  walker_.returns().clear();
+  last_ip_.clear();
+  clock_.lose_sync();
+  after_overflow_ = true;
+}
+
+// TIP.PGD comes before TraceStop; where it is missing, this is where the path ends.
+void PathDecoder::on_trace_stop() {
+  if (walker_.enabled) walker_.emit(walker_.ip, 0, BranchKind::end, kTraceEnd);
+  walker_.enabled = false;
+  walker_.in_tx = false;
+  async_from_.reset();
+}
+
+void PathDecoder::forget_pending() {
+  async_from_.reset();
+  async_kind_ = BranchKind::irq;
+  exec_pending_.reset();
+  bound_.clear();
+  after_overflow_ = false;
+}
+
+PathDecoder::Failure PathDecoder::stopped(Halt halt, const char* packet) const {
+  Failure failure{.ip = walker_.ip};
+  switch (halt) {
+    case Halt::no_code:
+      failure.cause = LossCause::no_code;
+      failure.reason = words::no_code(walker_.ip);
+      break;
+    case Halt::bad_code:
+      failure.cause = LossCause::bad_code;
+      failure.reason = words::bad_code(walker_.ip);
+      break;
+    case Halt::endless:
+      failure.cause = LossCause::endless_loop;
+      failure.reason = words::endless(walker_.ip, packet);
+      break;
+    case Halt::decision:
+    case Halt::arrived:
+      failure.reason = words::blocked(walker_.ip, packet);
+      break;
+  }
+  if (walker_.outside_filter(walker_.ip)) {
+    failure.cause = LossCause::filter_mismatch;
+    failure.reason += words::outside_filter();
+  }
+  return failure;
+}
+
+PathDecoder::Failure PathDecoder::unfit(const char* packet, const Block& block) const {
+  const std::uint64_t at = last_ip(walker_.ip, block);
+  Failure failure{.reason = words::unfit(at, packet, block.cls), .ip = at};
+  if (walker_.outside_filter(at)) {
+    failure.cause = LossCause::filter_mismatch;
+    failure.reason += words::outside_filter();
+  }
+  return failure;
+}
+
+}  // namespace hodo::flow

@@ -1,0 +1,114 @@
+// Follows the packets of one piece of trace and steers the walker with them.
+//
+// A piece is a row of segments, each from a PSB to the next. Nothing is needed from before a PSB to
+// decode what is behind it, and damage reaches no further than the next one.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "block_cache.h"
+#include "clock.h"
+#include "hodo/flow/decoder.h"
+#include "hodo/pt/packet.h"
+#include "hodo/pt/reader.h"
+#include "output.h"
+#include "walker.h"
+
+namespace hodo::flow {
+
+class PathDecoder {
+ public:
+  // All must outlive the decoder. Time goes on from piece to piece.
+  PathDecoder(BlockCache& blocks, const Config& config, Output& out);
+
+  // Decodes a piece from its first PSB on. `after_loss`: it is not the stream's first one.
+  void decode(const Piece& piece, bool after_loss);
+
+ private:
+  // Why a segment cannot be decoded further.
+  struct Failure {
+    LossCause cause = LossCause::impossible_outcome;
+    std::string reason;
+    std::uint64_t ip = 0;  // in the code, where the walk gave up
+  };
+  using Step = std::expected<void, Failure>;
+
+  // What waits for the next FUP.
+  struct Bound {
+    Event event;
+    bool takes_fup;  // otherwise the FUP also begins an asynchronous branch
+  };
+
+  // The segments. `psb` is the offset in the piece.
+  void start(const Piece& piece, bool after_loss);
+  bool decode_segment(std::size_t psb);
+  Step enter(std::size_t psb);
+  Step status_packet(const pt::Packet& packet);
+  Step run();
+  Step cross_psb();
+  bool resync(const Failure& failure, std::size_t psb);
+  void arrive(std::uint64_t ip);
+  void close_gap(std::uint64_t to, std::uint8_t flags);
+  void report(LossCause cause, std::uint64_t skipped, std::uint64_t ip, std::string reason);
+
+  // The packets.
+  std::optional<Failure> next_packet(pt::Packet& packet);
+  Step on_packet(const pt::Packet& packet);
+  Step on_tnt(const pt::Packet& packet);
+  Step on_return(const Block& block, bool taken);
+  Step on_deferred_tip(const Block& block);
+  Step on_tip(const pt::Packet& packet);
+  Step on_tip_pgd(const pt::Packet& packet);
+  Step on_tip_pge(const pt::Packet& packet);
+  Step on_fup(const pt::Packet& packet);
+  void on_overflow();
+  void on_trace_stop();
+  // The packets that are no part of the path (path_events.cc).
+  Step on_other(const pt::Packet& packet);
+  void on_pip(const pt::Packet& packet);
+  void on_ptw(const pt::Packet& packet);
+  void on_mode_tsx(const pt::Packet& packet);
+  void on_cfe(const pt::Packet& packet);
+  void on_cbr(const pt::Packet& packet);
+
+  void tell(EventKind kind, const pt::Packet& packet);
+  void tell_or_bind(EventKind kind, const pt::Packet& packet, bool binds);
+  void bind(const Event& event, bool takes_fup);
+  Event event_here(EventKind kind, const pt::Packet& packet) const;
+  bool deliver_bound(std::uint64_t ip);
+  void deliver(const Event& event);
+  void apply_mode();
+  void apply_tsx(std::uint64_t bits);
+  void tick(const pt::Packet& packet);
+  void forget_pending();
+
+  std::uint64_t offset() const { return piece_offset_ + packet_at_; }
+  Failure stopped(Halt halt, const char* packet) const;
+  Failure unfit(const char* packet, const Block& block) const;
+  static Failure impossible(std::string reason) { return {.reason = std::move(reason)}; }
+
+  const Config& config_;
+  Output& out_;
+  Walker walker_;
+  Clock clock_;
+  pt::PacketReader reader_{{}};
+  pt::LastIp last_ip_;
+  std::uint64_t piece_offset_ = 0;
+  std::size_t packet_at_ = 0;  // of the packet being handled, in the piece
+
+  std::optional<std::uint64_t> async_from_;  // a FUP that waits for its TIP
+  BranchKind async_kind_ = BranchKind::irq;
+  std::optional<std::uint64_t> exec_pending_;  // MODE.Exec bits, for the next TIP
+  std::optional<std::uint64_t> exec_;          // MODE.Exec bits in force
+  std::vector<Bound> bound_;
+  std::optional<std::uint64_t> cbr_;
+  bool after_overflow_ = false;  // and not clear yet whether tracing is on
+  bool in_gap_ = false;
+  std::uint64_t gap_from_ = 0;
+};
+
+}  // namespace hodo::flow

@@ -1,0 +1,252 @@
+// The packets that tell something else than the path.
+#include <algorithm>
+#include <utility>
+
+#include "path_decoder.h"
+#include "psb_plus.h"
+#include "words.h"
+
+namespace hodo::flow {
+
+using pt::PacketType;
+
+namespace {
+
+constexpr std::uint32_t kIpBit = 1;
+constexpr std::size_t kMostBound = 16;  // more events for one FUP than any processor writes
+
+isa::Mode mode_of(std::uint64_t exec_bits) {
+  if ((exec_bits & pt::kExecCsL) != 0) return isa::Mode::bits64;
+  return (exec_bits & pt::kExecCsD) != 0 ? isa::Mode::bits32 : isa::Mode::bits16;
+}
+
+// Control-flow events that an asynchronous branch carries out (SDM, "Control Flow Event Packet").
+enum CfeType : std::uint8_t {
+  kIntr = 1,
+  kSmi = 3,
+  kRsm = 4,
+  kSipi = 5,
+  kInit = 6,
+  kVmExit = 8,
+  kVmExitIntr = 9,
+  kUintr = 12,
+};
+
+bool comes_with_a_branch(std::uint64_t cfe) {
+  constexpr std::uint32_t kTypes = 1u << kIntr | 1u << kSmi | 1u << kRsm | 1u << kSipi |
+                                   1u << kInit | 1u << kVmExit | 1u << kVmExitIntr | 1u << kUintr;
+  return (kTypes >> (cfe & 31) & 1) != 0;
+}
+
+BranchKind kind_of(const Event& cfe) {
+  constexpr std::uint32_t kFirstExternalVector = 32;
+  constexpr std::uint32_t kNmi = 2;
+  if (cfe.payload == kVmExit || cfe.payload == kVmExitIntr) return BranchKind::vmexit;
+  const bool exception =
+      cfe.payload == kIntr && cfe.extra < kFirstExternalVector && cfe.extra != kNmi;
+  return exception ? BranchKind::exc : BranchKind::irq;
+}
+
+}  // namespace
+
+PathDecoder::Step PathDecoder::on_other(const pt::Packet& packet) {
+  const bool ip_follows = (packet.extra & kIpBit) != 0;
+  switch (packet.type) {
+    case PacketType::tsc:
+    case PacketType::tma:
+    case PacketType::mtc:
+    case PacketType::cyc:
+      tick(packet);
+      break;
+    case PacketType::cbr:
+      on_cbr(packet);
+      break;
+    case PacketType::ovf:
+      on_overflow();
+      break;
+    case PacketType::trace_stop:
+      on_trace_stop();
+      tell(EventKind::trace_stop, packet);
+      break;
+    case PacketType::pip:
+      on_pip(packet);
+      break;
+    case PacketType::vmcs:
+      tell(EventKind::vmcs, packet);
+      break;
+    case PacketType::mode_exec:
+      exec_pending_ = packet.payload;
+      // With event tracing it binds to a FUP of its own; between FUP and TIP it waits for the TIP.
+      if (!async_from_ && walker_.enabled && next_deciding_packet(reader_) == PacketType::fup) {
+        bind(event_here(EventKind::exec_mode, packet), true);
+      }
+      break;
+    case PacketType::mode_tsx:
+      on_mode_tsx(packet);
+      break;
+    case PacketType::ptw:
+      on_ptw(packet);
+      break;
+    case PacketType::exstop:
+      tell_or_bind(EventKind::exstop, packet, ip_follows);
+      break;
+    case PacketType::mwait:
+      // The FUP of MWAIT comes behind PWRE and EXSTOP, if at all (SDM, "MWAIT Packet").
+      tell_or_bind(EventKind::mwait, packet,
+                   walker_.enabled && next_deciding_packet(reader_) != PacketType::tip);
+      break;
+    case PacketType::pwre:
+      tell(EventKind::pwre, packet);
+      break;
+    case PacketType::pwrx:
+      tell(EventKind::pwrx, packet);
+      break;
+    case PacketType::bbp:
+      tell(EventKind::block_begin, packet);
+      break;
+    case PacketType::bip:
+      tell(EventKind::block_item, packet);
+      break;
+    case PacketType::bep:
+      tell_or_bind(EventKind::block_end, packet, ip_follows);
+      break;
+    case PacketType::cfe:
+      on_cfe(packet);
+      break;
+    case PacketType::evd:
+      tell(EventKind::event_data, packet);
+      break;
+    case PacketType::trig:
+      tell_or_bind(EventKind::trigger, packet, ip_follows);
+      break;
+    case PacketType::mnt:
+      tell(EventKind::maintenance, packet);
+      break;
+    default:
+      break;  // pad; psb and the path's packets do not come here; a lone psbend says nothing
+  }
+  return {};
+}
+
+void PathDecoder::tick(const pt::Packet& packet) {
+  clock_.apply(packet);
+  walker_.time = clock_.now();
+}
+
+void PathDecoder::on_cbr(const pt::Packet& packet) {
+  clock_.apply(packet);
+  if (cbr_ == packet.payload) return;
+  cbr_ = packet.payload;
+  tell(EventKind::cbr, packet);
+}
+
+// Alone it belongs to a MOV CR3 or to the far branch whose TIP follows, behind a FUP to that event.
+void PathDecoder::on_pip(const pt::Packet& packet) {
+  Event event = event_here(EventKind::paging, packet);
+  if (walker_.enabled && !async_from_) {
+    event.ip = walker_.through(isa::InsnClass::mov_cr3).value_or(event.ip);
+  }
+  deliver(event);
+}
+
+// Without an IP it belongs to the next PTWRITE; with one to that at the FUP's IP.
+void PathDecoder::on_ptw(const pt::Packet& packet) {
+  Event event = event_here(EventKind::ptwrite, packet);
+  event.extra = packet.count;
+  if ((packet.extra & kIpBit) != 0) return bind(event, true);
+  event.ip = 0;
+  if (walker_.enabled && !async_from_) {
+    event.ip = walker_.through(isa::InsnClass::ptwrite).value_or(0);
+  }
+  deliver(event);
+}
+
+// While tracing is on the packet belongs to the FUP that follows. An abort's FUP begins the branch
+// to the fallback handler.
+void PathDecoder::on_mode_tsx(const pt::Packet& packet) {
+  constexpr std::uint64_t kAbort = 2;
+  if (walker_.enabled && next_deciding_packet(reader_) == PacketType::fup) {
+    bind(event_here(EventKind::tsx, packet), (packet.payload & kAbort) == 0);
+    return;
+  }
+  apply_tsx(packet.payload);
+  tell(EventKind::tsx, packet);
+}
+
+void PathDecoder::on_cfe(const pt::Packet& packet) {
+  Event event = event_here(EventKind::control_flow, packet);
+  event.extra = packet.extra >> 8;
+  if ((packet.extra & kIpBit) != 0) return bind(event, true);
+  if (walker_.enabled && comes_with_a_branch(packet.payload)) return bind(event, false);
+  deliver(event);
+}
+
+Event PathDecoder::event_here(EventKind kind, const pt::Packet& packet) const {
+  return {.kind = kind,
+          .offset = offset(),
+          .ip = walker_.enabled ? walker_.ip : 0,
+          .time = clock_.now(),
+          .payload = packet.payload,
+          .extra = packet.extra};
+}
+
+void PathDecoder::tell(EventKind kind, const pt::Packet& packet) {
+  deliver(event_here(kind, packet));
+}
+
+void PathDecoder::tell_or_bind(EventKind kind, const pt::Packet& packet, bool binds) {
+  const Event event = event_here(kind, packet);
+  if (binds) return bind(event, true);
+  deliver(event);
+}
+
+void PathDecoder::bind(const Event& event, bool takes_fup) {
+  // A full row means that no FUP ever came.
+  if (bound_.size() >= kMostBound) bound_.erase(bound_.begin());
+  bound_.push_back({event, takes_fup});
+}
+
+// The FUP that pending events waited for is here and the walk has arrived at it. True if they take
+// it; otherwise it begins an asynchronous branch.
+bool PathDecoder::deliver_bound(std::uint64_t ip) {
+  async_kind_ = BranchKind::irq;
+  bool taken = false;
+  bool at_ptwrite = false;
+  for (Bound& bound : std::exchange(bound_, {})) {
+    taken |= bound.takes_fup;
+    bound.event.ip = ip;
+    bound.event.time = clock_.now();
+    if (bound.event.kind == EventKind::exec_mode) {
+      apply_mode();
+      continue;
+    }
+    if (bound.event.kind == EventKind::control_flow) async_kind_ = kind_of(bound.event);
+    if (bound.event.kind == EventKind::tsx) {
+      if (!bound.takes_fup) async_kind_ = BranchKind::abort;
+      apply_tsx(bound.event.payload);
+    }
+    at_ptwrite |= bound.event.kind == EventKind::ptwrite;
+    deliver(bound.event);
+  }
+  // The packet gives the PTWRITE itself, which has retired: the next one may be the same in a loop.
+  if (at_ptwrite && walker_.enabled) walker_.execute_if(isa::InsnClass::ptwrite);
+  return taken;
+}
+
+void PathDecoder::deliver(const Event& event) { out_.event(event); }
+
+void PathDecoder::apply_tsx(std::uint64_t bits) { walker_.in_tx = (bits & 1) != 0; }
+
+// MODE.Exec takes effect at the target of the TIP that it precedes.
+void PathDecoder::apply_mode() {
+  if (!exec_pending_) return;
+  const std::uint64_t bits = *std::exchange(exec_pending_, std::nullopt);
+  walker_.mode = mode_of(bits);
+  if (exec_ == bits) return;
+  exec_ = bits;
+  pt::Packet packet{.type = PacketType::mode_exec};
+  packet.payload = bits;
+  tell(EventKind::exec_mode, packet);
+}
+
+}  // namespace hodo::flow

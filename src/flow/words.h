@@ -1,0 +1,31 @@
+// What the decoder says about a loss: what happened and what the likely cause is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hodo/isa/insn.h"
+#include "hodo/pt/packet.h"
+#include "hodo/pt/reader.h"
+
+namespace hodo::flow::words {
+
+std::string head_cut(bool no_psb);
+std::string recorder_lost(std::uint64_t bytes);
+std::string overflow();
+std::string truncated();
+std::string bad_packet(pt::PacketReader at);
+std::string no_psbend(pt::PacketType found);
+std::string no_tip_after_fup();
+std::string psb_contradicts(bool enabled);
+std::string not_enabled(const char* packet);
+std::string enabled_twice();
+std::string no_ip(const char* packet);
+std::string no_code(std::uint64_t ip);
+std::string bad_code(std::uint64_t ip);
+std::string endless(std::uint64_t ip, const char* packet);
+std::string blocked(std::uint64_t ip, const char* packet);
+std::string unfit(std::uint64_t ip, const char* packet, isa::InsnClass cls);
+std::string outside_filter();
+
+}  // namespace hodo::flow::words
