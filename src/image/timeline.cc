@@ -56,7 +56,7 @@ class Timeline::Index {
     starts_.push_back(0);
     for (const Event& e : events_) {
       starts_.push_back(e.first);
-      if (e.last != kEnd) starts_.push_back(e.last + 1);
+      starts_.push_back(e.last + 1);  // of kEnd: 0, a start anyway
     }
     std::ranges::sort(starts_);
     const auto repeated = std::ranges::unique(starts_);

@@ -121,6 +121,8 @@ TEST_F(AddressSpaceTest, AForkedChildHasWhatItsParentHadThen) {
   EXPECT_EQ(at(child, 0x1000, 4, 10), (Bytes{1, 2, 3, 4}));
   EXPECT_EQ(at(child, 0x1000, 4, 30), (Bytes{1, 2, 0xcc, 4}));
   EXPECT_EQ(at(space_, 0x1000, 4, 30), (Bytes{5, 6, 7, 8}));
+  EXPECT_EQ(child.find(0x1000, 12).address, 0x1000u);
+  EXPECT_EQ(child.find(0x1000, 12).offset, 0u);
   EXPECT_EQ(child.find(0x1000, 12).valid_from, 10u);
   EXPECT_EQ(child.find(0x1000, 12).valid_until, kForever);
   EXPECT_EQ(child.find(0x1002, 12).valid_until, 15u);

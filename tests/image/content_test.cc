@@ -37,6 +37,12 @@ TEST(ContentStore, ReadsOnlyWhatIsAskedFor) {
   EXPECT_FALSE(store.file(file.path()));
 }
 
+TEST(ContentStore, ReadsNothingTwice) {
+  const TempFile file(pattern(100000));
+  ContentStore store(150000);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(store.file(file.path()));
+}
+
 TEST(ContentStore, TheSameFileIsTheSameContent) {
   const TempFile file(pattern(100));
   ContentStore store;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "hodo/image/code.h"
 #include "hodo/image/content.h"
-#include "hodo/image/timeline.h"
+#include "hodo/image/history.h"
 
 namespace hodo::image {
 
@@ -34,16 +34,11 @@ class AddressSpace final : public CodeSource {
   CodeSpan find(std::uint64_t address, std::uint64_t time) const override;
 
  private:
-  struct Entry {
-    Slice slice;  // mapped with its first byte at `start`, or
-    std::uint64_t start = 0;
-    const AddressSpace* parent = nullptr;  // the parent's mappings as of `parent_time`
-    std::uint64_t parent_time = 0;
+  struct Mapped {
+    Slice slice;
+    std::uint64_t start = 0;  // where the slice's first byte lies
   };
-  Timeline::Value add(Entry entry);
-
-  std::vector<Entry> entries_;
-  Timeline timeline_;
+  History<Mapped> history_;
 };
 
 // Copies the bytes from `address` on as they are at `time`, over the borders of spans, until `out`
