@@ -21,6 +21,12 @@ if(HODO_SANITIZE)
   add_compile_options(-fsanitize=${HODO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HODO_SANITIZE})
 endif()
+# libFuzzer only finds its way through code that reports its coverage: the modules, not just the
+# targets.
+if(HODO_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
 
 # hodo_module(NAME SOURCES a.cc ... DEPS base pt ... LIBS PkgConfig::X ...)
 # A library hodo_NAME whose public headers are src/NAME/include/hodo/NAME/*.h. Without SOURCES it is
