@@ -31,6 +31,7 @@ void PathDecoder::decode(const Piece& piece, bool after_loss) {
 void PathDecoder::start(const Piece& piece, bool after_loss) {
   const std::uint64_t last_ip = walker_.enabled ? walker_.ip : 0;
   forget_pending();
+  synced_ = false;
   walker_.enabled = false;
   (void)reader_.sync_forward();
   const auto head = piece.bytes.first(reader_.offset());
@@ -55,7 +56,7 @@ bool PathDecoder::decode_segment(std::size_t psb) {
 
 // Reads the PSB+ group; tracing goes on where it says.
 PathDecoder::Step PathDecoder::enter(std::size_t psb) {
-  const auto ip = look_into_psb_plus(reader_).ip;
+  const auto ip = psb_plus_ip();
   last_ip_.clear();
   walker_.returns().clear();
   forget_pending();
@@ -70,6 +71,7 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
     }
     if (auto step = status_packet(packet); !step) return step;
   } while (!reader_.at_end());
+  synced_ = true;
   const bool was_enabled = walker_.enabled;
   walker_.enabled = ip.has_value();
   if (!ip) {
@@ -78,6 +80,13 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
     arrive(*ip);
   }
   return {};
+}
+
+// The IP of the PSB+ group at the reader, if tracing is on there. That it is off can be known from
+// the packets before, too; then its FUP need not be believed.
+std::optional<std::uint64_t> PathDecoder::psb_plus_ip() const {
+  const bool known_off = synced_ && !walker_.enabled;
+  return look_into_psb_plus(reader_, known_off || config_.erratum_bdm70).ip;
 }
 
 PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
@@ -130,6 +139,7 @@ bool PathDecoder::resync(const Failure& failure, std::size_t psb) {
   constexpr std::size_t kPsbSize = 16;
   gap_from_ = walker_.enabled ? walker_.ip : 0;
   in_gap_ = true;
+  synced_ = false;
   walker_.enabled = false;
   walker_.in_tx = false;
   clock_.lose_sync();
@@ -161,7 +171,7 @@ PathDecoder::Step PathDecoder::cross_psb() {
   out_.stats().packet_bytes[static_cast<std::size_t>(PacketType::psb)] -= 16;
   reader_.seek(packet_at_);
   if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
-  const auto ip = look_into_psb_plus(reader_).ip;
+  const auto ip = psb_plus_ip();
   if (after_overflow_) return {};  // either may be
   if (walker_.enabled != ip.has_value()) {
     return std::unexpected(impossible(words::psb_contradicts(walker_.enabled)));
@@ -300,13 +310,7 @@ PathDecoder::Step PathDecoder::on_tip_pgd(const pt::Packet& packet) {
 
 PathDecoder::Step PathDecoder::on_tip_pge(const pt::Packet& packet) {
   if (!last_ip_.update(packet)) return std::unexpected(impossible(words::no_ip("TIP.PGE")));
-  if (walker_.enabled) {
-    // The end of the part before is missing, but the packet says where to go on.
-    gap_from_ = async_from_.value_or(walker_.ip);
-    in_gap_ = true;
-    report(LossCause::impossible_outcome, 0, walker_.ip, words::enabled_twice());
-    forget_pending();
-  }
+  if (walker_.enabled) return std::unexpected(impossible(words::enabled_twice()));
   close_gap(0, 0);
   after_overflow_ = false;
   walker_.enabled = true;

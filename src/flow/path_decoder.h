@@ -47,6 +47,7 @@ class PathDecoder {
   void start(const Piece& piece, bool after_loss);
   bool decode_segment(std::size_t psb);
   Step enter(std::size_t psb);
+  std::optional<std::uint64_t> psb_plus_ip() const;
   Step status_packet(const pt::Packet& packet);
   Step run();
   Step cross_psb();
@@ -107,6 +108,7 @@ class PathDecoder {
   std::vector<Bound> bound_;
   std::optional<std::uint64_t> cbr_;
   bool after_overflow_ = false;  // and not clear yet whether tracing is on
+  bool synced_ = false;          // the state comes from the packets before
   bool in_gap_ = false;
   std::uint64_t gap_from_ = 0;
 };

@@ -44,7 +44,7 @@ bool may_be_in_psb_plus(PacketType type) {
   }
 }
 
-PsbPlus look_into_psb_plus(pt::PacketReader reader) {
+PsbPlus look_into_psb_plus(pt::PacketReader reader, bool bdm70) {
   PsbPlus out;
   pt::LastIp last_ip;
   pt::Packet packet;
@@ -52,7 +52,7 @@ PsbPlus look_into_psb_plus(pt::PacketReader reader) {
   while (reader.read(packet) == pt::ReadStatus::packet) {
     if (packet.type == PacketType::fup && last_ip.update(packet)) out.ip = last_ip.ip();
     if (packet.type == PacketType::psbend) {
-      if (out.ip && starts_right_behind(reader)) out.ip.reset();
+      if (out.ip && bdm70 && starts_right_behind(reader)) out.ip.reset();
       break;
     }
     const bool first = packet.type == PacketType::psb && !std::exchange(seen_psb, true);

@@ -14,8 +14,8 @@ struct PsbPlus {
   std::optional<std::uint64_t> ip;  // tracing is on, and this instruction is next
 };
 
-// `reader` stands at the PSB; it is a copy that may be moved.
-PsbPlus look_into_psb_plus(pt::PacketReader reader);
+// `reader` stands at the PSB; it is a copy that may be moved. `bdm70`: see Config.
+PsbPlus look_into_psb_plus(pt::PacketReader reader, bool bdm70);
 
 // The type of the next packet that is neither padding, timing nor status; nullopt if there is none
 // near by.

@@ -41,6 +41,12 @@ struct Config {
   std::uint32_t tsc_ctc_denominator = 0;
   std::uint32_t max_nonturbo_ratio = 0;  // TSC ticks per bus clock: CYC counts / CBR * this
 
+  // Erratum BDM70 and the like: a processor that sends a PSB+ with a FUP before it has enabled
+  // tracing, which the TIP.PGE behind then does. Ignores such a FUP, as perf does on all
+  // processors; without, as in libipt's default configuration, the TIP.PGE contradicts a FUP that
+  // decoding begins with, and the segment is lost.
+  bool erratum_bdm70 = true;
+
   bool want_not_taken = false;     // emit conditional branches that fell through
   bool want_instructions = false;  // call on_instructions: slow, for comparison with other decoders
 };

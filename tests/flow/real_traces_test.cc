@@ -1,0 +1,149 @@
+// Traces that real Intel processors made (libxdc's evaluation data), where they are present: the
+// path must be the one that libipt's instruction decoder finds.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "hodo/flow/decoder.h"
+#include "hodo/image/code.h"
+#include "libipt_reference.h"
+
+namespace hodo::flow {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::uint8_t> read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// pages.addr: 8-byte addresses; pages.dump: the 4 KiB pages in the same order.
+class Pages : public image::CodeSource {
+ public:
+  explicit Pages(const fs::path& folder) : dump_(read_file(folder / "pages.dump")) {
+    const auto addresses = read_file(folder / "pages.addr");
+    for (std::size_t i = 0; i + 8 <= addresses.size(); i += 8) {
+      std::uint64_t address = 0;
+      std::memcpy(&address, addresses.data() + i, 8);
+      pages_[address] = i / 8;
+    }
+  }
+  image::CodeSpan find(std::uint64_t address, std::uint64_t) const override {
+    const auto page = pages_.find(address & ~(kSize - 1));
+    if (page == pages_.end()) return {};
+    return {.content = page->second + 1,
+            .address = page->first,
+            .bytes = std::span(dump_).subspan(page->second * kSize, kSize)};
+  }
+
+ private:
+  static constexpr std::uint64_t kSize = 4096;
+  std::vector<std::uint8_t> dump_;
+  std::map<std::uint64_t, std::size_t> pages_;
+};
+
+struct Collected : BranchSink {
+  std::vector<std::uint64_t> ips;
+  std::vector<Loss> losses;
+  void on_branches(std::span<const Branch>) override {}
+  void on_loss(const Loss& loss) override { losses.push_back(loss); }
+  void on_instructions(std::span<const std::uint64_t> batch) override {
+    ips.insert(ips.end(), batch.begin(), batch.end());
+  }
+};
+
+// As the traces' README defines it.
+std::uint64_t checksum(std::span<const std::uint64_t> ips) {
+  std::uint64_t hash = 1469598103934665603u;
+  for (const std::uint64_t ip : ips) hash = (hash ^ ip) * 1099511628211u;
+  return hash;
+}
+
+// What shared/traces/README.md says that libipt found.
+struct Known {
+  const char* folder;
+  IpRange filter;
+  isa::Mode mode;
+  std::uint64_t instructions;
+  std::uint64_t checksum;
+  std::uint64_t conditional;
+  std::uint64_t errors;
+  friend void PrintTo(const Known& known, std::ostream* out) { *out << known.folder; }
+};
+
+class RealTraces : public testing::TestWithParam<Known> {};
+
+fs::path traces_folder() {
+  const char* shared = std::getenv("HODO_SHARED");
+  return (shared != nullptr ? fs::path(shared) : fs::path(HODO_SOURCE_DIR) / "../shared") /
+         "traces";
+}
+
+// The README's numbers come from libipt's default configuration, which loses the first segment of
+// `avscript`: its PSB+ has a FUP though tracing only starts behind it (erratum BDM70).
+TEST_P(RealTraces, PathIsTheKnownOne) {
+  const Known& known = GetParam();
+  const fs::path folder = traces_folder() / known.folder;
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  const Pages pages(folder);
+  const auto trace = read_file(folder / "trace.pt");
+  Collected sink;
+  const Stats stats = decode(trace, pages,
+                             {.initial_mode = known.mode,
+                              .filter = {known.filter},
+                              .erratum_bdm70 = false,
+                              .want_instructions = true},
+                             sink);
+  EXPECT_EQ(sink.losses.size(), known.errors);
+  EXPECT_EQ(stats.instructions, known.instructions);
+  EXPECT_EQ(stats.branches[static_cast<int>(BranchKind::cond)] + stats.not_taken,
+            known.conditional);
+  EXPECT_EQ(sink.ips.size(), known.instructions);
+  EXPECT_EQ(checksum(sink.ips), known.checksum);
+}
+
+TEST_P(RealTraces, AllOfThePathIsWhatLibiptFinds) {
+  const Known& known = GetParam();
+  const fs::path folder = traces_folder() / known.folder;
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  const Pages pages(folder);
+  const auto trace = read_file(folder / "trace.pt");
+  Collected sink;
+  (void)decode(trace, pages,
+               {.initial_mode = known.mode, .filter = {known.filter}, .want_instructions = true},
+               sink);
+  EXPECT_TRUE(sink.losses.empty()) << sink.losses[0].reason;
+  const ReferencePath reference = libipt_path(trace, pages, {.bdm70 = true});
+  EXPECT_TRUE(reference.errors.empty());
+  EXPECT_GE(sink.ips.size(), known.instructions);
+  EXPECT_TRUE(sink.ips == reference.ips) << sink.ips.size() << " and " << reference.ips.size();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Libxdc, RealTraces,
+    testing::Values(
+        Known{
+            "unzip", {0x400000, 0x427000}, isa::Mode::bits64, 149576, 0x475e73820f2c5dd8, 45985, 0},
+        Known{"foo",
+              {0x7ffff7819000, 0x7ffff79ca000},
+              isa::Mode::bits64,
+              117967,
+              0x58e12b3b6adfa04f,
+              22298,
+              0},
+        Known{"avscript",
+              {0x1000, 0x7ffffffff000},
+              isa::Mode::bits32,
+              1091780,
+              0x82083e6f862427e2,
+              232158,
+              1}),
+    [](const auto& param) { return std::string(param.param.folder); });
+
+}  // namespace
+}  // namespace hodo::flow
