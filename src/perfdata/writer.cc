@@ -359,6 +359,11 @@ Status Writer::auxtrace(const Auxtrace& where,
   std::uint64_t left = 0;
   for (const auto& piece : pieces) left += piece.size();
   Auxtrace at = where;
+  if (at.reference == 0) {
+    // Without a reference perf cannot complete any TSC packet, and 6.1 crashes when it needs one.
+    at.reference = std::max<std::uint64_t>(
+        1, impl_->times ? impl_->pt.time.to_tsc(impl_->times->last) : 0);
+  }
   std::size_t piece = 0;
   std::uint64_t used = 0;
   while (left != 0) {

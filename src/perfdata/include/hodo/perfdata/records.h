@@ -237,7 +237,9 @@ struct AuxtraceInfo {
 struct Auxtrace {
   std::uint64_t size = 0;         // multiple of 8: up to 7 zero bytes of padding are included
   std::uint64_t offset = 0;       // of the first byte in the stream of all AUX bytes of this buffer
-  std::uint64_t reference = 0;    // a unique number per snapshot
+  // The TSC when the data was read: perf takes from it the top byte that TSC packets lack. One value
+  // per snapshot. 0 when writing: the time of the newest record.
+  std::uint64_t reference = 0;
   std::uint32_t idx = 0;          // which buffer
   std::int32_t tid = -1;          // of a per-thread buffer
   std::int32_t cpu = -1;          // of a per-cpu buffer
