@@ -1,0 +1,89 @@
+"""Branch lists as `hodo branches` and `perf script` print them, in the lines of watched.py."""
+
+import re
+
+
+def hodo(lines):
+    """{tid: [line]} from `hodo branches --format csv`."""
+    lines = iter(lines)
+    header = next(lines, "").rstrip("\n")
+    if header != "time,cpu,pid,tid,cr3,from,to,kind,flags":
+        raise ValueError(f"not the columns of hodo branches: {header!r}")
+    threads = {}
+    shapes = {}  # the end of a CSV line -> line: most branches repeat
+    for text in lines:
+        _, _, _, tid, _, rest = text.split(",", 5)
+        shape = shapes.get(rest)
+        if shape is None:
+            source, target, kind, _ = rest.rstrip("\n").split(",", 3)
+            shape = f"{kind} {int(source or '0', 16):x} {int(target or '0', 16):x}"
+            shapes[rest] = shape
+        try:
+            threads[tid].append(shape)
+        except KeyError:
+            threads[tid] = [shape]
+    return {int(tid): listed for tid, listed in threads.items()}
+
+
+# perf script -F tid,ip,addr,flags: "  TID  FLAGS  IP => ADDR", or an error line.
+PERF_LINE = re.compile(r"\s*(\d+)\s+(.*?)\s*([0-9a-f]+) =>\s+([0-9a-f]+)\s*$")
+
+# What perf's flags say of a branch, which is less than hodo's kinds do.
+PERF_KINDS = {
+    "jcc": "cond",
+    "jmp": "jmp",
+    "call": "call",
+    "return": "ret",
+    "syscall": "syscall",
+    "sysret": "sysret",
+    "int": "int",
+    "iret": "iret",
+    "tr strt": "begin",
+    "tr end": "end",
+    "async": "end",
+    "hw int": "end",
+}
+
+
+def perf_kind(flags):
+    flags = " ".join(flags.split())
+    if flags.startswith("tr end "):
+        flags = flags.removeprefix("tr end ")
+    return PERF_KINDS.get(flags, flags)
+
+
+def perf(lines):
+    """{tid: [line]} from `perf script --itrace=b -F tid,ip,addr,flags`."""
+    threads = {}
+    shapes = {}
+    for text in lines:
+        tid, _, rest = text.strip().partition(" ")
+        shape = shapes.get(rest)
+        if shape is None:
+            match = PERF_LINE.match(text)
+            if match is None:
+                raise ValueError(f"not a branch as perf prints it: {text!r}")
+            _, flags, source, target = match.groups()
+            shape = f"{perf_kind(flags)} {int(source, 16):x} {int(target, 16):x}"
+            shapes[rest] = shape
+        try:
+            threads[tid].append(shape)
+        except KeyError:
+            threads[tid] = [shape]
+    return {int(tid): listed for tid, listed in threads.items()}
+
+
+AS_PERF = {"icall": "call", "ijmp": "jmp"}
+
+
+def as_perf_says(listed):
+    """A list reduced to the kinds that perf tells apart."""
+    shapes = {}
+    out = []
+    for shape in listed:
+        reduced = shapes.get(shape)
+        if reduced is None:
+            kind, _, rest = shape.partition(" ")
+            reduced = shapes[shape] = f"{AS_PERF.get(kind, kind)} {rest}"
+        out.append(reduced)
+    return out

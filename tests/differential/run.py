@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+"""Records one program of cases.txt and holds three accounts of its branches against each other:
+what `hodo branches` and what `perf script` read from the recording, and what the watcher saw.
+
+Exit status 0: all equal; 1: not; 77: the program is not installed.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import cases
+import compare
+import listed
+import watched
+
+SKIPPED = 77
+TIMEOUT = 500
+# How many lines a list may lack of a thread that was killed between two of its blocks: the recorder
+# and the watcher are called one after the other, and the kernel may strike in between.
+CUT_TAIL = 8
+
+
+class Failure(Exception):
+    """Why the case failed, as text."""
+
+
+def shell_status(returncode):
+    return 128 - returncode if returncode < 0 else returncode
+
+
+def run_program(case, arguments, work):
+    """The program alone: what its output and exit status have to be."""
+    done = subprocess.run(
+        arguments, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT
+    )
+    status = shell_status(done.returncode)
+    if status != case.status:
+        raise Failure(f"without hodo the exit status is {status}, expected {case.status}")
+    return done.stdout
+
+
+def record(case, hodo, arguments, work, expected_output):
+    data, log = os.path.join(work, "trace.data"), os.path.join(work, "watched")
+    os.mkdir(log)
+    command = [hodo, "record", "--source", "qemu", "--debug-log", log, "-o", data, "--", *arguments]
+    done = subprocess.run(
+        command, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT
+    )
+    said = done.stderr.decode(errors="replace")
+    if shell_status(done.returncode) != case.status:
+        raise Failure(f"recorded, it exits with {done.returncode}, expected {case.status}\n{said}")
+    # The program's output comes first; hodo's report, if any, after it.
+    if not case.varies and not done.stdout.startswith(expected_output):
+        raise Failure(f"recorded, it prints something else\n{done.stdout!r}\n{expected_output!r}")
+    return data, log
+
+
+@contextlib.contextmanager
+def lines_of(command):
+    """The lines that a command prints; it has to succeed without a word on stderr."""
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            yield process.stdout
+        finally:
+            process.stdout.close()
+            status = process.wait()
+        errors.seek(0)
+        said = errors.read().decode(errors="replace")
+    if status != 0 or said.strip():
+        raise Failure(f"{' '.join(command)}: exit status {status}\n{said}")
+
+
+def hodo_list(hodo, data):
+    with lines_of([hodo, "branches", data, "--format", "csv"]) as lines:
+        return listed.hodo(lines)
+
+
+def perf_list(data):
+    command = ["perf", "script", "--itrace=b", "-F", "tid,ip,addr,flags", "-i", data]
+    with lines_of(command) as lines:
+        return listed.perf(lines)
+
+
+def compare_lists(case, hodo, data, log):
+    """Reports of every pair that differs; and how many branches were compared."""
+    seen = watched.read(log)
+    witness = {tid: lines for tid, (lines, _) in seen.items()}
+    tails = {tid: CUT_TAIL for tid, (_, whole) in seen.items() if not whole} if case.cut else {}
+    if not witness:
+        raise Failure("the watcher saw nothing")
+    for tid, (_, whole) in seen.items():
+        if not whole and not case.cut:
+            raise Failure(f"thread {tid} was cut off")
+    ours = hodo_list(hodo, data)
+    report = compare.threads("watcher", witness, "hodo", ours, tails)
+    reduced = {tid: listed.as_perf_says(lines) for tid, lines in ours.items()}
+    report += compare.threads("hodo", reduced, "perf", perf_list(data))
+    return report, sum(len(lines) for lines in witness.values()), len(witness)
+
+
+def run(case, options, work):
+    cases.write_inputs(work)
+    arguments = case.arguments(options.programs, work)
+    if shutil.which(arguments[0]) is None:
+        print(f"skipped: {arguments[0]} is not installed")
+        return SKIPPED
+    started = time.monotonic()
+    output = run_program(case, arguments, work)
+    data, log = record(case, options.hodo, arguments, work, output)
+    recorded = time.monotonic()
+    report, branches, threads = compare_lists(case, options.hodo, data, log)
+    print(f"{case.name}: {branches} branches in {threads} threads,"
+          f" {os.path.getsize(data)} bytes; recorded in {recorded - started:.1f} s,"
+          f" compared in {time.monotonic() - recorded:.1f} s")
+    if report:
+        raise Failure("\n".join(report))
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hodo", required=True)
+    parser.add_argument("--programs", required=True, help="folder of the fixture programs")
+    parser.add_argument("--work", required=True, help="folder for this case; kept when it fails")
+    parser.add_argument("case")
+    options = parser.parse_args()
+    work = os.path.abspath(options.work)
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    try:
+        status = run(cases.read()[options.case], options, work)
+    except (Failure, ValueError, subprocess.TimeoutExpired) as error:
+        print(f"{options.case}: {error}\nkept: {work}")
+        return 1
+    shutil.rmtree(work)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
