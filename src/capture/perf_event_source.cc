@@ -1,0 +1,375 @@
+#include "hodo/capture/perf_event_source.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "hodo/capture/launch.h"
+#include "hodo/capture/perf_attr.h"
+#include "hodo/perfdata/writer.h"
+#include "perf_event_limits.h"
+#include "perf_event_refusal.h"
+#include "perf_event_stream.h"
+
+namespace hodo::capture {
+namespace {
+
+using perfdata::Writer;
+
+// perf wakes us when a quarter of a buffer is full; this is for what never gets that far.
+constexpr int kPollMilliseconds = 200;
+// How much a killed hodo may lose.
+constexpr std::uint64_t kFlushEveryNs = 1'000'000'000;
+
+// Value 2 of AUXTRACE_INFO's word: the kernel's SWITCH records of the traced threads.
+constexpr std::uint32_t kSwitchRecords = 2;
+
+std::uint64_t now_ns(clockid_t clock) {
+  timespec time = {};
+  ::clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// Keeps what a failed start would destroy: Writer moves an existing recording to PATH.old, and if
+// the program then cannot be run after all, it comes back.
+class OutputGuard {
+ public:
+  explicit OutputGuard(const std::string& path) : path_(path) {
+    struct stat status = {};
+    had_file_ = ::stat(path.c_str(), &status) == 0 && status.st_size > 0;
+  }
+  void undo() const {
+    ::unlink(path_.c_str());
+    if (had_file_) std::rename((path_ + ".old").c_str(), path_.c_str());
+  }
+
+ private:
+  std::string path_;
+  bool had_file_ = false;
+};
+
+Result<std::vector<int>> online_cpus(const SystemPaths& paths) {
+  const auto text = read_small_file(paths.online_cpus);
+  if (!text) return fail(ErrorCode::io, paths.online_cpus + ": cannot be read");
+  return parse_cpu_list(*text);
+}
+
+class Recorder {
+ public:
+  Recorder(const RecordOptions& options, const PerfEventContext& context)
+      : options_(options),
+        context_(context),
+        kernel_(context.kernel ? *context.kernel : system_kernel()) {}
+
+  Result<RecordResult> run();
+
+ private:
+  Status prepare();
+  Status open_streams(const std::vector<int>& cpus);
+  Result<PerfEventStream> open_stream(int cpu, std::uint32_t index);
+  Status create_file();
+  Status start_program();
+  void record();
+  bool wait_for_news();
+  void drain_all(bool last);
+  void take_snapshot(bool last);
+  void stop();
+  void finish_file();
+  void keep(const Status& status) {
+    if (status_ && !status) status_ = status;
+  }
+  RecordResult result();
+  void warn_of_losses(const RingCounts& counts);
+  std::string summary() const;
+
+  const RecordOptions& options_;
+  const PerfEventContext& context_;
+  Kernel& kernel_;
+  PtPmu pmu_;
+  EventScope scope_;
+  StreamSpec spec_;
+  std::string event_name_;
+  std::unique_ptr<Program> program_;
+  std::vector<PerfEventStream> streams_;
+  std::vector<pollfd> polled_;  // the program's signals, then one of each stream
+  std::optional<Writer> writer_;
+  std::uint64_t last_flush_ = 0;
+  std::vector<std::string> warnings_;
+  Status status_;  // of writing the file: its first error
+};
+
+Result<RecordResult> Recorder::run() {
+  if (auto ready = prepare(); !ready) return std::unexpected(ready.error());
+  const OutputGuard output(options_.output);
+  if (auto created = create_file(); !created) return std::unexpected(created.error());
+  if (auto started = start_program(); !started) {
+    writer_.reset();
+    output.undo();
+    return std::unexpected(started.error());
+  }
+  record();
+  stop();
+  finish_file();
+  program_->wait();
+  if (!status_) return std::unexpected(status_.error());
+  return result();
+}
+
+// Everything that can be refused without having touched a file or run anything.
+Status Recorder::prepare() {
+  if (options_.pid) {
+    return fail(ErrorCode::usage, "attaching to a process is not possible with Intel PT yet");
+  }
+  if (options_.command.empty()) return fail(ErrorCode::usage, "no command to run");
+  if (auto found = find_command(options_.command[0]); !found) {
+    return std::unexpected(found.error());
+  }
+  auto pmu = read_pt_pmu(context_.paths);
+  if (!pmu) return std::unexpected(pmu.error());
+  pmu_ = std::move(*pmu);
+  const auto cpus = online_cpus(context_.paths);
+  if (!cpus) return std::unexpected(cpus.error());
+
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto plan =
+      plan_buffers(options_.buffer_size, read_memory_limits(context_.paths), cpus->size(), page);
+  if (!plan) return std::unexpected(plan.error());
+  scope_.only_threads = !options_.follow_children;
+  const auto watermark = options_.snapshot ? 0 : static_cast<std::uint32_t>(plan->aux / 4);
+  auto event = pt_event(pmu_, options_.pt, scope_, watermark);
+  if (!event) return std::unexpected(event.error());
+  auto filter = filter_text(pmu_.caps, options_.filters);
+  if (!filter) return std::unexpected(filter.error());
+
+  spec_.pt = event->attr;
+  spec_.tracking = tracking_attr(scope_);
+  spec_.filter = std::move(*filter);
+  spec_.buffers = *plan;
+  spec_.shrink = options_.buffer_size == 0;
+  spec_.snapshot = options_.snapshot;
+  // Two PSB periods; 2^(N+11) bytes each.
+  spec_.reference_size = std::size_t{2} << (std::min<unsigned>(options_.pt.psb_period, 15) + 11);
+  event_name_ = event->name;
+  warnings_ = std::move(event->notes);
+
+  auto program = Program::prepare({.command = options_.command,
+                                   .environment = {},
+                                   .inherit_fds = {},
+                                   .snapshot_signal = options_.snapshot});
+  if (!program) return std::unexpected(program.error());
+  program_ = std::move(*program);
+  return open_streams(*cpus);
+}
+
+Status Recorder::open_streams(const std::vector<int>& cpus) {
+  for (const int cpu : cpus) {
+    auto stream = open_stream(cpu, static_cast<std::uint32_t>(streams_.size()));
+    if (!stream) return std::unexpected(stream.error());
+    streams_.push_back(std::move(*stream));
+  }
+  polled_.push_back({.fd = program_->event_fd(), .events = POLLIN, .revents = 0});
+  for (const auto& stream : streams_) {
+    polled_.push_back({.fd = stream.poll_fd(), .events = POLLIN, .revents = 0});
+  }
+  return {};
+}
+
+Result<PerfEventStream> Recorder::open_stream(int cpu, std::uint32_t index) {
+  const pid_t pid = program_->pid();
+  auto stream = PerfEventStream::open(kernel_, context_.paths, spec_, pid, cpu, index);
+  // Linux before 5.12 does not know this bit of the tracking event.
+  if (!stream && stream.error().code == ErrorCode::unsupported && spec_.tracking.build_id) {
+    StreamSpec older = spec_;
+    older.tracking.build_id = 0;
+    auto retry = PerfEventStream::open(kernel_, context_.paths, older, pid, cpu, index);
+    if (retry) spec_ = older;
+    if (retry) return retry;
+  }
+  return stream;
+}
+
+Status Recorder::create_file() {
+  perfdata::WriterOptions file;
+  perfdata::Attr pt{.attr = spec_.pt, .ids = {}, .name = event_name_};
+  perfdata::Attr tracking{.attr = spec_.tracking, .ids = {}, .name = "dummy:u"};
+  for (const auto& stream : streams_) {
+    pt.ids.push_back(stream.pt_id());
+    tracking.ids.push_back(stream.tracking_id());
+  }
+  file.attrs = {std::move(pt), std::move(tracking)};
+  file.pt = describe_pt(pmu_, spec_.pt);
+  file.pt.have_sched_switch = kSwitchRecords;
+  file.pt.snapshot = options_.snapshot;
+  file.pt.per_cpu = true;
+  file.pt.time = streams_.front().time();
+  file.pt.filter = spec_.filter;
+  file.cmdline = context_.cmdline;
+  file.version = context_.version;
+  auto writer = Writer::create(options_.output, std::move(file));
+  if (!writer) return std::unexpected(writer.error());
+  writer_ = std::move(*writer);
+  return writer_->finished_init();
+}
+
+Status Recorder::start_program() {
+  // hodo's own name stands until exec; without it perf would show the process as ":PID" until then.
+  const pid_t pid = program_->pid();
+  keep(writer_->comm({.pid = pid, .tid = pid, .comm = "hodo", .exec = false},
+                     {.pid = pid, .tid = pid, .time = 0, .cpu = 0}));
+  return program_->start();
+}
+
+// Until something ends the recording.
+void Recorder::record() {
+  last_flush_ = now_ns(CLOCK_MONOTONIC);
+  while (status_) {
+    const bool go_on = wait_for_news();
+    if (!go_on) return;
+    drain_all(false);
+    if (options_.max_size != 0 && writer_->bytes_written() >= options_.max_size) {
+      warnings_.push_back("the recording ended at its size limit of " +
+                          std::to_string(options_.max_size) + " bytes; the program went on");
+      return;
+    }
+  }
+}
+
+// Waits for data or signals; false if the recording is to end.
+bool Recorder::wait_for_news() {
+  if (::poll(polled_.data(), polled_.size(), kPollMilliseconds) < 0 && errno != EINTR) {
+    keep(fail(ErrorCode::io, "cannot wait for trace data"));
+    return false;
+  }
+  for (pollfd& entry : polled_) {
+    // The kernel says so for good when no traced thread is left on a processor's event.
+    if (entry.revents & (POLLHUP | POLLERR | POLLNVAL)) entry.fd = -1;
+  }
+  const ProgramEvents events = program_->take_events();
+  if (events.stop || events.ended) return false;
+  if (events.snapshot) take_snapshot(false);
+  return true;
+}
+
+void Recorder::drain_all(bool last) {
+  bool any = false;
+  for (auto& stream : streams_) {
+    const auto drained = stream.drain(*writer_, last);
+    if (!drained) return keep(std::unexpected(drained.error()));
+    any |= *drained;
+  }
+  if (any) keep(writer_->finished_round());
+  const std::uint64_t now = now_ns(CLOCK_MONOTONIC);
+  if (any && now - last_flush_ >= kFlushEveryNs) {
+    keep(writer_->flush());
+    last_flush_ = now;
+  }
+}
+
+void Recorder::take_snapshot(bool last) {
+  for (auto& stream : streams_) stream.disable();
+  drain_all(last);
+  const std::uint64_t reference = __rdtsc();  // tells the snapshots of a file apart
+  for (auto& stream : streams_) keep(stream.snapshot(*writer_, reference));
+  if (!last) {
+    for (auto& stream : streams_) stream.enable();
+    keep(writer_->flush());
+  }
+}
+
+void Recorder::stop() {
+  for (auto& stream : streams_) {
+    stream.disable();
+    stream.disable_tracking();
+  }
+  if (options_.snapshot) return take_snapshot(true);
+  drain_all(true);
+}
+
+void Recorder::finish_file() {
+  if (status_) keep(writer_->finish(summary()));
+  writer_.reset();
+}
+
+std::string Recorder::summary() const {
+  RingCounts counts;
+  std::uint64_t trace_bytes = 0;
+  for (const auto& stream : streams_) {
+    counts += stream.counts();
+    trace_bytes += stream.trace_bytes();
+  }
+  const auto number = [](const char* name, std::uint64_t value) {
+    return ",\"" + std::string(name) + "\":" + std::to_string(value);
+  };
+  return "{\"source\":\"pt\"" + number("trace_bytes", trace_bytes) +
+         number("lost_records", counts.lost_records) +
+         number("aux_truncated", counts.aux_truncated) + number("aux_partial", counts.aux_partial) +
+         number("processes", counts.processes + 1) +
+         number("threads", counts.processes + counts.threads + 1) + "}";
+}
+
+RecordResult Recorder::result() {
+  RecordResult result;
+  RingCounts counts;
+  for (const auto& stream : streams_) {
+    counts += stream.counts();
+    result.trace_bytes += stream.trace_bytes();
+  }
+  warn_of_losses(counts);
+  result.exit_status = *program_->exit_status();
+  result.processes = static_cast<std::uint32_t>(counts.processes + 1);
+  result.threads = static_cast<std::uint32_t>(counts.processes + counts.threads + 1);
+  result.warnings = std::move(warnings_);
+  return result;
+}
+
+void Recorder::warn_of_losses(const RingCounts& counts) {
+  if (counts.aux_truncated != 0) {
+    warnings_.push_back(
+        "the trace has " + std::to_string(counts.aux_truncated) +
+        " gaps of unknown size: a buffer was full before it could be written out; a "
+        "larger buffer or an address filter helps");
+  }
+  if (counts.aux_partial != 0) {
+    warnings_.push_back("the trace has " + std::to_string(counts.aux_partial) +
+                        " stretches with parts missing, as when a virtual machine ran meanwhile");
+  }
+  if (counts.lost_records != 0) {
+    warnings_.push_back(
+        std::to_string(counts.lost_records) +
+        " records about mappings, names or thread switches were lost: the buffer was "
+        "full; parts of the trace may be ascribed to the wrong thread or not decode");
+  }
+  if (counts.damaged_bytes != 0) {
+    warnings_.push_back(std::to_string(counts.damaged_bytes) +
+                        " bytes from the kernel's ring buffer could not be understood");
+  }
+}
+
+}  // namespace
+
+Status probe_perf_event(const PerfEventContext& context) {
+  const auto pmu = read_pt_pmu(context.paths);
+  if (!pmu) return std::unexpected(pmu.error());
+  const auto event = pt_event(*pmu, {}, {}, 0);
+  if (!event) return std::unexpected(event.error());
+  Kernel& kernel = context.kernel ? *context.kernel : system_kernel();
+  const auto opened = kernel.open_event(event->attr, 0, -1);
+  if (!opened) return std::unexpected(open_refused(opened.error(), context.paths));
+  return {};
+}
+
+Result<RecordResult> record_perf_event(const RecordOptions& options,
+                                       const PerfEventContext& context) {
+  return Recorder(options, context).run();
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,172 @@
+#include "perf_event_stream.h"
+
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "perf_event_refusal.h"
+
+namespace hodo::capture {
+namespace {
+
+std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+// Memory is what the kernel refused, and less of it may do.
+bool is_shortage(int reason) { return reason == EPERM || reason == EAGAIN || reason == ENOMEM; }
+
+}  // namespace
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : kernel_(other.kernel_), memory_(std::exchange(other.memory_, {})) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  if (this != &other) {
+    reset();
+    kernel_ = other.kernel_;
+    memory_ = std::exchange(other.memory_, {});
+  }
+  return *this;
+}
+
+void Mapping::reset() {
+  if (!memory_.empty()) kernel_->unmap(memory_);
+  memory_ = {};
+}
+
+Result<PerfEventStream> PerfEventStream::open(Kernel& kernel, const SystemPaths& paths,
+                                              const StreamSpec& spec, pid_t pid, int cpu,
+                                              std::uint32_t index) {
+  PerfEventStream stream;
+  stream.kernel_ = &kernel;
+  stream.cpu_ = cpu;
+  stream.index_ = index;
+  stream.snapshot_ = spec.snapshot;
+
+  // The trace event comes first: the AUX area belongs to the event that owns the ring.
+  auto pt = kernel.open_event(spec.pt, pid, cpu);
+  if (!pt) return std::unexpected(open_refused(pt.error(), paths));
+  stream.pt_ = std::move(*pt);
+  auto tracking = kernel.open_event(spec.tracking, pid, cpu);
+  if (!tracking) return std::unexpected(open_refused(tracking.error(), paths));
+  stream.tracking_ = std::move(*tracking);
+
+  const auto pt_id = kernel.event_id(stream.pt_.get());
+  const auto tracking_id = kernel.event_id(stream.tracking_.get());
+  if (!pt_id) return std::unexpected(open_refused(pt_id.error(), paths));
+  if (!tracking_id) return std::unexpected(open_refused(tracking_id.error(), paths));
+  stream.pt_id_ = *pt_id;
+  stream.tracking_id_ = *tracking_id;
+
+  if (auto mapped = stream.map_buffers(paths, spec); !mapped) {
+    return std::unexpected(mapped.error());
+  }
+  if (auto joined = kernel.set_output(stream.tracking_.get(), stream.pt_.get()); !joined) {
+    return std::unexpected(open_refused(joined.error(), paths));
+  }
+  if (!spec.filter.empty()) {
+    if (auto set = kernel.set_filter(stream.pt_.get(), spec.filter.c_str()); !set) {
+      return std::unexpected(filter_refused(set.error(), spec.filter));
+    }
+  }
+  const auto aux = stream.aux_memory_.memory();
+  if (spec.snapshot) {
+    stream.newest_ = AuxSnapshot(stream.page_, aux, spec.reference_size);
+  } else {
+    stream.aux_ = AuxRing(stream.page_, aux);
+  }
+  return stream;
+}
+
+Status PerfEventStream::map_buffers(const SystemPaths& paths, const StreamSpec& spec) {
+  BufferPlan plan = spec.buffers;
+  for (;;) {
+    // Mapping the area read-only is what asks the kernel to overwrite it.
+    const auto mapped = try_map(plan, !spec.snapshot);
+    if (mapped) return {};
+    if (!spec.shrink || !is_shortage(mapped.error()) || plan.aux / 2 < kMinAux) {
+      return std::unexpected(map_refused(mapped.error(), paths));
+    }
+    plan.aux /= 2;
+    if (plan.data > 8 * page_size()) plan.data /= 2;
+  }
+}
+
+KernelResult<void> PerfEventStream::try_map(const BufferPlan& plan, bool writable) {
+  const std::size_t page = page_size();
+  aux_memory_ = {};
+  auto ring = kernel_->map(pt_.get(), page + plan.data, 0, true);
+  if (!ring) return std::unexpected(ring.error());
+  ring_memory_ = Mapping(*kernel_, *ring);
+  page_ = reinterpret_cast<perf_event_mmap_page*>(ring->data());
+  page_->aux_offset = page + plan.data;
+  page_->aux_size = plan.aux;
+  auto aux = kernel_->map(pt_.get(), plan.aux, page_->aux_offset, writable);
+  if (!aux) {
+    ring_memory_ = {};
+    return std::unexpected(aux.error());
+  }
+  aux_memory_ = Mapping(*kernel_, *aux);
+  ring_ = DataRing(page_, ring->subspan(page, plan.data));
+  return {};
+}
+
+// The kernel updates these fields under a sequence lock (perf_event_mmap_page::lock).
+perfdata::TimeConversion PerfEventStream::time() const {
+  perfdata::TimeConversion time;
+  std::atomic_ref<__u32> lock(page_->lock);
+  std::uint32_t sequence = 0;
+  do {
+    sequence = lock.load(std::memory_order_acquire);
+    time.shift = page_->time_shift;
+    time.mult = page_->time_mult;
+    time.zero = page_->time_zero;
+    time.valid = page_->cap_user_time_zero && page_->time_mult != 0;
+    std::atomic_thread_fence(std::memory_order_acquire);
+  } while ((sequence & 1) != 0 || lock.load(std::memory_order_relaxed) != sequence);
+  return time;
+}
+
+Result<bool> PerfEventStream::drain(perfdata::Writer& writer, bool last) {
+  const std::uint64_t before = ring_.counts().bytes;
+  const Status records =
+      ring_.drain([&writer](std::span<const std::uint8_t> bytes) { return writer.raw(bytes); });
+  if (!records) return std::unexpected(records.error());
+  bool any = ring_.counts().bytes != before;
+  if (snapshot_) return any;
+
+  const AuxData data = aux_.peek(!last);
+  if (data.size() == 0) return any;
+  if (auto written = write(writer, data, __rdtsc()); !written)
+    return std::unexpected(written.error());
+  aux_.release(data);
+  // Where the area was full the kernel has disabled the event, and waits to be told that there is
+  // room again (ring_buffer.c, perf_aux_output_begin). Elsewhere this changes nothing.
+  if (!last) enable();
+  return true;
+}
+
+Status PerfEventStream::snapshot(perfdata::Writer& writer, std::uint64_t reference) {
+  const AuxData data = newest_.take();
+  return data.size() == 0 ? Status() : write(writer, data, reference);
+}
+
+Status PerfEventStream::write(perfdata::Writer& writer, const AuxData& data,
+                              std::uint64_t reference) {
+  perfdata::Auxtrace where;
+  where.offset = data.offset;
+  where.reference = reference;
+  where.idx = index_;
+  where.cpu = cpu_;
+  if (auto written = writer.auxtrace(where, data.parts); !written) return written;
+  trace_bytes_ += data.size();
+  return {};
+}
+
+void PerfEventStream::enable() { (void)kernel_->enable(pt_.get()); }
+void PerfEventStream::disable() { (void)kernel_->disable(pt_.get()); }
+void PerfEventStream::disable_tracking() { (void)kernel_->disable(tracking_.get()); }
+
+}  // namespace hodo::capture

@@ -1,0 +1,94 @@
+// One processor's share of an Intel PT recording: its two events, its ring and its AUX area.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "hodo/base/result.h"
+#include "hodo/capture/fd.h"
+#include "hodo/capture/kernel.h"
+#include "hodo/capture/ring.h"
+#include "hodo/perfdata/model.h"
+#include "hodo/perfdata/writer.h"
+#include "perf_event_limits.h"
+
+namespace hodo::capture {
+
+// Memory shared with the kernel, unmapped at the end.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(Kernel& kernel, std::span<std::uint8_t> memory) : kernel_(&kernel), memory_(memory) {}
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping() { reset(); }
+  std::span<std::uint8_t> memory() const { return memory_; }
+
+ private:
+  void reset();
+  Kernel* kernel_ = nullptr;
+  std::span<std::uint8_t> memory_;
+};
+
+struct StreamSpec {
+  perf_event_attr pt = {};
+  perf_event_attr tracking = {};
+  std::string filter;
+  BufferPlan buffers;
+  bool shrink = false;  // smaller buffers are acceptable where memory is short
+  bool snapshot = false;
+  std::size_t reference_size = 0;  // see AuxSnapshot
+};
+
+class PerfEventStream {
+ public:
+  // Opens the events of process `pid` on `cpu` and maps the buffers; tracing begins with the
+  // process's next exec. Errors as open_refused, map_refused and filter_refused give them.
+  static Result<PerfEventStream> open(Kernel& kernel, const SystemPaths& paths,
+                                      const StreamSpec& spec, pid_t pid, int cpu,
+                                      std::uint32_t index);
+
+  int poll_fd() const { return pt_.get(); }
+  std::uint64_t pt_id() const { return pt_id_; }
+  std::uint64_t tracking_id() const { return tracking_id_; }
+  perfdata::TimeConversion time() const;
+
+  // Moves what is in the ring, and in full-trace mode in the AUX area, to the file. True if there
+  // was anything. `last`: the events are disabled; take even what does not fill a word.
+  Result<bool> drain(perfdata::Writer& writer, bool last);
+  // Snapshot mode: writes the newest part of the trace. The events must be disabled. `reference`:
+  // the TSC now, the same for all processors.
+  Status snapshot(perfdata::Writer& writer, std::uint64_t reference);
+
+  // Tracing itself; the tracking event is on until disable_tracking().
+  void enable();
+  void disable();
+  void disable_tracking();
+
+  const RingCounts& counts() const { return ring_.counts(); }
+  std::uint64_t trace_bytes() const { return trace_bytes_; }
+  std::size_t aux_size() const { return aux_memory_.memory().size(); }
+
+ private:
+  Status map_buffers(const SystemPaths& paths, const StreamSpec& spec);
+  KernelResult<void> try_map(const BufferPlan& plan, bool writable);
+  Status write(perfdata::Writer& writer, const AuxData& data, std::uint64_t reference);
+
+  Kernel* kernel_ = nullptr;
+  int cpu_ = -1;
+  std::uint32_t index_ = 0;
+  Fd pt_;
+  Fd tracking_;
+  std::uint64_t pt_id_ = 0;
+  std::uint64_t tracking_id_ = 0;
+  Mapping ring_memory_;
+  Mapping aux_memory_;
+  perf_event_mmap_page* page_ = nullptr;
+  DataRing ring_;
+  AuxRing aux_;
+  AuxSnapshot newest_;
+  bool snapshot_ = false;
+  std::uint64_t trace_bytes_ = 0;
+};
+
+}  // namespace hodo::capture

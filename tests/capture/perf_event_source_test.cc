@@ -1,0 +1,577 @@
+#include "hodo/capture/perf_event_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <variant>
+
+#include "fake_kernel.h"
+#include "fake_sysfs.h"
+#include "hodo/perfdata/reader.h"
+#include "perf_event_limits.h"
+
+namespace hodo::capture {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::size_t kKiB = 1024;
+
+// `count` TSC packets that count up from `first`: 8 bytes each, all different, genuine Intel PT.
+ByteVector tsc_packets(std::uint64_t first, std::size_t count) {
+  ByteVector out;
+  for (std::uint64_t i = first; i < first + count; ++i) append(out, i << 8 | 0x19);
+  return out;
+}
+// PSB, TSC, PSBEND, padded to 32 bytes.
+ByteVector psb_group(std::uint64_t tsc) {
+  ByteVector out;
+  for (int i = 0; i < 8; ++i) append(out, std::uint16_t{0x8202});
+  append(out, tsc << 8 | 0x19);
+  append(out, std::uint16_t{0x2302});
+  out.resize(32);
+  return out;
+}
+
+class SourceTest : public ::testing::Test {
+ protected:
+  SourceTest() {
+    system.add_pmu("intel_pt", skylake_pt());
+    options.output = path("out.data");
+    options.buffer_size = 64 * kKiB;
+    options.command = {"true"};
+    context.paths = system.paths();
+    context.kernel = &kernel;
+    context.cmdline = {"hodo", "record"};
+    context.version = "hodoscope test";
+  }
+
+  std::string path(const std::string& name) const { return system.root() + "/" + name; }
+  void touch(const std::string& name) const { std::ofstream out(path(name)); }
+  bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
+  // A program that ends with `status` when the file `name` appears: the script says when it is
+  // done.
+  void program_waits_for(const std::string& name, int status = 0) {
+    options.command = {
+        "sh", "-c",
+        "while [ ! -e " + path(name) + " ]; do sleep 0.01; done; exit " + std::to_string(status)};
+  }
+  RecordResult record() {
+    auto result = record_perf_event(options, context);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *result : RecordResult{};
+  }
+  Error refusal() {
+    auto result = record_perf_event(options, context);
+    EXPECT_FALSE(result);
+    return result ? Error{} : result.error();
+  }
+
+  FakeSystem system;
+  FakeKernel kernel;
+  RecordOptions options;
+  PerfEventContext context;
+};
+
+// A recording read back, buffer by buffer.
+struct ReadBack {
+  explicit ReadBack(const std::string& path) : reader(*perfdata::Reader::open(path)) {
+    perfdata::Cursor cursor = reader.records();
+    while (const auto record = cursor.next()) add(*record);
+    EXPECT_EQ(cursor.damage_count(), 0u);
+    EXPECT_THAT(reader.damages(), IsEmpty());
+  }
+
+  void add(const perfdata::Record& record) {
+    ++counts[record.raw.type];
+    if (const auto* info = std::get_if<perfdata::AuxtraceInfo>(&record.body)) {
+      for (std::size_t i = 0; i < info->words.size(); ++i) words.push_back(info->words[i]);
+      info_bytes.assign(info->bytes.begin(), info->bytes.end());
+    } else if (const auto* aux = std::get_if<perfdata::Auxtrace>(&record.body)) {
+      EXPECT_EQ(aux->cpu, static_cast<int>(aux->idx));
+      EXPECT_EQ(aux->tid, -1);
+      EXPECT_EQ(aux->data.size(), aux->size);
+      ByteVector& bytes = traces[aux->cpu];
+      offsets[aux->cpu].push_back(aux->offset);
+      bytes.insert(bytes.end(), aux->data.begin(), aux->data.end());
+    } else if (const auto* flags = std::get_if<perfdata::Aux>(&record.body)) {
+      if (flags->flags != 0) aux_flags.push_back(flags->flags);
+    } else if (const auto* comm = std::get_if<perfdata::Comm>(&record.body)) {
+      comms.push_back({std::string(comm->comm), comm->exec});
+    }
+  }
+
+  perfdata::Reader reader;
+  std::map<perfdata::RecordType, int> counts;
+  std::vector<std::uint64_t> words;  // of AUXTRACE_INFO
+  ByteVector info_bytes;
+  std::map<int, ByteVector> traces;  // by processor; padding to 8 bytes included
+  std::map<int, std::vector<std::uint64_t>> offsets;
+  std::vector<std::uint64_t> aux_flags;
+  std::vector<std::pair<std::string, bool>> comms;
+};
+
+std::string output_of(const std::string& command, int* status) {
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::string out;
+  char buffer[4096];
+  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+  *status = ::pclose(pipe);
+  return out;
+}
+
+TEST_F(SourceTest, OpensTwoEventsPerProcessorOnTheProgram) {
+  record();
+  ASSERT_THAT(kernel.opened, SizeIs(4));
+  EXPECT_EQ(kernel.opened[0].attr.type, 8u);
+  EXPECT_EQ(kernel.opened[0].attr.config, 0x300e601u);
+  EXPECT_EQ(kernel.opened[0].attr.aux_watermark, 16 * kKiB);
+  EXPECT_EQ(kernel.opened[0].attr.enable_on_exec, 1u);
+  EXPECT_EQ(kernel.opened[1].attr.type, 1u);
+  EXPECT_EQ(kernel.opened[1].attr.context_switch, 1u);
+  EXPECT_EQ(kernel.opened[0].cpu, 0);
+  EXPECT_EQ(kernel.opened[2].cpu, 1);
+  EXPECT_GT(kernel.opened[0].pid, 0);
+  EXPECT_NE(kernel.opened[0].pid, ::getpid());
+  EXPECT_THAT(kernel.aux_sizes, ElementsAre(64 * kKiB, 64 * kKiB));
+  EXPECT_THAT(kernel.aux_writable, Each(true));
+}
+
+// Processor 0 sees the program start and trace a little, processor 1 traces more.
+void play_small_recording(SourceTest&, FakeKernel& kernel, const std::function<void()>& done) {
+  kernel.scripts[0] = [](FakeCpu& cpu) {
+    const auto pid = static_cast<std::uint32_t>(cpu.pid());
+    ByteVector comm, mmap2, itrace;
+    for (const std::uint32_t v : {pid, pid}) append(comm, v);
+    for (const char c : {'s', 'h', '\0'}) append(comm, c);
+    cpu.record(PERF_RECORD_COMM, comm, PERF_RECORD_MISC_COMM_EXEC);
+    for (const std::uint32_t v : {pid, pid}) append(mmap2, v);
+    for (const std::uint64_t v : {0x400000, 0x1000, 0x2000}) append(mmap2, v);
+    for (const std::uint32_t v : {8, 1}) append(mmap2, v);   // device
+    for (const std::uint64_t v : {77, 0}) append(mmap2, v);  // inode
+    for (const std::uint32_t v : {5, 2}) append(mmap2, v);   // PROT_READ | PROT_EXEC
+    for (const char c : std::string("/bin/sh")) append(mmap2, c);
+    append(mmap2, '\0');
+    cpu.record(PERF_RECORD_MMAP2, mmap2, PERF_RECORD_MISC_USER);
+    for (const std::uint32_t v : {pid, pid}) append(itrace, v);
+    cpu.record(PERF_RECORD_ITRACE_START, itrace);
+    cpu.trace(psb_group(1));
+    cpu.record(PERF_RECORD_SWITCH, {}, PERF_RECORD_MISC_SWITCH_OUT);
+  };
+  kernel.scripts[1] = [done](FakeCpu& cpu) {
+    cpu.record(PERF_RECORD_SWITCH, {});
+    cpu.trace(psb_group(2));
+    cpu.trace(tsc_packets(3, 100));
+    done();
+  };
+}
+
+TEST_F(SourceTest, ARecordingReadsBackAsItWasPlayed) {
+  program_waits_for("done", 3);
+  play_small_recording(*this, kernel, [this] { touch("done"); });
+  const RecordResult result = record();
+  EXPECT_EQ(result.exit_status, 3);
+  EXPECT_EQ(result.trace_bytes, 32u + 32 + 800);
+  EXPECT_EQ(result.processes, 1u);
+  EXPECT_THAT(result.warnings, IsEmpty());
+
+  const ReadBack file(options.output);
+  EXPECT_TRUE(file.reader.finished());
+  EXPECT_EQ(file.traces.at(0), psb_group(1));
+  ByteVector second = psb_group(2);
+  const ByteVector more = tsc_packets(3, 100);
+  second.insert(second.end(), more.begin(), more.end());
+  EXPECT_EQ(file.traces.at(1), second);
+  EXPECT_THAT(file.comms, ElementsAre(::testing::Pair("hodo", false), ::testing::Pair("sh", true)));
+  EXPECT_EQ(file.counts.at(perfdata::RecordType::mmap2), 1);
+  EXPECT_EQ(file.counts.at(perfdata::RecordType::itrace_start), 1);
+  EXPECT_EQ(file.counts.at(perfdata::RecordType::switch_), 2);
+  EXPECT_EQ(file.counts.at(perfdata::RecordType::aux), 3);
+  ASSERT_THAT(file.reader.attrs(), SizeIs(2));
+  EXPECT_THAT(file.reader.attrs()[0].ids, ElementsAre(101, 103));
+  EXPECT_THAT(file.reader.attrs()[1].ids, ElementsAre(102, 104));
+  EXPECT_EQ(file.reader.attrs()[0].name, "intel_pt//u");
+}
+
+// The words of AUXTRACE_INFO, in the order of perf's intel_pt_info_fill.
+TEST_F(SourceTest, TheFileSaysHowItWasTraced) {
+  record();
+  EXPECT_THAT(ReadBack(options.output).words,
+              ElementsAre(8,               // PMU type
+                          10, 512, 5000,   // time shift, mult, zero
+                          1,               // ... which are valid
+                          0x400, 0x800,    // tsc, noretcomp
+                          2,               // SWITCH records
+                          0, 1,            // no snapshot, per cpu
+                          0x200, 0x3c000,  // mtc, mtc_period
+                          284, 2,          // TSC : crystal clock
+                          2, 34,           // cyc, max non-turbo ratio
+                          0,               // length of the filter
+                          0));             // no event trace
+}
+
+TEST_F(SourceTest, PerfOpensTheFile) {
+  int status = 0;
+  if (output_of("command -v perf", &status).empty()) GTEST_SKIP() << "perf is not installed";
+  program_waits_for("done");
+  play_small_recording(*this, kernel, [this] { touch("done"); });
+  record();
+  const std::string dump = output_of("perf script -D -i " + options.output + " 2>&1", &status);
+  EXPECT_EQ(status, 0) << dump;
+  EXPECT_THAT(dump, HasSubstr("PERF_RECORD_AUXTRACE_INFO type: 1"));
+  EXPECT_THAT(dump, HasSubstr("Per-cpu maps        1"));
+  EXPECT_THAT(dump, HasSubstr("PERF_RECORD_COMM exec: sh"));
+  EXPECT_THAT(dump, HasSubstr("PERF_RECORD_AUXTRACE size: 0x340"));
+  EXPECT_THAT(dump, HasSubstr("PSBEND"));
+  EXPECT_THAT(dump, HasSubstr("TSC 0x66"));  // the last one: 3 + 99
+  output_of("perf script --itrace=b -i " + options.output + " 2>&1", &status);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(SourceTest, AStreamLargerThanTheBufferArrivesWhole) {
+  options.buffer_size = 8 * kKiB;
+  program_waits_for("done");
+  std::uint64_t next = 0;
+  kernel.scripts[1] = [&](FakeCpu& cpu) {
+    for (; next < 200'000; next += 101) {
+      if (!cpu.trace(tsc_packets(next, 101))) break;
+    }
+    touch("done");
+  };
+  const RecordResult result = record();
+  EXPECT_EQ(result.trace_bytes, next * 8);
+  EXPECT_THAT(result.warnings, IsEmpty());
+  const ReadBack file(options.output);
+  EXPECT_EQ(file.traces.at(1), tsc_packets(0, next));
+}
+
+TEST_F(SourceTest, PiecesThatEndInsideAWordAreJoinedWithoutPadding) {
+  program_waits_for("done");
+  ByteVector all;
+  for (int i = 0; i < 1000; ++i) all.push_back(static_cast<std::uint8_t>(i % 250 + 1));
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    for (std::size_t at = 0; at < all.size(); at += 5) {
+      cpu.trace({all.begin() + at, all.begin() + at + 5});
+      if (at % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    }
+    touch("done");
+  };
+  EXPECT_EQ(record().trace_bytes, 1000u);
+  EXPECT_EQ(ReadBack(options.output).traces.at(0), all);
+}
+
+TEST_F(SourceTest, AFullBufferIsSaidAndTracingGoesOn) {
+  options.buffer_size = 8 * kKiB;
+  program_waits_for("done");
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    cpu.trace(tsc_packets(0, 1024));
+    cpu.truncate();  // returns when hodo has made room and enabled the event again
+    cpu.trace(tsc_packets(5000, 10));
+    touch("done");
+  };
+  const RecordResult result = record();
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("1 gaps of unknown size")));
+  const ReadBack file(options.output);
+  ByteVector expected = tsc_packets(0, 1024);
+  const ByteVector more = tsc_packets(5000, 10);
+  expected.insert(expected.end(), more.begin(), more.end());
+  EXPECT_EQ(file.traces.at(0), expected);
+  EXPECT_THAT(file.aux_flags, ElementsAre(PERF_AUX_FLAG_TRUNCATED));
+}
+
+TEST_F(SourceTest, LostRecordsPartialTraceAndChildrenAreCounted) {
+  program_waits_for("done");
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    ByteVector lost, thread, child;
+    for (const std::uint64_t v : {101, 12}) append(lost, v);
+    cpu.record(PERF_RECORD_LOST, lost);
+    cpu.trace(psb_group(1), PERF_AUX_FLAG_PARTIAL);
+    const auto pid = static_cast<std::uint32_t>(cpu.pid());
+    for (const std::uint32_t v : {pid, pid, pid + 1, pid}) append(thread, v);
+    for (const std::uint32_t v : {pid + 2, pid, pid + 2, pid}) append(child, v);
+    append(thread, std::uint64_t{1});
+    append(child, std::uint64_t{2});
+    cpu.record(PERF_RECORD_FORK, thread);
+    cpu.record(PERF_RECORD_FORK, child);
+    touch("done");
+  };
+  const RecordResult result = record();
+  EXPECT_THAT(result.warnings,
+              ElementsAre(HasSubstr("1 stretches with parts missing"), HasSubstr("12 records")));
+  EXPECT_EQ(result.processes, 2u);
+  EXPECT_EQ(result.threads, 3u);
+}
+
+TEST_F(SourceTest, SnapshotsKeepTheNewestPart) {
+  options.snapshot = true;
+  options.buffer_size = 8 * kKiB;  // 1024 packets
+  options.pt.psb_period = 0;
+  program_waits_for("done");
+  kernel.scripts[1] = [&](FakeCpu& cpu) {
+    cpu.overwrite(tsc_packets(0, 3000));
+    ::kill(::getpid(), SIGUSR2);
+    // The first snapshot is in the file when it has grown.
+    while (!exists("out.data") || std::filesystem::file_size(path("out.data")) < 8 * kKiB) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    cpu.overwrite(tsc_packets(3000, 100));
+    touch("done");
+  };
+  const RecordResult result = record();
+  EXPECT_THAT(kernel.aux_writable, Each(false));
+  EXPECT_EQ(result.trace_bytes, (1024u + 100) * 8);
+  const ReadBack file(options.output);
+  EXPECT_EQ(file.words.at(8), 1u);  // snapshot
+  EXPECT_EQ(file.traces.at(1), tsc_packets(3000 - 1024, 1024 + 100));
+  ASSERT_THAT(file.offsets.at(1), SizeIs(2));
+  EXPECT_EQ(file.offsets.at(1)[1], file.offsets.at(1)[0] + 8 * kKiB);
+}
+
+TEST_F(SourceTest, AnInterruptEndsTheRecordingButNotTheData) {
+  options.command = {
+      "sh", "-c",
+      "trap 'sleep 0.1; exit 9' INT; : > " + path("ready") + "; while :; do sleep 0.01; done"};
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    cpu.trace(psb_group(1));
+    while (!exists("ready")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ::kill(::getpid(), SIGINT);
+  };
+  const RecordResult result = record();
+  EXPECT_EQ(result.exit_status, 9);
+  const ReadBack file(options.output);
+  EXPECT_TRUE(file.reader.finished());
+  EXPECT_EQ(file.traces.at(0), psb_group(1));
+}
+
+TEST_F(SourceTest, MaxSizeEndsTheRecordingAndTheProgramGoesOn) {
+  options.max_size = 100'000;
+  options.command = {"sh", "-c", "sleep 0.3; exit 4"};
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    for (std::uint64_t i = 0; cpu.trace(tsc_packets(i, 100)); i += 100) {
+    }
+  };
+  const RecordResult result = record();
+  EXPECT_EQ(result.exit_status, 4);
+  EXPECT_THAT(result.warnings, Contains(HasSubstr("size limit of 100000 bytes")));
+  EXPECT_GE(result.trace_bytes, 80'000u);
+  EXPECT_LE(result.trace_bytes, 400'000u);
+  EXPECT_TRUE(ReadBack(options.output).reader.finished());
+}
+
+TEST_F(SourceTest, FiltersReachEveryEventAndTheFile) {
+  system.add_pmu("intel_pt", {{"nr_addr_filters", "2"}});
+  options.filters = {{"/bin/ls", 0x1000, 0x20}};
+  record();
+  EXPECT_THAT(kernel.filters,
+              ElementsAre("filter 0x1000/0x20@/bin/ls", "filter 0x1000/0x20@/bin/ls"));
+  const ByteVector info = ReadBack(options.output).info_bytes;
+  EXPECT_THAT(std::string(info.begin(), info.end()), HasSubstr("filter 0x1000/0x20@/bin/ls"));
+}
+
+TEST_F(SourceTest, WithoutChildrenOnlyThreadsInherit) {
+  options.follow_children = false;
+  record();
+  EXPECT_EQ(kernel.opened[0].attr.inherit_thread, 1u);
+  EXPECT_EQ(kernel.opened[1].attr.inherit_thread, 1u);
+}
+
+TEST_F(SourceTest, AnOlderKernelGetsATrackingEventWithoutBuildIds) {
+  kernel.refuse = [](const FakeKernel::Opened& event) { return event.attr.build_id ? EINVAL : 0; };
+  record();
+  const ReadBack file(options.output);
+  ASSERT_THAT(file.reader.attrs(), SizeIs(2));
+  EXPECT_EQ(file.reader.attrs()[1].attr.build_id, 0u);
+  EXPECT_EQ(file.reader.attrs()[1].attr.mmap2, 1u);
+}
+
+// Nothing that is refused may run the program, leave a file, or replace an old one.
+class RefusalTest : public SourceTest {
+ protected:
+  RefusalTest() {
+    std::ofstream(path("out.data")) << "old";
+    options.command = {"touch", path("ran")};
+  }
+  ~RefusalTest() override {
+    EXPECT_FALSE(exists("ran"));
+    EXPECT_FALSE(exists("out.data.old"));
+    std::ifstream in(path("out.data"));
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "old");
+  }
+};
+
+TEST_F(RefusalTest, MissingCommand) {
+  options.command = {"no-such-command-anywhere"};
+  EXPECT_EQ(refusal().code, ErrorCode::not_found);
+}
+TEST_F(RefusalTest, CommandThatFailsInExecItself) {
+  std::ofstream(path("script")) << "#!/no/such/interpreter\n";
+  std::filesystem::permissions(path("script"), std::filesystem::perms::owner_all);
+  options.command = {path("script")};
+  EXPECT_THAT(refusal().message, HasSubstr("interpreter"));
+}
+TEST_F(RefusalTest, NoCommandOrAPid) {
+  options.command.clear();
+  EXPECT_EQ(refusal().code, ErrorCode::usage);
+  options.pid = 1;
+  EXPECT_EQ(refusal().code, ErrorCode::usage);
+}
+TEST_F(RefusalTest, NoPt) {
+  std::filesystem::remove_all(system.paths().event_source + "/intel_pt");
+  EXPECT_EQ(refusal().code, ErrorCode::not_found);
+}
+TEST_F(RefusalTest, OptionsThatTheProcessorLacks) {
+  options.pt.mtc_period = 4;
+  EXPECT_THAT(refusal().message, HasSubstr("0,3,6,9"));
+}
+TEST_F(RefusalTest, TooManyFilters) {
+  options.filters = std::vector<FilterRange>(3, {"/bin/ls", 0, 1});
+  EXPECT_THAT(refusal().message, HasSubstr("2 address filters"));
+}
+TEST_F(RefusalTest, AFilterThatTheKernelRefuses) {
+  options.filters = {{"/bin/ls", 0x1000, 0x20}};
+  kernel.refuse_filter = EINVAL;
+  EXPECT_THAT(refusal().message, HasSubstr("filter 0x1000/0x20@/bin/ls"));
+}
+TEST_F(RefusalTest, NoMemoryForBuffersOfTheSizeAskedFor) {
+  kernel.most_memory = 32 * kKiB;
+  const Error error = refusal();
+  EXPECT_EQ(error.code, ErrorCode::not_permitted);
+  EXPECT_THAT(error.message, HasSubstr("perf_event_mlock_kb is 516"));
+}
+TEST_F(RefusalTest, BusyOnTheSecondProcessor) {
+  kernel.refuse = [](const FakeKernel::Opened& event) { return event.cpu == 1 ? EBUSY : 0; };
+  EXPECT_THAT(refusal().message, HasSubstr("in use"));
+}
+
+TEST_F(SourceTest, AnUnwritableOutputIsRefusedBeforeTheProgramRuns) {
+  options.output = path("no/such/folder/out.data");
+  options.command = {"touch", path("ran")};
+  EXPECT_THAT(refusal().message, HasSubstr("no/such/folder"));
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_F(SourceTest, DefaultBuffersShrinkUntilTheyFit) {
+  options.buffer_size = 0;
+  kernel.most_memory = 70 * kKiB;
+  record();
+  EXPECT_THAT(kernel.aux_sizes, SizeIs(2));
+  EXPECT_THAT(kernel.aux_sizes, Each(::testing::Le(64 * kKiB)));
+}
+
+TEST_F(SourceTest, AFullDiskIsAnErrorAndTheProgramRunsToItsEnd) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = 64 * kKiB;
+  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  options.command = {"sh", "-c", "sleep 0.3; : > " + path("ran")};
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    for (std::uint64_t i = 0; cpu.trace(tsc_packets(i, 100)); i += 100) {
+    }
+  };
+  const Error error = refusal();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, old_handler);
+  EXPECT_THAT(error.message, HasSubstr("out.data"));
+  EXPECT_TRUE(exists("ran"));
+  auto reader = perfdata::Reader::open(options.output);
+  if (reader) {
+    EXPECT_FALSE(reader->finished());
+  }
+}
+
+struct OpenRefusal {
+  int reason;
+  ErrorCode code;
+  const char* words;
+};
+class ProbeTest : public SourceTest, public ::testing::WithParamInterface<OpenRefusal> {};
+TEST_P(ProbeTest, TheRefusalNamesTheRemedy) {
+  kernel.refuse = [](const FakeKernel::Opened&) { return GetParam().reason; };
+  const Status status = probe_perf_event(context);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, GetParam().code);
+  EXPECT_THAT(status.error().message, HasSubstr(GetParam().words));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Errno, ProbeTest,
+    ::testing::Values(OpenRefusal{EACCES, ErrorCode::not_permitted, "seccomp"},
+                      OpenRefusal{EPERM, ErrorCode::not_permitted, "CAP_PERFMON"},
+                      OpenRefusal{EBUSY, ErrorCode::io, "in use"},
+                      OpenRefusal{ENODEV, ErrorCode::unsupported, "virtual machine"},
+                      OpenRefusal{EOPNOTSUPP, ErrorCode::unsupported, "--source qemu"},
+                      OpenRefusal{EINVAL, ErrorCode::unsupported, "combination"},
+                      OpenRefusal{EMFILE, ErrorCode::io, "ulimit -n"},
+                      OpenRefusal{ENOSYS, ErrorCode::unsupported, "without perf events"},
+                      OpenRefusal{EIO, ErrorCode::io, "Input/output error"}));
+
+TEST_F(SourceTest, ParanoiaIsNamedWithItsRemedy) {
+  system.write("kernel/perf_event_paranoid", "3");
+  kernel.refuse = [](const FakeKernel::Opened&) { return EACCES; };
+  EXPECT_THAT(probe_perf_event(context).error().message,
+              HasSubstr("sysctl kernel.perf_event_paranoid=2"));
+}
+
+TEST_F(SourceTest, ProbeOpensOneEventOnItselfAndNothingElse) {
+  EXPECT_TRUE(probe_perf_event(context));
+  ASSERT_THAT(kernel.opened, SizeIs(1));
+  EXPECT_EQ(kernel.opened[0].pid, 0);
+  EXPECT_EQ(kernel.opened[0].attr.disabled, 1u);
+  EXPECT_THAT(kernel.aux_sizes, IsEmpty());
+}
+
+// On the machine that runs the tests: an answer either way, with a reason where it is no.
+TEST(ProbeHereTest, GivesAReason) {
+  const Status status = probe_perf_event();
+  if (!status) {
+    EXPECT_GT(status.error().message.size(), 20u);
+  }
+}
+
+constexpr MemoryLimits kDebian{.unlimited = false, .per_cpu = 516 * kKiB, .shared = 8192 * kKiB};
+
+TEST(PlanBuffersTest, Privileged) {
+  const auto plan = plan_buffers(0, {.unlimited = true}, 8, 4096);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->data, 512 * kKiB);
+  EXPECT_EQ(plan->aux, 4096 * kKiB);
+}
+TEST(PlanBuffersTest, UnprivilegedTakesItsShareOfBothLimits) {
+  EXPECT_EQ(plan_buffers(0, kDebian, 2, 4096)->aux, 4096 * kKiB);    // 516 + 4096 KiB each
+  EXPECT_EQ(plan_buffers(0, kDebian, 8, 4096)->aux, 1024 * kKiB);    // 516 + 1024
+  EXPECT_EQ(plan_buffers(0, kDebian, 1024, 4096)->aux, 256 * kKiB);  // 516 + 8
+  EXPECT_EQ(plan_buffers(0, kDebian, 1024, 4096)->data, 128 * kKiB);
+}
+TEST(PlanBuffersTest, RequestsAreRoundedUpToAPowerOfTwo) {
+  EXPECT_EQ(plan_buffers(100'000, kDebian, 2, 4096)->aux, 128 * kKiB);
+  EXPECT_EQ(plan_buffers(1, kDebian, 2, 4096)->aux, kMinAux);
+}
+TEST(PlanBuffersTest, RequestsOverTheLimitAreRefusedWithTheRemedy) {
+  const auto plan = plan_buffers(8192 * kKiB, kDebian, 2, 4096);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, ErrorCode::not_permitted);
+  EXPECT_THAT(plan.error().message, HasSubstr("sysctl kernel.perf_event_mlock_kb=8324"));
+}
+TEST(PlanBuffersTest, LimitsTooSmallForAnythingAreRefused) {
+  EXPECT_FALSE(plan_buffers(0, {.per_cpu = 64 * kKiB, .shared = 0}, 1, 4096));
+}
+TEST(PlanBuffersTest, NonsenseIsAUsageError) {
+  EXPECT_EQ(plan_buffers(~std::uint64_t{0}, {.unlimited = true}, 1, 4096).error().code,
+            ErrorCode::usage);
+}
+
+}  // namespace
+}  // namespace hodo::capture
