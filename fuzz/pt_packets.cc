@@ -23,6 +23,7 @@ using hodo::pt::ReadStatus;
 using Bytes = std::span<const std::uint8_t>;
 
 // Ends the run, as libFuzzer wants it, with the reason.
+// `packet` may be one that read() left half filled.
 void require(bool holds, const char* what, std::size_t offset, const Packet& packet) {
   if (holds) return;
   std::fprintf(stderr, "%s, offset %zu: %s\n", what, offset, to_string(packet).c_str());
@@ -96,7 +97,8 @@ void check_reading(Bytes bytes) {
     if (comparable) {
       Packet theirs;
       require(libipt.read_at(start, theirs) == status, "libipt says otherwise", start, packet);
-      require(theirs == as_libipt_keeps(packet), "libipt reads another packet", start, packet);
+      require(status != ReadStatus::packet || theirs == as_libipt_keeps(packet),
+              "libipt reads another packet", start, packet);
     }
     if (status == ReadStatus::packet) {
       require(reader.offset() == start + packet.size, "moved by another size", start, packet);

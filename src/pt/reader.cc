@@ -124,8 +124,6 @@ ReadStatus take_payload(Form form, Bytes rest, std::uint64_t value, Packet& pack
     case Form::plain:
       packet.payload = value;
       break;
-    case Form::tnt_short:
-      return take_tnt(rest[0] >> 1, packet);
     case Form::tnt_long:
       return take_tnt(value, packet);
     case Form::ip:
@@ -183,6 +181,7 @@ ReadStatus take_payload(Form form, Bytes rest, std::uint64_t value, Packet& pack
       return take_trig(rest, packet);
     case Form::invalid:
     case Form::extended:
+    case Form::tnt_short:  // these three are decode()'s
       return ReadStatus::malformed;
   }
   return ReadStatus::packet;
@@ -191,6 +190,12 @@ ReadStatus take_payload(Form form, Bytes rest, std::uint64_t value, Packet& pack
 // `rest` is not empty.
 ReadStatus decode(Bytes rest, Packet& packet) {
   const Opcode* opcode = &kOpcodes[rest[0]];
+  // Most packets of most traces, so asked for first.
+  if (opcode->form == Form::tnt_short) {
+    packet.type = opcode->type;
+    packet.size = opcode->size;
+    return take_tnt(rest[0] >> 1, packet);
+  }
   if (opcode->form == Form::extended) {
     if (rest.size() < 2) return ReadStatus::truncated;
     opcode = &kExtendedOpcodes[rest[1]];
@@ -253,34 +258,34 @@ std::string hex_bytes(Bytes bytes) {
 
 }  // namespace
 
+// Decodes in place: a Packet put together elsewhere and copied makes the copy's wide loads wait for
+// the narrow stores just made, which took as long as all the rest.
 ReadStatus PacketReader::read(Packet& packet) {
   if (at_end()) return ReadStatus::truncated;
   const Bytes rest = bytes_.subspan(offset_);
-  Packet found;
+  packet = {};
   const ReadStatus status = in_block_ && is_block_item(rest[0])
-                                ? decode_block_item(rest, block_items_small_, found)
-                                : decode(rest, found);
+                                ? decode_block_item(rest, block_items_small_, packet)
+                                : decode(rest, packet);
   if (status != ReadStatus::packet) return status;
-  offset_ += found.size;
-  if (in_block_ || found.type == PacketType::bbp) follow_block(found);
-  packet = found;
+  offset_ += packet.size;
+  if (in_block_ || packet.type == PacketType::bbp) follow_block(packet);
   return status;
 }
 
 Result<Packet> PacketReader::next() {
-  Packet packet;
-  switch (read(packet)) {
-    case ReadStatus::packet:
-      return packet;
-    case ReadStatus::truncated:
-      // Every trace ends here once: texts short enough to need no allocation.
-      return fail(ErrorCode::truncated, at_end() ? "end of trace" : "packet cut off", offset_);
-    case ReadStatus::malformed:
-      break;
+  Result<Packet> out(std::in_place);
+  const ReadStatus status = read(*out);
+  if (status == ReadStatus::packet) return out;
+  if (status == ReadStatus::truncated) {
+    // Every trace ends here once: texts short enough to need no allocation.
+    out = fail(ErrorCode::truncated, at_end() ? "end of trace" : "packet cut off", offset_);
+  } else {
+    const std::size_t shown = std::min<std::size_t>(bytes_.size() - offset_, 3);
+    out = fail(ErrorCode::malformed, "no packet:" + hex_bytes(bytes_.subspan(offset_, shown)),
+               offset_);
   }
-  const std::size_t shown = std::min<std::size_t>(bytes_.size() - offset_, 3);
-  return fail(ErrorCode::malformed, "no packet:" + hex_bytes(bytes_.subspan(offset_, shown)),
-              offset_);
+  return out;
 }
 
 void PacketReader::follow_block(const Packet& packet) {

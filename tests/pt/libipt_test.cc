@@ -38,7 +38,9 @@ void compare(const Bytes& bytes, Tally& tally) {
     ASSERT_EQ(our_status, their_status)
         << "ours: " << to_string(ours) << ", theirs: " << to_string(theirs) << ", first bytes "
         << testing::PrintToString(rest.first(std::min<std::size_t>(rest.size(), 16)));
-    EXPECT_EQ(as_libipt_keeps(ours), theirs) << to_string(ours) << " / " << to_string(theirs);
+    if (our_status == ReadStatus::packet) {
+      EXPECT_EQ(as_libipt_keeps(ours), theirs) << to_string(ours) << " / " << to_string(theirs);
+    }
     tally.packets += our_status == ReadStatus::packet;
     tally.truncated += our_status == ReadStatus::truncated;
     tally.malformed += our_status == ReadStatus::malformed;
@@ -112,12 +114,19 @@ TEST(Libipt, ReadsEveryBeginningTheSame) {
       PacketReader reader(bytes);
       Packet ours;
       Packet theirs;
-      ASSERT_EQ(reader.read(ours), libipt.read_at(0, theirs)) << std::hex << start;
+      const ReadStatus status = reader.read(ours);
+      ASSERT_EQ(status, libipt.read_at(0, theirs)) << std::hex << start;
+      if (status != ReadStatus::packet) {
+        ++tally.malformed;
+        continue;
+      }
       EXPECT_EQ(as_libipt_keeps(ours), theirs) << to_string(ours) << " / " << to_string(theirs);
       ++tally.packets;
     }
   }
-  EXPECT_GT(tally.packets, 3 * 0x10000 * 99 / 100);
+  EXPECT_LT(tally.left_out, 3 * 0x10000 / 100);
+  EXPECT_GT(tally.packets, 3 * 0x10000 * 3 / 4);
+  EXPECT_GT(tally.malformed, 1000);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ class PacketReader {
   //   malformed  no packet starts with these bytes, or its reserved bits are wrong
   Result<Packet> next();
 
-  // The same for hot loops: no error text is built and nothing is allocated. `packet` is only
-  // written when there is one.
+  // The same for hot loops: no error text is built and nothing is allocated. What `packet` holds
+  // without one is unspecified.
   ReadStatus read(Packet& packet);
 
   // Moves to the next PSB at or after offset(), out of any block; false, and to the end, if there
