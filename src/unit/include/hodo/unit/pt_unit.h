@@ -1,0 +1,169 @@
+// The Intel PT part of the software trace unit: executed blocks in, the packets that a processor
+// would write out (Intel SDM vol. 3, "Intel Processor Trace"). It is programmed as the hardware is,
+// by IA32_RTIT_CTL and an output area in memory, and does not know who programs it.
+//
+// Hot path: PtUnit::enter, once per executed block, a few nanoseconds. Everything else is in
+// pt_unit.cc. The object is plain data without owned memory, so it can live in memory shared with
+// the recorder, which finishes the stream of a process that was killed (see finish()).
+//
+// The clock (documented for users in docs/trace-unit.md): TSC counts nanoseconds of
+// CLOCK_MONOTONIC, the crystal clock (CTC) is TSC / 128, and CYC counts instructions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "hodo/unit/block.h"
+
+namespace hodo::unit {
+
+inline constexpr std::uint32_t kTscPerCtc = 128;  // CPUID.15H: EBX / EAX
+
+// Where packets go: a ring of `size` bytes (a power of two) that is mapped twice in a row, so that
+// a packet never has to be split. The unit appends; whoever owns the ring frees.
+struct PtOutput {
+  std::uint8_t* base = nullptr;
+  std::uint64_t size = 0;
+  // Called at every service point (at least once per kServiceBytes of output) with the number of
+  // bytes written so far. Returns how many bytes the ring can take now; it may wait to make that
+  // more.
+  std::uint64_t (*reserve)(void* owner, std::uint64_t written) = nullptr;
+  void* owner = nullptr;
+  // Asked when block b is no successor of the last one, or is flagged as a signal handler: was it
+  // reached by a signal? If so, gives the interrupted IP and whether the instruction there raised
+  // it. May be null.
+  bool (*interrupted)(void* owner, const Block& b, std::uint64_t& ip, bool& faulted) = nullptr;
+};
+
+class PtUnit {
+ public:
+  // Bytes that one service point or one event may write, at most; kept free behind the limit.
+  static constexpr std::uint64_t kSlack = 256;
+  static constexpr std::uint64_t kServiceBytes = 256;
+
+  // A unit that is off: blocks may be entered, nothing is written.
+  PtUnit();
+
+  // Programs the unit: `rtit_ctl` is IA32_RTIT_CTL (TSCEn, MTCEn, MTCFreq, CYCEn, CycThresh,
+  // PSBFreq, DisRETC, BranchEn are honoured), `mode` what MODE.Exec says, `clock` reads the TSC.
+  // Tracing starts with a PSB+ and is disabled (PacketEn = 0) until the first block.
+  void start(std::uint64_t rtit_ctl, isa::Mode mode, const PtOutput& output,
+             std::uint64_t (*clock)());
+
+  // Execution reaches block b, which must stay valid until the next event. The unit works out what
+  // the block before it did.
+  void enter(const Block* b);
+  // The same for a block that the translator made of a single instruction in order to step over it
+  // (QEMU does for atomics it cannot inline and for stores into the running block). If it lies
+  // inside the last block, that one was cut short there and its branch was not executed.
+  void enter_stepped(const Block* b);
+
+  // Execution reaches block b, which the address filters exclude.
+  void leave_filter(const Block* b);
+
+  // The block last entered ended in an instruction that left the traced context (a system call with
+  // user-only tracing): TIP.PGD. The next enter() makes a TIP.PGE.
+  void leave_context();
+
+  // An interrupt, fault or signal took control at `ip`, the next instruction that would have run:
+  // settles the last block's branch if it was executed (`faulted` says that the instruction at `ip`
+  // itself raised the event), then FUP and TIP.PGD. The next enter() makes a TIP.PGE.
+  void interrupt(std::uint64_t ip, bool faulted);
+
+  // Code changed under the unit's feet and is about to run at `ip`: makes the decoder's time pass
+  // the change before it walks the new code, the way a page fault on the new page would.
+  void code_changed();
+
+  // No more blocks: writes the TNT bits that are still pending. Safe on a unit whose process is
+  // gone, given where its ring is mapped now; the unit can only be asked for written() afterwards.
+  void finish(std::uint8_t* ring_base, std::uint64_t ring_size);
+  // TraceStop: the recorder wants no more; nothing is written from here on.
+  void stop();
+  bool enabled() const { return state_ == State::enabled; }
+  // The block that is executing; null while tracing is disabled.
+  const Block* current() const;
+  // Bytes written to the output since start().
+  std::uint64_t written() const {
+    return written_at_mark_ + static_cast<std::uint64_t>(cursor_ - mark_);
+  }
+  // Gaps in the stream, each an OVF packet: times that the output was full, and jumps that no
+  // branch, signal or fault explained.
+  std::uint64_t overflows() const { return overflows_; }
+  std::uint64_t unexplained() const { return unexplained_; }
+
+ private:
+  enum class State : std::uint8_t { off, disabled, enabled, overflow };
+  static constexpr unsigned kTntLong = 47;
+  static constexpr std::uint64_t kStackMask = 63;
+
+  void follow(const Block* from, std::uint64_t to, bool taken) {
+    if (from->flags & Block::kPushes) stack_[++stack_top_ & kStackMask] = from->end();
+    const unsigned n = from->tnt;
+    tnt_ = tnt_ << n | (static_cast<unsigned>(taken) & n);
+    if (tnt_ >> kTntLong) [[unlikely]]
+      flush_full_tnt(to);
+  }
+  void enter_unpredicted(const Block* from, const Block* b);
+  void enter_by_event(const Block* from, const Block* b);
+  bool signalled(const Block& from, const Block& b, std::uint64_t& ip, bool& faulted) const;
+  void resolve(const Block* from, std::uint64_t to);
+  void resolve_return(std::uint64_t to);
+  void mark_unexplained(std::uint64_t to);
+  void take_tip(std::uint64_t to);
+  void enable(std::uint64_t ip);
+  void disable();
+  void flush_full_tnt(std::uint64_t next_ip);
+  void flush_tnt();
+  void service(std::uint64_t ip);
+  void grant(std::uint64_t room);
+  void lose();
+  void recover(std::uint64_t ip);
+  void clear_stack();
+  const Block* settle_marker();
+
+  void put_bytes(std::uint64_t value, unsigned bytes);
+  void put_ip(std::uint8_t opcode, std::uint64_t ip);
+  void put_psb(std::uint64_t ip);
+  void put_tsc();
+  void put_mtc_if_due();
+  void put_cyc();
+
+  const Block* last_ = nullptr;
+  std::uint64_t tnt_ = 1;  // pending outcomes under a stop bit
+  std::uint8_t* cursor_ = nullptr;
+  std::uint8_t* limit_ = nullptr;  // service() is due when the cursor reaches it
+  std::uint64_t stack_top_ = 0;
+  std::uint64_t insns_ = 0;                            // in all blocks entered so far
+  std::array<std::uint64_t, kStackMask + 1> stack_{};  // RET compression; 0 = empty slot
+
+  // --- cold ---
+  const Block* pending_ = nullptr;  // the last block, while last_ is the code-change marker
+  std::uint8_t* mark_ = nullptr;    // where the cursor was when written_at_mark_ bytes were out
+  std::uint64_t written_at_mark_ = 0;
+  std::uint64_t last_ip_ = 0;
+  std::uint64_t psb_due_ = 0;   // value of written() at which the next PSB is due
+  std::uint64_t last_mtc_ = 0;  // CTC >> MTCFreq, as last sent
+  std::uint64_t cyc_sent_ = 0;
+  std::uint64_t overflows_ = 0;
+  std::uint64_t unexplained_ = 0;
+  std::uint64_t rtit_ctl_ = 0;
+  PtOutput output_;
+  std::uint64_t (*clock_)() = nullptr;
+  isa::Mode mode_ = isa::Mode::bits64;
+  State state_ = State::off;
+};
+
+inline void PtUnit::enter(const Block* b) {
+  const Block* from = last_;
+  last_ = b;
+  const std::uint64_t ip = b->start;
+  insns_ += b->insns;
+  const bool taken = ip == from->taken;
+  if (taken | (ip == from->other)) [[likely]] {
+    follow(from, ip, taken);
+  } else {
+    enter_unpredicted(from, b);
+  }
+}
+
+}  // namespace hodo::unit

@@ -1,0 +1,406 @@
+#include "hodo/unit/pt_unit.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "hodo/hw/intel_pt.h"
+
+namespace hodo::unit {
+namespace {
+
+using isa::InsnClass;
+
+// Stands for "tracing is disabled": no block can follow it as predicted.
+constexpr Block kNoBlock;
+// Stands for the last block while a code change waits to be synchronised with.
+constexpr Block kCodeChange;
+
+// Opcodes of packets that are written here (SDM, "Packet Definitions").
+constexpr std::uint8_t kTip = 0x0d, kTipPge = 0x11, kTipPgd = 0x01, kFup = 0x1d;
+constexpr std::uint8_t kTsc = 0x19, kMtc = 0x59, kMode = 0x99;
+constexpr std::uint64_t kOvf = 0xf302, kPsbEnd = 0x2302, kTraceStop = 0x8302;
+constexpr std::uint64_t kPsbHalf = 0x8202820282028202;
+constexpr std::uint64_t kTma = 0x7302, kCbr = 0x0302, kTntLongOpcode = 0xa302;
+constexpr std::uint64_t kModeTsxNone = 0x20;
+// Core:bus ratio. The unit's core runs at its TSC's frequency, whatever that is called.
+constexpr std::uint64_t kCoreBusRatio = 10;
+// No address that a program has: the next IP after this one is sent in full. The manual lets a PSB
+// set the last IP to 0, but processors send full IPs behind PSB and OVF, and decoders have come to
+// expect it.
+constexpr std::uint64_t kNoLastIp = 1ULL << 63;
+// An MTC carries 8 bits; after a longer silence only a TSC says where time is.
+constexpr std::uint64_t kMtcReach = 250;
+
+std::uint64_t exec_mode_bits(isa::Mode mode) {
+  if (mode == isa::Mode::bits64) return 1;
+  return mode == isa::Mode::bits32 ? 2 : 0;
+}
+
+// The block's successors are known without a TIP.
+bool is_predictable(const Block& b) { return b.taken != Block::kNowhere; }
+bool follows(const Block& b, std::uint64_t ip) { return ip == b.taken || ip == b.other; }
+
+}  // namespace
+
+PtUnit::PtUnit() : last_(&kNoBlock) {}
+
+void PtUnit::start(std::uint64_t rtit_ctl, isa::Mode mode, const PtOutput& output,
+                   std::uint64_t (*clock)()) {
+  *this = PtUnit();
+  rtit_ctl_ = rtit_ctl;
+  mode_ = mode;
+  output_ = output;
+  clock_ = clock;
+  cursor_ = mark_ = output.base;
+  state_ = State::disabled;
+  grant(output_.reserve(output_.owner, 0));
+  if (state_ == State::disabled) put_psb(0);
+}
+
+const Block* PtUnit::current() const {
+  if (state_ != State::enabled) return nullptr;
+  return last_ == &kCodeChange ? pending_ : last_;
+}
+
+void PtUnit::enter_stepped(const Block* b) {
+  const Block* from = current();
+  if (from != nullptr && from->contains(b->start) && b->end() < from->end()) {
+    insns_ += b->insns;
+    last_ = b;
+    return;
+  }
+  enter(b);
+}
+
+// The block is no predicted successor of the last one: indirect branches come here, and every state
+// but State::enabled does, because last_ is then a block that nothing follows.
+void PtUnit::enter_unpredicted(const Block* from, const Block* b) {
+  const std::uint64_t ip = b->start;
+  switch (state_) {
+    case State::off:
+      last_ = &kNoBlock;
+      return;
+    case State::disabled:
+      return enable(ip);
+    case State::overflow:
+      return recover(ip);
+    case State::enabled:
+      return enter_by_event(from, b);
+  }
+}
+
+// Was b reached by a signal rather than from `from`? The owner knows; ask only where it can be.
+bool PtUnit::signalled(const Block& from, const Block& b, std::uint64_t& ip, bool& faulted) const {
+  if (output_.interrupted == nullptr) return false;
+  const bool possible =
+      is_predictable(from) ? !follows(from, b.start) : (b.flags & Block::kSignalHandler) != 0;
+  return possible && output_.interrupted(output_.owner, b, ip, faulted);
+}
+
+void PtUnit::enter_by_event(const Block* from, const Block* b) {
+  const bool new_code = from == &kCodeChange;
+  if (new_code) from = pending_;
+  std::uint64_t at = b->start;
+  bool faulted = false;
+  if (!signalled(*from, *b, at, faulted) && !new_code) return resolve(from, b->start);
+  last_ = from;
+  interrupt(at, faulted);
+  if (state_ != State::disabled) return;
+  last_ = b;
+  enable(b->start);
+}
+
+// SDM, "IP Filtering": leaving by any branch makes a TIP.PGD with the target in place of what the
+// branch would have made.
+void PtUnit::leave_filter(const Block* b) {
+  if (state_ != State::enabled) return;
+  const Block* from = settle_marker();
+  std::uint64_t at = b->start;
+  bool faulted = false;
+  if (signalled(*from, *b, at, faulted)) return interrupt(at, faulted);
+  flush_tnt();
+  put_cyc();
+  put_ip(kTipPgd, b->start);
+  disable();
+}
+
+// Writes what execution going from the end of `from` to `to` makes a processor write.
+void PtUnit::resolve(const Block* from, std::uint64_t to) {
+  const bool taken = to == from->taken;
+  if (taken || to == from->other) return follow(from, to, taken);
+  switch (from->cls) {
+    case InsnClass::ret:
+      return resolve_return(to);
+    case InsnClass::icall:
+      if (from->flags & Block::kPushes) stack_[++stack_top_ & kStackMask] = from->end();
+      return take_tip(to);
+    case InsnClass::other:
+    case InsnClass::cond:
+    case InsnClass::jmp:
+    case InsnClass::call:
+      // Cut short inside the block and continued there: no branch was executed.
+      if (from->contains(to)) return;
+      // No branch, signal or fault explains how execution got here. Say so instead of inventing
+      // one.
+      return mark_unexplained(to);
+    default:
+      return take_tip(to);
+  }
+}
+
+void PtUnit::mark_unexplained(std::uint64_t to) {
+  const Block* keep = last_;
+  ++unexplained_;
+  lose();
+  --overflows_;
+  last_ = keep;
+  recover(to);
+}
+
+void PtUnit::resolve_return(std::uint64_t to) {
+  std::uint64_t& top = stack_[stack_top_ & kStackMask];
+  const bool predicted = top == to && !(rtit_ctl_ & hw::rtit_ctl::kDisRetc);
+  if (top != 0) {
+    top = 0;
+    --stack_top_;
+  }
+  if (!predicted) return take_tip(to);
+  tnt_ = tnt_ << 1 | 1;
+  if (tnt_ >> kTntLong) flush_full_tnt(to);
+}
+
+void PtUnit::take_tip(std::uint64_t to) {
+  flush_tnt();
+  put_cyc();
+  put_ip(kTip, to);
+  if (cursor_ >= limit_) service(to);
+}
+
+void PtUnit::leave_context() {
+  if (state_ != State::enabled) return;
+  settle_marker();
+  flush_tnt();
+  put_cyc();
+  put_bytes(kTipPgd, 1);
+  disable();
+}
+
+void PtUnit::interrupt(std::uint64_t ip, bool faulted) {
+  if (state_ != State::enabled) return;
+  const Block* from = settle_marker();
+  const bool executed = !(faulted && from->contains(ip));
+  if (executed && (from->cls == InsnClass::syscall || from->cls == InsnClass::int_)) {
+    return leave_context();
+  }
+  if (executed) resolve(from, ip);
+  if (state_ != State::enabled) return;
+  flush_tnt();
+  put_cyc();
+  put_ip(kFup, ip);
+  put_bytes(kTipPgd, 1);
+  disable();
+}
+
+void PtUnit::code_changed() {
+  if (state_ != State::enabled || last_ == &kCodeChange) return;
+  pending_ = last_;
+  last_ = &kCodeChange;
+}
+
+const Block* PtUnit::settle_marker() {
+  if (last_ == &kCodeChange) last_ = pending_;
+  return last_;
+}
+
+void PtUnit::enable(std::uint64_t ip) {
+  state_ = State::enabled;
+  if (cursor_ >= limit_) {
+    grant(output_.reserve(output_.owner, written()));
+    if (state_ != State::enabled) return;
+  }
+  put_tsc();
+  put_cyc();
+  put_ip(kTipPge, ip);
+  if (written() >= psb_due_) put_psb(ip);
+}
+
+void PtUnit::disable() {
+  state_ = State::disabled;
+  last_ = &kNoBlock;
+  // What was called before must not be returned to by a bit: a decoder that starts here cannot
+  // know.
+  clear_stack();
+}
+
+void PtUnit::flush_full_tnt(std::uint64_t next_ip) {
+  put_cyc();
+  put_bytes(kTntLongOpcode | tnt_ << 16, 8);
+  tnt_ = 1;
+  if (cursor_ >= limit_) service(next_ip);
+}
+
+// The pending outcomes, in as few bytes as they fit: short packets of up to 6, or one long packet.
+void PtUnit::flush_tnt() {
+  if (tnt_ == 1) return;
+  put_cyc();
+  unsigned count = 63 - static_cast<unsigned>(__builtin_clzll(tnt_));
+  if (count > 42) {
+    put_bytes(kTntLongOpcode | tnt_ << 16, 8);
+    count = 0;
+  }
+  while (count > 0) {
+    const unsigned n = std::min(count, 6U);
+    count -= n;
+    const std::uint64_t outcomes = tnt_ >> count & ((1U << n) - 1);
+    put_bytes((outcomes | 1U << n) << 1, 1);
+  }
+  tnt_ = 1;
+}
+
+// Once in a while: time, PSB, and room in the output. Only called where no outcome is pending and a
+// decoder that has read everything so far stands exactly at `ip`, which PSB+ needs for its FUP.
+void PtUnit::service(std::uint64_t ip) {
+  put_mtc_if_due();
+  if (written() >= psb_due_) put_psb(ip);
+  grant(output_.reserve(output_.owner, written()));
+}
+
+void PtUnit::grant(std::uint64_t room) {
+  const auto out = static_cast<std::uint64_t>(cursor_ - output_.base);
+  if (out >= output_.size) {
+    written_at_mark_ = written();
+    cursor_ -= output_.size;
+    mark_ = cursor_;
+  }
+  if (room < 2 * kSlack) return lose();
+  limit_ = cursor_ + std::min(kServiceBytes, room - kSlack);
+}
+
+void PtUnit::lose() {
+  ++overflows_;
+  tnt_ = 1;
+  if (state_ != State::off) state_ = State::overflow;
+  last_ = &kNoBlock;
+  clear_stack();
+}
+
+// SDM, "Overflow (OVF) Packet": after the gap OVF, then a FUP with the IP where tracing goes on.
+void PtUnit::recover(std::uint64_t ip) {
+  const std::uint64_t room = output_.reserve(output_.owner, written());
+  if (room < 4 * kSlack) {
+    last_ = &kNoBlock;
+    return;
+  }
+  state_ = State::enabled;
+  grant(room);
+  put_bytes(kOvf, 2);
+  last_ip_ = kNoLastIp;
+  put_ip(kFup, ip);
+  put_psb(ip);
+}
+
+void PtUnit::finish(std::uint8_t* ring_base, std::uint64_t ring_size) {
+  const auto out = static_cast<std::uint64_t>(cursor_ - output_.base);
+  if (state_ != State::enabled || out >= 2 * ring_size - kSlack) return;
+  written_at_mark_ = written();
+  output_.base = ring_base;
+  cursor_ = mark_ = ring_base + out;
+  rtit_ctl_ &= ~hw::rtit_ctl::kCycEn;
+  flush_tnt();
+}
+
+void PtUnit::stop() {
+  if (state_ == State::enabled) {
+    settle_marker();
+    flush_tnt();
+    put_bytes(kTipPgd, 1);
+  }
+  if (state_ != State::off && state_ != State::overflow) put_bytes(kTraceStop, 2);
+  state_ = State::off;
+  last_ = &kNoBlock;
+}
+
+void PtUnit::clear_stack() {
+  stack_.fill(0);
+  stack_top_ = 0;
+}
+
+void PtUnit::put_bytes(std::uint64_t value, unsigned bytes) {
+  std::memcpy(cursor_, &value, sizeof(value));
+  // The cursor moves after its bytes are written: a killed process leaves whole packets behind it.
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+  cursor_ += bytes;
+}
+
+// SDM, "IP Compression": the fewest low bytes that the last IP does not already have.
+void PtUnit::put_ip(std::uint8_t opcode, std::uint64_t ip) {
+  const std::uint64_t diff = ip ^ last_ip_;
+  unsigned form = 6;
+  unsigned bytes = 8;
+  if (diff >> 16 == 0) {
+    form = 1, bytes = 2;
+  } else if (diff >> 32 == 0) {
+    form = 2, bytes = 4;
+  } else if (static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip) {
+    form = 3, bytes = 6;
+  }
+  last_ip_ = ip;
+  std::uint8_t packet[16] = {static_cast<std::uint8_t>(opcode | form << 5)};
+  std::memcpy(packet + 1, &ip, sizeof(ip));
+  std::memcpy(cursor_, packet, sizeof(packet));
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+  cursor_ += 1 + bytes;
+}
+
+// PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): everything a decoder needs to start here.
+void PtUnit::put_psb(std::uint64_t ip) {
+  flush_tnt();
+  put_bytes(kPsbHalf, 8);
+  put_bytes(kPsbHalf, 8);
+  put_tsc();
+  put_bytes(kCbr | kCoreBusRatio << 16, 4);
+  put_bytes(kMode | exec_mode_bits(mode_) << 8, 2);
+  put_bytes(kMode | kModeTsxNone << 8, 2);
+  last_ip_ = kNoLastIp;
+  if (state_ == State::enabled) put_ip(kFup, ip);
+  put_bytes(kPsbEnd, 2);
+  clear_stack();
+  psb_due_ = written() +
+             hw::psb_period_bytes(static_cast<unsigned>(hw::rtit_ctl::kPsbFreq.get(rtit_ctl_)));
+}
+
+void PtUnit::put_tsc() {
+  if (!(rtit_ctl_ & hw::rtit_ctl::kTscEn)) return;
+  const std::uint64_t now = clock_();
+  put_bytes(kTsc | now << 8, 8);
+  if (!(rtit_ctl_ & hw::rtit_ctl::kMtcEn)) return;
+  const std::uint64_t ctc = now / kTscPerCtc;
+  put_bytes(kTma | (ctc & 0xffff) << 16 | (now % kTscPerCtc) << 40, 7);
+  last_mtc_ = ctc >> hw::rtit_ctl::kMtcFreq.get(rtit_ctl_);
+}
+
+void PtUnit::put_mtc_if_due() {
+  if (!(rtit_ctl_ & hw::rtit_ctl::kMtcEn)) return;
+  const std::uint64_t mtc = (clock_() / kTscPerCtc) >> hw::rtit_ctl::kMtcFreq.get(rtit_ctl_);
+  if (mtc == last_mtc_) return;
+  if (mtc - last_mtc_ > kMtcReach) return put_tsc();
+  put_cyc();
+  put_bytes(kMtc | (mtc & 0xff) << 8, 2);
+  last_mtc_ = mtc;
+}
+
+// SDM, "Cycle Count (CYC) Packet": elapsed cycles, here instructions, before a packet that they
+// time.
+void PtUnit::put_cyc() {
+  if (!(rtit_ctl_ & hw::rtit_ctl::kCycEn)) return;
+  const auto threshold = static_cast<unsigned>(hw::rtit_ctl::kCycThresh.get(rtit_ctl_));
+  std::uint64_t cycles = insns_ - cyc_sent_;
+  if (cycles == 0 || (threshold != 0 && cycles < 1U << (threshold - 1))) return;
+  cyc_sent_ = insns_;
+  put_bytes(0x3 | (cycles & 0x1f) << 3 | (cycles >> 5 != 0 ? 0x4 : 0), 1);
+  for (cycles >>= 5; cycles != 0; cycles >>= 7) {
+    put_bytes((cycles & 0x7f) << 1 | (cycles >> 7 != 0 ? 1 : 0), 1);
+  }
+}
+
+}  // namespace hodo::unit
