@@ -1,0 +1,178 @@
+#include "hodo/relay/exec_plan.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace hodo::relay {
+namespace {
+
+// binfmt_script allows this many interpreters of interpreters (fs/exec.c, exec_binprm).
+constexpr int kMaxInterpreters = 5;
+
+std::unexpected<Error> exec_error(const std::string& path, int error) {
+  const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::not_found
+                         : error == EACCES || error == EPERM ? ErrorCode::not_permitted
+                                                             : ErrorCode::io;
+  return fail(code, path + ": " + std::strerror(error));
+}
+
+struct Head {
+  std::array<char, 256> bytes{};  // BINPRM_BUF_SIZE
+  std::size_t size = 0;
+  bool other_rights = false;
+};
+
+Result<Head> read_head(const std::string& path) {
+  struct stat st{};
+  if (stat(path.c_str(), &st) != 0) return exec_error(path, errno);
+  if (S_ISDIR(st.st_mode) || access(path.c_str(), X_OK) != 0) return exec_error(path, EACCES);
+  Head head;
+  head.other_rights = ((st.st_mode & S_ISUID) != 0 && st.st_uid != geteuid()) ||
+                      ((st.st_mode & S_ISGID) != 0 && st.st_gid != getegid());
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Executable but not readable: the kernel can run it, QEMU cannot load it.
+  if (fd < 0) {
+    head.other_rights = errno == EACCES;
+    return head.other_rights ? Result<Head>(head) : exec_error(path, errno);
+  }
+  const ssize_t got = read(fd, head.bytes.data(), head.bytes.size());
+  close(fd);
+  head.size = got > 0 ? static_cast<std::size_t>(got) : 0;
+  return head;
+}
+
+Executable::Kind elf_kind(const Head& head) {
+  using Kind = Executable::Kind;
+  if (head.size < sizeof(Elf32_Ehdr)) return Kind::foreign;
+  Elf32_Ehdr elf;  // the fields used lie at the same offsets in both classes
+  std::memcpy(&elf, head.bytes.data(), sizeof(elf));
+  if (elf.e_machine == EM_X86_64 && elf.e_ident[EI_CLASS] == ELFCLASS64) return Kind::x86_64;
+  if (elf.e_machine == EM_386 && elf.e_ident[EI_CLASS] == ELFCLASS32) return Kind::i386;
+  return Kind::foreign;
+}
+
+// "#! interpreter [one argument]" as fs/binfmt_script.c splits it; false if the line names nothing.
+bool split_interpreter(std::string_view line, std::string& interpreter, std::string& argument) {
+  line = line.substr(2, line.find('\n') - 2);
+  const auto trim = [](std::string_view s) {
+    const auto first = s.find_first_not_of(" \t");
+    if (first == s.npos) return std::string_view();
+    return s.substr(first, s.find_last_not_of(std::string_view(" \t\0", 3)) - first + 1);
+  };
+  line = trim(line);
+  const auto space = line.find_first_of(" \t");
+  interpreter = line.substr(0, space);
+  argument = space == line.npos ? std::string_view() : trim(line.substr(space));
+  return !interpreter.empty();
+}
+
+// Variables that change how QEMU itself runs.
+bool acts_on_emulator(std::string_view variable) {
+  constexpr std::array<std::string_view, 6> kPrefixes = {
+      "LD_", "QEMU_", "GLIBC_TUNABLES=", "MALLOC_", "G_SLICE=", "G_DEBUG="};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view p) { return variable.starts_with(p); });
+}
+
+}  // namespace
+
+Result<Executable> inspect(const std::string& path, std::vector<std::string> argv) {
+  Executable result{.path = path, .argv = std::move(argv)};
+  for (int depth = 0; depth <= kMaxInterpreters; ++depth) {
+    const auto head = read_head(result.path);
+    if (!head) return std::unexpected(head.error());
+    const std::string_view bytes(head->bytes.data(), head->size);
+    if (head->other_rights) {
+      result.kind = Executable::Kind::foreign;
+      return result;
+    }
+    if (bytes.starts_with("\177ELF")) {
+      result.kind = elf_kind(*head);
+      return result;
+    }
+    std::string interpreter;
+    std::string argument;
+    if (!bytes.starts_with("#!") || !split_interpreter(bytes, interpreter, argument)) {
+      result.kind = Executable::Kind::not_binary;
+      return result;
+    }
+    std::vector<std::string> wrapped = {interpreter};
+    if (!argument.empty()) wrapped.push_back(argument);
+    wrapped.push_back(result.path);
+    if (!result.argv.empty())
+      wrapped.insert(wrapped.end(), result.argv.begin() + 1, result.argv.end());
+    result.argv = std::move(wrapped);
+    result.path = interpreter;
+  }
+  return exec_error(path, ELOOP);
+}
+
+Result<std::string> search_path(const std::string& name) {
+  if (name.find('/') != name.npos) return name;
+  const char* env = std::getenv("PATH");
+  const std::string path = env != nullptr ? env : "/bin:/usr/bin";
+  bool forbidden = false;
+  for (std::size_t from = 0; from <= path.size();) {
+    const std::size_t to = std::min(path.find(':', from), path.size());
+    const std::string folder = path.substr(from, to - from);
+    const std::string candidate = folder.empty() ? "./" + name : folder + "/" + name;
+    struct stat st{};
+    if (stat(candidate.c_str(), &st) == 0 && S_ISREG(st.st_mode)) {
+      if (access(candidate.c_str(), X_OK) == 0) return candidate;
+      forbidden = true;
+    }
+    from = to + 1;
+  }
+  if (forbidden) return fail(ErrorCode::not_permitted, name + ": Permission denied");
+  return fail(ErrorCode::not_found, name + ": command not found");
+}
+
+Result<ExecPlan> plan_exec(const Executable& executable,
+                           const std::vector<std::string>& environment, const Settings& settings,
+                           std::string_view plugin) {
+  const bool wide = executable.kind == Executable::Kind::x86_64;
+  ExecPlan plan;
+  plan.program = wide ? settings.qemu64.data() : settings.qemu32.data();
+  if (plan.program.empty()) {
+    return fail(ErrorCode::not_found,
+                std::string("no qemu-") + (wide ? "x86_64" : "i386") + " on this machine");
+  }
+  plan.argv = {plan.program, "-plugin", std::string(plugin)};
+  if (settings.watcher[0] != '\0') {
+    plan.argv.insert(plan.argv.end(), {"-plugin", settings.watcher.data()});
+  }
+  for (const std::string& variable : environment) {
+    // QEMU splits the argument of -E at commas, so a value with one has to go the other way.
+    if (acts_on_emulator(variable) && variable.find(',') == variable.npos) {
+      plan.argv.insert(plan.argv.end(), {"-E", variable});
+    } else {
+      plan.environment.push_back(variable);
+    }
+  }
+  if (!executable.argv.empty()) plan.argv.insert(plan.argv.end(), {"-0", executable.argv[0]});
+  // A path that QEMU would take for an option.
+  plan.argv.push_back(executable.path.starts_with("-") ? "./" + executable.path : executable.path);
+  if (executable.argv.size() > 1) {
+    plan.argv.insert(plan.argv.end(), executable.argv.begin() + 1, executable.argv.end());
+  }
+  return plan;
+}
+
+std::string escape_option(std::string_view value) {
+  std::string out;
+  for (const char c : value) {
+    out += c;
+    if (c == ',') out += c;
+  }
+  return out;
+}
+
+}  // namespace hodo::relay

@@ -1,0 +1,119 @@
+// What a traced process and its recorder share.
+//
+// The traced process (the plugin inside QEMU) connects to the recorder's socket once per thread,
+// says Hello, and receives a memory file: the thread's channel. From then on everything goes
+// through that memory, so the program under test keeps no descriptor of ours, and whatever a killed
+// process had written is still there for the recorder.
+//
+//   +---------------+----------------------+------------------------------+
+//   | ChannelHeader | sideband records     | AUX: packets                 |
+//   +---------------+----------------------+------------------------------+
+//   0               kHeaderBytes           + kRecordBytes                 + aux_size
+//
+// Both rings count bytes without wrapping; a position is taken modulo the ring's size. The process
+// moves the heads, the recorder the tails. The recorder trusts nothing in the channel: it lies in
+// the address space of the program that is being judged.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "hodo/unit/pt_unit.h"
+
+namespace hodo::relay {
+
+inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
+inline constexpr std::size_t kMaxPath = 4096;
+inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
+
+enum class Start : std::uint32_t {
+  image,  // a program begins to run: the first one, or after an exec
+  child,  // after fork
+  thread,
+};
+
+// First and only message on the socket, answered by one byte with the channel's descriptor.
+struct Hello {
+  std::uint32_t magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::int32_t pid = 0;
+  std::int32_t tid = 0;
+  std::int32_t parent_pid = 0;  // Start::child: who forked. Start::thread: pid.
+  std::int32_t parent_tid = 0;
+  Start start = Start::image;
+  std::uint32_t bits = 64;  // of the program: 64 or 32
+  std::uint64_t time = 0;   // CLOCK_MONOTONIC, ns
+  std::array<char, 16> comm{};
+};
+
+struct Filter {
+  std::uint64_t start = 0;  // offset in `object`, or an address if that is empty
+  std::uint64_t size = 0;
+  std::array<char, kMaxPath> object{};
+};
+
+// What the recorder asks for; the same for all channels of a recording.
+struct Settings {
+  std::uint64_t rtit_ctl = 0;
+  std::uint32_t filters = 0;
+  std::array<Filter, kMaxFilters> filter;
+  std::uint32_t follow_exec = 1;
+  std::int32_t recorder_pid = 0;
+  std::array<char, kMaxPath> qemu64{}, qemu32{};  // empty: not installed
+  std::array<char, kMaxPath> watcher{};  // a second -plugin argument for children; or empty
+};
+
+enum class ChannelState : std::uint32_t { running, closed };
+
+struct ChannelHeader {
+  std::uint32_t magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint64_t aux_size = 0;
+  Settings settings;
+
+  alignas(64) std::atomic<std::uint64_t> aux_head = 0;      // process: whole packets up to here
+  std::atomic<std::uint64_t> record_head = 0;               // process
+  std::atomic<ChannelState> state = ChannelState::running;  // process
+  std::atomic<std::uint32_t> waiting = 0;                   // process: sleeps until the tail moves
+  alignas(64) std::atomic<std::uint64_t> aux_tail = 0;      // recorder
+  std::atomic<std::uint64_t> record_tail = 0;               // recorder
+  std::atomic<std::uint32_t> drained = 0;                   // recorder: futex, counts drains
+  std::atomic<std::uint32_t> stop = 0;                      // recorder: write no more
+  alignas(64) unit::PtUnit unit;                            // process
+};
+
+inline constexpr std::uint64_t kHeaderBytes = (sizeof(ChannelHeader) + 4095) / 4096 * 4096;
+
+// Sideband: what perf calls it when the kernel reports mappings, names and lifetimes.
+enum class RecordType : std::uint16_t {
+  map,     // MapRecord, path
+  code,    // CodeRecord, the bytes
+  comm,    // the name; flag kExec: a new program
+  exit,    // this thread ends
+  native,  // the path of a program that runs on without being recorded, and why, after a NUL
+};
+
+struct RecordHeader {
+  std::uint32_t size = 0;  // with this header, a multiple of 8
+  RecordType type = RecordType::map;
+  std::uint16_t flags = 0;
+  std::uint32_t payload = 0;  // bytes after the fixed part
+  std::int32_t tid = 0;
+  std::uint64_t time = 0;
+};
+inline constexpr std::uint16_t kExec = 1;
+
+struct MapRecord {
+  std::uint64_t start = 0, length = 0, offset = 0;
+  std::uint64_t inode = 0;
+  std::uint32_t major = 0, minor = 0;
+};
+
+struct CodeRecord {
+  std::uint64_t address = 0;
+};
+
+}  // namespace hodo::relay

@@ -1,0 +1,48 @@
+// The recorder's reading of sideband records, which the program under test could have forged.
+#include <cstring>
+
+#include "hodo/relay/channel.h"
+
+namespace hodo::relay {
+namespace {
+
+std::size_t fixed_bytes(RecordType type) {
+  switch (type) {
+    case RecordType::map:
+      return sizeof(MapRecord);
+    case RecordType::code:
+      return sizeof(CodeRecord);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+std::optional<Record> ChannelReader::next_record() {
+  const std::uint64_t head = header().record_head.load(std::memory_order_acquire);
+  const std::uint64_t there = head - record_read_;
+  if (damaged_ || there == 0) return std::nullopt;
+  Record record;
+  const std::uint8_t* at = memory_.records() + record_read_ % kRecordBytes;
+  std::memcpy(&record.header, at, sizeof(record.header));
+  const std::size_t fixed = fixed_bytes(record.header.type);
+  const std::size_t before = sizeof(record.header) + fixed;
+  if (there > kRecordBytes || record.header.size > there || record.header.size % 8 != 0 ||
+      record.header.size < before || record.header.payload > record.header.size - before) {
+    damaged_ = true;
+    return std::nullopt;
+  }
+  record.fixed = {at + sizeof(record.header), fixed};
+  record.payload = {at + before, record.header.payload};
+  record_read_ += record.header.size;
+  return record;
+}
+
+void ChannelReader::release_records() {
+  if (record_read_ == header().record_tail.load(std::memory_order_relaxed)) return;
+  header().record_tail.store(record_read_, std::memory_order_release);
+  wake_process();
+}
+
+}  // namespace hodo::relay
