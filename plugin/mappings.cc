@@ -1,0 +1,140 @@
+#include "mappings.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+namespace hodo::plugin {
+namespace {
+
+std::uint64_t take_number(std::string_view& text, int base, char until) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const auto end = text.find(until);
+  text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  return value;
+}
+
+// "start-end perms offset major:minor inode   path", in host addresses.
+Mapping parse_line(std::string_view line) {
+  Mapping m;
+  m.where.start = take_number(line, 16, '-');
+  m.where.length = take_number(line, 16, ' ') - m.where.start;
+  take_number(line, 16, ' ');  // permissions
+  m.where.offset = take_number(line, 16, ' ');
+  m.where.major = static_cast<std::uint32_t>(take_number(line, 16, ':'));
+  m.where.minor = static_cast<std::uint32_t>(take_number(line, 16, ' '));
+  m.where.inode = take_number(line, 10, ' ');
+  const auto path = line.find_first_not_of(' ');
+  if (path != line.npos) m.path = line.substr(path);
+  return m;
+}
+
+bool same_place(const Mapping& a, const Mapping& b) {
+  return std::memcmp(&a.where, &b.where, sizeof(a.where)) == 0 && a.path == b.path;
+}
+
+}  // namespace
+
+std::shared_ptr<FileBytes> FileBytes::open(const std::string& path, std::uint64_t inode,
+                                           std::uint32_t major, std::uint32_t minor) {
+  if (!path.starts_with('/')) return nullptr;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  struct stat st{};
+  const bool same = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == inode &&
+                    gnu_dev_major(st.st_dev) == major && gnu_dev_minor(st.st_dev) == minor;
+  void* data = MAP_FAILED;
+  if (same && st.st_size > 0) {
+    data = mmap(nullptr, static_cast<std::size_t>(st.st_size), PROT_READ, MAP_SHARED, fd, 0);
+  }
+  close(fd);
+  if (data == MAP_FAILED) return nullptr;
+  auto file = std::make_shared<FileBytes>();
+  file->data_ = static_cast<const std::uint8_t*>(data);
+  file->size_ = static_cast<std::size_t>(st.st_size);
+  return file;
+}
+
+FileBytes::~FileBytes() {
+  if (data_ != nullptr) munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+bool FileBytes::same(std::uint64_t offset, std::span<const std::uint8_t> bytes) const {
+  if (offset > size_ || bytes.size() > size_ - offset) return false;
+  return std::memcmp(data_ + offset, bytes.data(), bytes.size()) == 0;
+}
+
+Mapping* Mappings::find(std::uint64_t address) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (stale_) rescan();
+    const auto after =
+        std::upper_bound(sorted_.begin(), sorted_.end(), address,
+                         [](std::uint64_t a, const Mapping& m) { return a < m.where.start; });
+    if (after != sorted_.begin() && std::prev(after)->contains(address)) {
+      Mapping& m = *std::prev(after);
+      if (!std::exchange(m.opened, true)) {
+        m.file = FileBytes::open(m.path, m.where.inode, m.where.major, m.where.minor);
+      }
+      return &m;
+    }
+    stale_ = true;
+  }
+  return nullptr;
+}
+
+void Mappings::rescan() {
+  stale_ = false;
+  std::vector<Mapping> old = std::move(sorted_);
+  sorted_.clear();
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    Mapping m = parse_line(line);
+    m.where.start -= guest_.base();
+    const auto known =
+        std::find_if(old.begin(), old.end(), [&](const Mapping& o) { return same_place(o, m); });
+    if (known != old.end()) m = std::move(*known);
+    sorted_.push_back(std::move(m));
+  }
+  std::sort(sorted_.begin(), sorted_.end(),
+            [](const Mapping& a, const Mapping& b) { return a.where.start < b.where.start; });
+}
+
+bool KnownCode::learn(std::uint64_t address, std::span<const std::uint8_t> bytes) {
+  bool news = false;
+  while (!bytes.empty()) {
+    const std::size_t at = address % kPage;
+    const std::size_t n = std::min(bytes.size(), kPage - at);
+    auto& page = pages_[address / kPage];
+    if (!page) page = std::make_unique<Page>();
+    for (std::size_t i = 0; i < n; ++i) {
+      news |= !page->known[at + i] || page->bytes[at + i] != bytes[i];
+      page->known[at + i] = true;
+      page->bytes[at + i] = bytes[i];
+    }
+    address += n;
+    bytes = bytes.subspan(n);
+  }
+  return news;
+}
+
+bool KnownCode::overlaps(std::uint64_t address, std::size_t size) const {
+  if (pages_.empty()) return false;
+  for (; size > 0; ++address, --size) {
+    const auto page = pages_.find(address / kPage);
+    if (page != pages_.end() && page->second->known[address % kPage]) return true;
+  }
+  return false;
+}
+
+}  // namespace hodo::plugin

@@ -1,0 +1,412 @@
+// The recording plugin: QEMU's callbacks on one side, the trace unit on the other.
+//
+// One trace unit per guest thread. Every translated block is described once (translate) and reports
+// its execution (on_block); system calls, forks, execs and new code are the occasions where the
+// program leaves the traced context, as it would under a kernel.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "blocks.h"
+#include "exec.h"
+#include "filters.h"
+#include "guest.h"
+#include "hodo/isa/insn.h"
+#include "mappings.h"
+#include "qemu_api.h"
+#include "signals.h"
+#include "syscalls.h"
+#include "thread.h"
+
+int qemu_plugin_version = kQemuPluginApiVersion;
+
+namespace hodo::plugin {
+namespace {
+
+using relay::RecordType;
+using unit::Block;
+
+struct Recorder {
+  std::string socket;
+  std::string plugin_option;  // what -plugin was given, for programs that this one executes
+  Guest guest;
+  Blocks blocks;
+  Mappings mappings{guest};
+  KnownCode known_code;
+  Filters filters;
+  std::mutex mutex;  // mappings, known_code, filters, threads
+  std::vector<Thread*> threads;
+  bool first_image = true;
+  std::int32_t forking_pid = 0;  // set around fork()
+  std::int32_t forking_tid = 0;
+};
+
+Recorder* recorder = nullptr;
+
+// The unit of this thread; one that is off if the thread is not recorded; null before its first
+// block.
+thread_local unit::PtUnit* current_unit __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local Thread* current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
+template <class T>
+std::span<const std::uint8_t> bytes_of(const T& value) {
+  return {reinterpret_cast<const std::uint8_t*>(&value), sizeof(value)};
+}
+std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+void begin_thread(unsigned vcpu, relay::Start how, std::int32_t parent_pid,
+                  std::int32_t parent_tid) {
+  current_thread =
+      Thread::start(recorder->socket, how, parent_pid, parent_tid, vcpu, recorder->guest);
+  if (current_thread == nullptr) {
+    current_unit = new unit::PtUnit;
+    return;
+  }
+  current_unit = &current_thread->unit();
+  const std::lock_guard lock(recorder->mutex);
+  recorder->threads.push_back(current_thread);
+  recorder->filters.configure(current_thread->settings());
+}
+
+Mapping* report_mapping(std::uint64_t address);
+
+void end_thread() {
+  Thread* thread = current_thread;
+  if (thread == nullptr) return;
+  thread->send(RecordType::exit, {}, {});
+  thread->close();
+  current_unit = new unit::PtUnit;
+  current_thread = nullptr;
+  const std::lock_guard lock(recorder->mutex);
+  std::erase(recorder->threads, thread);
+  delete thread;
+}
+
+void set_name_as_the_kernel_would() {
+  const char* path = qemu_plugin_path_to_binary();
+  if (path == nullptr) return;
+  const char* slash = std::strrchr(path, '/');
+  prctl(PR_SET_NAME, slash != nullptr ? slash + 1 : path);
+}
+
+// The first block of a thread, or of the whole program.
+[[gnu::cold]] void first_event(unsigned vcpu) {
+  const bool image = std::exchange(recorder->first_image, false);
+  if (image) set_name_as_the_kernel_would();
+  begin_thread(vcpu, image ? relay::Start::image : relay::Start::thread, getpid(), getpid());
+  if (!image || current_thread == nullptr) return;
+  const std::lock_guard lock(recorder->mutex);
+  report_mapping(qemu_plugin_start_code());
+}
+
+void on_block(unsigned vcpu, void* data) {
+  if (current_unit == nullptr) [[unlikely]]
+    first_event(vcpu);
+  current_unit->enter(static_cast<const Block*>(data));
+}
+
+void on_stepped_block(unsigned vcpu, void* data) {
+  if (current_unit == nullptr) [[unlikely]]
+    first_event(vcpu);
+  current_unit->enter_stepped(static_cast<const Block*>(data));
+}
+
+void on_excluded_block(unsigned vcpu, void* data) {
+  if (current_unit == nullptr) [[unlikely]]
+    first_event(vcpu);
+  current_unit->leave_filter(static_cast<const Block*>(data));
+}
+
+// --- translation ---
+
+struct Piece {  // instructions of one translated block that the filters treat alike
+  std::size_t first = 0;
+  std::size_t count = 0;
+  bool excluded = false;
+};
+
+std::vector<std::uint8_t> code_of(const qemu_plugin_tb* tb) {
+  std::vector<std::uint8_t> code;
+  for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); ++i) {
+    const auto* insn = qemu_plugin_tb_get_insn(tb, i);
+    const auto* data = static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn));
+    code.insert(code.end(), data, data + qemu_plugin_insn_size(insn));
+  }
+  return code;
+}
+
+bool repeats(std::span<const std::uint8_t> insn) {
+  bool prefix = false;
+  for (const std::uint8_t byte : insn) {
+    if (byte == 0xf2 || byte == 0xf3) {
+      prefix = true;
+    } else if ((byte & 0xf0) != 0x40 && byte != 0x66 && byte != 0x67 && (byte & 0xe7) != 0x26 &&
+               (byte & 0xfe) != 0x64) {
+      const std::uint8_t op = byte & 0xfe;
+      return prefix &&
+             (op == 0x6c || op == 0x6e || op == 0xa4 || op == 0xa6 || (op >= 0xaa && op <= 0xae));
+    }
+  }
+  return false;
+}
+
+Block describe(std::uint64_t start, std::span<const std::uint8_t> code, std::size_t insns,
+               std::size_t last_size) {
+  Block b;
+  b.start = start;
+  b.size = static_cast<std::uint16_t>(code.size());
+  b.insns = static_cast<std::uint16_t>(insns);
+  b.last = static_cast<std::uint8_t>(last_size);
+  const auto last = code.last(last_size);
+  const auto insn =
+      isa::decode(last, b.source(), recorder->guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32);
+  b.cls = insn ? insn->cls : isa::InsnClass::other;
+  switch (b.cls) {
+    case isa::InsnClass::cond:
+      b.taken = insn->target, b.other = b.end(), b.tnt = 1;
+      break;
+    case isa::InsnClass::jmp:
+    case isa::InsnClass::call:
+      b.taken = b.other = insn->target;
+      break;
+    case isa::InsnClass::icall:
+      break;
+    default:
+      if (isa::is_branch(b.cls)) break;
+      b.taken = repeats(last) ? b.source() : b.end();
+      b.other = b.end();
+      b.cls = isa::InsnClass::other;
+  }
+  // SDM, "RET Compression": a call to the next instruction is no call that will be returned from.
+  if (b.cls == isa::InsnClass::icall || (b.cls == isa::InsnClass::call && b.taken != b.end())) {
+    b.flags |= Block::kPushes;
+  }
+  if (is_signal_handler(start)) b.flags |= Block::kSignalHandler;
+  return b;
+}
+
+// Tells the recorder which file the code at this address is from, once. The caller has the lock.
+Mapping* report_mapping(std::uint64_t address) {
+  Mapping* mapping = recorder->mappings.find(address);
+  if (mapping == nullptr || mapping->reported || mapping->file == nullptr) return mapping;
+  mapping->reported = true;
+  current_thread->send(RecordType::map, bytes_of(mapping->where), bytes_of(mapping->path));
+  recorder->filters.add_mapping(*mapping);
+  current_unit->code_changed();
+  return mapping;
+}
+
+// The same, or keeps the code itself if it is in no file.
+void report_code(std::uint64_t start, std::span<const std::uint8_t> code) {
+  if (current_thread == nullptr) return;
+  Mapping* mapping = report_mapping(start);
+  const bool in_file =
+      mapping != nullptr && mapping->file != nullptr &&
+      mapping->file->same(start - mapping->where.start + mapping->where.offset, code);
+  if (in_file && !recorder->known_code.overlaps(start, code.size())) return;
+  if (!recorder->known_code.learn(start, code)) return;
+  const relay::CodeRecord record{start};
+  current_thread->send(RecordType::code, bytes_of(record), code);
+  current_unit->code_changed();
+}
+
+std::vector<Piece> split(const qemu_plugin_tb* tb) {
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); ++i) {
+    const bool out =
+        recorder->filters.excluded(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i)));
+    if (pieces.empty() || pieces.back().excluded != out) pieces.push_back({i, 0, out});
+    ++pieces.back().count;
+  }
+  return pieces;
+}
+
+void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
+  if (current_unit == nullptr) first_event(0);
+  const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
+  const std::vector<std::uint8_t> code = code_of(tb);
+  const std::lock_guard lock(recorder->mutex);
+  report_code(start, code);
+  std::size_t offset = 0;
+  for (const Piece& piece : split(tb)) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < piece.count; ++i) {
+      size += qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, piece.first + i));
+    }
+    auto* last = qemu_plugin_tb_get_insn(tb, piece.first + piece.count - 1);
+    const auto part = std::span(code).subspan(offset, size);
+    const Block* block = recorder->blocks.intern(
+        describe(start + offset, part, piece.count, qemu_plugin_insn_size(last)));
+    const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
+    const auto callback = piece.excluded ? on_excluded_block
+                          : stepped      ? on_stepped_block
+                                         : on_block;
+    auto* data = const_cast<Block*>(block);
+    if (offset == 0) {
+      qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, data);
+    } else {
+      qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, piece.first), callback,
+                                             QEMU_PLUGIN_CB_NO_REGS, data);
+    }
+    offset += size;
+  }
+}
+
+void on_flush(qemu_plugin_id_t) {
+  const std::lock_guard lock(recorder->mutex);
+  recorder->blocks.collect([](const Block* first, const Block* last) {
+    return std::any_of(recorder->threads.begin(), recorder->threads.end(), [&](Thread* thread) {
+      const Block* in_use = thread->unit().current();
+      return in_use != nullptr && in_use >= first && in_use < last;
+    });
+  });
+}
+
+// --- system calls ---
+
+void execute(std::uint64_t path, std::uint64_t argv, std::uint64_t envp) {
+  if (current_thread == nullptr || !current_thread->settings().follow_exec) return;
+  const auto plan = plan_guest_exec(recorder->guest, path, argv, envp, current_thread->settings(),
+                                    recorder->plugin_option);
+  if (!plan) {
+    if (plan.error().code == ErrorCode::unsupported) {
+      current_thread->send(RecordType::native, {}, bytes_of(plan.error().message));
+    }
+    return;  // QEMU goes on with the call: it fails as it must, or runs the program natively
+  }
+  current_thread->publish();
+  run(*plan);
+}
+
+void install_handler(std::uint64_t address) {
+  if (address <= 1) return;  // SIG_DFL, SIG_IGN
+  add_signal_handler(address);
+  recorder->blocks.mark_handler(address);
+}
+
+// Where code may have appeared when the system call returns: known at the call, used at the return.
+thread_local bool maps_code __attribute__((tls_model("initial-exec"))) = false;
+thread_local std::uint64_t protected_address __attribute__((tls_model("initial-exec"))) = 0;
+
+void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a1, std::uint64_t a2,
+                std::uint64_t a3, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                std::uint64_t) {
+  if (current_unit == nullptr) return;
+  current_unit->leave_context();
+  switch (classify_syscall(recorder->guest.wide(), number)) {
+    case Syscall::sets_handler:
+      if (a2 != 0) install_handler(recorder->guest.read_word(a2).value_or(0));
+      return;
+    case Syscall::sets_handler_directly:
+      return install_handler(a2);
+    case Syscall::mmap:
+    case Syscall::mprotect:
+      maps_code = (a3 & PROT_EXEC) != 0;
+      protected_address = a1;
+      return;
+    case Syscall::execve:
+      return execute(a1, a2, a3);
+    case Syscall::exit_thread:
+    case Syscall::exit_process:
+      return end_thread();
+    default:
+      return;
+  }
+}
+
+// Files that are mapped to be executed are reported now, while tracing is disabled, rather than at
+// their first instruction.
+void on_mapping_call(Syscall call, std::int64_t result) {
+  const std::lock_guard lock(recorder->mutex);
+  recorder->mappings.changed();
+  if (current_thread == nullptr || !maps_code || (result < 0 && result > -4096)) return;
+  if (call == Syscall::mmap) report_mapping(static_cast<std::uint64_t>(result));
+  if (call == Syscall::mprotect) report_mapping(protected_address);
+}
+
+void on_syscall_return(qemu_plugin_id_t, unsigned, std::int64_t number, std::int64_t result) {
+  const Syscall call = classify_syscall(recorder->guest.wide(), number);
+  switch (call) {
+    case Syscall::mmap:
+    case Syscall::mprotect:
+    case Syscall::changes_mappings:
+      return on_mapping_call(call, result);
+    case Syscall::prctl:
+      if (current_thread != nullptr) current_thread->report_name();
+      return;
+    default:
+      return;
+  }
+}
+
+// --- processes ---
+
+void before_fork() {
+  recorder->forking_pid = getpid();
+  recorder->forking_tid = gettid();
+  recorder->mutex.lock();
+}
+
+void after_fork_in_parent() { recorder->mutex.unlock(); }
+
+void after_fork_in_child() {
+  recorder->mutex.unlock();
+  const unsigned vcpu = current_thread != nullptr ? current_thread->vcpu() : 0;
+  for (Thread* thread : recorder->threads) {
+    thread->forget();
+    delete thread;
+  }
+  recorder->threads.clear();
+  if (current_unit == nullptr) return;
+  begin_thread(vcpu, relay::Start::child, recorder->forking_pid, recorder->forking_tid);
+}
+
+std::string own_path() {
+  Dl_info info{};
+  return dladdr(reinterpret_cast<void*>(&own_path), &info) != 0 ? info.dli_fname : "";
+}
+
+int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
+  const std::string_view target = info->target_name;
+  if (info->system_emulation || (target != "x86_64" && target != "i386")) {
+    std::fprintf(stderr,
+                 "hodo: this plugin records programs under qemu-x86_64 and qemu-i386 only\n");
+    return 1;
+  }
+  recorder = new Recorder;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    if (option.starts_with("socket=")) recorder->socket = option.substr(7);
+  }
+  recorder->plugin_option = relay::escape_option(own_path()) + ",socket=" + recorder->socket;
+  if (!recorder->guest.attach(target == "x86_64")) {
+    std::fprintf(stderr,
+                 "hodo: this QEMU does not export what recording needs (qemu_get_cpu, "
+                 "x86_cpu_gdb_read_register, guest_base); Debian 12's qemu-user 7.2 does\n");
+    return 1;
+  }
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+  qemu_plugin_register_flush_cb(id, on_flush);
+  qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
+  qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_return);
+  return 0;
+}
+
+}  // namespace
+}  // namespace hodo::plugin
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
+  return hodo::plugin::install(id, info, argc, argv);
+}
