@@ -48,7 +48,8 @@ struct RecordOptions {
 struct RecordResult {
   int exit_status = 0;        // the program's own, shell convention (128 + signal)
   std::uint64_t trace_bytes = 0;
-  std::uint64_t lost_bytes = 0;
+  std::uint64_t overflows = 0;  // gaps in the trace because data could not be written
+  bool complete = true;  // false: the file lacks data that the program made
   std::uint32_t threads = 0;
   std::uint32_t processes = 0;
   std::vector<std::string> warnings;  // each a complete line: what is missing and why

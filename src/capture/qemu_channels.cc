@@ -1,0 +1,283 @@
+#include "qemu_channels.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "hodo/image/elf.h"
+
+namespace hodo::capture {
+namespace {
+
+// Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
+constexpr std::size_t kWorthWriting = 64 * 1024;
+constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
+
+std::uint64_t now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+bool same_user(int socket) {
+  ucred who{};
+  socklen_t size = sizeof(who);
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+         (who.uid == geteuid() || who.uid == 0 || geteuid() == 0);
+}
+
+void send_descriptor(int socket, int fd) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+// A program's name as perf expects it, from bytes that it could have chosen.
+std::string_view name_of(const std::array<char, 16>& comm) {
+  return {comm.data(), strnlen(comm.data(), comm.size())};
+}
+
+}  // namespace
+
+void QemuChannels::accept(int listening_socket) {
+  const Fd socket(accept4(listening_socket, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket || !same_user(socket.get())) return;
+  const timeval patience{.tv_sec = 2, .tv_usec = 0};
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  relay::Hello hello;
+  if (recv(socket.get(), &hello, sizeof(hello), 0) != sizeof(hello)) return;
+  if (hello.magic != relay::kMagic || hello.version != relay::kVersion || stopped_) return;
+  auto fd = relay::create_channel_file(aux_size_, settings_);
+  if (!fd) return keep(std::unexpected(fd.error()));
+  const Fd file(*fd);
+  auto memory = relay::ChannelMemory::map(file.get(), aux_size_, false);
+  if (!memory) return keep(std::unexpected(memory.error()));
+  keep(announce(hello));
+  Process& process = processes_[hello.pid];
+  if (process.channels == 0 || process.gone) {
+    process = Process{};
+    process.pidfd = Fd(static_cast<int>(syscall(SYS_pidfd_open, hello.pid, 0)));
+    if (hello.start != relay::Start::thread) ++process_count_;
+  }
+  ++process.channels;
+  const auto [stream, fresh] = streams_.try_emplace(hello.tid);
+  if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
+  channels_.push_back(std::make_unique<Channel>(Channel{
+      relay::ChannelReader(std::move(*memory)), hello.pid, hello.tid, stream->second.idx, now()}));
+  send_descriptor(socket.get(), file.get());
+}
+
+// What the kernel reports when a task starts or executes a program.
+Status QemuChannels::announce(const relay::Hello& hello) {
+  const perfdata::Stamp stamp{.pid = hello.pid, .tid = hello.tid, .time = hello.time};
+  if (hello.start == relay::Start::image) {
+    const auto status = writer_.comm(
+        {.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm), .exec = true}, stamp);
+    if (!status) return status;
+  } else {
+    const auto status = writer_.fork({.pid = hello.pid,
+                                      .ppid = hello.parent_pid,
+                                      .tid = hello.tid,
+                                      .ptid = hello.parent_tid,
+                                      .time = hello.time},
+                                     stamp);
+    if (!status) return status;
+  }
+  return writer_.itrace_start({.pid = hello.pid, .tid = hello.tid}, stamp);
+}
+
+void QemuChannels::keep(const Status& status) {
+  if (status || file_error_) return;
+  file_error_ = status.error();
+  stop();
+}
+
+void QemuChannels::stop() {
+  stopped_ = true;
+  for (const auto& channel : channels_) channel->reader.stop();
+}
+
+void QemuChannels::drain(bool all) {
+  notice_ended_processes();
+  for (std::size_t i = 0; i < channels_.size();) {
+    Channel& channel = *channels_[i];
+    Process& process = processes_[channel.pid];
+    const bool over = channel.reader.closed() || process.gone || channel.reader.damaged();
+    if (over) channel.reader.finish();
+    if (!file_error_) keep(drain_channel(channel, all || over));
+    if (!over) {
+      ++i;
+      continue;
+    }
+    finish_channel(channel);
+    if (--process.channels == 0) processes_.erase(channel.pid);
+    channels_.erase(channels_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+Status QemuChannels::drain_channel(Channel& channel, bool all) {
+  // Packets first: the records that their code needs were sent before them, but may be read now.
+  const auto records = write_records(channel);
+  if (!records) return records;
+  return write_aux(channel, all);
+}
+
+void QemuChannels::finish_channel(Channel& channel) {
+  overflows_ += channel.reader.overflows();
+  unexplained_ += channel.reader.unexplained();
+  damaged_ += channel.reader.damaged() ? 1 : 0;
+}
+
+void QemuChannels::notice_ended_processes() {
+  for (auto& [pid, process] : processes_) {
+    if (!process.pidfd) continue;
+    pollfd p{.fd = process.pidfd.get(), .events = POLLIN, .revents = 0};
+    process.gone = poll(&p, 1, 0) > 0;
+  }
+}
+
+std::vector<int> QemuChannels::process_fds() const {
+  std::vector<int> fds;
+  for (const auto& [pid, process] : processes_) {
+    if (process.pidfd && !process.gone) fds.push_back(process.pidfd.get());
+  }
+  return fds;
+}
+
+Status QemuChannels::write_records(Channel& channel) {
+  while (const auto record = channel.reader.next_record()) {
+    const auto status = write_record(channel, *record);
+    if (!status) return status;
+  }
+  channel.reader.release_records();
+  return {};
+}
+
+Status QemuChannels::write_record(const Channel& channel, const relay::Record& record) {
+  const perfdata::Stamp stamp{.pid = channel.pid, .tid = channel.tid, .time = record.header.time};
+  const std::string_view text(reinterpret_cast<const char*>(record.payload.data()),
+                              record.payload.size());
+  switch (record.header.type) {
+    case relay::RecordType::map:
+      return write_map(record, stamp);
+    case relay::RecordType::code: {
+      relay::CodeRecord code;
+      std::memcpy(&code, record.fixed.data(), sizeof(code));
+      return writer_.code(code.address, record.payload, stamp);
+    }
+    case relay::RecordType::comm:
+      return writer_.comm({.pid = channel.pid, .tid = channel.tid, .comm = text.substr(0, 15)},
+                          stamp);
+    case relay::RecordType::exit:
+      return writer_.exit({.pid = channel.pid,
+                           .ppid = channel.pid,
+                           .tid = channel.tid,
+                           .ptid = channel.pid,
+                           .time = stamp.time},
+                          stamp);
+    case relay::RecordType::native: {
+      const auto end = text.find('\0');
+      const auto reason = end == text.npos ? std::string_view() : text.substr(end + 1);
+      if (native_.size() < 100) {
+        native_.push_back(
+            fmt::format("{} ran without being recorded: {}", text.substr(0, end), reason));
+      }
+      return {};
+    }
+  }
+  return {};
+}
+
+Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stamp& stamp) {
+  relay::MapRecord map;
+  std::memcpy(&map, record.fixed.data(), sizeof(map));
+  const std::string path(reinterpret_cast<const char*>(record.payload.data()),
+                         record.payload.size());
+  const auto [id, fresh] = build_ids_.try_emplace(path);
+  if (fresh) {
+    if (auto elf = image::read_elf_file(path)) id->second = std::move(elf->build_id);
+  }
+  perfdata::Mmap mmap{.pid = stamp.pid,
+                      .tid = stamp.tid,
+                      .address = map.start,
+                      .size = map.length,
+                      .file_offset = map.offset,
+                      .path = path,
+                      .prot = PROT_READ | PROT_EXEC,
+                      .flags = MAP_PRIVATE,
+                      .maj = map.major,
+                      .min = map.minor,
+                      .inode = map.inode};
+  mmap.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(id->second.size(), 20));
+  std::copy_n(id->second.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
+  return writer_.mmap(mmap, stamp);
+}
+
+Status QemuChannels::write_aux(Channel& channel, bool all) {
+  const auto bytes = channel.reader.aux();
+  const std::uint64_t time = now();
+  if (bytes.empty()) return {};
+  if (!all && bytes.size() < kWorthWriting && time - channel.last_write < kMaxDelay) return {};
+  channel.last_write = time;
+  Stream& stream = streams_[channel.tid];
+  const std::uint64_t padded = (bytes.size() + 7) / 8 * 8;
+  const perfdata::Stamp stamp{.pid = channel.pid, .tid = channel.tid, .time = time};
+  auto status = writer_.aux({.offset = stream.offset, .size = padded, .flags = 0}, stamp);
+  if (!status) return status;
+  const std::array<std::span<const std::uint8_t>, 1> pieces = {bytes};
+  status =
+      writer_.auxtrace({.offset = stream.offset, .idx = channel.idx, .tid = channel.tid}, pieces);
+  if (!status) return status;
+  stream.offset += padded;
+  trace_bytes_ += bytes.size();
+  channel.reader.release_aux(bytes.size());
+  return {};
+}
+
+void QemuChannels::summarize(RecordResult& result) const {
+  result.trace_bytes = trace_bytes_;
+  result.threads = static_cast<std::uint32_t>(streams_.size());
+  result.processes = process_count_;
+  result.overflows = overflows_;
+  if (overflows_ != 0) {
+    result.warnings.push_back(fmt::format(
+        "the trace has {} gaps: the disk could not keep up, or hodo was stopped", overflows_));
+  }
+  if (unexplained_ != 0) {
+    result.warnings.push_back(
+        fmt::format("at {} places execution went where no branch, signal or fault explains it; "
+                    "each is marked as "
+                    "a gap",
+                    unexplained_));
+  }
+  if (damaged_ != 0) {
+    result.warnings.push_back(
+        fmt::format("{} threads overwrote the memory that their trace is handed over in; the rest "
+                    "of their trace "
+                    "is missing",
+                    damaged_));
+  }
+  result.warnings.insert(result.warnings.end(), native_.begin(), native_.end());
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,88 @@
+// The channels of all traced threads, and their way into the file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hodo/capture/fd.h"
+#include "hodo/capture/options.h"
+#include "hodo/perfdata/writer.h"
+#include "hodo/relay/channel.h"
+
+namespace hodo::capture {
+
+class QemuChannels {
+ public:
+  QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size)
+      : writer_(writer), settings_(settings), aux_size_(aux_size) {}
+
+  // Answers a thread that has connected to the socket. A connection that is no traced thread of
+  // this user is dropped.
+  void accept(int listening_socket);
+
+  // Moves what the channels hold to the file: everything with `all`, else where enough has come
+  // together. Channels whose process is gone, or that are closed, are finished and forgotten. The
+  // first error of the file ends the recording (see stop); later calls do nothing.
+  void drain(bool all);
+
+  // No thread shall write any more. Their programs go on.
+  void stop();
+
+  bool idle() const { return channels_.empty(); }
+  // Descriptors (pidfd) that become readable when a traced process ends.
+  std::vector<int> process_fds() const;
+  // True once the file could take no more.
+  const std::optional<Error>& file_error() const { return file_error_; }
+  // Adds what is known about threads, losses and programs that could not be recorded.
+  void summarize(RecordResult& result) const;
+
+ private:
+  struct Channel {
+    relay::ChannelReader reader;
+    std::int32_t pid = 0;
+    std::int32_t tid = 0;
+    std::uint32_t idx = 0;
+    std::uint64_t last_write = 0;  // ns
+  };
+  struct Process {
+    Fd pidfd;
+    unsigned channels = 0;
+    bool gone = false;
+  };
+  struct Stream {  // one AUX buffer of the file: a thread, through all its execs
+    std::uint32_t idx = 0;
+    std::uint64_t offset = 0;
+  };
+
+  Status announce(const relay::Hello& hello);
+  Status write_records(Channel& channel);
+  Status write_record(const Channel& channel, const relay::Record& record);
+  Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
+  Status write_aux(Channel& channel, bool all);
+  Status drain_channel(Channel& channel, bool all);
+  void finish_channel(Channel& channel);
+  void notice_ended_processes();
+  void keep(const Status& status);
+
+  perfdata::Writer& writer_;
+  const relay::Settings& settings_;
+  std::uint64_t aux_size_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::map<std::int32_t, Process> processes_;
+  std::map<std::int32_t, Stream> streams_;                      // by tid
+  std::map<std::string, std::vector<std::uint8_t>> build_ids_;  // by path; empty: has none
+  std::optional<Error> file_error_;
+  bool stopped_ = false;
+
+  std::uint64_t trace_bytes_ = 0;
+  std::uint64_t overflows_ = 0;
+  std::uint64_t unexplained_ = 0;
+  std::uint32_t damaged_ = 0;
+  std::uint32_t process_count_ = 0;
+  std::vector<std::string> native_;  // one line for each program that ran unrecorded
+};
+
+}  // namespace hodo::capture

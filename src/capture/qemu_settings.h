@@ -1,0 +1,21 @@
+// What a user asked for, in the terms of the trace unit and of the file that describes it.
+#pragma once
+
+#include "hodo/base/result.h"
+#include "hodo/capture/options.h"
+#include "hodo/capture/qemu_source.h"
+#include "hodo/perfdata/model.h"
+#include "hodo/relay/protocol.h"
+
+namespace hodo::capture {
+
+// IA32_RTIT_CTL for these options.
+std::uint64_t rtit_ctl(const PtOptions& pt);
+
+// Errors: usage (too many filters, a path that is too long).
+Result<relay::Settings> make_settings(const RecordOptions& options, const QemuInstallation& qemu);
+
+// How a decoder has to read the trace: the unit's clock and registers.
+perfdata::PtConfig make_pt_config(const RecordOptions& options);
+
+}  // namespace hodo::capture
