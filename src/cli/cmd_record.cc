@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "command.h"
+#include "commands.h"
+#include "hodo/capture/record.h"
+#include "record_options.h"
+#include "record_report.h"
+
+namespace hodo::cli {
+namespace {
+
+// A recorder's own failures leave the statuses of programs alone, as env(1) and timeout(1) do.
+constexpr int kExitCannotRecord = 125;
+constexpr int kExitCannotExecute = 126;
+constexpr int kExitNotFound = 127;
+
+constexpr std::string_view kDescription =
+    "Runs COMMAND and writes down every branch that it takes, in all its threads and in the "
+    "programs "
+    "that it starts. On a processor with Intel PT the kernel records; on any other x86-64 machine "
+    "the "
+    "program runs under QEMU, where a software trace unit writes the same packets.\n\n"
+    "The program keeps its standard streams, terminal, directory, environment and exit status. The "
+    "recording is a perf.data file: hodo's own commands read it, and so does perf (for example "
+    "perf "
+    "script --itrace=b). An existing file is kept as FILE.old.\n\n"
+    "Ctrl-C ends the recording, not the data; a second one also ends the program. What could not "
+    "be "
+    "recorded is said at the end and counts in the exit status of the commands that read the "
+    "file.\n\n"
+    "A filter keeps the trace to some code: SYMBOL@FILE (a function), @FILE (all of a file), "
+    "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
+
+int exit_status_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::usage:
+      return kExitUsage;
+    case ErrorCode::not_found:
+      return kExitNotFound;
+    case ErrorCode::not_permitted:
+    case ErrorCode::unsupported:
+      return kExitCannotExecute;
+    default:
+      return kExitCannotRecord;
+  }
+}
+
+int record(const RecordCommand& command) {
+  const auto options = options_of(command);
+  if (!options) {
+    fmt::print(stderr, "hodo: {}\n", options.error().message);
+    return kExitUsage;
+  }
+  const auto result = capture::record(*options, command.own_command_line);
+  if (!result) {
+    fmt::print(stderr, "hodo: {}\n", result.error().message);
+    return exit_status_of(result.error());
+  }
+  print_outcome(command, *options, *result);
+  return result->exit_status;
+}
+
+}  // namespace
+
+void add_record(Program& program) {
+  auto command = std::make_shared<RecordCommand>();
+  Manual manual{.summary = "run a program and record every branch it takes",
+                .description = kDescription,
+                .examples = {{"hodo record -- ls -l /usr/bin",
+                              "records ls into hodo.data and shows the report"},
+                             {"hodo record -o build.data -- make -j2",
+                              "records make and everything it starts"},
+                             {"hodo record --filter main@./prog -- ./prog",
+                              "records only what runs inside the function main of ./prog"},
+                             {"hodo record --max-size 200M -q -- ./server",
+                              "stops recording, not the server, when the file has 200 MB"}},
+                .exit_statuses = {{"0-255", "the program's own; 128 + N if signal N killed it"},
+                                  {"2", "usage error"},
+                                  {"125", "the recording could not be made"},
+                                  {"126", "the program was found but could not be run or recorded"},
+                                  {"127", "no such program"}}};
+  auto action = [command, &program] {
+    command->options.command = program.find("record")->remaining();
+    return record(*command);
+  };
+  add_record_options(program.command("record", std::move(manual), std::move(action)), *command);
+}
+
+}  // namespace hodo::cli

@@ -1,0 +1,108 @@
+#include "record_options.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <fstream>
+
+#include "hodo/capture/filter_spec.h"
+
+namespace hodo::cli {
+namespace {
+
+using capture::SourceKind;
+
+// "4096", "64K", "10M", "2G".
+Result<std::uint64_t> parse_size(const std::string& text, const char* option) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  constexpr std::string_view kUnits = "KMGT";
+  unsigned shift = 0;
+  if (unit.size() == 1 && kUnits.find(unit[0]) != kUnits.npos) {
+    shift = 10 * static_cast<unsigned>(kUnits.find(unit[0]) + 1);
+  } else if (!unit.empty() && unit != "B") {
+    shift = 64;
+  }
+  if (error != std::errc() || shift == 64 || value == 0 || value > ~std::uint64_t{0} >> shift) {
+    return fail(ErrorCode::usage,
+                fmt::format("{} {}: not a size; write for example 64K, 10M or 2G", option, text));
+  }
+  return value << shift;
+}
+
+// What this process was started with.
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+void add_record_options(CLI::App& app, RecordCommand& command) {
+  capture::RecordOptions& options = command.options;
+  command.own_command_line = command_line();
+  app.add_option("-o,--output", options.output, "write to FILE")
+      ->type_name("FILE")
+      ->capture_default_str();
+  add_choice(app, "--source", options.source,
+             {{"auto", SourceKind::automatic}, {"pt", SourceKind::pt}, {"qemu", SourceKind::qemu}},
+             "what records: the processor (pt), QEMU (qemu), or the best there is (auto)");
+  app.add_option("--filter", command.filters, "record only this code; may be given four times")
+      ->type_name("FILTER")
+      ->expected(1);
+  app.add_option("--max-size", command.max_size, "end the recording when the file has this size")
+      ->type_name("SIZE");
+  app.add_option("--psb-period", command.psb_period,
+                 "bytes of trace between points where decoding can start: 2048 to 67108864")
+      ->type_name("BYTES")
+      ->capture_default_str();
+  app.add_flag("--no-return-compression", command.no_return_compression,
+               "write every return's target instead of one bit where it is the expected one");
+  app.add_flag("--no-timing", command.no_timing, "leave out the packets that tell the time");
+  app.add_flag("--cyc", options.pt.cyc, "add cycle counts (under QEMU: instructions executed)");
+  app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
+  app.add_flag(
+      "--snapshot", options.snapshot,
+      "keep only the newest part of the trace; SIGUSR2 keeps one more (needs --source pt)");
+  app.add_option("--buffer-size", command.buffer_size, "size of each thread's trace buffer")
+      ->type_name("SIZE");
+  app.add_option("--debug-log", options.debug_log,
+                 "let an independent watcher log every executed block into DIR (QEMU; slow)")
+      ->type_name("DIR");
+  app.add_flag("-q,--quiet", command.quiet, "print no report, only what went wrong");
+  app.prefix_command();
+}
+
+Result<capture::RecordOptions> options_of(const RecordCommand& command) {
+  capture::RecordOptions options = command.options;
+  options.pt.return_compression = !command.no_return_compression;
+  options.follow_children = !command.no_follow;
+  if (command.no_timing) options.pt.tsc = options.pt.mtc = options.pt.cyc = false;
+  if (command.psb_period < 2048 || command.psb_period > 2048ULL << 15 ||
+      !std::has_single_bit(command.psb_period)) {
+    return fail(ErrorCode::usage,
+                fmt::format("--psb-period {}: must be a power of two from 2048 to {}",
+                            command.psb_period, 2048ULL << 15));
+  }
+  options.pt.psb_period = static_cast<std::uint8_t>(std::countr_zero(command.psb_period / 2048));
+  for (const auto& [text, name, value] :
+       {std::tuple{&command.max_size, "--max-size", &options.max_size},
+        std::tuple{&command.buffer_size, "--buffer-size", &options.buffer_size}}) {
+    if (text->empty()) continue;
+    const auto size = parse_size(*text, name);
+    if (!size) return std::unexpected(size.error());
+    *value = *size;
+  }
+  for (const std::string& spec : command.filters) {
+    auto range = capture::parse_filter(spec);
+    if (!range) return std::unexpected(range.error());
+    options.filters.push_back(std::move(*range));
+  }
+  return options;
+}
+
+}  // namespace hodo::cli

@@ -1,0 +1,31 @@
+// The options of `hodo record`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "hodo/base/result.h"
+#include "hodo/capture/options.h"
+
+namespace hodo::cli {
+
+struct RecordCommand {
+  capture::RecordOptions options;
+  std::vector<std::string> filters;
+  std::string max_size, buffer_size;
+  bool no_return_compression = false;
+  bool no_timing = false;
+  bool no_follow = false;
+  bool quiet = false;
+  std::uint64_t psb_period = 16 * 1024;
+  std::vector<std::string> own_command_line;  // argv, for the file's header
+};
+
+void add_record_options(CLI::App& app, RecordCommand& command);
+
+// Errors: usage (a size, filter or period that makes no sense), not_found (a filter's file or
+// symbol).
+Result<capture::RecordOptions> options_of(const RecordCommand& command);
+
+}  // namespace hodo::cli
