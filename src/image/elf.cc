@@ -164,7 +164,6 @@ Result<Elf> read_elf_file(const std::string& path) {
   const auto file = RegularFile::open(path);
   if (!file) return std::unexpected(file.error());
   auto elf = parse([&file](std::uint64_t offset, std::uint64_t size) -> Result<Bytes> {
-    if (offset > file->size() || size > file->size() - offset) return ends_early(offset);
     Bytes part(static_cast<std::size_t>(size));
     const auto n = file->read_at(offset, part);
     if (!n) return std::unexpected(n.error());

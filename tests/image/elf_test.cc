@@ -192,6 +192,13 @@ TEST(BuildId, IgnoresNotesThatLie) {
   EXPECT_TRUE(build_id_in_notes(note(NT_GNU_BUILD_ID, "GNV", kBuildId)).empty());
 }
 
+TEST(BuildId, NamesAndDescriptorsArePaddedEach) {
+  Bytes notes = note(1, "Four", std::span(kBuildId).first(3));  // 5 + 3 of 3 + 1 bytes of padding
+  const Bytes id = note(NT_GNU_BUILD_ID, "GNU", kBuildId);
+  notes.insert(notes.end(), id.begin(), id.end());
+  EXPECT_THAT(build_id_in_notes(notes), ElementsAre(0xde, 0xad, 0xbe, 0xef));
+}
+
 TEST(BuildId, EightByteAlignedNotes) {
   Bytes notes;
   append(notes, Elf64_Nhdr{4, 4, 5});  // a GNU property of odd size, then the build-id

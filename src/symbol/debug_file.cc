@@ -1,0 +1,102 @@
+#include "debug_file.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "elf_records.h"
+#include "hodo/base/byte_reader.h"
+#include "hodo/image/elf.h"
+
+namespace hodo::symbol {
+namespace {
+
+constexpr std::size_t kChunk = 1 << 16;
+
+constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ (value & 1 ? 0xedb88320u : 0);
+    table[i] = value;
+  }
+  return table;
+}();
+
+bool has_build_id(const std::string& path, std::span<const std::uint8_t> build_id) {
+  const auto elf = image::read_elf_file(path);
+  return elf && std::ranges::equal(elf->build_id, build_id);
+}
+
+bool has_crc(const std::string& path, std::uint32_t wanted) {
+  const auto file = image::RegularFile::open(path);
+  if (!file) return false;
+  std::vector<std::uint8_t> chunk(kChunk);
+  std::uint32_t crc = 0;
+  for (std::uint64_t offset = 0;; offset += chunk.size()) {
+    const auto n = file->read_at(offset, chunk);
+    if (!n) return false;
+    crc = debuglink_crc(std::span(chunk).first(*n), crc);
+    if (*n < chunk.size()) return crc == wanted;
+  }
+}
+
+// name, zero, padding to four bytes, CRC
+struct DebugLink {
+  std::string name;
+  std::uint32_t crc = 0;
+};
+
+std::optional<DebugLink> read_link(const ElfFile& elf) {
+  const Section* const section = elf.section(".gnu_debuglink");
+  if (section == nullptr) return std::nullopt;
+  const auto bytes = elf.bytes(*section);
+  const auto name = string_at(bytes, 0);
+  // Of a path the linker writes only the last part; anything else wants to lead us somewhere.
+  if (!name || name->empty() || name->find('/') != std::string_view::npos) return std::nullopt;
+  ByteReader reader(bytes);
+  if (!reader.seek((name->size() + 4) & ~std::uint64_t{3})) return std::nullopt;
+  const auto crc = reader.read<std::uint32_t>();
+  if (!crc) return std::nullopt;
+  return DebugLink{std::string(*name), *crc};
+}
+
+std::vector<std::string> link_places(const std::string& path, const std::string& name,
+                                     const DebugPaths& paths) {
+  std::error_code ignored;
+  const auto real = std::filesystem::weakly_canonical(path, ignored);
+  const auto folder = ignored ? std::filesystem::path(path).parent_path() : real.parent_path();
+  std::vector<std::string> places = {folder / name, folder / ".debug" / name};
+  for (const auto& root : paths.roots) {
+    places.push_back(std::filesystem::path(root) / folder.relative_path() / name);
+  }
+  return places;
+}
+
+}  // namespace
+
+std::uint32_t debuglink_crc(std::span<const std::uint8_t> bytes, std::uint32_t crc) {
+  crc = ~crc;
+  for (const auto b : bytes) crc = kCrcTable[(crc ^ b) & 0xff] ^ (crc >> 8);
+  return ~crc;
+}
+
+std::optional<std::string> find_debug_file(const std::string& path, const ElfFile& elf,
+                                           std::span<const std::uint8_t> build_id,
+                                           const DebugPaths& paths) {
+  if (build_id.size() >= 2) {
+    const std::string hex = image::to_hex(build_id);
+    for (const auto& root : paths.roots) {
+      auto place = root + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
+      if (has_build_id(place, build_id)) return place;
+    }
+  }
+  const auto link = read_link(elf);
+  if (!link || path.empty()) return std::nullopt;
+  for (auto& place : link_places(path, link->name, paths)) {
+    if (has_crc(place, link->crc)) return std::move(place);
+  }
+  return std::nullopt;
+}
+
+}  // namespace hodo::symbol

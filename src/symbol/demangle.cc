@@ -1,0 +1,53 @@
+#include "hodo/symbol/demangle.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
+
+#define HAVE_DECL_BASENAME 1  // else libiberty.h declares its own, against glibc's
+#include <demangle.h>         // libiberty's
+
+namespace hodo::symbol {
+namespace {
+
+// Why libiberty and not __cxa_demangle, which is the same code: that one returns the whole result,
+// and a name of 233 bytes was seen to become 109 MB in three seconds. libiberty hands the result
+// out in pieces, so that it can be stopped.
+struct Sink {
+  std::size_t size = 0;
+  std::jmp_buf full;
+  char text[kLongestDemangled];
+};
+
+// Leaves the demangler through longjmp when there is no more room: it is C, holds no resources in
+// this form ("callback" functions allocate on the stack only) and has no other way to stop.
+extern "C" void hodo_demangle_append(const char* piece, std::size_t size, void* opaque) {
+  auto& sink = *static_cast<Sink*>(opaque);
+  if (size > sizeof sink.text - sink.size) std::longjmp(sink.full, 1);
+  std::memcpy(sink.text + sink.size, piece, size);
+  sink.size += size;
+}
+
+// No object with a destructor may live in this function or between it and the callback.
+bool demangle_into(Sink& sink, const char* mangled) {
+  if (setjmp(sink.full) != 0) return false;
+  constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
+  if (rust_demangle_callback(mangled, kOptions, hodo_demangle_append, &sink) != 0) return true;
+  sink.size = 0;
+  return cplus_demangle_v3_callback(mangled, kOptions, hodo_demangle_append, &sink) != 0;
+}
+
+}  // namespace
+
+std::string demangle(std::string_view mangled) {
+  const bool candidate = mangled.starts_with("_Z") || mangled.starts_with("_R");
+  std::string name(mangled);
+  if (!candidate || mangled.size() > kLongestMangled) return name;
+  const auto suffix = std::min(mangled.find('@'), mangled.size());
+  name.resize(suffix);
+  Sink sink;
+  if (demangle_into(sink, name.c_str())) name.assign(sink.text, sink.size);
+  return name.append(mangled.substr(suffix));
+}
+
+}  // namespace hodo::symbol

@@ -1,0 +1,177 @@
+#include "dwarf_source.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+namespace hodo::symbol {
+namespace {
+
+// Limits for files that lie. A unit of a large C++ program has some 100000 DIEs.
+constexpr int kMostUnits = 1 << 20;
+constexpr int kMostRanges = 1 << 22;
+constexpr int kMostDies = 1 << 22;  // looked at for one address
+constexpr int kDeepestScope = 256;
+
+bool is_function(Dwarf_Die& die) {
+  const int tag = dwarf_tag(&die);
+  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+bool holds_code(Dwarf_Die& die) {
+  return is_function(die) || dwarf_tag(&die) == DW_TAG_lexical_block;
+}
+
+// Has no code of its own, but may have functions inside.
+bool holds_functions(Dwarf_Die& die) {
+  switch (dwarf_tag(&die)) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Finds the scope directly inside `die` that has the address. With a list instead of recursion, as
+// libdw's own dwarf_getscopes uses, and counting, since a damaged file's siblings can form a ring.
+std::optional<Dwarf_Die> inner_scope(Dwarf_Die die, std::uint64_t vaddr, int& budget) {
+  std::vector<Dwarf_Die> pending = {die};
+  while (!pending.empty()) {
+    Dwarf_Die child;
+    Dwarf_Die parent = pending.back();
+    pending.pop_back();
+    if (dwarf_child(&parent, &child) != 0) continue;
+    do {
+      if (--budget < 0) return std::nullopt;
+      if (holds_functions(child)) {
+        pending.push_back(child);
+      } else if (holds_code(child) && dwarf_haspc(&child, vaddr) == 1) {
+        return child;
+      }
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+  return std::nullopt;
+}
+
+// The functions around an address, outermost first: a function and the calls inlined into it.
+std::vector<Dwarf_Die> functions_at(const Dwarf_Die& unit, std::uint64_t vaddr) {
+  std::vector<Dwarf_Die> functions;
+  int budget = kMostDies;
+  std::optional<Dwarf_Die> scope = unit;
+  for (int depth = 0; depth < kDeepestScope; ++depth) {
+    scope = inner_scope(*scope, vaddr, budget);
+    if (!scope) break;
+    if (!is_function(*scope)) continue;
+    if (dwarf_tag(&*scope) == DW_TAG_subprogram)
+      functions.clear();  // nested functions are no calls
+    functions.push_back(*scope);
+  }
+  return functions;
+}
+
+std::string text(const char* s) { return s != nullptr ? s : ""; }
+
+std::string name_of(Dwarf_Die& die) {
+  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    Dwarf_Attribute attribute;
+    if (dwarf_attr_integrate(&die, name, &attribute) != nullptr) {
+      return text(dwarf_formstring(&attribute));
+    }
+  }
+  return text(dwarf_diename(&die));
+}
+
+std::uint64_t number_of(Dwarf_Die& die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_attr(&die, name, &attribute) == nullptr) return 0;
+  return dwarf_formudata(&attribute, &value) == 0 ? value : 0;
+}
+
+struct Position {
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+Position position_of_address(Dwarf_Die& unit, std::uint64_t vaddr) {
+  Dwarf_Line* const line = dwarf_getsrc_die(&unit, vaddr);
+  if (line == nullptr) return {};
+  int number = 0;
+  if (dwarf_lineno(line, &number) != 0 || number < 0) number = 0;
+  return {text(dwarf_linesrc(line, nullptr, nullptr)), static_cast<std::uint32_t>(number)};
+}
+
+// Where the call stood that was inlined as `die`.
+Position position_of_call(Dwarf_Die& unit, Dwarf_Die& die) {
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  Position position{{}, static_cast<std::uint32_t>(number_of(die, DW_AT_call_line))};
+  const auto file = number_of(die, DW_AT_call_file);
+  if (dwarf_getsrcfiles(&unit, &files, &count) == 0 && file < count) {
+    position.file = text(dwarf_filesrc(files, static_cast<std::size_t>(file), nullptr, nullptr));
+  }
+  return position;
+}
+
+}  // namespace
+
+DwarfSource::DwarfSource(ElfFile file, Dwarf* dwarf) : file_(std::move(file)), dwarf_(dwarf) {
+  read_units();
+}
+
+std::optional<DwarfSource> DwarfSource::open(ElfFile file) {
+  Dwarf* const dwarf = dwarf_begin_elf(file.handle(), DWARF_C_READ, nullptr);
+  if (dwarf == nullptr) return std::nullopt;
+  DwarfSource source(std::move(file), dwarf);
+  if (source.units_.empty()) return std::nullopt;
+  return source;
+}
+
+// Asks each unit for its ranges: .debug_aranges is faster, but not every compiler writes it.
+void DwarfSource::read_units() {
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  std::uint8_t type = 0;
+  for (int units = 0; units < kMostUnits; ++units) {
+    if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
+    if (type != DW_UT_compile) continue;
+    Dwarf_Addr base = 0, start = 0, end = 0;
+    std::ptrdiff_t at = 0;
+    while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+      if (units_.size() == kMostRanges) break;
+      if (start < end) units_.push_back({start, end, dwarf_dieoffset(&die)});
+    }
+  }
+  std::ranges::sort(units_, {}, &UnitRange::start);
+}
+
+std::optional<Dwarf_Die> DwarfSource::unit_of(std::uint64_t vaddr) {
+  const auto after = std::ranges::upper_bound(units_, vaddr, {}, &UnitRange::start);
+  if (after == units_.begin() || vaddr >= (after - 1)->end) return std::nullopt;
+  Dwarf_Die die;
+  if (dwarf_offdie(dwarf_.get(), (after - 1)->unit, &die) == nullptr) return std::nullopt;
+  return die;
+}
+
+std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
+  std::vector<SourceFrame> frames;
+  auto unit = unit_of(vaddr);
+  if (!unit) return frames;
+  Position position = position_of_address(*unit, vaddr);
+  auto functions = functions_at(*unit, vaddr);
+  for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+    const bool inlined = dwarf_tag(&*function) == DW_TAG_inlined_subroutine;
+    frames.push_back({name_of(*function), std::move(position.file), position.line, inlined});
+    if (inlined) position = position_of_call(*unit, *function);
+  }
+  if (frames.empty() && position.line != 0) {
+    frames.push_back({"", std::move(position.file), position.line, false});
+  }
+  return frames;
+}
+
+}  // namespace hodo::symbol

@@ -1,0 +1,21 @@
+// Names as people wrote them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hodo::symbol {
+
+// Longer names are left as they are, and longer results too: a mangled name of a few hundred bytes
+// can stand for gigabytes.
+inline constexpr std::size_t kLongestMangled = 8192;
+inline constexpr std::size_t kLongestDemangled = 16384;
+
+// The C++ (Itanium) or Rust name that `mangled` stands for, parameters included; `mangled` itself
+// if it is none or over a limit. What follows an '@' ("@plt") stays behind the name. Not made safe
+// for a terminal: names are whatever the file's maker wanted, so whoever shows one escapes control
+// characters (the view layer does).
+std::string demangle(std::string_view mangled);
+
+}  // namespace hodo::symbol

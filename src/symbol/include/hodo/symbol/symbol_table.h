@@ -1,0 +1,101 @@
+// The symbols of one ELF file.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/image/elf.h"
+
+namespace hodo::symbol {
+
+class ElfFile;
+
+enum class SymbolKind : std::uint8_t {
+  function,
+  ifunc,  // chooses the function at load time; its code is the chooser's
+  plt,    // a stub that jumps to another module's function: "puts@plt"
+  label,  // code without a type, as assemblers leave it
+};
+
+struct Symbol {
+  std::string_view name;    // as in the file: mangled, any bytes; lives as long as the table
+  std::uint64_t start = 0;  // before relocation
+  std::uint64_t size = 0;   // bytes; where the file gives 0, up to the next symbol or section's end
+  SymbolKind kind = SymbolKind::function;
+  bool global = false;
+};
+
+// One step of the way from an address out to the function whose code it is.
+struct SourceFrame {
+  std::string function;    // mangled where DWARF has a linkage name; may be empty
+  std::string file;        // may be empty
+  std::uint32_t line = 0;  // 0: unknown
+  bool inlined = false;    // the code was inlined into the next frame's function
+};
+
+// Where detached debug information is looked for: ROOT/.build-id/xx/yyyy.debug, then what
+// .gnu_debuglink names beside the file, in its .debug/ folder and in ROOT/<folder of the file>.
+struct DebugPaths {
+  std::vector<std::string> roots = {"/usr/lib/debug"};
+};
+
+// Opening reads the headers only. Symbols (.symtab, .dynsym, the debug file's .symtab, names for
+// PLT stubs) are read at the first question about one and kept; line numbers and inlined frames at
+// the first source(). Safe for concurrent use. What cannot be read of a damaged file is missing
+// here, and nothing worse: the file is input like any other.
+class SymbolTable {
+ public:
+  // Errors: as image::read_elf_file.
+  static Result<std::shared_ptr<const SymbolTable>> open(const std::string& path,
+                                                         DebugPaths debug = {});
+  // Of an image that is no file, as the vDSO; no debug file is looked for. Errors: as
+  // image::read_elf.
+  static Result<std::shared_ptr<const SymbolTable>> from_bytes(std::vector<std::uint8_t> bytes);
+
+  SymbolTable(const SymbolTable&) = delete;
+  SymbolTable& operator=(const SymbolTable&) = delete;
+  ~SymbolTable();
+
+  const image::Elf& elf() const { return elf_; }
+
+  // The innermost symbol whose [start, start + size) has the address; null where there is none. Of
+  // several names for the same code: functions before labels, global before local names, then those
+  // with fewer leading underscores, strong before weak, then the shortest.
+  const Symbol* at(std::uint64_t vaddr) const;
+  // The same by offset in the file, which is what a mapping tells: offset = ip - start + pgoff.
+  const Symbol* at_offset(std::uint64_t file_offset) const;
+
+  // All symbols of that name (local ones can share it), aliases included, by address. The name is
+  // compared as the file has it; if there is none, to the demangled names with and without their
+  // parameters, ABI tags left out.
+  std::vector<Symbol> named(std::string_view name) const;
+
+  // Every symbol with its aliases, by address.
+  std::span<const Symbol> symbols() const;
+
+  // Source position of an address, innermost inlined call first; empty without DWARF for it. Takes
+  // seconds for the first address of a huge file.
+  std::vector<SourceFrame> source(std::uint64_t vaddr) const;
+
+ private:
+  struct Loaded;
+  struct State;
+  explicit SymbolTable(image::Elf elf);
+  const Loaded& loaded() const;
+  std::optional<ElfFile> open_file() const;
+  std::optional<ElfFile> open_debug_file(const ElfFile& file) const;
+
+  image::Elf elf_;
+  std::string path_;  // empty: bytes_
+  std::vector<std::uint8_t> bytes_;
+  DebugPaths debug_;
+  std::unique_ptr<State> state_;  // what is filled in at the first question
+};
+
+}  // namespace hodo::symbol

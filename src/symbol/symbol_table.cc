@@ -1,0 +1,255 @@
+#include "hodo/symbol/symbol_table.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "debug_file.h"
+#include "dwarf_source.h"
+#include "elf_file.h"
+#include "elf_records.h"
+#include "hodo/symbol/demangle.h"
+#include "plt.h"
+#include "range_map.h"
+
+namespace hodo::symbol {
+namespace {
+
+std::optional<SymbolKind> kind_of(const Elf64_Sym& symbol, const std::vector<Section>& sections) {
+  switch (ELF64_ST_TYPE(symbol.st_info)) {
+    case STT_FUNC:
+      return SymbolKind::function;
+    case STT_GNU_IFUNC:
+      return SymbolKind::ifunc;
+    case STT_NOTYPE:
+      if (symbol.st_shndx < sections.size() && sections[symbol.st_shndx].executable()) {
+        return SymbolKind::label;
+      }
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+// "realpath@@GLIBC_2.3": linkers write versions into .symtab.
+std::string_view without_version(std::string_view name) {
+  return name.substr(0, std::min(name.find('@'), name.size()));
+}
+
+std::uint64_t section_end(const Elf64_Sym& symbol, const std::vector<Section>& sections) {
+  if (symbol.st_shndx >= sections.size()) return symbol.st_value;
+  const Section& s = sections[symbol.st_shndx];
+  return s.address + std::min(s.size, ~s.address);
+}
+
+// "ns::f<int>(char) const" -> "ns::f<int>"
+std::string_view without_parameters(std::string_view name) {
+  const auto close = name.rfind(')');
+  if (close == std::string_view::npos) return name;
+  int depth = 0;
+  for (std::size_t i = close + 1; i-- > 0;) {
+    depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
+    if (depth == 0) return name.substr(0, i);
+  }
+  return name;
+}
+
+// "f[abi:cxx11]" -> "f"
+std::string without_abi_tags(std::string name) {
+  for (auto tag = name.find("[abi:"); tag != std::string::npos; tag = name.find("[abi:", tag)) {
+    const auto end = name.find(']', tag);
+    if (end == std::string::npos) break;
+    name.erase(tag, end + 1 - tag);
+  }
+  return name;
+}
+
+}  // namespace
+
+// Everything that one file and its debug file say about names.
+struct SymbolTable::Loaded {
+  std::deque<std::vector<std::uint8_t>> strings;  // copies of the string tables
+  std::deque<std::string> stub_names;
+  std::vector<Candidate> candidates;
+  RangeMap ranges;
+  std::vector<Symbol> symbols;         // the candidates', in the same order
+  std::vector<std::uint32_t> by_name;  // indices of symbols
+
+  void add_table(const ElfFile& file, image::ElfClass elf_class, const Section& table);
+  bool add_tables(const ElfFile& file, image::ElfClass elf_class, std::uint32_t type);
+  void add_stubs(const ElfFile& file, const image::Elf& elf);
+  void build_ranges();
+  void finish();
+};
+
+void SymbolTable::Loaded::add_table(const ElfFile& file, image::ElfClass elf_class,
+                                    const Section& table) {
+  const auto& sections = file.sections();
+  if (table.link >= sections.size()) return;
+  const auto bytes = file.bytes(sections[table.link]);
+  const auto& names = strings.emplace_back(bytes.begin(), bytes.end());
+  for_each_symbol(file.bytes(table), elf_class, [&](const Elf64_Sym& symbol) {
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) return;
+    const auto kind = kind_of(symbol, sections);
+    const auto name = string_at(names, symbol.st_name);
+    if (!kind || !name || name->empty()) return;
+    const auto binding = ELF64_ST_BIND(symbol.st_info);
+    candidates.push_back({.symbol = {.name = without_version(*name),
+                                     .start = symbol.st_value,
+                                     .size = symbol.st_size,
+                                     .kind = *kind,
+                                     .global = binding != STB_LOCAL},
+                          .weak = binding == STB_WEAK,
+                          .section_end = section_end(symbol, sections)});
+  });
+}
+
+bool SymbolTable::Loaded::add_tables(const ElfFile& file, image::ElfClass elf_class,
+                                     std::uint32_t type) {
+  bool any = false;
+  for (const Section& section : file.sections()) {
+    if (section.type != type) continue;
+    add_table(file, elf_class, section);
+    any = true;
+  }
+  return any;
+}
+
+void SymbolTable::Loaded::add_stubs(const ElfFile& file, const image::Elf& elf) {
+  const auto name_at = [this](std::uint64_t vaddr) -> std::string {
+    const auto found = ranges.at(vaddr);
+    if (!found || candidates[*found].symbol.start != vaddr) return {};
+    return std::string(candidates[*found].symbol.name);
+  };
+  for (auto& stub : find_plt_stubs(file, elf, name_at)) {
+    const auto& name = stub_names.emplace_back(std::move(stub.name));
+    candidates.push_back(
+        {.symbol = {
+             .name = name, .start = stub.start, .size = stub.size, .kind = SymbolKind::plt}});
+  }
+}
+
+void SymbolTable::Loaded::build_ranges() {
+  const auto by_start = [](const Candidate& c) {
+    return std::tuple(c.symbol.start, c.symbol.name, c.symbol.kind);
+  };
+  // .dynsym repeats what .symtab has.
+  std::ranges::sort(candidates, {}, by_start);
+  const auto repeated = std::ranges::unique(candidates, {}, by_start);
+  candidates.erase(repeated.begin(), repeated.end());
+  ranges = RangeMap(candidates);
+}
+
+void SymbolTable::Loaded::finish() {
+  symbols.reserve(candidates.size());
+  for (const Candidate& c : candidates) symbols.push_back(c.symbol);
+  by_name.resize(symbols.size());
+  for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
+  std::ranges::stable_sort(by_name, {}, [this](std::uint32_t i) { return symbols[i].name; });
+  candidates = {};
+}
+
+struct SymbolTable::State {
+  std::once_flag once;
+  Loaded loaded;
+  std::mutex dwarf_mutex;
+  bool dwarf_tried = false;
+  std::optional<DwarfSource> dwarf;
+};
+
+SymbolTable::SymbolTable(image::Elf elf) : elf_(std::move(elf)), state_(new State) {}
+SymbolTable::~SymbolTable() = default;
+
+Result<std::shared_ptr<const SymbolTable>> SymbolTable::open(const std::string& path,
+                                                             DebugPaths debug) {
+  auto elf = image::read_elf_file(path);
+  if (!elf) return std::unexpected(elf.error());
+  const std::shared_ptr<SymbolTable> table(new SymbolTable(*std::move(elf)));
+  table->path_ = path;
+  table->debug_ = std::move(debug);
+  return table;
+}
+
+Result<std::shared_ptr<const SymbolTable>> SymbolTable::from_bytes(
+    std::vector<std::uint8_t> bytes) {
+  auto elf = image::read_elf(bytes);
+  if (!elf) return std::unexpected(elf.error());
+  const std::shared_ptr<SymbolTable> table(new SymbolTable(*std::move(elf)));
+  table->bytes_ = std::move(bytes);
+  return table;
+}
+
+std::optional<ElfFile> SymbolTable::open_file() const {
+  return path_.empty() ? ElfFile::from_bytes(bytes_) : ElfFile::open(path_);
+}
+
+std::optional<ElfFile> SymbolTable::open_debug_file(const ElfFile& file) const {
+  if (path_.empty()) return std::nullopt;
+  const auto path = find_debug_file(path_, file, elf_.build_id, debug_);
+  return path ? ElfFile::open(*path) : std::nullopt;
+}
+
+const SymbolTable::Loaded& SymbolTable::loaded() const {
+  std::call_once(state_->once, [this] {
+    Loaded& loaded = state_->loaded;
+    const auto file = open_file();
+    // Relocatable files (.o, .ko) count their symbols from their sections' starts.
+    if (!file || elf_.type == image::ElfType::rel) return;
+    loaded.add_tables(*file, elf_.elf_class, SHT_DYNSYM);
+    if (!loaded.add_tables(*file, elf_.elf_class, SHT_SYMTAB)) {
+      if (const auto debug = open_debug_file(*file)) {
+        loaded.add_tables(*debug, elf_.elf_class, SHT_SYMTAB);
+      }
+    }
+    loaded.build_ranges();
+    loaded.add_stubs(*file, elf_);
+    loaded.build_ranges();
+    loaded.finish();
+  });
+  return state_->loaded;
+}
+
+const Symbol* SymbolTable::at(std::uint64_t vaddr) const {
+  const Loaded& l = loaded();
+  const auto index = l.ranges.at(vaddr);
+  return index ? &l.symbols[*index] : nullptr;
+}
+
+const Symbol* SymbolTable::at_offset(std::uint64_t file_offset) const {
+  const auto vaddr = elf_.vaddr_of(file_offset);
+  return vaddr ? at(*vaddr) : nullptr;
+}
+
+std::span<const Symbol> SymbolTable::symbols() const { return loaded().symbols; }
+
+std::vector<Symbol> SymbolTable::named(std::string_view name) const {
+  const Loaded& l = loaded();
+  std::vector<Symbol> found;
+  const auto same = std::ranges::equal_range(l.by_name, name, {},
+                                             [&](std::uint32_t i) { return l.symbols[i].name; });
+  for (const auto i : same) found.push_back(l.symbols[i]);
+  if (!found.empty()) return found;
+  for (const Symbol& symbol : l.symbols) {
+    const std::string demangled = without_abi_tags(demangle(symbol.name));
+    if (demangled == name || without_parameters(demangled) == name) found.push_back(symbol);
+  }
+  return found;
+}
+
+std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
+  const std::lock_guard lock(state_->dwarf_mutex);
+  if (!state_->dwarf_tried) {
+    state_->dwarf_tried = true;
+    auto file = open_file();
+    auto debug = file ? open_debug_file(*file) : std::nullopt;
+    if (file) state_->dwarf = DwarfSource::open(*std::move(file));
+    if (!state_->dwarf && debug) state_->dwarf = DwarfSource::open(*std::move(debug));
+  }
+  return state_->dwarf ? state_->dwarf->frames(vaddr) : std::vector<SourceFrame>{};
+}
+
+}  // namespace hodo::symbol
