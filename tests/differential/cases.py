@@ -37,12 +37,12 @@ def read(path=os.path.join(HERE, "cases.txt")):
 def write_inputs(work):
     """bytes.bin and words.txt: real and made-up data, the same in every run."""
     with open("/bin/bash", "rb") as file:
-        data = file.read(256 * 1024)
+        data = file.read(24 * 1024)
     with open(os.path.join(work, "bytes.bin"), "wb") as file:
         file.write(data)
     state = 1
     with open(os.path.join(work, "words.txt"), "w", encoding="utf-8") as file:
-        for _ in range(3000):
+        for _ in range(1500):
             word = ""
             for _ in range(3 + state % 7):
                 state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
