@@ -8,8 +8,6 @@ def first_difference(left, right):
     if left == right:
         return None
     low, high = 0, min(len(left), len(right))
-    if left[:high] == right[:high]:
-        return high
     while low < high:  # the first `low` lines are equal, the first `high` are not
         middle = (low + high) // 2
         if left[low : middle + 1] == right[low : middle + 1]:

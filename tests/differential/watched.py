@@ -12,7 +12,6 @@ import re
 LAST_REACHED = 1 << 31
 SIGNAL_MARK = 0x7FFFFFFF
 SIGNAL_WORDS = 5
-FAULT = 1
 
 PREFIXES = {"bnd", "notrack", "data16", "rep", "repz", "repne", "repnz", "lock", "addr32", "cs", "ds"}
 CONDITIONAL = re.compile(r"j(?!mp)[a-z]+|loop[a-z]*")
@@ -90,16 +89,15 @@ def is_gap(lines):
     return any(text.startswith("gap") for text in lines)
 
 
-def signal(word, block, handler, interrupted, flags):
+def signal(word, block, handler, interrupted):
     """The lines of going from `block` into a signal handler that interrupted `interrupted`."""
     if word & LAST_REACHED and leaves_user_mode(block):
         return step(word, block, handler)  # delivered on the way back from the call
-    if not word & LAST_REACHED or (flags & FAULT and interrupted == block.last):
-        before = () if block.start <= interrupted <= block.last else step(word, block, interrupted)
-    else:
-        before = step(word, block, interrupted)
-        if is_gap(before) and block.target == handler:
-            return step(word, block, handler)  # a jump from one handler to another, no signal
+    # A fault leaves the thread at an instruction of the block, which step() takes for one that
+    # starts anew: no branch was taken.
+    before = step(word, block, interrupted)
+    if is_gap(before) and block.target == handler:
+        return step(word, block, handler)  # a jump from one handler to another, no signal
     return (*before, line("end", interrupted, 0), line("begin", 0, handler))
 
 
@@ -176,12 +174,12 @@ class Derivation:
             # The word before the mark is the handler's first block.
             previous = self.plain(words[position : mark - 1], previous, out)
             handler = words[mark - 1]
-            _, flags, low, high = words[mark + 1 : mark + SIGNAL_WORDS]
+            _, _, low, high = words[mark + 1 : mark + SIGNAL_WORDS]
             start = self.block(handler).start
             if previous == 0:
                 out.append(line("begin", 0, start))
             else:
-                out.extend(signal(previous, self.block(previous), start, low | high << 32, flags))
+                out.extend(signal(previous, self.block(previous), start, low | high << 32))
             previous = handler
             position = mark + SIGNAL_WORDS
         if previous & LAST_REACHED and leaves_user_mode(self.block(previous)):
