@@ -23,6 +23,7 @@ void PathDecoder::decode(const Piece& piece, bool after_loss) {
   start(piece, after_loss);
   while (!reader_.at_end() && decode_segment(reader_.offset())) {
   }
+  forget_pending();
   close_gap(0, 0);
   out_.commit();
 }
@@ -372,7 +373,7 @@ void PathDecoder::forget_pending() {
   async_from_.reset();
   async_kind_ = BranchKind::irq;
   exec_pending_.reset();
-  bound_.clear();
+  give_up_bound();
   after_overflow_ = false;
 }
 

@@ -81,6 +81,7 @@ class PathDecoder {
   void bind(const Event& event, bool takes_fup);
   Event event_here(EventKind kind, const pt::Packet& packet) const;
   bool deliver_bound(std::uint64_t ip);
+  void give_up_bound();
   void deliver(const Event& event);
   void apply_mode();
   void apply_tsx(std::uint64_t bits);

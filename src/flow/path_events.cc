@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "path_decoder.h"
-#include "psb_plus.h"
 #include "words.h"
 
 namespace hodo::flow {
@@ -75,11 +74,7 @@ PathDecoder::Step PathDecoder::on_other(const pt::Packet& packet) {
       tell(EventKind::vmcs, packet);
       break;
     case PacketType::mode_exec:
-      exec_pending_ = packet.payload;
-      // With event tracing it binds to a FUP of its own; between FUP and TIP it waits for the TIP.
-      if (!async_from_ && walker_.enabled && next_deciding_packet(reader_) == PacketType::fup) {
-        bind(event_here(EventKind::exec_mode, packet), true);
-      }
+      exec_pending_ = packet.payload;  // until the next TIP, or a FUP before that (event tracing)
       break;
     case PacketType::mode_tsx:
       on_mode_tsx(packet);
@@ -91,9 +86,7 @@ PathDecoder::Step PathDecoder::on_other(const pt::Packet& packet) {
       tell_or_bind(EventKind::exstop, packet, ip_follows);
       break;
     case PacketType::mwait:
-      // The FUP of MWAIT comes behind PWRE and EXSTOP, if at all (SDM, "MWAIT Packet").
-      tell_or_bind(EventKind::mwait, packet,
-                   walker_.enabled && next_deciding_packet(reader_) != PacketType::tip);
+      bind(event_here(EventKind::mwait, packet), true);  // its FUP comes behind PWRE and EXSTOP
       break;
     case PacketType::pwre:
       tell(EventKind::pwre, packet);
@@ -165,9 +158,8 @@ void PathDecoder::on_ptw(const pt::Packet& packet) {
 // to the fallback handler.
 void PathDecoder::on_mode_tsx(const pt::Packet& packet) {
   constexpr std::uint64_t kAbort = 2;
-  if (walker_.enabled && next_deciding_packet(reader_) == PacketType::fup) {
-    bind(event_here(EventKind::tsx, packet), (packet.payload & kAbort) == 0);
-    return;
+  if (walker_.enabled) {
+    return bind(event_here(EventKind::tsx, packet), (packet.payload & kAbort) == 0);
   }
   apply_tsx(packet.payload);
   tell(EventKind::tsx, packet);
@@ -201,8 +193,7 @@ void PathDecoder::tell_or_bind(EventKind kind, const pt::Packet& packet, bool bi
 }
 
 void PathDecoder::bind(const Event& event, bool takes_fup) {
-  // A full row means that no FUP ever came.
-  if (bound_.size() >= kMostBound) bound_.erase(bound_.begin());
+  if (bound_.size() >= kMostBound) give_up_bound();
   bound_.push_back({event, takes_fup});
 }
 
@@ -210,16 +201,13 @@ void PathDecoder::bind(const Event& event, bool takes_fup) {
 // it; otherwise it begins an asynchronous branch.
 bool PathDecoder::deliver_bound(std::uint64_t ip) {
   async_kind_ = BranchKind::irq;
-  bool taken = false;
+  bool taken = exec_pending_.has_value();
+  apply_mode();
   bool at_ptwrite = false;
   for (Bound& bound : std::exchange(bound_, {})) {
     taken |= bound.takes_fup;
     bound.event.ip = ip;
     bound.event.time = clock_.now();
-    if (bound.event.kind == EventKind::exec_mode) {
-      apply_mode();
-      continue;
-    }
     if (bound.event.kind == EventKind::control_flow) async_kind_ = kind_of(bound.event);
     if (bound.event.kind == EventKind::tsx) {
       if (!bound.takes_fup) async_kind_ = BranchKind::abort;
@@ -231,6 +219,14 @@ bool PathDecoder::deliver_bound(std::uint64_t ip) {
   // The packet gives the PTWRITE itself, which has retired: the next one may be the same in a loop.
   if (at_ptwrite && walker_.enabled) walker_.execute_if(isa::InsnClass::ptwrite);
   return taken;
+}
+
+// No FUP came: the events happened all the same, nobody knows where.
+void PathDecoder::give_up_bound() {
+  for (Bound& bound : std::exchange(bound_, {})) {
+    bound.event.ip = 0;
+    deliver(bound.event);
+  }
 }
 
 void PathDecoder::deliver(const Event& event) { out_.event(event); }

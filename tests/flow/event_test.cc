@@ -195,9 +195,16 @@ TEST(Events, TraceStopIsTold) {
       ElementsAre("trace-stop @0 0 0"));
 }
 
-TEST(Events, OnesWithoutTheirFupAreForgottenAtThePsb) {
+TEST(Events, OnesWithoutTheirFupAreToldAtThePsbAndTheEnd) {
   Trace trace = Trace().psb(0x1000).plain(PacketType::ptw, 1, kIpFollows, 8).psb(0x1000);
-  EXPECT_THAT(told(kStraight, trace.fup(0x1001).tip(0x1000)), testing::IsEmpty());
+  trace.fup(0x1001).tip(0x1000).plain(PacketType::mwait, 2);
+  EXPECT_THAT(told(kStraight, trace), ElementsAre("ptwrite @0 1 8", "mwait @0 2 0"));
+}
+
+TEST(Events, AFloodOfOnesWithoutFupIsTold) {
+  Trace trace = Trace().psb(0x1000);
+  for (int i = 0; i < 1000; ++i) trace.plain(PacketType::mwait, 2);
+  EXPECT_THAT(told(kStraight, trace), SizeIs(1000));
 }
 
 }  // namespace
