@@ -16,6 +16,11 @@ class DamageLog {
     ++count_;
     if (kept_.size() < Cursor::kMaxDamages) kept_.push_back({offset, std::move(what)});
   }
+  // Adds what a pass over the records noted.
+  void take(const Cursor& cursor) {
+    for (const auto& damage : cursor.damages()) add(damage.offset, damage.what);
+    count_ += cursor.damage_count() - cursor.damages().size();
+  }
   const std::vector<Damage>& kept() const { return kept_; }
   std::uint64_t count() const { return count_; }
 

@@ -2,8 +2,8 @@
 
 namespace hodo::perfdata {
 
-// Both split the number so that the products fit 64 bits, as perf's tools/perf/util/tsc.c does; equal
-// results matter because they are compared with perf's.
+// Both split the number so that the products fit 64 bits, as perf's tools/perf/util/tsc.c does;
+// equal results matter because they are compared with perf's.
 std::uint64_t TimeConversion::to_ns(std::uint64_t tsc) const {
   const std::uint64_t whole = tsc >> shift;
   const std::uint64_t rest = tsc & ((std::uint64_t{1} << shift) - 1);

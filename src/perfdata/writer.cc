@@ -361,8 +361,8 @@ Status Writer::auxtrace(const Auxtrace& where,
   Auxtrace at = where;
   if (at.reference == 0) {
     // Without a reference perf cannot complete any TSC packet, and 6.1 crashes when it needs one.
-    at.reference = std::max<std::uint64_t>(
-        1, impl_->times ? impl_->pt.time.to_tsc(impl_->times->last) : 0);
+    at.reference =
+        std::max<std::uint64_t>(1, impl_->times ? impl_->pt.time.to_tsc(impl_->times->last) : 0);
   }
   std::size_t piece = 0;
   std::uint64_t used = 0;

@@ -78,9 +78,9 @@ struct Mapping {
   std::uint32_t file = kNone;                // index in Session::files()
   std::uint32_t kept = kNone;                // index in Session::kept(): use these bytes instead;
                                              // the first is kept[i].bytes[kept_offset]
-  std::uint32_t kept_offset = 0;
+  std::uint64_t kept_offset = 0;
   std::uint32_t prot = 0;
-  bool executable = true;
+  bool executable = true;  // others are here because they end what they cover
 };
 
 struct Named {
@@ -127,6 +127,7 @@ struct AuxQueue {
   std::vector<AuxPiece> pieces;   // in stream order
   std::vector<AuxEvent> flagged;  // AUX records with flags, by time
   std::uint64_t bytes = 0;        // of all pieces
+  std::uint64_t announced = 0;    // end of what AUX records speak of, in the buffer's own stream
 };
 
 struct OnCpu {
@@ -157,7 +158,7 @@ class Session {
   bool finished() const;  // and complete: nothing cut off
   TraceKind trace() const;
   const PtConfig& pt() const;  // meaningful for intel_pt; time also for intel_bts
-  const std::vector<Process>& processes() const;  // by start
+  const std::vector<Process>& processes() const;  // in order of appearance
   const std::vector<Thread>& threads() const;
   const std::vector<File>& files() const;
   const std::vector<KeptCode>& kept() const;  // by time

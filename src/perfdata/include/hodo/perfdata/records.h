@@ -235,15 +235,15 @@ struct AuxtraceInfo {
 
 // AUXTRACE: `size` bytes of AUX data follow the record in the file.
 struct Auxtrace {
-  std::uint64_t size = 0;         // multiple of 8: up to 7 zero bytes of padding are included
-  std::uint64_t offset = 0;       // of the first byte in the stream of all AUX bytes of this buffer
-  // The TSC when the data was read: perf takes from it the top byte that TSC packets lack. One value
-  // per snapshot. 0 when writing: the time of the newest record.
+  std::uint64_t size = 0;    // multiple of 8: up to 7 zero bytes of padding are included
+  std::uint64_t offset = 0;  // of the first byte in the stream of all AUX bytes of this buffer
+  // The TSC when the data was read: perf takes from it the top byte that TSC packets lack. One
+  // value per snapshot. 0 when writing: the time of the newest record.
   std::uint64_t reference = 0;
-  std::uint32_t idx = 0;          // which buffer
-  std::int32_t tid = -1;          // of a per-thread buffer
-  std::int32_t cpu = -1;          // of a per-cpu buffer
-  std::uint64_t data_offset = 0;  // in the file (0 when writing)
+  std::uint32_t idx = 0;               // which buffer
+  std::int32_t tid = -1;               // of a per-thread buffer
+  std::int32_t cpu = -1;               // of a per-cpu buffer
+  std::uint64_t data_offset = 0;       // in the file (0 when writing)
   std::span<const std::uint8_t> data;  // shorter than `size` where the file is cut off
 };
 

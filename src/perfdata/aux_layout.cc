@@ -1,0 +1,153 @@
+#include "aux_layout.h"
+
+#include <algorithm>
+#include <string>
+
+#include "overlap.h"
+
+namespace hodo::perfdata {
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+Bytes bytes_of(Bytes file, const AuxPiece& piece) {
+  return file.subspan(piece.file_offset, piece.size);
+}
+
+// perf record pads each AUXTRACE payload with zeros to a multiple of 8; the next piece's offset
+// tells them from data.
+bool ends_with_padding(Bytes file, const AuxPiece& piece, std::uint64_t size) {
+  if (size >= 8 || size > piece.size) return false;
+  const auto tail = bytes_of(file, piece).last(size);
+  return std::all_of(tail.begin(), tail.end(), [](std::uint8_t byte) { return byte == 0; });
+}
+
+bool repeats(Bytes file, const AuxPiece& before, const AuxPiece& piece, std::uint64_t size) {
+  if (size > before.size || size > piece.size) return false;
+  return std::ranges::equal(bytes_of(file, before).last(size), bytes_of(file, piece).first(size));
+}
+
+void drop_front(AuxPiece& piece, std::uint64_t size) {
+  piece.file_offset += size;
+  piece.aux_offset += size;
+  piece.size -= size;
+}
+
+// Makes `piece` go on where `before` ends, or notes that it does not.
+void follow(Bytes file, AuxPiece& before, AuxPiece& piece) {
+  const std::uint64_t excess = before.aux_offset + before.size - piece.aux_offset;  // may wrap
+  if (excess == 0) return;
+  if (ends_with_padding(file, before, excess)) {
+    before.size -= excess;
+  } else if (repeats(file, before, piece, excess)) {
+    drop_front(piece, excess);
+  } else {
+    piece.gap_before = true;
+  }
+}
+
+// Offsets of snapshots count within the ring: only the bytes tell what is new.
+void follow_snapshot(Bytes file, const AuxPiece& before, AuxPiece& piece) {
+  if (const auto size = find_overlap(bytes_of(file, before), bytes_of(file, piece))) {
+    drop_front(piece, *size);
+  } else {
+    piece.gap_before = true;
+  }
+}
+
+}  // namespace
+
+bool AuxLayout::has_room(std::uint64_t offset) {
+  if (++kept_ <= kMaxKept) return true;
+  if (kept_ == kMaxKept + 1) {
+    damages_.add(offset, "too many pieces of AUX data: the rest of the trace is left out");
+  }
+  return false;
+}
+
+void AuxLayout::add(const Record& record, const Auxtrace& piece) {
+  const auto [it, added] = queues_.try_emplace(piece.idx);
+  AuxQueue& queue = it->second;
+  if (added) {
+    queue.idx = piece.idx;
+    queue.tid = piece.tid;
+    queue.cpu = piece.cpu;
+  } else if (queue.tid != piece.tid || queue.cpu != piece.cpu) {
+    damages_.add(record.raw.offset, "AUX buffer " + std::to_string(piece.idx) +
+                                        " belongs to two threads or processors");
+  }
+  if (piece.data.empty() || !has_room(record.raw.offset)) return;
+  queue.pieces.push_back({.file_offset = piece.data_offset,
+                          .size = piece.data.size(),
+                          .aux_offset = piece.offset,
+                          .reference = piece.reference,
+                          .gap_before = false});
+}
+
+void AuxLayout::add(const Record& record, const Aux& aux) {
+  const SampleId& id = record.id;
+  const std::uint64_t end = aux.offset + std::min(aux.size, ~aux.offset);
+  auto& by_tid = end_by_tid_[id.tid];
+  by_tid = std::max(by_tid, end);
+  auto& by_cpu = end_by_cpu_[id.cpu];
+  by_cpu = std::max(by_cpu, end);
+  if (aux.flags == 0 || !has_room(record.raw.offset)) return;
+  announced_.push_back(
+      {record.raw.offset, id.tid, id.cpu, {id.time.value_or(0), aux.offset, aux.size, aux.flags}});
+}
+
+void AuxLayout::join(AuxQueue& queue, Bytes file, bool snapshot) {
+  auto& pieces = queue.pieces;
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    if (!snapshot) follow(file, pieces[i - 1], pieces[i]);
+  }
+  if (snapshot) {
+    const auto whole = pieces;
+    for (std::size_t i = 1; i < pieces.size(); ++i) follow_snapshot(file, whole[i - 1], pieces[i]);
+  }
+  // A gap before a piece that has become empty is one before the next.
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    pieces[i].gap_before |= pieces[i - 1].size == 0 && pieces[i - 1].gap_before;
+  }
+  std::erase_if(pieces, [](const AuxPiece& piece) { return piece.size == 0; });
+  for (const auto& piece : pieces) queue.bytes += piece.size;
+}
+
+void AuxLayout::assign(std::vector<AuxQueue>& queues) {
+  std::map<std::int32_t, AuxQueue*> by_tid, by_cpu;
+  for (auto& queue : queues) {
+    if (queue.cpu == -1) {
+      by_tid.emplace(queue.tid, &queue);
+      queue.announced = end_by_tid_[queue.tid];
+    } else {
+      by_cpu.emplace(queue.cpu, &queue);
+      queue.announced = end_by_cpu_[queue.cpu];
+    }
+  }
+  for (const auto& one : announced_) {
+    auto* queue = by_tid.contains(one.tid)   ? by_tid[one.tid]
+                  : by_cpu.contains(one.cpu) ? by_cpu[one.cpu]
+                                             : nullptr;
+    if (queue != nullptr) {
+      queue->flagged.push_back(one.event);
+    } else {
+      damages_.add(one.offset, "trace of thread " + std::to_string(one.tid) +
+                                   " was lost: the file has no buffer of it");
+    }
+  }
+  const auto by_time = [](const AuxEvent& a, const AuxEvent& b) { return a.time < b.time; };
+  for (auto& queue : queues) std::ranges::stable_sort(queue.flagged, by_time);
+}
+
+std::vector<AuxQueue> AuxLayout::finish(Bytes file, bool snapshot) {
+  std::vector<AuxQueue> out;
+  for (auto& [idx, queue] : queues_) {
+    join(queue, file, snapshot);
+    out.push_back(std::move(queue));
+  }
+  queues_.clear();
+  assign(out);
+  return out;
+}
+
+}  // namespace hodo::perfdata

@@ -1,0 +1,43 @@
+// Trace buffers from AUXTRACE and AUX records: which bytes of the file make up each buffer's
+// stream.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "damage_log.h"
+#include "hodo/perfdata/model.h"
+
+namespace hodo::perfdata {
+
+class AuxLayout {
+ public:
+  // Pieces and flagged AUX records together, against hostile files.
+  static constexpr std::size_t kMaxKept = std::size_t{1} << 24;
+
+  explicit AuxLayout(DamageLog& damages) : damages_(damages) {}
+
+  void add(const Record& record, const Auxtrace& piece);
+  void add(const Record& record, const Aux& aux);
+
+  // By idx. `file` is the whole perf.data file.
+  std::vector<AuxQueue> finish(std::span<const std::uint8_t> file, bool snapshot);
+
+ private:
+  struct Announced {
+    std::uint64_t offset;
+    std::int32_t tid, cpu;
+    AuxEvent event;
+  };
+  bool has_room(std::uint64_t offset);
+  void join(AuxQueue& queue, std::span<const std::uint8_t> file, bool snapshot);
+  void assign(std::vector<AuxQueue>& queues);
+
+  DamageLog& damages_;
+  std::size_t kept_ = 0;
+  std::map<std::uint32_t, AuxQueue> queues_;
+  std::vector<Announced> announced_;  // only those with flags
+  std::map<std::int32_t, std::uint64_t> end_by_tid_, end_by_cpu_;
+};
+
+}  // namespace hodo::perfdata
