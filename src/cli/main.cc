@@ -4,6 +4,7 @@
 int main(int argc, char** argv) {
   using namespace hodo::cli;
   Program program;
+  add_record(program);
   add_report(program);
   add_branches(program);
   add_packets(program);

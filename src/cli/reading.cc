@@ -104,6 +104,31 @@ session::Selection selection_of(const ReadingOptions& options) {
   return out;
 }
 
+namespace {
+
+void tell_losses(const std::string& file, const std::vector<session::LossLine>& losses) {
+  for (const session::LossLine& line : losses) {
+    std::string reason = line.sites.empty() ? "" : ": " + view::printable(line.sites[0].reason);
+    std::string text = fmt::format("hodo: {}: lost: {} ({} times){}\n", view::printable(file),
+                                   line.cause, view::grouped(line.count), reason);
+    std::fputs(text.c_str(), stderr);
+  }
+}
+
+}  // namespace
+
+int with_session(const ReadingOptions& options,
+                 const std::function<Result<Shown>(session::Session&)>& work) {
+  auto input = input_of(options);
+  if (!input) return report_error(options.file, input.error());
+  auto session = session::Session::open(*input);
+  if (!session) return report_error(options.file, session.error());
+  auto shown = work(**session);
+  if (!shown) return report_error(options.file, shown.error());
+  if (shown->tell) tell_losses(options.file, shown->losses);
+  return shown->losses.empty() ? kExitOk : kExitIncomplete;
+}
+
 int report_error(const std::string& file, const Error& error) {
   std::string place =
       error.offset == Error::kNoOffset ? "" : fmt::format(" (at byte {:#x})", error.offset);

@@ -1,11 +1,13 @@
 // What the reading commands share: the input's options, opening it, and the exit status.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "command.h"
 #include "hodo/base/result.h"
 #include "hodo/session/options.h"
+#include "hodo/session/session.h"
 #include "hodo/view/style.h"
 
 namespace hodo::cli {
@@ -35,6 +37,16 @@ session::Selection selection_of(const ReadingOptions& options);
 
 // "LO-HI", each a number, decimal or hex with 0x; LO <= HI.
 Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& text);
+
+// What a reading command has shown.
+struct Shown {
+  std::vector<session::LossLine> losses;
+  bool tell = false;  // the output does not mention the losses: one line each on standard error
+};
+
+// Opens the input, does `work` with it, and turns what comes of it into the exit status.
+int with_session(const ReadingOptions& options,
+                 const std::function<Result<Shown>(session::Session&)>& work);
 
 // Prints "hodo: FILE: cause" and returns kExitUsage.
 int report_error(const std::string& file, const Error& error);

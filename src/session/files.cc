@@ -70,4 +70,16 @@ image::Slice Files::slice(std::uint32_t index, std::uint64_t offset, std::uint64
   return {};
 }
 
+const symbol::SymbolTable* Files::symbols(std::uint32_t index) {
+  if (index >= known_.size()) return nullptr;
+  Known& known = known_[index];
+  if (known.state == State::untried) look(index);
+  if (known.state != State::good) return nullptr;
+  if (!known.symbols_tried) {
+    known.symbols_tried = true;
+    if (auto table = symbol::SymbolTable::open(known.location)) known.symbols = *table;
+  }
+  return known.symbols.get();
+}
+
 }  // namespace hodo::session

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "hodo/base/result.h"
 #include "hodo/image/content.h"
 #include "hodo/perfdata/model.h"
+#include "hodo/symbol/symbol_table.h"
 
 namespace hodo::session {
 
@@ -30,6 +32,8 @@ class Files {
   State state(std::uint32_t index) const { return known_[index].state; }
   // One line: what is wrong with the file; empty if nothing is.
   const std::string& trouble(std::uint32_t index) const { return known_[index].trouble; }
+  // Symbols of the file; null where there are none or state() is not good.
+  const symbol::SymbolTable* symbols(std::uint32_t index);
   // Where the bytes come from: the recorded path, or that of perf's build-id cache. Empty unless
   // good.
   const std::string& location(std::uint32_t index) const { return known_[index].location; }
@@ -39,6 +43,8 @@ class Files {
     State state = State::untried;
     std::string trouble;
     std::string location;
+    bool symbols_tried = false;
+    std::shared_ptr<const symbol::SymbolTable> symbols;
   };
   void look(std::uint32_t index);
 

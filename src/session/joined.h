@@ -8,6 +8,7 @@
 
 #include "hodo/base/result.h"
 #include "hodo/flow/decoder.h"
+#include "temp_file.h"
 
 namespace hodo::session {
 
@@ -30,9 +31,8 @@ class Joined {
   std::span<const flow::Piece> pieces() const { return pieces_; }
 
  private:
-  class Store;
   std::vector<flow::Piece> pieces_;
-  std::shared_ptr<Store> store_;
+  std::unique_ptr<TempFile> store_;
 };
 
 }  // namespace hodo::session

@@ -22,7 +22,7 @@ class Spaces {
   const Space* of(std::uint32_t index, std::uint64_t address) {
     return address >> 63 != 0 ? &kernel() : user(index);
   }
-  const Files& files() const { return files_; }
+  Files& files() { return files_; }
 
  private:
   const perfdata::Session& recording_;

@@ -1,0 +1,35 @@
+#include "show_report.h"
+
+#include <unistd.h>
+
+#include "hodo/session/session.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/output.h"
+#include "hodo/view/profile.h"
+#include "hodo/view/progress.h"
+#include "hodo/view/report.h"
+
+namespace hodo::cli {
+
+int show_report(const ReportOptions& options) {
+  return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
+    view::Progress progress("decoding");
+    view::Profile profile;
+    auto outcome = session.decode(
+        {.selection = selection_of(options.reading),
+         .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
+        profile);
+    progress.clear();
+    if (!outcome) return std::unexpected(outcome.error());
+    view::Report report = view::make_report(session, *outcome, profile, options.top);
+    view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
+    view::Output out(STDOUT_FILENO);
+    out.write(options.reading.json
+                  ? view::json_text(view::report_json(report, session, *outcome, options.top))
+                  : view::report_text(report, session, *outcome, options.top, style));
+    if (Status status = out.finish(); !status) return std::unexpected(status.error());
+    return Shown{.losses = std::move(outcome->losses)};
+  });
+}
+
+}  // namespace hodo::cli

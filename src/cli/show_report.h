@@ -1,0 +1,16 @@
+// Prints the report of a recording; `hodo record` ends with it, too.
+#pragma once
+
+#include "reading.h"
+
+namespace hodo::cli {
+
+struct ReportOptions {
+  ReadingOptions reading;
+  std::size_t top = 10;
+};
+
+// The exit status of `hodo report`.
+int show_report(const ReportOptions& options);
+
+}  // namespace hodo::cli

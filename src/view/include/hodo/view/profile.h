@@ -1,0 +1,82 @@
+// Where a program spent its path: counts by edge, gathered while decoding, named afterwards.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hodo/session/names.h"
+#include "hodo/session/sink.h"
+
+namespace hodo::view {
+
+// One distinct branch of one address space.
+struct Edge {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+  std::uint64_t count = 0;
+  std::uint64_t insns = 0;  // executed up to `from` since the branch before, all times together
+  std::uint64_t time = 0;   // of the first one, trace clock: what the names are looked up with
+  std::uint32_t space = 0;
+  BranchKind kind = BranchKind::lost;
+};
+
+struct TaskTotals {
+  std::uint64_t instructions = 0;
+  std::uint64_t branches = 0;  // taken
+};
+
+// Gathers in bounded memory: a trace has few distinct edges, but a hostile one may have any number;
+// behind kMaxEdges new ones are only counted as dropped.
+class Profile final : public session::BranchSink {
+ public:
+  static constexpr std::size_t kMaxEdges = std::size_t{1} << 21;
+
+  explicit Profile(std::size_t max_edges = kMaxEdges);
+
+  bool branches(const session::Context& context, std::span<const Branch> batch) override;
+
+  // The edges, in no order.
+  std::vector<Edge> edges() const;
+  // By pid and tid.
+  const std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals>& tasks() const {
+    return tasks_;
+  }
+  // Branches that are in no edge because there were too many.
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  void add(std::uint32_t space, const Branch& branch);
+  Edge* slot(std::uint32_t space, const Branch& branch);
+  void grow();
+
+  std::size_t max_edges_;
+  std::size_t used_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::vector<Edge> table_;  // open addressing, size a power of two; count 0: free
+  std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals> tasks_;
+};
+
+struct HotFunction {
+  std::string name;    // printable
+  std::string object;  // printable
+  std::uint64_t instructions = 0;
+  std::uint64_t calls = 0;
+};
+
+struct HotEdge {
+  std::string from;  // printable: "main+0x10"
+  std::string to;
+  BranchKind kind = BranchKind::lost;
+  std::uint64_t count = 0;
+};
+
+// Edges summed by the function they leave (instructions) and enter (calls). By instructions.
+std::vector<HotFunction> hot_functions(const std::vector<Edge>& edges, const session::Names& names);
+// The `top` most frequent edges with names.
+std::vector<HotEdge> hot_edges(std::vector<Edge> edges, const session::Names& names,
+                               std::size_t top);
+
+}  // namespace hodo::view

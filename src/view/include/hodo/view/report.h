@@ -1,0 +1,52 @@
+// The report of `hodo report`: what a person wants to know first.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "hodo/session/session.h"
+#include "hodo/view/profile.h"
+#include "hodo/view/style.h"
+
+namespace hodo::view {
+
+// A line of the process tree: a process, or a thread below its process. Strings are raw.
+struct TaskLine {
+  std::int32_t pid = -1;
+  std::int32_t tid = -1;
+  std::size_t depth = 0;  // below the tree's roots
+  bool thread = false;    // not the process itself but one of its threads
+  std::string comm;
+  std::uint64_t wall_ns = 0;  // as far as the recording saw it; 0: unknown
+  TaskTotals totals;          // of a process: with its threads
+};
+
+// What a report says, before it is put into words.
+struct Report {
+  std::string file;
+  std::string command;              // as typed in a shell, raw
+  std::string host;                 // "name (Linux 6.1.0, x86_64, 2 cpus, model name)", raw
+  std::string recorded_by;          // version of the recorder
+  std::uint64_t wall_clock_ns = 0;  // since 1970; 0: unknown
+  std::uint64_t duration_ns = 0;
+  bool raw = false;  // a bare trace: no command, host, tasks
+  bool finished = true;
+  std::uint64_t trace_bytes = 0;
+  std::vector<TaskLine> tasks;
+  std::vector<HotFunction> functions;  // by instructions
+  std::vector<HotEdge> edges;
+  std::uint64_t dropped_edges = 0;
+};
+
+Report make_report(const session::Session& session, const session::Outcome& outcome,
+                   const Profile& profile, std::size_t top);
+
+// `top`: how many functions and edges the tables show.
+std::string report_text(const Report& report, const session::Session& session,
+                        const session::Outcome& outcome, std::size_t top, const Style& style);
+nlohmann::ordered_json report_json(const Report& report, const session::Session& session,
+                                   const session::Outcome& outcome, std::size_t top);
+
+}  // namespace hodo::view

@@ -1,0 +1,16 @@
+// The processes and threads of a recording as a tree.
+#pragma once
+
+#include <vector>
+
+#include "hodo/perfdata/model.h"
+#include "hodo/view/profile.h"
+#include "hodo/view/report.h"
+
+namespace hodo::view {
+
+// Processes below their parents, each followed by its threads if it has more than one; of a
+// system-wide recording only those that left branches, and their ancestors.
+std::vector<TaskLine> task_tree(const perfdata::Session& recording, const Profile& profile);
+
+}  // namespace hodo::view

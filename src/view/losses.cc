@@ -1,0 +1,78 @@
+#include "hodo/view/losses.h"
+
+#include <fmt/format.h>
+
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string place_of(const session::LossSite& site, session::Clock& clock) {
+  std::string out;
+  if (site.who.tid >= 0) {
+    out = fmt::format("thread {}, ", site.who.tid);
+  } else if (site.who.cpu >= 0) {
+    out = fmt::format("cpu {}, ", site.who.cpu);
+  }
+  out += fmt::format("byte {:#x}", site.offset);
+  if (site.ip != 0) out += fmt::format(", at {:#x}", site.ip);
+  if (site.time != 0 && clock.known()) {
+    out += fmt::format(", time {}", seconds(clock.nanoseconds(site.time)));
+  }
+  return out;
+}
+
+Json site_json(const session::LossSite& site, session::Clock& clock) {
+  Json out;
+  out["queue"] = site.who.queue;
+  if (site.who.pid >= 0) out["pid"] = site.who.pid;
+  if (site.who.tid >= 0) out["tid"] = site.who.tid;
+  if (site.who.cpu >= 0) out["cpu"] = site.who.cpu;
+  out["offset"] = site.offset;
+  if (site.ip != 0) out["ip"] = fmt::format("{:#x}", site.ip);
+  if (site.time != 0) out["time"] = clock.nanoseconds(site.time);
+  out["reason"] = site.reason;
+  return out;
+}
+
+}  // namespace
+
+std::string losses_text(std::span<const session::LossLine> losses, session::Clock clock,
+                        const Style& style) {
+  if (losses.empty()) return "  " + style.paint(Tone::good, "Nothing was lost.") + "\n";
+  std::string out;
+  for (const session::LossLine& line : losses) {
+    out += fmt::format("  {} {}", style.paint(Tone::bad, printable(line.cause)),
+                       line.count == 1 ? "once" : grouped(line.count) + " times");
+    if (line.bytes != 0) out += fmt::format(", {} not decoded", byte_size(line.bytes));
+    out += '\n';
+    if (!line.sites.empty()) {
+      const session::LossSite& first = line.sites.front();
+      out += fmt::format("    first: {} ({})\n", printable(first.reason), place_of(first, clock));
+    }
+    if (!line.remedy.empty()) out += fmt::format("    {}\n", line.remedy);
+  }
+  return out;
+}
+
+Json losses_json(std::span<const session::LossLine> losses, session::Clock clock) {
+  Json out = Json::array();
+  for (const session::LossLine& line : losses) {
+    Json sites = Json::array();
+    for (const session::LossSite& site : line.sites) sites.push_back(site_json(site, clock));
+    out.push_back({{"cause", line.cause},
+                   {"count", line.count},
+                   {"bytes", line.bytes},
+                   {"remedy", line.remedy},
+                   {"sites", std::move(sites)}});
+  }
+  return out;
+}
+
+std::string json_text(const Json& value) {
+  return value.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace hodo::view

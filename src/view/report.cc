@@ -1,0 +1,81 @@
+#include "hodo/view/report.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "hodo/view/tasks.h"
+
+namespace hodo::view {
+namespace {
+
+// A word as one would type it into a shell.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%^";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string command_of(const perfdata::FileFacts& facts) {
+  std::string out;
+  for (const std::string& word : facts.cmdline) out += (out.empty() ? "" : " ") + shell_word(word);
+  return out;
+}
+
+std::string host_of(const perfdata::FileFacts& facts) {
+  std::string details;
+  auto add = [&](const std::string& text) {
+    if (!text.empty()) details += (details.empty() ? "" : ", ") + text;
+  };
+  add(facts.osrelease.empty() ? "" : "Linux " + facts.osrelease);
+  add(facts.arch);
+  add(facts.cpus_online ? fmt::format("{} cpus", *facts.cpus_online) : "");
+  add(facts.cpudesc);
+  if (details.empty()) return facts.hostname;
+  return facts.hostname.empty() ? details : fmt::format("{} ({})", facts.hostname, details);
+}
+
+// When the first record was written, by the wall clock.
+std::uint64_t wall_clock(const perfdata::Session& recording) {
+  const auto& clock = recording.facts().clock;
+  if (!clock || recording.first_time() == 0) return 0;
+  return clock->wall_clock_ns + (recording.first_time() - clock->clockid_ns);
+}
+
+void add_recording(Report& report, const perfdata::Session& recording, const Profile& profile) {
+  report.command = command_of(recording.facts());
+  report.host = host_of(recording.facts());
+  report.recorded_by = recording.facts().version;
+  report.wall_clock_ns = wall_clock(recording);
+  if (recording.last_time() > recording.first_time()) {
+    report.duration_ns = recording.last_time() - recording.first_time();
+  }
+  report.finished = recording.finished();
+  report.tasks = task_tree(recording, profile);
+}
+
+}  // namespace
+
+Report make_report(const session::Session& session, const session::Outcome& outcome,
+                   const Profile& profile, std::size_t top) {
+  Report report{.file = session.path()};
+  report.trace_bytes = outcome.stats.bytes;
+  report.raw = session.recording() == nullptr;
+  if (!report.raw) add_recording(report, *session.recording(), profile);
+  std::vector<Edge> edges = profile.edges();
+  report.functions = hot_functions(edges, session.names());
+  report.edges = hot_edges(std::move(edges), session.names(), top);
+  report.dropped_edges = profile.dropped();
+  return report;
+}
+
+}  // namespace hodo::view

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "hodo/view/losses.h"
+#include "hodo/view/report.h"
+#include "hodo/view/stats.h"
+
+namespace hodo::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json tasks_json(const std::vector<TaskLine>& tasks) {
+  Json out = Json::array();
+  for (const TaskLine& task : tasks) {
+    Json line{{"pid", task.pid},
+              {"tid", task.tid},
+              {"thread", task.thread},
+              {"depth", task.depth},
+              {"comm", task.comm},
+              {"instructions", task.totals.instructions},
+              {"branches_taken", task.totals.branches}};
+    if (task.wall_ns != 0) line["wall_ns"] = task.wall_ns;
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+Json functions_json(std::span<const HotFunction> functions, std::size_t top) {
+  Json out = Json::array();
+  for (const HotFunction& f : functions.first(std::min(top, functions.size()))) {
+    out.push_back({{"function", f.name},
+                   {"object", f.object},
+                   {"instructions", f.instructions},
+                   {"calls", f.calls}});
+  }
+  return out;
+}
+
+Json edges_json(const std::vector<HotEdge>& edges) {
+  Json out = Json::array();
+  for (const HotEdge& e : edges) {
+    out.push_back({{"from", e.from}, {"to", e.to}, {"kind", name(e.kind)}, {"count", e.count}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Json report_json(const Report& report, const session::Session& session,
+                 const session::Outcome& outcome, std::size_t top) {
+  Json out = stats_json(session, outcome);
+  out["finished"] = report.finished;
+  if (!report.command.empty()) out["command"] = report.command;
+  if (!report.host.empty()) out["host"] = report.host;
+  if (!report.recorded_by.empty()) out["recorded_by"] = report.recorded_by;
+  if (report.wall_clock_ns != 0) out["recorded_ns"] = report.wall_clock_ns;
+  if (report.duration_ns != 0) out["duration_ns"] = report.duration_ns;
+  out["tasks"] = tasks_json(report.tasks);
+  out["functions"] = functions_json(report.functions, top);
+  std::vector<HotFunction> called = report.functions;
+  std::erase_if(called, [](const HotFunction& f) { return f.calls == 0; });
+  std::ranges::stable_sort(called, std::ranges::greater(), &HotFunction::calls);
+  out["most_called"] = functions_json(called, top);
+  out["edges"] = edges_json(report.edges);
+  return out;
+}
+
+}  // namespace hodo::view

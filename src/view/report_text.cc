@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "hodo/view/losses.h"
+#include "hodo/view/report.h"
+#include "hodo/view/stats.h"
+#include "hodo/view/table.h"
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+constexpr std::size_t kMostTasks = 40;
+
+std::string local_time(std::uint64_t nanoseconds) {
+  auto seconds = static_cast<std::time_t>(nanoseconds / 1'000'000'000);
+  std::tm fields{};
+  if (localtime_r(&seconds, &fields) == nullptr) return "";
+  char text[64];
+  std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &fields);
+  return std::string(text, size);
+}
+
+void append_title(std::string& out, const Style& style, std::string_view title) {
+  out += "\n" + style.paint(Tone::title, title) + "\n";
+}
+
+std::string state_of(const Report& report, const session::Outcome& outcome, const Style& style) {
+  if (outcome.complete()) return style.paint(Tone::good, "complete, nothing lost");
+  if (!report.finished) return style.paint(Tone::bad, "the recorder did not finish this file");
+  return style.paint(Tone::bad, "incomplete, see Losses");
+}
+
+std::string trace_size(const Report& report, const flow::Stats& stats) {
+  std::uint64_t branches = taken_branches(stats) + stats.not_taken;
+  if (branches == 0) return byte_size(report.trace_bytes);
+  double each = 1000.0 * static_cast<double>(report.trace_bytes) / static_cast<double>(branches);
+  return fmt::format("{}, {:.1f} bytes per 1000 branches", byte_size(report.trace_bytes), each);
+}
+
+std::string head_text(const Report& report, const session::Outcome& outcome, const Style& style) {
+  const flow::Stats& stats = outcome.stats;
+  std::string out;
+  // Not a table: values must neither be cut nor widen a column.
+  auto add = [&](std::string_view label, const std::string& value) {
+    if (value.empty()) return;
+    out += style.paint(Tone::dim, fmt::format("{:<13}", label)) + value + "\n";
+  };
+  add("file", printable(report.file));
+  add("command", printable(report.command));
+  add("host", printable(report.host));
+  if (report.wall_clock_ns != 0) add("recorded", local_time(report.wall_clock_ns));
+  if (report.duration_ns != 0) add("duration", duration(report.duration_ns));
+  add("state", state_of(report, outcome, style));
+  add("instructions", grouped(stats.instructions));
+  std::uint64_t cond = stats.branches[static_cast<std::size_t>(BranchKind::cond)];
+  add("branches",
+      fmt::format("{} taken, {} not taken; {} of {} conditional ones taken",
+                  grouped(taken_branches(stats)), grouped(stats.not_taken),
+                  percent(cond, cond + stats.not_taken), grouped(cond + stats.not_taken)));
+  add("trace", trace_size(report, stats));
+  return out;
+}
+
+std::string kinds_text(const flow::Stats& stats) {
+  std::string out;
+  for (int k = 0; k < kBranchKinds; ++k) {
+    std::uint64_t count = stats.branches[static_cast<std::size_t>(k)];
+    if (count == 0) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "  " : ", ", name(static_cast<BranchKind>(k)),
+                       grouped(count));
+  }
+  return out.empty() ? "  none\n" : out + "\n";
+}
+
+std::string tasks_text(const Report& report, const Style& style) {
+  Table table({{.title = "process", .tone = Tone::name, .shrinks = true},
+               {.title = "wall time", .align = Align::right},
+               {.title = "instructions", .align = Align::right},
+               {.title = "branches", .align = Align::right}});
+  std::size_t shown = std::min(report.tasks.size(), kMostTasks);
+  for (const TaskLine& task : std::span(report.tasks).first(shown)) {
+    std::string label(2 * std::min<std::size_t>(task.depth, 16), ' ');
+    label += fmt::format("{} {}", printable(task.comm), task.thread ? "thread " : "");
+    label += std::to_string(task.thread ? task.tid : task.pid);
+    table.add({label, task.wall_ns == 0 ? "-" : duration(task.wall_ns),
+               grouped(task.totals.instructions), grouped(task.totals.branches)});
+  }
+  std::string out = table.render(style);
+  if (shown < report.tasks.size()) {
+    out += fmt::format("  and {} more; --json lists all\n", report.tasks.size() - shown);
+  }
+  return out;
+}
+
+std::string functions_text(std::span<const HotFunction> functions, std::uint64_t instructions,
+                           std::size_t top, const Style& style) {
+  Table table({{.title = "instructions", .align = Align::right},
+               {.title = "share", .align = Align::right},
+               {.title = "calls", .align = Align::right},
+               {.title = "function", .tone = Tone::name, .shrinks = true},
+               {.title = "object", .tone = Tone::dim, .shrinks = true}});
+  for (const HotFunction& f : functions.first(std::min(top, functions.size()))) {
+    table.add({grouped(f.instructions), percent(f.instructions, instructions), grouped(f.calls),
+               f.name, f.object});
+  }
+  return table.render(style);
+}
+
+std::string calls_text(std::vector<HotFunction> functions, std::size_t top, const Style& style) {
+  std::erase_if(functions, [](const HotFunction& f) { return f.calls == 0; });
+  std::ranges::stable_sort(functions, std::ranges::greater(), &HotFunction::calls);
+  Table table({{.title = "calls", .align = Align::right},
+               {.title = "instructions", .align = Align::right},
+               {.title = "function", .tone = Tone::name, .shrinks = true},
+               {.title = "object", .tone = Tone::dim, .shrinks = true}});
+  for (const HotFunction& f : std::span(functions).first(std::min(top, functions.size()))) {
+    table.add({grouped(f.calls), grouped(f.instructions), f.name, f.object});
+  }
+  return table.empty() ? "  none\n" : table.render(style);
+}
+
+std::string edges_text(const Report& report, const Style& style) {
+  Table table({{.title = "count", .align = Align::right},
+               {.title = "kind"},
+               {.title = "from", .tone = Tone::name, .shrinks = true},
+               {.title = "to", .tone = Tone::name, .shrinks = true}});
+  for (const HotEdge& e : report.edges) {
+    table.add({grouped(e.count), std::string(name(e.kind)), e.from, e.to});
+  }
+  return table.render(style);
+}
+
+}  // namespace
+
+std::string report_text(const Report& report, const session::Session& session,
+                        const session::Outcome& outcome, std::size_t top, const Style& style) {
+  std::string out = head_text(report, outcome, style);
+  if (!report.tasks.empty()) {
+    append_title(out, style, "Processes and threads");
+    out += tasks_text(report, style);
+  }
+  append_title(out, style, "Branches by kind");
+  out += kinds_text(outcome.stats);
+  if (!report.functions.empty()) {
+    append_title(out, style, "Hottest functions");
+    out += functions_text(report.functions, outcome.stats.instructions, top, style);
+    append_title(out, style, "Most called functions");
+    out += calls_text(report.functions, top, style);
+    append_title(out, style, "Hottest branches");
+    out += edges_text(report, style);
+  }
+  if (report.dropped_edges != 0) {
+    out += fmt::format("  {} branches of rare kinds are not in these tables\n",
+                       grouped(report.dropped_edges));
+  }
+  append_title(out, style, "Losses");
+  return out + losses_text(outcome.losses, session.clock(), style);
+}
+
+}  // namespace hodo::view
