@@ -159,7 +159,10 @@ PathDecoder::Step PathDecoder::run() {
   pt::Packet packet;
   while (!reader_.at_end()) {
     if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
-    if (packet.type == PacketType::psb) return cross_psb();
+    if (packet.type == PacketType::psb) {
+      unread(packet);
+      return cross_psb();
+    }
     if (auto step = on_packet(packet); !step) return step;
     out_.commit();
   }
@@ -168,9 +171,6 @@ PathDecoder::Step PathDecoder::run() {
 
 // The segment that ends here must arrive where the next one begins.
 PathDecoder::Step PathDecoder::cross_psb() {
-  out_.stats().packets[static_cast<std::size_t>(PacketType::psb)] -= 1;  // counted by the next
-  out_.stats().packet_bytes[static_cast<std::size_t>(PacketType::psb)] -= 16;
-  reader_.seek(packet_at_);
   if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
   const auto ip = psb_plus_ip();
   if (after_overflow_) return {};  // either may be
@@ -197,6 +197,14 @@ std::optional<PathDecoder::Failure> PathDecoder::next_packet(pt::Packet& packet)
   out_.stats().packets[type] += 1;
   out_.stats().packet_bytes[type] += packet.size;
   return std::nullopt;
+}
+
+// The packet just read is somebody else's.
+void PathDecoder::unread(const pt::Packet& packet) {
+  const auto type = static_cast<std::size_t>(packet.type);
+  out_.stats().packets[type] -= 1;
+  out_.stats().packet_bytes[type] -= packet.size;
+  reader_.seek(packet_at_);
 }
 
 PathDecoder::Step PathDecoder::on_packet(const pt::Packet& packet) {
@@ -261,7 +269,7 @@ PathDecoder::Step PathDecoder::on_deferred_tip(const Block& block) {
     if (is_timing_or_pad(packet.type)) (void)on_other(packet);
   } while (is_timing_or_pad(packet.type));
   if (packet.type != PacketType::tip || !last_ip_.update(packet)) {
-    reader_.seek(packet_at_);
+    unread(packet);
     return std::unexpected(unfit("TNT", branch));
   }
   walker_.take_indirect(branch, last_ip_.ip());

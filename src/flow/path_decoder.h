@@ -58,6 +58,7 @@ class PathDecoder {
 
   // The packets.
   std::optional<Failure> next_packet(pt::Packet& packet);
+  void unread(const pt::Packet& packet);
   Step on_packet(const pt::Packet& packet);
   Step on_tnt(const pt::Packet& packet);
   Step on_return(const Block& block, bool taken);

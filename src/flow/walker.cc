@@ -58,10 +58,10 @@ constexpr bool is_direct(InsnClass cls) { return cls == InsnClass::jmp || cls ==
 class Walker::LoopGuard {
  public:
   explicit LoopGuard(std::uint64_t start) : mark_(start) {}
-  bool circles(std::uint64_t ip) {
-    if (ip == mark_ || ++steps_ > kMost) return true;
+  bool circles(std::uint64_t now_at) {
+    if (now_at == mark_ || ++steps_ > kMost) return true;
     if (steps_ == renew_at_) {
-      mark_ = ip;
+      mark_ = now_at;
       renew_at_ *= 2;
     }
     return false;
@@ -117,17 +117,23 @@ void Walker::pass(const Block& block) {
   ip = to;
 }
 
+// Takes a walk back that went in circles: it is no path.
+Halt Walker::undo(const Start& start) {
+  out_.take_back(start.mark);
+  ip = start.ip;
+  return Halt::endless;
+}
+
 Halt Walker::to_decision(const Block*& block) {
   LoopGuard guard(ip);
-  const auto mark = out_.mark();
+  const Start start = here();
   for (;;) {
     block = block_here();
     if (block == nullptr) return no_block();
     if (needs_packet(block->cls)) return Halt::decision;
     pass(*block);
     if (guard.circles(ip)) {
-      out_.take_back(mark);
-      return Halt::endless;
+      return undo(start);
     }
   }
 }
@@ -187,7 +193,7 @@ void Walker::step_to(std::uint64_t wanted) {
 
 Halt Walker::to_ip(std::uint64_t wanted) {
   LoopGuard guard(ip);
-  const auto mark = out_.mark();
+  const Start start = here();
   while (ip != wanted) {
     const Block* block = block_here();
     if (block == nullptr) return no_block();
@@ -198,8 +204,7 @@ Halt Walker::to_ip(std::uint64_t wanted) {
     if (needs_packet(block->cls)) return Halt::decision;
     pass(*block);
     if (ip != wanted && guard.circles(ip)) {
-      out_.take_back(mark);
-      return Halt::endless;
+      return undo(start);
     }
   }
   return Halt::arrived;
@@ -243,23 +248,21 @@ std::optional<Halt> Walker::ends_at(const Block& block, std::optional<std::uint6
 
 Halt Walker::to_trace_end(std::optional<std::uint64_t> to) {
   LoopGuard guard(ip);
-  const auto mark = out_.mark();
+  const Start start = here();
   for (;;) {
     const Block* block = block_here();
     if (block == nullptr) return no_block();
     if (const auto halt = ends_at(*block, to)) return *halt;
     pass(*block);
     if (guard.circles(ip)) {
-      out_.take_back(mark);
-      return Halt::endless;
+      return undo(start);
     }
   }
 }
 
 std::optional<std::uint64_t> Walker::through(isa::InsnClass cls) {
   LoopGuard guard(ip);
-  const auto mark = out_.mark();
-  const std::uint64_t start = ip;
+  const Start start = here();
   const ReturnStack returns = returns_;
   for (;;) {
     const Block* block = block_here();
@@ -270,8 +273,7 @@ std::optional<std::uint64_t> Walker::through(isa::InsnClass cls) {
     if (found) return at;
     if (guard.circles(ip)) break;
   }
-  out_.take_back(mark);
-  ip = start;
+  (void)undo(start);
   returns_ = returns;
   return std::nullopt;
 }

@@ -82,6 +82,14 @@ class Walker {
 
  private:
   class LoopGuard;
+  // Where a walk that may have to be taken back began. (Returns need not be: after a failure
+  // nothing uses the return stack until the next PSB has emptied it.)
+  struct Start {
+    Output::Mark mark;
+    std::uint64_t ip;
+  };
+  Start here() const { return {out_.mark(), ip}; }
+  Halt undo(const Start& start);
   const Block* block_here() { return blocks_.at(ip, mode, time); }
   Halt no_block() const;
   void execute(const Block& block);
