@@ -103,6 +103,7 @@ class Recorder {
   std::vector<pollfd> polled_;  // the program's signals, then one of each stream
   std::optional<Writer> writer_;
   std::uint64_t last_flush_ = 0;
+  bool size_limit_reached_ = false;
   std::vector<std::string> warnings_;
   Status status_;  // of writing the file: its first error
 };
@@ -111,6 +112,7 @@ Result<RecordResult> Recorder::run() {
   if (auto ready = prepare(); !ready) return std::unexpected(ready.error());
   const OutputGuard output(options_.output);
   if (auto created = create_file(); !created) return std::unexpected(created.error());
+  // From here on there is a file of ours, which must not stay if nothing comes of it.
   if (auto started = start_program(); !started) {
     writer_.reset();
     output.undo();
@@ -217,14 +219,16 @@ Status Recorder::create_file() {
   auto writer = Writer::create(options_.output, std::move(file));
   if (!writer) return std::unexpected(writer.error());
   writer_ = std::move(*writer);
-  return writer_->finished_init();
+  return {};
 }
 
 Status Recorder::start_program() {
   // hodo's own name stands until exec; without it perf would show the process as ":PID" until then.
   const pid_t pid = program_->pid();
-  keep(writer_->comm({.pid = pid, .tid = pid, .comm = "hodo", .exec = false},
-                     {.pid = pid, .tid = pid, .time = 0, .cpu = 0}));
+  const perfdata::Comm comm{.pid = pid, .tid = pid, .comm = "hodo", .exec = false};
+  const perfdata::Stamp stamp{.pid = pid, .tid = pid, .time = 0, .cpu = 0};
+  if (auto written = writer_->comm(comm, stamp); !written) return written;
+  if (auto written = writer_->finished_init(); !written) return written;
   return program_->start();
 }
 
@@ -236,6 +240,7 @@ void Recorder::record() {
     if (!go_on) return;
     drain_all(false);
     if (options_.max_size != 0 && writer_->bytes_written() >= options_.max_size) {
+      size_limit_reached_ = true;
       warnings_.push_back("the recording ended at its size limit of " +
                           std::to_string(options_.max_size) + " bytes; the program went on");
       return;
@@ -323,6 +328,10 @@ RecordResult Recorder::result() {
     counts += stream.counts();
     result.trace_bytes += stream.trace_bytes();
   }
+  result.overflows = counts.aux_truncated;
+  result.complete =
+      !size_limit_reached_ &&
+      counts.aux_truncated + counts.aux_partial + counts.lost_records + counts.damaged_bytes == 0;
   warn_of_losses(counts);
   result.exit_status = *program_->exit_status();
   result.processes = static_cast<std::uint32_t>(counts.processes + 1);

@@ -185,6 +185,8 @@ TEST_F(SourceTest, ARecordingReadsBackAsItWasPlayed) {
   EXPECT_EQ(result.exit_status, 3);
   EXPECT_EQ(result.trace_bytes, 32u + 32 + 800);
   EXPECT_EQ(result.processes, 1u);
+  EXPECT_TRUE(result.complete);
+  EXPECT_EQ(result.overflows, 0u);
   EXPECT_THAT(result.warnings, IsEmpty());
 
   const ReadBack file(options.output);
@@ -283,6 +285,8 @@ TEST_F(SourceTest, AFullBufferIsSaidAndTracingGoesOn) {
   };
   const RecordResult result = record();
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("1 gaps of unknown size")));
+  EXPECT_EQ(result.overflows, 1u);
+  EXPECT_FALSE(result.complete);
   const ReadBack file(options.output);
   ByteVector expected = tsc_packets(0, 1024);
   const ByteVector more = tsc_packets(5000, 10);
@@ -310,6 +314,7 @@ TEST_F(SourceTest, LostRecordsPartialTraceAndChildrenAreCounted) {
   const RecordResult result = record();
   EXPECT_THAT(result.warnings,
               ElementsAre(HasSubstr("1 stretches with parts missing"), HasSubstr("12 records")));
+  EXPECT_FALSE(result.complete);
   EXPECT_EQ(result.processes, 2u);
   EXPECT_EQ(result.threads, 3u);
 }
@@ -365,6 +370,7 @@ TEST_F(SourceTest, MaxSizeEndsTheRecordingAndTheProgramGoesOn) {
   const RecordResult result = record();
   EXPECT_EQ(result.exit_status, 4);
   EXPECT_THAT(result.warnings, Contains(HasSubstr("size limit of 100000 bytes")));
+  EXPECT_FALSE(result.complete);
   EXPECT_GE(result.trace_bytes, 80'000u);
   EXPECT_LE(result.trace_bytes, 400'000u);
   EXPECT_TRUE(ReadBack(options.output).reader.finished());
@@ -539,6 +545,16 @@ TEST(ProbeHereTest, GivesAReason) {
   if (!status) {
     EXPECT_GT(status.error().message.size(), 20u);
   }
+}
+
+TEST(MemoryLimitsTest, ComeFromTheKernelsFiles) {
+  FakeSystem system;
+  system.write("kernel/perf_event_mlock_kb", "1000");
+  EXPECT_EQ(read_memory_limits(system.paths()).per_cpu, 1000 * kKiB);
+  std::filesystem::remove(system.paths().sys_kernel + "/perf_event_mlock_kb");
+  EXPECT_EQ(read_memory_limits(system.paths()).per_cpu, 516 * kKiB);
+  system.write("kernel/perf_event_paranoid", "-1");
+  EXPECT_TRUE(read_memory_limits(system.paths()).unlimited);
 }
 
 constexpr MemoryLimits kDebian{.unlimited = false, .per_cpu = 516 * kKiB, .shared = 8192 * kKiB};
