@@ -1,0 +1,178 @@
+// perf itself reads what Writer wrote.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <regex>
+
+#include "sample_trace.h"
+#include "temp_dir.h"
+
+namespace hodo::perfdata {
+namespace {
+
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+
+struct Output {
+  int status = -1;
+  std::string text;  // stdout and stderr
+};
+
+Output run(const std::string& command) {
+  Output out;
+  FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
+  if (pipe == nullptr) return out;
+  std::array<char, 4096> buffer;
+  while (const auto size = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    out.text.append(buffer.data(), size);
+  }
+  out.status = ::pclose(pipe);
+  return out;
+}
+
+class Perf : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::access("/usr/bin/perf", X_OK) != 0) GTEST_SKIP() << "perf is not installed";
+  }
+
+  // Runs perf on the recording; it must succeed and complain of nothing.
+  std::string perf(const std::string& command, const std::string& options = "") {
+    const auto out = run("cd " + dir_.file("") + " && HOME=. PERF_PAGER=cat /usr/bin/perf " +
+                         command + " -i " + path() + " " + options);
+    EXPECT_EQ(out.status, 0) << out.text;
+    static const std::regex complaint("error|warning|corrupt|failed|invalid|Bad packet",
+                                      std::regex::icase);
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(out.text, found, complaint)) << found.str() << " in\n"
+                                                                << out.text;
+    return out.text;
+  }
+
+  // Branches of one thread as "from => to", or of all.
+  std::vector<std::string> branches(int tid = 0) {
+    std::vector<std::string> out;
+    static const std::regex line(R"((\d+) +([0-9a-f]+) => +([0-9a-f]+))");
+    const std::string text = perf("script", "--itrace=be -F tid,ip,addr");
+    for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
+      if (tid != 0 && (*it)[1] != std::to_string(tid)) continue;
+      out.push_back((*it)[2].str() + " => " + (*it)[3].str());
+    }
+    return out;
+  }
+
+  Writer create(WriterOptions options = sample_options()) {
+    auto writer = Writer::create(path(), std::move(options));
+    EXPECT_TRUE(writer) << writer.error().message;
+    return std::move(*writer);
+  }
+  std::string path() const { return dir_.file("hodo.data"); }
+
+  TempDir dir_;
+};
+
+TEST_F(Perf, DecodesCodeThatTheRecordingKeeps) {
+  Writer writer = create();
+  ASSERT_TRUE(write_run(writer, 100, keep_code));
+  ASSERT_TRUE(writer.finish("{}"));
+  EXPECT_THAT(branches(), ElementsAreArray(kBranches));
+}
+
+TEST_F(Perf, DecodesCodeFromAFileWithABuildId) {
+  std::vector<std::uint8_t> file(0x1000);
+  file.insert(file.end(), kCode.begin(), kCode.end());
+  spill(dir_.file("prog"), file);
+  const std::string prog = dir_.file("prog");
+  Writer writer = create();
+  ASSERT_TRUE(write_run(writer, 100, [&](Writer& out, const Stamp& stamp) {
+    Mmap mmap;
+    mmap.pid = mmap.tid = 100;
+    mmap.address = kCodeAddress;
+    mmap.size = kCode.size();
+    mmap.file_offset = 0x1000;
+    mmap.path = prog;
+    mmap.prot = PROT_READ | PROT_EXEC;
+    mmap.flags = MAP_PRIVATE;
+    mmap.build_id = {{1, 2, 3}, 20};
+    return out.mmap(mmap, stamp);
+  }));
+  ASSERT_TRUE(writer.finish("{}"));
+  EXPECT_THAT(branches(), ElementsAreArray(kBranches));
+  EXPECT_THAT(perf("buildid-list"), HasSubstr("0102030000000000000000000000000000000000"));
+}
+
+TEST_F(Perf, DecodesTwoThreadsAndAFork) {
+  Writer writer = create();
+  ASSERT_TRUE(write_run(writer, 100, keep_code));
+  ASSERT_TRUE(writer.fork({200, 100, 200, 100, 900}, {100, 100, 900, 0}));
+  ASSERT_TRUE(write_run(writer, 200, keep_code));
+  ASSERT_TRUE(writer.finish("{}"));
+  EXPECT_THAT(branches(100), ElementsAreArray(kBranches));
+  EXPECT_THAT(branches(200), ElementsAreArray(kBranches));
+}
+
+TEST_F(Perf, OpensWhatADeadRecorderLeft) {
+  Writer writer = create();
+  ASSERT_TRUE(write_run(writer, 100, keep_code));
+  ASSERT_TRUE(writer.flush());
+  const std::string text = perf("script", "--itrace=be");
+  EXPECT_THAT(text, HasSubstr("401007"));
+}
+
+TEST_F(Perf, OpensFiltersAndClocks) {
+  auto options = sample_options();
+  options.pt.filter = "filter 0x401000/0x20";
+  options.pt.tsc_ctc_n = 2;
+  options.pt.tsc_ctc_d = 1;
+  options.clock = ClockData{1, 1'700'000'000'000'000'000, 1000};
+  Writer writer = create(options);
+  ASSERT_TRUE(write_run(writer, 100, keep_code));
+  ASSERT_TRUE(writer.finish("{}"));
+  EXPECT_THAT(branches(), ElementsAreArray(kBranches));
+  EXPECT_THAT(perf("script", "-D"), HasSubstr("filter 0x401000/0x20"));
+}
+
+TEST_F(Perf, DumpsEveryRecord) {
+  Writer writer = create();
+  ASSERT_TRUE(write_run(writer, 100, keep_code));
+  ASSERT_TRUE(writer.finished_init());
+  ASSERT_TRUE(writer.switch_({.out = true}, {100, 100, 4600, 0}));
+  ASSERT_TRUE(writer.finish("{}"));
+  const std::string text = perf("script", "-D");
+  for (const char* record :
+       {"AUXTRACE_INFO", "TIME_CONV", "COMM exec: prog:100/100", "TEXT_POKE 401000",
+        "MMAP2 100/100", "ITRACE_START", "RECORD_AUX ", "AUXTRACE size: 0x28", "EXIT(100:100)",
+        "FINISHED_ROUND", "FINISHED_INIT", "SWITCH OUT", "TIP.PGE 0x401000"}) {
+    EXPECT_THAT(text, HasSubstr(record));
+  }
+}
+
+TEST_F(Perf, WarnsOfLostRecords) {
+  Writer writer = create();
+  ASSERT_TRUE(write_run(writer, 100, keep_code));
+  ASSERT_TRUE(writer.lost(3, {100, 100, 4500, 0}));
+  ASSERT_TRUE(writer.finish("{}"));
+  const auto out = run("HOME=. /usr/bin/perf report --stdio -i " + path());
+  EXPECT_EQ(out.status, 0);
+  EXPECT_THAT(out.text, HasSubstr("lost 1 chunks"));
+}
+
+TEST_F(Perf, ReportsTheHeader) {
+  Writer writer = create();
+  ASSERT_TRUE(write_run(writer, 100, keep_code));
+  ASSERT_TRUE(writer.finish("{\"a summary\": 1}"));
+  const std::string text = perf("report", "--stdio --header");
+  for (const char* fact : {"# perf version : hodoscope test", "# cmdline : hodo record -- prog",
+                           "# arch : x86_64", "name = intel_pt//u", "name = dummy:u",
+                           "intel_pt = 8", "contains AUX area data", "time of first sample"}) {
+    EXPECT_THAT(text, HasSubstr(fact));
+  }
+}
+
+}  // namespace
+}  // namespace hodo::perfdata
