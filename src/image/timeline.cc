@@ -1,9 +1,9 @@
 #include "hodo/image/timeline.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 namespace hodo::image {
 
@@ -15,7 +15,7 @@ namespace hodo::image {
 class Timeline::Index {
  public:
   explicit Index(const std::vector<Event>& events) : events_(events) {
-    std::ranges::stable_sort(events_, {}, &Event::time);
+    std::ranges::sort(events_, {}, [](const Event& e) { return std::pair(e.time, e.order); });
     find_columns();
     list_events();
   }
@@ -98,7 +98,7 @@ Timeline::~Timeline() = default;
 
 void Timeline::cover(std::uint64_t first, std::uint64_t last, std::uint64_t time, Value value) {
   if (last < first) return;
-  events_.push_back({first, last, time, value});
+  events_.push_back({first, last, time, value, static_cast<std::uint32_t>(events_.size())});
   ready_.store(nullptr, std::memory_order_relaxed);
 }
 

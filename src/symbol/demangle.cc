@@ -31,7 +31,9 @@ extern "C" void hodo_demangle_append(const char* piece, std::size_t size, void* 
 // No object with a destructor may live in this function or between it and the callback.
 bool demangle_into(Sink& sink, const char* mangled) {
   if (setjmp(sink.full) != 0) return false;
-  constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
+  // Without NO_RECURSE_LIMIT libiberty refuses names of more than 1024 characters, which templates
+  // reach; kLongestMangled keeps its recursion in bounds instead.
+  constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
   if (rust_demangle_callback(mangled, kOptions, hodo_demangle_append, &sink) != 0) return true;
   sink.size = 0;
   return cplus_demangle_v3_callback(mangled, kOptions, hodo_demangle_append, &sink) != 0;

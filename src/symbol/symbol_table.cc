@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
-#include <set>
 #include <tuple>
+#include <utility>
 
 #include "debug_file.h"
 #include "dwarf_source.h"
@@ -66,6 +66,20 @@ std::string without_abi_tags(std::string name) {
     name.erase(tag, end + 1 - tag);
   }
   return name;
+}
+
+// By its demangled name, with or without parameters. A stub is not the function it leads to: it
+// wants the suffix.
+bool is_called(const Symbol& symbol, std::string_view wanted) {
+  constexpr std::string_view kStub = "@plt";
+  std::string_view name = symbol.name;
+  if (symbol.kind == SymbolKind::plt) {
+    if (!wanted.ends_with(kStub)) return false;
+    wanted.remove_suffix(kStub.size());
+    name.remove_suffix(kStub.size());
+  }
+  const std::string demangled = without_abi_tags(demangle(name));
+  return demangled == wanted || without_parameters(demangled) == wanted;
 }
 
 }  // namespace
@@ -149,7 +163,7 @@ void SymbolTable::Loaded::finish() {
   for (const Candidate& c : candidates) symbols.push_back(c.symbol);
   by_name.resize(symbols.size());
   for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
-  std::ranges::stable_sort(by_name, {}, [this](std::uint32_t i) { return symbols[i].name; });
+  std::ranges::sort(by_name, {}, [this](std::uint32_t i) { return std::pair(symbols[i].name, i); });
   candidates = {};
 }
 
@@ -234,8 +248,7 @@ std::vector<Symbol> SymbolTable::named(std::string_view name) const {
   for (const auto i : same) found.push_back(l.symbols[i]);
   if (!found.empty()) return found;
   for (const Symbol& symbol : l.symbols) {
-    const std::string demangled = without_abi_tags(demangle(symbol.name));
-    if (demangled == name || without_parameters(demangled) == name) found.push_back(symbol);
+    if (is_called(symbol, name)) found.push_back(symbol);
   }
   return found;
 }

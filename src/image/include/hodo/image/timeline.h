@@ -48,6 +48,7 @@ class Timeline {
     std::uint64_t last;
     std::uint64_t time;
     Value value;
+    std::uint32_t order;  // in which it was added
   };
   class Index;
   const Index& index() const;

@@ -8,8 +8,8 @@
 namespace hodo::symbol {
 
 // Longer names are left as they are, and longer results too: a mangled name of a few hundred bytes
-// can stand for gigabytes.
-inline constexpr std::size_t kLongestMangled = 8192;
+// can stand for gigabytes. The first limit bounds the stack that demangling takes: below 2 MiB.
+inline constexpr std::size_t kLongestMangled = 4096;
 inline constexpr std::size_t kLongestDemangled = 16384;
 
 // The C++ (Itanium) or Rust name that `mangled` stands for, parameters included; `mangled` itself

@@ -1,0 +1,88 @@
+// Files that are cut off or lie: anything may be missing from the answers, but nothing else
+// happens. Run under AddressSanitizer these tests say more than they do here.
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "fixture.h"
+
+namespace hodo::symbol {
+namespace {
+
+// Asks everything that can be asked.
+std::size_t ask(test::Bytes bytes) {
+  const auto table = SymbolTable::from_bytes(std::move(bytes));
+  if (!table) return 0;
+  const auto symbols = (*table)->symbols();
+  std::size_t answers = symbols.size();
+  for (std::size_t i = 0; i < symbols.size(); i += 1 + symbols.size() / 50) {
+    answers += (*table)->at(symbols[i].start) != nullptr;
+    answers += (*table)->source(symbols[i].start).size();
+  }
+  answers += (*table)->named("fixture::outer").size();
+  return answers;
+}
+
+TEST(DamagedElf, CutOffAnywhere) {
+  const auto whole = test::read_file(HODO_FIXTURE);
+  const std::size_t complete = ask(whole);
+  EXPECT_GT(complete, 20u);
+  for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 400) {
+    EXPECT_LE(ask({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}), complete);
+  }
+}
+
+TEST(DamagedElf, BytesOverwritten) {
+  const auto whole = test::read_file(HODO_FIXTURE);
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    auto bytes = whole;
+    for (int i = 0; i < 1 + static_cast<int>(seed % 64); ++i) {
+      bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
+    }
+    ask(std::move(bytes));
+  }
+}
+
+// Overwrites a field in all section headers: what the tables say of their own places and sizes.
+TEST(DamagedElf, SectionHeadersThatLie) {
+  const auto whole = test::read_file(HODO_FIXTURE);
+  Elf64_Ehdr header;
+  std::memcpy(&header, whole.data(), sizeof header);
+  const std::uint64_t values[] = {0,          1,          7,    whole.size() - 1, whole.size(),
+                                  1ull << 32, 1ull << 62, ~0ull};
+  for (std::size_t field = 0; field < sizeof(Elf64_Shdr); field += 4) {
+    for (const auto value : values) {
+      for (int section = 0; section < header.e_shnum; ++section) {
+        auto bytes = whole;
+        const auto at = header.e_shoff + static_cast<std::size_t>(section) * sizeof(Elf64_Shdr);
+        std::memcpy(&bytes[at + field], &value, field + 8 <= sizeof(Elf64_Shdr) ? 8 : 4);
+        ask(std::move(bytes));
+      }
+    }
+  }
+}
+
+// Every DWARF byte in turn: source() reads .debug_info, .debug_abbrev, .debug_line and their like.
+TEST(DamagedElf, DwarfThatLies) {
+  const auto whole = test::read_file(HODO_FIXTURE);
+  Elf64_Ehdr header;
+  std::memcpy(&header, whole.data(), sizeof header);
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  std::memcpy(sections.data(), &whole[header.e_shoff], sections.size() * sizeof(Elf64_Shdr));
+  const char* names = reinterpret_cast<const char*>(&whole[sections[header.e_shstrndx].sh_offset]);
+  std::mt19937 random(1);
+  for (const Elf64_Shdr& s : sections) {
+    if (std::strncmp(names + s.sh_name, ".debug_", 7) != 0) continue;
+    for (int i = 0; i < 200; ++i) {
+      auto bytes = whole;
+      bytes[s.sh_offset + random() % s.sh_size] = static_cast<std::uint8_t>(random());
+      ask(std::move(bytes));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hodo::symbol

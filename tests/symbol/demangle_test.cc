@@ -1,0 +1,95 @@
+#include "hodo/symbol/demangle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <string>
+
+namespace hodo::symbol {
+namespace {
+
+TEST(Demangle, Cpp) {
+  EXPECT_EQ(demangle("_ZN7fixture5outerEi"), "fixture::outer(int)");
+  EXPECT_EQ(demangle("_ZNK7fixture3BoxIlE3getEl"), "fixture::Box<long>::get(long) const");
+  EXPECT_EQ(demangle("_Z1fv.cold"), "f() [clone .cold]");
+}
+
+TEST(Demangle, Rust) {
+  EXPECT_EQ(demangle("_RNvC7mycrate3foo"), "mycrate::foo");
+  EXPECT_EQ(demangle("_ZN7mycrate3foo17h0123456789abcdefE"), "mycrate::foo");
+}
+
+TEST(Demangle, KeepsTheStubSuffix) {
+  EXPECT_EQ(demangle("_Z1fi@plt"), "f(int)@plt");
+  EXPECT_EQ(demangle("puts@plt"), "puts@plt");
+}
+
+TEST(Demangle, LeavesOtherNamesAlone) {
+  for (const char* name : {"", "main", "i", "_Z", "_ZZ", "_Z1", "_Z9short", "_R", "_ZN", "__Z1fv",
+                           "_Z1fIXX", "\x1b[31mred"}) {
+    EXPECT_EQ(demangle(name), name);
+  }
+}
+
+// P<a, a>, then each time P of the last one twice: doubles with every step of ten characters.
+std::string doubling_name(int steps) {
+  const auto substitution = [](int n) -> std::string {
+    if (n == 0) return "S_";
+    static constexpr char kDigits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const int id = n - 1;
+    const std::string high = id >= 36 ? std::string(1, kDigits[id / 36]) : "";
+    return "S" + high + kDigits[id % 36] + "_";
+  };
+  std::string name = "_Z1f1PI1aS0_E";
+  for (int i = 0; i < steps; ++i) {
+    name += "S_I" + substitution(2 + i) + substitution(2 + i) + "E";
+  }
+  return name;
+}
+
+TEST(Demangle, StopsNamesThatExplode) {
+  EXPECT_THAT(demangle(doubling_name(3)), testing::StartsWith("f(P<a, a>, P<P<a, a>, P<a, a> >"));
+  const auto start = std::chrono::steady_clock::now();
+  const std::string bomb = doubling_name(60);  // would be exabytes
+  EXPECT_EQ(demangle(bomb), bomb);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST(Demangle, LimitsLengths) {
+  const std::string longest =
+      "_Z" + std::to_string(kLongestMangled - 7) + std::string(kLongestMangled - 7, 'x') + "v";
+  ASSERT_EQ(longest.size(), kLongestMangled);
+  EXPECT_EQ(demangle(longest), std::string(kLongestMangled - 7, 'x') + "()");
+  const std::string longer =
+      "_Z" + std::to_string(kLongestMangled) + std::string(kLongestMangled, 'x') + "v";
+  EXPECT_EQ(demangle(longer), longer);
+}
+
+// Runs in a thread that has no more stack than the header promises to need.
+void* nest(void*) {
+  for (const char* step :
+       {"P",  "N", "I", "F",  "L_Z",   "X",    "St",  "M",   "A_",    "DpT_", "XadL_",
+        "cv", "K", "Z", "Dp", "U3abc", "N1aI", "FvP", "Xnt", "XcvT_", "Xcl"}) {
+    std::string name = "_Z1f";
+    while (name.size() < kLongestMangled - 4) name += step;
+    EXPECT_FALSE(demangle(name).empty());
+    EXPECT_FALSE(demangle(name + "i").empty());
+    EXPECT_FALSE(demangle("_RNvC1a" + name.substr(8)).empty());
+  }
+  return nullptr;
+}
+
+TEST(Demangle, DeepNestingIsNoDeepStack) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 2 << 20);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, nest, nullptr), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+}  // namespace hodo::symbol
