@@ -87,3 +87,18 @@ def as_perf_says(listed):
             reduced = shapes[shape] = f"{AS_PERF.get(kind, kind)} {rest}"
         out.append(reduced)
     return out
+
+
+def without_pauses(listed):
+    """(the list without pauses, their number): a pause is tracing that stops before an instruction
+    and goes on with the same one, as around a change of mappings. The program took no branch there,
+    so the watcher, who sees only the program, has no line for it."""
+    out = []
+    pauses = 0
+    for shape in listed:
+        if shape.startswith("begin ") and out and out[-1] == f"end {shape.split()[2]} 0":
+            out.pop()
+            pauses += 1
+        else:
+            out.append(shape)
+    return out, pauses

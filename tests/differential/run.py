@@ -89,7 +89,7 @@ def perf_list(data):
 
 
 def compare_lists(case, hodo, data, log):
-    """Reports of every pair that differs; and how many branches were compared."""
+    """Reports of every pair that differs, and what was compared in one line."""
     seen = watched.read(log)
     witness = {tid: lines for tid, (lines, _) in seen.items()}
     tails = {tid: CUT_TAIL for tid, (_, whole) in seen.items() if not whole} if case.cut else {}
@@ -99,10 +99,14 @@ def compare_lists(case, hodo, data, log):
         if not whole and not case.cut:
             raise Failure(f"thread {tid} was cut off")
     ours = hodo_list(hodo, data)
-    report = compare.threads("watcher", witness, "hodo", ours, tails)
+    paused = {tid: listed.without_pauses(lines) for tid, lines in ours.items()}
+    steady = {tid: lines for tid, (lines, _) in paused.items()}
+    report = compare.threads("watcher", witness, "hodo", steady, tails)
     reduced = {tid: listed.as_perf_says(lines) for tid, lines in ours.items()}
     report += compare.threads("hodo", reduced, "perf", perf_list(data))
-    return report, sum(len(lines) for lines in witness.values()), len(witness)
+    branches = sum(len(lines) for lines in witness.values())
+    pauses = sum(count for _, count in paused.values())
+    return report, f"{branches} branches and {pauses} pauses in {len(witness)} threads"
 
 
 def run(case, options, work):
@@ -115,9 +119,8 @@ def run(case, options, work):
     output = run_program(case, arguments, work)
     data, log = record(case, options.hodo, arguments, work, output)
     recorded = time.monotonic()
-    report, branches, threads = compare_lists(case, options.hodo, data, log)
-    print(f"{case.name}: {branches} branches in {threads} threads,"
-          f" {os.path.getsize(data)} bytes; recorded in {recorded - started:.1f} s,"
+    report, compared = compare_lists(case, options.hodo, data, log)
+    print(f"{case.name}: {compared}, {os.path.getsize(data)} bytes; recorded in {recorded - started:.1f} s,"
           f" compared in {time.monotonic() - recorded:.1f} s")
     if report:
         raise Failure("\n".join(report))

@@ -64,6 +64,24 @@ class Lists(unittest.TestCase):
             listed.perf([" instruction trace error type 1 time 1.000000 cpu 0 pid 7 tid 7\n"])
 
 
+class Pauses(unittest.TestCase):
+    def test_same_address_is_a_pause(self):
+        self.assertEqual(
+            listed.without_pauses(["jmp 1 20", "end 20 0", "begin 0 20", "jmp 24 1"]),
+            (["jmp 1 20", "jmp 24 1"], 1),
+        )
+
+    def test_anything_else_is_not(self):
+        for lines in (
+            ["end 20 0", "begin 0 21"],
+            ["end 2 0", "begin 0 20"],
+            ["syscall 20 0", "begin 0 20"],
+            ["begin 0 20", "end 20 0"],
+            ["end 20 0", "jmp 20 30", "begin 0 20"],
+        ):
+            self.assertEqual(listed.without_pauses(lines), (lines, 0))
+
+
 class Compare(unittest.TestCase):
     def test_equal(self):
         self.assertEqual(compare.threads("a", {1: example()}, "b", {1: example()}), [])
