@@ -7,6 +7,8 @@
 #include <climits>
 #include <cstdlib>
 
+#include "hodo/symbol/symbol_table.h"
+
 namespace hodo::capture {
 namespace {
 
@@ -29,6 +31,25 @@ bool parse_pair(std::string_view text, char separator, std::uint64_t& a, std::ui
 
 std::unexpected<Error> bad(std::string_view spec, std::string_view why) {
   return fail(ErrorCode::usage, fmt::format("--filter {}: {}", spec, why));
+}
+
+// Every function of that name would need a range of its own; the address ranges are few, so the
+// name has to be one function's.
+Status find_symbol(std::string_view name, FilterRange& range) {
+  const auto table = symbol::SymbolTable::open(range.object);
+  if (!table) return std::unexpected(table.error());
+  const auto found = (*table)->named(name);
+  if (found.empty()) return fail(ErrorCode::not_found, fmt::format("no symbol {}", name));
+  if (found.size() > 1 && found.front().start != found.back().start) {
+    return fail(
+        ErrorCode::usage,
+        fmt::format("{} functions are called {}; give the one's OFFSET/SIZE", found.size(), name));
+  }
+  const auto offset = (*table)->elf().offset_of(found.front().start);
+  if (!offset) return fail(ErrorCode::not_found, fmt::format("{} is not in the file", name));
+  range.start = *offset;
+  range.size = found.front().size;
+  return {};
 }
 
 Result<FilterRange> in_file(std::string_view spec, std::string_view what, const std::string& name) {

@@ -49,6 +49,10 @@ int exit_status_of(const Error& error) {
 }
 
 int record(const RecordCommand& command) {
+  if (command.options.command.empty()) {
+    fmt::print(stderr, "hodo: record: no command given; write for example: hodo record -- ls -l\n");
+    return kExitUsage;
+  }
   const auto options = options_of(command);
   if (!options) {
     fmt::print(stderr, "hodo: {}\n", options.error().message);

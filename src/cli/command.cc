@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "help.h"
 #include "model.h"
 #include "suggest.h"
@@ -101,14 +103,23 @@ int Program::parse(int argc, char** argv, const Entry*& chosen) {
     std::string_view word = argv[i];
     const CLI::App* app = find(first);
     bool own = app == nullptr || !app->get_prefix_command();
-    if (i > 1 && !own) break;
+    // What follows a command that runs another program is that program's, but for the first word.
+    if (i > 2 && !own) break;
     if (word == "--help" || word == "-h") {
       std::fputs(help_text(model_of(*this, app == nullptr ? app_ : *app)).c_str(), stdout);
       return kExitOk;
     }
   }
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const CLI::App* app = find(first);
+  if (app != nullptr && app->get_prefix_command()) {
+    // The words of the other program need no "--" in front; CLI11 would take them for its own.
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    if (mark != words.end()) words.erase(mark);
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
-    app_.parse(argc, argv);
+    app_.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return usage_error(one_line(error.what()), find(first) == nullptr ? "" : first);
   }
