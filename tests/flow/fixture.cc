@@ -89,9 +89,12 @@ Trace& Trace::ip_packet(pt::PacketType type, std::optional<std::uint64_t> ip) {
   return packet(out);
 }
 
-Trace& Trace::psb(std::optional<std::uint64_t> ip, std::uint8_t exec) {
+Trace& Trace::psb(std::optional<std::uint64_t> ip, std::uint8_t exec,
+                  std::optional<std::uint64_t> tsc) {
   last_ip_.clear();
-  plain(pt::PacketType::psb).plain(pt::PacketType::mode_exec, exec);
+  plain(pt::PacketType::psb);
+  if (tsc) plain(pt::PacketType::tsc, *tsc);
+  plain(pt::PacketType::mode_exec, exec);
   if (ip) fup(*ip);
   return plain(pt::PacketType::psbend);
 }

@@ -48,13 +48,15 @@ class Code : public image::CodeSource {
 
   image::CodeSpan find(std::uint64_t address, std::uint64_t time) const override;
 
- private:
   struct Mapping {
     std::uint64_t address = 0;
     std::vector<std::uint8_t> bytes;
     std::uint64_t from = 0;
     std::uint64_t until = ~std::uint64_t{0};
   };
+  const std::vector<Mapping>& mappings() const { return mappings_; }
+
+ private:
   Code& rel32(std::uint64_t to);
   std::vector<Mapping> mappings_;
 };
@@ -65,8 +67,9 @@ class Trace {
   static constexpr std::uint8_t kExec64 = pt::kExecCsL;
   static constexpr std::uint8_t kExec32 = pt::kExecCsD;
 
-  // PSB, MODE.Exec (64-bit unless said otherwise), FUP if tracing is on, PSBEND.
-  Trace& psb(std::optional<std::uint64_t> ip = {}, std::uint8_t exec = kExec64);
+  // PSB, TSC if given, MODE.Exec (64-bit unless said otherwise), FUP if tracing is on, PSBEND.
+  Trace& psb(std::optional<std::uint64_t> ip = {}, std::uint8_t exec = kExec64,
+             std::optional<std::uint64_t> tsc = {});
   Trace& tnt(std::string_view outcomes);  // "T" and "N", oldest first
   Trace& tip(std::uint64_t ip) { return ip_packet(pt::PacketType::tip, ip); }
   Trace& pge(std::uint64_t ip) { return ip_packet(pt::PacketType::tip_pge, ip); }
