@@ -92,9 +92,10 @@ std::optional<Field> parse_config_format(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   if (!text.starts_with(kPrefix)) return std::nullopt;
   text.remove_prefix(kPrefix.size());
-  const char* const end = text.data() + text.size();
+  const char* const start = text.data();
+  const char* const end = start + text.size();
   unsigned low = 0;
-  auto parsed = std::from_chars(text.data(), end, low);
+  auto parsed = std::from_chars(start, end, low);
   if (parsed.ec != std::errc{}) return std::nullopt;
   unsigned high = low;
   if (parsed.ptr != end) {

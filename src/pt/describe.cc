@@ -8,7 +8,7 @@ namespace {
 
 // " 0x1f"; with at least `digits` digits.
 std::string hex(std::uint64_t value, std::size_t digits = 1) {
-  std::array<char, 16> buffer;
+  std::array<char, 16> buffer{};
   const char* const end =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, 16).ptr;
   const std::string text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));

@@ -147,7 +147,7 @@ bool is_encodable(const Packet& packet) {
   const bool is_mode = packet.type == PacketType::mode_exec || packet.type == PacketType::mode_tsx;
   if (is_mode && (packet.payload & 3) == 3) return false;  // see the reader: no such mode
   const bool uncounted = packet.type == PacketType::trig && !(packet.extra & kTrigCounted);
-  return !(uncounted && packet.extra >> 16 != 0);
+  return !uncounted || packet.extra >> 16 == 0;
 }
 
 void put_tnt(const Packet& packet, Encoded& out) {
@@ -195,125 +195,144 @@ std::uint64_t pwrx_bytes(std::uint64_t payload) {
   return (payload & 0xF) << 4 | (payload >> 4 & 0xF) | (payload >> 8 & 0xF) << 8;
 }
 
-void put(const Packet& packet, Encoded& out) {
+// Each of these puts the packets of its part of the manual and is false for all others.
+bool put_flow(const Packet& packet, Encoded& out) {
+  const std::uint64_t payload = packet.payload;
+  switch (packet.type) {
+    case PacketType::pad:
+      out.put(opcode::kPad);
+      return true;
+    case PacketType::psb:
+      for (int i = 0; i < 8; ++i) out.put_extended(opcode::kExtPsb);
+      return true;
+    case PacketType::psbend:
+      out.put_extended(opcode::kExtPsbend);
+      return true;
+    case PacketType::ovf:
+      out.put_extended(opcode::kExtOvf);
+      return true;
+    case PacketType::trace_stop:
+      out.put_extended(opcode::kExtTraceStop);
+      return true;
+    case PacketType::tnt:
+      put_tnt(packet, out);
+      return true;
+    case PacketType::tip:
+      put_ip(opcode::kTip, packet, out);
+      return true;
+    case PacketType::tip_pge:
+      put_ip(opcode::kTipPge, packet, out);
+      return true;
+    case PacketType::tip_pgd:
+      put_ip(opcode::kTipPgd, packet, out);
+      return true;
+    case PacketType::fup:
+      put_ip(opcode::kFup, packet, out);
+      return true;
+    case PacketType::pip:
+      out.put_extended(opcode::kExtPip);
+      out.put(payload >> 5 << 1 | packet.extra, 6);
+      return true;
+    case PacketType::mode_exec:
+      out.put(opcode::kMode);
+      out.put(payload);
+      return true;
+    case PacketType::mode_tsx:
+      out.put(opcode::kMode);
+      out.put(payload | 1u << 5);
+      return true;
+    case PacketType::vmcs:
+      out.put_extended(opcode::kExtVmcs);
+      out.put(payload >> 12, 5);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool put_timing(const Packet& packet, Encoded& out) {
+  const std::uint64_t payload = packet.payload;
+  switch (packet.type) {
+    case PacketType::tsc:
+      out.put(opcode::kTsc);
+      out.put(payload, 7);
+      return true;
+    case PacketType::mtc:
+      out.put(opcode::kMtc);
+      out.put(payload);
+      return true;
+    case PacketType::tma:
+      out.put_extended(opcode::kExtTma);
+      out.put(payload, 3);
+      out.put(packet.extra, 2);
+      return true;
+    case PacketType::cyc:
+      put_cyc(payload, out);
+      return true;
+    case PacketType::cbr:
+      out.put_extended(opcode::kExtCbr);
+      out.put(payload, 2);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool put_event(const Packet& packet, Encoded& out) {
   const std::uint64_t payload = packet.payload;
   const unsigned extra = packet.extra;
   const unsigned ip_bit = extra & 1 ? opcode::kExtIpBit : 0u;
   switch (packet.type) {
-    case PacketType::pad:
-      out.put(opcode::kPad);
-      break;
-    case PacketType::psb:
-      for (int i = 0; i < 8; ++i) out.put_extended(opcode::kExtPsb);
-      break;
-    case PacketType::psbend:
-      out.put_extended(opcode::kExtPsbend);
-      break;
-    case PacketType::ovf:
-      out.put_extended(opcode::kExtOvf);
-      break;
-    case PacketType::trace_stop:
-      out.put_extended(opcode::kExtTraceStop);
-      break;
-    case PacketType::tnt:
-      put_tnt(packet, out);
-      break;
-    case PacketType::tip:
-      put_ip(opcode::kTip, packet, out);
-      break;
-    case PacketType::tip_pge:
-      put_ip(opcode::kTipPge, packet, out);
-      break;
-    case PacketType::tip_pgd:
-      put_ip(opcode::kTipPgd, packet, out);
-      break;
-    case PacketType::fup:
-      put_ip(opcode::kFup, packet, out);
-      break;
-    case PacketType::pip:
-      out.put_extended(opcode::kExtPip);
-      out.put(payload >> 5 << 1 | extra, 6);
-      break;
-    case PacketType::mode_exec:
-      out.put(opcode::kMode);
-      out.put(payload);
-      break;
-    case PacketType::mode_tsx:
-      out.put(opcode::kMode);
-      out.put(payload | 1u << 5);
-      break;
-    case PacketType::vmcs:
-      out.put_extended(opcode::kExtVmcs);
-      out.put(payload >> 12, 5);
-      break;
-    case PacketType::tsc:
-      out.put(opcode::kTsc);
-      out.put(payload, 7);
-      break;
-    case PacketType::mtc:
-      out.put(opcode::kMtc);
-      out.put(payload);
-      break;
-    case PacketType::tma:
-      out.put_extended(opcode::kExtTma);
-      out.put(payload, 3);
-      out.put(extra, 2);
-      break;
-    case PacketType::cyc:
-      put_cyc(payload, out);
-      break;
-    case PacketType::cbr:
-      out.put_extended(opcode::kExtCbr);
-      out.put(payload, 2);
-      break;
     case PacketType::mnt:
       out.put_extended(opcode::kExtMnt);
       out.put(opcode::kExt2Mnt);
       out.put(payload, 8);
-      break;
+      return true;
     case PacketType::ptw:
       out.put_extended(opcode::kExtPtw | (packet.count == 8 ? 1u << 5 : 0u) | ip_bit);
       out.put(payload, packet.count);
-      break;
+      return true;
     case PacketType::exstop:
       out.put_extended(opcode::kExtExstop | ip_bit);
-      break;
+      return true;
     case PacketType::mwait:
       out.put_extended(opcode::kExtMwait);
       out.put(payload, 8);
-      break;
+      return true;
     case PacketType::pwre:
       out.put_extended(opcode::kExtPwre);
       out.put(pwre_bytes(payload), 2);
-      break;
+      return true;
     case PacketType::pwrx:
       out.put_extended(opcode::kExtPwrx);
       out.put(pwrx_bytes(payload), 5);
-      break;
+      return true;
     case PacketType::bbp:
       out.put_extended(opcode::kExtBbp);
       out.put(payload | extra << 7);
-      break;
+      return true;
     case PacketType::bip:
       out.put(extra << opcode::kBipShift | opcode::kBip);
       out.put(payload, packet.count);
-      break;
+      return true;
     case PacketType::bep:
       out.put_extended(opcode::kExtBep | ip_bit);
-      break;
+      return true;
     case PacketType::cfe:
       out.put_extended(opcode::kExtCfe);
       out.put(payload | (extra & 1) << 7);
       out.put(extra >> 8);
-      break;
+      return true;
     case PacketType::evd:
       out.put_extended(opcode::kExtEvd);
       out.put(extra);
       out.put(payload, 8);
-      break;
+      return true;
     case PacketType::trig:
       put_trig(packet, out);
-      break;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -322,7 +341,9 @@ void put(const Packet& packet, Encoded& out) {
 std::size_t write(const Packet& packet, std::span<std::uint8_t> out) {
   if (!is_encodable(packet)) return 0;
   Encoded encoded;
-  put(packet, encoded);
+  if (!put_flow(packet, encoded) && !put_timing(packet, encoded) && !put_event(packet, encoded)) {
+    return 0;
+  }
   const auto bytes = encoded.bytes();
   if (bytes.size() > out.size()) return 0;
   std::ranges::copy(bytes, out.begin());

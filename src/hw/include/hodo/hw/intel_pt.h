@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kRtitStatus = 0x571;
 inline constexpr std::uint32_t kRtitCr3Match = 0x572;
 // ADDRn_A and ADDRn_B, the first and the last address of range n, alternate from here.
 inline constexpr std::uint32_t kRtitAddr0A = 0x580;
-inline constexpr std::uint32_t rtit_addr_a(unsigned n) { return kRtitAddr0A + 2 * n; }
-inline constexpr std::uint32_t rtit_addr_b(unsigned n) { return kRtitAddr0A + 2 * n + 1; }
+constexpr std::uint32_t rtit_addr_a(unsigned n) { return kRtitAddr0A + 2 * n; }
+constexpr std::uint32_t rtit_addr_b(unsigned n) { return kRtitAddr0A + 2 * n + 1; }
 }  // namespace msr
 
 // A bit field of a register.
@@ -60,7 +60,7 @@ inline constexpr std::uint64_t kDisTnt = 1ull << 55;
 inline constexpr std::uint64_t kInjectPsbPmiOnEnable = 1ull << 56;
 inline constexpr unsigned kAddrRanges = 4;
 // What range n (0-3) does: see AddrConfig.
-inline constexpr Field addr_cfg(unsigned n) { return {32 + 4 * n, 4}; }
+constexpr Field addr_cfg(unsigned n) { return {32 + 4 * n, 4}; }
 }  // namespace rtit_ctl
 
 enum class AddrConfig : std::uint8_t { unused = 0, filter = 1, trace_stop = 2 };
