@@ -33,7 +33,7 @@ class ByteWriter {
   ByteWriter& string(std::string_view text, std::size_t alignment) {
     const auto at = bytes_.size();
     bytes_.resize(at + (text.size() / alignment + 1) * alignment);
-    std::memcpy(bytes_.data() + at, text.data(), text.size());
+    std::ranges::copy(text, bytes_.begin() + static_cast<std::ptrdiff_t>(at));
     return *this;
   }
   // Zeros up to a multiple of `alignment` of everything.

@@ -81,7 +81,8 @@ HeaderBuildId parse_build_id(FieldReader& in, std::uint16_t misc) {
 
 perf_event_attr parse_attr(std::span<const std::uint8_t> bytes) {
   perf_event_attr attr{};
-  std::memcpy(&attr, bytes.data(), std::min(bytes.size(), sizeof(attr)));
+  const auto known = bytes.first(std::min(bytes.size(), sizeof(attr)));
+  if (!known.empty()) std::memcpy(&attr, known.data(), known.size());
   return attr;
 }
 
