@@ -22,6 +22,8 @@ class Output {
   // The sink may have to be called before: an event lies between two branches.
   void event(const Event& event);
   void loss(Loss loss);
+  // False: no more is wanted.
+  bool progress(std::uint64_t offset) { return sink_.on_progress(offset); }
 
   // What was emitted since a mark can be taken back until the next commit().
   struct Mark {

@@ -21,7 +21,8 @@ void PathDecoder::decode(const Piece& piece, bool after_loss) {
   packet_at_ = 0;
   out_.stats().bytes += piece.bytes.size();
   start(piece, after_loss);
-  while (!reader_.at_end() && decode_segment(reader_.offset())) {
+  while (!reader_.at_end() && out_.progress(piece.offset + reader_.offset()) &&
+         decode_segment(reader_.offset())) {
   }
   forget_pending();
   close_gap(0, 0);

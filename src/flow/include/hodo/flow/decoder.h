@@ -136,6 +136,9 @@ class BranchSink {
   virtual void on_branches(std::span<const Branch> batch) = 0;
   virtual void on_loss(const Loss& loss) = 0;
   virtual void on_event(const Event&) {}
+  // Decoding has come to a PSB at this offset of the stream. False: the caller has had enough, and
+  // the rest of the piece is not decoded.
+  virtual bool on_progress(std::uint64_t) { return true; }
   // With Config::want_instructions: the address of every instruction, in order.
   virtual void on_instructions(std::span<const std::uint64_t>) {}
 };
