@@ -120,8 +120,8 @@ def run(case, options, work):
     data, log = record(case, options.hodo, arguments, work, output)
     recorded = time.monotonic()
     report, compared = compare_lists(case, options.hodo, data, log)
-    print(f"{case.name}: {compared}, {os.path.getsize(data)} bytes; recorded in {recorded - started:.1f} s,"
-          f" compared in {time.monotonic() - recorded:.1f} s")
+    print(f"{case.name}: {compared}, {os.path.getsize(data)} bytes;"
+          f" recorded in {recorded - started:.1f} s, compared in {time.monotonic() - recorded:.1f} s")
     if report:
         raise Failure("\n".join(report))
     return 0
@@ -139,7 +139,7 @@ def main():
     os.makedirs(work)
     try:
         status = run(cases.read()[options.case], options, work)
-    except (Failure, ValueError, subprocess.TimeoutExpired) as error:
+    except (Failure, OSError, ValueError, subprocess.TimeoutExpired) as error:
         print(f"{options.case}: {error}\nkept: {work}")
         return 1
     shutil.rmtree(work)
