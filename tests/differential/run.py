@@ -21,9 +21,9 @@ import watched
 
 SKIPPED = 77
 TIMEOUT = 500
-# How many lines a list may lack of a thread that was killed between two of its blocks: the recorder
-# and the watcher are called one after the other, and the kernel may strike in between.
-CUT_TAIL = 8
+# How many lines one list may have more of a thread that was killed: the recorder and the watcher are
+# called one after the other, so one of them may have missed the last block.
+CUT_TAIL = 2
 
 
 class Failure(Exception):
