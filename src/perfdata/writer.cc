@@ -17,8 +17,6 @@ namespace hodo::perfdata {
 namespace {
 
 constexpr std::size_t kBufferSize = 256 * 1024;
-// perf maps each AUXTRACE payload as a whole.
-constexpr std::uint64_t kMaxAuxPiece = std::uint64_t{256} << 20;
 // Whole pages of code that fit a TEXT_POKE record with its trailer.
 constexpr std::size_t kMaxCodePiece = 0xf000;
 // perf keeps names in buffers of PATH_MAX.
@@ -58,23 +56,6 @@ Status check(const std::vector<Attr>& attrs) {
 
 std::uint64_t padding_of(std::uint64_t size) { return (8 - size % 8) % 8; }
 
-// Takes `size` bytes off the front of `pieces`, appending them to `out`.
-void split_off(std::span<const std::span<const std::uint8_t>> pieces, std::size_t& piece,
-               std::uint64_t& used, std::uint64_t size,
-               std::vector<std::span<const std::uint8_t>>& out) {
-  while (size != 0) {
-    const auto rest = pieces[piece].subspan(used);
-    const auto part = rest.first(std::min<std::uint64_t>(size, rest.size()));
-    out.push_back(part);
-    size -= part.size();
-    used += part.size();
-    if (used == pieces[piece].size()) {
-      ++piece;
-      used = 0;
-    }
-  }
-}
-
 }  // namespace
 
 struct Writer::Impl {
@@ -111,8 +92,6 @@ struct Writer::Impl {
   Status writable() const;
   FeatureWriter features(std::string_view summary) const;
   Status code_piece(std::uint64_t address, std::span<const std::uint8_t> bytes, const Stamp& stamp);
-  Status auxtrace_piece(const Auxtrace& where, std::uint64_t size,
-                        std::vector<std::span<const std::uint8_t>> parts);
 };
 
 void Writer::Impl::saw(std::uint64_t time) {
@@ -336,44 +315,29 @@ Status Writer::code(std::uint64_t address, std::span<const std::uint8_t> bytes,
   return {};
 }
 
-Status Writer::Impl::auxtrace_piece(const Auxtrace& where, std::uint64_t size,
-                                    std::vector<std::span<const std::uint8_t>> parts) {
+Status Writer::auxtrace(const Auxtrace& where,
+                        std::span<const std::span<const std::uint8_t>> pieces) {
   static constexpr std::uint8_t kZeros[8] = {};
+  if (auto status = impl_->writable(); !status) return status;
+  std::uint64_t size = 0;
+  for (const auto& piece : pieces) size += piece.size();
+  if (size == 0) return {};
+  // Without a reference perf cannot complete any TSC packet, and 6.1 crashes when it needs one.
+  const std::uint64_t now = impl_->times ? impl_->pt.time.to_tsc(impl_->times->last) : 0;
+  const auto reference = where.reference != 0 ? where.reference : std::max<std::uint64_t>(now, 1);
   const std::uint64_t padding = padding_of(size);
+
   ByteWriter head;
   head.put(RecordHeader{static_cast<std::uint32_t>(RecordType::auxtrace), 0,
                         sizeof(RecordHeader) + sizeof(AuxtraceBody)});
-  head.put(AuxtraceBody{size + padding, where.offset, where.reference, where.idx, where.tid,
-                        where.cpu, 0});
-  const AuxtraceIndexEntry entry{position(), head.size()};
-  parts.insert(parts.begin(), head.bytes());
-  if (padding != 0) parts.push_back(std::span(kZeros).first(padding));
-  if (auto status = drain(std::move(parts)); !status) return status;
-  index.push_back(entry);
-  return {};
-}
-
-Status Writer::auxtrace(const Auxtrace& where,
-                        std::span<const std::span<const std::uint8_t>> pieces) {
-  if (auto status = impl_->writable(); !status) return status;
-  std::uint64_t left = 0;
-  for (const auto& piece : pieces) left += piece.size();
-  Auxtrace at = where;
-  if (at.reference == 0) {
-    // Without a reference perf cannot complete any TSC packet, and 6.1 crashes when it needs one.
-    at.reference =
-        std::max<std::uint64_t>(1, impl_->times ? impl_->pt.time.to_tsc(impl_->times->last) : 0);
-  }
-  std::size_t piece = 0;
-  std::uint64_t used = 0;
-  while (left != 0) {
-    const auto size = std::min(left, kMaxAuxPiece);
-    std::vector<std::span<const std::uint8_t>> parts;
-    split_off(pieces, piece, used, size, parts);
-    if (auto status = impl_->auxtrace_piece(at, size, std::move(parts)); !status) return status;
-    at.offset += size;
-    left -= size;
-  }
+  head.put(
+      AuxtraceBody{size + padding, where.offset, reference, where.idx, where.tid, where.cpu, 0});
+  const AuxtraceIndexEntry entry{impl_->position(), head.size()};
+  std::vector<std::span<const std::uint8_t>> blocks{head.bytes()};
+  blocks.insert(blocks.end(), pieces.begin(), pieces.end());
+  blocks.push_back(std::span(kZeros).first(padding));
+  if (auto status = impl_->drain(std::move(blocks)); !status) return status;
+  impl_->index.push_back(entry);
   return {};
 }
 

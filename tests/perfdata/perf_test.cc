@@ -118,6 +118,64 @@ TEST_F(Perf, DecodesTwoThreadsAndAFork) {
   EXPECT_THAT(branches(200), ElementsAreArray(kBranches));
 }
 
+// Without TSC packets perf decodes each thread in one go when it ends.
+TEST_F(Perf, DecodesWithoutTimingPackets) {
+  auto options = sample_options();
+  options.pt.config = 0x3002001;  // pt, branch, psb_period 3
+  std::vector<std::uint8_t> packets(kPackets.begin(), kPackets.begin() + 16);
+  packets.insert(packets.end(), kPackets.begin() + 24, kPackets.end());
+  const std::span<const std::uint8_t> span(packets);
+  const Stamp end{100, 100, 4000, 0};
+  Writer writer = create(options);
+  ASSERT_TRUE(writer.comm({100, 100, "prog", true}, {100, 100, 1000, 0}));
+  ASSERT_TRUE(keep_code(writer, {100, 100, 1000, 0}));
+  ASSERT_TRUE(writer.aux({0, packets.size(), 0}, end));
+  ASSERT_TRUE(writer.auxtrace(Auxtrace{.tid = 100}, {&span, 1}));
+  ASSERT_TRUE(writer.exit({100, 1, 100, 1, 4000}, end));
+  ASSERT_TRUE(writer.finish("{}"));
+  EXPECT_THAT(branches(), ElementsAreArray(kBranches));
+}
+
+// Pieces of whole packets but odd sizes, and between them other threads' data.
+TEST_F(Perf, DecodesAStreamInPieces) {
+  const Stamp begin{100, 100, 1000, 0};
+  Writer writer = create();
+  ASSERT_TRUE(writer.comm({100, 100, "prog", true}, begin));
+  ASSERT_TRUE(keep_code(writer, begin));
+  const std::span<const std::uint8_t> first = std::span(kPackets).first(28);
+  const std::span<const std::uint8_t> second = std::span(kPackets).subspan(28);
+  ASSERT_TRUE(writer.auxtrace(Auxtrace{.idx = 0, .tid = 100}, {&first, 1}));
+  ASSERT_TRUE(write_run(writer, 200, keep_code));
+  ASSERT_TRUE(writer.auxtrace(Auxtrace{.offset = 28, .idx = 0, .tid = 100}, {&second, 1}));
+  ASSERT_TRUE(writer.exit({100, 1, 100, 1, 4000}, {100, 100, 5000, 0}));
+  ASSERT_TRUE(writer.finish("{}"));
+  EXPECT_THAT(branches(100), ElementsAreArray(kBranches));
+  EXPECT_THAT(branches(200), ElementsAreArray(kBranches));
+}
+
+// The same address holds other code later: perf must see each at its time.
+TEST_F(Perf, DecodesCodeThatChanges) {
+  // 401000 jmp 401002; 401002 syscall
+  const std::vector<std::uint8_t> other = {0xeb, 0x00, 0x0f, 0x05};
+  std::vector<std::uint8_t> again(kPackets.begin(), kPackets.begin() + 35);
+  again[16 + 1] = 0x70;  // TSC 6000
+  again[16 + 2] = 0x17;
+  again.push_back(0x01);  // TIP.PGD
+  const std::span<const std::uint8_t> span(again);
+  Writer writer = create();
+  ASSERT_TRUE(writer.comm({100, 100, "prog", true}, {100, 100, 1000, 0}));
+  ASSERT_TRUE(keep_code(writer, {100, 100, 1000, 0}));
+  const std::span<const std::uint8_t> first(kPackets);
+  ASSERT_TRUE(writer.auxtrace(Auxtrace{.reference = 4000, .tid = 100}, {&first, 1}));
+  ASSERT_TRUE(writer.code(kCodeAddress, other, {100, 100, 5000, 0}));
+  ASSERT_TRUE(writer.auxtrace(Auxtrace{.offset = 40, .reference = 7000, .tid = 100}, {&span, 1}));
+  ASSERT_TRUE(writer.exit({100, 1, 100, 1, 8000}, {100, 100, 8000, 0}));
+  ASSERT_TRUE(writer.finish("{}"));
+  auto expected = kBranches;
+  expected.insert(expected.end(), {"0 => 401000", "401000 => 401002", "401002 => 0"});
+  EXPECT_THAT(branches(), ElementsAreArray(expected));
+}
+
 TEST_F(Perf, OpensWhatADeadRecorderLeft) {
   Writer writer = create();
   ASSERT_TRUE(write_run(writer, 100, keep_code));

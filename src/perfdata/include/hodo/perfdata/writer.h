@@ -76,9 +76,9 @@ class Writer {
   Status code(std::uint64_t address, std::span<const std::uint8_t> bytes, const Stamp& stamp);
 
   // AUX bytes of buffer `where.idx` (size and data of `where` are ignored), from one or more
-  // places, written without copying and, where large, as several records. They must end with a
-  // whole packet unless their number is a multiple of 8: up to 7 zero bytes (PT: PAD packets) are
-  // added.
+  // places, as one AUXTRACE record, written without copying. They end with a whole packet: perf
+  // does not put packets together that lie in two records, and up to 7 zero bytes (PT: PAD packets)
+  // are added.
   Status auxtrace(const Auxtrace& where, std::span<const std::span<const std::uint8_t>> pieces);
 
   Status finished_round();
