@@ -50,6 +50,15 @@ TEST(Events, PipBeforeAFarBranchStaysBeforeIt) {
               ElementsAre("paging @1000 1000 0"));
 }
 
+TEST(Events, LookingForAnInstructionLeavesNoTrace) {
+  // The walk for MOV CR3 passes a call before it has to give up.
+  const Code code = Code().at(0x1000).call(0x1100).ret().at(0x1100).jz(0x1100).ret();
+  const Decoded out = decode(code, Trace().psb(0x1000).plain(PacketType::pip, 0x1000).tnt("NTT"));
+  EXPECT_THAT(out.text(),
+              ElementsAre("begin 0>1000 resync", "call 1000>1100", "ret 1106>1005", "lost 1005>0"));
+  EXPECT_EQ(out.stats.instructions, 3u);
+}
+
 TEST(Events, PipOfAnInterruptLiesAtItsFup) {
   EXPECT_THAT(told(kStraight, Trace()
                                   .psb(0x1000)

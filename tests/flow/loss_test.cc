@@ -66,6 +66,13 @@ TEST(Loss, OverflowForgetsTheReturnStack) {
   EXPECT_THAT(out.losses[1].reason, HasSubstr("compressed return"));
 }
 
+TEST(Loss, OverflowStartsIpCompressionAnew) {
+  const Code code = Code().at(0x7fff00001000).nop().at(0x2000).jz(0x2000);
+  const Decoded out = decode(code, Trace().psb(0x7fff00001000).ovf().fup(0x2000).tnt("T"));
+  EXPECT_THAT(out.text(), ElementsAre("begin 0>7fff00001000 resync", "lost 7fff00001000>2000",
+                                      "cond 2000>2000"));
+}
+
 TEST(Loss, SeveralOverflowsInARowLeaveOneGap) {
   const Decoded out = decode(kLoop, Trace().psb(0x1000).ovf().ovf().fup(0x1001).tnt("T"));
   EXPECT_THAT(out.text(), ElementsAre("begin 0>1000 resync", "lost 1000>1001", "cond 1001>1000"));
@@ -144,6 +151,7 @@ TEST(Loss, InstructionCutOffByTheEndOfTheCode) {
 TEST(Loss, PacketsThatDoNotFitTheCode) {
   const Code cond = Code().at(0x1000).nop().jz(0x1000);
   const Code ret = Code().at(0x1000).ret();
+  const Code call = Code().at(0x1000).call(0x2000).at(0x2000).ret();
   const Code jump = Code().at(0x1000).ijmp();
   const Code sys = Code().at(0x1000).syscall();
   for (const auto& [code, rest] : std::initializer_list<std::pair<Code, Trace>>{
@@ -163,6 +171,7 @@ TEST(Loss, PacketsThatDoNotFitTheCode) {
            {cond, Trace().psb().fup(0x1000)},
            {cond, Trace().psb().psb(0x1000)},
            {ret, Trace().psb(0x1000).tnt("T")},
+           {call, Trace().psb(0x1000).tnt("N")},
            {ret, Trace().psb(0x1000).tnt("N")},
            {jump, Trace().psb(0x1000).tnt("T")},
            {jump, Trace().psb(0x1000).tnt("T").fup(0x1000)},
@@ -196,6 +205,7 @@ TEST(Loss, EndlessLoopsAreNoPath) {
       EXPECT_EQ(out.text()[0], "begin 0>1000 resync");
       EXPECT_THAT(out.text()[1], HasSubstr("lost")) << "branches of the loop were kept";
       EXPECT_EQ(out.stats.instructions, 0u);
+      EXPECT_EQ(out.losses[0].last_ip, 0x1000u);
     }
   }
 }
@@ -247,6 +257,23 @@ TEST(Loss, PiecesHaveAGapBetweenThem) {
 TEST(Loss, ComesBetweenTheBranchesThatItSeparates) {
   const Decoded out = decode(kLoop, Trace().psb(0x1000).tnt("T").ovf().fup(0x1000).tnt("T"));
   EXPECT_THAT(out.order, ElementsAre("event", "branches", "loss", "branches"));
+}
+
+TEST(Loss, ASinkThatHasEnoughEndsItAtAPsb) {
+  struct Impatient : Decoded {
+    std::vector<std::uint64_t> offsets;
+    bool on_progress(std::uint64_t offset) override {
+      offsets.push_back(offset);
+      return offsets.size() < 3;
+    }
+  } sink;
+  Trace trace;
+  for (int i = 0; i < 5; ++i) trace.psb(0x1001).tnt("T").tnt("N");
+  const Code code = Code().at(0x1000).nop().jz(0x1001).jmp(0x1001);
+  (void)decode(trace.bytes(), code, {}, sink);
+  EXPECT_THAT(sink.text(), SizeIs(5));  // the way to the third PSB included
+  const std::size_t segment = trace.size() / 5;
+  EXPECT_THAT(sink.offsets, ElementsAre(0, segment, 2 * segment));
 }
 
 TEST(Loss, MemoryAndTimeStayBoundedOnLongHostileTraces) {

@@ -335,6 +335,26 @@ TEST(Path, CodeThatChangesIsReadAsItWasThen) {
               ElementsAre(kStart, "cond 1000>1000", "cond 1000>1000", "cond 1002>1000"));
 }
 
+TEST(Path, InstructionAcrossMappingsIsReadAsItWasThen) {
+  // The second half of the JZ changes.
+  const Code code = Code()
+                        .at(0x1000)
+                        .raw({0x0f, 0x84})
+                        .at(0x1002)
+                        .raw({0xfa, 0xff, 0xff, 0xff})
+                        .during(0, 100)
+                        .at(0x1002)
+                        .raw({0xfa, 0x00, 0x00, 0x00})
+                        .during(100, 1000);
+  EXPECT_THAT(path(code, Trace()
+                             .psb(0x1000)
+                             .plain(PacketType::tsc, 50)
+                             .tnt("TT")
+                             .plain(PacketType::tsc, 100)
+                             .tnt("T")),
+              ElementsAre(kStart, "cond 1000>1000", "cond 1000>1000", "cond 1000>1100"));
+}
+
 TEST(Path, InstructionsAreCountedBetweenBranches) {
   const Code code = Code().at(0x1000).nop().nop().jz(0x1000).nop().ijmp();
   const Decoded out =
