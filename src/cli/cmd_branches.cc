@@ -31,7 +31,7 @@ const Manual kManual{
         "The branches of a thread (of a cpu, in recordings with a buffer per cpu) come one after "
         "the"
         " other in the order of execution, and one thread after the other. --sort time mixes them"
-        " by time; it needs room for 48 bytes per branch in TMPDIR.\n\n"
+        " by time; it needs room for 80 bytes per branch in TMPDIR.\n\n"
         "text is for people: 'pid/tid [cpu] time: kind from => to', addresses in hex with the name"
         " of the function.\n\n"
         "csv has the columns time,cpu,pid,tid,cr3,from,to,kind,flags; addresses are in hex with 0x,"

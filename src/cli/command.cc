@@ -57,6 +57,8 @@ std::vector<ExitStatus> reading_exit_statuses() {
 
 Program::Program() : app_("", "hodo"), manual_(program_manual()) {
   app_.set_help_flag();
+  // Behind one command its siblings' names are arguments: files, or what to describe.
+  app_.require_subcommand(0, 1);
   app_.add_flag("-h,--help", kHelpText);
   app_.add_flag("-V,--version", kVersionText);
 }

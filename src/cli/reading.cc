@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstring>
 
 #include "hodo/view/text.h"
 
@@ -31,8 +32,7 @@ void add_input_options(CLI::App& app, ReadingOptions& options) {
                  " pages:ADDRFILE:DUMPFILE (8-byte page addresses, 4 KiB pages in the same order);"
                  " may be given several times")
       ->type_name("IMAGE")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   add_choice<int>(app, "--bits", options.bits, {{"64", 64}, {"32", 32}, {"16", 16}},
                   "width of the code in a raw trace until it says otherwise (default 64)");
   app.add_option("--filter", options.filter,
@@ -135,8 +135,14 @@ int report_error(const std::string& file, const Error& error) {
   // The libraries' messages may begin with the file's name already.
   std::string message = view::printable(error.message);
   std::string name = view::printable(file);
-  if (!message.starts_with(name)) message = fmt::format("{}: {}", name, message);
-  std::string line = fmt::format("hodo: {}{}\n", message, place);
+  for (const char* end : {": ", " "}) {
+    if (message.starts_with(name + end)) message.erase(0, name.size() + std::strlen(end));
+  }
+  std::string remedy;
+  if (error.code == ErrorCode::not_found && file == ReadingOptions().file) {
+    remedy = "; 'hodo record -- COMMAND' makes one";
+  }
+  std::string line = fmt::format("hodo: {}: {}{}{}\n", name, message, place, remedy);
   std::fputs(line.c_str(), stderr);
   return kExitUsage;
 }

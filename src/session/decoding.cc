@@ -1,5 +1,7 @@
 #include "decoding.h"
 
+#include <algorithm>
+
 #include "packet_walk.h"
 
 namespace hodo::session {
@@ -36,6 +38,8 @@ struct DecodingSession::Job {
   std::span<const flow::Piece> pieces;
   flow::Stats& stats;
   LossTally& losses;
+  // Tells the user that the queue is done up to an offset of its stream.
+  std::function<void(std::uint64_t)> progress;
 };
 
 // Runs `work` on every selected queue; it returns false to stop.
@@ -64,7 +68,13 @@ Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work w
         who.tid = occupants.turns()[0].tid;
         who.space = occupants.turns()[0].space;
       }
-      Job job{i, who, occupants, joined->pieces(), outcome.queue_stats[i], losses};
+      std::span<const flow::Piece> pieces = joined->pieces();
+      auto progress = [&](std::uint64_t offset) {
+        std::uint64_t first = pieces.empty() ? 0 : pieces.front().offset;
+        std::uint64_t in_queue = std::min(offset - std::min(offset, first), queue.bytes);
+        if (options.progress) options.progress(done + in_queue, total);
+      };
+      Job job{i, who, occupants, pieces, outcome.queue_stats[i], losses, progress};
       bool more = work(job);
       outcome.stats += outcome.queue_stats[i];
       if (!more) break;
@@ -83,7 +93,8 @@ Result<Outcome> DecodingSession::decode(const DecodeOptions& options, BranchSink
     how.want_not_taken = options.not_taken;
     QueueSink between(
         job.who, job.occupancy, options.selection, sink, job.losses,
-        [this](const Context& who, const flow::Loss& loss) { return explain(who, loss); });
+        [this](const Context& who, const flow::Loss& loss) { return explain(who, loss); },
+        job.progress);
     job.stats = flow::decode(job.pieces, *source, how, between);
     return !between.stopped();
   });

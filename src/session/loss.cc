@@ -7,7 +7,7 @@
 namespace hodo::session {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kRemedies{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kRemedies{{
     {"head-cut",
      "usual for a snapshot or a trace cut out of a longer one: what came before the first"
      " PSB packet cannot be decoded"},
@@ -34,6 +34,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kRemedie
     {causes::kFileChanged,
      "the file on disk is not the one that ran: record again, or put back the"
      " old file (also looked for in ~/.debug)"},
+    {causes::kKernelCode,
+     "the kernel's code is in no file that hodo reads: record user space only,"
+     " with hodo record or -e intel_pt//u"},
     {causes::kUnfinished,
      "the recorder died or is still running; the file was read up to its last"
      " flush"},

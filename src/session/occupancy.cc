@@ -66,7 +66,10 @@ std::size_t Occupancy::at(std::uint64_t time) const {
 }
 
 Occupancy occupancy_of(const perfdata::AuxQueue& queue, const perfdata::Session& recording) {
-  if (queue.cpu >= 0 && queue.tid < 0) return of_cpu(queue.cpu, recording);
+  // perf names the first traced thread with each cpu's buffer, whoever runs there: the context
+  // switches know better.
+  bool of_a_cpu = queue.cpu >= 0 && (queue.tid < 0 || recording.on_cpu().contains(queue.cpu));
+  if (of_a_cpu) return of_cpu(queue.cpu, recording);
   return of_thread(queue.pid, queue.tid, recording);
 }
 

@@ -55,4 +55,9 @@ void QueueSink::on_event(const flow::Event& event) {
   if (event.kind == flow::EventKind::paging) base_.cr3 = event.payload;
 }
 
+bool QueueSink::on_progress(std::uint64_t offset) {
+  progress_(offset);
+  return !stopped_;
+}
+
 }  // namespace hodo::session

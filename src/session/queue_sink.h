@@ -25,19 +25,22 @@ class QueueSink final : public flow::BranchSink {
  public:
   // All references must outlive the sink. `base` has the queue's identity.
   QueueSink(const Context& base, const Occupancy& occupancy, const Selection& selection,
-            session::BranchSink& out, LossTally& losses, ExplainFunction explain)
+            session::BranchSink& out, LossTally& losses, ExplainFunction explain,
+            std::function<void(std::uint64_t)> progress)
       : base_(base),
         occupancy_(occupancy),
         selection_(selection),
         out_(out),
         losses_(losses),
-        explain_(std::move(explain)) {}
+        explain_(std::move(explain)),
+        progress_(std::move(progress)) {}
 
   void on_branches(std::span<const Branch> batch) override;
   void on_loss(const flow::Loss& loss) override;
   void on_event(const flow::Event& event) override;
+  bool on_progress(std::uint64_t offset) override;
 
-  // The user wants no more: the rest of the queue is decoded but goes nowhere.
+  // The user wants no more.
   bool stopped() const { return stopped_; }
 
  private:
@@ -50,6 +53,7 @@ class QueueSink final : public flow::BranchSink {
   session::BranchSink& out_;
   LossTally& losses_;
   ExplainFunction explain_;
+  std::function<void(std::uint64_t)> progress_;  // gets offsets in the stream
   std::size_t turn_ = 0;
   bool stopped_ = false;
 };

@@ -160,6 +160,7 @@ flow::Config Recording::config(std::size_t, const Occupancy& occupancy) {
 
 std::optional<Explanation> Recording::explain(const Context& who, const flow::Loss& loss) {
   if (loss.cause != flow::LossCause::no_code || loss.ip == 0) return std::nullopt;
+  if (loss.ip >> 63 != 0) return Explanation{causes::kKernelCode, loss.reason};
   const Space* space = spaces_.of(who.space, loss.ip);
   const perfdata::Mapping* mapping =
       space == nullptr ? nullptr : space->mapping(loss.ip, loss.time);

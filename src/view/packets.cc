@@ -24,7 +24,7 @@ void append_hex_bytes(std::string& out, std::span<const std::uint8_t> bytes) {
     out += "..";
     columns += 2;
   }
-  out.append(2 * kShownBytes + 2 - columns, ' ');
+  out.append(2 * kShownBytes + 4 - columns, ' ');
 }
 
 class TextPackets final : public session::PacketSink {
@@ -145,9 +145,9 @@ void write_stack_json(const perfdata::Sample& sample, Output& out) {
 }  // namespace
 
 std::string queue_label(const session::Queue& queue) {
+  if (queue.cpu >= 0) return fmt::format("cpu {}", queue.cpu);
   if (queue.tid >= 0 && queue.pid >= 0) return fmt::format("thread {}/{}", queue.pid, queue.tid);
   if (queue.tid >= 0) return fmt::format("thread {}", queue.tid);
-  if (queue.cpu >= 0) return fmt::format("cpu {}", queue.cpu);
   return "raw trace";
 }
 

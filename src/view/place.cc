@@ -18,9 +18,17 @@ std::string object_name(const session::Place& place) {
   return printable(last_component(place.object));
 }
 
+// "[ls+0x55d0]"; an object that has brackets of its own, "[vdso]", keeps one pair.
+static std::string object_offset(const session::Place& place) {
+  std::string object = object_name(place);
+  if (object.starts_with('[') && object.ends_with(']'))
+    object = object.substr(1, object.size() - 2);
+  return fmt::format("[{}+{:#x}]", object, place.offset);
+}
+
 std::string function_name(std::uint64_t address, const session::Place& place) {
   if (!place.symbol.empty()) return printable(place.symbol);
-  if (!place.object.empty()) return fmt::format("[{}+{:#x}]", object_name(place), place.offset);
+  if (!place.object.empty()) return object_offset(place);
   return fmt::format("{:#x}", address);
 }
 

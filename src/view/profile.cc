@@ -26,6 +26,7 @@ bool is_branch(BranchKind kind) { return kind < BranchKind::begin; }
 // object.
 std::string function_of(std::uint64_t address, const session::Place& place) {
   if (!place.symbol.empty()) return printable(place.symbol);
+  if (place.object.starts_with('[')) return object_name(place);
   if (!place.object.empty()) return fmt::format("[{}]", object_name(place));
   return address == 0 ? "" : "[unknown]";
 }

@@ -73,6 +73,8 @@ Report make_report(const session::Session& session, const session::Outcome& outc
   if (!report.raw) add_recording(report, *session.recording(), profile);
   std::vector<Edge> edges = profile.edges();
   report.functions = hot_functions(edges, session.names());
+  std::erase_if(report.functions,
+                [](const HotFunction& f) { return f.instructions == 0 && f.calls == 0; });
   report.edges = hot_edges(std::move(edges), session.names(), top);
   report.dropped_edges = profile.dropped();
   return report;

@@ -17,6 +17,7 @@ class Clock {
   bool known() const { return conversion_.valid; }
 
   std::uint64_t nanoseconds(std::uint64_t ticks) {
+    if (ticks == 0) return 0;
     if (ticks == ticks_) return nanoseconds_;
     ticks_ = ticks;
     nanoseconds_ = known() ? conversion_.to_ns(ticks) : ticks;

@@ -34,6 +34,7 @@ struct LossLine {
 namespace causes {
 inline constexpr std::string_view kFileMissing = "file-missing";
 inline constexpr std::string_view kFileChanged = "file-changed";
+inline constexpr std::string_view kKernelCode = "kernel-code";
 inline constexpr std::string_view kUnfinished = "unfinished";
 inline constexpr std::string_view kDamaged = "damaged";
 inline constexpr std::string_view kAuxTruncated = "aux-truncated";

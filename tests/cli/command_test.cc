@@ -1,0 +1,92 @@
+// Help, version, manual pages and completions of the built command.
+#include "run_fixture.h"
+
+namespace hodo::cli {
+namespace {
+
+const std::vector<std::string> kCommands{"report", "branches",   "packets",
+                                         "stats",  "completion", "help"};
+
+TEST_F(Command, HelpOfEveryCommandHasExamplesAndExitStatus) {
+  for (const std::string& name : kCommands) {
+    Ran ran = hodo(name + " --help");
+    EXPECT_EQ(ran.status, 0) << name;
+    EXPECT_TRUE(ran.out.starts_with("hodo " + name + " - ")) << ran.out;
+    for (const char* part : {"\nUsage: hodo ", "\nExamples:\n", "\nExit status:\n", "--help"}) {
+      EXPECT_NE(ran.out.find(part), std::string::npos) << part << " in " << ran.out;
+    }
+    EXPECT_EQ(hodo("help " + name).out, ran.out);
+    std::stringstream lines(ran.out);
+    std::string line;
+    // Examples are typed as they are and may be longer.
+    while (std::getline(lines, line) && line != "Examples:") EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+TEST_F(Command, HelpListsTheCommands) {
+  Ran ran = hodo("--help");
+  EXPECT_EQ(ran.status, 0);
+  for (const std::string& name : kCommands) {
+    EXPECT_NE(ran.out.find("\n  " + name + " "), std::string::npos) << ran.out;
+  }
+  EXPECT_EQ(hodo("help").out, ran.out);
+  EXPECT_EQ(hodo("-h").out, ran.out);
+}
+
+TEST_F(Command, Version) {
+  Ran ran = hodo("--version");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "hodo " HODO_VERSION "\n");
+}
+
+TEST_F(Command, UnknownCommandSuggestsTheNearest) {
+  Ran ran = hodo("brnaches");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.err,
+            "hodo: unknown command 'brnaches'; did you mean 'branches'?; see 'hodo --help'\n");
+  EXPECT_EQ(hodo("help xyzzy").status, 2);
+  EXPECT_EQ(hodo("").status, 2);
+}
+
+TEST_F(Command, ManPagesPassTheFormatter) {
+  bool formatter = std::system("command -v man > /dev/null 2>&1") == 0;
+  for (const std::string& name : kCommands) {
+    Ran page = hodo("help --man " + name);
+    EXPECT_EQ(page.status, 0);
+    for (const char* part :
+         {".TH ", ".SH NAME", ".SH OPTIONS", ".SH EXAMPLES", ".SH EXIT STATUS"}) {
+      EXPECT_NE(page.out.find(part), std::string::npos) << part << " in " << page.out;
+    }
+    if (!formatter) continue;
+    write("page.1", page.out);
+    std::string line =
+        "cd '" + folder_.string() + "' && man --warnings -l page.1 2> warnings > text";
+    EXPECT_EQ(std::system(line.c_str()), 0);
+    EXPECT_EQ(contents(at("warnings")), "") << name;
+  }
+  if (!formatter) GTEST_SKIP() << "no man here: the pages were made but not formatted";
+}
+
+// What bash offers for a command line, one word per line.
+std::string offered(const std::string& folder, const std::string& words, int current) {
+  std::string script = "source " + folder + "/hodo.bash; COMP_WORDS=(" + words +
+                       "); COMP_CWORD=" + std::to_string(current) +
+                       "; _hodo; printf '%s\\n' \"${COMPREPLY[@]}\"";
+  std::ofstream(folder + "/ask.sh") << script;
+  EXPECT_EQ(std::system(("bash " + folder + "/ask.sh > " + folder + "/offered").c_str()), 0);
+  return contents(folder + "/offered");
+}
+
+TEST_F(Command, BashCompletes) {
+  write("hodo.bash", hodo("completion bash").out);
+  std::string folder = folder_.string();
+  EXPECT_EQ(offered(folder, "hodo br", 1), "branches\n");
+  EXPECT_EQ(offered(folder, "hodo branches --format js", 3), "jsonl\n");
+  EXPECT_EQ(offered(folder, "hodo branches --not", 2), "--not-taken\n");
+  EXPECT_EQ(offered(folder, "hodo completion f", 2), "fish\n");
+  EXPECT_EQ(offered(folder, "hodo help st", 2), "stats\n");
+  EXPECT_EQ(offered(folder, "hodo report x", 2), "\n") << "file names are left to bash";
+}
+
+}  // namespace
+}  // namespace hodo::cli

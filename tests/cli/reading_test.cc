@@ -1,0 +1,249 @@
+// The reading commands on a recording made by hand.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "recording_fixture.h"
+#include "run_fixture.h"
+
+namespace hodo::cli {
+namespace {
+
+using ::nlohmann::json;
+
+const char kCsv[] =
+    "time,cpu,pid,tid,cr3,from,to,kind,flags\n"
+    "2000,,42,42,,,0x401000,begin,\n"
+    "2000,,42,42,,0x401000,0x401010,call,\n"
+    "2000,,42,42,,0x401010,0x401005,ret,\n"
+    "2000,,42,42,,0x401005,0x401009,cond,\n"
+    "2000,,42,42,,0x401009,,syscall,trace_end\n"
+    "2500,,42,42,,,0x40100b,begin,\n"
+    "2500,,42,42,,0x40100b,0x401000,jmp,\n"
+    "2500,,42,42,,0x401000,0x401010,call,\n"
+    "2500,,42,42,,0x401010,0x401005,ret,\n"
+    "2500,,42,42,,0x401009,,syscall,trace_end\n";
+
+class Reading : public Command {
+ protected:
+  void SetUp() override {
+    Command::SetUp();
+    write_recording(at("hodo.data"));
+  }
+};
+
+TEST_F(Reading, BranchesAsCsv) {
+  Ran ran = hodo("branches --format csv");
+  EXPECT_EQ(ran.out, kCsv);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.status, 0);
+}
+
+TEST_F(Reading, BranchesNotTaken) {
+  Ran ran = hodo("branches --format csv --not-taken hodo.data");
+  EXPECT_NE(ran.out.find("2500,,42,42,,0x401005,0x401007,cond,not_taken\n"), std::string::npos)
+      << ran.out;
+}
+
+TEST_F(Reading, BranchesSelected) {
+  EXPECT_EQ(hodo("branches --format csv --tid 43").out,
+            "time,cpu,pid,tid,cr3,from,to,kind,flags\n");
+  EXPECT_EQ(hodo("branches --format csv --pid 42 --tid 42").out, kCsv);
+  std::string late = hodo("branches --format csv --time 2001-3000").out;
+  EXPECT_EQ(std::ranges::count(late, '\n'), 6) << late;
+}
+
+TEST_F(Reading, BranchesAsTextHaveNoEscapesInAPipe) {
+  Ran ran = hodo("branches");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_NE(ran.out.find("call"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find('\033'), std::string::npos);
+  EXPECT_NE(hodo("report --color always").out.find("\033["), std::string::npos);
+  EXPECT_EQ(hodo("report", "NO_COLOR=1").out.find('\033'), std::string::npos);
+}
+
+TEST_F(Reading, BranchesAsBin) {
+  std::string out = hodo("branches --format bin").out;
+  EXPECT_EQ(out.size(), 16u + 10 * 48) << out.size();
+}
+
+TEST_F(Reading, SortedByTimeThreadsMix) {
+  write_recording(at("two.data"), {.threads = {{42, 42, sample_trace(2000).bytes()},
+                                               {42, 43, sample_trace(2200).bytes()}}});
+  auto tids = [&](const std::string& order) {
+    std::stringstream lines(hodo("branches --format csv two.data --sort " + order).out);
+    std::string line;
+    std::string out;
+    std::getline(lines, line);
+    while (std::getline(lines, line)) out += line.find(",43,,") != std::string::npos ? 'b' : 'a';
+    return out;
+  };
+  EXPECT_EQ(tids("queue"), "aaaaaaaaaabbbbbbbbbb");
+  EXPECT_EQ(tids("time"), "aaaaabbbbbaaaaabbbbb");
+}
+
+TEST_F(Reading, Packets) {
+  Ran ran = hodo("packets");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_TRUE(ran.out.starts_with("queue 0: thread 42/42, ")) << ran.out;
+  EXPECT_NE(ran.out.find("00000000  0282028202820282028202..  PSB\n"), std::string::npos)
+      << ran.out;
+  EXPECT_NE(ran.out.find("TIP.PGE 0x401000  ip 0x401000\n"), std::string::npos) << ran.out;
+  std::stringstream lines(hodo("packets --json").out);
+  std::string line;
+  int tips = 0;
+  while (std::getline(lines, line)) tips += json::parse(line)["type"] == "TIP.PGE";
+  EXPECT_EQ(tips, 2);
+}
+
+TEST_F(Reading, PacketCounts) {
+  std::string out = hodo("packets --counts").out;
+  EXPECT_NE(out.find("PSBEND"), std::string::npos) << out;
+  EXPECT_NE(out.find("all "), std::string::npos) << out;
+}
+
+TEST_F(Reading, Stats) {
+  Ran ran = hodo("stats --json");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  json stats = json::parse(ran.out);
+  EXPECT_EQ(stats["complete"], true);
+  EXPECT_EQ(stats["instructions"], 11);  // call ret je syscall; jmp call ret je nop nop syscall
+  EXPECT_EQ(stats["branches"]["taken"], 8);
+  EXPECT_EQ(stats["branches"]["not_taken"], 1);
+  EXPECT_EQ(stats["branches"]["kinds"]["call"], 2);
+  EXPECT_EQ(stats["packets"]["kinds"]["TNT"]["count"], 2);
+  EXPECT_EQ(stats["losses"], json::array());
+  EXPECT_NE(hodo("stats").out.find("Nothing was lost."), std::string::npos);
+}
+
+TEST_F(Reading, Report) {
+  Ran ran = hodo("report");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  for (const char* part :
+       {"hodo record -- ./sample 'two words'", "complete, nothing lost", "sample 42",
+        "Hottest functions", "Nothing was lost.", "recorded     20"}) {
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part << " is missing in\n" << ran.out;
+  }
+  json report = json::parse(hodo("report --json").out);
+  EXPECT_EQ(report["tasks"][0]["comm"], "sample");
+  EXPECT_EQ(report["tasks"][0]["instructions"], 11);
+  EXPECT_EQ(report["finished"], true);
+}
+
+TEST_F(Reading, StringsFromTheTraceCannotSteerTheTerminal) {
+  write_recording(at("evil.data"), {.comm = "\033[2Jx\n"});
+  Ran ran = hodo("report evil.data");
+  EXPECT_EQ(ran.out.find('\033'), std::string::npos);
+  EXPECT_NE(ran.out.find("\\x1b[2Jx\\x0a"), std::string::npos) << ran.out;
+}
+
+TEST_F(Reading, ARecorderThatDiedIsALoss) {
+  write_recording(at("died.data"), {.finish = false});
+  Ran ran = hodo("branches --format csv died.data");
+  EXPECT_EQ(ran.out, kCsv);
+  EXPECT_EQ(ran.status, 3);
+  EXPECT_NE(ran.err.find("hodo: died.data: lost: unfinished"), std::string::npos) << ran.err;
+  Ran report = hodo("report died.data");
+  EXPECT_EQ(report.status, 3);
+  EXPECT_NE(report.out.find("did not finish"), std::string::npos) << report.out;
+}
+
+TEST_F(Reading, ADamagedPacketIsALossWithItsPlace) {
+  std::vector<std::uint8_t> trace = sample_trace().bytes();
+  std::size_t bad = trace.size();
+  trace.insert(trace.end(), {0x05, 0x05, 0x05, 0x05});
+  auto more = sample_trace(4000).bytes();
+  trace.insert(trace.end(), more.begin(), more.end());
+  write_recording(at("bad.data"), {.threads = {{42, 42, trace}}});
+  json stats = json::parse(hodo("stats --json bad.data").out);
+  ASSERT_EQ(stats["losses"].size(), 1u) << stats;
+  EXPECT_EQ(stats["losses"][0]["cause"], "bad-packet");
+  EXPECT_EQ(stats["losses"][0]["sites"][0]["offset"], bad);
+  EXPECT_EQ(stats["branches"]["kinds"]["call"], 4) << "both sides of the damage are decoded";
+  EXPECT_EQ(hodo("packets bad.data").status, 3);
+}
+
+TEST_F(Reading, AFileThatIsGoneIsNamed) {
+  write_recording(at("gone.data"), {.mapped_file = "/nonexistent/program"});
+  Ran ran = hodo("stats --json gone.data");
+  EXPECT_EQ(ran.status, 3);
+  json stats = json::parse(ran.out);
+  EXPECT_EQ(stats["losses"][0]["cause"], "file-missing") << stats;
+  EXPECT_NE(ran.out.find("/nonexistent/program"), std::string::npos);
+}
+
+TEST_F(Reading, AFileThatChangedIsNotUsed) {
+  perfdata::BuildId other{.bytes = {1, 2, 3}, .size = 20};
+  write_recording(at("changed.data"), {.mapped_file = "/bin/true", .build_id = other});
+  json stats = json::parse(hodo("stats --json changed.data").out);
+  EXPECT_EQ(stats["losses"][0]["cause"], "file-changed") << stats;
+  std::string text = hodo("stats changed.data").out;
+  EXPECT_NE(text.find("/bin/true is not the file that ran"), std::string::npos) << text;
+  EXPECT_NE(text.find("the file on disk is not the one that ran"), std::string::npos) << text;
+}
+
+TEST_F(Reading, RawTraceWithImage) {
+  write("code.bin", std::string(kCode.begin(), kCode.end()));
+  auto trace = sample_trace().bytes();
+  write("trace.pt", std::string(trace.begin(), trace.end()));
+  Ran ran = hodo("branches --raw pt --image bin:0x401000:code.bin --format csv trace.pt");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NE(ran.out.find("\n2000,,,,,0x401000,0x401010,call,\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(hodo("branches --raw pt --format csv trace.pt").status, 3) << "no code";
+  EXPECT_EQ(hodo("packets --raw pt trace.pt").status, 0) << "packets need no code";
+}
+
+TEST_F(Reading, UnreadableInputIsOneLineAndStatusTwo) {
+  write("empty", "");
+  write("text", "This is not a perf.data file.\n");
+  std::filesystem::create_directory(folder_ / "folder");
+  for (const char* command : {"report", "branches", "packets", "stats"}) {
+    for (const char* file : {"empty", "text", "folder", "absent", "/dev/null"}) {
+      Ran ran = hodo(std::string(command) + " " + file);
+      EXPECT_EQ(ran.status, 2) << command << " " << file;
+      EXPECT_EQ(ran.out, "") << command << " " << file;
+      EXPECT_TRUE(ran.err.starts_with(std::string("hodo: ") + file + ": ")) << ran.err;
+      EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+    }
+  }
+}
+
+TEST_F(Reading, EveryTruncationIsAnErrorOrALoss) {
+  std::string whole = contents(at("hodo.data"));
+  ASSERT_GT(whole.size(), 500u);
+  for (std::size_t size = 0; size < whole.size(); size += 61) {
+    write("cut.data", whole.substr(0, size));
+    Ran ran = hodo("stats cut.data");
+    EXPECT_TRUE(ran.status == 2 || ran.status == 3) << size << ": " << ran.status << ran.err;
+  }
+}
+
+TEST_F(Reading, WrongUsageIsStatusTwo) {
+  for (const char* arguments :
+       {"branches --format xml", "branches --time later", "branches --image bin:0:x",
+        "branches --filter 1-2", "branches --raw bts hodo.data", "branches --raw pt --filter 9-1 x",
+        "branches --raw pt --image nothing:x hodo.data", "stats a b", "packets --bits 8",
+        "branches --sort size", "report --top many"}) {
+    Ran ran = hodo(arguments);
+    EXPECT_EQ(ran.status, 2) << arguments;
+    EXPECT_TRUE(ran.err.starts_with("hodo: ")) << arguments << ": " << ran.err;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+  }
+}
+
+TEST_F(Reading, AFullDiskIsReported) {
+  std::string line = std::string("'") + HODO_BINARY + "' stats '" + at("hodo.data") +
+                     "' > /dev/full 2> '" + at("stderr") + "'";
+  int status = std::system(line.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_NE(contents(at("stderr")).find("No space left"), std::string::npos);
+}
+
+TEST_F(Reading, AReaderThatGoesAwayIsNoError) {
+  std::string line = std::string("trap '' PIPE; '") + HODO_BINARY + "' branches '" +
+                     at("hodo.data") + "' 2> '" + at("stderr") + "' | true";
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  EXPECT_EQ(contents(at("stderr")), "");
+}
+
+}  // namespace
+}  // namespace hodo::cli

@@ -1,0 +1,97 @@
+// Traces of real processors, where they are at hand: HODO_SHARED or ../shared names the folder.
+#include <nlohmann/json.hpp>
+
+#include "run_fixture.h"
+
+namespace hodo::cli {
+namespace {
+
+using ::nlohmann::json;
+
+class RealTraces : public Command {
+ protected:
+  void SetUp() override {
+    Command::SetUp();
+    folder_of_traces_ = real_traces();
+    if (folder_of_traces_.empty()) GTEST_SKIP() << "no folder with traces of real processors here";
+  }
+  // The raw-trace options for one of the folders, the trace file last.
+  std::string raw(const std::string& name, const std::string& filter, const std::string& bits) {
+    std::filesystem::path folder = std::filesystem::path(folder_of_traces_) / name;
+    std::string trace;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (!entry.path().filename().string().starts_with("pages")) trace = entry.path().string();
+    }
+    return " --raw pt --bits " + bits + " --filter " + filter +
+           " --image pages:" + (folder / "pages.addr").string() + ":" +
+           (folder / "pages.dump").string() + " " + trace;
+  }
+  std::string data(const std::string& name) {
+    return (std::filesystem::path(folder_of_traces_) / "perfdata" / name).string();
+  }
+
+  std::string folder_of_traces_;
+};
+
+TEST_F(RealTraces, UnzipDecodesWithoutLoss) {
+  Ran ran = hodo("stats --json" + raw("unzip", "0x400000-0x426fff", "64"));
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  json stats = json::parse(ran.out);
+  EXPECT_EQ(stats["instructions"], 149'576);
+  EXPECT_EQ(
+      stats["branches"]["kinds"]["cond"].get<int>() + stats["branches"]["not_taken"].get<int>(),
+      45'985);
+  EXPECT_EQ(stats["losses"], json::array());
+}
+
+TEST_F(RealTraces, BranchLinesAgreeWithTheCounts) {
+  std::string input = raw("foo", "0x7ffff7819000-0x7ffff79c9fff", "64");
+  json stats = json::parse(hodo("stats --json" + input).out);
+  EXPECT_EQ(stats["instructions"], 117'967);
+  Ran ran = hodo("branches --format csv --not-taken" + input);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  std::uint64_t all = stats["branches"]["not_taken"];
+  for (const auto& [kind, count] : stats["branches"]["kinds"].items()) {
+    all += count.get<std::uint64_t>();
+  }
+  EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(ran.out, '\n')), all + 1);
+}
+
+TEST_F(RealTraces, ATraceThatIsCutOffIsIncomplete) {
+  Ran ran = hodo("stats --json" + raw("avscript", "0x1000-0x7ffffffff000", "32"));
+  EXPECT_EQ(ran.status, 3) << ran.err;
+  json stats = json::parse(ran.out);
+  EXPECT_GE(stats["instructions"].get<int>(), 1'091'000);
+  EXPECT_EQ(stats["losses"].size(), 1u) << stats["losses"];
+}
+
+TEST_F(RealTraces, PacketsOfAPerfRecording) {
+  Ran ran = hodo("packets --json " + data("perf.data.intel_pt-4.14"));
+  EXPECT_TRUE(ran.status == 0 || ran.status == 3) << ran.err;
+  std::map<std::string, int> counts;
+  std::stringstream lines(ran.out);
+  std::string line;
+  while (std::getline(lines, line)) ++counts[json::parse(line)["type"]];
+  // What `perf script -D` of Linux 6.1 prints; it shows a run of PADs as one.
+  const std::map<std::string, int> expected{
+      {"TNT", 69'516}, {"TIP", 12'039}, {"MTC", 2'802}, {"PIP", 441},      {"FUP", 149},
+      {"TSC", 24},     {"TMA", 24},     {"CBR", 24},    {"MODE.Exec", 18}, {"TIP.PGE", 10},
+      {"TIP.PGD", 10}, {"PSB", 10},     {"PSBEND", 10}, {"MODE.TSX", 16}};
+  for (const auto& [type, count] : expected) EXPECT_EQ(counts[type], count) << type;
+}
+
+TEST_F(RealTraces, BranchStacksAreListedAndNotMistakenForATrace) {
+  for (const char* name : {"perf.data.branch-4.14", "perf.data.branch_stack_spec",
+                           "perf.data.callgraph_and_branch-3.8"}) {
+    Ran packets = hodo("packets " + data(name));
+    EXPECT_TRUE(packets.status == 0 || packets.status == 3) << packets.err;
+    EXPECT_NE(packets.out.find("branch stack of"), std::string::npos) << name;
+    Ran branches = hodo("branches " + data(name));
+    EXPECT_EQ(branches.status, 2) << name;
+    EXPECT_NE(branches.err.find("branch stacks but no Intel PT trace"), std::string::npos)
+        << branches.err;
+  }
+}
+
+}  // namespace
+}  // namespace hodo::cli
