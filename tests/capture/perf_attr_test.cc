@@ -79,6 +79,10 @@ TEST(PtEventTest, AnMtcPeriodOfZeroMustBeAllowedToo) {
   EXPECT_THAT(refusal_on(files, {.mtc_period = 0}).message, HasSubstr("it has: 3,9"));
 }
 
+TEST(PtEventTest, ZeroNeedsNoChoice) {
+  EXPECT_EQ(config_on(broadwell_pt(), {.mtc = false, .psb_period = 0}), 0x2401u);
+}
+
 TEST(PtEventTest, TheNearestPeriodStandsInForTheDefault) {
   const auto above = event_on(with(skylake_pt(), {{"caps/mtc_periods", "240"}}), {});  // 6 9
   ASSERT_TRUE(above);

@@ -274,6 +274,19 @@ TEST_F(SourceTest, PiecesThatEndInsideAWordAreJoinedWithoutPadding) {
   EXPECT_EQ(ReadBack(options.output).traces.at(0), all);
 }
 
+TEST_F(SourceTest, TheLastBytesNeedNotFillAWord) {
+  program_waits_for("done");
+  ByteVector bytes = tsc_packets(1, 1);
+  bytes.insert(bytes.end(), {0x59, 7, 0x59, 8});  // two MTC packets
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    cpu.trace(bytes);
+    touch("done");
+  };
+  EXPECT_EQ(record().trace_bytes, 12u);
+  bytes.resize(16);  // padded in the file
+  EXPECT_EQ(ReadBack(options.output).traces.at(0), bytes);
+}
+
 TEST_F(SourceTest, AFullBufferIsSaidAndTracingGoesOn) {
   options.buffer_size = 8 * kKiB;
   program_waits_for("done");

@@ -143,10 +143,11 @@ TEST_F(DataRingTest, ARecordLongerThanWhatIsThereIsDamage) {
 }
 
 TEST_F(DataRingTest, AHeadThatJumpedIsDamage) {
-  page.data_head = 1 << 20;
+  put(make_record(1, numbered(56)));  // fills the ring
+  page.data_head = 256;               // ... which then would have to hold four of them
   EXPECT_THAT(drained(), IsEmpty());
-  EXPECT_EQ(ring.counts().damaged_bytes, 1u << 20);
-  EXPECT_EQ(page.data_tail, 1u << 20);
+  EXPECT_EQ(ring.counts().damaged_bytes, 256u);
+  EXPECT_EQ(page.data_tail, 256u);
 }
 
 TEST_F(DataRingTest, TheSinksErrorIsReturnedAndTheRoomFreed) {
@@ -367,6 +368,34 @@ TEST_F(AuxSnapshotTest, AnEmptyFirstTakeDoesNotHideALap) {
   trace(256 + 64);
   EXPECT_EQ(joined(snapshot.take()), newest(256));
   EXPECT_EQ(snapshot.laps(), 1u);
+}
+
+// Bytes that repeat: before the first lap the zeroes tell, not the values.
+TEST_F(AuxSnapshotTest, AFirstLapOfEqualBytesIsSeen) {
+  writer.overwrite(ByteVector(1, 0x55));
+  snapshot.take();
+  writer.overwrite(ByteVector(300, 0x55));
+  EXPECT_EQ(snapshot.take().size(), 256u);
+  EXPECT_EQ(snapshot.laps(), 1u);
+}
+
+TEST_F(AuxSnapshotTest, AnAreaJustFilledIsNotTakenTwice) {
+  trace(100);
+  snapshot.take();
+  trace(156);
+  EXPECT_EQ(snapshot.take().size(), 156u);
+  EXPECT_EQ(snapshot.take().size(), 0u);
+  EXPECT_EQ(snapshot.laps(), 0u);
+}
+
+TEST_F(AuxSnapshotTest, TheBytesBeforeTheHeadAreComparedAcrossTheEnd) {
+  trace(256 + 8);
+  snapshot.take();
+  ByteVector lap(memory.begin() + 8, memory.end());  // the same again, up to the end ...
+  lap.resize(256, 0xff);                             // ... but not in front of the head
+  writer.overwrite(lap);
+  EXPECT_EQ(joined(snapshot.take()), lap);
+  EXPECT_EQ(snapshot.laps(), 2u);
 }
 
 // Any sequence of writes and takes: each take is a suffix of the stream, and nothing comes twice.
