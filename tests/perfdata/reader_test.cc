@@ -181,6 +181,21 @@ TEST(Reader, IdsOutsideTheFileAreDamage) {
   EXPECT_THAT(reader.damages()[0].what, HasSubstr("ids"));
 }
 
+// Else a file of n bytes could ask for n * n bytes of ids.
+TEST(Reader, IdsThatLieOnTopOfEachOtherAreDamage) {
+  Bytes bytes = file_of(kThree, {TestAttr{}, TestAttr{}, TestAttr{}});
+  const std::uint64_t size = bytes.size() / 8 * 8;
+  const std::size_t entry = sizeof(perf_event_attr) + 16;
+  for (std::size_t i = 1; i <= 3; ++i) {
+    const std::uint64_t everything[] = {0, size};
+    std::memcpy(bytes.data() + 104 + 3 * 8 + i * entry - 16, everything, 16);
+  }
+  const Reader reader = open_bytes(bytes);
+  EXPECT_EQ(reader.attrs()[0].ids.size(), size / 8);
+  EXPECT_EQ(reader.attrs()[1].ids.size(), 0u);
+  EXPECT_EQ(reader.damages().size(), 2u);
+}
+
 TEST(Reader, GoesOnBehindDamage) {
   Bytes records = join(kThree, kThree, comm_record(9, 9, "last", 90));
   std::memset(records.data() + 56 + 4, 0, 4);  // the second record's misc and size
@@ -191,6 +206,16 @@ TEST(Reader, GoesOnBehindDamage) {
   ASSERT_EQ(cursor.damage_count(), 1u);
   EXPECT_EQ(cursor.damages()[0].offset, kDataAt + 56);
   EXPECT_THAT(cursor.damages()[0].what, HasSubstr("56 bytes are skipped"));
+}
+
+TEST(Reader, GoesOnBehindDamageBeforeTheLastRecord) {
+  Bytes records = kThree;
+  std::memset(records.data() + 56 + 4, 0, 4);
+  const Bytes bytes = file_of(records);
+  const Reader reader = open_bytes(bytes);
+  auto cursor = reader.records();
+  EXPECT_THAT(comms(cursor), ElementsAre("one", "three"));
+  EXPECT_EQ(cursor.damage_count(), 1u);
 }
 
 TEST(Reader, SkipsARecordThatContradictsItself) {
