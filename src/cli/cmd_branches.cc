@@ -46,8 +46,8 @@ const Manual kManual{
         "Kinds are cond jmp ijmp call icall ret syscall sysret int iret irq exc abort vmentry "
         "vmexit;"
         " begin and end mark where tracing starts and stops, lost a gap. Flags are not_taken, async"
-        " (an interrupt or signal, not the instruction itself), trace_end, in_tx, mispredicted and"
-        " far.",
+        " (an interrupt or signal, not the instruction itself), trace_end, in_tx, mispredicted,"
+        " far, and resync (the path is picked up here without a branch having gone here).",
     .examples =
         {{"hodo branches | less", "Page through the path of the last recording."},
          {"hodo branches --format csv --tid 4242 run.data > path.csv",

@@ -11,14 +11,17 @@
 
 namespace hodo::view {
 
-inline constexpr std::array<std::pair<std::uint8_t, std::string_view>, 6> kFlagNames{{
+inline constexpr std::array<std::pair<std::uint8_t, std::string_view>, 7> kFlagNames{{
     {kNotTaken, "not_taken"},
     {kAsync, "async"},
     {kTraceEnd, "trace_end"},
     {kInTx, "in_tx"},
     {kMispredicted, "mispredicted"},
     {kFar, "far"},
+    {kResync, "resync"},
 }};
+
+inline constexpr std::size_t kFlagCombinations = std::size_t{1} << kFlagNames.size();
 
 // The names of the flags that are set, '|' between them.
 inline std::string flag_names(std::uint8_t flags) {

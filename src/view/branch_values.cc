@@ -42,7 +42,7 @@ void CsvBranches::write(const session::Context&, const Branch& branch, std::uint
   if (branch.to != 0) line.hex(branch.to);
   line.put(',');
   line.text(name(branch.kind));
-  line.text(flag_texts_[branch.flags & 63]);
+  line.text(flag_texts_[branch.flags % kFlagCombinations]);
   out().write(line.view());
 }
 
@@ -84,7 +84,7 @@ void JsonBranches::write(const session::Context&, const Branch& branch, std::uin
   line.text("\"kind\":\"");
   line.text(name(branch.kind));
   line.put('"');
-  line.text(flag_texts_[branch.flags & 63]);
+  line.text(flag_texts_[branch.flags % kFlagCombinations]);
   out().write(line.view());
 }
 

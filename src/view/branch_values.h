@@ -20,8 +20,8 @@ class CsvBranches final : public BranchListBase {
   void enter(const session::Context& context) override;
   void write(const session::Context& context, const Branch& branch, std::uint64_t time) override;
 
-  std::string who_;                         // ",cpu,pid,tid,cr3," of the current batch
-  std::array<std::string, 64> flag_texts_;  // by flags
+  std::string who_;  // ",cpu,pid,tid,cr3," of the current batch
+  std::array<std::string, kFlagCombinations> flag_texts_;  // by flags
 };
 
 // One object per line with the CSV's names; absent values have no member.
@@ -34,7 +34,7 @@ class JsonBranches final : public BranchListBase {
   void write(const session::Context& context, const Branch& branch, std::uint64_t time) override;
 
   std::string who_;
-  std::array<std::string, 64> flag_texts_;
+  std::array<std::string, kFlagCombinations> flag_texts_;
 };
 
 }  // namespace hodo::view

@@ -57,12 +57,11 @@ TEST_F(RealTraces, BranchLinesAgreeWithTheCounts) {
   EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(ran.out, '\n')), all + 1);
 }
 
-TEST_F(RealTraces, ATraceThatIsCutOffIsIncomplete) {
+TEST_F(RealTraces, CodeOf32Bits) {
   Ran ran = hodo("stats --json" + raw("avscript", "0x1000-0x7ffffffff000", "32"));
-  EXPECT_EQ(ran.status, 3) << ran.err;
-  json stats = json::parse(ran.out);
-  EXPECT_GE(stats["instructions"].get<int>(), 1'091'000);
-  EXPECT_EQ(stats["losses"].size(), 1u) << stats["losses"];
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  // libipt finds 1,091,780: it gives up the first 22,414 (erratum BDM70, Config::erratum_bdm70).
+  EXPECT_EQ(json::parse(ran.out)["instructions"], 1'091'780 + 22'414);
 }
 
 TEST_F(RealTraces, PacketsOfAPerfRecording) {

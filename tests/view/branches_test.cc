@@ -18,7 +18,7 @@ const std::vector<Branch> kBatch{
      .to = 0xffffffff81000000,
      .time = 0,
      .kind = BranchKind::call,
-     .flags = kInTx | kFar},
+     .flags = kInTx | kFar | kResync},
     {.from = 0x401050, .to = 0, .time = 200, .kind = BranchKind::syscall, .flags = kTraceEnd}};
 
 std::string list(const BranchListOptions& options, const session::Context& context,
@@ -35,7 +35,7 @@ TEST(BranchList, Csv) {
             "time,cpu,pid,tid,cr3,from,to,kind,flags\n"
             "100,0,7,8,,,0x401000,begin,\n"
             "100,0,7,8,,0x401010,0x401020,cond,\n"
-            ",0,7,8,,0x401040,0xffffffff81000000,call,in_tx|far\n"
+            ",0,7,8,,0x401040,0xffffffff81000000,call,in_tx|far|resync\n"
             "200,0,7,8,,0x401050,,syscall,trace_end\n");
 }
 
@@ -71,7 +71,7 @@ TEST(BranchList, JsonLines) {
             R"("kind":"cond"})"
             "\n"
             R"({"pid":7,"tid":8,"cr3":"0x1000","from":"0x401040","to":"0xffffffff81000000",)"
-            R"("kind":"call","flags":["in_tx","far"]})"
+            R"("kind":"call","flags":["in_tx","far","resync"]})"
             "\n"
             R"({"time":200,"pid":7,"tid":8,"cr3":"0x1000","from":"0x401050","kind":"syscall",)"
             R"("flags":["trace_end"]})"
@@ -107,7 +107,7 @@ TEST(BranchList, TextNamesBothSides) {
             "      7/8       [002] 100:  begin   - => 401000 [unknown]\n"
             "      7/8       [002] 100:  cond    401010 main+0x10 (ls) => 401020 [ls+0x1020]\n"
             "      7/8       [002]  call    401040 [unknown] => ffffffff81000000 [unknown]"
-            "  in_tx|far\n"
+            "  in_tx|far|resync\n"
             "      7/8       [002] 200:  syscall 401050 [unknown] => -  trace_end\n");
 }
 
