@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -87,7 +88,7 @@ class SourceTest : public ::testing::Test {
 
 // A recording read back, buffer by buffer.
 struct ReadBack {
-  explicit ReadBack(const std::string& path) : reader(*perfdata::Reader::open(path)) {
+  explicit ReadBack(const std::string& path) : reader(perfdata::Reader::open(path).value()) {
     perfdata::Cursor cursor = reader.records();
     while (const auto record = cursor.next()) add(*record);
     EXPECT_EQ(cursor.damage_count(), 0u);
@@ -360,11 +361,13 @@ TEST_F(SourceTest, SnapshotsKeepTheNewestPart) {
 TEST_F(SourceTest, AnInterruptEndsTheRecordingButNotTheData) {
   options.command = {
       "sh", "-c",
-      "trap 'sleep 0.1; exit 9' INT; : > " + path("ready") + "; while :; do sleep 0.01; done"};
+      "trap 'sleep 0.4; exit 9' INT; : > " + path("ready") + "; while :; do sleep 0.01; done"};
   kernel.scripts[0] = [&](FakeCpu& cpu) {
     cpu.trace(psb_group(1));
     while (!exists("ready")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     ::kill(::getpid(), SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    cpu.trace(psb_group(2));  // the program goes on, the recording does not
   };
   const RecordResult result = record();
   EXPECT_EQ(result.exit_status, 9);
@@ -464,7 +467,8 @@ TEST_F(RefusalTest, AFilterThatTheKernelRefuses) {
   EXPECT_THAT(refusal().message, HasSubstr("filter 0x1000/0x20@/bin/ls"));
 }
 TEST_F(RefusalTest, NoMemoryForBuffersOfTheSizeAskedFor) {
-  kernel.most_memory = 32 * kKiB;
+  options.buffer_size = 4096 * kKiB;
+  kernel.most_memory = 1024 * kKiB;
   const Error error = refusal();
   EXPECT_EQ(error.code, ErrorCode::not_permitted);
   EXPECT_THAT(error.message, HasSubstr("perf_event_mlock_kb is 516"));
@@ -517,6 +521,10 @@ struct OpenRefusal {
   ErrorCode code;
   const char* words;
 };
+void PrintTo(const OpenRefusal& refusal, std::ostream* out) {
+  *out << std::strerror(refusal.reason);
+}
+
 class ProbeTest : public SourceTest, public ::testing::WithParamInterface<OpenRefusal> {};
 TEST_P(ProbeTest, TheRefusalNamesTheRemedy) {
   kernel.refuse = [](const FakeKernel::Opened&) { return GetParam().reason; };
