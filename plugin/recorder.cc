@@ -101,7 +101,7 @@ void set_name_as_the_kernel_would() {
 }
 
 // The first block of a thread, or of the whole program.
-[[gnu::cold]] void first_event(unsigned vcpu) {
+[[gnu::noinline]] void first_event(unsigned vcpu) {
   const bool image = std::exchange(recorder->first_image, false);
   if (image) set_name_as_the_kernel_would();
   begin_thread(vcpu, image ? relay::Start::image : relay::Start::thread, getpid(), getpid());
@@ -110,22 +110,21 @@ void set_name_as_the_kernel_would() {
   report_mapping(qemu_plugin_start_code());
 }
 
+// QEMU calls these at the start of a block. The first block of a thread goes another way, so that
+// the others need no stack frame.
+template <void (unit::PtUnit::*Enter)(const Block*)>
+[[gnu::noinline, gnu::cold]] void on_first_block(unsigned vcpu, void* data) {
+  first_event(vcpu);
+  (current_unit->*Enter)(static_cast<const Block*>(data));
+}
+
+template <void (unit::PtUnit::*Enter)(const Block*)>
 void on_block(unsigned vcpu, void* data) {
-  if (current_unit == nullptr) [[unlikely]]
-    first_event(vcpu);
-  current_unit->enter(static_cast<const Block*>(data));
-}
-
-void on_stepped_block(unsigned vcpu, void* data) {
-  if (current_unit == nullptr) [[unlikely]]
-    first_event(vcpu);
-  current_unit->enter_stepped(static_cast<const Block*>(data));
-}
-
-void on_excluded_block(unsigned vcpu, void* data) {
-  if (current_unit == nullptr) [[unlikely]]
-    first_event(vcpu);
-  current_unit->leave_filter(static_cast<const Block*>(data));
+  unit::PtUnit* unit = current_unit;
+  if (unit == nullptr) [[unlikely]] {
+    return on_first_block<Enter>(vcpu, data);
+  }
+  (unit->*Enter)(static_cast<const Block*>(data));
 }
 
 // --- translation ---
@@ -249,9 +248,9 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
     const Block* block = recorder->blocks.intern(
         describe(start + offset, part, piece.count, qemu_plugin_insn_size(last)));
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
-    const auto callback = piece.excluded ? on_excluded_block
-                          : stepped      ? on_stepped_block
-                                         : on_block;
+    const auto callback = piece.excluded ? on_block<&unit::PtUnit::leave_filter>
+                          : stepped      ? on_block<&unit::PtUnit::enter_stepped>
+                                         : on_block<&unit::PtUnit::enter>;
     auto* data = const_cast<Block*>(block);
     if (offset == 0) {
       qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, data);

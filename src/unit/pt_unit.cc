@@ -73,9 +73,14 @@ void PtUnit::enter_stepped(const Block* b) {
 }
 
 // The block is no predicted successor of the last one: indirect branches come here, and every state
-// but State::enabled does, because last_ is then a block that nothing follows.
+// but State::enabled does, because last_ is then a block that nothing follows and that is no
+// branch.
 void PtUnit::enter_unpredicted(const Block* from, const Block* b) {
   const std::uint64_t ip = b->start;
+  if (!(b->flags & Block::kSignalHandler)) {
+    if (from->cls == InsnClass::ret) return resolve_return(ip);
+    if (from->cls == InsnClass::ijmp) return take_tip(ip);
+  }
   switch (state_) {
     case State::off:
       last_ = &kNoBlock;
@@ -132,7 +137,7 @@ void PtUnit::resolve(const Block* from, std::uint64_t to) {
     case InsnClass::ret:
       return resolve_return(to);
     case InsnClass::icall:
-      if (from->flags & Block::kPushes) stack_[++stack_top_ & kStackMask] = from->end();
+      push(from);
       return take_tip(to);
     case InsnClass::other:
     case InsnClass::cond:
@@ -240,20 +245,29 @@ void PtUnit::flush_full_tnt(std::uint64_t next_ip) {
 }
 
 // The pending outcomes, in as few bytes as they fit: short packets of up to 6, or one long packet.
+// All short packets are made at once: how many there are is hard to predict.
 void PtUnit::flush_tnt() {
   if (tnt_ == 1) return;
   put_cyc();
-  unsigned count = 63 - static_cast<unsigned>(__builtin_clzll(tnt_));
+  const unsigned count = 63 - static_cast<unsigned>(__builtin_clzll(tnt_));
   if (count > 42) {
     put_bytes(kTntLongOpcode | tnt_ << 16, 8);
-    count = 0;
+    tnt_ = 1;
+    return;
   }
-  while (count > 0) {
-    const unsigned n = std::min(count, 6U);
-    count -= n;
-    const std::uint64_t outcomes = tnt_ >> count & ((1U << n) - 1);
-    put_bytes((outcomes | 1U << n) << 1, 1);
+  const std::uint64_t outcomes = tnt_ << (42 - count);  // the oldest in bit 41, the stop bit above
+  std::uint64_t packets = 0;
+  for (unsigned i = 0; i < 7; ++i) {
+    packets |= (outcomes >> (36 - 6 * i) & 0x3f) << 1 << 8 * i;
   }
+  packets |= 0x8080808080808080;
+  const unsigned bytes = (count + 5) / 6;
+  // In the last packet the stop bit goes in front of what outcomes it has.
+  const unsigned rest = count - 6 * (bytes - 1);
+  const std::uint64_t last = (tnt_ & ((1U << rest) - 1)) | 1U << rest;
+  const unsigned at = 8 * (bytes - 1);
+  packets = (packets & ~(std::uint64_t{0xff} << at)) | last << 1 << at;
+  put_bytes(packets, bytes);
   tnt_ = 1;
 }
 
@@ -334,22 +348,25 @@ void PtUnit::put_bytes(std::uint64_t value, unsigned bytes) {
 
 // SDM, "IP Compression": the fewest low bytes that the last IP does not already have.
 void PtUnit::put_ip(std::uint8_t opcode, std::uint64_t ip) {
+  struct Form {
+    std::uint8_t bits, bytes;
+  };
+  // By the number of 16-bit groups that differ.
+  static constexpr Form kForms[] = {
+      {1 << 5, 2}, {1 << 5, 2}, {2 << 5, 4}, {3 << 5, 6}, {6 << 5, 8}};
   const std::uint64_t diff = ip ^ last_ip_;
-  unsigned form = 6;
-  unsigned bytes = 8;
-  if (diff >> 16 == 0) {
-    form = 1, bytes = 2;
-  } else if (diff >> 32 == 0) {
-    form = 2, bytes = 4;
-  } else if (static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip) {
-    form = 3, bytes = 6;
-  }
+  unsigned groups = (79 - static_cast<unsigned>(__builtin_clzll(diff | 1))) / 16;
+  // Sign extension gives the upper 16 bits of every address that has no upper half of its own.
+  const bool canonical =
+      static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip;
+  if (groups > 2) groups = canonical ? 3 : 4;
+  const Form form = kForms[groups];
   last_ip_ = ip;
-  std::uint8_t packet[16] = {static_cast<std::uint8_t>(opcode | form << 5)};
-  std::memcpy(packet + 1, &ip, sizeof(ip));
-  std::memcpy(cursor_, packet, sizeof(packet));
+  const std::uint64_t head = ip << 8 | (opcode | form.bits);
+  std::memcpy(cursor_, &head, 8);
+  cursor_[8] = static_cast<std::uint8_t>(ip >> 56);
   __atomic_signal_fence(__ATOMIC_RELEASE);
-  cursor_ += 1 + bytes;
+  cursor_ += 1 + form.bytes;
 }
 
 // PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): everything a decoder needs to start here.

@@ -39,7 +39,7 @@ class PtUnit {
  public:
   // Bytes that one service point or one event may write, at most; kept free behind the limit.
   static constexpr std::uint64_t kSlack = 256;
-  static constexpr std::uint64_t kServiceBytes = 256;
+  static constexpr std::uint64_t kServiceBytes = 512;
 
   // A unit that is off: blocks may be entered, nothing is written.
   PtUnit();
@@ -96,10 +96,11 @@ class PtUnit {
   static constexpr unsigned kTntLong = 47;
   static constexpr std::uint64_t kStackMask = 63;
 
-  void follow(const Block* from, std::uint64_t to, bool taken) {
-    if (from->flags & Block::kPushes) stack_[++stack_top_ & kStackMask] = from->end();
+  void push(const Block* call) { stack_[++stack_top_ & kStackMask] = call->end(); }
+  void follow(const Block* from, std::uint64_t to, std::uint64_t taken) {
+    if (from->flags & Block::kPushes) push(from);
     const unsigned n = from->tnt;
-    tnt_ = tnt_ << n | (static_cast<unsigned>(taken) & n);
+    tnt_ = tnt_ << n | (taken & n);
     if (tnt_ >> kTntLong) [[unlikely]]
       flush_full_tnt(to);
   }
@@ -158,8 +159,13 @@ inline void PtUnit::enter(const Block* b) {
   last_ = b;
   const std::uint64_t ip = b->start;
   insns_ += b->insns;
-  const bool taken = ip == from->taken;
-  if (taken | (ip == from->other)) [[likely]] {
+  // Without the two empty asm statements the compiler makes a jump of each comparison, and those
+  // jumps are as hard to predict as the program's own branches.
+  std::uint64_t taken = ip == from->taken ? 1 : 0;
+  asm("" : "+r"(taken));
+  std::uint64_t follows = ip == from->other ? 1 : 0;
+  asm("" : "+r"(follows));
+  if ((taken | follows) != 0) [[likely]] {
     follow(from, ip, taken);
   } else {
     enter_unpredicted(from, b);
