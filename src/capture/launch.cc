@@ -130,7 +130,7 @@ Result<std::string> find_command(const std::string& command) {
     const std::string folder(rest.substr(0, colon));
     more = colon != rest.npos;
     if (more) rest.remove_prefix(colon + 1);
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + command;
+    std::string candidate = (folder.empty() ? "." : folder) + "/" + command;
     const int obstacle = exec_obstacle(candidate);
     if (obstacle == 0) return candidate;
     if (obstacle == EACCES) reason = EACCES;  // as execvp: the search goes on, but this is told

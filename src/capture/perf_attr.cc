@@ -1,5 +1,7 @@
 #include "hodo/capture/perf_attr.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <optional>
 
@@ -31,12 +33,10 @@ std::string list_bits(std::uint32_t bits) {
 // The allowed value nearest to `wanted`: the largest one up to it, else the smallest. `allowed` !=
 // 0.
 unsigned nearest(std::uint32_t allowed, unsigned wanted) {
-  for (unsigned value = wanted + 1; value-- > 0;) {
+  for (unsigned value = std::min(wanted, 31u) + 1; value-- > 0;) {
     if (allowed >> value & 1) return value;
   }
-  unsigned value = wanted + 1;
-  while (!(allowed >> value & 1)) ++value;
-  return value;
+  return static_cast<unsigned>(std::countr_zero(allowed));
 }
 
 // Puts values into config, config1 and config2, remembering the first error.

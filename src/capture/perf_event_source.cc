@@ -280,20 +280,20 @@ void Recorder::drain_all(bool last) {
 }
 
 void Recorder::take_snapshot(bool last) {
-  for (auto& stream : streams_) stream.disable();
+  for (auto& stream : streams_) keep(stream.disable());
   drain_all(last);
   const std::uint64_t reference = __rdtsc();  // tells the snapshots of a file apart
   for (auto& stream : streams_) keep(stream.snapshot(*writer_, reference));
   if (!last) {
-    for (auto& stream : streams_) stream.enable();
+    for (auto& stream : streams_) keep(stream.enable());
     keep(writer_->flush());
   }
 }
 
 void Recorder::stop() {
   for (auto& stream : streams_) {
-    stream.disable();
-    stream.disable_tracking();
+    keep(stream.disable());
+    keep(stream.disable_tracking());
   }
   if (options_.snapshot) return take_snapshot(true);
   drain_all(true);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "perf_event_refusal.h"
@@ -16,6 +17,12 @@ std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE
 
 // Memory is what the kernel refused, and less of it may do.
 bool is_shortage(int reason) { return reason == EPERM || reason == EAGAIN || reason == ENOMEM; }
+
+Status switched(const KernelResult<void>& done) {
+  if (done) return {};
+  return fail(ErrorCode::io, std::string("cannot switch an Intel PT event on or off: ") +
+                                 std::strerror(done.error()));
+}
 
 }  // namespace
 
@@ -144,7 +151,9 @@ Result<bool> PerfEventStream::drain(perfdata::Writer& writer, bool last) {
   aux_.release(data);
   // Where the area was full the kernel has disabled the event, and waits to be told that there is
   // room again (ring_buffer.c, perf_aux_output_begin). Elsewhere this changes nothing.
-  if (!last) enable();
+  if (!last) {
+    if (auto enabled = enable(); !enabled) return std::unexpected(enabled.error());
+  }
   return true;
 }
 
@@ -165,8 +174,8 @@ Status PerfEventStream::write(perfdata::Writer& writer, const AuxData& data,
   return {};
 }
 
-void PerfEventStream::enable() { (void)kernel_->enable(pt_.get()); }
-void PerfEventStream::disable() { (void)kernel_->disable(pt_.get()); }
-void PerfEventStream::disable_tracking() { (void)kernel_->disable(tracking_.get()); }
+Status PerfEventStream::enable() { return switched(kernel_->enable(pt_.get())); }
+Status PerfEventStream::disable() { return switched(kernel_->disable(pt_.get())); }
+Status PerfEventStream::disable_tracking() { return switched(kernel_->disable(tracking_.get())); }
 
 }  // namespace hodo::capture

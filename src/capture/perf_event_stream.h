@@ -61,9 +61,10 @@ class PerfEventStream {
   Status snapshot(perfdata::Writer& writer, std::uint64_t reference);
 
   // Tracing itself; the tracking event is on until disable_tracking().
-  void enable();
-  void disable();
-  void disable_tracking();
+  // Errors: io.
+  Status enable();
+  Status disable();
+  Status disable_tracking();
 
   const RingCounts& counts() const { return ring_.counts(); }
   std::uint64_t trace_bytes() const { return trace_bytes_; }

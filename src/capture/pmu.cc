@@ -3,6 +3,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <system_error>
 #include <tuple>
 
@@ -16,8 +17,9 @@ constexpr int kMaxCpus = 1 << 16;
 std::optional<std::uint64_t> parse_number(std::string_view text, int base) {
   if (base == 16 && text.starts_with("0x")) text.remove_prefix(2);
   std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  const char* begin = std::to_address(text.begin());
+  const char* end = std::to_address(text.end());
+  const auto [stop, error] = std::from_chars(begin, end, value, base);
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }

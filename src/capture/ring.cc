@@ -92,7 +92,7 @@ Bytes DataRing::straight(std::uint64_t from, std::uint64_t until) const {
 std::optional<std::uint64_t> DataRing::record_size(std::uint64_t at, std::uint64_t head) const {
   const std::uint64_t left = head - at;
   const std::size_t position = at & (data_.size() - 1);
-  perf_event_header header;
+  perf_event_header header = {};
   if (left < sizeof header || data_.size() - position < sizeof header) return std::nullopt;
   std::memcpy(&header, data_.data() + position, sizeof header);
   if (header.size < sizeof header || header.size > left) return std::nullopt;

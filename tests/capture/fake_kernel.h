@@ -156,6 +156,7 @@ class FakeKernel final : public Kernel {
   std::function<int(const Opened&)> refuse = [](const Opened&) { return 0; };  // errno or 0
   std::size_t most_memory = ~std::size_t{0};  // of one mapping; larger ones are EPERM
   int refuse_filter = 0;
+  int refuse_switch = 0;
 
   // What happened.
   std::vector<Opened> opened;
@@ -212,6 +213,7 @@ class FakeKernel final : public Kernel {
 
  private:
   KernelResult<void> switch_event(int fd, bool on) {
+    if (refuse_switch != 0) return std::unexpected(refuse_switch);
     const auto cpu = cpus_.find(fd);
     if (cpu != cpus_.end()) cpu->second->set_enabled(on);
     return {};

@@ -392,6 +392,11 @@ TEST_F(SourceTest, MaxSizeEndsTheRecordingAndTheProgramGoesOn) {
   EXPECT_TRUE(ReadBack(options.output).reader.finished());
 }
 
+TEST_F(SourceTest, AnEventThatCannotBeSwitchedIsAnError) {
+  kernel.refuse_switch = EIO;
+  EXPECT_THAT(refusal().message, HasSubstr("on or off: Input/output error"));
+}
+
 TEST_F(SourceTest, FiltersReachEveryEventAndTheFile) {
   system.add_pmu("intel_pt", {{"nr_addr_filters", "2"}});
   options.filters = {{"/bin/ls", 0x1000, 0x20}};
