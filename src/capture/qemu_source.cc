@@ -223,7 +223,8 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   writer_options.cmdline = own_command_line;
   writer_options.clock = clock_data();
   auto writer = perfdata::Writer::create(options.output, std::move(writer_options));
-  if (!writer) return std::unexpected(writer.error());
+  // Not the program's fault, whatever it is.
+  if (!writer) return fail(ErrorCode::io, writer.error().message);
   auto program = Program::prepare(*spec);
   if (!program) return std::unexpected(program.error());
   const auto started = (*program)->start();

@@ -1,17 +1,38 @@
 #include "record_report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 
+#include "show_report.h"
+
 namespace hodo::cli {
+namespace {
+
+// A report decodes the whole trace. Of more than this it would come so late that it is better asked
+// for.
+constexpr std::uint64_t kReportedAtOnce = 64 << 20;
+
+std::string human_size(std::uint64_t bytes) {
+  if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+}  // namespace
 
 void print_outcome(const RecordCommand& command, const capture::RecordOptions& options,
                    const capture::RecordResult& result) {
   for (const std::string& warning : result.warnings) fmt::print(stderr, "hodo: {}\n", warning);
   if (command.quiet) return;
-  fmt::print(stderr, "hodo: {}: {} bytes of trace, {} processes, {} threads\n", options.output,
-             result.trace_bytes, result.processes, result.threads);
+  const bool at_once = result.complete && result.trace_bytes <= kReportedAtOnce;
+  fmt::print(stderr, "hodo: {} of trace in {}{}\n", human_size(result.trace_bytes), options.output,
+             at_once ? "" : fmt::format("; see hodo report {}", options.output));
+  if (!at_once) return;
+  ReportOptions report;
+  report.reading.file = options.output;
+  report.output = STDERR_FILENO;
+  show_report(report);
 }
 
 }  // namespace hodo::cli

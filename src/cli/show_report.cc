@@ -1,7 +1,5 @@
 #include "show_report.h"
 
-#include <unistd.h>
-
 #include "hodo/session/session.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
@@ -22,8 +20,8 @@ int show_report(const ReportOptions& options) {
     progress.clear();
     if (!outcome) return std::unexpected(outcome.error());
     view::Report report = view::make_report(session, *outcome, profile, options.top);
-    view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
-    view::Output out(STDOUT_FILENO);
+    view::Style style = view::style_for(options.output, options.reading.color);
+    view::Output out(options.output);
     out.write(options.reading.json
                   ? view::json_text(view::report_json(report, session, *outcome, options.top))
                   : view::report_text(report, session, *outcome, options.top, style));

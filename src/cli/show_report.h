@@ -8,6 +8,7 @@ namespace hodo::cli {
 struct ReportOptions {
   ReadingOptions reading;
   std::size_t top = 10;
+  int output = 1;  // descriptor
 };
 
 // The exit status of `hodo report`.
