@@ -107,8 +107,11 @@ PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
       tell(EventKind::paging, packet);
       return {};
     default:
-      if (may_be_in_psb_plus(packet.type)) return on_other(packet);
-      return std::unexpected(Failure{LossCause::bad_packet, words::no_psbend(packet.type)});
+      if (!may_be_in_psb_plus(packet.type)) {
+        return std::unexpected(Failure{LossCause::bad_packet, words::no_psbend(packet.type)});
+      }
+      on_other(packet);
+      return {};
   }
 }
 
@@ -221,7 +224,8 @@ PathDecoder::Step PathDecoder::on_packet(const pt::Packet& packet) {
     case PacketType::fup:
       return on_fup(packet);
     default:
-      return on_other(packet);
+      on_other(packet);
+      return {};
   }
 }
 
@@ -267,7 +271,7 @@ PathDecoder::Step PathDecoder::on_deferred_tip(const Block& block) {
   do {
     if (reader_.at_end()) return std::unexpected(unfit("TNT at the end", branch));
     if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
-    if (is_timing_or_pad(packet.type)) (void)on_other(packet);
+    if (is_timing_or_pad(packet.type)) on_other(packet);
   } while (is_timing_or_pad(packet.type));
   if (packet.type != PacketType::tip || !last_ip_.update(packet)) {
     unread(packet);

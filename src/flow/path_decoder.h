@@ -40,7 +40,7 @@ class PathDecoder {
   // What waits for the next FUP.
   struct Bound {
     Event event;
-    bool takes_fup;  // otherwise the FUP also begins an asynchronous branch
+    bool takes_fup = true;  // otherwise the FUP also begins an asynchronous branch
   };
 
   // The segments. `psb` is the offset in the piece.
@@ -70,7 +70,7 @@ class PathDecoder {
   void on_overflow();
   void on_trace_stop();
   // The packets that are no part of the path (path_events.cc).
-  Step on_other(const pt::Packet& packet);
+  void on_other(const pt::Packet& packet);
   void on_pip(const pt::Packet& packet);
   void on_ptw(const pt::Packet& packet);
   void on_mode_tsx(const pt::Packet& packet);

@@ -48,7 +48,7 @@ BranchKind kind_of(const Event& cfe) {
 
 }  // namespace
 
-PathDecoder::Step PathDecoder::on_other(const pt::Packet& packet) {
+void PathDecoder::on_other(const pt::Packet& packet) {
   const bool ip_follows = (packet.extra & kIpBit) != 0;
   switch (packet.type) {
     case PacketType::tsc:
@@ -118,7 +118,6 @@ PathDecoder::Step PathDecoder::on_other(const pt::Packet& packet) {
     default:
       break;  // pad; psb and the path's packets do not come here; a lone psbend says nothing
   }
-  return {};
 }
 
 void PathDecoder::tick(const pt::Packet& packet) {

@@ -8,7 +8,7 @@ namespace {
 using isa::InsnClass;
 
 struct KindAndFlags {
-  BranchKind kind;
+  BranchKind kind = BranchKind::end;
   std::uint8_t flags = 0;
 };
 

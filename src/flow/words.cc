@@ -9,7 +9,7 @@ namespace {
 using isa::InsnClass;
 
 std::string hex(std::uint64_t value) {
-  std::array<char, 18> digits;
+  std::array<char, 18> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
   return "0x" + std::string(digits.data(), end);
 }

@@ -48,8 +48,9 @@ TEST(Clock, TmaKnowsOnlySomeBitsOfALongMtcPeriod) {
   config.mtc_freq = 12;  // MTC has CTC[19:12], TMA CTC[15:0]: 4 bits in common
   Trace trace = Trace().psb(0x1000).plain(PacketType::tsc, 1000000);
   trace.plain(PacketType::tma, 0x3000, 0).plain(PacketType::mtc, 0xa4).tnt("T");
-  trace.plain(PacketType::mtc, 0xa5).tnt("T");
-  EXPECT_THAT(times(trace, config), ElementsAre(1000000 + 40960, 1000000 + 2 * 40960));
+  trace.plain(PacketType::mtc, 0xa5).tnt("T").plain(PacketType::mtc, 0xc5).tnt("T");
+  EXPECT_THAT(times(trace, config),
+              ElementsAre(1000000 + 40960, 1000000 + 2 * 40960, 1000000 + 34 * 40960));
 }
 
 TEST(Clock, MtcWithoutTmaOrRatioIsIgnored) {
@@ -64,6 +65,12 @@ TEST(Clock, MtcWithoutTmaOrRatioIsIgnored) {
                         .tnt("T"),
                     {}),
               ElementsAre(1000));
+}
+
+TEST(Clock, TscWithoutItsTmaEndsTheMtcCount) {
+  Trace trace = Trace().psb(0x1000).plain(PacketType::tsc, 1000).plain(PacketType::tma, 40, 0);
+  trace.plain(PacketType::tsc, 1001).plain(PacketType::mtc, 9).tnt("T");
+  EXPECT_THAT(times(trace), ElementsAre(1001));
 }
 
 TEST(Clock, CycCountsAtTheCoreToBusRatio) {

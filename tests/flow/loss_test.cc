@@ -210,6 +210,14 @@ TEST(Loss, EndlessLoopsAreNoPath) {
   }
 }
 
+TEST(Loss, EndlessLoopKeepsWhatRanBeforeIt) {
+  const Code code = Code().at(0x1000).jz(0x1000).nop().jmp(0x1006);
+  const Decoded out = decode(code, Trace().psb(0x1000).tnt("N").tnt("T"));
+  EXPECT_THAT(out.text(), ElementsAre("begin 0>1000 resync", "lost 1006>0"));
+  EXPECT_EQ(out.branches[1].insns, 1u);
+  EXPECT_EQ(out.stats.instructions, 1u);
+}
+
 TEST(Loss, LoopThatAPacketInterruptsIsAPath) {
   const Code code = Code().at(0x1000).nop().jmp(0x1000).at(0x2000).iret();
   EXPECT_THAT(
@@ -237,6 +245,14 @@ TEST(Loss, ForeignPacketInPsbPlus) {
   Trace trace = Trace().plain(PacketType::psb);
   const std::size_t bad = trace.size();
   expect_loss(decode(kLoop, trace.tnt("T")), LossCause::bad_packet, bad);
+}
+
+TEST(Loss, FupBehindABrokenPsbPlusIsNotItsIp) {
+  Trace trace = Trace().psb(0x1000).tnt("T").plain(PacketType::psb).tnt("T").fup(0x1001);
+  const Decoded out = decode(kLoop, trace);
+  ASSERT_THAT(out.losses, SizeIs(2));
+  EXPECT_EQ(out.losses[0].cause, LossCause::impossible_outcome);  // no FUP: tracing would be off
+  EXPECT_EQ(out.losses[1].cause, LossCause::bad_packet);
 }
 
 TEST(Loss, PiecesHaveAGapBetweenThem) {
