@@ -103,7 +103,9 @@ TEST_F(DebugFile, ALinkThatIsAPathLeadsNowhere) {
   const std::string name = "program.debug";
   const auto at = std::ranges::search(bytes, name).begin();
   ASSERT_NE(at, bytes.end());
-  std::ranges::copy(std::string(".///gram.deb/"), at);
+  const std::string elsewhere = "dd/gram.debug";  // there, and with the right CRC
+  std::ranges::copy(elsewhere, at);
+  move_debug(folder_ / elsewhere);
   std::ofstream(program_, std::ios::binary | std::ios::trunc)
       .write(reinterpret_cast<const char*>(bytes.data()),
              static_cast<std::streamsize>(bytes.size()));

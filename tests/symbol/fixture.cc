@@ -26,9 +26,10 @@ template struct Box<long>;
 
 extern "C" {
 
-// Four names for the same code.
+// Five names for the same code.
 __attribute__((noinline)) int __fixture_write(int x) { return x + std::puts("write"); }
 int fixture_write(int x) __attribute__((weak, alias("__fixture_write")));
+int fixture_write_strong(int x) __attribute__((alias("__fixture_write")));
 int _fixture_write(int x) __attribute__((alias("__fixture_write")));
 static int fixture_local(int x) __attribute__((used, alias("__fixture_write")));
 

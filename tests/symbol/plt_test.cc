@@ -69,6 +69,35 @@ TEST(PltStubs, AreFoundByNameAndAddress) {
   EXPECT_EQ(puts[0].size, 16u);
 }
 
+// With IBT a call goes to .plt.sec; the lazy stub in .plt only pushes the number of its relocation.
+// Both are the function's.
+class IbtStubs : public testing::TestWithParam<const char*> {};
+
+TEST_P(IbtStubs, TheLazyOnesAreNamedToo) {
+  const test::TempFolder folder;
+  const auto source = folder / "calls.c";
+  std::ofstream(source) << "int first(int); int second(int); int third(int);\n"
+                           "int calls(int x) { return first(x) + second(x) * third(x); }\n";
+  const auto library = folder / "calls.so";
+  if (!test::run(
+          std::string("cc -shared -fPIC -O1 -nostdlib -fcf-protection -Wl,-z,ibtplt,-z,lazy ") +
+          GetParam() + " -o " + library + ' ' + source + " 2>/dev/null")) {
+    GTEST_SKIP() << "cannot link with " << GetParam() << " here";
+  }
+  const auto table = test::open(library);
+  for (const char* name : {"first@plt", "second@plt", "third@plt"}) {
+    EXPECT_EQ(table->named(name).size(), 2u) << name;
+  }
+  // Stub n of .plt, behind the resolver's, belongs to the function of stub n of .plt.sec.
+  const auto lazy = table->named("first@plt").at(0).start;
+  const auto direct = table->named("first@plt").at(1).start;
+  for (const char* name : {"second@plt", "third@plt"}) {
+    EXPECT_EQ(table->named(name).at(0).start - lazy, table->named(name).at(1).start - direct);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Classes, IbtStubs, testing::Values("-m64", "-m32"));
+
 // IFUNC stubs of a static program have the chooser's address instead of a symbol.
 TEST(PltStubs, OfIfuncsAreNamedAfterTheChooser) {
   const test::TempFolder folder;

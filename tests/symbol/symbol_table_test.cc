@@ -63,15 +63,17 @@ TEST_F(FixtureSymbols, FindsNamesAsPeopleWriteThem) {
   EXPECT_EQ(only("fixture::Box<long>::get").name, "_ZNK7fixture3BoxIlE3getEl");
   EXPECT_EQ(only("fixture::outer@plt").kind, SymbolKind::plt);
   EXPECT_EQ(only("fixture::outer(int)@plt").name, "_ZN7fixture5outerEi@plt");
+  EXPECT_TRUE(table_->named("fixture::outer@PLT").empty());
   EXPECT_TRUE(table_->named("fixture").empty());
   EXPECT_TRUE(table_->named("").empty());
 }
 
-TEST_F(FixtureSymbols, PrefersGlobalNamesWithoutUnderscores) {
+TEST_F(FixtureSymbols, PrefersGlobalStrongNamesWithoutUnderscores) {
   const auto start = only("__fixture_write").start;
   EXPECT_EQ(only("_fixture_write").start, start);
   EXPECT_EQ(only("fixture_local").start, start);
-  EXPECT_EQ(name_at(start), "fixture_write");
+  EXPECT_EQ(only("fixture_write").start, start);
+  EXPECT_EQ(name_at(start), "fixture_write_strong");
 }
 
 TEST_F(FixtureSymbols, MarksAndLabels) {
