@@ -132,15 +132,35 @@ void on_block(unsigned vcpu, void* data) {
 struct Piece {  // instructions of one translated block that the filters treat alike
   std::size_t first = 0;
   std::size_t count = 0;
+  std::size_t size = 0;  // bytes
   bool excluded = false;
 };
 
-std::vector<std::uint8_t> code_of(const qemu_plugin_tb* tb) {
-  std::vector<std::uint8_t> code;
+isa::Mode mode() { return recorder->guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32; }
+
+std::span<const std::uint8_t> bytes_of(const qemu_plugin_insn* insn) {
+  return {static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn)),
+          qemu_plugin_insn_size(insn)};
+}
+
+// The instructions that belong to the block. QEMU ends a block before an instruction that crosses a
+// page, but still lists it, with as many of its bytes as it had read by then.
+std::vector<const qemu_plugin_insn*> insns_of(const qemu_plugin_tb* tb) {
+  std::vector<const qemu_plugin_insn*> insns;
   for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); ++i) {
-    const auto* insn = qemu_plugin_tb_get_insn(tb, i);
-    const auto* data = static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn));
-    code.insert(code.end(), data, data + qemu_plugin_insn_size(insn));
+    insns.push_back(qemu_plugin_tb_get_insn(tb, i));
+  }
+  if (insns.size() > 1 &&
+      !isa::decode(bytes_of(insns.back()), qemu_plugin_insn_vaddr(insns.back()), mode())) {
+    insns.pop_back();
+  }
+  return insns;
+}
+
+std::vector<std::uint8_t> code_of(std::span<const qemu_plugin_insn* const> insns) {
+  std::vector<std::uint8_t> code;
+  for (const auto* insn : insns) {
+    code.insert(code.end(), bytes_of(insn).begin(), bytes_of(insn).end());
   }
   return code;
 }
@@ -168,8 +188,7 @@ Block describe(std::uint64_t start, std::span<const std::uint8_t> code, std::siz
   b.insns = static_cast<std::uint16_t>(insns);
   b.last = static_cast<std::uint8_t>(last_size);
   const auto last = code.last(last_size);
-  const auto insn =
-      isa::decode(last, b.source(), recorder->guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32);
+  const auto insn = isa::decode(last, b.source(), mode());
   b.cls = insn ? insn->cls : isa::InsnClass::other;
   switch (b.cls) {
     case isa::InsnClass::cond:
@@ -220,13 +239,13 @@ void report_code(std::uint64_t start, std::span<const std::uint8_t> code) {
   current_unit->code_changed();
 }
 
-std::vector<Piece> split(const qemu_plugin_tb* tb) {
+std::vector<Piece> split(std::span<const qemu_plugin_insn* const> insns) {
   std::vector<Piece> pieces;
-  for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); ++i) {
-    const bool out =
-        recorder->filters.excluded(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i)));
-    if (pieces.empty() || pieces.back().excluded != out) pieces.push_back({i, 0, out});
+  for (std::size_t i = 0; i < insns.size(); ++i) {
+    const bool out = recorder->filters.excluded(qemu_plugin_insn_vaddr(insns[i]));
+    if (pieces.empty() || pieces.back().excluded != out) pieces.push_back({i, 0, 0, out});
     ++pieces.back().count;
+    pieces.back().size += qemu_plugin_insn_size(insns[i]);
   }
   return pieces;
 }
@@ -234,19 +253,16 @@ std::vector<Piece> split(const qemu_plugin_tb* tb) {
 void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   if (current_unit == nullptr) first_event(0);
   const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
-  const std::vector<std::uint8_t> code = code_of(tb);
+  const auto insns = insns_of(tb);
+  const std::vector<std::uint8_t> code = code_of(insns);
   const std::lock_guard lock(recorder->mutex);
   report_code(start, code);
   std::size_t offset = 0;
-  for (const Piece& piece : split(tb)) {
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < piece.count; ++i) {
-      size += qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, piece.first + i));
-    }
-    auto* last = qemu_plugin_tb_get_insn(tb, piece.first + piece.count - 1);
-    const auto part = std::span(code).subspan(offset, size);
+  for (const Piece& piece : split(insns)) {
+    const auto* last = insns[piece.first + piece.count - 1];
     const Block* block = recorder->blocks.intern(
-        describe(start + offset, part, piece.count, qemu_plugin_insn_size(last)));
+        describe(start + offset, std::span(code).subspan(offset, piece.size), piece.count,
+                 qemu_plugin_insn_size(last)));
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
     const auto callback = piece.excluded ? on_block<&unit::PtUnit::leave_filter>
                           : stepped      ? on_block<&unit::PtUnit::enter_stepped>
@@ -258,7 +274,7 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
       qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, piece.first), callback,
                                              QEMU_PLUGIN_CB_NO_REGS, data);
     }
-    offset += size;
+    offset += piece.size;
   }
 }
 
