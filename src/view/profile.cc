@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <tuple>
 
 #include "hodo/view/place.h"
 #include "hodo/view/text.h"
@@ -115,23 +115,25 @@ std::vector<HotFunction> hot_functions(const std::vector<Edge>& edges,
   return out;
 }
 
-std::vector<HotEdge> hot_edges(std::vector<Edge> edges, const session::Names& names,
+std::vector<HotEdge> hot_edges(const std::vector<Edge>& edges, const session::Names& names,
                                std::size_t top) {
-  std::erase_if(edges, [](const Edge& e) { return !is_branch(e.kind) || e.to == 0; });
-  top = std::min(top, edges.size());
-  auto hotter = [](const Edge& a, const Edge& b) {
-    return std::tuple(b.count, a.from, a.to, a.space) < std::tuple(a.count, b.from, b.to, b.space);
-  };
-  std::ranges::partial_sort(edges, edges.begin() + static_cast<std::ptrdiff_t>(top), hotter);
+  // By name and not by address: processes that run the same file add up.
+  std::map<std::tuple<std::string, std::string, BranchKind>, HotEdge> by_name;
   auto label = [&](const Edge& edge, std::uint64_t address) {
     session::Place place = names.place(edge.space, address, edge.time);
     if (place.symbol.empty()) return function_name(address, place);
     return fmt::format("{}+{:#x}", printable(place.symbol), place.offset);
   };
-  std::vector<HotEdge> out;
-  for (const Edge& edge : std::span(edges).first(top)) {
-    out.push_back({label(edge, edge.from), label(edge, edge.to), edge.kind, edge.count});
+  for (const Edge& edge : edges) {
+    if (!is_branch(edge.kind) || edge.to == 0) continue;
+    HotEdge named{label(edge, edge.from), label(edge, edge.to), edge.kind, 0};
+    auto& sum = by_name.try_emplace({named.from, named.to, named.kind}, named).first->second;
+    sum.count += edge.count;
   }
+  std::vector<HotEdge> out;
+  for (auto& [key, value] : by_name) out.push_back(std::move(value));
+  std::ranges::stable_sort(out, std::ranges::greater(), &HotEdge::count);
+  if (out.size() > top) out.resize(top);
   return out;
 }
 

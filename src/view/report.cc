@@ -75,7 +75,7 @@ Report make_report(const session::Session& session, const session::Outcome& outc
   report.functions = hot_functions(edges, session.names());
   std::erase_if(report.functions,
                 [](const HotFunction& f) { return f.instructions == 0 && f.calls == 0; });
-  report.edges = hot_edges(std::move(edges), session.names(), top);
+  report.edges = hot_edges(edges, session.names(), top);
   report.dropped_edges = profile.dropped();
   return report;
 }

@@ -76,7 +76,7 @@ struct HotEdge {
 // Edges summed by the function they leave (instructions) and enter (calls). By instructions.
 std::vector<HotFunction> hot_functions(const std::vector<Edge>& edges, const session::Names& names);
 // The `top` most frequent edges with names.
-std::vector<HotEdge> hot_edges(std::vector<Edge> edges, const session::Names& names,
+std::vector<HotEdge> hot_edges(const std::vector<Edge>& edges, const session::Names& names,
                                std::size_t top);
 
 }  // namespace hodo::view

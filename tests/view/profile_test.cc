@@ -1,0 +1,78 @@
+#include "hodo/view/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+
+namespace hodo::view {
+namespace {
+
+Branch taken(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint32_t insns) {
+  return {.from = from, .to = to, .insns = insns, .kind = kind};
+}
+
+TEST(Profile, CountsEdgesAndTasks) {
+  Profile profile;
+  const std::vector<Branch> batch{{.to = 0x10, .kind = BranchKind::begin},
+                                  taken(0x12, 0x20, BranchKind::call, 3),
+                                  taken(0x24, 0x14, BranchKind::ret, 5),
+                                  taken(0x12, 0x20, BranchKind::call, 4)};
+  profile.branches({.pid = 1, .tid = 2}, batch);
+  profile.branches({.pid = 1, .tid = 3}, batch);
+  ASSERT_EQ(profile.edges().size(), 2u);
+  for (const Edge& edge : profile.edges()) {
+    EXPECT_EQ(edge.count, edge.kind == BranchKind::call ? 4u : 2u);
+    EXPECT_EQ(edge.insns, edge.kind == BranchKind::call ? 14u : 10u);
+  }
+  EXPECT_EQ((profile.tasks().at({1, 3}).instructions), 12u);
+  EXPECT_EQ((profile.tasks().at({1, 3}).branches), 3u) << "begin is no branch";
+}
+
+TEST(Profile, KeepsItsCountsWhenItGrows) {
+  Profile profile;
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint64_t i = 1; i <= 20'000; ++i) {
+      Branch branch = taken(i, i * 7, BranchKind::jmp, 1);
+      profile.branches({}, std::span(&branch, 1));
+    }
+  }
+  ASSERT_EQ(profile.edges().size(), 20'000u);
+  for (const Edge& edge : profile.edges()) ASSERT_EQ(edge.count, 2u);
+}
+
+TEST(Profile, CountsWhatFindsNoRoom) {
+  Profile profile(2);
+  for (std::uint64_t from : {1, 2, 3, 1}) {
+    Branch branch = taken(from, 9, BranchKind::jmp, 1);
+    profile.branches({}, std::span(&branch, 1));
+  }
+  EXPECT_EQ(profile.edges().size(), 2u);
+  EXPECT_EQ(profile.dropped(), 1u);
+}
+
+TEST(HotTables, AddUpByNameAcrossProcesses) {
+  TableNames names;
+  names.places[0x1010] = {.symbol = "main", .offset = 0x10, .object = "/bin/a"};
+  names.places[0x5010] = {.symbol = "main", .offset = 0x10, .object = "/bin/a"};
+  names.places[0x2000] = {.symbol = "work", .offset = 0, .object = "/lib/w"};
+  const std::vector<Edge> edges{
+      {.from = 0x1010, .to = 0x2000, .count = 5, .insns = 50, .kind = BranchKind::call},
+      {.from = 0x5010, .to = 0x2000, .count = 2, .insns = 7, .space = 1, .kind = BranchKind::call},
+      {.from = 0x2000, .to = 0x1010, .count = 6, .insns = 90, .kind = BranchKind::ret}};
+  auto functions = hot_functions(edges, names);
+  ASSERT_EQ(functions.size(), 2u);
+  EXPECT_EQ(functions[0].name, "work");
+  EXPECT_EQ(functions[0].instructions, 90u);
+  EXPECT_EQ(functions[0].calls, 7u);
+  EXPECT_EQ(functions[1].name, "main");
+  EXPECT_EQ(functions[1].object, "a");
+  EXPECT_EQ(functions[1].instructions, 57u);
+  auto hottest = hot_edges(edges, names, 1);
+  ASSERT_EQ(hottest.size(), 1u);
+  EXPECT_EQ(hottest[0].from, "main+0x10");
+  EXPECT_EQ(hottest[0].to, "work+0x0");
+  EXPECT_EQ(hottest[0].count, 7u);
+}
+
+}  // namespace
+}  // namespace hodo::view
