@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <ranges>
 
 namespace hodo::relay {
 namespace {
@@ -149,7 +150,9 @@ Result<ExecPlan> plan_exec(const Executable& executable,
   if (settings.watcher[0] != '\0') {
     plan.argv.insert(plan.argv.end(), {"-plugin", settings.watcher.data()});
   }
-  for (const std::string& variable : environment) {
+  // Backwards: QEMU keeps its list of variables newest first, and of two with one name the newest,
+  // where getenv(3) finds the first.
+  for (const std::string& variable : std::views::reverse(environment)) {
     // QEMU splits the argument of -E at commas, so a value with one has to go the other way.
     if (acts_on_emulator(variable) && variable.find(',') == variable.npos) {
       plan.argv.insert(plan.argv.end(), {"-E", variable});

@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""Runs one case of how `hodo record` behaves: a function of one of the cases_*.py modules.
+
+Exit status 0: as it must be; 1: not; 77: a tool that the case needs is not installed.
+"""
+
+import argparse
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import traceback
+
+from box import Box, Failure, Skip
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SKIPPED = 77
+
+
+def modules():
+    return sorted(name[:-3] for name in os.listdir(HERE) if name.startswith("cases_"))
+
+
+def cases(module):
+    """{case: function}: the module's public functions that take a box."""
+    loaded = importlib.import_module(module)
+    return {
+        name: function
+        for name, function in vars(loaded).items()
+        if callable(function)
+        and getattr(function, "__module__", "") == module
+        and function.__code__.co_varnames[: function.__code__.co_argcount] == ("box",)
+        and not name.startswith("_")
+    }
+
+
+def listed():
+    return {
+        f"{module.removeprefix('cases_')}.{case}": function
+        for module in modules()
+        for case, function in cases(module).items()
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true", help="print the cases' names and exit")
+    parser.add_argument("--hodo")
+    parser.add_argument("--programs", help="folder of the fixture programs")
+    parser.add_argument("--own-programs", help="folder of this folder's own programs")
+    parser.add_argument("--work", help="folder for this case; kept when it fails")
+    parser.add_argument("case", nargs="?")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(listed()))
+        return 0
+    work = os.path.abspath(options.work)
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    box = Box(options.hodo, options.programs, options.own_programs, work)
+    try:
+        listed()[options.case](box)
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        return SKIPPED
+    except (Failure, AssertionError, OSError, ValueError, subprocess.TimeoutExpired):
+        traceback.print_exc()
+        print(f"kept: {work}")
+        return 1
+    finally:
+        box.end_what_still_runs()
+    shutil.rmtree(work, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
