@@ -257,6 +257,7 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   const std::vector<std::uint8_t> code = code_of(insns);
   const std::lock_guard lock(recorder->mutex);
   report_code(start, code);
+  const bool count = current_unit->counts_cycles();
   std::size_t offset = 0;
   for (const Piece& piece : split(insns)) {
     const auto* last = insns[piece.first + piece.count - 1];
@@ -266,7 +267,8 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
     const auto callback = piece.excluded ? on_block<&unit::PtUnit::leave_filter>
                           : stepped      ? on_block<&unit::PtUnit::enter_stepped>
-                                         : on_block<&unit::PtUnit::enter>;
+                          : count        ? on_block<&unit::PtUnit::enter<true>>
+                                         : on_block<&unit::PtUnit::enter<false>>;
     auto* data = const_cast<Block*>(block);
     if (offset == 0) {
       qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, data);

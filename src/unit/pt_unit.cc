@@ -40,6 +40,12 @@ std::uint64_t exec_mode_bits(isa::Mode mode) {
 bool is_predictable(const Block& b) { return b.taken != Block::kNowhere; }
 bool follows(const Block& b, std::uint64_t ip) { return ip == b.taken || ip == b.other; }
 
+// A short TNT packet of the `count` lowest outcomes: they stand under a stop bit, above a 0.
+constexpr std::uint64_t short_tnt(std::uint64_t outcomes, unsigned count) {
+  const std::uint64_t stop = 1ULL << count;
+  return ((outcomes & (stop - 1)) | stop) << 1;
+}
+
 }  // namespace
 
 PtUnit::PtUnit() : last_(&kNoBlock) {}
@@ -69,7 +75,7 @@ void PtUnit::enter_stepped(const Block* b) {
     last_ = b;
     return;
   }
-  enter(b);
+  enter<true>(b);
 }
 
 // The block is no predicted successor of the last one: indirect branches come here, and every state
@@ -80,6 +86,10 @@ void PtUnit::enter_unpredicted(const Block* from, const Block* b) {
   if (!(b->flags & Block::kSignalHandler)) {
     if (from->cls == InsnClass::ret) return resolve_return(ip);
     if (from->cls == InsnClass::ijmp) return take_tip(ip);
+    if (from->cls == InsnClass::icall) {
+      push(from);
+      return take_tip(ip);
+    }
   }
   switch (state_) {
     case State::off:
@@ -245,29 +255,26 @@ void PtUnit::flush_full_tnt(std::uint64_t next_ip) {
 }
 
 // The pending outcomes, in as few bytes as they fit: short packets of up to 6, or one long packet.
-// All short packets are made at once: how many there are is hard to predict.
+// How many there are is hard to predict, so up to 12 are written without asking.
 void PtUnit::flush_tnt() {
   if (tnt_ == 1) return;
   put_cyc();
   const unsigned count = 63 - static_cast<unsigned>(__builtin_clzll(tnt_));
-  if (count > 42) {
+  if (count <= 12) [[likely]] {
+    const unsigned two = count > 6 ? 1 : 0;
+    const unsigned rest = count - 6 * two;
+    const std::uint64_t first = short_tnt(tnt_ >> rest, 6);
+    const std::uint64_t last = short_tnt(tnt_, rest);
+    put_bytes((first & (0 - std::uint64_t{two})) | last << 8 * two, 1 + two);
+  } else if (count > 42) {
     put_bytes(kTntLongOpcode | tnt_ << 16, 8);
-    tnt_ = 1;
-    return;
+  } else {
+    for (unsigned left = count; left > 0;) {
+      const unsigned n = std::min(left, 6U);
+      left -= n;
+      put_bytes(short_tnt(tnt_ >> left, n), 1);
+    }
   }
-  const std::uint64_t outcomes = tnt_ << (42 - count);  // the oldest in bit 41, the stop bit above
-  std::uint64_t packets = 0;
-  for (unsigned i = 0; i < 7; ++i) {
-    packets |= (outcomes >> (36 - 6 * i) & 0x3f) << 1 << 8 * i;
-  }
-  packets |= 0x8080808080808080;
-  const unsigned bytes = (count + 5) / 6;
-  // In the last packet the stop bit goes in front of what outcomes it has.
-  const unsigned rest = count - 6 * (bytes - 1);
-  const std::uint64_t last = (tnt_ & ((1U << rest) - 1)) | 1U << rest;
-  const unsigned at = 8 * (bytes - 1);
-  packets = (packets & ~(std::uint64_t{0xff} << at)) | last << 1 << at;
-  put_bytes(packets, bytes);
   tnt_ = 1;
 }
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 
+#include "hodo/hw/intel_pt.h"
 #include "hodo/unit/block.h"
 
 namespace hodo::unit {
@@ -52,6 +53,7 @@ class PtUnit {
 
   // Execution reaches block b, which must stay valid until the next event. The unit works out what
   // the block before it did.
+  template <bool kCountInsns>
   void enter(const Block* b);
   // The same for a block that the translator made of a single instruction in order to step over it
   // (QEMU does for atomics it cannot inline and for stores into the running block). If it lies
@@ -79,6 +81,7 @@ class PtUnit {
   void finish(std::uint8_t* ring_base, std::uint64_t ring_size);
   // TraceStop: the recorder wants no more; nothing is written from here on.
   void stop();
+  bool counts_cycles() const { return (rtit_ctl_ & hw::rtit_ctl::kCycEn) != 0; }
   bool enabled() const { return state_ == State::enabled; }
   // The block that is executing; null while tracing is disabled.
   const Block* current() const;
@@ -154,11 +157,12 @@ class PtUnit {
   State state_ = State::off;
 };
 
-inline void PtUnit::enter(const Block* b) {
+template <bool kCountInsns>
+void PtUnit::enter(const Block* b) {
   const Block* from = last_;
   last_ = b;
   const std::uint64_t ip = b->start;
-  insns_ += b->insns;
+  if constexpr (kCountInsns) insns_ += b->insns;
   // Without the two empty asm statements the compiler makes a jump of each comparison, and those
   // jumps are as hard to predict as the program's own branches.
   std::uint64_t taken = ip == from->taken ? 1 : 0;
