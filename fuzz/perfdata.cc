@@ -1,5 +1,6 @@
 // A perf.data file of any bytes: opened, walked, and joined into a session. Besides not crashing:
-// what is handed out lies inside the file, and mappings of one process never overlap in space and time.
+// what is handed out lies inside the file, and mappings of one process never overlap in space and
+// time.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +19,8 @@ void require(bool holds) {
 }
 
 bool inside(std::span<const std::uint8_t> part, std::span<const std::uint8_t> whole) {
-  return part.empty() || (part.data() >= whole.data() &&
-                          part.data() + part.size() <= whole.data() + whole.size());
+  return part.empty() ||
+         (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
 void walk(const Reader& reader) {

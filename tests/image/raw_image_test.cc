@@ -57,8 +57,8 @@ TEST(ParseImage, Pages) {
 
 TEST(ParseImage, SaysWhichFormItExpects) {
   for (const char* text : {"", "elf", "elf:", "elf:@16", "bin:", "bin:12", "bin:x:f", "bin:0x:f",
-                           "bin:-1:f", "bin:12z:f", "bin:1:", "bin:0x10000000000000000:f", "pages:", "pages:a",
-                           "pages:a:", "pages::b", "pages:a:b:c", "pe:a.exe"}) {
+                           "bin:-1:f", "bin:12z:f", "bin:1:", "bin:0x10000000000000000:f", "pages:",
+                           "pages:a", "pages:a:", "pages::b", "pages:a:b:c", "pe:a.exe"}) {
     const auto spec = parse_image(text);
     ASSERT_FALSE(spec) << text;
     EXPECT_EQ(spec.error().code, ErrorCode::usage);

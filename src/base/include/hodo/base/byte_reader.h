@@ -1,5 +1,6 @@
-// The one bounded reader that all binary input goes through: little-endian, fails instead of reading
-// past the end, and checks limits by subtraction so that no sum of untrusted numbers can wrap.
+// The one bounded reader that all binary input goes through: little-endian, fails instead of
+// reading past the end, and checks limits by subtraction so that no sum of untrusted numbers can
+// wrap.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ class ByteReader {
   std::size_t remaining() const { return bytes_.size() - offset_; }
   std::span<const std::uint8_t> rest() const { return bytes_.subspan(offset_); }
 
-  // Reads a trivially copyable T as it lies in memory; nullopt (and no movement) if it does not fit.
+  // Reads a trivially copyable T as it lies in memory; nullopt (and no movement) if it does not
+  // fit.
   template <class T>
   [[nodiscard]] std::optional<T> read() {
     static_assert(std::is_trivially_copyable_v<T>);

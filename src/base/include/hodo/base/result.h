@@ -1,5 +1,6 @@
 // Errors as values. Nothing in hodoscope throws across a library's edge: what can fail returns
-// Result<T>, and an Error says what went wrong, where in the input, and in words that a user can act on.
+// Result<T>, and an Error says what went wrong, where in the input, and in words that a user can
+// act on.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ struct [[nodiscard]] Error {
   static constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
   ErrorCode code = ErrorCode::malformed;
-  std::string message;                // one line, no trailing period or newline
-  std::uint64_t offset = kNoOffset;   // byte offset in the input, where there is one
+  std::string message;               // one line, no trailing period or newline
+  std::uint64_t offset = kNoOffset;  // byte offset in the input, where there is one
 };
 
 template <class T>

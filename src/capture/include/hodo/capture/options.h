@@ -27,29 +27,29 @@ struct PtOptions {
   bool return_compression = true;  // `noretcomp` inverted
   std::uint8_t mtc_period = 3;     // 2^N crystal clocks
   std::uint8_t cyc_thresh = 0;
-  std::uint8_t psb_period = 3;     // 2^(N+11) bytes: 3 = 16 KiB
+  std::uint8_t psb_period = 3;  // 2^(N+11) bytes: 3 = 16 KiB
 };
 
 struct RecordOptions {
   SourceKind source = SourceKind::automatic;
   std::string output = "hodo.data";
-  std::vector<std::string> command;   // empty with `pid`
+  std::vector<std::string> command;  // empty with `pid`
   std::optional<int> pid;
   PtOptions pt;
-  std::vector<FilterRange> filters;   // at most four, as the hardware has
-  std::uint64_t max_size = 0;         // bytes of output after which recording stops; 0: no limit
+  std::vector<FilterRange> filters;  // at most four, as the hardware has
+  std::uint64_t max_size = 0;        // bytes of output after which recording stops; 0: no limit
   bool follow_children = true;
-  bool snapshot = false;              // keep only the newest part of the trace
-  std::uint64_t buffer_size = 0;      // bytes per AUX buffer; 0: the source's default
-  std::string debug_log;              // directory for the independent watcher's log; empty: off
+  bool snapshot = false;          // keep only the newest part of the trace
+  std::uint64_t buffer_size = 0;  // bytes per AUX buffer; 0: the source's default
+  std::string debug_log;          // directory for the independent watcher's log; empty: off
 };
 
 // What a recording came to; the command turns it into its last lines and exit status.
 struct RecordResult {
-  int exit_status = 0;        // the program's own, shell convention (128 + signal)
+  int exit_status = 0;  // the program's own, shell convention (128 + signal)
   std::uint64_t trace_bytes = 0;
   std::uint64_t overflows = 0;  // gaps in the trace because data could not be written
-  bool complete = true;  // false: the file lacks data that the program made
+  bool complete = true;         // false: the file lacks data that the program made
   std::uint32_t threads = 0;
   std::uint32_t processes = 0;
   std::vector<std::string> warnings;  // each a complete line: what is missing and why

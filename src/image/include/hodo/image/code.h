@@ -10,11 +10,11 @@ namespace hodo::image {
 // `content` ids mean equal bytes at equal offsets, so a block decoded once serves every process and
 // every mapping of the same content.
 struct CodeSpan {
-  std::uint64_t content = 0;             // id of the content; 0: nothing is mapped there
-  std::uint64_t offset = 0;              // of bytes[0] within the content
-  std::uint64_t address = 0;             // where bytes[0] is mapped
-  std::span<const std::uint8_t> bytes;   // valid as long as the source lives
-  std::uint64_t valid_from = 0;          // trace time; the answer holds for [valid_from, valid_until)
+  std::uint64_t content = 0;            // id of the content; 0: nothing is mapped there
+  std::uint64_t offset = 0;             // of bytes[0] within the content
+  std::uint64_t address = 0;            // where bytes[0] is mapped
+  std::span<const std::uint8_t> bytes;  // valid as long as the source lives
+  std::uint64_t valid_from = 0;  // trace time; the answer holds for [valid_from, valid_until)
   std::uint64_t valid_until = ~std::uint64_t{0};
 };
 

@@ -29,16 +29,14 @@ enum class InsnClass : std::uint8_t {
   far_ret,   // RETF
   xbegin,    // starts a transaction; falls through, target = abort handler
   xabort,
-  vmentry,   // VMLAUNCH, VMRESUME
-  vmexit,    // VMCALL (VMFUNC stays in the guest; CPUID and its like only leave where there is one)
-  mov_cr3,   // a PIP packet may bind here
-  ptwrite,   // a PTW packet may bind here
+  vmentry,  // VMLAUNCH, VMRESUME
+  vmexit,   // VMCALL (VMFUNC stays in the guest; CPUID and its like only leave where there is one)
+  mov_cr3,  // a PIP packet may bind here
+  ptwrite,  // a PTW packet may bind here
 };
 
 // An instruction that never falls through by its own text is a branch of one of these classes.
-constexpr bool is_branch(InsnClass c) {
-  return c >= InsnClass::cond && c <= InsnClass::far_ret;
-}
+constexpr bool is_branch(InsnClass c) { return c >= InsnClass::cond && c <= InsnClass::far_ret; }
 // The target is in the instruction's own bytes.
 constexpr bool has_direct_target(InsnClass c) {
   return c == InsnClass::cond || c == InsnClass::jmp || c == InsnClass::call ||
@@ -51,8 +49,9 @@ struct Insn {
   std::uint64_t target = 0;  // of a direct branch, linear; cut to 32 bits outside 64-bit mode
 };
 
-// Decodes the instruction that starts at bytes[0], which lies at address ip. Reads at most 15 bytes.
-// nullopt: the bytes are no instruction, or the instruction is cut off by the end of the span.
+// Decodes the instruction that starts at bytes[0], which lies at address ip. Reads at most 15
+// bytes. nullopt: the bytes are no instruction, or the instruction is cut off by the end of the
+// span.
 std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode);
 
 }  // namespace hodo::isa

@@ -7,14 +7,37 @@
 namespace hodo::pt {
 
 enum class PacketType : std::uint8_t {
-  pad, psb, psbend, ovf, trace_stop,
+  pad,
+  psb,
+  psbend,
+  ovf,
+  trace_stop,
   tnt,  // short and long form; `size` tells them apart
-  tip, tip_pge, tip_pgd, fup,
-  pip, mode_exec, mode_tsx, vmcs,
-  tsc, mtc, tma, cyc, cbr,
-  mnt, ptw, exstop, mwait, pwre, pwrx,
-  bbp, bip, bep,
-  cfe, evd, trig,
+  tip,
+  tip_pge,
+  tip_pgd,
+  fup,
+  pip,
+  mode_exec,
+  mode_tsx,
+  vmcs,
+  tsc,
+  mtc,
+  tma,
+  cyc,
+  cbr,
+  mnt,
+  ptw,
+  exstop,
+  mwait,
+  pwre,
+  pwrx,
+  bbp,
+  bip,
+  bep,
+  cfe,
+  evd,
+  trig,
 };
 inline constexpr int kPacketTypes = static_cast<int>(PacketType::trig) + 1;
 
@@ -26,8 +49,8 @@ enum class IpBytes : std::uint8_t {
   suppressed = 0,  // no payload
   update16 = 1,    // low 16 bits replace those of the last IP
   update32 = 2,
-  sext48 = 3,      // 48 bits, sign-extended
-  update48 = 4,    // low 48 bits replace those of the last IP
+  sext48 = 3,    // 48 bits, sign-extended
+  update48 = 4,  // low 48 bits replace those of the last IP
   full = 6,
 };
 
@@ -35,7 +58,7 @@ enum class IpBytes : std::uint8_t {
 // compared with ==.
 struct Packet {
   PacketType type = PacketType::pad;
-  std::uint8_t size = 0;               // bytes in the stream, header included
+  std::uint8_t size = 0;                   // bytes in the stream, header included
   IpBytes ip_bytes = IpBytes::suppressed;  // tip*, fup
   // tnt: number of outcomes (1-47).  ptw, bip: payload bytes (4 or 8).
   std::uint8_t count = 0;
