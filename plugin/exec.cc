@@ -36,6 +36,15 @@ std::string as_the_guest_means(const std::string& path) {
   return path;
 }
 
+// The strings as execve wants them: pointers with a null at the end, valid as long as the strings.
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  out.reserve(strings.size() + 1);
+  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
 }  // namespace
 
 Result<relay::ExecPlan> plan_guest_exec(const Guest& guest, std::uint64_t path, std::uint64_t argv,
@@ -63,13 +72,7 @@ Result<relay::ExecPlan> plan_guest_exec(const Guest& guest, std::uint64_t path, 
 }
 
 void run(const relay::ExecPlan& plan) {
-  std::vector<char*> argv;
-  std::vector<char*> envp;
-  for (const std::string& s : plan.argv) argv.push_back(const_cast<char*>(s.c_str()));
-  for (const std::string& s : plan.environment) envp.push_back(const_cast<char*>(s.c_str()));
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  execve(plan.program.c_str(), argv.data(), envp.data());
+  execve(plan.program.c_str(), pointers(plan.argv).data(), pointers(plan.environment).data());
 }
 
 }  // namespace hodo::plugin

@@ -25,7 +25,7 @@ class Guest {
   template <class T>
   std::optional<T> read(std::uint64_t address) const {
     static_assert(std::is_trivially_copyable_v<T>);
-    T value;
+    T value{};
     return read(address, &value, sizeof(value)) ? std::optional<T>(value) : std::nullopt;
   }
   // A pointer-sized word of the guest.

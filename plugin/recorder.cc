@@ -146,8 +146,10 @@ std::span<const std::uint8_t> bytes_of(const qemu_plugin_insn* insn) {
 // The instructions that belong to the block. QEMU ends a block before an instruction that crosses a
 // page, but still lists it, with as many of its bytes as it had read by then.
 std::vector<const qemu_plugin_insn*> insns_of(const qemu_plugin_tb* tb) {
+  const std::size_t count = qemu_plugin_tb_n_insns(tb);
   std::vector<const qemu_plugin_insn*> insns;
-  for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); ++i) {
+  insns.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
     insns.push_back(qemu_plugin_tb_get_insn(tb, i));
   }
   if (insns.size() > 1 &&

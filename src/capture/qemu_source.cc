@@ -41,7 +41,8 @@ std::string find_plugin(const std::string& name) {
   for (const char* folder :
        {"/../../plugin/", "/../lib/hodoscope/", "/../lib/x86_64-linux-gnu/hodoscope/"}) {
     std::array<char, PATH_MAX> real{};
-    if (realpath((here + folder + name).c_str(), real.data()) != nullptr) return real.data();
+    const std::string path = std::string(here).append(folder).append(name);
+    if (realpath(path.c_str(), real.data()) != nullptr) return real.data();
   }
   return {};
 }

@@ -34,6 +34,7 @@ std::string brief(std::string_view text) {
 
 std::vector<std::string> command_words(const CommandModel& program) {
   std::vector<std::string> words;
+  words.reserve(program.commands.size());
   for (const CommandModel& command : program.commands) words.push_back(command.word());
   return words;
 }

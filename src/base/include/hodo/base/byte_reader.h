@@ -27,7 +27,7 @@ class ByteReader {
   [[nodiscard]] std::optional<T> read() {
     static_assert(std::is_trivially_copyable_v<T>);
     if (remaining() < sizeof(T)) return std::nullopt;
-    T value;
+    T value{};
     std::memcpy(&value, bytes_.data() + offset_, sizeof(T));
     offset_ += sizeof(T);
     return value;
