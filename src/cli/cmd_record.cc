@@ -18,19 +18,16 @@ constexpr int kExitCannotExecute = 126;
 constexpr int kExitNotFound = 127;
 
 constexpr std::string_view kDescription =
-    "Runs COMMAND and writes down every branch that it takes, in all its threads and in the "
-    "programs "
-    "that it starts. On a processor with Intel PT the kernel records; on any other x86-64 machine "
-    "the "
-    "program runs under QEMU, where a software trace unit writes the same packets.\n\n"
-    "The program keeps its standard streams, terminal, directory, environment and exit status. The "
-    "recording is a perf.data file: hodo's own commands read it, and so does perf (for example "
-    "perf "
-    "script --itrace=b). An existing file is kept as FILE.old.\n\n"
-    "Ctrl-C ends the recording, not the data; a second one also ends the program. What could not "
-    "be "
-    "recorded is said at the end and counts in the exit status of the commands that read the "
-    "file.\n\n"
+    "Runs COMMAND, the words behind '--', and writes down every branch that it takes, in all "
+    "its threads and in the programs that it starts. On a processor with Intel PT the kernel "
+    "records; on any other x86-64 machine the program runs under QEMU, where a software trace "
+    "unit writes the same packets.\n\n"
+    "The program keeps its standard streams, terminal, directory, environment and exit status. "
+    "The recording is a perf.data file: hodo's own commands read it, and so does perf (for "
+    "example perf script --itrace=b). An existing file is kept as FILE.old.\n\n"
+    "Ctrl-C ends the recording, not the data; a second one also ends the program. What could "
+    "not be recorded is said at the end and counts in the exit status of the commands that read "
+    "the file.\n\n"
     "A filter keeps the trace to some code: SYMBOL@FILE (a function), @FILE (all of a file), "
     "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
 
@@ -71,21 +68,22 @@ int record(const RecordCommand& command) {
 
 void add_record(Program& program) {
   auto command = std::make_shared<RecordCommand>();
-  Manual manual{.summary = "run a program and record every branch it takes",
-                .description = kDescription,
-                .examples = {{"hodo record -- ls -l /usr/bin",
-                              "records ls into hodo.data and shows the report"},
-                             {"hodo record -o build.data -- make -j2",
-                              "records make and everything it starts"},
-                             {"hodo record --filter main@./prog -- ./prog",
-                              "records only what runs inside the function main of ./prog"},
-                             {"hodo record --max-size 200M -q -- ./server",
-                              "stops recording, not the server, when the file has 200 MB"}},
-                .exit_statuses = {{"0-255", "the program's own; 128 + N if signal N killed it"},
-                                  {"2", "usage error"},
-                                  {"125", "the recording could not be made"},
-                                  {"126", "the program was found but could not be run or recorded"},
-                                  {"127", "no such program"}}};
+  Manual manual{
+      .summary = "run a program and record every branch it takes",
+      .description = kDescription,
+      .examples = {{"hodo record -- ls -l /usr/bin",
+                    "Records ls into hodo.data and shows the report."},
+                   {"hodo record -o build.data -- make -j2",
+                    "Records make and everything it starts."},
+                   {"hodo record --filter main@./prog -- ./prog",
+                    "Records only what runs inside the function main of ./prog."},
+                   {"hodo record --max-size 200M -q -- ./server",
+                    "Stops recording, not the server, when the file has 200 MiB."}},
+      .exit_statuses = {{"0-255", "The program's own; 128 + N if signal N killed it."},
+                        {"2", "Wrong usage."},
+                        {"125", "The recording could not be made."},
+                        {"126", "The program was found but could not be run or recorded."},
+                        {"127", "No such program."}}};
   auto action = [command, &program] {
     command->options.command = program.find("record")->remaining();
     return record(*command);

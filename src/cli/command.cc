@@ -17,7 +17,7 @@ const std::string kVersionText = "show the version and exit";
 
 Manual program_manual() {
   return {
-      .summary = "record, read and check the branches that a program took",
+      .summary = "record and read the branches that a program took",
       .description =
           "hodo records every branch of a program, on machines with trace hardware (Intel PT) and,"
           " through QEMU, on x86-64 machines without it. The recording is a perf.data file; the"

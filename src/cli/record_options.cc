@@ -54,7 +54,8 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
   app.add_option("--filter", command.filters, "record only this code; may be given four times")
       ->type_name("FILTER")
       ->expected(1);
-  app.add_option("--max-size", command.max_size, "end the recording when the file has this size")
+  app.add_option("--max-size", command.max_size,
+                 "end the recording, not the program, when the file has this size: 500K, 200M, 2G")
       ->type_name("SIZE");
   app.add_option("--psb-period", command.psb_period,
                  "bytes of trace between points where decoding can start: 2048 to 67108864")
@@ -67,11 +68,13 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
   app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
   app.add_flag(
       "--snapshot", options.snapshot,
-      "keep only the newest part of the trace; SIGUSR2 keeps one more (needs --source pt)");
-  app.add_option("--buffer-size", command.buffer_size, "size of each thread's trace buffer")
+      "keep only the newest part of the trace, as of the end and of every SIGUSR2 (--source pt)");
+  app.add_option("--buffer-size", command.buffer_size,
+                 "size of each thread's (--source pt: processor's) trace buffer (default 4M)")
       ->type_name("SIZE");
   app.add_option("--debug-log", options.debug_log,
-                 "let an independent watcher log every executed block into DIR (QEMU; slow)")
+                 "let an independent watcher log every executed block into DIR, which exists (QEMU;"
+                 " slow)")
       ->type_name("DIR");
   app.add_flag("-q,--quiet", command.quiet, "print no report, only what went wrong");
   app.prefix_command();
