@@ -1,5 +1,7 @@
 #include "show_report.h"
 
+#include <nlohmann/json.hpp>
+
 #include "hodo/session/session.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"

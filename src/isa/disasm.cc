@@ -23,7 +23,7 @@ const ZydisFormatter& formatter() {
 
 std::string disassemble(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
   ZydisDecodedInstruction insn;
-  std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
+  std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands{};
   const auto size = std::min<std::size_t>(bytes.size(), ZYDIS_MAX_INSTRUCTION_LENGTH);
   std::array<char, 256> text{};
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_decoder(mode), bytes.data(), size, &insn,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "hodo/view/losses.h"
 #include "hodo/view/report.h"

@@ -1,7 +1,7 @@
 // The counts of `hodo stats`.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "hodo/session/session.h"
