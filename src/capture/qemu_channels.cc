@@ -72,12 +72,17 @@ void QemuChannels::accept(int listening_socket) {
   const Fd file(*fd);
   auto memory = relay::ChannelMemory::map(file.get(), aux_size_, false);
   if (!memory) return keep(std::unexpected(memory.error()));
+  notice_ended_processes();
+  const auto known = processes_.find(hello.pid);
+  const bool executes = known != processes_.end() && !known->second.gone;
+  if (hello.start != relay::Start::thread) {
+    if (!executes) ++process_count_;
+    retire_channels(hello.pid);
+  }
   keep(announce(hello));
   Process& process = processes_[hello.pid];
-  if (process.channels == 0 || process.gone) {
-    process = Process{};
+  if (process.channels == 0) {
     process.pidfd = Fd(static_cast<int>(syscall(SYS_pidfd_open, hello.pid, 0)));
-    if (hello.start != relay::Start::thread) ++process_count_;
   }
   ++process.channels;
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
@@ -121,17 +126,22 @@ void QemuChannels::drain(bool all) {
   notice_ended_processes();
   for (std::size_t i = 0; i < channels_.size();) {
     Channel& channel = *channels_[i];
-    Process& process = processes_[channel.pid];
-    const bool over = channel.reader.closed() || process.gone || channel.reader.damaged();
-    if (over) channel.reader.finish();
-    if (!file_error_) keep(drain_channel(channel, all || over));
-    if (!over) {
-      ++i;
+    if (channel.reader.closed() || processes_[channel.pid].gone || channel.reader.damaged()) {
+      finish_channel(i);
       continue;
     }
-    finish_channel(channel);
-    if (--process.channels == 0) processes_.erase(channel.pid);
-    channels_.erase(channels_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!file_error_) keep(drain_channel(channel, all));
+    ++i;
+  }
+}
+
+void QemuChannels::retire_channels(std::int32_t pid) {
+  for (std::size_t i = 0; i < channels_.size();) {
+    if (channels_[i]->pid == pid) {
+      finish_channel(i);
+    } else {
+      ++i;
+    }
   }
 }
 
@@ -142,10 +152,16 @@ Status QemuChannels::drain_channel(Channel& channel, bool all) {
   return write_aux(channel, all);
 }
 
-void QemuChannels::finish_channel(Channel& channel) {
+void QemuChannels::finish_channel(std::size_t index) {
+  Channel& channel = *channels_[index];
+  channel.reader.finish();
+  if (!file_error_) keep(drain_channel(channel, true));
   overflows_ += channel.reader.overflows();
   unexplained_ += channel.reader.unexplained();
   damaged_ += channel.reader.damaged() ? 1 : 0;
+  const auto process = processes_.find(channel.pid);
+  if (--process->second.channels == 0) processes_.erase(process);
+  channels_.erase(channels_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 void QemuChannels::notice_ended_processes() {
@@ -259,7 +275,8 @@ void QemuChannels::summarize(RecordResult& result) const {
   result.threads = static_cast<std::uint32_t>(streams_.size());
   result.processes = process_count_;
   result.overflows = overflows_;
-  if (overflows_ != 0) {
+  // Where the file takes no more, that is the reason, and is said as such.
+  if (overflows_ != 0 && !file_error_) {
     result.warnings.push_back(fmt::format(
         "the trace has {} gaps: the disk could not keep up, or hodo was stopped", overflows_));
   }

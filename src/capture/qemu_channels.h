@@ -63,7 +63,11 @@ class QemuChannels {
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
   Status write_aux(Channel& channel, bool all);
   Status drain_channel(Channel& channel, bool all);
-  void finish_channel(Channel& channel);
+  // Takes the rest of a channel whose thread is gone, and forgets it.
+  void finish_channel(std::size_t index);
+  // The process runs another program from here on, or is a new one with an old number: what its
+  // threads wrote until now comes first in their streams.
+  void retire_channels(std::int32_t pid);
   void notice_ended_processes();
   void keep(const Status& status);
 

@@ -241,7 +241,8 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   channels.summarize(result);
   if (recording.interrupted()) result.warnings.push_back("the recording was ended by a signal");
   if (recording.full()) result.warnings.push_back("the recording ended at --max-size");
-  const Status finished = writer->finish(summary_json(result));
+  // Without the mark of a complete recording where data is missing, whoever's fault that is.
+  const Status finished = channels.file_error() ? Status() : writer->finish(summary_json(result));
   if (channels.file_error()) {
     result.warnings.push_back("the recording ended early: " + channels.file_error()->message);
     result.complete = false;
