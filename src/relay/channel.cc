@@ -1,6 +1,7 @@
 #include "hodo/relay/channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -31,14 +33,31 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned 
   syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
 }
 
-// Waits for one more drain by the recorder; false if there is no recorder left to wait for.
+// A zombie is as dead as can be, but its pid is still taken.
+bool is_alive(std::int32_t pid) {
+  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;  // no /proc here
+  std::array<char, 512> text{};
+  const ssize_t got = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  const std::string_view stat(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  const auto state = stat.rfind(") ");  // behind the name, which may contain anything
+  return state == stat.npos || state + 2 >= stat.size() || stat[state + 2] != 'Z';
+}
+
+// Waits for one more drain by the recorder; false if there is no recorder left to wait for, which
+// ends the recording of this thread for good.
 bool wait_for_recorder(ChannelHeader& header, unsigned ms) {
   const std::uint32_t seen = header.drained.load(std::memory_order_acquire);
   header.waiting.store(1, std::memory_order_release);
   futex_wait(header.drained, seen, ms);
   header.waiting.store(0, std::memory_order_release);
   if (header.drained.load(std::memory_order_acquire) != seen) return true;
-  return ::kill(header.settings.recorder_pid, 0) == 0 || errno == EPERM;
+  if (is_alive(header.settings.recorder_pid)) return true;
+  header.stop.store(1, std::memory_order_release);
+  return false;
 }
 
 sockaddr_un abstract_address(std::string_view name, socklen_t& length) {
@@ -199,7 +218,8 @@ std::uint64_t publish_aux(ChannelMemory& memory, std::uint64_t written, unsigned
     const std::uint64_t used = written - header.aux_tail.load(std::memory_order_acquire);
     const std::uint64_t room = memory.aux_size() - std::min(used, memory.aux_size());
     if (room >= memory.aux_size() / 4) return room;
-    if (waited >= patience_ms || !wait_for_recorder(header, kStep)) return room;
+    // Not what little room there is: the next call would wait as long again, for a few packets.
+    if (waited >= patience_ms || !wait_for_recorder(header, kStep)) return 0;
   }
 }
 

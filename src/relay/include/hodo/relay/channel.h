@@ -98,8 +98,8 @@ bool write_record(ChannelMemory& memory, RecordHeader header, std::span<const st
                   std::span<const std::uint8_t> payload);
 
 // Publishes `written` bytes of packets and returns how much room the AUX ring has. While that is
-// less than a quarter of the ring it waits for the recorder, up to `patience_ms`; a dead recorder
-// or a stop gives 0.
+// less than a quarter of the ring it waits for the recorder, up to `patience_ms`; 0 if it is still
+// less then, or the recorder is dead, or wants no more.
 std::uint64_t publish_aux(ChannelMemory& memory, std::uint64_t written, unsigned patience_ms);
 
 // The address of the recorder's socket and how to listen on it. Errors: io.
