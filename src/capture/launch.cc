@@ -268,6 +268,8 @@ Status Program::block_signals(bool snapshot_signal) {
   struct sigaction deliver = {};
   deliver.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &deliver, &old_sigchld_);
+  // Not watched for, but a recording that reaches the limit of file sizes must end by an error.
+  sigaddset(&mask, SIGXFSZ);
   ::pthread_sigmask(SIG_BLOCK, &mask, &old_mask_);
   masked_ = true;
   return {};
@@ -279,6 +281,12 @@ void Program::restore_signals() {
   // hodo the moment signals are let through again.
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) > 0) {
+  }
+  sigset_t too_large;
+  sigemptyset(&too_large);
+  sigaddset(&too_large, SIGXFSZ);
+  const timespec now{};
+  while (::sigtimedwait(&too_large, nullptr, &now) > 0) {
   }
   ::pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
   ::sigaction(SIGCHLD, &old_sigchld_, nullptr);

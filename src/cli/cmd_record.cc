@@ -50,6 +50,12 @@ int record(const RecordCommand& command) {
     fmt::print(stderr, "hodo: record: no command given; write for example: hodo record -- ls -l\n");
     return kExitUsage;
   }
+  // CLI11 takes the first word that it does not know for the command.
+  if (command.options.command.front().starts_with('-')) {
+    fmt::print(stderr, "hodo: record: no such option: {}; see 'hodo record --help'\n",
+               command.options.command.front());
+    return kExitUsage;
+  }
   const auto options = options_of(command);
   if (!options) {
     fmt::print(stderr, "hodo: {}\n", options.error().message);
@@ -61,6 +67,7 @@ int record(const RecordCommand& command) {
     return exit_status_of(result.error());
   }
   print_outcome(command, *options, *result);
+  if (!result->complete && result->exit_status == 0) return kExitCannotRecord;
   return result->exit_status;
 }
 

@@ -45,7 +45,8 @@ struct ProgramEvents {
 //
 // While a Program lives, SIGINT, SIGQUIT, SIGHUP, SIGTERM and SIGCHLD (and SIGUSR2, if asked for)
 // are blocked in the thread that made it and arrive through event_fd(). So make it before starting
-// threads, or signals will be delivered to those. The destructor puts everything back.
+// threads, or signals will be delivered to those. SIGXFSZ is blocked, too: a file that may not
+// grow is an error of write(2) then. The destructor puts everything back.
 //
 // - Ctrl-C and Ctrl-\ reach the program from the terminal, since it shares hodo's process group;
 // hodo
