@@ -53,7 +53,7 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
              "what records: the processor (pt), QEMU (qemu), or the best there is (auto)");
   app.add_option("--filter", command.filters, "record only this code; may be given four times")
       ->type_name("FILTER")
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_option("--max-size", command.max_size,
                  "end the recording, not the program, when the file has this size: 500K, 200M, 2G")
       ->type_name("SIZE");
