@@ -37,6 +37,7 @@ using unit::Block;
 
 struct Recorder {
   std::string socket;
+  std::string comm;           // what the kernel would have called this process
   std::string plugin_option;  // what -plugin was given, for programs that this one executes
   Guest guest;
   Blocks blocks;
@@ -93,12 +94,7 @@ void end_thread() {
   delete thread;
 }
 
-void set_name_as_the_kernel_would() {
-  const char* path = qemu_plugin_path_to_binary();
-  if (path == nullptr) return;
-  const char* slash = std::strrchr(path, '/');
-  prctl(PR_SET_NAME, slash != nullptr ? slash + 1 : path);
-}
+void set_name_as_the_kernel_would() { prctl(PR_SET_NAME, recorder->comm.c_str()); }
 
 // The first block of a thread, or of the whole program.
 [[gnu::noinline]] void first_event(unsigned vcpu) {
@@ -407,6 +403,7 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
   for (int i = 0; i < argc; ++i) {
     const std::string_view option = argv[i];
     if (option.starts_with("socket=")) recorder->socket = option.substr(7);
+    if (option.starts_with("comm=")) recorder->comm = option.substr(5);
   }
   recorder->plugin_option = relay::escape_option(own_path()) + ",socket=" + recorder->socket;
   if (!recorder->guest.attach(target == "x86_64")) {

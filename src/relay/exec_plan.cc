@@ -86,7 +86,8 @@ bool acts_on_emulator(std::string_view variable) {
 }  // namespace
 
 Result<Executable> inspect(const std::string& path, std::vector<std::string> argv) {
-  Executable result{.path = path, .argv = std::move(argv)};
+  Executable result{
+      .path = path, .name = path.substr(path.rfind('/') + 1), .argv = std::move(argv)};
   for (int depth = 0; depth <= kMaxInterpreters; ++depth) {
     const auto head = read_head(result.path);
     if (!head) return std::unexpected(head.error());
@@ -146,7 +147,8 @@ Result<ExecPlan> plan_exec(const Executable& executable,
     return fail(ErrorCode::not_found,
                 std::string("no qemu-") + (wide ? "x86_64" : "i386") + " on this machine");
   }
-  plan.argv = {plan.program, "-plugin", std::string(plugin)};
+  plan.argv = {plan.program, "-plugin",
+               std::string(plugin) + ",comm=" + escape_option(executable.name)};
   if (settings.watcher[0] != '\0') {
     plan.argv.insert(plan.argv.end(), {"-plugin", settings.watcher.data()});
   }

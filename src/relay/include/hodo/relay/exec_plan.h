@@ -23,6 +23,7 @@ struct Executable {
   };
   Kind kind = Kind::not_binary;
   std::string path;  // the ELF file
+  std::string name;  // of the process: the file's that was executed, be it a script
   std::vector<std::string>
       argv;  // with the interpreters' arguments in front, as binfmt_script does
 };
