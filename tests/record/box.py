@@ -58,6 +58,10 @@ def alive(pid):
         return False
 
 
+def _addresses(lists):
+    return {tid: [line.split(" ", 1)[1] for line in lines] for tid, lines in lists.items()}
+
+
 class Box:
     def __init__(self, hodo, programs, own_programs, work):
         self.hodo = hodo
@@ -162,10 +166,15 @@ class Box:
             raise Failure(f"perf script: exit status {done.returncode}\n{done.stderr.decode()}")
         return listed.perf(done.stdout.decode().splitlines())
 
-    def agrees_with_perf(self, data=None, status=COMPLETE):
+    def agrees_with_perf(self, data=None, status=COMPLETE, kinds=True):
+        """Without `kinds`, only in the addresses: perf calls a jump that leaves a filter's range
+        an end of tracing."""
         ours = self.branches(status, data)
         reduced = {tid: listed.as_perf_says(lines) for tid, lines in ours.items()}
-        check(reduced == self.perf(data), "hodo's and perf's lists differ")
+        theirs = self.perf(data)
+        if not kinds:
+            reduced, theirs = _addresses(reduced), _addresses(theirs)
+        check(reduced == theirs, "hodo's and perf's lists differ")
         return ours
 
     def opens(self, data=None):

@@ -6,6 +6,7 @@ Exit status 0: as it must be; 1: not; 77: a tool that the case needs is not inst
 
 import argparse
 import importlib
+import inspect
 import os
 import shutil
 import subprocess
@@ -28,8 +29,8 @@ def cases(module):
     return {
         name: function
         for name, function in vars(loaded).items()
-        if callable(function)
-        and getattr(function, "__module__", "") == module
+        if inspect.isfunction(function)
+        and function.__module__ == module
         and function.__code__.co_varnames[: function.__code__.co_argcount] == ("box",)
         and not name.startswith("_")
     }

@@ -1,0 +1,217 @@
+"""Recordings that something ends early: the file opens, and says what is missing."""
+
+import os
+import pty
+import resource
+import signal
+import time
+
+from box import INCOMPLETE, Skip, alive, check, equal, kill, wait_for
+
+
+def _ready(process):
+    """Waits until the program says that it runs."""
+    equal(process.stdout.readline(), b"ready\n", "the program's first line")
+
+
+def _program_of(process):
+    """The pid of the program that a recording runs."""
+
+    def child():
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
+            return [int(word) for word in file.read().split()]
+
+    return wait_for(child, "the program")[0]
+
+
+def _grown(box, size=1 << 20):
+    """Waits until the recording has some substance."""
+    wait_for(lambda: os.path.exists(box.data) and os.path.getsize(box.data) > size, "trace data")
+
+
+def recorder_is_killed(box):
+    process = box.start([box.own("spin"), "3"])
+    _ready(process)
+    program = _program_of(process)
+    _grown(box)
+    time.sleep(0.6)  # beyond the flush
+    process.kill()
+    process.wait()
+    # The program has lost its observer and nothing else.
+    check(alive(program), "the program ended with its recorder")
+    equal(process.stdout.read(), b"done\n", "the rest of the program's output")
+    losses = {loss["cause"] for loss in box.opens()["losses"]}
+    check("unfinished" in losses, f"losses {losses}")
+    check("the recorder died" in box.read("stats", INCOMPLETE), "the recorder's death is not told")
+    check(box.stats(INCOMPLETE)["branches"]["taken"] > 10000, "hardly a branch is left")
+
+
+def recorder_is_killed_before_the_first_flush(box):
+    """However early, what is there opens or is no recording at all."""
+    for delay in (0, 0.01, 0.02, 0.05, 0.1, 0.2):
+        process = box.start([box.own("spin"), "1"])
+        time.sleep(delay)
+        process.kill()
+        process.communicate(timeout=20)  # the program's end; hodo is a zombie until then
+        if os.path.exists(box.data):
+            done = box.run([box.hodo, "stats", box.data])
+            check(done.returncode in (2, INCOMPLETE), f"hodo stats: {done.returncode}")
+            equal(done.returncode == 2, done.stderr != b"", "words on stderr")
+
+
+def program_is_killed(box):
+    process = box.start([box.own("spin")])
+    _ready(process)
+    _grown(box)
+    kill(_program_of(process))
+    process.communicate(timeout=60)
+    equal(process.returncode, 137, "exit status")
+    stats = box.stats(status=None)
+    check(stats["branches"]["taken"] > 10000, "hardly a branch is left")
+    box.perf()
+
+
+def group_is_killed(box):
+    process = box.start([box.own("spin")], start_new_session=True)
+    _ready(process)
+    program = _program_of(process)
+    _grown(box)
+    time.sleep(0.6)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    wait_for(lambda: not alive(program), "the program's end")
+    losses = {loss["cause"] for loss in box.opens()["losses"]}
+    check("unfinished" in losses, f"losses {losses}")
+
+
+def terminated(box):
+    """SIGTERM is for the program, as from a shell without hodo."""
+    process = box.start([box.own("spin")])
+    _ready(process)
+    process.terminate()
+    process.communicate(timeout=60)
+    equal(process.returncode, 143, "exit status")
+    box.stats(status=None)
+
+
+class _Terminal:
+    """A terminal with a recording as its foreground job."""
+
+    def __init__(self, box, arguments):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(box.work)
+            os.execv(box.hodo, box.command(arguments))
+        self.text = b""
+
+    def read_until(self, word):
+        while word not in self.text:
+            try:
+                piece = os.read(self.fd, 4096)
+            except OSError:
+                piece = b""
+            check(piece, f"the terminal says {self.text!r}, not {word!r}")
+            self.text += piece
+
+    def type(self, text):
+        os.write(self.fd, text)
+
+    def status(self):
+        wait_for(lambda: self._ended(), "the recording's end")
+        return os.waitstatus_to_exitcode(self.wait_status)
+
+    def _ended(self):
+        # The terminal's buffer must not hold anyone up.
+        pid, self.wait_status = os.waitpid(self.pid, os.WNOHANG)
+        return pid != 0
+
+
+def control_c(box):
+    """Ends the program as it would without hodo; the data stays."""
+    terminal = _Terminal(box, [box.own("spin")])
+    terminal.read_until(b"ready")
+    _grown(box)
+    terminal.type(b"\x03")
+    equal(terminal.status(), 130, "exit status")
+    check(box.stats(status=None)["branches"]["taken"] > 10000, "hardly a branch is left")
+    box.perf()
+
+
+def control_c_that_the_program_ignores(box):
+    """The first ends the recording, not the program, which goes on as if nothing had happened."""
+    terminal = _Terminal(box, [box.own("ignores")])
+    terminal.read_until(b"ready")
+    terminal.type(b"\x03")
+    time.sleep(0.5)
+    terminal.type(b"one\ntwo\n\x04")
+    terminal.read_until(b"2 lines")
+    equal(terminal.status(), 0, "exit status")
+    box.stats(status=None)
+
+
+def second_control_c(box):
+    terminal = _Terminal(box, [box.own("ignores")])
+    terminal.read_until(b"ready")
+    terminal.type(b"\x03")
+    time.sleep(0.5)
+    terminal.type(b"\x03")
+    equal(terminal.status(), 143, "exit status")
+    box.stats(status=None)
+
+
+def full_disk(box):
+    """A file system of two megabytes."""
+    folder = box.path("small")
+    os.mkdir(folder)
+    mounted = box.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder])
+    if mounted.returncode != 0:
+        raise Skip("this user may not mount a file system")
+    try:
+        data = os.path.join(folder, "trace.data")
+        done = box.record([box.own("spin"), "2"], data=data, status=None)
+        text = done.stderr.decode()
+        equal(text.count("\n"), 1, f"lines on stderr in {text!r}")
+        check("No space left" in text, text)
+        check(b"done" in done.stdout, "the program did not run to its end")
+        equal(done.returncode, 125, "exit status")
+        check(box.opens(data)["branches"]["taken"] > 1000, "hardly a branch is left")
+    finally:
+        box.run(["umount", folder])
+
+
+def file_size_limit(box):
+    """The same by RLIMIT_FSIZE, whose signal must not kill anyone."""
+
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    for limit in (8 << 20, 1 << 20):  # the smaller one forbids even the trace buffers
+        done = box.record([box.own("spin"), "2"], status=None, preexec_fn=prepare)
+        equal(done.returncode, 125, f"exit status ({done.stderr!r})")
+        check(b"File too large" in done.stderr, f"{done.stderr!r}")
+        check(b"done" in done.stdout, "the program did not run to its end")
+        box.opens()
+
+
+def max_size(box):
+    size = 3 << 20
+    done = box.record([box.own("spin"), "1"], ["--max-size", "3M"])
+    check(b"done" in done.stdout, "the program did not run to its end")
+    check(b"--max-size" in done.stderr, f"{done.stderr!r}")
+    # A buffer per thread may still come on top.
+    found = os.path.getsize(box.data)
+    check(size <= found <= size + (8 << 20), f"the file has {found} bytes")
+    check(box.stats(status=None)["branches"]["taken"] > 10000, "hardly a branch is left")
+    box.perf()
+
+
+def stopped_recorder(box):
+    """While hodo does not run, the program waits; then it goes on and nothing is lost."""
+    process = box.start([box.own("spin"), "2"])
+    _ready(process)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=60)
+    equal(process.returncode, 0, "exit status")
+    box.stats()
