@@ -15,17 +15,22 @@ endif()
 
 add_library(hodo_options INTERFACE)
 target_compile_options(hodo_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-  -Wno-sign-conversion -Wno-missing-field-initializers)
+  -Wno-sign-conversion -Wno-missing-field-initializers
+  # clang blames us for what GCC 12's stable_sort calls.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 set(HODO_SANITIZE "" CACHE STRING "sanitizers to build with, for example address,undefined")
+# C++ only: the C programs that tests run are built as a user's would be, by whatever cc is.
+function(hodo_sanitize kinds)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fsanitize=${kinds} ${ARGN}>")
+  add_link_options("$<$<LINK_LANGUAGE:CXX>:-fsanitize=${kinds}>")
+endfunction()
 if(HODO_SANITIZE)
-  add_compile_options(-fsanitize=${HODO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=${HODO_SANITIZE})
+  hodo_sanitize(${HODO_SANITIZE} "-fno-sanitize-recover=all -fno-omit-frame-pointer")
 endif()
 # libFuzzer only finds its way through code that reports its coverage: the modules, not just the
 # targets.
 if(HODO_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
-  add_link_options(-fsanitize=fuzzer-no-link)
+  hodo_sanitize(fuzzer-no-link)
 endif()
 
 # hodo_module(NAME SOURCES a.cc ... DEPS base pt ... LIBS PkgConfig::X ...)
