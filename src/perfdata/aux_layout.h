@@ -25,8 +25,8 @@ class AuxLayout {
 
  private:
   struct Announced {
-    std::uint64_t offset;
-    std::int32_t tid, cpu;
+    std::uint64_t offset = 0;
+    std::int32_t tid = -1, cpu = -1;
     AuxEvent event;
   };
   bool has_room(std::uint64_t offset);

@@ -193,7 +193,7 @@ std::optional<RawRecord> Cursor::next_raw() { return impl_->next_raw(); }
 std::optional<Record> Cursor::next() {
   while (const auto raw = impl_->next_raw()) {
     auto record = parse(*raw, impl_->reader->attrs.layout_of(*raw));
-    if (record) return std::move(*record);
+    if (record) return *record;
     impl_->damages.add(raw->offset, record.error().message);
   }
   return std::nullopt;

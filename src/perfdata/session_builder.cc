@@ -49,7 +49,7 @@ void SessionBuilder::add(const Record& record, std::uint64_t time, Event event) 
     return;
   }
   event.time = time;
-  events_.push_back(std::move(event));
+  events_.push_back(event);
 }
 
 std::uint32_t SessionBuilder::name_index(std::string_view name) {
