@@ -124,8 +124,8 @@ Result<std::string> search_path(const std::string& name) {
   bool forbidden = false;
   for (std::size_t from = 0; from <= path.size();) {
     const std::size_t to = std::min(path.find(':', from), path.size());
-    const std::string folder = path.substr(from, to - from);
-    const std::string candidate = folder.empty() ? "./" + name : folder + "/" + name;
+    std::string candidate = path.substr(from, to - from);
+    candidate.append(candidate.empty() ? "./" : "/").append(name);
     struct stat st{};
     if (stat(candidate.c_str(), &st) == 0 && S_ISREG(st.st_mode)) {
       if (access(candidate.c_str(), X_OK) == 0) return candidate;

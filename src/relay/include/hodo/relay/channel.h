@@ -94,7 +94,7 @@ class ChannelReader {
 Result<ChannelMemory> connect_channel(std::string_view name, const Hello& hello);
 
 // Appends a sideband record, waiting for room if the recorder is alive. False: dropped.
-bool write_record(ChannelMemory& memory, RecordHeader header, std::span<const std::uint8_t> fixed,
+bool write_record(ChannelMemory& memory, RecordHeader record, std::span<const std::uint8_t> fixed,
                   std::span<const std::uint8_t> payload);
 
 // Publishes `written` bytes of packets and returns how much room the AUX ring has. While that is
