@@ -115,12 +115,12 @@ Status Recording::decodable() const {
   return fail(ErrorCode::unsupported, what_it_holds(model_));
 }
 
-Result<std::vector<Part>> Recording::parts(std::size_t index) {
-  const perfdata::AuxQueue& queue = model_.queues()[index];
-  std::vector<std::uint64_t> cuts = cuts_of(queue);
+Result<std::vector<Part>> Recording::parts(std::size_t queue) {
+  const perfdata::AuxQueue& aux = model_.queues()[queue];
+  std::vector<std::uint64_t> cuts = cuts_of(aux);
   std::vector<Part> parts;
   std::uint64_t end = 0;
-  for (const perfdata::AuxPiece& piece : queue.pieces) {
+  for (const perfdata::AuxPiece& piece : aux.pieces) {
     auto bytes = model_.bytes(piece);
     if (!bytes) return std::unexpected(bytes.error());
     Part part{.bytes = *bytes, .offset = piece.aux_offset, .gap_before = piece.gap_before};
