@@ -86,11 +86,13 @@ void add_record(Program& program) {
                     "Records only what runs inside the function main of ./prog."},
                    {"hodo record --max-size 200M -q -- ./server",
                     "Stops recording, not the server, when the file has 200 MiB."}},
-      .exit_statuses = {{"0-255", "The program's own; 128 + N if signal N killed it."},
-                        {"2", "Wrong usage."},
-                        {"125", "The recording could not be made."},
-                        {"126", "The program was found but could not be run or recorded."},
-                        {"127", "No such program."}}};
+      .exit_statuses = {
+          {"0-255", "The program's own; 128 + N if signal N killed it."},
+          {"2", "Wrong usage."},
+          {"125",
+           "The recording could not be made, or is not whole although the program succeeded."},
+          {"126", "The program was found but could not be run or recorded."},
+          {"127", "No such program."}}};
   auto action = [command, &program] {
     command->options.command = program.find("record")->remaining();
     return record(*command);
