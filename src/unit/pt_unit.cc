@@ -69,8 +69,7 @@ const Block* PtUnit::current() const {
 }
 
 void PtUnit::enter_stepped(const Block* b) {
-  const Block* from = current();
-  if (from != nullptr && from->contains(b->start) && b->end() < from->end()) {
+  if (state_ == State::enabled && current()->contains(b->start) && b->end() < current()->end()) {
     insns_ += b->insns;
     last_ = b;
     return;
@@ -298,9 +297,10 @@ void PtUnit::grant(std::uint64_t room) {
 }
 
 void PtUnit::lose() {
+  if (state_ == State::off) return;  // stopped while it asked for room: nothing more was wanted
   ++overflows_;
   tnt_ = 1;
-  if (state_ != State::off) state_ = State::overflow;
+  state_ = State::overflow;
   last_ = &kNoBlock;
   clear_stack();
 }
@@ -322,12 +322,14 @@ void PtUnit::recover(std::uint64_t ip) {
 
 void PtUnit::finish(std::uint8_t* ring_base, std::uint64_t ring_size) {
   const auto out = static_cast<std::uint64_t>(cursor_ - output_.base);
-  if (state_ != State::enabled || out >= 2 * ring_size - kSlack) return;
+  const bool lost = state_ == State::overflow;
+  if ((state_ != State::enabled && !lost) || out >= 2 * ring_size - kSlack) return;
   written_at_mark_ = written();
   output_.base = ring_base;
   cursor_ = mark_ = ring_base + out;
   rtit_ctl_ &= ~hw::rtit_ctl::kCycEn;
   flush_tnt();
+  if (lost) put_bytes(kOvf, 2);  // the slack behind the limit has room for it
 }
 
 void PtUnit::stop() {
@@ -336,7 +338,8 @@ void PtUnit::stop() {
     flush_tnt();
     put_bytes(kTipPgd, 1);
   }
-  if (state_ != State::off && state_ != State::overflow) put_bytes(kTraceStop, 2);
+  if (state_ == State::overflow) put_bytes(kOvf, 2);
+  if (state_ != State::off) put_bytes(kTraceStop, 2);
   state_ = State::off;
   last_ = &kNoBlock;
 }

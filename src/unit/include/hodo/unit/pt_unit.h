@@ -76,8 +76,9 @@ class PtUnit {
   // the change before it walks the new code, the way a page fault on the new page would.
   void code_changed();
 
-  // No more blocks: writes the TNT bits that are still pending. Safe on a unit whose process is
-  // gone, given where its ring is mapped now; the unit can only be asked for written() afterwards.
+  // No more blocks: writes the TNT bits that are still pending, or that the end was lost. Safe on a
+  // unit whose process is gone, given where its ring is mapped now; the unit can only be asked for
+  // written() afterwards.
   void finish(std::uint8_t* ring_base, std::uint64_t ring_size);
   // TraceStop: the recorder wants no more; nothing is written from here on.
   void stop();
