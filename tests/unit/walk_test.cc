@@ -1,0 +1,357 @@
+// Random programs, walked at random through the unit: the decoder must give the walk back.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+
+#include "../flow/fixture.h"
+#include "rig.h"
+
+namespace hodo::unit {
+namespace {
+
+using isa::InsnClass;
+
+constexpr std::uint64_t kBase = 0x401000;
+
+// Blocks one behind the other, and the machine code for them.
+struct Program {
+  std::vector<Block> blocks;
+  flow::Code code;
+};
+
+std::uint8_t branch_size(InsnClass cls) {
+  switch (cls) {
+    case InsnClass::cond:
+      return 6;
+    case InsnClass::jmp:
+    case InsnClass::call:
+      return 5;
+    case InsnClass::ret:
+    case InsnClass::other:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+void write_branch(flow::Code& code, const Block& b) {
+  switch (b.cls) {
+    case InsnClass::cond:
+      code.jz(b.taken);
+      return;
+    case InsnClass::jmp:
+      code.jmp(b.taken);
+      return;
+    case InsnClass::call:
+      code.call(b.taken);
+      return;
+    case InsnClass::icall:
+      code.icall();
+      return;
+    case InsnClass::ijmp:
+      code.ijmp();
+      return;
+    case InsnClass::ret:
+      code.ret();
+      return;
+    case InsnClass::syscall:
+      code.syscall();
+      return;
+    default:
+      code.nop();
+  }
+}
+
+void set_successors(Block& b, std::uint64_t target) {
+  switch (b.cls) {
+    case InsnClass::cond:
+      b.taken = target, b.other = b.end(), b.tnt = 1;
+      break;
+    case InsnClass::jmp:
+    case InsnClass::call:
+      b.taken = b.other = target;
+      break;
+    case InsnClass::other:
+      b.taken = b.other = b.end();
+      break;
+    default:
+      break;
+  }
+  if (b.cls == InsnClass::icall || (b.cls == InsnClass::call && target != b.end())) {
+    b.flags = Block::kPushes;
+  }
+}
+
+Program make_program(std::mt19937& random) {
+  constexpr InsnClass kKinds[] = {InsnClass::cond, InsnClass::cond,  InsnClass::cond,
+                                  InsnClass::jmp,  InsnClass::call,  InsnClass::call,
+                                  InsnClass::ret,  InsnClass::ret,   InsnClass::icall,
+                                  InsnClass::ijmp, InsnClass::other, InsnClass::syscall};
+  Program program;
+  program.blocks.resize(4 + random() % 60);
+  std::uint64_t at = kBase;
+  for (Block& b : program.blocks) {
+    b.start = at;
+    b.cls = kKinds[random() % std::size(kKinds)];
+    b.insns = static_cast<std::uint16_t>(1 + random() % 6);
+    b.last = branch_size(b.cls);
+    b.size = static_cast<std::uint16_t>(b.insns - 1 + b.last);
+    at = b.end();
+  }
+  program.blocks.back().cls = InsnClass::ijmp;  // nothing falls off the end
+  Block& last = program.blocks.back();
+  last.last = 2;
+  last.size = static_cast<std::uint16_t>(last.insns + 1);
+  program.code.at(kBase);
+  for (std::size_t i = 0; i < program.blocks.size(); ++i) {
+    Block& b = program.blocks[i];
+    // Direct jumps and calls go forward: of a circle that makes no packet, a trace cannot tell how
+    // often it was run.
+    const bool always = b.cls == InsnClass::jmp || b.cls == InsnClass::call;
+    const std::size_t from = always ? i + 1 : 0;
+    set_successors(b, program.blocks[from + random() % (program.blocks.size() - from)].start);
+    for (unsigned n = 1; n < b.insns; ++n) program.code.nop();
+    write_branch(program.code, b);
+  }
+  return program;
+}
+
+// A processor that executes the program at random, and what happens on the way.
+class Walk {
+ public:
+  Walk(const Program& program, std::mt19937& random, Rig& rig)
+      : program_(program), random_(random), rig_(rig) {}
+
+  void run(int steps) {
+    enter(pick());
+    for (int i = 0; i < steps; ++i) {
+      if (hiccups)
+        rig_.draining = random_() % 1000 != 0 && (rig_.draining || random_() % 3000 == 0);
+      step();
+    }
+    rig_.draining = true;
+    leave();
+  }
+
+  bool hiccups = false;  // the consumer stops now and then
+  std::vector<std::string> expected;
+  std::vector<std::uint64_t> clocks;  // when each of them happened
+
+ private:
+  const Block& pick() { return program_.blocks[random_() % program_.blocks.size()]; }
+  const Block& at(std::uint64_t ip) const {
+    return *std::ranges::find(program_.blocks, ip, &Block::start);
+  }
+  void note(std::string line) {
+    expected.push_back(std::move(line));
+    clocks.push_back(Rig::clock);
+  }
+
+  void enter(const Block& b) {
+    Rig::clock += random_() % 300;
+    if (tracing_ && pause_) note(fmt::format("end {:x}>0", b.start));
+    if (!tracing_ || pause_) note(fmt::format("begin 0>{:x}", b.start));
+    pause_ = false;
+    tracing_ = true;
+    rig_.enter(b);
+    now_ = &b;
+  }
+
+  // Where the block's branch goes, which is noted if it was taken.
+  const Block& next() {
+    const Block& b = *now_;
+    switch (b.cls) {
+      case InsnClass::cond: {
+        // Nobody can see whether a branch to the next instruction was taken; the unit says it was.
+        const bool taken = b.taken == b.end() || random_() % 2 != 0;
+        if (taken) note(fmt::format("cond {:x}>{:x}", b.source(), b.taken));
+        return at(taken ? b.taken : b.end());
+      }
+      case InsnClass::jmp:
+        note(fmt::format("jmp {:x}>{:x}", b.source(), b.taken));
+        return at(b.taken);
+      case InsnClass::call:
+        note(fmt::format("call {:x}>{:x}", b.source(), b.taken));
+        calls_.push_back(b.end());
+        return at(b.taken);
+      case InsnClass::icall:
+        calls_.push_back(b.end());
+        return indirect("icall");
+      case InsnClass::ijmp:
+        return indirect("ijmp");
+      case InsnClass::ret:
+        return indirect("ret");
+      default:
+        return at(b.end());
+    }
+  }
+
+  const Block& indirect(const char* kind) {
+    const Block* to = &pick();
+    if (now_->cls == InsnClass::ret && !calls_.empty()) {
+      // Mostly to where the call came from; sometimes elsewhere, as longjmp and forged returns do.
+      if (random_() % 8 != 0) to = &at(calls_.back());
+      calls_.pop_back();
+    }
+    note(fmt::format("{} {:x}>{:x}", kind, now_->source(), to->start));
+    return *to;
+  }
+
+  void leave() {
+    if (now_->cls == InsnClass::syscall) note(fmt::format("syscall {:x}>0", now_->source()));
+    if (now_->cls != InsnClass::syscall) interrupt(false);
+    if (tracing_) rig_.unit.leave_context();
+    tracing_ = false;
+  }
+
+  // A signal, before the next block or at an instruction of this one.
+  void interrupt(bool faulted) {
+    std::uint64_t ip = 0;
+    if (faulted) {
+      ip = now_->start + random_() % now_->insns;
+      if (ip > now_->source()) ip = now_->source();
+    } else {
+      ip = next().start;
+    }
+    note(fmt::format("end {:x}>0", ip));
+    rig_.unit.interrupt(ip, faulted);
+    tracing_ = false;
+  }
+
+  void step() {
+    if (now_->cls == InsnClass::syscall) {
+      const std::uint64_t back = now_->end();
+      leave();
+      return enter(random_() % 4 != 0 ? at(back) : pick());
+    }
+    if (random_() % 50 == 0) {
+      interrupt(random_() % 2 != 0);
+      return enter(pick());
+    }
+    const Block& to = next();
+    if (random_() % 80 == 0) {
+      rig_.unit.code_changed();
+      pause_ = true;
+    }
+    enter(to);
+  }
+
+  const Program& program_;
+  std::mt19937& random_;
+  Rig& rig_;
+  const Block* now_ = nullptr;
+  std::deque<std::uint64_t> calls_;
+  bool tracing_ = false;
+  bool pause_ = false;
+};
+
+std::vector<Branch> wanted(const flow::Decoded& decoded) {
+  std::vector<Branch> out;
+  for (const Branch& b : decoded.branches) {
+    if ((b.flags & (kNotTaken | kResync)) == 0) out.push_back(b);
+  }
+  return out;
+}
+
+std::vector<std::string> text(const std::vector<Branch>& branches) {
+  std::vector<std::string> out;
+  for (const Branch& b : branches)
+    out.push_back(fmt::format("{} {:x}>{:x}", name(b.kind), b.from, b.to));
+  return out;
+}
+
+flow::Decoded decode(const Program& program, Rig& rig, std::uint64_t rtit_ctl) {
+  flow::Decoded out;
+  flow::Config config;
+  config.mtc_freq = static_cast<std::uint8_t>(hw::rtit_ctl::kMtcFreq.get(rtit_ctl));
+  config.tsc_ctc_numerator = kTscPerCtc;
+  config.tsc_ctc_denominator = 1;
+  config.max_nonturbo_ratio = 10;
+  out.stats = flow::decode(rig.bytes(), program.code, config, out);
+  return out;
+}
+
+struct Setting {
+  const char* name;
+  std::uint64_t rtit_ctl;
+  std::uint64_t ring = 1 << 16;
+};
+
+class RandomWalk : public testing::TestWithParam<Setting> {};
+
+TEST_P(RandomWalk, IsWhatTheDecoderFinds) {
+  const auto [name, rtit_ctl, ring] = GetParam();
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    std::mt19937 random(seed);
+    const Program program = make_program(random);
+    Rig::clock = 1'000'000;
+    Rig rig(rtit_ctl, ring);
+    Walk walk(program, random, rig);
+    walk.run(seed % 20 == 0 ? 20'000 : 500);
+    const flow::Decoded decoded = decode(program, rig, rtit_ctl);
+    for (const flow::Loss& loss : decoded.losses) {
+      FAIL() << "seed " << seed << ": " << loss.reason << " at " << loss.offset;
+    }
+    const auto found = wanted(decoded);
+    const auto lines = text(found);
+    const auto [left, right] = std::ranges::mismatch(lines, walk.expected);
+    ASSERT_TRUE(lines == walk.expected)
+        << "seed " << seed << ", line " << left - lines.begin() << " of " << lines.size() << ": "
+        << (left == lines.end() ? "nothing" : *left) << ", expected "
+        << (right == walk.expected.end() ? "nothing" : *right);
+    EXPECT_EQ(rig.unit.overflows(), 0u);
+    EXPECT_EQ(rig.unit.unexplained(), 0u);
+    if ((rtit_ctl & hw::rtit_ctl::kCycEn) != 0) continue;  // instructions are no time
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ASSERT_LE(found[i].time, walk.clocks[i]) << "seed " << seed << ": ahead of its time";
+    }
+  }
+}
+
+// The consumer stops now and then: what is decoded between the gaps is a part of the walk.
+TEST_P(RandomWalk, LosesNothingButWhatItSays) {
+  const auto [name, rtit_ctl, ring] = GetParam();
+  unsigned gaps = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const Program program = make_program(random);
+    Rig::clock = 1'000'000;
+    Rig rig(rtit_ctl, 4096);
+    Walk walk(program, random, rig);
+    walk.hiccups = true;
+    walk.run(20'000);
+    rig.unit.finish(rig.ring(), rig.ring_size());
+    const flow::Decoded decoded = decode(program, rig, rtit_ctl);
+    for (const flow::Loss& loss : decoded.losses) {
+      ASSERT_EQ(loss.cause, flow::LossCause::overflow)
+          << "seed " << seed << ": " << loss.reason << " at " << loss.offset;
+    }
+    EXPECT_EQ(decoded.losses.size(), rig.unit.overflows()) << seed;
+    gaps += static_cast<unsigned>(decoded.losses.size());
+    auto rest = walk.expected.begin();
+    for (const std::string& line : text(wanted(decoded))) {
+      if (line.starts_with("lost ")) continue;
+      rest = std::find(rest, walk.expected.end(), line);
+      ASSERT_NE(rest, walk.expected.end()) << "seed " << seed << ": " << line << " never happened";
+      ++rest;
+    }
+  }
+  EXPECT_GT(gaps, 50u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PtUnit, RandomWalk,
+    testing::Values(Setting{"plain", kPlain}, Setting{"timing", kTiming},
+                    Setting{"no_return_compression", kTiming | hw::rtit_ctl::kDisRetc},
+                    Setting{"cycles", kTiming | hw::rtit_ctl::kCycEn},
+                    Setting{"cycles_over_a_threshold", kTiming | hw::rtit_ctl::kCycEn | 5ULL << 19},
+                    Setting{"cycles_alone", kPlain | hw::rtit_ctl::kCycEn},
+                    Setting{"tiny_ring", kTiming, 4096},
+                    Setting{"long_psb_period", kTiming | 3ULL << 24},
+                    Setting{"fast_mtc", kPlain | hw::rtit_ctl::kTscEn | hw::rtit_ctl::kMtcEn}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+}  // namespace
+}  // namespace hodo::unit
