@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace hodo::symbol {
 namespace {
@@ -163,13 +164,14 @@ std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
   if (!unit) return frames;
   Position position = position_of_address(*unit, vaddr);
   auto functions = functions_at(*unit, vaddr);
-  for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
-    const bool inlined = dwarf_tag(&*function) == DW_TAG_inlined_subroutine;
-    frames.push_back({name_of(*function), std::move(position.file), position.line, inlined});
-    if (inlined) position = position_of_call(*unit, *function);
+  if (functions.empty()) {
+    if (position.line != 0) frames.push_back({"", std::move(position.file), position.line, false});
+    return frames;
   }
-  if (frames.empty() && position.line != 0) {
-    frames.push_back({"", std::move(position.file), position.line, false});
+  for (auto& function : functions | std::views::reverse) {
+    const bool inlined = dwarf_tag(&function) == DW_TAG_inlined_subroutine;
+    frames.push_back({name_of(function), position.file, position.line, inlined});
+    if (inlined) position = position_of_call(*unit, function);
   }
   return frames;
 }

@@ -182,7 +182,7 @@ Result<std::shared_ptr<const SymbolTable>> SymbolTable::open(const std::string& 
                                                              DebugPaths debug) {
   auto elf = image::read_elf_file(path);
   if (!elf) return std::unexpected(elf.error());
-  const std::shared_ptr<SymbolTable> table(new SymbolTable(*std::move(elf)));
+  std::shared_ptr<SymbolTable> table(new SymbolTable(*std::move(elf)));
   table->path_ = path;
   table->debug_ = std::move(debug);
   return table;
@@ -192,7 +192,7 @@ Result<std::shared_ptr<const SymbolTable>> SymbolTable::from_bytes(
     std::vector<std::uint8_t> bytes) {
   auto elf = image::read_elf(bytes);
   if (!elf) return std::unexpected(elf.error());
-  const std::shared_ptr<SymbolTable> table(new SymbolTable(*std::move(elf)));
+  std::shared_ptr<SymbolTable> table(new SymbolTable(*std::move(elf)));
   table->bytes_ = std::move(bytes);
   return table;
 }

@@ -35,7 +35,7 @@ class Line {
   void clear() { at_ = bytes_.data(); }
 
  private:
-  std::array<char, kSize> bytes_;
+  std::array<char, kSize> bytes_{};
   char* at_ = bytes_.data();
 };
 

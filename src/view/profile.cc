@@ -110,6 +110,7 @@ std::vector<HotFunction> hot_functions(const std::vector<Edge>& edges,
     if (call && edge.to != 0) function(edge, edge.to).calls += edge.count;
   }
   std::vector<HotFunction> out;
+  out.reserve(by_name.size());
   for (auto& [key, value] : by_name) out.push_back(std::move(value));
   std::ranges::stable_sort(out, std::ranges::greater(), &HotFunction::instructions);
   return out;
@@ -131,6 +132,7 @@ std::vector<HotEdge> hot_edges(const std::vector<Edge>& edges, const session::Na
     sum.count += edge.count;
   }
   std::vector<HotEdge> out;
+  out.reserve(by_name.size());
   for (auto& [key, value] : by_name) out.push_back(std::move(value));
   std::ranges::stable_sort(out, std::ranges::greater(), &HotEdge::count);
   if (out.size() > top) out.resize(top);
