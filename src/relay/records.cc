@@ -28,8 +28,11 @@ std::optional<Record> ChannelReader::next_record() {
   std::memcpy(&record.header, at, sizeof(record.header));
   const std::size_t fixed = fixed_bytes(record.header.type);
   const std::size_t before = sizeof(record.header) + fixed;
-  if (there > kRecordBytes || record.header.size > there || record.header.size % 8 != 0 ||
-      record.header.size < before || record.header.payload > record.header.size - before) {
+  // Measured from what was released: an honest process cannot be further ahead, and another one
+  // could keep the reader busy for ever.
+  if (head - record_released_ > kRecordBytes || record.header.size > there ||
+      record.header.size % 8 != 0 || record.header.size < before ||
+      record.header.payload > record.header.size - before) {
     damaged_ = true;
     return std::nullopt;
   }
@@ -40,7 +43,8 @@ std::optional<Record> ChannelReader::next_record() {
 }
 
 void ChannelReader::release_records() {
-  if (record_read_ == header().record_tail.load(std::memory_order_relaxed)) return;
+  if (record_read_ == record_released_) return;
+  record_released_ = record_read_;
   header().record_tail.store(record_read_, std::memory_order_release);
   wake_process();
 }

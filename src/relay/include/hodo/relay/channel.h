@@ -81,6 +81,7 @@ class ChannelReader {
 
   ChannelMemory memory_;
   std::uint64_t record_read_ = 0;
+  std::uint64_t record_released_ = 0;
   std::uint64_t aux_tail_ = 0;
   std::uint64_t aux_end_ = 0;  // after finish(): where the stream ends
   bool finished_ = false;
