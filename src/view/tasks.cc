@@ -1,6 +1,7 @@
 #include "hodo/view/tasks.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace hodo::view {
 namespace {
@@ -20,13 +21,14 @@ class Tree {
     std::vector<TaskLine> out;
     // Depth first with a stack of our own: the tree's depth is the trace's to choose.
     std::vector<std::pair<std::uint32_t, std::size_t>> stack;
-    for (auto it = roots_.rbegin(); it != roots_.rend(); ++it) stack.emplace_back(*it, 0);
+    for (const auto root : roots_ | std::views::reverse) stack.emplace_back(root, 0);
     while (!stack.empty()) {
       auto [index, depth] = stack.back();
       stack.pop_back();
       if (shown_[index]) append(out, index, depth);
-      auto& below = children_[index];
-      for (auto it = below.rbegin(); it != below.rend(); ++it) stack.emplace_back(*it, depth + 1);
+      for (const auto child : children_[index] | std::views::reverse) {
+        stack.emplace_back(child, depth + 1);
+      }
     }
     return out;
   }
