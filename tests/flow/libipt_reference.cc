@@ -8,10 +8,17 @@
 namespace hodo::flow {
 namespace {
 
+struct CodeReader {
+  const image::CodeSource& code;
+  pt_insn_decoder* clock = nullptr;  // null: time does not matter
+};
+
 int read_code(std::uint8_t* buffer, std::size_t size, const pt_asid*, std::uint64_t ip,
               void* context) {
-  const auto& code = *static_cast<const image::CodeSource*>(context);
-  const image::CodeSpan span = code.find(ip, 0);
+  const auto& reader = *static_cast<const CodeReader*>(context);
+  std::uint64_t time = 0;
+  if (reader.clock != nullptr) (void)pt_insn_time(reader.clock, &time, nullptr, nullptr);
+  const image::CodeSpan span = reader.code.find(ip, time);
   if (span.content == 0) return -pte_nomap;
   const auto rest = span.bytes.subspan(static_cast<std::size_t>(ip - span.address));
   const std::size_t taken = std::min(size, rest.size());
@@ -23,15 +30,15 @@ class Reference {
  public:
   Reference(std::span<const std::uint8_t> trace, const image::CodeSource& code,
             const ReferenceOptions& options)
-      : options_(options) {
+      : reader_{code}, options_(options) {
     pt_config config{};
     pt_config_init(&config);
     config.begin = const_cast<std::uint8_t*>(trace.data());
     config.end = config.begin + trace.size();
     config.errata.bdm70 = options.bdm70 ? 1 : 0;
     decoder_.reset(pt_insn_alloc_decoder(&config));
-    pt_image_set_callback(pt_insn_get_image(decoder_.get()), read_code,
-                          const_cast<image::CodeSource*>(&code));
+    if (options.follow_time) reader_.clock = decoder_.get();
+    pt_image_set_callback(pt_insn_get_image(decoder_.get()), read_code, &reader_);
   }
 
   ReferencePath run() {
@@ -94,6 +101,7 @@ class Reference {
   struct Free {
     void operator()(pt_insn_decoder* decoder) const { pt_insn_free_decoder(decoder); }
   };
+  CodeReader reader_;
   std::unique_ptr<pt_insn_decoder, Free> decoder_;
   ReferencePath path_;
   ReferenceOptions options_;
