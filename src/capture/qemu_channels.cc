@@ -253,7 +253,9 @@ Status QemuChannels::write_aux(Channel& channel, bool all) {
   const auto bytes = channel.reader.aux();
   const std::uint64_t time = now();
   if (bytes.empty()) return {};
-  if (!all && bytes.size() < kWorthWriting && time - channel.last_write < kMaxDelay) return {};
+  // A small buffer must not make its thread wait until the delay is over.
+  const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
+  if (!all && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
   Stream& stream = streams_[channel.tid];
   const std::uint64_t padded = (bytes.size() + 7) / 8 * 8;

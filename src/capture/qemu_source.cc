@@ -222,6 +222,7 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   perfdata::WriterOptions writer_options;
   writer_options.pt = make_pt_config(options);
   writer_options.cmdline = own_command_line;
+  writer_options.version = options.recorder;
   writer_options.clock = clock_data();
   auto writer = perfdata::Writer::create(options.output, std::move(writer_options));
   // Not the program's fault, whatever it is.

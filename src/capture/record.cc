@@ -19,6 +19,7 @@ Result<RecordResult> record(const RecordOptions& options,
                             const std::vector<std::string>& own_command_line) {
   PerfEventContext perf;
   perf.cmdline = own_command_line;
+  perf.version = options.recorder;
   switch (options.source) {
     case SourceKind::pt:
       return record_perf_event(options, perf);

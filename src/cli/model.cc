@@ -40,6 +40,7 @@ std::string CommandModel::usage() const {
     std::string value = option.value + (option.repeats ? "..." : "");
     out += option.required ? " " + value : " [" + value + "]";
   }
+  if (runs_program) out += " -- COMMAND [ARG]...";
   return out;
 }
 
@@ -65,6 +66,7 @@ CommandModel model_of(const Program& program, const CLI::App& app) {
   bool whole = &app == &program.app();
   out.name = whole ? "hodo" : "hodo " + app.get_name();
   out.manual = program.manual(app);
+  out.runs_program = app.get_prefix_command();
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_group().empty()) out.options.push_back(option_model(*option));
   }

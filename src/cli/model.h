@@ -28,6 +28,7 @@ struct CommandModel {
   std::vector<CommandModel> commands;
 
   // "hodo branches [OPTIONS] [FILE]".
+  bool runs_program = false;  // takes another program's command line at its end
   std::string usage() const;
   // The paragraphs of the manual's description, newlines turned into blanks.
   std::vector<std::string> paragraphs() const;

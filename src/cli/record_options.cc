@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "hodo/capture/filter_spec.h"
+#include "version.h"
 
 namespace hodo::cli {
 namespace {
@@ -82,6 +83,7 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
 
 Result<capture::RecordOptions> options_of(const RecordCommand& command) {
   capture::RecordOptions options = command.options;
+  options.recorder = fmt::format("hodoscope {}", version());
   options.pt.return_compression = !command.no_return_compression;
   options.follow_children = !command.no_follow;
   if (command.no_timing) options.pt.tsc = options.pt.mtc = options.pt.cyc = false;

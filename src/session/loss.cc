@@ -38,8 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kRemedie
      "the kernel's code is in no file that hodo reads: record user space only,"
      " with hodo record or -e intel_pt//u"},
     {causes::kUnfinished,
-     "the recorder died or is still running; the file was read up to its last"
-     " flush"},
+     "the recorder died or is still running; all that it had written was read"},
     {causes::kDamaged, "the file is damaged there; what is behind the damage was read"},
     {causes::kAuxTruncated,
      "the buffer overflowed: record with a larger one, or narrow the recording"

@@ -227,11 +227,11 @@ const Block* PtUnit::settle_marker() {
 }
 
 void PtUnit::enable(std::uint64_t ip) {
-  state_ = State::enabled;
   if (cursor_ >= limit_) {
     grant(output_.reserve(output_.owner, written()));
-    if (state_ != State::enabled) return;
+    if (state_ != State::disabled) return;
   }
+  state_ = State::enabled;
   put_tsc();
   put_cyc();
   put_ip(kTipPge, ip);
@@ -282,7 +282,9 @@ void PtUnit::flush_tnt() {
 void PtUnit::service(std::uint64_t ip) {
   put_mtc_if_due();
   if (written() >= psb_due_) put_psb(ip);
+  serviced_ip_ = ip;
   grant(output_.reserve(output_.owner, written()));
+  serviced_ip_ = 0;
 }
 
 void PtUnit::grant(std::uint64_t room) {
@@ -334,8 +336,10 @@ void PtUnit::finish(std::uint8_t* ring_base, std::uint64_t ring_size) {
 
 void PtUnit::stop() {
   if (state_ == State::enabled) {
-    settle_marker();
+    // As an interrupt would: no branch of the program ended the tracing.
+    const Block* here = settle_marker();
     flush_tnt();
+    put_ip(kFup, serviced_ip_ != 0 ? serviced_ip_ : here->start);
     put_bytes(kTipPgd, 1);
   }
   if (state_ == State::overflow) put_bytes(kOvf, 2);

@@ -471,8 +471,8 @@ TEST(PtUnit, StopIsATraceStop) {
   rig.unit.leave_context();
   rig.unit.stop();
   EXPECT_EQ(rig.unit.written(), written);
-  EXPECT_THAT(rig.text(),
-              ElementsAre("TIP.PGE 0x1000", "TNT TT (2)", "TIP.PGD no ip", "TraceSTOP"));
+  EXPECT_THAT(rig.text(), ElementsAre("TIP.PGE 0x1000", "TNT TT (2)", "FUP 0x1000", "TIP.PGD no ip",
+                                      "TraceSTOP"));
 }
 
 // The recorder has its answer ready when the unit asks for room.

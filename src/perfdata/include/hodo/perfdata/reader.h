@@ -121,7 +121,7 @@ class Reader {
   Result<std::span<const std::uint8_t>> bytes(std::uint64_t offset, std::uint64_t size) const;
 
   bool pipe_mode() const;
-  // False if the recorder did not live to finish the file: the data is read to the last flush, or
+  // False if the recorder did not live to finish the file: the data is read to its end, or
   // to the end of the file where no flush was noted, and facts() is mostly empty.
   bool finished() const;
   const std::vector<Attr>& attrs() const;

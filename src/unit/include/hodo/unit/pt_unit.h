@@ -146,8 +146,9 @@ class PtUnit {
   std::uint8_t* mark_ = nullptr;    // where the cursor was when written_at_mark_ bytes were out
   std::uint64_t written_at_mark_ = 0;
   std::uint64_t last_ip_ = 0;
-  std::uint64_t psb_due_ = 0;   // value of written() at which the next PSB is due
-  std::uint64_t last_mtc_ = 0;  // CTC >> MTCFreq, as last sent
+  std::uint64_t serviced_ip_ = 0;  // where execution stands while service() asks for room
+  std::uint64_t psb_due_ = 0;      // value of written() at which the next PSB is due
+  std::uint64_t last_mtc_ = 0;     // CTC >> MTCFreq, as last sent
   std::uint64_t cyc_sent_ = 0;
   std::uint64_t overflows_ = 0;
   std::uint64_t unexplained_ = 0;
