@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <ostream>
 #include <random>
 
 #include "../flow/fixture.h"
@@ -277,6 +278,7 @@ struct Setting {
   const char* name;
   std::uint64_t rtit_ctl;
   std::uint64_t ring = 1 << 16;
+  friend void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.name; }
 };
 
 class RandomWalk : public testing::TestWithParam<Setting> {};

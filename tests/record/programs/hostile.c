@@ -1,11 +1,12 @@
-// Looks for memory that is not its own and destroys it: `hostile scribble|unmap channel|all`, then
-// goes on for a while. /proc/thread-self/maps shows what an emulator hides in /proc/self/maps.
+// Looks for its trace's memory and destroys it, then goes on: `hostile unmap|ones|zeros|random`.
+// /proc/thread-self/maps shows what an emulator hides in /proc/self/maps.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct area {
   uint64_t start, end;
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
   const int count = find_areas("hodo-channel", areas, 64);
   printf("%d areas\n", count);
   fflush(stdout);
+  usleep(600000);  // what the recorder has not taken by now is lost with the rest
   unsigned seed = 1;
   for (int i = 0; i < count; ++i) {
     const uint64_t size = areas[i].end - areas[i].start;
