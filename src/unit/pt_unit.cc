@@ -46,6 +46,12 @@ constexpr std::uint64_t short_tnt(std::uint64_t outcomes, unsigned count) {
   return ((outcomes & (stop - 1)) | stop) << 1;
 }
 
+// A long TNT packet of the `count` lowest outcomes.
+constexpr std::uint64_t long_tnt(std::uint64_t outcomes, unsigned count) {
+  const std::uint64_t stop = 1ULL << count;
+  return kTntLongOpcode | ((outcomes & (stop - 1)) | stop) << 16;
+}
+
 }  // namespace
 
 PtUnit::PtUnit() : last_(&kNoBlock) {}
@@ -180,7 +186,7 @@ void PtUnit::resolve_return(std::uint64_t to) {
   }
   if (!predicted) return take_tip(to);
   tnt_ = tnt_ << 1 | 1;
-  if (tnt_ >> kTntLong) flush_full_tnt(to);
+  if (static_cast<std::int64_t>(tnt_) < 0) flush_full_tnt(to);
 }
 
 void PtUnit::take_tip(std::uint64_t to) {
@@ -248,17 +254,17 @@ void PtUnit::disable() {
 
 void PtUnit::flush_full_tnt(std::uint64_t next_ip) {
   put_cyc();
-  put_bytes(kTntLongOpcode | tnt_ << 16, 8);
-  tnt_ = 1;
+  put_bytes(long_tnt(tnt_, kTntLong), 8);
+  tnt_ = kNoTnt;
   if (cursor_ >= limit_) service(next_ip);
 }
 
 // The pending outcomes, in as few bytes as they fit: short packets of up to 6, or one long packet.
 // How many there are is hard to predict, so up to 12 are written without asking.
 void PtUnit::flush_tnt() {
-  if (tnt_ == 1) return;
+  if (tnt_ == kNoTnt) return;
   put_cyc();
-  const unsigned count = 63 - static_cast<unsigned>(__builtin_clzll(tnt_));
+  const unsigned count = kTntLong - static_cast<unsigned>(__builtin_clzll(tnt_));
   if (count <= 12) [[likely]] {
     const unsigned two = count > 6 ? 1 : 0;
     const unsigned rest = count - 6 * two;
@@ -266,7 +272,7 @@ void PtUnit::flush_tnt() {
     const std::uint64_t last = short_tnt(tnt_, rest);
     put_bytes((first & (0 - std::uint64_t{two})) | last << 8 * two, 1 + two);
   } else if (count > 42) {
-    put_bytes(kTntLongOpcode | tnt_ << 16, 8);
+    put_bytes(long_tnt(tnt_, count), 8);
   } else {
     for (unsigned left = count; left > 0;) {
       const unsigned n = std::min(left, 6U);
@@ -274,7 +280,7 @@ void PtUnit::flush_tnt() {
       put_bytes(short_tnt(tnt_ >> left, n), 1);
     }
   }
-  tnt_ = 1;
+  tnt_ = kNoTnt;
 }
 
 // Once in a while: time, PSB, and room in the output. Only called where no outcome is pending and a
@@ -301,7 +307,7 @@ void PtUnit::grant(std::uint64_t room) {
 void PtUnit::lose() {
   if (state_ == State::off) return;  // stopped while it asked for room: nothing more was wanted
   ++overflows_;
-  tnt_ = 1;
+  tnt_ = kNoTnt;
   state_ = State::overflow;
   last_ = &kNoBlock;
   clear_stack();

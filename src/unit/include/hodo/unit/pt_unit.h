@@ -98,6 +98,8 @@ class PtUnit {
  private:
   enum class State : std::uint8_t { off, disabled, enabled, overflow };
   static constexpr unsigned kTntLong = 47;
+  static constexpr unsigned kTntGap = 63 - kTntLong;
+  static constexpr std::uint64_t kNoTnt = 1ULL << kTntGap;
   static constexpr std::uint64_t kStackMask = 63;
 
   void push(const Block* call) { stack_[++stack_top_ & kStackMask] = call->end(); }
@@ -105,7 +107,7 @@ class PtUnit {
     if (from->flags & Block::kPushes) push(from);
     const unsigned n = from->tnt;
     tnt_ = tnt_ << n | (taken & n);
-    if (tnt_ >> kTntLong) [[unlikely]]
+    if (static_cast<std::int64_t>(tnt_) < 0) [[unlikely]]
       flush_full_tnt(to);
   }
   void enter_unpredicted(const Block* from, const Block* b);
@@ -134,7 +136,9 @@ class PtUnit {
   void put_cyc();
 
   const Block* last_ = nullptr;
-  std::uint64_t tnt_ = 1;  // pending outcomes under a stop bit
+  // Pending outcomes, the newest in bit 0, and a stop bit kTntGap places above the oldest: when as
+  // many as a long packet holds are there, it has become the sign.
+  std::uint64_t tnt_ = kNoTnt;
   std::uint8_t* cursor_ = nullptr;
   std::uint8_t* limit_ = nullptr;  // service() is due when the cursor reaches it
   std::uint64_t stack_top_ = 0;
@@ -160,7 +164,7 @@ class PtUnit {
 };
 
 template <bool kCountInsns>
-void PtUnit::enter(const Block* b) {
+[[gnu::always_inline]] inline void PtUnit::enter(const Block* b) {
   const Block* from = last_;
   last_ = b;
   const std::uint64_t ip = b->start;
