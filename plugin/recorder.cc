@@ -5,7 +5,6 @@
 // program leaves the traced context, as it would under a kernel.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -48,7 +47,6 @@ struct Recorder {
   std::mutex mutex;  // mappings, known_code, filters, threads
   std::vector<Thread*> threads;
   bool first_image = true;
-  bool threaded = false;         // there has been more than one thread
   std::int32_t forking_pid = 0;  // set around fork()
   std::int32_t forking_tid = 0;
 };
@@ -59,13 +57,6 @@ Recorder* recorder = nullptr;
 // block.
 thread_local unit::PtUnit* current_unit __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local Thread* current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
-// The unit of the process's first thread, for the code that only it runs (see callback_for).
-unit::PtUnit* first_unit = nullptr;
-
-void set_unit(unit::PtUnit* unit) {
-  current_unit = unit;
-  if (gettid() == getpid()) first_unit = unit;
-}
 
 template <class T>
 std::span<const std::uint8_t> bytes_of(const T& value) {
@@ -79,8 +70,11 @@ void begin_thread(unsigned vcpu, relay::Start how, std::int32_t parent_pid,
                   std::int32_t parent_tid) {
   current_thread =
       Thread::start(recorder->socket, how, parent_pid, parent_tid, vcpu, recorder->guest);
-  if (current_thread == nullptr) return set_unit(new unit::PtUnit);
-  set_unit(&current_thread->unit());
+  if (current_thread == nullptr) {
+    current_unit = new unit::PtUnit;
+    return;
+  }
+  current_unit = &current_thread->unit();
   const std::lock_guard lock(recorder->mutex);
   recorder->threads.push_back(current_thread);
   recorder->filters.configure(current_thread->settings());
@@ -93,7 +87,7 @@ void end_thread() {
   if (thread == nullptr) return;
   thread->send(RecordType::exit, {}, {});
   thread->close();
-  set_unit(new unit::PtUnit);
+  current_unit = new unit::PtUnit;
   current_thread = nullptr;
   const std::lock_guard lock(recorder->mutex);
   std::erase(recorder->threads, thread);
@@ -127,19 +121,6 @@ void on_block(unsigned vcpu, void* data) {
     return on_first_block<Enter>(vcpu, data);
   }
   (unit->*Enter)(static_cast<const Block*>(data));
-}
-
-template <void (unit::PtUnit::*Enter)(const Block*)>
-void on_block_of_first_thread(unsigned, void* data) {
-  (first_unit->*Enter)(static_cast<const Block*>(data));
-}
-
-// Until a program starts its second thread, the unit need not be looked up. QEMU translates
-// everything anew for a program with threads (CF_PARALLEL), so no other thread comes to run such
-// code; and the first thread has its unit since its first translation.
-template <void (unit::PtUnit::*Enter)(const Block*)>
-qemu_plugin_vcpu_udata_cb_t callback_for() {
-  return recorder->threaded ? on_block<Enter> : on_block_of_first_thread<Enter>;
 }
 
 // --- translation ---
@@ -282,10 +263,10 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
         describe(start + offset, std::span(code).subspan(offset, piece.size), piece.count,
                  qemu_plugin_insn_size(last)));
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
-    const auto callback = piece.excluded ? callback_for<&unit::PtUnit::leave_filter>()
-                          : stepped      ? callback_for<&unit::PtUnit::enter_stepped>()
-                          : count        ? callback_for<&unit::PtUnit::enter<true>>()
-                                         : callback_for<&unit::PtUnit::enter<false>>();
+    const auto callback = piece.excluded ? on_block<&unit::PtUnit::leave_filter>
+                          : stepped      ? on_block<&unit::PtUnit::enter_stepped>
+                          : count        ? on_block<&unit::PtUnit::enter<true>>
+                                         : on_block<&unit::PtUnit::enter<false>>;
     auto* data = const_cast<Block*>(block);
     if (offset == 0) {
       qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, data);
@@ -351,9 +332,6 @@ void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a
       return;
     case Syscall::execve:
       return execute(a1, a2, a3);
-    case Syscall::clone:
-      if ((a1 & CLONE_VM) != 0) recorder->threaded = true;
-      return;
     case Syscall::exit_thread:
     case Syscall::exit_process:
       return end_thread();

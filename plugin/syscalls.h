@@ -13,7 +13,6 @@ enum class Syscall : std::uint8_t {
   sets_handler,           // arguments: signal, struct sigaction*
   sets_handler_directly,  // signal(2): signal, handler
   prctl,
-  clone,  // flags, ...
   execve,
   exit_thread,
   exit_process,
@@ -37,8 +36,6 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
         return Syscall::sets_handler;
       case 157:
         return Syscall::prctl;
-      case 56:
-        return Syscall::clone;
       case 59:
         return Syscall::execve;
       case 60:
@@ -71,8 +68,6 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
       return Syscall::execve;
     case 1:
       return Syscall::exit_thread;
-    case 120:
-      return Syscall::clone;
     case 252:
       return Syscall::exit_process;
     default:
