@@ -35,7 +35,8 @@ static int fixture_local(int x) __attribute__((used, alias("__fixture_write")));
 
 static int chosen(int x) { return x; }
 using Chosen = int (*)(int);
-static Chosen choose() { return chosen; }
+// Not static: clang mangles the name of a static one, so that ifunc does not find it.
+__attribute__((visibility("hidden"))) Chosen choose() { return chosen; }
 int fixture_ifunc(int x) __attribute__((ifunc("choose")));
 
 int fixture_calls(int x) { return fixture_ifunc(x) + fixture::outer(x) + fixture_write(x); }
