@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -151,8 +152,13 @@ TEST_F(SourceTest, OpensTwoEventsPerProcessorOnTheProgram) {
 }
 
 // Processor 0 sees the program start and trace a little, processor 1 traces more.
+// The processors run side by side, so the last of them says `done`.
 void play_small_recording(SourceTest&, FakeKernel& kernel, const std::function<void()>& done) {
-  kernel.scripts[0] = [](FakeCpu& cpu) {
+  auto playing = std::make_shared<std::atomic<int>>(2);
+  const auto finished = [done, playing] {
+    if (--*playing == 0) done();
+  };
+  kernel.scripts[0] = [finished](FakeCpu& cpu) {
     const auto pid = static_cast<std::uint32_t>(cpu.pid());
     ByteVector comm, mmap2, itrace;
     for (const std::uint32_t v : {pid, pid}) append(comm, v);
@@ -170,12 +176,13 @@ void play_small_recording(SourceTest&, FakeKernel& kernel, const std::function<v
     cpu.record(PERF_RECORD_ITRACE_START, itrace);
     cpu.trace(psb_group(1));
     cpu.record(PERF_RECORD_SWITCH, {}, PERF_RECORD_MISC_SWITCH_OUT);
+    finished();
   };
-  kernel.scripts[1] = [done](FakeCpu& cpu) {
+  kernel.scripts[1] = [finished](FakeCpu& cpu) {
     cpu.record(PERF_RECORD_SWITCH, {});
     cpu.trace(psb_group(2));
     cpu.trace(tsc_packets(3, 100));
-    done();
+    finished();
   };
 }
 
