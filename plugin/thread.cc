@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "hodo/relay/clock.h"
 #include "signals.h"
 
 namespace hodo::plugin {
@@ -19,13 +20,6 @@ constexpr unsigned kPatienceMs = 10'000;
 
 }  // namespace
 
-std::uint64_t now() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
-
 Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t parent_pid,
                       std::int32_t parent_tid, unsigned vcpu, const Guest& guest) {
   relay::Hello hello;
@@ -35,7 +29,7 @@ Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t 
   hello.parent_tid = parent_tid;
   hello.start = how;
   hello.bits = guest.wide() ? 64 : 32;
-  hello.time = now();
+  hello.time = relay::now();
   prctl(PR_GET_NAME, hello.comm.data());
   auto memory = relay::connect_channel(socket, hello);
   if (!memory) return nullptr;
@@ -47,7 +41,7 @@ Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t 
   output.reserve = &Thread::reserve;
   output.interrupted = &Thread::interrupted;
   thread->unit().start(thread->settings().rtit_ctl,
-                       guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32, output, &now);
+                       guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32, output, &relay::now);
   return thread;
 }
 
@@ -77,7 +71,7 @@ bool Thread::send(relay::RecordType type, std::span<const std::uint8_t> fixed,
   header.type = type;
   header.flags = flags;
   header.tid = tid_;
-  header.time = now();
+  header.time = relay::now();
   return relay::write_record(memory_, header, fixed, payload);
 }
 

@@ -11,9 +11,6 @@
 
 namespace hodo::plugin {
 
-// CLOCK_MONOTONIC in nanoseconds: the trace's TSC and the time of every record.
-std::uint64_t now();
-
 class Thread {
  public:
   // Connects to the recorder and starts the trace unit, inside the thread it is for. Null when

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "hodo/image/elf.h"
+#include "hodo/relay/clock.h"
 
 namespace hodo::capture {
 namespace {
@@ -20,13 +21,6 @@ namespace {
 // Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
 constexpr std::size_t kWorthWriting = 64 * 1024;
 constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
-
-std::uint64_t now() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 bool same_user(int socket) {
   ucred who{};
@@ -87,8 +81,9 @@ void QemuChannels::accept(int listening_socket) {
   ++process.channels;
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
-  channels_.push_back(std::make_unique<Channel>(Channel{
-      relay::ChannelReader(std::move(*memory)), hello.pid, hello.tid, stream->second.idx, now()}));
+  channels_.push_back(
+      std::make_unique<Channel>(Channel{relay::ChannelReader(std::move(*memory)), hello.pid,
+                                        hello.tid, stream->second.idx, relay::now()}));
   send_descriptor(socket.get(), file.get());
 }
 
@@ -146,7 +141,7 @@ void QemuChannels::retire_channels(std::int32_t pid) {
 }
 
 Status QemuChannels::drain_channel(Channel& channel, bool all) {
-  // Packets first: the records that their code needs were sent before them, but may be read now.
+  // Records first: what packets need to be decoded was sent before them.
   const auto records = write_records(channel);
   if (!records) return records;
   return write_aux(channel, all);
@@ -251,7 +246,7 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
 
 Status QemuChannels::write_aux(Channel& channel, bool all) {
   const auto bytes = channel.reader.aux();
-  const std::uint64_t time = now();
+  const std::uint64_t time = relay::now();
   if (bytes.empty()) return {};
   // A small buffer must not make its thread wait until the delay is over.
   const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);

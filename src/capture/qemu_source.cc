@@ -15,6 +15,7 @@
 #include "hodo/capture/launch.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
+#include "hodo/relay/clock.h"
 #include "hodo/relay/exec_plan.h"
 #include "qemu_channels.h"
 #include "qemu_settings.h"
@@ -47,19 +48,12 @@ std::string find_plugin(const std::string& name) {
   return {};
 }
 
-std::uint64_t now() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
-
 perfdata::ClockData clock_data() {
   timespec wall{};
   clock_gettime(CLOCK_REALTIME, &wall);
   perfdata::ClockData data;
   data.clockid = CLOCK_MONOTONIC;
-  data.clockid_ns = now();
+  data.clockid_ns = relay::now();
   data.wall_clock_ns = static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000 +
                        static_cast<std::uint64_t>(wall.tv_nsec);
   return data;
@@ -67,7 +61,7 @@ perfdata::ClockData clock_data() {
 
 std::string socket_name() {
   std::uint64_t random = 0;
-  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) random = now();
+  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) random = relay::now();
   return fmt::format("hodo-{}-{:016x}", getpid(), random);
 }
 
@@ -163,8 +157,8 @@ class Recording {
   }
 
   void flush_if_due() {
-    if (now() - last_flush_ < kFlushEvery || channels_.file_error()) return;
-    last_flush_ = now();
+    if (relay::now() - last_flush_ < kFlushEvery || channels_.file_error()) return;
+    last_flush_ = relay::now();
     static_cast<void>(writer_.flush());  // an error comes back from the next record
   }
 
