@@ -8,6 +8,9 @@
 #include <optional>
 #include <string_view>
 
+#include "hodo/hw/cpuid.h"
+#include "hodo/hw/field.h"
+
 namespace hodo::hw {
 
 // MSR numbers (SDM vol. 4, table "IA-32 Architectural MSRs").
@@ -22,19 +25,6 @@ inline constexpr std::uint32_t kRtitAddr0A = 0x580;
 constexpr std::uint32_t rtit_addr_a(unsigned n) { return kRtitAddr0A + 2 * n; }
 constexpr std::uint32_t rtit_addr_b(unsigned n) { return kRtitAddr0A + 2 * n + 1; }
 }  // namespace msr
-
-// A bit field of a register.
-struct Field {
-  unsigned low = 0;
-  unsigned width = 1;
-
-  constexpr std::uint64_t mask() const { return (~std::uint64_t{0} >> (64 - width)) << low; }
-  constexpr std::uint64_t get(std::uint64_t reg) const { return (reg & mask()) >> low; }
-  // `reg` with this field set to the low bits of `value`.
-  constexpr std::uint64_t set(std::uint64_t reg, std::uint64_t value) const {
-    return (reg & ~mask()) | ((value << low) & mask());
-  }
-};
 
 // IA32_RTIT_CTL (SDM, "IA32_RTIT_CTL MSR").
 namespace rtit_ctl {
@@ -90,14 +80,6 @@ constexpr std::uint64_t region_bytes(std::uint64_t entry) { return 4096ull << kS
 // How many bytes of trace lie between two PSBs, about: 2 KiB << n (SDM, "IA32_RTIT_CTL MSR",
 // PSBFreq).
 constexpr std::uint64_t psb_period_bytes(unsigned psb_freq) { return 2048ull << (psb_freq & 15); }
-
-// The four registers that CPUID returns.
-struct CpuidRegs {
-  std::uint32_t eax = 0;
-  std::uint32_t ebx = 0;
-  std::uint32_t ecx = 0;
-  std::uint32_t edx = 0;
-};
 
 // What a processor's Intel PT can do: CPUID leaf 14H (SDM vol. 3, "Enumeration of Intel PT").
 struct PtCapabilities {

@@ -1,0 +1,202 @@
+// Which processor has which stack. Sources: SDM vol. 3, table "LBR Stack Size and TOS Pointer
+// Range", and vol. 4 for the registers; Linux intel_pmu_init() (arch/x86/events/intel/core.c) with
+// the intel_pmu_lbr_init_*() of lbr.c.
+#include <algorithm>
+#include <iterator>
+
+#include "hodo/hw/lbr.h"
+#include "hodo/hw/msr.h"
+
+namespace hodo::hw {
+namespace {
+
+// The stacks that came with one generation after the other.
+constexpr LbrLayout kP6{
+    .depth = 1, .last_int = true, .from = msr::kLastBranchFromIp, .to = msr::kLastBranchToIp};
+constexpr LbrLayout kAmdPair{.depth = 1,
+                             .last_int = true,
+                             .from = msr::kLastBranchFromIp,
+                             .to = msr::kLastBranchToIp,
+                             .format = LbrFormat::lip};
+// Pentium 4, models 0 to 2.
+constexpr LbrLayout kWillamette{.depth = 4,
+                                .packed = true,
+                                .from = msr::kLastBranchFromIp,
+                                .to = msr::kLastBranchFromIp,
+                                .tos = msr::kNetburstLbrTos};
+// Pentium 4, models 3, 4 and 6.
+constexpr LbrLayout kPrescott{.depth = 16,
+                              .from = msr::kLbrFrom,
+                              .to = msr::kLbrTo,
+                              .tos = msr::kNetburstLbrTos,
+                              .format = LbrFormat::lip};
+constexpr LbrLayout kPentiumM{.depth = 8,
+                              .packed = true,
+                              .from = msr::kCoreLbrFrom,
+                              .to = msr::kCoreLbrFrom,
+                              .tos = msr::kLbrTos};
+constexpr LbrLayout kCore{.depth = 4,
+                          .from = msr::kCoreLbrFrom,
+                          .to = msr::kCoreLbrTo,
+                          .tos = msr::kLbrTos,
+                          .format = LbrFormat::lip};
+
+constexpr LbrLayout deeper(LbrLayout layout, std::uint8_t depth) {
+  layout.depth = depth;
+  return layout;
+}
+constexpr LbrLayout filtered(LbrLayout layout) {
+  layout.select = msr::kLbrSelect;
+  return layout;
+}
+constexpr LbrLayout with_format(LbrLayout layout, LbrFormat format) {
+  layout.format = format;
+  return layout;
+}
+constexpr LbrLayout with_info(LbrLayout layout, LbrFormat format) {
+  layout.info = msr::kLbrInfo;
+  return with_format(layout, format);
+}
+
+constexpr LbrLayout kBonnell = deeper(kCore, 8);
+constexpr LbrLayout kSilvermont = filtered(kBonnell);
+constexpr LbrLayout kNehalem{.depth = 16,
+                             .from = msr::kLbrFrom,
+                             .to = msr::kLbrTo,
+                             .tos = msr::kLbrTos,
+                             .select = msr::kLbrSelect,
+                             .format = LbrFormat::eip_flags};
+constexpr LbrLayout call_stacked(LbrLayout layout) {
+  layout.call_stack = true;
+  return layout;
+}
+constexpr LbrLayout kHaswell = call_stacked(with_format(kNehalem, LbrFormat::eip_flags2));
+constexpr LbrLayout kSkylake = with_info(deeper(kHaswell, 32), LbrFormat::info);
+constexpr LbrLayout kGoldmont = with_format(deeper(kHaswell, 32), LbrFormat::time);
+constexpr LbrLayout kGoldmontPlus = with_info(kGoldmont, LbrFormat::info2);
+// Knights Landing says "lip" but sets the misprediction flag (Linux, intel_pmu_lbr_init_knl).
+constexpr LbrLayout kKnightsLanding = deeper(kNehalem, 8);
+
+struct Row {
+  std::uint8_t model;
+  const LbrLayout* layout;
+};
+
+// Family 6, by model.
+constexpr Row kFamily6[] = {
+    {0x01, &kP6},
+    {0x03, &kP6},
+    {0x05, &kP6},
+    {0x06, &kP6},
+    {0x07, &kP6},
+    {0x08, &kP6},
+    {0x09, &kPentiumM},
+    {0x0a, &kP6},
+    {0x0b, &kP6},
+    {0x0d, &kPentiumM},
+    {0x0e, &kPentiumM},
+    {0x0f, &kCore},
+    {0x16, &kCore},
+    {0x17, &kCore},
+    {0x1a, &kNehalem},
+    {0x1c, &kBonnell},
+    {0x1d, &kCore},
+    {0x1e, &kNehalem},
+    {0x1f, &kNehalem},
+    {0x25, &kNehalem},
+    {0x26, &kBonnell},
+    {0x27, &kBonnell},
+    {0x2a, &kNehalem},
+    {0x2c, &kNehalem},
+    {0x2d, &kNehalem},
+    {0x2e, &kNehalem},
+    {0x2f, &kNehalem},
+    {0x35, &kBonnell},
+    {0x36, &kBonnell},
+    {0x37, &kSilvermont},
+    {0x3a, &kNehalem},
+    {0x3c, &kHaswell},
+    {0x3d, &kHaswell},
+    {0x3e, &kNehalem},
+    {0x3f, &kHaswell},
+    {0x45, &kHaswell},
+    {0x46, &kHaswell},
+    {0x47, &kHaswell},
+    {0x4a, &kSilvermont},
+    {0x4c, &kSilvermont},
+    {0x4d, &kSilvermont},
+    {0x4e, &kSkylake},
+    {0x4f, &kHaswell},
+    {0x55, &kSkylake},
+    {0x56, &kHaswell},
+    {0x57, &kKnightsLanding},
+    {0x5a, &kSilvermont},
+    {0x5c, &kGoldmont},
+    {0x5d, &kSilvermont},
+    {0x5e, &kSkylake},
+    {0x5f, &kGoldmont},
+    {0x66, &kSkylake},
+    {0x6a, &kSkylake},
+    {0x6c, &kSkylake},
+    {0x75, &kSilvermont},
+    {0x7a, &kGoldmontPlus},
+    {0x7d, &kSkylake},
+    {0x7e, &kSkylake},
+    {0x85, &kKnightsLanding},
+    {0x86, &kGoldmontPlus},
+    {0x8a, &kSkylake},
+    {0x8c, &kSkylake},
+    {0x8d, &kSkylake},
+    {0x8e, &kSkylake},
+    {0x96, &kGoldmontPlus},
+    {0x9c, &kGoldmontPlus},
+    {0x9d, &kSkylake},
+    {0x9e, &kSkylake},
+    {0xa5, &kSkylake},
+    {0xa6, &kSkylake},
+    {0xa7, &kSkylake},
+};
+static_assert(std::ranges::is_sorted(kFamily6, {}, &Row::model));
+
+std::optional<LbrLayout> netburst_layout(unsigned model) {
+  if (model <= 2) return kWillamette;
+  if (model == 3 || model == 4 || model == 6) return kPrescott;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LbrLayout> lbr_layout(const Signature& processor) {
+  if (processor.vendor == Vendor::amd && processor.family >= 6) return kAmdPair;
+  if (processor.vendor != Vendor::intel) return std::nullopt;
+  if (processor.family == 0xf) return netburst_layout(processor.model);
+  if (processor.family != 6) return std::nullopt;
+  const auto* const row = std::ranges::lower_bound(kFamily6, processor.model, {}, &Row::model);
+  if (row == std::end(kFamily6) || row->model != processor.model) return std::nullopt;
+  // Earlier steppings do not freeze the stack (Linux, intel_pmu_lbr_init_atom).
+  if (row->layout == &kBonnell && processor.model == 0x1c && processor.stepping < 10) {
+    return std::nullopt;
+  }
+  return *row->layout;
+}
+
+LbrLayout arch_lbr_layout(unsigned depth, bool call_stack) {
+  return {.depth = static_cast<std::uint8_t>(std::min(depth, LbrLayout::kMaxDepth)),
+          .call_stack = call_stack,
+          .from = msr::kArchLbrFrom,
+          .to = msr::kArchLbrTo,
+          .info = msr::kArchLbrInfo,
+          .select = msr::kArchLbrCtl,
+          .format = LbrFormat::arch};
+}
+
+LbrLayout amd_lbr_layout(unsigned depth) {
+  return {.depth = static_cast<std::uint8_t>(std::min(depth, LbrLayout::kMaxDepth)),
+          .stride = 2,
+          .from = msr::kAmdLbrFrom,
+          .to = msr::kAmdLbrFrom + 1,
+          .select = msr::kAmdLbrSelect,
+          .format = LbrFormat::amd_v2};
+}
+
+}  // namespace hodo::hw
