@@ -1,0 +1,112 @@
+// The branch trace store of the software trace unit: executed branches in, records in the DS area's
+// BTS buffer out (Intel SDM vol. 3, "Branch Trace Store (BTS)" and "BTS and DS Save Area"). It
+// behaves as the registers and the DS area in memory say, and does not know who wrote those.
+//
+// Hot path: take(), a few nanoseconds. The index in the DS area is brought up to date after every
+// record, so whoever maps that memory knows what was recorded even if this process was killed.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "hodo/hw/bts.h"
+#include "hodo/hw/ds_area.h"
+#include "hodo/unit/block.h"
+#include "hodo/unit/executed_branch.h"
+
+namespace hodo::unit {
+
+struct BtsControl {
+  std::uint64_t ds_area = 0;  // IA32_DS_AREA
+  hw::DsMemory* memory = nullptr;
+  hw::DsLayout layout = hw::DsLayout::bits64;
+  bool interrupts = false;  // BTINT: interrupt at the threshold; else the buffer is circular
+  bool skip_os = false;     // BTS_OFF_OS: branches that CPL 0 executes
+  bool skip_user = false;   // BTS_OFF_USR: those of other levels
+  // Called when a record brings the index to the threshold or beyond, if BTINT is set: the
+  // performance monitoring interrupt. It may run the handler at once, and may stop or start the
+  // unit. When it returns the DS area is read again.
+  void (*interrupt)(void* owner) = nullptr;
+  void* owner = nullptr;
+};
+
+class BtsUnit {
+ public:
+  BtsUnit() { park(State::off); }
+  // The hot path points into the object itself; a copy is started anew.
+  BtsUnit(const BtsUnit&) = delete;
+  BtsUnit& operator=(const BtsUnit&) = delete;
+
+  // TR and BTS were set: reads the DS area and records from here on. A DS area or buffer that is
+  // not mapped or not sound (see DsBuffer) leaves nowhere to write to: records are dropped until
+  // the area is in order.
+  void start(const BtsControl& control);
+  // TR or BTS was cleared.
+  void stop();
+  // Software changed the DS area while the unit was recording.
+  void reload();
+
+  // The last instruction of `from`, executed at CPL 3, went to `to`; `taken` is 1, or 0 for a
+  // conditional branch that fell through. Instructions that are no branches are passed over.
+  [[gnu::always_inline]] void take(const Block& from, std::uint64_t to, std::uint64_t taken) {
+    put(from.source(), to, hw::bts_flags::kPredicted, taken & contains(wanted_, from.cls));
+  }
+  // Any other branch.
+  void branch(const ExecutedBranch& b) {
+    if (b.from_cpl == 0 ? !os_ : wanted_ == 0) return;
+    put(b.from, b.to, b.mispredicted ? 0 : hw::bts_flags::kPredicted, 1);
+  }
+
+  bool recording() const { return state_ != State::off; }
+  // Records since the object was made, and those of them that found no room: the interrupt handler
+  // was late, or the DS area unusable.
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  // What a record does beyond being written. `open`: nothing, until the limit.
+  enum class State : std::uint8_t { off, open, slow };
+
+  [[gnu::always_inline]] void put(std::uint64_t from, std::uint64_t to, std::uint64_t flags,
+                                  std::uint64_t wanted) {
+    // What is not wanted is written, too, but elsewhere: cheaper than a jump that is as hard to
+    // predict as the program's own, and the buffer's oldest record stays whole.
+    auto at = reinterpret_cast<std::uintptr_t>(cursor_);
+    const auto aside = reinterpret_cast<std::uintptr_t>(&aside_);
+    at = aside ^ ((aside ^ at) & (0 - wanted));
+    const hw::BtsRecord record{from, to, flags};
+    std::memcpy(reinterpret_cast<void*>(at), &record, sizeof(record));
+    // The index moves after its record is written: a killed process leaves whole records behind.
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    cursor_ += wanted * sizeof(record);
+    index_value_ += wanted * sizeof(record);
+    std::memcpy(index_, &index_value_, sizeof(index_value_));
+    if (cursor_ >= limit_) [[unlikely]]
+      service(wanted);
+  }
+
+  void park(State state);
+  bool load();
+  void service(std::uint64_t wanted);
+  void put_slowly(const hw::BtsRecord& record);
+  void advance();
+  void store_index();
+
+  std::uint8_t* cursor_ = nullptr;  // where the next record goes
+  std::uint8_t* limit_ = nullptr;   // service() is due when the cursor reaches it
+  std::uint8_t* index_ = nullptr;   // bts_index in the DS area
+  std::uint64_t index_value_ = 0;
+  InsnClassSet wanted_ = 0;  // of user code: all branches, or none
+  bool os_ = false;
+  State state_ = State::off;
+  // Takes what is not to be in the buffer. In State::slow and off everything goes here first.
+  hw::BtsRecord aside_;
+  std::uint64_t aside_index_ = 0;
+
+  // --- cold ---
+  BtsControl control_;
+  hw::DsBuffer buffer_;  // as last read; index is kept in index_value_
+  std::uint8_t* host_base_ = nullptr;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace hodo::unit
