@@ -8,6 +8,7 @@ class Program;
 void add_record(Program& program);
 void add_report(Program& program);
 void add_branches(Program& program);
+void add_calls(Program& program);
 void add_packets(Program& program);
 void add_stats(Program& program);
 void add_completion(Program& program);

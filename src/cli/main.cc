@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   add_record(program);
   add_report(program);
   add_branches(program);
+  add_calls(program);
   add_packets(program);
   add_stats(program);
   add_completion(program);

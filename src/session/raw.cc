@@ -29,6 +29,7 @@ class Borrowed final : public image::CodeSource {
 class Raw::ImageNames final : public Names {
  public:
   Place place(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
+  Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
   std::uint32_t generation(std::uint32_t, std::uint64_t) const override { return 0; }
 };
 

@@ -12,6 +12,8 @@ void add_symbol(Place& place, const symbol::SymbolTable& table) {
   if (symbol == nullptr) return;
   place.symbol = symbol::demangle(symbol->name);
   place.offset = *vaddr - symbol->start;
+  place.size = symbol->size;
+  place.stub = symbol->kind == symbol::SymbolKind::plt;
 }
 
 // Times of 0 ask for the last state.
@@ -19,18 +21,37 @@ std::uint64_t or_last(std::uint64_t time) { return time == 0 ? perfdata::kForeve
 
 }  // namespace
 
-Place RecordingNames::place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
+std::vector<symbol::SourceFrame> source_of(const Object& object) {
+  if (object.table == nullptr) return {};
+  auto vaddr = object.table->elf().vaddr_of(object.offset);
+  if (!vaddr) return {};
+  std::vector<symbol::SourceFrame> frames = object.table->source(*vaddr);
+  for (symbol::SourceFrame& frame : frames) frame.function = symbol::demangle(frame.function);
+  return frames;
+}
+
+Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
+                              std::uint64_t time) const {
   const Space* where = spaces_.of(space, address);
   const perfdata::Mapping* mapping =
       where == nullptr ? nullptr : where->mapping(address, or_last(time));
   if (mapping == nullptr) return {};
-  Place place;
-  place.offset = address - mapping->address + mapping->file_offset;
-  if (mapping->file != perfdata::kNone) place.object = recording_.files()[mapping->file].path;
-  if (place.object.empty()) place.object = "[anon]";
-  const symbol::SymbolTable* table =
-      mapping->file == perfdata::kNone ? nullptr : spaces_.files().symbols(mapping->file);
-  if (table != nullptr) add_symbol(place, *table);
+  Object object{.offset = address - mapping->address + mapping->file_offset};
+  if (mapping->file != perfdata::kNone) {
+    object.path = recording_.files()[mapping->file].path;
+    object.table = spaces_.files().symbols(mapping->file);
+  }
+  if (object.path.empty()) {
+    object.path = "[anon]";
+    object.offset = address;
+  }
+  return object;
+}
+
+Place RecordingNames::place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
+  Object found = object(space, address, time);
+  Place place{.offset = found.offset, .object = std::move(found.path)};
+  if (found.table != nullptr) add_symbol(place, *found.table);
   return place;
 }
 

@@ -13,6 +13,7 @@ class RecordingNames final : public Names {
       : recording_(recording), spaces_(spaces) {}
 
   Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
+  Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   std::uint32_t generation(std::uint32_t space, std::uint64_t time) const override;
 
  private:

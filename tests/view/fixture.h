@@ -40,6 +40,7 @@ class TableNames : public session::Names {
     auto it = places.find(address);
     return it == places.end() ? session::Place{} : it->second;
   }
+  session::Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
   std::uint32_t generation(std::uint32_t, std::uint64_t time) const override {
     return time < changes_at ? 0 : 1;
   }

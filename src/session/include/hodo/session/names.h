@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "hodo/symbol/symbol_table.h"
 
 namespace hodo::session {
 
@@ -10,14 +13,30 @@ namespace hodo::session {
 struct Place {
   std::string symbol;        // empty: no symbol covers the address
   std::uint64_t offset = 0;  // of the address within the symbol, or within the object without one
-  std::string object;  // path of the mapped file, or "[vdso]", "[kernel]"; empty: nothing known
+  std::string object;      // path of the mapped file, or "[vdso]", "[kernel]"; empty: nothing known
+  std::uint64_t size = 0;  // bytes of the symbol; 0 without one
+  bool stub = false;       // a PLT stub on the way to the symbol: "puts@plt"
 };
+
+// The file that an address was mapped from.
+struct Object {
+  std::string path;          // as Place::object; raw
+  std::uint64_t offset = 0;  // of the address in the file; the address itself in "[anon]"
+  // Its symbols and lines; null where there is no file, or another one than the one that ran. Lives
+  // as long as the session.
+  const symbol::SymbolTable* table = nullptr;
+};
+
+// Source position of the object's address, innermost inlined call first, functions demangled; empty
+// without DWARF for it. As SymbolTable::source in what it takes.
+std::vector<symbol::SourceFrame> source_of(const Object& object);
 
 class Names {
  public:
   virtual ~Names() = default;
   // `time` is in the trace's clock (Branch::time); 0 asks for the space's last state.
   virtual Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const = 0;
+  virtual Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const = 0;
   // A number that changes when the answers of place() for `space` may change between two times, so
   // that callers can keep answers.
   virtual std::uint32_t generation(std::uint32_t space, std::uint64_t time) const = 0;

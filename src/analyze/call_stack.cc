@@ -1,0 +1,216 @@
+#include "call_stack.h"
+
+#include <algorithm>
+
+namespace hodo::analyze {
+namespace {
+
+// A call's return address is behind the instruction, whose length is not known here.
+constexpr std::uint64_t kLongestInstruction = 15;
+// Frames that are looked at for a function that a jump went into; a longjmp from deeper is rare.
+constexpr std::size_t kSearched = 4096;
+
+bool behind(std::uint64_t address, std::uint64_t site) {
+  return site != 0 && address - site <= kLongestInstruction;
+}
+
+}  // namespace
+
+CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread)
+    : functions_(functions), paths_(paths), sites_(sites), thread_(thread) {}
+
+void CallStack::branch(std::uint32_t space, const Branch& branch, std::uint64_t now) {
+  if (space != space_) {  // an exec
+    frames_.clear();
+    started_ = false;
+    space_ = space;
+  }
+  if ((branch.flags & kNotTaken) != 0) return;
+  count(branch, now);
+  if (frames_.empty() && branch.kind < BranchKind::begin) {
+    start({.to = branch.from, .time = branch.time}, false);
+  }
+  switch (branch.kind) {
+    case BranchKind::lost:
+      return lost(branch);
+    case BranchKind::begin:
+      return begun(branch);
+    case BranchKind::end:
+      ended_at_ = branch.from;
+      return;
+    case BranchKind::call:
+    case BranchKind::icall:
+    case BranchKind::syscall:
+    case BranchKind::int_:
+    case BranchKind::irq:
+    case BranchKind::exc:
+      return called(branch);
+    case BranchKind::ret:
+    case BranchKind::sysret:
+    case BranchKind::iret:
+      return returned(branch);
+    case BranchKind::vmentry:
+    case BranchKind::vmexit:
+      frames_.clear();
+      if (branch.to != 0) start(branch, false);
+      return;
+    case BranchKind::cond:
+    case BranchKind::jmp:
+    case BranchKind::ijmp:
+    case BranchKind::abort:
+      return jumped(branch);
+  }
+}
+
+void CallStack::count(const Branch& branch, std::uint64_t now) {
+  CallNode& node = paths_[top_node()];
+  node.instructions += branch.insns;
+  if (now == 0) return;
+  if (last_time_ != 0 && now > last_time_) {
+    bool gap = branch.kind == BranchKind::lost;
+    (gap ? thread_.gap_time : node.time) += now - last_time_;
+  }
+  last_time_ = now;
+}
+
+void CallStack::lost(const Branch& branch) {
+  ++thread_.gaps;
+  frames_.clear();
+  ended_at_ = 0;
+  started_ = true;  // what comes has a caller that was not seen
+  if (branch.to != 0) start(branch, false);
+}
+
+void CallStack::begun(const Branch& branch) {
+  std::uint64_t ended_at = std::exchange(ended_at_, 0);
+  if (branch.to == 0) return;
+  if (frames_.empty() || (branch.flags & kResync) != 0) return start(branch, !started_);
+  if (behind(branch.to, ended_at)) return;
+  if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) return cut(below);
+  const Located& function = locate(branch.to, branch.time);
+  if (function.entry) return push(function, Entered::outside, ended_at);
+  if (function.same_function(frames_.back().function)) return;
+  if (std::size_t keep = up_to(function); keep != 0) return cut(keep);
+  start(branch, false);
+}
+
+void CallStack::called(const Branch& branch) {
+  if (branch.to == 0 && branch.kind != BranchKind::call && branch.kind != BranchKind::icall) {
+    ended_at_ = branch.from;  // into the kernel, which is not traced
+    return;
+  }
+  if (branch.to == 0) {
+    Located hidden{.function = functions_.pseudo("[not traced]")};
+    return push(hidden, Entered::called, branch.from);
+  }
+  const Located& target = functions_.called(space_, branch.to, branch.time);
+  const Located& caller = frames_.back().function;
+  // call 1f; 1: pop %ebx
+  if (target.known() && !target.entry && target.same_function(caller)) return;
+  push(target, Entered::called, branch.from);
+}
+
+void CallStack::returned(const Branch& branch) {
+  if (branch.to == 0) return leave_function();
+  sites_.add(branch.to);
+  if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) return cut(below);
+  if ((branch.flags & kTraceEnd) != 0) return leave_function();
+  // A handler returns into the system's trampoline.
+  auto entered = std::ranges::find_if(frames_.rbegin(), frames_.rend(), [](const Frame& frame) {
+    return frame.how != Entered::jumped;
+  });
+  if (entered != frames_.rend() && entered->how == Entered::outside) return;
+  const Located& function = locate(branch.to, branch.time);
+  if (function.same_function(frames_.back().function)) return;
+  if (std::size_t keep = up_to(function); keep != 0) return cut(keep);  // a landing pad
+  if (function.entry) return push(function, Entered::jumped, 0);        // push; ret
+  ++thread_.restarts;
+  start(branch, false);
+}
+
+void CallStack::jumped(const Branch& branch) {
+  Frame& top = frames_.back();
+  if (branch.to - top.function.start < top.function.size) return;
+  if (branch.to == 0) {  // to where a filter hides it
+    ended_at_ = 0;
+    return;
+  }
+  if (top.function.stub) return enter_from_stub(branch);
+  const Located& function = locate(branch.to, branch.time);
+  if (function.same_function(top.function)) return;
+  bool tail_call = function.known() ? function.entry : !sites_.has(branch.to);
+  std::size_t keep = tail_call ? up_to_in_jumps(function) : up_to(function);
+  if (keep != 0) return cut(keep);
+  push(function, Entered::jumped, 0);
+}
+
+void CallStack::start(const Branch& branch, bool known_start) {
+  frames_.clear();
+  started_ = true;
+  const Located& function = locate(branch.to, branch.time);
+  std::uint32_t parent = known_start ? thread_.root : unknown_caller();
+  std::uint32_t node = paths_.child(parent, function.function);
+  ++paths_[node].calls;
+  frames_.push_back({.function = function, .node = node});
+}
+
+void CallStack::push(const Located& function, Entered how, std::uint64_t site) {
+  std::uint32_t node = top_node();
+  if (frames_.size() == kDeepest) {
+    ++thread_.restarts;
+    frames_.clear();
+    node = unknown_caller();
+  }
+  if (!function.stub) {
+    node = paths_.child(node, function.function);
+    ++paths_[node].calls;
+  }
+  frames_.push_back({.function = function, .site = site, .node = node, .how = how});
+}
+
+std::uint32_t CallStack::unknown_caller() {
+  return paths_.child(thread_.root, functions_.pseudo("[unknown caller]"));
+}
+
+void CallStack::enter_from_stub(const Branch& branch) {
+  Frame& top = frames_.back();
+  const Located& function = functions_.called(space_, branch.to, branch.time);
+  // The first call of a function goes through the head of the PLT, which has no name.
+  if (!function.known() && function.object == top.function.object) return;
+  top.function = function;
+  if (function.stub) return;
+  top.node = paths_.child(top.node, function.function);
+  ++paths_[top.node].calls;
+}
+
+std::size_t CallStack::below_entry_from(std::uint64_t address) const {
+  for (std::size_t i = frames_.size(); i-- > 0;) {
+    if (behind(address, frames_[i].site)) return i;
+  }
+  return frames_.size();
+}
+
+std::size_t CallStack::up_to(const Located& function) const {
+  std::size_t last = frames_.size() - std::min(frames_.size(), kSearched);
+  for (std::size_t i = frames_.size(); i-- > last;) {
+    if (frames_[i].function.same_function(function)) return i + 1;
+  }
+  return 0;
+}
+
+std::size_t CallStack::up_to_in_jumps(const Located& function) const {
+  std::size_t last = frames_.size() - std::min(frames_.size(), kSearched);
+  for (std::size_t i = frames_.size(); i-- > last;) {
+    if (frames_[i].function.same_function(function)) return i + 1;
+    if (frames_[i].how != Entered::jumped) break;
+  }
+  return 0;
+}
+
+// To a caller that is not traced.
+void CallStack::leave_function() {
+  while (!frames_.empty() && frames_.back().how == Entered::jumped) frames_.pop_back();
+  if (!frames_.empty()) frames_.pop_back();
+}
+
+}  // namespace hodo::analyze

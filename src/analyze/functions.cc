@@ -1,0 +1,93 @@
+#include "functions.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace hodo::analyze {
+namespace {
+
+constexpr std::size_t kKnownAddresses = std::size_t{1} << 20;
+
+// Compilers move the rare part of a function away and name it "f.cold", or "f.cold.3".
+std::string without_cold(std::string name) {
+  constexpr std::string_view kDemangled = " [clone .cold";
+  constexpr std::string_view kPlain = ".cold";
+  std::size_t at = name.find(kDemangled);
+  if (at == std::string::npos) {
+    at = name.find(kPlain);
+    bool ends = at != std::string::npos &&
+                (at + kPlain.size() == name.size() || name[at + kPlain.size()] == '.');
+    if (!ends) return name;
+  }
+  name.erase(at);
+  return name;
+}
+
+std::string_view last_component(std::string_view path) {
+  std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string name_without_symbol(const session::Place& place, std::uint64_t address, bool called) {
+  if (place.object.empty()) return called ? fmt::format("[{:#x}]", address) : "[unknown]";
+  std::string_view object = last_component(place.object);
+  if (object.starts_with('[') && object.ends_with(']')) {
+    object = object.substr(1, object.size() - 2);
+  }
+  return called ? fmt::format("[{}+{:#x}]", object, place.offset) : fmt::format("[{}]", object);
+}
+
+}  // namespace
+
+Functions::Functions(const session::Names& names) : names_(names) { intern("[other]", ""); }
+
+std::size_t Functions::Hash::operator()(const Key& key) const {
+  std::uint64_t h = (key.address ^ std::uint64_t{key.space} << 48) * 0x9e3779b97f4a7c15;
+  return static_cast<std::size_t>((h ^ h >> 32) * 2 + key.called);
+}
+
+std::uint32_t Functions::intern(const std::string& name, const std::string& object) {
+  auto it = numbers_.find({name, object});
+  if (it != numbers_.end()) return it->second;
+  if (functions_.size() == kMost) return 0;
+  auto number = static_cast<std::uint32_t>(functions_.size());
+  numbers_.emplace(std::pair(name, object), number);
+  functions_.push_back({name, object});
+  return number;
+}
+
+const Located& Functions::at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+  return find({address, space, false}, time);
+}
+
+const Located& Functions::called(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+  return find({address, space, true}, time);
+}
+
+const Located& Functions::find(Key key, std::uint64_t time) {
+  std::uint32_t generation = names_.generation(key.space, time);
+  auto it = known_.find(key);
+  if (it != known_.end() && it->second.generation == generation) return it->second.located;
+  if (known_.size() >= kKnownAddresses) known_.clear();
+  Known& known = known_[key];
+  known = {look_up(key, time), generation};
+  return known.located;
+}
+
+Located Functions::look_up(const Key& key, std::uint64_t time) {
+  session::Place place = names_.place(key.space, key.address, time);
+  Located out{.object = intern("", place.object)};
+  if (place.symbol.empty()) {
+    out.function = intern(name_without_symbol(place, key.address, key.called), place.object);
+    return out;
+  }
+  out.function = intern(without_cold(place.symbol), place.object);
+  out.start = key.address - place.offset;
+  out.size = place.size == 0 ? place.offset + 1 : place.size;
+  out.entry = place.offset == 0;
+  out.stub = place.stub;
+  return out;
+}
+
+}  // namespace hodo::analyze

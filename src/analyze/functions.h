@@ -1,0 +1,72 @@
+// Which function an address belongs to, remembered.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "hodo/analyze/call_tree.h"
+#include "hodo/session/names.h"
+
+namespace hodo::analyze {
+
+// Where an address lies. Functions are one by name and object, whatever process runs them.
+struct Located {
+  std::uint32_t function = 0;  // index in Functions::all()
+  std::uint32_t object = 0;    // a number per object
+  std::uint64_t start = 0;     // of the function: [start, start + size)
+  std::uint64_t size = 0;      // 0: no symbol covers the address
+  bool entry = false;          // the address is the function's first
+  bool stub = false;           // a PLT stub
+
+  bool known() const { return size != 0; }
+  // No more can be told about code without symbols than whose it is.
+  bool same_function(const Located& other) const {
+    return known() || other.known() ? function == other.function : object == other.object;
+  }
+};
+
+class Functions {
+ public:
+  // A trace has few functions, but one that somebody made up may name any number: those behind the
+  // limit are all function 0, "[other]".
+  static constexpr std::size_t kMost = std::size_t{1} << 20;
+
+  explicit Functions(const session::Names& names);
+
+  const Located& at(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  // The same for the target of a call: without a symbol, a function of its own.
+  const Located& called(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  // The function that stands for something that is none, as "[unknown caller]".
+  std::uint32_t pseudo(const std::string& name) { return intern(name, ""); }
+
+  const std::vector<Function>& all() const { return functions_; }
+
+ private:
+  struct Key {
+    std::uint64_t address;
+    std::uint32_t space;
+    bool called;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Known {
+    Located located;
+    std::uint32_t generation = 0;
+  };
+  const Located& find(Key key, std::uint64_t time);
+  Located look_up(const Key& key, std::uint64_t time);
+  std::uint32_t intern(const std::string& name, const std::string& object);
+
+  const session::Names& names_;
+  std::vector<Function> functions_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
+  std::unordered_map<Key, Known, Hash> known_;
+};
+
+}  // namespace hodo::analyze

@@ -1,0 +1,87 @@
+// Who called whom, how often, and what it cost: a tree of call paths for each thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hodo/session/clock.h"
+#include "hodo/session/names.h"
+#include "hodo/session/sink.h"
+
+namespace hodo::analyze {
+
+struct Function {
+  std::string name;    // raw; "[ls+0x4f30]" for a called address without a symbol
+  std::string object;  // path of the mapped file, raw; may be empty
+};
+
+// One call path: a function reached through its parents.
+struct CallNode {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  std::uint32_t parent = kNone;    // index of a node before this one; kNone for a thread's root
+  std::uint32_t function = 0;      // index in functions(); of a thread's root: no function
+  std::uint64_t calls = 0;         // times that it was entered
+  std::uint64_t instructions = 0;  // executed in the function itself
+  // Nanoseconds between entering and leaving, callees left out, time asleep and in the kernel
+  // included; in the trace's own clock where the recording relates it to no other.
+  std::uint64_t time = 0;
+  std::uint32_t last_child = kNone;  // the child that was entered last
+};
+
+struct CallThread {
+  std::int32_t pid = -1;
+  std::int32_t tid = -1;
+  std::uint32_t root = 0;      // index in nodes()
+  std::uint64_t gaps = 0;      // where trace was lost
+  std::uint64_t gap_time = 0;  // in them; in no node
+  std::uint64_t restarts = 0;  // without a gap: the path went to where no known caller is
+};
+
+// Follows calls and returns of every thread. What it does where they do not pair:
+//  - behind a gap the stack starts anew under "[unknown caller]"; no frames are made up;
+//  - a jump to the start of another function is a tail call: its callee lies below the function
+//    that jumped, and one return leaves both. Jumps that go round are folded;
+//  - a return that skips frames (an unwinder) leaves them; so does a jump into the middle of a
+//    function that is on the stack (longjmp, the landing pad of an exception);
+//  - tracing that goes on at the start of a function is a call from outside: a signal handler, or a
+//    callback from where a filter hides the path. It ends where the path goes on at the place that
+//    it interrupted;
+//  - PLT stubs are no frames: their instructions are the caller's.
+//
+// Takes the branches of each thread in order. Memory is bounded by the distinct paths: behind
+// kMaxPaths everything new counts for node 0, "[other]".
+class CallTree final : public session::BranchSink {
+ public:
+  static constexpr std::size_t kMaxPaths = std::size_t{1} << 20;
+
+  // `names` must outlive the tree.
+  CallTree(const session::Names& names, session::Clock clock, std::size_t max_paths = kMaxPaths);
+  ~CallTree() override;
+
+  bool branches(const session::Context& context, std::span<const Branch> batch) override;
+
+  // Parents come before their children. Node 0 is "[other]".
+  std::span<const CallNode> nodes() const;
+  std::span<const Function> functions() const;
+  // In order of appearance.
+  std::vector<CallThread> threads() const;
+
+  struct Totals {
+    std::uint64_t instructions = 0;
+    std::uint64_t time = 0;
+  };
+  // Of each node with everything below it.
+  std::vector<Totals> inclusive() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hodo::analyze

@@ -1,0 +1,113 @@
+// Call trees for programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "call_forest.h"
+#include "hodo/view/calls.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string compact(const Json& value) {
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+Json thread_json(const analyze::CallThread& thread, const session::Session& session,
+                 const analyze::CallTree::Totals& totals) {
+  Json out;
+  if (thread.pid >= 0) out["pid"] = thread.pid;
+  if (thread.tid >= 0) out["tid"] = thread.tid;
+  if (thread.tid >= 0) out["comm"] = thread_name(session, thread);
+  out["instructions"] = totals.instructions;
+  out["time"] = totals.time;
+  out["gaps"] = thread.gaps;
+  out["gap_time"] = thread.gap_time;
+  out["restarts"] = thread.restarts;
+  return out;
+}
+
+void write_paths(const analyze::CallTree& tree, const CallForest& forest,
+                 const analyze::CallThread& thread, Output& out) {
+  std::vector<std::uint32_t> above;  // places of the ancestors in the list
+  std::uint32_t place = 0;
+  for (const CallForest::Line& line : forest.lines(thread)) {
+    const analyze::CallNode& node = tree.nodes()[line.node];
+    const analyze::CallTree::Totals& total = forest.total(line.node);
+    above.resize(line.depth);
+    std::string parent = line.depth == 1 ? "null" : std::to_string(above[line.depth - 2]);
+    fmt::format_to(std::back_inserter(out.buffer()),
+                   "{}\n    {{\"parent\":{},\"function\":{},\"calls\":{},\"instructions\":{},"
+                   "\"self_instructions\":{},\"time\":{},\"self_time\":{}}}",
+                   place == 0 ? "" : ",", parent, node.function, node.calls, total.instructions,
+                   node.instructions, total.time, node.time);
+    above[line.depth - 1] = place++;
+    out.checkpoint();
+  }
+}
+
+// A frame as flamegraph.pl wants it: printable, without its separator.
+std::string frame(std::string_view raw) {
+  std::string out = printable(raw);
+  std::ranges::replace(out, ';', ':');
+  return out;
+}
+
+}  // namespace
+
+void write_calls_json(const analyze::CallTree& tree, const session::Session& session,
+                      const session::Outcome& outcome, const CallsOptions& options, Output& out) {
+  CallForest forest(tree, options);
+  out.write("{\n\"file\": " + compact(session.path()));
+  out.write(fmt::format(",\n\"complete\": {}", outcome.complete()));
+  out.write(fmt::format(",\n\"time_unit\": \"{}\"", session.clock().known() ? "ns" : "ticks"));
+  out.write(",\n\"functions\": [");
+  for (std::size_t i = 0; i < tree.functions().size(); ++i) {
+    const analyze::Function& f = tree.functions()[i];
+    Json value{{"name", f.name}, {"object", f.object}};
+    out.write((i == 0 ? "\n  " : ",\n  ") + compact(value));
+  }
+  out.write("],\n\"threads\": [");
+  bool first = true;
+  for (const analyze::CallThread& thread : tree.threads()) {
+    std::string head = compact(thread_json(thread, session, forest.total(thread.root)));
+    head.back() = ',';
+    out.write((first ? "\n  " : ",\n  ") + head + "\"paths\":[");
+    write_paths(tree, forest, thread, out);
+    out.write("]}");
+    first = false;
+  }
+  const analyze::CallTree::Totals& other = forest.total(0);
+  Json rest{{"instructions", other.instructions}, {"time", other.time}};
+  out.write("],\n\"other\": " + compact(rest));
+  out.write(",\n\"losses\": " + compact(losses_json(outcome.losses, session.clock())) + "\n}\n");
+}
+
+void write_calls_folded(const analyze::CallTree& tree, const session::Session& session,
+                        const CallsOptions& options, Output& out) {
+  CallForest forest(tree, options);
+  for (const analyze::CallThread& thread : tree.threads()) {
+    std::string root = thread.tid < 0 ? "trace" : frame(thread_name(session, thread));
+    if (thread.tid >= 0) root += fmt::format("-{}", thread.tid);
+    std::vector<std::string> path;  // path[d]: the frames down to depth d
+    path.push_back(root);
+    for (const CallForest::Line& line : forest.lines(thread)) {
+      const analyze::CallNode& node = tree.nodes()[line.node];
+      path.resize(line.depth);
+      path.push_back(path.back() + ";" + frame(tree.functions()[node.function].name));
+      // What lies deeper counts for the deepest frame that is shown.
+      std::uint64_t weight = line.depth == options.depth ? forest.weight(forest.total(line.node))
+                                                         : forest.self_weight(line.node);
+      if (weight == 0) continue;
+      fmt::format_to(std::back_inserter(out.buffer()), "{} {}\n", path.back(), weight);
+      out.checkpoint();
+    }
+  }
+}
+
+}  // namespace hodo::view

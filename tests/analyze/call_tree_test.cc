@@ -1,0 +1,280 @@
+#include "hodo/analyze/call_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "fixture.h"
+
+namespace hodo::analyze {
+namespace {
+
+session::Clock nanosecond_clock() {
+  return session::Clock(perfdata::TimeConversion{.shift = 0, .mult = 1, .zero = 0});
+}
+
+// "main:1/5(f:1/3) ..." : name:calls/own instructions(children in order of first entry).
+std::string shape(const CallTree& tree) {
+  std::vector<std::string> below(tree.nodes().size());
+  std::string all;
+  for (std::size_t i = tree.nodes().size(); i-- > 1;) {
+    const CallNode& node = tree.nodes()[i];
+    std::string inside = below[i].empty() ? "" : "(" + below[i] + ")";
+    if (node.parent == CallNode::kNone) {
+      all = below[i] + (all.empty() ? "" : " | " + all);
+      continue;
+    }
+    std::string text = tree.functions()[node.function].name + ":" + std::to_string(node.calls) +
+                       "/" + std::to_string(node.instructions) + inside;
+    std::string& siblings = below[node.parent];
+    siblings = text + (siblings.empty() ? "" : " " + siblings);
+  }
+  return all;
+}
+
+std::string shape_of(const Path& path) {
+  Program program;
+  CallTree tree(program, nanosecond_clock());
+  tree.branches({.pid = 1, .tid = 1}, path.branches());
+  return shape(tree);
+}
+
+TEST(CallTree, CallsAndReturnsNest) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).ret(0x1210, 0x1115);
+  path.ret(0x1120, 0x1015).call(0x1020, 0x1200).ret(0x1210, 0x1025);
+  path.call(0x1010, 0x1100).ret(0x1120, 0x1015).jmp(0x1030, 0x1010);
+  EXPECT_EQ(shape_of(path), "main:1/4(f:2/3(g:1/1) g:1/1)");
+}
+
+TEST(CallTree, RecursionIsAPathPerDepth) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1100).call(0x1110, 0x1100);
+  path.ret(0x1120, 0x1115).ret(0x1120, 0x1115).ret(0x1120, 0x1015).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/2(f:1/2(f:1/1)))");
+}
+
+TEST(CallTree, AJumpToAFunctionIsATailCallAndOneReturnLeavesBoth) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).jmp(0x1110, 0x1200).jmp(0x1210, 0x1300);
+  path.ret(0x1310, 0x1015).call(0x1020, 0x1200);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/1(g:1/1(h:1/1)) g:1/0)");
+}
+
+TEST(CallTree, TailCallsThatGoRoundStayAsDeepAsTheyAre) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100);
+  for (int i = 0; i < 100; ++i) path.jmp(0x1110, 0x1200).jmp(0x1210, 0x1100);
+  path.ret(0x1120, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/101(g:100/100))");
+}
+
+TEST(CallTree, TheColdPartOfAFunctionIsTheFunction) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100);
+  path.go(BranchKind::cond, 0x1110, 0x1800).jmp(0x1810, 0x1120).ret(0x1130, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/3)");
+}
+
+TEST(CallTree, StubsAreTheirCallers) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1900).go(BranchKind::ijmp, 0x1900, 0x1300);
+  path.ret(0x1310, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/2(h:1/1)");
+}
+
+// The first call of a function: its stub, the nameless head of the PLT, the dynamic linker.
+TEST(CallTree, AStubThatIsResolved) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1900).jmp(0x1900, 0x2000);
+  path.go(BranchKind::ijmp, 0x2006, 0x3000).go(BranchKind::ijmp, 0x3010, 0x1300);
+  path.ret(0x1310, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/3(_dl_resolve:1/1(h:1/1))");
+}
+
+TEST(CallTree, AReturnThatSkipsFramesLeavesThem) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).call(0x1210, 0x1300);
+  path.ret(0x1310, 0x1015).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/1(g:1/1(h:1/1)))");
+}
+
+TEST(CallTree, LongjmpLeavesTheFramesItSkips) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).call(0x1210, 0x1300);
+  path.go(BranchKind::ijmp, 0x1310, 0x1050).call(0x1060, 0x1200);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/1(g:1/1(h:1/1)) g:1/0)");
+}
+
+TEST(CallTree, AnUnwinderReturnsToALandingPad) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).call(0x1210, 0x1300);
+  path.ret(0x1310, 0x1180).ret(0x1190, 0x1015).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/2(g:1/1(h:1/1)))");
+}
+
+TEST(CallTree, PushAndReturnIsAJump) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100);
+  path.ret(0x1110, 0x1120);                      // within f
+  path.ret(0x1130, 0x1200).ret(0x1210, 0x1015);  // to g
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/2(g:1/1))");
+}
+
+TEST(CallTree, ACallForTheProgramCounterIsNone) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1015).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2");
+}
+
+TEST(CallTree, SystemCallsGoOnBehindThemselves) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).syscall(0x1110).begin(0x1112).ret(0x1120, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/2)");
+}
+
+// g is the handler; it returns to the trampoline at 0x2000, which returns by a system call.
+TEST(CallTree, ASignalHandlerIsBelowWhatItInterrupts) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).signal(0x1110).begin(0x1200);
+  path.call(0x1210, 0x1300).ret(0x1310, 0x1215).ret(0x1220, 0x2000).syscall(0x2007);
+  path.begin(0x1110).ret(0x1120, 0x1015).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/2(g:1/3(h:1/1)))");
+}
+
+TEST(CallTree, AHandlerThatRunsBehindASystemCall) {
+  Path path;
+  path.begin(0x1000).syscall(0x1010).begin(0x1200).ret(0x1220, 0x2000).syscall(0x2007);
+  path.begin(0x1012).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2(g:1/2)");
+}
+
+TEST(CallTree, AHandlerMayLeaveByLongjmp) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).signal(0x1110).begin(0x1200);
+  path.go(BranchKind::ijmp, 0x1210, 0x1050).call(0x1060, 0x1300);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/1(g:1/1) h:1/0)");
+}
+
+TEST(CallTree, TheKernelsPartIsBelowTheSystemCallWhereItIsTraced) {
+  Path path;
+  path.begin(0x1000).go(BranchKind::syscall, 0x1010, 0x1200).call(0x1210, 0x1300);
+  path.ret(0x1310, 0x1215).go(BranchKind::sysret, 0x1220, 0x1012).jmp(0x1020, 0x1000);
+  path.go(BranchKind::irq, 0x1030, 0x1300, kAsync).go(BranchKind::iret, 0x1310, 0x1030);
+  path.jmp(0x1040, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/4(g:1/2(h:1/1) h:1/1)");
+}
+
+// Only main and f were traced; what f calls calls main back.
+TEST(CallTree, AFilterHidesWhatACallDoes) {
+  Path path;
+  path.begin(0x1000).go(BranchKind::call, 0x1010, 0, kTraceEnd);
+  path.begin(0x1100).go(BranchKind::ret, 0x1120, 0, kTraceEnd);
+  path.begin(0x1100).go(BranchKind::ret, 0x1120, 0, kTraceEnd);
+  path.begin(0x1015).jmp(0x1020, 0x1000);
+  EXPECT_EQ(shape_of(path), "main:1/2([not traced]:1/0(f:2/2))");
+}
+
+TEST(CallTree, AGapStartsAnewWithoutACaller) {
+  Program program;
+  CallTree tree(program, nanosecond_clock());
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200);
+  path.go(BranchKind::lost, 0, 0).begin(0x1320, kResync).ret(0x1330, 0x1215).ret(0x1220, 0x1115);
+  tree.branches({.pid = 1, .tid = 1}, path.branches());
+  EXPECT_EQ(shape(tree), "main:1/1(f:1/1(g:1/0)) [unknown caller]:0/0(h:1/1 g:1/1 f:1/0)");
+  ASSERT_EQ(tree.threads().size(), 1u);
+  EXPECT_EQ(tree.threads()[0].gaps, 1u);
+  EXPECT_EQ(tree.threads()[0].gap_time, 1u) << "between the second call and the loss";
+  EXPECT_EQ(tree.threads()[0].restarts, 2u) << "returns to callers that were not seen";
+}
+
+TEST(CallTree, ThreadsHaveTreesOfTheirOwnAndAnExecStartsAnew) {
+  Program program;
+  CallTree tree(program, nanosecond_clock());
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100);
+  tree.branches({.space = 0, .pid = 1, .tid = 1}, path.branches());
+  tree.branches({.space = 0, .pid = 1, .tid = 2}, path.branches());
+  tree.branches({.space = 1, .pid = 1, .tid = 1}, path.branches());
+  EXPECT_EQ(shape(tree), "main:2/2(f:2/0) | main:1/1(f:1/0)");
+  EXPECT_EQ(tree.threads()[0].gaps + tree.threads()[0].restarts, 0u);
+}
+
+TEST(CallTree, TimeIsThatBetweenBranchesAndSumsUp) {
+  Program program;
+  CallTree tree(program, nanosecond_clock());
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).ret(0x1210, 0x1115);
+  path.ret(0x1120, 0x1015);
+  tree.branches({}, path.branches());
+  std::vector<CallTree::Totals> totals = tree.inclusive();
+  ASSERT_EQ(tree.nodes().size(), 5u);
+  EXPECT_EQ(totals[1].time, 4u) << "the thread";
+  EXPECT_EQ(totals[3].time, 3u) << "f with g";
+  EXPECT_EQ(tree.nodes()[3].time, 2u) << "f alone";
+  EXPECT_EQ(totals[1].instructions, 4u);
+}
+
+TEST(CallTree, BehindTheLimitPathsCountAsOther) {
+  Program program;
+  CallTree tree(program, nanosecond_clock(), 3);
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).call(0x1210, 0x1300);
+  path.ret(0x1310, 0x1215).ret(0x1220, 0x1115).ret(0x1120, 0x1015).jmp(0x1020, 0x1000);
+  tree.branches({}, path.branches());
+  EXPECT_EQ(shape(tree), "main:1/2(f:1/2)");
+  EXPECT_EQ(tree.nodes()[0].instructions, 3u);
+  EXPECT_EQ(tree.nodes()[0].calls, 2u);
+}
+
+TEST(CallTree, CodeWithoutSymbolsIsNamedByItsCallTarget) {
+  Path path;
+  path.begin(0x2000).call(0x2010, 0x2100).jmp(0x2110, 0x2150).ret(0x2160, 0x2015);
+  EXPECT_EQ(shape_of(path), "[prog]:1/1([prog+0x2100]:1/2)");
+}
+
+// A destructor that the dynamic linker jumps to lies in a file that is on the stack.
+TEST(CallTree, AJumpIntoCodeWithoutSymbolsIsATailCall) {
+  Path path;
+  path.begin(0x2000).call(0x2010, 0x3000).go(BranchKind::ijmp, 0x3010, 0x2500);
+  path.ret(0x2510, 0x2015);
+  EXPECT_EQ(shape_of(path), "[prog]:1/1(_dl_resolve:1/1([prog]:1/1))");
+}
+
+TEST(CallTree, LongjmpIntoCodeWithoutSymbolsGoesWhereSetjmpReturned) {
+  Path path;
+  path.begin(0x2000).call(0x2010, 0x1300).ret(0x1310, 0x2015);  // setjmp
+  path.call(0x2020, 0x2100).call(0x2110, 0x3000).go(BranchKind::ijmp, 0x3010, 0x2015);
+  path.call(0x2020, 0x1200);
+  // Which of two functions of one file the address is in, nobody knows: it is the nearest.
+  EXPECT_EQ(shape_of(path), "[prog]:1/2(h:1/1 [prog+0x2100]:1/2(_dl_resolve:1/1 g:1/0))");
+}
+
+// Whatever the branches are: nothing crashes, and every instruction is in one node.
+TEST(CallTree, AnyBranchesAreCountedOnce) {
+  std::mt19937_64 random(7);
+  Program program;
+  CallTree tree(program, nanosecond_clock(), 200);
+  std::uint64_t instructions = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    auto address = [&] { return random() % 8 == 0 ? 0 : 0xf00 + random() % 0x2400; };
+    Branch branch{.from = address(),
+                  .to = address(),
+                  .time = random() % 1000,
+                  .insns = static_cast<std::uint32_t>(random() % 10),
+                  .kind = static_cast<BranchKind>(random() % kBranchKinds),
+                  .flags = static_cast<std::uint8_t>(random() % 128 & ~kNotTaken)};
+    instructions += branch.insns;
+    session::Context who{.space = static_cast<std::uint32_t>(random() % 2),
+                         .tid = static_cast<std::int32_t>(random() % 3)};
+    tree.branches(who, std::span(&branch, 1));
+  }
+  std::uint64_t sum = 0;
+  for (const CallNode& node : tree.nodes()) sum += node.instructions;
+  EXPECT_EQ(sum, instructions);
+  EXPECT_LE(tree.nodes().size(), 201u);
+}
+
+}  // namespace
+}  // namespace hodo::analyze
