@@ -22,6 +22,7 @@
 #include "guest.h"
 #include "hodo/isa/insn.h"
 #include "mappings.h"
+#include "own_words.h"
 #include "qemu_api.h"
 #include "signals.h"
 #include "syscalls.h"
@@ -412,6 +413,7 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
                  "x86_cpu_gdb_read_register, guest_base); Debian 12's qemu-user 7.2 does\n");
     return 1;
   }
+  leave_out_words_about_signals();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
   qemu_plugin_register_flush_cb(id, on_flush);

@@ -28,7 +28,8 @@ def seven(box):
 def signals(box):
     # bash ends by the signal itself; a core file has no place in the test's folder.
     for number, status in ((11, 139), (6, 134), (9, 137), (15, 143)):
-        box.record(["bash", "-c", f"ulimit -c 0; kill -{number} $$"], status=status)
+        done = box.record(["bash", "-c", f"ulimit -c 0; kill -{number} $$"], status=status)
+        equal(done.stderr, b"", "words on stderr that are not the program's")
         box.branches(status=None)
 
 
