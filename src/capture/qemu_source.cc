@@ -74,7 +74,7 @@ std::uint64_t aux_size(const RecordOptions& options) {
 
 Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settings& settings,
                                const std::string& plugin) {
-  const auto path = relay::search_path(options.command.front());
+  const auto path = find_command(options.command.front());
   if (!path) return std::unexpected(path.error());
   const auto executable = relay::inspect(*path, options.command);
   if (!executable) return std::unexpected(executable.error());
@@ -183,8 +183,8 @@ std::string summary_json(const RecordResult& result) {
 
 Result<QemuInstallation> find_qemu() {
   QemuInstallation found;
-  if (auto path = relay::search_path("qemu-x86_64")) found.qemu64 = *path;
-  if (auto path = relay::search_path("qemu-i386")) found.qemu32 = *path;
+  if (auto path = find_command("qemu-x86_64")) found.qemu64 = *path;
+  if (auto path = find_command("qemu-i386")) found.qemu32 = *path;
   found.plugin = find_plugin("libhodo-qemu.so");
   found.watcher = find_plugin("libhodo-watcher.so");
   if (found.qemu64.empty()) {

@@ -117,26 +117,6 @@ Result<Executable> inspect(const std::string& path, std::vector<std::string> arg
   return exec_error(path, ELOOP);
 }
 
-Result<std::string> search_path(const std::string& name) {
-  if (name.find('/') != name.npos) return name;
-  const char* env = std::getenv("PATH");
-  const std::string path = env != nullptr ? env : "/bin:/usr/bin";
-  bool forbidden = false;
-  for (std::size_t from = 0; from <= path.size();) {
-    const std::size_t to = std::min(path.find(':', from), path.size());
-    std::string candidate = path.substr(from, to - from);
-    candidate.append(candidate.empty() ? "./" : "/").append(name);
-    struct stat st{};
-    if (stat(candidate.c_str(), &st) == 0 && S_ISREG(st.st_mode)) {
-      if (access(candidate.c_str(), X_OK) == 0) return candidate;
-      forbidden = true;
-    }
-    from = to + 1;
-  }
-  if (forbidden) return fail(ErrorCode::not_permitted, name + ": Permission denied");
-  return fail(ErrorCode::not_found, name + ": command not found");
-}
-
 Result<ExecPlan> plan_exec(const Executable& executable,
                            const std::vector<std::string>& environment, const Settings& settings,
                            std::string_view plugin) {

@@ -137,25 +137,6 @@ TEST_F(ExecPlanTest, ChainsOfScripts) {
   EXPECT_FALSE(inspect(self, {"self"}));
 }
 
-TEST_F(ExecPlanTest, SearchesThePath) {
-  const std::string old = std::getenv("PATH");
-  fs::create_directory(folder_ / "a");
-  fs::create_directory(folder_ / "b");
-  fs::create_directory(folder_ / "a" / "folder");
-  write("a/closed", "x", 0644);
-  write("b/closed", "x");
-  write("a/forbidden", "x", 0644);
-  write("b/tool", "x");
-  setenv("PATH", ((folder_ / "a").string() + ":" + (folder_ / "b").string()).c_str(), 1);
-  EXPECT_EQ(search_path("tool").value(), folder_ / "b" / "tool");
-  EXPECT_EQ(search_path("closed").value(), folder_ / "b" / "closed");
-  EXPECT_EQ(search_path("forbidden").error().code, ErrorCode::not_permitted);
-  EXPECT_EQ(search_path("folder").error().code, ErrorCode::not_found);
-  EXPECT_EQ(search_path("none").error().code, ErrorCode::not_found);
-  EXPECT_EQ(search_path("x/y").value(), "x/y");
-  setenv("PATH", old.c_str(), 1);
-}
-
 TEST_F(ExecPlanTest, CommandLine) {
   const auto executable = inspect(wide(), {"zero", "-one", "two, three"});
   const auto plan = plan_exec(*executable, {"A=1", "B=2"}, both_emulators(), "/p.so,socket=x");

@@ -31,9 +31,6 @@ struct Executable {
 // Errors, by which execve's own errno can be told: not_found, not_permitted, io.
 Result<Executable> inspect(const std::string& path, std::vector<std::string> argv);
 
-// The file that execvp(3) would run for `name`. Errors: not_found, not_permitted.
-Result<std::string> search_path(const std::string& name);
-
 struct ExecPlan {
   std::string program;  // QEMU
   std::vector<std::string> argv;
