@@ -92,7 +92,7 @@ std::string Program::unknown(std::string_view name) const {
   }
   std::string message = fmt::format("unknown command '{}'", name);
   std::string nearest = nearest_word(name, names);
-  return nearest.empty() ? message : fmt::format("{}; did you mean '{}'?", message, nearest);
+  return nearest.empty() ? message : fmt::format("{} (did you mean '{}'?)", message, nearest);
 }
 
 int Program::parse(int argc, char** argv, const Entry*& chosen) {

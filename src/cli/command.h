@@ -60,7 +60,7 @@ class Program {
   const Manual& manual(const CLI::App& app) const;
   // The subcommand called `name`, or null.
   const CLI::App* find(std::string_view name) const;
-  // "unknown command 'brnch'; did you mean 'branches'?"
+  // "unknown command 'brnch' (did you mean 'branches'?)"
   std::string unknown(std::string_view name) const;
 
  private:

@@ -76,7 +76,8 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
   app.add_option("--debug-log", options.debug_log,
                  "let an independent watcher log every executed block into DIR, which exists (QEMU;"
                  " slow)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
   app.add_flag("-q,--quiet", command.quiet, "print no report, only what went wrong");
   app.prefix_command();
 }

@@ -43,7 +43,7 @@ TEST_F(Command, UnknownCommandSuggestsTheNearest) {
   Ran ran = hodo("brnaches");
   EXPECT_EQ(ran.status, 2);
   EXPECT_EQ(ran.err,
-            "hodo: unknown command 'brnaches'; did you mean 'branches'?; see 'hodo --help'\n");
+            "hodo: unknown command 'brnaches' (did you mean 'branches'?); see 'hodo --help'\n");
   EXPECT_EQ(hodo("help xyzzy").status, 2);
   EXPECT_EQ(hodo("").status, 2);
 }

@@ -58,7 +58,7 @@ TEST_F(Definition, WrongUsageIsStatusTwoAndRunsNothing) {
 }
 
 TEST_F(Definition, UnknownCommandNamesTheNearest) {
-  EXPECT_EQ(program_.unknown("cuont"), "unknown command 'cuont'; did you mean 'count'?");
+  EXPECT_EQ(program_.unknown("cuont"), "unknown command 'cuont' (did you mean 'count'?)");
   EXPECT_EQ(program_.unknown("xyzzy"), "unknown command 'xyzzy'");
 }
 

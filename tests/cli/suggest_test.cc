@@ -18,6 +18,8 @@ TEST(NearestWord, FindsTyposAndBeginnings) {
   EXPECT_EQ(nearest_word("brnaches", kCommands), "branches");
   EXPECT_EQ(nearest_word("packet", kCommands), "packets");
   EXPECT_EQ(nearest_word("rec", kCommands), "record");
+  EXPECT_EQ(nearest_word("brnch", kCommands), "branches");
+  EXPECT_EQ(nearest_word("hcnarb", kCommands), "");
   EXPECT_EQ(nearest_word("statistics", kCommands), "");
   EXPECT_EQ(nearest_word("xyzzy", kCommands), "");
   EXPECT_EQ(nearest_word(std::string(100'000, 'a'), kCommands), "");
