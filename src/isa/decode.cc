@@ -76,16 +76,22 @@ std::uint64_t target_of(const ZydisDecodedInstruction& insn, std::uint64_t ip, M
 
 }  // namespace
 
-std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
-  ZydisDecodedInstruction insn;
+bool decode_zydis(std::span<const std::uint8_t> bytes, Mode mode, ZydisDecodedInstruction& insn) {
   const auto size = std::min<std::size_t>(bytes.size(), ZYDIS_MAX_INSTRUCTION_LENGTH);
-  if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&zydis_decoder(mode), nullptr, bytes.data(), size,
-                                                  &insn))) {
-    return std::nullopt;
-  }
+  return ZYAN_SUCCESS(
+      ZydisDecoderDecodeInstruction(&zydis_decoder(mode), nullptr, bytes.data(), size, &insn));
+}
+
+Insn describe(const ZydisDecodedInstruction& insn, std::uint64_t ip, Mode mode) {
   Insn out{.length = insn.length, .cls = classify(insn)};
   if (has_direct_target(out.cls)) out.target = target_of(insn, ip, mode);
   return out;
+}
+
+std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
+  ZydisDecodedInstruction insn;
+  if (!decode_zydis(bytes, mode, insn)) return std::nullopt;
+  return describe(insn, ip, mode);
 }
 
 }  // namespace hodo::isa

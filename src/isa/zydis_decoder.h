@@ -1,10 +1,13 @@
-// The Zydis decoder of each mode, set up once and shared by all threads (decoding only reads it).
+// What the sources of this module share: the Zydis decoder of each mode, set up once and used by
+// all threads (decoding only reads it), and what becomes of its answer.
 #pragma once
 
 #include <Zydis/Decoder.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "hodo/isa/insn.h"
 
@@ -22,5 +25,10 @@ inline const ZydisDecoder& zydis_decoder(Mode mode) {
   }();
   return decoders[static_cast<std::size_t>(mode)];
 }
+
+// One instruction without its operands; false where the bytes are none.
+bool decode_zydis(std::span<const std::uint8_t> bytes, Mode mode, ZydisDecodedInstruction& insn);
+// What hodoscope says of it.
+Insn describe(const ZydisDecodedInstruction& insn, std::uint64_t ip, Mode mode);
 
 }  // namespace hodo::isa

@@ -1,0 +1,35 @@
+// Which function an address belongs to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "hodo/check/module.h"
+#include "sweep.h"
+
+namespace hodo::check {
+
+class FunctionMap {
+ public:
+  FunctionMap() = default;
+  // `first` counts where it overlaps `second`; what overlaps within one of them is cut.
+  FunctionMap(std::vector<Function> first, std::vector<Function> second);
+
+  // Learns which functions are parts of one: those that jump into each other's middle.
+  void join(const std::vector<Sweep::Reference>& jumps);
+
+  std::optional<std::uint32_t> index(std::uint64_t address) const;
+  const Function* at(std::uint64_t address) const;
+  // Both in one function, or in joined ones.
+  bool same(std::uint64_t a, std::uint64_t b) const;
+  std::span<const Function> all() const { return functions_; }
+
+ private:
+  std::vector<Function> functions_;                              // by address, none overlap
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> joined_;  // sorted; the smaller index first
+};
+
+}  // namespace hodo::check

@@ -1,0 +1,20 @@
+// Recovers the targets of jump tables from the code that uses them.
+#pragma once
+
+#include "elf_bytes.h"
+#include "function_map.h"
+#include "sweep.h"
+#include "text_map.h"
+
+namespace hodo::check {
+
+// Compilers write `switch` in position-independent code as a table of 32-bit distances from the
+// table's own start, whose address the function loads (GCC's and clang's -fPIC and -fPIE). Every
+// such address in a function with an indirect jump is read as a table as far as its entries lead to
+// instructions of the same function; these get kTableTarget. Tables of whole addresses need no
+// recovery: the addresses are constants in data. False: there were more entries than a file of this
+// size can have, and some were not read.
+bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, const FunctionMap& functions,
+                      TextMap& text);
+
+}  // namespace hodo::check

@@ -1,0 +1,32 @@
+// Finds the instructions of the text and what each says about others.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "text_map.h"
+
+namespace hodo::check {
+
+// What the sweep found beside the marks.
+struct Sweep {
+  // Where an instruction computes the address of something outside the text (a jump table, mostly):
+  // the instruction and the address.
+  struct Reference {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+  };
+  std::vector<Reference> references;
+  // Direct jumps, conditional or not: from and to.
+  std::vector<Reference> jumps;
+  std::vector<std::uint64_t> indirect_jumps;
+  // Instructions that jump or call through a slot: from, and the slot's address.
+  std::vector<Reference> through_slots;
+};
+
+// Decodes from each of `starts` (ascending) straight on to the next, and from direct targets that
+// lie off this path. `fixed` says whether the text's addresses are those it runs at (ET_EXEC), so
+// that immediates can be addresses. Takes time and memory linear in the text.
+Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, bool fixed);
+
+}  // namespace hodo::check

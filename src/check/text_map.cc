@@ -1,0 +1,60 @@
+#include "text_map.h"
+
+#include <algorithm>
+
+namespace hodo::check {
+namespace {
+
+// A sum over bytes that overlap could be any number of times the file.
+bool overlap(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges) {
+  std::ranges::sort(ranges);
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].first - ranges[i - 1].first < ranges[i - 1].second) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<TextMap> TextMap::make(const ElfBytes& elf) {
+  TextMap map;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> in_file;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> in_memory;
+  std::uint64_t total = 0;
+  for (const image::Segment& segment : elf.elf().segments) {
+    const auto bytes = elf.of(segment);
+    if (!segment.executable || bytes.empty()) continue;
+    if (segment.vaddr > ~std::uint64_t{0} - bytes.size()) {
+      return fail(ErrorCode::malformed, "an executable segment passes the end of memory");
+    }
+    in_file.emplace_back(segment.offset, bytes.size());
+    in_memory.emplace_back(segment.vaddr, bytes.size());
+    map.stretches_.push_back({segment.vaddr, bytes, {}});
+  }
+  if (overlap(in_file) || overlap(in_memory)) {
+    return fail(ErrorCode::malformed, "executable segments overlap");
+  }
+  for (const Stretch& s : map.stretches_) total += s.bytes.size();
+  if (total > Module::kLargestText) return fail(ErrorCode::unsupported, "more than 1 GiB of text");
+  for (Stretch& s : map.stretches_) s.marks.resize(s.bytes.size());
+  std::ranges::sort(map.stretches_, {}, &Stretch::begin);
+  return map;
+}
+
+const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
+  for (const Stretch& s : stretches_) {
+    if (vaddr - s.begin < s.bytes.size()) return &s;
+  }
+  return nullptr;
+}
+
+bool TextMap::mark(std::uint64_t vaddr, Marks marks) {
+  for (Stretch& s : stretches_) {
+    if (vaddr - s.begin >= s.bytes.size()) continue;
+    s.marks[vaddr - s.begin] |= marks;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace hodo::check

@@ -1,0 +1,113 @@
+#include "hodo/isa/operands.h"
+
+#include <Zydis/Mnemonic.h>
+
+#include "zydis_decoder.h"
+
+namespace hodo::isa {
+namespace {
+
+constexpr unsigned kRsp = 4;  // register numbers as ModRM has them, without REX
+constexpr unsigned kRbp = 5;
+constexpr unsigned kRegister = 3;  // ModRM.mod: the operand is a register
+
+bool has_modrm(const ZydisDecodedInstruction& insn) {
+  return (insn.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
+}
+
+// Of the legacy encoding, to which all instructions that matter here belong.
+struct Fields {
+  unsigned mod, reg, rm, base;  // reg, rm and base with their REX bits
+  explicit Fields(const ZydisDecodedInstruction& insn)
+      : mod(insn.raw.modrm.mod),
+        reg(insn.raw.modrm.reg + 8u * insn.raw.rex.R),
+        rm(insn.raw.modrm.rm + 8u * insn.raw.rex.B),
+        base(insn.raw.sib.base + 8u * insn.raw.rex.B) {}
+  bool is_register() const { return mod == kRegister; }
+  // The register that a memory operand counts from.
+  unsigned memory_base(const ZydisDecodedInstruction& insn) const {
+    return insn.raw.modrm.rm == kRsp ? base : rm;
+  }
+};
+
+StackUse loaded_from(unsigned reg) { return reg == kRbp ? StackUse::frame : StackUse::load; }
+
+// MOV and LEA by opcode: 89 writes ModRM.rm, 8B and 8D write ModRM.reg.
+StackUse of_move(const ZydisDecodedInstruction& insn) {
+  if (insn.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || !has_modrm(insn)) return StackUse::other;
+  const Fields f(insn);
+  switch (insn.opcode) {
+    case 0x89:
+      if (f.is_register()) return f.rm == kRsp ? loaded_from(f.reg) : StackUse::other;
+      [[fallthrough]];
+    case 0xc7:  // MOV [RSP], imm32
+      return !f.is_register() && f.memory_base(insn) == kRsp && insn.raw.disp.value == 0
+                 ? StackUse::store_top
+                 : StackUse::other;
+    case 0x8b:
+      if (f.reg != kRsp) return StackUse::other;
+      return f.is_register() ? loaded_from(f.rm) : loaded_from(f.memory_base(insn));
+    case 0x8d: {
+      if (f.reg != kRsp) return StackUse::other;
+      const unsigned base = f.memory_base(insn);
+      return base == kRsp ? StackUse::other
+                          : loaded_from(base);  // LEA RSP, [RSP + n] only moves it
+    }
+    default:
+      return StackUse::other;
+  }
+}
+
+StackUse stack_use(const ZydisDecodedInstruction& insn) {
+  switch (insn.mnemonic) {
+    case ZYDIS_MNEMONIC_PUSH:
+      return StackUse::push;
+    case ZYDIS_MNEMONIC_LEAVE:
+      return StackUse::frame;
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_LEA:
+      return of_move(insn);
+    case ZYDIS_MNEMONIC_POP:  // 5C: POP RSP; 8F /0 with RSP does not occur
+      return insn.opcode == 0x5c && insn.raw.rex.B == 0 ? StackUse::load : StackUse::other;
+    case ZYDIS_MNEMONIC_XCHG:
+      if (insn.opcode == 0x94) return insn.raw.rex.B == 0 ? StackUse::load : StackUse::other;
+      if (!has_modrm(insn) || !Fields(insn).is_register()) return StackUse::other;
+      return Fields(insn).reg == kRsp || Fields(insn).rm == kRsp ? StackUse::load : StackUse::other;
+    default:
+      return StackUse::other;
+  }
+}
+
+// Memory operands that name an address by themselves: [RIP + disp32], and [disp32] in a SIB byte
+// without base and index. FS and GS count from elsewhere.
+std::optional<std::uint64_t> address_of(const ZydisDecodedInstruction& insn, std::uint64_t ip) {
+  constexpr ZyanU64 kElsewhere = ZYDIS_ATTRIB_HAS_SEGMENT_FS | ZYDIS_ATTRIB_HAS_SEGMENT_GS;
+  if (!has_modrm(insn) || insn.raw.modrm.mod != 0 || (insn.attributes & kElsewhere) != 0) {
+    return std::nullopt;
+  }
+  const auto displacement = static_cast<std::uint64_t>(insn.raw.disp.value);
+  if (insn.raw.modrm.rm == 5) return ip + insn.length + displacement;
+  const bool alone = insn.raw.modrm.rm == 4 && insn.raw.sib.base == 5 && insn.raw.sib.index == 4 &&
+                     insn.raw.rex.X == 0;
+  return alone ? std::optional(displacement) : std::nullopt;
+}
+
+std::optional<std::uint64_t> immediate_of(const ZydisDecodedInstruction& insn) {
+  const auto& imm = insn.raw.imm[0];
+  if (imm.size < 32 || imm.is_relative) return std::nullopt;
+  return imm.value.u;
+}
+
+}  // namespace
+
+std::optional<Operands> decode_operands(std::span<const std::uint8_t> bytes, std::uint64_t ip) {
+  ZydisDecodedInstruction insn;
+  if (!decode_zydis(bytes, Mode::bits64, insn)) return std::nullopt;
+  return Operands{.insn = describe(insn, ip, Mode::bits64),
+                  .stack = stack_use(insn),
+                  .address = address_of(insn, ip),
+                  .computes = insn.mnemonic == ZYDIS_MNEMONIC_LEA,
+                  .immediate = immediate_of(insn)};
+}
+
+}  // namespace hodo::isa

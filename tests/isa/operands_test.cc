@@ -1,0 +1,107 @@
+// Addresses, immediates and uses of the stack pointer, as encodings written by hand from the SDM's
+// opcode tables.
+#include "hodo/isa/operands.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hodo::isa {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+using S = StackUse;
+constexpr std::uint64_t kIp = 0x401000;
+
+struct StackCase {
+  const char* what;
+  Bytes bytes;
+  S use;
+};
+void PrintTo(const StackCase& c, std::ostream* out) { *out << c.what; }
+
+class StackUses : public testing::TestWithParam<StackCase> {};
+
+TEST_P(StackUses, AreTold) {
+  const auto insn = decode_operands(GetParam().bytes, kIp);
+  ASSERT_TRUE(insn);
+  EXPECT_EQ(insn->insn.length, GetParam().bytes.size());
+  EXPECT_EQ(static_cast<int>(insn->stack), static_cast<int>(GetParam().use));
+}
+
+const StackCase kStackCases[] = {
+    {"push rax", {0x50}, S::push},
+    {"push imm32", {0x68, 1, 2, 3, 4}, S::push},
+    {"push [rip+0]", {0xff, 0x35, 0, 0, 0, 0}, S::push},
+    {"mov [rsp], rax", {0x48, 0x89, 0x04, 0x24}, S::store_top},
+    {"mov [rsp+8], rax", {0x48, 0x89, 0x44, 0x24, 0x08}, S::other},
+    {"mov [r12], rax", {0x49, 0x89, 0x04, 0x24}, S::other},
+    {"mov rsp, r8", {0x4c, 0x89, 0xc4}, S::load},
+    {"mov rsp, rbp", {0x48, 0x89, 0xec}, S::frame},
+    {"mov rsp, r13", {0x4c, 0x89, 0xec}, S::load},
+    {"mov r12, rax", {0x49, 0x89, 0xc4}, S::other},
+    {"mov rsp, [rdx+0xa0]", {0x48, 0x8b, 0xa2, 0xa0, 0, 0, 0}, S::load},
+    {"mov r12, [rdx+0xa0]", {0x4c, 0x8b, 0xa2, 0xa0, 0, 0, 0}, S::other},
+    {"mov rsp, [rsp+8]", {0x48, 0x8b, 0x64, 0x24, 0x08}, S::load},
+    {"lea rsp, [rbp-40]", {0x48, 0x8d, 0x65, 0xd8}, S::frame},
+    {"lea rsp, [r13-40]", {0x49, 0x8d, 0x65, 0xd8}, S::load},
+    {"lea rsp, [rsp+8]", {0x48, 0x8d, 0x64, 0x24, 0x08}, S::other},
+    {"leave", {0xc9}, S::frame},
+    {"pop rsp", {0x5c}, S::load},
+    {"pop r12", {0x41, 0x5c}, S::other},
+    {"xchg rsp, rax", {0x48, 0x94}, S::load},
+    {"xchg r12, rax", {0x49, 0x94}, S::other},
+    {"add rsp, 8", {0x48, 0x83, 0xc4, 0x08}, S::other},
+    {"sub rsp, rax", {0x48, 0x29, 0xc4}, S::other},
+    {"ret", {0xc3}, S::other},
+};
+INSTANTIATE_TEST_SUITE_P(All, StackUses, testing::ValuesIn(kStackCases));
+
+TEST(Operands, RipRelativeAddressesCountFromTheNextInstruction) {
+  const auto lea = decode_operands(Bytes{0x48, 0x8d, 0x05, 0x10, 0, 0, 0}, kIp);
+  ASSERT_TRUE(lea && lea->address);
+  EXPECT_EQ(*lea->address, kIp + 7 + 0x10);
+  EXPECT_TRUE(lea->computes);
+  const auto jump = decode_operands(Bytes{0xff, 0x25, 0xfa, 0xff, 0xff, 0xff}, kIp);
+  ASSERT_TRUE(jump && jump->address);
+  EXPECT_EQ(*jump->address, kIp);
+  EXPECT_FALSE(jump->computes);
+  EXPECT_EQ(static_cast<int>(jump->insn.cls), static_cast<int>(InsnClass::ijmp));
+}
+
+TEST(Operands, AbsoluteAddressesAreTold) {
+  // mov eax, [0x404040]
+  const auto load = decode_operands(Bytes{0x8b, 0x04, 0x25, 0x40, 0x40, 0x40, 0}, kIp);
+  ASSERT_TRUE(load && load->address);
+  EXPECT_EQ(*load->address, 0x404040);
+}
+
+TEST(Operands, AddressesThatDependOnARegisterAreNone) {
+  const auto indexed = decode_operands(Bytes{0xff, 0x24, 0xc5, 0x40, 0x40, 0x40, 0}, kIp);
+  ASSERT_TRUE(indexed);
+  EXPECT_FALSE(indexed->address);  // jmp [rax*8 + 0x404040]
+  const auto thread = decode_operands(Bytes{0x64, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0}, kIp);
+  ASSERT_TRUE(thread);
+  EXPECT_FALSE(thread->address);  // mov eax, fs:[0x28]
+}
+
+TEST(Operands, ImmediatesOf32BitsAndMoreAreTold) {
+  const auto move = decode_operands(Bytes{0xbf, 0x40, 0x10, 0x40, 0}, kIp);
+  ASSERT_TRUE(move && move->immediate);
+  EXPECT_EQ(*move->immediate, 0x401040);
+  const auto wide = decode_operands(Bytes{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, kIp);
+  ASSERT_TRUE(wide && wide->immediate);
+  EXPECT_EQ(*wide->immediate, 0x0807060504030201);
+  const auto call = decode_operands(Bytes{0xe8, 0, 0, 0, 0}, kIp);
+  ASSERT_TRUE(call);
+  EXPECT_FALSE(call->immediate);
+  EXPECT_FALSE(decode_operands(Bytes{0x48, 0x83, 0xc4, 0x08}, kIp)->immediate);
+}
+
+TEST(Operands, CutOffInstructionsAreNone) {
+  EXPECT_FALSE(decode_operands(Bytes{0x48, 0x8d, 0x05, 0x10, 0, 0}, kIp));
+  EXPECT_FALSE(decode_operands(Bytes{}, kIp));
+}
+
+}  // namespace
+}  // namespace hodo::isa
