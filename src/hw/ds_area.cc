@@ -1,12 +1,11 @@
 #include "hodo/hw/ds_area.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace hodo::hw {
 namespace {
 
-using Words = std::array<std::uint64_t, 8 + DsArea::kCounters>;
+constexpr std::size_t kAddresses = 8;
 
 }  // namespace
 
@@ -18,20 +17,26 @@ bool DsBuffer::is_sound(std::size_t record_bytes) const {
 std::optional<DsArea> read_ds_area(std::span<const std::uint8_t> bytes, DsLayout layout) {
   if (bytes.size() < ds_area_bytes(layout)) return std::nullopt;
   const std::size_t word = word_bytes(layout);
-  Words w{};
-  for (std::size_t n = 0; n < w.size(); ++n) std::memcpy(&w[n], bytes.data() + n * word, word);
-  DsArea area{.bts = {w[0], w[1], w[2], w[3]}, .pebs = {w[4], w[5], w[6], w[7]}};
-  std::copy(w.begin() + 8, w.end(), area.pebs_counter_reset.begin());
+  std::array<std::uint64_t, kAddresses> a{};
+  for (std::size_t n = 0; n < kAddresses; ++n) {
+    std::memcpy(&a[n], bytes.data() + n * word, word);
+  }
+  DsArea area{.bts = {a[0], a[1], a[2], a[3]}, .pebs = {a[4], a[5], a[6], a[7]}};
+  std::memcpy(area.pebs_counter_reset.data(), bytes.data() + kAddresses * word,
+              std::size_t{8} * ds_counters(layout));
   return area;
 }
 
 void write_ds_area(const DsArea& area, DsLayout layout, std::span<std::uint8_t> out) {
   const auto& [bts, pebs, reset] = area;
-  Words w{bts.base,  bts.index,  bts.maximum,  bts.threshold,
-          pebs.base, pebs.index, pebs.maximum, pebs.threshold};
-  std::copy(reset.begin(), reset.end(), w.begin() + 8);
+  const std::array<std::uint64_t, kAddresses> a{bts.base,      bts.index,     bts.maximum,
+                                                bts.threshold, pebs.base,     pebs.index,
+                                                pebs.maximum,  pebs.threshold};
   const std::size_t word = word_bytes(layout);
-  for (std::size_t n = 0; n < w.size(); ++n) std::memcpy(out.data() + n * word, &w[n], word);
+  for (std::size_t n = 0; n < kAddresses; ++n) {
+    std::memcpy(out.data() + n * word, &a[n], word);
+  }
+  std::memcpy(out.data() + kAddresses * word, reset.data(), std::size_t{8} * ds_counters(layout));
 }
 
 }  // namespace hodo::hw

@@ -2,11 +2,13 @@
 // it has filled them (SDM vol. 3, "BTS and DS Save Area", figures "DS Save Area"; Linux struct
 // debug_store in arch/x86/include/asm/intel_ds.h). IA32_DS_AREA has its linear address.
 //
-// Every field is one word of the layout, 8 or 4 bytes, in this order:
+// Every address is one word of the layout, 8 or 4 bytes, in this order:
 //
 //   bts_buffer_base | bts_index | bts_absolute_maximum | bts_interrupt_threshold |
-//   pebs_buffer_base | pebs_index | pebs_absolute_maximum | pebs_interrupt_threshold |
-//   pebs_counter_reset[0] | ...
+//   pebs_buffer_base | pebs_index | pebs_absolute_maximum | pebs_interrupt_threshold
+//
+// Counter reset values follow, 8 bytes each: one in the 32-bit layout (its processors sample with
+// one counter), eight in the 64-bit layout.
 #pragma once
 
 #include <array>
@@ -35,8 +37,8 @@ struct DsBuffer {
 };
 
 struct DsArea {
-  // Counter reset values that layouts have room for: Linux's MAX_PEBS_EVENTS (8) and
-  // MAX_FIXED_PEBS_EVENTS (16), of which processors use as many as they have counters.
+  // General-purpose counters. The 64-bit layout goes on with those of the fixed counters, whose
+  // place depends on the PEBS format (Linux: MAX_PEBS_EVENTS_FMT4), and which are not kept here.
   static constexpr unsigned kCounters = 8;
 
   DsBuffer bts;
@@ -46,8 +48,11 @@ struct DsArea {
   friend bool operator==(const DsArea&, const DsArea&) = default;
 };
 
+constexpr unsigned ds_counters(DsLayout layout) {
+  return layout == DsLayout::bits64 ? DsArea::kCounters : 1;
+}
 constexpr std::size_t ds_area_bytes(DsLayout layout) {
-  return (8 + DsArea::kCounters) * word_bytes(layout);
+  return 8 * word_bytes(layout) + 8 * std::size_t{ds_counters(layout)};
 }
 // Offsets of the fields that processor and handler move.
 constexpr std::size_t bts_index_offset(DsLayout layout) { return word_bytes(layout); }
