@@ -14,6 +14,36 @@ void add(std::array<std::uint64_t, N>& to, const std::array<std::uint64_t, N>& f
   for (std::size_t i = 0; i < N; ++i) to[i] += from[i];
 }
 
+// Passes on what is no branch.
+class Unread : public BranchSink {
+ public:
+  explicit Unread(Listener& listener) : listener_(listener) {}
+  void on_branches(std::span<const Branch>) override {}
+  void on_loss(const Loss& loss) final { listener_.on_loss(loss); }
+  void on_event(const Event& event) final { listener_.on_event(event); }
+  bool on_progress(std::uint64_t offset) final { return listener_.on_progress(offset); }
+
+ private:
+  Listener& listener_;
+};
+
+// Branches as edges that ran once.
+class AsEdges final : public Unread {
+ public:
+  explicit AsEdges(EdgeSink& sink) : Unread(sink), sink_(sink) {}
+  void on_branches(std::span<const Branch> batch) override {
+    edges_.clear();
+    for (const Branch& branch : batch) {
+      edges_.push_back({branch.from, branch.to, 1, branch.kind, branch.flags});
+    }
+    sink_.on_edges(edges_);
+  }
+
+ private:
+  EdgeSink& sink_;
+  std::vector<EdgeCount> edges_;
+};
+
 }  // namespace
 
 std::uint64_t Stats::total_losses() const {
@@ -34,14 +64,61 @@ Stats& Stats::operator+=(const Stats& other) {
   return *this;
 }
 
+class Decoder::Impl {
+ public:
+  Impl(const image::CodeSource& code, const Config& config) : blocks_(code), config_(config) {}
+
+  Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
+    return run(pieces, config_, sink);
+  }
+
+  Stats cover(std::span<const Piece> pieces, EdgeSink& sink) {
+    Config config = config_;
+    config.want_not_taken = true;
+    config.want_instructions = false;
+    AsEdges edges(sink);
+    return run(pieces, config, edges);
+  }
+
+  Stats count(std::span<const Piece> pieces, Listener& listener) {
+    Config config = config_;
+    config.want_instructions = false;
+    Unread unread(listener);
+    return run(pieces, config, unread);
+  }
+
+ private:
+  Stats run(std::span<const Piece> pieces, const Config& config, BranchSink& sink) {
+    Output out(config, sink);
+    PathDecoder decoder(blocks_, config, out);
+    for (std::size_t i = 0; i < pieces.size(); ++i) decoder.decode(pieces[i], i > 0);
+    out.finish();
+    return out.stats();
+  }
+
+  BlockCache blocks_;
+  Config config_;
+};
+
+Decoder::Decoder(const image::CodeSource& code, const Config& config)
+    : impl_(std::make_unique<Impl>(code, config)) {}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&& other) noexcept = default;
+Decoder& Decoder::operator=(Decoder&& other) noexcept = default;
+
+Stats Decoder::decode(std::span<const Piece> pieces, BranchSink& sink) {
+  return impl_->decode(pieces, sink);
+}
+Stats Decoder::cover(std::span<const Piece> pieces, EdgeSink& sink) {
+  return impl_->cover(pieces, sink);
+}
+Stats Decoder::count(std::span<const Piece> pieces, Listener& listener) {
+  return impl_->count(pieces, listener);
+}
+
 Stats decode(std::span<const Piece> pieces, const image::CodeSource& code, const Config& config,
              BranchSink& sink) {
-  BlockCache blocks(code);
-  Output out(config, sink);
-  PathDecoder decoder(blocks, config, out);
-  for (std::size_t i = 0; i < pieces.size(); ++i) decoder.decode(pieces[i], i > 0);
-  out.finish();
-  return out.stats();
+  return Decoder(code, config).decode(pieces, sink);
 }
 
 Stats decode(std::span<const std::uint8_t> trace, const image::CodeSource& code,

@@ -128,19 +128,43 @@ struct Stats {
   Stats& operator+=(const Stats& other);
 };
 
-// Receives the decoded path. Calls come in the path's order, from the thread that called decode;
-// spans and references are valid during the call.
-class BranchSink {
+// Hears what a trace tells besides its path. Calls come in the path's order, from the thread that
+// asked for decoding; references are valid during the call.
+class Listener {
  public:
-  virtual ~BranchSink() = default;
-  virtual void on_branches(std::span<const Branch> batch) = 0;
+  virtual ~Listener() = default;
   virtual void on_loss(const Loss& loss) = 0;
   virtual void on_event(const Event&) {}
   // Decoding has come to a PSB at this offset of the stream. False: the caller has had enough, and
   // the rest of the piece is not decoded.
   virtual bool on_progress(std::uint64_t) { return true; }
+};
+
+// Receives the decoded path, between its losses and events; spans as references above.
+class BranchSink : public Listener {
+ public:
+  virtual void on_branches(std::span<const Branch> batch) = 0;
   // With Config::want_instructions: the address of every instruction, in order.
   virtual void on_instructions(std::span<const std::uint64_t>) {}
+};
+
+// How often a branch was executed. Conditional branches that fell through are edges too: kNotTaken.
+struct EdgeCount {
+  std::uint64_t from = 0;  // as in Branch: 0 for begin
+  std::uint64_t to = 0;
+  std::uint64_t count = 0;
+  BranchKind kind = BranchKind::lost;
+  std::uint8_t flags = 0;
+};
+
+// Receives which edges ran how often, for users to whom their order and time are nothing: decoding
+// is several times faster without. coverage.h has the usual ones.
+class EdgeSink : public Listener {
+ public:
+  // An edge may come any number of times, in any order, not later than the end of decoding: what
+  // counts is the sum.
+  virtual void on_edges(std::span<const EdgeCount> edges) = 0;
+  void on_loss(const Loss&) override {}  // the Stats count them
 };
 
 // Bytes of one AUX stream without a gap. Neighbours that join without loss are one piece: the
@@ -152,9 +176,34 @@ struct Piece {
       0;  // bytes that the recorder lost before this piece (0: unknown number)
 };
 
-// Decodes the pieces of one stream, in order. Never fails: what cannot be decoded is a Loss. Takes
-// time linear in the bytes and memory independent of them (the block cache grows with the distinct
-// code that ran, up to a limit).
+// Decodes streams that ran the same code. What it learns about the code, and which paths were taken
+// through it, is kept from call to call, so that the second trace of a program decodes many times
+// faster than the first. One call at a time; different decoders are independent.
+//
+// Decoding never fails: what cannot be decoded is a Loss. It takes time linear in the bytes and
+// memory independent of them (what is remembered grows with the distinct code and paths that ran,
+// up to a limit of some 100 MB for each thread).
+class Decoder {
+ public:
+  // `code` must outlive the decoder and never change its answers.
+  Decoder(const image::CodeSource& code, const Config& config);
+  ~Decoder();
+  Decoder(Decoder&& other) noexcept;
+  Decoder& operator=(Decoder&& other) noexcept;
+
+  // The pieces of one stream, in order.
+  Stats decode(std::span<const Piece> pieces, BranchSink& sink);
+  // Edges instead of branches. Config::want_not_taken and want_instructions are of no account.
+  Stats cover(std::span<const Piece> pieces, EdgeSink& sink);
+  // Nothing but the numbers.
+  Stats count(std::span<const Piece> pieces, Listener& listener);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// With a decoder of its own.
 Stats decode(std::span<const Piece> pieces, const image::CodeSource& code, const Config& config,
              BranchSink& sink);
 // The same for one piece at offset 0.
