@@ -41,11 +41,12 @@ const Manual kManual{
         " per line.\n\n"
         "bin is a header of 16 bytes, 'HODOBR01' and the size of a record (48), followed by records"
         " of little-endian numbers: time, from, to, cr3 (8 bytes each; all ones where cr3 is"
-        " unknown), cpu, pid, tid (4 bytes each, -1 where unknown), kind and flags (a byte each), 2"
-        " bytes of zero.\n\n"
+        " unknown), cpu, pid, tid (4 bytes each, -1 where unknown), kind and flags (a byte each),"
+        " cycles (2 bytes, of LBR).\n\n"
         "Kinds are cond jmp ijmp call icall ret syscall sysret int iret irq exc abort vmentry "
-        "vmexit;"
-        " begin and end mark where tracing starts and stops, lost a gap. Flags are not_taken, async"
+        "vmexit,"
+        " and unknown for a branch of a BTS or LBR recording whose code is not at hand; begin and "
+        "end mark where tracing starts and stops, lost a gap. Flags are not_taken, async"
         " (an interrupt or signal, not the instruction itself), trace_end, in_tx, mispredicted,"
         " far, and resync (the path is picked up here without a branch having gone here).",
     .examples =

@@ -7,8 +7,8 @@ namespace hodo {
 namespace {
 
 constexpr std::array<std::string_view, kBranchKinds> kBranchNames = {
-    "cond", "jmp", "ijmp", "call",  "icall",   "ret",    "syscall", "sysret", "int",
-    "iret", "irq", "exc",  "abort", "vmentry", "vmexit", "begin",   "end",    "lost"};
+    "cond", "jmp", "ijmp",  "call",    "icall",  "ret",     "syscall", "sysret", "int", "iret",
+    "irq",  "exc", "abort", "vmentry", "vmexit", "unknown", "begin",   "end",    "lost"};
 static_assert(!kBranchNames.back().empty());
 
 }  // namespace

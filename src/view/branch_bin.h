@@ -26,6 +26,7 @@ class BinBranches final : public BranchListBase {
     record.tid = context.tid;
     record.kind = static_cast<std::uint8_t>(branch.kind);
     record.flags = branch.flags;
+    record.cycles = branch.cycles;
     out().write({reinterpret_cast<const char*>(&record), sizeof record});
   }
 };

@@ -49,6 +49,9 @@ void TextBranches::write(const session::Context& c, const Branch& branch, std::u
   line += " => ";
   line += branch.to == 0 ? std::string("-") : place(c, branch.to, branch.time);
   if (branch.flags != 0) fmt::format_to(std::back_inserter(line), "  {}", flag_names(branch.flags));
+  if (branch.cycles != 0) {
+    fmt::format_to(std::back_inserter(line), "  {} cycles", branch.cycles);
+  }
   line += '\n';
   out().checkpoint();
 }

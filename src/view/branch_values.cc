@@ -84,6 +84,10 @@ void JsonBranches::write(const session::Context&, const Branch& branch, std::uin
   line.text("\"kind\":\"");
   line.text(name(branch.kind));
   line.put('"');
+  if (branch.cycles != 0) {
+    line.text(",\"cycles\":");
+    line.decimal(branch.cycles);
+  }
   line.text(flag_texts_[branch.flags % kFlagCombinations]);
   out().write(line.view());
 }

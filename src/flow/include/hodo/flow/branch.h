@@ -24,9 +24,10 @@ enum class BranchKind : std::uint8_t {
   abort,
   vmentry,
   vmexit,
-  begin,  // tracing starts at `to` (PGE, start of a stream); `from` is absent
-  end,    // tracing stops after `from`, by an event that is no instruction (async PGD, TraceStop)
-  lost,   // a gap: data lost or damaged; `from` = last known IP, `to` = where decoding goes on
+  unknown,  // a branch that was recorded (BTS, LBR) and whose code is not known
+  begin,    // tracing starts at `to` (PGE, start of a stream); `from` is absent
+  end,      // tracing stops after `from`, by an event that is no instruction (async PGD, TraceStop)
+  lost,     // a gap: data lost or damaged; `from` = last known IP, `to` = where decoding goes on
 };
 inline constexpr int kBranchKinds = static_cast<int>(BranchKind::lost) + 1;
 
@@ -41,8 +42,9 @@ enum BranchFlags : std::uint8_t {
   kInTx = 1 << 3,          // inside a TSX transaction
   kMispredicted = 1 << 4,  // LBR and BTS only
   kFar = 1 << 5,           // a far jump, call or return
-  // Begin or lost whose `to` is a synchronisation point (PSB), where the path is picked up without
-  // a branch having gone there.
+  // Begin or lost whose `to` is a synchronisation point (PSB, the oldest entry of a branch stack,
+  // the first BTS record behind a gap), where the path is picked up without a branch having gone
+  // there: nothing joins it to the branches before.
   kResync = 1 << 6,
 };
 
@@ -56,7 +58,7 @@ struct Branch {
   std::uint32_t insns = 0;
   BranchKind kind = BranchKind::lost;
   std::uint8_t flags = 0;
-  std::uint16_t reserved = 0;
+  std::uint16_t cycles = 0;  // core cycles since the branch before, as LBR counts them; 0: unknown
 };
 static_assert(sizeof(Branch) == 32);
 

@@ -36,7 +36,7 @@ struct BinBranch {
   std::int32_t tid = -1;
   std::uint8_t kind = 0;   // the BranchKind's number
   std::uint8_t flags = 0;  // BranchFlags
-  std::uint16_t reserved = 0;
+  std::uint16_t cycles = 0;  // LBR: since the branch before; 0: unknown
 };
 static_assert(sizeof(BinBranch) == 48);
 
