@@ -91,9 +91,15 @@ void AuxLayout::add(const Record& record, const Aux& aux) {
   by_tid = std::max(by_tid, end);
   auto& by_cpu = end_by_cpu_[id.cpu];
   by_cpu = std::max(by_cpu, end);
-  if (aux.flags == 0 || !has_room(record.raw.offset)) return;
-  announced_.push_back(
-      {record.raw.offset, id.tid, id.cpu, {id.time.value_or(0), aux.offset, aux.size, aux.flags}});
+  const bool wanted = aux.flags != 0 || (keep_handovers_ && aux.size != 0);
+  if (!wanted || !has_room(record.raw.offset)) return;
+  const AuxEvent event{.time = id.time.value_or(0),
+                       .aux_offset = aux.offset,
+                       .aux_size = aux.size,
+                       .flags = aux.flags,
+                       .pid = id.pid,
+                       .tid = id.tid};
+  announced_.push_back({record.raw.offset, id.tid, id.cpu, event});
 }
 
 void AuxLayout::join(AuxQueue& queue, Bytes file, bool snapshot) {
@@ -113,6 +119,11 @@ void AuxLayout::join(AuxQueue& queue, Bytes file, bool snapshot) {
   for (const auto& piece : pieces) queue.bytes += piece.size;
 }
 
+void AuxLayout::take(AuxQueue& queue, const AuxEvent& event) const {
+  if (event.flags != 0) queue.flagged.push_back(event);
+  if (keep_handovers_ && event.aux_size != 0) queue.handovers.push_back(event);
+}
+
 void AuxLayout::assign(std::vector<AuxQueue>& queues) {
   std::map<std::int32_t, AuxQueue*> by_tid, by_cpu;
   for (auto& queue : queues) {
@@ -129,14 +140,17 @@ void AuxLayout::assign(std::vector<AuxQueue>& queues) {
                   : by_cpu.contains(one.cpu) ? by_cpu[one.cpu]
                                              : nullptr;
     if (queue != nullptr) {
-      queue->flagged.push_back(one.event);
+      take(*queue, one.event);
     } else {
       damages_.add(one.offset, "trace of thread " + std::to_string(one.tid) +
                                    " was lost: the file has no buffer of it");
     }
   }
   const auto by_time = [](const AuxEvent& a, const AuxEvent& b) { return a.time < b.time; };
-  for (auto& queue : queues) std::ranges::stable_sort(queue.flagged, by_time);
+  for (auto& queue : queues) {
+    std::ranges::stable_sort(queue.flagged, by_time);
+    std::ranges::stable_sort(queue.handovers, {}, &AuxEvent::aux_offset);
+  }
 }
 
 std::vector<AuxQueue> AuxLayout::finish(Bytes file, bool snapshot) {

@@ -17,6 +17,9 @@ class AuxLayout {
 
   explicit AuxLayout(DamageLog& damages) : damages_(damages) {}
 
+  // Keep every AUX record from here on, not only those with flags (AuxQueue::handovers).
+  void keep_handovers() { keep_handovers_ = true; }
+
   void add(const Record& record, const Auxtrace& piece);
   void add(const Record& record, const Aux& aux);
 
@@ -31,12 +34,14 @@ class AuxLayout {
   };
   bool has_room(std::uint64_t offset);
   void join(AuxQueue& queue, std::span<const std::uint8_t> file, bool snapshot);
+  void take(AuxQueue& queue, const AuxEvent& event) const;
   void assign(std::vector<AuxQueue>& queues);
 
   DamageLog& damages_;
   std::size_t kept_ = 0;
   std::map<std::uint32_t, AuxQueue> queues_;
-  std::vector<Announced> announced_;  // only those with flags
+  bool keep_handovers_ = false;
+  std::vector<Announced> announced_;  // only those with flags, or all with keep_handovers_
   std::map<std::int32_t, std::uint64_t> end_by_tid_, end_by_cpu_;
 };
 

@@ -43,6 +43,9 @@ const std::vector<Mapping>& Session::kernel_mappings() const { return impl_->ker
 const std::vector<AuxQueue>& Session::queues() const { return impl_->queues; }
 const std::map<std::int32_t, std::vector<OnCpu>>& Session::on_cpu() const { return impl_->on_cpu; }
 const std::vector<LostRecords>& Session::lost() const { return impl_->lost; }
+TimeConversion Session::trace_clock() const {
+  return trace() == TraceKind::intel_pt ? pt().time : TimeConversion{};
+}
 const std::map<RecordType, std::uint64_t>& Session::counts() const { return impl_->counts; }
 const std::vector<Damage>& Session::damages() const { return impl_->damages.kept(); }
 std::uint64_t Session::damage_count() const { return impl_->damages.count(); }

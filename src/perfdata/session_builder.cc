@@ -181,6 +181,7 @@ void SessionBuilder::on(const Record& record, const AuxtraceInfo& info) {
     return;
   }
   out_->trace = pt ? TraceKind::intel_pt : TraceKind::intel_bts;
+  if (!pt) aux_.keep_handovers();
   out_->pt = std::move(*config);
 }
 

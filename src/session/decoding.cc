@@ -14,20 +14,6 @@ bool wanted(const Occupancy& occupancy, const Selection& selection) {
   return false;
 }
 
-void add_lines(LossTally& tally, std::vector<LossLine> lines) {
-  for (LossLine& line : lines) {
-    std::uint64_t count = line.count;
-    std::uint64_t bytes = line.bytes;
-    if (line.sites.empty()) line.sites.emplace_back();
-    // The first site carries the counts, the others only themselves.
-    for (LossSite& site : line.sites) {
-      tally.add(line.cause, std::move(site), bytes, count);
-      bytes = 0;
-      count = 0;
-    }
-  }
-}
-
 }  // namespace
 
 // One queue in work.
@@ -49,7 +35,7 @@ Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work w
   Outcome outcome;
   outcome.queue_stats.resize(queues().size());
   LossTally losses;
-  add_lines(losses, input_losses());
+  for (LossLine& line : input_losses()) losses.take(std::move(line));
   std::uint64_t total = 0;
   for (const Queue& queue : queues()) total += queue.bytes;
   std::uint64_t done = 0;

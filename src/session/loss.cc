@@ -7,7 +7,7 @@
 namespace hodo::session {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kRemedies{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kRemedies{{
     {"head-cut",
      "usual for a snapshot or a trace cut out of a longer one: what came before the first"
      " PSB packet cannot be decoded"},
@@ -43,6 +43,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kRemedie
     {causes::kAuxTruncated,
      "the buffer overflowed: record with a larger one, or narrow the recording"
      " with --filter"},
+    {causes::kGap,
+     "branches are missing there (an interrupt or signal that was not recorded, a full buffer), or"
+     " the code known for these addresses is not what ran"},
     {causes::kLostRecords,
      "the kernel dropped records about processes and mappings: record with a"
      " larger buffer (perf record -m)"},
@@ -67,6 +70,19 @@ void LossTally::add(std::string_view cause, LossSite site, std::uint64_t bytes,
   line->count += count;
   line->bytes += bytes;
   if (line->sites.size() < kSites) line->sites.push_back(std::move(site));
+}
+
+void LossTally::take(LossLine line) {
+  // The first site carries the counts, the others only themselves.
+  if (line.sites.empty()) line.sites.emplace_back();
+  for (LossSite& site : line.sites) {
+    add(line.cause, std::move(site), std::exchange(line.bytes, 0), std::exchange(line.count, 0));
+  }
+}
+
+void LossTally::more(std::string_view cause, std::uint64_t count) {
+  auto line = std::ranges::find(lines_, cause, &LossLine::cause);
+  if (line != lines_.end()) line->count += count;
 }
 
 }  // namespace hodo::session

@@ -1,8 +1,5 @@
 #include "recording.h"
 
-#include <fmt/format.h>
-#include <linux/perf_event.h>
-
 #include <algorithm>
 
 #include "filter_ranges.h"
@@ -43,28 +40,15 @@ void append_parts(std::vector<Part>& parts, Part part, const std::vector<std::ui
   parts.push_back(part);
 }
 
-std::string what_it_holds(const perfdata::Session& model) {
-  if (model.trace() == perfdata::TraceKind::intel_bts) {
-    return "holds Intel BTS records, which this version does not decode";
-  }
-  if (model.branch_stacks() != 0) {
-    return fmt::format(
-        "holds {} samples with branch stacks but no Intel PT trace, so there is no"
-        " complete path; 'hodo packets' lists them",
-        model.branch_stacks());
-  }
-  return "holds no branch trace; record with 'hodo record' or 'perf record -e intel_pt//u'";
-}
-
 }  // namespace
 
-Result<std::unique_ptr<Session>> Recording::open(const std::string& path) {
+Result<std::unique_ptr<Recording>> Recording::open(const std::string& path) {
   auto reader = perfdata::Reader::open(path);
   if (!reader) return std::unexpected(reader.error());
   auto kept = std::make_unique<perfdata::Reader>(std::move(*reader));
   auto model = perfdata::Session::load(*kept);
   if (!model) return std::unexpected(model.error());
-  return std::unique_ptr<Session>(new Recording(path, std::move(kept), std::move(*model)));
+  return std::unique_ptr<Recording>(new Recording(path, std::move(kept), std::move(*model)));
 }
 
 Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
@@ -103,7 +87,7 @@ std::vector<LossLine> Recording::input_losses() const {
       Context who{.queue = i, .pid = queue.pid, .tid = queue.tid, .cpu = queue.cpu};
       tally.add(causes::kAuxTruncated, {.who = who,
                                         .offset = event.aux_offset + event.aux_size,
-                                        .time = ticks(model_.pt().time, event.time),
+                                        .time = ticks(model_.trace_clock(), event.time),
                                         .reason = "the trace buffer was full"});
     }
   }
@@ -112,7 +96,8 @@ std::vector<LossLine> Recording::input_losses() const {
 
 Status Recording::decodable() const {
   if (model_.trace() == perfdata::TraceKind::intel_pt) return {};
-  return fail(ErrorCode::unsupported, what_it_holds(model_));
+  return fail(ErrorCode::unsupported,
+              "holds no branch trace; record with 'hodo record' or 'perf record -e intel_pt//u'");
 }
 
 Result<std::vector<Part>> Recording::parts(std::size_t queue) {

@@ -15,24 +15,28 @@ namespace hodo::session {
 
 class Recording final : public DecodingSession {
  public:
-  static Result<std::unique_ptr<Session>> open(const std::string& path);
+  static Result<std::unique_ptr<Recording>> open(const std::string& path);
 
   const std::string& path() const override { return path_; }
   const perfdata::Session* recording() const override { return &model_; }
-  Clock clock() const override { return Clock(model_.pt().time); }
+  Clock clock() const override { return Clock(model_.trace_clock()); }
   std::span<const Queue> queues() const override { return queues_; }
   const Names& names() const override { return names_; }
   std::vector<LossLine> input_losses() const override;
+
+  // For the sessions that read another kind of trace from the same file.
+  const perfdata::Session& model() const { return model_; }
+  Spaces& spaces() { return spaces_; }
+  Result<std::vector<Part>> parts(std::size_t queue) override;
+  std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) override;
 
  private:
   Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model);
 
   Status decodable() const override;
-  Result<std::vector<Part>> parts(std::size_t queue) override;
   Occupancy occupancy(std::size_t queue) override;
   std::unique_ptr<image::CodeSource> code(std::size_t queue, const Occupancy& occupancy) override;
   flow::Config config(std::size_t queue, const Occupancy& occupancy) override;
-  std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) override;
 
   std::string path_;
   std::unique_ptr<perfdata::Reader> reader_;

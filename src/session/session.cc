@@ -1,13 +1,24 @@
 #include "hodo/session/session.h"
 
+#include "bts_session.h"
 #include "raw.h"
 #include "recording.h"
+#include "stack_session.h"
 
 namespace hodo::session {
 
 Result<std::unique_ptr<Session>> Session::open(const Options& options) {
   if (options.raw) return Raw::open(options);
-  return Recording::open(options.path);
+  auto file = Recording::open(options.path);
+  if (!file) return std::unexpected(file.error());
+  const perfdata::Session& model = (*file)->model();
+  if (model.trace() == perfdata::TraceKind::intel_bts) {
+    return std::make_unique<BtsSession>(std::move(*file));
+  }
+  if (model.trace() == perfdata::TraceKind::none && model.branch_stacks() != 0) {
+    return std::make_unique<StackSession>(std::move(*file));
+  }
+  return std::move(*file);
 }
 
 }  // namespace hodo::session

@@ -22,7 +22,7 @@ std::uint64_t last_address(const perfdata::Mapping& m) {
 Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
              Files& files, image::ContentStore& kept)
     : mappings_(mappings) {
-  const perfdata::TimeConversion& conversion = recording.pt().time;
+  const perfdata::TimeConversion conversion = recording.trace_clock();
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < mappings.size(); ++i) {
     const perfdata::Mapping& m = mappings[i];

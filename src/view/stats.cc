@@ -147,8 +147,10 @@ std::string stats_text(const session::Session& session, const session::Outcome& 
   out += totals.render(style);
   append_title(out, style, "Branches");
   out += branches_text(stats, style);
-  append_title(out, style, "Packets");
-  out += packet_counts_text(stats, style);
+  if (sum(stats.packets) != 0) {
+    append_title(out, style, "Packets");
+    out += packet_counts_text(stats, style);
+  }
   if (sum(stats.events) != 0) {
     append_title(out, style, "Events");
     out += events_text(stats, style);

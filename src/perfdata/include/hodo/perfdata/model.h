@@ -118,6 +118,7 @@ struct AuxPiece {
 struct AuxEvent {
   std::uint64_t time = 0, aux_offset = 0, aux_size = 0;
   std::uint64_t flags = 0;  // PERF_AUX_FLAG_TRUNCATED: data was lost behind aux_offset+size
+  std::int32_t pid = -1, tid = -1;  // who ran until then
 };
 
 // One AUX buffer: of a thread (cpu = -1) or of a cpu (tid = -1).
@@ -126,6 +127,9 @@ struct AuxQueue {
   std::int32_t pid = -1, tid = -1, cpu = -1;
   std::vector<AuxPiece> pieces;   // in stream order
   std::vector<AuxEvent> flagged;  // AUX records with flags, by time
+  // Of intel_bts, whose records have no time: every AUX record, by offset. What it covers was
+  // executed by its task, at its time at the latest.
+  std::vector<AuxEvent> handovers;
   std::uint64_t bytes = 0;        // of all pieces
   std::uint64_t announced = 0;    // end of what AUX records speak of, in the buffer's own stream
 };
@@ -158,6 +162,8 @@ class Session {
   bool finished() const;  // and complete: nothing cut off
   TraceKind trace() const;
   const PtConfig& pt() const;  // meaningful for intel_pt; time also for intel_bts
+  // From the trace's clock to perf time: TSC for Intel PT. BTS and samples only have perf time.
+  TimeConversion trace_clock() const;
   const std::vector<Process>& processes() const;  // in order of appearance
   const std::vector<Thread>& threads() const;
   const std::vector<File>& files() const;

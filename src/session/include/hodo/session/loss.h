@@ -39,6 +39,9 @@ inline constexpr std::string_view kUnfinished = "unfinished";
 inline constexpr std::string_view kDamaged = "damaged";
 inline constexpr std::string_view kAuxTruncated = "aux-truncated";
 inline constexpr std::string_view kLostRecords = "lost-records";
+// Two branches that BTS or LBR recorded one after the other, with no way from the first to the
+// second.
+inline constexpr std::string_view kGap = "gap";
 }  // namespace causes
 
 // What to do about a loss; empty for a cause that is not known.
@@ -50,6 +53,10 @@ class LossTally {
   static constexpr std::size_t kSites = 100;
 
   void add(std::string_view cause, LossSite site, std::uint64_t bytes = 0, std::uint64_t count = 1);
+  // A whole line that was counted elsewhere.
+  void take(LossLine line);
+  // `count` more of a cause that was added before, without their places.
+  void more(std::string_view cause, std::uint64_t count);
   // In order of first occurrence.
   std::vector<LossLine> lines() const { return lines_; }
 

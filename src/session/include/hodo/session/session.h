@@ -83,7 +83,7 @@ class Session {
   // Losses that need no decoding to be known: damage, a recorder that died, records it dropped.
   virtual std::vector<LossLine> input_losses() const = 0;
 
-  // Decodes queue after queue. unsupported: the input holds no Intel PT data; io, no_space: the
+  // Decodes queue after queue. unsupported: the input holds no branch trace; io, no_space: the
   // queue's bytes could not be put together.
   virtual Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) = 0;
   // The packets of all selected queues. Errors as decode().

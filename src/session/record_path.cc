@@ -1,0 +1,255 @@
+#include "record_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hodo::session {
+namespace {
+
+using isa::InsnClass;
+using End = StraightLine::End;
+
+constexpr std::size_t kMaxCauses = 255;
+
+struct KindAndFlags {
+  BranchKind kind = BranchKind::unknown;
+  std::uint8_t flags = 0;
+};
+
+// Of a branch by its instruction; unknown for instructions that are none.
+constexpr KindAndFlags describe(InsnClass cls) {
+  switch (cls) {
+    case InsnClass::cond:
+      return {BranchKind::cond};
+    case InsnClass::jmp:
+      return {BranchKind::jmp};
+    case InsnClass::ijmp:
+      return {BranchKind::ijmp};
+    case InsnClass::call:
+      return {BranchKind::call};
+    case InsnClass::icall:
+      return {BranchKind::icall};
+    case InsnClass::ret:
+      return {BranchKind::ret};
+    case InsnClass::syscall:
+      return {BranchKind::syscall};
+    case InsnClass::sysret:
+      return {BranchKind::sysret};
+    case InsnClass::int_:
+      return {BranchKind::int_};
+    case InsnClass::iret:
+      return {BranchKind::iret};
+    case InsnClass::far_jmp:
+      return {BranchKind::jmp, kFar};
+    case InsnClass::far_call:
+      return {BranchKind::call, kFar};
+    case InsnClass::far_ret:
+      return {BranchKind::ret, kFar};
+    case InsnClass::vmentry:
+      return {BranchKind::vmentry};
+    case InsnClass::vmexit:
+      return {BranchKind::vmexit};
+    default:
+      return {};
+  }
+}
+
+flow::LossCause cause_of(End end) {
+  switch (end) {
+    case End::no_code:
+      return flow::LossCause::no_code;
+    case End::bad_code:
+      return flow::LossCause::bad_code;
+    default:
+      return flow::LossCause::impossible_outcome;
+  }
+}
+
+std::string reason_of(const StraightLine& line, std::uint64_t start, std::uint64_t source) {
+  switch (line.end) {
+    case End::no_code:
+      return fmt::format("nothing is known of the code at {:#x}", line.stopped);
+    case End::bad_code:
+      return fmt::format("the bytes at {:#x} are no instruction", line.stopped);
+    default:
+      return fmt::format(
+          "code does not run from {:#x}, where one branch went, to {:#x}, where the"
+          " next came from: records are missing between them",
+          start, source);
+  }
+}
+
+}  // namespace
+
+RecordPath::RecordPath(BranchSink& out, flow::Stats& stats, LossTally& losses,
+                       ExplainFunction explain, bool want_not_taken)
+    : out_(out),
+      stats_(stats),
+      losses_(losses),
+      explain_(std::move(explain)),
+      want_not_taken_(want_not_taken) {}
+
+void RecordPath::enter(const Executing& executing) {
+  if (!(executing.who == executing_.who)) flush();
+  executing_ = executing;
+  // The kept answers of one stream differ by process only; 0 is what an unused one has.
+  space_ = executing.who.space + 1;
+}
+
+void RecordPath::restart(std::uint64_t at) {
+  at_ = 0;
+  if (at == 0) return;
+  emit({.to = at, .time = time_, .kind = BranchKind::begin, .flags = kResync});
+}
+
+void RecordPath::gap() {
+  emit({.from = at_, .time = time_, .kind = BranchKind::lost, .flags = kResync});
+  at_ = 0;
+}
+
+RecordPath::Known& RecordPath::find(std::uint64_t start, std::uint64_t source) {
+  Known& known = known_[slot(start, source)];
+  if (known.start == start && known.source == source && known.space == space_ &&
+      known.line.valid_from <= time_ && time_ < known.line.valid_until) {
+    return known;
+  }
+  known = {.start = start, .source = source, .space = space_};
+  if (executing_.code == nullptr) {
+    known.line = {.end = End::no_code, .stopped = start};
+  } else {
+    known.line = walk_straight(*executing_.code, start, source, executing_.mode, time_,
+                               executing_.unrecorded);
+  }
+  if (known.line.end == End::joined) {
+    const KindAndFlags is = describe(known.line.cls);
+    known.kind = is.kind;
+    known.flags = is.flags;
+    known.plain = is.kind != BranchKind::unknown && (known.line.not_taken == 0 || !want_not_taken_);
+  }
+  return known;
+}
+
+// Counts the loss that a pair stands for: the first time with its place and reason.
+void RecordPath::tell(Known& known) {
+  const flow::LossCause kind = cause_of(known.line.end);
+  ++stats_.losses[static_cast<std::size_t>(kind)];
+  if (known.cause != 0) {
+    ++causes_[known.cause - 1u].more;
+    return;
+  }
+  flow::Loss loss{.cause = kind,
+                  .offset = offset_,
+                  .last_ip = known.start,
+                  .ip = known.line.stopped,
+                  .time = time_,
+                  .reason = reason_of(known.line, known.start, known.source)};
+  std::string_view cause = flow::name(kind);
+  if (known.line.end == End::apart) cause = causes::kGap;
+  const auto better = explain_(executing_.who, loss);
+  if (better) {
+    cause = better->cause;
+    loss.reason = better->reason;
+  }
+  losses_.add(cause, {executing_.who, offset_, loss.ip, time_, std::move(loss.reason)});
+  auto at = std::ranges::find(causes_, cause, &Cause::name);
+  if (at == causes_.end() && causes_.size() < kMaxCauses) {
+    at = causes_.insert(at, Cause{.name = std::string(cause)});
+  }
+  if (at != causes_.end()) {
+    known.cause = static_cast<std::uint8_t>(at - causes_.begin() + 1);
+  }
+}
+
+void RecordPath::add_begin(std::uint64_t to) {
+  if (to == 0) return;  // an entry that was never written
+  emit({.to = to, .time = time_, .kind = BranchKind::begin});
+  at_ = to;
+}
+
+// The conditional branches on the way that fell through, as branches of their own; takes the
+// instructions up to the last of them from `insns`.
+void RecordPath::add_not_taken(std::uint64_t start, std::uint64_t source, std::uint32_t& insns) {
+  struct Sink final : NotTakenSink {
+    Sink(RecordPath& owner, std::uint32_t& left) : path(owner), rest(left) {}
+    void not_taken(std::uint64_t from, std::uint64_t next, std::uint32_t executed) override {
+      rest -= executed;
+      path.push({.from = from,
+                 .to = next,
+                 .time = path.time_,
+                 .insns = executed,
+                 .kind = BranchKind::cond,
+                 .flags = kNotTaken});
+    }
+    RecordPath& path;
+    std::uint32_t& rest;
+  };
+  Sink sink(*this, insns);
+  walk_straight(*executing_.code, start, source, executing_.mode, time_, executing_.unrecorded,
+                &sink);
+}
+
+// Whether an interrupt, exception or signal took control at the source, before the instruction
+// there was executed.
+bool RecordPath::is_event(const RecordedBranch& record, const Known& known) {
+  if (record.kind != BranchKind::unknown) {
+    return record.kind == BranchKind::irq || record.kind == BranchKind::exc;
+  }
+  if (known.line.end != End::joined) return false;
+  const bool elsewhere = known.line.target != 0 && known.line.target != record.to;
+  return known.kind == BranchKind::unknown || elsewhere;
+}
+
+void RecordPath::add_slowly(const RecordedBranch& record) {
+  if (record.from == 0) return add_begin(record.to);
+  const std::uint64_t start = at_ != 0 && executing_.joins ? at_ : record.from;
+  Known* known = &find(start, record.from);
+  if (known->line.end != End::joined) {
+    tell(*known);
+    if (known->line.end == End::apart) {
+      emit({.from = at_,
+            .to = record.from,
+            .time = time_,
+            .kind = BranchKind::lost,
+            .flags = kResync});
+    }
+    if (start != record.from) known = &find(record.from, record.from);
+  }
+  const StraightLine& line = known->line;
+  Branch branch{.from = record.from,
+                .to = record.to,
+                .time = time_,
+                .insns = line.end == End::joined ? line.insns : 0,
+                .kind = record.kind != BranchKind::unknown ? record.kind : known->kind,
+                .flags = static_cast<std::uint8_t>(record.flags | known->flags),
+                .cycles = record.cycles};
+  if (is_event(record, *known)) {
+    if (record.kind == BranchKind::unknown) {
+      branch.kind = record.to == 0 ? BranchKind::end : BranchKind::irq;
+    }
+    branch.flags = static_cast<std::uint8_t>(record.flags | kAsync);
+    branch.insns -= std::min(branch.insns, 1u);
+  }
+  if (record.to == 0) branch.flags |= kTraceEnd;
+  if (line.end == End::joined) {
+    stats_.not_taken += line.not_taken;
+    if (want_not_taken_ && line.not_taken != 0) {
+      add_not_taken(known->start, record.from, branch.insns);
+    }
+  }
+  emit(branch);
+  at_ = executing_.joins ? record.to : 0;
+}
+
+void RecordPath::flush() {
+  const std::span<const Branch> batch(batch_.data(), filled_);
+  if (filled_ != 0 && !stopped_) stopped_ = !out_.branches(executing_.who, batch);
+  filled_ = 0;
+}
+
+void RecordPath::finish() {
+  flush();
+  for (Cause& cause : causes_) losses_.more(cause.name, std::exchange(cause.more, 0));
+}
+
+}  // namespace hodo::session

@@ -1,0 +1,89 @@
+#include "record_session.h"
+
+#include "hodo/image/elf.h"
+
+namespace hodo::session {
+namespace {
+
+// A process's own code and the kernel's.
+class ProcessCode final : public image::CodeSource {
+ public:
+  // `user` may be null; both outlive this.
+  ProcessCode(const image::CodeSource* user, const image::CodeSource& kernel)
+      : user_(user), kernel_(kernel) {}
+
+  image::CodeSpan find(std::uint64_t address, std::uint64_t time) const override {
+    if (address >> 63 != 0) return kernel_.find(address, time);
+    return user_ == nullptr ? image::CodeSpan{} : user_->find(address, time);
+  }
+
+ private:
+  const image::CodeSource* user_;
+  const image::CodeSource& kernel_;
+};
+
+}  // namespace
+
+Result<Outcome> RecordSession::packets(const DecodeOptions&, PacketSink&) {
+  return fail(ErrorCode::unsupported, "has branch records, which are no packets");
+}
+
+// Records of 32-bit code look like others; the program's file tells. Where no file does, addresses
+// above 4 GiB would.
+isa::Mode RecordSession::mode_of(std::uint32_t space) {
+  const perfdata::Session& model = file_->model();
+  if (space >= model.processes().size()) return isa::Mode::bits64;
+  for (const perfdata::Mapping& mapping : model.processes()[space].mappings) {
+    if (!mapping.executable) continue;
+    if (mapping.address >> 32 != 0) return isa::Mode::bits64;
+    if (mapping.file == perfdata::kNone) continue;
+    file_->spaces().files().slice(mapping.file, 0, 1);  // looks for the file
+    auto elf = image::read_elf_file(file_->spaces().files().location(mapping.file));
+    if (!elf) continue;
+    return elf->elf_class == image::ElfClass::elf32 ? isa::Mode::bits32 : isa::Mode::bits64;
+  }
+  return isa::Mode::bits64;
+}
+
+const RecordSession::Process& RecordSession::process(std::uint32_t space) {
+  auto [it, fresh] = processes_.try_emplace(space);
+  if (fresh) {
+    Spaces& spaces = file_->spaces();
+    it->second.code = std::make_unique<ProcessCode>(spaces.user(space), spaces.kernel());
+    it->second.mode = mode_of(space);
+  }
+  return it->second;
+}
+
+Executing RecordSession::executing(std::uint32_t queue, std::int32_t pid, std::int32_t tid,
+                                   std::int32_t cpu, std::uint64_t time) {
+  const perfdata::Session& model = file_->model();
+  Executing out;
+  out.who = {.queue = queue, .space = kNoSpace, .pid = pid, .tid = tid, .cpu = cpu};
+  if (const perfdata::Process* life = model.process_at(pid, time); life != nullptr) {
+    out.who.space = static_cast<std::uint32_t>(life - model.processes().data());
+    if (time < life->end) out.until = life->end;
+  }
+  const Process& runs = process(out.who.space);
+  out.code = runs.code.get();
+  out.mode = runs.mode;
+  return out;
+}
+
+ExplainFunction RecordSession::explain() const {
+  return [file = file_.get()](const Context& who, const flow::Loss& loss) {
+    return file->explain(who, loss);
+  };
+}
+
+LossTally RecordSession::known_losses() const {
+  LossTally tally;
+  for (LossLine& line : file_->input_losses()) tally.take(std::move(line));
+  return tally;
+}
+
+Unrecorded RecordSession::unrecorded(const perf_event_attr& attr) const {
+  return attr.exclude_kernel != 0 ? Unrecorded::system_calls : Unrecorded::nothing;
+}
+
+}  // namespace hodo::session
