@@ -58,6 +58,7 @@ void CallStack::branch(std::uint32_t space, const Branch& branch, std::uint64_t 
     case BranchKind::jmp:
     case BranchKind::ijmp:
     case BranchKind::abort:
+    case BranchKind::unknown:
       return jumped(branch);
   }
 }
