@@ -1,0 +1,149 @@
+#include "hodo/guest/kernel.h"
+
+#include <algorithm>
+#include <array>
+
+#include "hodo/guest/btf.h"
+
+namespace hodo::guest {
+namespace {
+
+// The kernel's image lies on large pages; CONFIG_PHYSICAL_ALIGN is 2 MiB or more, and what lies
+// between __START_KERNEL_map and the image, and behind it, is unmapped (cleanup_highmap).
+constexpr std::uint64_t kStep = 2 << 20;
+constexpr std::uint64_t kKernelMap = 0xffff'ffff'8000'0000;
+constexpr std::uint64_t kMostImage = 256 << 20;  // KERNEL_IMAGE_SIZE is 1 GiB at most
+
+std::vector<std::uint8_t> read_image(const VirtualMemory& memory, std::uint64_t base) {
+  std::vector<std::uint8_t> image;
+  // Parts that are not mapped (freed __init sections, holes between sections) read as zeros.
+  constexpr std::uint64_t kPage = 4096;
+  std::uint64_t end = 0;
+  for (std::uint64_t at = 0; at < kMostImage && at - end < 2 * kStep;) {
+    const auto found = translate(memory.physical(), memory.paging(), base + at);
+    const std::uint64_t size =
+        found ? found->page_size - ((base + at) & (found->page_size - 1)) : kPage;
+    if (found) {
+      image.resize(at + size);
+      if (memory.physical().read(found->physical, std::span(image).subspan(at))) end = at + size;
+    }
+    at += size;
+  }
+  image.resize(std::min<std::uint64_t>(end, image.size()));
+  return image;
+}
+
+Result<Btf> find_btf(std::span<const std::uint8_t> image) {
+  static constexpr std::uint8_t kHeader[] = {0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0};
+  for (auto from = image.begin();;) {
+    const auto found = std::search(from, image.end(), std::begin(kHeader), std::end(kHeader));
+    if (found == image.end()) break;
+    from = found + 1;
+    auto btf = Btf::parse(image.subspan(static_cast<std::size_t>(found - image.begin())));
+    if (btf && btf->offset_of("task_struct", "pid")) return btf;
+  }
+  return fail(ErrorCode::not_found, "the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+}
+
+Result<Layout> layout_of(const Btf& btf) {
+  Layout l;
+  std::string missing;
+  const auto find = [&](std::uint32_t& field, const char* structure, const char* member) {
+    const auto offset = btf.offset_of(structure, member);
+    if (!offset) missing = std::string(structure) + "." + member;
+    field = offset.value_or(0);
+  };
+  find(l.task.tasks, "task_struct", "tasks");
+  find(l.task.mm, "task_struct", "mm");
+  find(l.task.pid, "task_struct", "pid");
+  find(l.task.tgid, "task_struct", "tgid");
+  find(l.task.comm, "task_struct", "comm");
+  find(l.task.real_parent, "task_struct", "real_parent");
+  find(l.task.group_leader, "task_struct", "group_leader");
+  find(l.task.signal, "task_struct", "signal");
+  find(l.task.thread_node, "task_struct", "thread_node");
+  find(l.signal.thread_head, "signal_struct", "thread_head");
+  find(l.mm.pgd, "mm_struct", "pgd");
+  find(l.mm.exe_file, "mm_struct", "exe_file");
+  find(l.vma.start, "vm_area_struct", "vm_start");
+  find(l.vma.end, "vm_area_struct", "vm_end");
+  find(l.vma.flags, "vm_area_struct", "vm_flags");
+  find(l.vma.page_offset, "vm_area_struct", "vm_pgoff");
+  find(l.vma.file, "vm_area_struct", "vm_file");
+  const auto maple = btf.offset_of("mm_struct", "mm_mt");
+  l.mm.has_maple_tree = maple.has_value();
+  if (maple) {
+    find(l.mm.maple_root, "maple_tree", "ma_root");
+    l.mm.maple_root += *maple;
+  } else {
+    find(l.mm.first, "mm_struct", "mmap");
+    find(l.vma.next, "vm_area_struct", "vm_next");
+  }
+  std::uint32_t path = 0, qstr = 0;
+  find(path, "file", "f_path");
+  find(l.file.mount, "path", "mnt");
+  find(l.file.dentry, "path", "dentry");
+  l.file.mount += path, l.file.dentry += path;
+  find(l.file.inode, "file", "f_inode");
+  find(l.dentry.name, "dentry", "d_name");
+  find(qstr, "qstr", "name");
+  l.dentry.name += qstr;
+  find(l.dentry.parent, "dentry", "d_parent");
+  find(l.mount.vfsmount, "mount", "mnt");
+  find(l.mount.parent, "mount", "mnt_parent");
+  find(l.mount.mountpoint, "mount", "mnt_mountpoint");
+  find(l.mount.root, "vfsmount", "mnt_root");
+  find(l.inode.number, "inode", "i_ino");
+  find(l.inode.superblock, "inode", "i_sb");
+  find(l.superblock.device, "super_block", "s_dev");
+  if (missing.empty()) return l;
+  return fail(ErrorCode::unsupported, "the guest's kernel has no field " + missing);
+}
+
+std::string banner_in(std::span<const std::uint8_t> image) {
+  constexpr std::string_view kStart = "Linux version ";
+  const auto found = std::search(image.begin(), image.end(), kStart.begin(), kStart.end());
+  const auto end = std::find_if(found, image.end(), [](std::uint8_t c) { return c < ' '; });
+  return {found, end - found > 512 ? found + 512 : end};
+}
+
+}  // namespace
+
+std::uint64_t Kernel::address_of(std::string_view symbol) const {
+  const auto found = std::ranges::find(symbols, symbol, &KernelSymbol::name);
+  return found == symbols.end() ? 0 : found->address;
+}
+
+Result<Kernel> find_kernel(const VirtualMemory& memory, std::uint64_t text) {
+  if (text < kKernelMap || !memory.mapped(text)) {
+    return fail(ErrorCode::not_found, "no Linux kernel runs in the guest");
+  }
+  Kernel kernel;
+  kernel.base = text & ~(kStep - 1);
+  while (kernel.base > kKernelMap && memory.mapped(kernel.base - kStep)) kernel.base -= kStep;
+  const std::vector<std::uint8_t> image = read_image(memory, kernel.base);
+  kernel.size = image.size();
+  kernel.banner = banner_in(image);
+  if (kernel.banner.empty()) {
+    return fail(ErrorCode::not_found, "what runs in the guest is no Linux kernel");
+  }
+  auto symbols = read_kallsyms(image);
+  if (!symbols) return std::unexpected(symbols.error());
+  kernel.symbols = std::move(*symbols);
+  const auto btf = find_btf(image);
+  if (!btf) return std::unexpected(btf.error());
+  const auto layout = layout_of(*btf);
+  if (!layout) return std::unexpected(layout.error());
+  kernel.layout = *layout;
+  kernel.init_task = kernel.address_of("init_task");
+  kernel.current_task = kernel.address_of("current_task");
+  if (kernel.current_task == 0) kernel.current_task = kernel.address_of("pcpu_hot");  // 6.2 to 6.14
+  if (kernel.init_task == 0 || kernel.current_task == 0) {
+    return fail(ErrorCode::unsupported,
+                "the guest's kernel does not list init_task and current_task"
+                " (CONFIG_KALLSYMS_ALL)");
+  }
+  return kernel;
+}
+
+}  // namespace hodo::guest
