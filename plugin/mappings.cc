@@ -110,31 +110,4 @@ void Mappings::rescan() {
             [](const Mapping& a, const Mapping& b) { return a.where.start < b.where.start; });
 }
 
-bool KnownCode::learn(std::uint64_t address, std::span<const std::uint8_t> bytes) {
-  bool news = false;
-  while (!bytes.empty()) {
-    const std::size_t at = address % kPage;
-    const std::size_t n = std::min(bytes.size(), kPage - at);
-    auto& page = pages_[address / kPage];
-    if (!page) page = std::make_unique<Page>();
-    for (std::size_t i = 0; i < n; ++i) {
-      news |= !page->known[at + i] || page->bytes[at + i] != bytes[i];
-      page->known[at + i] = true;
-      page->bytes[at + i] = bytes[i];
-    }
-    address += n;
-    bytes = bytes.subspan(n);
-  }
-  return news;
-}
-
-bool KnownCode::overlaps(std::uint64_t address, std::size_t size) const {
-  if (pages_.empty()) return false;
-  for (; size > 0; ++address, --size) {
-    const auto page = pages_.find(address / kPage);
-    if (page != pages_.end() && page->second->known[address % kPage]) return true;
-  }
-  return false;
-}
-
 }  // namespace hodo::plugin

@@ -1,13 +1,10 @@
 // Which file's bytes the guest executes, found out when code is translated.
 #pragma once
 
-#include <array>
-#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "guest.h"
@@ -55,23 +52,6 @@ class Mappings {
   const Guest& guest_;
   std::vector<Mapping> sorted_;
   bool stale_ = true;
-};
-
-// The code bytes that have been reported, by page, so that each version is reported once.
-class KnownCode {
- public:
-  // Marks `bytes` at `address` as known; true if they were not.
-  bool learn(std::uint64_t address, std::span<const std::uint8_t> bytes);
-  // Is any of these bytes known?
-  bool overlaps(std::uint64_t address, std::size_t size) const;
-
- private:
-  static constexpr std::size_t kPage = 4096;
-  struct Page {
-    std::array<std::uint8_t, kPage> bytes{};
-    std::bitset<kPage> known;
-  };
-  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
 };
 
 }  // namespace hodo::plugin

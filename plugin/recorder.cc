@@ -17,10 +17,12 @@
 #include <vector>
 
 #include "blocks.h"
+#include "describe.h"
 #include "exec.h"
 #include "filters.h"
 #include "guest.h"
 #include "hodo/isa/insn.h"
+#include "known_code.h"
 #include "mappings.h"
 #include "own_words.h"
 #include "qemu_api.h"
@@ -135,84 +137,6 @@ struct Piece {  // instructions of one translated block that the filters treat a
 
 isa::Mode mode() { return recorder->guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32; }
 
-std::span<const std::uint8_t> bytes_of(const qemu_plugin_insn* insn) {
-  return {static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn)),
-          qemu_plugin_insn_size(insn)};
-}
-
-// The instructions that belong to the block. QEMU ends a block before an instruction that crosses a
-// page, but still lists it, with as many of its bytes as it had read by then.
-std::vector<const qemu_plugin_insn*> insns_of(const qemu_plugin_tb* tb) {
-  const std::size_t count = qemu_plugin_tb_n_insns(tb);
-  std::vector<const qemu_plugin_insn*> insns;
-  insns.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    insns.push_back(qemu_plugin_tb_get_insn(tb, i));
-  }
-  if (insns.size() > 1 &&
-      !isa::decode(bytes_of(insns.back()), qemu_plugin_insn_vaddr(insns.back()), mode())) {
-    insns.pop_back();
-  }
-  return insns;
-}
-
-std::vector<std::uint8_t> code_of(std::span<const qemu_plugin_insn* const> insns) {
-  std::vector<std::uint8_t> code;
-  for (const auto* insn : insns) {
-    code.insert(code.end(), bytes_of(insn).begin(), bytes_of(insn).end());
-  }
-  return code;
-}
-
-bool repeats(std::span<const std::uint8_t> insn) {
-  bool prefix = false;
-  for (const std::uint8_t byte : insn) {
-    if (byte == 0xf2 || byte == 0xf3) {
-      prefix = true;
-    } else if ((byte & 0xf0) != 0x40 && byte != 0x66 && byte != 0x67 && (byte & 0xe7) != 0x26 &&
-               (byte & 0xfe) != 0x64) {
-      const std::uint8_t op = byte & 0xfe;
-      return prefix &&
-             (op == 0x6c || op == 0x6e || op == 0xa4 || op == 0xa6 || (op >= 0xaa && op <= 0xae));
-    }
-  }
-  return false;
-}
-
-Block describe(std::uint64_t start, std::span<const std::uint8_t> code, std::size_t insns,
-               std::size_t last_size) {
-  Block b;
-  b.start = start;
-  b.size = static_cast<std::uint16_t>(code.size());
-  b.insns = static_cast<std::uint16_t>(insns);
-  b.last = static_cast<std::uint8_t>(last_size);
-  const auto last = code.last(last_size);
-  const auto insn = isa::decode(last, b.source(), mode());
-  b.cls = insn ? insn->cls : isa::InsnClass::other;
-  switch (b.cls) {
-    case isa::InsnClass::cond:
-      b.taken = insn->target, b.other = b.end(), b.tnt = 1;
-      break;
-    case isa::InsnClass::jmp:
-    case isa::InsnClass::call:
-      b.taken = b.other = insn->target;
-      break;
-    case isa::InsnClass::icall:
-      break;
-    default:
-      if (isa::is_branch(b.cls)) break;
-      b.taken = repeats(last) ? b.source() : b.end();
-      b.other = b.end();
-      b.cls = isa::InsnClass::other;
-  }
-  // SDM, "RET Compression": a call to the next instruction is no call that will be returned from.
-  if (b.cls == isa::InsnClass::icall || (b.cls == isa::InsnClass::call && b.taken != b.end())) {
-    b.flags |= Block::kPushes;
-  }
-  if (is_signal_handler(start)) b.flags |= Block::kSignalHandler;
-  return b;
-}
-
 // Tells the recorder which file the code at this address is from, once. The caller has the lock.
 Mapping* report_mapping(std::uint64_t address) {
   Mapping* mapping = recorder->mappings.find(address);
@@ -232,7 +156,7 @@ void report_code(std::uint64_t start, std::span<const std::uint8_t> code) {
       mapping != nullptr && mapping->file != nullptr &&
       mapping->file->same(start - mapping->where.start + mapping->where.offset, code);
   if (in_file && !recorder->known_code.overlaps(start, code.size())) return;
-  if (!recorder->known_code.learn(start, code)) return;
+  if (recorder->known_code.learn(start, code) == KnownCode::News::none) return;
   const relay::CodeRecord record{start};
   current_thread->send(RecordType::code, bytes_of(record), code);
   current_unit->code_changed();
@@ -252,7 +176,7 @@ std::vector<Piece> split(std::span<const qemu_plugin_insn* const> insns) {
 void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   if (current_unit == nullptr) first_event(0);
   const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
-  const auto insns = insns_of(tb);
+  const auto insns = insns_of(tb, mode());
   const std::vector<std::uint8_t> code = code_of(insns);
   const std::lock_guard lock(recorder->mutex);
   report_code(start, code);
@@ -260,9 +184,10 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   std::size_t offset = 0;
   for (const Piece& piece : split(insns)) {
     const auto* last = insns[piece.first + piece.count - 1];
-    const Block* block = recorder->blocks.intern(
-        describe(start + offset, std::span(code).subspan(offset, piece.size), piece.count,
-                 qemu_plugin_insn_size(last)));
+    Block found = describe(start + offset, std::span(code).subspan(offset, piece.size), piece.count,
+                           qemu_plugin_insn_size(last), mode());
+    if (is_signal_handler(found.start)) found.flags |= Block::kSignalHandler;
+    const Block* block = recorder->blocks.intern(found);
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
     const auto callback = piece.excluded ? on_block<&unit::PtUnit::leave_filter>
                           : stepped      ? on_block<&unit::PtUnit::enter_stepped>
