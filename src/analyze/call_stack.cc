@@ -112,7 +112,6 @@ void CallStack::called(const Branch& branch) {
 }
 
 void CallStack::returned(const Branch& branch) {
-  if (branch.to == 0) return leave_function();
   sites_.add(branch.to);
   if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) return cut(below);
   if ((branch.flags & kTraceEnd) != 0) return leave_function();

@@ -25,16 +25,6 @@ class Borrowed final : public image::CodeSource {
 
 }  // namespace
 
-// Images have no names of their own but those of ELF files.
-class Raw::ImageNames final : public Names {
- public:
-  Place place(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
-  Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
-  std::uint32_t generation(std::uint32_t, std::uint64_t) const override { return 0; }
-};
-
-Raw::Raw() : names_(std::make_unique<ImageNames>()) {}
-
 Raw::~Raw() {
   if (!trace_.empty()) munmap(const_cast<std::uint8_t*>(trace_.data()), trace_.size());
 }
@@ -74,6 +64,7 @@ Status Raw::map_images(const std::vector<std::string>& images) {
     if (!spec) return std::unexpected(spec.error());
     Status status = image::map_image(*spec, store_, space_);
     if (!status) return status;
+    if (const auto* elf = std::get_if<image::ElfImage>(&*spec)) names_.add(*elf);
   }
   return {};
 }

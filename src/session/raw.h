@@ -7,6 +7,7 @@
 #include "decoding.h"
 #include "hodo/image/address_space.h"
 #include "hodo/image/raw_image.h"
+#include "image_names.h"
 
 namespace hodo::session {
 
@@ -19,12 +20,16 @@ class Raw final : public DecodingSession {
   const perfdata::Session* recording() const override { return nullptr; }
   Clock clock() const override { return Clock(); }
   std::span<const Queue> queues() const override { return {&queue_, 1}; }
-  const Names& names() const override { return *names_; }
+  const Names& names() const override { return names_; }
+  std::size_t read_code(std::uint32_t, std::uint64_t address, std::uint64_t time,
+                        std::span<std::uint8_t> out) override {
+    return image::read_code(space_, address, time, out);
+  }
+  isa::Mode initial_mode() const override { return config_.initial_mode; }
   std::vector<LossLine> input_losses() const override { return {}; }
 
  private:
-  class ImageNames;
-  Raw();
+  Raw() = default;
 
   Status map(const std::string& path);
   Status map_images(const std::vector<std::string>& images);
@@ -46,7 +51,7 @@ class Raw final : public DecodingSession {
   flow::Config config_;
   image::ContentStore store_;
   image::AddressSpace space_;
-  std::unique_ptr<Names> names_;
+  ImageNames names_;
 };
 
 }  // namespace hodo::session

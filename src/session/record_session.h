@@ -18,6 +18,11 @@ class RecordSession : public Session {
   const perfdata::Session* recording() const final { return file_->recording(); }
   Clock clock() const final { return file_->clock(); }
   const Names& names() const final { return file_->names(); }
+  std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                        std::span<std::uint8_t> out) final {
+    return file_->read_code(space, address, time, out);
+  }
+  isa::Mode initial_mode() const final { return file_->initial_mode(); }
   std::vector<LossLine> input_losses() const final { return file_->input_losses(); }
   // unsupported: there are no packets in such a file.
   Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) final;

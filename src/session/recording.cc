@@ -63,6 +63,12 @@ Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
   }
 }
 
+std::size_t Recording::read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                                 std::span<std::uint8_t> out) {
+  const Space* where = spaces_.of(space, address);
+  return where == nullptr ? 0 : image::read_code(*where, address, time, out);
+}
+
 std::vector<LossLine> Recording::input_losses() const {
   LossTally tally;
   if (!model_.finished()) {

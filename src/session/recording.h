@@ -22,6 +22,9 @@ class Recording final : public DecodingSession {
   Clock clock() const override { return Clock(model_.trace_clock()); }
   std::span<const Queue> queues() const override { return queues_; }
   const Names& names() const override { return names_; }
+  std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                        std::span<std::uint8_t> out) override;
+  isa::Mode initial_mode() const override { return isa::Mode::bits64; }
   std::vector<LossLine> input_losses() const override;
 
   // For the sessions that read another kind of trace from the same file.

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 
 namespace hodo::symbol {
@@ -13,6 +14,7 @@ constexpr int kMostUnits = 1 << 20;
 constexpr int kMostRanges = 1 << 22;
 constexpr int kMostDies = 1 << 22;  // looked at for one address
 constexpr int kDeepestScope = 256;
+constexpr std::size_t kMostRows = 1 << 24;
 
 bool is_function(Dwarf_Die& die) {
   const int tag = dwarf_tag(&die);
@@ -118,6 +120,44 @@ Position position_of_call(Dwarf_Die& unit, Dwarf_Die& die) {
   return position;
 }
 
+// Adds up line tables.
+class LineCollector {
+ public:
+  // `lines` are sorted by address; each holds up to where the next begins.
+  void add(Dwarf_Lines* lines, std::size_t count) {
+    for (std::size_t i = 0; i + 1 < count && table_.rows.size() < kMostRows; ++i) {
+      Dwarf_Line* const line = dwarf_onesrcline(lines, i);
+      Dwarf_Line* const next = dwarf_onesrcline(lines, i + 1);
+      LineRow row;
+      int number = 0;
+      bool ends = true;
+      const bool good = dwarf_lineendsequence(line, &ends) == 0 && !ends &&
+                        dwarf_lineno(line, &number) == 0 && number > 0 &&
+                        dwarf_lineaddr(line, &row.address) == 0 &&
+                        dwarf_lineaddr(next, &row.end) == 0 &&
+                        dwarf_linebeginstatement(line, &row.statement) == 0;
+      if (!good || row.end < row.address) continue;
+      row.line = static_cast<std::uint32_t>(number);
+      row.file = file(text(dwarf_linesrc(line, nullptr, nullptr)));
+      table_.rows.push_back(row);
+    }
+  }
+  LineTable take() {
+    std::ranges::stable_sort(table_.rows, {}, &LineRow::address);
+    return std::move(table_);
+  }
+
+ private:
+  std::uint32_t file(const std::string& path) {
+    const auto [it, fresh] = numbers_.try_emplace(path, table_.files.size());
+    if (fresh) table_.files.push_back(path);
+    return it->second;
+  }
+
+  LineTable table_;
+  std::map<std::string, std::uint32_t> numbers_;
+};
+
 }  // namespace
 
 DwarfSource::DwarfSource(ElfFile file, Dwarf* dwarf) : file_(std::move(file)), dwarf_(dwarf) {
@@ -174,6 +214,21 @@ std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
     if (inlined) position = position_of_call(*unit, function);
   }
   return frames;
+}
+
+LineTable DwarfSource::lines() {
+  LineCollector collector;
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  std::uint8_t type = 0;
+  for (int units = 0; units < kMostUnits; ++units) {
+    if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
+    Dwarf_Lines* lines = nullptr;
+    std::size_t count = 0;
+    if (type != DW_UT_compile || dwarf_getsrclines(&die, &lines, &count) != 0) continue;
+    collector.add(lines, count);
+  }
+  return collector.take();
 }
 
 }  // namespace hodo::symbol

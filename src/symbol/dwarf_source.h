@@ -21,6 +21,8 @@ class DwarfSource {
 
   // As SymbolTable::source.
   std::vector<SourceFrame> frames(std::uint64_t vaddr);
+  // As SymbolTable::lines.
+  LineTable lines();
 
  private:
   struct End {

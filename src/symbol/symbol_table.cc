@@ -253,16 +253,32 @@ std::vector<Symbol> SymbolTable::named(std::string_view name) const {
   return found;
 }
 
-std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
-  const std::lock_guard lock(state_->dwarf_mutex);
-  if (!state_->dwarf_tried) {
-    state_->dwarf_tried = true;
-    auto file = open_file();
-    auto debug = file ? open_debug_file(*file) : std::nullopt;
-    if (file) state_->dwarf = DwarfSource::open(*std::move(file));
-    if (!state_->dwarf && debug) state_->dwarf = DwarfSource::open(*std::move(debug));
+// The DWARF, opened, for one thread.
+class SymbolTable::DwarfLock {
+ public:
+  explicit DwarfLock(const SymbolTable& table)
+      : lock_(table.state_->dwarf_mutex), dwarf_(table.state_->dwarf) {
+    if (std::exchange(table.state_->dwarf_tried, true)) return;
+    auto file = table.open_file();
+    auto debug = file ? table.open_debug_file(*file) : std::nullopt;
+    if (file) dwarf_ = DwarfSource::open(*std::move(file));
+    if (!dwarf_ && debug) dwarf_ = DwarfSource::open(*std::move(debug));
   }
-  return state_->dwarf ? state_->dwarf->frames(vaddr) : std::vector<SourceFrame>{};
+  std::optional<DwarfSource>& dwarf() { return dwarf_; }
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+  std::optional<DwarfSource>& dwarf_;
+};
+
+std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
+  DwarfLock lock(*this);
+  return lock.dwarf() ? lock.dwarf()->frames(vaddr) : std::vector<SourceFrame>{};
+}
+
+LineTable SymbolTable::lines() const {
+  DwarfLock lock(*this);
+  return lock.dwarf() ? lock.dwarf()->lines() : LineTable{};
 }
 
 }  // namespace hodo::symbol

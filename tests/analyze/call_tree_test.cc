@@ -175,6 +175,42 @@ TEST(CallTree, AFilterHidesWhatACallDoes) {
   EXPECT_EQ(shape_of(path), "main:1/2([not traced]:1/0(f:2/2))");
 }
 
+TEST(CallTree, AFilterThatGivesTheTargetHidesItAllTheSame) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).jmp(0x1110, 0x1200);
+  path.go(BranchKind::ret, 0x1210, 0x9000, kTraceEnd);  // leaves f and g
+  path.begin(0x1100).jmp(0x1130, 0x1120);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:2/2(g:1/1))");
+}
+
+TEST(CallTree, AnInterruptionAtTheStartOfAFunctionIsNoCallOfIt) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).signal(0x1100).begin(0x1100).ret(0x1120, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/2)");
+}
+
+TEST(CallTree, AHandlerMayInterruptItself) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1200).signal(0x1210).begin(0x1200).ret(0x1220, 0x2000);
+  path.syscall(0x2007).begin(0x1210).jmp(0x1220, 0x1210).ret(0x1230, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/1(g:1/3(g:1/2))");
+}
+
+// The kernel resumes where nobody was interrupted: a handler changed the place to return to.
+TEST(CallTree, TracingMayGoOnInAFunctionBelow) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).syscall(0x1210);
+  path.begin(0x1050).call(0x1060, 0x1300);
+  EXPECT_EQ(shape_of(path), "main:1/2(f:1/1(g:1/1) h:1/0)");
+}
+
+TEST(CallTree, BehindAGapNothingIsResumed) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).go(BranchKind::lost, 0x1110, 0).begin(0x1120);
+  path.jmp(0x1130, 0x1120);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/1) [unknown caller]:0/0(f:1/1)");
+}
+
 TEST(CallTree, AGapStartsAnewWithoutACaller) {
   Program program;
   CallTree tree(program, nanosecond_clock());

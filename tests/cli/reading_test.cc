@@ -181,6 +181,18 @@ TEST_F(Reading, AFileThatChangedIsNotUsed) {
   EXPECT_NE(text.find("the file on disk is not the one that ran"), std::string::npos) << text;
 }
 
+TEST_F(Reading, RawTraceWithAnElfImageHasNames) {
+  const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
+  std::string find = "nm -D --defined-only " + libc + " | awk '/ puts@/{print $1}' > address";
+  ASSERT_EQ(std::system(("cd '" + folder_.string() + "' && " + find).c_str()), 0);
+  std::uint64_t puts = 0x10000000 + std::stoull(contents(folder_ / "address"), nullptr, 16);
+  Packets trace;
+  trace.start(2000).ip(pt::PacketType::tip_pge, puts);
+  write("trace.pt", std::string(trace.bytes().begin(), trace.bytes().end()));
+  std::string out = hodo("branches --raw pt --image elf:" + libc + "@0x10000000 trace.pt").out;
+  EXPECT_NE(out.find(" puts+0x0 (libc.so.6)"), std::string::npos) << out;
+}
+
 TEST_F(Reading, RawTraceWithImage) {
   write("code.bin", std::string(kCode.begin(), kCode.end()));
   auto trace = sample_trace().bytes();

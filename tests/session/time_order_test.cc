@@ -15,6 +15,11 @@ class Canned final : public Session {
   const perfdata::Session* recording() const override { return nullptr; }
   Clock clock() const override { return Clock(); }
   std::span<const Queue> queues() const override { return queues_; }
+  std::size_t read_code(std::uint32_t, std::uint64_t, std::uint64_t,
+                        std::span<std::uint8_t>) override {
+    return 0;
+  }
+  isa::Mode initial_mode() const override { return isa::Mode::bits64; }
   const Names& names() const override { std::abort(); }
   std::vector<LossLine> input_losses() const override { return {}; }
   Result<Outcome> packets(const DecodeOptions&, PacketSink&) override { return Outcome{}; }

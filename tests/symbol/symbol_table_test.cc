@@ -115,6 +115,31 @@ TEST_F(FixtureSymbols, SourceLinesAndInlinedCalls) {
   EXPECT_TRUE(table_->source(~std::uint64_t{0}).empty());
 }
 
+// The table says of every address what source() says of it one by one.
+TEST_F(FixtureSymbols, LineTable) {
+  const LineTable lines = table_->lines();
+  ASSERT_FALSE(lines.rows.empty());
+  const Symbol outer = only("_ZN7fixture5outerEi");
+  std::uint64_t covered = 0;
+  bool statement = false;
+  std::uint64_t last = 0;
+  for (const LineRow& row : lines.rows) {
+    EXPECT_GE(row.address, last) << "rows are sorted";
+    last = row.address;
+    if (row.address < outer.start || row.address >= outer.start + outer.size) continue;
+    statement = statement || row.statement;
+    for (auto a = row.address; a < row.end; ++a, ++covered) {
+      const auto frames = table_->source(a);
+      ASSERT_FALSE(frames.empty());
+      EXPECT_EQ(row.line, frames[0].line) << std::hex << a;
+      ASSERT_LT(row.file, lines.files.size());
+      EXPECT_EQ(lines.files[row.file], frames[0].file);
+    }
+  }
+  EXPECT_EQ(covered, outer.size) << "each byte once";
+  EXPECT_TRUE(statement);
+}
+
 TEST_F(FixtureSymbols, FromBytesIsTheSame) {
   const auto copy = SymbolTable::from_bytes(test::read_file(HODO_FIXTURE));
   ASSERT_TRUE(copy);

@@ -27,6 +27,9 @@ struct Object {
   const symbol::SymbolTable* table = nullptr;
 };
 
+// The symbol that covers the object's address.
+Place place_in(const Object& object);
+
 // Source position of the object's address, innermost inlined call first, functions demangled; empty
 // without DWARF for it. As SymbolTable::source in what it takes.
 std::vector<symbol::SourceFrame> source_of(const Object& object);

@@ -11,6 +11,7 @@
 
 #include "hodo/base/result.h"
 #include "hodo/flow/decoder.h"
+#include "hodo/isa/insn.h"
 #include "hodo/perfdata/model.h"
 #include "hodo/pt/packet.h"
 #include "hodo/session/clock.h"
@@ -79,6 +80,12 @@ class Session {
   virtual Clock clock() const = 0;
   virtual std::span<const Queue> queues() const = 0;
   virtual const Names& names() const = 0;
+  // Copies the code that `space` (Context::space) had at `address` at `time` (Branch::time) into
+  // `out`, until it is full or unmapped memory begins. Gives the number of bytes copied.
+  virtual std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                                std::span<std::uint8_t> out) = 0;
+  // The width of the code where nothing else says.
+  virtual isa::Mode initial_mode() const = 0;
   // Where the code of kept pieces or files was missing or wrong, found so far: lines for a person.
   // Losses that need no decoding to be known: damage, a recorder that died, records it dropped.
   virtual std::vector<LossLine> input_losses() const = 0;

@@ -39,6 +39,19 @@ struct SourceFrame {
   bool inlined = false;    // the code was inlined into the next frame's function
 };
 
+// The line numbers of a file: which source line the code from `address` up to `end` is of.
+struct LineRow {
+  std::uint64_t address = 0;  // before relocation
+  std::uint64_t end = 0;
+  std::uint32_t file = 0;  // index in LineTable::files
+  std::uint32_t line = 0;
+  bool statement = false;  // a recommended place for a breakpoint: the line begins here
+};
+struct LineTable {
+  std::vector<std::string> files;  // paths as the compiler saw them, absolute where it says so
+  std::vector<LineRow> rows;       // by address; sequences of units may overlap in damaged files
+};
+
 // Where detached debug information is looked for: ROOT/.build-id/xx/yyyy.debug, then what
 // .gnu_debuglink names beside the file, in its .debug/ folder and in ROOT/<folder of the file>.
 struct DebugPaths {
@@ -83,9 +96,13 @@ class SymbolTable {
   // seconds for the first address of a huge file.
   std::vector<SourceFrame> source(std::uint64_t vaddr) const;
 
+  // All line numbers of the file; empty without DWARF.
+  LineTable lines() const;
+
  private:
   struct Loaded;
   struct State;
+  class DwarfLock;
   explicit SymbolTable(image::Elf elf);
   const Loaded& loaded() const;
   std::optional<ElfFile> open_file() const;
