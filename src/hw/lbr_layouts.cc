@@ -14,18 +14,21 @@ namespace {
 constexpr LbrLayout kP6{
     .depth = 1, .last_int = true, .from = msr::kLastBranchFromIp, .to = msr::kLastBranchToIp};
 constexpr LbrLayout kAmdPair{.depth = 1,
+                             .read_only = true,
                              .last_int = true,
                              .from = msr::kLastBranchFromIp,
                              .to = msr::kLastBranchToIp,
                              .format = LbrFormat::lip};
 // Pentium 4, models 0 to 2.
 constexpr LbrLayout kWillamette{.depth = 4,
+                                .read_only = true,
                                 .packed = true,
                                 .from = msr::kLastBranchFromIp,
                                 .to = msr::kLastBranchFromIp,
                                 .tos = msr::kNetburstLbrTos};
 // Pentium 4, models 3, 4 and 6.
 constexpr LbrLayout kPrescott{.depth = 16,
+                              .read_only = true,
                               .from = msr::kLbrFrom,
                               .to = msr::kLbrTo,
                               .tos = msr::kNetburstLbrTos,

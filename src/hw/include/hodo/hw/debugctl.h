@@ -34,12 +34,13 @@ struct DebugctlLayout {
   std::uint64_t bts_off_usr = 0;
   std::uint64_t freeze_lbrs_on_pmi = 0;
   std::uint64_t freeze_perfmon_on_pmi = 0;
-  std::uint64_t others = 0;  // may be set, and do nothing that branch recording sees
+  std::uint64_t others = 0;   // may be set, and do nothing that branch recording sees
+  std::uint64_t ignored = 0;  // writes are discarded, without a fault; read as 0
 
   // A write with any other bit raises #GP.
   std::uint64_t allowed() const {
     return lbr | btf | tr | bts | btint | bts_off_os | bts_off_usr | freeze_lbrs_on_pmi |
-           freeze_perfmon_on_pmi | others;
+           freeze_perfmon_on_pmi | others | ignored;
   }
   friend bool operator==(const DebugctlLayout&, const DebugctlLayout&) = default;
 };

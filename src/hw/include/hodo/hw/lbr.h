@@ -85,6 +85,7 @@ struct LbrLayout {
 
   std::uint8_t depth = 0;    // records; 0: there is no stack
   std::uint8_t stride = 1;   // from one record's register to the next one's
+  bool read_only = false;    // software cannot empty it
   bool packed = false;       // FROM and TO are halves of one register: 31:0 and 63:32
   bool call_stack = false;   // can keep the calls that have not returned
   bool last_int = false;     // a further pair holds the branch before the last interrupt

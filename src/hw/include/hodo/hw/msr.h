@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "hodo/base/result.h"
+#include "hodo/hw/field.h"
 
 namespace hodo::hw {
 
@@ -16,11 +17,14 @@ inline constexpr std::uint32_t kPerfCapabilities = 0x345;
 inline constexpr std::uint32_t kPebsEnable = 0x3f1;
 inline constexpr std::uint32_t kPebsDataCfg = 0x3f2;
 inline constexpr std::uint32_t kDsArea = 0x600;
-// Counter 0 of the architectural performance monitoring, and the registers of its overflow.
+// Counter 0 of architectural performance monitoring, and the registers of its overflow.
 inline constexpr std::uint32_t kPmc0 = 0xc1;
+inline constexpr std::uint32_t kPerfEvtSel0 = 0x186;
 inline constexpr std::uint32_t kPerfGlobalStatus = 0x38e;
 inline constexpr std::uint32_t kPerfGlobalCtrl = 0x38f;
 inline constexpr std::uint32_t kPerfGlobalOvfCtrl = 0x390;
+// The local vector table's entry for performance monitoring interrupts, as x2APIC has it.
+inline constexpr std::uint32_t kX2apicLvtPmi = 0x834;
 
 inline constexpr std::uint32_t kLbrSelect = 0x1c8;
 inline constexpr std::uint32_t kLbrTos = 0x1c9;
@@ -51,6 +55,27 @@ namespace misc_enable {
 inline constexpr std::uint64_t kBtsUnavailable = 1ull << 11;
 inline constexpr std::uint64_t kPebsUnavailable = 1ull << 12;
 }  // namespace misc_enable
+
+// IA32_PERF_CAPABILITIES (SDM vol. 4).
+namespace perf_capabilities {
+inline constexpr Field kLbrFmt{0, 6};
+inline constexpr std::uint64_t kPebsTrap = 1ull << 6;
+inline constexpr Field kPebsFmt{8, 4};
+inline constexpr std::uint64_t kFreezeWhileSmm = 1ull << 12;
+inline constexpr std::uint64_t kPebsBaseline = 1ull << 14;  // adaptive records for every event
+}  // namespace perf_capabilities
+
+// IA32_PERF_GLOBAL_STATUS, and the same bits of IA32_PERF_GLOBAL_OVF_CTRL, which clears them.
+namespace perf_global_status {
+inline constexpr std::uint64_t kOvfPmc0 = 1ull << 0;
+inline constexpr std::uint64_t kLbrFrz = 1ull << 58;
+inline constexpr std::uint64_t kCtrFrz = 1ull << 59;
+inline constexpr std::uint64_t kOvfDsBuffer = 1ull << 62;  // PEBS reached its threshold
+}  // namespace perf_global_status
+
+namespace lvt {
+inline constexpr std::uint64_t kMasked = 1ull << 16;
+}  // namespace lvt
 
 // The registers of one logical processor: a real one's, or those of the trace unit.
 class MsrBus {

@@ -1,0 +1,81 @@
+#include "hodo/hw/cpuid_dump.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+namespace hodo::hw {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// Takes `prefix` and the hexadecimal number behind it off the front of `text`.
+std::optional<std::uint32_t> take_hex(std::string_view& text, std::string_view prefix) {
+  text = trim(text);
+  if (!text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  std::uint32_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, problem] = std::from_chars(text.data(), end, value, 16);
+  if (problem != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(next - text.data()));
+  return value;
+}
+
+}  // namespace
+
+Status CpuidDump::add(std::string_view line) {
+  const auto leaf = take_hex(line, "0x");
+  const auto subleaf = leaf ? take_hex(line, "0x") : std::nullopt;
+  const auto eax = subleaf ? take_hex(line, ": eax=0x") : std::nullopt;
+  const auto ebx = eax ? take_hex(line, "ebx=0x") : std::nullopt;
+  const auto ecx = ebx ? take_hex(line, "ecx=0x") : std::nullopt;
+  const auto edx = ecx ? take_hex(line, "edx=0x") : std::nullopt;
+  if (!edx || !trim(line).empty()) {
+    return fail(ErrorCode::malformed,
+                "is no line of cpuid -r, such as \"0x00000001 0x00: "
+                "eax=0x000306c3 ebx=0x... ecx=0x... edx=0x...\"");
+  }
+  if (leaves_.size() == kMaxLeaves) return fail(ErrorCode::malformed, "is one leaf too many");
+  leaves_.try_emplace({*leaf, *subleaf}, CpuidRegs{*eax, *ebx, *ecx, *edx});
+  return {};
+}
+
+Result<CpuidDump> CpuidDump::parse(std::string_view text) {
+  CpuidDump out;
+  std::size_t number = 0;
+  unsigned processors = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with("CPU")) {
+      if (++processors > 1) break;
+      continue;
+    }
+    if (Status status = out.add(line); !status) {
+      return fail(ErrorCode::malformed,
+                  "line " + std::to_string(number) + " " + status.error().message);
+    }
+  }
+  if (!out.leaves_.contains({0, 0}) || !out.leaves_.contains({1, 0})) {
+    return fail(ErrorCode::malformed,
+                "leaves 0 and 1 are missing; the text has to be the output of cpuid -r");
+  }
+  return out;
+}
+
+CpuidRegs CpuidDump::leaf(std::uint32_t leaf, std::uint32_t subleaf) const {
+  const auto found = leaves_.find({leaf, subleaf});
+  return found == leaves_.end() ? CpuidRegs{} : found->second;
+}
+
+}  // namespace hodo::hw

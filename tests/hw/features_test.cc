@@ -1,0 +1,213 @@
+// What real processors can, found from what their CPUID says.
+#include "hodo/hw/features.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <ostream>
+
+#include "hodo/hw/support.h"
+#include "processors.h"
+
+namespace hodo::hw {
+namespace {
+
+// Registers that can be read, by number.
+class FakeMsrs final : public MsrBus {
+ public:
+  explicit FakeMsrs(std::map<std::uint32_t, std::uint64_t> values) : values_(std::move(values)) {}
+  Result<std::uint64_t> read_msr(std::uint32_t number) override {
+    const auto found = values_.find(number);
+    if (found == values_.end()) return fail(ErrorCode::unsupported, "#GP");
+    return found->second;
+  }
+  Status write_msr(std::uint32_t, std::uint64_t) override {
+    return fail(ErrorCode::unsupported, "#GP");
+  }
+
+ private:
+  std::map<std::uint32_t, std::uint64_t> values_;
+};
+
+struct Expected {
+  const char* name;
+  unsigned family, model;
+  bool ds, dtes64, ds_cpl, pt;
+  unsigned lbr_depth;
+  LbrFormat lbr_format;
+  std::uint64_t debugctl;  // bits that do not fault
+};
+void PrintTo(const Expected& e, std::ostream* out) { *out << e.name; }
+
+class RealProcessors : public ::testing::TestWithParam<Expected> {};
+
+TEST_P(RealProcessors, AreKnownByTheirCpuid) {
+  const Expected& e = GetParam();
+  const BranchFeatures f = find_branch_features(processor(e.name));
+  EXPECT_EQ(f.signature.family, e.family);
+  EXPECT_EQ(f.signature.model, e.model);
+  EXPECT_EQ(f.ds, e.ds);
+  EXPECT_EQ(f.dtes64, e.dtes64);
+  EXPECT_EQ(f.ds_cpl, e.ds_cpl);
+  EXPECT_EQ(f.pt.has_value(), e.pt);
+  ASSERT_TRUE(f.lbr);
+  EXPECT_EQ(f.lbr->depth, e.lbr_depth);
+  EXPECT_EQ(f.lbr->format, e.lbr_format);
+  EXPECT_EQ(f.debugctl.allowed(), e.debugctl);
+  EXPECT_FALSE(f.hypervisor);
+  EXPECT_EQ(static_cast<bool>(bts_support(f)), e.ds);
+  EXPECT_TRUE(lbr_support(f));
+  EXPECT_TRUE(btf_support(f));
+}
+
+// Depths: SDM, table "LBR Stack Size and TOS Pointer Range". DEBUGCTL: the figures of the sections
+// on each generation.
+INSTANTIATE_TEST_SUITE_P(
+    FromPentium3ToSapphireRapidsAndZen4, RealProcessors,
+    ::testing::Values(
+        Expected{"pentium3-katmai", 6, 7, false, false, false, false, 1, LbrFormat::bits32, 0x7f},
+        Expected{"pentium4-northwood", 15, 2, true, false, false, false, 4, LbrFormat::bits32,
+                 0x1f},
+        Expected{"pentium4-prescott", 15, 4, true, true, true, false, 16, LbrFormat::lip, 0x7f},
+        Expected{"pentium-m-dothan", 6, 13, true, false, false, false, 8, LbrFormat::bits32, 0x1ff},
+        Expected{"core-duo-yonah", 6, 14, true, false, false, false, 8, LbrFormat::bits32, 0x41c3},
+        Expected{"core2-merom", 6, 15, true, true, true, false, 4, LbrFormat::lip, 0x7fc3},
+        Expected{"core2-penryn", 6, 0x17, true, true, true, false, 4, LbrFormat::lip, 0x7fc3},
+        Expected{"atom-pineview", 6, 0x1c, true, true, true, false, 8, LbrFormat::lip, 0x7fc3},
+        Expected{"nehalem", 6, 0x1a, true, true, true, false, 16, LbrFormat::eip_flags, 0x7fc3},
+        Expected{"sandy-bridge", 6, 0x2a, true, true, true, false, 16, LbrFormat::eip_flags,
+                 0x7fc3},
+        Expected{"silvermont", 6, 0x37, true, true, true, false, 8, LbrFormat::lip, 0x7fc3},
+        Expected{"haswell", 6, 0x3c, true, true, true, false, 16, LbrFormat::eip_flags2, 0x7fc3},
+        Expected{"broadwell-de", 6, 0x56, true, true, true, true, 16, LbrFormat::eip_flags2,
+                 0xffc3},
+        Expected{"skylake", 6, 0x5e, true, true, true, true, 32, LbrFormat::info, 0x7fc3},
+        Expected{"goldmont", 6, 0x5c, true, true, true, true, 32, LbrFormat::time, 0x7fc3},
+        Expected{"goldmont-plus", 6, 0x7a, true, true, true, true, 32, LbrFormat::info2, 0x7fc3},
+        Expected{"alder-lake", 6, 0x97, true, true, true, true, 32, LbrFormat::arch, 0x7fc3},
+        Expected{"sapphire-rapids", 6, 0x8f, true, true, true, true, 32, LbrFormat::arch, 0xffc7},
+        Expected{"k8-clawhammer", 15, 4, false, false, false, false, 1, LbrFormat::lip, 0x3f},
+        Expected{"zen2-matisse", 0x17, 0x71, false, false, false, false, 1, LbrFormat::lip, 0x3f},
+        Expected{"zen3-vermeer", 0x19, 0x21, false, false, false, false, 1, LbrFormat::lip, 0x3f},
+        Expected{"zen4-raphael", 0x19, 0x61, false, false, false, false, 16, LbrFormat::amd_v2,
+                 0x3f}));
+
+TEST(Features, NamesTheProcessor) {
+  EXPECT_EQ(find_branch_features(processor("skylake")).brand,
+            "Intel(R) Core(TM) i5-6400T CPU @ 2.20GHz");
+  EXPECT_EQ(find_branch_features(processor("pentium3-katmai")).brand, "");
+}
+
+TEST(Features, NetburstHasDebugctlsBitsElsewhere) {
+  const DebugctlLayout bits = find_branch_features(processor("pentium4-prescott")).debugctl;
+  EXPECT_EQ(bits.tr, 1 << 2);
+  EXPECT_EQ(bits.bts, 1 << 3);
+  EXPECT_EQ(bits.btint, 1 << 4);
+  EXPECT_EQ(bits.bts_off_os, 1 << 5);
+  EXPECT_EQ(bits.bts_off_usr, 1 << 6);
+}
+
+TEST(Features, ProcessorsWithoutModelSpecificLbrDiscardTheEnableBit) {
+  const DebugctlLayout bits = find_branch_features(processor("sapphire-rapids")).debugctl;
+  EXPECT_EQ(bits.lbr, 0);
+  EXPECT_EQ(bits.ignored, 1);
+}
+
+// SPR's leaf 1CH: EAX 4000000B lists depths 8, 16 and 32.
+TEST(Features, ArchitecturalDepthsAreListed) {
+  const BranchFeatures f = find_branch_features(processor("sapphire-rapids"));
+  EXPECT_EQ(f.arch_lbr_depths, 0xb);
+  EXPECT_TRUE(f.lbr->call_stack);
+  EXPECT_EQ(f.pt->addr_ranges, 2);
+  EXPECT_TRUE(f.pt->ptwrite);
+}
+
+TEST(Features, RegistersCorrectTheTable) {
+  FakeMsrs msrs(
+      {{msr::kMiscEnable, misc_enable::kBtsUnavailable}, {msr::kPerfCapabilities, 0x3 << 8 | 7}});
+  const BranchFeatures f = find_branch_features(processor("goldmont"), &msrs);
+  EXPECT_EQ(f.lbr->format, LbrFormat::info2);
+  EXPECT_EQ(f.lbr->info, msr::kLbrInfo);
+  EXPECT_EQ(f.pebs_format(), 3);
+  EXPECT_TRUE(f.bts_unavailable());
+  EXPECT_FALSE(f.pebs_unavailable());
+}
+
+TEST(Support, SaysThatTheFirmwareSwitchedBtsOff) {
+  FakeMsrs msrs(
+      {{msr::kMiscEnable, misc_enable::kBtsUnavailable}, {msr::kPerfCapabilities, 0x345}});
+  const Support bts = bts_support(find_branch_features(processor("skylake"), &msrs));
+  EXPECT_EQ(bts.obstacle, Obstacle::switched_off);
+  EXPECT_EQ(
+      bts.why,
+      "IA32_MISC_ENABLE says that BTS is unavailable: switched off by the firmware, or not in "
+      "this processor");
+}
+
+TEST(Support, TellsHiddenByAHypervisorFromNotMade) {
+  const BranchFeatures vm = find_branch_features(processor("skylake-vmware"));
+  EXPECT_TRUE(vm.hypervisor);
+  EXPECT_EQ(vm.hypervisor_name, "VMwareVMware");
+  EXPECT_EQ(pt_support(vm).obstacle, Obstacle::hidden);
+  EXPECT_EQ(pt_support(vm).why,
+            "the hypervisor (VMwareVMware) does not pass Intel PT on to this machine");
+  EXPECT_EQ(bts_support(vm).obstacle, Obstacle::hidden);
+  EXPECT_EQ(lbr_support(vm).obstacle, Obstacle::hidden);
+  EXPECT_EQ(pt_support(find_branch_features(processor("haswell"))).why,
+            "this processor has no Intel PT");
+  EXPECT_EQ(bts_support(find_branch_features(processor("zen4-raphael"))).why,
+            "this processor has no debug store (CPUID.1:EDX.DS), which BTS needs");
+}
+
+TEST(Support, DoesNotGuessAboutUnknownModels) {
+  const auto dump = CpuidDump::parse(
+      "0x0 0x0: eax=0x1 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+      "0x1 0x0: eax=0x000ff6f0 ebx=0x0 ecx=0x0 edx=0x20\n");
+  ASSERT_TRUE(dump);
+  const Support lbr = lbr_support(find_branch_features(*dump));
+  EXPECT_EQ(lbr.obstacle, Obstacle::unknown);
+  EXPECT_EQ(lbr.why, "no last branch records are known of Intel family 6 model 255");
+}
+
+TEST(CpuidDump, TakesTheFirstProcessorOnly) {
+  const auto dump = CpuidDump::parse(
+      "CPU 0:\r\n   0x00000000 0x00: eax=0x00000001 ebx=0x00000002 ecx=0x00000003 "
+      "edx=0x00000004\r\n"
+      "# a remark\n\n"
+      "   0x00000001 0x00: eax=0x000506e3 ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
+      "   0x00000007 0x01: eax=0x000000aa ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
+      "CPU 1:\n   0x00000001 0x00: eax=0xffffffff ebx=0x00000000 ecx=0x00000000 edx=0x00000000\n"
+      "garbage");
+  ASSERT_TRUE(dump) << dump.error().message;
+  EXPECT_EQ(dump->leaf(1).eax, 0x000506e3);
+  EXPECT_EQ(dump->leaf(0).edx, 4);
+  EXPECT_EQ(dump->leaf(7, 1).eax, 0xaa);
+  EXPECT_EQ(dump->leaf(7, 0).eax, 0);
+  EXPECT_EQ(dump->leaf(0x80000000).eax, 0);
+}
+
+TEST(CpuidDump, NamesTheLineThatItCannotRead) {
+  const auto parse_error = [](std::string_view text) {
+    const auto dump = CpuidDump::parse(text);
+    return dump ? "" : dump.error().message;
+  };
+  EXPECT_THAT(parse_error("CPU 0:\n   0x00000000 0x00: eax=0x1 ebx=0x2 ecx=0x3\n"),
+              ::testing::StartsWith("line 2 is no line of cpuid -r"));
+  EXPECT_THAT(parse_error("   vendor_id = \"GenuineIntel\"\n"),
+              ::testing::StartsWith("line 1 is no line of cpuid -r"));
+  EXPECT_THAT(parse_error("0x0 0x0: eax=0x1 ebx=0x2 ecx=0x3 edx=0x123456789\n"),
+              ::testing::StartsWith("line 1 is no line"));
+  EXPECT_EQ(parse_error("CPU 0:\n"),
+            "leaves 0 and 1 are missing; the text has to be the output of cpuid -r");
+  std::string many;
+  for (unsigned n = 0; n <= 4096; ++n) {
+    char line[96];
+    std::snprintf(line, sizeof(line), "0x%x 0x0: eax=0x0 ebx=0x0 ecx=0x0 edx=0x0\n", n);
+    many += line;
+  }
+  EXPECT_EQ(parse_error(many), "line 4097 is one leaf too many");
+}
+
+}  // namespace
+}  // namespace hodo::hw
