@@ -69,7 +69,7 @@ const Block* BlockCache::find(std::uint64_t ip, isa::Mode mode, std::uint64_t ti
   Entry& home = front_[slot(ip)];
   home = entry;
   missing_ = Missing::nothing;
-  return &home.block;
+  return seen(home);
 }
 
 std::optional<Block> BlockCache::find_in(const image::CodeSpan& span, std::uint64_t ip,

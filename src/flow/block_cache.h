@@ -1,6 +1,7 @@
 // Code, decoded once: straight-line runs of instructions, found again by the content they lie in.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -62,10 +63,17 @@ class BlockCache {
     const Entry& entry = front_[slot(ip)];
     if (entry.ip == ip && entry.block.mode == mode && entry.block.size != 0 &&
         entry.valid_from <= time && time < entry.valid_until) {
-      return &entry.block;
+      return seen(entry);
     }
     return find(ip, mode, time);
   }
+  // When all blocks given since watch() were as they are: in [from, until).
+  struct Validity {
+    std::uint64_t from = 0;
+    std::uint64_t until = ~std::uint64_t{0};
+  };
+  void watch() { validity_ = {}; }
+  const Validity& validity() const { return validity_; }
   Missing missing() const { return missing_; }
   // Bytes of the one instruction at `ip`, which must lie in a block: for cold paths.
   std::uint8_t insn_size(std::uint64_t ip, isa::Mode mode, std::uint64_t time) const;
@@ -95,6 +103,11 @@ class BlockCache {
   static constexpr std::size_t kMaxBlocks = 1 << 20;
 
   static std::size_t slot(std::uint64_t ip) { return (ip ^ (ip >> 12)) & (kFrontSize - 1); }
+  const Block* seen(const Entry& entry) {
+    validity_.from = std::max(validity_.from, entry.valid_from);
+    validity_.until = std::min(validity_.until, entry.valid_until);
+    return &entry.block;
+  }
   const Block* find(std::uint64_t ip, isa::Mode mode, std::uint64_t time);
   std::optional<Block> find_in(const image::CodeSpan& span, std::uint64_t ip, isa::Mode mode);
   std::optional<isa::Insn> decode_across(std::uint64_t ip, isa::Mode mode, std::uint64_t time,
@@ -104,6 +117,7 @@ class BlockCache {
   std::vector<Entry> front_ = std::vector<Entry>(kFrontSize);
   std::unordered_map<Key, Block, KeyHash> blocks_;
   Missing missing_ = Missing::nothing;
+  Validity validity_;
 };
 
 }  // namespace hodo::flow

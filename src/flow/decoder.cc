@@ -14,36 +14,6 @@ void add(std::array<std::uint64_t, N>& to, const std::array<std::uint64_t, N>& f
   for (std::size_t i = 0; i < N; ++i) to[i] += from[i];
 }
 
-// Passes on what is no branch.
-class Unread : public BranchSink {
- public:
-  explicit Unread(Listener& listener) : listener_(listener) {}
-  void on_branches(std::span<const Branch>) override {}
-  void on_loss(const Loss& loss) final { listener_.on_loss(loss); }
-  void on_event(const Event& event) final { listener_.on_event(event); }
-  bool on_progress(std::uint64_t offset) final { return listener_.on_progress(offset); }
-
- private:
-  Listener& listener_;
-};
-
-// Branches as edges that ran once.
-class AsEdges final : public Unread {
- public:
-  explicit AsEdges(EdgeSink& sink) : Unread(sink), sink_(sink) {}
-  void on_branches(std::span<const Branch> batch) override {
-    edges_.clear();
-    for (const Branch& branch : batch) {
-      edges_.push_back({branch.from, branch.to, 1, branch.kind, branch.flags});
-    }
-    sink_.on_edges(edges_);
-  }
-
- private:
-  EdgeSink& sink_;
-  std::vector<EdgeCount> edges_;
-};
-
 }  // namespace
 
 std::uint64_t Stats::total_losses() const {
@@ -69,34 +39,36 @@ class Decoder::Impl {
   Impl(const image::CodeSource& code, const Config& config) : blocks_(code), config_(config) {}
 
   Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
-    return run(pieces, config_, sink);
+    return run(pieces, config_, {.listener = sink, .branches = &sink});
   }
-
   Stats cover(std::span<const Piece> pieces, EdgeSink& sink) {
     Config config = config_;
     config.want_not_taken = true;
     config.want_instructions = false;
-    AsEdges edges(sink);
-    return run(pieces, config, edges);
+    return run(pieces, config, {.listener = sink, .edges = &sink});
   }
-
   Stats count(std::span<const Piece> pieces, Listener& listener) {
     Config config = config_;
     config.want_instructions = false;
-    Unread unread(listener);
-    return run(pieces, config, unread);
+    return run(pieces, config, {.listener = listener});
   }
 
  private:
-  Stats run(std::span<const Piece> pieces, const Config& config, BranchSink& sink) {
-    Output out(config, sink);
-    PathDecoder decoder(blocks_, config, out);
+  Stats run(std::span<const Piece> pieces, const Config& config, const Receivers& to) {
+    // What a path's edges are depends on it.
+    if (config.want_not_taken != not_taken_known_) memo_.clear();
+    not_taken_known_ = config.want_not_taken;
+    Output out(config, to);
+    PathDecoder decoder(blocks_, config.want_instructions ? nullptr : &memo_, config, out);
     for (std::size_t i = 0; i < pieces.size(); ++i) decoder.decode(pieces[i], i > 0);
-    out.finish();
+    out.settle(memo_);
+    out.flush();
     return out.stats();
   }
 
   BlockCache blocks_;
+  PathMemo memo_;
+  bool not_taken_known_ = false;
   Config config_;
 };
 

@@ -1,64 +1,95 @@
 #include "output.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace hodo::flow {
 
-Output::Output(const Config& config, BranchSink& sink) : config_(config), sink_(sink) {
-  batch_.reserve(kBatch + 64);
-}
+Output::Output(const Config& config, const Receivers& to)
+    : config_(config), to_(to), batch_(kBatch + kMostPathEdges) {}
 
 void Output::branch(Branch branch) {
+  const bool not_taken = (branch.flags & kNotTaken) != 0;
+  if (not_taken) ++stats_.not_taken;
   // One that ends the trace is shown all the same: it left the filter by falling through.
-  if ((branch.flags & (kNotTaken | kTraceEnd)) == kNotTaken && !config_.want_not_taken) {
-    ++stats_.not_taken;
+  if (not_taken && (branch.flags & kTraceEnd) == 0 && !config_.want_not_taken) {
+    ++dropped_;
     return;
   }
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  branch.insns = static_cast<std::uint32_t>(std::min(pending_insns_, kMost));
-  stats_.instructions += std::exchange(pending_insns_, 0);
-  batch_.push_back(branch);
+  if (!not_taken) ++stats_.branches[static_cast<std::size_t>(branch.kind)];
+  branch.insns = saturate_insns(std::exchange(pending_insns_, 0));
+  if (used_ == batch_.size()) grow();
+  batch_[used_++] = branch;
 }
 
+void Output::grow() { batch_.resize(2 * batch_.size()); }
+
 void Output::take_back(const Mark& mark) {
-  batch_.resize(mark.branches);
+  for (const Branch& branch : between(mark, this->mark())) {
+    if ((branch.flags & kNotTaken) != 0) {
+      --stats_.not_taken;
+    } else {
+      --stats_.branches[static_cast<std::size_t>(branch.kind)];
+    }
+  }
+  stats_.not_taken -= dropped_ - mark.dropped;
+  dropped_ = mark.dropped;
+  used_ = mark.branches;
   instructions_.resize(mark.instructions);
   stats_.instructions = mark.counted_insns;
   pending_insns_ = mark.pending_insns;
 }
 
-void Output::finish() {
-  stats_.instructions += std::exchange(pending_insns_, 0);
-  flush();
-}
-
 void Output::event(const Event& event) {
   flush();
   ++stats_.events[static_cast<std::size_t>(event.kind)];
-  sink_.on_event(event);
+  to_.listener.on_event(event);
 }
 
 void Output::loss(Loss loss) {
   flush();
   ++stats_.losses[static_cast<std::size_t>(loss.cause)];
   stats_.skipped_bytes += loss.skipped;
-  sink_.on_loss(loss);
+  to_.listener.on_loss(loss);
 }
 
 void Output::flush() {
-  for (const Branch& branch : batch_) {
-    if ((branch.flags & kNotTaken) != 0) {
-      ++stats_.not_taken;
-    } else {
-      ++stats_.branches[static_cast<std::size_t>(branch.kind)];
-    }
+  if (!instructions_.empty() && to_.branches != nullptr) {
+    to_.branches->on_instructions(instructions_);
   }
-  if (!instructions_.empty()) sink_.on_instructions(instructions_);
-  if (!batch_.empty()) sink_.on_branches(batch_);
-  batch_.clear();
+  if (used_ != 0) hand_on(std::span(batch_).first(used_));
+  used_ = 0;
   instructions_.clear();
+  ++flushes_;
+}
+
+void Output::hand_on(std::span<const Branch> branches) {
+  if (to_.branches != nullptr) to_.branches->on_branches(branches);
+  if (to_.edges == nullptr) return;
+  edges_.clear();
+  for (const Branch& b : branches) edges_.push_back({b.from, b.to, 1, b.kind, b.flags});
+  to_.edges->on_edges(edges_);
+}
+
+void Output::settle(PathMemo& memo) {
+  edges_.clear();
+  memo.settle([&](const Path& path) {
+    stats_.instructions += std::uint64_t{path.insns} * path.hits;
+    stats_.not_taken += std::uint64_t{path.dropped} * path.hits;
+    for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
+      const Branch& edge = memo.edges()[id];
+      const bool not_taken = (edge.flags & kNotTaken) != 0;
+      (not_taken ? stats_.not_taken : stats_.branches[static_cast<std::size_t>(edge.kind)]) +=
+          path.hits;
+      if (to_.edges != nullptr) {
+        edges_.push_back({edge.from, edge.to, path.hits, edge.kind, edge.flags});
+      }
+    }
+    if (edges_.size() >= kBatch) {
+      to_.edges->on_edges(edges_);
+      edges_.clear();
+    }
+  });
+  if (!edges_.empty()) to_.edges->on_edges(edges_);
 }
 
 }  // namespace hodo::flow

@@ -3,19 +3,34 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "hodo/flow/decoder.h"
+#include "path_memo.h"
 
 namespace hodo::flow {
 
+// Who hears what. Without `branches` those of a remembered path are only counted, and `edges` gets
+// them when the counts are settled.
+struct Receivers {
+  Listener& listener;
+  BranchSink* branches = nullptr;
+  EdgeSink* edges = nullptr;
+};
+
 class Output {
  public:
-  // Both must outlive the output.
-  Output(const Config& config, BranchSink& sink);
+  // All must outlive the output.
+  Output(const Config& config, const Receivers& to);
 
   bool wants_instructions() const { return config_.want_instructions; }
-  void count(std::uint32_t instructions) { pending_insns_ += instructions; }
+  bool wants_branches() const { return to_.branches != nullptr; }
+  void count(std::uint32_t instructions) {
+    pending_insns_ += instructions;
+    stats_.instructions += instructions;
+  }
   void instruction(std::uint64_t ip) { instructions_.push_back(ip); }
   // Fills in `insns`.
   void branch(Branch branch);
@@ -23,7 +38,7 @@ class Output {
   void event(const Event& event);
   void loss(Loss loss);
   // False: no more is wanted.
-  bool progress(std::uint64_t offset) { return sink_.on_progress(offset); }
+  bool progress(std::uint64_t offset) { return to_.listener.on_progress(offset); }
 
   // What was emitted since a mark can be taken back until the next commit().
   struct Mark {
@@ -31,28 +46,68 @@ class Output {
     std::size_t instructions;
     std::uint64_t counted_insns;
     std::uint64_t pending_insns;
+    std::uint64_t dropped;
+    std::uint64_t flushes;
   };
   Mark mark() const {
-    return {batch_.size(), instructions_.size(), stats_.instructions, pending_insns_};
+    return {used_, instructions_.size(), stats_.instructions, pending_insns_, dropped_, flushes_};
   }
   void take_back(const Mark& mark);
   void commit() {
-    if (batch_.size() >= kBatch || instructions_.size() >= kBatch) flush();
+    if (used_ >= kBatch || instructions_.size() >= kBatch) flush();
   }
   void flush();
-  void finish();  // the path ends here
+
+  // The branches between two marks, if they are still here: no flush() came between.
+  std::span<const Branch> between(const Mark& from, const Mark& to) const {
+    return std::span(batch_).subspan(from.branches, to.branches - from.branches);
+  }
+  // The branches of a path that is taken again at `time`; they are counted when hits are settled.
+  void repeat(const Path& path, const PathMemo& memo, std::uint64_t time);
+  void settle(PathMemo& memo);
 
   Stats& stats() { return stats_; }
 
  private:
-  static constexpr std::size_t kBatch = 4096;
+  static constexpr std::size_t kBatch = 1024;  // 32 KiB: what the sink reads is still in the L1
+
+  void grow();
+  void hand_on(std::span<const Branch> branches);
 
   const Config& config_;
-  BranchSink& sink_;
+  const Receivers to_;
   Stats stats_;
-  std::vector<Branch> batch_;
+  std::vector<Branch> batch_;  // as long as there is room for; the first used_ count
+  std::size_t used_ = 0;
+  std::vector<EdgeCount> edges_;
   std::vector<std::uint64_t> instructions_;
   std::uint64_t pending_insns_ = 0;  // since the last branch
+  std::uint64_t dropped_ = 0;        // branches not taken that nobody wants
+  std::uint64_t flushes_ = 0;
 };
+
+// A branch's own instructions and those before it, as far as the field can count.
+constexpr std::uint32_t saturate_insns(std::uint64_t insns) {
+  constexpr std::uint64_t kMost = ~std::uint32_t{0};
+  return static_cast<std::uint32_t>(insns < kMost ? insns : kMost);
+}
+
+inline void Output::repeat(const Path& path, const PathMemo& memo, std::uint64_t time) {
+  if (path.edge_count == 0) {
+    pending_insns_ += path.tail;
+    return;
+  }
+  if (batch_.size() - used_ < kMostPathEdges) flush();
+  Branch* const out = batch_.data() + used_;
+  const std::uint32_t* const ids = memo.edge_ids(path);
+  const Branch* const edges = memo.edges();
+  for (std::uint32_t i = 0; i < path.edge_count; ++i) {
+    out[i] = edges[ids[i]];
+    out[i].time = time;
+  }
+  out[0].insns = saturate_insns(out[0].insns + pending_insns_);
+  used_ += path.edge_count;
+  pending_insns_ = path.tail;
+}
 
 }  // namespace hodo::flow

@@ -12,11 +12,17 @@ using isa::InsnClass;
 using pt::PacketType;
 using pt::ReadStatus;
 
-PathDecoder::PathDecoder(BlockCache& blocks, const Config& config, Output& out)
-    : config_(config), out_(out), walker_(blocks, config, out), clock_(config) {}
+PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, const Config& config, Output& out)
+    : config_(config),
+      blocks_(blocks),
+      memo_(memo),
+      out_(out),
+      walker_(blocks, config, out),
+      clock_(config) {}
 
 void PathDecoder::decode(const Piece& piece, bool after_loss) {
   reader_ = pt::PacketReader(piece.bytes);
+  bytes_ = piece.bytes;
   piece_offset_ = piece.offset;
   packet_at_ = 0;
   out_.stats().bytes += piece.bytes.size();
@@ -161,7 +167,13 @@ bool PathDecoder::resync(const Failure& failure, std::size_t psb) {
 // Until the next PSB or the end.
 PathDecoder::Step PathDecoder::run() {
   pt::Packet packet;
-  while (!reader_.at_end()) {
+  for (;;) {
+    if (may_follow()) follow();
+    if (outcomes_ != kNoOutcomes) {
+      if (auto step = take_outcomes(); !step) return step;
+      continue;
+    }
+    if (reader_.at_end()) break;
     if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
     if (packet.type == PacketType::psb) {
       unread(packet);
@@ -233,22 +245,49 @@ PathDecoder::Step PathDecoder::on_tnt(const pt::Packet& packet) {
   if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
   if (!walker_.enabled) return std::unexpected(impossible(words::not_enabled("TNT")));
   out_.stats().tnt_bits += packet.count;
-  for (unsigned left = packet.count; left > 0;) {
+  outcomes_ = std::uint64_t{1} << packet.count | packet.payload;
+  return take_outcomes();
+}
+
+PathDecoder::Step PathDecoder::take_outcomes() {
+  while (outcomes_ != kNoOutcomes) {
+    if (auto step = follow_outcomes(); !step) return step;
+    out_.commit();
+  }
+  return {};
+}
+
+// Through conditional branches and returns from calls that were seen, which depend on nothing but
+// the outcomes; or through one return that the path before decides about. Both can be remembered.
+PathDecoder::Step PathDecoder::follow_outcomes() {
+  const std::uint64_t key = outcomes_;
+  const Position start = watch();
+  Position last = start;  // behind the last outcome
+  for (unsigned left = outcomes_left(); left > 0; left = outcomes_left()) {
     const Block* block = nullptr;
     const Halt halt = walker_.to_decision(block);
     if (halt != Halt::decision) return std::unexpected(stopped(halt, "TNT"));
-    const bool taken = (packet.payload >> (left - 1) & 1) != 0;
+    const bool taken = (outcomes_ >> (left - 1) & 1) != 0;
+    const unsigned used = outcomes_left(key) - left;
     if (block->cls == InsnClass::cond) {
       walker_.take_cond(*block, taken);
-      --left;
-    } else if (block->cls == InsnClass::ret) {
+    } else if (block->cls != InsnClass::ret) {
+      if (used > 0) remember(StepKind::outcomes, key, used, start, last);
+      if (auto step = on_deferred_tip(*block); !step) return step;
+      return {};
+    } else if (walker_.returns().level() > 0) {
       if (auto step = on_return(*block, taken); !step) return step;
-      --left;
-    } else if (auto step = on_deferred_tip(*block); !step) {
-      return step;
+    } else {
+      if (used > 0) remember(StepKind::outcomes, key, used, start, last);
+      if (auto step = on_return(*block, taken); !step) return step;
+      outcomes_ = without(outcomes_, 1);
+      remember(StepKind::compressed, walker_.ip, 1, last, position());
+      return {};
     }
-    out_.commit();
+    outcomes_ = without(outcomes_, 1);
+    last = position();
   }
+  remember(StepKind::outcomes, key, outcomes_left(key), start, last);
   return {};
 }
 
@@ -291,10 +330,12 @@ PathDecoder::Step PathDecoder::on_tip(const pt::Packet& packet) {
     async_from_.reset();
   } else {
     const Block* block = nullptr;
+    const Position start = watch();
     const Halt halt = walker_.to_decision(block);
     if (halt != Halt::decision) return std::unexpected(stopped(halt, "TIP"));
     if (block->cls == InsnClass::cond) return std::unexpected(unfit("TIP", *block));
     walker_.take_indirect(*block, last_ip_.ip());
+    remember(StepKind::indirect, last_ip_.ip(), 0, start, position());
   }
   apply_mode();
   return {};
@@ -315,8 +356,11 @@ PathDecoder::Step PathDecoder::on_tip_pgd(const pt::Packet& packet) {
     walker_.enabled = false;
   } else {
     const auto to = has_ip ? std::optional(last_ip_.ip()) : std::nullopt;
+    const Position start = watch();
     const Halt halt = walker_.to_trace_end(to);
     if (halt != Halt::arrived) return std::unexpected(stopped(halt, "TIP.PGD"));
+    remember(to ? StepKind::trace_end : StepKind::trace_end_at, to.value_or(0), 0, start,
+             position());
   }
   apply_mode();
   return {};
@@ -328,8 +372,11 @@ PathDecoder::Step PathDecoder::on_tip_pge(const pt::Packet& packet) {
   close_gap(0, 0);
   after_overflow_ = false;
   walker_.enabled = true;
+  walker_.ip = 0;
+  const Position start = watch();
   walker_.ip = last_ip_.ip();
   walker_.emit(0, walker_.ip, BranchKind::begin, 0);
+  remember(StepKind::trace_begin, walker_.ip, 0, start, position());
   apply_mode();
   return {};
 }
@@ -383,6 +430,7 @@ void PathDecoder::on_trace_stop() {
 }
 
 void PathDecoder::forget_pending() {
+  outcomes_ = kNoOutcomes;
   async_from_.reset();
   async_kind_ = BranchKind::irq;
   exec_pending_.reset();

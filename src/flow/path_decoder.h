@@ -4,6 +4,7 @@
 // decode what is behind it, and damage reaches no further than the next one.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -16,14 +17,16 @@
 #include "hodo/pt/packet.h"
 #include "hodo/pt/reader.h"
 #include "output.h"
+#include "path_memo.h"
 #include "walker.h"
 
 namespace hodo::flow {
 
 class PathDecoder {
  public:
-  // All must outlive the decoder. Time goes on from piece to piece.
-  PathDecoder(BlockCache& blocks, const Config& config, Output& out);
+  // All must outlive the decoder. Time goes on from piece to piece. `memo` may be null: every step
+  // is walked.
+  PathDecoder(BlockCache& blocks, PathMemo* memo, const Config& config, Output& out);
 
   // Decodes a piece from its first PSB on. `after_loss`: it is not the stream's first one.
   void decode(const Piece& piece, bool after_loss);
@@ -56,11 +59,37 @@ class PathDecoder {
   void close_gap(std::uint64_t to, std::uint8_t flags);
   void report(LossCause cause, std::uint64_t skipped, std::uint64_t ip, std::string reason);
 
+  // The paths that are remembered (remembered.cc).
+  struct Position {
+    Output::Mark mark;
+    std::uint64_t ip;
+    int level;
+    int peak;
+  };
+  struct Follower;
+  bool may_follow() const;
+  void follow();
+  Position watch();
+  Position position() const;
+  void remember(StepKind kind, std::uint64_t key, unsigned used, const Position& from,
+                const Position& to);
+
   // The packets.
   std::optional<Failure> next_packet(pt::Packet& packet);
   void unread(const pt::Packet& packet);
   Step on_packet(const pt::Packet& packet);
   Step on_tnt(const pt::Packet& packet);
+  Step follow_outcomes();
+  Step take_outcomes();
+  static unsigned outcomes_left(std::uint64_t outcomes) {
+    return static_cast<unsigned>(std::bit_width(outcomes)) - 1;
+  }
+  unsigned outcomes_left() const { return outcomes_left(outcomes_); }
+  // The outcomes behind the first `used` ones.
+  static std::uint64_t without(std::uint64_t outcomes, unsigned used) {
+    const std::uint64_t stop = std::uint64_t{1} << (outcomes_left(outcomes) - used);
+    return (outcomes & (stop - 1)) | stop;
+  }
   Step on_return(const Block& block, bool taken);
   Step on_deferred_tip(const Block& block);
   Step on_tip(const pt::Packet& packet);
@@ -94,15 +123,22 @@ class PathDecoder {
   Failure unfit(const char* packet, const Block& block) const;
   static Failure impossible(std::string reason) { return {.reason = std::move(reason)}; }
 
+  // Outcomes of TNT packets that are still to come, under a stop bit. 1: none.
+  static constexpr std::uint64_t kNoOutcomes = 1;
+
   const Config& config_;
+  BlockCache& blocks_;
+  PathMemo* memo_;
   Output& out_;
   Walker walker_;
   Clock clock_;
   pt::PacketReader reader_{{}};
   pt::LastIp last_ip_;
+  std::span<const std::uint8_t> bytes_;  // of the piece
   std::uint64_t piece_offset_ = 0;
   std::size_t packet_at_ = 0;  // of the packet being handled, in the piece
 
+  std::uint64_t outcomes_ = kNoOutcomes;
   std::optional<std::uint64_t> async_from_;  // a FUP that waits for its TIP
   BranchKind async_kind_ = BranchKind::irq;
   std::optional<std::uint64_t> exec_pending_;  // MODE.Exec bits, for the next TIP

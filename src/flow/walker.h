@@ -53,6 +53,7 @@ class Walker {
   std::uint64_t time = 0;
 
   ReturnStack& returns() { return returns_; }
+  const ReturnStack& returns() const { return returns_; }
   // A branch from here on as `kind` says; for those that no instruction causes.
   void emit(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint8_t flags);
 

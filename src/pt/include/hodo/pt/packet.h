@@ -96,6 +96,8 @@ inline constexpr std::uint32_t kTrigMultiple = 1 << 2;  // MULT: stands for seve
 // (SDM, "IP Compression"). PSB clears it.
 class LastIp {
  public:
+  LastIp() = default;
+  explicit LastIp(std::uint64_t ip) : ip_(ip) {}  // as it was left off
   void clear() { ip_ = 0; }
   // Applies a TIP*/FUP packet. False if IP was suppressed: there is no address, the last IP stays.
   bool update(const Packet& packet);

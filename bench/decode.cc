@@ -1,0 +1,148 @@
+// How fast traces are decoded: every branch into batches, coverage into a bitmap, numbers only; the
+// first pass over a trace with a new decoder and repeated passes with one that knows the code; and
+// libipt's block decoder in the same run.
+//
+//     cmake --preset bench && ninja -C build/bench bench_decode
+//     build/bench/bench/bench_decode TRACE IMAGE [BITS [FIRST-LAST]]
+//
+// TRACE is raw Intel PT, IMAGE as for `hodo branches --image`, FIRST-LAST the filter of the
+// recording, in hex. The ways run in turn, so that a machine whose speed drifts slows all of them;
+// printed are medians with the fastest and the slowest. Before anything is timed all ways have to
+// agree on the number of instructions.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "hodo/flow/coverage.h"
+#include "hodo/flow/decoder.h"
+#include "hodo/image/address_space.h"
+#include "hodo/image/raw_image.h"
+#include "libipt_blocks.h"
+
+namespace {
+
+using namespace hodo;
+
+constexpr int kRounds = 15;
+constexpr double kSecondsEach = 0.02;  // one measurement of one way in a round
+
+struct Branches final : flow::BranchSink {
+  void on_branches(std::span<const Branch> batch) override { count += batch.size(); }
+  void on_loss(const flow::Loss&) override {}
+  std::uint64_t count = 0;
+};
+
+struct Way {
+  const char* name;
+  std::function<std::uint64_t()> pass;  // gives the instructions
+  std::vector<double> seconds{};        // of a pass
+};
+
+// Of this thread, whatever else the machine does meanwhile.
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double time_one(const std::function<std::uint64_t()>& pass) {
+  const double start = processor_seconds();
+  int passes = 0;
+  double elapsed = 0;
+  do {
+    (void)pass();
+    ++passes;
+    elapsed = processor_seconds() - start;
+  } while (elapsed < kSecondsEach);
+  return elapsed / passes;
+}
+
+[[noreturn]] void quit(const std::string& message) {
+  std::fprintf(stderr, "bench_decode: %s\n", message.c_str());
+  std::exit(2);
+}
+
+flow::Config config_of(int argc, char** argv) {
+  flow::Config config{.want_not_taken = true};
+  const std::string bits = argc > 3 ? argv[3] : "64";
+  config.initial_mode = bits == "32" ? isa::Mode::bits32 : isa::Mode::bits64;
+  if (argc > 4) {
+    char* rest = nullptr;
+    const std::uint64_t lo = std::strtoull(argv[4], &rest, 16);
+    if (*rest != '-') quit("the filter is FIRST-LAST in hex");
+    config.filter = {{lo, std::strtoull(rest + 1, nullptr, 16)}};
+  }
+  return config;
+}
+
+void report(const Way& way, std::size_t bytes, std::uint64_t edges) {
+  std::vector<double> sorted = way.seconds;
+  std::ranges::sort(sorted);
+  const auto rate = [&](double seconds) { return static_cast<double>(bytes) / seconds / 1e6; };
+  const double median = sorted[sorted.size() / 2];
+  std::printf("  %-28s %9.1f MB/s (%.1f-%.1f)  %7.1f M edges/s\n", way.name, rate(median),
+              rate(sorted.back()), rate(sorted.front()), static_cast<double>(edges) / median / 1e6);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) quit("usage: bench_decode TRACE IMAGE [BITS [FIRST-LAST]]");
+  std::ifstream in(argv[1], std::ios::binary);
+  const std::vector<std::uint8_t> trace{std::istreambuf_iterator<char>(in), {}};
+  if (trace.empty()) quit(std::string("cannot read ") + argv[1]);
+  image::ContentStore store;
+  image::AddressSpace code;
+  const auto spec = image::parse_image(argv[2]);
+  if (!spec) quit(spec.error().message);
+  if (const auto mapped = image::map_image(*spec, store, code); !mapped) {
+    quit(mapped.error().message);
+  }
+  const flow::Config config = config_of(argc, argv);
+  const flow::Piece piece{.bytes = trace};
+  const std::span pieces(&piece, 1);
+
+  Branches branches;
+  std::vector<std::uint8_t> map(1 << 16);
+  flow::Bitmap bitmap(map);
+  flow::Decoder warm(code, config);
+  flow::Decoder warm_coverage(code, config);
+  bench::LibiptBlocks libipt(trace, code);
+  std::vector<Way> ways;
+  ways.push_back({"every branch, first pass", [&] {
+                    return flow::Decoder(code, config).decode(pieces, branches).instructions;
+                  }});
+  ways.push_back({"bitmap, first pass",
+                  [&] { return flow::Decoder(code, config).cover(pieces, bitmap).instructions; }});
+  ways.push_back(
+      {"every branch, repeated", [&] { return warm.decode(pieces, branches).instructions; }});
+  ways.push_back(
+      {"bitmap, repeated", [&] { return warm_coverage.cover(pieces, bitmap).instructions; }});
+  ways.push_back({"numbers only, repeated",
+                  [&] { return warm_coverage.count(pieces, branches).instructions; }});
+  ways.push_back({"libipt block decoder", [&] { return libipt.pass(); }});
+
+  flow::Decoder(code, config).decode(pieces, branches);
+  const std::uint64_t edges = branches.count;
+  const std::uint64_t instructions = ways.front().pass();
+  for (const Way& way : std::span(ways).first(ways.size() - 1)) {
+    if (const std::uint64_t other = way.pass(); other != instructions) {
+      quit(std::string(way.name) + " comes to " + std::to_string(other) + " instructions, not " +
+           std::to_string(instructions));
+    }
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    for (Way& way : ways) way.seconds.push_back(time_one(way.pass));
+  }
+  std::printf("%s: %zu bytes, %llu edges, %llu instructions\n", argv[1], trace.size(),
+              static_cast<unsigned long long>(edges),
+              static_cast<unsigned long long>(instructions));
+  for (const Way& way : ways) report(way, trace.size(), edges);
+  return 0;
+}

@@ -1,0 +1,91 @@
+#include "path_memo.h"
+
+#include <bit>
+#include <utility>
+
+namespace hodo::flow {
+namespace {
+
+bool same_edge(const Branch& a, const Branch& b) {
+  return a.from == b.from && a.to == b.to && a.insns == b.insns && a.kind == b.kind &&
+         a.flags == b.flags;
+}
+
+std::uint64_t hash_of(const Branch& edge) {
+  std::uint64_t hash = edge.from * 0x9e3779b97f4a7c15u ^ edge.to;
+  hash ^= std::uint64_t{edge.insns} << 40 ^ static_cast<std::uint64_t>(edge.kind) << 56;
+  return hash * 0xd6e8feb86659fd93u;
+}
+
+}  // namespace
+
+PathMemo::PathMemo() { clear(); }
+
+void PathMemo::clear() {
+  table_.assign(kLeastSize, {});
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
+  count_ = 0;
+  touched_.clear();
+  numbers_.clear();
+  edges_.clear();
+  known_.assign(kLeastSize, 0);
+}
+
+void PathMemo::remember(const Path& path, std::span<const Branch> edges,
+                        std::span<const std::uint64_t> returns) {
+  Path& place = place_for(path);
+  place = path;
+  place.edges = static_cast<std::uint32_t>(numbers_.size());
+  for (const Branch& edge : edges) numbers_.push_back(number_of(edge));
+  for (const std::uint64_t ip : returns) {
+    numbers_.push_back(static_cast<std::uint32_t>(ip));
+    numbers_.push_back(static_cast<std::uint32_t>(ip >> 32));
+  }
+}
+
+Path& PathMemo::place_for(const Path& path) {
+  if (Path* known = find(path.ip, path.key, path.what)) {
+    if (known->hits == 0) return *known;
+    known->what = kReplaced;
+  }
+  if (2 * ++count_ > table_.size()) grow();
+  std::size_t at = slot(path.ip, path.key, path.what);
+  while (table_[at].what != 0) at = (at + 1) & (table_.size() - 1);
+  return table_[at];
+}
+
+void PathMemo::grow() {
+  const std::vector<Path> old = std::exchange(table_, std::vector<Path>(2 * table_.size()));
+  --shift_;
+  touched_.clear();
+  for (const Path& path : old) {
+    if (path.what == 0) continue;
+    std::size_t at = slot(path.ip, path.key, path.what);
+    while (table_[at].what != 0) at = (at + 1) & (table_.size() - 1);
+    table_[at] = path;
+    if (path.hits != 0) touched_.push_back(static_cast<std::uint32_t>(at));
+  }
+}
+
+std::uint32_t PathMemo::number_of(const Branch& edge) {
+  if (2 * edges_.size() >= known_.size()) grow_numbers();
+  std::size_t at = hash_of(edge) >> 20 & (known_.size() - 1);
+  for (; known_[at] != 0; at = (at + 1) & (known_.size() - 1)) {
+    if (same_edge(edges_[known_[at] - 1], edge)) return known_[at] - 1;
+  }
+  edges_.push_back(edge);
+  edges_.back().time = 0;
+  known_[at] = static_cast<std::uint32_t>(edges_.size());
+  return known_[at] - 1;
+}
+
+void PathMemo::grow_numbers() {
+  known_.assign(2 * known_.size(), 0);
+  for (std::uint32_t i = 0; i < edges_.size(); ++i) {
+    std::size_t at = hash_of(edges_[i]) >> 20 & (known_.size() - 1);
+    while (known_[at] != 0) at = (at + 1) & (known_.size() - 1);
+    known_[at] = i + 1;
+  }
+}
+
+}  // namespace hodo::flow

@@ -1,0 +1,272 @@
+// Following the path by what is remembered of it: the hot loop of the decoder.
+//
+// It reads the packets that most of a trace consists of (TNT, TIP, TIP.PGE, TIP.PGD, padding) and
+// looks up what each of them did the last time at this address. Whatever is not known, or is any
+// other packet, it leaves to run(), which walks the code and remembers the way.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "path_decoder.h"
+
+namespace hodo::flow {
+namespace {
+
+constexpr int kIpForms = 8;
+constexpr std::array<std::uint8_t, kIpForms> kIpSize = {0, 2, 4, 6, 6, 0, 8, 0};
+
+// The IP of a packet whose header is `byte` and whose payload begins `low`; the form is one that
+// has an IP.
+std::uint64_t ip_of(std::uint8_t byte, std::uint64_t low, std::uint64_t last_ip) {
+  constexpr unsigned kSext48 = 3;
+  const unsigned form = byte >> 5;
+  const unsigned unused = 64 - 8u * kIpSize[form];
+  if (form == kSext48) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(low << unused) >> unused);
+  }
+  const std::uint64_t mask = ~std::uint64_t{0} >> unused;
+  return (last_ip & ~mask) | (low & mask);
+}
+
+std::uint64_t load(const std::uint8_t* at) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+// The decoder's state, in registers as far as possible, and what was counted.
+struct PathDecoder::Follower {
+  PathMemo& memo;
+  Output& out;
+  ReturnStack& returns;
+  const std::uint64_t time;
+  const isa::Mode mode;
+  const std::uint8_t* at;
+  const std::uint8_t* const end;
+  std::uint64_t ip;
+  std::uint64_t last_ip;
+  std::uint64_t outcomes = kNoOutcomes;
+  bool enabled;
+  std::uint64_t pads = 0;
+  std::uint64_t tnts = 0;
+  std::uint64_t tnt_bytes = 0;
+  std::uint64_t tnt_bits = 0;
+  struct Count {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+  };
+  Count tips, begins, ends;
+
+  template <bool kBranches>
+  bool take(StepKind kind, std::uint64_t key, unsigned* used = nullptr);
+  template <bool kBranches>
+  bool take_outcomes(std::uint64_t bits);
+  template <bool kBranches>
+  bool step();
+  template <bool kBranches>
+  bool step_ip(StepKind kind, Count& count);
+  template <bool kBranches>
+  bool step_end();
+  void move_returns(const Path& path);
+};
+
+void PathDecoder::Follower::move_returns(const Path& path) {
+  returns.rise_to(path.peak);
+  if (path.pops != 0) returns.drop();
+  for (unsigned i = 0; i < path.pushes; ++i) returns.put(memo.return_address(path, i));
+}
+
+template <bool kBranches>
+bool PathDecoder::Follower::take(StepKind kind, std::uint64_t key, unsigned* used) {
+  Path* const path = memo.find(ip, key, PathMemo::what(kind, mode));
+  if (path == nullptr || !path->valid_at(time)) return false;
+  memo.hit(*path);
+  if ((path->peak | path->pops) != 0) move_returns(*path);
+  if constexpr (kBranches) out.repeat(*path, memo, time);
+  ip = path->next;
+  if (used != nullptr) *used = path->used;
+  return true;
+}
+
+// The outcomes of a TNT under their stop bit; false: some are left for the walker.
+template <bool kBranches>
+bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
+  for (;;) {
+    unsigned used = 0;
+    if (take<kBranches>(StepKind::outcomes, bits, &used)) {
+      bits = without(bits, used);
+      if (bits == kNoOutcomes) return true;
+    }
+    // A return that the path before decides about.
+    const auto top = returns.top();
+    const bool taken = (bits >> (outcomes_left(bits) - 1) & 1) != 0;
+    if (!taken || !top || !take<kBranches>(StepKind::compressed, wrap(*top, mode))) {
+      outcomes = bits;
+      return false;
+    }
+    bits = without(bits, 1);
+    if (bits == kNoOutcomes) return true;
+  }
+}
+
+// A packet with an IP; false, and where it was, if it is left to the walker.
+template <bool kBranches>
+bool PathDecoder::Follower::step_ip(StepKind kind, Count& count) {
+  const std::size_t size = kIpSize[*at >> 5];
+  if (size == 0 || end - at < 9) return false;
+  const std::uint64_t to = ip_of(*at, load(at + 1), last_ip);
+  if (!take<kBranches>(kind, to)) return false;
+  last_ip = to;
+  count.packets += 1;
+  count.bytes += 1 + size;
+  at += 1 + size;
+  return true;
+}
+
+template <bool kBranches>
+bool PathDecoder::Follower::step_end() {
+  if (*at >> 5 != 0) return step_ip<kBranches>(StepKind::trace_end, ends);
+  if (!take<kBranches>(StepKind::trace_end_at, 0)) return false;
+  ends.packets += 1;
+  ends.bytes += 1;
+  ++at;
+  return true;
+}
+
+// One packet; false if it needs the walker.
+template <bool kBranches>
+bool PathDecoder::Follower::step() {
+  const std::uint8_t byte = *at;
+  if ((byte & 1) == 0) {
+    if (byte == 0) {
+      const std::uint8_t* const start = at;
+      while (end - at >= 8 && load(at) == 0) at += 8;
+      while (at != end && *at == 0) ++at;
+      pads += static_cast<std::size_t>(at - start);
+      return true;
+    }
+    if (byte == 2 || !enabled) return false;
+    ++at;
+    ++tnts;
+    tnt_bits += outcomes_left(byte >> 1);
+    return take_outcomes<kBranches>(byte >> 1);
+  }
+  switch (byte & 0x1f) {
+    case 0x0d:
+      return enabled && step_ip<kBranches>(StepKind::indirect, tips);
+    case 0x01:
+      if (!enabled || !step_end<kBranches>()) return false;
+      enabled = false;
+      return true;
+    case 0x11:
+      if (enabled) return false;
+      ip = 0;
+      if (!step_ip<kBranches>(StepKind::trace_begin, begins)) return false;
+      enabled = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool PathDecoder::may_follow() const {
+  return memo_ != nullptr && !walker_.in_tx && !async_from_ && !exec_pending_ && !in_gap_ &&
+         !after_overflow_ && !reader_.in_block();
+}
+
+void PathDecoder::follow() {
+  if (memo_->full()) {
+    out_.settle(*memo_);
+    memo_->clear();
+  }
+  Follower f{.memo = *memo_,
+             .out = out_,
+             .returns = walker_.returns(),
+             .time = walker_.time,
+             .mode = walker_.mode,
+             .at = bytes_.data() + reader_.offset(),
+             .end = bytes_.data() + bytes_.size(),
+             .ip = walker_.ip,
+             .last_ip = last_ip_.ip(),
+             .enabled = walker_.enabled};
+  if (out_.wants_branches()) {
+    while (f.at != f.end && f.step<true>()) {
+    }
+  } else {
+    while (f.at != f.end && f.step<false>()) {
+    }
+  }
+  reader_.seek(static_cast<std::size_t>(f.at - bytes_.data()));
+  walker_.ip = f.ip;
+  walker_.enabled = f.enabled;
+  last_ip_ = pt::LastIp(f.last_ip);
+  outcomes_ = f.outcomes;
+  if (outcomes_ != kNoOutcomes) packet_at_ = reader_.offset() - 1;  // its short TNT
+  Stats& stats = out_.stats();
+  const auto count = [&](pt::PacketType type, std::uint64_t packets, std::uint64_t bytes) {
+    stats.packets[static_cast<std::size_t>(type)] += packets;
+    stats.packet_bytes[static_cast<std::size_t>(type)] += bytes;
+  };
+  count(pt::PacketType::pad, f.pads, f.pads);
+  count(pt::PacketType::tnt, f.tnts, f.tnts);
+  count(pt::PacketType::tip, f.tips.packets, f.tips.bytes);
+  count(pt::PacketType::tip_pge, f.begins.packets, f.begins.bytes);
+  count(pt::PacketType::tip_pgd, f.ends.packets, f.ends.bytes);
+  stats.tnt_bits += f.tnt_bits;
+}
+
+PathDecoder::Position PathDecoder::watch() {
+  blocks_.watch();
+  walker_.returns().watch();
+  return position();
+}
+
+PathDecoder::Position PathDecoder::position() const {
+  const ReturnStack& returns = walker_.returns();
+  return {out_.mark(), walker_.ip, returns.level(), returns.peak()};
+}
+
+// Keeps what was just walked for follow().
+void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, const Position& from,
+                           const Position& to) {
+  if (memo_ == nullptr || walker_.in_tx || memo_->full()) return;
+  const std::uint8_t what = PathMemo::what(kind, walker_.mode);
+  const Path* const known = memo_->find(from.ip, key, what);
+  if (known != nullptr && known->valid_at(walker_.time)) return;
+  // Flushed branches are no longer there to be read.
+  if (from.mark.flushes != to.mark.flushes) return;
+  const auto edges = out_.between(from.mark, to.mark);
+  const std::uint64_t insns = to.mark.counted_insns - from.mark.counted_insns;
+  constexpr int kMostCalls = ReturnStack::kSize / 2;
+  constexpr std::uint64_t kMostInsns = 1u << 30;
+  if (edges.size() > kMostPathEdges || to.peak > kMostCalls ||
+      std::max(insns, from.mark.pending_insns) > kMostInsns) {
+    return;
+  }
+  const ReturnStack& returns = walker_.returns();
+  const bool pops = returns.low() < 0;
+  Path path{.ip = from.ip, .key = key, .next = to.ip};
+  path.valid_from = blocks_.validity().from;
+  path.valid_until = blocks_.validity().until;
+  path.insns = static_cast<std::uint32_t>(insns);
+  path.tail = static_cast<std::uint32_t>(edges.empty() ? insns : to.mark.pending_insns);
+  path.edge_count = static_cast<std::uint16_t>(edges.size());
+  path.what = what;
+  path.used = static_cast<std::uint8_t>(used);
+  path.dropped = static_cast<std::uint8_t>(to.mark.dropped - from.mark.dropped);
+  path.pops = pops ? 1 : 0;
+  path.peak = static_cast<std::uint8_t>(pops ? 0 : to.peak);
+  path.pushes = static_cast<std::uint8_t>(to.level - (pops ? -1 : 0));
+  std::array<std::uint64_t, kMostCalls> pushed{};
+  for (unsigned i = 0; i < path.pushes; ++i) {
+    pushed[i] = returns.entry(path.pushes - 1 - i);
+  }
+  std::vector<Branch> own(edges.begin(), edges.end());
+  if (!own.empty()) own.front().insns -= static_cast<std::uint32_t>(from.mark.pending_insns);
+  memo_->remember(path, own, std::span(pushed).first(path.pushes));
+}
+
+}  // namespace hodo::flow
