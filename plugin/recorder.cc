@@ -1,8 +1,9 @@
 // The recording plugin: QEMU's callbacks on one side, the trace unit on the other.
 //
-// One trace unit per guest thread. Every translated block is described once (translate) and reports
-// its execution (on_block); system calls, forks, execs and new code are the occasions where the
-// program leaves the traced context, as it would under a kernel.
+// One trace unit per guest thread, of the kind that the option unit= names. Every translated block
+// is described once (translate) and reports its execution (on_block); system calls, forks, execs
+// and new code are the occasions where the program leaves the traced context, as it would under a
+// kernel.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -22,6 +23,9 @@
 #include "filters.h"
 #include "guest.h"
 #include "hodo/isa/insn.h"
+#include "hodo/unit/bts_unit.h"
+#include "hodo/unit/lbr_unit.h"
+#include "hodo/unit/pt_unit.h"
 #include "known_code.h"
 #include "mappings.h"
 #include "own_words.h"
@@ -38,7 +42,18 @@ namespace {
 using relay::RecordType;
 using unit::Block;
 
+// What QEMU calls on the units of a recording's kind, and a unit that is off.
+struct UnitCallbacks {
+  using Callback = void (*)(unsigned vcpu, void* block);
+  Callback enter = nullptr;
+  Callback enter_counting = nullptr;
+  Callback enter_stepped = nullptr;
+  Callback leave_filter = nullptr;
+  void* (*make_off)() = nullptr;
+};
+
 struct Recorder {
+  UnitCallbacks callbacks;
   std::string socket;
   std::string comm;           // what the kernel would have called this process
   std::string plugin_option;  // what -plugin was given, for programs that this one executes
@@ -56,9 +71,9 @@ struct Recorder {
 
 Recorder* recorder = nullptr;
 
-// The unit of this thread; one that is off if the thread is not recorded; null before its first
-// block.
-thread_local unit::PtUnit* current_unit __attribute__((tls_model("initial-exec"))) = nullptr;
+// The unit of this thread, of the recording's kind; one that is off if the thread is not recorded;
+// null before its first block.
+thread_local void* current_unit __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local Thread* current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
 template <class T>
@@ -74,10 +89,10 @@ void begin_thread(unsigned vcpu, relay::Start how, std::int32_t parent_pid,
   current_thread =
       Thread::start(recorder->socket, how, parent_pid, parent_tid, vcpu, recorder->guest);
   if (current_thread == nullptr) {
-    current_unit = new unit::PtUnit;
+    current_unit = recorder->callbacks.make_off();
     return;
   }
-  current_unit = &current_thread->unit();
+  current_unit = current_thread->tracer().unit();
   const std::lock_guard lock(recorder->mutex);
   recorder->threads.push_back(current_thread);
   recorder->filters.configure(current_thread->settings());
@@ -90,7 +105,7 @@ void end_thread() {
   if (thread == nullptr) return;
   thread->send(RecordType::exit, {}, {});
   thread->close();
-  current_unit = new unit::PtUnit;
+  current_unit = recorder->callbacks.make_off();
   current_thread = nullptr;
   const std::lock_guard lock(recorder->mutex);
   std::erase(recorder->threads, thread);
@@ -111,19 +126,44 @@ void set_name_as_the_kernel_would() { prctl(PR_SET_NAME, recorder->comm.c_str())
 
 // QEMU calls these at the start of a block. The first block of a thread goes another way, so that
 // the others need no stack frame.
-template <void (unit::PtUnit::*Enter)(const Block*)>
+template <class Unit, void (Unit::*Enter)(const Block*)>
 [[gnu::noinline, gnu::cold]] void on_first_block(unsigned vcpu, void* data) {
   first_event(vcpu);
-  (current_unit->*Enter)(static_cast<const Block*>(data));
+  (static_cast<Unit*>(current_unit)->*Enter)(static_cast<const Block*>(data));
 }
 
-template <void (unit::PtUnit::*Enter)(const Block*)>
+template <class Unit, void (Unit::*Enter)(const Block*)>
 void on_block(unsigned vcpu, void* data) {
-  unit::PtUnit* unit = current_unit;
+  auto* unit = static_cast<Unit*>(current_unit);
   if (unit == nullptr) [[unlikely]] {
-    return on_first_block<Enter>(vcpu, data);
+    return on_first_block<Unit, Enter>(vcpu, data);
   }
   (unit->*Enter)(static_cast<const Block*>(data));
+}
+
+UnitCallbacks pt_callbacks() {
+  using unit::PtUnit;
+  return {.enter = on_block<PtUnit, &PtUnit::enter<false>>,
+          .enter_counting = on_block<PtUnit, &PtUnit::enter<true>>,
+          .enter_stepped = on_block<PtUnit, &PtUnit::enter_stepped>,
+          .leave_filter = on_block<PtUnit, &PtUnit::leave_filter>,
+          .make_off = [] -> void* { return new PtUnit; }};
+}
+
+template <class Unit>
+UnitCallbacks walk_callbacks() {
+  using Walk = unit::BranchWalk<Unit>;
+  return {.enter = on_block<Walk, &Walk::enter>,
+          .enter_counting = on_block<Walk, &Walk::enter>,
+          .enter_stepped = on_block<Walk, &Walk::enter_stepped>,
+          .leave_filter = on_block<Walk, &Walk::leave_filter>,
+          .make_off = [] -> void* { return new Walk; }};
+}
+
+UnitCallbacks callbacks_of(std::string_view unit) {
+  if (unit == "bts") return walk_callbacks<unit::BtsUnit>();
+  if (unit == "lbr") return walk_callbacks<unit::LbrUnit>();
+  return pt_callbacks();
 }
 
 // --- translation ---
@@ -142,9 +182,8 @@ Mapping* report_mapping(std::uint64_t address) {
   Mapping* mapping = recorder->mappings.find(address);
   if (mapping == nullptr || mapping->reported || mapping->file == nullptr) return mapping;
   mapping->reported = true;
-  current_thread->send(RecordType::map, bytes_of(mapping->where), bytes_of(mapping->path));
+  current_thread->send_code(RecordType::map, bytes_of(mapping->where), bytes_of(mapping->path));
   recorder->filters.add_mapping(*mapping);
-  current_unit->code_changed();
   return mapping;
 }
 
@@ -158,8 +197,7 @@ void report_code(std::uint64_t start, std::span<const std::uint8_t> code) {
   if (in_file && !recorder->known_code.overlaps(start, code.size())) return;
   if (recorder->known_code.learn(start, code) == KnownCode::News::none) return;
   const relay::CodeRecord record{start};
-  current_thread->send(RecordType::code, bytes_of(record), code);
-  current_unit->code_changed();
+  current_thread->send_code(RecordType::code, bytes_of(record), code);
 }
 
 std::vector<Piece> split(std::span<const qemu_plugin_insn* const> insns) {
@@ -180,7 +218,8 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   const std::vector<std::uint8_t> code = code_of(insns);
   const std::lock_guard lock(recorder->mutex);
   report_code(start, code);
-  const bool count = current_unit->counts_cycles();
+  const bool count = current_thread != nullptr && current_thread->tracer().counts_cycles();
+  const UnitCallbacks& call = recorder->callbacks;
   std::size_t offset = 0;
   for (const Piece& piece : split(insns)) {
     const auto* last = insns[piece.first + piece.count - 1];
@@ -189,10 +228,10 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
     if (is_signal_handler(found.start)) found.flags |= Block::kSignalHandler;
     const Block* block = recorder->blocks.intern(found);
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
-    const auto callback = piece.excluded ? on_block<&unit::PtUnit::leave_filter>
-                          : stepped      ? on_block<&unit::PtUnit::enter_stepped>
-                          : count        ? on_block<&unit::PtUnit::enter<true>>
-                                         : on_block<&unit::PtUnit::enter<false>>;
+    const auto callback = piece.excluded ? call.leave_filter
+                          : stepped      ? call.enter_stepped
+                          : count        ? call.enter_counting
+                                         : call.enter;
     auto* data = const_cast<Block*>(block);
     if (offset == 0) {
       qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, data);
@@ -208,7 +247,7 @@ void on_flush(qemu_plugin_id_t) {
   const std::lock_guard lock(recorder->mutex);
   recorder->blocks.collect([](const Block* first, const Block* last) {
     return std::any_of(recorder->threads.begin(), recorder->threads.end(), [&](Thread* thread) {
-      const Block* in_use = thread->unit().current();
+      const Block* in_use = thread->tracer().current();
       return in_use != nullptr && in_use >= first && in_use < last;
     });
   });
@@ -226,7 +265,7 @@ void execute(std::uint64_t path, std::uint64_t argv, std::uint64_t envp) {
     }
     return;  // QEMU goes on with the call: it fails as it must, or runs the program natively
   }
-  current_thread->publish();
+  current_thread->tracer().publish();
   run(*plan);
 }
 
@@ -244,7 +283,7 @@ void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a
                 std::uint64_t a3, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                 std::uint64_t) {
   if (current_unit == nullptr) return;
-  current_unit->leave_context();
+  if (current_thread != nullptr) current_thread->tracer().leave_context();
   switch (classify_syscall(recorder->guest.wide(), number)) {
     case Syscall::sets_handler:
       if (a2 != 0) install_handler(recorder->guest.read_word(a2).value_or(0));
@@ -326,12 +365,16 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
     return 1;
   }
   recorder = new Recorder;
+  std::string unit = "pt";
   for (int i = 0; i < argc; ++i) {
     const std::string_view option = argv[i];
+    if (option.starts_with("unit=")) unit = option.substr(5);
     if (option.starts_with("socket=")) recorder->socket = option.substr(7);
     if (option.starts_with("comm=")) recorder->comm = option.substr(5);
   }
-  recorder->plugin_option = relay::escape_option(own_path()) + ",socket=" + recorder->socket;
+  recorder->plugin_option =
+      relay::escape_option(own_path()) + ",socket=" + recorder->socket + ",unit=" + unit;
+  recorder->callbacks = callbacks_of(unit);
   if (!recorder->guest.attach(target == "x86_64")) {
     std::fprintf(stderr,
                  "hodo: this QEMU does not export what recording needs (qemu_get_cpu, "

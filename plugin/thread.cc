@@ -12,13 +12,6 @@
 #include "signals.h"
 
 namespace hodo::plugin {
-namespace {
-
-// How long a full buffer may hold the program up before packets are dropped instead. Long enough
-// for any recorder that is alive and not stopped.
-constexpr unsigned kPatienceMs = 10'000;
-
-}  // namespace
 
 Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t parent_pid,
                       std::int32_t parent_tid, unsigned vcpu, const Guest& guest) {
@@ -34,31 +27,13 @@ Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t 
   auto memory = relay::connect_channel(socket, hello);
   if (!memory) return nullptr;
   auto* thread = new Thread(std::move(*memory), hello.tid, vcpu, guest);
-  unit::PtOutput output;
-  output.base = thread->memory_.aux();
-  output.size = thread->memory_.aux_size();
-  output.owner = thread;
-  output.reserve = &Thread::reserve;
-  output.interrupted = &Thread::interrupted;
-  thread->unit().start(thread->settings().rtit_ctl,
-                       guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32, output, &relay::now);
+  thread->tracer_ =
+      start_tracer(thread->memory_, guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32,
+                   {.interrupted = &Thread::interrupted, .owner = thread});
   return thread;
 }
 
 Thread::~Thread() = default;
-
-std::uint64_t Thread::reserve(void* self, std::uint64_t written) {
-  auto* thread = static_cast<Thread*>(self);
-  if (thread->memory_.header().stop.load(std::memory_order_relaxed) != 0) {
-    thread->unit().stop();
-    return relay::publish_aux(thread->memory_, thread->unit().written(), 0);
-  }
-  // After a loss, do not wait again at every block; go on as soon as there is room.
-  const bool lossy = thread->unit().overflows() != thread->overflows_seen_;
-  const std::uint64_t room = relay::publish_aux(thread->memory_, written, lossy ? 0 : kPatienceMs);
-  if (room >= thread->memory_.aux_size() / 4) thread->overflows_seen_ = thread->unit().overflows();
-  return room;
-}
 
 bool Thread::interrupted(void* self, const unit::Block& b, std::uint64_t& ip, bool& faulted) {
   const auto* thread = static_cast<Thread*>(self);
@@ -82,10 +57,15 @@ void Thread::report_name() {
        {reinterpret_cast<const std::uint8_t*>(name.data()), strnlen(name.data(), name.size())});
 }
 
-void Thread::publish() { relay::publish_aux(memory_, unit().written(), 0); }
+void Thread::send_code(relay::RecordType type, std::span<const std::uint8_t> fixed,
+                       std::span<const std::uint8_t> payload) {
+  tracer_->before_new_code();
+  send(type, fixed, payload);
+  tracer_->after_new_code();
+}
 
 void Thread::close() {
-  publish();
+  tracer_->publish();
   memory_.header().state.store(relay::ChannelState::closed, std::memory_order_release);
 }
 

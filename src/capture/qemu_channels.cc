@@ -81,9 +81,9 @@ void QemuChannels::accept(int listening_socket) {
   ++process.channels;
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
-  channels_.push_back(
-      std::make_unique<Channel>(Channel{relay::ChannelReader(std::move(*memory)), hello.pid,
-                                        hello.tid, stream->second.idx, relay::now()}));
+  channels_.push_back(std::make_unique<Channel>(
+      Channel{relay::ChannelReader(std::move(*memory), settings_.recording), hello.pid, hello.tid,
+              stream->second.idx, relay::now()}));
   send_descriptor(socket.get(), file.get());
 }
 
@@ -128,6 +128,8 @@ void QemuChannels::drain(bool all) {
     if (!file_error_) keep(drain_channel(channel, all));
     ++i;
   }
+  // Every channel has been looked at: what comes later is younger than what the last round had.
+  if (std::exchange(round_open_, false) && !file_error_) keep(writer_.finished_round());
 }
 
 void QemuChannels::retire_channels(std::int32_t pid) {
@@ -141,10 +143,12 @@ void QemuChannels::retire_channels(std::int32_t pid) {
 }
 
 Status QemuChannels::drain_channel(Channel& channel, bool all) {
-  // Records first: what packets need to be decoded was sent before them.
+  // What is there now: data that comes meanwhile may belong to later sideband records.
+  const auto bytes = channel.reader.aux();
+  // Records first: what is needed to decode the data was sent before it.
   const auto records = write_records(channel);
   if (!records) return records;
-  return write_aux(channel, all);
+  return write_aux(channel, bytes, all);
 }
 
 void QemuChannels::finish_channel(std::size_t index) {
@@ -184,7 +188,7 @@ Status QemuChannels::write_records(Channel& channel) {
   return {};
 }
 
-Status QemuChannels::write_record(const Channel& channel, const relay::Record& record) {
+Status QemuChannels::write_record(Channel& channel, const relay::Record& record) {
   const perfdata::Stamp stamp{.pid = channel.pid, .tid = channel.tid, .time = record.header.time};
   const std::string_view text(reinterpret_cast<const char*>(record.payload.data()),
                               record.payload.size());
@@ -195,6 +199,12 @@ Status QemuChannels::write_record(const Channel& channel, const relay::Record& r
       relay::CodeRecord code;
       std::memcpy(&code, record.fixed.data(), sizeof(code));
       return writer_.code(code.address, record.payload, stamp);
+    }
+    case relay::RecordType::mark: {
+      Mark mark{.place = {}, .time = stamp.time};
+      std::memcpy(&mark.place, record.fixed.data(), sizeof(mark.place));
+      channel.marks.push_back(mark);
+      return {};
     }
     case relay::RecordType::comm:
       return writer_.comm({.pid = channel.pid, .tid = channel.tid, .comm = text.substr(0, 15)},
@@ -244,26 +254,64 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
   return writer_.mmap(mmap, stamp);
 }
 
-Status QemuChannels::write_aux(Channel& channel, bool all) {
-  const auto bytes = channel.reader.aux();
+Status QemuChannels::write_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all) {
   const std::uint64_t time = relay::now();
   if (bytes.empty()) return {};
+  const bool stacks = channel.reader.recording() == relay::Recording::lbr;
   // A small buffer must not make its thread wait until the delay is over.
   const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
-  if (!all && !worth && time - channel.last_write < kMaxDelay) return {};
+  if (!all && !stacks && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
-  Stream& stream = streams_[channel.tid];
-  const std::uint64_t padded = (bytes.size() + 7) / 8 * 8;
-  const perfdata::Stamp stamp{.pid = channel.pid, .tid = channel.tid, .time = time};
-  auto status = writer_.aux({.offset = stream.offset, .size = padded, .flags = 0}, stamp);
+  Status status;
+  if (stacks) {
+    status = write_stacks(channel, bytes);
+  } else {
+    Stream& stream = streams_[channel.tid];
+    const std::uint64_t size = writer_.auxtrace_size(bytes.size());
+    status = write_handovers(channel, stream, size, time);
+    if (!status) return status;
+    const std::array<std::span<const std::uint8_t>, 1> pieces = {bytes};
+    status =
+        writer_.auxtrace({.offset = stream.offset, .idx = channel.idx, .tid = channel.tid}, pieces);
+    stream.offset += size;
+  }
   if (!status) return status;
-  const std::array<std::span<const std::uint8_t>, 1> pieces = {bytes};
-  status =
-      writer_.auxtrace({.offset = stream.offset, .idx = channel.idx, .tid = channel.tid}, pieces);
-  if (!status) return status;
-  stream.offset += padded;
   trace_bytes_ += bytes.size();
+  channel.taken += bytes.size();
   channel.reader.release_aux(bytes.size());
+  return {};
+}
+
+// AUX records for the next `size` bytes of the stream, one up to each mark: the time of a stretch
+// is that of its AUX record, and so is the place where records are missing.
+Status QemuChannels::write_handovers(Channel& channel, const Stream& stream, std::uint64_t size,
+                                     std::uint64_t now) {
+  std::uint64_t done = 0;
+  while (!channel.marks.empty()) {
+    const Mark mark = channel.marks.front();
+    const std::uint64_t end = mark.place.position - channel.taken;
+    if (end < done || end >= size) break;
+    channel.marks.pop_front();
+    const bool lossy = mark.place.dropped != 0;
+    if (end == done && !lossy) continue;
+    const auto status = writer_.aux({.offset = stream.offset + done,
+                                     .size = end - done,
+                                     .flags = lossy ? PERF_AUX_FLAG_TRUNCATED : 0u},
+                                    {.pid = channel.pid, .tid = channel.tid, .time = mark.time});
+    if (!status) return status;
+    done = end;
+  }
+  return writer_.aux({.offset = stream.offset + done, .size = size - done, .flags = 0},
+                     {.pid = channel.pid, .tid = channel.tid, .time = now});
+}
+
+Status QemuChannels::write_stacks(Channel& channel, std::span<const std::uint8_t> bytes) {
+  while (const auto stack = channel.reader.take_stack(bytes)) {
+    const perfdata::Stamp stamp{.pid = channel.pid, .tid = channel.tid, .time = stack->sample.time};
+    const auto status = writer_.branch_stack(stack->sample.ip, stack->entries, stamp);
+    if (!status) return status;
+    round_open_ = true;
+  }
   return {};
 }
 

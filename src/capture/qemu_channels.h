@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,12 +41,18 @@ class QemuChannels {
   void summarize(RecordResult& result) const;
 
  private:
+  struct Mark {
+    relay::MarkRecord place;
+    std::uint64_t time = 0;
+  };
   struct Channel {
     relay::ChannelReader reader;
     std::int32_t pid = 0;
     std::int32_t tid = 0;
     std::uint32_t idx = 0;
     std::uint64_t last_write = 0;  // ns
+    std::uint64_t taken = 0;       // bytes of the AUX ring that are in the file
+    std::deque<Mark> marks = {};   // from `taken` on
   };
   struct Process {
     Fd pidfd;
@@ -59,9 +66,12 @@ class QemuChannels {
 
   Status announce(const relay::Hello& hello);
   Status write_records(Channel& channel);
-  Status write_record(const Channel& channel, const relay::Record& record);
+  Status write_record(Channel& channel, const relay::Record& record);
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
-  Status write_aux(Channel& channel, bool all);
+  Status write_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all);
+  Status write_handovers(Channel& channel, const Stream& stream, std::uint64_t size,
+                         std::uint64_t now);
+  Status write_stacks(Channel& channel, std::span<const std::uint8_t> bytes);
   Status drain_channel(Channel& channel, bool all);
   // Takes the rest of a channel whose thread is gone, and forgets it.
   void finish_channel(std::size_t index);
@@ -81,6 +91,7 @@ class QemuChannels {
   std::optional<Error> file_error_;
   bool stopped_ = false;
 
+  bool round_open_ = false;  // stacks were written since the last finished round
   std::uint64_t trace_bytes_ = 0;
   std::uint64_t overflows_ = 0;
   std::uint64_t unexplained_ = 0;

@@ -36,9 +36,21 @@ std::uint64_t rtit_ctl(const PtOptions& pt) {
   return ctl::kPsbFreq.set(value, pt.psb_period);
 }
 
+relay::Recording recording_of(SourceKind source) {
+  if (source == SourceKind::bts) return relay::Recording::bts;
+  return source == SourceKind::lbr ? relay::Recording::lbr : relay::Recording::pt;
+}
+
+std::string_view unit_name(relay::Recording recording) {
+  if (recording == relay::Recording::pt) return "pt";
+  return recording == relay::Recording::bts ? "bts" : "lbr";
+}
+
 Result<relay::Settings> make_settings(const RecordOptions& options, const QemuInstallation& qemu) {
   relay::Settings settings;
+  settings.recording = recording_of(options.source);
   settings.rtit_ctl = rtit_ctl(options.pt);
+  settings.sample_period = options.sample_period;
   settings.follow_exec = options.follow_children ? 1 : 0;
   settings.recorder_pid = getpid();
   if (options.filters.size() > relay::kMaxFilters) {

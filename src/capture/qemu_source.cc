@@ -173,10 +173,28 @@ class Recording {
   std::uint64_t last_flush_ = 0;
 };
 
-std::string summary_json(const RecordResult& result) {
+// What the file says of the trace in it.
+void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file) {
+  switch (recording_of(options.source)) {
+    case relay::Recording::pt:
+      file.pt = make_pt_config(options);
+      return;
+    case relay::Recording::bts:
+      file.trace = perfdata::TraceKind::intel_bts;
+      file.pt.pmu_type = perfdata::kBtsPmuTypeDefault;
+      return;
+    case relay::Recording::lbr:
+      file.trace = perfdata::TraceKind::none;
+      file.attrs = perfdata::stack_attrs(options.sample_period);
+      return;
+  }
+}
+
+std::string summary_json(const RecordResult& result, relay::Recording recording) {
   return fmt::format(
-      R"({{"source":"qemu","processes":{},"threads":{},"trace_bytes":{},"overflows":{},"exit_status":{}}})",
-      result.processes, result.threads, result.trace_bytes, result.overflows, result.exit_status);
+      R"({{"source":"qemu","unit":"{}","processes":{},"threads":{},"trace_bytes":{},"overflows":{},"exit_status":{}}})",
+      unit_name(recording), result.processes, result.threads, result.trace_bytes, result.overflows,
+      result.exit_status);
 }
 
 }  // namespace
@@ -207,14 +225,15 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   auto settings = make_settings(options, qemu);
   if (!settings) return std::unexpected(settings.error());
   const std::string socket = socket_name();
-  const std::string plugin = relay::escape_option(qemu.plugin) + ",socket=" + socket;
+  const std::string plugin = fmt::format("{},socket={},unit={}", relay::escape_option(qemu.plugin),
+                                         socket, unit_name(settings->recording));
   const auto spec = launch_spec(options, *settings, plugin);
   if (!spec) return std::unexpected(spec.error());
   const auto listening = relay::listen_socket(socket);
   if (!listening) return std::unexpected(listening.error());
   const Fd listener(*listening);
   perfdata::WriterOptions writer_options;
-  writer_options.pt = make_pt_config(options);
+  describe_trace(options, writer_options);
   writer_options.cmdline = own_command_line;
   writer_options.version = options.recorder;
   writer_options.clock = clock_data();
@@ -237,7 +256,8 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   if (recording.interrupted()) result.warnings.push_back("the recording was ended by a signal");
   if (recording.full()) result.warnings.push_back("the recording ended at --max-size");
   // Without the mark of a complete recording where data is missing, whoever's fault that is.
-  const Status finished = channels.file_error() ? Status() : writer->finish(summary_json(result));
+  const Status finished =
+      channels.file_error() ? Status() : writer->finish(summary_json(result, settings->recording));
   if (channels.file_error()) {
     result.warnings.push_back("the recording ended early: " + channels.file_error()->message);
     result.complete = false;

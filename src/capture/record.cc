@@ -30,6 +30,9 @@ Result<RecordResult> record(const RecordOptions& options,
       if (options.debug_log.empty() && probe_perf_event(perf))
         return record_perf_event(options, perf);
       return with_qemu(options, own_command_line);
+    case SourceKind::bts:
+    case SourceKind::lbr:
+      return with_qemu(options, own_command_line);
     default:
       return fail(ErrorCode::unsupported, "this source cannot record yet; use --source pt or qemu");
   }

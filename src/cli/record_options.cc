@@ -49,9 +49,20 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
   app.add_option("-o,--output", options.output, "write to FILE")
       ->type_name("FILE")
       ->capture_default_str();
-  add_choice(app, "--source", options.source,
-             {{"auto", SourceKind::automatic}, {"pt", SourceKind::pt}, {"qemu", SourceKind::qemu}},
-             "what records: the processor (pt), QEMU (qemu), or the best there is (auto)");
+  add_choice(
+      app, "--source", options.source,
+      {{"auto", SourceKind::automatic},
+       {"pt", SourceKind::pt},
+       {"bts", SourceKind::bts},
+       {"lbr", SourceKind::lbr},
+       {"qemu", SourceKind::qemu}},
+      "what records: the processor's Intel PT (pt), QEMU (qemu), or the better of them (auto);"
+      " branch trace store (bts) or last branch records (lbr), of the processor or else under"
+      " QEMU");
+  app.add_option("--period", options.sample_period,
+                 "with --source lbr: branches from one branch stack to the next (default 10007)")
+      ->type_name("BRANCHES")
+      ->check(CLI::PositiveNumber);
   app.add_option("--filter", command.filters, "record only this code; may be given four times")
       ->type_name("FILTER")
       ->allow_extra_args(false);

@@ -97,7 +97,22 @@ Result<PtConfig> bts_config_of(const AuxtraceInfo& info) {
   return out;
 }
 
-std::vector<Attr> pt_attrs(const PtConfig& config, bool kernel) {
+ByteWriter bts_info_payload(const PtConfig& config) {
+  std::uint64_t words[kBtsWords] = {};
+  words[kBtsPmuType] = config.pmu_type;
+  words[kBtsTimeShift] = config.time.shift;
+  words[kBtsTimeMult] = config.time.mult;
+  words[kBtsTimeZero] = config.time.zero;
+  words[kBtsCapUserTimeZero] = config.time.valid;
+  words[kBtsSnapshotMode] = config.snapshot;
+  ByteWriter out;
+  out.u32(kAuxtraceIntelBts).u32(0).put(words);
+  return out;
+}
+
+namespace {
+
+perf_event_attr common_attr(bool kernel) {
   perf_event_attr common{};
   common.size = sizeof(common);
   common.sample_period = 1;
@@ -107,20 +122,48 @@ std::vector<Attr> pt_attrs(const PtConfig& config, bool kernel) {
   common.sample_id_all = 1;
   common.exclude_kernel = !kernel;
   common.exclude_hv = 1;
+  return common;
+}
 
-  perf_event_attr pt = common;
+// The event that carries COMM, MMAP2, FORK and EXIT.
+Attr tracking(const perf_event_attr& traced) {
+  perf_event_attr dummy = common_attr(traced.exclude_kernel == 0);
+  dummy.type = PERF_TYPE_SOFTWARE;
+  dummy.config = PERF_COUNT_SW_DUMMY;
+  dummy.sample_type = traced.sample_type;
+  dummy.branch_sample_type = traced.branch_sample_type;
+  dummy.mmap = dummy.mmap2 = dummy.comm = dummy.comm_exec = dummy.task = 1;
+  return {dummy, {2}, traced.exclude_kernel != 0 ? "dummy:u" : "dummy"};
+}
+
+}  // namespace
+
+std::vector<Attr> pt_attrs(const PtConfig& config, bool kernel) {
+  perf_event_attr pt = common_attr(kernel);
   pt.type = config.pmu_type;
   pt.config = config.config;
   pt.disabled = 1;
+  Attr dummy = tracking(pt);
+  dummy.attr.context_switch = config.have_sched_switch >= 2;
+  return {Attr{pt, {1}, kernel ? "intel_pt//" : "intel_pt//u"}, std::move(dummy)};
+}
 
-  perf_event_attr dummy = common;
-  dummy.type = PERF_TYPE_SOFTWARE;
-  dummy.config = PERF_COUNT_SW_DUMMY;
-  dummy.mmap = dummy.mmap2 = dummy.comm = dummy.comm_exec = dummy.task = 1;
-  dummy.context_switch = config.have_sched_switch >= 2;
+std::vector<Attr> bts_attrs(std::uint32_t pmu_type, bool kernel) {
+  perf_event_attr bts = common_attr(kernel);
+  bts.type = pmu_type;
+  bts.disabled = 1;
+  return {Attr{bts, {1}, kernel ? "intel_bts//" : "intel_bts//u"}, tracking(bts)};
+}
 
-  const std::string suffix = kernel ? "" : "u";
-  return {Attr{pt, {1}, "intel_pt//" + suffix}, Attr{dummy, {2}, kernel ? "dummy" : "dummy:u"}};
+std::vector<Attr> stack_attrs(std::uint64_t period) {
+  perf_event_attr branches = common_attr(false);
+  branches.type = PERF_TYPE_HARDWARE;
+  branches.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+  branches.sample_period = period;
+  branches.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+  branches.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+  branches.disabled = 1;
+  return {Attr{branches, {1}, "branches:u"}, tracking(branches)};
 }
 
 }  // namespace hodo::perfdata

@@ -54,6 +54,8 @@ Status check(const std::vector<Attr>& attrs) {
   return {};
 }
 
+constexpr std::uint64_t kBtsRecord = 24;
+
 std::uint64_t padding_of(std::uint64_t size) { return (8 - size % 8) % 8; }
 
 }  // namespace
@@ -62,6 +64,7 @@ struct Writer::Impl {
   OutputFile file;
   ByteWriter pending;  // records that are not in the file yet
   std::vector<Attr> attrs;
+  TraceKind trace = TraceKind::intel_pt;
   PtConfig pt;
   std::vector<std::string> cmdline;
   std::string version;
@@ -179,10 +182,13 @@ Writer::~Writer() {
 
 Result<Writer> Writer::create(const std::string& path, WriterOptions options) {
   if (options.attrs.empty()) {
-    options.attrs = pt_attrs(options.pt);
+    options.attrs = options.trace == TraceKind::intel_bts ? bts_attrs(options.pt.pmu_type)
+                                                          : pt_attrs(options.pt);
+  }
+  if (options.clock) {
     for (auto& attr : options.attrs) {
-      attr.attr.use_clockid = options.clock.has_value();
-      attr.attr.clockid = options.clock ? static_cast<std::int32_t>(options.clock->clockid) : 0;
+      attr.attr.use_clockid = 1;
+      attr.attr.clockid = static_cast<std::int32_t>(options.clock->clockid);
     }
   }
   if (auto status = check(options.attrs); !status) return std::unexpected(status.error());
@@ -192,6 +198,7 @@ Result<Writer> Writer::create(const std::string& path, WriterOptions options) {
   auto impl = std::make_unique<Impl>();
   impl->file = std::move(*file);
   impl->attrs = std::move(options.attrs);
+  impl->trace = options.trace;
   impl->pt = std::move(options.pt);
   impl->cmdline = std::move(options.cmdline);
   impl->version = std::move(options.version);
@@ -202,9 +209,12 @@ Result<Writer> Writer::create(const std::string& path, WriterOptions options) {
 
   Writer writer(std::move(impl));
   auto& in = *writer.impl_;
-  if (auto status = in.tool_record(RecordType::auxtrace_info, auxtrace_info_payload(in.pt));
-      !status) {
-    return std::unexpected(status.error());
+  if (in.trace != TraceKind::none) {
+    const ByteWriter info =
+        in.trace == TraceKind::intel_bts ? bts_info_payload(in.pt) : auxtrace_info_payload(in.pt);
+    if (auto status = in.tool_record(RecordType::auxtrace_info, info); !status) {
+      return std::unexpected(status.error());
+    }
   }
   const auto& time = in.pt.time;
   ByteWriter conversion;
@@ -317,7 +327,7 @@ Status Writer::code(std::uint64_t address, std::span<const std::uint8_t> bytes,
 
 Status Writer::auxtrace(const Auxtrace& where,
                         std::span<const std::span<const std::uint8_t>> pieces) {
-  static constexpr std::uint8_t kZeros[8] = {};
+  static constexpr std::uint8_t kZeros[kBtsRecord] = {};
   if (auto status = impl_->writable(); !status) return status;
   std::uint64_t size = 0;
   for (const auto& piece : pieces) size += piece.size();
@@ -325,7 +335,7 @@ Status Writer::auxtrace(const Auxtrace& where,
   // Without a reference perf cannot complete any TSC packet, and 6.1 crashes when it needs one.
   const std::uint64_t now = impl_->times ? impl_->pt.time.to_tsc(impl_->times->last) : 0;
   const auto reference = where.reference != 0 ? where.reference : std::max<std::uint64_t>(now, 1);
-  const std::uint64_t padding = padding_of(size);
+  const std::uint64_t padding = auxtrace_size(size) - size;
 
   ByteWriter head;
   head.put(RecordHeader{static_cast<std::uint32_t>(RecordType::auxtrace), 0,
@@ -339,6 +349,20 @@ Status Writer::auxtrace(const Auxtrace& where,
   if (auto status = impl_->drain(std::move(blocks)); !status) return status;
   impl_->index.push_back(entry);
   return {};
+}
+
+std::uint64_t Writer::auxtrace_size(std::uint64_t bytes) const {
+  return bytes + (impl_->trace == TraceKind::intel_bts ? kBtsRecord : padding_of(bytes));
+}
+
+// In the order of the kernel's perf_output_sample, for stack_attrs().
+Status Writer::branch_stack(std::uint64_t ip, std::span<const std::uint8_t> entries,
+                            const Stamp& stamp) {
+  ByteWriter body;
+  body.u64(impl_->traced_id()).u64(ip).i32(stamp.pid).i32(stamp.tid).u64(stamp.time);
+  body.u32(stamp.cpu).u32(0).u64(entries.size() / sizeof(BranchEntry)).raw(entries);
+  impl_->saw(stamp.time);
+  return impl_->record(RecordType::sample, PERF_RECORD_MISC_USER, body);
 }
 
 Status Writer::finished_round() { return impl_->tool_record(RecordType::finished_round, {}); }
@@ -377,7 +401,10 @@ FeatureWriter Writer::Impl::features(std::string_view summary) const {
   out.string(Feature::version, version);
   out.cmdline(cmdline);
   out.events(attrs);
-  out.pmus({{PERF_TYPE_SOFTWARE, "software"}, {pt.pmu_type, "intel_pt"}});
+  std::map<std::uint32_t, std::string> pmus{{PERF_TYPE_SOFTWARE, "software"}};
+  if (trace == TraceKind::intel_pt) pmus.emplace(pt.pmu_type, "intel_pt");
+  if (trace == TraceKind::intel_bts) pmus.emplace(pt.pmu_type, "intel_bts");
+  out.pmus(pmus);
   if (!build_ids.empty()) out.build_ids(build_ids);
   if (!index.empty()) out.auxtrace_index(index);
   if (times) out.sample_time(*times);

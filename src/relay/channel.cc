@@ -165,15 +165,30 @@ void ChannelReader::wake_process() {
   }
 }
 
-void ChannelReader::finish() {
-  if (finished_) return;
+std::uint64_t ChannelReader::end_of_packets() const {
   // A copy: the program may have scribbled over the original, which must then do no harm here.
   unit::PtUnit unit = header().unit;
   unit.finish(memory_.aux(), memory_.aux_size());
-  aux_end_ = unit.written();
+  return unit.written();
+}
+
+// The records that a killed process had not published stand between the head and the DS index.
+std::uint64_t ChannelReader::end_of_bts_records() const {
+  const std::uint64_t head = header().aux_head.load(std::memory_order_acquire);
+  const auto area = hw::read_ds_area(header().ds_area, hw::DsLayout::bits64);
+  if (!area || header().ring_address == 0) return head;
+  const std::uint64_t more = (area->bts.index - header().ring_address - head) % memory_.aux_size();
+  return more % sizeof(hw::BtsRecord) == 0 ? head + more : head;
+}
+
+void ChannelReader::finish() {
+  if (finished_) return;
+  const std::uint64_t head = header().aux_head.load(std::memory_order_acquire);
+  aux_end_ = recording_ == Recording::pt    ? end_of_packets()
+             : recording_ == Recording::bts ? end_of_bts_records()
+                                            : head;
   finished_ = true;
-  if (aux_end_ - aux_tail_ <= memory_.aux_size()) return;
-  aux_end_ = header().aux_head.load(std::memory_order_acquire);
+  if (aux_end_ - aux_tail_ > memory_.aux_size()) aux_end_ = head;
 }
 
 Result<ChannelMemory> connect_channel(std::string_view name, const Hello& hello) {

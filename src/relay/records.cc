@@ -1,4 +1,5 @@
 // The recorder's reading of sideband records, which the program under test could have forged.
+#include <algorithm>
 #include <cstring>
 
 #include "hodo/relay/channel.h"
@@ -12,6 +13,8 @@ std::size_t fixed_bytes(RecordType type) {
       return sizeof(MapRecord);
     case RecordType::code:
       return sizeof(CodeRecord);
+    case RecordType::mark:
+      return sizeof(MarkRecord);
     default:
       return 0;
   }
@@ -40,6 +43,22 @@ std::optional<Record> ChannelReader::next_record() {
   record.payload = {at + before, record.header.payload};
   record_read_ += record.header.size;
   return record;
+}
+
+std::optional<Stack> ChannelReader::take_stack(std::span<const std::uint8_t>& bytes) const {
+  if (damaged_ || bytes.empty()) return std::nullopt;
+  Stack stack;
+  if (bytes.size() >= sizeof(stack.sample)) {
+    std::memcpy(&stack.sample, bytes.data(), sizeof(stack.sample));
+    const auto rest = bytes.subspan(sizeof(stack.sample));
+    if (stack.sample.entries <= std::min(kMaxStack, rest.size() / sizeof(StackEntry))) {
+      stack.entries = rest.first(stack.sample.entries * sizeof(StackEntry));
+      bytes = rest.subspan(stack.entries.size());
+      return stack;
+    }
+  }
+  damaged_ = true;
+  return std::nullopt;
 }
 
 void ChannelReader::release_records() {

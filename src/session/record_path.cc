@@ -11,6 +11,8 @@ using isa::InsnClass;
 using End = StraightLine::End;
 
 constexpr std::size_t kMaxCauses = 255;
+// How many versions of replaced code are tried for one record.
+constexpr int kOlderCode = 4;
 
 struct KindAndFlags {
   BranchKind kind = BranchKind::unknown;
@@ -108,6 +110,24 @@ void RecordPath::gap() {
   at_ = 0;
 }
 
+// In the code of the record's time. The branch happened some time before, so where that code does
+// not fit, what it replaced may.
+StraightLine RecordPath::walk(std::uint64_t start, std::uint64_t source) const {
+  const auto at = [&](std::uint64_t time) {
+    return walk_straight(*executing_.code, start, source, executing_.mode, time,
+                         executing_.unrecorded);
+  };
+  const StraightLine newest = at(time_);
+  StraightLine line = newest;
+  for (int i = 0; i < kOlderCode && line.end != End::joined && line.valid_from != 0; ++i) {
+    line = at(line.valid_from - 1);
+  }
+  if (line.end != End::joined) return newest;
+  line.valid_from = newest.valid_from;
+  line.valid_until = newest.valid_until;
+  return line;
+}
+
 RecordPath::Known& RecordPath::find(std::uint64_t start, std::uint64_t source) {
   Known& known = known_[slot(start, source)];
   if (known.start == start && known.source == source && known.space == space_ &&
@@ -118,8 +138,7 @@ RecordPath::Known& RecordPath::find(std::uint64_t start, std::uint64_t source) {
   if (executing_.code == nullptr) {
     known.line = {.end = End::no_code, .stopped = start};
   } else {
-    known.line = walk_straight(*executing_.code, start, source, executing_.mode, time_,
-                               executing_.unrecorded);
+    known.line = walk(start, source);
   }
   if (known.line.end == End::joined) {
     const KindAndFlags is = describe(known.line.cls);
@@ -189,13 +208,18 @@ void RecordPath::add_not_taken(std::uint64_t start, std::uint64_t source, std::u
                 &sink);
 }
 
+// A branch went where no code was, and the trace ends there: the fault of fetching it.
+bool RecordPath::fetch_failed(const RecordedBranch& record, const Known& known) const {
+  return known.line.end == End::no_code && record.to == 0 && at_ == record.from;
+}
+
 // Whether an interrupt, exception or signal took control at the source, before the instruction
 // there was executed.
-bool RecordPath::is_event(const RecordedBranch& record, const Known& known) {
+bool RecordPath::is_event(const RecordedBranch& record, const Known& known) const {
   if (record.kind != BranchKind::unknown) {
     return record.kind == BranchKind::irq || record.kind == BranchKind::exc;
   }
-  if (known.line.end != End::joined) return false;
+  if (known.line.end != End::joined) return fetch_failed(record, known);
   const bool elsewhere = known.line.target != 0 && known.line.target != record.to;
   return known.kind == BranchKind::unknown || elsewhere;
 }
@@ -204,7 +228,7 @@ void RecordPath::add_slowly(const RecordedBranch& record) {
   if (record.from == 0) return add_begin(record.to);
   const std::uint64_t start = at_ != 0 && executing_.joins ? at_ : record.from;
   Known* known = &find(start, record.from);
-  if (known->line.end != End::joined) {
+  if (known->line.end != End::joined && !fetch_failed(record, *known)) {
     tell(*known);
     if (known->line.end == End::apart) {
       emit({.from = at_,

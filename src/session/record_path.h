@@ -100,8 +100,10 @@ class RecordPath {
   static std::size_t slot(std::uint64_t start, std::uint64_t source) {
     return (start ^ source * 0x9e3779b97f4a7c15 >> 40) & (kKnown - 1);
   }
+  StraightLine walk(std::uint64_t start, std::uint64_t source) const;
   Known& find(std::uint64_t start, std::uint64_t source);
-  static bool is_event(const RecordedBranch& record, const Known& known);
+  bool is_event(const RecordedBranch& record, const Known& known) const;
+  bool fetch_failed(const RecordedBranch& record, const Known& known) const;
   void add_slowly(const RecordedBranch& record);
   void add_begin(std::uint64_t to);
   void add_not_taken(std::uint64_t start, std::uint64_t source, std::uint32_t& insns);

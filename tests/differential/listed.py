@@ -1,5 +1,6 @@
 """Branch lists as `hodo branches` and `perf script` print them, in the lines of watched.py."""
 
+import collections
 import re
 
 
@@ -102,3 +103,47 @@ def without_pauses(listed):
         else:
             out.append(shape)
     return out, pauses
+
+
+STACK_DEPTH = 32
+
+
+def windows(witness, period):
+    """The branch stacks that sampling a list every `period` branch instructions gives, oldest branch
+    first. One that leaves the program is counted, but has no entry."""
+    out = []
+    stack = collections.deque(maxlen=STACK_DEPTH)
+    count = 0
+    for shape in witness:
+        kind, source, target = shape.split()
+        if source != "0" and target != "0":
+            stack.append(shape)
+        if kind in ("begin", "end"):
+            continue
+        count += 1
+        if count % period == 0:
+            out.extend(stack)
+    return out
+
+
+def of_stacks(listed):
+    """A list of branch stacks without the marks between them, and of gaps."""
+    return [shape for shape in listed if not shape.startswith(("begin ", "lost "))]
+
+
+def addresses(listed):
+    """Only from and to, which is what a branch stack has."""
+    return [shape.split(" ", 1)[1] for shape in listed]
+
+
+STACK_ENTRY = re.compile(r"0x([0-9a-f]+)/0x([0-9a-f]+)/")
+
+
+def perf_stacks(lines):
+    """{tid: [FROM TO]} from `perf script -F tid,ip,brstack`, oldest branch first."""
+    threads = collections.defaultdict(list)
+    for text in lines:
+        tid = int(text.split(None, 1)[0])
+        entries = [f"{source} {target}" for source, target in STACK_ENTRY.findall(text)]
+        threads[tid].extend(reversed(entries))
+    return dict(threads)

@@ -94,8 +94,9 @@ class Box:
         return path
 
     def command(self, arguments, options=(), data=None):
+        source = () if "--source" in options else ("--source", "qemu")
         return [
-            *(self.hodo, "record", "--source", "qemu", "-q", "-o", data or self.data),
+            *(self.hodo, "record", *source, "-q", "-o", data or self.data),
             *options,
             "--",
             *arguments,

@@ -109,6 +109,12 @@ TEST_F(Path, AnEventTakesControlBeforeTheInstructionRuns) {
                           "irq 100a>1010 0 async", "ret 1010>1001 1", "end 1003>0 1 async end"));
 }
 
+TEST_F(Path, AFetchThatFaultsIsAnEventAndNoLoss) {
+  EXPECT_THAT(list({{.from = 0x1010, .to = 0x7000}, {.from = 0x7000, .to = 0}}),
+              ElementsAre("ret 1010>7000 1", "end 7000>0 0 async end"));
+  EXPECT_THAT(losses_.lines(), IsEmpty());
+}
+
 TEST_F(Path, WithoutCodeTheBranchIsStillThere) {
   EXPECT_THAT(list({{.from = 0x7000, .to = 0x8000}, {.from = 0x8010, .to = 0x1000}}),
               ElementsAre("unknown 7000>8000 0", "unknown 8010>1000 0"));

@@ -8,6 +8,7 @@
 
 namespace hodo::capture {
 
+// What records. bts and lbr: the processor where the kernel offers it, else QEMU's trace unit.
 enum class SourceKind : std::uint8_t { automatic, pt, bts, lbr, qemu, step };
 
 // One --filter range, resolved to file offsets by the command line (as perf's address filters are):
@@ -39,10 +40,11 @@ struct RecordOptions {
   std::vector<FilterRange> filters;  // at most four, as the hardware has
   std::uint64_t max_size = 0;        // bytes of output after which recording stops; 0: no limit
   bool follow_children = true;
-  bool snapshot = false;          // keep only the newest part of the trace
-  std::uint64_t buffer_size = 0;  // bytes per AUX buffer; 0: the source's default
-  std::string recorder;           // who records, for the file's header: "hodoscope 0.1.0"
-  std::string debug_log;          // directory for the independent watcher's log; empty: off
+  std::uint64_t sample_period = 10'007;  // lbr: branches from one branch stack to the next
+  bool snapshot = false;                 // keep only the newest part of the trace
+  std::uint64_t buffer_size = 0;         // bytes per AUX buffer; 0: the source's default
+  std::string recorder;                  // who records, for the file's header: "hodoscope 0.1.0"
+  std::string debug_log;                 // directory for the independent watcher's log; empty: off
 };
 
 // What a recording came to; the command turns it into its last lines and exit status.

@@ -1,5 +1,6 @@
-// Writes a perf.data file as `perf record --per-thread -e intel_pt//u` lays it out, streaming: what
-// has been flushed survives the death of the recorder.
+// Writes a perf.data file as `perf record --per-thread` lays it out for an intel_pt or intel_bts
+// event or for samples with branch stacks, streaming: what has been flushed survives the death of
+// the recorder.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -23,9 +24,21 @@ namespace hodo::perfdata {
 // MMAP2, FORK and EXIT. User space only unless `kernel`.
 std::vector<Attr> pt_attrs(const PtConfig& config, bool kernel = false);
 
+// The same for intel_bts.
+std::vector<Attr> bts_attrs(std::uint32_t pmu_type, bool kernel = false);
+// Samples with a branch stack (PERF_SAMPLE_BRANCH_STACK, any branch of user space) after every
+// `period` branches (PERF_COUNT_HW_BRANCH_INSTRUCTIONS), and the tracking event.
+std::vector<Attr> stack_attrs(std::uint64_t period);
+
+// The type that hodo's own BTS recordings give the intel_bts PMU.
+inline constexpr std::uint32_t kBtsPmuTypeDefault = 9;
+
 struct WriterOptions {
-  // Empty: pt_attrs(pt). The first is the traced event, the last the tracking one. All must have
-  // sample_id_all and the same sample_type with PERF_SAMPLE_IDENTIFIER, or create() says usage.
+  // What AUXTRACE_INFO says; none: the file has no AUX data.
+  TraceKind trace = TraceKind::intel_pt;
+  // Empty: pt_attrs(pt) or bts_attrs(pt.pmu_type). The first is the traced event, the last the
+  // tracking one. All must have sample_id_all and the same sample_type with PERF_SAMPLE_IDENTIFIER,
+  // or create() says usage.
   std::vector<Attr> attrs;
   PtConfig pt;
   std::vector<std::string> cmdline;  // of the recorder, argv[0] first
@@ -69,6 +82,9 @@ class Writer {
   Status aux(const Aux& aux, const Stamp& stamp);
   Status lost(std::uint64_t count, const Stamp& stamp);
   Status switch_(const Switch& change, const Stamp& stamp);
+  // A sample with a branch stack, newest first, of events made by stack_attrs(). `bytes` are struct
+  // perf_branch_entry as the kernel has them.
+  Status branch_stack(std::uint64_t ip, std::span<const std::uint8_t> entries, const Stamp& stamp);
 
   // Keeps code that is in no file: the bytes that process stamp.pid has at `address` from
   // stamp.time on, in as many TEXT_POKE records as it takes, each followed by an MMAP2 that shows
@@ -76,10 +92,14 @@ class Writer {
   Status code(std::uint64_t address, std::span<const std::uint8_t> bytes, const Stamp& stamp);
 
   // AUX bytes of buffer `where.idx` (size and data of `where` are ignored), from one or more
-  // places, as one AUXTRACE record, written without copying. They end with a whole packet: perf
-  // does not put packets together that lie in two records, and up to 7 zero bytes (PT: PAD packets)
-  // are added.
+  // places, as one AUXTRACE record, written without copying. They end with a whole packet or
+  // record: perf does not put together what lies in two AUXTRACE records. Zeros are added: up to 7
+  // bytes (PT: PAD packets) or, for BTS, a null record, since perf's loop
+  // (intel_bts_process_buffer) stops before the last one. auxtrace_size() tells how many bytes of
+  // the stream it takes.
   Status auxtrace(const Auxtrace& where, std::span<const std::span<const std::uint8_t>> pieces);
+
+  std::uint64_t auxtrace_size(std::uint64_t bytes) const;
 
   Status finished_round();
   Status finished_init();

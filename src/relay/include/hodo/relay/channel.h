@@ -49,21 +49,32 @@ struct Record {
   std::span<const std::uint8_t> payload;
 };
 
+// A StackSample and its entries.
+struct Stack {
+  StackSample sample;
+  std::span<const std::uint8_t> entries;
+};
+
 // The recorder's view of one channel. Everything it reads may have been forged by the program.
 class ChannelReader {
  public:
-  explicit ChannelReader(ChannelMemory memory) : memory_(std::move(memory)) {}
+  // `recording` as the channel's settings have it.
+  explicit ChannelReader(ChannelMemory memory, Recording recording = Recording::pt)
+      : memory_(std::move(memory)), recording_(recording) {}
 
   // The next sideband record; nullopt when there is none now, or after damage(). The spans are
   // valid until release_records().
   std::optional<Record> next_record();
   void release_records();
 
-  // Packets that are there now and end with a whole packet; valid until release_aux.
+  // What is there now, ending with a whole packet, record or sample; valid until release_aux.
   std::span<const std::uint8_t> aux() const;
   void release_aux(std::size_t bytes);
+  // Recording::lbr: takes the first stack off `bytes`, which are of aux(). nullopt when they are
+  // empty, or after damage().
+  std::optional<Stack> take_stack(std::span<const std::uint8_t>& bytes) const;
 
-  // The process is gone, or the channel closed: makes pending outcomes part of aux().
+  // The process is gone, or the channel closed: makes what the unit had pending part of aux().
   void finish();
 
   bool closed() const {
@@ -72,14 +83,22 @@ class ChannelReader {
   void stop() { header().stop.store(1, std::memory_order_release); }
   // The program has overwritten the channel; nothing that follows can be trusted.
   bool damaged() const { return damaged_; }
-  std::uint64_t overflows() const { return header().unit.overflows(); }
-  std::uint64_t unexplained() const { return header().unit.unexplained(); }
+  std::uint64_t overflows() const {
+    return header().unit.overflows() + header().dropped.load(std::memory_order_relaxed);
+  }
+  std::uint64_t unexplained() const {
+    return header().unit.unexplained() + header().unexplained.load(std::memory_order_relaxed);
+  }
+  Recording recording() const { return recording_; }
 
  private:
   ChannelHeader& header() const { return memory_.header(); }
   void wake_process();
+  std::uint64_t end_of_packets() const;
+  std::uint64_t end_of_bts_records() const;
 
   ChannelMemory memory_;
+  Recording recording_;
   std::uint64_t record_read_ = 0;
   std::uint64_t record_released_ = 0;
   std::uint64_t aux_tail_ = 0;

@@ -6,7 +6,7 @@
 // process had written is still there for the recorder.
 //
 //   +---------------+----------------------+------------------------------+
-//   | ChannelHeader | sideband records     | AUX: packets                 |
+//   | ChannelHeader | sideband records     | AUX: what the unit records   |
 //   +---------------+----------------------+------------------------------+
 //   0               kHeaderBytes           + kRecordBytes                 + aux_size
 //
@@ -19,12 +19,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "hodo/hw/ds_area.h"
 #include "hodo/unit/pt_unit.h"
 
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -55,9 +56,19 @@ struct Filter {
   std::array<char, kMaxPath> object{};
 };
 
+// Which part of the trace unit records, and so what the AUX ring holds.
+enum class Recording : std::uint32_t {
+  pt,   // Intel PT packets
+  bts,  // BTS records of 64 bits, hw::BtsRecord
+  lbr,  // a StackSample with its entries, whenever so many branches have been taken
+};
+
 // What the recorder asks for; the same for all channels of a recording.
 struct Settings {
-  std::uint64_t rtit_ctl = 0;
+  Recording recording = Recording::pt;
+  std::uint32_t reserved = 0;
+  std::uint64_t rtit_ctl = 0;       // pt
+  std::uint64_t sample_period = 0;  // lbr: branches from sample to sample
   std::uint32_t filters = 0;
   std::array<Filter, kMaxFilters> filter;
   std::uint32_t follow_exec = 1;
@@ -82,7 +93,14 @@ struct ChannelHeader {
   std::atomic<std::uint64_t> record_tail = 0;               // recorder
   std::atomic<std::uint32_t> drained = 0;                   // recorder: futex, counts drains
   std::atomic<std::uint32_t> stop = 0;                      // recorder: write no more
-  alignas(64) unit::PtUnit unit;                            // process
+  // Process; of bts and lbr. Records that found no room, and jumps that nothing explained.
+  std::atomic<std::uint64_t> dropped = 0;
+  std::atomic<std::uint64_t> unexplained = 0;
+  // bts, process: where the AUX ring lies there, and the debug store area. Its index is an address
+  // in the ring, behind the last record: what a killed process had not published yet.
+  std::uint64_t ring_address = 0;
+  alignas(64) std::array<std::uint8_t, hw::ds_area_bytes(hw::DsLayout::bits64)> ds_area{};
+  alignas(64) unit::PtUnit unit;  // pt, process
 };
 
 inline constexpr std::uint64_t kHeaderBytes = (sizeof(ChannelHeader) + 4095) / 4096 * 4096;
@@ -93,6 +111,7 @@ enum class RecordType : std::uint16_t {
   code,    // CodeRecord, the bytes
   comm,    // the name; flag kExec: a new program
   exit,    // this thread ends
+  mark,    // MarkRecord: a place in the AUX stream and its time
   native,  // the path of a program that runs on without being recorded, and why, after a NUL
 };
 
@@ -115,5 +134,24 @@ struct MapRecord {
 struct CodeRecord {
   std::uint64_t address = 0;
 };
+
+// What stands before `position` in the AUX stream was recorded until the header's time. BTS records
+// tell no time; the code that they ran may be replaced from here on.
+struct MarkRecord {
+  std::uint64_t position = 0;
+  std::uint64_t dropped = 0;  // records that are missing there
+};
+
+// In the AUX ring of Recording::lbr, followed by `entries` times StackEntry, newest first.
+struct StackSample {
+  std::uint64_t time = 0;
+  std::uint64_t ip = 0;
+  std::uint64_t entries = 0;  // at most kMaxStack
+};
+// struct perf_branch_entry.
+struct StackEntry {
+  std::uint64_t from = 0, to = 0, flags = 0;
+};
+inline constexpr std::uint64_t kMaxStack = 64;
 
 }  // namespace hodo::relay

@@ -1,0 +1,111 @@
+// BTS records into the channel's ring: its owner acts as the interrupt handler of a driver. The DS
+// area lies in the channel, and its buffer is a stretch of the ring. At the interrupt the stretch
+// is handed to the recorder and the next one takes its place, so nothing is copied.
+#include <algorithm>
+
+#include "hodo/relay/clock.h"
+#include "hodo/unit/bts_unit.h"
+#include "tracer.h"
+
+namespace hodo::plugin {
+namespace {
+
+constexpr std::uint64_t kRecord = sizeof(hw::BtsRecord);
+// What one stretch holds at most: small enough to stay in a cache until it is written to the file.
+constexpr std::uint64_t kStretch = 1024 * kRecord;
+
+class BtsTracer final : public Tracer, private hw::DsMemory {
+ public:
+  BtsTracer(relay::ChannelMemory& memory, const unit::SignalQuery& signals) : memory_(memory) {
+    memory_.header().ring_address = reinterpret_cast<std::uintptr_t>(memory_.aux());
+    arm(memory_.aux_size());
+    unit::BtsControl control;
+    control.ds_area = reinterpret_cast<std::uintptr_t>(memory_.header().ds_area.data());
+    control.memory = this;
+    control.interrupts = true;
+    control.interrupt = &BtsTracer::interrupt;
+    control.owner = this;
+    walk_.unit.start(control);
+    walk_.start(signals);
+  }
+
+  void* unit() override { return &walk_; }
+  const unit::Block* current() const override { return walk_.current(); }
+  void leave_context() override { walk_.leave_context(); }
+  void before_new_code() override { publish(); }
+  void publish() override {
+    hand_over(0);
+    mark();
+  }
+
+ private:
+  // Addresses in the DS area are this process's own.
+  std::span<std::uint8_t> at(std::uint64_t address, std::size_t size) override {
+    return {reinterpret_cast<std::uint8_t*>(address), size};
+  }
+  Result<std::uint64_t> allocate(std::size_t) override {
+    return fail(ErrorCode::no_space, "the DS area lies in the channel");
+  }
+  void release(std::uint64_t) override {}
+
+  static void interrupt(void* self) {
+    auto* tracer = static_cast<BtsTracer*>(self);
+    // After a loss, do not wait again at every record; go on as soon as there is room.
+    const bool lossy = tracer->walk_.unit.dropped() != tracer->dropped_told_;
+    tracer->hand_over(lossy ? 0 : kPatienceMs);
+  }
+
+  // What was recorded goes to the recorder, and the next stretch of the ring to the unit.
+  void hand_over(unsigned patience_ms) {
+    relay::ChannelHeader& header = memory_.header();
+    const auto area = hw::read_ds_area(header.ds_area, hw::DsLayout::bits64);
+    if (!area) return;  // cannot be: the channel has room for one
+    written_ += area->bts.used();
+    const std::uint64_t room = relay::publish_aux(memory_, written_, patience_ms);
+    header.unexplained.store(walk_.unexplained(), std::memory_order_relaxed);
+    if (header.stop.load(std::memory_order_relaxed) != 0) {
+      walk_.unit.stop();
+      walk_.stop();
+      return arm(0);
+    }
+    // What is left of the stretch is the unit's in any case.
+    const std::uint64_t usable = std::max(room, area->bts.maximum - area->bts.index);
+    if (usable != 0 && walk_.unit.dropped() != dropped_told_) mark();
+    arm(usable);
+    if (walk_.unit.recording()) walk_.unit.reload();
+  }
+
+  void arm(std::uint64_t room) {
+    const std::uint64_t size = std::min(room, kStretch) / kRecord * kRecord;
+    hw::DsArea area;
+    area.bts.base = memory_.header().ring_address + written_ % memory_.aux_size();
+    area.bts.index = area.bts.base;
+    area.bts.maximum = area.bts.threshold = area.bts.base + size;
+    hw::write_ds_area(area, hw::DsLayout::bits64, memory_.header().ds_area);
+  }
+
+  void mark() {
+    const std::uint64_t dropped = walk_.unit.dropped();
+    relay::RecordHeader record;
+    record.type = relay::RecordType::mark;
+    record.time = relay::now();
+    const relay::MarkRecord fixed{.position = written_, .dropped = dropped - dropped_told_};
+    relay::write_record(memory_, record,
+                        {reinterpret_cast<const std::uint8_t*>(&fixed), sizeof(fixed)}, {});
+    memory_.header().dropped.store(dropped, std::memory_order_relaxed);
+    dropped_told_ = dropped;
+  }
+
+  relay::ChannelMemory& memory_;
+  unit::BranchWalk<unit::BtsUnit> walk_;
+  std::uint64_t written_ = 0;
+  std::uint64_t dropped_told_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Tracer> start_bts(relay::ChannelMemory& memory, const unit::SignalQuery& signals) {
+  return std::make_unique<BtsTracer>(memory, signals);
+}
+
+}  // namespace hodo::plugin

@@ -1,0 +1,49 @@
+// The trace unit of one guest thread: one of three, chosen when the recording begins.
+//
+// The hot path calls the unit itself through a pointer (see UnitCallbacks in recorder.cc); a Tracer
+// is what the rare events go through, and joins the unit to the thread's channel.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "hodo/isa/insn.h"
+#include "hodo/relay/channel.h"
+#include "hodo/unit/branch_walk.h"
+
+namespace hodo::plugin {
+
+class Tracer {
+ public:
+  Tracer() = default;
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  virtual ~Tracer() = default;
+
+  // What the block callbacks are called on: PtUnit, BranchWalk<BtsUnit> or BranchWalk<LbrUnit>.
+  virtual void* unit() = 0;
+  // The block that is executing; null outside of the program.
+  virtual const unit::Block* current() const = 0;
+  virtual bool counts_cycles() const { return false; }
+  // The last block ended in a system call.
+  virtual void leave_context() = 0;
+  // Code is about to be reported to the recorder as new, or has been.
+  virtual void before_new_code() {}
+  virtual void after_new_code() {}
+  // Everything recorded so far becomes visible to the recorder.
+  virtual void publish() = 0;
+};
+
+// Starts the unit that the channel's settings ask for. `memory` must outlive the tracer.
+std::unique_ptr<Tracer> start_tracer(relay::ChannelMemory& memory, isa::Mode mode,
+                                     const unit::SignalQuery& signals);
+std::unique_ptr<Tracer> start_pt(relay::ChannelMemory& memory, isa::Mode mode,
+                                 const unit::SignalQuery& signals);
+std::unique_ptr<Tracer> start_bts(relay::ChannelMemory& memory, const unit::SignalQuery& signals);
+std::unique_ptr<Tracer> start_lbr(relay::ChannelMemory& memory, const unit::SignalQuery& signals);
+
+// How long a full buffer may hold the program up before data is dropped instead. Long enough for
+// any recorder that is alive and not stopped.
+inline constexpr unsigned kPatienceMs = 10'000;
+
+}  // namespace hodo::plugin
