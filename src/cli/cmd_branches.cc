@@ -48,14 +48,28 @@ const Manual kManual{
         " and unknown for a branch of a BTS or LBR recording whose code is not at hand; begin and "
         "end mark where tracing starts and stops, lost a gap. Flags are not_taken, async"
         " (an interrupt or signal, not the instruction itself), trace_end, in_tx, mispredicted,"
-        " far, and resync (the path is picked up here without a branch having gone here).",
+        " far, and resync (the path is picked up here without a branch having gone here).\n\n"
+        "A dump for --raw lbr has a name and a number on each line (blanks, ':' or '=' between; '#'"
+        " begins a comment; an empty line ends a stack): from0, from1, ..., to0, ..., info0, ... "
+        "for"
+        " the registers as they were read, tos for the number of the newest, and either format"
+        " (LBR_FMT, bits 5:0 of IA32_PERF_CAPABILITIES; arch or amd_v2) or vendor, family and "
+        "model."
+        " With those, registers may also be named by their MSR, as in '0x680 = 0xffffffff81000123'."
+        " In JSON the same names are members of an object, or of several in an array; from, to and"
+        " info may be arrays, and numbers strings: {\"format\": 5, \"tos\": 1, \"from\":"
+        " [\"0x401000\", \"0x401010\"], \"to\": [...]}. Branches come oldest first.",
     .examples =
         {{"hodo branches | less", "Page through the path of the last recording."},
          {"hodo branches --format csv --tid 4242 run.data > path.csv",
           "One thread's branches as CSV."},
          {"hodo branches --raw pt --image pages:pages.addr:pages.dump --filter 0x400000-0x426fff"
           " trace.pt",
-          "A bare packet stream with the memory pages that it ran."}},
+          "A bare packet stream with the memory pages that it ran."},
+         {"hodo branches --raw bts --image elf:/bin/ls@0x555555554000 bts.bin",
+          "Branch trace store records that a driver dumped."},
+         {"hodo branches --raw lbr --image elf:./vmlinux crash-lbr.txt",
+          "The last branch records in a crash report."}},
     .exit_statuses = reading_exit_statuses()};
 
 Result<view::BranchListOptions> list_options(const Options& options, session::Clock clock) {

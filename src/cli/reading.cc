@@ -22,11 +22,16 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 void add_input_options(CLI::App& app, ReadingOptions& options) {
   app.add_option("FILE", options.file,
                  "the recording: a perf.data file made by hodo or perf (default hodo.data)");
-  app.add_option(
-         "--raw", options.raw,
-         "FILE is a bare stream of trace data, without the perf.data around it: pt for Intel"
-         " PT packets")
-      ->type_name("pt");
+  using session::RawKind;
+  add_choice<std::optional<RawKind>>(
+      app, "--raw", options.raw,
+      {{"pt", RawKind::pt}, {"bts", RawKind::bts}, {"lbr", RawKind::lbr}},
+      "FILE is a bare trace, without the perf.data around it: pt for Intel PT packets, bts for"
+      " branch trace store records, lbr for a dump of LBR registers as text or JSON (hodo branches"
+      " --help shows how it looks)");
+  add_choice<unsigned>(app, "--record-size", options.record_size, {{"24", 24}, {"12", 12}},
+                       "bytes of a record in --raw bts: 24 of 64-bit processors, 12 of 32-bit ones"
+                       " (default: found out)");
   app.add_option("--image", options.images,
                  "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or"
                  " pages:ADDRFILE:DUMPFILE (8-byte page addresses, 4 KiB pages in the same order);"
@@ -69,26 +74,39 @@ Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& t
   return std::pair(low, high);
 }
 
+namespace {
+
+isa::Mode mode_of(int bits) {
+  if (bits == 64) return isa::Mode::bits64;
+  return bits == 32 ? isa::Mode::bits32 : isa::Mode::bits16;
+}
+
+// Options that say something of a raw trace, given where it means nothing.
+Status check_raw(const ReadingOptions& options) {
+  using session::RawKind;
+  if (!options.images.empty() && !options.raw) {
+    return fail(ErrorCode::usage, "--image goes with --raw; a perf.data file names its own");
+  }
+  if (!options.filter.empty() && options.raw != RawKind::pt) {
+    return fail(ErrorCode::usage, "--filter goes with --raw pt; a perf.data file has its own");
+  }
+  if (options.record_size != 0 && options.raw != RawKind::bts) {
+    return fail(ErrorCode::usage, "--record-size goes with --raw bts");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<session::Options> input_of(const ReadingOptions& options) {
+  if (Status status = check_raw(options); !status) return std::unexpected(status.error());
   session::Options out{.path = options.file};
-  if (options.raw.empty()) {
-    if (!options.images.empty()) {
-      return fail(ErrorCode::usage, "--image goes with --raw pt; a perf.data file names its own");
-    }
-    if (!options.filter.empty()) {
-      return fail(ErrorCode::usage, "--filter goes with --raw pt; a perf.data file has its own");
-    }
-    return out;
-  }
-  if (options.raw != "pt") {
-    return fail(ErrorCode::usage,
-                fmt::format("--raw {}: only pt (Intel PT packets) can be read", options.raw));
-  }
+  if (!options.raw) return out;
   out.raw.emplace();
+  out.raw->kind = *options.raw;
+  out.raw->record_size = options.record_size;
   out.raw->images = options.images;
-  out.raw->mode = options.bits == 64   ? isa::Mode::bits64
-                  : options.bits == 32 ? isa::Mode::bits32
-                                       : isa::Mode::bits16;
+  out.raw->mode = mode_of(options.bits);
   if (!options.filter.empty()) {
     auto range = parse_range(options.filter);
     if (!range) return std::unexpected(range.error());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "command.h"
@@ -15,8 +16,9 @@ namespace hodo::cli {
 // As the user typed it; read_options() turns it into session::Options.
 struct ReadingOptions {
   std::string file = "hodo.data";
-  std::string raw;                  // --raw KIND
-  std::vector<std::string> images;  // --image
+  std::optional<session::RawKind> raw;  // --raw KIND
+  unsigned record_size = 0;             // --record-size
+  std::vector<std::string> images;      // --image
   int bits = 64;
   std::string filter;  // --filter LO-HI
   std::int32_t pid = -1, tid = -1;
@@ -24,14 +26,15 @@ struct ReadingOptions {
   view::ColorMode color = view::ColorMode::automatic;
 };
 
-// FILE, --raw, --image, --bits, --filter.
+// FILE, --raw, --record-size, --image, --bits, --filter.
 void add_input_options(CLI::App& app, ReadingOptions& options);
 // --pid, --tid.
 void add_selection_options(CLI::App& app, ReadingOptions& options);
 // --color.
 void add_color_option(CLI::App& app, ReadingOptions& options);
 
-// usage: --filter that is no range, --image without --raw, a --raw that is not "pt".
+// usage: --filter that is no range, and options of raw traces that are given without --raw or with
+// one of another kind.
 Result<session::Options> input_of(const ReadingOptions& options);
 session::Selection selection_of(const ReadingOptions& options);
 

@@ -13,7 +13,42 @@ struct Record {
   Word flags;
 };
 
+// Records looked at to tell the layouts apart.
+constexpr std::size_t kProbed = 1024;
+
+bool canonical(std::uint64_t address) {
+  const auto high = static_cast<std::int64_t>(address) >> 47;
+  return high == 0 || high == -1;
+}
+
+// How many of the first records could be ones, in per cent; 0 where there is none.
+std::size_t likeness(std::span<const std::uint8_t> bytes, hw::DsLayout layout) {
+  ByteReader in(bytes);
+  std::size_t seen = 0;
+  std::size_t good = 0;
+  while (seen < kProbed) {
+    const auto record = hw::read_bts_record(in, layout);
+    if (!record) break;
+    ++seen;
+    const bool flags = (record->flags & ~hw::bts_flags::kPredicted) == 0;
+    if (flags && canonical(record->from) && canonical(record->to)) ++good;
+  }
+  return seen == 0 ? 0 : 100 * good / seen;
+}
+
 }  // namespace
+
+Result<hw::DsLayout> detect_layout(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kCertain = 90;
+  const std::size_t wide = likeness(bytes, hw::DsLayout::bits64);
+  const std::size_t narrow = likeness(bytes, hw::DsLayout::bits32);
+  if (std::max(wide, narrow) < kCertain) {
+    return fail(ErrorCode::malformed,
+                "these do not look like BTS records of 24 or of 12 bytes; if they are, say which"
+                " with --record-size");
+  }
+  return wide >= narrow ? hw::DsLayout::bits64 : hw::DsLayout::bits32;
+}
 
 // The hot loop: a copy with checks. Gives the bytes taken, all but a record that is cut off.
 template <class Word>

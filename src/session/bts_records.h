@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "hodo/base/result.h"
 #include "hodo/hw/bts.h"
 #include "record_path.h"
 
@@ -31,5 +32,9 @@ class BtsRecords {
   std::array<std::uint8_t, sizeof(hw::BtsRecord)> begun_{};
   std::size_t begun_size_ = 0;
 };
+
+// Which layout the bytes look like: addresses are canonical, and of the flags only bit 4 is ever
+// set. malformed: neither fits.
+Result<hw::DsLayout> detect_layout(std::span<const std::uint8_t> bytes);
 
 }  // namespace hodo::session

@@ -5,38 +5,32 @@
 #include <string>
 
 #include "decoding.h"
-#include "hodo/image/address_space.h"
-#include "hodo/image/raw_image.h"
-#include "image_names.h"
+#include "raw_input.h"
 
 namespace hodo::session {
 
 class Raw final : public DecodingSession {
  public:
   static Result<std::unique_ptr<Session>> open(const Options& options);
-  ~Raw() override;
 
-  const std::string& path() const override { return path_; }
+  const std::string& path() const override { return trace_.path(); }
   const perfdata::Session* recording() const override { return nullptr; }
   Clock clock() const override { return Clock(); }
   std::span<const Queue> queues() const override { return {&queue_, 1}; }
-  const Names& names() const override { return names_; }
+  const Names& names() const override { return trace_.names(); }
   std::size_t read_code(std::uint32_t, std::uint64_t address, std::uint64_t time,
                         std::span<std::uint8_t> out) override {
-    return image::read_code(space_, address, time, out);
+    return image::read_code(trace_.code(), address, time, out);
   }
   isa::Mode initial_mode() const override { return config_.initial_mode; }
   std::vector<LossLine> input_losses() const override { return {}; }
 
  private:
-  Raw() = default;
-
-  Status map(const std::string& path);
-  Status map_images(const std::vector<std::string>& images);
+  explicit Raw(RawTrace trace) : trace_(std::move(trace)) {}
 
   Status decodable() const override { return {}; }
   Result<std::vector<Part>> parts(std::size_t) override {
-    return std::vector<Part>{{.bytes = trace_}};
+    return std::vector<Part>{{.bytes = trace_.bytes()}};
   }
   Occupancy occupancy(std::size_t) override;
   std::unique_ptr<image::CodeSource> code(std::size_t, const Occupancy&) override;
@@ -45,13 +39,9 @@ class Raw final : public DecodingSession {
     return std::nullopt;
   }
 
-  std::string path_;
-  std::span<const std::uint8_t> trace_;  // mapped
+  RawTrace trace_;
   Queue queue_;
   flow::Config config_;
-  image::ContentStore store_;
-  image::AddressSpace space_;
-  ImageNames names_;
 };
 
 }  // namespace hodo::session

@@ -2,13 +2,15 @@
 
 #include "bts_session.h"
 #include "raw.h"
+#include "raw_records.h"
 #include "recording.h"
 #include "stack_session.h"
 
 namespace hodo::session {
 
 Result<std::unique_ptr<Session>> Session::open(const Options& options) {
-  if (options.raw) return Raw::open(options);
+  if (options.raw && options.raw->kind == RawKind::pt) return Raw::open(options);
+  if (options.raw) return RawRecords::open(options);
   auto file = Recording::open(options.path);
   if (!file) return std::unexpected(file.error());
   const perfdata::Session& model = (*file)->model();

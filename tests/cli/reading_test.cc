@@ -257,5 +257,73 @@ TEST_F(Reading, AReaderThatGoesAwayIsNoError) {
   EXPECT_EQ(contents(at("stderr")), "");
 }
 
+// Records for the sample program: begin, call, ret, cond, and one that comes from elsewhere.
+template <class Word>
+std::string bts_records() {
+  const Word words[] = {0, 0x401000, 16,       0x401000, 0x401010, 16,       0x401010, 0x401005,
+                        0, 0x401005, 0x401009, 16,       0x401010, 0x401000, 16};
+  return {reinterpret_cast<const char*>(words), sizeof(words)};
+}
+
+const char* const kRawBranches =
+    "time,cpu,pid,tid,cr3,from,to,kind,flags\n"
+    ",,,,,,0x401000,begin,\n"
+    ",,,,,0x401000,0x401010,call,\n"
+    ",,,,,0x401010,0x401005,ret,mispredicted\n"
+    ",,,,,0x401005,0x401009,cond,\n"
+    ",,,,,0x401009,0x401010,lost,resync\n"
+    ",,,,,0x401010,0x401000,ret,\n";
+
+TEST_F(Reading, RawBtsRecordsOfBothSizes) {
+  write("code.bin", {kCode.begin(), kCode.end()});
+  write("wide.bts", bts_records<std::uint64_t>());
+  write("narrow.bts", bts_records<std::uint32_t>());
+  const std::string common = "branches --format csv --raw bts --image bin:0x401000:code.bin ";
+  for (const char* rest : {"wide.bts", "narrow.bts", "--record-size 24 wide.bts",
+                           "--record-size 12 --bits 32 narrow.bts"}) {
+    Ran ran = hodo(common + rest);
+    EXPECT_EQ(ran.out, kRawBranches) << rest;
+    EXPECT_EQ(ran.status, 3) << "a gap";
+    EXPECT_NE(ran.err.find("lost: gap (1 times)"), std::string::npos) << ran.err;
+  }
+}
+
+TEST_F(Reading, RawBtsCountsWhatRanBetweenTheRecords) {
+  write("code.bin", {kCode.begin(), kCode.end()});
+  write("wide.bts", bts_records<std::uint64_t>());
+  json stats =
+      json::parse(hodo("stats --json --raw bts --image bin:0x401000:code.bin wide.bts").out);
+  EXPECT_EQ(stats["instructions"], 4);
+  EXPECT_EQ(stats["branches"]["taken"], 4);
+}
+
+TEST_F(Reading, RawBtsThatIsNone) {
+  write("none.bts", "this is no branch trace store record, however long one looks at it");
+  Ran ran = hodo("branches --raw bts none.bts");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_NE(ran.err.find("--record-size"), std::string::npos) << ran.err;
+  EXPECT_EQ(hodo("branches --raw bts --record-size 24 none.bts").status, 3);
+}
+
+TEST_F(Reading, RawLbrDumpWithNames) {
+  write("code.bin", {kCode.begin(), kCode.end()});
+  write("lbr.txt",
+        "family 6\nmodel 94\ntos 1\nfrom0 0x401000\nto0 0x401010\n"
+        "from1 0x401010\nto1 0x401005\ninfo1 0x8000000000000011\n");
+  Ran ran = hodo("branches --format jsonl --raw lbr --image bin:0x401000:code.bin lbr.txt");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "{\"to\":\"0x401000\",\"kind\":\"begin\",\"flags\":[\"resync\"]}\n"
+            "{\"from\":\"0x401000\",\"to\":\"0x401010\",\"kind\":\"call\"}\n"
+            "{\"from\":\"0x401010\",\"to\":\"0x401005\",\"kind\":\"ret\",\"cycles\":17,"
+            "\"flags\":[\"mispredicted\"]}\n");
+  write("lbr.json", R"({"format": 1, "tos": 0, "from": ["0x401000"], "to": ["0x401010"]})");
+  EXPECT_EQ(hodo("branches --raw lbr --image bin:0x401000:code.bin lbr.json").status, 0);
+  write("odd.txt", "format 1\nhello\n");
+  ran = hodo("branches --raw lbr odd.txt");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_NE(ran.err.find("line 2: 'hello'"), std::string::npos) << ran.err;
+}
+
 }  // namespace
 }  // namespace hodo::cli

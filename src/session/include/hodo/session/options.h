@@ -11,17 +11,26 @@
 
 namespace hodo::session {
 
+// What a file without a format around it holds.
+enum class RawKind : std::uint8_t {
+  pt,   // Intel PT packets
+  bts,  // BTS records, oldest first
+  lbr,  // a dump of LBR registers as text or JSON (docs/formats/lbr-dump.md)
+};
+
 // A bare stream of trace data, without the file format around it.
 struct RawInput {
+  RawKind kind = RawKind::pt;
+  unsigned record_size = 0;            // bts: 24 or 12 bytes; 0: found out
   std::vector<std::string> images;     // elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], pages:A:D
-  isa::Mode mode = isa::Mode::bits64;  // until the stream's MODE.Exec says otherwise
-  // The IP filter that was active while recording, as [first, last], both included.
+  isa::Mode mode = isa::Mode::bits64;  // pt: until the stream's MODE.Exec says otherwise
+  // pt: the IP filter that was active while recording, as [first, last], both included.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> filter;
 };
 
 struct Options {
   std::string path = "hodo.data";
-  std::optional<RawInput> raw;  // set: `path` is raw Intel PT
+  std::optional<RawInput> raw;  // set: `path` is a raw trace
 };
 
 // Which part of a session a command wants. Absent members select everything.

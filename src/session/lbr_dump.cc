@@ -1,0 +1,230 @@
+#include "lbr_dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+namespace hodo::session {
+namespace {
+
+// Far more than any stack has; bounds what a hostile dump can ask for.
+constexpr std::uint64_t kMaxNumber = 4096;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+std::optional<hw::LbrFormat> parse_format(std::string_view text) {
+  if (const auto number = parse_lbr_number(text)) {
+    return *number < 64 ? hw::lbr_format(static_cast<unsigned>(*number)) : std::nullopt;
+  }
+  for (unsigned number = 0; number <= static_cast<unsigned>(hw::LbrFormat::amd_v2); ++number) {
+    const auto format = static_cast<hw::LbrFormat>(number);
+    if (name(format) == text) return format;
+  }
+  return std::nullopt;
+}
+
+// "from3", "from[3]", "from 3": the number behind `word`.
+std::optional<std::uint64_t> numbered(std::string_view name, std::string_view word) {
+  if (!name.starts_with(word)) return std::nullopt;
+  name = trimmed(name.substr(word.size()));
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  return parse_lbr_number(name);
+}
+
+std::unexpected<Error> not_understood(std::string_view what) {
+  return fail(ErrorCode::malformed,
+              fmt::format("'{}' is nothing that a dump of LBR registers has; see"
+                          " 'hodo branches --help'",
+                          what));
+}
+
+Status set_register(LbrDump& dump, const std::string& name, std::uint64_t value) {
+  using Member = std::map<std::uint64_t, std::uint64_t> LbrDump::*;
+  constexpr std::pair<std::string_view, Member> kRegisters[] = {
+      {"from", &LbrDump::from}, {"to", &LbrDump::to}, {"info", &LbrDump::info}};
+  for (const auto& [word, member] : kRegisters) {
+    const auto number = numbered(name, word);
+    if (!number) continue;
+    if (*number >= kMaxNumber) return fail(ErrorCode::no_space, name + ": no stack is that deep");
+    (dump.*member)[*number] = value;
+    return {};
+  }
+  const auto msr = parse_lbr_number(name);
+  if (!msr) return not_understood(name);
+  if (dump.msrs.size() >= kMaxNumber) return fail(ErrorCode::no_space, "too many registers");
+  dump.msrs[*msr] = value;
+  return {};
+}
+
+// One line: name and value, with a blank, ':' or '=' between.
+Status take_line(LbrDump& dump, std::string_view line) {
+  std::size_t value = line.find_last_of(" \t:=");
+  if (value == line.npos) return not_understood(line);
+  std::string_view name = line.substr(0, value);
+  while (!name.empty() && std::string_view(" \t:=").contains(name.back())) name.remove_suffix(1);
+  return set_in_lbr_dump(dump, name, line.substr(value + 1));
+}
+
+// What the processor's layout makes of MSRs.
+void take_msrs(LbrDump& dump, const hw::LbrLayout& layout) {
+  const auto take = [&](std::uint32_t msr, auto put) {
+    const auto at = dump.msrs.find(msr);
+    if (msr != 0 && at != dump.msrs.end()) put(at->second);
+  };
+  for (unsigned n = 0; n < layout.depth; ++n) {
+    if (layout.packed) {
+      take(layout.from_msr(n), [&](std::uint64_t value) {
+        const hw::LbrRegisters record = hw::unpack_lbr(value);
+        dump.from[n] = record.from;
+        dump.to[n] = record.to;
+      });
+      continue;
+    }
+    take(layout.from_msr(n), [&](std::uint64_t value) { dump.from[n] = value; });
+    take(layout.to_msr(n), [&](std::uint64_t value) { dump.to[n] = value; });
+    if (layout.info != 0) {
+      take(layout.info_msr(n), [&](std::uint64_t value) { dump.info[n] = value; });
+    }
+  }
+  take(layout.tos, [&](std::uint64_t value) { dump.tos = value; });
+}
+
+std::optional<hw::LbrLayout> layout_of(const LbrDump& dump) {
+  const auto depth = static_cast<unsigned>(std::min<std::uint64_t>(
+      dump.depth.value_or(hw::LbrLayout::kMaxDepth), hw::LbrLayout::kMaxDepth));
+  if (dump.format == hw::LbrFormat::arch) return hw::arch_lbr_layout(depth, true);
+  if (dump.format == hw::LbrFormat::amd_v2) return hw::amd_lbr_layout(depth);
+  if (!dump.family || !dump.model) return std::nullopt;
+  const bool amd = dump.vendor && dump.vendor->contains("amd");
+  return hw::lbr_layout({.vendor = amd ? hw::Vendor::amd : hw::Vendor::intel,
+                         .family = static_cast<std::uint16_t>(*dump.family),
+                         .model = static_cast<std::uint16_t>(*dump.model)});
+}
+
+std::uint64_t value_of(const std::map<std::uint64_t, std::uint64_t>& registers, std::uint64_t n) {
+  const auto at = registers.find(n);
+  return at == registers.end() ? 0 : at->second;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_lbr_number(std::string_view text) {
+  int base = text.starts_with("0x") || text.starts_with("0X") ? 16 : 10;
+  if (base == 16) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Status set_in_lbr_dump(LbrDump& dump, std::string_view text, std::string_view value) {
+  const std::string name = lower(trimmed(text));
+  value = trimmed(value);
+  if (name == "vendor") {
+    dump.vendor = lower(value);
+    return {};
+  }
+  if (name == "format" || name == "lbr_fmt") {
+    dump.format = parse_format(lower(value));
+    if (dump.format) return {};
+    return fail(ErrorCode::malformed,
+                fmt::format("'{}' is no LBR format: 0 to 7, arch or amd_v2", value));
+  }
+  const auto number = parse_lbr_number(value);
+  if (!number) return fail(ErrorCode::malformed, fmt::format("{}: '{}' is no number", name, value));
+  using Member = std::optional<std::uint64_t> LbrDump::*;
+  constexpr std::pair<std::string_view, Member> kFacts[] = {{"family", &LbrDump::family},
+                                                            {"model", &LbrDump::model},
+                                                            {"depth", &LbrDump::depth},
+                                                            {"tos", &LbrDump::tos}};
+  for (const auto& [word, member] : kFacts) {
+    if (name != word) continue;
+    dump.*member = *number;
+    return {};
+  }
+  return set_register(dump, name, *number);
+}
+
+Result<std::vector<LbrDump>> parse_lbr_dump(std::string_view text) {
+  std::vector<LbrDump> stacks;
+  LbrDump now;
+  const auto finish = [&] {
+    if (!now.has_registers()) return;
+    stacks.push_back(now);
+    now.from.clear(), now.to.clear(), now.info.clear(), now.msrs.clear();
+    now.tos.reset();
+  };
+  std::size_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool comment = line.find('#') != line.npos;
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.empty()) {
+      if (!comment) finish();
+      continue;
+    }
+    if (Status status = take_line(now, line); !status) {
+      return fail(status.error().code, fmt::format("line {}: {}", number, status.error().message));
+    }
+  }
+  finish();
+  return stacks;
+}
+
+Result<std::vector<hw::LbrEntry>> newest_first(const LbrDump& given) {
+  LbrDump dump = given;
+  const std::optional<hw::LbrLayout> layout = layout_of(dump);
+  if (layout) take_msrs(dump, *layout);
+  if (!dump.format && layout) dump.format = layout->format;
+  if (!dump.format) {
+    return fail(ErrorCode::malformed,
+                "how to read the registers is not known: say 'format' (LBR_FMT of"
+                " IA32_PERF_CAPABILITIES), or 'family' and 'model' of a processor with LBR");
+  }
+  std::uint64_t depth = 0;
+  for (const auto* registers : {&dump.from, &dump.to}) {
+    if (!registers->empty()) depth = std::max(depth, registers->rbegin()->first + 1);
+  }
+  if (dump.depth) depth = std::min(depth, *dump.depth);
+  if (depth == 0) return fail(ErrorCode::malformed, "no FROM or TO register was given");
+  const bool newest_is_0 =
+      dump.format == hw::LbrFormat::arch || dump.format == hw::LbrFormat::amd_v2 || depth == 1;
+  if (!newest_is_0 && !dump.tos) {
+    return fail(ErrorCode::malformed, "which record is the newest is not known: say 'tos'");
+  }
+  // TOS counts through all records of the stack, even if not all were dumped.
+  const std::uint64_t size = layout && !newest_is_0 ? layout->depth : dump.depth.value_or(depth);
+  if (!newest_is_0 && *dump.tos >= size) {
+    return fail(ErrorCode::malformed, fmt::format("tos is {} in a stack of {}", *dump.tos, size));
+  }
+  std::vector<hw::LbrEntry> out;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    const std::uint64_t n = newest_is_0 ? i : (*dump.tos + size - i) % size;
+    const auto entry = hw::decode_lbr(
+        {value_of(dump.from, n), value_of(dump.to, n), value_of(dump.info, n)}, *dump.format);
+    if (entry && !entry->wrong_path) out.push_back(*entry);
+  }
+  return out;
+}
+
+}  // namespace hodo::session
