@@ -9,6 +9,7 @@ void add_record(Program& program);
 void add_report(Program& program);
 void add_branches(Program& program);
 void add_calls(Program& program);
+void add_coverage(Program& program);
 void add_packets(Program& program);
 void add_stats(Program& program);
 void add_completion(Program& program);

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   add_report(program);
   add_branches(program);
   add_calls(program);
+  add_coverage(program);
   add_packets(program);
   add_stats(program);
   add_completion(program);

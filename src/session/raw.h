@@ -22,7 +22,7 @@ class Raw final : public DecodingSession {
                         std::span<std::uint8_t> out) override {
     return image::read_code(trace_.code(), address, time, out);
   }
-  isa::Mode initial_mode() const override { return config_.initial_mode; }
+  isa::Mode mode(std::uint32_t) override { return config_.initial_mode; }
   std::vector<LossLine> input_losses() const override { return {}; }
 
  private:

@@ -1,6 +1,5 @@
 #include "record_session.h"
 
-#include "hodo/image/elf.h"
 
 namespace hodo::session {
 namespace {
@@ -28,29 +27,12 @@ Result<Outcome> RecordSession::packets(const DecodeOptions&, PacketSink&) {
   return fail(ErrorCode::unsupported, "has branch records, which are no packets");
 }
 
-// Records of 32-bit code look like others; the program's file tells. Where no file does, addresses
-// above 4 GiB would.
-isa::Mode RecordSession::mode_of(std::uint32_t space) {
-  const perfdata::Session& model = file_->model();
-  if (space >= model.processes().size()) return isa::Mode::bits64;
-  for (const perfdata::Mapping& mapping : model.processes()[space].mappings) {
-    if (!mapping.executable) continue;
-    if (mapping.address >> 32 != 0) return isa::Mode::bits64;
-    if (mapping.file == perfdata::kNone) continue;
-    file_->spaces().files().slice(mapping.file, 0, 1);  // looks for the file
-    auto elf = image::read_elf_file(file_->spaces().files().location(mapping.file));
-    if (!elf) continue;
-    return elf->elf_class == image::ElfClass::elf32 ? isa::Mode::bits32 : isa::Mode::bits64;
-  }
-  return isa::Mode::bits64;
-}
-
 const RecordSession::Process& RecordSession::process(std::uint32_t space) {
   auto [it, fresh] = processes_.try_emplace(space);
   if (fresh) {
     Spaces& spaces = file_->spaces();
     it->second.code = std::make_unique<ProcessCode>(spaces.user(space), spaces.kernel());
-    it->second.mode = mode_of(space);
+    it->second.mode = mode(space);
   }
   return it->second;
 }

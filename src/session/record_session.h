@@ -22,7 +22,7 @@ class RecordSession : public Session {
                         std::span<std::uint8_t> out) final {
     return file_->read_code(space, address, time, out);
   }
-  isa::Mode initial_mode() const final { return file_->initial_mode(); }
+  isa::Mode mode(std::uint32_t space) final { return file_->mode(space); }
   std::vector<LossLine> input_losses() const final { return file_->input_losses(); }
   // unsupported: there are no packets in such a file.
   Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) final;
@@ -46,7 +46,6 @@ class RecordSession : public Session {
     isa::Mode mode = isa::Mode::bits64;
   };
   const Process& process(std::uint32_t space);
-  isa::Mode mode_of(std::uint32_t space);
 
   std::unique_ptr<Recording> file_;
   std::map<std::uint32_t, Process> processes_;  // by space

@@ -69,6 +69,21 @@ std::size_t Recording::read_code(std::uint32_t space, std::uint64_t address, std
   return where == nullptr ? 0 : image::read_code(*where, address, time, out);
 }
 
+// By where the program lies, or by its file.
+isa::Mode Recording::mode(std::uint32_t space) {
+  if (space >= model_.processes().size()) return isa::Mode::bits64;
+  for (const perfdata::Mapping& mapping : model_.processes()[space].mappings) {
+    if (!mapping.executable) continue;
+    if (mapping.address >> 32 != 0) return isa::Mode::bits64;
+    if (mapping.file == perfdata::kNone) continue;
+    const symbol::SymbolTable* table = spaces_.files().symbols(mapping.file);
+    if (table == nullptr) continue;
+    bool narrow = table->elf().elf_class == image::ElfClass::elf32;
+    return narrow ? isa::Mode::bits32 : isa::Mode::bits64;
+  }
+  return isa::Mode::bits64;
+}
+
 std::vector<LossLine> Recording::input_losses() const {
   LossTally tally;
   if (!model_.finished()) {

@@ -24,7 +24,7 @@ class Recording final : public DecodingSession {
   const Names& names() const override { return names_; }
   std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                         std::span<std::uint8_t> out) override;
-  isa::Mode initial_mode() const override { return isa::Mode::bits64; }
+  isa::Mode mode(std::uint32_t space) override;
   std::vector<LossLine> input_losses() const override;
 
   // For the sessions that read another kind of trace from the same file.

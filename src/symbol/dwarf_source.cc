@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <ranges>
 
@@ -95,6 +96,17 @@ std::uint64_t number_of(Dwarf_Die& die, unsigned name) {
   return dwarf_formudata(&attribute, &value) == 0 ? value : 0;
 }
 
+// Paths of source files may be relative to where the compiler was called.
+std::string absolute(Dwarf_Die& unit, const char* path) {
+  if (path == nullptr || *path == '/') return text(path);
+  Dwarf_Attribute attribute;
+  const char* folder = dwarf_attr(&unit, DW_AT_comp_dir, &attribute) == nullptr
+                           ? nullptr
+                           : dwarf_formstring(&attribute);
+  if (folder == nullptr) return path;
+  return (std::filesystem::path(folder) / path).lexically_normal();
+}
+
 struct Position {
   std::string file;
   std::uint32_t line = 0;
@@ -105,7 +117,8 @@ Position position_of_address(Dwarf_Die& unit, std::uint64_t vaddr) {
   if (line == nullptr) return {};
   int number = 0;
   if (dwarf_lineno(line, &number) != 0 || number < 0) number = 0;
-  return {text(dwarf_linesrc(line, nullptr, nullptr)), static_cast<std::uint32_t>(number)};
+  return {absolute(unit, dwarf_linesrc(line, nullptr, nullptr)),
+          static_cast<std::uint32_t>(number)};
 }
 
 // Where the call stood that was inlined as `die`.
@@ -115,7 +128,8 @@ Position position_of_call(Dwarf_Die& unit, Dwarf_Die& die) {
   Position position{{}, static_cast<std::uint32_t>(number_of(die, DW_AT_call_line))};
   const auto file = number_of(die, DW_AT_call_file);
   if (dwarf_getsrcfiles(&unit, &files, &count) == 0 && file < count) {
-    position.file = text(dwarf_filesrc(files, static_cast<std::size_t>(file), nullptr, nullptr));
+    const char* path = dwarf_filesrc(files, static_cast<std::size_t>(file), nullptr, nullptr);
+    position.file = absolute(unit, path);
   }
   return position;
 }
@@ -124,7 +138,8 @@ Position position_of_call(Dwarf_Die& unit, Dwarf_Die& die) {
 class LineCollector {
  public:
   // `lines` are sorted by address; each holds up to where the next begins.
-  void add(Dwarf_Lines* lines, std::size_t count) {
+  void add(Dwarf_Die& unit, Dwarf_Lines* lines, std::size_t count) {
+    last_path_ = nullptr;
     for (std::size_t i = 0; i + 1 < count && table_.rows.size() < kMostRows; ++i) {
       Dwarf_Line* const line = dwarf_onesrcline(lines, i);
       Dwarf_Line* const next = dwarf_onesrcline(lines, i + 1);
@@ -138,7 +153,7 @@ class LineCollector {
                         dwarf_linebeginstatement(line, &row.statement) == 0;
       if (!good || row.end < row.address) continue;
       row.line = static_cast<std::uint32_t>(number);
-      row.file = file(text(dwarf_linesrc(line, nullptr, nullptr)));
+      row.file = file(unit, dwarf_linesrc(line, nullptr, nullptr));
       table_.rows.push_back(row);
     }
   }
@@ -148,14 +163,18 @@ class LineCollector {
   }
 
  private:
-  std::uint32_t file(const std::string& path) {
-    const auto [it, fresh] = numbers_.try_emplace(path, table_.files.size());
-    if (fresh) table_.files.push_back(path);
-    return it->second;
+  std::uint32_t file(Dwarf_Die& unit, const char* path) {
+    if (path == last_path_) return last_;  // rows of one file share its string
+    const auto [it, fresh] = numbers_.try_emplace(absolute(unit, path), table_.files.size());
+    if (fresh) table_.files.push_back(it->first);
+    last_path_ = path;
+    return last_ = it->second;
   }
 
   LineTable table_;
   std::map<std::string, std::uint32_t> numbers_;
+  const char* last_path_ = nullptr;
+  std::uint32_t last_ = 0;
 };
 
 }  // namespace
@@ -226,7 +245,7 @@ LineTable DwarfSource::lines() {
     Dwarf_Lines* lines = nullptr;
     std::size_t count = 0;
     if (type != DW_UT_compile || dwarf_getsrclines(&die, &lines, &count) != 0) continue;
-    collector.add(lines, count);
+    collector.add(die, lines, count);
   }
   return collector.take();
 }

@@ -84,8 +84,8 @@ class Session {
   // `out`, until it is full or unmapped memory begins. Gives the number of bytes copied.
   virtual std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                                 std::span<std::uint8_t> out) = 0;
-  // The width of the code where nothing else says.
-  virtual isa::Mode initial_mode() const = 0;
+  // The width of the code that `space` runs, at its start.
+  virtual isa::Mode mode(std::uint32_t space) = 0;
   // Where the code of kept pieces or files was missing or wrong, found so far: lines for a person.
   // Losses that need no decoding to be known: damage, a recorder that died, records it dropped.
   virtual std::vector<LossLine> input_losses() const = 0;

@@ -48,7 +48,7 @@ struct LineRow {
   bool statement = false;  // a recommended place for a breakpoint: the line begins here
 };
 struct LineTable {
-  std::vector<std::string> files;  // paths as the compiler saw them, absolute where it says so
+  std::vector<std::string> files;  // paths, absolute where the compiler says so
   std::vector<LineRow> rows;       // by address; sequences of units may overlap in damaged files
 };
 

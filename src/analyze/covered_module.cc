@@ -1,0 +1,195 @@
+#include "covered_module.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace hodo::analyze {
+namespace {
+
+// Of one file: sizes of symbols are what the file says.
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;
+
+// The row that has `address`; null where there is none.
+const symbol::LineRow* row_at(const std::vector<symbol::LineRow>& rows, std::uint64_t address) {
+  auto after = std::ranges::upper_bound(rows, address, {}, &symbol::LineRow::address);
+  // Rows of no bytes may stand before the one that counts.
+  while (after != rows.begin()) {
+    --after;
+    if (address < after->end) return &*after;
+    if (after->end != after->address) return nullptr;
+  }
+  return nullptr;
+}
+
+std::uint64_t end_of_segments(const image::Elf& elf) {
+  std::uint64_t end = 0;
+  for (const image::Segment& s : elf.segments) {
+    end = std::max(end, s.vaddr + std::min(s.memory_size, ~s.vaddr));
+  }
+  return end;
+}
+
+}  // namespace
+
+ModuleBuilder::ModuleBuilder(std::string path, const symbol::SymbolTable* table, std::uint64_t bias,
+                             std::uint32_t space, std::uint64_t time)
+    : table_(table), bias_(bias), space_(space), time_(time) {
+  module_.path = std::move(path);
+  if (table == nullptr) return;
+  module_.file = true;
+  module_.lowest = table->elf().lowest_page();
+  module_.base = module_.lowest + bias;
+  module_.size = end_of_segments(table->elf()) - module_.lowest;
+}
+
+void ModuleBuilder::add_run(std::uint64_t first, std::uint64_t end, std::uint64_t count) {
+  runs_.push_back({first, end});
+  entries_.push_back(first);
+  executions_.add(first, end, count);
+}
+
+CoveredModule ModuleBuilder::finish(session::Session& session, bool lines) {
+  // Several processes' runs are each in order.
+  std::ranges::sort(entries_);
+  auto repeated = std::ranges::unique(entries_);
+  entries_.erase(repeated.begin(), repeated.end());
+  executions_.finish();
+  merge_edges();
+  if (table_ != nullptr) add_functions(session);
+  add_other_blocks();
+  if (table_ != nullptr && lines) add_lines();
+  return std::move(module_);
+}
+
+void ModuleBuilder::merge_edges() {
+  std::vector<CoveredEdge>& edges = module_.edges;
+  auto key = [](const CoveredEdge& e) {
+    return std::tuple(e.from, e.to_module, e.to, e.kind, e.not_taken);
+  };
+  std::ranges::sort(edges, {}, key);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (kept != 0 && key(edges[kept - 1]) == key(edges[i])) {
+      edges[kept - 1].count += edges[i].count;
+    } else {
+      edges[kept++] = edges[i];
+    }
+  }
+  edges.resize(kept);
+}
+
+void ModuleBuilder::add_functions(session::Session& session) {
+  for (const symbol::Symbol& symbol : table_->symbols()) {
+    bool function =
+        symbol.kind == symbol::SymbolKind::function || symbol.kind == symbol::SymbolKind::ifunc;
+    if (!function || symbol.size == 0 || symbol.size > kMostCode - code_read_) continue;
+    // Of several names the one that is shown elsewhere, and nothing twice.
+    const symbol::Symbol* chosen = table_->at(symbol.start);
+    if (chosen == nullptr || chosen->start != symbol.start || chosen->name != symbol.name) continue;
+    if (!module_.functions.empty()) {
+      const CoveredFunction& last = module_.functions.back();
+      if (symbol.start - last.address < last.size) continue;
+    }
+    code_read_ += symbol.size;
+    add_function(symbol, session);
+  }
+}
+
+void ModuleBuilder::add_function(const symbol::Symbol& symbol, session::Session& session) {
+  std::vector<std::uint8_t> code(static_cast<std::size_t>(symbol.size));
+  code.resize(session.read_code(space_, symbol.start + bias_, time_, code));
+  isa::Mode mode =
+      table_->elf().elf_class == image::ElfClass::elf32 ? isa::Mode::bits32 : isa::Mode::bits64;
+  auto first = std::ranges::lower_bound(entries_, symbol.start);
+  auto last = std::ranges::lower_bound(entries_, symbol.start + code.size());
+  FunctionCode parts = take_apart(code, symbol.start, mode, std::span(first, last));
+  CoveredFunction out{.name = std::string(symbol.name),
+                      .address = symbol.start,
+                      .size = symbol.size,
+                      .entered = executions_.at(symbol.start)};
+  for (CoveredBlock& block : parts.blocks) {
+    block.count = executions_.at(block.address);
+    ++out.blocks;
+    out.blocks_hit += block.count != 0;
+    module_.blocks.push_back(block);
+  }
+  conditionals_.insert(conditionals_.end(), parts.conditionals.begin(), parts.conditionals.end());
+  module_.functions.push_back(std::move(out));
+}
+
+// What ran outside of functions, or where a function's code could not be followed: up to where the
+// next block begins.
+void ModuleBuilder::add_other_blocks() {
+  std::ranges::sort(module_.blocks, {}, &CoveredBlock::address);
+  std::vector<std::uint64_t> known;
+  known.reserve(module_.blocks.size());
+  for (const CoveredBlock& block : module_.blocks) known.push_back(block.address);
+  std::map<std::uint64_t, std::uint64_t> found;  // address to end
+  for (const Run& run : runs_) {
+    // Blocks of a function lie one behind the other: one that begins in them is one of them.
+    for (std::uint64_t at = run.first; at < run.end;) {
+      auto next = std::ranges::upper_bound(entries_, at);
+      std::uint64_t end = next == entries_.end() ? run.end : std::min(run.end, *next);
+      auto block = std::ranges::upper_bound(known, at);
+      if (block != known.end()) end = std::min(end, *block);
+      bool is_known = block != known.begin() && *(block - 1) == at;
+      if (!is_known) {
+        std::uint64_t& last = found.try_emplace(at, end).first->second;
+        last = std::max(last, end);
+      }
+      at = end;
+    }
+  }
+  for (auto [address, end] : found) {
+    module_.blocks.push_back({.address = address,
+                              .size = static_cast<std::uint32_t>(end - address),
+                              .count = executions_.at(address)});
+  }
+  std::ranges::sort(module_.blocks, {}, &CoveredBlock::address);
+}
+
+const CoveredFunction* ModuleBuilder::function_at(std::uint64_t address) const {
+  auto after = std::ranges::upper_bound(module_.functions, address, {}, &CoveredFunction::address);
+  if (after == module_.functions.begin()) return nullptr;
+  const CoveredFunction& f = *(after - 1);
+  return address - f.address < f.size ? &f : nullptr;
+}
+
+void ModuleBuilder::add_lines() {
+  symbol::LineTable table = table_->lines();
+  module_.files = std::move(table.files);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> lines;
+  for (const symbol::LineRow& row : table.rows) {
+    if (row.end == row.address || function_at(row.address) == nullptr) continue;
+    std::uint64_t ran = executions_.at(row.address);
+    auto it = lines.find({row.file, row.line});
+    // Compilers number instructions that belong to no statement, too.
+    if (it == lines.end() && !row.statement && ran == 0) continue;
+    std::uint64_t& count = it == lines.end() ? lines[{row.file, row.line}] : it->second;
+    count = std::max(count, ran);
+  }
+  for (auto [where, count] : lines) module_.lines.push_back({where.first, where.second, count});
+  for (CoveredFunction& f : module_.functions) {
+    if (const symbol::LineRow* row = row_at(table.rows, f.address)) {
+      f.file = row->file;
+      f.line = row->line;
+    }
+  }
+  add_branches(table.rows);
+}
+
+void ModuleBuilder::add_branches(const std::vector<symbol::LineRow>& rows) {
+  for (std::uint64_t address : conditionals_) {
+    const symbol::LineRow* row = row_at(rows, address);
+    if (row == nullptr) continue;
+    CoveredBranch branch{.address = address, .file = row->file, .line = row->line};
+    auto edge = std::ranges::lower_bound(module_.edges, address, {}, &CoveredEdge::from);
+    for (; edge != module_.edges.end() && edge->from == address; ++edge) {
+      (edge->not_taken ? branch.not_taken : branch.taken) += edge->count;
+    }
+    module_.branches.push_back(branch);
+  }
+}
+
+}  // namespace hodo::analyze

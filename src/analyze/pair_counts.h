@@ -1,0 +1,45 @@
+// How often each of many pairs of addresses was seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hodo/flow/branch.h"
+
+namespace hodo::analyze {
+
+struct PairCount {
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  std::uint64_t count = 0;
+  std::uint64_t time = 0;  // when it was first seen, trace clock
+  std::uint32_t space = 0;
+  BranchKind kind = BranchKind::lost;
+  bool not_taken = false;
+};
+
+// Open addressing: one probe for most. A program has few pairs, but a trace that somebody made up
+// may have any number: behind the limit new ones are only counted as dropped.
+class PairCounts {
+ public:
+  explicit PairCounts(std::size_t limit);
+
+  // `pair` without its count.
+  void add(const PairCount& pair);
+
+  // In order of space, first, second.
+  std::vector<PairCount> sorted() const;
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  PairCount& slot(const PairCount& pair);
+  void grow();
+
+  std::size_t limit_;
+  std::size_t used_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::vector<PairCount> table_;  // size a power of two; count 0: free
+};
+
+}  // namespace hodo::analyze

@@ -1,0 +1,74 @@
+"""Coverage of recorded programs, held against what their source says and what other tools read."""
+
+import json
+import os
+
+from box import HERE, check, equal
+
+SOURCES = os.path.realpath(os.path.join(HERE, "..", "programs"))
+
+
+def _module(box, name, options=()):
+    coverage = json.loads(box.read("coverage", 0, None, ["--json", *options]))
+    (found,) = [m for m in coverage["modules"] if m["path"].endswith("/" + name)]
+    return found
+
+
+def _line_of(source, text):
+    with open(os.path.join(SOURCES, source), encoding="utf-8") as file:
+        (found,) = [n for n, line in enumerate(file, 1) if text in line]
+    return found
+
+
+def _counts(module, source):
+    (number,) = [i for i, path in enumerate(module["files"]) if path == os.path.join(SOURCES, source)]
+    return {line["line"]: line["count"] for line in module["lines"] if line["file"] == number}
+
+
+def coverage_of_lines_and_functions(box):
+    box.record([box.program("longjmp")])
+    module = _module(box, "longjmp")
+    lines = _counts(module, "longjmp.c")
+    calls_itself = sum(i % 7 for i in range(100))
+    equal(lines[_line_of("longjmp.c", "++leaps")], 100, "++leaps")
+    equal(lines[_line_of("longjmp.c", "return leap(depth - 1)")], calls_itself, "return")
+    equal(lines[_line_of("longjmp.c", "if (depth == 0)")], 100 + calls_itself, "if")
+    functions = {f["name"]: f for f in module["functions"]}
+    equal(functions["leap"]["entered"], 100 + calls_itself, "leap entered")
+    check(0 < functions["leap"]["blocks_hit"] < functions["leap"]["blocks"], "leap never returns")
+
+
+def coverage_counts_each_instruction(box):
+    """Instructions of the blocks times their counts are those of the recording."""
+    box.record([box.program("hello_static")])
+    coverage = json.loads(box.read("coverage", 0, None, ["--json"]))
+    branches = box.stats()["branches"]
+    edges = [e for m in coverage["modules"] for e in m["edges"]]
+    kinds = branches["kinds"]
+    taken = sum(e["count"] for e in edges if e["taken"])
+    equal(taken, branches["taken"] - kinds["syscall"], "taken edges (system calls lead nowhere)")
+    equal(sum(e["count"] for e in edges if not e["taken"]), branches["not_taken"], "not taken")
+    blocks = {b["address"]: b["count"] for m in coverage["modules"] for b in m["blocks"]}
+    entered = {}
+    for edge in edges:
+        entered[edge["to"]] = entered.get(edge["to"], 0) + edge["count"]
+    for address, count in entered.items():
+        check(blocks[address] >= count, f"{address}: entered {count} times, ran {blocks[address]}")
+
+
+def coverage_of_32_bit_programs(box):
+    box.record([box.program("recursion_32")])
+    module = _module(box, "recursion_32")
+    equal({f["name"]: f for f in module["functions"]}["main"]["entered"], 1, "main")
+
+
+def genhtml_accepts_the_tracefile(box):
+    genhtml = box.tool("genhtml")
+    box.record([box.program("exceptions")])
+    with open(box.path("run.info"), "w", encoding="utf-8") as file:
+        file.write(box.read("coverage", 0, None, ["--format", "lcov", "--module", "/exceptions"]))
+    done = box.run([genhtml, "--branch-coverage", "--demangle-cpp", "-o", "html", "run.info"])
+    equal(done.returncode, 0, f"genhtml ({done.stderr[-1000:]!r})")
+    equal(done.stderr, b"", "genhtml's complaints")
+    check(b"functions..: 100.0%" in done.stdout, done.stdout.decode())
+    check(os.path.exists(box.path("html/index.html")), "html/index.html is there")
