@@ -27,7 +27,7 @@ class RawRecords final : public Session {
                         std::span<std::uint8_t> out) override {
     return image::read_code(trace_.code(), address, time, out);
   }
-  isa::Mode initial_mode() const override { return mode_; }
+  isa::Mode mode(std::uint32_t) override { return mode_; }
   std::vector<LossLine> input_losses() const override { return {}; }
 
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) override;
