@@ -1,11 +1,14 @@
 #include "perf_event_limits.h"
 
+#include <linux/capability.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <string>
+
+#include "hodo/capture/capability.h"
 
 namespace hodo::capture {
 namespace {
@@ -14,7 +17,6 @@ constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kDefaultAux = 4 * kMiB;
 constexpr std::uint64_t kMaxAux = std::uint64_t{1} << 40;
-constexpr int kCapIpcLock = 14;  // linux/capability.h
 
 long read_long(const std::string& path, long otherwise) {
   const auto text = read_small_file(path);
@@ -24,19 +26,12 @@ long read_long(const std::string& path, long otherwise) {
   return *end == '\0' ? value : otherwise;
 }
 
-bool has_capability(int bit) {
-  const std::string status = read_small_file("/proc/self/status").value_or("");
-  const std::size_t at = status.find("CapEff:");
-  if (at == status.npos) return false;
-  return std::strtoull(status.c_str() + at + 7, nullptr, 16) >> bit & 1;
-}
-
 }  // namespace
 
 MemoryLimits read_memory_limits(const SystemPaths& paths) {
   MemoryLimits limits;
   limits.unlimited =
-      has_capability(kCapIpcLock) || read_long(paths.sys_kernel + "/perf_event_paranoid", 2) < 0;
+      has_capability(CAP_IPC_LOCK) || read_long(paths.sys_kernel + "/perf_event_paranoid", 2) < 0;
   const long kib = read_long(paths.sys_kernel + "/perf_event_mlock_kb", 516);
   limits.per_cpu = static_cast<std::uint64_t>(std::max(kib, 0L)) * kKiB;
   rlimit memlock = {};

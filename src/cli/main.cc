@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   add_coverage(program);
   add_packets(program);
   add_stats(program);
+  add_doctor(program);
   add_completion(program);
   add_help(program);
   return program.run(argc, argv);

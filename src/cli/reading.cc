@@ -52,9 +52,13 @@ void add_selection_options(CLI::App& app, ReadingOptions& options) {
 }
 
 void add_color_option(CLI::App& app, ReadingOptions& options) {
+  add_color_option(app, options.color);
+}
+
+void add_color_option(CLI::App& app, view::ColorMode& color) {
   using view::ColorMode;
   add_choice<ColorMode>(
-      app, "--color", options.color,
+      app, "--color", color,
       {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}},
       "colour the output; auto (the default) colours a terminal unless NO_COLOR is"
       " set");

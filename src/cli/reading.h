@@ -32,6 +32,7 @@ void add_input_options(CLI::App& app, ReadingOptions& options);
 void add_selection_options(CLI::App& app, ReadingOptions& options);
 // --color.
 void add_color_option(CLI::App& app, ReadingOptions& options);
+void add_color_option(CLI::App& app, view::ColorMode& color);
 
 // usage: --filter that is no range, and options of raw traces that are given without --raw or with
 // one of another kind.

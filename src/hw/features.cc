@@ -2,6 +2,8 @@
 
 #include <bit>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace hodo::hw {
 namespace {
@@ -35,6 +37,19 @@ std::string brand(const Cpuid& cpuid) {
   const std::size_t first = out.find_first_not_of(' ');
   if (first == std::string::npos) return {};
   return out.substr(first, out.find_last_not_of(' ') - first + 1);
+}
+
+// What leaf 40000000H spells, by the name that people know.
+std::string hypervisor_name(const std::string& sign) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"KVMKVMKVM", "KVM"},      {"VMwareVMware", "VMware"},     {"Microsoft Hv", "Hyper-V"},
+      {"XenVMMXenVMM", "Xen"},   {"VBoxVBoxVBox", "VirtualBox"}, {"TCGTCGTCGTCG", "QEMU's TCG"},
+      {"bhyve bhyve ", "bhyve"},
+  };
+  for (const auto& [known, name] : kNames) {
+    if (sign == known) return std::string(name);
+  }
+  return sign;
 }
 
 std::optional<std::uint64_t> read(MsrBus* msrs, std::uint32_t number) {
@@ -169,7 +184,7 @@ BranchFeatures find_branch_features(const Cpuid& cpuid, MsrBus* msrs) {
   out.hypervisor = bit(leaf1.ecx, 31);
   if (out.hypervisor) {
     const CpuidRegs r = cpuid.leaf(0x40000000);
-    out.hypervisor_name = text(r.ebx, r.ecx, r.edx);
+    out.hypervisor_name = hypervisor_name(text(r.ebx, r.ecx, r.edx));
   }
   if (out.signature.vendor == Vendor::intel) {
     find_intel(out, cpuid, leaf0.eax);

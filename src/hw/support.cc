@@ -1,11 +1,12 @@
 #include "hodo/hw/support.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace hodo::hw {
 namespace {
 
-constexpr std::uint16_t kFirstPtModel = 0x3d;  // Broadwell
 constexpr std::uint16_t kFirstFamily6WithDs = 0x09;
 
 std::string hypervisor(const BranchFeatures& f) {
@@ -13,11 +14,10 @@ std::string hypervisor(const BranchFeatures& f) {
                                    : "the hypervisor (" + f.hypervisor_name + ")";
 }
 
-// Under a hypervisor, what the processor might have is hidden; else it is not there.
-Support missing(const BranchFeatures& f, const std::string& what, bool may_exist) {
-  if (f.hypervisor && may_exist) {
-    return {Obstacle::hidden, hypervisor(f) + " does not pass " + what + " on to this machine"};
-  }
+Support hidden(const BranchFeatures& f, const std::string& what) {
+  return {Obstacle::hidden, hypervisor(f) + " hides " + what + " from this machine"};
+}
+Support not_made(const std::string& what) {
   return {Obstacle::not_made, "this processor has no " + what};
 }
 
@@ -31,7 +31,8 @@ Support ds_support(const BranchFeatures& f, const std::string& for_what) {
   if (f.ds) return {};
   const bool made =
       is_family6_from(f, kFirstFamily6WithDs) || (is_intel(f) && f.signature.family >= 0xf);
-  Support out = missing(f, "debug store (CPUID.1:EDX.DS)", made);
+  Support out = f.hypervisor && made ? hidden(f, "the debug store (CPUID.1:EDX.DS)")
+                                     : not_made("debug store (CPUID.1:EDX.DS)");
   out.why += ", which " + for_what + " needs";
   return out;
 }
@@ -43,11 +44,30 @@ Support switched_off(const BranchFeatures& f, const std::string& what) {
   return {f.hypervisor ? Obstacle::hidden : Obstacle::switched_off, std::move(why)};
 }
 
+// Broadwell, and everything from Skylake and Goldmont on, but no Xeon Phi.
+bool is_of_pt_generation(const BranchFeatures& f) {
+  constexpr std::uint16_t kBroadwell[] = {0x3d, 0x47, 0x4f, 0x56};
+  constexpr std::uint16_t kXeonPhi[] = {0x57, 0x85};
+  const std::uint16_t model = f.signature.model;
+  if (!is_family6_from(f, kBroadwell[0])) return false;
+  if (std::ranges::find(kXeonPhi, model) != std::end(kXeonPhi)) return false;
+  if (std::ranges::find(kBroadwell, model) != std::end(kBroadwell)) return true;
+  const auto layout = lbr_layout(f.signature);
+  return !layout || layout->depth == 32;
+}
+
 }  // namespace
 
 Support pt_support(const BranchFeatures& f) {
   if (f.pt) return {};
-  return missing(f, "Intel PT", is_family6_from(f, kFirstPtModel));
+  const bool made = is_of_pt_generation(f);
+  if (made && !f.hypervisor) {
+    return {
+        Obstacle::switched_off,
+        "processors of this generation have Intel PT, but this one does not show it: the firmware "
+        "may have switched it off, or the maker (in some cheap models)"};
+  }
+  return made ? hidden(f, "Intel PT") : not_made("Intel PT");
 }
 
 Support bts_support(const BranchFeatures& f) {
@@ -64,7 +84,7 @@ Support pebs_support(const BranchFeatures& f) {
 
 Support lbr_support(const BranchFeatures& f) {
   if (!f.lbr) {
-    if (!is_intel(f)) return missing(f, "last branch records", false);
+    if (!is_intel(f)) return not_made("last branch records");
     return {Obstacle::unknown, "no last branch records are known of Intel family " +
                                    std::to_string(f.signature.family) + " model " +
                                    std::to_string(f.signature.model)};
@@ -76,15 +96,20 @@ Support lbr_support(const BranchFeatures& f) {
                           ? perf_capabilities::kLbrFmt.get(*f.perf_capabilities) == 0
                           : !f.pdcm && is_family6_from(f, kFirstWithPdcm);
   if (f.hypervisor && silent && !f.arch_lbr && !f.amd_lbr_v2) {
-    return {Obstacle::hidden,
-            hypervisor(f) + " does not pass last branch records on to this machine"};
+    return hidden(f, "last branch records");
+  }
+  // AMD's single pair is there on all; the stack came with family 25 and is in all of family 26.
+  constexpr std::uint16_t kZen5 = 0x1a;
+  if (f.hypervisor && f.signature.vendor == Vendor::amd && f.signature.family >= kZen5 &&
+      !f.amd_lbr_v2) {
+    return hidden(f, "last branch records (LbrExtV2)");
   }
   return {};
 }
 
 Support btf_support(const BranchFeatures& f) {
   if (f.debugctl.btf != 0) return {};
-  return missing(f, "branch single-stepping (DEBUGCTL.BTF)", false);
+  return not_made("branch single-stepping (DEBUGCTL.BTF)");
 }
 
 }  // namespace hodo::hw

@@ -4,8 +4,8 @@
 namespace hodo::cli {
 namespace {
 
-const std::vector<std::string> kCommands{"report", "branches",   "packets",
-                                         "stats",  "completion", "help"};
+const std::vector<std::string> kCommands{"report", "branches",   "packets", "stats",
+                                         "doctor", "completion", "help"};
 
 TEST_F(Command, HelpOfEveryCommandHasExamplesAndExitStatus) {
   for (const std::string& name : kCommands) {

@@ -203,9 +203,10 @@ TEST(DsDriver, RefusesWithTheReason) {
   EXPECT_EQ(refusal(amd, {.bts = BtsOptions{}}),
             "this processor has no debug store (CPUID.1:EDX.DS), which BTS needs");
   Machine vm("skylake-vmware");
-  EXPECT_EQ(refusal(vm, {.pebs = PebsOptions{}}),
-            "the hypervisor (VMwareVMware) does not pass debug store (CPUID.1:EDX.DS) on to this "
-            "machine, which PEBS needs");
+  EXPECT_EQ(
+      refusal(vm, {.pebs = PebsOptions{}}),
+      "the hypervisor (VMware) hides the debug store (CPUID.1:EDX.DS) from this machine, which "
+      "PEBS needs");
   Machine off("skylake", 0x3 << 8,
               hw::misc_enable::kBtsUnavailable | hw::misc_enable::kPebsUnavailable);
   EXPECT_THAT(refusal(off, {.bts = BtsOptions{}}), HasSubstr("says that BTS is unavailable"));

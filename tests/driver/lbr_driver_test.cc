@@ -132,7 +132,7 @@ TEST(LbrDriver, RefusesWithTheReason) {
     return driver ? std::string() : driver.error().message;
   };
   EXPECT_EQ(refusal("skylake-vmware", {}),
-            "the hypervisor (VMwareVMware) does not pass last branch records on to this machine");
+            "the hypervisor (VMware) hides last branch records from this machine");
   EXPECT_THAT(refusal("core2-merom", {}), HasSubstr("cannot select privilege levels"));
   EXPECT_THAT(refusal("nehalem", {.call_stack = true}), HasSubstr("cannot keep a call stack"));
   EXPECT_THAT(refusal("pentium-m-dothan", {.os = true, .freeze = true}),

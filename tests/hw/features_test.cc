@@ -148,16 +148,29 @@ TEST(Support, SaysThatTheFirmwareSwitchedBtsOff) {
 TEST(Support, TellsHiddenByAHypervisorFromNotMade) {
   const BranchFeatures vm = find_branch_features(processor("skylake-vmware"));
   EXPECT_TRUE(vm.hypervisor);
-  EXPECT_EQ(vm.hypervisor_name, "VMwareVMware");
+  EXPECT_EQ(vm.hypervisor_name, "VMware");
   EXPECT_EQ(pt_support(vm).obstacle, Obstacle::hidden);
-  EXPECT_EQ(pt_support(vm).why,
-            "the hypervisor (VMwareVMware) does not pass Intel PT on to this machine");
+  EXPECT_EQ(pt_support(vm).why, "the hypervisor (VMware) hides Intel PT from this machine");
   EXPECT_EQ(bts_support(vm).obstacle, Obstacle::hidden);
   EXPECT_EQ(lbr_support(vm).obstacle, Obstacle::hidden);
   EXPECT_EQ(pt_support(find_branch_features(processor("haswell"))).why,
             "this processor has no Intel PT");
   EXPECT_EQ(bts_support(find_branch_features(processor("zen4-raphael"))).why,
             "this processor has no debug store (CPUID.1:EDX.DS), which BTS needs");
+}
+
+// The same processor with CPUID.7:EBX[25] cleared, as firmware does it.
+TEST(Support, MissesIntelPtWhereItsGenerationHasIt) {
+  const auto dump = CpuidDump::parse(
+      "0x0 0x0: eax=0x16 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+      "0x1 0x0: eax=0x000506e3 ebx=0x0 ecx=0x0 edx=0x00200020\n"
+      "0x7 0x0: eax=0x0 ebx=0x009c27ab ecx=0x0 edx=0x0\n");
+  ASSERT_TRUE(dump);
+  EXPECT_EQ(pt_support(find_branch_features(*dump)).obstacle, Obstacle::switched_off);
+  for (const char* name : {"silvermont", "haswell", "atom-pineview", "zen2-matisse"}) {
+    EXPECT_EQ(pt_support(find_branch_features(processor(name))).obstacle, Obstacle::not_made)
+        << name;
+  }
 }
 
 TEST(Support, DoesNotGuessAboutUnknownModels) {

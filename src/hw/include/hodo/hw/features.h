@@ -19,7 +19,7 @@ struct BranchFeatures {
   Signature signature;
   std::string brand;            // "Intel(R) Core(TM) i7-6700K CPU @ 4.00GHz"; "" if it has none
   bool hypervisor = false;      // CPUID.1:ECX[31]
-  std::string hypervisor_name;  // of leaf 40000000H: "KVMKVMKVM"
+  std::string hypervisor_name;  // by leaf 40000000H: "KVM", or what that spells
 
   bool msr = false;     // has model-specific registers at all
   bool ds = false;      // DS area: BTS, PEBS

@@ -1,0 +1,119 @@
+#include "diagnose_processor.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "hodo/view/text.h"
+
+namespace hodo::doctor {
+namespace {
+
+const char* yes_no(bool value) { return value ? "yes" : "no"; }
+
+// The numbers of the set bits: "0 3 6-9"; "none".
+std::string ranges(std::uint32_t mask) {
+  std::string out;
+  for (unsigned n = 0; n < 32; ++n) {
+    if ((mask >> n & 1) == 0) continue;
+    const unsigned first = n;
+    while (n < 31 && (mask >> (n + 1) & 1) != 0) ++n;
+    if (!out.empty()) out += ' ';
+    out += n > first ? fmt::format("{}-{}", first, n) : fmt::format("{}", n);
+  }
+  return out.empty() ? "none" : out;
+}
+
+std::string remedy_of(hw::Obstacle obstacle, const std::string& key) {
+  switch (obstacle) {
+    case hw::Obstacle::hidden:
+      return key == "lbr" || key == "pebs"
+                 ? "give the virtual machine a virtual PMU (libvirt: <cpu "
+                   "mode='host-passthrough'/> "
+                   "and <pmu state='on'/>; qemu: -cpu host,pmu=on), or run hodo on its host"
+                 : "run hodo on its host, or record with --source qemu";
+    case hw::Obstacle::switched_off:
+      return "look for it in the firmware's set-up (\"Intel Processor Trace\", \"Debug\", "
+             "\"Performance Monitoring\"), or record with --source qemu";
+    case hw::Obstacle::not_made:
+    case hw::Obstacle::unknown:
+    case hw::Obstacle::none:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+Item processor_item(std::string name, std::string key, const hw::Support& support) {
+  Item out;
+  out.name = std::move(name);
+  out.verdict = support                                     ? Verdict::yes
+                : support.obstacle == hw::Obstacle::unknown ? Verdict::unknown
+                                                            : Verdict::no;
+  out.why = support.why;
+  out.remedy = remedy_of(support.obstacle, key);
+  out.key = std::move(key);
+  return out;
+}
+
+Details pt_details(const hw::BranchFeatures& f) {
+  if (!f.pt) return {};
+  const hw::PtCapabilities& pt = *f.pt;
+  const char* output = pt.topa_multiple ? "ToPA, several regions" : "ToPA, one region";
+  return {{"CR3 filter", yes_no(pt.cr3_filter)},
+          {"address ranges", fmt::format("{}", pt.ip_filter ? pt.addr_ranges : 0)},
+          {"output", fmt::format("{}{}", pt.topa ? output : "none to memory",
+                                 pt.single_range ? ", single range" : "")},
+          {"MTC periods", pt.mtc ? ranges(pt.mtc_periods) : "none"},
+          {"CYC thresholds", pt.cyc ? ranges(pt.cyc_thresholds) : "none"},
+          {"PSB periods", pt.cyc ? ranges(pt.psb_periods) : "none"},
+          {"PTWRITE", yes_no(pt.ptwrite)},
+          {"power events", yes_no(pt.power_events)},
+          {"event trace", yes_no(pt.event_trace)},
+          {"TNT can be disabled", yes_no(pt.disable_tnt)}};
+}
+
+Details bts_details(const hw::BranchFeatures& f) {
+  if (!f.ds) return {};
+  return {{"record", fmt::format("{} bytes (DTES64 {})", hw::bts_record_bytes(f.ds_layout()),
+                                 f.dtes64 ? 1 : 0)},
+          {"by privilege level (DS-CPL)", yes_no(f.ds_cpl)}};
+}
+
+Details lbr_details(const hw::BranchFeatures& f) {
+  if (!f.lbr) return {};
+  const hw::LbrLayout& lbr = *f.lbr;
+  std::string kind = "model-specific";
+  if (f.arch_lbr) kind = "architectural";
+  if (f.signature.vendor == hw::Vendor::amd) kind = f.amd_lbr_v2 ? "AMD LbrExtV2" : "AMD, one pair";
+  return {{"depth", fmt::format("{}", lbr.depth)},
+          {"format", std::string(name(lbr.format))},
+          {"kind", kind},
+          // Linux has drivers from Core on, and none for AMD's single pair.
+          {"sampled by Linux", yes_no(!lbr.read_only && !lbr.packed)},
+          {"filter", yes_no(lbr.select != 0)},
+          {"call-stack mode", yes_no(lbr.call_stack)}};
+}
+
+Details pebs_details(const hw::BranchFeatures& f) {
+  const auto format = f.pebs_format();
+  if (!format) return {};
+  return {{"format", fmt::format("{}{}", *format, *format >= 4 ? ", adaptive" : "")}};
+}
+
+std::string processor_line(const hw::BranchFeatures& f) {
+  const hw::Signature& s = f.signature;
+  const char* vendors[] = {"Intel", "AMD", "unknown maker"};
+  return fmt::format(
+      "{} (family {}, model {}, stepping {})",
+      f.brand.empty() ? vendors[static_cast<unsigned>(s.vendor)] : view::printable(f.brand),
+      s.family, s.model, s.stepping);
+}
+
+std::string hypervisor_line(const hw::BranchFeatures& f) {
+  if (!f.hypervisor) return "none";
+  return f.hypervisor_name.empty() ? "unknown" : view::printable(f.hypervisor_name);
+}
+
+}  // namespace hodo::doctor
