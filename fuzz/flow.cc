@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hodo/flow/decoder.h"
 #include "hodo/isa/insn.h"
 #include "hodo/pt/reader.h"
 #include "libipt_reference.h"
+#include "ways.h"
 
 namespace {
 
@@ -171,6 +173,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                             .want_not_taken = true,
                             .want_instructions = true};
   const flow::Stats stats = flow::decode(trace, code, config, sink);
+  const flow::Piece piece{.bytes = trace};
+  const std::string ways = flow::difference_between_ways(std::span(&piece, 1), code, config);
+  if (!ways.empty()) Sink::fail(ways.c_str());
   std::uint64_t packet_bytes = 0;
   for (const std::uint64_t bytes : stats.packet_bytes) packet_bytes += bytes;
   // Looking for a PSB after damage may go back into the last packet.

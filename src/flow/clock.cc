@@ -41,6 +41,15 @@ void Clock::apply(const pt::Packet& packet) {
   }
 }
 
+bool Clock::goes_as(const Clock& other) const {
+  const bool same_tsc = now_ == other.now_ && tsc_ == other.tsc_ && cbr_ == other.cbr_ &&
+                        reference_ == other.reference_ && cycles_ == other.cycles_ &&
+                        have_ctc_ == other.have_ctc_;
+  if (!same_tsc || !have_ctc_) return same_tsc;  // without, TMA sets all of the rest
+  return ctc_tsc_ == other.ctc_tsc_ && ctc_ticks_ == other.ctc_ticks_ &&
+         last_mtc_ == other.last_mtc_ && mtc_mask_ == other.mtc_mask_;
+}
+
 // A step to a new reference: CYC counts from here.
 void Clock::set(std::uint64_t time) {
   now_ = std::max(now_, time);

@@ -11,11 +11,14 @@ namespace hodo::flow {
 
 class Clock {
  public:
+  Clock() = default;  // of which no packet but TSC moves the time
   explicit Clock(const Config& config);
 
   std::uint64_t now() const { return now_; }  // 0: not known yet
   void apply(const pt::Packet& packet);       // tsc, tma, mtc, cyc, cbr; others are ignored
   void lose_sync() { have_ctc_ = false; }     // packets were lost: MTCs may be among them
+  // Whether the same packets give both the same times from here on.
+  bool goes_as(const Clock& other) const;
 
  private:
   void on_tsc(std::uint64_t value);
@@ -25,10 +28,10 @@ class Clock {
   std::uint64_t from_ctc(std::uint64_t ticks) const;
   void set(std::uint64_t time);
 
-  const unsigned mtc_freq_;
-  const std::uint32_t numerator_;
-  const std::uint32_t denominator_;
-  const std::uint32_t max_nonturbo_;
+  unsigned mtc_freq_ = 0;
+  std::uint32_t numerator_ = 0;
+  std::uint32_t denominator_ = 0;
+  std::uint32_t max_nonturbo_ = 0;
 
   std::uint64_t now_ = 0;
   std::uint64_t tsc_ = 0;        // of the last TSC packet, extended to 64 bits

@@ -1,9 +1,13 @@
 #include "hodo/flow/decoder.h"
 
+#include <algorithm>
 #include <numeric>
+#include <thread>
+#include <utility>
 
 #include "block_cache.h"
 #include "output.h"
+#include "parallel.h"
 #include "path_decoder.h"
 
 namespace hodo::flow {
@@ -36,7 +40,10 @@ Stats& Stats::operator+=(const Stats& other) {
 
 class Decoder::Impl {
  public:
-  Impl(const image::CodeSource& code, const Config& config) : blocks_(code), config_(config) {}
+  Impl(const image::CodeSource& code, const Config& config) : code_(code), config_(config) {
+    if (config_.threads == 0) config_.threads = std::max(1u, std::thread::hardware_concurrency());
+    knowledge(1);
+  }
 
   Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
     return run(pieces, config_, {.listener = sink, .branches = &sink});
@@ -54,22 +61,46 @@ class Decoder::Impl {
   }
 
  private:
+  using Knowledges = std::span<const std::unique_ptr<Knowledge>>;
+
+  Knowledges knowledge(std::size_t threads) {
+    while (knowledge_.size() < threads) knowledge_.push_back(std::make_unique<Knowledge>(code_));
+    return std::span(knowledge_).first(threads);
+  }
+
   Stats run(std::span<const Piece> pieces, const Config& config, const Receivers& to) {
     // What a path's edges are depends on it.
-    if (config.want_not_taken != not_taken_known_) memo_.clear();
-    not_taken_known_ = config.want_not_taken;
+    if (std::exchange(not_taken_known_, config.want_not_taken) != config.want_not_taken) {
+      for (const auto& one : knowledge_) one->memo.clear();
+    }
+    Knowledge& own = *knowledge_.front();
     Output out(config, to);
-    PathDecoder decoder(blocks_, config.want_instructions ? nullptr : &memo_, config, out);
-    for (std::size_t i = 0; i < pieces.size(); ++i) decoder.decode(pieces[i], i > 0);
-    out.settle(memo_);
+    PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo, config, out);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      decoder.begin(pieces[i], i > 0);
+      if (for_a_crew(pieces[i], config)) {
+        // The asking thread has the first one's, and seldom decodes.
+        Crew(pieces[i], config, to, decoder, out, knowledge(1 + config.threads).subspan(1))
+            .decode();
+      } else if (!decoder.advance(pieces[i].bytes.size())) {
+        decoder.end();
+      }
+    }
+    out.settle(own.memo);
     out.flush();
     return out.stats();
   }
 
-  BlockCache blocks_;
-  PathMemo memo_;
-  bool not_taken_known_ = false;
+  // Starting threads takes longer than decoding a little.
+  static bool for_a_crew(const Piece& piece, const Config& config) {
+    return config.threads > 1 && !config.want_instructions &&
+           piece.bytes.size() / 2 >= config.thread_bytes;
+  }
+
+  const image::CodeSource& code_;
   Config config_;
+  std::vector<std::unique_ptr<Knowledge>> knowledge_;
+  bool not_taken_known_ = false;
 };
 
 Decoder::Decoder(const image::CodeSource& code, const Config& config)

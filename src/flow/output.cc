@@ -21,6 +21,14 @@ void Output::branch(Branch branch) {
   batch_[used_++] = branch;
 }
 
+void Output::start_over() {
+  stats_ = {};
+  used_ = 0;
+  instructions_.clear();
+  pending_insns_ = 0;
+  dropped_ = 0;
+}
+
 void Output::grow() { batch_.resize(2 * batch_.size()); }
 
 void Output::take_back(const Mark& mark) {
@@ -71,24 +79,32 @@ void Output::hand_on(std::span<const Branch> branches) {
 }
 
 void Output::settle(PathMemo& memo) {
-  edges_.clear();
+  counts_.resize(memo.edge_total());
   memo.settle([&](const Path& path) {
     stats_.instructions += std::uint64_t{path.insns} * path.hits;
     stats_.not_taken += std::uint64_t{path.dropped} * path.hits;
     for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
-      const Branch& edge = memo.edges()[id];
-      const bool not_taken = (edge.flags & kNotTaken) != 0;
-      (not_taken ? stats_.not_taken : stats_.branches[static_cast<std::size_t>(edge.kind)]) +=
-          path.hits;
-      if (to_.edges != nullptr) {
-        edges_.push_back({edge.from, edge.to, path.hits, edge.kind, edge.flags});
-      }
-    }
-    if (edges_.size() >= kBatch) {
-      to_.edges->on_edges(edges_);
-      edges_.clear();
+      if (counts_[id] == 0) counted_.push_back(id);
+      counts_[id] += path.hits;
     }
   });
+  for (const std::uint32_t id : counted_) {
+    const Branch& edge = memo.edges()[id];
+    const bool not_taken = (edge.flags & kNotTaken) != 0;
+    (not_taken ? stats_.not_taken : stats_.branches[static_cast<std::size_t>(edge.kind)]) +=
+        counts_[id];
+  }
+  if (to_.edges != nullptr) hand_on_counts(memo);
+  for (const std::uint32_t id : counted_) counts_[id] = 0;
+  counted_.clear();
+}
+
+void Output::hand_on_counts(const PathMemo& memo) {
+  edges_.clear();
+  for (const std::uint32_t id : counted_) {
+    const Branch& edge = memo.edges()[id];
+    edges_.push_back({edge.from, edge.to, counts_[id], edge.kind, edge.flags});
+  }
   if (!edges_.empty()) to_.edges->on_edges(edges_);
 }
 

@@ -64,7 +64,14 @@ class Output {
   }
   // The branches of a path that is taken again at `time`; they are counted when hits are settled.
   void repeat(const Path& path, const PathMemo& memo, std::uint64_t time);
+  // Counts the paths that were taken again, for the numbers and for Receivers::edges.
   void settle(PathMemo& memo);
+
+  std::uint64_t pending_insns() const { return pending_insns_; }
+  // As new: what was emitted and counted is forgotten.
+  void start_over();
+  // Goes on where another output left off.
+  void resume(std::uint64_t pending_insns) { pending_insns_ = pending_insns; }
 
   Stats& stats() { return stats_; }
 
@@ -73,6 +80,7 @@ class Output {
 
   void grow();
   void hand_on(std::span<const Branch> branches);
+  void hand_on_counts(const PathMemo& memo);
 
   const Config& config_;
   const Receivers to_;
@@ -80,6 +88,8 @@ class Output {
   std::vector<Branch> batch_;  // as long as there is room for; the first used_ count
   std::size_t used_ = 0;
   std::vector<EdgeCount> edges_;
+  std::vector<std::uint64_t> counts_;   // while settling: by number of the edge
+  std::vector<std::uint32_t> counted_;  // the numbers with counts
   std::vector<std::uint64_t> instructions_;
   std::uint64_t pending_insns_ = 0;  // since the last branch
   std::uint64_t dropped_ = 0;        // branches not taken that nobody wants

@@ -20,16 +20,39 @@ PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, const Config& confi
       walker_(blocks, config, out),
       clock_(config) {}
 
-void PathDecoder::decode(const Piece& piece, bool after_loss) {
-  reader_ = pt::PacketReader(piece.bytes);
-  bytes_ = piece.bytes;
-  piece_offset_ = piece.offset;
-  packet_at_ = 0;
+void PathDecoder::begin(const Piece& piece, bool after_loss) {
+  enter_piece(piece, 0);
   out_.stats().bytes += piece.bytes.size();
   start(piece, after_loss);
-  while (!reader_.at_end() && out_.progress(piece.offset + reader_.offset()) &&
-         decode_segment(reader_.offset())) {
+}
+
+void PathDecoder::enter_piece(const Piece& piece, std::size_t offset) {
+  reader_ = pt::PacketReader(piece.bytes, offset);
+  bytes_ = piece.bytes;
+  piece_offset_ = piece.offset;
+  packet_at_ = offset;
+  paused_ = false;
+}
+
+// Segment by segment, each from a PSB to the next.
+bool PathDecoder::advance(std::size_t limit) {
+  for (;;) {
+    Step step;
+    if (!std::exchange(paused_, false)) {
+      psb_ = reader_.offset();
+      if (reader_.at_end() || !out_.progress(piece_offset_ + psb_)) return false;
+      step = enter(psb_);
+      if (step && psb_ >= limit) {
+        paused_ = true;
+        return true;
+      }
+    }
+    if (step) step = run();
+    if (!step && !resync(step.error(), psb_)) return false;
   }
+}
+
+void PathDecoder::end() {
   forget_pending();
   close_gap(0, 0);
   out_.commit();
@@ -52,14 +75,6 @@ void PathDecoder::start(const Piece& piece, bool after_loss) {
   } else if (!only_padding) {
     report(LossCause::head_cut, head.size(), 0, words::head_cut(reader_.at_end()));
   }
-}
-
-// From the PSB where the reader stands to the next. False at the end of the piece.
-bool PathDecoder::decode_segment(std::size_t psb) {
-  Step step = enter(psb);
-  if (step) step = run();
-  if (step) return true;
-  return resync(step.error(), psb);
 }
 
 // Reads the PSB+ group; tracing goes on where it says.
@@ -260,25 +275,22 @@ PathDecoder::Step PathDecoder::take_outcomes() {
 // Through conditional branches and returns from calls that were seen, which depend on nothing but
 // the outcomes; or through one return that the path before decides about. Both can be remembered.
 PathDecoder::Step PathDecoder::follow_outcomes() {
-  const std::uint64_t key = outcomes_;
+  const std::uint64_t key = first_ones(outcomes_);
+  const unsigned count = outcomes_left(key);
   const Position start = watch();
   Position last = start;  // behind the last outcome
-  for (unsigned left = outcomes_left(); left > 0; left = outcomes_left()) {
+  for (unsigned used = 0; used < count; ++used) {
     const Block* block = nullptr;
     const Halt halt = walker_.to_decision(block);
     if (halt != Halt::decision) return std::unexpected(stopped(halt, "TNT"));
-    const bool taken = (outcomes_ >> (left - 1) & 1) != 0;
-    const unsigned used = outcomes_left(key) - left;
+    const bool taken = (key >> (count - used - 1) & 1) != 0;
     if (block->cls == InsnClass::cond) {
       walker_.take_cond(*block, taken);
-    } else if (block->cls != InsnClass::ret) {
-      if (used > 0) remember(StepKind::outcomes, key, used, start, last);
-      if (auto step = on_deferred_tip(*block); !step) return step;
-      return {};
-    } else if (walker_.returns().level() > 0) {
+    } else if (block->cls == InsnClass::ret && walker_.returns().level() > 0) {
       if (auto step = on_return(*block, taken); !step) return step;
     } else {
       if (used > 0) remember(StepKind::outcomes, key, used, start, last);
+      if (block->cls != InsnClass::ret) return on_deferred_tip(*block);
       if (auto step = on_return(*block, taken); !step) return step;
       outcomes_ = without(outcomes_, 1);
       remember(StepKind::compressed, walker_.ip, 1, last, position());
@@ -287,7 +299,7 @@ PathDecoder::Step PathDecoder::follow_outcomes() {
     outcomes_ = without(outcomes_, 1);
     last = position();
   }
-  remember(StepKind::outcomes, key, outcomes_left(key), start, last);
+  remember(StepKind::outcomes, key, count, start, last);
   return {};
 }
 

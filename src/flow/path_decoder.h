@@ -28,8 +28,42 @@ class PathDecoder {
   // is walked.
   PathDecoder(BlockCache& blocks, PathMemo* memo, const Config& config, Output& out);
 
-  // Decodes a piece from its first PSB on. `after_loss`: it is not the stream's first one.
-  void decode(const Piece& piece, bool after_loss);
+  // A piece is decoded by begin(), advance() until it is at the end, and end(). `after_loss`: it is
+  // not the stream's first piece.
+  void begin(const Piece& piece, bool after_loss);
+  // Pauses in the segment of the first PSB at or behind `limit` (an offset in the piece), when its
+  // PSB+ has been read and nothing else; false at the end of the piece, or if no more is wanted.
+  bool advance(std::size_t limit);
+  void end();
+
+  // Where a decoder paused. What is known of the return stack and IP compression ends at a PSB.
+  struct State {
+    std::size_t psb = 0;     // in the piece
+    std::size_t offset = 0;  // behind the PSB+
+    bool enabled = false;
+    bool in_tx = false;
+    isa::Mode mode = isa::Mode::bits64;
+    std::uint64_t ip = 0;
+    pt::LastIp last_ip;
+    Clock clock;
+    std::optional<std::uint64_t> exec;
+    std::optional<std::uint64_t> cbr;
+    bool after_overflow = false;
+    bool synced = false;
+    bool in_gap = false;
+    std::uint64_t gap_from = 0;
+    std::uint64_t pending_insns = 0;
+  };
+  State state() const;
+  // Goes on where another decoder, of the same piece, paused.
+  void resume(const Piece& piece, const State& state);
+  // Pauses behind the PSB+ at `psb` as a decoder would that came from before it without a loss, if
+  // the PSB+ says all that is not in `known`, the state at some earlier PSB. What it emits on the
+  // way is that decoder's affair.
+  void assume(const Piece& piece, std::size_t psb, const State& known);
+  // Whether decoders that paused so will say the same from here on, but for the instructions of
+  // the first branch.
+  static bool alike(const State& a, const State& b);
 
  private:
   // Why a segment cannot be decoded further.
@@ -47,8 +81,8 @@ class PathDecoder {
   };
 
   // The segments. `psb` is the offset in the piece.
+  void enter_piece(const Piece& piece, std::size_t offset);
   void start(const Piece& piece, bool after_loss);
-  bool decode_segment(std::size_t psb);
   Step enter(std::size_t psb);
   std::optional<std::uint64_t> psb_plus_ip() const;
   Step status_packet(const pt::Packet& packet);
@@ -85,6 +119,12 @@ class PathDecoder {
     return static_cast<unsigned>(std::bit_width(outcomes)) - 1;
   }
   unsigned outcomes_left() const { return outcomes_left(outcomes_); }
+  // What is remembered under one key: more outcomes seldom come again in the same order.
+  static constexpr unsigned kMostTogether = 8;
+  static std::uint64_t first_ones(std::uint64_t outcomes) {
+    const unsigned left = outcomes_left(outcomes);
+    return left > kMostTogether ? outcomes >> (left - kMostTogether) : outcomes;
+  }
   // The outcomes behind the first `used` ones.
   static std::uint64_t without(std::uint64_t outcomes, unsigned used) {
     const std::uint64_t stop = std::uint64_t{1} << (outcomes_left(outcomes) - used);
@@ -136,6 +176,8 @@ class PathDecoder {
   pt::LastIp last_ip_;
   std::span<const std::uint8_t> bytes_;  // of the piece
   std::uint64_t piece_offset_ = 0;
+  std::size_t psb_ = 0;        // of the segment
+  bool paused_ = false;        // the PSB+ has been read
   std::size_t packet_at_ = 0;  // of the packet being handled, in the piece
 
   std::uint64_t outcomes_ = kNoOutcomes;

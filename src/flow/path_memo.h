@@ -86,6 +86,7 @@ class PathMemo {
 
   const std::uint32_t* edge_ids(const Path& path) const { return numbers_.data() + path.edges; }
   const Branch* edges() const { return edges_.data(); }
+  std::size_t edge_total() const { return edges_.size(); }
   std::uint64_t return_address(const Path& path, unsigned i) const {
     const std::uint32_t* half = edge_ids(path) + path.edge_count + 2 * i;
     return half[0] | std::uint64_t{half[1]} << 32;

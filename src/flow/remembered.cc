@@ -49,6 +49,7 @@ struct PathDecoder::Follower {
   std::uint64_t ip;
   std::uint64_t last_ip;
   std::uint64_t outcomes = kNoOutcomes;
+  const std::uint8_t* tnt_at = nullptr;  // the last TNT
   bool enabled;
   std::uint64_t pads = 0;
   std::uint64_t tnts = 0;
@@ -64,6 +65,8 @@ struct PathDecoder::Follower {
   bool take(StepKind kind, std::uint64_t key, unsigned* used = nullptr);
   template <bool kBranches>
   bool take_outcomes(std::uint64_t bits);
+  template <bool kBranches>
+  bool step_long_tnt();
   template <bool kBranches>
   bool step();
   template <bool kBranches>
@@ -96,9 +99,10 @@ template <bool kBranches>
 bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
   for (;;) {
     unsigned used = 0;
-    if (take<kBranches>(StepKind::outcomes, bits, &used)) {
+    if (take<kBranches>(StepKind::outcomes, first_ones(bits), &used)) {
       bits = without(bits, used);
       if (bits == kNoOutcomes) return true;
+      continue;
     }
     // A return that the path before decides about.
     const auto top = returns.top();
@@ -136,6 +140,20 @@ bool PathDecoder::Follower::step_end() {
   return true;
 }
 
+template <bool kBranches>
+bool PathDecoder::Follower::step_long_tnt() {
+  constexpr std::ptrdiff_t kSize = 8;
+  if (end - at < kSize || at[1] != 0xa3) return false;
+  const std::uint64_t bits = load(at) >> 16;
+  if (bits <= kNoOutcomes) return false;
+  tnt_at = at;
+  at += kSize;
+  ++tnts;
+  tnt_bytes += kSize;
+  tnt_bits += outcomes_left(bits);
+  return take_outcomes<kBranches>(bits);
+}
+
 // One packet; false if it needs the walker.
 template <bool kBranches>
 bool PathDecoder::Follower::step() {
@@ -148,9 +166,12 @@ bool PathDecoder::Follower::step() {
       pads += static_cast<std::size_t>(at - start);
       return true;
     }
-    if (byte == 2 || !enabled) return false;
+    if (!enabled) return false;
+    if (byte == 2) return step_long_tnt<kBranches>();
+    tnt_at = at;
     ++at;
     ++tnts;
+    ++tnt_bytes;
     tnt_bits += outcomes_left(byte >> 1);
     return take_outcomes<kBranches>(byte >> 1);
   }
@@ -204,14 +225,14 @@ void PathDecoder::follow() {
   walker_.enabled = f.enabled;
   last_ip_ = pt::LastIp(f.last_ip);
   outcomes_ = f.outcomes;
-  if (outcomes_ != kNoOutcomes) packet_at_ = reader_.offset() - 1;  // its short TNT
+  if (outcomes_ != kNoOutcomes) packet_at_ = static_cast<std::size_t>(f.tnt_at - bytes_.data());
   Stats& stats = out_.stats();
   const auto count = [&](pt::PacketType type, std::uint64_t packets, std::uint64_t bytes) {
     stats.packets[static_cast<std::size_t>(type)] += packets;
     stats.packet_bytes[static_cast<std::size_t>(type)] += bytes;
   };
   count(pt::PacketType::pad, f.pads, f.pads);
-  count(pt::PacketType::tnt, f.tnts, f.tnts);
+  count(pt::PacketType::tnt, f.tnts, f.tnt_bytes);
   count(pt::PacketType::tip, f.tips.packets, f.tips.bytes);
   count(pt::PacketType::tip_pge, f.begins.packets, f.begins.bytes);
   count(pt::PacketType::tip_pgd, f.ends.packets, f.ends.bytes);

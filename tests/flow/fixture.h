@@ -114,11 +114,6 @@ struct Decoded : BranchSink {
   std::vector<std::string> text() const;
 };
 
-// Expects that decoding, also a second and third time by what the decoder remembers, counting and
-// covering say what `expected` does.
-void expect_same_again(std::span<const std::uint8_t> trace, const image::CodeSource& code,
-                       const Config& config, const Decoded& expected);
-
 // Decodes by walking every step, and expects the same of every other way.
 Decoded decode(const Code& code, const Trace& trace, const Config& config = {});
 

@@ -11,6 +11,7 @@
 #include "hodo/flow/decoder.h"
 #include "hodo/image/code.h"
 #include "libipt_reference.h"
+#include "ways.h"
 
 namespace hodo::flow {
 namespace {
@@ -122,6 +123,20 @@ TEST_P(RealTraces, AllOfThePathIsWhatLibiptFinds) {
   EXPECT_TRUE(reference.errors.empty());
   EXPECT_GE(sink.ips.size(), known.instructions);
   EXPECT_TRUE(sink.ips == reference.ips) << sink.ips.size() << " and " << reference.ips.size();
+}
+
+TEST_P(RealTraces, EveryWayOfDecodingSaysTheSame) {
+  const Known& known = GetParam();
+  const fs::path folder = traces_folder() / known.folder;
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  const Pages pages(folder);
+  const auto trace = read_file(folder / "trace.pt");
+  const Piece piece{.bytes = trace};
+  for (const bool not_taken : {false, true}) {
+    const Config config{
+        .initial_mode = known.mode, .filter = {known.filter}, .want_not_taken = not_taken};
+    EXPECT_EQ(difference_between_ways(std::span(&piece, 1), pages, config), "");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -47,6 +47,12 @@ struct Config {
   // decoding begins with, and the segment is lost.
   bool erratum_bdm70 = true;
 
+  // Threads that decode, 0: as many as there are processors. What a sink is told, and that the
+  // calling thread tells it, does not depend on it (but for the Stats after on_progress() ended the
+  // decoding). Each takes this many bytes of trace at a time.
+  unsigned threads = 1;
+  std::size_t thread_bytes = 256 << 10;
+
   bool want_not_taken = false;     // emit conditional branches that fell through
   bool want_instructions = false;  // call on_instructions: slow, for comparison with other decoders
 };

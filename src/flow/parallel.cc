@@ -1,0 +1,289 @@
+#include "parallel.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "hodo/pt/reader.h"
+
+namespace hodo::flow {
+namespace {
+
+constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
+// What a log may hold before its stretch is told: a thread that is far ahead waits.
+constexpr std::size_t kMostLogged = 16 << 20;
+// Where the clock never is as a PSB+ lets assume, every stretch would be decoded twice.
+constexpr int kMostWrong = 4;
+
+}  // namespace
+
+void Log::add(std::span<const Branch> batch) {
+  bytes_ += batch.size_bytes();
+  entries_.emplace_back(std::vector<Branch>(batch.begin(), batch.end()));
+}
+
+void Log::add(Entry entry) {
+  bytes_ += sizeof entry;
+  if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
+    bytes_ += edges->size() * sizeof(EdgeCount);
+  }
+  entries_.push_back(std::move(entry));
+}
+
+std::vector<Log::Entry> Log::take() {
+  bytes_ = 0;
+  return std::exchange(entries_, {});
+}
+
+struct Crew::Stretch {
+  std::size_t begin = 0;  // a PSB, in the piece
+  std::size_t limit = kEnd;
+  // Under the crew's mutex:
+  enum class Status : std::uint8_t { waiting, taken, assumed, finished } status = Status::waiting;
+  bool cancelled = false;  // nobody wants it any more
+  bool told = false;       // its log is being handed on
+  Log log;
+  PathDecoder::State assumed;
+  PathDecoder::State end;
+  bool reached_limit = false;
+  Stats stats;
+};
+
+template <class Said>
+void Crew::add(Stretch& stretch, Said&& said) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [&] { return over_ || stretch.cancelled || stretch.log.bytes() < kMostLogged; });
+  if (over_ || stretch.cancelled) return;
+  stretch.log.add(std::forward<Said>(said));
+  if (stretch.told) news_.notify_all();
+}
+
+// Puts what a thread's decoder says into the log of its stretch.
+class Crew::Recorder final : public BranchSink {
+ public:
+  Recorder(Crew& crew, Stretch& stretch) : crew_(crew), stretch_(stretch), edges_(*this) {}
+
+  void listen() { listening_ = true; }
+  Receivers receivers(const Receivers& like) {
+    return {.listener = *this,
+            .branches = like.branches != nullptr ? this : nullptr,
+            .edges = like.edges != nullptr ? &edges_ : nullptr};
+  }
+
+  void on_branches(std::span<const Branch> batch) override {
+    if (listening_) crew_.add(stretch_, batch);
+  }
+  void on_loss(const Loss& loss) override { add(loss); }
+  void on_event(const Event& event) override { add(event); }
+  bool on_progress(std::uint64_t offset) override {
+    add(Log::Progress{offset});
+    return !cancelled();
+  }
+
+ private:
+  // Has its own on_loss, which is not what is meant.
+  struct Edges final : EdgeSink {
+    explicit Edges(Recorder& to) : recorder(to) {}
+    void on_edges(std::span<const EdgeCount> edges) override {
+      recorder.add(std::vector<EdgeCount>(edges.begin(), edges.end()));
+    }
+    Recorder& recorder;
+  };
+
+  void add(Log::Entry entry) {
+    if (listening_) crew_.add(stretch_, std::move(entry));
+  }
+  bool cancelled() {
+    const std::lock_guard lock(crew_.mutex_);
+    return stretch_.cancelled;
+  }
+
+  Crew& crew_;
+  Stretch& stretch_;
+  Edges edges_;
+  bool listening_ = false;
+};
+
+Crew::Crew(const Piece& piece, const Config& config, const Receivers& to, PathDecoder& head,
+           Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge)
+    : piece_(piece),
+      config_(config),
+      to_(to),
+      head_(head),
+      out_(out),
+      state_(head.state()),
+      known_(state_),
+      most_ahead_(2 * knowledge.size() + 1) {
+  next_begin_ = next_psb(state_.offset + config.thread_bytes);
+  for (const auto& one : knowledge) threads_.emplace_back([this, &one] { work(*one); });
+}
+
+Crew::~Crew() { cancel_all(); }
+
+void Crew::decode() {
+  extend();
+  bool more = go_on_by_itself();
+  while (more) {
+    extend();
+    // Stretches that a damaged segment before them reached into.
+    while (!stretches_.empty() && stretches_.front()->begin < state_.psb) drop_front();
+    const bool next = !stretches_.empty() && stretches_.front()->begin == state_.psb;
+    more = next && wrong_ < kMostWrong ? pass_on(*stretches_.front()) : go_on_by_itself();
+  }
+  cancel_all();
+}
+
+// Cuts the next stretches off.
+void Crew::extend() {
+  const std::lock_guard lock(mutex_);
+  while (stretches_.size() < most_ahead_ && next_begin_ != kEnd && wrong_ < kMostWrong) {
+    const std::size_t begin = next_begin_;
+    next_begin_ = next_psb(begin + config_.thread_bytes);
+    auto stretch = std::make_shared<Stretch>();
+    stretch->begin = begin;
+    stretch->limit = next_begin_;
+    stretches_.push_back(std::move(stretch));
+    work_.notify_one();
+  }
+}
+
+std::size_t Crew::next_psb(std::size_t from) const {
+  if (from >= piece_.bytes.size()) return kEnd;
+  pt::PacketReader reader(piece_.bytes, from);
+  return reader.sync_forward() ? reader.offset() : kEnd;
+}
+
+// The next stretch, by its log if it began as was assumed. False: the piece is at its end.
+bool Crew::pass_on(Stretch& stretch) {
+  using enum Stretch::Status;
+  std::unique_lock lock(mutex_);
+  news_.wait(lock, [&] { return stretch.status >= assumed; });
+  if (!PathDecoder::alike(stretch.assumed, state_)) {
+    ++wrong_;
+    lock.unlock();
+    return go_on_by_itself();
+  }
+  wrong_ = 0;
+  out_.flush();
+  carry_ = true;
+  stretch.told = true;
+  room_.notify_all();
+  for (bool finished_before = false; !finished_before;) {
+    news_.wait(lock, [&] { return stretch.status == finished || stretch.log.bytes() != 0; });
+    finished_before = stretch.status == finished;
+    std::vector<Log::Entry> entries = stretch.log.take();
+    room_.notify_all();
+    lock.unlock();
+    for (Log::Entry& entry : entries) {
+      if (!tell(entry)) return false;
+    }
+    lock.lock();
+  }
+  const std::uint64_t before = carry_ ? state_.pending_insns : 0;
+  state_ = stretch.end;
+  state_.pending_insns += before;
+  known_ = state_;
+  out_.stats() += stretch.stats;
+  const bool more = stretch.reached_limit;
+  lock.unlock();
+  head_.resume(piece_, state_);
+  if (more) drop_front();
+  return more;
+}
+
+bool Crew::tell(Log::Entry& entry) {
+  if (auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
+    if (std::exchange(carry_, false)) {
+      branches->front().insns = saturate_insns(branches->front().insns + state_.pending_insns);
+    }
+    to_.branches->on_branches(*branches);
+  } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
+    to_.edges->on_edges(*edges);
+  } else if (const auto* loss = std::get_if<Loss>(&entry)) {
+    to_.listener.on_loss(*loss);
+  } else if (const auto* event = std::get_if<Event>(&entry)) {
+    to_.listener.on_event(*event);
+  } else {
+    return to_.listener.on_progress(std::get<Log::Progress>(entry).offset);
+  }
+  return true;
+}
+
+// The asking thread decodes to where the next stretch begins. False: the piece is at its end.
+bool Crew::go_on_by_itself() {
+  std::size_t limit = kEnd;
+  if (wrong_ < kMostWrong) {
+    const auto next = std::ranges::find_if(
+        stretches_, [&](const auto& stretch) { return stretch->begin > state_.psb; });
+    limit = next == stretches_.end() ? next_begin_ : (*next)->begin;
+  }
+  if (!head_.advance(limit)) {
+    head_.end();
+    return false;
+  }
+  state_ = head_.state();
+  const std::lock_guard lock(mutex_);
+  known_ = state_;
+  return true;
+}
+
+void Crew::drop_front() {
+  const std::lock_guard lock(mutex_);
+  stretches_.front()->cancelled = true;
+  stretches_.pop_front();
+  room_.notify_all();
+}
+
+void Crew::cancel_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& stretch : stretches_) stretch->cancelled = true;
+  over_ = true;
+  work_.notify_all();
+  room_.notify_all();
+}
+
+void Crew::work(Knowledge& knowledge) {
+  using enum Stretch::Status;
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    auto next = stretches_.end();
+    work_.wait(lock, [&] {
+      next = std::ranges::find(stretches_, waiting, [](const auto& s) { return s->status; });
+      return over_ || next != stretches_.end();
+    });
+    if (over_) return;
+    const std::shared_ptr<Stretch> stretch = *next;  // may be dropped meanwhile
+    stretch->status = taken;
+    const PathDecoder::State known = known_;
+    lock.unlock();
+    decode(*stretch, known, knowledge);
+  }
+}
+
+void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge) {
+  using enum Stretch::Status;
+  Recorder recorder(*this, stretch);
+  Output out(config_, recorder.receivers(to_));
+  PathDecoder decoder(knowledge.blocks, &knowledge.memo, config_, out);
+  decoder.assume(piece_, stretch.begin, known);
+  out.start_over();
+  recorder.listen();
+  {
+    const std::lock_guard lock(mutex_);
+    stretch.assumed = decoder.state();
+    stretch.status = assumed;
+    news_.notify_all();
+  }
+  const bool reached_limit = decoder.advance(stretch.limit);
+  if (!reached_limit) decoder.end();
+  out.settle(knowledge.memo);
+  out.flush();
+  const std::lock_guard lock(mutex_);
+  stretch.end = decoder.state();
+  stretch.reached_limit = reached_limit;
+  stretch.stats = out.stats();
+  stretch.status = finished;
+  news_.notify_all();
+}
+
+}  // namespace hodo::flow

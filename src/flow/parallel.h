@@ -1,0 +1,104 @@
+// One piece decoded by several threads, told in order by the one that asked.
+//
+// A PSB+ says nearly all that decoding needs to begin: a thread can start at any PSB, if it assumes
+// the rest (the clock without timing packets, that nothing was just lost). So the piece is cut into
+// stretches that begin at a PSB. Each is decoded from an assumed state, and what it says is logged.
+// The asking thread goes from stretch to stretch with the true state: where it equals the assumed
+// one, the log is what it would have decoded itself, and is handed on; where not, it decodes the
+// stretch itself. What is told so never depends on the number of threads.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "hodo/flow/decoder.h"
+#include "output.h"
+#include "path_decoder.h"
+
+namespace hodo::flow {
+
+// What one thread knows of the code.
+struct Knowledge {
+  explicit Knowledge(const image::CodeSource& code) : blocks(code) {}
+  BlockCache blocks;
+  PathMemo memo;
+};
+
+// What decoding a stretch has said so far, in order.
+class Log {
+ public:
+  struct Progress {
+    std::uint64_t offset = 0;
+  };
+  using Entry = std::variant<std::vector<Branch>, std::vector<EdgeCount>, Loss, Event, Progress>;
+
+  void add(std::span<const Branch> batch);
+  void add(Entry entry);
+  std::size_t bytes() const { return bytes_; }
+  std::vector<Entry> take();
+
+ private:
+  std::vector<Entry> entries_;
+  std::size_t bytes_ = 0;
+};
+
+class Crew {
+ public:
+  // One thread for each knowledge. All must outlive the crew; `head` has begun the piece, and tells
+  // `out`, which hands on to `to`.
+  Crew(const Piece& piece, const Config& config, const Receivers& to, PathDecoder& head,
+       Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge);
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // To the end of the piece, or until no more is wanted.
+  void decode();
+
+ private:
+  struct Stretch;
+  class Recorder;
+
+  // The asking thread's part.
+  void extend();
+  std::size_t next_psb(std::size_t from) const;
+  bool pass_on(Stretch& stretch);
+  bool tell(Log::Entry& entry);
+  bool go_on_by_itself();
+  void drop_front();
+  void cancel_all();
+
+  // The others' part.
+  void work(Knowledge& knowledge);
+  void decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge);
+  template <class Said>
+  void add(Stretch& stretch, Said&& said);
+
+  const Piece& piece_;
+  const Config& config_;
+  const Receivers to_;
+  PathDecoder& head_;
+  Output& out_;
+  PathDecoder::State state_;  // the true one; head_ may be elsewhere
+  std::size_t next_begin_ = 0;
+  bool carry_ = false;  // the next branch from a log lacks the instructions of state_
+  int wrong_ = 0;       // assumptions in a row
+
+  std::mutex mutex_;
+  std::condition_variable work_;  // there is a stretch to decode, or none will come
+  std::condition_variable news_;  // a stretch has assumed, said something or finished
+  std::condition_variable room_;  // a log is being emptied
+  PathDecoder::State known_;      // the latest true state
+  std::deque<std::shared_ptr<Stretch>> stretches_;  // those not yet told, in order
+  bool over_ = false;
+  std::size_t most_ahead_;
+  std::vector<std::jthread> threads_;  // last: ends first
+};
+
+}  // namespace hodo::flow

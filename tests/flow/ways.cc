@@ -1,0 +1,164 @@
+#include "ways.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <vector>
+
+namespace hodo::flow {
+namespace {
+
+// Everything that a sink is told, in one order.
+struct Told final : BranchSink {
+  std::vector<Branch> branches;
+  std::vector<std::string>
+      others;  // "LOSS ..." and "EVENT ...", with the number of branches before
+  Stats stats;
+
+  void on_branches(std::span<const Branch> batch) override {
+    branches.insert(branches.end(), batch.begin(), batch.end());
+  }
+  void on_loss(const Loss& loss) override {
+    tell({"loss " + std::string(name(loss.cause)), loss.reason},
+         {loss.offset, loss.skipped, loss.last_ip, loss.ip, loss.time});
+  }
+  void on_event(const Event& event) override {
+    tell({"event " + std::string(name(event.kind)), ""},
+         {event.offset, event.ip, event.time, event.payload, event.extra});
+  }
+  bool on_progress(std::uint64_t offset) override {
+    tell({"PSB", ""}, {offset});
+    return true;
+  }
+
+ private:
+  void tell(const std::array<std::string, 2>& words, std::vector<std::uint64_t> numbers) {
+    std::string text = words[0];
+    // A PSB has no place among the branches: they may be delivered later.
+    if (words[0] != "PSB") numbers.push_back(branches.size());
+    for (const std::uint64_t number : numbers) text += " " + std::to_string(number);
+    others.push_back(text + " " + words[1]);
+  }
+};
+
+auto fields(const Branch& b) { return std::tie(b.from, b.to, b.time, b.insns, b.kind, b.flags); }
+
+std::string text_of(const Branch& b) {
+  return std::string(name(b.kind)) + " " + std::to_string(b.from) + ">" + std::to_string(b.to) +
+         " time " + std::to_string(b.time) + " insns " + std::to_string(b.insns) + " flags " +
+         std::to_string(b.flags);
+}
+
+// Sums up edges, to be compared with branches.
+struct Edges final : EdgeSink {
+  std::vector<EdgeCount> edges;
+  void on_edges(std::span<const EdgeCount> batch) override {
+    edges.insert(edges.end(), batch.begin(), batch.end());
+  }
+  std::array<std::uint64_t, 2> sums() const {
+    std::array<std::uint64_t, 2> out{};
+    for (const EdgeCount& e : edges) {
+      out[0] += e.count;
+      out[1] += e.count * (e.from * 31 + e.to + static_cast<unsigned>(e.kind) * 7u + e.flags);
+    }
+    return out;
+  }
+};
+
+std::string difference(const Stats& a, const Stats& b) {
+  if (a.bytes != b.bytes) return "bytes";
+  if (a.skipped_bytes != b.skipped_bytes) return "skipped bytes";
+  if (a.instructions != b.instructions) {
+    return "instructions " + std::to_string(a.instructions) + " not " +
+           std::to_string(b.instructions);
+  }
+  if (a.not_taken != b.not_taken) return "not taken";
+  if (a.tnt_bits != b.tnt_bits) return "outcomes";
+  if (a.branches != b.branches) return "branches by kind";
+  if (a.packets != b.packets) return "packets";
+  if (a.packet_bytes != b.packet_bytes) return "bytes of packets";
+  if (a.events != b.events) return "events";
+  if (a.losses != b.losses) return "losses";
+  return "";
+}
+
+std::string difference(const Told& told, const Told& expected) {
+  const auto same = [](const Branch& a, const Branch& b) { return fields(a) == fields(b); };
+  const auto [mine, other] = std::ranges::mismatch(told.branches, expected.branches, same);
+  if (mine != told.branches.end() || other != expected.branches.end()) {
+    const auto word = [](auto at, const auto& all) {
+      return at == all.end() ? std::string("nothing") : text_of(*at);
+    };
+    return "branch " + std::to_string(mine - told.branches.begin()) + " is " +
+           word(mine, told.branches) + ", not " + word(other, expected.branches);
+  }
+  const auto [said, meant] = std::ranges::mismatch(told.others, expected.others);
+  if (said != told.others.end() || meant != expected.others.end()) {
+    return "says " + (said == told.others.end() ? "nothing" : *said) + ", not " +
+           (meant == expected.others.end() ? "nothing" : *meant);
+  }
+  return difference(told.stats, expected.stats);
+}
+
+Told walk(std::span<const Piece> pieces, const image::CodeSource& code, Config config) {
+  config.want_instructions = true;
+  Told told;
+  told.stats = Decoder(code, config).decode(pieces, told);
+  return told;
+}
+
+std::string covering_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                             Config config) {
+  config.want_not_taken = true;
+  const Told expected = walk(pieces, code, config);
+  Edges all;
+  for (const Branch& b : expected.branches) {
+    all.edges.push_back({b.from, b.to, 1, b.kind, b.flags});
+  }
+  Decoder decoder(code, config);
+  for (const char* what : {"covering: ", "covering again: "}) {
+    Edges edges;
+    const std::string stats = difference(decoder.cover(pieces, edges), expected.stats);
+    if (!stats.empty()) return what + stats;
+    if (edges.sums() != all.sums()) return std::string(what) + "edges";
+  }
+  return "";
+}
+
+// With every PSB the beginning of another thread's part.
+std::string threads_differ(std::span<const Piece> pieces, const image::CodeSource& code,
+                           Config config, const Told& expected) {
+  config.threads = 3;
+  config.thread_bytes = 1;
+  Decoder decoder(code, config);
+  for (const char* what : {"threads: ", "threads again: "}) {
+    Told told;
+    told.stats = decoder.decode(pieces, told);
+    if (const std::string found = difference(told, expected); !found.empty()) return what + found;
+  }
+  Told unread;
+  const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
+  return counted.empty() ? "" : "threads counting: " + counted;
+}
+
+}  // namespace
+
+std::string difference_between_ways(std::span<const Piece> pieces, const image::CodeSource& code,
+                                    const Config& config) {
+  const Told expected = walk(pieces, code, config);
+  Config quick = config;
+  quick.want_instructions = false;
+  Decoder decoder(code, quick);
+  for (const char* what : {"first pass: ", "remembering: ", "remembering again: "}) {
+    Told told;
+    told.stats = decoder.decode(pieces, told);
+    if (const std::string found = difference(told, expected); !found.empty()) return what + found;
+  }
+  Told unread;
+  const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
+  if (!counted.empty()) return "counting: " + counted;
+  const std::string covered = covering_differs(pieces, code, config);
+  return covered.empty() ? threads_differ(pieces, code, quick, expected) : covered;
+}
+
+}  // namespace hodo::flow
