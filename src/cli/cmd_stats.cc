@@ -25,20 +25,12 @@ const Manual kManual{
                  {"hodo stats --json run.data | jq .instructions", "One number for a script."}},
     .exit_statuses = reading_exit_statuses()};
 
-// Counting is the decoder's; nobody needs the branches.
-class Nobody final : public session::BranchSink {
- public:
-  bool branches(const session::Context&, std::span<const Branch>) override { return true; }
-};
-
 int run(const ReadingOptions& options) {
   return with_session(options, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
-    Nobody nobody;
-    auto outcome = session.decode(
+    auto outcome = session.count(
         {.selection = selection_of(options),
-         .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
-        nobody);
+         .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }});
     progress.clear();
     if (!outcome) return std::unexpected(outcome.error());
     view::Output out(STDOUT_FILENO);

@@ -1,7 +1,10 @@
 #include "decoding.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
+#include "as_edges.h"
 #include "packet_walk.h"
 
 namespace hodo::session {
@@ -72,17 +75,76 @@ Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work w
   return outcome;
 }
 
+// What was made for a queue: the next may be another thread of the same process, and its decoder
+// then knows the code already.
+struct DecodingSession::Prepared {
+  Occupancy occupancy;
+  std::unique_ptr<image::CodeSource> source;
+  std::unique_ptr<flow::Decoder> decoder;
+
+  bool serves(const Occupancy& other) const {
+    const std::uint32_t space = occupancy.turns()[0].space;
+    return occupancy.turns().size() == 1 && other.turns().size() == 1 && space != kNoSpace &&
+           space == other.turns()[0].space;
+  }
+};
+
+flow::Decoder& DecodingSession::prepare(std::optional<Prepared>& last, const Job& job,
+                                        const DecodeOptions& options) {
+  if (last && last->serves(job.occupancy)) return *last->decoder;
+  last.emplace(job.occupancy);
+  last->source = code(job.index, last->occupancy);
+  flow::Config how = config(job.index, last->occupancy);
+  how.want_not_taken = options.not_taken;
+  how.threads = options.threads;
+  last->decoder = std::make_unique<flow::Decoder>(*last->source, how);
+  return *last->decoder;
+}
+
+QueueListener DecodingSession::listener(const Job& job, const DecodeOptions& options) {
+  return {job.who,
+          job.occupancy,
+          options.selection,
+          job.losses,
+          [this](const Context& who, const flow::Loss& loss) { return explain(who, loss); },
+          job.progress};
+}
+
 Result<Outcome> DecodingSession::decode(const DecodeOptions& options, BranchSink& sink) {
+  std::optional<Prepared> prepared;
   return each_queue(options, [&](Job& job) {
-    std::unique_ptr<image::CodeSource> source = code(job.index, job.occupancy);
-    flow::Config how = config(job.index, job.occupancy);
-    how.want_not_taken = options.not_taken;
-    QueueSink between(
-        job.who, job.occupancy, options.selection, sink, job.losses,
-        [this](const Context& who, const flow::Loss& loss) { return explain(who, loss); },
-        job.progress);
-    job.stats = flow::decode(job.pieces, *source, how, between);
+    QueueSink between(listener(job, options), sink);
+    job.stats = prepare(prepared, job, options).decode(job.pieces, between);
     return !between.stopped();
+  });
+}
+
+Result<Outcome> DecodingSession::cover(const DecodeOptions& options, EdgeSink& sink) {
+  std::optional<Prepared> prepared;
+  return each_queue(options, [&](Job& job) {
+    if (job.occupancy.turns().size() == 1) {
+      QueueEdges between(listener(job, options), sink);
+      job.stats = prepare(prepared, job, options).cover(job.pieces, between);
+      return !between.stopped();
+    }
+    // Whose edge it is the time tells.
+    DecodeOptions how = options;
+    how.not_taken = true;
+    AsEdges edges(sink);
+    QueueSink between(listener(job, options), edges);
+    prepared.reset();
+    job.stats = prepare(prepared, job, how).decode(job.pieces, between);
+    prepared.reset();
+    return !between.stopped();
+  });
+}
+
+Result<Outcome> DecodingSession::count(const DecodeOptions& options) {
+  std::optional<Prepared> prepared;
+  return each_queue(options, [&](Job& job) {
+    QueueListener between = listener(job, options);
+    job.stats = prepare(prepared, job, options).count(job.pieces, between);
+    return true;
   });
 }
 

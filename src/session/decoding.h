@@ -15,6 +15,8 @@ namespace hodo::session {
 class DecodingSession : public Session {
  public:
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) final;
+  Result<Outcome> cover(const DecodeOptions& options, EdgeSink& sink) final;
+  Result<Outcome> count(const DecodeOptions& options) final;
   Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) final;
 
  protected:
@@ -30,6 +32,10 @@ class DecodingSession : public Session {
 
  private:
   struct Job;
+  struct Prepared;
+  flow::Decoder& prepare(std::optional<Prepared>& last, const Job& job,
+                         const DecodeOptions& options);
+  QueueListener listener(const Job& job, const DecodeOptions& options);
   template <class Work>
   Result<Outcome> each_queue(const DecodeOptions& options, Work work);
 };

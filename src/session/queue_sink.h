@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "hodo/flow/decoder.h"
 #include "hodo/session/loss.h"
@@ -21,40 +22,85 @@ struct Explanation {
 using ExplainFunction =
     std::function<std::optional<Explanation>(const Context&, const flow::Loss&)>;
 
-class QueueSink final : public flow::BranchSink {
+// What all users of a queue have in common.
+class QueueListener : public flow::Listener {
  public:
-  // All references must outlive the sink. `base` has the queue's identity.
-  QueueSink(const Context& base, const Occupancy& occupancy, const Selection& selection,
-            session::BranchSink& out, LossTally& losses, ExplainFunction explain,
-            std::function<void(std::uint64_t)> progress)
+  // All references must outlive the listener. `base` has the queue's identity; `progress` gets
+  // offsets in the stream.
+  QueueListener(const Context& base, const Occupancy& occupancy, const Selection& selection,
+                LossTally& losses, ExplainFunction explain,
+                std::function<void(std::uint64_t)> progress)
       : base_(base),
         occupancy_(occupancy),
         selection_(selection),
-        out_(out),
         losses_(losses),
         explain_(std::move(explain)),
         progress_(std::move(progress)) {}
 
-  void on_branches(std::span<const Branch> batch) override;
   void on_loss(const flow::Loss& loss) override;
   void on_event(const flow::Event& event) override;
   bool on_progress(std::uint64_t offset) override;
+
+  // Branches of this time are next.
+  void move_to(std::uint64_t time) { turn_ = occupancy_.at(time); }
+  const Occupancy& occupancy() const { return occupancy_; }
+  std::size_t turn() const { return turn_; }
+  // Who executes in the present turn, if the user wants that one.
+  std::optional<Context> wanted() const;
+
+ private:
+  Context context(std::size_t turn) const;
+
+  Context base_;
+  const Occupancy& occupancy_;
+  Selection selection_;
+  LossTally& losses_;
+  ExplainFunction explain_;
+  std::function<void(std::uint64_t)> progress_;
+  std::size_t turn_ = 0;
+};
+
+class QueueSink final : public flow::BranchSink {
+ public:
+  // `out` must outlive the sink.
+  QueueSink(QueueListener listener, session::BranchSink& out)
+      : listener_(std::move(listener)), out_(out) {}
+
+  void on_branches(std::span<const Branch> batch) override;
+  void on_loss(const flow::Loss& loss) override { listener_.on_loss(loss); }
+  void on_event(const flow::Event& event) override { listener_.on_event(event); }
+  bool on_progress(std::uint64_t offset) override {
+    return listener_.on_progress(offset) && !stopped_;
+  }
 
   // The user wants no more.
   bool stopped() const { return stopped_; }
 
  private:
-  Context context(std::size_t turn) const;
-  void deliver(std::size_t turn, std::span<const Branch> batch);
+  void deliver(std::span<const Branch> batch);
 
-  Context base_;
-  const Occupancy& occupancy_;
-  Selection selection_;
+  QueueListener listener_;
   session::BranchSink& out_;
-  LossTally& losses_;
-  ExplainFunction explain_;
-  std::function<void(std::uint64_t)> progress_;  // gets offsets in the stream
-  std::size_t turn_ = 0;
+  bool stopped_ = false;
+};
+
+// The same for edges, of a queue with one occupant.
+class QueueEdges final : public flow::EdgeSink {
+ public:
+  QueueEdges(QueueListener listener, session::EdgeSink& out)
+      : listener_(std::move(listener)), out_(out) {}
+
+  void on_edges(std::span<const flow::EdgeCount> edges) override;
+  void on_loss(const flow::Loss& loss) override { listener_.on_loss(loss); }
+  void on_event(const flow::Event& event) override { listener_.on_event(event); }
+  bool on_progress(std::uint64_t offset) override {
+    return listener_.on_progress(offset) && !stopped_;
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  QueueListener listener_;
+  session::EdgeSink& out_;
   bool stopped_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "hodo/session/session.h"
 
+#include "as_edges.h"
 #include "bts_session.h"
 #include "raw.h"
 #include "raw_records.h"
@@ -7,6 +8,26 @@
 #include "stack_session.h"
 
 namespace hodo::session {
+namespace {
+
+class Nobody final : public BranchSink {
+ public:
+  bool branches(const Context&, std::span<const Branch>) override { return true; }
+};
+
+}  // namespace
+
+Result<Outcome> Session::cover(const DecodeOptions& options, EdgeSink& sink) {
+  DecodeOptions how = options;
+  how.not_taken = true;
+  AsEdges edges(sink);
+  return decode(how, edges);
+}
+
+Result<Outcome> Session::count(const DecodeOptions& options) {
+  Nobody nobody;
+  return decode(options, nobody);
+}
 
 Result<std::unique_ptr<Session>> Session::open(const Options& options) {
   if (options.raw && options.raw->kind == RawKind::pt) return Raw::open(options);

@@ -46,7 +46,7 @@ TEST(QueueSink, SplitsABatchWhereTheTaskChanges) {
   Occupancy occupancy = two_turns();
   Collect out;
   LossTally losses;
-  QueueSink sink({}, occupancy, {}, out, losses, no_explanation, [](std::uint64_t) {});
+  QueueSink sink({{}, occupancy, {}, losses, no_explanation, [](std::uint64_t) {}}, out);
   const std::vector<Branch> batch{{.from = 1, .time = 120},
                                   {.from = 2, .time = 0},  // no time: as the one before
                                   {.from = 3, .time = 199},
@@ -61,7 +61,7 @@ TEST(QueueSink, HandsOnOnlyWhatIsSelected) {
   Occupancy occupancy = two_turns();
   Collect out;
   LossTally losses;
-  QueueSink sink({}, occupancy, {.tid = 8}, out, losses, no_explanation, [](std::uint64_t) {});
+  QueueSink sink({{}, occupancy, {.tid = 8}, losses, no_explanation, [](std::uint64_t) {}}, out);
   sink.on_branches(std::vector<Branch>{{.from = 1, .time = 120}, {.from = 4, .time = 200}});
   ASSERT_EQ(out.seen.size(), 1u);
   EXPECT_EQ(out.seen[0].first, 8);
@@ -77,8 +77,9 @@ TEST(QueueSink, StopsTheDecoderWhenNoMoreIsWanted) {
   out.enough = 1;
   LossTally losses;
   std::uint64_t reached = 0;
-  QueueSink sink({}, occupancy, {}, out, losses, no_explanation,
-                 [&](std::uint64_t offset) { reached = offset; });
+  QueueSink sink(
+      {{}, occupancy, {}, losses, no_explanation, [&](std::uint64_t offset) { reached = offset; }},
+      out);
   EXPECT_TRUE(sink.on_progress(10));
   sink.on_branches(std::vector<Branch>{{.from = 1}});
   EXPECT_FALSE(sink.on_progress(20));
@@ -94,7 +95,7 @@ TEST(QueueSink, AnExplanationReplacesTheDecodersCause) {
   auto explain = [](const Context&, const flow::Loss&) {
     return Explanation{causes::kFileChanged, "another file"};
   };
-  QueueSink sink({}, occupancy, {}, out, losses, explain, [](std::uint64_t) {});
+  QueueSink sink({{}, occupancy, {}, losses, explain, [](std::uint64_t) {}}, out);
   sink.on_loss({.cause = flow::LossCause::no_code, .offset = 5, .skipped = 9});
   ASSERT_EQ(losses.lines().size(), 1u);
   EXPECT_EQ(losses.lines()[0].cause, causes::kFileChanged);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "hodo/flow/branch.h"
+#include "hodo/flow/decoder.h"
 
 namespace hodo::session {
 
@@ -27,6 +28,15 @@ class BranchSink {
   virtual ~BranchSink() = default;
   // The span is only valid during the call. False stops the decoding early.
   virtual bool branches(const Context& context, std::span<const Branch> batch) = 0;
+};
+
+// Takes the edges of a session with their counts: those of one queue before those of the next, in
+// no order, an edge any number of times. Conditional branches that fell through are among them.
+class EdgeSink {
+ public:
+  virtual ~EdgeSink() = default;
+  // As BranchSink::branches.
+  virtual bool edges(const Context& context, std::span<const flow::EdgeCount> batch) = 0;
 };
 
 }  // namespace hodo::session
