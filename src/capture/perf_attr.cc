@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 namespace hodo::capture {
@@ -127,10 +128,17 @@ void apply_scope(perf_event_attr& attr, const EventScope& scope) {
   attr.sample_id_all = 1;
   attr.read_format = PERF_FORMAT_ID;
   attr.sample_period = 1;
-  attr.exclude_kernel = !scope.kernel;
+  attr.exclude_kernel = scope.level == Level::user;
+  attr.exclude_user = scope.level == Level::kernel;
   attr.exclude_hv = 1;
   attr.inherit = scope.inherit;
   attr.inherit_thread = scope.inherit && scope.only_threads;
+}
+
+// What perf writes behind an event's name.
+std::string modifier(Level level) {
+  if (level == Level::both) return "";
+  return level == Level::user ? "u" : "k";
 }
 
 // The kernel splits at these and has no quoting.
@@ -168,8 +176,8 @@ std::uint64_t field_mask(const PtPmu& pmu, const char* name) {
 
 }  // namespace
 
-Result<PtEvent> pt_event(const PtPmu& pmu, const PtOptions& options, const EventScope& scope,
-                         std::uint32_t aux_watermark) {
+Result<TraceEvent> pt_event(const PtPmu& pmu, const PtOptions& options, const EventScope& scope,
+                            std::uint32_t aux_watermark) {
   if (options.cyc_thresh != 0 && !options.cyc) {
     return fail(ErrorCode::usage, "cyc_thresh has no meaning without cyc");
   }
@@ -181,7 +189,7 @@ Result<PtEvent> pt_event(const PtPmu& pmu, const PtOptions& options, const Event
                 kDefaults.psb_period);
   if (!config.status()) return std::unexpected(config.status().error());
 
-  PtEvent event;
+  TraceEvent event;
   apply_scope(event.attr, scope);
   event.attr.type = pmu.type;
   event.attr.config = config.word(0);
@@ -190,8 +198,43 @@ Result<PtEvent> pt_event(const PtPmu& pmu, const PtOptions& options, const Event
   event.attr.disabled = 1;
   event.attr.enable_on_exec = 1;
   event.attr.aux_watermark = aux_watermark;
-  event.name = scope.kernel ? "intel_pt//" : "intel_pt//u";
+  event.name = "intel_pt//" + modifier(scope.level);
   event.notes = config.take_notes();
+  return event;
+}
+
+TraceEvent bts_event(std::uint32_t pmu_type, const EventScope& scope, std::uint32_t aux_watermark) {
+  TraceEvent event;
+  apply_scope(event.attr, scope);
+  event.attr.type = pmu_type;
+  event.attr.disabled = 1;
+  event.attr.enable_on_exec = 1;
+  event.attr.aux_watermark = aux_watermark;
+  event.name = "intel_bts//" + modifier(scope.level);
+  return event;
+}
+
+TraceEvent stack_event(const SystemPaths& paths, std::uint64_t period, const EventScope& scope) {
+  TraceEvent event;
+  apply_scope(event.attr, scope);
+  event.attr.type = PERF_TYPE_HARDWARE;
+  event.attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+  event.name = "branches";
+  // "event=0xc4"
+  const auto brs = read_small_file(paths.event_source + "/cpu/events/branch-brs");
+  if (brs && brs->starts_with("event=")) {
+    event.attr.type = PERF_TYPE_RAW;
+    event.attr.config = std::strtoul(brs->c_str() + 6, nullptr, 0);
+    event.name = "branch-brs";
+  }
+  event.attr.sample_period = period;
+  event.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+  event.attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+  if (scope.level != Level::kernel) event.attr.branch_sample_type |= PERF_SAMPLE_BRANCH_USER;
+  if (scope.level != Level::user) event.attr.branch_sample_type |= PERF_SAMPLE_BRANCH_KERNEL;
+  event.attr.disabled = 1;
+  event.attr.enable_on_exec = 1;
+  if (scope.level != Level::both) event.name += ":" + modifier(scope.level);
   return event;
 }
 
@@ -208,8 +251,8 @@ perf_event_attr tracking_attr(const EventScope& scope) {
   attr.task = 1;
   attr.context_switch = 1;
   // Code that the kernel makes while it runs; of no use to those who may not see the kernel.
-  attr.ksymbol = scope.kernel;
-  attr.bpf_event = scope.kernel;
+  attr.ksymbol = scope.level != Level::user;
+  attr.bpf_event = scope.level != Level::user;
   return attr;
 }
 

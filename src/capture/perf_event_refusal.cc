@@ -25,26 +25,30 @@ Error no_permission(const SystemPaths& paths) {
 
 }  // namespace
 
-Error open_refused(int reason, const SystemPaths& paths) {
+Error open_refused(int reason, const SystemPaths& paths, std::string_view trace) {
+  const std::string name(trace);
   switch (reason) {
     case EACCES:
     case EPERM:
       return no_permission(paths);
     case EBUSY:
       return {ErrorCode::io,
-              "Intel PT is in use: another recording of all processors, LBR or BTS sampling that "
-              "excludes it, or a hypervisor (kvm_intel.pt_mode=1); stop that one first"};
+              name +
+                  " is in use: another recording of all processors, another kind of branch trace "
+                  "(Intel PT, BTS and LBR exclude each other), or a hypervisor "
+                  "(kvm_intel.pt_mode=1); stop that one first"};
     case ENODEV:
     case ENOENT:
     case ENXIO:
     case EOPNOTSUPP:
-      return {
-          ErrorCode::unsupported,
-          "the kernel lists Intel PT but cannot use it here, as in a virtual machine to which it "
-          "is shown but not given, or on an offline processor; record with --source qemu"};
+      return {ErrorCode::unsupported, "the kernel cannot use " + name +
+                                          " here: the processor has none, or this is a virtual "
+                                          "machine to which it is not given,"
+                                          " or a processor is offline; record with --source qemu"};
     case EINVAL:
       return {ErrorCode::unsupported,
-              "the kernel does not accept this combination of Intel PT options on this processor"};
+              "the kernel does not accept this combination of options for " + name +
+                  " on this processor"};
     case E2BIG:
       return {ErrorCode::unsupported, "this kernel is too old for the options that were asked for"};
     case EMFILE:
@@ -57,8 +61,7 @@ Error open_refused(int reason, const SystemPaths& paths) {
     case ESRCH:
       return {ErrorCode::not_found, "the program to record is gone"};
     default:
-      return {ErrorCode::io,
-              std::string("cannot open an Intel PT event: ") + std::strerror(reason)};
+      return {ErrorCode::io, "cannot open an event for " + name + ": " + std::strerror(reason)};
   }
 }
 

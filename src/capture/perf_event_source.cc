@@ -14,6 +14,7 @@
 
 #include "hodo/capture/launch.h"
 #include "hodo/capture/perf_attr.h"
+#include "hodo/hw/bts.h"
 #include "hodo/perfdata/writer.h"
 #include "perf_event_limits.h"
 #include "perf_event_refusal.h"
@@ -63,6 +64,12 @@ Result<std::vector<int>> online_cpus(const SystemPaths& paths) {
   return parse_cpu_list(*text);
 }
 
+// What the event of a source records, for messages.
+std::string_view trace_name(SourceKind source) {
+  if (source == SourceKind::bts) return "Intel BTS";
+  return source == SourceKind::lbr ? "a stack of last branches (LBR)" : "Intel PT";
+}
+
 class Recorder {
  public:
   Recorder(const RecordOptions& options, const PerfEventContext& context)
@@ -74,6 +81,9 @@ class Recorder {
 
  private:
   Status prepare();
+  Result<TraceEvent> trace_event(std::uint32_t watermark);
+  std::size_t reference_size() const;
+  void describe_trace(perfdata::WriterOptions& file) const;
   Status open_streams(const std::vector<int>& cpus);
   Result<PerfEventStream> open_stream(int cpu, std::uint32_t index);
   Status create_file();
@@ -129,15 +139,12 @@ Result<RecordResult> Recorder::run() {
 // Everything that can be refused without having touched a file or run anything.
 Status Recorder::prepare() {
   if (options_.pid) {
-    return fail(ErrorCode::usage, "attaching to a process is not possible with Intel PT yet");
+    return fail(ErrorCode::usage, "attaching to a process is not possible yet");
   }
   if (options_.command.empty()) return fail(ErrorCode::usage, "no command to run");
   if (auto found = find_command(options_.command[0]); !found) {
     return std::unexpected(found.error());
   }
-  auto pmu = read_pt_pmu(context_.paths);
-  if (!pmu) return std::unexpected(pmu.error());
-  pmu_ = std::move(*pmu);
   const auto cpus = online_cpus(context_.paths);
   if (!cpus) return std::unexpected(cpus.error());
 
@@ -146,20 +153,22 @@ Status Recorder::prepare() {
       plan_buffers(options_.buffer_size, read_memory_limits(context_.paths), cpus->size(), page);
   if (!plan) return std::unexpected(plan.error());
   scope_.only_threads = !options_.follow_children;
+  scope_.level = options_.level;
   const auto watermark = options_.snapshot ? 0 : static_cast<std::uint32_t>(plan->aux / 4);
-  auto event = pt_event(pmu_, options_.pt, scope_, watermark);
+  auto event = trace_event(watermark);
   if (!event) return std::unexpected(event.error());
   auto filter = filter_text(pmu_.caps, options_.filters);
   if (!filter) return std::unexpected(filter.error());
 
-  spec_.pt = event->attr;
+  spec_.trace = trace_name(options_.source);
+  spec_.event = event->attr;
   spec_.tracking = tracking_attr(scope_);
   spec_.filter = std::move(*filter);
   spec_.buffers = *plan;
   spec_.shrink = options_.buffer_size == 0;
+  spec_.aux = options_.source != SourceKind::lbr;
   spec_.snapshot = options_.snapshot;
-  // Two PSB periods; 2^(N+11) bytes each.
-  spec_.reference_size = std::size_t{2} << (std::min<unsigned>(options_.pt.psb_period, 15) + 11);
+  spec_.reference_size = reference_size();
   event_name_ = event->name;
   warnings_ = std::move(event->notes);
 
@@ -170,6 +179,28 @@ Status Recorder::prepare() {
   if (!program) return std::unexpected(program.error());
   program_ = std::move(*program);
   return open_streams(*cpus);
+}
+
+// The event of the source that was asked for.
+Result<TraceEvent> Recorder::trace_event(std::uint32_t watermark) {
+  if (options_.source == SourceKind::lbr) {
+    return stack_event(context_.paths, options_.sample_period, scope_);
+  }
+  if (options_.source == SourceKind::bts) {
+    const auto type = read_bts_type(context_.paths);
+    if (!type) return std::unexpected(type.error());
+    return bts_event(*type, scope_, watermark);
+  }
+  auto pmu = read_pt_pmu(context_.paths);
+  if (!pmu) return std::unexpected(pmu.error());
+  pmu_ = std::move(*pmu);
+  return pt_event(pmu_, options_.pt, scope_, watermark);
+}
+
+// See AuxSnapshot. Two PSB periods, 2^(N+11) bytes each; some BTS records.
+std::size_t Recorder::reference_size() const {
+  if (options_.source == SourceKind::bts) return 64 * sizeof(hw::BtsRecord);
+  return std::size_t{2} << (std::min<unsigned>(options_.pt.psb_period, 15) + 11);
 }
 
 Status Recorder::open_streams(const std::vector<int>& cpus) {
@@ -201,25 +232,37 @@ Result<PerfEventStream> Recorder::open_stream(int cpu, std::uint32_t index) {
 
 Status Recorder::create_file() {
   perfdata::WriterOptions file;
-  perfdata::Attr pt{.attr = spec_.pt, .ids = {}, .name = event_name_};
+  perfdata::Attr traced{.attr = spec_.event, .ids = {}, .name = event_name_};
   perfdata::Attr tracking{.attr = spec_.tracking, .ids = {}, .name = "dummy:u"};
   for (const auto& stream : streams_) {
-    pt.ids.push_back(stream.pt_id());
+    traced.ids.push_back(stream.event_id());
     tracking.ids.push_back(stream.tracking_id());
   }
-  file.attrs = {std::move(pt), std::move(tracking)};
-  file.pt = describe_pt(pmu_, spec_.pt);
-  file.pt.have_sched_switch = kSwitchRecords;
-  file.pt.snapshot = options_.snapshot;
-  file.pt.per_cpu = true;
-  file.pt.time = streams_.front().time();
-  file.pt.filter = spec_.filter;
+  file.attrs = {std::move(traced), std::move(tracking)};
+  describe_trace(file);
   file.cmdline = context_.cmdline;
   file.version = context_.version;
   auto writer = Writer::create(options_.output, std::move(file));
   if (!writer) return std::unexpected(writer.error());
   writer_ = std::move(*writer);
   return {};
+}
+
+// What the file says of the trace in it.
+void Recorder::describe_trace(perfdata::WriterOptions& file) const {
+  if (options_.source == SourceKind::lbr) {
+    file.trace = perfdata::TraceKind::none;
+  } else if (options_.source == SourceKind::bts) {
+    file.trace = perfdata::TraceKind::intel_bts;
+    file.pt.pmu_type = spec_.event.type;
+  } else {
+    file.pt = describe_pt(pmu_, spec_.event);
+    file.pt.have_sched_switch = kSwitchRecords;
+    file.pt.per_cpu = true;
+    file.pt.filter = spec_.filter;
+  }
+  file.pt.snapshot = options_.snapshot;
+  file.pt.time = streams_.front().time();
 }
 
 Status Recorder::start_program() {
@@ -314,7 +357,10 @@ std::string Recorder::summary() const {
   const auto number = [](const char* name, std::uint64_t value) {
     return ",\"" + std::string(name) + "\":" + std::to_string(value);
   };
-  return "{\"source\":\"pt\"" + number("trace_bytes", trace_bytes) +
+  const char* source = options_.source == SourceKind::bts   ? "bts"
+                       : options_.source == SourceKind::lbr ? "lbr"
+                                                            : "pt";
+  return "{\"source\":\"" + std::string(source) + "\"" + number("trace_bytes", trace_bytes) +
          number("lost_records", counts.lost_records) +
          number("aux_truncated", counts.aux_truncated) + number("aux_partial", counts.aux_partial) +
          number("processes", counts.processes + 1) +
@@ -365,14 +411,30 @@ void Recorder::warn_of_losses(const RingCounts& counts) {
 
 }  // namespace
 
-Status probe_perf_event(const PerfEventContext& context) {
+namespace {
+
+Result<TraceEvent> probe_event(SourceKind source, const PerfEventContext& context) {
+  if (source == SourceKind::lbr) return stack_event(context.paths, 10'007, {});
+  if (source == SourceKind::bts) {
+    const auto type = read_bts_type(context.paths);
+    if (!type) return std::unexpected(type.error());
+    return bts_event(*type, {}, 0);
+  }
   const auto pmu = read_pt_pmu(context.paths);
   if (!pmu) return std::unexpected(pmu.error());
-  const auto event = pt_event(*pmu, {}, {}, 0);
+  return pt_event(*pmu, {}, {}, 0);
+}
+
+}  // namespace
+
+Status probe_perf_event(SourceKind source, const PerfEventContext& context) {
+  const auto event = probe_event(source, context);
   if (!event) return std::unexpected(event.error());
   Kernel& kernel = context.kernel ? *context.kernel : system_kernel();
   const auto opened = kernel.open_event(event->attr, 0, -1);
-  if (!opened) return std::unexpected(open_refused(opened.error(), context.paths));
+  if (!opened) {
+    return std::unexpected(open_refused(opened.error(), context.paths, trace_name(source)));
+  }
   return {};
 }
 

@@ -18,10 +18,10 @@ std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE
 // Memory is what the kernel refused, and less of it may do.
 bool is_shortage(int reason) { return reason == EPERM || reason == EAGAIN || reason == ENOMEM; }
 
-Status switched(const KernelResult<void>& done) {
+Status switched(const KernelResult<void>& done, std::string_view trace) {
   if (done) return {};
-  return fail(ErrorCode::io, std::string("cannot switch an Intel PT event on or off: ") +
-                                 std::strerror(done.error()));
+  return fail(ErrorCode::io, "cannot switch the event of " + std::string(trace) +
+                                 " on or off: " + std::strerror(done.error()));
 }
 
 }  // namespace
@@ -51,34 +51,38 @@ Result<PerfEventStream> PerfEventStream::open(Kernel& kernel, const SystemPaths&
   stream.cpu_ = cpu;
   stream.index_ = index;
   stream.snapshot_ = spec.snapshot;
+  stream.has_aux_ = spec.aux;
+  stream.trace_ = spec.trace;
+  if (!spec.aux && spec.snapshot) stream.samples_ = SampleRing(spec.buffers.aux);
 
   // The trace event comes first: the AUX area belongs to the event that owns the ring.
-  auto pt = kernel.open_event(spec.pt, pid, cpu);
-  if (!pt) return std::unexpected(open_refused(pt.error(), paths));
-  stream.pt_ = std::move(*pt);
+  auto event = kernel.open_event(spec.event, pid, cpu);
+  if (!event) return std::unexpected(open_refused(event.error(), paths, spec.trace));
+  stream.event_ = std::move(*event);
   auto tracking = kernel.open_event(spec.tracking, pid, cpu);
-  if (!tracking) return std::unexpected(open_refused(tracking.error(), paths));
+  if (!tracking) return std::unexpected(open_refused(tracking.error(), paths, spec.trace));
   stream.tracking_ = std::move(*tracking);
 
-  const auto pt_id = kernel.event_id(stream.pt_.get());
+  const auto event_id = kernel.event_id(stream.event_.get());
   const auto tracking_id = kernel.event_id(stream.tracking_.get());
-  if (!pt_id) return std::unexpected(open_refused(pt_id.error(), paths));
-  if (!tracking_id) return std::unexpected(open_refused(tracking_id.error(), paths));
-  stream.pt_id_ = *pt_id;
+  if (!event_id) return std::unexpected(open_refused(event_id.error(), paths, spec.trace));
+  if (!tracking_id) return std::unexpected(open_refused(tracking_id.error(), paths, spec.trace));
+  stream.event_id_ = *event_id;
   stream.tracking_id_ = *tracking_id;
 
   if (auto mapped = stream.map_buffers(paths, spec); !mapped) {
     return std::unexpected(mapped.error());
   }
-  if (auto joined = kernel.set_output(stream.tracking_.get(), stream.pt_.get()); !joined) {
-    return std::unexpected(open_refused(joined.error(), paths));
+  if (auto joined = kernel.set_output(stream.tracking_.get(), stream.event_.get()); !joined) {
+    return std::unexpected(open_refused(joined.error(), paths, spec.trace));
   }
   if (!spec.filter.empty()) {
-    if (auto set = kernel.set_filter(stream.pt_.get(), spec.filter.c_str()); !set) {
+    if (auto set = kernel.set_filter(stream.event_.get(), spec.filter.c_str()); !set) {
       return std::unexpected(filter_refused(set.error(), spec.filter));
     }
   }
   const auto aux = stream.aux_memory_.memory();
+  if (!spec.aux) return stream;
   if (spec.snapshot) {
     stream.newest_ = AuxSnapshot(stream.page_, aux, spec.reference_size);
   } else {
@@ -104,19 +108,20 @@ Status PerfEventStream::map_buffers(const SystemPaths& paths, const StreamSpec& 
 KernelResult<void> PerfEventStream::try_map(const BufferPlan& plan, bool writable) {
   const std::size_t page = page_size();
   aux_memory_ = {};
-  auto ring = kernel_->map(pt_.get(), page + plan.data, 0, true);
+  auto ring = kernel_->map(event_.get(), page + plan.data, 0, true);
   if (!ring) return std::unexpected(ring.error());
   ring_memory_ = Mapping(*kernel_, *ring);
   page_ = reinterpret_cast<perf_event_mmap_page*>(ring->data());
+  ring_ = DataRing(page_, ring->subspan(page, plan.data));
+  if (!has_aux_) return {};
   page_->aux_offset = page + plan.data;
   page_->aux_size = plan.aux;
-  auto aux = kernel_->map(pt_.get(), plan.aux, page_->aux_offset, writable);
+  auto aux = kernel_->map(event_.get(), plan.aux, page_->aux_offset, writable);
   if (!aux) {
     ring_memory_ = {};
     return std::unexpected(aux.error());
   }
   aux_memory_ = Mapping(*kernel_, *aux);
-  ring_ = DataRing(page_, ring->subspan(page, plan.data));
   return {};
 }
 
@@ -138,11 +143,13 @@ perfdata::TimeConversion PerfEventStream::time() const {
 
 Result<bool> PerfEventStream::drain(perfdata::Writer& writer, bool last) {
   const std::uint64_t before = ring_.counts().bytes;
-  const Status records =
-      ring_.drain([&writer](std::span<const std::uint8_t> bytes) { return writer.raw(bytes); });
+  const Status records = ring_.drain([&](std::span<const std::uint8_t> bytes) {
+    if (has_aux_) return writer.raw(bytes);
+    return write_samples(writer, bytes);
+  });
   if (!records) return std::unexpected(records.error());
   bool any = ring_.counts().bytes != before;
-  if (snapshot_) return any;
+  if (snapshot_ || !has_aux_) return any;
 
   const AuxData data = aux_.peek(!last);
   if (data.size() == 0) return any;
@@ -157,7 +164,15 @@ Result<bool> PerfEventStream::drain(perfdata::Writer& writer, bool last) {
   return true;
 }
 
+// Samples are the trace of what has no AUX area: a snapshot keeps the newest.
+Status PerfEventStream::write_samples(perfdata::Writer& writer,
+                                      std::span<const std::uint8_t> records) {
+  trace_bytes_ += sample_bytes(records);
+  return snapshot_ ? samples_.take(records, writer) : writer.raw(records);
+}
+
 Status PerfEventStream::snapshot(perfdata::Writer& writer, std::uint64_t reference) {
+  if (!has_aux_) return samples_.write(writer);
   const AuxData data = newest_.take();
   return data.size() == 0 ? Status() : write(writer, data, reference);
 }
@@ -174,8 +189,10 @@ Status PerfEventStream::write(perfdata::Writer& writer, const AuxData& data,
   return {};
 }
 
-Status PerfEventStream::enable() { return switched(kernel_->enable(pt_.get())); }
-Status PerfEventStream::disable() { return switched(kernel_->disable(pt_.get())); }
-Status PerfEventStream::disable_tracking() { return switched(kernel_->disable(tracking_.get())); }
+Status PerfEventStream::enable() { return switched(kernel_->enable(event_.get()), trace_); }
+Status PerfEventStream::disable() { return switched(kernel_->disable(event_.get()), trace_); }
+Status PerfEventStream::disable_tracking() {
+  return switched(kernel_->disable(tracking_.get()), trace_);
+}
 
 }  // namespace hodo::capture

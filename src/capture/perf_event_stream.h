@@ -1,8 +1,10 @@
-// One processor's share of an Intel PT recording: its two events, its ring and its AUX area.
+// One processor's share of a recording: its two events, its ring and, where it has one, its AUX
+// area.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "hodo/base/result.h"
 #include "hodo/capture/fd.h"
@@ -11,6 +13,7 @@
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/writer.h"
 #include "perf_event_limits.h"
+#include "sample_ring.h"
 
 namespace hodo::capture {
 
@@ -31,11 +34,13 @@ class Mapping {
 };
 
 struct StreamSpec {
-  perf_event_attr pt = {};
+  std::string_view trace = "Intel PT";  // for messages
+  perf_event_attr event = {};           // the trace
   perf_event_attr tracking = {};
   std::string filter;
   BufferPlan buffers;
   bool shrink = false;  // smaller buffers are acceptable where memory is short
+  bool aux = true;      // false: samples in the ring are all there is
   bool snapshot = false;
   std::size_t reference_size = 0;  // see AuxSnapshot
 };
@@ -48,8 +53,8 @@ class PerfEventStream {
                                       const StreamSpec& spec, pid_t pid, int cpu,
                                       std::uint32_t index);
 
-  int poll_fd() const { return pt_.get(); }
-  std::uint64_t pt_id() const { return pt_id_; }
+  int poll_fd() const { return event_.get(); }
+  std::uint64_t event_id() const { return event_id_; }
   std::uint64_t tracking_id() const { return tracking_id_; }
   perfdata::TimeConversion time() const;
 
@@ -74,13 +79,15 @@ class PerfEventStream {
   Status map_buffers(const SystemPaths& paths, const StreamSpec& spec);
   KernelResult<void> try_map(const BufferPlan& plan, bool writable);
   Status write(perfdata::Writer& writer, const AuxData& data, std::uint64_t reference);
+  Status write_samples(perfdata::Writer& writer, std::span<const std::uint8_t> records);
 
   Kernel* kernel_ = nullptr;
   int cpu_ = -1;
   std::uint32_t index_ = 0;
-  Fd pt_;
+  std::string_view trace_;
+  Fd event_;
   Fd tracking_;
-  std::uint64_t pt_id_ = 0;
+  std::uint64_t event_id_ = 0;
   std::uint64_t tracking_id_ = 0;
   Mapping ring_memory_;
   Mapping aux_memory_;
@@ -88,6 +95,8 @@ class PerfEventStream {
   DataRing ring_;
   AuxRing aux_;
   AuxSnapshot newest_;
+  SampleRing samples_;  // snapshots of what has no AUX area
+  bool has_aux_ = true;
   bool snapshot_ = false;
   std::uint64_t trace_bytes_ = 0;
 };

@@ -227,19 +227,39 @@ const FormatField* PtPmu::field(const std::string& name) const {
   return found == format.end() ? nullptr : &found->second;
 }
 
+namespace {
+
+Result<std::uint32_t> read_type(const std::string& dir) {
+  const auto type = read_small_file(dir + "/type");
+  if (!type) return fail(ErrorCode::io, dir + "/type: cannot be read");
+  const auto number = parse_number(*type, 10);
+  if (!number || *number > UINT32_MAX) return malformed(dir + "/type", *type);
+  return static_cast<std::uint32_t>(*number);
+}
+
+}  // namespace
+
+Result<std::uint32_t> read_bts_type(const SystemPaths& paths) {
+  if (!has_bts(paths)) {
+    return fail(ErrorCode::not_found,
+                "the kernel offers no intel_bts PMU: the processor has no branch trace store (Intel"
+                " ones have, up to those with architectural LBR), a hypervisor hides it, or the"
+                " firmware has switched it off (BTS_UNAVAILABLE)");
+  }
+  return read_type(paths.event_source + "/intel_bts");
+}
+
 Result<PtPmu> read_pt_pmu(const SystemPaths& paths) {
   const std::string dir = paths.event_source + "/intel_pt";
   std::error_code error;
   if (!std::filesystem::is_directory(dir, error)) {
     return fail(ErrorCode::not_found, absence_reason(paths));
   }
-  const auto type = read_small_file(dir + "/type");
-  if (!type) return fail(ErrorCode::io, dir + "/type: cannot be read");
-  const auto number = parse_number(*type, 10);
-  if (!number || *number > UINT32_MAX) return malformed(dir + "/type", *type);
+  const auto type = read_type(dir);
+  if (!type) return std::unexpected(type.error());
 
   PtPmu pmu;
-  pmu.type = static_cast<std::uint32_t>(*number);
+  pmu.type = *type;
   NumberFiles files(dir);
   pmu.caps = read_caps(files);
   if (!files.status()) return std::unexpected(files.status().error());

@@ -220,7 +220,12 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
                                       const std::vector<std::string>& own_command_line) {
   if (options.pid || options.snapshot) {
     return fail(ErrorCode::usage, std::string(options.pid ? "-p" : "--snapshot") +
-                                      " needs a processor with Intel PT (--source pt)");
+                                      " needs the processor's own trace (--source pt, bts or lbr)");
+  }
+  if (options.level != Level::user) {
+    return fail(ErrorCode::usage,
+                "--level: QEMU runs the program alone, without a kernel; this needs the processor's"
+                " own trace (--source pt, bts or lbr)");
   }
   auto settings = make_settings(options, qemu);
   if (!settings) return std::unexpected(settings.error());

@@ -20,22 +20,28 @@ Result<RecordResult> record(const RecordOptions& options,
   PerfEventContext perf;
   perf.cmdline = own_command_line;
   perf.version = options.recorder;
+  // The watcher's log only exists under QEMU.
+  const bool own = options.debug_log.empty();
   switch (options.source) {
     case SourceKind::pt:
       return record_perf_event(options, perf);
     case SourceKind::qemu:
       return with_qemu(options, own_command_line);
     case SourceKind::automatic:
-      // The watcher's log only exists under QEMU.
-      if (options.debug_log.empty() && probe_perf_event(perf))
-        return record_perf_event(options, perf);
+      if (own && probe_perf_event(SourceKind::pt, perf)) return record_perf_event(options, perf);
       return with_qemu(options, own_command_line);
     case SourceKind::bts:
-    case SourceKind::lbr:
+    case SourceKind::lbr: {
+      const Status processor = own ? probe_perf_event(options.source, perf) : Status();
+      if (own && processor) return record_perf_event(options, perf);
+      // QEMU runs no kernel of which it could tell.
+      if (own && options.level != Level::user) return std::unexpected(processor.error());
       return with_qemu(options, own_command_line);
-    default:
-      return fail(ErrorCode::unsupported, "this source cannot record yet; use --source pt or qemu");
+    }
+    case SourceKind::step:
+      break;
   }
+  return fail(ErrorCode::unsupported, "this source cannot record yet; use --source pt or qemu");
 }
 
 }  // namespace hodo::capture

@@ -63,6 +63,11 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
                  "with --source lbr: branches from one branch stack to the next (default 10007)")
       ->type_name("BRANCHES")
       ->check(CLI::PositiveNumber);
+  using capture::Level;
+  add_choice(app, "--level", options.level,
+             {{"user", Level::user}, {"kernel", Level::kernel}, {"both", Level::both}},
+             "whose branches: the program's own (user, the default), the kernel's on its behalf, or"
+             " both; the kernel's need the processor's trace and privileges (perf_event_paranoid)");
   app.add_option("--filter", command.filters, "record only this code; may be given four times")
       ->type_name("FILTER")
       ->allow_extra_args(false);
@@ -80,7 +85,8 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
   app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
   app.add_flag(
       "--snapshot", options.snapshot,
-      "keep only the newest part of the trace, as of the end and of every SIGUSR2 (--source pt)");
+      "keep only the newest part of the trace, as of the end and of every SIGUSR2; needs the"
+      " processor's trace");
   app.add_option("--buffer-size", command.buffer_size,
                  "size of each thread's (--source pt: processor's) trace buffer (default 4M)")
       ->type_name("SIZE");

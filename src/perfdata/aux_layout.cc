@@ -14,10 +14,11 @@ Bytes bytes_of(Bytes file, const AuxPiece& piece) {
   return file.subspan(piece.file_offset, piece.size);
 }
 
-// perf record pads each AUXTRACE payload with zeros to a multiple of 8; the next piece's offset
-// tells them from data.
-bool ends_with_padding(Bytes file, const AuxPiece& piece, std::uint64_t size) {
-  if (size >= 8 || size > piece.size) return false;
+// perf record pads each AUXTRACE payload with zeros to a multiple of 8, and Writer puts a null
+// record behind BTS ones; the next piece's offset tells them from data.
+bool ends_with_padding(Bytes file, const AuxPiece& piece, std::uint64_t size, bool bts) {
+  constexpr std::uint64_t kWord = 8, kNullRecord = 24;
+  if (size > piece.size || !(size < kWord || (bts && size <= kNullRecord))) return false;
   const auto tail = bytes_of(file, piece).last(size);
   return std::all_of(tail.begin(), tail.end(), [](std::uint8_t byte) { return byte == 0; });
 }
@@ -34,10 +35,10 @@ void drop_front(AuxPiece& piece, std::uint64_t size) {
 }
 
 // Makes `piece` go on where `before` ends, or notes that it does not.
-void follow(Bytes file, AuxPiece& before, AuxPiece& piece) {
+void follow(Bytes file, AuxPiece& before, AuxPiece& piece, bool bts) {
   const std::uint64_t excess = before.aux_offset + before.size - piece.aux_offset;  // may wrap
   if (excess == 0) return;
-  if (ends_with_padding(file, before, excess)) {
+  if (ends_with_padding(file, before, excess, bts)) {
     before.size -= excess;
   } else if (repeats(file, before, piece, excess)) {
     drop_front(piece, excess);
@@ -46,9 +47,18 @@ void follow(Bytes file, AuxPiece& before, AuxPiece& piece) {
   }
 }
 
-// Offsets of snapshots count within the ring: only the bytes tell what is new.
-void follow_snapshot(Bytes file, const AuxPiece& before, AuxPiece& piece) {
-  if (const auto size = find_overlap(bytes_of(file, before), bytes_of(file, piece))) {
+// Offsets of snapshots count within the ring: only the bytes tell what is new. (Those of hodo's own
+// snapshots go on where they do; equal BTS records are no sign of an overlap then, since a loop
+// makes many.)
+void follow_snapshot(Bytes file, AuxPiece& before, AuxPiece& piece, bool bts) {
+  const std::uint64_t excess = before.aux_offset + before.size - piece.aux_offset;  // may wrap
+  if (bts && ends_with_padding(file, before, excess, bts)) {
+    before.size -= excess;
+    return;
+  }
+  const Bytes earlier = bytes_of(file, before);
+  const Bytes later = bytes_of(file, piece);
+  if (const auto size = bts ? find_bts_overlap(earlier, later) : find_overlap(earlier, later)) {
     drop_front(piece, *size);
   } else {
     piece.gap_before = true;
@@ -105,11 +115,15 @@ void AuxLayout::add(const Record& record, const Aux& aux) {
 void AuxLayout::join(AuxQueue& queue, Bytes file, bool snapshot) {
   auto& pieces = queue.pieces;
   for (std::size_t i = 1; i < pieces.size(); ++i) {
-    if (!snapshot) follow(file, pieces[i - 1], pieces[i]);
+    if (!snapshot) follow(file, pieces[i - 1], pieces[i], keep_handovers_);
   }
   if (snapshot) {
-    const auto whole = pieces;
-    for (std::size_t i = 1; i < pieces.size(); ++i) follow_snapshot(file, whole[i - 1], pieces[i]);
+    auto whole = pieces;
+    for (std::size_t i = 1; i < pieces.size(); ++i) {
+      const std::uint64_t size = whole[i - 1].size;
+      follow_snapshot(file, whole[i - 1], pieces[i], keep_handovers_);
+      pieces[i - 1].size -= size - whole[i - 1].size;
+    }
   }
   // A gap before a piece that has become empty is one before the next.
   for (std::size_t i = 1; i < pieces.size(); ++i) {

@@ -39,4 +39,20 @@ std::optional<std::size_t> find_overlap(std::span<const std::uint8_t> earlier,
   return std::nullopt;
 }
 
+std::optional<std::size_t> find_bts_overlap(std::span<const std::uint8_t> earlier,
+                                            std::span<const std::uint8_t> later) {
+  constexpr std::size_t kRecord = 24;
+  std::size_t work = 16 * (earlier.size() + later.size());
+  std::size_t at = earlier.size() > later.size() ? earlier.size() - later.size() : 0;
+  for (at = (at + kRecord - 1) / kRecord * kRecord; at < earlier.size(); at += kRecord) {
+    const auto rest = earlier.subspan(at);
+    const auto differs = std::mismatch(rest.begin(), rest.end(), later.begin());
+    if (differs.first == rest.end()) return rest.size();
+    const auto compared = static_cast<std::size_t>(differs.first - rest.begin()) + kRecord;
+    if (compared > work) return std::nullopt;
+    work -= compared;
+  }
+  return std::nullopt;
+}
+
 }  // namespace hodo::perfdata

@@ -16,4 +16,9 @@ namespace hodo::perfdata {
 std::optional<std::size_t> find_overlap(std::span<const std::uint8_t> earlier,
                                         std::span<const std::uint8_t> later);
 
+// The same for BTS records of 24 bytes, which begin with the first byte of each snapshot (perf's
+// intel_bts_find_overlap).
+std::optional<std::size_t> find_bts_overlap(std::span<const std::uint8_t> earlier,
+                                            std::span<const std::uint8_t> later);
+
 }  // namespace hodo::perfdata

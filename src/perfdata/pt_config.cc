@@ -130,8 +130,6 @@ Attr tracking(const perf_event_attr& traced) {
   perf_event_attr dummy = common_attr(traced.exclude_kernel == 0);
   dummy.type = PERF_TYPE_SOFTWARE;
   dummy.config = PERF_COUNT_SW_DUMMY;
-  dummy.sample_type = traced.sample_type;
-  dummy.branch_sample_type = traced.branch_sample_type;
   dummy.mmap = dummy.mmap2 = dummy.comm = dummy.comm_exec = dummy.task = 1;
   return {dummy, {2}, traced.exclude_kernel != 0 ? "dummy:u" : "dummy"};
 }

@@ -41,10 +41,13 @@ ByteWriter header_image(const std::vector<Attr>& attrs) {
   return out;
 }
 
+// Fields of samples that other records do not have, so that events may differ in them.
+constexpr std::uint64_t kNotInTrailers = PERF_SAMPLE_BRANCH_STACK;
+
 Status check(const std::vector<Attr>& attrs) {
   for (const auto& attr : attrs) {
     if (attr.ids.empty() || !attr.attr.sample_id_all ||
-        attr.attr.sample_type != attrs.front().attr.sample_type ||
+        ((attr.attr.sample_type ^ attrs.front().attr.sample_type) & ~kNotInTrailers) != 0 ||
         !(attr.attr.sample_type & PERF_SAMPLE_IDENTIFIER)) {
       return fail(ErrorCode::usage,
                   "the events of a recording need ids, sample_id_all and one sample_type with "

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -44,6 +45,18 @@ class FakeCpu {
     append(body, static_cast<std::uint64_t>(cpu_));
     append(body, id_);
     return write(records_, make_record(type, body, misc));
+  }
+  // A sample: {id, ip, pid, tid, time, cpu} and a branch stack.
+  bool sample(const std::vector<std::array<std::uint64_t, 3>>& entries) {
+    ByteVector body;
+    for (const std::uint64_t v : {id_, std::uint64_t{0x401000}}) append(body, v);
+    for (int i = 0; i < 2; ++i) append(body, static_cast<std::uint32_t>(pid_));
+    for (const std::uint64_t v : {time_ += 1000, static_cast<std::uint64_t>(cpu_)}) append(body, v);
+    append(body, std::uint64_t{entries.size()});
+    for (const auto& entry : entries) {
+      for (const std::uint64_t v : entry) append(body, v);
+    }
+    return write(records_, make_record(PERF_RECORD_SAMPLE, body, PERF_RECORD_MISC_USER));
   }
   // Trace bytes, and the AUX record that announces them.
   bool trace(const ByteVector& bytes, std::uint64_t flags = 0) {

@@ -22,7 +22,7 @@ PtPmu machine(const Files& files) {
   return *pmu;
 }
 
-Result<PtEvent> event_on(const Files& files, const PtOptions& options) {
+Result<TraceEvent> event_on(const Files& files, const PtOptions& options) {
   return pt_event(machine(files), options, {}, 0);
 }
 std::uint64_t config_on(const Files& files, const PtOptions& options) {
@@ -146,15 +146,58 @@ TEST(PtEventTest, Bytes) {
 
 TEST(PtEventTest, KernelAndThreadScopes) {
   const PtPmu pmu = machine(skylake_pt());
-  const auto kernel = pt_event(pmu, {}, {.kernel = true}, 0);
+  const auto kernel = pt_event(pmu, {}, {.level = Level::both}, 0);
   EXPECT_EQ(kernel->attr.exclude_kernel, 0u);
+  EXPECT_EQ(kernel->attr.exclude_user, 0u);
   EXPECT_EQ(kernel->name, "intel_pt//");
+  const auto only = pt_event(pmu, {}, {.level = Level::kernel}, 0);
+  EXPECT_EQ(only->attr.exclude_kernel, 0u);
+  EXPECT_EQ(only->attr.exclude_user, 1u);
+  EXPECT_EQ(only->name, "intel_pt//k");
   const auto threads = pt_event(pmu, {}, {.only_threads = true}, 0);
   EXPECT_EQ(threads->attr.inherit, 1u);
   EXPECT_EQ(threads->attr.inherit_thread, 1u);
   const auto alone = pt_event(pmu, {}, {.inherit = false, .only_threads = true}, 0);
   EXPECT_EQ(alone->attr.inherit, 0u);
   EXPECT_EQ(alone->attr.inherit_thread, 0u);  // the kernel refuses it without inherit
+}
+
+TEST(BtsEventTest, HasNoOptionsButItsScope) {
+  const TraceEvent event = bts_event(12, {}, 4096);
+  EXPECT_EQ(event.name, "intel_bts//u");
+  EXPECT_EQ(event.attr.type, 12u);
+  EXPECT_EQ(event.attr.config, 0u);
+  EXPECT_EQ(event.attr.aux_watermark, 4096u);
+  EXPECT_EQ(event.attr.disabled, 1u);
+  EXPECT_EQ(event.attr.enable_on_exec, 1u);
+  EXPECT_EQ(event.attr.exclude_kernel, 1u);
+  EXPECT_EQ(bts_event(12, {.level = Level::both}, 0).name, "intel_bts//");
+}
+
+TEST(StackEventTest, SamplesAnyBranchOfTheLevelsAskedFor) {
+  const FakeSystem system;
+  const TraceEvent user = stack_event(system.paths(), 1000, {});
+  EXPECT_EQ(user.name, "branches:u");
+  EXPECT_EQ(user.attr.type, 0u);    // PERF_TYPE_HARDWARE
+  EXPECT_EQ(user.attr.config, 4u);  // PERF_COUNT_HW_BRANCH_INSTRUCTIONS
+  EXPECT_EQ(user.attr.sample_period, 1000u);
+  EXPECT_EQ(user.attr.sample_type, 0x10887u);        // with PERF_SAMPLE_BRANCH_STACK
+  EXPECT_EQ(user.attr.branch_sample_type, 1u | 8u);  // USER, ANY
+  EXPECT_EQ(stack_event(system.paths(), 1, {.level = Level::kernel}).attr.branch_sample_type,
+            2u | 8u);
+  EXPECT_EQ(stack_event(system.paths(), 1, {.level = Level::kernel}).name, "branches:k");
+  const TraceEvent both = stack_event(system.paths(), 1, {.level = Level::both});
+  EXPECT_EQ(both.attr.branch_sample_type, 1u | 2u | 8u);
+  EXPECT_EQ(both.name, "branches");
+}
+
+TEST(StackEventTest, ZenThreeHasAnEventOfItsOwn) {
+  const FakeSystem system;
+  system.add_pmu("cpu", {{"type", "4"}, {"events/branch-brs", "event=0xc4"}});
+  const TraceEvent event = stack_event(system.paths(), 1000, {});
+  EXPECT_EQ(event.attr.type, 4u);  // PERF_TYPE_RAW
+  EXPECT_EQ(event.attr.config, 0xc4u);
+  EXPECT_EQ(event.name, "branch-brs:u");
 }
 
 TEST(TrackingAttrTest, Bytes) {
@@ -169,7 +212,7 @@ TEST(TrackingAttrTest, Bytes) {
 }
 
 TEST(TrackingAttrTest, KernelScopeSeesItsSymbols) {
-  const perf_event_attr attr = tracking_attr({.kernel = true});
+  const perf_event_attr attr = tracking_attr({.level = Level::both});
   EXPECT_EQ(attr.ksymbol, 1u);
   EXPECT_EQ(attr.bpf_event, 1u);
   EXPECT_EQ(attr.exclude_kernel, 0u);

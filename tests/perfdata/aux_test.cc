@@ -170,5 +170,69 @@ TEST(Snapshots, HostileOnesTakeLinearTime) {
   EXPECT_TRUE(in.session.queues()[0].pieces[1].gap_before);
 }
 
+Bytes bts_info(bool snapshot) {
+  std::uint64_t words[6] = {9, 0, 1, 0, 1, snapshot};
+  return record(RecordType::auxtrace_info, 0, pack(2u, 0u, words));
+}
+
+// Records of 24 letters each, "aaa...bbb..."; '.' stands for a null record.
+Bytes letters(std::string_view names) {
+  Bytes out;
+  for (const char c : names) {
+    out.insert(out.end(), 24, c == '.' ? std::uint8_t{0} : static_cast<std::uint8_t>(c));
+  }
+  return out;
+}
+
+// A queue's stream, one letter per record.
+std::string records_of(const Loaded& in) {
+  std::string out;
+  const std::string stream = in.stream(0);
+  for (std::size_t i = 0; i < stream.size();) {
+    const bool gap = stream[i] == '|';
+    out += stream[i] == '\0' ? '.' : stream[i];
+    i += gap ? 1 : 24;
+  }
+  return out;
+}
+
+TEST(BtsBuffers, ANullRecordBehindAPieceIsPaddingIfTheNextOneSaysSo) {
+  const Loaded padded(join(bts_info(false), auxtrace_record(0, 7, -1, 0, letters("ab.")),
+                           auxtrace_record(0, 7, -1, 48, letters("c"))));
+  EXPECT_EQ(records_of(padded), "abc");
+  const Loaded counted(join(bts_info(false), auxtrace_record(0, 7, -1, 0, letters("ab.")),
+                            auxtrace_record(0, 7, -1, 72, letters("c"))));
+  EXPECT_EQ(records_of(counted), "ab.c");
+  const Loaded lost(join(bts_info(false), auxtrace_record(0, 7, -1, 0, letters("abx")),
+                         auxtrace_record(0, 7, -1, 48, letters("c"))));
+  EXPECT_EQ(records_of(lost), "abx|c");
+}
+
+TEST(BtsBuffers, HandoversTellTimeAndTaskOfEachStretch) {
+  const Loaded in(join(bts_info(false), aux_record(8, 24, 24, 0, 200), aux_record(7, 0, 24, 0, 100),
+                       aux_record(7, 48, 0, 0, 300), auxtrace_record(0, -1, 0, 0, letters("ab"))));
+  const auto& handovers = in.session.queues().at(0).handovers;
+  ASSERT_EQ(handovers.size(), 2u) << "empty ones say nothing";
+  EXPECT_EQ(handovers[0].time, 100u);
+  EXPECT_EQ(handovers[0].tid, 7);
+  EXPECT_EQ(handovers[1].aux_offset, 24u);
+  EXPECT_EQ(handovers[1].tid, 8);
+}
+
+TEST(BtsSnapshots, WhatTheEarlierOneHasIsCutOff) {
+  const Loaded in(join(bts_info(true), auxtrace_record(0, 7, -1, 0, letters("abcd")),
+                       auxtrace_record(0, 7, -1, 0, letters("cdef"))));
+  EXPECT_EQ(records_of(in), "abcdef");
+  const Loaded apart(join(bts_info(true), auxtrace_record(0, 7, -1, 0, letters("abcd")),
+                          auxtrace_record(0, 7, -1, 0, letters("efgh"))));
+  EXPECT_EQ(records_of(apart), "abcd|efgh");
+}
+
+TEST(BtsSnapshots, OffsetsThatGoOnTellMoreThanEqualRecords) {
+  const Loaded in(join(bts_info(true), auxtrace_record(0, 7, -1, 0, letters("aaaa.")),
+                       auxtrace_record(0, 7, -1, 96, letters("aa."))));
+  EXPECT_EQ(records_of(in), "aaaaaa.");
+}
+
 }  // namespace
 }  // namespace hodo::perfdata

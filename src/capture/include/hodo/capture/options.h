@@ -11,6 +11,9 @@ namespace hodo::capture {
 // What records. bts and lbr: the processor where the kernel offers it, else QEMU's trace unit.
 enum class SourceKind : std::uint8_t { automatic, pt, bts, lbr, qemu, step };
 
+// Whose branches are recorded. Everything but `user` needs privileges.
+enum class Level : std::uint8_t { user, kernel, both };
+
 // One --filter range, resolved to file offsets by the command line (as perf's address filters are):
 // `start`..`start+size` within `object` (a path), or absolute addresses when object is empty.
 struct FilterRange {
@@ -37,6 +40,7 @@ struct RecordOptions {
   std::vector<std::string> command;  // empty with `pid`
   std::optional<int> pid;
   PtOptions pt;
+  Level level = Level::user;
   std::vector<FilterRange> filters;  // at most four, as the hardware has
   std::uint64_t max_size = 0;        // bytes of output after which recording stops; 0: no limit
   bool follow_children = true;

@@ -1,6 +1,7 @@
-// The events that an Intel PT recording opens, as perf_event_open(2) wants them. Two per processor:
-// the trace itself, and a software event that takes no samples but reports what the decoder must
-// know about the traced processes (the dummy event of `perf record`, intel_pt_recording_options).
+// The events that a recording with the processor's own trace opens, as perf_event_open(2) wants
+// them. Two per processor: the trace itself, and a software event that takes no samples but reports
+// what the decoder must know about the traced processes (the dummy event of `perf record`,
+// intel_pt_recording_options).
 #pragma once
 
 #include <linux/perf_event.h>
@@ -19,12 +20,12 @@ namespace hodo::capture {
 
 // What both events have in common.
 struct EventScope {
-  bool kernel = false;        // trace the kernel too; needs privileges
+  Level level = Level::user;
   bool inherit = true;        // follow what the process starts ...
   bool only_threads = false;  // ... but only its own threads (Linux 5.13)
 };
 
-struct PtEvent {
+struct TraceEvent {
   perf_event_attr attr = {};
   std::string name;                // "intel_pt//u"
   std::vector<std::string> notes;  // each a complete line: a default that this machine cannot do
@@ -38,8 +39,17 @@ struct PtEvent {
 // Errors:
 //   unsupported  a demand that this processor or kernel cannot meet; the message lists what it can
 //   usage        options that make no sense together
-Result<PtEvent> pt_event(const PtPmu& pmu, const PtOptions& options, const EventScope& scope,
-                         std::uint32_t aux_watermark);
+Result<TraceEvent> pt_event(const PtPmu& pmu, const PtOptions& options, const EventScope& scope,
+                            std::uint32_t aux_watermark);
+
+// The event of the intel_bts PMU (arch/x86/events/intel/bts.c); it has no options. Otherwise as
+// pt_event.
+TraceEvent bts_event(std::uint32_t pmu_type, const EventScope& scope, std::uint32_t aux_watermark);
+
+// Samples with a branch stack (LBR, AMD BRS, LbrExtV2) after every `period` branches. On AMD
+// processors of Zen 3 the stack (BRS) goes with one event only, which the kernel calls branch-brs
+// (arch/x86/events/amd/brs.c); elsewhere any event can have one.
+TraceEvent stack_event(const SystemPaths& paths, std::uint64_t period, const EventScope& scope);
 
 // The tracking event: MMAP2 (with build-ids), COMM, FORK and EXIT records, and SWITCH records,
 // without which the trace of a processor could not be told apart by thread. Enabled from the start.

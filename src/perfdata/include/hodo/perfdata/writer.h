@@ -37,8 +37,8 @@ struct WriterOptions {
   // What AUXTRACE_INFO says; none: the file has no AUX data.
   TraceKind trace = TraceKind::intel_pt;
   // Empty: pt_attrs(pt) or bts_attrs(pt.pmu_type). The first is the traced event, the last the
-  // tracking one. All must have sample_id_all and the same sample_type with PERF_SAMPLE_IDENTIFIER,
-  // or create() says usage.
+  // tracking one. All must have sample_id_all and the same sample_type with PERF_SAMPLE_IDENTIFIER
+  // (BRANCH_STACK may differ), or create() says usage.
   std::vector<Attr> attrs;
   PtConfig pt;
   std::vector<std::string> cmdline;  // of the recorder, argv[0] first
