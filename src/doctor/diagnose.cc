@@ -76,7 +76,8 @@ void diagnose_pt(Item& item, const Facts& facts) {
                         "not let it be used"
                       : "the kernel has no intel_pt PMU: it was built without the driver, or found "
                         "Intel PT switched off or in use when it started",
-                  "sudo dmesg | grep -iE 'intel_pt|PT is'; record with --source qemu");
+                  "sudo dmesg | grep -iE 'intel_pt|PT is'; --source qemu records with the software "
+                  "trace unit");
   }
   if (facts.probes.pt == EBUSY && kernel.kvm_takes_pt) {
     return refuse(item, "another user has the hardware: KVM keeps it for guests (pt_mode=1)",

@@ -24,19 +24,24 @@ std::string ranges(std::uint32_t mask) {
   return out.empty() ? "none" : out;
 }
 
+// What helps against an obstacle of the processor's. BTS, LBR and Intel PT have a stand-in.
 std::string remedy_of(hw::Obstacle obstacle, const std::string& key) {
+  const std::string stand_in = key == "pt" ? "--source qemu records with the software trace unit"
+                               : key == "bts" || key == "lbr"
+                                   ? "--source " + key + " records with the software trace unit"
+                                   : "";
   switch (obstacle) {
     case hw::Obstacle::hidden:
-      return key == "lbr" || key == "pebs"
-                 ? "give the virtual machine a virtual PMU (libvirt: <cpu "
-                   "mode='host-passthrough'/> "
-                   "and <pmu state='on'/>; qemu: -cpu host,pmu=on), or run hodo on its host"
-                 : "run hodo on its host, or record with --source qemu";
+      if (key == "pt" || key == "bts") return "run hodo on its host; here, " + stand_in;
+      return "give the virtual machine a virtual PMU (libvirt: <cpu mode='host-passthrough'/> and "
+             "<pmu state='on'/>; qemu: -cpu host,pmu=on)";
     case hw::Obstacle::switched_off:
       return "look for it in the firmware's set-up (\"Intel Processor Trace\", \"Debug\", "
-             "\"Performance Monitoring\"), or record with --source qemu";
+             "\"Performance Monitoring\")" +
+             (stand_in.empty() ? "" : "; until then " + stand_in);
     case hw::Obstacle::not_made:
     case hw::Obstacle::unknown:
+      return stand_in;
     case hw::Obstacle::none:
       return {};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,10 +22,10 @@ std::optional<std::uint32_t> take_hex(std::string_view& text, std::string_view p
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
   std::uint32_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [next, problem] = std::from_chars(text.data(), end, value, 16);
+  const char* const start = std::to_address(text.begin());
+  const auto [next, problem] = std::from_chars(start, start + text.size(), value, 16);
   if (problem != std::errc{}) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(next - text.data()));
+  text.remove_prefix(static_cast<std::size_t>(next - start));
   return value;
 }
 

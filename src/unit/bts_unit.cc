@@ -38,7 +38,6 @@ bool BtsUnit::load() {
   buffer_.maximum -= (buffer_.maximum - buffer_.base) % record;
   const std::uint64_t size = buffer_.maximum - buffer_.base;
   host_base_ = control_.memory->at(buffer_.base, size).data();
-  index_value_ = buffer_.index;
   index_ = bytes.data() + hw::bts_index_offset(control_.layout);
   return host_base_ != nullptr;
 }
@@ -46,9 +45,10 @@ bool BtsUnit::load() {
 void BtsUnit::reload() {
   const bool usable = load();
   const bool narrow = control_.layout == hw::DsLayout::bits32;
-  if (!usable || narrow || index_value_ >= buffer_.maximum) return park(State::slow);
+  if (!usable || narrow || buffer_.index >= buffer_.maximum) return park(State::slow);
   state_ = State::open;
-  cursor_ = host_base_ + (index_value_ - buffer_.base);
+  cursor_ = host_base_ + (buffer_.index - buffer_.base);
+  to_address_ = buffer_.base - reinterpret_cast<std::uintptr_t>(host_base_);
   const std::uint64_t limit = control_.interrupts
                                   ? std::clamp(buffer_.threshold, buffer_.base, buffer_.maximum)
                                   : buffer_.maximum;
@@ -63,7 +63,9 @@ void BtsUnit::service(std::uint64_t wanted) {
     return;
   }
   if (state_ == State::off) return park(State::off);
-  if (wanted != 0) advance();
+  if (wanted == 0) return;
+  buffer_.index = reinterpret_cast<std::uintptr_t>(cursor_) + to_address_;
+  advance();
 }
 
 // As the processor does it: reads the DS area for this one record.
@@ -72,32 +74,31 @@ void BtsUnit::put_slowly(const hw::BtsRecord& record) {
     ++dropped_;
     return park(State::slow);
   }
-  if (index_value_ >= buffer_.maximum && !control_.interrupts) index_value_ = buffer_.base;
+  if (buffer_.index >= buffer_.maximum && !control_.interrupts) buffer_.index = buffer_.base;
   const std::size_t size = hw::bts_record_bytes(control_.layout);
-  if (index_value_ >= buffer_.maximum) {
+  if (buffer_.index >= buffer_.maximum) {
     ++dropped_;
   } else {
     hw::write_bts_record(record, control_.layout,
-                         {host_base_ + (index_value_ - buffer_.base), size});
-    index_value_ += size;
-    store_index();
+                         {host_base_ + (buffer_.index - buffer_.base), size});
+    buffer_.index += size;
+    store_index(buffer_.index);
   }
   advance();
 }
 
 // The index has moved (or could not): wraps it, raises the interrupt, and finds out how to go on.
 void BtsUnit::advance() {
-  if (!control_.interrupts && index_value_ >= buffer_.maximum) {
-    index_value_ = buffer_.base;
-    store_index();
-  }
-  if (control_.interrupts && index_value_ >= buffer_.threshold && control_.interrupt != nullptr) {
+  if (!control_.interrupts && buffer_.index >= buffer_.maximum) store_index(buffer_.base);
+  if (control_.interrupts && buffer_.index >= buffer_.threshold && control_.interrupt != nullptr) {
     control_.interrupt(control_.owner);
     if (state_ == State::off) return;
   }
   reload();
 }
 
-void BtsUnit::store_index() { std::memcpy(index_, &index_value_, hw::word_bytes(control_.layout)); }
+void BtsUnit::store_index(std::uint64_t index) {
+  std::memcpy(index_, &index, hw::word_bytes(control_.layout));
+}
 
 }  // namespace hodo::unit

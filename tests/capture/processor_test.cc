@@ -1,9 +1,11 @@
 // This machine's processor: CPUID, registers through the msr driver's file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -12,6 +14,7 @@
 #include "hodo/capture/btf_probe.h"
 #include "hodo/capture/host_cpuid.h"
 #include "hodo/capture/msr_device.h"
+#include "hodo/driver/lbr_driver.h"
 #include "hodo/hw/features.h"
 
 namespace hodo::capture {
@@ -64,6 +67,30 @@ TEST(MsrDevice, ReadsTheRegisterAtItsNumber) {
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().message, root + "/dev/cpu/7/msr is not there; as root: modprobe msr");
   std::filesystem::remove_all(root);
+}
+
+// On a real processor, for those who ask for it: it writes registers.
+TEST(MsrDevice, DrivesTheLastBranchRecordsOfThisProcessor) {
+  if (std::getenv("HODO_TEST_MSRS") == nullptr) {
+    GTEST_SKIP() << "HODO_TEST_MSRS=1 lets this test write registers of processor 0, as root";
+  }
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(first), &first), 0);
+  auto msrs = MsrDevice::open(0, MsrDevice::Access::write);
+  if (!msrs) GTEST_SKIP() << msrs.error().message;
+  const HostCpuid cpuid;
+  auto lbr = driver::LbrDriver::open(cpuid, *msrs, {.os = true});
+  if (!lbr) GTEST_SKIP() << lbr.error().message;
+  ASSERT_TRUE(lbr->start());
+  volatile int turns = 1000;
+  while (turns > 0) turns = turns - 1;
+  const Status stopped = lbr->stop();
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  const auto entries = lbr->read();
+  ASSERT_TRUE(entries) << entries.error().message;
+  EXPECT_EQ(entries->size(), lbr->layout().depth);
 }
 
 // Whatever the answer, it comes, and leaves no child behind.

@@ -38,7 +38,8 @@ TEST(Doctor, HypervisorWithoutPmu) {
   m.steps_branches = false;
   EXPECT_EQ(m.report().hypervisor, "VMware");
   EXPECT_EQ(m.item("pt").why, "the hypervisor (VMware) hides Intel PT from this machine");
-  EXPECT_EQ(m.item("pt").remedy, "run hodo on its host, or record with --source qemu");
+  EXPECT_EQ(m.item("pt").remedy,
+            "run hodo on its host; here, --source qemu records with the software trace unit");
   EXPECT_EQ(m.item("lbr").verdict, Verdict::no);
   EXPECT_THAT(m.item("lbr").remedy, HasSubstr("pmu=on"));
   EXPECT_EQ(m.item("btf").verdict, Verdict::no);
@@ -274,7 +275,8 @@ TEST(DoctorJson, HasEveryFact) {
   EXPECT_EQ(json["source"], "qemu");
   EXPECT_EQ(json["means"]["pt"]["available"], false);
   EXPECT_EQ(json["means"]["pt"]["why"], "this processor has no Intel PT");
-  EXPECT_TRUE(json["means"]["pt"]["remedy"].is_null());
+  EXPECT_EQ(json["means"]["pt"]["remedy"], "--source qemu records with the software trace unit");
+  EXPECT_TRUE(json["means"]["qemu"]["remedy"].is_null());
   EXPECT_EQ(json["means"]["lbr"]["remedy"], "as root: sysctl kernel.perf_event_paranoid=2");
   EXPECT_EQ(json["means"]["lbr"]["details"]["depth"], "16");
   EXPECT_TRUE(json["means"]["btf"]["available"].is_null());

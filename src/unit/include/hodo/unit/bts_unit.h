@@ -78,8 +78,8 @@ class BtsUnit {
     // The index moves after its record is written: a killed process leaves whole records behind.
     __atomic_signal_fence(__ATOMIC_RELEASE);
     cursor_ += wanted * sizeof(record);
-    index_value_ += wanted * sizeof(record);
-    std::memcpy(index_, &index_value_, sizeof(index_value_));
+    const std::uint64_t index = reinterpret_cast<std::uintptr_t>(cursor_) + to_address_;
+    std::memcpy(index_, &index, sizeof(index));
     if (cursor_ >= limit_) [[unlikely]]
       service(wanted);
   }
@@ -89,13 +89,13 @@ class BtsUnit {
   void service(std::uint64_t wanted);
   void put_slowly(const hw::BtsRecord& record);
   void advance();
-  void store_index();
+  void store_index(std::uint64_t index);
 
   std::uint8_t* cursor_ = nullptr;  // where the next record goes
   std::uint8_t* limit_ = nullptr;   // service() is due when the cursor reaches it
   std::uint8_t* index_ = nullptr;   // bts_index in the DS area
-  std::uint64_t index_value_ = 0;
-  InsnClassSet wanted_ = 0;  // of user code: all branches, or none
+  std::uint64_t to_address_ = 0;    // from a place in our memory to the linear address that it has
+  InsnClassSet wanted_ = 0;         // of user code: all branches, or none
   bool os_ = false;
   State state_ = State::off;
   // Takes what is not to be in the buffer. In State::slow and off everything goes here first.
@@ -104,7 +104,7 @@ class BtsUnit {
 
   // --- cold ---
   BtsControl control_;
-  hw::DsBuffer buffer_;  // as last read; index is kept in index_value_
+  hw::DsBuffer buffer_;  // as last read; the index is older than the cursor in State::open
   std::uint8_t* host_base_ = nullptr;
   std::uint64_t dropped_ = 0;
 };

@@ -43,12 +43,13 @@ class LbrUnit {
   [[gnu::always_inline]] void take(const Block& from, std::uint64_t to, std::uint64_t taken) {
     elapsed_ += from.insns;
     const std::uint64_t wanted = taken & contains(wanted_, from.cls);
-    // What is not wanted is written, too, but aside: see BtsUnit::put.
-    hw::LbrRegisters* slots[] = {&aside_, &ring_[(top_ + 1) & mask_]};
     const std::uint64_t cycles = elapsed_ < kMaxCycles ? elapsed_ : kMaxCycles;
-    *slots[wanted] = {from.source() & from_mask_,
-                      (to & to_mask_) | to_flags_ | (cycles & to_cycles_) << 48,
-                      info_[static_cast<unsigned>(from.cls)] | (cycles & info_cycles_)};
+    // What is not wanted is written, too, but aside: see BtsUnit::put.
+    const auto slot = reinterpret_cast<std::uintptr_t>(&ring_[(top_ + 1) & mask_]);
+    const auto aside = reinterpret_cast<std::uintptr_t>(&aside_);
+    auto* const at = reinterpret_cast<hw::LbrRegisters*>(aside ^ ((aside ^ slot) & (0 - wanted)));
+    *at = {from.source() & from_mask_, (to & to_mask_) | to_flags_ | (cycles & to_cycles_) << 48,
+           info_[static_cast<unsigned>(from.cls)] | (cycles & info_cycles_)};
     top_ += wanted;
     elapsed_ &= wanted - 1;
     left_ -= taken & contains(counted_, from.cls);
