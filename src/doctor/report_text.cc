@@ -58,7 +58,7 @@ std::string verdict(const Item& item, const Style& style) {
 std::string details(const Item& item) {
   std::string out;
   for (const auto& [name, value] : item.details) {
-    out += (out.empty() ? "" : ", ") + name + ": " + value;
+    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", name, value);
   }
   return out;
 }
