@@ -3,27 +3,83 @@
 #include <algorithm>
 
 namespace hodo::check {
+namespace {
+
+// Labels of one function that its tables may count from; the compiler shares one among them.
+constexpr std::size_t kMostLabels = 4;
+
+class TableMarker {
+ public:
+  TableMarker(const ElfBytes& elf, const FunctionMap& functions, TextMap& text)
+      : elf_(elf), functions_(functions), text_(text), budget_(elf.file().size()) {}
+
+  // The entries of a table, as distances from `base`. False: too many were read.
+  bool mark(const Sweep::Reference& use, std::uint64_t base, bool& found) {
+    ByteReader table(elf_.at(use.to));
+    while (const auto distance = table.read<std::int32_t>()) {
+      if (budget_ == 0) return false;
+      --budget_;
+      const std::uint64_t target = base + static_cast<std::uint64_t>(std::int64_t{*distance});
+      const Marks marks = text_.marks(target);
+      if ((marks & kInsn) == 0) break;
+      if (functions_.same(use.from, target)) {
+        text_.mark(target, kTableTarget);
+        found = true;
+      } else if ((marks & (kStart | kLeader)) == 0) {
+        break;  // a part of the function that was split off begins so at least
+      }
+    }
+    return true;
+  }
+
+ private:
+  const ElfBytes& elf_;
+  const FunctionMap& functions_;
+  TextMap& text_;
+  std::uint64_t budget_;
+};
+
+// A function that loads its own labels, and has no table, adds to them: it jumps into a row of
+// pieces of equal size (libffi's ffi_call_unix64). Where the last one ends is not written anywhere.
+void mark_behind_labels(const Function& function, const std::vector<std::uint64_t>& labels,
+                        TextMap& text) {
+  const std::uint64_t first = *std::ranges::min_element(labels);
+  for (std::uint64_t at = std::max(first, function.begin); at < function.end; ++at) {
+    if ((text.marks(at) & kInsn) != 0) text.mark(at, kTableTarget);
+  }
+}
+
+}  // namespace
 
 bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, const FunctionMap& functions,
                       TextMap& text) {
-  std::vector<bool> jumps(functions.all().size());  // functions with an indirect jump
+  const std::size_t count = functions.all().size();
+  std::vector<bool> jumps(count);  // functions with an indirect jump
   for (const std::uint64_t at : sweep.indirect_jumps) {
     if (const auto index = functions.index(at)) jumps[*index] = true;
   }
-  std::uint64_t budget = elf.file().size();
-  for (const Sweep::Reference& reference : sweep.references) {
-    const auto function = functions.index(reference.from);
-    if (!function || !jumps[*function]) continue;
-    ByteReader table(elf.at(reference.to));
-    while (const auto distance = table.read<std::int32_t>()) {
-      if (budget == 0) return false;
-      --budget;
-      const std::uint64_t target =
-          reference.to + static_cast<std::uint64_t>(std::int64_t{*distance});
-      const bool inside = functions.same(reference.from, target);
-      if (!inside || (text.marks(target) & kInsn) == 0) break;
-      text.mark(target, kTableTarget);
+  std::vector<std::vector<std::uint64_t>> labels(count);
+  for (const Sweep::Reference& label : sweep.labels) {
+    const auto index = functions.index(label.from);
+    if (!index || !jumps[*index] || !functions.same(label.from, label.to)) continue;
+    auto& known = labels[*index];
+    const bool fresh = std::ranges::find(known, label.to) == known.end();
+    if (fresh && known.size() < kMostLabels) known.push_back(label.to);
+  }
+  std::vector<bool> tables(count);  // functions with a table
+  TableMarker marker(elf, functions, text);
+  for (const Sweep::Reference& use : sweep.references) {
+    const auto index = functions.index(use.from);
+    if (!index || !jumps[*index]) continue;
+    bool found = false;
+    if (!marker.mark(use, use.to, found)) return false;
+    for (const std::uint64_t base : labels[*index]) {
+      if (!marker.mark(use, base, found)) return false;
     }
+    if (found) tables[*index] = true;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!labels[i].empty() && !tables[i]) mark_behind_labels(functions.all()[i], labels[i], text);
   }
   return true;
 }

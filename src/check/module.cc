@@ -259,6 +259,10 @@ const Slot* Module::slot_of(std::uint64_t insn_vaddr) const {
   return found != facts_->through.end() && found->address == insn_vaddr ? &*found : nullptr;
 }
 
+std::string_view Module::callee_name(std::uint64_t vaddr) const {
+  return without_stub(name_at(vaddr));
+}
+
 std::string_view Module::callee_before(std::uint64_t return_address) const {
   if (!has(return_address, kReturnSite)) return {};
   for (std::uint64_t length = 2; length <= 15 && length <= return_address; ++length) {
@@ -266,7 +270,7 @@ std::string_view Module::callee_before(std::uint64_t return_address) const {
     if (!has(at, kInsn)) continue;
     const auto call = insn(at);
     if (!call || call->length != length) continue;
-    if (call->cls == isa::InsnClass::call) return without_stub(name_at(call->target));
+    if (call->cls == isa::InsnClass::call) return callee_name(call->target);
     if (call->cls != isa::InsnClass::icall) continue;
     const Slot* slot = slot_of(at);
     return slot == nullptr ? std::string_view() : slot->name;

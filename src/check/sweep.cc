@@ -55,9 +55,8 @@ class Sweeper {
       if (foreign_stack_ && (cls == InsnClass::ret || cls == InsnClass::ijmp)) {
         marks |= kSwitchesStack;
       }
-      if (cls == InsnClass::ret && (before_ == StackUse::push || before_ == StackUse::store_top)) {
-        marks |= kPushedTarget;
-      }
+      if (cls == InsnClass::ret && before_ == StackUse::push) marks |= kPushedTarget;
+      if (cls == InsnClass::ret && before_ == StackUse::store_top) marks |= kStoredTarget;
       text_.mark(at, marks);
       note(at, *insn);
       at += insn->insn.length;
@@ -114,7 +113,7 @@ class Sweeper {
   }
 
   void refer(std::uint64_t from, std::uint64_t address) {
-    if (!text_.mark(address, kTaken)) out_.references.push_back({from, address});
+    (text_.mark(address, kTaken) ? out_.labels : out_.references).push_back({from, address});
   }
 
   void lead(std::uint64_t target) {

@@ -17,6 +17,8 @@ struct Sweep {
     std::uint64_t to = 0;
   };
   std::vector<Reference> references;
+  // The same, of something in the text.
+  std::vector<Reference> labels;
   // Direct jumps, conditional or not: from and to.
   std::vector<Reference> jumps;
   std::vector<std::uint64_t> indirect_jumps;

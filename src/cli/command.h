@@ -14,6 +14,7 @@ namespace hodo::cli {
 
 // The exit statuses that every command shares.
 inline constexpr int kExitOk = 0;
+inline constexpr int kExitFindings = 1;    // of check and its like: something was found
 inline constexpr int kExitUsage = 2;       // usage error, or input that cannot be read at all
 inline constexpr int kExitIncomplete = 3;  // the work is done, but part of the data was lost
 

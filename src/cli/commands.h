@@ -7,6 +7,7 @@ class Program;
 
 void add_record(Program& program);
 void add_report(Program& program);
+void add_check(Program& program);
 void add_branches(Program& program);
 void add_calls(Program& program);
 void add_coverage(Program& program);

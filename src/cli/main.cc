@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   Program program;
   add_record(program);
   add_report(program);
+  add_check(program);
   add_branches(program);
   add_calls(program);
   add_coverage(program);

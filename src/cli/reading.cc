@@ -148,6 +148,7 @@ int with_session(const ReadingOptions& options,
   auto shown = work(**session);
   if (!shown) return report_error(options.file, shown.error());
   if (shown->tell) tell_losses(options.file, shown->losses);
+  if (shown->status) return *shown->status;
   return shown->losses.empty() ? kExitOk : kExitIncomplete;
 }
 

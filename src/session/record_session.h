@@ -18,6 +18,7 @@ class RecordSession : public Session {
   const perfdata::Session* recording() const final { return file_->recording(); }
   Clock clock() const final { return file_->clock(); }
   const Names& names() const final { return file_->names(); }
+  const Regions* regions() const final { return file_->regions(); }
   std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                         std::span<std::uint8_t> out) final {
     return file_->read_code(space, address, time, out);

@@ -57,7 +57,8 @@ Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
       reader_(std::move(reader)),
       model_(std::move(model)),
       spaces_(model_),
-      names_(model_, spaces_) {
+      names_(model_, spaces_),
+      regions_(model_, spaces_) {
   for (const perfdata::AuxQueue& queue : model_.queues()) {
     queues_.push_back({queue.pid, queue.tid, queue.cpu, queue.bytes});
   }

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "hodo/perfdata/model.h"
 #include "recording_names.h"
+#include "recording_regions.h"
 #include "spaces.h"
 
 namespace hodo::session {
@@ -25,6 +26,7 @@ class Recording final : public DecodingSession {
   std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                         std::span<std::uint8_t> out) override;
   isa::Mode mode(std::uint32_t space) override;
+  const Regions* regions() const override { return &regions_; }
   std::vector<LossLine> input_losses() const override;
 
   // For the sessions that read another kind of trace from the same file.
@@ -47,6 +49,7 @@ class Recording final : public DecodingSession {
   std::vector<Queue> queues_;
   Spaces spaces_;
   RecordingNames names_;
+  RecordingRegions regions_;
 };
 
 }  // namespace hodo::session

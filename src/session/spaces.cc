@@ -1,5 +1,7 @@
 #include "spaces.h"
 
+#include <algorithm>
+
 namespace hodo::session {
 
 const Space* Spaces::user(std::uint32_t index) {
@@ -17,6 +19,27 @@ const Space& Spaces::kernel() {
     kernel_ = std::make_unique<Space>(recording_.kernel_mappings(), recording_, files_, kept_);
   }
   return *kernel_;
+}
+
+bool Spaces::is_file(const perfdata::Mapping& mapping) const {
+  if (mapping.kept != perfdata::kNone || mapping.file == perfdata::kNone) return false;
+  const std::string& path = recording_.files()[mapping.file].path;
+  return path.starts_with('/') && !path.starts_with("//");
+}
+
+// Mappings are cut where a later one covers them, so what was there before lies in the list with an
+// earlier time. The last one at the address that is not kept itself counts.
+const perfdata::Mapping* Spaces::beneath(std::uint32_t index, const perfdata::Mapping& mapping,
+                                         std::uint64_t address) const {
+  if (mapping.kept == perfdata::kNone || index >= recording_.processes().size()) return nullptr;
+  const auto& all = recording_.processes()[index].mappings;
+  auto m = std::ranges::upper_bound(all, mapping.from, {}, &perfdata::Mapping::from);
+  while (m != all.begin()) {
+    --m;
+    if (address - m->address >= m->size || m->kept != perfdata::kNone) continue;
+    return is_file(*m) ? &*m : nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace hodo::session

@@ -23,6 +23,12 @@ class Spaces {
     return address >> 63 != 0 ? &kernel() : user(index);
   }
   Files& files() { return files_; }
+  // Whether a mapping is of a file as such, not of bytes that the recording kept.
+  bool is_file(const perfdata::Mapping& mapping) const;
+  // The file that bytes which the recording kept lie over in process `index`; null where `mapping`
+  // is not of kept bytes, or there is none.
+  const perfdata::Mapping* beneath(std::uint32_t index, const perfdata::Mapping& mapping,
+                                   std::uint64_t address) const;
 
  private:
   const perfdata::Session& recording_;

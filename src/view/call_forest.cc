@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "task_name.h"
+
 namespace hodo::view {
 
 using analyze::CallNode;
@@ -64,12 +66,7 @@ std::vector<CallForest::Line> CallForest::lines(const analyze::CallThread& threa
 }
 
 std::string thread_name(const session::Session& session, const analyze::CallThread& thread) {
-  if (session.recording() == nullptr) return "";
-  std::string_view name;
-  for (const perfdata::Thread& t : session.recording()->threads()) {
-    if (t.pid == thread.pid && t.tid == thread.tid && !t.comm().empty()) name = t.comm();
-  }
-  return std::string(name);
+  return task_name(session, thread.pid, thread.tid);
 }
 
 }  // namespace hodo::view

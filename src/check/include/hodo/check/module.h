@@ -33,8 +33,10 @@ enum Mark : std::uint16_t {
   kEndbr = 1 << 7,        // ENDBR64
   // Of the branch that begins here:
   kSwitchesStack = 1 << 8,  // an indirect jump or return behind a load of RSP, in straight line
-  kPushedTarget = 1 << 9,   // a return whose target the instruction before pushed or stored
-  kPlt = 1 << 10,           // in a PLT stub
+  kPushedTarget = 1 << 9,   // a return whose target the instruction before pushed
+  kStoredTarget = 1 << 10,  // a return whose target the instruction before put in place of the last
+                            // return address: a retpoline
+  kPlt = 1 << 11,           // in a PLT stub
 };
 using Marks = std::uint16_t;
 
@@ -104,8 +106,10 @@ class Module {
   std::string_view name_at(std::uint64_t vaddr) const;
   // The slot that an instruction jumps or calls through, `jmp [rip + slot]`; null: none.
   const Slot* slot_of(std::uint64_t insn_vaddr) const;
-  // What the call whose return address this is calls: "setjmp", with "@plt" and the like taken off;
-  // empty where the text does not say.
+  // The same with "@plt" and the like taken off.
+  std::string_view callee_name(std::uint64_t vaddr) const;
+  // What the call whose return address this is calls, by callee_name(); empty where the text does
+  // not say.
   std::string_view callee_before(std::uint64_t return_address) const;
 
   std::span<const Function> functions() const;   // by address, none overlap

@@ -18,6 +18,7 @@
 #include "hodo/session/loss.h"
 #include "hodo/session/names.h"
 #include "hodo/session/options.h"
+#include "hodo/session/regions.h"
 #include "hodo/session/sink.h"
 
 namespace hodo::session {
@@ -87,6 +88,8 @@ class Session {
                                 std::span<std::uint8_t> out) = 0;
   // The width of the code that `space` runs, at its start.
   virtual isa::Mode mode(std::uint32_t space) = 0;
+  // Null for a raw trace, which has images but no processes.
+  virtual const Regions* regions() const { return nullptr; }
   // Where the code of kept pieces or files was missing or wrong, found so far: lines for a person.
   // Losses that need no decoding to be known: damage, a recorder that died, records it dropped.
   virtual std::vector<LossLine> input_losses() const = 0;

@@ -1,0 +1,27 @@
+// chain.rop and chain.jop: runs of short gadgets, also where each step alone would pass.
+#pragma once
+
+#include <cstdint>
+
+namespace hodo::check {
+
+// Counts links of one kind that follow each other.
+class Chain {
+ public:
+  // Three already do something; compilers make none.
+  static constexpr unsigned kLinks = 3;
+  // More instructions than any gadget that was published; kBouncer takes 20.
+  static constexpr std::uint32_t kLongest = 20;
+
+  // A link after `insns` instructions. True when the chain has become one.
+  bool link(std::uint32_t insns) {
+    links_ = insns > kLongest ? 1 : links_ + 1;
+    return links_ >= kLinks;
+  }
+  void end() { links_ = 0; }
+
+ private:
+  unsigned links_ = 0;
+};
+
+}  // namespace hodo::check

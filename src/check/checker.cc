@@ -1,0 +1,375 @@
+#include "hodo/check/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "chains.h"
+#include "edge.h"
+#include "edge_cache.h"
+#include "edge_rules.h"
+#include "findings.h"
+#include "names.h"
+#include "scope.h"
+#include "shadow_stack.h"
+
+namespace hodo::check {
+namespace {
+
+bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
+
+bool is_near_transfer(BranchKind kind) { return kind <= BranchKind::ret; }
+
+// The code that does not come from files, on either side.
+bool outside_files(const Edge& edge) {
+  return edge.from.kind == End::Kind::no_file || edge.to.kind == End::Kind::no_file;
+}
+
+}  // namespace
+
+class Checker::Impl {
+ public:
+  Impl(session::Session& session, const Options& options);
+
+  void batch(const session::Context& context, std::span<const Branch> batch);
+
+  std::vector<Finding> findings() const;
+  std::vector<Unjudged> unjudged() const;
+  std::uint64_t checked() const { return checked_; }
+
+ private:
+  struct Thread {
+    ShadowStack stack;
+    Recent recent;
+    Chain returns;
+    Chain jumps;
+    std::vector<std::size_t> open;  // findings that still collect what comes after
+  };
+  // One branch at work.
+  struct Step {
+    const session::Context& context;
+    const Branch& branch;
+    Thread& thread;
+    KnownEdge& edge;
+  };
+
+  bool wanted(RuleId id) const { return wanted_[static_cast<std::size_t>(id)]; }
+  KnownEdge& known_edge(const session::Context& context, const Branch& branch,
+                        std::uint32_t generation);
+  void judge(const session::Context& context, const Branch& branch, KnownEdge& known);
+  void step(const Step& step);
+  void follow(const Step& step);
+  void follow_return(const Step& step);
+  void follow_jump(const Step& step);
+  void follow_absence(const Step& step);
+  void note_unjudged(const Edge& edge);
+  void look_for_strangers(const Step& step);
+  void report(const Step& step, RuleId id, Grade grade, std::string reason, std::string cause = {});
+  std::string cause_of(std::uint32_t space, const Branch& branch);
+  void collect_after(Thread& thread, const Branch& branch);
+
+  session::Session& session_;
+  Locator locator_;
+  std::array<bool, kRuleCount> wanted_{};
+  bool allow_jit_ = false;
+  std::vector<std::unique_ptr<EdgeRule>> edge_rules_;
+  EdgeCache edges_;
+  std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
+  std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
+  Findings found_;
+  std::map<std::string, std::uint64_t, std::less<>> unread_;
+  std::uint64_t checked_ = 0;
+};
+
+Checker::Impl::Impl(session::Session& session, const Options& options)
+    : session_(session), locator_(session), allow_jit_(options.allow_jit) {
+  for (std::size_t i = 0; i < kRuleCount; ++i) {
+    const Rule* const which = &rule(static_cast<RuleId>(i));
+    wanted_[i] =
+        options.rules.empty() || std::ranges::find(options.rules, which) != options.rules.end();
+  }
+  const auto add = [this](std::unique_ptr<EdgeRule> rule) {
+    if (wanted(rule->id())) edge_rules_.push_back(std::move(rule));
+  };
+  add(make_text_source());
+  add(make_text_target());
+  add(make_text_changed());
+  add(make_code_unknown({.allow_jit = options.allow_jit}));
+  add(make_call_target());
+  add(make_call_sensitive());
+  add(make_plt_redirected());
+}
+
+void Checker::Impl::batch(const session::Context& context, std::span<const Branch> batch) {
+  if (batch.empty()) return;
+  checked_ += batch.size();
+  Thread& thread = threads_[{context.pid, context.tid}];
+  const session::Names& names = session_.names();
+  std::uint32_t generation = names.generation(context.space, batch.front().time);
+  // Mostly, no mapping changes while a batch runs.
+  const bool steady = generation == names.generation(context.space, batch.back().time);
+  std::uint64_t time = batch.front().time;
+  for (const Branch& branch : batch) {
+    if (!steady && branch.time != time) {
+      time = branch.time;
+      generation = names.generation(context.space, time);
+    }
+    if (!thread.open.empty()) collect_after(thread, branch);
+    if ((is_kernel(branch.from) || branch.from == 0) && (is_kernel(branch.to) || branch.to == 0) &&
+        branch.kind != BranchKind::lost) {
+      continue;
+    }
+    step({context, branch, thread, known_edge(context, branch, generation)});
+    thread.recent.add(branch);
+  }
+}
+
+KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Branch& branch,
+                                     std::uint32_t generation) {
+  KnownEdge& edge = edges_.find(context.space, branch);
+  if (edge.used && edge.generation == generation) return edge;
+  const std::uint32_t from = locator_.region(context.space, branch.from, branch.time);
+  const std::uint32_t to = locator_.region(context.space, branch.to, branch.time);
+  const bool same = edge.used && edge.from_region == from && edge.to_region == to;
+  edge.used = true;
+  edge.generation = generation;
+  if (same) return edge;
+  edge.from_region = from;
+  edge.to_region = to;
+  edge.findings = 0;
+  judge(context, branch, edge);
+  return edge;
+}
+
+// Everything that can be said of a branch by itself.
+void Checker::Impl::judge(const session::Context& context, const Branch& branch, KnownEdge& known) {
+  const Edge edge = locator_.locate(context.space, branch);
+  known.next = edge.next;
+  known.facts = edge.facts;
+  if (outside_files(edge) &&
+      (allow_jit_ || has_generator(locator_.regions(), context.space, branch.time))) {
+    known.facts |= kUnjudged;  // generators change return addresses and jump as they like
+  }
+  note_unjudged(edge);
+  std::vector<std::size_t> list;
+  for (const auto& rule : edge_rules_) {
+    auto verdict = rule->judge(edge, locator_);
+    if (!verdict) continue;
+    std::string cause =
+        verdict->cause.empty() ? cause_of(context.space, branch) : std::move(verdict->cause);
+    const std::size_t index = found_.add(rule->id(), verdict->grade, std::move(cause),
+                                         std::move(verdict->reason), context, branch);
+    --found_.at(index).count;  // this execution is counted with the others
+    list.push_back(index);
+  }
+  if (list.empty()) return;
+  known.findings = static_cast<std::uint32_t>(lists_.size());
+  lists_.push_back(std::move(list));
+}
+
+// The same place in the same files is the same cause in all processes.
+std::string Checker::Impl::cause_of(std::uint32_t space, const Branch& branch) {
+  const auto place = [&](std::uint64_t address) {
+    const End end = locator_.end(space, address, branch.time);
+    return end.known() ? fmt::format("{}+{:#x}", end.path, end.vaddr)
+                       : fmt::format("{}:{:#x}", space, address);
+  };
+  return place(branch.from) + " " + place(branch.to);
+}
+
+void Checker::Impl::note_unjudged(const Edge& edge) {
+  for (const End* end : {&edge.from, &edge.to}) {
+    if (end->kind == End::Kind::unread) ++unread_[std::string(end->path)];
+  }
+}
+
+void Checker::Impl::collect_after(Thread& thread, const Branch& branch) {
+  std::erase_if(thread.open, [&](std::size_t index) {
+    auto& after = found_.at(index).after;
+    if (after.size() < Finding::kAfter) after.push_back(branch);
+    return after.size() >= Finding::kAfter;
+  });
+}
+
+void Checker::Impl::report(const Step& step, RuleId id, Grade grade, std::string reason,
+                           std::string cause) {
+  if (!wanted(id)) return;
+  if (cause.empty()) cause = cause_of(step.context.space, step.branch);
+  const std::size_t index =
+      found_.add(id, grade, std::move(cause), std::move(reason), step.context, step.branch);
+  Finding& finding = found_.at(index);
+  if (finding.count != 1) return;
+  finding.before = step.thread.recent.list();
+  step.thread.open.push_back(index);
+}
+
+void Checker::Impl::step(const Step& step) {
+  for (const std::size_t index : lists_[step.edge.findings]) {
+    Finding& finding = found_.at(index);
+    if (++finding.count != 1) continue;
+    finding.before = step.thread.recent.list();
+    step.thread.open.push_back(index);
+  }
+  follow(step);
+}
+
+void Checker::Impl::follow(const Step& step) {
+  const Branch& branch = step.branch;
+  if ((branch.flags & kNotTaken) != 0) return;
+  ShadowStack& stack = step.thread.stack;
+  if ((branch.flags & kTraceEnd) != 0 && is_near_transfer(branch.kind)) {
+    const bool call = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
+    if (call) stack.call(step.edge.next);
+    return stack.leave_filter();
+  }
+  switch (branch.kind) {
+    case BranchKind::cond:
+    case BranchKind::jmp:
+      return;
+    case BranchKind::call:
+    case BranchKind::icall:
+      // SDM, "RET Compression": a call of the next instruction only asks where it is.
+      if (branch.to != step.edge.next) stack.call(step.edge.next);
+      step.thread.returns.end();
+      if (branch.kind == BranchKind::icall) return follow_jump(step);
+      step.thread.jumps.end();
+      return;
+    case BranchKind::ijmp:
+      return follow_jump(step);
+    case BranchKind::ret:
+      return follow_return(step);
+    default:
+      return follow_absence(step);
+  }
+}
+
+void Checker::Impl::follow_return(const Step& step) {
+  Thread& thread = step.thread;
+  thread.jumps.end();
+  const bool counted = !thread.stack.knows_all() && thread.stack.depth() == 0;
+  const auto problem = thread.stack.ret(step.branch.to, step.edge.facts);
+  // Where the calls are not known, a return of another function than the one that was called
+  // there is as good a link as one that is known to be wrong.
+  const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
+  if (problem) report(step, RuleId::return_target, problem->grade, std::string(problem->why));
+  if (!problem && !odd) return thread.returns.end();
+  if (!thread.returns.link(step.branch.insns)) return;
+  report(step, RuleId::chain_rop, Grade::impossible,
+         "three returns or more in a row that no call explains, with few instructions between",
+         fmt::format("thread {}", step.context.tid));
+}
+
+void Checker::Impl::follow_jump(const Step& step) {
+  Thread& thread = step.thread;
+  if (step.branch.kind == BranchKind::ijmp && (step.edge.facts & kFromSwitch) != 0) {
+    const End to = locator_.end(step.context.space, step.branch.to, step.branch.time);
+    class Here final : public Landings {
+     public:
+      Here(Locator& locator, const Step& step, const End& to)
+          : locator_(locator), step_(step), to_(to) {}
+      bool lands(std::uint64_t return_address, std::uint64_t) const override {
+        const End frame = locator_.end(step_.context.space, return_address, step_.branch.time);
+        return frame.module != nullptr && frame.module == to_.module &&
+               frame.module->lands(frame.vaddr, to_.vaddr);
+      }
+
+     private:
+      Locator& locator_;
+      const Step& step_;
+      const End& to_;
+    };
+    const auto problem =
+        thread.stack.jump(step.branch.to, step.edge.facts, Here(locator_, step, to));
+    if (problem) report(step, RuleId::return_target, problem->grade, std::string(problem->why));
+  }
+  if (step.branch.kind == BranchKind::ijmp && (step.edge.facts & kToImage) != 0) {
+    look_for_strangers(step);
+  }
+  // A link is a step that call.target has found wrong.
+  const auto& list = lists_[step.edge.findings];
+  const bool odd = std::ranges::any_of(list, [this](std::size_t index) {
+    return found_.at(index).rule == &rule(RuleId::call_target);
+  });
+  if (!odd) return thread.jumps.end();
+  if (!thread.jumps.link(step.branch.insns)) return;
+  report(step, RuleId::chain_jop, Grade::impossible,
+         "three indirect jumps or more in a row to where none may lead, with few instructions"
+         " between",
+         fmt::format("thread {}", step.context.tid));
+}
+
+// What happens while the thread is not traced: system calls, signals, gaps.
+void Checker::Impl::follow_absence(const Step& step) {
+  const Branch& branch = step.branch;
+  ShadowStack& stack = step.thread.stack;
+  step.thread.returns.end();
+  step.thread.jumps.end();
+  if (branch.kind == BranchKind::lost || branch.kind == BranchKind::unknown) return stack.lose();
+  const bool back = branch.kind == BranchKind::begin ||
+                    (is_kernel(branch.from) && branch.to != 0 && !is_kernel(branch.to));
+  if (!back) {
+    const bool call = branch.kind == BranchKind::syscall || branch.kind == BranchKind::int_;
+    return stack.leave(call ? step.edge.next : branch.from, branch.from, step.edge.facts);
+  }
+  if (branch.kind == BranchKind::begin && (branch.flags & kResync) != 0) return stack.lose();
+  const auto problem = stack.enter(branch.to, step.edge.facts);
+  if (problem) report(step, RuleId::return_target, problem->grade, std::string(problem->why));
+}
+
+// The dynamic linker hands over to the program: all that is mapped now came before its first
+// instruction.
+void Checker::Impl::look_for_strangers(const Step& step) {
+  if (!wanted(RuleId::library_injected)) return;
+  const auto files = locator_.regions().files(step.context.space, step.branch.time);
+  const Scope scope(files, locator_.modules());
+  const End to = locator_.end(step.context.space, step.branch.to, step.branch.time);
+  if (scope.program() == nullptr || to.module != scope.program()) return;
+  for (const Scope::Loaded& stranger : scope.strangers()) {
+    report(step, RuleId::library_injected, Grade::unusual,
+           fmt::format("{} was mapped before the program began, which does not depend on it"
+                       " (LD_PRELOAD, /etc/ld.so.preload)",
+                       stranger.path),
+           std::string(stranger.path));
+  }
+}
+
+std::vector<Finding> Checker::Impl::findings() const {
+  std::vector<Finding> out = found_.all();
+  std::ranges::stable_sort(out, [](const Finding& a, const Finding& b) {
+    return a.grade != b.grade ? a.grade < b.grade : a.branch.time < b.branch.time;
+  });
+  return out;
+}
+
+std::vector<Unjudged> Checker::Impl::unjudged() const {
+  std::vector<Unjudged> out;
+  for (const auto& [path, count] : unread_) {
+    Unjudged line{.path = path, .reason = "the file is missing or has changed", .branches = count};
+    for (const Unread& unread : locator_.modules().unread()) {
+      if (unread.path == path) line.reason = unread.reason;
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+Checker::Checker(session::Session& session, const Options& options)
+    : impl_(std::make_unique<Impl>(session, options)) {}
+Checker::~Checker() = default;
+
+bool Checker::branches(const session::Context& context, std::span<const Branch> batch) {
+  impl_->batch(context, batch);
+  return true;
+}
+
+std::vector<Finding> Checker::findings() const { return impl_->findings(); }
+std::vector<Unjudged> Checker::unjudged() const { return impl_->unjudged(); }
+std::uint64_t Checker::checked() const { return impl_->checked(); }
+
+bool needs_time_order(const session::Session& session) {
+  return std::ranges::any_of(session.queues(), [](const session::Queue& q) { return q.tid < 0; }) &&
+         session.queues().size() > 1;
+}
+
+}  // namespace hodo::check

@@ -1,0 +1,74 @@
+// A branch with both ends found in the files they belong to.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "hodo/check/module.h"
+#include "hodo/flow/branch.h"
+#include "hodo/session/session.h"
+#include "modules.h"
+#include "shadow_stack.h"
+
+namespace hodo::check {
+
+struct End {
+  enum class Kind : std::uint8_t {
+    absent,   // the branch has no such end
+    file,     // in `module`
+    unread,   // in a file that cannot be read or analysed
+    vdso,     // the kernel's own page
+    no_file,  // in memory that no file backs
+    nowhere,  // nothing that can be executed is known to be mapped there
+  };
+  Kind kind = Kind::absent;
+  bool kept = false;  // the recording has the bytes that ran
+  std::uint64_t address = 0;
+  std::uint32_t region = 0;  // session::Region::id
+  std::uint64_t vaddr = 0;   // in the file
+  const Module* module = nullptr;
+  Marks marks = 0;
+  std::string_view path;  // of the file as recorded
+
+  bool known() const { return module != nullptr; }
+  bool has(Marks any) const { return (marks & any) != 0; }
+};
+
+struct Edge {
+  Branch branch;
+  std::uint32_t space = 0;
+  End from;
+  End to;
+  std::uint64_t next = 0;  // behind the instruction at `from`; 0: unknown
+  PathFacts facts = 0;
+};
+
+// Finds ends, and what the stack's model needs to know of them.
+class Locator {
+ public:
+  // `session` must outlive this and have regions().
+  explicit Locator(session::Session& session) : session_(session), regions_(*session.regions()) {}
+
+  Edge locate(std::uint32_t space, const Branch& branch);
+  End end(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  // The region's id alone: whether an edge found before still is what it was.
+  std::uint32_t region(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;
+  // The bytes that ran.
+  std::vector<std::uint8_t> bytes(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                                  std::size_t size) const;
+
+  Modules& modules() { return modules_; }
+  const Modules& modules() const { return modules_; }
+  const session::Regions& regions() const { return regions_; }
+
+ private:
+  PathFacts facts(const Edge& edge) const;
+  PathFacts facts_of_target(const Edge& edge) const;
+
+  session::Session& session_;
+  const session::Regions& regions_;
+  Modules modules_;
+};
+
+}  // namespace hodo::check

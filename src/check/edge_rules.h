@@ -1,0 +1,49 @@
+// The rules that judge a branch by itself. Each sees an edge once; what they say of it counts for
+// every time it is taken.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edge.h"
+#include "rule_list.h"
+
+namespace hodo::check {
+
+struct Verdict {
+  Grade grade = Grade::impossible;
+  std::string reason;  // one sentence about the branch, without its addresses
+  // What else has this cause: findings of a rule with equal causes are one. Empty: this edge alone.
+  std::string cause;
+};
+
+class EdgeRule {
+ public:
+  explicit EdgeRule(RuleId id) : id_(id) {}
+  virtual ~EdgeRule() = default;
+  RuleId id() const { return id_; }
+  // nullopt: nothing is wrong as far as this rule sees, or it does not apply.
+  virtual std::optional<Verdict> judge(const Edge& edge, Locator& locator) const = 0;
+
+ private:
+  RuleId id_;
+};
+
+struct CodeOptions {
+  bool allow_jit = false;  // take all code that is in no file for that of a code generator
+};
+
+std::unique_ptr<EdgeRule> make_text_source();
+std::unique_ptr<EdgeRule> make_text_target();
+std::unique_ptr<EdgeRule> make_text_changed();
+std::unique_ptr<EdgeRule> make_code_unknown(CodeOptions options);
+std::unique_ptr<EdgeRule> make_call_target();
+std::unique_ptr<EdgeRule> make_call_sensitive();
+std::unique_ptr<EdgeRule> make_plt_redirected();
+
+// Whether a process has a known code generator mapped.
+bool has_generator(const session::Regions& regions, std::uint32_t space, std::uint64_t time);
+
+}  // namespace hodo::check

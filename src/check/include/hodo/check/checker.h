@@ -1,0 +1,51 @@
+// Holds executed branches against what the program's own text and call history allow.
+//
+// Rules that judge a branch by itself see each distinct one once; the others (return.target, the
+// chains) follow every branch of a thread. Files are analysed when their code first runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hodo/check/finding.h"
+#include "hodo/session/session.h"
+
+namespace hodo::check {
+
+struct Options {
+  std::vector<const Rule*> rules;  // those to apply; empty: all
+  bool allow_jit = false;          // code that is in no file comes from a code generator
+};
+
+// Why some branches were not judged.
+struct Unjudged {
+  std::string path;  // of the file that could not be read, as recorded; not yet printable
+  std::string reason;
+  std::uint64_t branches = 0;
+};
+
+class Checker final : public session::BranchSink {
+ public:
+  // `session` must outlive the checker and have regions().
+  Checker(session::Session& session, const Options& options);
+  ~Checker() override;
+
+  bool branches(const session::Context& context, std::span<const Branch> batch) override;
+
+  // By grade, the worst first, then in the order of time.
+  std::vector<Finding> findings() const;
+  std::vector<Unjudged> unjudged() const;
+  std::uint64_t checked() const;  // branches seen
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Whether the streams of a session have to be merged by time for threads to be followed: one that
+// ran on several processors has its branches in several of them.
+bool needs_time_order(const session::Session& session);
+
+}  // namespace hodo::check

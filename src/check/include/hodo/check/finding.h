@@ -1,0 +1,52 @@
+// What a check found.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodo/flow/branch.h"
+#include "hodo/session/sink.h"
+
+namespace hodo::check {
+
+// How sure it is that something is wrong.
+enum class Grade : std::uint8_t {
+  impossible,   // the text has no such branch, no call explains the return, no file has the code
+  unexplained,  // possible in principle, but nothing was seen that would explain it
+  unusual,      // legal by the text, and what attackers do
+  explained,    // looked wrong and was explained; for those who ask
+};
+std::string_view name(Grade grade);
+
+// A rule as a user sees it.
+struct Rule {
+  std::string_view name;     // "return.target"
+  Grade grade;               // the worst that it reports
+  std::string_view summary;  // one line, no period
+};
+
+// All of them. The addresses of the elements are the rules' identity.
+std::span<const Rule> rules();
+// Null if there is no such rule.
+const Rule* find_rule(std::string_view name);
+
+// Everything that happened for one cause.
+struct Finding {
+  const Rule* rule = nullptr;
+  Grade grade = Grade::impossible;
+  std::string reason;  // one sentence; may hold names from files of the program: not yet printable
+  std::uint64_t count = 0;
+  // The first time it happened.
+  session::Context who;
+  Branch branch;
+  std::vector<Branch> before;  // of the same thread, oldest first, at most kBefore
+  std::vector<Branch> after;   // at most kAfter
+
+  static constexpr std::size_t kBefore = 32;
+  static constexpr std::size_t kAfter = 8;
+};
+
+}  // namespace hodo::check

@@ -1,0 +1,63 @@
+#include "names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hodo::check {
+namespace {
+
+constexpr std::array<std::string_view, 24> kSensitive = {
+    "system",       "popen",    "execl",         "execle",    "execlp",   "execv",
+    "execve",       "execvp",   "execvpe",       "execveat",  "fexecve",  "posix_spawn",
+    "posix_spawnp", "mprotect", "pkey_mprotect", "dlopen",    "dlmopen",  "setuid",
+    "setresuid",    "setreuid", "setgid",        "setresgid", "setregid", "do_system",
+};
+
+// What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
+// PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU and Wine.
+constexpr std::array<std::string_view, 23> kGenerators = {
+    "libjvm.so",
+    "node",
+    "libnode.so",
+    "libv8",
+    "libcoreclr.so",
+    "libmono",
+    "libjavascriptcoregtk",
+    "libmozjs",
+    "libxul.so",
+    "libluajit",
+    "luajit",
+    "libpcre2-",
+    "libpcre.so",
+    "libffi.so",
+    "pypy",
+    "libpypy",
+    "php",
+    "ruby",
+    "beam",
+    "libLLVM",
+    "libgccjit.so",
+    "qemu-",
+    "wine",
+};
+
+}  // namespace
+
+bool returns_twice(std::string_view function) {
+  return function.ends_with("setjmp") || function == "getcontext";
+}
+
+bool is_sensitive(std::string_view function) {
+  return std::ranges::find(kSensitive, function) != kSensitive.end();
+}
+
+bool makes_code(std::string_view name) {
+  return std::ranges::any_of(kGenerators, [&](std::string_view g) { return name.starts_with(g); });
+}
+
+std::string_view file_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace hodo::check

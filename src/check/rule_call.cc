@@ -1,0 +1,72 @@
+// call.target, call.sensitive: where indirect calls and jumps lead.
+#include <fmt/format.h>
+
+#include "edge_rules.h"
+#include "names.h"
+
+namespace hodo::check {
+namespace {
+
+bool is_indirect(const Branch& branch) {
+  return branch.kind == BranchKind::icall || branch.kind == BranchKind::ijmp;
+}
+
+class CallTarget final : public EdgeRule {
+ public:
+  CallTarget() : EdgeRule(RuleId::call_target) {}
+
+  std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+    const bool jump = edge.branch.kind == BranchKind::ijmp;
+    if (!jump && edge.branch.kind != BranchKind::icall) return std::nullopt;
+    if (!edge.to.known() || edge.from.kept || edge.to.kept) return std::nullopt;
+    // Jumps that change the stack are the return model's.
+    if (jump && edge.from.has(kSwitchesStack)) return std::nullopt;
+    const Module& module = *edge.to.module;
+    // Before a lazy slot is filled it leads back to its stub, behind the jump.
+    if (edge.from.has(kPlt) && edge.to.has(kPlt) && edge.to.address == edge.next) {
+      return std::nullopt;
+    }
+    const bool entry = (edge.facts & kToFunction) != 0;
+    if (module.has_ibt() && !jump && !edge.to.has(kEndbr)) {
+      return Verdict{.reason = "calls a place that has no ENDBR64, in a file made for CET"};
+    }
+    if (entry) return std::nullopt;
+    // Neither symbols nor unwind tables cover it: code made by other means than a compiler's, as
+    // V8's builtins, of which the file does not say where functions begin.
+    if (module.function(edge.to.vaddr) == nullptr && edge.to.has(kInsn)) return std::nullopt;
+    if (!jump) return Verdict{.reason = "calls a place where no function begins"};
+    if ((edge.facts & kToLabel) != 0) return std::nullopt;  // computed goto
+    const bool inside =
+        edge.from.module == edge.to.module && module.same_function(edge.from.vaddr, edge.to.vaddr);
+    if (inside && edge.to.has(kTableTarget | kLeader)) return std::nullopt;
+    return Verdict{.reason = inside ? "jumps within a function to where no branch of its text leads"
+                                    : "jumps to a place where no function begins"};
+  }
+};
+
+class CallSensitive final : public EdgeRule {
+ public:
+  CallSensitive() : EdgeRule(RuleId::call_sensitive) {}
+
+  std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+    if (!is_indirect(edge.branch) || !edge.to.known() || !edge.to.has(kStart)) return std::nullopt;
+    // By name through a slot, or by the dynamic linker, is no pointer of the program.
+    if (edge.from.has(kPlt | kSwitchesStack)) return std::nullopt;
+    if (edge.from.known() && edge.from.module->slot_of(edge.from.vaddr) != nullptr) {
+      return std::nullopt;
+    }
+    // Written down in the same file: posix_spawn is given the exec it is to call.
+    if (edge.from.module == edge.to.module && edge.to.has(kTaken)) return std::nullopt;
+    const std::string_view function = edge.to.module->name_at(edge.to.vaddr);
+    if (!is_sensitive(function)) return std::nullopt;
+    return Verdict{.grade = Grade::unusual,
+                   .reason = fmt::format("reaches {} through a pointer", function)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EdgeRule> make_call_target() { return std::make_unique<CallTarget>(); }
+std::unique_ptr<EdgeRule> make_call_sensitive() { return std::make_unique<CallSensitive>(); }
+
+}  // namespace hodo::check

@@ -1,0 +1,120 @@
+// text.source, text.target, text.changed: the branch against the bytes of the file.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "edge_rules.h"
+#include "hodo/isa/disasm.h"
+
+namespace hodo::check {
+namespace {
+
+using isa::InsnClass;
+
+// The kind that a decoder gives to an instruction of this class.
+bool same_kind(InsnClass cls, BranchKind kind) {
+  switch (cls) {
+    case InsnClass::cond:
+      return kind == BranchKind::cond;
+    case InsnClass::jmp:
+      return kind == BranchKind::jmp;
+    case InsnClass::ijmp:
+    case InsnClass::far_jmp:
+      return kind == BranchKind::ijmp || kind == BranchKind::jmp;
+    case InsnClass::call:
+      return kind == BranchKind::call;
+    case InsnClass::icall:
+    case InsnClass::far_call:
+      return kind == BranchKind::icall || kind == BranchKind::call;
+    case InsnClass::ret:
+    case InsnClass::far_ret:
+      return kind == BranchKind::ret;
+    default:
+      return true;
+  }
+}
+
+// Events that no instruction makes, and those of the kernel's side, are not the text's.
+bool is_text_branch(const Branch& branch) {
+  return branch.kind <= BranchKind::ret && (branch.flags & kAsync) == 0;
+}
+
+class TextSource final : public EdgeRule {
+ public:
+  TextSource() : EdgeRule(RuleId::text_source) {}
+  std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+    // Code that was changed is another rule's.
+    if (!edge.from.known() || edge.from.kept || !is_text_branch(edge.branch)) return std::nullopt;
+    const auto insn = edge.from.module->insn(edge.from.vaddr);
+    if (!insn || !same_kind(insn->cls, edge.branch.kind)) {
+      return Verdict{.reason = fmt::format("the file has no {} there", name(edge.branch.kind))};
+    }
+    if (edge.from.has(kInsn) || edge.from.module->function(edge.from.vaddr) == nullptr) {
+      return std::nullopt;
+    }
+    return Verdict{.reason = "the branch begins in the middle of an instruction of the file"};
+  }
+};
+
+class TextTarget final : public EdgeRule {
+ public:
+  TextTarget() : EdgeRule(RuleId::text_target) {}
+  std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+    if (!edge.from.known() || edge.from.kept || edge.to.address == 0) return std::nullopt;
+    if (!is_text_branch(edge.branch) || (edge.branch.flags & kNotTaken) != 0) return std::nullopt;
+    const auto insn = edge.from.module->insn(edge.from.vaddr);
+    if (!insn || !isa::has_direct_target(insn->cls)) return std::nullopt;
+    const std::uint64_t target = edge.from.address + (insn->target - edge.from.vaddr);
+    if (target == edge.to.address) return std::nullopt;
+    return Verdict{.reason = fmt::format("its encoding says {:#x}", target)};
+  }
+};
+
+class TextChanged final : public EdgeRule {
+ public:
+  TextChanged() : EdgeRule(RuleId::text_changed) {}
+  std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
+    for (const End* end : {&edge.to, &edge.from}) {
+      if (!end->known() || !end->kept) continue;
+      if (auto verdict = compare(edge, *end, locator)) return verdict;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr std::size_t kCompared = 64;
+
+  static std::optional<Verdict> compare(const Edge& edge, const End& end, Locator& locator) {
+    const auto ran = locator.bytes(edge.space, end.address, edge.branch.time, kCompared);
+    const auto file = end.module->bytes(end.vaddr);
+    const std::size_t size = std::min(ran.size(), file.size());
+    const auto differs =
+        std::mismatch(ran.begin(), ran.begin() + static_cast<std::ptrdiff_t>(size), file.begin());
+    const auto at = static_cast<std::size_t>(differs.first - ran.begin());
+    if (at == size) return std::nullopt;
+    // From the instruction that holds the first difference, as far as both can be read in step.
+    std::size_t start = 0;
+    while (start < at) {
+      const auto insn = isa::decode(std::span(ran).subspan(start), 0, isa::Mode::bits64);
+      if (!insn || start + insn->length > at) break;
+      start += insn->length;
+    }
+    const std::uint64_t address = end.address + start;
+    const auto text = [&](std::span<const std::uint8_t> bytes) {
+      return isa::disassemble(bytes.subspan(start), address, isa::Mode::bits64);
+    };
+    const Function* function = end.module->function(end.vaddr);
+    const std::uint64_t place = function == nullptr ? end.vaddr + start : function->begin;
+    return Verdict{.reason = fmt::format("at {:#x} ran '{}' where the file has '{}'", address,
+                                         text(ran), text(file)),
+                   .cause = fmt::format("{}+{:#x}", end.path, place)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EdgeRule> make_text_source() { return std::make_unique<TextSource>(); }
+std::unique_ptr<EdgeRule> make_text_target() { return std::make_unique<TextTarget>(); }
+std::unique_ptr<EdgeRule> make_text_changed() { return std::make_unique<TextChanged>(); }
+
+}  // namespace hodo::check

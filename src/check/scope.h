@@ -1,0 +1,44 @@
+// Which files a program asked for, by the dependencies that files declare.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodo/session/regions.h"
+#include "modules.h"
+
+namespace hodo::check {
+
+// The files mapped in a process at one time.
+class Scope {
+ public:
+  Scope(const std::vector<session::MappedFile>& files, Modules& modules);
+
+  // The program itself: the file that names an interpreter and has no name as a library. Null in a
+  // program without a dynamic linker.
+  const Module* program() const { return program_; }
+  // Whether `to` is `from`, or among what it depends on, directly or through others.
+  bool depends(const Module* from, const Module* to) const;
+
+  struct Loaded {
+    std::string_view path;
+    const Module* module = nullptr;
+  };
+  // Files that the program does not depend on, without its dynamic linker. Empty where a file that
+  // it depends on is not mapped or cannot be read, since what that one depends on is then unknown.
+  std::vector<Loaded> strangers() const;
+
+ private:
+  // False: something is missing.
+  bool collect(const Module* from, std::set<const Module*>& out) const;
+
+  std::vector<Loaded> loaded_;
+  std::map<std::string, const Module*, std::less<>> by_name_;  // file names and DT_SONAMEs
+  const Module* program_ = nullptr;
+};
+
+}  // namespace hodo::check

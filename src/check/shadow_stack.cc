@@ -1,0 +1,373 @@
+#include "shadow_stack.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace hodo::check {
+namespace {
+
+// Deeper than any stack of the kernel's default size can be with the smallest frames; the oldest
+// calls are forgotten beyond it.
+constexpr std::size_t kDeepest = std::size_t{1} << 20;
+constexpr std::size_t kMostParked = 1024;
+constexpr std::size_t kMostParkedFrames = std::size_t{1} << 22;
+constexpr std::size_t kMostMarks = 4096;
+constexpr std::size_t kMostAlternatives = 64;
+constexpr std::size_t kMostConsumed = 64;
+
+}  // namespace
+
+void ShadowStack::push(Frame frame) {
+  if (current_.frames.size() == kDeepest) {
+    current_.frames.erase(current_.frames.begin(), current_.frames.begin() + kDeepest / 2);
+    current_.marks.clear();
+    current_.alternatives.clear();
+    current_.whole = false;
+    floor_ = 0;
+  }
+  current_.frames.push_back(frame);
+}
+
+void ShadowStack::call(std::uint64_t return_address) { push({return_address, false}); }
+
+void ShadowStack::pop() {
+  const std::size_t depth = current_.frames.size() - 1;
+  if (depth < floor_) {
+    floor_ = depth;
+    if (consumed_.size() < kMostConsumed) consumed_.push_back(current_.frames.back().address);
+  }
+  cut(depth);
+}
+
+void ShadowStack::cut(std::size_t depth) {
+  current_.frames.resize(depth);
+  while (!current_.marks.empty() && current_.marks.back().depth > depth) current_.marks.pop_back();
+  if (depth >= floor_) return;
+  // More than the last call: nothing can be compared with other stacks any more.
+  floor_ = 0;
+  consumed_.clear();
+}
+
+void ShadowStack::reset(bool whole) {
+  current_ = Stack{.whole = whole};
+  consumed_.clear();
+  floor_ = 0;
+  unsettled_ = false;
+}
+
+void ShadowStack::lose() { reset(false); }
+
+// --- returns ---
+
+ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts) {
+  const bool leaves = std::exchange(unsettled_, false) || (facts & kFromSwitch) != 0;
+  if (leaves && !parked_.empty() && resume_stack(to)) return std::nullopt;
+  if (!current_.frames.empty()) {
+    const Frame& top = current_.frames.back();
+    if (!top.signal && top.address == to) {
+      pop();
+      if ((facts & kToSetjmp) != 0) remember(to);
+      return std::nullopt;
+    }
+    if (top.signal && (facts & kToSigreturn) != 0) return std::nullopt;
+  }
+  return mismatch(to, leaves ? facts | kFromSwitch : facts);
+}
+
+void ShadowStack::remember(std::uint64_t address) {
+  const Mark mark{address, current_.frames.size()};
+  auto& marks = current_.marks;
+  const bool known =
+      !marks.empty() && marks.back().address == mark.address && marks.back().depth == mark.depth;
+  if (!known && marks.size() < kMostMarks) marks.push_back(mark);
+}
+
+ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts) {
+  constexpr PathFacts kMayBeJumpedTo = kToFunction | kToLabel | kUnjudged;
+  if ((facts & (kFromPushed | kFromStored)) != 0 && (facts & kMayBeJumpedTo) != 0) {
+    const bool replaces = (facts & kFromStored) != 0 && !current_.frames.empty();
+    if (replaces) pop();
+    return std::nullopt;
+  }
+  if (take_alternative(to)) return std::nullopt;
+  if ((facts & kFromSwitch) != 0) return switch_to(to, facts);
+  if (take_other_stack(to)) return std::nullopt;
+  if (current_.frames.empty() && !current_.whole) {
+    constexpr PathFacts kFine = kToReturnSite | kToSigreturn | kUnjudged;
+    if ((facts & kFine) != 0) return std::nullopt;
+    if ((facts & kToFunction) != 0 && std::exchange(current_.begun, false)) return std::nullopt;
+    return Problem{Grade::impossible, "returns to a place that is behind no call"};
+  }
+  if ((facts & kUnjudged) != 0) {
+    lose();
+    return std::nullopt;
+  }
+  const auto& frames = current_.frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal || frames[i].address != to) continue;
+    cut(i);
+    return Problem{Grade::unexplained,
+                   "returns past open calls, and no longjmp, unwinder or handler was seen"};
+  }
+  lose();
+  return Problem{Grade::impossible, "returns to a place that no open call returns to"};
+}
+
+// A jump was taken to end at one of several depths; the return shows which it was.
+bool ShadowStack::take_alternative(std::uint64_t to) {
+  auto& all = current_.alternatives;
+  if (all.empty() || current_.frames.size() > current_.chosen) return false;
+  const std::size_t returned = current_.chosen - current_.frames.size();
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (all[i] <= returned) continue;
+    const std::size_t depth = all[i] - returned - 1;
+    if (current_.frames[depth].signal || current_.frames[depth].address != to) continue;
+    current_.chosen = all[i];
+    all.resize(i);
+    cut(depth);
+    return true;
+  }
+  return false;
+}
+
+// Another stack begins like the one that a switch was taken to lead to, and this return is where
+// they part.
+bool ShadowStack::take_other_stack(std::uint64_t to) {
+  if (consumed_.empty() || current_.frames.size() != floor_) return false;
+  const std::size_t closed = consumed_.size();
+  for (std::size_t p = parked_.size(); p-- > 0;) {
+    const auto& frames = parked_[p].frames;
+    if (frames.size() <= closed || frames[frames.size() - 1 - closed].address != to) continue;
+    const bool same = std::equal(consumed_.begin(), consumed_.end(), frames.rbegin(),
+                                 [](std::uint64_t a, const Frame& f) { return f.address == a; });
+    if (!same) continue;
+    const std::vector<std::uint64_t> again = consumed_;
+    for (const std::uint64_t address : again | std::views::reverse) call(address);
+    std::swap(current_, parked_[p]);
+    floor_ = current_.frames.size();
+    consumed_.clear();
+    for (std::size_t i = 0; i <= closed; ++i) pop();
+    return true;
+  }
+  return false;
+}
+
+// --- jumps ---
+
+ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
+                                       const Landings& landings) {
+  if (long_jump(to)) return std::nullopt;
+  if ((facts & kToLanding) != 0 && land(to, landings)) return std::nullopt;
+  if (resume_stack(to)) return std::nullopt;
+  if ((facts & kUnjudged) != 0 || !current_.whole) {
+    constexpr PathFacts kFine = kToSetjmp | kToLanding | kUnjudged;
+    if ((facts & kFine) != 0) {
+      lose();
+      return std::nullopt;
+    }
+  }
+  // A tail call, as of the dynamic linker's resolver, or the first entry of another stack: its
+  // frames then lie on those of this one, and are told apart when this one goes on.
+  // longjmp does neither.
+  const bool may_begin = (facts & kFromLongjmp) == 0;
+  if ((facts & kToFunction) != 0 && may_begin) return std::nullopt;
+  if ((facts & kToLabel) != 0 && may_begin) {
+    unsettled_ = true;
+    return std::nullopt;
+  }
+  if ((facts & kToSetjmp) != 0) {
+    lose();
+    return Problem{Grade::unexplained, "jumps to a setjmp of a function that has returned"};
+  }
+  if ((facts & kToLanding) != 0) {
+    lose();
+    return Problem{Grade::unexplained,
+                   "jumps to the exception handler of a function that is not open"};
+  }
+  if ((facts & kToReturnSite) != 0 && may_begin) return switch_to(to, facts);
+  lose();
+  if (!may_begin) return Problem{Grade::impossible, "a longjmp to a place that is no setjmp"};
+  return Problem{Grade::impossible,
+                 "changes the stack and jumps to a place that is no setjmp, no exception handler,"
+                 " no function and behind no call"};
+}
+
+bool ShadowStack::long_jump(std::uint64_t to) {
+  const auto find = [to](const Stack& stack) {
+    return std::ranges::find(stack.marks.rbegin(), stack.marks.rend(), to, &Mark::address);
+  };
+  auto mark = find(current_);
+  for (std::size_t p = parked_.size(); p-- > 0 && mark == current_.marks.rend();) {
+    if (find(parked_[p]) == parked_[p].marks.rend()) continue;
+    Stack next = std::move(parked_[p]);
+    parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
+    park();
+    current_ = std::move(next);
+    mark = find(current_);
+  }
+  if (mark == current_.marks.rend()) return false;
+  const std::size_t depth = mark->depth;
+  std::vector<std::size_t> others;
+  for (const Mark& m : current_.marks) {
+    if (m.address == to && m.depth < depth) others.push_back(m.depth);
+  }
+  if (others.size() > kMostAlternatives)
+    others.erase(others.begin(), others.end() - kMostAlternatives);
+  cut(depth);
+  current_.alternatives = std::move(others);
+  current_.chosen = depth;
+  return true;
+}
+
+bool ShadowStack::land(std::uint64_t to, const Landings& landings) {
+  const auto& frames = current_.frames;
+  std::optional<std::size_t> found;
+  std::vector<std::size_t> others;
+  // Recursion repeats return addresses; each is asked for once.
+  std::uint64_t last = 0;
+  bool fits = false;
+  for (std::size_t i = frames.size(); i-- > 0 && others.size() < kMostAlternatives;) {
+    if (frames[i].signal) continue;
+    if (frames[i].address != last) {
+      if (found && frames[i].address != frames[*found].address) continue;
+      last = frames[i].address;
+      fits = landings.lands(last, to);
+    }
+    if (!fits) continue;
+    if (found) {
+      others.push_back(i);
+    } else {
+      found = i;
+    }
+  }
+  if (!found) return false;
+  std::ranges::reverse(others);
+  cut(*found);
+  current_.alternatives = std::move(others);
+  current_.chosen = *found;
+  return true;
+}
+
+// --- several stacks ---
+
+void ShadowStack::park() {
+  std::size_t frames = 0;
+  for (const Stack& s : parked_) frames += s.frames.size();
+  while (!parked_.empty() && (parked_.size() >= kMostParked || frames > kMostParkedFrames)) {
+    frames -= parked_.front().frames.size();
+    parked_.erase(parked_.begin());
+  }
+  parked_.push_back(std::move(current_));
+  reset(false);
+}
+
+// Goes on with a stack that was left at `to`: the one that was left first of those, since such
+// programs mostly take turns. Where `to` lies inside of a stack, what is above was another one.
+bool ShadowStack::resume_stack(std::uint64_t to) {
+  for (std::size_t p = 0; p < parked_.size(); ++p) {
+    const auto& frames = parked_[p].frames;
+    if (frames.empty() || frames.back().signal || frames.back().address != to) continue;
+    Stack next = std::move(parked_[p]);
+    parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
+    park();
+    current_ = std::move(next);
+    floor_ = current_.frames.size();
+    pop();
+    return true;
+  }
+  return false;
+}
+
+// Where `to` lies inside of this stack, what is above was another one that began on top of it.
+bool ShadowStack::split_stack(std::uint64_t to) {
+  const auto& frames = current_.frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal || frames[i].address != to) continue;
+    Stack below = current_;
+    current_.frames.erase(current_.frames.begin(),
+                          current_.frames.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    current_.marks.clear();
+    current_.alternatives.clear();
+    current_.whole = false;
+    park();
+    current_ = std::move(below);
+    cut(i);
+    return true;
+  }
+  return false;
+}
+
+ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts) {
+  if (resume_stack(to) || long_jump(to)) return std::nullopt;
+  if ((facts & kToReturnSite) != 0 && split_stack(to)) return std::nullopt;
+  constexpr PathFacts kNew = kToFunction | kToReturnSite | kUnjudged | kToSigreturn;
+  if ((facts & kNew) != 0) {
+    park();
+    current_.begun = (facts & kToFunction) != 0;
+    return std::nullopt;
+  }
+  lose();
+  return Problem{Grade::impossible,
+                 "changes the stack and goes to a place where no other stack was left"};
+}
+
+// --- system calls, signals, gaps ---
+
+void ShadowStack::leave(std::uint64_t resume, std::uint64_t again, PathFacts facts) {
+  away_ = Away{.resume = resume, .again = again, .sigreturn = (facts & kSigreturn) != 0};
+}
+
+void ShadowStack::leave_filter() { away_ = Away{.filtered = true}; }
+
+ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, PathFacts facts) {
+  if (current_.frames.empty() || !current_.frames.back().signal) {
+    const auto& frames = current_.frames;
+    const bool open = std::ranges::any_of(frames, [](const Frame& f) { return f.signal; });
+    const bool known = current_.whole && (facts & kUnjudged) == 0;
+    lose();
+    if (!known) return std::nullopt;
+    if (open) {
+      return Problem{Grade::unexplained, "a sigreturn while the handler has open calls"};
+    }
+    return Problem{Grade::impossible, "a sigreturn without a signal"};
+  }
+  const std::uint64_t interrupted = current_.frames.back().address;
+  pop();
+  // Another signal was waiting: its handler runs before the program goes on. Any other place was
+  // put there by the handler, which may do so.
+  if (to != interrupted && (facts & kToFunction) != 0) push({interrupted, true});
+  return std::nullopt;
+}
+
+ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
+  const std::optional<Away> away = std::exchange(away_, std::nullopt);
+  if ((facts & kToImage) != 0 && (!away || to != away->resume)) {
+    parked_.clear();
+    reset(true);
+    return std::nullopt;
+  }
+  if (!away) {
+    lose();
+    return std::nullopt;
+  }
+  if (away->filtered) {
+    const auto& frames = current_.frames;
+    if (!frames.empty() && !frames.back().signal && frames.back().address == to) {
+      pop();
+    } else {
+      lose();
+    }
+    return std::nullopt;
+  }
+  if (away->sigreturn) return after_sigreturn(to, facts);
+  if (to == away->resume || to == away->again) return std::nullopt;
+  if ((facts & (kToFunction | kUnjudged)) != 0) {
+    push({away->resume, true});
+    return std::nullopt;
+  }
+  lose();  // traced again from the middle: a debugger, a restartable sequence
+  return std::nullopt;
+}
+
+}  // namespace hodo::check

@@ -1,0 +1,145 @@
+// The calls of one thread that are open, and whether a return goes behind one of them.
+//
+// The stack pointer is not in a branch trace. What follows is therefore a model of what may happen
+// to stacks, each part with the condition under which it holds:
+//
+//   return        to the return address of the last open call.
+//   signal        an asynchronous entry opens a frame that only sigreturn closes; the handler
+//   returns
+//                 to code that does a sigreturn.
+//   longjmp       an indirect jump behind a load of RSP, to where a setjmp of a call that is still
+//   open
+//                 has returned to. Calls since then are closed.
+//   unwinding     such a jump to a landing pad of a function that is open, as that function's
+//                 exception table says.
+//   other stacks  such a jump or return (swapcontext and its like) to the place where another stack
+//   of
+//                 this thread was left, or to a function's start, which begins a new stack. A jump
+//                 to a label of the switching code leaves it to the next return. A stack that began
+//                 so ends with a return to a function's start (__start_context).
+//   pushed target a return right behind PUSH or MOV [RSP] that does not return is a jump, to a
+//   function
+//                 or a label whose address is written down. Behind MOV [RSP], the last call only
+//                 made room for the target and is closed (retpolines).
+//   unknown depth where the trace begins in the middle or has a gap, nothing is known of the calls
+//                 before; a return must then go behind some call of the text.
+//
+// Several setjmps or frames can fit one jump, and several stacks one switch. The innermost frame
+// and the stack that was left last are taken, the others kept as alternatives until a return
+// decides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "hodo/check/finding.h"
+
+namespace hodo::check {
+
+// What the text says about both ends of a branch. Of an end whose file cannot be read nothing is
+// known, and nothing is concluded.
+enum PathFact : std::uint16_t {
+  kFromSwitch = 1 << 0,  // kSwitchesStack of `from`
+  kFromPushed = 1 << 1,  // kPushedTarget
+  kFromStored = 1 << 2,  // kStoredTarget
+  kToReturnSite = 1 << 3,
+  kToSetjmp = 1 << 4,  // `to` is behind a call that returns twice: setjmp, getcontext
+  kToLanding = 1 << 5,
+  kToFunction = 1 << 6,    // a function's start
+  kToLabel = 1 << 11,      // an address that is written down, inside of a function
+  kToSigreturn = 1 << 7,   // the code at `to` does a sigreturn
+  kToImage = 1 << 8,       // the entry point of a file
+  kFromLongjmp = 1 << 12,  // kFromSwitch, of a file that defines longjmp
+  kUnjudged = 1 << 9,      // nothing is known about one of the ends
+  kSigreturn = 1 << 10,    // `from` is the system call of code that does a sigreturn
+};
+using PathFacts = std::uint16_t;
+
+// What the unwind tables say, asked only where an exception may have landed.
+class Landings {
+ public:
+  virtual ~Landings() = default;
+  // Whether an exception that passes through the call with this return address lands at `pad`.
+  virtual bool lands(std::uint64_t return_address, std::uint64_t pad) const = 0;
+};
+
+class ShadowStack {
+ public:
+  struct Problem {
+    Grade grade;
+    std::string_view why;  // one sentence
+  };
+  using Verdict = std::optional<Problem>;
+
+  void call(std::uint64_t return_address);
+  Verdict ret(std::uint64_t to, PathFacts facts);
+  // An indirect jump that has kFromSwitch; others do not concern the stack.
+  Verdict jump(std::uint64_t to, PathFacts facts, const Landings& landings);
+
+  // The thread leaves what is traced at a system call or an interruption. It goes on at `resume`,
+  // or at `again` where the kernel repeats the call; kSigreturn tells a sigreturn.
+  void leave(std::uint64_t resume, std::uint64_t again, PathFacts facts);
+  // It leaves by a near branch, which a filter hides from here on.
+  void leave_filter();
+  // And is back.
+  Verdict enter(std::uint64_t to, PathFacts facts);
+
+  // Nothing is known any more.
+  void lose();
+  // Whether every call that is open is known.
+  bool knows_all() const { return current_.whole; }
+  std::size_t depth() const { return current_.frames.size(); }
+
+ private:
+  struct Frame {
+    std::uint64_t address = 0;  // of return; of a signal: where the program was interrupted
+    bool signal = false;
+  };
+  struct Mark {  // a setjmp that has returned
+    std::uint64_t address = 0;
+    std::size_t depth = 0;  // calls that were open: valid as long as they are
+  };
+  struct Stack {
+    std::vector<Frame> frames;
+    std::vector<Mark> marks;  // by depth
+    // Depths at which a jump may have ended instead of at `chosen`.
+    std::vector<std::size_t> alternatives;
+    std::size_t chosen = 0;
+    bool whole = false;  // below the first frame there is none
+    bool begun = false;  // by a switch to a function's start
+  };
+  struct Away {
+    std::uint64_t resume = 0;
+    std::uint64_t again = 0;
+    bool sigreturn = false;
+    bool filtered = false;
+  };
+
+  void push(Frame frame);
+  void pop();
+  void remember(std::uint64_t address);
+  void cut(std::size_t depth);
+  void reset(bool whole);
+  void park();
+  bool long_jump(std::uint64_t to);
+  bool land(std::uint64_t to, const Landings& landings);
+  bool resume_stack(std::uint64_t to);
+  bool split_stack(std::uint64_t to);
+  bool take_alternative(std::uint64_t to);
+  bool take_other_stack(std::uint64_t to);
+  Verdict switch_to(std::uint64_t to, PathFacts facts);
+  Verdict mismatch(std::uint64_t to, PathFacts facts);
+  Verdict after_sigreturn(std::uint64_t to, PathFacts facts);
+
+  Stack current_;
+  std::vector<Stack> parked_;  // the one that was left last is last
+  // Of the stack that a switch went to: the frames that were closed since, and what is left of it.
+  std::vector<std::uint64_t> consumed_;
+  std::size_t floor_ = 0;
+  bool unsettled_ = false;  // a jump may have left the stack; the next return says for which
+  std::optional<Away> away_;
+};
+
+}  // namespace hodo::check

@@ -1,0 +1,156 @@
+// hodo check: executed branches against what the program's text and call history allow.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "hodo/check/checker.h"
+#include "hodo/session/time_order.h"
+#include "hodo/view/findings.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/output.h"
+#include "hodo/view/progress.h"
+#include "reading.h"
+
+namespace hodo::cli {
+namespace {
+
+struct Options {
+  ReadingOptions reading;
+  std::vector<std::string> only;
+  std::vector<std::string> without;
+  bool allow_jit = false;
+  bool allow_incomplete = false;
+  bool explained = false;
+};
+
+const Manual kManual{
+    .summary = "judge every branch: was the program allowed to go there?",
+    .description =
+        "Holds each executed branch against the text of the file that it lies in and against the"
+        " calls that are open, and reports what neither explains: returns to where no call was,"
+        " indirect calls into the middle of functions, code that differs from its file or is in"
+        " none, chains of gadgets, calls of library functions that lead elsewhere, libraries that"
+        " nobody asked for.\n\n"
+        "Each finding says which rule found it, how sure it is, how often it happened, and shows"
+        " the branches around its first time. Grades: impossible (no such branch, no such call),"
+        " unexplained (nothing was seen that explains it), unusual (legal, and what attackers do)."
+        " What looked wrong and was explained is counted, and shown with --explained.\n\n"
+        "Signals, longjmp, C++ and Rust exceptions, coroutines, tail calls and jump tables are"
+        " modelled and give no findings. Code made at run time is reported once where a known"
+        " generator (Java, V8, LuaJIT, PCRE, libffi and others) is loaded; --allow-jit takes all"
+        " such code for that. Attacks that only change data leave no trace in the branches.\n\n"
+        "A clean result counts only for what was seen: where a part of the trace was lost or a"
+        " file cannot be read, the exit status is 3.",
+    .examples = {{"hodo check", "Judge the last recording."},
+                 {"hodo check --rule return.target --rule chain.rop run.data", "Two rules only."},
+                 {"hodo check --json | jq -r '.findings[].rule'", "For programs."}},
+    .exit_statuses = {{"0", "Nothing was found, and everything was checked."},
+                      {"1", "Something was found."},
+                      {"2", "Wrong use, or a recording that cannot be read or checked."},
+                      {"3", "Nothing was found, but not everything could be checked."}}};
+
+Result<std::vector<const check::Rule*>> chosen(const Options& options) {
+  std::vector<const check::Rule*> out;
+  for (const auto* names : {&options.only, &options.without}) {
+    for (const std::string& name : *names) {
+      if (check::find_rule(name) == nullptr) {
+        return fail(ErrorCode::usage,
+                    "there is no rule '" + name + "'; 'hodo check --help' lists them");
+      }
+    }
+  }
+  for (const check::Rule& rule : check::rules()) {
+    const bool named = std::ranges::find(options.only, rule.name) != options.only.end();
+    const bool off = std::ranges::find(options.without, rule.name) != options.without.end();
+    if ((options.only.empty() || named) && !off) out.push_back(&rule);
+  }
+  if (out.empty()) return fail(ErrorCode::usage, "no rule is left to check");
+  return out;
+}
+
+Result<view::Checked> check_session(const Options& options, session::Session& session,
+                                    std::vector<const check::Rule*> rules) {
+  if (session.regions() == nullptr) {
+    return fail(ErrorCode::unsupported,
+                "a raw trace does not say which files were mapped; check a recording");
+  }
+  check::Checker checker(session, {.rules = std::move(rules), .allow_jit = options.allow_jit});
+  view::Progress progress("checking");
+  session::DecodeOptions how{
+      .selection = selection_of(options.reading),
+      .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }};
+  auto outcome = check::needs_time_order(session) ? session::decode_by_time(session, how, checker)
+                                                  : session.decode(how, checker);
+  progress.clear();
+  if (!outcome) return std::unexpected(outcome.error());
+  view::Checked out{.branches = checker.checked(),
+                    .findings = checker.findings(),
+                    .unjudged = checker.unjudged(),
+                    .losses = std::move(outcome->losses)};
+  const auto explained = [](const check::Finding& f) { return f.grade == check::Grade::explained; };
+  if (!options.explained) out.explained = std::erase_if(out.findings, explained);
+  return out;
+}
+
+int status_of(const view::Checked& checked, bool allow_incomplete) {
+  const bool found = std::ranges::any_of(
+      checked.findings, [](const check::Finding& f) { return f.grade != check::Grade::explained; });
+  if (found) return kExitFindings;
+  return checked.complete() || allow_incomplete ? kExitOk : kExitIncomplete;
+}
+
+int run(const Options& options) {
+  auto rules = chosen(options);
+  if (!rules) return report_error(options.reading.file, rules.error());
+  return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
+    auto checked = check_session(options, session, std::move(*rules));
+    if (!checked) return std::unexpected(checked.error());
+    const view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
+    view::Output out(STDOUT_FILENO);
+    out.write(options.reading.json ? view::json_text(view::findings_json(*checked, session))
+                                   : view::findings_text(*checked, session, style));
+    if (Status status = out.finish(); !status) return std::unexpected(status.error());
+    return Shown{.status = status_of(*checked, options.allow_incomplete)};
+  });
+}
+
+std::string rule_help(const char* lead) {
+  std::string out = lead;
+  for (const check::Rule& rule : check::rules()) {
+    out += &rule == check::rules().data() ? ": " : "; ";
+    out += std::string(rule.name) + " (" + std::string(rule.summary) + ")";
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_check(Program& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App& app = program.command("check", kManual, [options] { return run(*options); });
+  add_input_options(app, options->reading);
+  app.add_flag("--json", options->reading.json, "one JSON object");
+  std::string names;
+  for (const check::Rule& rule : check::rules()) {
+    names += (names.empty() ? "" : "|") + std::string(rule.name);
+  }
+  app.add_option("--rule", options->only,
+                 rule_help("check this rule and others so named only; may be given several times"))
+      ->type_name(names)
+      ->allow_extra_args(false);
+  app.add_option("--no-rule", options->without, "leave this rule out; may be given several times")
+      ->type_name(names)
+      ->allow_extra_args(false);
+  app.add_flag("--allow-jit", options->allow_jit,
+               "take code that is in no file for that of a code generator");
+  app.add_flag("--allow-incomplete", options->allow_incomplete,
+               "exit with 0 where nothing was found though not everything could be checked");
+  app.add_flag("--explained", options->explained, "show what looked wrong and was explained, too");
+  add_selection_options(app, options->reading);
+  add_color_option(app, options->reading);
+}
+
+}  // namespace hodo::cli

@@ -1,0 +1,40 @@
+// What a process had mapped, for those who judge what it executed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace hodo::session {
+
+// The mapping that an address lies in. Views live as long as the session.
+struct Region {
+  std::uint32_t id = 0;  // equal for equal answers within a space
+  // The recording kept the bytes that ran, because they are in no file or differ from the file's.
+  bool kept = false;
+  // The file that is mapped there, under the kept bytes too; empty: no file. As recorded, any
+  // bytes.
+  std::string_view path;
+  // Where the same file is found here; empty: nowhere, or it is another one by now.
+  std::string_view location;
+  std::uint64_t file_offset = 0;  // of the address in the file
+};
+
+// A file that a process has mapped to execute it. Views live as long as the session.
+struct MappedFile {
+  std::string_view path;      // as recorded
+  std::string_view location;  // as in Region
+};
+
+class Regions {
+ public:
+  virtual ~Regions() = default;
+  // `time` is in the trace's clock. nullopt: nothing is known to be mapped there.
+  virtual std::optional<Region> region(std::uint32_t space, std::uint64_t address,
+                                       std::uint64_t time) const = 0;
+  // The files whose code a space has mapped at a time, in the order in which they came.
+  virtual std::vector<MappedFile> files(std::uint32_t space, std::uint64_t time) const = 0;
+};
+
+}  // namespace hodo::session

@@ -1,0 +1,51 @@
+#include "recording_regions.h"
+
+#include <algorithm>
+
+#include "ticks.h"
+
+namespace hodo::session {
+std::string_view RecordingRegions::location(std::uint32_t file) const {
+  spaces_.files().slice(file, 0, 0);  // looks for the file
+  return spaces_.files().location(file);
+}
+
+std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_t address,
+                                               std::uint64_t time) const {
+  const Space* where = spaces_.of(space, address);
+  const perfdata::Mapping* m = where == nullptr ? nullptr : where->mapping(address, time);
+  if (m == nullptr) return std::nullopt;
+  Region out;
+  const bool user = address >> 63 == 0;
+  const auto& all = user ? recording_.processes()[space].mappings : recording_.kernel_mappings();
+  out.id = static_cast<std::uint32_t>(m - all.data());
+  out.kept = m->kept != perfdata::kNone;
+  if (out.kept && user) m = spaces_.beneath(space, *m, address);
+  if (m == nullptr || m->file == perfdata::kNone) return out;
+  const std::string& path = recording_.files()[m->file].path;
+  if (!spaces_.is_file(*m)) {
+    out.path = path.starts_with('[') ? std::string_view(path) : std::string_view();
+    return out;
+  }
+  out.path = path;
+  out.location = location(m->file);
+  out.file_offset = address - m->address + m->file_offset;
+  return out;
+}
+
+std::vector<MappedFile> RecordingRegions::files(std::uint32_t space, std::uint64_t time) const {
+  std::vector<MappedFile> out;
+  if (space >= recording_.processes().size()) return out;
+  const perfdata::TimeConversion& conversion = recording_.trace_clock();
+  for (const perfdata::Mapping& m : recording_.processes()[space].mappings) {
+    if (!m.executable || !spaces_.is_file(m)) continue;
+    const bool gone = m.until != perfdata::kForever && ticks(conversion, m.until) <= time;
+    if (gone || ticks(conversion, m.from) > time) continue;
+    const std::string_view path = recording_.files()[m.file].path;
+    const bool known = std::ranges::find(out, path, &MappedFile::path) != out.end();
+    if (!known) out.push_back({path, location(m.file)});
+  }
+  return out;
+}
+
+}  // namespace hodo::session

@@ -1,0 +1,26 @@
+// Regions from a recording's mappings.
+#pragma once
+
+#include "hodo/session/regions.h"
+#include "spaces.h"
+
+namespace hodo::session {
+
+class RecordingRegions final : public Regions {
+ public:
+  // Both must outlive this.
+  RecordingRegions(const perfdata::Session& recording, Spaces& spaces)
+      : recording_(recording), spaces_(spaces) {}
+
+  std::optional<Region> region(std::uint32_t space, std::uint64_t address,
+                               std::uint64_t time) const override;
+  std::vector<MappedFile> files(std::uint32_t space, std::uint64_t time) const override;
+
+ private:
+  std::string_view location(std::uint32_t file) const;
+
+  const perfdata::Session& recording_;
+  Spaces& spaces_;
+};
+
+}  // namespace hodo::session

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hodo/view/findings.h"
+#include "hodo/view/losses.h"
+#include "task_name.h"
+
+namespace hodo::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json end_json(const session::Session& session, std::uint32_t space, std::uint64_t address,
+              std::uint64_t time, bool source) {
+  if (address == 0) return nullptr;
+  Json out;
+  out["address"] = fmt::format("{:#x}", address);
+  const session::Place place = session.names().place(space, address, time);
+  if (!place.symbol.empty()) out["symbol"] = place.symbol;
+  if (!place.object.empty()) {
+    out["object"] = place.object;
+    out["offset"] = place.offset;
+  }
+  if (!source) return out;
+  const auto frames = source_of(session.names().object(space, address, time));
+  if (!frames.empty() && !frames[0].file.empty()) {
+    out["file"] = frames[0].file;
+    out["line"] = frames[0].line;
+  }
+  return out;
+}
+
+Json branch_json(const session::Session& session, const check::Finding& finding, const Branch& b) {
+  return {{"kind", name(b.kind)},
+          {"from", end_json(session, finding.who.space, b.from, b.time, false)},
+          {"to", end_json(session, finding.who.space, b.to, b.time, false)}};
+}
+
+Json finding_json(const session::Session& session, const check::Finding& finding) {
+  const Branch& b = finding.branch;
+  session::Clock clock = session.clock();
+  Json out;
+  out["rule"] = finding.rule->name;
+  out["grade"] = name(finding.grade);
+  out["reason"] = finding.reason;
+  out["count"] = finding.count;
+  out["pid"] = finding.who.pid;
+  out["tid"] = finding.who.tid;
+  out["comm"] = task_name(session, finding.who.pid, finding.who.tid);
+  out["time"] = clock.nanoseconds(b.time);
+  out["kind"] = name(b.kind);
+  out["from"] = end_json(session, finding.who.space, b.from, b.time, true);
+  out["to"] = end_json(session, finding.who.space, b.to, b.time, true);
+  for (const auto& [key, list] :
+       {std::pair("before", &finding.before), std::pair("after", &finding.after)}) {
+    out[key] = Json::array();
+    for (const Branch& near : *list) out[key].push_back(branch_json(session, finding, near));
+  }
+  return out;
+}
+
+}  // namespace
+
+Json findings_json(const Checked& checked, const session::Session& session) {
+  Json out;
+  out["branches"] = checked.branches;
+  out["complete"] = checked.complete();
+  out["explained"] = checked.explained;
+  out["findings"] = Json::array();
+  for (const check::Finding& f : checked.findings) {
+    out["findings"].push_back(finding_json(session, f));
+  }
+  out["not_checked"] = Json::array();
+  for (const check::Unjudged& line : checked.unjudged) {
+    out["not_checked"].push_back(
+        {{"path", line.path}, {"reason", line.reason}, {"branches", line.branches}});
+  }
+  out["losses"] = losses_json(checked.losses, session.clock());
+  return out;
+}
+
+}  // namespace hodo::view

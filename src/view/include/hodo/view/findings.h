@@ -1,0 +1,32 @@
+// What `hodo check` found, for people and for programs.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "hodo/check/checker.h"
+#include "hodo/check/finding.h"
+#include "hodo/session/session.h"
+#include "hodo/view/style.h"
+
+namespace hodo::view {
+
+// The outcome of a check.
+struct Checked {
+  std::uint64_t branches = 0;
+  std::vector<check::Finding> findings;  // those to show
+  std::uint64_t explained = 0;           // findings of that grade that are not shown
+  std::vector<check::Unjudged> unjudged;
+  std::vector<session::LossLine> losses;
+  bool complete() const { return unjudged.empty() && losses.empty(); }
+};
+
+// A paragraph per finding with the branches around it, then what could not be checked.
+std::string findings_text(const Checked& checked, const session::Session& session,
+                          const Style& style);
+// One JSON object. docs/rules/README.md describes it.
+nlohmann::ordered_json findings_json(const Checked& checked, const session::Session& session);
+
+}  // namespace hodo::view

@@ -1,0 +1,191 @@
+#!/usr/bin/python3
+"""Records programs and has `hodo check` judge them.
+
+One case by name (hijack.FORM, hidden-file, clean.NAME) for CTest, or --all for every clean program, also
+those that ./test leaves out for their time. Exit status 0: as it must be; 1: not; 77: a program that
+the case needs is not installed.
+"""
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.dirname(os.path.dirname(HERE))
+SKIPPED = 77
+TIMEOUT = 280
+CLEAN, FOUND, INCOMPLETE = 0, 1, 3
+
+
+class Failure(Exception):
+    """Why the case failed, as text."""
+
+
+class Skip(Exception):
+    """What the case needs and this machine has not."""
+
+
+def lines(name):
+    """The fields of each line of a list beside this file."""
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                yield [field.strip() for field in line.split("|", 2)]
+
+
+def equal(found, expected, what):
+    if found != expected:
+        raise Failure(f"{what}: {found!r}, expected {expected!r}")
+
+
+class Tool:
+    def __init__(self, hodo, programs, work):
+        self.hodo = os.path.abspath(hodo)
+        self.programs = os.path.abspath(programs)
+        self.work = os.path.abspath(work)
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.makedirs(self.work)
+
+    def record(self, command, status=0, env=None):
+        data = os.path.join(self.work, "case.data")
+        if shutil.which(command[0]) is None:
+            raise Skip(f"{command[0]} is not installed")
+        done = subprocess.run(
+            [self.hodo, "record", "-o", data, "--", *command],
+            cwd=self.work, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        if done.returncode != status:
+            raise Failure(f"record: status {done.returncode}\n{done.stdout}{done.stderr}")
+        return data, done.stdout
+
+    def check(self, data):
+        done = subprocess.run(
+            [self.hodo, "check", "--json", data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        if not done.stdout:
+            raise Failure(f"check: status {done.returncode}\n{done.stderr}")
+        return json.loads(done.stdout), done.returncode
+
+    def text(self, data):
+        done = subprocess.run(
+            [self.hodo, "check", "--explained", data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        return done.stdout
+
+
+def rules_of(result):
+    return {finding["rule"] for finding in result["findings"]}
+
+
+def symbols_of(finding):
+    """Of both ends, the last part of the name."""
+    ends = [finding[end] for end in ("from", "to") if finding[end]]
+    names = [end.get("symbol", "").replace("(anonymous namespace)::", "").split("(")[0] for end in ends]
+    return {name.split("::")[-1] for name in names}
+
+
+def hijack(tool, form, first, others):
+    data, output = tool.record([os.path.join(tool.programs, "hijacks"), form])
+    if "reached" not in output:
+        raise Failure("the hijack did not reach its end")
+    result, status = tool.check(data)
+    rule, _, place = first.partition(" ")
+    expected = set(others.split()) | ({rule} if rule != "-" else set())
+    equal(rules_of(result), expected, "rules")
+    equal(status, FOUND if expected else CLEAN, "status")
+    if not expected:
+        return
+    finding = result["findings"][0]
+    equal(finding["rule"], rule, "the first rule")
+    if place not in symbols_of(finding):
+        raise Failure(f"the first finding is at {symbols_of(finding)}, expected {place}")
+    if not finding["before"]:
+        raise Failure("no branches before the finding")
+
+
+def hidden_file(tool):
+    """The walk-through of docs/rules/hidden-file.md."""
+    folder = os.path.join(tool.work, "folder")
+    os.makedirs(folder)
+    for name in ("hidden", "seen"):
+        open(os.path.join(folder, name), "w", encoding="utf-8").close()
+    preload = {"LD_PRELOAD": os.path.join(tool.programs, "libhides.so")}
+    data, output = tool.record(["ls", folder], env=preload)
+    equal(("seen" in output, "hidden" in output), (True, False), "ls shows")
+    result, status = tool.check(data)
+    equal(status, FOUND, "status")
+    equal(rules_of(result), {"plt.redirected", "library.injected"}, "rules")
+    equal(symbols_of(result["findings"][0]), {"readdir@plt", "readdir"}, "ends")
+
+
+def clean(tool, options, command):
+    options = options.split()
+    expected = [int(o.removeprefix("status=")) for o in options if o.startswith("status=")]
+    values = {"P": tool.programs, "S": SOURCES, "W": tool.work}
+    for name, value in values.items():
+        command = command.replace("{" + name + "}", value)
+    data, _ = tool.record(shlex.split(command), expected[0] if expected else 0)
+    result, status = tool.check(data)
+    if result["findings"]:
+        raise Failure(tool.text(data))
+    equal(status, INCOMPLETE if "incomplete" in options else CLEAN, "status")
+    equal(result["explained"], 1 if "jit" in options else 0, "explained findings")
+
+
+def cases():
+    """{case: (function of a tool, quick)}"""
+    out = {"hidden-file": (hidden_file, True)}
+    for form, first, others in lines("hijacks.txt"):
+        out[f"hijack.{form}"] = (lambda t, a=(form, first, others): hijack(t, *a), True)
+    for name, options, command in lines("clean.txt"):
+        quick = "quick" in options.split()
+        out[f"clean.{name}"] = (lambda t, a=(options, command): clean(t, *a), quick)
+    return out
+
+
+def run(name, function, options):
+    work = os.path.join(options.work, name)
+    try:
+        function(Tool(options.hodo, options.programs, work))
+    except Skip as reason:
+        print(f"{name}: skipped: {reason}")
+        return SKIPPED
+    except (Failure, subprocess.TimeoutExpired) as reason:
+        print(f"{name}: {reason}\nkept: {work}")
+        return 1
+    shutil.rmtree(work)
+    print(f"{name}: good")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true", help="print the quick cases and exit")
+    parser.add_argument("--all", action="store_true", help="run every clean program")
+    parser.add_argument("--hodo", default=os.path.join(SOURCES, "build/dev/src/cli/hodo"))
+    parser.add_argument("--programs", default=os.path.join(SOURCES, "build/dev/tests/programs"))
+    parser.add_argument("--work", default=os.path.join(SOURCES, "build/dev/tests/check/work"))
+    parser.add_argument("case", nargs="?")
+    options = parser.parse_args()
+    known = cases()
+    if options.list:
+        print("\n".join(name for name, (_, quick) in known.items() if quick))
+        return 0
+    if options.all:
+        names = [name for name in known if name.startswith("clean.")]
+        results = [run(name, known[name][0], options) for name in names]
+        good, skipped = results.count(0), results.count(SKIPPED)
+        bad = len(results) - good - skipped
+        print(f"{good} programs without a finding, {bad} with, {skipped} not installed")
+        return 1 if bad else 0
+    return run(options.case, known[options.case][0], options)
+
+
+sys.exit(main())

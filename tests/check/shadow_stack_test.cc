@@ -1,0 +1,296 @@
+// What may happen to a thread's stacks, and what only looks like it. Addresses of return are small
+// numbers; anything else is in the facts.
+#include "shadow_stack.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace hodo::check {
+namespace {
+
+constexpr std::uint64_t kImage = 0x1000;
+constexpr std::uint64_t kHandler = 0x2000;
+constexpr std::uint64_t kRestorer = 0x3000;
+constexpr std::uint64_t kFunction = 0x4000;
+constexpr std::uint64_t kPad = 0x5000;
+
+// Calls with the return addresses in `sites` land at kPad.
+class Pads final : public Landings {
+ public:
+  std::set<std::uint64_t> sites;
+  bool lands(std::uint64_t return_address, std::uint64_t pad) const override {
+    return pad == kPad && sites.contains(return_address);
+  }
+};
+
+class Stack : public testing::Test {
+ protected:
+  Stack() { stack.enter(kImage, kToImage); }
+
+  void calls(std::initializer_list<std::uint64_t> addresses) {
+    for (const std::uint64_t a : addresses) stack.call(a);
+  }
+  // "": as it must be; else the grade.
+  static std::string grade(const ShadowStack::Verdict& v) {
+    return v ? std::string(name(v->grade)) : "";
+  }
+  std::string ret(std::uint64_t to, PathFacts facts = kToReturnSite) {
+    return grade(stack.ret(to, facts));
+  }
+  std::string jump(std::uint64_t to, PathFacts facts) { return grade(stack.jump(to, facts, pads)); }
+  void setjmp(std::uint64_t site) {
+    stack.call(site);
+    EXPECT_EQ(ret(site, kToReturnSite | kToSetjmp), "");
+  }
+  std::string longjmp(std::uint64_t site) {
+    return jump(site, kFromSwitch | kFromLongjmp | kToReturnSite | kToSetjmp);
+  }
+  void interrupted(std::uint64_t at) {
+    stack.leave(at, at, 0);
+    EXPECT_EQ(grade(stack.enter(kHandler, kToFunction)), "");
+  }
+  std::string sigreturn(std::uint64_t to, PathFacts facts = 0) {
+    stack.leave(kRestorer + 9, kRestorer + 7, kSigreturn);
+    return grade(stack.enter(to, facts));
+  }
+
+  ShadowStack stack;
+  Pads pads;
+};
+
+TEST_F(Stack, ReturnsGoBehindTheLastCall) {
+  calls({1, 2, 3});
+  EXPECT_EQ(ret(3), "");
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(ret(1), "");
+  EXPECT_EQ(ret(1), "impossible") << "no call is open any more";
+}
+
+TEST_F(Stack, AReturnToNoOpenCallIsImpossible) {
+  calls({1, 2});
+  EXPECT_EQ(ret(7), "impossible");
+}
+
+TEST_F(Stack, AReturnPastOpenCallsIsUnexplained) {
+  calls({1, 2, 3});
+  EXPECT_EQ(ret(1), "unexplained");
+  EXPECT_EQ(stack.depth(), 0u) << "it goes on from there";
+}
+
+TEST_F(Stack, AfterAFindingOnlyPlacesBehindCallsAreLegal) {
+  calls({1, 2});
+  EXPECT_EQ(ret(7), "impossible");
+  EXPECT_EQ(ret(8, kToReturnSite), "");
+  EXPECT_EQ(ret(9, 0), "impossible");
+}
+
+TEST_F(Stack, NothingIsConcludedOfFilesThatCannotBeRead) {
+  calls({1, 2});
+  EXPECT_EQ(ret(7, kUnjudged), "");
+  EXPECT_FALSE(stack.knows_all());
+}
+
+// --- longjmp ---
+
+TEST_F(Stack, LongjmpClosesTheCallsSinceSetjmp) {
+  calls({1});
+  setjmp(10);
+  calls({2, 3, 4});
+  EXPECT_EQ(longjmp(10), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, LongjmpIntoAFunctionThatHasReturnedIsAFinding) {
+  calls({1, 2});
+  setjmp(10);
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(longjmp(10), "unexplained");
+}
+
+TEST_F(Stack, LongjmpToAnywhereElseIsImpossible) {
+  calls({1});
+  setjmp(10);
+  for (const int target : {0, int{kToFunction}, int{kToLabel}, int{kToReturnSite}}) {
+    ShadowStack fresh = stack;
+    const auto facts = static_cast<PathFacts>(kFromSwitch | kFromLongjmp | target);
+    const auto verdict = fresh.jump(99, facts, pads);
+    EXPECT_EQ(grade(verdict), "impossible") << target;
+  }
+}
+
+TEST_F(Stack, RecursionThatCallsSetjmpAtOnePlaceMayReturnToAnyOfThem) {
+  calls({1});
+  for (int depth = 0; depth < 3; ++depth) {
+    calls({5});
+    setjmp(10);
+  }
+  calls({6, 7});
+  EXPECT_EQ(longjmp(10), "");
+  // It was the outermost: one return to 5 and then to 1, instead of three.
+  EXPECT_EQ(ret(5), "");
+  EXPECT_EQ(ret(1), "") << "the frames between were left";
+}
+
+// --- exceptions ---
+
+TEST_F(Stack, AnExceptionLandsInAnOpenFunction) {
+  pads.sites = {2};
+  calls({1, 2, 3, 4});
+  EXPECT_EQ(jump(kPad, kFromSwitch | kToLanding), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AnExceptionThatLandsInNoOpenFunctionIsAFinding) {
+  pads.sites = {9};
+  calls({1, 2, 3});
+  EXPECT_EQ(jump(kPad, kFromSwitch | kToLanding), "unexplained");
+}
+
+// --- signals ---
+
+TEST_F(Stack, AHandlerReturnsThroughSigreturn) {
+  calls({1});
+  interrupted(77);
+  calls({2});
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(77), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AHandlerCannotReturnIntoWhatItInterrupted) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(1), "unexplained");
+}
+
+TEST_F(Stack, SeveralSignalsRunOneAfterTheOther) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kHandler + 1, kToFunction), "") << "the next handler";
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(77), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, SiglongjmpLeavesAHandler) {
+  calls({1});
+  setjmp(10);
+  interrupted(77);
+  calls({2});
+  EXPECT_EQ(longjmp(10), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, ASigreturnWithoutASignalIsImpossible) {
+  calls({1});
+  EXPECT_EQ(sigreturn(99), "impossible");
+}
+
+TEST_F(Stack, SystemCallsGoOnBehindThemOrAgain) {
+  calls({1});
+  stack.leave(52, 50, 0);
+  EXPECT_EQ(grade(stack.enter(52, 0)), "");
+  stack.leave(52, 50, 0);
+  EXPECT_EQ(grade(stack.enter(50, 0)), "");
+  EXPECT_EQ(ret(1), "");
+  EXPECT_TRUE(stack.knows_all());
+}
+
+TEST_F(Stack, ExecBeginsAnew) {
+  calls({1, 2, 3});
+  stack.leave(52, 50, 0);
+  stack.enter(kImage, kToImage);
+  EXPECT_EQ(stack.depth(), 0u);
+  EXPECT_EQ(ret(3), "impossible");
+}
+
+// --- gaps ---
+
+TEST_F(Stack, BehindAGapOnlyPlacesBehindCallsAreLegal) {
+  calls({1, 2});
+  stack.lose();
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(ret(1), "");
+  EXPECT_EQ(ret(55, 0), "impossible");
+}
+
+TEST_F(Stack, AFilterHidesWhatItExcludes) {
+  calls({1});
+  stack.call(2);
+  stack.leave_filter();
+  EXPECT_EQ(grade(stack.enter(2, 0)), "") << "back from the call";
+  EXPECT_EQ(ret(1), "");
+  calls({3});
+  stack.leave_filter();
+  stack.enter(40, 0);
+  EXPECT_FALSE(stack.knows_all());
+}
+
+// --- several stacks ---
+
+TEST_F(Stack, CoroutinesAreResumedWhereTheyWereLeft) {
+  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
+  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
+  calls({1});
+  stack.call(10);  // swapcontext in the scheduler
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20, 21});
+  stack.call(11);  // swapcontext in the coroutine
+  EXPECT_EQ(ret(10, kResume), "");
+  stack.call(12);
+  EXPECT_EQ(ret(11, kResume), "");
+  EXPECT_EQ(ret(21), "");
+  EXPECT_EQ(ret(20), "");
+  // The coroutine's function ends in what makecontext put below it.
+  EXPECT_EQ(ret(0x6000, kToFunction), "");
+  EXPECT_EQ(ret(12, kResume), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
+  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
+  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
+  calls({1});
+  for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {
+    stack.call(10);
+    EXPECT_EQ(ret(kFunction, kBegin), "");
+    calls({own});
+    stack.call(11);
+    EXPECT_EQ(ret(10, kResume), "");
+  }
+  // The second one first, though the first has waited longer.
+  stack.call(10);
+  EXPECT_EQ(ret(11, kResume), "");
+  EXPECT_EQ(ret(30), "");
+}
+
+TEST_F(Stack, ASwitchToWhereNoStackWasLeftIsImpossible) {
+  calls({1, 2});
+  EXPECT_EQ(ret(99, kFromSwitch), "impossible");
+}
+
+// --- returns that are jumps ---
+
+TEST_F(Stack, APushedTargetHasToBeWrittenDown) {
+  calls({1});
+  EXPECT_EQ(ret(kFunction, kFromPushed | kToLabel), "");
+  EXPECT_EQ(ret(99, kFromPushed), "impossible");
+}
+
+TEST_F(Stack, ARetpolineClosesItsOwnCall) {
+  calls({1, 2});
+  EXPECT_EQ(ret(kFunction, kFromStored | kToFunction), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, ForgetsTheOldestCallsOfAStackThatNoProgramHas) {
+  for (std::uint64_t i = 0; i < (std::uint64_t{1} << 20) + 10; ++i) stack.call(i);
+  EXPECT_LE(stack.depth(), std::size_t{1} << 20);
+  EXPECT_FALSE(stack.knows_all());
+}
+
+}  // namespace
+}  // namespace hodo::check

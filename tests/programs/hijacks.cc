@@ -1,0 +1,271 @@
+// Test fixture: a program that hijacks its own control flow, in the way that its argument names,
+// and then says a word. Nothing here reaches beyond this process.
+//
+// What an attacker would write through a bug in the program, each form writes by itself.
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+
+extern "C" {
+
+// Where the hijacks end.
+[[gnu::noinline, noreturn, gnu::used]] void reached() {
+  static const char kWord[] = "reached\n";
+  [[maybe_unused]] const ssize_t written = write(1, kWord, sizeof kWord - 1);
+  _exit(0);
+}
+
+// Code with useful pieces inside. Their places are data of its own kind: distances, which no
+// analysis takes for addresses of code.
+extern const char host[];
+extern const std::uint32_t host_pop, host_nop, host_jop, host_call;
+}
+
+asm(R"(
+        .text
+        .type host, @function
+        .globl host
+host:   mov $1, %eax
+        ret
+1:      pop %rdi
+        ret
+2:      nop
+        ret
+3:      add $8, %rbx
+        jmp *(%rbx)
+4:      mov $2, %eax
+        and $-16, %rsp
+        call reached
+        .size host, .-host
+        .section .rodata
+        .globl host_pop, host_nop, host_jop, host_call
+host_pop:  .long 1b - host
+host_nop:  .long 2b - host
+host_jop:  .long 3b - host
+host_call: .long 4b - host
+        .text
+)");
+
+namespace {
+
+using Function = void (*)();
+
+std::uint64_t inside(const std::uint32_t& distance) {
+  return reinterpret_cast<std::uint64_t>(host) + distance;
+}
+std::uint64_t address(Function f) { return reinterpret_cast<std::uint64_t>(f); }
+
+// --- return addresses ---
+
+// Overwrites what its caller is to return to.
+[[gnu::noinline]] void smash(const std::uint64_t* words, std::size_t count) {
+  auto* frame = static_cast<std::uint64_t*>(__builtin_frame_address(0));
+  std::memcpy(frame + 1, words, count * sizeof *words);
+}
+
+[[gnu::noinline]] void return_to_function() {
+  const std::uint64_t words[] = {address(reached)};
+  smash(words, 1);
+}
+
+[[gnu::noinline]] void return_to_library() {
+  const std::uint64_t words[] = {inside(host_pop), 0, reinterpret_cast<std::uint64_t>(&_exit)};
+  [[maybe_unused]] const ssize_t written = write(1, "reached\n", 8);
+  smash(words, 3);
+}
+
+[[gnu::noinline]] void rop() {
+  const std::uint64_t words[] = {inside(host_pop), 1, inside(host_nop),
+                                 inside(host_pop), 2, inside(host_nop),
+                                 inside(host_call)};
+  smash(words, 7);
+}
+
+// --- pointers ---
+
+[[gnu::noinline]] void jop() {
+  static std::uint64_t table[5];
+  for (std::uint64_t& entry : table) entry = inside(host_jop);
+  table[4] = inside(host_call);
+  asm volatile("mov %0, %%rbx; jmp *(%%rbx)" : : "r"(table) : "rbx");
+}
+
+[[gnu::noinline]] void pointer_inside() {
+  volatile std::uint64_t corrupted = inside(host_call);
+  reinterpret_cast<Function>(corrupted)();
+}
+
+[[gnu::noinline]] void pointer_to_library() {
+  using Change = int (*)(uid_t);
+  volatile Change corrupted = &setuid;
+  corrupted(getuid());
+  reached();
+}
+
+struct Animal {
+  virtual ~Animal() = default;
+  virtual int legs() const { return 4; }
+};
+struct Bird final : Animal {
+  int legs() const override { return 2; }
+};
+
+[[gnu::noinline]] int count_legs(const Animal& animal) { return animal.legs(); }
+
+[[gnu::noinline]] void vtable() {
+  static std::uint64_t forged[4];
+  for (std::uint64_t& entry : forged) entry = inside(host_call);
+  Bird bird;
+  const std::uint64_t* table = forged;
+  std::memcpy(static_cast<void*>(&bird), &table, sizeof table);
+  count_legs(bird);
+}
+
+// glibc keeps RSP and RIP in a jmp_buf xor the thread's secret at fs:0x30, rotated.
+std::uint64_t mangled(std::uint64_t value) {
+  asm("xor %%fs:0x30, %0; rol $17, %0" : "+r"(value));
+  return value;
+}
+
+[[gnu::noinline]] void corrupt_and_jump(std::uint64_t target) {
+  jmp_buf buffer;
+  if (setjmp(buffer) != 0) return;
+  buffer[0].__jmpbuf[7] = static_cast<long>(mangled(target));
+  longjmp(buffer, 1);
+}
+
+void jmpbuf_inside() { corrupt_and_jump(inside(host_call)); }
+void jmpbuf_to_function() { corrupt_and_jump(address(reached)); }
+
+// A frame as the kernel would have left it, without a signal.
+[[gnu::noinline]] void sigreturn_forged() {
+  static ucontext_t context;
+  static char stack[16384];
+  getcontext(&context);
+  context.uc_mcontext.fpregs = nullptr;
+  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(inside(host_call));
+  context.uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(stack + sizeof stack - 64);
+  context.uc_mcontext.gregs[REG_CSGSFS] = 0x2b000000000033;
+  asm volatile("mov %0, %%rsp; mov $15, %%eax; syscall" : : "r"(&context) : "memory");
+}
+
+// --- code ---
+
+// write(1, "reached\n", 8); exit_group(0)
+constexpr unsigned char kShellcode[] = {
+    0xb8, 1,    0,    0,    0,    0xbf, 1,   0,    0,    0,    0x48, 0x8d, 0x35, 0x12, 0,
+    0,    0,    0xba, 8,    0,    0,    0,   0x0f, 0x05, 0xb8, 231,  0,    0,    0,    0x31,
+    0xff, 0x0f, 0x05, 0xcc, 0xcc, 'r',  'e', 'a',  'c',  'h',  'e',  'd',  '\n'};
+
+std::uint64_t page_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer) & ~std::uint64_t{4095};
+}
+
+void make_executable(const void* pointer) {
+  mprotect(reinterpret_cast<void*>(page_of(pointer)), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+[[gnu::noinline]] void shellcode_on_stack() {
+  unsigned char buffer[64];
+  std::memcpy(buffer, kShellcode, sizeof kShellcode);
+  make_executable(buffer);
+  const std::uint64_t words[] = {reinterpret_cast<std::uint64_t>(buffer)};
+  smash(words, 1);
+}
+
+[[gnu::noinline]] void shellcode_on_heap() {
+  auto* buffer = new unsigned char[16384];
+  std::memcpy(buffer, kShellcode, sizeof kShellcode);
+  make_executable(buffer);
+  volatile std::uint64_t corrupted = reinterpret_cast<std::uint64_t>(buffer);
+  reinterpret_cast<Function>(corrupted)();
+}
+
+// With room for what is written over it.
+[[gnu::noinline, gnu::noipa]] int victim(int value) {
+  asm volatile(".skip 16, 0x90");
+  return value * 3 + 1;
+}
+[[gnu::noinline, noreturn]] int hook(int) { reached(); }
+
+template <std::size_t N>
+void patch_victim(const unsigned char (&code)[N]) {
+  make_executable(reinterpret_cast<const void*>(&victim));
+  std::memcpy(reinterpret_cast<void*>(&victim), code, N);
+  volatile int unused = victim(1);
+  (void)unused;
+}
+
+void hook_jump() {
+  unsigned char code[] = {0xe9, 0, 0, 0, 0};
+  const auto distance = static_cast<std::int32_t>(reinterpret_cast<std::int64_t>(&hook) -
+                                                  reinterpret_cast<std::int64_t>(&victim) - 5);
+  std::memcpy(code + 1, &distance, sizeof distance);
+  patch_victim(code);
+}
+
+void hook_push_return() {  // mov rax, hook; push rax; ret
+  unsigned char code[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0xc3};
+  const auto target = reinterpret_cast<std::uint64_t>(&hook);
+  std::memcpy(code + 2, &target, sizeof target);
+  patch_victim(code);
+}
+
+void hook_register_jump() {  // mov rax, hook; jmp rax
+  unsigned char code[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
+  const auto target = reinterpret_cast<std::uint64_t>(&hook);
+  std::memcpy(code + 2, &target, sizeof target);
+  patch_victim(code);
+}
+
+[[gnu::noinline]] pid_t forged_getppid() { reached(); }
+
+// The program is linked so that calls go through slots that stay writable.
+[[gnu::noinline]] void slot_overwritten() {
+  std::uint64_t* slot = nullptr;
+  asm("lea getppid@GOTPCREL(%%rip), %0" : "=r"(slot));
+  *slot = reinterpret_cast<std::uint64_t>(&forged_getppid);
+  getppid();
+}
+
+[[gnu::noinline]] void nothing() { reached(); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, Function> forms = {
+      {"none", nothing},
+      {"return-to-function", return_to_function},
+      {"return-to-library", return_to_library},
+      {"rop", rop},
+      {"jop", jop},
+      {"pointer-inside", pointer_inside},
+      {"pointer-to-library", pointer_to_library},
+      {"vtable", vtable},
+      {"jmpbuf-inside", jmpbuf_inside},
+      {"jmpbuf-to-function", jmpbuf_to_function},
+      {"sigreturn", sigreturn_forged},
+      {"shellcode-on-stack", shellcode_on_stack},
+      {"shellcode-on-heap", shellcode_on_heap},
+      {"hook-jump", hook_jump},
+      {"hook-push-return", hook_push_return},
+      {"hook-register-jump", hook_register_jump},
+      {"slot-overwritten", slot_overwritten},
+  };
+  const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
+  if (form == forms.end()) {
+    std::fprintf(stderr, "usage: hijacks FORM\n");
+    return 2;
+  }
+  form->second();
+  return 1;  // the hijack failed
+}
