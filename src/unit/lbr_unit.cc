@@ -130,10 +130,9 @@ void LbrUnit::update() {
   left_ = keeps_calls() ? 0 : countdown_;
 }
 
-void LbrUnit::count_down(std::uint64_t branches, void (*overflow)(void* owner), void* owner) {
-  overflow_ = overflow;
+void LbrUnit::count_down(std::uint64_t branches, void (*handler)(void* owner), void* owner) {
+  handler_ = handler;
   owner_ = owner;
-  counted_ = branches != 0 ? kAllBranches : 0;
   countdown_ =
       branches != 0 ? static_cast<std::int64_t>(std::min<std::uint64_t>(branches, kNever)) : kNever;
   left_ = keeps_calls() ? 0 : countdown_;
@@ -141,21 +140,19 @@ void LbrUnit::count_down(std::uint64_t branches, void (*overflow)(void* owner), 
 
 void LbrUnit::count_one() {
   std::int64_t& left = keeps_calls() ? countdown_ : left_;
-  if (counted_ == 0 || --left > 0) return;
-  left = kNever;
-  counted_ = 0;
-  overflow_(owner_);
+  if (--left <= 0) overflow();
+}
+
+void LbrUnit::overflow() {
+  (keeps_calls() ? countdown_ : left_) = kNever;
+  handler_(owner_);
 }
 
 // The counter overflows with this branch, or the stack keeps calls.
 void LbrUnit::take_specially(const Block& from, std::uint64_t to, std::uint64_t taken) {
-  const bool executed = (taken & contains(kAllBranches, from.cls)) != 0;
-  if (!keeps_calls()) {
-    ++left_;
-    return count_one();
-  }
+  if (!keeps_calls()) return overflow();
   left_ = 0;
-  if (!executed) return;
+  if ((taken & contains(kAllBranches, from.cls)) == 0) return;
   const ExecutedBranch b{.from = from.source(), .to = to, .cls = branch_class(from.cls)};
   if (wants(b)) keep_call(b);
   count_one();
@@ -168,7 +165,7 @@ bool LbrUnit::wants(const ExecutedBranch& b) const {
 
 void LbrUnit::branch(const ExecutedBranch& b) {
   elapsed_ += b.insns;
-  if (b.event && b.to != 0) last_interrupt_ = ring_[top_ & mask_];
+  if (b.event) last_interrupt_ = ring_[top_ & mask_];
   if (wants(b)) keeps_calls() ? keep_call(b) : push(b);
   if (b.from != 0 && !b.event) count_one();
 }

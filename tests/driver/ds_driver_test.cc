@@ -163,6 +163,20 @@ TEST(DsDriver, SamplesWithPebs) {
   }
 }
 
+// Nobody serves the interrupt: the buffer takes what it has room for, and the rest is counted.
+TEST(DsDriver, PebsBufferThatIsFullDropsRecords) {
+  Machine m("skylake", 0x3 << 8);
+  DsDriver driver =
+      open(m, {.pebs = PebsOptions{.records = 4, .event_select = kUserBranches, .period = 9}});
+  ASSERT_TRUE(driver.start());
+  m.run(1, 70);
+  DsRecords records;
+  ASSERT_TRUE(driver.drain(records));
+  ASSERT_EQ(records.pebs.size(), 4);
+  EXPECT_EQ(records.pebs[3].event_ip, 40);
+  EXPECT_EQ(m.cpu.pebs_dropped(), 3);
+}
+
 // One vector, both causes.
 TEST(DsDriver, ServesBtsAndPebsTogether) {
   Machine m("skylake", 0x3 << 8);

@@ -173,6 +173,12 @@ TEST(Support, MissesIntelPtWhereItsGenerationHasIt) {
   }
 }
 
+// Core Duo's records have format 0, which hypervisors without LBR also claim.
+TEST(Support, FormatZeroMeansNothingOnARealProcessor) {
+  FakeMsrs msrs({{msr::kPerfCapabilities, 0}});
+  EXPECT_TRUE(lbr_support(find_branch_features(processor("core-duo-yonah"), &msrs)));
+}
+
 TEST(Support, DoesNotGuessAboutUnknownModels) {
   const auto dump = CpuidDump::parse(
       "0x0 0x0: eax=0x1 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"

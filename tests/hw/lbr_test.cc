@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <random>
 
 #include "hodo/hw/msr.h"
@@ -17,6 +18,11 @@ struct FormatCase {
   LbrRegisters registers;
   LbrEntry entry;
 };
+
+void PrintTo(const FormatCase& c, std::ostream* out) {
+  *out << name(c.format) << " from " << std::hex << c.registers.from << " info "
+       << c.registers.info;
+}
 
 class LbrFormats : public ::testing::TestWithParam<FormatCase> {};
 
@@ -154,6 +160,10 @@ struct ModelCase {
   std::uint32_t from, to, info, tos, select;
   bool packed;
 };
+
+void PrintTo(const ModelCase& c, std::ostream* out) {
+  *out << "family " << c.family << " model " << c.model;
+}
 
 class LbrModels : public ::testing::TestWithParam<ModelCase> {};
 

@@ -138,6 +138,16 @@ TEST(BtsUnit, DropsAndCountsWhatALateHandlerLeavesNoRoomFor) {
   EXPECT_EQ(rig.unit.dropped(), 6);
 }
 
+TEST(BtsUnit, BranchesThatFallThroughAskForNoInterrupt) {
+  BtsRig rig(4, DsLayout::bits64, 2);
+  rig.start();
+  rig.run(1, 2);
+  const Block branch = cond(0x401000, 0x402000);
+  rig.unit.take(branch, branch.end(), 0);
+  EXPECT_EQ(rig.interrupts, 1);
+  EXPECT_EQ(rig.used(), 2);
+}
+
 TEST(BtsUnit, HandlerMayStopTheUnit) {
   BtsRig rig(4, DsLayout::bits64, 2);
   rig.handler = [&] { rig.unit.stop(); };

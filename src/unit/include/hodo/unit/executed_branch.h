@@ -18,7 +18,8 @@ struct ExecutedBranch {
   std::uint16_t insns = 0;  // executed since the branch before, this one included; 0: unknown
   std::uint8_t from_cpl = 3;
   std::uint8_t to_cpl = 3;
-  bool event = false;  // an interrupt or exception, not an instruction
+  // An interrupt or exception, not an instruction. Processors do not record debug exceptions.
+  bool event = false;
   bool mispredicted = false;
   bool in_tx = false;
   bool abort = false;

@@ -34,9 +34,9 @@ class LbrUnit {
   void clear();
 
   // A performance counter that counts branches in take() and branch(), recorded or not. When it has
-  // counted `branches` of them, `overflow` is called, once, after the last one was recorded. 0: it
+  // counted `branches` of them, `handler` is called, once, after the last one was recorded. 0: it
   // does not count.
-  void count_down(std::uint64_t branches, void (*overflow)(void* owner), void* owner);
+  void count_down(std::uint64_t branches, void (*handler)(void* owner), void* owner);
 
   // The last instruction of `from`, executed at CPL 3, went to `to`; `taken` is 1, or 0 for a
   // conditional branch that fell through. Instructions that are no branches are passed over.
@@ -52,7 +52,7 @@ class LbrUnit {
            info_[static_cast<unsigned>(from.cls)] | (cycles & info_cycles_)};
     top_ += wanted;
     elapsed_ &= wanted - 1;
-    left_ -= taken & contains(counted_, from.cls);
+    left_ -= static_cast<std::int64_t>(taken & contains(kAllBranches, from.cls));
     if (left_ <= 0) [[unlikely]]
       take_specially(from, to, taken);
   }
@@ -91,10 +91,10 @@ class LbrUnit {
   void push(const ExecutedBranch& b);
   void keep_call(const ExecutedBranch& b);
   void count_one();
+  void overflow();
 
-  InsnClassSet wanted_ = 0;   // recorded by take()
-  InsnClassSet counted_ = 0;  // counted there
-  std::uint64_t top_ = 0;     // of the newest record; counts up without end
+  InsnClassSet wanted_ = 0;  // recorded by take()
+  std::uint64_t top_ = 0;    // of the newest record; counts up without end
   std::uint64_t mask_ = 0;
   std::uint64_t elapsed_ = 0;   // instructions since the last record
   std::int64_t left_ = kNever;  // branches until the counter overflows; 0: look at every branch
@@ -119,7 +119,7 @@ class LbrUnit {
   bool call_stack_ = false;
   unsigned depth_ = 0;
   std::int64_t countdown_ = kNever;  // as left_, while that is 0
-  void (*overflow_)(void* owner) = nullptr;
+  void (*handler_)(void* owner) = nullptr;
   void* owner_ = nullptr;
 };
 
