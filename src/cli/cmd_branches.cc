@@ -63,6 +63,7 @@ const Manual kManual{
         {{"hodo branches | less", "Page through the path of the last recording."},
          {"hodo branches --format csv --tid 4242 run.data > path.csv",
           "One thread's branches as CSV."},
+         {"hodo branches --srcline --inline", "With source lines and inlined functions."},
          {"hodo branches --raw pt --image pages:pages.addr:pages.dump --filter 0x400000-0x426fff"
           " trace.pt",
           "A bare packet stream with the memory pages that it ran."},
@@ -76,7 +77,11 @@ Result<view::BranchListOptions> list_options(const Options& options, session::Cl
   view::BranchListOptions out{.format = options.format,
                               .not_taken = options.not_taken,
                               .clock = clock,
-                              .style = view::style_for(STDOUT_FILENO, options.reading.color)};
+                              .style = view::style_for(STDOUT_FILENO, options.reading.color),
+                              .source = options.reading.source};
+  if (out.source.any() && out.format != view::BranchFormat::text) {
+    return fail(ErrorCode::usage, "--srcline and --inline go with --format text");
+  }
   if (!options.time.empty()) {
     auto range = parse_range(options.time);
     if (!range) return std::unexpected(range.error());
@@ -128,6 +133,7 @@ void add_branches(Program& program) {
                "conditional branches that were not taken, too; their flag is not_taken");
   add_choice<Order>(app, "--sort", options->order, {{"queue", Order::queue}, {"time", Order::time}},
                     "thread after thread as recorded (queue, the default), or all by time");
+  add_source_options(app, options->reading);
   add_selection_options(app, options->reading);
   app.add_option(
          "--time", options->time,

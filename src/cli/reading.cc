@@ -51,6 +51,12 @@ void add_selection_options(CLI::App& app, ReadingOptions& options) {
   app.add_option("--tid", options.tid, "only this thread")->type_name("TID");
 }
 
+void add_source_options(CLI::App& app, ReadingOptions& options) {
+  app.add_flag("--srcline", options.source.line,
+               "source lines, where the program or a debug file has them");
+  app.add_flag("--inline", options.source.inlined, "the functions that are inlined at a place");
+}
+
 void add_color_option(CLI::App& app, ReadingOptions& options) {
   add_color_option(app, options.color);
 }

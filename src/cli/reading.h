@@ -9,6 +9,7 @@
 #include "hodo/base/result.h"
 #include "hodo/session/options.h"
 #include "hodo/session/session.h"
+#include "hodo/view/place.h"
 #include "hodo/view/style.h"
 
 namespace hodo::cli {
@@ -24,12 +25,15 @@ struct ReadingOptions {
   std::int32_t pid = -1, tid = -1;
   bool json = false;
   view::ColorMode color = view::ColorMode::automatic;
+  view::SourceDetail source;  // --srcline, --inline
 };
 
 // FILE, --raw, --record-size, --image, --bits, --filter.
 void add_input_options(CLI::App& app, ReadingOptions& options);
 // --pid, --tid.
 void add_selection_options(CLI::App& app, ReadingOptions& options);
+// --srcline, --inline.
+void add_source_options(CLI::App& app, ReadingOptions& options);
 // --color.
 void add_color_option(CLI::App& app, ReadingOptions& options);
 void add_color_option(CLI::App& app, view::ColorMode& color);

@@ -21,7 +21,8 @@ int show_report(const ReportOptions& options) {
         profile);
     progress.clear();
     if (!outcome) return std::unexpected(outcome.error());
-    view::Report report = view::make_report(session, *outcome, profile, options.top);
+    view::Report report =
+        view::make_report(session, *outcome, profile, options.top, options.reading.source);
     view::Style style = view::style_for(options.output, options.reading.color);
     view::Output out(options.output);
     out.write(options.reading.json

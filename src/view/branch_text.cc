@@ -32,6 +32,11 @@ const std::string& TextBranches::place(const session::Context& c, std::uint64_t 
     session::Place where;
     if (names_ != nullptr) where = names_->place(c.space, address, time);
     it->second = describe(address, where, options().style);
+    if (names_ != nullptr && options().source.any()) {
+      auto frames = session::source_of(names_->object(c.space, address, time));
+      std::string source = source_text(frames, options().source);
+      if (!source.empty()) it->second += " " + options().style.paint(Tone::dim, source);
+    }
   }
   return it->second;
 }

@@ -40,4 +40,24 @@ std::string describe(std::uint64_t address, const session::Place& place, const S
   return fmt::format("{:x} {}+{:#x} {}", address, symbol, place.offset, object);
 }
 
+std::string source_line(const std::vector<symbol::SourceFrame>& frames) {
+  if (frames.empty() || frames[0].line == 0) return "";
+  return fmt::format("{}:{}", printable(last_component(frames[0].file)), frames[0].line);
+}
+
+std::string source_text(const std::vector<symbol::SourceFrame>& frames, SourceDetail detail) {
+  if (!detail.inlined) return detail.line ? source_line(frames) : "";
+  std::string out;
+  for (const symbol::SourceFrame& frame : frames) {
+    // The outermost one is the function that the symbol names.
+    if (&frame == &frames.back() && frames.size() == 1 && !detail.line) break;
+    if (!out.empty()) out += " in ";
+    if (frames.size() > 1) out += printable(frame.function);
+    if (!detail.line || frame.line == 0) continue;
+    if (frames.size() > 1) out += ' ';
+    out += fmt::format("{}:{}", printable(last_component(frame.file)), frame.line);
+  }
+  return out;
+}
+
 }  // namespace hodo::view

@@ -66,16 +66,16 @@ void add_recording(Report& report, const perfdata::Session& recording, const Pro
 }  // namespace
 
 Report make_report(const session::Session& session, const session::Outcome& outcome,
-                   const Profile& profile, std::size_t top) {
+                   const Profile& profile, std::size_t top, SourceDetail detail) {
   Report report{.file = session.path()};
   report.trace_bytes = outcome.stats.bytes;
   report.raw = session.recording() == nullptr;
   if (!report.raw) add_recording(report, *session.recording(), profile);
   std::vector<Edge> edges = profile.edges();
-  report.functions = hot_functions(edges, session.names());
+  report.functions = hot_functions(edges, session.names(), detail);
   std::erase_if(report.functions,
                 [](const HotFunction& f) { return f.instructions == 0 && f.calls == 0; });
-  report.edges = hot_edges(edges, session.names(), top);
+  report.edges = hot_edges(edges, session.names(), top, detail);
   report.dropped_edges = profile.dropped();
   return report;
 }

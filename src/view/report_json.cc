@@ -29,10 +29,12 @@ Json tasks_json(const std::vector<TaskLine>& tasks) {
 Json functions_json(std::span<const HotFunction> functions, std::size_t top) {
   Json out = Json::array();
   for (const HotFunction& f : functions.first(std::min(top, functions.size()))) {
-    out.push_back({{"function", f.name},
-                   {"object", f.object},
-                   {"instructions", f.instructions},
-                   {"calls", f.calls}});
+    Json line{{"function", f.name},
+              {"object", f.object},
+              {"instructions", f.instructions},
+              {"calls", f.calls}};
+    if (!f.source.empty()) line["source"] = f.source;
+    out.push_back(std::move(line));
   }
   return out;
 }

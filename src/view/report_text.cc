@@ -101,10 +101,11 @@ std::string functions_text(std::span<const HotFunction> functions, std::uint64_t
                {.title = "share", .align = Align::right},
                {.title = "calls", .align = Align::right},
                {.title = "function", .tone = Tone::name, .shrinks = true},
-               {.title = "object", .tone = Tone::dim, .shrinks = true}});
+               {.title = "object", .tone = Tone::dim, .shrinks = true},
+               {.tone = Tone::dim}});
   for (const HotFunction& f : functions.first(std::min(top, functions.size()))) {
     table.add({grouped(f.instructions), percent(f.instructions, instructions), grouped(f.calls),
-               f.name, f.object});
+               f.name, f.object, f.source});
   }
   return table.render(style);
 }
@@ -115,9 +116,10 @@ std::string calls_text(std::vector<HotFunction> functions, std::size_t top, cons
   Table table({{.title = "calls", .align = Align::right},
                {.title = "instructions", .align = Align::right},
                {.title = "function", .tone = Tone::name, .shrinks = true},
-               {.title = "object", .tone = Tone::dim, .shrinks = true}});
+               {.title = "object", .tone = Tone::dim, .shrinks = true},
+               {.tone = Tone::dim}});
   for (const HotFunction& f : std::span(functions).first(std::min(top, functions.size()))) {
-    table.add({grouped(f.calls), grouped(f.instructions), f.name, f.object});
+    table.add({grouped(f.calls), grouped(f.instructions), f.name, f.object, f.source});
   }
   return table.empty() ? "  none\n" : table.render(style);
 }

@@ -61,6 +61,13 @@ TEST_F(Reading, BranchesAsTextHaveNoEscapesInAPipe) {
   EXPECT_EQ(hodo("report", "NO_COLOR=1").out.find('\033'), std::string::npos);
 }
 
+TEST_F(Reading, SourceLinesGoWithText) {
+  EXPECT_EQ(hodo("branches --srcline").status, 0);
+  Ran ran = hodo("branches --srcline --format csv");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_NE(ran.err.find("--format text"), std::string::npos) << ran.err;
+}
+
 TEST_F(Reading, BranchesAsBin) {
   std::string out = hodo("branches --format bin").out;
   EXPECT_EQ(out.size(), 16u + 10 * 48) << out.size();

@@ -74,5 +74,36 @@ TEST(HotTables, AddUpByNameAcrossProcesses) {
   EXPECT_EQ(hottest[0].count, 7u);
 }
 
+// main calls f@plt three times: the first goes through the resolver, the others straight on.
+TEST(HotTables, CallsThroughStubsAreTheFunctions) {
+  TableNames names;
+  names.places[0x10] = {.symbol = "main", .offset = 0x10, .object = "prog"};
+  names.places[0x20] = {.symbol = "f@plt", .object = "prog", .stub = true};
+  names.places[0x30] = {.symbol = "_dl_runtime_resolve_xsave", .offset = 9, .object = "ld.so"};
+  names.places[0x40] = {.symbol = "f", .object = "lib"};
+  const std::vector<Edge> edges{
+      {.from = 0x10, .to = 0x20, .count = 3, .kind = BranchKind::call},
+      {.from = 0x20, .to = 0x40, .count = 2, .kind = BranchKind::ijmp},
+      {.from = 0x30, .to = 0x40, .count = 1, .kind = BranchKind::ijmp},
+  };
+  for (const HotFunction& f : hot_functions(edges, names)) {
+    EXPECT_EQ(f.calls, f.name == "f" ? 3u : 0u) << f.name;
+  }
+}
+
+TEST(SourceText, LinesAndInlinedFunctions) {
+  const std::vector<symbol::SourceFrame> plain{{"main", "/src/a.c", 7, false}};
+  const std::vector<symbol::SourceFrame> inlined{{"in\033ner", "/src/b.h", 3, true},
+                                                 {"main", "/src/a.c", 8, false}};
+  EXPECT_EQ(source_text(plain, {.line = true}), "a.c:7");
+  EXPECT_EQ(source_text(plain, {.inlined = true}), "");
+  EXPECT_EQ(source_text(plain, {.line = true, .inlined = true}), "a.c:7");
+  EXPECT_EQ(source_text(inlined, {.line = true}), "b.h:3");
+  EXPECT_EQ(source_text(inlined, {.inlined = true}), "in\\x1bner in main");
+  EXPECT_EQ(source_text(inlined, {.line = true, .inlined = true}),
+            "in\\x1bner b.h:3 in main a.c:8");
+  EXPECT_EQ(source_text({}, {.line = true, .inlined = true}), "");
+}
+
 }  // namespace
 }  // namespace hodo::view

@@ -8,6 +8,7 @@
 #include "hodo/session/names.h"
 #include "hodo/session/sink.h"
 #include "hodo/view/output.h"
+#include "hodo/view/place.h"
 #include "hodo/view/style.h"
 
 namespace hodo::view {
@@ -21,7 +22,8 @@ struct BranchListOptions {
   std::uint64_t from_time = 0;
   std::uint64_t until_time = ~std::uint64_t{0};
   session::Clock clock;
-  Style style;  // text only
+  Style style;          // text only
+  SourceDetail source;  // text only
 };
 
 // One record of the bin format, little-endian, after the file header "HODOBR01" (8 bytes) and the
@@ -34,8 +36,8 @@ struct BinBranch {
   std::int32_t cpu = -1;                  // -1: unknown
   std::int32_t pid = -1;
   std::int32_t tid = -1;
-  std::uint8_t kind = 0;   // the BranchKind's number
-  std::uint8_t flags = 0;  // BranchFlags
+  std::uint8_t kind = 0;     // the BranchKind's number
+  std::uint8_t flags = 0;    // BranchFlags
   std::uint16_t cycles = 0;  // LBR: since the branch before; 0: unknown
 };
 static_assert(sizeof(BinBranch) == 48);

@@ -9,6 +9,7 @@
 
 #include "hodo/session/names.h"
 #include "hodo/session/sink.h"
+#include "hodo/view/place.h"
 
 namespace hodo::view {
 
@@ -62,6 +63,7 @@ class Profile final : public session::BranchSink {
 struct HotFunction {
   std::string name;    // printable
   std::string object;  // printable
+  std::string source;  // where it begins: "hello.c:12"; empty where nobody asked or knows
   std::uint64_t instructions = 0;
   std::uint64_t calls = 0;
 };
@@ -73,10 +75,13 @@ struct HotEdge {
   std::uint64_t count = 0;
 };
 
-// Edges summed by the function they leave (instructions) and enter (calls). By instructions.
-std::vector<HotFunction> hot_functions(const std::vector<Edge>& edges, const session::Names& names);
+// Edges summed by the function they leave (instructions) and enter (calls). By instructions. A call
+// through a PLT stub is one of the function that the stub leads to. Inlined functions, if wanted,
+// have the instructions of the branches that lie in them.
+std::vector<HotFunction> hot_functions(const std::vector<Edge>& edges, const session::Names& names,
+                                       SourceDetail detail = {});
 // The `top` most frequent edges with names.
 std::vector<HotEdge> hot_edges(const std::vector<Edge>& edges, const session::Names& names,
-                               std::size_t top);
+                               std::size_t top, SourceDetail detail = {});
 
 }  // namespace hodo::view

@@ -41,7 +41,7 @@ struct Report {
 };
 
 Report make_report(const session::Session& session, const session::Outcome& outcome,
-                   const Profile& profile, std::size_t top);
+                   const Profile& profile, std::size_t top, SourceDetail detail = {});
 
 // `top`: how many functions and edges the tables show.
 std::string report_text(const Report& report, const session::Session& session,
