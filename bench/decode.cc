@@ -3,12 +3,12 @@
 // libipt's block decoder in the same run.
 //
 //     cmake --preset bench && ninja -C build/bench bench_decode
-//     build/bench/bench/bench_decode TRACE IMAGE [BITS [FIRST-LAST]]
+//     build/bench/bench/bench_decode TRACE IMAGE [BITS [FIRST-LAST [WAY]]]
 //
 // TRACE is raw Intel PT, IMAGE as for `hodo branches --image`, FIRST-LAST the filter of the
-// recording, in hex. The ways run in turn, so that a machine whose speed drifts slows all of them;
-// printed are medians with the fastest and the slowest. Before anything is timed all ways have to
-// agree on the number of instructions.
+// recording, in hex, WAY one of the ways that are printed. The ways run in turn, so that a machine
+// whose speed drifts slows all of them; printed are medians with the fastest and the slowest.
+// Before anything is timed all ways have to agree on the number of instructions.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -93,7 +93,7 @@ void report(const Way& way, std::size_t bytes, std::uint64_t edges) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) quit("usage: bench_decode TRACE IMAGE [BITS [FIRST-LAST]]");
+  if (argc < 3) quit("usage: bench_decode TRACE IMAGE [BITS [FIRST-LAST [WAY]]]");
   std::ifstream in(argv[1], std::ios::binary);
   const std::vector<std::uint8_t> trace{std::istreambuf_iterator<char>(in), {}};
   if (trace.empty()) quit(std::string("cannot read ") + argv[1]);
@@ -137,6 +137,8 @@ int main(int argc, char** argv) {
            std::to_string(instructions));
     }
   }
+  if (argc > 5)
+    std::erase_if(ways, [&](const Way& way) { return way.name != std::string(argv[5]); });
   for (int round = 0; round < kRounds; ++round) {
     for (Way& way : ways) way.seconds.push_back(time_one(way.pass));
   }

@@ -5,7 +5,7 @@
 namespace hodo::flow {
 
 Output::Output(const Config& config, const Receivers& to)
-    : config_(config), to_(to), batch_(kBatch + kMostPathEdges) {}
+    : config_(config), to_(to), batch_(kBatch + kMostPathEdges + kEdgesAtOnce) {}
 
 void Output::branch(Branch branch) {
   const bool not_taken = (branch.flags & kNotTaken) != 0;

@@ -107,13 +107,15 @@ inline void Output::repeat(const Path& path, const PathMemo& memo, std::uint64_t
     pending_insns_ += path.tail;
     return;
   }
-  if (batch_.size() - used_ < kMostPathEdges) flush();
+  if (batch_.size() - used_ < kMostPathEdges + kEdgesAtOnce) flush();
   Branch* const out = batch_.data() + used_;
   const std::uint32_t* const ids = memo.edge_ids(path);
   const Branch* const edges = memo.edges();
-  for (std::uint32_t i = 0; i < path.edge_count; ++i) {
-    out[i] = edges[ids[i]];
-    out[i].time = time;
+  for (std::size_t i = 0; i < path.edge_count; i += kEdgesAtOnce) {
+    for (std::size_t j = i; j < i + kEdgesAtOnce; ++j) {
+      out[j] = edges[ids[j]];
+      out[j].time = time;
+    }
   }
   out[0].insns = saturate_insns(out[0].insns + pending_insns_);
   used_ += path.edge_count;

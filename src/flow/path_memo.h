@@ -53,6 +53,9 @@ struct alignas(64) Path {
 static_assert(sizeof(Path) == 64);
 
 inline constexpr std::size_t kMostPathEdges = 512;
+// Edges are copied so many at a time, the last time perhaps some too many: the numbers behind them
+// are some edges' numbers, too.
+inline constexpr std::size_t kEdgesAtOnce = 4;
 
 class PathMemo {
  public:
@@ -79,6 +82,18 @@ class PathMemo {
   // return addresses. Replaces one with the same key. full() must be false.
   void remember(const Path& path, std::span<const Branch> edges,
                 std::span<const std::uint64_t> returns);
+  // Whether it is worth remembering so many outcomes together: they came before. Now and then they
+  // do, in loops; where the data decides they do not, and it soon costs nothing to ask.
+  bool together_pays() {
+    if (pause_ != 0) --pause_;
+    return pause_ == 0;
+  }
+  bool came_before(std::uint64_t ip, std::uint64_t outcomes);
+  void together_paid() {
+    patience_ = kPatience;
+    next_pause_ = kLeastPause;
+  }
+
   // No room for another path: to be settled and cleared.
   bool full() const {
     return count_ >= kMostPaths || numbers_.size() >= kMostNumbers || edges_.size() >= kMostEdges;
@@ -88,7 +103,7 @@ class PathMemo {
   const Branch* edges() const { return edges_.data(); }
   std::size_t edge_total() const { return edges_.size(); }
   std::uint64_t return_address(const Path& path, unsigned i) const {
-    const std::uint32_t* half = edge_ids(path) + path.edge_count + 2 * i;
+    const std::uint32_t* half = edge_ids(path) - 2 * path.pushes + 2 * i;
     return half[0] | std::uint64_t{half[1]} << 32;
   }
 
@@ -112,6 +127,11 @@ class PathMemo {
   // Has been replaced, and stays until its hits are settled and the memo is cleared.
   static constexpr std::uint8_t kReplaced = 0xff;
 
+  static constexpr std::uint32_t kPatience = 64;
+  static constexpr std::uint32_t kLeastPause = 64;
+  static constexpr std::uint32_t kMostPause = 1 << 12;
+  static constexpr std::size_t kMostSeen = 1 << 12;
+
   std::size_t slot(std::uint64_t ip, std::uint64_t key, std::uint8_t what) const {
     const std::uint64_t hash = (ip * 0x9e3779b97f4a7c15u) ^ ((key + what) * 0xd6e8feb86659fd93u);
     return static_cast<std::size_t>(hash >> shift_);
@@ -128,6 +148,10 @@ class PathMemo {
   std::vector<std::uint32_t> numbers_;  // all paths' edges and return addresses
   std::vector<Branch> edges_;           // the distinct ones, without time
   std::vector<std::uint32_t> known_;    // their numbers + 1 by hash; 0: free
+  std::vector<std::uint16_t> seen_ = std::vector<std::uint16_t>(kMostSeen);  // parts of hashes
+  std::uint32_t patience_ = kPatience;  // how often outcomes may be new before the next pause
+  std::uint32_t pause_ = 0;
+  std::uint32_t next_pause_ = kLeastPause;
 };
 
 }  // namespace hodo::flow

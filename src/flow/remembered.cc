@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "path_decoder.h"
 
 namespace hodo::flow {
 namespace {
+
+constexpr std::uint32_t kMostPathInsns = 1u << 30;
 
 constexpr int kIpForms = 8;
 constexpr std::array<std::uint8_t, kIpForms> kIpSize = {0, 2, 4, 6, 6, 0, 8, 0};
@@ -36,6 +39,66 @@ std::uint64_t load(const std::uint8_t* at) {
 }
 
 }  // namespace
+
+// Several paths, one behind the other, to be remembered as one.
+class Together {
+ public:
+  Together(std::uint64_t ip, std::uint64_t key, std::uint8_t what)
+      : path_{.ip = ip, .key = key, .valid_until = ~std::uint64_t{0}, .what = what} {}
+
+  void append(const Path& path, const PathMemo& memo) {
+    possible_ = possible_ && path.pops <= returns_.size() && fits(path);
+    if (!possible_) return;
+    for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
+      edges_.push_back(memo.edges()[id]);
+      edges_.back().insns += std::exchange(path_.tail, 0);
+    }
+    path_.tail += path.tail;
+    path_.insns += path.insns;
+    path_.next = path.next;
+    path_.valid_from = std::max(path_.valid_from, path.valid_from);
+    path_.valid_until = std::min(path_.valid_until, path.valid_until);
+    path_.used = static_cast<std::uint8_t>(path_.used + path.used);
+    path_.dropped = static_cast<std::uint8_t>(path_.dropped + path.dropped);
+    path_.peak = std::max(path_.peak, static_cast<std::uint8_t>(returns_.size() + path.peak));
+    if (path.pops != 0) returns_.pop_back();
+    for (unsigned i = 0; i < path.pushes; ++i) returns_.push_back(memo.return_address(path, i));
+  }
+
+  void remember(PathMemo& memo) {
+    if (!possible_ || memo.full()) return;
+    path_.edge_count = static_cast<std::uint16_t>(edges_.size());
+    path_.pushes = static_cast<std::uint8_t>(returns_.size());
+    memo.remember(path_, edges_, returns_);
+  }
+
+ private:
+  bool fits(const Path& path) const {
+    return edges_.size() + path.edge_count <= kMostPathEdges &&
+           returns_.size() + path.peak <= ReturnStack::kSize / 2 &&
+           path.insns <= kMostPathInsns - path_.insns;
+  }
+
+  Path path_;
+  std::vector<Branch> edges_;
+  std::vector<std::uint64_t> returns_;
+  bool possible_ = true;
+};
+
+// The outcomes of eight short TNTs that have all six, under one stop bit.
+constexpr unsigned kTntOutcomes = 6;
+constexpr std::size_t kTnts = 8;
+constexpr bool all_full_tnts(std::uint64_t bytes) {
+  return (bytes & 0x8181818181818181u) == 0x8080808080808080u;
+}
+constexpr std::uint64_t outcomes_of_tnts(std::uint64_t bytes) {
+  std::uint64_t x = __builtin_bswap64(bytes) >> 1 & 0x3f3f3f3f3f3f3f3fu;
+  x = (x & 0x003f003f003f003fu) | (x >> 2 & 0x0fc00fc00fc00fc0u);
+  x = (x & 0x00000fff00000fffu) | (x >> 4 & 0x00fff00000fff000u);
+  x = (x & 0x0000000000ffffffu) | (x >> 8 & 0x0000ffffff000000u);
+  return x | std::uint64_t{1} << (kTntOutcomes * kTnts);
+}
+static_assert(outcomes_of_tnts(0x8080808080808082u) == (std::uint64_t{1} << 48 | 1ull << 42));
 
 // The decoder's state, in registers as far as possible, and what was counted.
 struct PathDecoder::Follower {
@@ -62,17 +125,24 @@ struct PathDecoder::Follower {
   Count tips, begins, ends;
 
   template <bool kBranches>
-  bool take(StepKind kind, std::uint64_t key, unsigned* used = nullptr);
+  const Path* take(StepKind kind, std::uint64_t key);
   template <bool kBranches>
-  bool take_outcomes(std::uint64_t bits);
+  bool take_outcomes(std::uint64_t bits, unsigned at_once);
   template <bool kBranches>
-  bool step_long_tnt();
+  bool take_in_turn(std::uint64_t bits, unsigned at_once, Together* together);
   template <bool kBranches>
   bool step();
+  template <bool kBranches>
+  bool step_short_tnt();
+  template <bool kBranches>
+  bool step_short_tnts();
+  template <bool kBranches>
+  bool step_long_tnt();
   template <bool kBranches>
   bool step_ip(StepKind kind, Count& count);
   template <bool kBranches>
   bool step_end();
+  void count_tnts(std::uint64_t packets, std::uint64_t bytes, std::uint64_t bits);
   void move_returns(const Path& path);
 };
 
@@ -83,37 +153,61 @@ void PathDecoder::Follower::move_returns(const Path& path) {
 }
 
 template <bool kBranches>
-bool PathDecoder::Follower::take(StepKind kind, std::uint64_t key, unsigned* used) {
+[[gnu::always_inline]] inline const Path* PathDecoder::Follower::take(StepKind kind,
+                                                                      std::uint64_t key) {
   Path* const path = memo.find(ip, key, PathMemo::what(kind, mode));
-  if (path == nullptr || !path->valid_at(time)) return false;
+  if (path == nullptr || !path->valid_at(time)) return nullptr;
   memo.hit(*path);
   if ((path->peak | path->pops) != 0) move_returns(*path);
   if constexpr (kBranches) out.repeat(*path, memo, time);
   ip = path->next;
-  if (used != nullptr) *used = path->used;
+  return path;
+}
+
+// Outcomes under their stop bit; false: some are left for the walker.
+template <bool kBranches>
+bool PathDecoder::Follower::take_outcomes(std::uint64_t bits, unsigned at_once) {
+  constexpr unsigned kMany = 40;
+  if (outcomes_left(bits) < kMany || !memo.together_pays()) {
+    return take_in_turn<kBranches>(bits, at_once, nullptr);
+  }
+  const std::uint64_t from = ip;
+  if (take<kBranches>(StepKind::outcomes, bits) != nullptr) {
+    memo.together_paid();
+    return true;
+  }
+  if (!memo.came_before(from, bits)) return take_in_turn<kBranches>(bits, at_once, nullptr);
+  Together together(from, bits, PathMemo::what(StepKind::outcomes, mode));
+  if (!take_in_turn<kBranches>(bits, at_once, &together)) return false;
+  together.remember(memo);
   return true;
 }
 
-// The outcomes of a TNT under their stop bit; false: some are left for the walker.
 template <bool kBranches>
-bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
-  for (;;) {
-    unsigned used = 0;
-    if (take<kBranches>(StepKind::outcomes, first_ones(bits), &used)) {
-      bits = without(bits, used);
-      if (bits == kNoOutcomes) return true;
-      continue;
+bool PathDecoder::Follower::take_in_turn(std::uint64_t bits, unsigned at_once, Together* together) {
+  while (bits != kNoOutcomes) {
+    const Path* path = take<kBranches>(StepKind::outcomes, first_ones(bits, at_once));
+    if (path == nullptr) {
+      // A return that the path before decides about.
+      const auto top = returns.top();
+      const bool taken = (bits >> (outcomes_left(bits) - 1) & 1) != 0;
+      if (taken && top) path = take<kBranches>(StepKind::compressed, wrap(*top, mode));
     }
-    // A return that the path before decides about.
-    const auto top = returns.top();
-    const bool taken = (bits >> (outcomes_left(bits) - 1) & 1) != 0;
-    if (!taken || !top || !take<kBranches>(StepKind::compressed, wrap(*top, mode))) {
+    if (path == nullptr) {
       outcomes = bits;
       return false;
     }
-    bits = without(bits, 1);
-    if (bits == kNoOutcomes) return true;
+    if (together != nullptr) together->append(*path, memo);
+    bits = without(bits, path->used);
   }
+  return true;
+}
+
+void PathDecoder::Follower::count_tnts(std::uint64_t packets, std::uint64_t bytes,
+                                       std::uint64_t bits) {
+  tnts += packets;
+  tnt_bytes += bytes;
+  tnt_bits += bits;
 }
 
 // A packet with an IP; false, and where it was, if it is left to the walker.
@@ -122,7 +216,7 @@ bool PathDecoder::Follower::step_ip(StepKind kind, Count& count) {
   const std::size_t size = kIpSize[*at >> 5];
   if (size == 0 || end - at < 9) return false;
   const std::uint64_t to = ip_of(*at, load(at + 1), last_ip);
-  if (!take<kBranches>(kind, to)) return false;
+  if (take<kBranches>(kind, to) == nullptr) return false;
   last_ip = to;
   count.packets += 1;
   count.bytes += 1 + size;
@@ -133,7 +227,7 @@ bool PathDecoder::Follower::step_ip(StepKind kind, Count& count) {
 template <bool kBranches>
 bool PathDecoder::Follower::step_end() {
   if (*at >> 5 != 0) return step_ip<kBranches>(StepKind::trace_end, ends);
-  if (!take<kBranches>(StepKind::trace_end_at, 0)) return false;
+  if (take<kBranches>(StepKind::trace_end_at, 0) == nullptr) return false;
   ends.packets += 1;
   ends.bytes += 1;
   ++at;
@@ -148,10 +242,38 @@ bool PathDecoder::Follower::step_long_tnt() {
   if (bits <= kNoOutcomes) return false;
   tnt_at = at;
   at += kSize;
-  ++tnts;
-  tnt_bytes += kSize;
-  tnt_bits += outcomes_left(bits);
-  return take_outcomes<kBranches>(bits);
+  count_tnts(1, kSize, outcomes_left(bits));
+  return take_outcomes<kBranches>(bits, kMostTogether);
+}
+
+template <bool kBranches>
+bool PathDecoder::Follower::step_short_tnt() {
+  const std::uint64_t bits = *at >> 1;
+  tnt_at = at++;
+  count_tnts(1, 1, outcomes_left(bits));
+  return take_in_turn<kBranches>(bits, kTntOutcomes, nullptr);
+}
+
+// Eight at once; false, and none is taken, if the first of them is left to the walker or to
+// step_short_tnt(). Where another one is, the packets before it count.
+template <bool kBranches>
+bool PathDecoder::Follower::step_short_tnts() {
+  if (end - at < static_cast<std::ptrdiff_t>(kTnts)) return false;
+  const std::uint64_t bytes = load(at);
+  if (!all_full_tnts(bytes)) return false;
+  std::size_t begun = kTnts;
+  if (!take_outcomes<kBranches>(outcomes_of_tnts(bytes), kTntOutcomes)) {
+    const unsigned done =
+        kTntOutcomes * kTnts - outcomes_left(std::exchange(outcomes, kNoOutcomes));
+    begun = (done + kTntOutcomes - 1) / kTntOutcomes;
+    if (begun == 0) return false;
+    const std::uint64_t last = bytes >> (8 * (begun - 1)) >> 1 & 0x7f;
+    if (done % kTntOutcomes != 0) outcomes = without(last, done % kTntOutcomes);
+  }
+  tnt_at = at + begun - 1;
+  at += begun;
+  count_tnts(begun, begun, kTntOutcomes * begun);
+  return true;
 }
 
 // One packet; false if it needs the walker.
@@ -168,12 +290,8 @@ bool PathDecoder::Follower::step() {
     }
     if (!enabled) return false;
     if (byte == 2) return step_long_tnt<kBranches>();
-    tnt_at = at;
-    ++at;
-    ++tnts;
-    ++tnt_bytes;
-    tnt_bits += outcomes_left(byte >> 1);
-    return take_outcomes<kBranches>(byte >> 1);
+    if (step_short_tnts<kBranches>()) return outcomes == kNoOutcomes;
+    return step_short_tnt<kBranches>();
   }
   switch (byte & 0x1f) {
     case 0x0d:
@@ -262,9 +380,8 @@ void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, cons
   const auto edges = out_.between(from.mark, to.mark);
   const std::uint64_t insns = to.mark.counted_insns - from.mark.counted_insns;
   constexpr int kMostCalls = ReturnStack::kSize / 2;
-  constexpr std::uint64_t kMostInsns = 1u << 30;
   if (edges.size() > kMostPathEdges || to.peak > kMostCalls ||
-      std::max(insns, from.mark.pending_insns) > kMostInsns) {
+      std::max(insns, from.mark.pending_insns) > kMostPathInsns) {
     return;
   }
   const ReturnStack& returns = walker_.returns();
