@@ -80,13 +80,18 @@ void Output::hand_on(std::span<const Branch> branches) {
 
 void Output::settle(PathMemo& memo) {
   counts_.resize(memo.edge_total());
-  memo.settle([&](const Path& path) {
+  const auto settle_path = [&](const Path& path) {
     stats_.instructions += std::uint64_t{path.insns} * path.hits;
     stats_.not_taken += std::uint64_t{path.dropped} * path.hits;
     for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
       if (counts_[id] == 0) counted_.push_back(id);
       counts_[id] += path.hits;
     }
+  };
+  memo.settle(settle_path);
+  memo.stretches().settle([&](const Stretch& stretch) {
+    settle_path(stretch.path);
+    count_packets(stretch.packets, stretch.path.hits);
   });
   for (const std::uint32_t id : counted_) {
     const Branch& edge = memo.edges()[id];

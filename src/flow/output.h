@@ -64,6 +64,9 @@ class Output {
   }
   // The branches of a path that is taken again at `time`; they are counted when hits are settled.
   void repeat(const Path& path, const PathMemo& memo, std::uint64_t time);
+  // Packets that were read by what is remembered of them, so many times.
+  template <class Number>
+  void count_packets(const CountsOf<Number>& packets, std::uint64_t times);
   // Counts the paths that were taken again, for the numbers and for Receivers::edges.
   void settle(PathMemo& memo);
 
@@ -76,7 +79,8 @@ class Output {
   Stats& stats() { return stats_; }
 
  private:
-  static constexpr std::size_t kBatch = 1024;  // 32 KiB: what the sink reads is still in the L1
+  static constexpr std::size_t kBatch =
+      512;  // 16 KiB, or some more: the sink finds it in the L1 cache
 
   void grow();
   void hand_on(std::span<const Branch> branches);
@@ -95,6 +99,20 @@ class Output {
   std::uint64_t dropped_ = 0;        // branches not taken that nobody wants
   std::uint64_t flushes_ = 0;
 };
+
+template <class Number>
+void Output::count_packets(const CountsOf<Number>& packets, std::uint64_t times) {
+  const auto count = [&](pt::PacketType type, std::uint64_t number, std::uint64_t bytes) {
+    stats_.packets[static_cast<std::size_t>(type)] += number * times;
+    stats_.packet_bytes[static_cast<std::size_t>(type)] += bytes * times;
+  };
+  count(pt::PacketType::pad, packets.pads, packets.pads);
+  count(pt::PacketType::tnt, packets.tnts, packets.tnt_bytes);
+  count(pt::PacketType::tip, packets.tips, packets.tip_bytes);
+  count(pt::PacketType::tip_pge, packets.begins, packets.begin_bytes);
+  count(pt::PacketType::tip_pgd, packets.ends, packets.end_bytes);
+  stats_.tnt_bits += packets.tnt_bits * times;
+}
 
 // A branch's own instructions and those before it, as far as the field can count.
 constexpr std::uint32_t saturate_insns(std::uint64_t insns) {

@@ -275,7 +275,7 @@ PathDecoder::Step PathDecoder::take_outcomes() {
 // Through conditional branches and returns from calls that were seen, which depend on nothing but
 // the outcomes; or through one return that the path before decides about. Both can be remembered.
 PathDecoder::Step PathDecoder::follow_outcomes() {
-  const std::uint64_t key = first_ones(outcomes_, kMostTogether);
+  const std::uint64_t key = first_ones(outcomes_);
   const unsigned count = outcomes_left(key);
   const Position start = watch();
   Position last = start;  // behind the last outcome

@@ -121,9 +121,9 @@ class PathDecoder {
   unsigned outcomes_left() const { return outcomes_left(outcomes_); }
   // What is remembered under one key: more outcomes seldom come again in the same order.
   static constexpr unsigned kMostTogether = 8;
-  static std::uint64_t first_ones(std::uint64_t outcomes, unsigned most) {
+  static std::uint64_t first_ones(std::uint64_t outcomes) {
     const unsigned left = outcomes_left(outcomes);
-    return left > most ? outcomes >> (left - most) : outcomes;
+    return left > kMostTogether ? outcomes >> (left - kMostTogether) : outcomes;
   }
   // The outcomes behind the first `used` ones.
   static std::uint64_t without(std::uint64_t outcomes, unsigned used) {
@@ -170,6 +170,7 @@ class PathDecoder {
   BlockCache& blocks_;
   PathMemo* memo_;
   Output& out_;
+  StretchBuilder builder_;
   Walker walker_;
   Clock clock_;
   pt::PacketReader reader_{{}};

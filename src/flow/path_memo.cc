@@ -30,32 +30,25 @@ void PathMemo::clear() {
   numbers_.clear();
   edges_.clear();
   known_.assign(kLeastSize, 0);
+  stretches_.clear();
 }
 
 void PathMemo::remember(const Path& path, std::span<const Branch> edges,
                         std::span<const std::uint64_t> returns) {
   Path& place = place_for(path);
   place = path;
+  store(place, edges, returns);
+}
+
+void PathMemo::store(Path& path, std::span<const Branch> edges,
+                     std::span<const std::uint64_t> returns) {
   for (const std::uint64_t ip : returns) {
     numbers_.push_back(static_cast<std::uint32_t>(ip));
     numbers_.push_back(static_cast<std::uint32_t>(ip >> 32));
   }
-  place.edges = static_cast<std::uint32_t>(numbers_.size());
+  path.edges = numbers_.size() & kNumberMask;
   for (const Branch& edge : edges) numbers_.push_back(number_of(edge));
-  while ((numbers_.size() - place.edges) % kEdgesAtOnce != 0) numbers_.push_back(0);
-}
-
-bool PathMemo::came_before(std::uint64_t ip, std::uint64_t outcomes) {
-  std::uint64_t hash = (ip * 0x9e3779b97f4a7c15u ^ outcomes) * 0xd6e8feb86659fd93u;
-  hash ^= hash >> 32;
-  std::uint16_t& seen = seen_[hash % kMostSeen];
-  const auto part = static_cast<std::uint16_t>(hash >> 40 | 1);
-  if (std::exchange(seen, part) == part) return true;
-  if (--patience_ == 0) {
-    patience_ = kPatience;
-    pause_ = std::exchange(next_pause_, std::min(2 * next_pause_, kMostPause));
-  }
-  return false;
+  while ((numbers_.size() - path.edges) % kEdgesAtOnce != 0) numbers_.push_back(0);
 }
 
 Path& PathMemo::place_for(const Path& path) {

@@ -14,8 +14,6 @@
 namespace hodo::flow {
 namespace {
 
-constexpr std::uint32_t kMostPathInsns = 1u << 30;
-
 constexpr int kIpForms = 8;
 constexpr std::array<std::uint8_t, kIpForms> kIpSize = {0, 2, 4, 6, 6, 0, 8, 0};
 
@@ -32,77 +30,12 @@ std::uint64_t ip_of(std::uint8_t byte, std::uint64_t low, std::uint64_t last_ip)
   return (last_ip & ~mask) | (low & mask);
 }
 
-std::uint64_t load(const std::uint8_t* at) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
 }  // namespace
-
-// Several paths, one behind the other, to be remembered as one.
-class Together {
- public:
-  Together(std::uint64_t ip, std::uint64_t key, std::uint8_t what)
-      : path_{.ip = ip, .key = key, .valid_until = ~std::uint64_t{0}, .what = what} {}
-
-  void append(const Path& path, const PathMemo& memo) {
-    possible_ = possible_ && path.pops <= returns_.size() && fits(path);
-    if (!possible_) return;
-    for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
-      edges_.push_back(memo.edges()[id]);
-      edges_.back().insns += std::exchange(path_.tail, 0);
-    }
-    path_.tail += path.tail;
-    path_.insns += path.insns;
-    path_.next = path.next;
-    path_.valid_from = std::max(path_.valid_from, path.valid_from);
-    path_.valid_until = std::min(path_.valid_until, path.valid_until);
-    path_.used = static_cast<std::uint8_t>(path_.used + path.used);
-    path_.dropped = static_cast<std::uint8_t>(path_.dropped + path.dropped);
-    path_.peak = std::max(path_.peak, static_cast<std::uint8_t>(returns_.size() + path.peak));
-    if (path.pops != 0) returns_.pop_back();
-    for (unsigned i = 0; i < path.pushes; ++i) returns_.push_back(memo.return_address(path, i));
-  }
-
-  void remember(PathMemo& memo) {
-    if (!possible_ || memo.full()) return;
-    path_.edge_count = static_cast<std::uint16_t>(edges_.size());
-    path_.pushes = static_cast<std::uint8_t>(returns_.size());
-    memo.remember(path_, edges_, returns_);
-  }
-
- private:
-  bool fits(const Path& path) const {
-    return edges_.size() + path.edge_count <= kMostPathEdges &&
-           returns_.size() + path.peak <= ReturnStack::kSize / 2 &&
-           path.insns <= kMostPathInsns - path_.insns;
-  }
-
-  Path path_;
-  std::vector<Branch> edges_;
-  std::vector<std::uint64_t> returns_;
-  bool possible_ = true;
-};
-
-// The outcomes of eight short TNTs that have all six, under one stop bit.
-constexpr unsigned kTntOutcomes = 6;
-constexpr std::size_t kTnts = 8;
-constexpr bool all_full_tnts(std::uint64_t bytes) {
-  return (bytes & 0x8181818181818181u) == 0x8080808080808080u;
-}
-constexpr std::uint64_t outcomes_of_tnts(std::uint64_t bytes) {
-  std::uint64_t x = __builtin_bswap64(bytes) >> 1 & 0x3f3f3f3f3f3f3f3fu;
-  x = (x & 0x003f003f003f003fu) | (x >> 2 & 0x0fc00fc00fc00fc0u);
-  x = (x & 0x00000fff00000fffu) | (x >> 4 & 0x00fff00000fff000u);
-  x = (x & 0x0000000000ffffffu) | (x >> 8 & 0x0000ffffff000000u);
-  return x | std::uint64_t{1} << (kTntOutcomes * kTnts);
-}
-static_assert(outcomes_of_tnts(0x8080808080808082u) == (std::uint64_t{1} << 48 | 1ull << 42));
 
 // The decoder's state, in registers as far as possible, and what was counted.
 struct PathDecoder::Follower {
   PathMemo& memo;
+  StretchBuilder& builder;
   Output& out;
   ReturnStack& returns;
   const std::uint64_t time;
@@ -111,38 +44,34 @@ struct PathDecoder::Follower {
   const std::uint8_t* const end;
   std::uint64_t ip;
   std::uint64_t last_ip;
+  bool enabled;
   std::uint64_t outcomes = kNoOutcomes;
   const std::uint8_t* tnt_at = nullptr;  // the last TNT
-  bool enabled;
-  std::uint64_t pads = 0;
-  std::uint64_t tnts = 0;
-  std::uint64_t tnt_bytes = 0;
-  std::uint64_t tnt_bits = 0;
-  struct Count {
-    std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;
-  };
-  Count tips, begins, ends;
+  LongPacketCounts counts;
+  LongPacketCounts counts_before;  // the stretch that is being built
 
   template <bool kBranches>
-  const Path* take(StepKind kind, std::uint64_t key);
+  void run();
   template <bool kBranches>
-  bool take_outcomes(std::uint64_t bits, unsigned at_once);
+  bool take_stretch();
   template <bool kBranches>
-  bool take_in_turn(std::uint64_t bits, unsigned at_once, Together* together);
+  bool step_and_build();
+  void finish_stretch(const std::uint8_t* stretch_end);
+  std::size_t packet_size() const;
+  const std::uint8_t* pads_end() const;
+
+  template <bool kBranches>
+  const Path* take(StepKind kind, std::uint64_t key, std::optional<std::uint64_t> guard = {});
+  template <bool kBranches>
+  bool take_outcomes(std::uint64_t bits);
   template <bool kBranches>
   bool step();
   template <bool kBranches>
-  bool step_short_tnt();
+  bool step_tnt();
   template <bool kBranches>
-  bool step_short_tnts();
-  template <bool kBranches>
-  bool step_long_tnt();
-  template <bool kBranches>
-  bool step_ip(StepKind kind, Count& count);
+  bool step_ip(StepKind kind, std::uint64_t& packets, std::uint64_t& bytes);
   template <bool kBranches>
   bool step_end();
-  void count_tnts(std::uint64_t packets, std::uint64_t bytes, std::uint64_t bits);
   void move_returns(const Path& path);
 };
 
@@ -153,11 +82,12 @@ void PathDecoder::Follower::move_returns(const Path& path) {
 }
 
 template <bool kBranches>
-[[gnu::always_inline]] inline const Path* PathDecoder::Follower::take(StepKind kind,
-                                                                      std::uint64_t key) {
-  Path* const path = memo.find(ip, key, PathMemo::what(kind, mode));
+[[gnu::always_inline]] inline const Path* PathDecoder::Follower::take(
+    StepKind kind, std::uint64_t key, std::optional<std::uint64_t> guard) {
+  Path* const path = memo.find(ip, key, what_of(kind, mode));
   if (path == nullptr || !path->valid_at(time)) return nullptr;
   memo.hit(*path);
+  if (builder.building()) builder.append(*path, guard, memo);
   if ((path->peak | path->pops) != 0) move_returns(*path);
   if constexpr (kBranches) out.repeat(*path, memo, time);
   ip = path->next;
@@ -166,136 +96,92 @@ template <bool kBranches>
 
 // Outcomes under their stop bit; false: some are left for the walker.
 template <bool kBranches>
-bool PathDecoder::Follower::take_outcomes(std::uint64_t bits, unsigned at_once) {
-  constexpr unsigned kMany = 40;
-  if (outcomes_left(bits) < kMany || !memo.together_pays()) {
-    return take_in_turn<kBranches>(bits, at_once, nullptr);
-  }
-  const std::uint64_t from = ip;
-  if (take<kBranches>(StepKind::outcomes, bits) != nullptr) {
-    memo.together_paid();
-    return true;
-  }
-  if (!memo.came_before(from, bits)) return take_in_turn<kBranches>(bits, at_once, nullptr);
-  Together together(from, bits, PathMemo::what(StepKind::outcomes, mode));
-  if (!take_in_turn<kBranches>(bits, at_once, &together)) return false;
-  together.remember(memo);
-  return true;
-}
-
-template <bool kBranches>
-bool PathDecoder::Follower::take_in_turn(std::uint64_t bits, unsigned at_once, Together* together) {
+bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
   while (bits != kNoOutcomes) {
-    const Path* path = take<kBranches>(StepKind::outcomes, first_ones(bits, at_once));
+    const Path* path = take<kBranches>(StepKind::outcomes, first_ones(bits));
     if (path == nullptr) {
       // A return that the path before decides about.
       const auto top = returns.top();
       const bool taken = (bits >> (outcomes_left(bits) - 1) & 1) != 0;
-      if (taken && top) path = take<kBranches>(StepKind::compressed, wrap(*top, mode));
+      if (taken && top) path = take<kBranches>(StepKind::compressed, wrap(*top, mode), top);
     }
     if (path == nullptr) {
       outcomes = bits;
       return false;
     }
-    if (together != nullptr) together->append(*path, memo);
     bits = without(bits, path->used);
   }
   return true;
 }
 
-void PathDecoder::Follower::count_tnts(std::uint64_t packets, std::uint64_t bytes,
-                                       std::uint64_t bits) {
-  tnts += packets;
-  tnt_bytes += bytes;
-  tnt_bits += bits;
-}
-
 // A packet with an IP; false, and where it was, if it is left to the walker.
 template <bool kBranches>
-bool PathDecoder::Follower::step_ip(StepKind kind, Count& count) {
+bool PathDecoder::Follower::step_ip(StepKind kind, std::uint64_t& packets, std::uint64_t& bytes) {
   const std::size_t size = kIpSize[*at >> 5];
   if (size == 0 || end - at < 9) return false;
-  const std::uint64_t to = ip_of(*at, load(at + 1), last_ip);
+  const std::uint64_t to = ip_of(*at, load_word(at + 1), last_ip);
   if (take<kBranches>(kind, to) == nullptr) return false;
   last_ip = to;
-  count.packets += 1;
-  count.bytes += 1 + size;
+  packets += 1;
+  bytes += 1 + size;
   at += 1 + size;
   return true;
 }
 
 template <bool kBranches>
 bool PathDecoder::Follower::step_end() {
-  if (*at >> 5 != 0) return step_ip<kBranches>(StepKind::trace_end, ends);
+  if (*at >> 5 != 0) {
+    return step_ip<kBranches>(StepKind::trace_end, counts.ends, counts.end_bytes);
+  }
   if (take<kBranches>(StepKind::trace_end_at, 0) == nullptr) return false;
-  ends.packets += 1;
-  ends.bytes += 1;
+  counts.ends += 1;
+  counts.end_bytes += 1;
   ++at;
   return true;
 }
 
 template <bool kBranches>
-bool PathDecoder::Follower::step_long_tnt() {
-  constexpr std::ptrdiff_t kSize = 8;
-  if (end - at < kSize || at[1] != 0xa3) return false;
-  const std::uint64_t bits = load(at) >> 16;
+bool PathDecoder::Follower::step_tnt() {
+  const std::size_t size = packet_size();
+  if (size == 0) return false;
+  const std::uint64_t bits = size == 1 ? *at >> 1 : load_word(at) >> 16;
   if (bits <= kNoOutcomes) return false;
   tnt_at = at;
-  at += kSize;
-  count_tnts(1, kSize, outcomes_left(bits));
-  return take_outcomes<kBranches>(bits, kMostTogether);
+  at += size;
+  counts.tnts += 1;
+  counts.tnt_bytes += size;
+  counts.tnt_bits += outcomes_left(bits);
+  return take_outcomes<kBranches>(bits);
 }
 
-template <bool kBranches>
-bool PathDecoder::Follower::step_short_tnt() {
-  const std::uint64_t bits = *at >> 1;
-  tnt_at = at++;
-  count_tnts(1, 1, outcomes_left(bits));
-  return take_in_turn<kBranches>(bits, kTntOutcomes, nullptr);
-}
-
-// Eight at once; false, and none is taken, if the first of them is left to the walker or to
-// step_short_tnt(). Where another one is, the packets before it count.
-template <bool kBranches>
-bool PathDecoder::Follower::step_short_tnts() {
-  if (end - at < static_cast<std::ptrdiff_t>(kTnts)) return false;
-  const std::uint64_t bytes = load(at);
-  if (!all_full_tnts(bytes)) return false;
-  std::size_t begun = kTnts;
-  if (!take_outcomes<kBranches>(outcomes_of_tnts(bytes), kTntOutcomes)) {
-    const unsigned done =
-        kTntOutcomes * kTnts - outcomes_left(std::exchange(outcomes, kNoOutcomes));
-    begun = (done + kTntOutcomes - 1) / kTntOutcomes;
-    if (begun == 0) return false;
-    const std::uint64_t last = bytes >> (8 * (begun - 1)) >> 1 & 0x7f;
-    if (done % kTntOutcomes != 0) outcomes = without(last, done % kTntOutcomes);
+// Of the packet at `at`, if it is one of those that are followed here; 0: it is none, or it is cut
+// off.
+std::size_t PathDecoder::Follower::packet_size() const {
+  constexpr std::size_t kLongTnt = 8;
+  const auto left = static_cast<std::size_t>(end - at);
+  std::size_t size = 1;
+  if (*at == 2) {
+    size = left >= kLongTnt && at[1] == 0xa3 ? kLongTnt : 0;
+  } else if ((*at & 1) != 0) {
+    size += kIpSize[*at >> 5];
   }
-  tnt_at = at + begun - 1;
-  at += begun;
-  count_tnts(begun, begun, kTntOutcomes * begun);
-  return true;
+  return size <= left ? size : 0;
 }
 
-// One packet; false if it needs the walker.
+// One packet, or a run of padding; false if it needs the walker.
 template <bool kBranches>
 bool PathDecoder::Follower::step() {
-  const std::uint8_t byte = *at;
-  if ((byte & 1) == 0) {
-    if (byte == 0) {
-      const std::uint8_t* const start = at;
-      while (end - at >= 8 && load(at) == 0) at += 8;
-      while (at != end && *at == 0) ++at;
-      pads += static_cast<std::size_t>(at - start);
-      return true;
-    }
-    if (!enabled) return false;
-    if (byte == 2) return step_long_tnt<kBranches>();
-    if (step_short_tnts<kBranches>()) return outcomes == kNoOutcomes;
-    return step_short_tnt<kBranches>();
+  if (*at == 0) {
+    const std::uint8_t* const start = at;
+    const std::uint8_t* const stop = pads_end();
+    while (at != stop && *at == 0) ++at;
+    counts.pads += static_cast<std::size_t>(at - start);
+    return true;
   }
-  switch (byte & 0x1f) {
+  if ((*at & 1) == 0) return enabled && step_tnt<kBranches>();
+  switch (*at & 0x1f) {
     case 0x0d:
-      return enabled && step_ip<kBranches>(StepKind::indirect, tips);
+      return enabled && step_ip<kBranches>(StepKind::indirect, counts.tips, counts.tip_bytes);
     case 0x01:
       if (!enabled || !step_end<kBranches>()) return false;
       enabled = false;
@@ -303,12 +189,91 @@ bool PathDecoder::Follower::step() {
     case 0x11:
       if (enabled) return false;
       ip = 0;
-      if (!step_ip<kBranches>(StepKind::trace_begin, begins)) return false;
+      if (!step_ip<kBranches>(StepKind::trace_begin, counts.begins, counts.begin_bytes))
+        return false;
       enabled = true;
       return true;
     default:
       return false;
   }
+}
+
+const std::uint8_t* PathDecoder::Follower::pads_end() const {
+  return builder.building() ? std::min(end, builder.limit()) : end;
+}
+
+// Many packets at once, if their bytes came before at this place; if they did but are not known,
+// they will be: the builder begins.
+template <bool kBranches>
+bool PathDecoder::Follower::take_stretch() {
+  StretchTable& stretches = memo.stretches();
+  const std::uint8_t what = what_of(enabled ? StepKind::stretch : StepKind::stretch_off, mode);
+  const std::uint64_t from = enabled ? ip : 0;
+  const std::uint64_t key = StretchTable::key_of(at, last_ip, returns.top().value_or(0));
+  Stretch* const known = stretches.find(from, key, what, [&](const Stretch& stretch) {
+    return stretch.last_ip == last_ip && stretch.path.valid_at(time) && stretch.same_bytes(at) &&
+           stretch.fits(returns);
+  });
+  if (known == nullptr) {
+    if (stretches.came_before(from, key, at)) {
+      builder.begin(from, key, what, last_ip, at);
+      counts_before = counts;
+    }
+    return false;
+  }
+  stretches.hit(*known);
+  stretches.paid();
+  for (unsigned i = 0; i < known->path.pops; ++i) returns.drop();
+  for (unsigned i = 0; i < known->path.pushes; ++i) {
+    returns.put(memo.return_address(known->path, i));
+  }
+  if constexpr (kBranches) out.repeat(known->path, memo, time);
+  ip = known->path.next;
+  last_ip = known->next_last_ip;
+  enabled = known->enabled_after;
+  at += known->length;
+  return true;
+}
+
+void PathDecoder::Follower::finish_stretch(const std::uint8_t* stretch_end) {
+  builder.finish(stretch_end, difference(counts, counts_before), last_ip, enabled, memo);
+}
+
+// A step of a stretch that is being built.
+template <bool kBranches>
+bool PathDecoder::Follower::step_and_build() {
+  if (at + packet_size() > builder.limit() || at == builder.limit() || !builder.has_room()) {
+    finish_stretch(at);
+    return true;
+  }
+  const unsigned appended = builder.appended();
+  const std::uint8_t* const before = at;
+  const LongPacketCounts counted = counts;
+  if (step<kBranches>()) return true;
+  if (builder.appended() == appended) {
+    const LongPacketCounts now = std::exchange(counts, counted);
+    finish_stretch(before);
+    counts = now;
+  }
+  builder.give_up();
+  return false;
+}
+
+template <bool kBranches>
+void PathDecoder::Follower::run() {
+  while (at != end) {
+    if (builder.building()) {
+      if (!step_and_build<kBranches>()) return;
+      continue;
+    }
+    if (*at != 0 && end - at >= static_cast<std::ptrdiff_t>(kStretchBytes) &&
+        memo.stretches().worth_a_look(at) && take_stretch<kBranches>()) {
+      continue;
+    }
+    if (builder.building()) continue;
+    if (!step<kBranches>()) return;
+  }
+  builder.give_up();
 }
 
 bool PathDecoder::may_follow() const {
@@ -322,6 +287,7 @@ void PathDecoder::follow() {
     memo_->clear();
   }
   Follower f{.memo = *memo_,
+             .builder = builder_,
              .out = out_,
              .returns = walker_.returns(),
              .time = walker_.time,
@@ -332,11 +298,9 @@ void PathDecoder::follow() {
              .last_ip = last_ip_.ip(),
              .enabled = walker_.enabled};
   if (out_.wants_branches()) {
-    while (f.at != f.end && f.step<true>()) {
-    }
+    f.run<true>();
   } else {
-    while (f.at != f.end && f.step<false>()) {
-    }
+    f.run<false>();
   }
   reader_.seek(static_cast<std::size_t>(f.at - bytes_.data()));
   walker_.ip = f.ip;
@@ -344,17 +308,7 @@ void PathDecoder::follow() {
   last_ip_ = pt::LastIp(f.last_ip);
   outcomes_ = f.outcomes;
   if (outcomes_ != kNoOutcomes) packet_at_ = static_cast<std::size_t>(f.tnt_at - bytes_.data());
-  Stats& stats = out_.stats();
-  const auto count = [&](pt::PacketType type, std::uint64_t packets, std::uint64_t bytes) {
-    stats.packets[static_cast<std::size_t>(type)] += packets;
-    stats.packet_bytes[static_cast<std::size_t>(type)] += bytes;
-  };
-  count(pt::PacketType::pad, f.pads, f.pads);
-  count(pt::PacketType::tnt, f.tnts, f.tnt_bytes);
-  count(pt::PacketType::tip, f.tips.packets, f.tips.bytes);
-  count(pt::PacketType::tip_pge, f.begins.packets, f.begins.bytes);
-  count(pt::PacketType::tip_pgd, f.ends.packets, f.ends.bytes);
-  stats.tnt_bits += f.tnt_bits;
+  out_.count_packets(f.counts, 1);
 }
 
 PathDecoder::Position PathDecoder::watch() {
@@ -372,7 +326,7 @@ PathDecoder::Position PathDecoder::position() const {
 void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, const Position& from,
                            const Position& to) {
   if (memo_ == nullptr || walker_.in_tx || memo_->full()) return;
-  const std::uint8_t what = PathMemo::what(kind, walker_.mode);
+  const std::uint8_t what = what_of(kind, walker_.mode);
   const Path* const known = memo_->find(from.ip, key, what);
   if (known != nullptr && known->valid_at(walker_.time)) return;
   // Flushed branches are no longer there to be read.
@@ -393,8 +347,8 @@ void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, cons
   path.tail = static_cast<std::uint32_t>(edges.empty() ? insns : to.mark.pending_insns);
   path.edge_count = static_cast<std::uint16_t>(edges.size());
   path.what = what;
-  path.used = static_cast<std::uint8_t>(used);
-  path.dropped = static_cast<std::uint8_t>(to.mark.dropped - from.mark.dropped);
+  path.used = used & 0xff;
+  path.dropped = static_cast<std::uint16_t>(to.mark.dropped - from.mark.dropped);
   path.pops = pops ? 1 : 0;
   path.peak = static_cast<std::uint8_t>(pops ? 0 : to.peak);
   path.pushes = static_cast<std::uint8_t>(to.level - (pops ? -1 : 0));

@@ -28,7 +28,8 @@ class ReturnStack {
     if (depth_ == 0) return std::nullopt;
     return ips_[top_];
   }
-  // The entry `below` the top, which must have been pushed since the last watch().
+  unsigned depth() const { return depth_; }
+  // The entry `below` the top, which must be less than depth().
   std::uint64_t entry(unsigned below) const { return ips_[(top_ - below) % kSize]; }
 
   // How far pushes and pops went up and down from where watch() was called.
