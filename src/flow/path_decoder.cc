@@ -85,6 +85,8 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
   forget_pending();
   pt::Packet packet;
   do {
+    skip_padding();
+    if (reader_.at_end()) break;
     if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
     if (packet.type == PacketType::psb && packet_at_ == psb) continue;
     if (packet.type == PacketType::psbend) break;
@@ -228,6 +230,13 @@ std::optional<PathDecoder::Failure> PathDecoder::next_packet(pt::Packet& packet)
   out_.stats().packets[type] += 1;
   out_.stats().packet_bytes[type] += packet.size;
   return std::nullopt;
+}
+
+void PathDecoder::skip_padding() {
+  const std::size_t pads = reader_.skip_padding();
+  constexpr auto kPad = static_cast<std::size_t>(PacketType::pad);
+  out_.stats().packets[kPad] += pads;
+  out_.stats().packet_bytes[kPad] += pads;
 }
 
 // The packet just read is somebody else's.

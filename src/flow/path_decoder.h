@@ -110,6 +110,7 @@ class PathDecoder {
 
   // The packets.
   std::optional<Failure> next_packet(pt::Packet& packet);
+  void skip_padding();
   void unread(const pt::Packet& packet);
   Step on_packet(const pt::Packet& packet);
   Step on_tnt(const pt::Packet& packet);

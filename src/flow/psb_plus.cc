@@ -49,7 +49,7 @@ PsbPlus look_into_psb_plus(pt::PacketReader reader, bool bdm70) {
   pt::LastIp last_ip;
   pt::Packet packet;
   bool seen_psb = false;
-  while (reader.read(packet) == pt::ReadStatus::packet) {
+  while ((void)reader.skip_padding(), reader.read(packet) == pt::ReadStatus::packet) {
     if (packet.type == PacketType::fup && last_ip.update(packet)) out.ip = last_ip.ip();
     if (packet.type == PacketType::psbend) {
       if (out.ip && bdm70 && starts_right_behind(reader)) out.ip.reset();
@@ -63,9 +63,11 @@ PsbPlus look_into_psb_plus(pt::PacketReader reader, bool bdm70) {
 
 std::optional<PacketType> next_deciding_packet(pt::PacketReader reader) {
   // Far enough for what processors write; without a limit hostile traces take quadratic time.
-  constexpr int kMostPackets = 64;
+  constexpr std::size_t kMostPackets = 64;
   pt::Packet packet;
-  for (int i = 0; i < kMostPackets && reader.read(packet) == pt::ReadStatus::packet; ++i) {
+  for (std::size_t i = reader.skip_padding();
+       i < kMostPackets && reader.read(packet) == pt::ReadStatus::packet;
+       i += 1 + reader.skip_padding()) {
     switch (packet.type) {
       case PacketType::pip:
       case PacketType::vmcs:

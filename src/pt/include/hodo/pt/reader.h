@@ -32,6 +32,13 @@ class PacketReader {
   // one that ends with the run, as a reader that comes from the front would see it.
   bool sync_forward();
 
+  // Moves behind PAD packets, if any are here, and gives their number.
+  std::size_t skip_padding() {
+    const std::size_t from = offset_;
+    while (offset_ < bytes_.size() && bytes_[offset_] == 0) ++offset_;
+    return offset_ - from;
+  }
+
   std::size_t offset() const { return offset_; }
   // Continues at `offset`, out of any block. Behind the end is allowed: there, all is truncated.
   void seek(std::size_t offset) {
