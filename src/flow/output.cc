@@ -80,11 +80,15 @@ void Output::hand_on(std::span<const Branch> branches) {
 
 void Output::settle(PathMemo& memo) {
   counts_.resize(memo.edge_total());
+  counted_.resize(memo.edge_total() + 1);
+  std::size_t counted = 0;
   const auto settle_path = [&](const Path& path) {
     stats_.instructions += std::uint64_t{path.insns} * path.hits;
     stats_.not_taken += std::uint64_t{path.dropped} * path.hits;
     for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
-      if (counts_[id] == 0) counted_.push_back(id);
+      // Without a branch: whether it is the first time nobody can foretell.
+      counted_[counted] = id;
+      counted += counts_[id] == 0 ? 1 : 0;
       counts_[id] += path.hits;
     }
   };
@@ -93,6 +97,7 @@ void Output::settle(PathMemo& memo) {
     settle_path(stretch.path);
     count_packets(stretch.packets, stretch.path.hits);
   });
+  counted_.resize(counted);
   for (const std::uint32_t id : counted_) {
     const Branch& edge = memo.edges()[id];
     const bool not_taken = (edge.flags & kNotTaken) != 0;

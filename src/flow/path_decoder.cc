@@ -29,6 +29,7 @@ void PathDecoder::begin(const Piece& piece, bool after_loss) {
 void PathDecoder::enter_piece(const Piece& piece, std::size_t offset) {
   reader_ = pt::PacketReader(piece.bytes, offset);
   bytes_ = piece.bytes;
+  looked_ = {};
   piece_offset_ = piece.offset;
   packet_at_ = offset;
   paused_ = false;
@@ -109,9 +110,14 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
 
 // The IP of the PSB+ group at the reader, if tracing is on there. That it is off can be known from
 // the packets before, too; then its FUP need not be believed.
-std::optional<std::uint64_t> PathDecoder::psb_plus_ip() const {
+std::optional<std::uint64_t> PathDecoder::psb_plus_ip() {
   const bool known_off = synced_ && !walker_.enabled;
-  return look_into_psb_plus(reader_, known_off || config_.erratum_bdm70).ip;
+  const bool bdm70 = known_off || config_.erratum_bdm70;
+  // Both segments that meet at a PSB ask.
+  if (looked_.at != bytes_.data() + reader_.offset() || looked_.bdm70 != bdm70) {
+    looked_ = {bytes_.data() + reader_.offset(), bdm70, look_into_psb_plus(reader_, bdm70).ip};
+  }
+  return looked_.ip;
 }
 
 PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {

@@ -84,7 +84,7 @@ class PathDecoder {
   void enter_piece(const Piece& piece, std::size_t offset);
   void start(const Piece& piece, bool after_loss);
   Step enter(std::size_t psb);
-  std::optional<std::uint64_t> psb_plus_ip() const;
+  std::optional<std::uint64_t> psb_plus_ip();
   Step status_packet(const pt::Packet& packet);
   Step run();
   Step cross_psb();
@@ -178,6 +178,11 @@ class PathDecoder {
   pt::LastIp last_ip_;
   std::span<const std::uint8_t> bytes_;  // of the piece
   std::uint64_t piece_offset_ = 0;
+  struct Looked {
+    const std::uint8_t* at = nullptr;
+    bool bdm70 = false;
+    std::optional<std::uint64_t> ip;
+  } looked_;                   // into the last PSB+
   std::size_t psb_ = 0;        // of the segment
   bool paused_ = false;        // the PSB+ has been read
   std::size_t packet_at_ = 0;  // of the packet being handled, in the piece
