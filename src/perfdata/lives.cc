@@ -187,8 +187,21 @@ void Lives::keep(std::uint32_t index) {
   mapping.prot = 5;  // PROT_READ | PROT_EXEC
   if (mapping.size == 0) return;
   State& state = process(code.pid);
+  // What was changed in a file's mapping, or copied because the file is out of reach, keeps its
+  // place in the file: that is where its names are.
+  if (const Mapping* below = covering(state, mapping); below != nullptr && below->file != kNone) {
+    mapping.file = below->file;
+    mapping.file_offset = below->file_offset + (mapping.address - below->address);
+  }
   evict(state, mapping.address, last_of(mapping), mapping.from);
   add(state, mapping);
+}
+
+const Mapping* Lives::covering(const State& state, const Mapping& mapping) {
+  const auto after = state.live.upper_bound(mapping.address);
+  if (after == state.live.begin()) return nullptr;
+  const Mapping& found = state.process.mappings[std::prev(after)->second];
+  return last_of(found) >= last_of(mapping) ? &found : nullptr;
 }
 
 void Lives::finish(std::vector<Process>& processes, std::vector<Thread>& threads,

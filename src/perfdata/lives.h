@@ -47,6 +47,8 @@ class Lives {
   void end_all(State& state, std::uint64_t time);
   void add(State& state, const Mapping& mapping);
   void evict(State& state, std::uint64_t first, std::uint64_t last, std::uint64_t time);
+  // The live mapping that all of `mapping` lies in; null if there is none.
+  static const Mapping* covering(const State& state, const Mapping& mapping);
   bool shows_kept_code(std::int32_t pid, const Mapping& mapping) const;
 
   const std::vector<KeptCode>& kept_;

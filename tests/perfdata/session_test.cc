@@ -176,6 +176,18 @@ TEST(Session, KeptCodeReplacesTheMappingThatShowsItToPerf) {
   EXPECT_EQ(mappings[3].kept, 1u);
 }
 
+TEST(Session, KeptCodeHasItsPlaceInTheFileThatItLiesOver) {
+  const Loaded in(join(mmap_record(1, 1000, 100, 4000, "/bin/x", 10),
+                       poke_record(1, 1010, {1, 2}, 20), poke_record(1, 1099, {3, 4}, 20)));
+  const auto& mappings = in.session.process_at(1, 0)->mappings;
+  const auto kept = [&](std::uint32_t i) {
+    return *std::ranges::find(mappings, i, &Mapping::kept);
+  };
+  EXPECT_EQ(kept(0).file, mappings[0].file);
+  EXPECT_EQ(kept(0).file_offset, 4010u);
+  EXPECT_EQ(kept(1).file, kNone);  // one byte lies behind the mapping's end
+}
+
 TEST(Session, AFileMappedAtTheOffsetOfKeptCodeIsStillAFile) {
   const Bytes poke = poke_record(1, 1000, {1, 2, 3, 4}, 10);
   const Loaded in(join(poke, mmap_record(1, 8000, 4, kDataAt + 20, "/lib/x", 10)));

@@ -75,7 +75,8 @@ struct KeptCode {
 struct Mapping {
   std::uint64_t address = 0, size = 0, file_offset = 0;
   std::uint64_t from = 0, until = kForever;  // perf time, ns
-  std::uint32_t file = kNone;                // index in Session::files()
+  std::uint32_t file = kNone;                // index in Session::files(); also of kept code that
+                                             // lies where the file was mapped
   std::uint32_t kept = kNone;                // index in Session::kept(): use these bytes instead;
                                              // the first is kept[i].bytes[kept_offset]
   std::uint64_t kept_offset = 0;
@@ -117,7 +118,7 @@ struct AuxPiece {
 
 struct AuxEvent {
   std::uint64_t time = 0, aux_offset = 0, aux_size = 0;
-  std::uint64_t flags = 0;  // PERF_AUX_FLAG_TRUNCATED: data was lost behind aux_offset+size
+  std::uint64_t flags = 0;          // PERF_AUX_FLAG_TRUNCATED: data was lost behind aux_offset+size
   std::int32_t pid = -1, tid = -1;  // who ran until then
 };
 
@@ -130,8 +131,8 @@ struct AuxQueue {
   // Of intel_bts, whose records have no time: every AUX record, by offset. What it covers was
   // executed by its task, at its time at the latest.
   std::vector<AuxEvent> handovers;
-  std::uint64_t bytes = 0;        // of all pieces
-  std::uint64_t announced = 0;    // end of what AUX records speak of, in the buffer's own stream
+  std::uint64_t bytes = 0;      // of all pieces
+  std::uint64_t announced = 0;  // end of what AUX records speak of, in the buffer's own stream
 };
 
 struct OnCpu {
