@@ -12,6 +12,7 @@
 #include <array>
 #include <cstring>
 
+#include "channel_socket.h"
 #include "hodo/image/elf.h"
 #include "hodo/relay/clock.h"
 
@@ -22,30 +23,6 @@ namespace {
 constexpr std::size_t kWorthWriting = 64 * 1024;
 constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
 
-bool same_user(int socket) {
-  ucred who{};
-  socklen_t size = sizeof(who);
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-         (who.uid == geteuid() || who.uid == 0 || geteuid() == 0);
-}
-
-void send_descriptor(int socket, int fd) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  sendmsg(socket, &message, MSG_NOSIGNAL);
-}
-
 // A program's name as perf expects it, from bytes that it could have chosen.
 std::string_view name_of(const std::array<char, 16>& comm) {
   return {comm.data(), strnlen(comm.data(), comm.size())};
@@ -54,18 +31,10 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 }  // namespace
 
 void QemuChannels::accept(int listening_socket) {
-  const Fd socket(accept4(listening_socket, nullptr, nullptr, SOCK_CLOEXEC));
-  if (!socket || !same_user(socket.get())) return;
-  const timeval patience{.tv_sec = 2, .tv_usec = 0};
-  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  relay::Hello hello;
-  if (recv(socket.get(), &hello, sizeof(hello), 0) != sizeof(hello)) return;
-  if (hello.magic != relay::kMagic || hello.version != relay::kVersion || stopped_) return;
-  auto fd = relay::create_channel_file(aux_size_, settings_);
-  if (!fd) return keep(std::unexpected(fd.error()));
-  const Fd file(*fd);
-  auto memory = relay::ChannelMemory::map(file.get(), aux_size_, false);
-  if (!memory) return keep(std::unexpected(memory.error()));
+  auto found = accept_channel(listening_socket, settings_, aux_size_);
+  if (!found) return keep(std::unexpected(found.error()));
+  if (!*found || stopped_) return;
+  relay::Hello& hello = (*found)->hello;
   notice_ended_processes();
   const auto known = processes_.find(hello.pid);
   const bool executes = known != processes_.end() && !known->second.gone;
@@ -82,9 +51,9 @@ void QemuChannels::accept(int listening_socket) {
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
   channels_.push_back(std::make_unique<Channel>(
-      Channel{relay::ChannelReader(std::move(*memory), settings_.recording), hello.pid, hello.tid,
-              stream->second.idx, relay::now()}));
-  send_descriptor(socket.get(), file.get());
+      Channel{relay::ChannelReader(std::move((*found)->memory), settings_.recording), hello.pid,
+              hello.tid, stream->second.idx, relay::now()}));
+  (*found)->answer();
 }
 
 // What the kernel reports when a task starts or executes a program.
@@ -225,6 +194,8 @@ Status QemuChannels::write_record(Channel& channel, const relay::Record& record)
       }
       return {};
     }
+    default:
+      return {};  // of virtual machines
   }
   return {};
 }

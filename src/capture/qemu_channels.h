@@ -12,31 +12,32 @@
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
+#include "recording_loop.h"
 
 namespace hodo::capture {
 
-class QemuChannels {
+class QemuChannels final : public ChannelSet {
  public:
   QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size)
       : writer_(writer), settings_(settings), aux_size_(aux_size) {}
 
   // Answers a thread that has connected to the socket. A connection that is no traced thread of
   // this user is dropped.
-  void accept(int listening_socket);
+  void accept(int listening_socket) override;
 
   // Moves what the channels hold to the file: everything with `all`, else where enough has come
   // together. Channels whose process is gone, or that are closed, are finished and forgotten. The
   // first error of the file ends the recording (see stop); later calls do nothing.
-  void drain(bool all);
+  void drain(bool all) override;
 
   // No thread shall write any more. Their programs go on.
-  void stop();
+  void stop() override;
 
   bool idle() const { return channels_.empty(); }
   // Descriptors (pidfd) that become readable when a traced process ends.
-  std::vector<int> process_fds() const;
+  std::vector<int> process_fds() const override;
   // True once the file could take no more.
-  const std::optional<Error>& file_error() const { return file_error_; }
+  const std::optional<Error>& file_error() const override { return file_error_; }
   // Adds what is known about threads, losses and programs that could not be recorded.
   void summarize(RecordResult& result) const;
 

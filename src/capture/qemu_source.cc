@@ -19,58 +19,12 @@
 #include "hodo/relay/exec_plan.h"
 #include "qemu_channels.h"
 #include "qemu_settings.h"
+#include "recording_loop.h"
 
 extern char** environ;
 
 namespace hodo::capture {
 namespace {
-
-constexpr std::uint64_t kDefaultAuxSize = 4 << 20;
-constexpr int kPollMs = 4;  // how long a thread's packets may lie before they are looked at
-constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may cost
-
-std::string own_folder() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t n = readlink("/proc/self/exe", path.data(), path.size() - 1);
-  const std::string file(path.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-  return file.substr(0, file.rfind('/'));
-}
-
-// In the build tree, next to it; installed, in the library folder.
-std::string find_plugin(const std::string& name) {
-  const std::string here = own_folder();
-  for (const char* folder :
-       {"/../../plugin/", "/../lib/hodoscope/", "/../lib/x86_64-linux-gnu/hodoscope/"}) {
-    std::array<char, PATH_MAX> real{};
-    const std::string path = std::string(here).append(folder).append(name);
-    if (realpath(path.c_str(), real.data()) != nullptr) return real.data();
-  }
-  return {};
-}
-
-perfdata::ClockData clock_data() {
-  timespec wall{};
-  clock_gettime(CLOCK_REALTIME, &wall);
-  perfdata::ClockData data;
-  data.clockid = CLOCK_MONOTONIC;
-  data.clockid_ns = relay::now();
-  data.wall_clock_ns = static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000 +
-                       static_cast<std::uint64_t>(wall.tv_nsec);
-  return data;
-}
-
-std::string socket_name() {
-  std::uint64_t random = 0;
-  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) random = relay::now();
-  return fmt::format("hodo-{}-{:016x}", getpid(), random);
-}
-
-std::uint64_t aux_size(const RecordOptions& options) {
-  std::uint64_t size = 1 << 16;
-  const std::uint64_t wanted = options.buffer_size != 0 ? options.buffer_size : kDefaultAuxSize;
-  while (size < wanted && size < 1ULL << 30) size *= 2;
-  return size;
-}
 
 Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settings& settings,
                                const std::string& plugin) {
@@ -97,81 +51,6 @@ Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settin
   spec.environment = plan->environment;
   return spec;
 }
-
-// The loop of a recording, and the states it goes through: running, stopping (the user or a limit
-// has ended the recording; the program may go on), over.
-class Recording {
- public:
-  Recording(const RecordOptions& options, Program& program, int socket, QemuChannels& channels,
-            perfdata::Writer& writer)
-      : options_(options),
-        program_(program),
-        socket_(socket),
-        channels_(channels),
-        writer_(writer) {}
-
-  void run() {
-    while (!over()) {
-      wait();
-      handle_program();
-      channels_.drain(false);
-      check_limits();
-      flush_if_due();
-    }
-    channels_.stop();
-    channels_.drain(true);
-  }
-
-  bool interrupted() const { return interrupts_ > 0; }
-  bool full() const { return full_; }
-
- private:
-  bool over() const {
-    if (interrupts_ > 1) return true;
-    return program_.exit_status().has_value() && main_drained_;
-  }
-
-  void wait() {
-    std::vector<pollfd> fds = {{.fd = program_.event_fd(), .events = POLLIN, .revents = 0},
-                               {.fd = socket_, .events = POLLIN, .revents = 0}};
-    for (const int fd : channels_.process_fds())
-      fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
-    poll(fds.data(), fds.size(), kPollMs);
-    if (fds[1].revents != 0) channels_.accept(socket_);
-  }
-
-  void handle_program() {
-    const ProgramEvents events = program_.take_events();
-    if (events.stop) {
-      ++interrupts_;
-      channels_.stop();
-    }
-    // One more round after the program has ended: its last packets are in its channel by then.
-    main_drained_ = program_.exit_status().has_value();
-  }
-
-  void check_limits() {
-    if (options_.max_size == 0 || full_ || writer_.bytes_written() < options_.max_size) return;
-    full_ = true;
-    channels_.stop();
-  }
-
-  void flush_if_due() {
-    if (relay::now() - last_flush_ < kFlushEvery || channels_.file_error()) return;
-    last_flush_ = relay::now();
-    static_cast<void>(writer_.flush());  // an error comes back from the next record
-  }
-
-  const RecordOptions& options_;
-  Program& program_;
-  int socket_;
-  QemuChannels& channels_;
-  perfdata::Writer& writer_;
-  int interrupts_ = 0;
-  bool full_ = false;
-  bool main_drained_ = false;
-  std::uint64_t last_flush_ = 0;
-};
 
 // What the file says of the trace in it.
 void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file) {
@@ -251,7 +130,7 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   if (!started) return std::unexpected(started.error());
 
   QemuChannels channels(*writer, *settings, aux_size(options));
-  Recording recording(options, **program, listener.get(), channels, *writer);
+  RecordingLoop recording(options, **program, listener.get(), channels, *writer);
   recording.run();
 
   RecordResult result;

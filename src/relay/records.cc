@@ -15,6 +15,13 @@ std::size_t fixed_bytes(RecordType type) {
       return sizeof(CodeRecord);
     case RecordType::mark:
       return sizeof(MarkRecord);
+    case RecordType::guest_task:
+    case RecordType::guest_switch:
+      return sizeof(GuestTask);
+    case RecordType::guest_map:
+      return sizeof(GuestMap);
+    case RecordType::guest_code:
+      return sizeof(GuestCode);
     default:
       return 0;
   }

@@ -34,6 +34,7 @@ enum class Start : std::uint32_t {
   image,  // a program begins to run: the first one, or after an exec
   child,  // after fork
   thread,
+  processor,  // of a virtual machine; tid is its index
 };
 
 // First and only message on the socket, answered by one byte with the channel's descriptor.
@@ -113,6 +114,12 @@ enum class RecordType : std::uint16_t {
   exit,    // this thread ends
   mark,    // MarkRecord: a place in the AUX stream and its time
   native,  // the path of a program that runs on without being recorded, and why, after a NUL
+  // Of virtual machines, where a channel belongs to a virtual processor:
+  guest_task,    // GuestTask, its name; flag kExec: it runs a new program
+  guest_switch,  // GuestTask: this processor runs it from here on
+  guest_map,     // GuestMap, the path in the guest
+  guest_code,    // GuestCode, the bytes
+  guest_note,    // a line for the user
 };
 
 struct RecordHeader {
@@ -153,5 +160,18 @@ struct StackEntry {
   std::uint64_t from = 0, to = 0, flags = 0;
 };
 inline constexpr std::uint64_t kMaxStack = 64;
+
+// A thread of a guest, by the numbers that the guest has for it. -1: the kernel.
+struct GuestTask {
+  std::int32_t pid = -1, tid = -1;
+};
+struct GuestMap {
+  GuestTask task;
+  MapRecord where;
+};
+struct GuestCode {
+  GuestTask task;
+  std::uint64_t address = 0;
+};
 
 }  // namespace hodo::relay

@@ -1,0 +1,78 @@
+// What recordings under QEMU have in common, of a program or of a virtual machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/capture/launch.h"
+#include "hodo/capture/options.h"
+#include "hodo/perfdata/writer.h"
+
+namespace hodo::capture {
+
+// The plugin's file: in the build tree next to this program, installed in the library folder. Empty
+// if there is none.
+std::string find_plugin(const std::string& name);
+// The clock of all records, and what wall clock it means.
+perfdata::ClockData clock_data();
+// A name for an abstract socket that nobody can guess.
+std::string socket_name();
+// Bytes of an AUX ring: a power of two.
+std::uint64_t aux_size(const RecordOptions& options);
+
+// Where the data of a recording comes together.
+class ChannelSet {
+ public:
+  virtual ~ChannelSet() = default;
+  // Answers whoever has connected to the socket.
+  virtual void accept(int listening_socket) = 0;
+  // Moves what there is to the file: everything with `all`, else where it is worth it.
+  virtual void drain(bool all) = 0;
+  // Nothing more shall be written; the program goes on.
+  virtual void stop() = 0;
+  // Descriptors that become readable when a traced process ends.
+  virtual std::vector<int> process_fds() const = 0;
+  // Set once the file could take no more.
+  virtual const std::optional<Error>& file_error() const = 0;
+};
+
+// The loop of a recording, and the states it goes through: running, stopping (the user or a limit
+// has ended the recording; the program may go on), over.
+class RecordingLoop {
+ public:
+  // All must outlive the loop.
+  RecordingLoop(const RecordOptions& options, Program& program, int socket, ChannelSet& channels,
+                perfdata::Writer& writer)
+      : options_(options),
+        program_(program),
+        socket_(socket),
+        channels_(channels),
+        writer_(writer) {}
+
+  // Returns when the program has ended, or at the second request to stop.
+  void run();
+  bool interrupted() const { return interrupts_ > 0; }
+  bool full() const { return full_; }
+
+ private:
+  bool over() const;
+  void wait();
+  void handle_program();
+  void check_limits();
+  void flush_if_due();
+
+  const RecordOptions& options_;
+  Program& program_;
+  int socket_;
+  ChannelSet& channels_;
+  perfdata::Writer& writer_;
+  int interrupts_ = 0;
+  bool full_ = false;
+  bool main_drained_ = false;
+  std::uint64_t last_flush_ = 0;
+};
+
+}  // namespace hodo::capture
