@@ -26,6 +26,11 @@ KnownCode::News KnownCode::learn(std::uint64_t address, std::span<const std::uin
   return news;
 }
 
+void KnownCode::forget(std::uint64_t address, std::uint64_t size) {
+  const std::uint64_t first = address / kPage;
+  std::erase_if(pages_, [&](const auto& page) { return page.first - first < size / kPage; });
+}
+
 bool KnownCode::overlaps(std::uint64_t address, std::size_t size) const {
   if (pages_.empty()) return false;
   for (; size > 0; ++address, --size) {

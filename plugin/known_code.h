@@ -23,6 +23,9 @@ class KnownCode {
   // Is any of these bytes known?
   bool overlaps(std::uint64_t address, std::size_t size) const;
 
+  // Nothing is known of these addresses any more.
+  void forget(std::uint64_t address, std::uint64_t size);
+
  private:
   static constexpr std::size_t kPage = 4096;
   struct Page {

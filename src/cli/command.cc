@@ -95,24 +95,48 @@ std::string Program::unknown(std::string_view name) const {
   return nearest.empty() ? message : fmt::format("{} (did you mean '{}'?)", message, nearest);
 }
 
+void Program::join_group(std::vector<std::string>& words) const {
+  if (words.size() < 2 || find(words[0] + "-" + words[1]) == nullptr) return;
+  words[1].insert(0, words[0] + "-");
+  words.erase(words.begin());
+}
+
+std::string Program::group(std::string_view word) const {
+  std::string members;
+  for (const Entry& entry : entries_) {
+    const std::string& name = entry.app->get_name();
+    if (!name.starts_with(std::string(word) + "-")) continue;
+    members += fmt::format("{}'hodo {}'", members.empty() ? "" : " or ", spoken(name));
+  }
+  return members;
+}
+
+std::string Program::spoken(std::string name) {
+  std::ranges::replace(name, '-', ' ');
+  return name;
+}
+
 int Program::parse(int argc, char** argv, const Entry*& chosen) {
-  std::string_view first = argc > 1 ? argv[1] : "";
+  std::vector<std::string> words(argv + 1, argv + argc);
+  join_group(words);
+  const std::string first = words.empty() ? "" : words[0];
   if (!first.empty() && first[0] != '-' && find(first) == nullptr) {
-    return usage_error(unknown(first), "");
+    const std::string members = group(first);
+    return usage_error(
+        members.empty() ? unknown(first) : fmt::format("{}: write {}", first, members), "");
   }
   // Help is asked for anywhere before a "--", even among options that would not parse.
-  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
-    std::string_view word = argv[i];
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string& word = words[i];
     const CLI::App* app = find(first);
     bool own = app == nullptr || !app->get_prefix_command();
     // What follows a command that runs another program is that program's, but for the first word.
-    if (i > 2 && !own) break;
+    if (i > 1 && !own) break;
     if (word == "--help" || word == "-h") {
       std::fputs(help_text(model_of(*this, app == nullptr ? app_ : *app)).c_str(), stdout);
       return kExitOk;
     }
   }
-  std::vector<std::string> words(argv + 1, argv + argc);
   const CLI::App* app = find(first);
   if (app != nullptr && app->get_prefix_command()) {
     // The words of the other program need no "--" in front; CLI11 would take them for its own.
@@ -123,7 +147,7 @@ int Program::parse(int argc, char** argv, const Entry*& chosen) {
   try {
     app_.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return usage_error(one_line(error.what()), find(first) == nullptr ? "" : first);
+    return usage_error(one_line(error.what()), find(first) == nullptr ? "" : spoken(first));
   }
   if (app_.count("--version") != 0) {
     fmt::print("hodo {}\n", version());

@@ -48,8 +48,8 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Adds the subcommand `name`. The caller adds options to the returned app, bound to storage that
-  // `action` keeps alive.
+  // Adds the subcommand `name`; "vm-record" is typed as `hodo vm record`. The caller adds options
+  // to the returned app, bound to storage that `action` keeps alive.
   CLI::App& command(const std::string& name, Manual manual, Action action);
 
   // Parses and runs. Writes help to standard output, usage errors to standard error.
@@ -63,6 +63,8 @@ class Program {
   const CLI::App* find(std::string_view name) const;
   // "unknown command 'brnch' (did you mean 'branches'?)"
   std::string unknown(std::string_view name) const;
+  // A command's name as it is typed: "vm record".
+  static std::string spoken(std::string name);
 
  private:
   struct Entry {
@@ -72,6 +74,10 @@ class Program {
   };
 
   int parse(int argc, char** argv, const Entry*& chosen);
+  // Makes one word of the two that name a command.
+  void join_group(std::vector<std::string>& words) const;
+  // The commands that begin with this word, for a person; empty if there are none.
+  std::string group(std::string_view word) const;
 
   CLI::App app_;
   Manual manual_;

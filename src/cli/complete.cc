@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace hodo::cli {
 namespace {
 
@@ -32,11 +34,30 @@ std::string brief(std::string_view text) {
   return std::string(text.substr(0, text.find_first_of(";\n")));
 }
 
+std::string first_word(const CommandModel& command) {
+  return command.words().substr(0, command.words().find(' '));
+}
+
+bool is_grouped(const CommandModel& command) { return command.words() != first_word(command); }
+
+// What can follow `hodo`: of commands of two words, the first.
 std::vector<std::string> command_words(const CommandModel& program) {
   std::vector<std::string> words;
-  words.reserve(program.commands.size());
-  for (const CommandModel& command : program.commands) words.push_back(command.word());
+  for (const CommandModel& command : program.commands) {
+    const std::string first = first_word(command);
+    if (words.empty() || words.back() != first) words.push_back(first);
+  }
   return words;
+}
+
+// {first word: the second ones}, of commands of two words.
+std::map<std::string, std::vector<std::string>> groups(const CommandModel& program) {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const CommandModel& command : program.commands) {
+    const std::string first = first_word(command);
+    if (is_grouped(command)) out[first].push_back(command.words().substr(first.size() + 1));
+  }
+  return out;
 }
 
 std::vector<std::string> option_words(const CommandModel& command) {
@@ -80,6 +101,12 @@ std::string bash_completion(const CommandModel& program) {
       "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W {} -- \"$word\")); return\n  "
       "fi\n",
       shell_quoted(join(command_words(program), " ") + " " + join(option_words(program), " ")));
+  for (const auto& [first, second] : groups(program)) {
+    out += fmt::format(
+        "  if [[ $command == {} ]]; then\n    command+=-${{COMP_WORDS[2]}}\n"
+        "    ((COMP_CWORD == 2)) && COMPREPLY=($(compgen -W {} -- \"$word\")) && return\n  fi\n",
+        first, shell_quoted(join(second, " ")));
+  }
   out += "  case $command:$previous in\n";
   for (const CommandModel& command : program.commands) append_bash_values(out, command);
   out += "  esac\n  case $command in\n";
@@ -104,13 +131,21 @@ std::string zsh_completion(const CommandModel& program) {
       "#compdef hodo\n# zsh completion for hodo; made by 'hodo completion zsh'\n"
       "_hodo() {\n  local -a commands\n  commands=(\n";
   for (const CommandModel& command : program.commands) {
-    out +=
-        fmt::format("    {}\n", shell_quoted(command.word() + ":" + brief(command.manual.summary)));
+    // A group is described by its first command.
+    out += fmt::format("    {}\n",
+                       shell_quoted(first_word(command) + ":" + brief(command.manual.summary)));
   }
   out +=
       "  )\n  if ((CURRENT == 2)); then\n    _describe -t commands 'hodo command' commands\n"
-      "    return\n  fi\n  local command=$words[2]\n  shift words\n  ((CURRENT--))\n"
-      "  case $command in\n";
+      "    return\n  fi\n  local command=$words[2]\n  shift words\n  ((CURRENT--))\n";
+  for (const auto& [first, second] : groups(program)) {
+    out += fmt::format(
+        "  if [[ $command == {} ]]; then\n"
+        "    if ((CURRENT == 2)); then compadd {}; return; fi\n"
+        "    command+=-$words[2]\n    shift words\n    ((CURRENT--))\n  fi\n",
+        first, join(second, " "));
+  }
+  out += "  case $command in\n";
   // Brackets and colons separate the parts of an _arguments specification.
   auto plain = [](std::string text) {
     for (char& c : text) {
@@ -141,11 +176,23 @@ std::string zsh_completion(const CommandModel& program) {
 std::string fish_completion(const CommandModel& program) {
   std::string out = "# fish completion for hodo; made by 'hodo completion fish'\n";
   for (const CommandModel& command : program.commands) {
-    out += fmt::format("complete -c hodo -n __fish_use_subcommand -f -a {} -d {}\n", command.word(),
-                       shell_quoted(brief(command.manual.summary)));
+    out += fmt::format("complete -c hodo -n __fish_use_subcommand -f -a {} -d {}\n",
+                       first_word(command), shell_quoted(brief(command.manual.summary)));
+  }
+  for (const auto& [first, second] : groups(program)) {
+    const std::string words = join(second, " ");
+    out += fmt::format(
+        "complete -c hodo -n '__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from "
+        "{}' -f -a '{}'\n",
+        first, words, words);
   }
   for (const CommandModel& command : program.commands) {
-    std::string when = shell_quoted("__fish_seen_subcommand_from " + command.word());
+    std::string seen = "__fish_seen_subcommand_from " + first_word(command);
+    if (is_grouped(command)) {
+      seen += "; and __fish_seen_subcommand_from " +
+              command.words().substr(first_word(command).size() + 1);
+    }
+    std::string when = shell_quoted(seen);
     for (const OptionModel& option : command.options) {
       if (option.argument) continue;
       out += fmt::format("complete -c hodo -n {}", when);

@@ -73,7 +73,7 @@ std::string help_text(const CommandModel& command) {
   }
   if (!command.commands.empty()) out += "\nCommands:\n";
   for (const CommandModel& sub : command.commands) {
-    append_item(out, sub.word(), sub.manual.summary, 14);
+    append_item(out, sub.words(), sub.manual.summary, 14);
   }
   append_options(out, command, true);
   append_options(out, command, false);

@@ -74,7 +74,7 @@ std::string man_page(const CommandModel& command, std::string_view version) {
   for (const std::string& paragraph : command.paragraphs()) out += roff(paragraph) + "\n.PP\n";
   if (!command.commands.empty()) out += ".SH COMMANDS\n";
   for (const CommandModel& sub : command.commands) {
-    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(sub.word()), roff(sub.manual.summary));
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(sub.words()), roff(sub.manual.summary));
   }
   append_options(out, command);
   if (!command.manual.examples.empty()) out += ".SH EXAMPLES\n";

@@ -56,15 +56,21 @@ std::vector<std::string> CommandModel::paragraphs() const {
   return out;
 }
 
-std::string CommandModel::word() const {
-  std::size_t blank = name.rfind(' ');
+std::string CommandModel::words() const {
+  std::size_t blank = name.find(' ');
   return blank == std::string::npos ? name : name.substr(blank + 1);
+}
+
+std::string CommandModel::word() const {
+  std::string out = words();
+  std::ranges::replace(out, ' ', '-');
+  return out;
 }
 
 CommandModel model_of(const Program& program, const CLI::App& app) {
   CommandModel out;
   bool whole = &app == &program.app();
-  out.name = whole ? "hodo" : "hodo " + app.get_name();
+  out.name = whole ? "hodo" : "hodo " + Program::spoken(app.get_name());
   out.manual = program.manual(app);
   out.runs_program = app.get_prefix_command();
   for (const CLI::Option* option : app.get_options()) {

@@ -32,7 +32,9 @@ struct CommandModel {
   std::string usage() const;
   // The paragraphs of the manual's description, newlines turned into blanks.
   std::vector<std::string> paragraphs() const;
-  // The name's last word, as typed after `hodo`.
+  // What is typed after `hodo`: "branches", "vm record".
+  std::string words() const;
+  // The same as one word: "vm-record".
   std::string word() const;
 };
 

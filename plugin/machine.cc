@@ -1,0 +1,91 @@
+#include "machine.h"
+
+#include <dlfcn.h>
+#include <glib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace hodo::plugin {
+namespace {
+
+// SDM vol. 3, "Control Registers"; vol. 4, IA32_EFER.
+constexpr std::uint64_t kProtected = 1, kPagingOn = 1ULL << 31;  // CR0
+constexpr std::uint64_t kFiveLevels = 1 << 12;                   // CR4.LA57
+constexpr std::uint64_t kLongMode = 1 << 10;                     // EFER.LMA
+constexpr std::uint64_t kVirtual8086 = 1 << 17;                  // EFLAGS.VM
+
+constexpr std::uint64_t kKernelCs = 0x10, kUserCs = 0x33, kUser32Cs = 0x23;
+
+template <class T>
+bool find(T& function, const char* name) {
+  function = reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
+  return function != nullptr;
+}
+
+// A thread-local variable of the emulator: dlsym gives the calling thread's own.
+void** address_of_current_cpu() {
+  static thread_local auto* address = static_cast<void**>(dlsym(RTLD_DEFAULT, "current_cpu"));
+  return address;
+}
+
+}  // namespace
+
+bool Machine::attach() {
+  return find(get_cpu_, "qemu_get_cpu") && find(read_register_, "x86_cpu_gdb_read_register") &&
+         find(copy_, "cpu_physical_memory_rw") && find(is_device_, "cpu_physical_memory_is_io") &&
+         address_of_current_cpu() != nullptr;
+}
+
+void* Machine::current_cpu() const { return *address_of_current_cpu(); }
+
+bool Machine::sane(void* cpu) const {
+  // After a reset, or in any later state: CR0.ET is always set, RFLAGS has bit 1 set and the upper
+  // half clear, and paging needs protection.
+  constexpr std::uint64_t kEt = 1 << 4;
+  const std::uint64_t cr0 = read(cpu, Register::cr0);
+  const std::uint64_t flags = read(cpu, Register::rflags);
+  return (cr0 & kEt) != 0 && (flags & 2) != 0 && flags >> 32 == 0 &&
+         ((cr0 & kPagingOn) == 0 || (cr0 & kProtected) != 0);
+}
+
+std::uint64_t Machine::read(void* cpu, Register number) const {
+  GByteArray* bytes = g_byte_array_sized_new(16);
+  read_register_(cpu, bytes, static_cast<int>(number));
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes->data, std::min<std::size_t>(bytes->len, sizeof(value)));
+  g_byte_array_free(bytes, TRUE);
+  return value;
+}
+
+guest::Paging Machine::paging(void* cpu) const {
+  return {.cr3 = read(cpu, Register::cr3),
+          .five_levels = (read(cpu, Register::cr4) & kFiveLevels) != 0};
+}
+
+bool Machine::read(std::uint64_t address, std::span<std::uint8_t> out) const {
+  constexpr std::uint64_t kPage = 4096;
+  while (!out.empty()) {
+    const std::size_t size = std::min<std::uint64_t>(out.size(), kPage - address % kPage);
+    if (is_device_(address)) return false;
+    copy_(address, out.data(), size, false);
+    out = out.subspan(size);
+    address += size;
+  }
+  return true;
+}
+
+ExecutionMode execution_mode(const Machine& machine, void* cpu) {
+  const std::uint64_t flags = machine.read(cpu, Register::rflags);
+  const bool has_rings = (machine.read(cpu, Register::cr0) & kProtected) != 0;
+  if (!has_rings || (flags & kVirtual8086) != 0) return {};
+  const std::uint64_t cs = machine.read(cpu, Register::cs);
+  ExecutionMode mode{.user = (cs & 3) == 3, .width = {}};
+  if ((machine.read(cpu, Register::efer) & kLongMode) == 0) return mode;
+  if (cs == kUserCs || cs == kKernelCs) mode.width = isa::Mode::bits64;
+  if (cs == kUser32Cs) mode.width = isa::Mode::bits32;
+  return mode;
+}
+
+}  // namespace hodo::plugin

@@ -1,0 +1,65 @@
+// The virtual machine as seen from inside its emulator: registers of its processors and its
+// physical memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "hodo/guest/memory.h"
+#include "hodo/isa/insn.h"
+
+namespace hodo::plugin {
+
+// A processor's registers, numbered as gdb's order has them (target/i386/gdbstub.c).
+enum class Register : int {
+  rsp = 7,
+  rip = 16,
+  rflags = 17,
+  cs = 18,
+  kernel_gs_base = 26,
+  cr0 = 27,
+  cr3 = 29,
+  cr4 = 30,
+  efer = 32,
+};
+
+class Machine final : public guest::PhysicalMemory {
+ public:
+  // Finds what the emulator exports: QEMU 7.2's plugin API has neither registers nor memory, but
+  // qemu-system-x86_64 exports the functions behind its gdb stub. False if they are not there.
+  bool attach();
+  // Do the registers of this processor answer as those of an x86-64 one would? To be asked while it
+  // translates its first block.
+  bool sane(void* cpu) const;
+
+  // The processor that the calling thread executes; null if it executes none.
+  void* current_cpu() const;
+  // Valid at the start of a block; null if there is none.
+  void* cpu(unsigned index) const { return get_cpu_(static_cast<int>(index)); }
+  std::uint64_t read(void* cpu, Register number) const;
+  guest::Paging paging(void* cpu) const;
+
+  // Guest RAM and ROM; what is a device's is not read.
+  bool read(std::uint64_t address, std::span<std::uint8_t> out) const override;
+
+ private:
+  void* (*get_cpu_)(int) = nullptr;
+  int (*read_register_)(void*, void*, int) = nullptr;
+  void (*copy_)(std::uint64_t, void*, std::uint64_t, bool) = nullptr;
+  bool (*is_device_)(std::uint64_t) = nullptr;
+};
+
+// Where a processor executes.
+struct ExecutionMode {
+  bool user = false;
+  // Nullopt: code that no trace unit is for (real mode, a boot loader's 32-bit code).
+  std::optional<isa::Mode> width;
+};
+
+// By the registers of a processor that translates a block. Linux's code segments say which width
+// they have (arch/x86/include/asm/segment.h); descriptors themselves cannot be asked for.
+ExecutionMode execution_mode(const Machine& machine, void* cpu);
+
+}  // namespace hodo::plugin

@@ -1,0 +1,127 @@
+#include "spaces.h"
+
+#include <algorithm>
+
+namespace hodo::plugin {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::size_t kMostSpaces = 4096;
+
+const Space::Reported* mapping_at(const Space& space, std::uint64_t address) {
+  const auto after = std::ranges::upper_bound(
+      space.mappings, address, {}, [](const Space::Reported& m) { return m.mapping.start; });
+  if (after == space.mappings.begin()) return nullptr;
+  const auto& before = *std::prev(after);
+  return before.mapping.contains(address) ? &before : nullptr;
+}
+
+bool same(const guest::GuestMapping& a, const guest::GuestMapping& b) {
+  return a.start == b.start && a.end == b.end && a.offset == b.offset && a.inode == b.inode &&
+         a.path == b.path;
+}
+
+relay::GuestTask numbers(const RunningTask& running) {
+  return {.pid = running.task.tgid, .tid = running.task.pid};
+}
+
+}  // namespace
+
+Space& Spaces::space_of(Vcpu& vcpu) {
+  const RunningTask& running = vcpu.running;
+  // Those that have ended are among them. One that has not begins again, as after an exec.
+  if (spaces_.size() >= kMostSpaces) spaces_.clear();
+  const std::uint64_t key = introspection_.key(running.cr3);
+  Space& space = spaces_[running.task.tgid];
+  if (space.id != 0 && space.key == key && space.mm == running.task.mm) return space;
+  space = Space();
+  space.pid = running.task.tgid;
+  space.key = key;
+  space.mm = running.task.mm;
+  space.watched = watch.wants(running.task.tgid, running.task.comm, key);
+  begin(space, vcpu);
+  return space;
+}
+
+void Spaces::enter(Vcpu& vcpu) {
+  const std::lock_guard lock(mutex_);
+  Space& space = space_of(vcpu);
+  vcpu.space = space.watched ? space.id : 0;
+  if (!space.watched) return;
+  const relay::GuestTask now = numbers(vcpu.running);
+  if (now.pid == vcpu.announced.pid && now.tid == vcpu.announced.tid) return;
+  vcpu.announced = now;
+  vcpu.send(relay::RecordType::guest_switch, bytes_of(now), bytes_of(vcpu.running.task.comm));
+}
+
+void Spaces::begin(Space& space, Vcpu& vcpu) {
+  space.id = ++next_id_;
+  space.since = relay::now();
+  if (!space.watched) return;
+  const relay::GuestTask task{.pid = space.pid, .tid = space.pid};
+  vcpu.send(relay::RecordType::guest_task, bytes_of(task), bytes_of(vcpu.running.task.comm),
+            space.since, relay::kExec);
+  report_mappings(space, vcpu);
+}
+
+void Spaces::report_mappings(Space& space, Vcpu& vcpu) {
+  const std::uint64_t time = space.mappings.empty() ? space.since + 1 : relay::now();
+  std::vector<Space::Reported> now;
+  for (auto& mapping : introspection_.mappings(vcpu.running)) {
+    if (!mapping.executable) continue;
+    const Space::Reported* old = mapping_at(space, mapping.start);
+    if (old != nullptr && same(old->mapping, mapping)) {
+      now.push_back(*old);
+      continue;
+    }
+    relay::GuestMap record;
+    record.task = {.pid = space.pid, .tid = space.pid};
+    record.where = {.start = mapping.start,
+                    .length = mapping.end - mapping.start,
+                    .offset = mapping.offset,
+                    .inode = mapping.inode,
+                    .major = mapping.major,
+                    .minor = mapping.minor};
+    if (!mapping.path.empty()) {
+      vcpu.send(relay::RecordType::guest_map, bytes_of(record), bytes_of(mapping.path), time);
+    }
+    space.code.forget(mapping.start, mapping.end - mapping.start);
+    space.id = ++next_id_;
+    now.push_back({std::move(mapping), time});
+  }
+  space.mappings = std::move(now);
+}
+
+std::uint32_t Spaces::report_code(Vcpu& vcpu, std::uint64_t address, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  Space& space = space_of(vcpu);
+  if (mapping_at(space, address) == nullptr) report_mappings(space, vcpu);
+  const Space::Reported* mapping = mapping_at(space, address);
+  // Whole pages of files, which do not change; of other memory only what is executed, since a
+  // program that makes code writes it next to what it made before.
+  if (mapping != nullptr && !mapping->mapping.path.empty()) {
+    for (std::uint64_t page = address & ~(kPage - 1); page < address + size; page += kPage) {
+      report_bytes(space, vcpu, page, kPage);
+    }
+  } else {
+    report_bytes(space, vcpu, address, size);
+  }
+  return vcpu.space = space.id;
+}
+
+void Spaces::report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::size_t size) {
+  std::vector<std::uint8_t> code(size);
+  if (!guest::VirtualMemory(machine_, machine_.paging(vcpu.cpu())).read(address, code)) return;
+  const auto news = space.code.learn(address, code);
+  if (news == KnownCode::News::none) return;
+  // Nothing else was known here, so that the bytes may count from the mapping's beginning: a
+  // decoder need not be told when exactly they came.
+  const Space::Reported* mapping = mapping_at(space, address);
+  const std::uint64_t since = (mapping != nullptr ? mapping->time : space.since) + 1;
+  const bool changed = news == KnownCode::News::changed;
+  const relay::GuestCode record{.task = {.pid = space.pid, .tid = space.pid}, .address = address};
+  vcpu.send(relay::RecordType::guest_code, bytes_of(record), code, changed ? relay::now() : since);
+  if (changed) vcpu.unit().code_changed();
+}
+
+}  // namespace hodo::plugin

@@ -1,0 +1,58 @@
+// The guest processes that are recorded: what of their code and mappings the recorder knows.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "hodo/guest/watch.h"
+#include "introspection.h"
+#include "known_code.h"
+#include "vcpu.h"
+
+namespace hodo::plugin {
+
+// One life of a process: from its start or its last exec to the next.
+struct Space {
+  std::uint32_t id = 0;  // changes when code that was reported has to be reported again
+  bool watched = false;
+  std::int32_t pid = 0;
+  std::uint64_t key = 0, mm = 0;  // of which address space
+  std::uint64_t since = 0;
+  struct Reported {
+    guest::GuestMapping mapping;
+    std::uint64_t time = 0;
+  };
+  std::vector<Reported> mappings;  // by address
+  KnownCode code;
+};
+
+class Spaces {
+ public:
+  Spaces(const Machine& machine, const Introspection& introspection)
+      : machine_(machine), introspection_(introspection) {}
+
+  guest::WatchList watch;
+
+  // Another task runs on `vcpu`: finds its process, or begins it. Tells the recorder what is new
+  // of one that is watched, and that the processor runs it.
+  void enter(Vcpu& vcpu);
+  // The processor is about to execute `size` bytes at `address`: the recorder gets to know them if
+  // it does not yet, before the packets that need them. Returns the space's id.
+  std::uint32_t report_code(Vcpu& vcpu, std::uint64_t address, std::size_t size);
+
+ private:
+  Space& space_of(Vcpu& vcpu);
+  void begin(Space& space, Vcpu& vcpu);
+  void report_mappings(Space& space, Vcpu& vcpu);
+  void report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::size_t size);
+
+  const Machine& machine_;
+  const Introspection& introspection_;
+  std::mutex mutex_;
+  std::unordered_map<std::int32_t, Space> spaces_;  // by pid of the process
+  std::uint32_t next_id_ = 0;
+};
+
+}  // namespace hodo::plugin

@@ -1,0 +1,64 @@
+// One virtual processor under recording: its channel to the recorder, its trace unit, and where it
+// executes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "hodo/relay/channel.h"
+#include "hodo/relay/clock.h"
+#include "hodo/unit/pt_unit.h"
+#include "introspection.h"
+
+namespace hodo::plugin {
+
+class Vcpu {
+ public:
+  enum class Where : std::uint8_t {
+    kernel,
+    user,     // of a process that is recorded
+    ignored,  // user mode of another one
+  };
+
+  // Connects to the recorder and starts the trace unit; null when there is no recorder.
+  // `cpu` is the emulator's.
+  static std::unique_ptr<Vcpu> start(const std::string& socket, unsigned index, void* cpu);
+
+  unit::PtUnit& unit() { return memory_.header().unit; }
+  const relay::Settings& settings() const { return memory_.header().settings; }
+  unsigned index() const { return index_; }
+  void* cpu() const { return cpu_; }
+
+  bool send(relay::RecordType type, std::span<const std::uint8_t> fixed,
+            std::span<const std::uint8_t> payload, std::uint64_t time = relay::now(),
+            std::uint16_t flags = 0);
+  // Publishes everything and says that no more will come.
+  void close();
+
+  Where where = Where::kernel;
+  std::uint32_t space = 0;  // Space::id of the process in Where::user
+  RunningTask running;
+  relay::GuestTask announced;  // of the last guest_switch record
+
+ private:
+  Vcpu(relay::ChannelMemory memory, unsigned index, void* cpu)
+      : memory_(std::move(memory)), index_(index), cpu_(cpu) {}
+  static std::uint64_t reserve(void* self, std::uint64_t written);
+
+  relay::ChannelMemory memory_;
+  unsigned index_;
+  void* cpu_;
+  std::uint64_t overflows_seen_ = 0;
+};
+
+template <class T>
+std::span<const std::uint8_t> bytes_of(const T& value) {
+  return {reinterpret_cast<const std::uint8_t*>(&value), sizeof(value)};
+}
+inline std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace hodo::plugin

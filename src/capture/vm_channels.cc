@@ -1,0 +1,200 @@
+#include "vm_channels.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "channel_socket.h"
+#include "hodo/relay/clock.h"
+
+namespace hodo::capture {
+namespace {
+
+// Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
+constexpr std::size_t kWorthWriting = 64 * 1024;
+constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
+constexpr std::int32_t kMostProcessors = 16;
+
+template <class T>
+T fixed_part(const relay::Record& record) {
+  T value;
+  std::memcpy(&value, record.fixed.data(), sizeof(value));
+  return value;
+}
+
+std::string_view text_of(const relay::Record& record) {
+  return {reinterpret_cast<const char*>(record.payload.data()), record.payload.size()};
+}
+
+}  // namespace
+
+void VmChannels::accept(int listening_socket) {
+  auto found = accept_channel(listening_socket, settings_, aux_size_);
+  if (!found) return keep(std::unexpected(found.error()));
+  if (!*found || stopped_) return;
+  const relay::Hello& hello = (*found)->hello;
+  const bool known = std::ranges::any_of(channels_, [&](const std::unique_ptr<Channel>& c) {
+    return static_cast<std::int32_t>(c->cpu) == hello.tid;
+  });
+  if (hello.tid < 0 || hello.tid >= kMostProcessors || known) return;
+  channels_.push_back(
+      std::make_unique<Channel>(Channel{.reader = relay::ChannelReader(std::move((*found)->memory)),
+                                        .cpu = static_cast<std::uint32_t>(hello.tid),
+                                        .last_write = relay::now()}));
+  (*found)->answer();
+}
+
+void VmChannels::keep(const Status& status) {
+  if (status || file_error_) return;
+  file_error_ = status.error();
+  stop();
+}
+
+void VmChannels::stop() {
+  stopped_ = true;
+  for (const auto& channel : channels_) channel->reader.stop();
+}
+
+void VmChannels::drain(bool all) {
+  for (const auto& channel : channels_) {
+    if (!file_error_) keep(drain_channel(*channel, all));
+  }
+}
+
+void VmChannels::finish() {
+  for (const auto& channel : channels_) channel->reader.finish();
+  drain(true);
+}
+
+Status VmChannels::drain_channel(Channel& channel, bool all) {
+  // Records first: what packets need to be decoded was sent before them.
+  while (const auto record = channel.reader.next_record()) {
+    const auto status = write_record(channel, *record);
+    if (!status) return status;
+  }
+  channel.reader.release_records();
+  return write_aux(channel, all);
+}
+
+Status VmChannels::write_record(const Channel& channel, const relay::Record& record) {
+  const perfdata::Stamp stamp{.time = record.header.time, .cpu = channel.cpu};
+  switch (record.header.type) {
+    case relay::RecordType::guest_task:
+      return write_task(record, stamp);
+    case relay::RecordType::guest_switch:
+      return write_switch(record, stamp);
+    case relay::RecordType::guest_map:
+      return write_map(record, stamp);
+    case relay::RecordType::guest_code: {
+      const auto code = fixed_part<relay::GuestCode>(record);
+      perfdata::Stamp whose = stamp;
+      whose.pid = code.task.pid, whose.tid = code.task.tid;
+      return writer_.code(code.address, record.payload, whose);
+    }
+    case relay::RecordType::guest_note:
+      guest_ = text_of(record).substr(0, 200);
+      return {};
+    default:
+      return {};  // of programs
+  }
+}
+
+Status VmChannels::write_task(const relay::Record& record, perfdata::Stamp stamp) {
+  const auto task = fixed_part<relay::GuestTask>(record);
+  stamp.pid = task.pid, stamp.tid = task.tid;
+  pids_.insert(task.pid);
+  tids_.insert(task.tid);
+  return writer_.comm({.pid = task.pid,
+                       .tid = task.tid,
+                       .comm = text_of(record).substr(0, 15),
+                       .exec = (record.header.flags & relay::kExec) != 0},
+                      stamp);
+}
+
+Status VmChannels::write_switch(const relay::Record& record, perfdata::Stamp stamp) {
+  const auto task = fixed_part<relay::GuestTask>(record);
+  stamp.pid = task.pid, stamp.tid = task.tid;
+  if (tids_.insert(task.tid).second) {
+    const auto status = writer_.comm(
+        {.pid = task.pid, .tid = task.tid, .comm = text_of(record).substr(0, 15), .exec = false},
+        stamp);
+    if (!status) return status;
+  }
+  return writer_.switch_({.out = false}, stamp);
+}
+
+Status VmChannels::write_map(const relay::Record& record, perfdata::Stamp stamp) {
+  const auto map = fixed_part<relay::GuestMap>(record);
+  stamp.pid = map.task.pid, stamp.tid = map.task.tid;
+  const std::string path(text_of(record));
+  return writer_.mmap({.pid = stamp.pid,
+                       .tid = stamp.tid,
+                       .address = map.where.start,
+                       .size = map.where.length,
+                       .file_offset = map.where.offset,
+                       .path = path,
+                       .prot = PROT_READ | PROT_EXEC,
+                       .flags = MAP_PRIVATE,
+                       .maj = map.where.major,
+                       .min = map.where.minor,
+                       .inode = map.where.inode},
+                      stamp);
+}
+
+Status VmChannels::write_aux(Channel& channel, bool all) {
+  const auto bytes = channel.reader.aux();
+  const std::uint64_t time = relay::now();
+  if (bytes.empty()) return {};
+  const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
+  if (!all && !worth && time - channel.last_write < kMaxDelay) return {};
+  channel.last_write = time;
+  const std::uint64_t padded = (bytes.size() + 7) / 8 * 8;
+  const perfdata::Stamp stamp{.pid = -1, .tid = -1, .time = time, .cpu = channel.cpu};
+  auto status = writer_.aux({.offset = channel.offset, .size = padded, .flags = 0}, stamp);
+  if (!status) return status;
+  const std::array<std::span<const std::uint8_t>, 1> pieces = {bytes};
+  status = writer_.auxtrace({.offset = channel.offset,
+                             .idx = channel.cpu,
+                             .tid = -1,
+                             .cpu = static_cast<std::int32_t>(channel.cpu)},
+                            pieces);
+  if (!status) return status;
+  channel.offset += padded;
+  trace_bytes_ += bytes.size();
+  channel.reader.release_aux(bytes.size());
+  return {};
+}
+
+void VmChannels::summarize(RecordResult& result) const {
+  result.trace_bytes = trace_bytes_;
+  result.processes = static_cast<std::uint32_t>(pids_.size());
+  result.threads = static_cast<std::uint32_t>(tids_.size());
+  std::uint64_t unexplained = 0, damaged = 0;
+  for (const auto& channel : channels_) {
+    result.overflows += channel->reader.overflows();
+    unexplained += channel->reader.unexplained();
+    damaged += channel->reader.damaged() ? 1 : 0;
+  }
+  if (result.overflows != 0 && !file_error_) {
+    result.warnings.push_back(
+        fmt::format("the trace has {} gaps: the disk could not keep up, or hodo was stopped",
+                    result.overflows));
+  }
+  if (unexplained != 0) {
+    result.warnings.push_back(
+        fmt::format("at {} places execution went where no branch, interrupt or exception explains "
+                    "it; each is marked as a gap",
+                    unexplained));
+  }
+  if (damaged != 0) {
+    result.warnings.push_back(
+        fmt::format("the memory of {} virtual processors' traces was damaged; the rest of their "
+                    "trace is missing",
+                    damaged));
+  }
+}
+
+}  // namespace hodo::capture

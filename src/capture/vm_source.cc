@@ -1,0 +1,148 @@
+#include "hodo/capture/vm_source.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "hodo/capture/launch.h"
+#include "hodo/hw/intel_pt.h"
+#include "hodo/perfdata/writer.h"
+#include "hodo/relay/channel.h"
+#include "hodo/relay/exec_plan.h"
+#include "qemu_settings.h"
+#include "recording_loop.h"
+#include "vm_channels.h"
+
+namespace hodo::capture {
+namespace {
+
+constexpr std::string_view kPlugin = "libhodo-qemu-system.so";
+
+// KVM runs the guest on the processor itself, where the plugin sees nothing.
+bool asks_for_kvm(const std::vector<std::string>& command) {
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    std::string_view word = command[i];
+    if (word.starts_with("--")) word.remove_prefix(1);
+    if (word == "-enable-kvm") return true;
+    const bool names_it = word == "-accel" || word == "-machine" || word == "-M";
+    if (!names_it || i + 1 == command.size()) continue;
+    const std::string_view value = command[i + 1];
+    if (value == "kvm" || value.starts_with("kvm,") || value.find("accel=kvm") != value.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Status check(const VmOptions& options) {
+  const guest::WatchList& watch = options.watch;
+  if (!watch.everyone && watch.names.empty() && watch.pids.empty() && watch.cr3s.empty()) {
+    return fail(ErrorCode::usage,
+                "nobody to record: give --process NAME, --process all, --pid N or --cr3 HEX");
+  }
+  const std::string& qemu = options.record.command.front();
+  if (qemu.find("qemu-system-x86_64") == qemu.npos) {
+    return fail(ErrorCode::usage, qemu + ": the command must be qemu-system-x86_64");
+  }
+  if (asks_for_kvm(options.record.command)) {
+    return fail(ErrorCode::usage,
+                "with KVM the emulator does not see what the guest executes; leave -enable-kvm and "
+                "accel=kvm out, or write -accel tcg");
+  }
+  return {};
+}
+
+// QEMU's own "-plugin FILE,key=value,..." in front of the user's arguments.
+Result<LaunchSpec> launch_spec(const VmOptions& options, const std::string& socket) {
+  const std::string file = find_plugin(std::string(kPlugin));
+  if (file.empty()) {
+    return fail(ErrorCode::not_found,
+                fmt::format("{} is missing; remedy: build or install hodoscope again", kPlugin));
+  }
+  std::string plugin = relay::escape_option(file) + ",socket=" + socket;
+  for (const std::string& word : guest::watch_words(options.watch)) {
+    plugin += "," + relay::escape_option(word);
+  }
+  LaunchSpec spec;
+  spec.command = options.record.command;
+  spec.command.insert(spec.command.begin() + 1, {"-plugin", plugin});
+  return spec;
+}
+
+perfdata::PtConfig make_vm_config(const RecordOptions& options) {
+  perfdata::PtConfig config = make_pt_config(options);
+  config.per_cpu = true;
+  config.have_sched_switch = 2;  // SWITCH records say who runs
+  return config;
+}
+
+std::string summary_json(const RecordResult& result) {
+  return fmt::format(
+      R"({{"source":"qemu-system","processes":{},"threads":{},"trace_bytes":{},"overflows":{},"exit_status":{}}})",
+      result.processes, result.threads, result.trace_bytes, result.overflows, result.exit_status);
+}
+
+}  // namespace
+
+Result<VmResult> record_vm(const VmOptions& options,
+                           const std::vector<std::string>& own_command_line) {
+  const RecordOptions& record = options.record;
+  if (const auto status = check(options); !status) return std::unexpected(status.error());
+  auto command = find_command(record.command.front());
+  if (!command) {
+    Error error = command.error();
+    if (error.code == ErrorCode::not_found)
+      error.message += "; remedy: apt-get install qemu-system-x86";
+    return std::unexpected(error);
+  }
+  relay::Settings settings;
+  settings.rtit_ctl = rtit_ctl(record.pt);
+  settings.recorder_pid = getpid();
+  const std::string socket = socket_name();
+  const auto spec = launch_spec(options, socket);
+  if (!spec) return std::unexpected(spec.error());
+  const auto listening = relay::listen_socket(socket);
+  if (!listening) return std::unexpected(listening.error());
+  const Fd listener(*listening);
+  perfdata::WriterOptions writer_options;
+  writer_options.pt = make_vm_config(record);
+  writer_options.cmdline = own_command_line;
+  writer_options.version = record.recorder;
+  writer_options.clock = clock_data();
+  auto writer = perfdata::Writer::create(record.output, std::move(writer_options));
+  if (!writer) return fail(ErrorCode::io, writer.error().message);
+  auto program = Program::prepare(*spec);
+  if (!program) return std::unexpected(program.error());
+  const auto started = (*program)->start();
+  if (!started) return std::unexpected(started.error());
+
+  VmChannels channels(*writer, settings, aux_size(record));
+  RecordingLoop recording(record, **program, listener.get(), channels, *writer);
+  recording.run();
+
+  VmResult out;
+  RecordResult& result = out.record;
+  if (!(*program)->exit_status()) (*program)->kill(SIGTERM);
+  result.exit_status = (*program)->wait();
+  channels.finish();
+  channels.summarize(result);
+  out.guest = channels.guest();
+  if (recording.interrupted()) result.warnings.push_back("the recording was ended by a signal");
+  if (recording.full()) result.warnings.push_back("the recording ended at --max-size");
+  const Status finished = channels.file_error() ? Status() : writer->finish(summary_json(result));
+  if (const Status& why =
+          channels.file_error() ? std::unexpected(*channels.file_error()) : finished;
+      !why) {
+    result.warnings.push_back("the recording is not complete: " + why.error().message);
+    result.complete = false;
+  }
+  if (result.processes == 0) {
+    result.warnings.push_back(
+        "nothing was recorded: no process that was asked for ran in user mode");
+  }
+  return out;
+}
+
+}  // namespace hodo::capture
