@@ -42,8 +42,9 @@ const Manual kManual{
         " modelled and give no findings. Code made at run time is reported once where a known"
         " generator (Java, V8, LuaJIT, PCRE, libffi and others) is loaded; --allow-jit takes all"
         " such code for that. Attacks that only change data leave no trace in the branches.\n\n"
-        "A clean result counts only for what was seen: where a part of the trace was lost or a"
-        " file cannot be read, the exit status is 3.",
+        "A clean result counts only for what was seen: where a part of the trace was lost, a file"
+        " cannot be read, or the recording is of branch stacks (LBR), which are windows, the exit"
+        " status is 3.",
     .examples = {{"hodo check", "Judge the last recording."},
                  {"hodo check --rule return.target --rule chain.rop run.data", "Two rules only."},
                  {"hodo check --json | jq -r '.findings[].rule'", "For programs."}},
@@ -86,10 +87,12 @@ Result<view::Checked> check_session(const Options& options, session::Session& se
                                                   : session.decode(how, checker);
   progress.clear();
   if (!outcome) return std::unexpected(outcome.error());
+  const perfdata::Session& recording = *session.recording();
   view::Checked out{.branches = checker.checked(),
                     .findings = checker.findings(),
                     .unjudged = checker.unjudged(),
-                    .losses = std::move(outcome->losses)};
+                    .losses = std::move(outcome->losses),
+                    .windows = recording.trace() == perfdata::TraceKind::none};
   const auto explained = [](const check::Finding& f) { return f.grade == check::Grade::explained; };
   if (!options.explained) out.explained = std::erase_if(out.findings, explained);
   return out;

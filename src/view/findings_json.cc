@@ -66,6 +66,7 @@ Json findings_json(const Checked& checked, const session::Session& session) {
   Json out;
   out["branches"] = checked.branches;
   out["complete"] = checked.complete();
+  out["windows"] = checked.windows;
   out["explained"] = checked.explained;
   out["findings"] = Json::array();
   for (const check::Finding& f : checked.findings) {

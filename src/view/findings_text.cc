@@ -93,6 +93,12 @@ std::string findings_text(const Checked& checked, const session::Session& sessio
     out += fmt::format("{} {} branches in {}: {}\n", style.paint(Tone::bad, "not checked:"),
                        grouped(line.branches), printable(line.path), printable(line.reason));
   }
+  if (checked.windows) {
+    out += fmt::format(
+        "{} what ran between the branch stacks; of a return whose call is in none,"
+        " only that it goes behind some call\n",
+        style.paint(Tone::bad, "not checked:"));
+  }
   if (!checked.losses.empty()) {
     out += style.paint(Tone::title, "Losses") + "\n";
     out += losses_text(checked.losses, session.clock(), style);

@@ -19,6 +19,16 @@ SOURCES = os.path.dirname(os.path.dirname(HERE))
 SKIPPED = 77
 TIMEOUT = 280
 CLEAN, FOUND, INCOMPLETE = 0, 1, 3
+# The forms that are found in other kinds of trace, too. Windows of seven branches overlap, so that no
+# branch is missed but those at the end.
+RECORDS = {
+    "none": {"bts": [], "lbr": ["--period", "7"]},
+    "rop": {"bts": [], "lbr": ["--period", "7"]},
+    "jop": {"bts": []},
+    "jmpbuf-inside": {"bts": []},
+    "hook-jump": {"bts": [], "lbr": ["--period", "7"]},
+    "slot-overwritten": {"bts": []},
+}
 
 
 class Failure(Exception):
@@ -50,12 +60,12 @@ class Tool:
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(self.work)
 
-    def record(self, command, status=0, env=None):
+    def record(self, command, status=0, env=None, options=()):
         data = os.path.join(self.work, "case.data")
         if shutil.which(command[0]) is None:
             raise Skip(f"{command[0]} is not installed")
         done = subprocess.run(
-            [self.hodo, "record", "-o", data, "--", *command],
+            [self.hodo, "record", *options, "-o", data, "--", *command],
             cwd=self.work, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, errors="replace", timeout=TIMEOUT, check=False,
         )  # fmt: skip
@@ -110,6 +120,18 @@ def hijack(tool, form, first, others):
         raise Failure("no branches before the finding")
 
 
+def by_records(tool, form, first, others, options):
+    """The same in a recording of BTS records or branch stacks."""
+    data, _ = tool.record([os.path.join(tool.programs, "hijacks"), form], options=options)
+    result, status = tool.check(data)
+    rule, _, _ = first.partition(" ")
+    expected = set(others.split()) | ({rule} if rule != "-" else set())
+    equal(rules_of(result), expected, "rules")
+    windows = "lbr" in options
+    equal(result["complete"], not windows, "complete")
+    equal(status, FOUND if expected else INCOMPLETE if windows else CLEAN, "status")
+
+
 def hidden_file(tool):
     """The walk-through of docs/rules/hidden-file.md."""
     folder = os.path.join(tool.work, "folder")
@@ -144,6 +166,10 @@ def cases():
     out = {"hidden-file": (hidden_file, True)}
     for form, first, others in lines("hijacks.txt"):
         out[f"hijack.{form}"] = (lambda t, a=(form, first, others): hijack(t, *a), True)
+        if form in RECORDS:
+            for source, how in RECORDS[form].items():
+                case = (form, first, others, ["--source", source, *how])
+                out[f"{source}.{form}"] = (lambda t, a=case: by_records(t, *a), True)
     for name, options, command in lines("clean.txt"):
         quick = "quick" in options.split()
         out[f"clean.{name}"] = (lambda t, a=(options, command): clean(t, *a), quick)

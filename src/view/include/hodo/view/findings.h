@@ -20,7 +20,9 @@ struct Checked {
   std::uint64_t explained = 0;           // findings of that grade that are not shown
   std::vector<check::Unjudged> unjudged;
   std::vector<session::LossLine> losses;
-  bool complete() const { return unjudged.empty() && losses.empty(); }
+  // The trace is of branch stacks: windows, between which anything may have happened.
+  bool windows = false;
+  bool complete() const { return unjudged.empty() && losses.empty() && !windows; }
 };
 
 // A paragraph per finding with the branches around it, then what could not be checked.
