@@ -6,8 +6,9 @@
 
 namespace hodo::session {
 std::string_view RecordingRegions::location(std::uint32_t file) const {
-  spaces_.files().slice(file, 0, 0);  // looks for the file
-  return spaces_.files().location(file);
+  Files& files = spaces_.files();
+  if (files.state(file) == Files::State::untried) files.slice(file, 0, 0);  // looks for it
+  return files.location(file);
 }
 
 std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_t address,
