@@ -82,6 +82,7 @@ void find_amd(BranchFeatures& out, const Cpuid& cpuid) {
   if (max_leaf >= 0x80000008) out.amd_brs = bit(cpuid.leaf(0x80000008).ebx, 31);
   if (max_leaf < 0x80000022) return;
   const std::uint32_t eax = cpuid.leaf(0x80000022).eax;
+  out.amd_perfmon_v2 = bit(eax, 0);
   out.amd_lbr_v2 = bit(eax, 1);
   out.amd_freeze = bit(eax, 2);
 }

@@ -43,6 +43,24 @@ std::uint64_t filter_bits(const LbrLayout& layout) {
   return layout.call_stack ? 2 * lbr_select::kEnCallstack - 1 : lbr_select::kEnCallstack - 1;
 }
 
+// AMD's registers of counter 0 by the names of Intel's; 0 for every other number.
+std::uint32_t intel_counter_register(std::uint32_t amd_number) {
+  switch (amd_number) {
+    case hw::msr::kAmdPerfCtr0:
+      return hw::msr::kPmc0;
+    case hw::msr::kAmdPerfCtl0:
+      return hw::msr::kPerfEvtSel0;
+    case hw::msr::kAmdPerfGlobalStatus:
+      return hw::msr::kPerfGlobalStatus;
+    case hw::msr::kAmdPerfGlobalCtl:
+      return hw::msr::kPerfGlobalCtrl;
+    case hw::msr::kAmdPerfGlobalStatusClr:
+      return hw::msr::kPerfGlobalOvfCtrl;
+    default:
+      return 0;
+  }
+}
+
 // The record whose register `number` is, if `first` is record 0's.
 std::optional<unsigned> index_of(const LbrLayout& layout, std::uint32_t first,
                                  std::uint32_t number) {
@@ -222,8 +240,8 @@ void Processor::update_bts() {
 // --- counter 0 and sampling ---
 
 std::optional<std::uint64_t> Processor::read_perfmon(std::uint32_t number) const {
-  if (features_.perfmon_version == 0) return std::nullopt;
-  switch (number) {
+  if (!has_counter()) return std::nullopt;
+  switch (is_amd() ? intel_counter_register(number) : number) {
     case hw::msr::kPmc0:
       return pebs_.counter();
     case hw::msr::kPerfEvtSel0:
@@ -246,9 +264,15 @@ std::optional<std::uint64_t> Processor::read_perfmon(std::uint32_t number) const
 }
 
 std::optional<Status> Processor::write_perfmon(std::uint32_t number, std::uint64_t value) {
-  if (!read_perfmon(number) || number == hw::msr::kPerfGlobalStatus) return std::nullopt;
-  switch (number) {
+  if (!read_perfmon(number)) return std::nullopt;
+  switch (is_amd() ? intel_counter_register(number) : number) {
+    case hw::msr::kPerfGlobalStatus:
+      return std::nullopt;
     case hw::msr::kPmc0:
+      if (is_amd()) {
+        pebs_.set_counter(value);
+        break;
+      }
       // SDM: only the low half is written; its sign fills the rest.
       pebs_.set_counter(static_cast<std::uint64_t>(
           std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(value))}));

@@ -228,7 +228,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Dump{"sapphire-rapids", kYes, kYes, kYes, kYes, kWide, "32"},
                       Dump{"k8-clawhammer", kNo, kNo, kYes, kNo, "", "1"},
                       Dump{"zen3-vermeer", kNo, kNo, kYes, kNo, "", "1"},
-                      Dump{"zen4-raphael", kNo, kNo, kYes, kNo, "", "16"}));
+                      Dump{"zen4-raphael", kNo, kNo, kYes, kNo, "", "16"},
+                      Dump{"zen5-granite-ridge", kNo, kNo, kYes, kNo, "", "16"},
+                      Dump{"meteor-lake", kYes, kYes, kYes, kYes, kWide, "32"}));
 
 // Leaf 14H of the dump: EBX 0000000F, ECX 00000007; subleaf 1 EAX 02490002, EBX 003F3FFF.
 TEST(Doctor, ListsWhatIntelPtCanDo) {

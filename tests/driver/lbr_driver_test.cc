@@ -44,7 +44,7 @@ TEST(LbrDriver, ReadsNewestFirstOnEveryProcessor) {
                            "goldmont",          "goldmont-plus",
                            "alder-lake",        "sapphire-rapids",
                            "k8-clawhammer",     "zen2-matisse",
-                           "zen4-raphael"}) {
+                           "zen4-raphael",      "zen5-granite-ridge"}) {
     Machine m(name);
     LbrDriver driver = open(m);
     ASSERT_TRUE(driver.start());

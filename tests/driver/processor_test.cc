@@ -12,9 +12,9 @@ namespace {
 namespace msr = hw::msr;
 
 TEST(Debugctl, EveryReservedBitFaults) {
-  for (const char* name :
-       {"pentium3-katmai", "pentium4-northwood", "pentium4-prescott", "pentium-m-dothan",
-        "core2-merom", "skylake", "sapphire-rapids", "zen2-matisse", "zen4-raphael"}) {
+  for (const char* name : {"pentium3-katmai", "pentium4-northwood", "pentium4-prescott",
+                           "pentium-m-dothan", "core2-merom", "skylake", "sapphire-rapids",
+                           "zen2-matisse", "zen4-raphael", "zen5-granite-ridge"}) {
     Machine m(name);
     const std::uint64_t allowed = m.cpu.features().debugctl.allowed();
     const std::uint64_t ignored = m.cpu.features().debugctl.ignored;
@@ -113,6 +113,26 @@ TEST(Freeze, SetsAStatusBitOnNewerProcessors) {
   ASSERT_TRUE(m.cpu.write_msr(msr::kPerfGlobalOvfCtrl, 1ull << 58 | 1));
   m.run(11, 11);
   EXPECT_EQ(newest_from(m), 11);
+}
+
+// Zen 5: bit 58 of PerfCntrGlobalStatus.
+TEST(Freeze, SetsAmdsStatusBit) {
+  Machine m("zen5-granite-ridge");
+  ASSERT_TRUE(m.cpu.write_msr(msr::kX2apicLvtPmi, 0));
+  ASSERT_TRUE(m.cpu.write_msr(msr::kAmdPerfCtr0, 0 - 3ull));
+  ASSERT_TRUE(m.cpu.write_msr(msr::kAmdPerfCtl0, counting(kInt)));
+  ASSERT_TRUE(m.cpu.write_msr(msr::kAmdPerfGlobalCtl, 1));
+  ASSERT_TRUE(m.cpu.write_msr(msr::kDebugctl, 1 << 11));
+  ASSERT_TRUE(m.cpu.write_msr(msr::kAmdDebugExtnCfg, 1 << 6));
+  m.run(1, 10);
+  EXPECT_EQ(m.interrupts, 1);
+  EXPECT_EQ(m.read(msr::kAmdPerfGlobalStatus), 1ull << 58 | 1);
+  EXPECT_EQ(m.read(msr::kAmdLbrFrom), 3);
+  EXPECT_FALSE(m.cpu.write_msr(msr::kAmdPerfGlobalStatus, 0)) << "read-only";
+  ASSERT_TRUE(m.cpu.write_msr(msr::kAmdPerfGlobalStatusClr, 1ull << 58 | 1));
+  m.run(11, 11);
+  EXPECT_EQ(m.read(msr::kAmdLbrFrom), 11);
+  EXPECT_FALSE(m.cpu.read_msr(msr::kPmc0)) << "Intel's number";
 }
 
 TEST(Freeze, CountersStopWithIt) {

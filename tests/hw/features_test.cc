@@ -90,6 +90,9 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"k8-clawhammer", 15, 4, false, false, false, false, 1, LbrFormat::lip, 0x3f},
         Expected{"zen2-matisse", 0x17, 0x71, false, false, false, false, 1, LbrFormat::lip, 0x3f},
         Expected{"zen3-vermeer", 0x19, 0x21, false, false, false, false, 1, LbrFormat::lip, 0x3f},
+        Expected{"meteor-lake", 6, 0xaa, true, true, true, true, 32, LbrFormat::arch, 0x7fc7},
+        Expected{"zen5-granite-ridge", 0x1a, 0x44, false, false, false, false, 16,
+                 LbrFormat::amd_v2, 0x183f},
         Expected{"zen4-raphael", 0x19, 0x61, false, false, false, false, 16, LbrFormat::amd_v2,
                  0x3f}));
 

@@ -47,6 +47,11 @@ inline constexpr std::uint32_t kArchLbrTo = 0x1600;
 
 inline constexpr std::uint32_t kAmdLbrSelect = 0xc000010e;
 inline constexpr std::uint32_t kAmdDebugExtnCfg = 0xc000010f;
+inline constexpr std::uint32_t kAmdPerfGlobalStatus = 0xc0000300;
+inline constexpr std::uint32_t kAmdPerfGlobalCtl = 0xc0000301;
+inline constexpr std::uint32_t kAmdPerfGlobalStatusClr = 0xc0000302;
+inline constexpr std::uint32_t kAmdPerfCtl0 = 0xc0010200;
+inline constexpr std::uint32_t kAmdPerfCtr0 = 0xc0010201;
 inline constexpr std::uint32_t kAmdLbrFrom = 0xc0010300;  // FROM and TO alternate from here
 }  // namespace msr
 
@@ -65,7 +70,8 @@ inline constexpr std::uint64_t kFreezeWhileSmm = 1ull << 12;
 inline constexpr std::uint64_t kPebsBaseline = 1ull << 14;  // adaptive records for every event
 }  // namespace perf_capabilities
 
-// IA32_PERF_GLOBAL_STATUS, and the same bits of IA32_PERF_GLOBAL_OVF_CTRL, which clears them.
+// IA32_PERF_GLOBAL_STATUS, and the same bits of IA32_PERF_GLOBAL_OVF_CTRL, which clears them; AMD
+// has bits 0 and 58 in the same places.
 namespace perf_global_status {
 inline constexpr std::uint64_t kOvfPmc0 = 1ull << 0;
 inline constexpr std::uint64_t kLbrFrz = 1ull << 58;

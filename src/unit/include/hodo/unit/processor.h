@@ -64,7 +64,9 @@ class Processor final : public hw::MsrBus {
   bool write_record(std::uint32_t number, std::uint64_t value);
 
   bool debugctl(std::uint64_t bit) const { return bit != 0 && (debugctl_ & bit) != 0; }
-  bool freezes_by_status() const { return features_.perfmon_version >= 4; }
+  bool is_amd() const { return features_.signature.vendor == hw::Vendor::amd; }
+  bool freezes_by_status() const { return features_.perfmon_version >= 4 || is_amd(); }
+  bool has_counter() const { return features_.perfmon_version != 0 || features_.amd_perfmon_v2; }
   void update_lbr();
   void update_bts();
   void update_pebs();
