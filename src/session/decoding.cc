@@ -6,6 +6,7 @@
 
 #include "as_edges.h"
 #include "packet_walk.h"
+#include "read_behind.h"
 
 namespace hodo::session {
 namespace {
@@ -58,13 +59,16 @@ Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work w
         who.space = occupants.turns()[0].space;
       }
       std::span<const flow::Piece> pieces = joined->pieces();
+      ReadBehind read(pieces);
       auto progress = [&](std::uint64_t offset) {
+        read.done(offset);
         std::uint64_t first = pieces.empty() ? 0 : pieces.front().offset;
         std::uint64_t in_queue = std::min(offset - std::min(offset, first), queue.bytes);
         if (options.progress) options.progress(done + in_queue, total);
       };
       Job job{i, who, occupants, pieces, outcome.queue_stats[i], losses, progress};
       bool more = work(job);
+      if (!pieces.empty()) read.done(pieces.back().offset + pieces.back().bytes.size());
       outcome.stats += outcome.queue_stats[i];
       if (!more) break;
     }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "read_behind.h"
+
 namespace hodo::session {
 namespace {
 
@@ -37,6 +39,7 @@ Result<Joined> Joined::make(std::span<const Part> parts) {
     for (const Part& part : parts.subspan(run.first, run.last - run.first)) {
       Status status = joined.store_->append(part.bytes);
       if (!status) return std::unexpected(status.error());
+      release_pages(part.bytes);
     }
   }
   if (joined.store_) {

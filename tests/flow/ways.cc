@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "hodo/pt/reader.h"
+
 namespace hodo::flow {
 namespace {
 
@@ -125,6 +127,15 @@ std::string covering_differs(std::span<const Piece> pieces, const image::CodeSou
   return "";
 }
 
+bool has_several_psbs(std::span<const Piece> pieces) {
+  return std::ranges::any_of(pieces, [](const Piece& piece) {
+    pt::PacketReader reader(piece.bytes);
+    if (!reader.sync_forward()) return false;
+    reader.seek(reader.offset() + 1);
+    return reader.sync_forward();
+  });
+}
+
 // With every PSB the beginning of another thread's part.
 std::string threads_differ(std::span<const Piece> pieces, const image::CodeSource& code,
                            Config config, const Told& expected) {
@@ -158,7 +169,8 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
   if (!counted.empty()) return "counting: " + counted;
   const std::string covered = covering_differs(pieces, code, config);
-  return covered.empty() ? threads_differ(pieces, code, quick, expected) : covered;
+  if (!covered.empty() || !has_several_psbs(pieces)) return covered;
+  return threads_differ(pieces, code, quick, expected);
 }
 
 }  // namespace hodo::flow
