@@ -205,6 +205,15 @@ Status Program::start() {
 }
 
 ProgramEvents Program::take_events() {
+  ProgramEvents events = take_signals();
+  if (!exit_status_) reap(WNOHANG);
+  events.ended = exit_status_.has_value();
+  return events;
+}
+
+void Program::set_ended(int wait_status) { exit_status_ = shell_status(wait_status); }
+
+ProgramEvents Program::take_signals() {
   ProgramEvents events;
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
@@ -223,8 +232,6 @@ ProgramEvents Program::take_events() {
         if (must_be_passed_on(info)) kill(signal);
     }
   }
-  if (!exit_status_) reap(WNOHANG);
-  events.ended = exit_status_.has_value();
   return events;
 }
 

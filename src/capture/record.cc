@@ -1,7 +1,10 @@
 #include "hodo/capture/record.h"
 
+#include <utility>
+
 #include "hodo/capture/perf_event_source.h"
 #include "hodo/capture/qemu_source.h"
+#include "hodo/capture/step_source.h"
 
 namespace hodo::capture {
 namespace {
@@ -39,9 +42,9 @@ Result<RecordResult> record(const RecordOptions& options,
       return with_qemu(options, own_command_line);
     }
     case SourceKind::step:
-      break;
+      return record_by_stepping(options, own_command_line);
   }
-  return fail(ErrorCode::unsupported, "this source cannot record yet; use --source pt or qemu");
+  std::unreachable();
 }
 
 }  // namespace hodo::capture

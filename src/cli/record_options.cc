@@ -55,10 +55,12 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
        {"pt", SourceKind::pt},
        {"bts", SourceKind::bts},
        {"lbr", SourceKind::lbr},
-       {"qemu", SourceKind::qemu}},
+       {"qemu", SourceKind::qemu},
+       {"step", SourceKind::step}},
       "what records: the processor's Intel PT (pt), QEMU (qemu), or the better of them (auto);"
       " branch trace store (bts) or last branch records (lbr), of the processor or else under"
-      " QEMU");
+      " QEMU; or a debugger's steps (step), which need neither and are slow: 10 to 50 microseconds"
+      " for each branch or instruction");
   app.add_option("--period", options.sample_period,
                  "with --source lbr: branches from one branch stack to the next (default 10007)")
       ->type_name("BRANCHES")

@@ -84,6 +84,11 @@ class Program {
   // Collects what has happened, passes signals on, and reaps the program. Never blocks.
   ProgramEvents take_events();
 
+  // The same for those who wait for the program themselves, as a tracer must: what signals have
+  // said, without reaping; and the status that waitpid(2) gave when it ended.
+  ProgramEvents take_signals();
+  void set_ended(int wait_status);
+
   // nullopt while the program runs; else its exit status, 128 + N if signal N killed it.
   std::optional<int> exit_status() const { return exit_status_; }
   // Blocks until the program has ended, passing signals on meanwhile, and returns its exit status.

@@ -1,0 +1,155 @@
+#include "hodo/capture/step_source.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <utility>
+
+#include "hodo/capture/btf_probe.h"
+#include "hodo/capture/launch.h"
+#include "hodo/perfdata/writer.h"
+#include "hodo/relay/clock.h"
+#include "recording_loop.h"
+#include "step_file.h"
+#include "stepper.h"
+
+namespace hodo::capture {
+namespace {
+
+constexpr int kPollMs = 50;
+constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may cost
+
+Status check(const RecordOptions& options) {
+  const char* refused = options.pid                    ? "-p"
+                        : options.snapshot             ? "--snapshot"
+                        : !options.filters.empty()     ? "--filter"
+                        : !options.debug_log.empty()   ? "--debug-log"
+                        : options.level != Level::user ? "--level"
+                                                       : nullptr;
+  if (refused != nullptr) {
+    return fail(ErrorCode::usage, std::string(refused) + " does not go with --source step");
+  }
+  if (options.command.empty()) return fail(ErrorCode::usage, "no command to run");
+  const auto found = find_command(options.command[0]);
+  return found ? Status() : std::unexpected(found.error());
+}
+
+// How the recording went until its end, and why that came.
+class Loop {
+ public:
+  Loop(const RecordOptions& options, Program& program, Stepper& stepper, StepFile& file,
+       perfdata::Writer& writer)
+      : options_(options), program_(program), stepper_(stepper), file_(file), writer_(writer) {}
+
+  Status run() {
+    bool started = false;
+    while (!started || !stepper_.idle()) {
+      const auto any = stepper_.handle_stops();
+      if (!any) return std::unexpected(any.error());
+      started = started || !stepper_.idle() || program_.exit_status();
+      if (!*any) wait();
+      check_limits();
+      if (Status status = flush_if_due(); !status) return status;
+    }
+    return file_.flush();
+  }
+
+  bool interrupted() const { return interrupted_; }
+  bool full() const { return full_; }
+
+ private:
+  void wait() {
+    pollfd waiting{.fd = program_.event_fd(), .events = POLLIN, .revents = 0};
+    ::poll(&waiting, 1, kPollMs);
+    if (program_.take_signals().stop && !std::exchange(interrupted_, true)) stepper_.let_go();
+  }
+
+  void check_limits() {
+    if (options_.max_size == 0 || full_ || writer_.bytes_written() < options_.max_size) return;
+    full_ = true;
+    stepper_.let_go();
+  }
+
+  Status flush_if_due() {
+    const std::uint64_t now = relay::now();
+    if (now - last_flush_ < kFlushEvery) return {};
+    last_flush_ = now;
+    const Status status = file_.flush();
+    return status ? writer_.flush() : status;
+  }
+
+  const RecordOptions& options_;
+  Program& program_;
+  Stepper& stepper_;
+  StepFile& file_;
+  perfdata::Writer& writer_;
+  bool interrupted_ = false;
+  bool full_ = false;
+  std::uint64_t last_flush_ = relay::now();
+};
+
+Result<perfdata::Writer> create_file(const RecordOptions& options,
+                                     const std::vector<std::string>& own_command_line) {
+  perfdata::WriterOptions file;
+  file.trace = perfdata::TraceKind::intel_bts;
+  file.pt.pmu_type = perfdata::kBtsPmuTypeDefault;
+  file.cmdline = own_command_line;
+  file.version = options.recorder;
+  file.clock = clock_data();
+  return perfdata::Writer::create(options.output, std::move(file));
+}
+
+std::string speed_line(const Stepper& stepper, Stepper::Unit unit, std::uint64_t nanoseconds) {
+  const std::uint64_t steps = stepper.steps() != 0 ? stepper.steps() : 1;
+  return fmt::format("stepping is slow: {} stops of {:.1f} us each, one for every {}",
+                     stepper.steps(),
+                     1e-3 * static_cast<double>(nanoseconds) / static_cast<double>(steps),
+                     unit == Stepper::Unit::branches
+                         ? "taken branch"
+                         : "instruction, since branches cannot be stepped here (DEBUGCTL.BTF is"
+                           " ignored); --source qemu is some hundred times as fast");
+}
+
+}  // namespace
+
+Result<RecordResult> record_by_stepping(const RecordOptions& options,
+                                        const std::vector<std::string>& own_command_line) {
+  if (Status status = check(options); !status) return std::unexpected(status.error());
+  // A child that cannot be stepped says why when the program is seized.
+  const auto unit =
+      probe_btf().value_or(false) ? Stepper::Unit::branches : Stepper::Unit::instructions;
+  auto program = Program::prepare({.command = options.command});
+  if (!program) return std::unexpected(program.error());
+  auto writer = create_file(options, own_command_line);
+  if (!writer) return std::unexpected(writer.error());
+  StepFile file(*writer);
+  Stepper stepper(**program, file, unit, options.follow_children);
+  if (Status status = stepper.seize(); !status) return std::unexpected(status.error());
+  if (Status status = (*program)->start(); !status) return std::unexpected(status.error());
+  const std::uint64_t begun = relay::now();
+  Loop loop(options, **program, stepper, file, *writer);
+  Status recorded = loop.run();
+  const std::uint64_t took = relay::now() - begun;
+  if (!recorded) stepper.let_go();
+
+  RecordResult result;
+  result.exit_status = (*program)->wait();
+  result.trace_bytes = file.trace_bytes();
+  result.threads = file.threads();
+  result.processes = file.processes();
+  result.warnings.push_back(speed_line(stepper, unit, took));
+  if (loop.interrupted()) result.warnings.push_back("the recording was ended by a signal");
+  if (loop.full()) result.warnings.push_back("the recording ended at --max-size");
+  if (recorded) {
+    recorded = writer->finish(fmt::format(
+        R"({{"source":"step","processes":{},"threads":{},"trace_bytes":{},"steps":{}}})",
+        result.processes, result.threads, result.trace_bytes, stepper.steps()));
+  }
+  if (!recorded) {
+    result.warnings.push_back("the recording is not complete: " + recorded.error().message);
+    result.complete = false;
+  }
+  return result;
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,60 @@
+"""Recordings made by stepping with ptrace."""
+
+import signal
+import time
+
+from box import check, equal, kill
+
+import listed
+
+
+def _lists(box, status=0):
+    """The lists of all threads, oldest thread first."""
+    return [lines for _, lines in sorted(box.branches(status).items())]
+
+
+def the_same_branches_as_under_qemu(box):
+    """Signals, a fault, a child and an exec: the same records as the trace unit writes."""
+    program = box.own("stepped")
+    box.record([program], ["--source", "bts"], status=5)
+    expected = _lists(box)
+    box.record([program], ["--source", "step"], status=5)
+    equal(len(expected), 2, "processes")
+    check(sum(map(len, expected)) > 70, f"{expected}")
+    check(_lists(box) == expected, f"{_lists(box)}\n{expected}")
+
+
+def perf_reads_them(box):
+    box.record([box.own("stepped")], ["--source", "step"], status=5)
+    ours = {tid: listed.addresses(lines) for tid, lines in box.branches().items()}
+    theirs = {tid: listed.addresses(lines) for tid, lines in box.perf().items()}
+    check(ours == theirs, "hodo's and perf's lists differ")
+
+
+def threads(box):
+    box.record([box.own("stepped"), "thread"], ["--source", "step"])
+    equal(len(_lists(box)), 2, "threads")
+    thread = _lists(box)[1]
+    check(any(line.startswith("icall") for line in thread), f"{thread}")
+
+
+def the_program_is_as_if_alone(box):
+    done = box.record([box.program("hello_static")], ["--source", "step"])
+    equal(done.stdout, box.run([box.program("hello_static")]).stdout, "output")
+    check(b"stepping is slow" in done.stderr, "no word about its speed")
+    box.stats()
+
+
+def no_follow_leaves_children_alone(box):
+    box.record([box.own("stepped")], ["--source", "step", "--no-follow"], status=5)
+    equal(len(_lists(box)), 1, "processes")
+
+
+def interrupted(box):
+    """Ctrl-C ends the recording; the program has it, too."""
+    process = box.start([box.own("stepped"), "loop"], ["--source", "step"])
+    equal(process.stdout.readline(), b"ready\n", "the program")
+    time.sleep(0.2)
+    kill(process.pid, signal.SIGINT)
+    process.wait(timeout=60)
+    check(box.stats(None)["branches"]["taken"] > 100, "no branches")
