@@ -1,6 +1,5 @@
 #include "record_session.h"
 
-
 namespace hodo::session {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "recording_names.h"
 
+#include "hodo/symbol/demangle.h"
+
 namespace hodo::session {
 namespace {
 
@@ -29,7 +31,16 @@ Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
 }
 
 Place RecordingNames::place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
-  return place_in(object(space, address, time));
+  Place place = place_in(object(space, address, time));
+  const Space* where = place.symbol.empty() ? spaces_.of(space, address) : nullptr;
+  if (where == nullptr) return place;
+  if (auto made = where->jit_function(address, or_last(time))) {
+    if (place.object.empty()) place.object = "[anon]";
+    place.symbol = symbol::demangle(*made->name);
+    place.offset = address - made->start;
+    place.size = made->size;
+  }
+  return place;
 }
 
 std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time) const {

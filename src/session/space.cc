@@ -20,8 +20,8 @@ std::uint64_t last_address(const perfdata::Mapping& m) {
 }  // namespace
 
 Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
-             Files& files, image::ContentStore& kept)
-    : mappings_(mappings) {
+             Files& files, image::ContentStore& kept, std::unique_ptr<const JitCode> jit)
+    : mappings_(mappings), jit_(std::move(jit)) {
   const perfdata::TimeConversion conversion = recording.trace_clock();
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < mappings.size(); ++i) {
@@ -38,6 +38,9 @@ Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Ses
     return a.time != b.time ? a.time < b.time : a.ends > b.ends;
   });
   for (const Change& change : changes) apply(change, recording, files, kept);
+  if (jit_ == nullptr || jit_->changes().empty()) return;
+  changes_.insert(changes_.end(), jit_->changes().begin(), jit_->changes().end());
+  std::ranges::sort(changes_);
 }
 
 void Space::apply(const Change& change, const perfdata::Session& recording, Files& files,
@@ -65,6 +68,9 @@ void Space::apply(const Change& change, const perfdata::Session& recording, File
 image::CodeSpan Space::find(std::uint64_t address, std::uint64_t time) const {
   image::CodeSpan first = code_.find(address, time);
   if (first.content != 0) return first;
+  if (jit_ != nullptr) {
+    if (image::CodeSpan made = find_jit(address, time, first); made.content != 0) return made;
+  }
   // Mapped, but without bytes: the file is missing, and what comes later is something else.
   if (timeline_.find(address, time).value < kUnmapped) return first;
   image::CodeSpan span = first;
@@ -74,6 +80,24 @@ image::CodeSpan Space::find(std::uint64_t address, std::uint64_t time) const {
   }
   if (span.content == 0) return first;
   span.valid_from = first.valid_from;
+  return span;
+}
+
+// What the runtime said to be there, as far as nothing else is: bytes that the recording has count
+// before it.
+image::CodeSpan Space::find_jit(std::uint64_t address, std::uint64_t time,
+                                const image::CodeSpan& nothing) const {
+  image::CodeSpan span = jit_->find(address, time);
+  if (span.content == 0) return span;
+  image::Timeline::Answer hole = timeline_.find(address, time);
+  std::uint64_t first = std::max(span.address, hole.first);
+  std::uint64_t last = std::min(span.address + (span.bytes.size() - 1), hole.last);
+  span.bytes = span.bytes.subspan(static_cast<std::size_t>(first - span.address),
+                                  static_cast<std::size_t>(last - first) + 1);
+  span.offset += first - span.address;
+  span.address = first;
+  span.valid_from = std::max(span.valid_from, nothing.valid_from);
+  span.valid_until = std::min(span.valid_until, nothing.valid_until);
   return span;
 }
 

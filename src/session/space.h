@@ -3,30 +3,37 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "files.h"
 #include "hodo/image/address_space.h"
 #include "hodo/image/timeline.h"
 #include "hodo/perfdata/model.h"
+#include "jit_code.h"
 
 namespace hodo::session {
 
 // Built from a process's (or the kernel's) mappings. Times are the trace's.
 class Space final : public image::CodeSource {
  public:
-  // `mappings`, `files` and `recording` must outlive the space.
+  // `mappings`, `files` and `recording` must outlive the space. `jit`: of a user's process, or
+  // null.
   Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
-        Files& files, image::ContentStore& kept);
+        Files& files, image::ContentStore& kept, std::unique_ptr<const JitCode> jit);
 
   // Nothing that runs is unmapped: where nothing is mapped at `time` the mapping that comes next at
   // this address answers, because the trace's clock, which only some packets move on, lags behind
   // that of the sideband.
   image::CodeSpan find(std::uint64_t address, std::uint64_t time) const override;
 
+  // The function made at run time that is there; nullopt where none is known.
+  std::optional<JitCode::Named> jit_function(std::uint64_t address, std::uint64_t time) const {
+    return jit_ ? jit_->at(address, time) : std::nullopt;
+  }
   // The mapping that find() answers from; null where there is none.
   const perfdata::Mapping* mapping(std::uint64_t address, std::uint64_t time) const;
-  // How many times mappings have changed until `time`.
+  // How many times mappings and functions made at run time have changed until `time`.
   std::uint32_t generation(std::uint64_t time) const;
 
  private:
@@ -35,12 +42,15 @@ class Space final : public image::CodeSource {
     std::uint32_t mapping;
     bool ends;
   };
+  image::CodeSpan find_jit(std::uint64_t address, std::uint64_t time,
+                           const image::CodeSpan& nothing) const;
   void apply(const Change& change, const perfdata::Session& recording, Files& files,
              image::ContentStore& kept);
 
   const std::vector<perfdata::Mapping>& mappings_;
   image::AddressSpace code_;
   image::Timeline timeline_;
+  std::unique_ptr<const JitCode> jit_;
   std::vector<std::uint64_t> changes_;  // times, ascending
 };
 

@@ -8,15 +8,17 @@ const Space* Spaces::user(std::uint32_t index) {
   if (index >= spaces_.size()) return nullptr;
   std::unique_ptr<Space>& space = spaces_[index];
   if (!space) {
-    const auto& mappings = recording_.processes()[index].mappings;
-    space = std::make_unique<Space>(mappings, recording_, files_, kept_);
+    const perfdata::Process& process = recording_.processes()[index];
+    auto jit = std::make_unique<JitCode>(process, recording_, kept_);
+    space = std::make_unique<Space>(process.mappings, recording_, files_, kept_, std::move(jit));
   }
   return space.get();
 }
 
 const Space& Spaces::kernel() {
   if (!kernel_) {
-    kernel_ = std::make_unique<Space>(recording_.kernel_mappings(), recording_, files_, kept_);
+    kernel_ =
+        std::make_unique<Space>(recording_.kernel_mappings(), recording_, files_, kept_, nullptr);
   }
   return *kernel_;
 }

@@ -80,6 +80,8 @@ struct FixtureOptions {
   bool finish = true;
   std::string mapped_file;  // map this at 0x401000 instead of keeping the code
   perfdata::BuildId build_id;
+  bool keep_code = true;  // else nothing is known of 0x401000
+  std::string jit_dump;   // map this file somewhere else
 };
 
 inline void must(const Status& status) {
@@ -98,8 +100,18 @@ inline void write_recording(const std::string& path, const FixtureOptions& optio
   std::int32_t pid = options.threads[0].pid;
   perfdata::Stamp stamp{.pid = pid, .tid = pid, .time = 1000};
   must(writer->comm({.pid = pid, .tid = pid, .comm = options.comm, .exec = true}, stamp));
+  if (!options.jit_dump.empty()) {
+    must(writer->mmap({.pid = pid,
+                       .tid = pid,
+                       .address = 0x700000,
+                       .size = 0x1000,
+                       .path = options.jit_dump,
+                       .prot = 5,
+                       .flags = 2},
+                      stamp));
+  }
   if (options.mapped_file.empty()) {
-    must(writer->code(0x401000, kCode, stamp));
+    if (options.keep_code) must(writer->code(0x401000, kCode, stamp));
   } else {
     must(writer->mmap({.pid = pid,
                        .tid = pid,
