@@ -71,8 +71,8 @@ class Box:
         return done
 
     def branches(self, file):
-        """{pid: its branches} as (from, to, kind, flags)."""
-        text = self.run(self.hodo, "branches", file, "--format", "csv").stdout
+        """{pid: its branches} as (from, to, kind, flags), over all processors that it ran on."""
+        text = self.run(self.hodo, "branches", file, "--format", "csv", "--sort", "time").stdout
         found = {}
         for row in csv.DictReader(text.splitlines()):
             found.setdefault(int(row["pid"]), []).append((row["from"], row["to"], row["kind"], row["flags"]))
@@ -141,7 +141,19 @@ def one_process(box):
     box.check_perf("vm.data")
 
 
-CASES = {case.__name__: case for case in (one_process,)}
+def several_processes(box):
+    """Twelve processes on two processors at once: each is complete, and nobody else is recorded."""
+    count = 12
+    start = "".join(f"known_path {ROUNDS} & " for _ in range(count))
+    box.record_vm(f"{start}\nwait", ["known_path"], "-smp", "2")
+    names = box.names("vm.data")
+    check(list(names.values()) == ["known_path"] * count, f"recorded were {names}")
+    expected = box.host_path()
+    for pid, branches in box.branches("vm.data").items():
+        check_same(without_interruptions(branches), expected, f"process {pid}, outside")
+
+
+CASES = {case.__name__: case for case in (one_process, several_processes)}
 
 
 def main():
