@@ -88,6 +88,7 @@ void QemuChannels::stop() {
 
 void QemuChannels::drain(bool all) {
   notice_ended_processes();
+  busy_ = false;
   for (std::size_t i = 0; i < channels_.size();) {
     Channel& channel = *channels_[i];
     if (channel.reader.closed() || processes_[channel.pid].gone || channel.reader.damaged()) {
@@ -228,6 +229,7 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
 Status QemuChannels::write_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all) {
   const std::uint64_t time = relay::now();
   if (bytes.empty()) return {};
+  busy_ = busy_ || bytes.size() >= aux_size_ / 4;
   const bool stacks = channel.reader.recording() == relay::Recording::lbr;
   // A small buffer must not make its thread wait until the delay is over.
   const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);

@@ -29,6 +29,7 @@ class QemuChannels final : public ChannelSet {
   // together. Channels whose process is gone, or that are closed, are finished and forgotten. The
   // first error of the file ends the recording (see stop); later calls do nothing.
   void drain(bool all) override;
+  bool busy() const override { return busy_; }
 
   // No thread shall write any more. Their programs go on.
   void stop() override;
@@ -93,6 +94,7 @@ class QemuChannels final : public ChannelSet {
   bool stopped_ = false;
 
   bool round_open_ = false;  // stacks were written since the last finished round
+  bool busy_ = false;        // a ring was found a quarter full
   std::uint64_t trace_bytes_ = 0;
   std::uint64_t overflows_ = 0;
   std::uint64_t unexplained_ = 0;

@@ -86,7 +86,7 @@ void RecordingLoop::wait() {
                              {.fd = socket_, .events = POLLIN, .revents = 0}};
   for (const int fd : channels_.process_fds())
     fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
-  poll(fds.data(), fds.size(), kPollMs);
+  poll(fds.data(), fds.size(), channels_.busy() ? 0 : kPollMs);
   if (fds[1].revents != 0) channels_.accept(socket_);
 }
 

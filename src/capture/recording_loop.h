@@ -31,6 +31,8 @@ class ChannelSet {
   virtual void accept(int listening_socket) = 0;
   // Moves what there is to the file: everything with `all`, else where it is worth it.
   virtual void drain(bool all) = 0;
+  // The last drain moved so much that the next one should not wait.
+  virtual bool busy() const { return false; }
   // Nothing more shall be written; the program goes on.
   virtual void stop() = 0;
   // Descriptors that become readable when a traced process ends.

@@ -55,7 +55,7 @@ template <class Word>
 std::size_t BtsRecords::add_whole(std::span<const std::uint8_t> bytes, std::uint64_t offset) {
   const std::size_t whole = bytes.size() - bytes.size() % sizeof(Record<Word>);
   for (std::size_t at = 0; at < whole; at += sizeof(Record<Word>)) {
-    Record<Word> record;
+    Record<Word> record{};
     std::memcpy(&record, bytes.data() + at, sizeof(record));
     const bool predicted = (record.flags & hw::bts_flags::kPredicted) != 0;
     path_.set_offset(offset + at);
