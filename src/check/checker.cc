@@ -52,6 +52,7 @@ class Checker::Impl {
     const Branch& branch;
     Thread& thread;
     KnownEdge& edge;
+    std::span<const Branch> before;  // of the same batch
   };
 
   bool wanted(RuleId id) const { return wanted_[static_cast<std::size_t>(id)]; }
@@ -75,6 +76,7 @@ class Checker::Impl {
   bool allow_jit_ = false;
   std::vector<std::unique_ptr<EdgeRule>> edge_rules_;
   EdgeCache edges_;
+  PlainBranches plain_;
   std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   Findings found_;
@@ -110,19 +112,26 @@ void Checker::Impl::batch(const session::Context& context, std::span<const Branc
   // Mostly, no mapping changes while a batch runs.
   const bool steady = generation == names.generation(context.space, batch.back().time);
   std::uint64_t time = batch.front().time;
-  for (const Branch& branch : batch) {
+  std::uint64_t salt = PlainBranches::salt(context.space, generation);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const Branch& branch = batch[i];
     if (!steady && branch.time != time) {
       time = branch.time;
       generation = names.generation(context.space, time);
+      salt = PlainBranches::salt(context.space, generation);
     }
     if (!thread.open.empty()) collect_after(thread, branch);
+    const bool plain = PlainBranches::fits(branch);
+    if (plain && plain_.contains(branch, salt)) continue;
     if ((is_kernel(branch.from) || branch.from == 0) && (is_kernel(branch.to) || branch.to == 0) &&
         branch.kind != BranchKind::lost) {
       continue;
     }
-    step({context, branch, thread, known_edge(context, branch, generation)});
-    thread.recent.add(branch);
+    KnownEdge& edge = known_edge(context, branch, generation);
+    step({context, branch, thread, edge, batch.first(i)});
+    if (plain && edge.findings == 0) plain_.add(branch, salt);
   }
+  thread.recent.add(batch);
 }
 
 KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Branch& branch,
@@ -200,7 +209,7 @@ void Checker::Impl::report(const Step& step, RuleId id, Grade grade, std::string
       found_.add(id, grade, std::move(cause), std::move(reason), step.context, step.branch);
   Finding& finding = found_.at(index);
   if (finding.count != 1) return;
-  finding.before = step.thread.recent.list();
+  finding.before = step.thread.recent.list(step.before);
   step.thread.open.push_back(index);
 }
 
@@ -208,7 +217,7 @@ void Checker::Impl::step(const Step& step) {
   for (const std::size_t index : lists_[step.edge.findings]) {
     Finding& finding = found_.at(index);
     if (++finding.count != 1) continue;
-    finding.before = step.thread.recent.list();
+    finding.before = step.thread.recent.list(step.before);
     step.thread.open.push_back(index);
   }
   follow(step);
@@ -249,8 +258,7 @@ void Checker::Impl::follow_return(const Step& step) {
   thread.jumps.end();
   const bool counted = !thread.stack.knows_all() && thread.stack.depth() == 0;
   const auto problem = thread.stack.ret(step.branch.to, step.edge.facts);
-  // Where the calls are not known, a return of another function than the one that was called
-  // there is as good a link as one that is known to be wrong.
+  // Where the calls are not known, a return that goes behind no call is as good a link.
   const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
   if (problem) report(step, RuleId::return_target, problem->grade, std::string(problem->why));
   if (!problem && !odd) return thread.returns.end();

@@ -24,6 +24,34 @@ struct KnownEdge {
   bool used = false;
 };
 
+// The plain direct branches that were looked at last, which are most of what runs: one compare
+// tells that nothing is to be done.
+class PlainBranches {
+ public:
+  // Of one space at one generation of its mappings.
+  static std::uint64_t salt(std::uint32_t space, std::uint32_t generation) {
+    return (std::uint64_t{space} << 32 | generation) * 0x9e3779b97f4a7c15;
+  }
+  // Nothing else is known of such a branch than where it is.
+  static bool fits(const Branch& b) { return b.kind <= BranchKind::jmp && b.flags == 0; }
+  bool contains(const Branch& b, std::uint64_t salt) const {
+    const Entry& e = table_[index(b)];
+    return e.from == b.from && e.to == (b.to ^ salt);
+  }
+  void add(const Branch& b, std::uint64_t salt) { table_[index(b)] = {b.from, b.to ^ salt}; }
+
+ private:
+  struct Entry {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+  };
+  static constexpr unsigned kBits = 15;
+  static std::size_t index(const Branch& b) {
+    return static_cast<std::size_t>(((b.from + (b.to << 1)) * 0x9e3779b97f4a7c15) >> (64 - kBits));
+  }
+  std::vector<Entry> table_ = std::vector<Entry>(std::size_t{1} << kBits);
+};
+
 // Open addressing; forgets everything when it has grown to `most` edges.
 class EdgeCache {
  public:

@@ -5,12 +5,16 @@
 
 namespace hodo::check {
 
-std::vector<Branch> Recent::list() const {
-  std::vector<Branch> out;
-  const std::uint64_t size = std::min<std::uint64_t>(count_, ring_.size());
-  for (std::uint64_t i = count_ - size; i < count_; ++i) out.push_back(ring_[i % ring_.size()]);
+std::vector<Branch> Recent::list(std::span<const Branch> batch) const {
+  const std::size_t from_batch = std::min(batch.size(), Finding::kBefore);
+  const std::size_t kept = std::min(last_.size(), Finding::kBefore - from_batch);
+  std::vector<Branch> out(last_.end() - static_cast<std::ptrdiff_t>(kept), last_.end());
+  const auto end = batch.last(from_batch);
+  out.insert(out.end(), end.begin(), end.end());
   return out;
 }
+
+void Recent::add(std::span<const Branch> batch) { last_ = list(batch); }
 
 std::size_t Findings::add(RuleId which, Grade grade, std::string cause, std::string reason,
                           const session::Context& who, const Branch& branch) {

@@ -14,16 +14,15 @@
 
 namespace hodo::check {
 
-// The last branches of one thread.
+// The last branches of one thread before the batch at work.
 class Recent {
  public:
-  void add(const Branch& branch) { ring_[count_++ % ring_.size()] = branch; }
-  // Oldest first.
-  std::vector<Branch> list() const;
+  void add(std::span<const Branch> batch);
+  // The last ones before a branch whose batch begins with `batch`, oldest first.
+  std::vector<Branch> list(std::span<const Branch> batch) const;
 
  private:
-  std::array<Branch, Finding::kBefore> ring_{};
-  std::uint64_t count_ = 0;
+  std::vector<Branch> last_;  // at most Finding::kBefore
 };
 
 class Findings {
