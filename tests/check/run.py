@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Records programs and has `hodo check` judge them.
 
-One case by name (hijack.FORM, hidden-file, clean.NAME) for CTest, or --all for every clean program, also
+One case by name (hijack.FORM, clean.NAME, ...) for CTest, or --all for every clean program, also
 those that ./test leaves out for their time. Exit status 0: as it must be; 1: not; 77: a program that
 the case needs is not installed.
 """
@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
 SKIPPED = 77
 TIMEOUT = 280
-CLEAN, FOUND, INCOMPLETE = 0, 1, 3
+CLEAN, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
 # The forms that are found in other kinds of trace, too. Windows of seven branches overlap, so that no
 # branch is missed but those at the end.
 RECORDS = {
@@ -147,6 +147,58 @@ def hidden_file(tool):
     equal(symbols_of(result["findings"][0]), {"readdir@plt", "readdir"}, "ends")
 
 
+def option_names(tool):
+    """What the options do to the rules, the findings and the exit status."""
+    data, _ = tool.record([os.path.join(tool.programs, "hijacks"), "rop"])
+
+    def ask(*options):
+        done = subprocess.run(
+            [tool.hodo, "check", "--json", *options, data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        return done.returncode, rules_of(json.loads(done.stdout)) if done.stdout else done.stderr
+
+    equal(ask("--rule", "chain.rop"), (FOUND, {"chain.rop"}), "one rule")
+    equal(ask("--no-rule", "chain.rop"), (FOUND, {"return.target"}), "all but one")
+    off = ["--no-rule", "chain.rop", "--no-rule", "return.target"]
+    equal(ask(*off), (CLEAN, set()), "none of those that find something")
+    status, message = ask("--rule", "chain.rap")
+    equal((status, "chain.rap" in message), (USAGE, True), "an unknown rule")
+    status, message = ask("--rule", "chain.rop", "--no-rule", "chain.rop")
+    equal((status, "no rule is left" in message), (USAGE, True), "no rule at all")
+    windows, _ = tool.record(["true"], options=["--source", "lbr"])
+    for options, expected in (((), INCOMPLETE), (("--allow-incomplete",), CLEAN)):
+        done = subprocess.run(
+            [tool.hodo, "check", *options, windows], capture_output=True, timeout=TIMEOUT, check=False
+        )
+        equal(done.returncode, expected, f"windows with {options}")
+
+
+def missing_file(tool):
+    """What lies in a file that has gone is not checked, and that is said."""
+    program = os.path.join(tool.work, "gone")
+    shutil.copy(os.path.join(tool.programs, "hello"), program)
+    data, _ = tool.record([program])
+    os.remove(program)
+    result, status = tool.check(data)
+    equal(result["findings"], [], "findings")
+    equal((result["complete"], status), (False, INCOMPLETE), "complete, status")
+    if "gone" not in str(result["not_checked"]) + str(result["losses"]):
+        raise Failure("the report does not name the file")
+
+
+def hostile_name(tool):
+    """Names of the program's choice do not act on a terminal."""
+    program = os.path.join(tool.work, "a\x1b[31m\u202eb\nc")
+    shutil.copy(os.path.join(tool.programs, "hijacks"), program)
+    data, _ = tool.record([program, "rop"])
+    text = tool.text(data)
+    bad = [c for c in text if c in "\x1b\u202e"]
+    equal(bad, [], "characters that act")
+    if "\\x1b[31m" not in text:
+        raise Failure("the name does not appear")
+
+
 def clean(tool, options, command):
     options = options.split()
     expected = [int(o.removeprefix("status=")) for o in options if o.startswith("status=")]
@@ -163,7 +215,12 @@ def clean(tool, options, command):
 
 def cases():
     """{case: (function of a tool, quick)}"""
-    out = {"hidden-file": (hidden_file, True)}
+    out = {
+        "hidden-file": (hidden_file, True),
+        "options": (option_names, True),
+        "missing-file": (missing_file, True),
+        "hostile-name": (hostile_name, True),
+    }
     for form, first, others in lines("hijacks.txt"):
         out[f"hijack.{form}"] = (lambda t, a=(form, first, others): hijack(t, *a), True)
         if form in RECORDS:
