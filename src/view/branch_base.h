@@ -11,18 +11,22 @@ class BranchListBase : public BranchList {
 
   void begin() override {}
 
-  bool branches(const session::Context& context, std::span<const Branch> batch) final {
+  bool branches(const session::Context& context, std::span<const Branch> batch) override {
     enter(context);
     for (const Branch& branch : batch) {
-      if (!options_.not_taken && (branch.flags & kNotTaken) != 0) continue;
-      std::uint64_t time = options_.clock.nanoseconds(branch.time);
-      if (time < options_.from_time || time > options_.until_time) continue;
-      write(context, branch, time);
+      std::uint64_t time = 0;
+      if (wanted(branch, time)) write(context, branch, time);
     }
     return out_.ok();
   }
 
  protected:
+  // Whether the branch is written; its time in the unit of the time column.
+  bool wanted(const Branch& branch, std::uint64_t& time) {
+    if (!options_.not_taken && (branch.flags & kNotTaken) != 0) return false;
+    time = options_.clock.nanoseconds(branch.time);
+    return time >= options_.from_time && time <= options_.until_time;
+  }
   // Before the branches of a batch.
   virtual void enter(const session::Context&) {}
   // `time` is the branch's in the unit of the time column; 0: unknown.

@@ -1,7 +1,9 @@
 // Branch lists as fixed-size records (docs/formats/branches-bin.md).
 #pragma once
 
-#include <cstring>
+#include <array>
+#include <span>
+#include <utility>
 
 #include "branch_base.h"
 
@@ -17,18 +19,34 @@ class BinBranches final : public BranchListBase {
     out().write({reinterpret_cast<const char*>(&size), sizeof size});
   }
 
- private:
-  void write(const session::Context& context, const Branch& branch, std::uint64_t time) override {
-    BinBranch record{.time = time, .from = branch.from, .to = branch.to};
+  // Record after record in one go: this is what programs read that count time by the branch.
+  bool branches(const session::Context& context, std::span<const Branch> batch) override {
+    BinBranch record{.cpu = context.cpu, .pid = context.pid, .tid = context.tid};
     if (context.cr3) record.cr3 = *context.cr3;
-    record.cpu = context.cpu;
-    record.pid = context.pid;
-    record.tid = context.tid;
-    record.kind = static_cast<std::uint8_t>(branch.kind);
-    record.flags = branch.flags;
-    record.cycles = branch.cycles;
-    out().write({reinterpret_cast<const char*>(&record), sizeof record});
+    std::size_t used = 0;
+    for (const Branch& branch : batch) {
+      if (!wanted(branch, record.time)) continue;
+      record.from = branch.from;
+      record.to = branch.to;
+      record.kind = static_cast<std::uint8_t>(branch.kind);
+      record.flags = branch.flags;
+      record.cycles = branch.cycles;
+      records_[used++] = record;
+      if (used == records_.size()) write_out(std::exchange(used, 0));
+    }
+    write_out(used);
+    return out().ok();
   }
+
+ private:
+  void write(const session::Context& context, const Branch& branch, std::uint64_t) override {
+    branches(context, {&branch, 1});
+  }
+  void write_out(std::size_t count) {
+    out().write({reinterpret_cast<const char*>(records_.data()), count * sizeof(BinBranch)});
+  }
+
+  std::array<BinBranch, 128> records_;
 };
 
 }  // namespace hodo::view
