@@ -12,19 +12,17 @@ namespace {
 constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
 // What a log may hold before its stretch is told: a thread that is far ahead waits.
 constexpr std::size_t kMostLogged = 16 << 20;
+constexpr std::size_t kMostSpare = 1 << 10;
 // Where the clock never is as a PSB+ lets assume, every stretch would be decoded twice.
 constexpr int kMostWrong = 4;
 
 }  // namespace
 
-void Log::add(std::span<const Branch> batch) {
-  bytes_ += batch.size_bytes();
-  entries_.emplace_back(std::vector<Branch>(batch.begin(), batch.end()));
-}
-
 void Log::add(Entry entry) {
   bytes_ += sizeof entry;
-  if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
+  if (const auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
+    bytes_ += branches->size() * sizeof(Branch);
+  } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   }
   entries_.push_back(std::move(entry));
@@ -49,13 +47,32 @@ struct Crew::Stretch {
   Stats stats;
 };
 
-template <class Said>
-void Crew::add(Stretch& stretch, Said&& said) {
+void Crew::add(Stretch& stretch, std::span<const Branch> batch) {
+  std::vector<Branch> copy;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_.empty()) {
+      copy = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  copy.assign(batch.begin(), batch.end());
+  add(stretch, Log::Entry(std::move(copy)));
+}
+
+void Crew::add(Stretch& stretch, Log::Entry entry) {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [&] { return over_ || stretch.cancelled || stretch.log.bytes() < kMostLogged; });
   if (over_ || stretch.cancelled) return;
-  stretch.log.add(std::forward<Said>(said));
+  stretch.log.add(std::move(entry));
   if (stretch.told) news_.notify_all();
+}
+
+void Crew::recycle(std::vector<Log::Entry>& entries) {
+  for (Log::Entry& entry : entries) {
+    auto* branches = std::get_if<std::vector<Branch>>(&entry);
+    if (branches != nullptr && spare_.size() < kMostSpare) spare_.push_back(std::move(*branches));
+  }
 }
 
 // Puts what a thread's decoder says into the log of its stretch.
@@ -178,6 +195,7 @@ bool Crew::pass_on(Stretch& stretch) {
       if (!tell(entry)) return false;
     }
     lock.lock();
+    recycle(entries);
   }
   const std::uint64_t before = carry_ ? state_.pending_insns : 0;
   state_ = stretch.end;

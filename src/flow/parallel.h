@@ -38,7 +38,6 @@ class Log {
   };
   using Entry = std::variant<std::vector<Branch>, std::vector<EdgeCount>, Loss, Event, Progress>;
 
-  void add(std::span<const Branch> batch);
   void add(Entry entry);
   std::size_t bytes() const { return bytes_; }
   std::vector<Entry> take();
@@ -77,8 +76,9 @@ class Crew {
   // The others' part.
   void work(Knowledge& knowledge);
   void decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge);
-  template <class Said>
-  void add(Stretch& stretch, Said&& said);
+  void add(Stretch& stretch, std::span<const Branch> batch);
+  void add(Stretch& stretch, Log::Entry entry);
+  void recycle(std::vector<Log::Entry>& entries);
 
   const Piece& piece_;
   const Config& config_;
@@ -96,6 +96,7 @@ class Crew {
   std::condition_variable room_;  // a log is being emptied
   PathDecoder::State known_;      // the latest true state
   std::deque<std::shared_ptr<Stretch>> stretches_;  // those not yet told, in order
+  std::vector<std::vector<Branch>> spare_;          // of logs that were told, to be used again
   bool over_ = false;
   std::size_t most_ahead_;
   std::vector<std::jthread> threads_;  // last: ends first
