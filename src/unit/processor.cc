@@ -353,6 +353,14 @@ void Processor::branch(const ExecutedBranch& b, const hw::PebsRegisters& registe
   lbr_.branch(b);
   bts_.branch(b);
   if (counts(b)) count(b, registers);
+  if (trap_flag_ && !b.event && debugctl(features_.debugctl.btf)) raise_debug_exception();
+}
+
+// SDM: the processor clears BTF and LBR before the handler runs, which has to set them again.
+void Processor::raise_debug_exception() {
+  ++debug_exceptions_;
+  debugctl_ &= ~(features_.debugctl.btf | features_.debugctl.lbr);
+  update_lbr();
 }
 
 // SDM, "Freezing LBR and Performance Counters on PMI": up to version 3 of performance monitoring

@@ -65,6 +65,23 @@ TEST(Registers, ArchitecturalDepthIsOneThatCpuidLists) {
   EXPECT_EQ(m.read(msr::kArchLbrDepth), 16);
 }
 
+TEST(Btf, OneBranchIsOneDebugException) {
+  Machine m("skylake");
+  ASSERT_TRUE(m.cpu.write_msr(msr::kDebugctl, 1 << 1 | 1 << 0));
+  m.run(1, 3);
+  EXPECT_EQ(m.cpu.debug_exceptions(), 0) << "EFLAGS.TF is clear";
+  m.cpu.set_trap_flag(true);
+  m.run(4, 6);
+  EXPECT_EQ(m.cpu.debug_exceptions(), 1) << "the handler has to set BTF again";
+  EXPECT_EQ(m.read(msr::kDebugctl), 0);
+  EXPECT_EQ(m.read(msr::kLbrFrom + 4), 4);
+  ASSERT_TRUE(m.cpu.write_msr(msr::kDebugctl, 1 << 1));
+  m.cpu.branch({.from = 7, .to = 8, .to_cpl = 0, .event = true});
+  EXPECT_EQ(m.cpu.debug_exceptions(), 1);
+  m.run(8, 8);
+  EXPECT_EQ(m.cpu.debug_exceptions(), 2);
+}
+
 // Pentium 4, models 0 to 2: both addresses in one register, 1DBH to 1DEH; TOS at 1DAH.
 TEST(Registers, PackedStackHoldsFromBelowTo) {
   Machine m("pentium4-northwood");

@@ -45,6 +45,11 @@ class Processor final : public hw::MsrBus {
   // The program executes a branch, with these registers behind it (PEBS samples see them).
   void branch(const ExecutedBranch& b, const hw::PebsRegisters& registers = {});
 
+  // EFLAGS.TF of the program. With DEBUGCTL.BTF set, too, the next branch raises a debug exception
+  // (SDM, "Single-Stepping on Branches").
+  void set_trap_flag(bool on) { trap_flag_ = on; }
+  std::uint64_t debug_exceptions() const { return debug_exceptions_; }
+
   const hw::BranchFeatures& features() const { return features_; }
   std::uint64_t bts_dropped() const { return bts_.dropped(); }
   std::uint64_t pebs_dropped() const { return pebs_.dropped(); }
@@ -74,6 +79,7 @@ class Processor final : public hw::MsrBus {
   void count(const ExecutedBranch& b, const hw::PebsRegisters& registers);
   hw::PebsRecord sample(const ExecutedBranch& b, const hw::PebsRegisters& registers) const;
   void request_interrupt(std::uint64_t status);
+  void raise_debug_exception();
 
   ProcessorModel model_;
   hw::BranchFeatures features_;
@@ -94,6 +100,8 @@ class Processor final : public hw::MsrBus {
   std::uint64_t global_status_ = 0;
   std::uint64_t lvt_pmi_ = hw::lvt::kMasked;  // as after reset
   std::uint64_t missed_interrupts_ = 0;
+  std::uint64_t debug_exceptions_ = 0;
+  bool trap_flag_ = false;
 };
 
 }  // namespace hodo::unit
