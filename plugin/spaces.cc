@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hodo/guest/build_id.h"
+
 namespace hodo::plugin {
 namespace {
 
@@ -66,8 +68,10 @@ void Spaces::begin(Space& space, Vcpu& vcpu) {
 
 void Spaces::report_mappings(Space& space, Vcpu& vcpu) {
   const std::uint64_t time = space.mappings.empty() ? space.since + 1 : relay::now();
+  const guest::VirtualMemory memory(machine_, machine_.paging(vcpu.cpu()));
+  const auto all = introspection_.mappings(vcpu.running);
   std::vector<Space::Reported> now;
-  for (auto& mapping : introspection_.mappings(vcpu.running)) {
+  for (const auto& mapping : all) {
     if (!mapping.executable) continue;
     const Space::Reported* old = mapping_at(space, mapping.start);
     if (old != nullptr && same(old->mapping, mapping)) {
@@ -83,11 +87,14 @@ void Spaces::report_mappings(Space& space, Vcpu& vcpu) {
                     .major = mapping.major,
                     .minor = mapping.minor};
     if (!mapping.path.empty()) {
-      vcpu.send(relay::RecordType::guest_map, bytes_of(record), bytes_of(mapping.path), time);
+      const auto build_id = guest::read_build_id(memory, all, mapping);
+      std::string text = mapping.path + '\0';
+      text.append(build_id.begin(), build_id.end());
+      vcpu.send(relay::RecordType::guest_map, bytes_of(record), bytes_of(text), time);
     }
     space.code.forget(mapping.start, mapping.end - mapping.start);
     space.id = ++next_id_;
-    now.push_back({std::move(mapping), time});
+    now.push_back({mapping, time});
   }
   space.mappings = std::move(now);
 }

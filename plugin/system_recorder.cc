@@ -114,6 +114,19 @@ void on_user_block(unsigned index, void* data) {
   (vcpu->unit().*Enter)(&code->block);
 }
 
+// 32-bit user code. What MODE.Exec says is fixed when a unit starts, so it is left out, and said.
+void on_narrow_block(unsigned index, void*) {
+  Vcpu* vcpu = recorder->vcpus[index].get();
+  if (vcpu == nullptr || vcpu->where == Vcpu::Where::ignored) return;
+  if (vcpu->where == Vcpu::Where::kernel) enter_user(*vcpu);
+  if (vcpu->where != Vcpu::Where::user) return;
+  vcpu->unit().leave_context();
+  vcpu->where = Vcpu::Where::ignored;
+  using namespace std::string_literals;
+  const std::string why = vcpu->running.task.comm + "\0it is a 32-bit program"s;
+  vcpu->send(relay::RecordType::native, {}, bytes_of(why));
+}
+
 void on_kernel_block(unsigned index, void*) {
   Vcpu* vcpu = recorder->vcpus[index].get();
   if (vcpu != nullptr && vcpu->where != Vcpu::Where::kernel) [[unlikely]] {
@@ -147,9 +160,13 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   if (cpu == nullptr) return;
   check_registers(cpu);
   const ExecutionMode mode = execution_mode(recorder->machine, cpu);
-  if (mode.user && mode.width) return translate_user(tb, *mode.width);
+  if (mode.user && mode.width == isa::Mode::bits64) return translate_user(tb, *mode.width);
+  if (mode.user) {
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_narrow_block, QEMU_PLUGIN_CB_NO_REGS, nullptr);
+    return;
+  }
   const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
-  if (!mode.user && mode.width && start >= kKernelHalf) recorder->kernel_text = start;
+  if (mode.width && start >= kKernelHalf) recorder->kernel_text = start;
   qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, QEMU_PLUGIN_CB_NO_REGS, nullptr);
 }
 

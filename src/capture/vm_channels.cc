@@ -97,6 +97,16 @@ Status VmChannels::write_record(const Channel& channel, const relay::Record& rec
     case relay::RecordType::guest_note:
       guest_ = text_of(record).substr(0, 200);
       return {};
+    case relay::RecordType::native: {
+      const std::string_view text = text_of(record);
+      const auto end = std::min(text.find('\0'), text.size());
+      // A guest can start any number of them under any name.
+      if (left_out_.size() < 100) {
+        left_out_.insert(fmt::format("{} ran without being recorded: {}", text.substr(0, end),
+                                     text.substr(std::min(end + 1, text.size()))));
+      }
+      return {};
+    }
     default:
       return {};  // of programs
   }
@@ -129,19 +139,27 @@ Status VmChannels::write_switch(const relay::Record& record, perfdata::Stamp sta
 Status VmChannels::write_map(const relay::Record& record, perfdata::Stamp stamp) {
   const auto map = fixed_part<relay::GuestMap>(record);
   stamp.pid = map.task.pid, stamp.tid = map.task.tid;
-  const std::string path(text_of(record));
-  return writer_.mmap({.pid = stamp.pid,
-                       .tid = stamp.tid,
-                       .address = map.where.start,
-                       .size = map.where.length,
-                       .file_offset = map.where.offset,
-                       .path = path,
-                       .prot = PROT_READ | PROT_EXEC,
-                       .flags = MAP_PRIVATE,
-                       .maj = map.where.major,
-                       .min = map.where.minor,
-                       .inode = map.where.inode},
-                      stamp);
+  const std::string_view text = text_of(record);
+  const std::string_view name = text.substr(0, text.find('\0'));
+  const std::string_view id = text.substr(std::min(name.size() + 1, text.size()));
+  perfdata::Mmap mmap{.pid = stamp.pid,
+                      .tid = stamp.tid,
+                      .address = map.where.start,
+                      .size = map.where.length,
+                      .file_offset = map.where.offset,
+                      .path = name,
+                      .prot = PROT_READ | PROT_EXEC,
+                      .flags = MAP_PRIVATE,
+                      .maj = map.where.major,
+                      .min = map.where.minor,
+                      .inode = map.where.inode};
+  mmap.build_id.size = static_cast<std::uint8_t>(std::min(id.size(), mmap.build_id.bytes.size()));
+  std::copy_n(id.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
+  // Without a build-id nothing tells the guest's file from one of this machine with the same path:
+  // then the name must be none that could be opened here.
+  const std::string of_guest = std::string("guest:").append(name);
+  if (mmap.build_id.size == 0) mmap.path = of_guest;
+  return writer_.mmap(mmap, stamp);
 }
 
 Status VmChannels::write_aux(Channel& channel, bool all) {
@@ -195,6 +213,7 @@ void VmChannels::summarize(RecordResult& result) const {
                     "trace is missing",
                     damaged));
   }
+  result.warnings.insert(result.warnings.end(), left_out_.begin(), left_out_.end());
 }
 
 }  // namespace hodo::capture

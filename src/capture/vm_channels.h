@@ -57,6 +57,7 @@ class VmChannels final : public ChannelSet {
   std::set<std::int32_t> pids_, tids_;
   std::optional<Error> file_error_;
   std::string guest_;
+  std::set<std::string> left_out_;  // one line for each name that ran unrecorded
   bool stopped_ = false;
   std::uint64_t trace_bytes_ = 0;
 };

@@ -27,7 +27,8 @@ constexpr std::string_view kDescription =
     "CR3.\n\n"
     "--process, --pid and --cr3 may be given several times and together. Who starts later is "
     "recorded, too; a name is the one that the guest's kernel has, of at most 15 characters. "
-    "Processes that are not recorded cost one look-up at each switch.\n\n"
+    "Processes that are not recorded cost one look-up at each switch. Of the guest's kernel and of "
+    "32-bit programs nothing is recorded yet.\n\n"
     "QEMU must emulate the processor (-accel tcg, which is its default); with KVM nothing would be "
     "seen. The recording is a perf.data file with a buffer for each virtual processor and the "
     "guest's processes as processes; it holds the code that ran, so hodo's reading commands need "
@@ -90,7 +91,9 @@ int record(Options& options) {
     fmt::print(stderr, "hodo: {}\n", result.error().message);
     return exit_status_of(result.error());
   }
-  for (const auto& warning : result->record.warnings) fmt::print(stderr, "hodo: {}\n", warning);
+  for (const auto& warning : result->record.warnings) {
+    fmt::print(stderr, "hodo: {}\n", view::printable(warning));
+  }
   if (!options.quiet) {
     fmt::print(stderr, "hodo: guest: {}\n", view::printable(result->guest));
     fmt::print(stderr, "hodo: {} bytes of trace of {} processes in {}; see hodo report {}\n",

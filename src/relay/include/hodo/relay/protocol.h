@@ -117,7 +117,7 @@ enum class RecordType : std::uint16_t {
   // Of virtual machines, where a channel belongs to a virtual processor:
   guest_task,    // GuestTask, its name; flag kExec: it runs a new program
   guest_switch,  // GuestTask: this processor runs it from here on
-  guest_map,     // GuestMap, the path in the guest
+  guest_map,     // GuestMap, the path in the guest, a NUL, the file's build-id if it has one
   guest_code,    // GuestCode, the bytes
   guest_note,    // a line for the user
 };
