@@ -187,7 +187,7 @@ std::vector<HotEdge> hot_edges(const std::vector<Edge>& edges, const session::Na
   // By name and not by address: processes that run the same file add up.
   struct Sum {
     HotEdge named;
-    const Edge* example;
+    const Edge* example = nullptr;
   };
   std::map<std::tuple<std::string, std::string, BranchKind>, Sum> by_name;
   for (const Edge& edge : edges) {

@@ -37,6 +37,48 @@ class RealTraces : public Command {
   std::string folder_of_traces_;
 };
 
+// What libipt 2.0.5 counts; its tool calls both kinds of jump one.
+void expect_counts(const json& stats, std::uint64_t cond, std::uint64_t call, std::uint64_t ret,
+                   std::uint64_t jump) {
+  const json& branches = stats["branches"];
+  auto count = [&](const char* kind) { return branches["kinds"][kind].get<std::uint64_t>(); };
+  EXPECT_EQ(count("cond") + branches["not_taken"].get<std::uint64_t>(), cond);
+  EXPECT_EQ(count("call") + count("icall"), call);
+  EXPECT_EQ(count("ret"), ret);
+  EXPECT_EQ(count("jmp") + count("ijmp"), jump);
+  std::uint64_t bytes = stats["skipped_bytes"];
+  for (const json& packet : stats["packets"]["kinds"])
+    bytes += packet["bytes"].get<std::uint64_t>();
+  EXPECT_EQ(bytes, stats["bytes"].get<std::uint64_t>()) << "every byte is in one packet";
+}
+
+TEST_F(RealTraces, BranchesByKindAreThoseOfLibipt) {
+  auto stats = [&](const std::string& input) {
+    return json::parse(hodo("stats --json" + input).out);
+  };
+  expect_counts(stats(raw("unzip", "0x400000-0x426fff", "64")), 45'985, 219, 111, 446);
+  expect_counts(stats(raw("foo", "0x7ffff7819000-0x7ffff79c9fff", "64")), 22'298, 2'840, 2'164,
+                1'923);
+}
+
+// The edges and blocks of a raw trace with its memory pages, as a fuzzer of virtual machines has
+// it.
+TEST_F(RealTraces, CoverageAddsUp) {
+  std::string input = raw("unzip", "0x400000-0x426fff", "64");
+  json stats = json::parse(hodo("stats --json" + input).out);
+  json coverage = json::parse(hodo("coverage --json" + input).out);
+  std::uint64_t taken = 0;
+  std::uint64_t not_taken = 0;
+  for (const json& module : coverage["modules"]) {
+    for (const json& edge : module["edges"]) {
+      (edge["taken"].get<bool>() ? taken : not_taken) += edge["count"].get<std::uint64_t>();
+    }
+  }
+  EXPECT_EQ(not_taken, stats["branches"]["not_taken"].get<std::uint64_t>());
+  EXPECT_GT(taken, 20'000u);
+  EXPECT_EQ(hodo("calls" + input).status, 0);
+}
+
 TEST_F(RealTraces, UnzipDecodesWithoutLoss) {
   Ran ran = hodo("stats --json" + raw("unzip", "0x400000-0x426fff", "64"));
   EXPECT_EQ(ran.status, 0) << ran.err;

@@ -75,7 +75,10 @@ class Reference {
       pt_insn insn{};
       if (status >= 0) {
         status = pt_insn_next(decoder_.get(), &insn, sizeof insn);
-        if (status >= 0 || insn.iclass != ptic_error) path_.ips.push_back(insn.ip);
+        if (status >= 0 || insn.iclass != ptic_error) {
+          path_.ips.push_back(insn.ip);
+          ++path_.classes[insn.iclass];
+        }
       }
       if (status == -pte_eos) {
         at_end_ = true;

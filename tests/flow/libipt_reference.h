@@ -1,6 +1,7 @@
 // Intel's own decoder (libipt), as the slow and independent reference.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,7 +20,8 @@ struct ReferencePath {
     std::uint64_t ip = 0;
   };
   std::vector<Error> errors;
-  bool gave_up = false;  // `most` was reached
+  bool gave_up = false;                     // `most` was reached
+  std::array<std::uint64_t, 16> classes{};  // instructions by enum pt_insn_class
 };
 
 struct ReferenceOptions {

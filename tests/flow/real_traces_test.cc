@@ -1,6 +1,7 @@
 // Traces that real Intel processors made (libxdc's evaluation data), where they are present: the
 // path must be the one that libipt's instruction decoder finds.
 #include <gtest/gtest.h>
+#include <intel-pt.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -115,14 +116,20 @@ TEST_P(RealTraces, AllOfThePathIsWhatLibiptFinds) {
   const Pages pages(folder);
   const auto trace = read_file(folder / "trace.pt");
   Collected sink;
-  (void)decode(trace, pages,
-               {.initial_mode = known.mode, .filter = {known.filter}, .want_instructions = true},
-               sink);
+  const Stats stats = decode(
+      trace, pages,
+      {.initial_mode = known.mode, .filter = {known.filter}, .want_instructions = true}, sink);
   EXPECT_TRUE(sink.losses.empty()) << sink.losses[0].reason;
   const ReferencePath reference = libipt_path(trace, pages, {.bdm70 = true});
   EXPECT_TRUE(reference.errors.empty());
   EXPECT_GE(sink.ips.size(), known.instructions);
   EXPECT_TRUE(sink.ips == reference.ips) << sink.ips.size() << " and " << reference.ips.size();
+  const auto count = [&](BranchKind kind) { return stats.branches[static_cast<int>(kind)]; };
+  EXPECT_EQ(count(BranchKind::cond) + stats.not_taken, reference.classes[ptic_cond_jump]);
+  EXPECT_EQ(count(BranchKind::call) + count(BranchKind::icall), reference.classes[ptic_call]);
+  EXPECT_EQ(count(BranchKind::ret), reference.classes[ptic_return]);
+  EXPECT_EQ(count(BranchKind::jmp) + count(BranchKind::ijmp), reference.classes[ptic_jump]);
+  EXPECT_EQ(count(BranchKind::syscall), reference.classes[ptic_far_call]);
 }
 
 TEST_P(RealTraces, EveryWayOfDecodingSaysTheSame) {

@@ -1,8 +1,9 @@
 """libipt decodes our recordings to the same instructions as hodo does."""
 
+import json
 import os
 
-from box import Failure, HERE
+from box import Failure, HERE, equal
 
 DATA = os.path.join(HERE, "..", "differential", "data")
 FIXTURES = """
@@ -18,6 +19,20 @@ def _same(box, arguments, options=()):
     print(done.stdout.decode(), done.stderr.decode())
     if done.returncode != 0:
         raise Failure(f"libipt and hodo differ over {arguments} {options}")
+    _counts(box.stats(), json.loads(done.stdout.decode().partition("\ncounts ")[2]))
+
+
+def _counts(stats, libipt):
+    """What `hodo stats --json` counts, by libipt's count of instructions and packets."""
+    kinds = stats["branches"]["kinds"]
+    equal(kinds["cond"] + stats["branches"]["not_taken"], libipt["cond"], "conditional branches")
+    equal(kinds["call"] + kinds["icall"], libipt["call"], "calls")
+    equal(kinds["ret"], libipt["ret"], "returns")
+    equal(kinds["jmp"] + kinds["ijmp"], libipt["jump"], "jumps")
+    equal(kinds["syscall"] + kinds["int"], libipt["far"], "system calls")
+    equal(stats["packets"]["kinds"], libipt["packets"], "packets")
+    total = sum(packet["bytes"] for packet in stats["packets"]["kinds"].values())
+    equal(total, stats["bytes"], "bytes of all packets")
 
 
 def _fixture(name):

@@ -1,7 +1,11 @@
 // Decodes every thread of a recording with hodo's decoder and with libipt's instruction decoder,
 // and compares all instructions.
+#include <intel-pt.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -56,6 +60,70 @@ bool same(std::int32_t tid, const Collected& ours, const flow::ReferencePath& th
   return false;
 }
 
+// What libipt's packet reader finds in a stream that begins with a PSB, by the names of `hodo
+// stats`.
+struct PacketCount {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+};
+using PacketCounts = std::map<std::string, PacketCount>;
+
+std::string name_of(const pt_packet& packet) {
+  static const std::map<int, std::string> kNames{
+      {ppt_pad, "PAD"},         {ppt_psb, "PSB"},   {ppt_psbend, "PSBEND"},
+      {ppt_fup, "FUP"},         {ppt_tip, "TIP"},   {ppt_tip_pge, "TIP.PGE"},
+      {ppt_tip_pgd, "TIP.PGD"}, {ppt_tnt_8, "TNT"}, {ppt_tnt_64, "TNT"},
+      {ppt_cbr, "CBR"},         {ppt_tsc, "TSC"},   {ppt_tma, "TMA"},
+      {ppt_mtc, "MTC"},         {ppt_cyc, "CYC"},   {ppt_ovf, "OVF"},
+      {ppt_stop, "TraceStop"},  {ppt_pip, "PIP"},   {ppt_vmcs, "VMCS"}};
+  if (packet.type == ppt_mode) {
+    return packet.payload.mode.leaf == pt_mol_exec ? "MODE.Exec" : "MODE.TSX";
+  }
+  auto it = kNames.find(packet.type);
+  return it == kNames.end() ? "other" : it->second;
+}
+
+// False if libipt cannot read to the end.
+bool count_packets(std::vector<std::uint8_t>& trace, PacketCounts& counts) {
+  pt_config config{};
+  pt_config_init(&config);
+  config.begin = trace.data();
+  config.end = trace.data() + trace.size();
+  pt_packet_decoder* decoder = pt_pkt_alloc_decoder(&config);
+  if (decoder == nullptr) return false;
+  int status = pt_pkt_sync_forward(decoder);
+  while (status >= 0) {
+    pt_packet packet{};
+    status = pt_pkt_next(decoder, &packet, sizeof packet);
+    if (status < 0) break;
+    PacketCount& count = counts[name_of(packet)];
+    ++count.count;
+    count.bytes += packet.size;
+  }
+  pt_pkt_free_decoder(decoder);
+  return status == -pte_eos;
+}
+
+void print_counts(const std::array<std::uint64_t, 16>& classes, const PacketCounts& packets) {
+  std::printf(
+      "counts {\"cond\": %llu, \"call\": %llu, \"ret\": %llu, \"jump\": %llu, \"far\": %llu",
+      static_cast<unsigned long long>(classes[ptic_cond_jump]),
+      static_cast<unsigned long long>(classes[ptic_call]),
+      static_cast<unsigned long long>(classes[ptic_return]),
+      static_cast<unsigned long long>(classes[ptic_jump]),
+      static_cast<unsigned long long>(classes[ptic_far_call] + classes[ptic_far_return] +
+                                      classes[ptic_far_jump]));
+  std::printf(", \"packets\": {");
+  const char* comma = "";
+  for (const auto& [name, count] : packets) {
+    std::printf("%s\"%s\": {\"count\": %llu, \"bytes\": %llu}", comma, name.c_str(),
+                static_cast<unsigned long long>(count.count),
+                static_cast<unsigned long long>(count.bytes));
+    comma = ", ";
+  }
+  std::printf("}}\n");
+}
+
 // 0: all the same; 1: not; 2: the file cannot be read.
 int compare(const char* path) {
   auto reader = perfdata::Reader::open(path);
@@ -65,6 +133,8 @@ int compare(const char* path) {
   Spaces spaces(*model);
   bool good = !model->queues().empty();
   std::size_t instructions = 0;
+  std::array<std::uint64_t, 16> classes{};
+  PacketCounts packets;
   for (const perfdata::AuxQueue& queue : model->queues()) {
     std::vector<std::uint8_t> trace;
     for (const perfdata::AuxPiece& piece : queue.pieces) {
@@ -81,8 +151,11 @@ int compare(const char* path) {
     const auto theirs = flow::libipt_path(trace, code, {.follow_time = true});
     good = same(queue.tid, ours, theirs) && good;
     instructions += ours.ips.size();
+    for (std::size_t i = 0; i < classes.size(); ++i) classes[i] += theirs.classes[i];
+    good = count_packets(trace, packets) && good;
   }
   std::printf("%zu instructions in %zu threads\n", instructions, model->queues().size());
+  print_counts(classes, packets);
   return good && instructions != 0 ? 0 : 1;
 }
 
