@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "bts_records.h"
 #include "lbr_dump.h"
@@ -92,7 +93,7 @@ void RawRecords::add_bts(RecordPath& path, const DecodeOptions& options, flow::S
 void RawRecords::add_lbr(RecordPath& path, flow::Stats& stats) const {
   for (const auto& stack : stacks_) {
     if (!stack.empty()) path.restart(stack.back().from);
-    for (auto entry = stack.rbegin(); entry != stack.rend(); ++entry) path.add(recorded(*entry));
+    for (const hw::LbrEntry& entry : std::views::reverse(stack)) path.add(recorded(entry));
   }
   stats.bytes = trace_.bytes().size();
 }

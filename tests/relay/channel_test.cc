@@ -209,6 +209,84 @@ TEST(Aux, NobodyWaitsForADeadRecorderOrAStop) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
+// Samples as the process's end writes them: `sizes` entries each, and `cut` bytes missing at the
+// end.
+std::vector<std::uint8_t> stacks(const std::vector<std::uint64_t>& sizes, std::size_t cut = 0) {
+  std::vector<std::uint8_t> out;
+  for (const std::uint64_t size : sizes) {
+    const StackSample head{.time = 1, .ip = 2, .entries = size};
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&head);
+    out.insert(out.end(), bytes, bytes + sizeof(head));
+    out.resize(out.size() + std::min<std::uint64_t>(size, 100) * sizeof(StackEntry));
+  }
+  out.resize(out.size() - cut);
+  return out;
+}
+
+TEST(Stacks, ComeOneByOne) {
+  const Channel channel;
+  const auto bytes = stacks({2, 0, kMaxStack});
+  std::span<const std::uint8_t> rest(bytes);
+  for (const std::uint64_t size : {std::uint64_t{2}, std::uint64_t{0}, kMaxStack}) {
+    const auto stack = channel.reader.take_stack(rest);
+    ASSERT_TRUE(stack);
+    EXPECT_EQ(stack->entries.size(), size * sizeof(StackEntry));
+  }
+  EXPECT_FALSE(channel.reader.take_stack(rest));
+  EXPECT_FALSE(channel.reader.damaged());
+}
+
+TEST(Stacks, ThatCannotBeAreDamage) {
+  for (const auto& bytes :
+       {stacks({kMaxStack + 1}), stacks({~std::uint64_t{0}}), stacks({2}, 1), stacks({0}, 1)}) {
+    const Channel channel;
+    std::span<const std::uint8_t> rest(bytes);
+    EXPECT_FALSE(channel.reader.take_stack(rest));
+    EXPECT_TRUE(channel.reader.damaged());
+  }
+}
+
+// The DS area of a channel: records of the ring up to `index`, an offset in it.
+void set_ds_index(Channel& channel, std::uint64_t index) {
+  ChannelHeader& header = channel.process.header();
+  header.ring_address = 0x10000;
+  hw::write_ds_area({.bts = {.index = header.ring_address + index}}, hw::DsLayout::bits64,
+                    header.ds_area);
+}
+
+TEST(Bts, RecordsOfAKilledProcessAreThereUpToTheDsIndex) {
+  Channel channel;
+  ChannelReader reader(channel.map(), Recording::bts);
+  publish_aux(channel.process, 48, 0);
+  set_ds_index(channel, 48 + 72);
+  EXPECT_EQ(reader.aux().size(), 48u);
+  reader.finish();
+  EXPECT_EQ(reader.aux().size(), 48u + 72);
+}
+
+TEST(Bts, TheIndexMayHaveWrappedAround) {
+  Channel channel;
+  ChannelReader reader(channel.map(), Recording::bts);
+  const std::uint64_t head = kAux - 24;
+  publish_aux(channel.process, head, 0);
+  reader.release_aux(head);
+  set_ds_index(channel, head + 48);  // behind the ring's end, where it is mapped again
+  reader.finish();
+  EXPECT_EQ(reader.aux().size(), 48u);
+}
+
+TEST(Bts, AnIndexThatCannotBeIsNotBelieved) {
+  for (const std::uint64_t index : {std::uint64_t{25}, std::uint64_t{23}, ~std::uint64_t{0} - 5}) {
+    Channel channel;
+    ChannelReader reader(channel.map(), Recording::bts);
+    publish_aux(channel.process, 24, 0);
+    set_ds_index(channel, index);
+    reader.finish();
+    EXPECT_EQ(reader.aux().size(), 24u) << index;
+    EXPECT_FALSE(reader.damaged());
+  }
+}
+
 TEST(Socket, HandsTheChannelOverAndNothingElse) {
   const std::string name = "hodo-relay-test-" + std::to_string(getpid());
   EXPECT_FALSE(connect_channel(name, {}));

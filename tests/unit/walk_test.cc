@@ -7,6 +7,9 @@
 #include <random>
 
 #include "../flow/fixture.h"
+#include "ds_memory.h"
+#include "hodo/unit/branch_walk.h"
+#include "hodo/unit/bts_unit.h"
 #include "rig.h"
 
 namespace hodo::unit {
@@ -136,27 +139,32 @@ class Walk {
     leave();
   }
 
-  bool hiccups = false;  // the consumer stops now and then
+  BranchWalk<BtsUnit>* bts = nullptr;  // sees the same execution
+  bool hiccups = false;                // the consumer stops now and then
   std::vector<std::string> expected;
   std::vector<std::uint64_t> clocks;  // when each of them happened
+  std::vector<std::string> records;   // the same as "from>to", without pauses
 
  private:
   const Block& pick() { return program_.blocks[random_() % program_.blocks.size()]; }
   const Block& at(std::uint64_t ip) const {
     return *std::ranges::find(program_.blocks, ip, &Block::start);
   }
-  void note(std::string line) {
+  void note(std::string line, bool pause = false) {
+    if (!pause) records.push_back(line.substr(line.find(' ') + 1));
     expected.push_back(std::move(line));
     clocks.push_back(Rig::clock);
   }
 
   void enter(const Block& b) {
     Rig::clock += random_() % 300;
-    if (tracing_ && pause_) note(fmt::format("end {:x}>0", b.start));
-    if (!tracing_ || pause_) note(fmt::format("begin 0>{:x}", b.start));
+    const bool pauses = tracing_ && pause_;
+    if (pauses) note(fmt::format("end {:x}>0", b.start), true);
+    if (!tracing_ || pause_) note(fmt::format("begin 0>{:x}", b.start), pauses);
     pause_ = false;
     tracing_ = true;
     rig_.enter(b);
+    if (bts != nullptr) bts->enter(&b);
     now_ = &b;
   }
 
@@ -204,6 +212,7 @@ class Walk {
     if (now_->cls == InsnClass::syscall) note(fmt::format("syscall {:x}>0", now_->source()));
     if (now_->cls != InsnClass::syscall) interrupt(false);
     if (tracing_) rig_.unit.leave_context();
+    if (tracing_ && bts != nullptr) bts->leave_context();
     tracing_ = false;
   }
 
@@ -218,6 +227,7 @@ class Walk {
     }
     note(fmt::format("end {:x}>0", ip));
     rig_.unit.interrupt(ip, faulted);
+    if (bts != nullptr) bts->interrupt(ip, faulted);
     tracing_ = false;
   }
 
@@ -309,6 +319,37 @@ TEST_P(RandomWalk, IsWhatTheDecoderFinds) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       ASSERT_LE(found[i].time, walk.clocks[i]) << "seed " << seed << ": ahead of its time";
     }
+  }
+}
+
+// One execution, both units: the BTS records are the taken branches that the packets decode to.
+TEST(TwoUnits, BtsRecordsWhatThePacketsDecodeTo) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    const Program program = make_program(random);
+    Rig::clock = 1'000'000;
+    Rig rig(kTiming);
+    FakeMemory memory;
+    constexpr std::size_t kBytes = 8000 * sizeof(hw::BtsRecord);
+    const std::uint64_t buffer = *memory.allocate(kBytes);
+    const std::uint64_t area = *memory.allocate(hw::ds_area_bytes(hw::DsLayout::bits64));
+    memory.set_area(area, {.bts = {.base = buffer, .index = buffer, .maximum = buffer + kBytes}});
+    BranchWalk<BtsUnit> bts;
+    bts.unit.start({.ds_area = area, .memory = &memory});
+    bts.start({});
+    Walk walk(program, random, rig);
+    walk.bts = &bts;
+    walk.run(2000);
+
+    ASSERT_EQ(text(wanted(decode(program, rig, kTiming))), walk.expected) << seed;
+    std::vector<std::string> recorded;
+    ByteReader in(memory.at(buffer, memory.area(area).bts.used()));
+    while (const auto record = hw::read_bts_record(in, hw::DsLayout::bits64)) {
+      recorded.push_back(fmt::format("{:x}>{:x}", record->from, record->to));
+    }
+    ASSERT_LT(recorded.size(), 8000u) << "the buffer did not wrap";
+    EXPECT_EQ(recorded, walk.records) << seed;
+    EXPECT_EQ(bts.unexplained(), 0u);
   }
 }
 
