@@ -11,7 +11,7 @@ namespace {
 template <class Use>
 Status each_record(std::span<const std::uint8_t> records, Use use) {
   while (records.size() >= sizeof(perf_event_header)) {
-    perf_event_header header;
+    perf_event_header header{};
     std::memcpy(&header, records.data(), sizeof(header));
     if (header.size < sizeof(header) || header.size > records.size()) break;  // DataRing hands none
     if (Status status = use(records.first(header.size), header); !status) return status;

@@ -134,8 +134,8 @@ std::optional<std::uint64_t> parse_lbr_number(std::string_view text) {
   return value;
 }
 
-Status set_in_lbr_dump(LbrDump& dump, std::string_view text, std::string_view value) {
-  const std::string name = lower(trimmed(text));
+Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view value) {
+  const std::string name = lower(trimmed(what));
   value = trimmed(value);
   if (name == "vendor") {
     dump.vendor = lower(value);
@@ -156,7 +156,7 @@ Status set_in_lbr_dump(LbrDump& dump, std::string_view text, std::string_view va
                                                             {"tos", &LbrDump::tos}};
   for (const auto& [word, member] : kFacts) {
     if (name != word) continue;
-    dump.*member = *number;
+    dump.*member = number;
     return {};
   }
   return set_register(dump, name, *number);
@@ -191,8 +191,7 @@ Result<std::vector<LbrDump>> parse_lbr_dump(std::string_view text) {
   return stacks;
 }
 
-Result<std::vector<hw::LbrEntry>> newest_first(const LbrDump& given) {
-  LbrDump dump = given;
+Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump) {
   const std::optional<hw::LbrLayout> layout = layout_of(dump);
   if (layout) take_msrs(dump, *layout);
   if (!dump.format && layout) dump.format = layout->format;

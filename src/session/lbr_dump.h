@@ -33,11 +33,11 @@ Result<std::vector<LbrDump>> parse_lbr_json(std::string_view text);
 
 // A number, decimal or hexadecimal with 0x; of a format also its name ("info", "eip_flags2").
 std::optional<std::uint64_t> parse_lbr_number(std::string_view text);
-// Sets what `name` stands for: "tos", "from3", "FROM[3]", "0x680". malformed: what is none of them.
-Status set_in_lbr_dump(LbrDump& dump, std::string_view name, std::string_view value);
+// Sets what `what` stands for: "tos", "from3", "FROM[3]", "0x680". malformed: what is none of them.
+Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view value);
 
 // The branches of a stack, newest first. malformed: the format or the order cannot be known from
 // what was said; the message names what is missing.
-Result<std::vector<hw::LbrEntry>> newest_first(const LbrDump& dump);
+Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump);
 
 }  // namespace hodo::session

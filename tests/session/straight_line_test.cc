@@ -56,6 +56,8 @@ TEST(StraightLine, IsApartWhereTheSourceLiesInsideAnInstruction) {
   code.at(0x1000, kSample);
   EXPECT_EQ(walk(code, 0x1000, 0x1002).end, End::apart);
   EXPECT_EQ(walk(code, 0x1001, 0x1000).end, End::apart) << "backwards";
+  code.at(0x3000, {0x66, 0x90, 0x90});
+  EXPECT_EQ(walk(code, 0x3000, 0x3001).end, End::apart) << "and not on to where the code ends";
 }
 
 TEST(StraightLine, SaysWhereCodeOrSenseIsMissing) {
