@@ -9,8 +9,10 @@ import csv
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import guest
 
@@ -157,7 +159,44 @@ def several_processes(box):
         check_same(without_interruptions(branches), expected, f"process {pid}, outside")
 
 
-CASES = {case.__name__: case for case in (one_process, several_processes)}
+def killed_machine(box):
+    """When the machine is killed, what was recorded until then is there."""
+    guest.write_initramfs(box.path("initrd"), "echo begins; known_path 100000000", [box.program("known_path")])
+    command = guest.command(box.kernel, "initrd")
+    recorder = subprocess.Popen([box.hodo, "vm", "record", "-o", "vm.data", "--process", "known_path", "--", *command],
+                                cwd=box.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True, errors="replace")
+    for line in recorder.stdout:
+        if "begins" in line:
+            break
+    while not os.path.exists(box.path("vm.data")) or os.path.getsize(box.path("vm.data")) < 100_000:
+        check(recorder.poll() is None, "the recording ended by itself")
+        time.sleep(0.05)
+    machine = subprocess.run(["pgrep", "-P", str(recorder.pid)], capture_output=True, text=True).stdout
+    os.kill(int(machine), signal.SIGKILL)
+    recorder.stdout.close()
+    check(recorder.wait(timeout=60) == 128 + signal.SIGKILL, f"exit status {recorder.returncode}")
+    names = box.names("vm.data")
+    check(list(names.values()) == ["known_path"], f"recorded were {names}")
+
+
+def usage(box):
+    """What cannot be recorded is refused before anything runs, with the reason."""
+    for words, reason in (
+        ([], "no machine given"),
+        (["--", "qemu-system-x86_64"], "nobody to record"),
+        (["--pid", "0", "--", "qemu-system-x86_64"], "names no process"),
+        (["--process", "x", "--", "ls"], "must be qemu-system-x86_64"),
+        (["--process", "x", "--", "qemu-system-x86_64", "-accel", "kvm"], "with KVM"),
+        (["--process", "x", "--", "qemu-system-x86_64", "-M", "q35,accel=kvm"], "with KVM"),
+        (["--process", "x", "--", "qemu-system-x86_64", "-enable-kvm"], "with KVM"),
+    ):
+        done = box.run(box.hodo, "vm", "record", *words, status=2)
+        check(reason in done.stderr, f"{words}: {done.stderr}")
+    check(not os.listdir(box.work), f"files are left: {os.listdir(box.work)}")
+
+
+CASES = {case.__name__: case for case in (one_process, several_processes, killed_machine, usage)}
 
 
 def main():
