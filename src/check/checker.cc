@@ -76,6 +76,7 @@ class Checker::Impl {
   bool allow_jit_ = false;
   std::vector<std::unique_ptr<EdgeRule>> edge_rules_;
   EdgeCache edges_;
+  EdgeCache plain_edges_;
   PlainBranches plain_;
   std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
@@ -136,7 +137,9 @@ void Checker::Impl::batch(const session::Context& context, std::span<const Branc
 
 KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Branch& branch,
                                      std::uint32_t generation) {
-  KnownEdge& edge = edges_.find(context.space, branch);
+  // Apart, so that those which are looked up at every execution lie close together.
+  EdgeCache& edges = PlainBranches::fits(branch) ? plain_edges_ : edges_;
+  KnownEdge& edge = edges.find(context.space, branch);
   if (edge.used && edge.generation == generation) return edge;
   const std::uint32_t from = locator_.region(context.space, branch.from, branch.time);
   const std::uint32_t to = locator_.region(context.space, branch.to, branch.time);

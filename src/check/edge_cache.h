@@ -82,9 +82,7 @@ class EdgeCache {
     return static_cast<std::uint8_t>(b.flags & (kNotTaken | kAsync | kTraceEnd));
   }
   static std::size_t hash(std::uint32_t space, const Branch& b) {
-    std::uint64_t h = b.from * 0x9e3779b97f4a7c15;
-    h = (h ^ (h >> 32) ^ b.to) * 0xc2b2ae3d27d4eb4f;
-    h = (h ^ (h >> 29) ^ space) * 0x165667b19e3779f9;
+    const std::uint64_t h = (b.from ^ (b.to << 21 | b.to >> 43) ^ space) * 0x9e3779b97f4a7c15;
     return static_cast<std::size_t>(h ^ (h >> 32));
   }
   KnownEdge* slot(std::uint32_t space, const Branch& b) {

@@ -90,8 +90,9 @@ std::string findings_text(const Checked& checked, const session::Session& sessio
     out += finding_text(session, finding, style) + "\n";
   }
   for (const check::Unjudged& line : checked.unjudged) {
-    out += fmt::format("{} {} branches in {}: {}\n", style.paint(Tone::bad, "not checked:"),
-                       grouped(line.branches), printable(line.path), printable(line.reason));
+    out +=
+        fmt::format("{} {} different branches in {}: {}\n", style.paint(Tone::bad, "not checked:"),
+                    grouped(line.branches), printable(line.path), printable(line.reason));
   }
   if (checked.windows) {
     out += fmt::format(

@@ -1,5 +1,5 @@
-// Signal handlers of the ordinary kinds: on an alternate stack, nested, left by siglongjmp, several at
-// once, by a timer in the middle of work, and one that mends a fault.
+// Signal handlers of the ordinary kinds: on an alternate stack, nested, left by siglongjmp, several
+// at once, by a timer in the middle of work, and one that mends a fault.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>

@@ -23,7 +23,7 @@ struct Options {
 struct Unjudged {
   std::string path;  // of the file that could not be read, as recorded; not yet printable
   std::string reason;
-  std::uint64_t branches = 0;
+  std::uint64_t branches = 0;  // distinct ones, each counted once
 };
 
 class Checker final : public session::BranchSink {
