@@ -7,6 +7,7 @@
 #include <random>
 
 #include "../flow/fixture.h"
+#include "../flow/ways.h"
 #include "ds_memory.h"
 #include "hodo/unit/branch_walk.h"
 #include "hodo/unit/bts_unit.h"
@@ -281,6 +282,11 @@ flow::Decoded decode(const Program& program, Rig& rig, std::uint64_t rtit_ctl) {
   config.tsc_ctc_denominator = 1;
   config.max_nonturbo_ratio = 10;
   out.stats = flow::decode(rig.bytes(), program.code, config, out);
+  const flow::Piece piece{.bytes = rig.bytes()};
+  // It decodes a dozen times: enough of the walks are short.
+  if (piece.bytes.size() <= 4096) {
+    EXPECT_EQ(flow::difference_between_ways(std::span(&piece, 1), program.code, config), "");
+  }
   return out;
 }
 

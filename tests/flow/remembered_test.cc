@@ -1,0 +1,136 @@
+// Paths that come again: loops, calls and returns, changed code. Every decode() here also compares
+// walking with following what is remembered, so that most of these tests only make traces repeat.
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+#include "hodo/flow/coverage.h"
+#include "ways.h"
+
+namespace hodo::flow {
+namespace {
+
+constexpr int kRounds = 40;  // of some packets each: many stretches
+
+void expect_all_ways_the_same(const Code& code, const Trace& trace, std::uint64_t least_branches) {
+  for (const bool not_taken : {false, true}) {
+    const Decoded out = decode(code, trace, {.want_not_taken = not_taken});
+    EXPECT_GE(out.branches.size(), least_branches);
+    EXPECT_TRUE(out.losses.empty()) << out.losses[0].reason;
+  }
+}
+
+TEST(Remembered, ALoopOfShortTnts) {
+  const Code code = Code().at(0x1000).nop().jz(0x1000).jmp(0x1000);
+  Trace trace;
+  trace.psb(0x1000);
+  for (int i = 0; i < kRounds; ++i) trace.tnt("TTTTTT").tnt("TNTTTN").tnt("T");
+  expect_all_ways_the_same(code, trace, kRounds * 10);
+}
+
+TEST(Remembered, ALoopOfLongTnts) {
+  const Code code = Code().at(0x1000).nop().jz(0x1000).jmp(0x1000);
+  Trace trace;
+  trace.psb(0x1000);
+  for (int i = 0; i < kRounds; ++i) trace.tnt(std::string(47, 'T')).tnt("NTNTNTNTNTN");
+  expect_all_ways_the_same(code, trace, kRounds * 40);
+}
+
+//  1000 call rax; 1002 jz 1000; 1008 jmp 1000      2000, 3000: ret
+TEST(Remembered, IndirectCallsWithTheirReturnsInTips) {
+  const Code code =
+      Code().at(0x1000).icall().jz(0x1000).jmp(0x1000).at(0x2000).ret().at(0x3000).ret();
+  Trace trace;
+  trace.psb(0x1000);
+  for (int i = 0; i < kRounds; ++i) {
+    trace.tip(0x2000).tip(0x1002).tnt("T").tip(0x3000).tip(0x1002).tnt("N");
+  }
+  expect_all_ways_the_same(code, trace, kRounds * 5);
+}
+
+// The same return, compressed, goes back to two callers in turn.
+TEST(Remembered, CompressedReturnsToDifferentCallers) {
+  const Code code =
+      Code().at(0x1000).call(0x2000).call(0x2000).jz(0x1000).at(0x2000).jz(0x2006).ret();
+  Trace trace;
+  trace.psb(0x1000);
+  for (int i = 0; i < 3 * kRounds; ++i) trace.tnt("TTTTT");
+  expect_all_ways_the_same(code, trace, kRounds * 7);
+}
+
+// More calls than the return stack has entries: the oldest ones are forgotten, whatever way the
+// path is followed, and a compressed return to them is an impossible one.
+TEST(Remembered, CallsFallOffTheReturnStack) {
+  const Code code = Code().at(0x1000).jz(0x2000).call(0x1000).ret().at(0x2000).ret();
+  for (const int calls : {60, 63, 64, 65, 90}) {
+    Trace trace;
+    for (int round = 0; round < 4; ++round) {
+      trace.psb(0x1000);
+      for (int i = 0; i < calls; ++i) trace.tnt("N");
+      trace.tnt("T");
+      for (int i = 0; i < calls; ++i) trace.tnt("T");
+    }
+    const Decoded out = decode(code, trace);
+    EXPECT_FALSE(out.losses.empty());  // nobody called the first one
+  }
+}
+
+TEST(Remembered, TracingThatStopsAndStarts) {
+  const Code code = Code().at(0x1000).jz(0x1000).syscall();
+  Trace trace;
+  trace.psb(0x1000);
+  for (int i = 0; i < kRounds; ++i) trace.tnt("TTN").pgd().raw({0, 0, 0}).pge(0x1000);
+  expect_all_ways_the_same(code, trace, kRounds * 4);
+}
+
+// The same bytes of trace over code that changes: what was remembered of the old is of no account.
+TEST(Remembered, CodeThatChanges) {
+  const Code code = Code()
+                        .at(0x1000)
+                        .during(0, 100)
+                        .jz(0x1000)
+                        .jmp(0x1000)
+                        .at(0x1000)
+                        .during(100, ~std::uint64_t{0})
+                        .nop()
+                        .jz(0x1001)
+                        .jmp(0x1000);
+  Trace trace;
+  trace.psb(0x1000, Trace::kExec64, 50);
+  for (int i = 0; i < kRounds; ++i) trace.tnt("TTTTTN");
+  trace.tnt("T").plain(pt::PacketType::tsc, 150);
+  for (int i = 0; i < kRounds; ++i) trace.tnt("TTTTTN");
+  const Decoded out = decode(code, trace);
+  ASSERT_TRUE(out.losses.empty()) << out.losses[0].reason;
+  EXPECT_EQ(out.text()[1], "cond 1000>1000");
+  EXPECT_EQ(out.text().back(), "cond 1001>1001");
+}
+
+TEST(Remembered, MorePathsThanAreKept) {
+  // More than 2^18 different targets of indirect jumps, each of them twice.
+  struct Everywhere final : image::CodeSource {
+    image::CodeSpan find(std::uint64_t address, std::uint64_t) const override {
+      static constexpr std::uint8_t kJump[] = {0xff, 0xe0};
+      return {.content = 1, .address = address & ~std::uint64_t{1}, .bytes = kJump};
+    }
+  } everywhere;
+  Trace trace;
+  trace.psb(0x100000);
+  constexpr std::uint64_t kTargets = (1 << 18) + 1000;
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint64_t i = 0; i < kTargets; ++i) trace.tip(0x100000 + 2 * i);
+  }
+  struct Counting final : EdgeSink {
+    void on_edges(std::span<const EdgeCount> edges) override {
+      for (const EdgeCount& edge : edges) count += edge.count;
+    }
+    std::uint64_t count = 0;
+  } counting;
+  const Piece piece{.bytes = trace.bytes()};
+  const Stats stats = Decoder(everywhere, {}).cover(std::span(&piece, 1), counting);
+  EXPECT_EQ(stats.total_losses(), 0u);
+  EXPECT_EQ(stats.branches[static_cast<int>(BranchKind::ijmp)], 2 * kTargets);
+  EXPECT_EQ(counting.count, 2 * kTargets + 1);  // and the beginning
+}
+
+}  // namespace
+}  // namespace hodo::flow
