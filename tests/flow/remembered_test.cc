@@ -74,6 +74,62 @@ TEST(Remembered, CallsFallOffTheReturnStack) {
   }
 }
 
+// At the bottom one more call and return, remembered as one path: they push the oldest entry off a
+// full stack, and nothing off another.
+TEST(Remembered, ACallThatReturnedPushedTheOldestOff) {
+  const Code code = Code()
+                        .at(0x1000)
+                        .jz(0x2000)
+                        .call(0x1000)
+                        .ret()
+                        .at(0x2000)
+                        .call(0x3000)
+                        .jz(0x200b)
+                        .ret()
+                        .at(0x3000)
+                        .ret();
+  for (const unsigned calls : {63u, 64u}) {
+    Trace trace;
+    for (int round = 0; round < 2; ++round) {
+      trace.psb(0x1000);
+      for (unsigned i = 0; i < calls; ++i) trace.tnt("N");
+      trace.tnt("TTT");
+      for (unsigned i = 0; i < calls; ++i) trace.tnt("T");
+    }
+    const Decoded out = decode(code, trace);
+    // Where the last return is possible, the PSB of the next round is not where it leads.
+    ASSERT_FALSE(out.losses.empty());
+    EXPECT_EQ(out.losses[0].reason.find("compressed return") != std::string::npos, calls == 64);
+  }
+}
+
+// 1000 jz 1100: callers of 2000 in turn, which calls the loop at 3000. The same bytes lead out of
+// the loop, through 2005, to either caller.
+TEST(Remembered, TheSameReturnsToAnotherCallersCaller) {
+  const Code code = Code()
+                        .at(0x1000)
+                        .jz(0x1100)
+                        .call(0x2000)
+                        .jmp(0x1000)
+                        .at(0x1100)
+                        .call(0x2000)
+                        .jmp(0x1000)
+                        .at(0x2000)
+                        .call(0x3000)
+                        .ret()
+                        .at(0x3000)
+                        .jz(0x3000)
+                        .ret();
+  Trace trace;
+  trace.psb(0x1000);
+  for (int round = 0; round < 3 * kRounds; ++round) {
+    trace.tnt(round % 3 == 2 ? "T" : "N");
+    for (int i = 0; i < 45; ++i) trace.tnt("TTTTTT");
+    trace.tnt("NTT");
+  }
+  expect_all_ways_the_same(code, trace, 3 * kRounds * 45 * 6);
+}
+
 TEST(Remembered, TracingThatStopsAndStarts) {
   const Code code = Code().at(0x1000).jz(0x1000).syscall();
   Trace trace;
