@@ -8,7 +8,8 @@
 // TRACE is raw Intel PT, IMAGE as for `hodo branches --image`, FIRST-LAST the filter of the
 // recording, in hex, WAY one of the ways that are printed. The ways run in turn, so that a machine
 // whose speed drifts slows all of them; printed are medians with the fastest and the slowest.
-// Before anything is timed all ways have to agree on the number of instructions.
+// Before anything is timed all ways have to agree on the number of instructions, but for libipt, which reads the code through a callback here
+(slower than from files, since that turns its block cache off).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
