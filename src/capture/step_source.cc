@@ -118,7 +118,8 @@ Result<RecordResult> record_by_stepping(const RecordOptions& options,
   // A child that cannot be stepped says why when the program is seized.
   const auto unit =
       probe_btf().value_or(false) ? Stepper::Unit::branches : Stepper::Unit::instructions;
-  auto program = Program::prepare({.command = options.command});
+  auto program =
+      Program::prepare({.command = options.command, .environment = {}, .inherit_fds = {}});
   if (!program) return std::unexpected(program.error());
   auto writer = create_file(options, own_command_line);
   if (!writer) return std::unexpected(writer.error());

@@ -24,6 +24,7 @@ const Manual kManual{
         "Writes the Intel PT packets of each trace buffer as they lie there: offset, bytes, packet."
         " IPs are shown as sent and, behind 'ip', as the full address. Needs no code, so it also"
         " works where the traced files are gone.\n\n"
+        "Of a file with BTS records it lists those, from and to as they were written.\n\n"
         "Of a file that has no PT trace but samples with branch stacks (perf record -b) it lists"
         " the stacks, newest branch first.\n\n"
         "With --json each packet is a JSON object on its own line: queue, offset, size, type, text,"
@@ -59,6 +60,21 @@ Result<Shown> show_stacks(const Options& options, const session::Session& sessio
   return Shown{.losses = session.input_losses(), .tell = true};
 }
 
+bool has_bts(const session::Session& session) {
+  const perfdata::Session* recording = session.recording();
+  return recording != nullptr && recording->trace() == perfdata::TraceKind::intel_bts;
+}
+
+Result<Shown> show_bts(const Options& options, const session::Session& session) {
+  view::Output out(STDOUT_FILENO);
+  const auto count = view::list_bts_records(*session.recording(), options.reading.json,
+                                            options.counts ? nullptr : &out);
+  if (!count) return std::unexpected(count.error());
+  if (options.counts) out.write(std::to_string(*count) + " BTS records\n");
+  if (Status status = out.finish(); !status) return std::unexpected(status.error());
+  return Shown{.losses = session.input_losses(), .tell = true};
+}
+
 Result<Shown> show_packets(const Options& options, session::Session& session) {
   view::Output out(STDOUT_FILENO);
   view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
@@ -73,6 +89,7 @@ Result<Shown> show_packets(const Options& options, session::Session& session) {
 
 int run(const Options& options) {
   return with_session(options.reading, [&](session::Session& session) {
+    if (has_bts(session)) return show_bts(options, session);
     return only_stacks(session) ? show_stacks(options, session) : show_packets(options, session);
   });
 }

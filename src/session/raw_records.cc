@@ -122,7 +122,8 @@ Result<Outcome> RawRecords::decode(const DecodeOptions& options, BranchSink& sin
 }
 
 Result<Outcome> RawRecords::packets(const DecodeOptions&, PacketSink&) {
-  return fail(ErrorCode::unsupported, "has branch records, which are no packets");
+  return fail(ErrorCode::unsupported,
+              "has branch records, which are no packets; 'hodo branches' lists them");
 }
 
 }  // namespace hodo::session

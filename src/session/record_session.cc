@@ -23,7 +23,8 @@ class ProcessCode final : public image::CodeSource {
 }  // namespace
 
 Result<Outcome> RecordSession::packets(const DecodeOptions&, PacketSink&) {
-  return fail(ErrorCode::unsupported, "has branch records, which are no packets");
+  return fail(ErrorCode::unsupported,
+              "has branch records, which are no packets; 'hodo branches' lists them");
 }
 
 const RecordSession::Process& RecordSession::process(std::uint32_t space) {

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "hodo/base/byte_reader.h"
+#include "hodo/hw/bts.h"
 #include "hodo/pt/describe.h"
 #include "hodo/view/text.h"
 
@@ -142,6 +144,22 @@ void write_stack_json(const perfdata::Sample& sample, Output& out) {
   out.checkpoint();
 }
 
+void write_bts_record(std::size_t queue, std::uint64_t offset, const hw::BtsRecord& record,
+                      bool json, Output& out) {
+  auto to = std::back_inserter(out.buffer());
+  if (json) {
+    fmt::format_to(to,
+                   R"({{"queue":{},"offset":{},"size":{},"type":"BTS","from":"{:#x}","to":"{:#x}",)"
+                   R"("predicted":{}}})",
+                   queue, offset, sizeof(record), record.from, record.to, record.predicted());
+  } else {
+    fmt::format_to(to, "{:08x}  {:#x} => {:#x}{}", offset, record.from, record.to,
+                   record.predicted() ? "  predicted" : "");
+  }
+  out.buffer() += '\n';
+  out.checkpoint();
+}
+
 }  // namespace
 
 std::string queue_label(const session::Queue& queue) {
@@ -167,6 +185,31 @@ std::uint64_t list_branch_stacks(const perfdata::Session& recording, bool json, 
     json ? write_stack_json(*sample, out) : write_stack_text(*sample, out);
     ++count;
     if (!out.ok()) break;
+  }
+  return count;
+}
+
+Result<std::uint64_t> list_bts_records(const perfdata::Session& recording, bool json, Output* out) {
+  std::uint64_t count = 0;
+  for (std::size_t q = 0; q < recording.queues().size(); ++q) {
+    const perfdata::AuxQueue& queue = recording.queues()[q];
+    if (!json && out != nullptr) {
+      out->write(fmt::format("queue {}: {}, {} bytes\n", q,
+                             queue_label({queue.pid, queue.tid, queue.cpu, queue.bytes}),
+                             grouped(queue.bytes)));
+    }
+    for (const perfdata::AuxPiece& piece : queue.pieces) {
+      const auto bytes = recording.bytes(piece);
+      if (!bytes) return std::unexpected(bytes.error());
+      ByteReader in(*bytes);
+      for (std::uint64_t at = 0; out == nullptr || out->ok(); at = in.offset()) {
+        const auto record = hw::read_bts_record(in, hw::DsLayout::bits64);
+        if (!record) break;
+        if (record->from == 0 && record->to == 0) continue;
+        ++count;
+        if (out != nullptr) write_bts_record(q, piece.aux_offset + at, *record, json, *out);
+      }
+    }
   }
   return count;
 }

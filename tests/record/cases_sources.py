@@ -36,6 +36,13 @@ def bts_counts_what_pt_counts(box):
     equal(abs(bts["instructions"] - pt["instructions"]) < 20, True, "instructions")
 
 
+def bts_records_are_listed_one_by_one(box):
+    path = _path(box, "--source", "bts")
+    records = box.read("packets", 0, options=["--json"]).splitlines()
+    equal(len(records), len(path), "records")
+    equal(box.read("packets", 0, options=["--counts"]), f"{len(path)} BTS records\n", "count")
+
+
 def bts_in_a_small_buffer(box):
     large = _path(box, "--source", "bts")
     check(_path(box, "--source", "bts", "--buffer-size", "64K") == large, "nothing is lost")
