@@ -94,14 +94,23 @@ void Spaces::report_mappings(Space& space, Vcpu& vcpu) {
     }
     space.code.forget(mapping.start, mapping.end - mapping.start);
     space.id = ++next_id_;
+    space.blocks.clear();
     now.push_back({mapping, time});
   }
   space.mappings = std::move(now);
 }
 
-std::uint32_t Spaces::report_code(Vcpu& vcpu, std::uint64_t address, std::size_t size) {
+void Spaces::forget_blocks() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [pid, space] : spaces_) space.blocks.clear();
+}
+
+std::uint32_t Spaces::report_code(Vcpu& vcpu, const unit::Block& block) {
   const std::lock_guard lock(mutex_);
   Space& space = space_of(vcpu);
+  if (space.blocks.contains(&block)) return vcpu.space = space.id;
+  const std::uint64_t address = block.start;
+  const std::size_t size = block.size;
   if (mapping_at(space, address) == nullptr) report_mappings(space, vcpu);
   const Space::Reported* mapping = mapping_at(space, address);
   // Whole pages of files, which do not change; of other memory only what is executed, since a
@@ -113,6 +122,7 @@ std::uint32_t Spaces::report_code(Vcpu& vcpu, std::uint64_t address, std::size_t
   } else {
     report_bytes(space, vcpu, address, size);
   }
+  space.blocks.insert(&block);
   return vcpu.space = space.id;
 }
 
@@ -128,7 +138,11 @@ void Spaces::report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::
   const bool changed = news == KnownCode::News::changed;
   const relay::GuestCode record{.task = {.pid = space.pid, .tid = space.pid}, .address = address};
   vcpu.send(relay::RecordType::guest_code, bytes_of(record), code, changed ? relay::now() : since);
-  if (changed) vcpu.unit().code_changed();
+  if (!changed) return;
+  vcpu.unit().code_changed();
+  // What was there before may come back, by a mapping that changes to and fro.
+  space.id = ++next_id_;
+  space.blocks.clear();
 }
 
 }  // namespace hodo::plugin

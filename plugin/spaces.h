@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "hodo/guest/watch.h"
@@ -26,6 +27,8 @@ struct Space {
   };
   std::vector<Reported> mappings;  // by address
   KnownCode code;
+  // Whose code is known: where processes that share their code alternate, each asks again.
+  std::unordered_set<const unit::Block*> blocks;
 };
 
 class Spaces {
@@ -38,9 +41,11 @@ class Spaces {
   // Another task runs on `vcpu`: finds its process, or begins it. Tells the recorder what is new
   // of one that is watched, and that the processor runs it.
   void enter(Vcpu& vcpu);
-  // The processor is about to execute `size` bytes at `address`: the recorder gets to know them if
-  // it does not yet, before the packets that need them. Returns the space's id.
-  std::uint32_t report_code(Vcpu& vcpu, std::uint64_t address, std::size_t size);
+  // The processor is about to execute `block`: the recorder gets to know its code if it does not
+  // yet, before the packets that need it. Returns the space's id.
+  std::uint32_t report_code(Vcpu& vcpu, const unit::Block& block);
+  // The blocks that were given so far are gone.
+  void forget_blocks();
 
  private:
   Space& space_of(Vcpu& vcpu);

@@ -47,6 +47,8 @@ struct Recorder {
 };
 
 Recorder* recorder = nullptr;
+// The same processors as recorder->vcpus, nearer: asked for every block.
+std::array<Vcpu*, kMostProcessors> running{};
 
 // --- transitions ---
 
@@ -99,24 +101,31 @@ void leave_recorded_user(Vcpu& vcpu) {
 
 // --- execution ---
 
+// Everything but the usual case, so that that one needs no stack frame.
+template <void (PtUnit::*Enter)(const Block*)>
+[[gnu::noinline, gnu::cold]] void on_new_user_block(Vcpu& vcpu, CodeBlock& code) {
+  if (vcpu.where == Vcpu::Where::kernel) enter_user(vcpu);
+  if (vcpu.where != Vcpu::Where::user) return;
+  if (code.space != vcpu.space) {
+    code.space = recorder->spaces.report_code(vcpu, code.block);
+  }
+  (vcpu.unit().*Enter)(&code.block);
+}
+
 template <void (PtUnit::*Enter)(const Block*)>
 void on_user_block(unsigned index, void* data) {
-  Vcpu* vcpu = recorder->vcpus[index].get();
-  if (vcpu == nullptr) return;
-  if (vcpu->where == Vcpu::Where::kernel) [[unlikely]] {
-    enter_user(*vcpu);
-  }
-  if (vcpu->where != Vcpu::Where::user) return;
+  Vcpu* vcpu = running[index];
+  if (vcpu == nullptr || vcpu->where == Vcpu::Where::ignored) return;
   auto* code = static_cast<CodeBlock*>(data);
-  if (code->space != vcpu->space) [[unlikely]] {
-    code->space = recorder->spaces.report_code(*vcpu, code->block.start, code->block.size);
+  if (code->space != vcpu->space || vcpu->where != Vcpu::Where::user) [[unlikely]] {
+    return on_new_user_block<Enter>(*vcpu, *code);
   }
   (vcpu->unit().*Enter)(&code->block);
 }
 
 // 32-bit user code. What MODE.Exec says is fixed when a unit starts, so it is left out, and said.
 void on_narrow_block(unsigned index, void*) {
-  Vcpu* vcpu = recorder->vcpus[index].get();
+  Vcpu* vcpu = running[index];
   if (vcpu == nullptr || vcpu->where == Vcpu::Where::ignored) return;
   if (vcpu->where == Vcpu::Where::kernel) enter_user(*vcpu);
   if (vcpu->where != Vcpu::Where::user) return;
@@ -128,7 +137,7 @@ void on_narrow_block(unsigned index, void*) {
 }
 
 void on_kernel_block(unsigned index, void*) {
-  Vcpu* vcpu = recorder->vcpus[index].get();
+  Vcpu* vcpu = running[index];
   if (vcpu != nullptr && vcpu->where != Vcpu::Where::kernel) [[unlikely]] {
     leave_user(*vcpu);
   }
@@ -151,7 +160,7 @@ void translate_user(qemu_plugin_tb* tb, isa::Mode mode) {
                                                    qemu_plugin_insn_size(insns.back()), mode));
   const bool stepped = block->block.insns == 1 && block->block.cls == isa::InsnClass::other;
   const auto callback =
-      stepped ? on_user_block<&PtUnit::enter_stepped> : on_user_block<&PtUnit::enter<true>>;
+      stepped ? on_user_block<&PtUnit::enter_stepped> : on_user_block<&PtUnit::enter<false>>;
   qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, block);
 }
 
@@ -171,6 +180,7 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
 }
 
 void on_flush(qemu_plugin_id_t) {
+  recorder->spaces.forget_blocks();
   recorder->blocks.collect([](const void* first, const void* last) {
     for (const auto& vcpu : recorder->vcpus) {
       const void* in_use = vcpu ? vcpu->unit().current() : nullptr;
@@ -185,6 +195,7 @@ void on_flush(qemu_plugin_id_t) {
 void on_start(qemu_plugin_id_t, unsigned index) {
   if (index >= kMostProcessors) return;
   recorder->vcpus[index] = Vcpu::start(recorder->socket, index, recorder->machine.cpu(index));
+  running[index] = recorder->vcpus[index].get();
 }
 
 void on_exit(qemu_plugin_id_t, void*) {
@@ -199,6 +210,11 @@ void on_exit(qemu_plugin_id_t, void*) {
 int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
   if (!info->system_emulation || std::string_view(info->target_name) != "x86_64") {
     std::fprintf(stderr, "hodo: this plugin records machines under qemu-system-x86_64 only\n");
+    return 1;
+  }
+  if (info->system.max_vcpus > static_cast<int>(kMostProcessors)) {
+    std::fprintf(stderr, "hodo: machines of at most %u processors can be recorded; use -smp %u\n",
+                 kMostProcessors, kMostProcessors);
     return 1;
   }
   recorder = new Recorder;
