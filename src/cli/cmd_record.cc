@@ -28,6 +28,10 @@ constexpr std::string_view kDescription =
     "Ctrl-C ends the recording, not the data; a second one also ends the program. What could "
     "not be recorded is said at the end and counts in the exit status of the commands that read "
     "the file.\n\n"
+    "Besides Intel PT there are the older mechanisms: --source bts writes every taken branch as a "
+    "record of 24 bytes, --source lbr a stack of the last branches every --period branches, as "
+    "sampling profilers use it. Both take the processor's own where the kernel offers it, else the "
+    "trace unit's. --source step needs neither processor nor QEMU, and is slow.\n\n"
     "A filter keeps the trace to some code: SYMBOL@FILE (a function), @FILE (all of a file), "
     "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
 
@@ -78,14 +82,15 @@ void add_record(Program& program) {
   Manual manual{
       .summary = "run a program and record every branch it takes",
       .description = kDescription,
-      .examples = {{"hodo record -- ls -l /usr/bin",
-                    "Records ls into hodo.data and shows the report."},
-                   {"hodo record -o build.data -- make -j2",
-                    "Records make and everything it starts."},
-                   {"hodo record --filter main@./prog -- ./prog",
-                    "Records only what runs inside the function main of ./prog."},
-                   {"hodo record --max-size 200M -q -- ./server",
-                    "Stops recording, not the server, when the file has 200 MiB."}},
+      .examples =
+          {{"hodo record -- ls -l /usr/bin", "Records ls into hodo.data and shows the report."},
+           {"hodo record -o build.data -- make -j2", "Records make and everything it starts."},
+           {"hodo record --filter main@./prog -- ./prog",
+            "Records only what runs inside the function main of ./prog."},
+           {"hodo record --max-size 200M -q -- ./server",
+            "Stops recording, not the server, when the file has 200 MiB."},
+           {"hodo record --source lbr --period 1000 -- ./prog",
+            "A stack of the last 32 branches after every 1000, which perf2bolt takes, too."}},
       .exit_statuses = {
           {"0-255", "The program's own; 128 + N if signal N killed it."},
           {"2", "Wrong usage."},
