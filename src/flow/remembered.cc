@@ -38,13 +38,13 @@ struct PathDecoder::Follower {
   StretchBuilder& builder;
   Output& out;
   ReturnStack& returns;
-  const std::uint64_t time;
-  const isa::Mode mode;
-  const std::uint8_t* at;
-  const std::uint8_t* const end;
-  std::uint64_t ip;
-  std::uint64_t last_ip;
-  bool enabled;
+  const std::uint64_t time = 0;
+  const isa::Mode mode = isa::Mode::bits64;
+  const std::uint8_t* at = nullptr;
+  const std::uint8_t* const end = nullptr;
+  std::uint64_t ip = 0;
+  std::uint64_t last_ip = 0;
+  bool enabled = false;
   std::uint64_t outcomes = kNoOutcomes;
   const std::uint8_t* tnt_at = nullptr;  // the last TNT
   LongPacketCounts counts;
