@@ -20,7 +20,7 @@ CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites,
     : functions_(functions), paths_(paths), sites_(sites), thread_(thread) {}
 
 void CallStack::branch(std::uint32_t space, const Branch& branch, std::uint64_t now) {
-  if (space != space_) {  // an exec
+  if (space != space_) {  // another program
     frames_.clear();
     started_ = false;
     space_ = space;
@@ -138,6 +138,7 @@ void CallStack::jumped(const Branch& branch) {
   if (top.function.stub) return enter_from_stub(branch);
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(top.function)) return;
+  if (top.function.resolver && function.entry) return leave_resolver(function);
   bool tail_call = function.known() ? function.entry : !sites_.has(branch.to);
   std::size_t keep = tail_call ? up_to_in_jumps(function) : up_to(function);
   if (keep != 0) return cut(keep);
@@ -180,6 +181,16 @@ void CallStack::enter_from_stub(const Branch& branch) {
   top.function = function;
   if (function.stub) return;
   top.node = paths_.child(top.node, function.function);
+  ++paths_[top.node].calls;
+}
+
+// The function that was called takes the resolver's place.
+void CallStack::leave_resolver(const Located& function) {
+  Frame& top = frames_.back();
+  std::uint32_t caller =
+      top.node == CallPaths::kOther ? CallPaths::kOther : paths_[top.node].parent;
+  top.function = function;
+  top.node = paths_.child(caller, function.function);
   ++paths_[top.node].calls;
 }
 

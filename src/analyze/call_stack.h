@@ -47,6 +47,7 @@ class CallStack {
   void start(const Branch& branch, bool known_start);
   void push(const Located& function, Entered how, std::uint64_t site);
   void enter_from_stub(const Branch& branch);
+  void leave_resolver(const Located& function);
   std::uint32_t unknown_caller();
   // Removes the frames above `keep` frames.
   void cut(std::size_t keep) { frames_.resize(keep); }

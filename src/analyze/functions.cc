@@ -87,6 +87,7 @@ Located Functions::look_up(const Key& key, std::uint64_t time) {
   out.size = place.size == 0 ? place.offset + 1 : place.size;
   out.entry = place.offset == 0;
   out.stub = place.stub;
+  out.resolver = place.symbol.starts_with("_dl_runtime_resolve");
   return out;
 }
 

@@ -21,6 +21,7 @@ struct Located {
   std::uint64_t size = 0;      // 0: no symbol covers the address
   bool entry = false;          // the address is the function's first
   bool stub = false;           // a PLT stub
+  bool resolver = false;       // where the dynamic linker binds a stub at its first call
 
   bool known() const { return size != 0; }
   // No more can be told about code without symbols than whose it is.

@@ -92,6 +92,14 @@ TEST(CallTree, AStubThatIsResolved) {
   EXPECT_EQ(shape_of(path), "main:1/3(_dl_resolve:1/1(h:1/1))");
 }
 
+TEST(CallTree, WhatTheResolverFoundTakesItsPlace) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1900).jmp(0x1900, 0x2000);
+  path.go(BranchKind::ijmp, 0x2006, 0x3100).call(0x3110, 0x3000).ret(0x3010, 0x3115);
+  path.go(BranchKind::ijmp, 0x3120, 0x1300).ret(0x1310, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/3(_dl_runtime_resolve_xsave:1/2(_dl_resolve:1/1) h:1/1)");
+}
+
 TEST(CallTree, AReturnThatSkipsFramesLeavesThem) {
   Path path;
   path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).call(0x1210, 0x1300);

@@ -52,7 +52,9 @@ struct CallThread {
 //  - tracing that goes on at the start of a function is a call from outside: a signal handler, or a
 //    callback from where a filter hides the path. It ends where the path goes on at the place that
 //    it interrupted;
-//  - PLT stubs are no frames: their instructions are the caller's.
+//  - PLT stubs are no frames: their instructions are the caller's. What the dynamic linker binds at
+//    a first call takes the place of its resolver;
+//  - what an exec starts in the same address space number goes on below the call of execve.
 //
 // Takes the branches of each thread in order. Memory is bounded by the distinct paths: behind
 // kMaxPaths everything new counts for node 0, "[other]".
