@@ -353,8 +353,10 @@ void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, cons
   path.peak = static_cast<std::uint8_t>(pops ? 0 : to.peak);
   path.pushes = static_cast<std::uint8_t>(to.level - (pops ? -1 : 0));
   std::array<std::uint64_t, kMostCalls> pushed{};
+  // The walk may have gone on, through more calls, to see that the path ends at `to`.
+  const auto later = static_cast<unsigned>(returns.level() - to.level);
   for (unsigned i = 0; i < path.pushes; ++i) {
-    pushed[i] = returns.entry(path.pushes - 1 - i);
+    pushed[i] = returns.entry(later + path.pushes - 1 - i);
   }
   std::vector<Branch> own(edges.begin(), edges.end());
   if (!own.empty()) own.front().insns -= static_cast<std::uint32_t>(from.mark.pending_insns);
