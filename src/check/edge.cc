@@ -8,8 +8,6 @@
 namespace hodo::check {
 namespace {
 
-constexpr std::uint32_t kNoRegion = ~std::uint32_t{0};
-
 // Code of a sigreturn, as sa_restorer points to it: mov rax, 15 or mov eax, 15, then syscall.
 constexpr std::array<std::uint8_t, 9> kRestorer = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 constexpr std::array<std::uint8_t, 7> kShortRestorer = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
@@ -39,7 +37,7 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
   End out{.address = address};
   if (address == 0) return out;
   const auto region = regions_.region(space, address, time);
-  out.region = region ? region->id : kNoRegion;
+  out.region = region ? region->id : session::Regions::kNoRegion;
   out.kept = region && region->kept;
   if (!region) {
     out.kind = End::Kind::nowhere;
@@ -64,9 +62,7 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
 
 std::uint32_t Locator::region(std::uint32_t space, std::uint64_t address,
                               std::uint64_t time) const {
-  if (address == 0) return 0;
-  const auto region = regions_.region(space, address, time);
-  return region ? region->id : kNoRegion;
+  return address == 0 ? 0 : regions_.id(space, address, time);
 }
 
 std::vector<std::uint8_t> Locator::bytes(std::uint32_t space, std::uint64_t address,

@@ -11,6 +11,20 @@ std::string_view RecordingRegions::location(std::uint32_t file) const {
   return files.location(file);
 }
 
+std::uint32_t RecordingRegions::id(std::uint32_t space, std::uint64_t address,
+                                   const perfdata::Mapping& mapping) const {
+  const bool user = address >> 63 == 0;
+  const auto& all = user ? recording_.processes()[space].mappings : recording_.kernel_mappings();
+  return static_cast<std::uint32_t>(&mapping - all.data());
+}
+
+std::uint32_t RecordingRegions::id(std::uint32_t space, std::uint64_t address,
+                                   std::uint64_t time) const {
+  const Space* where = spaces_.of(space, address);
+  const perfdata::Mapping* m = where == nullptr ? nullptr : where->mapping(address, time);
+  return m == nullptr ? kNoRegion : id(space, address, *m);
+}
+
 std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_t address,
                                                std::uint64_t time) const {
   const Space* where = spaces_.of(space, address);
@@ -18,8 +32,7 @@ std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_
   if (m == nullptr) return std::nullopt;
   Region out;
   const bool user = address >> 63 == 0;
-  const auto& all = user ? recording_.processes()[space].mappings : recording_.kernel_mappings();
-  out.id = static_cast<std::uint32_t>(m - all.data());
+  out.id = id(space, address, *m);
   out.kept = m->kept != perfdata::kNone;
   if (out.kept && user) m = spaces_.beneath(space, *m, address);
   if (m == nullptr || m->file == perfdata::kNone) return out;

@@ -14,9 +14,12 @@ class RecordingRegions final : public Regions {
 
   std::optional<Region> region(std::uint32_t space, std::uint64_t address,
                                std::uint64_t time) const override;
+  std::uint32_t id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   std::vector<MappedFile> files(std::uint32_t space, std::uint64_t time) const override;
 
  private:
+  std::uint32_t id(std::uint32_t space, std::uint64_t address,
+                   const perfdata::Mapping& mapping) const;
   std::string_view location(std::uint32_t file) const;
 
   const perfdata::Session& recording_;
