@@ -16,27 +16,36 @@ class TableMarker {
   // The entries of a table, as distances from `base`. False: too many were read.
   bool mark(const Sweep::Reference& use, std::uint64_t base, bool& found) {
     ByteReader table(elf_.at(use.to));
+    std::vector<Sweep::Reference> elsewhere;  // entries since the last one of the same function
     while (const auto distance = table.read<std::int32_t>()) {
       if (budget_ == 0) return false;
       --budget_;
       const std::uint64_t target = base + static_cast<std::uint64_t>(std::int64_t{*distance});
-      const Marks marks = text_.marks(target);
-      if ((marks & kInsn) == 0) break;
-      if (functions_.same(use.from, target)) {
-        text_.mark(target, kTableTarget);
-        found = true;
-      } else if ((marks & (kStart | kLeader)) == 0) {
-        break;  // a part of the function that was split off begins so at least
+      if ((text_.marks(target) & kInsn) == 0) break;
+      if (!functions_.same(use.from, target)) {
+        elsewhere.push_back({use.from, target});
+        continue;
       }
+      text_.mark(target, kTableTarget);
+      found = true;
+      // Between entries of the function lie those of a part that the compiler split off, to which
+      // nothing else may lead.
+      for (const Sweep::Reference& part : elsewhere) text_.mark(part.to, kTableTarget);
+      parts_.insert(parts_.end(), elsewhere.begin(), elsewhere.end());
+      elsewhere.clear();
     }
     return true;
   }
+
+  // From functions to parts of them that only tables lead to.
+  const std::vector<Sweep::Reference>& parts() const { return parts_; }
 
  private:
   const ElfBytes& elf_;
   const FunctionMap& functions_;
   TextMap& text_;
   std::uint64_t budget_;
+  std::vector<Sweep::Reference> parts_;
 };
 
 // A function that loads its own labels, and has no table, adds to them: it jumps into a row of
@@ -51,7 +60,7 @@ void mark_behind_labels(const Function& function, const std::vector<std::uint64_
 
 }  // namespace
 
-bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, const FunctionMap& functions,
+bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
                       TextMap& text) {
   const std::size_t count = functions.all().size();
   std::vector<bool> jumps(count);  // functions with an indirect jump
@@ -68,16 +77,21 @@ bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, const FunctionMap
   }
   std::vector<bool> tables(count);  // functions with a table
   TableMarker marker(elf, functions, text);
-  for (const Sweep::Reference& use : sweep.references) {
+  const auto read_tables = [&](const Sweep::Reference& use) {
     const auto index = functions.index(use.from);
-    if (!index || !jumps[*index]) continue;
+    if (!index || !jumps[*index] || functions.same(use.from, use.to)) return true;
     bool found = false;
-    if (!marker.mark(use, use.to, found)) return false;
-    for (const std::uint64_t base : labels[*index]) {
-      if (!marker.mark(use, base, found)) return false;
-    }
+    bool whole = marker.mark(use, use.to, found);
+    for (const std::uint64_t base : labels[*index]) whole = whole && marker.mark(use, base, found);
     if (found) tables[*index] = true;
+    return whole;
+  };
+  // Some linkers put read-only data among the text, where a table looks like a label elsewhere.
+  if (!std::ranges::all_of(sweep.references, read_tables) ||
+      !std::ranges::all_of(sweep.labels, read_tables)) {
+    return false;
   }
+  functions.join(marker.parts());
   for (std::size_t i = 0; i < count; ++i) {
     if (!labels[i].empty() && !tables[i]) mark_behind_labels(functions.all()[i], labels[i], text);
   }

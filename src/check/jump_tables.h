@@ -15,9 +15,11 @@ namespace hodo::check {
 // instructions; those of the same function get kTableTarget. So do all instructions behind such a
 // label where there is no table: the jump is then computed. Tables of whole addresses need no
 // recovery: the addresses are constants in data.
+// Functions between whose entries lie some of another function are joined with it: it is a part
+// that the compiler split off.
 //
 // False: there were more entries than a file of this size can have, and some were not read.
-bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, const FunctionMap& functions,
+bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
                       TextMap& text);
 
 }  // namespace hodo::check

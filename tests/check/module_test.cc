@@ -99,6 +99,27 @@ TEST(Module, ReadsAJumpTableUpToTheFirstEntryThatLeavesTheFunction) {
   EXPECT_EQ(marks_text(module->marks(0x100a)), "insn");
 }
 
+TEST(Module, ATableMayLeadIntoAPartOfItsFunctionThatWasSplitOff) {
+  ElfBuilder elf;
+  elf.text = {
+      0x48, 0x8d, 0x15, 0xf9, 0x0f, 0x00, 0x00,  // 1000 lea rdx, [2000]
+      0xff, 0xe0,                                // 1007 jmp rax
+      0x90,                                      // 1009 nop
+      0xc3,                                      // 100a ret
+      0x90, 0x90, 0xc3,                          // 100b nop; nop; ret: the other part
+  };
+  for (const std::int32_t target : {0x1009, 0x100c, 0x100a, 0x100d}) {
+    append(elf.data, target - 0x2000);
+  }
+  elf.functions = {{0x1000, 0x100b}, {0x100b, 0x100e}};
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(marks_text(module->marks(0x100c)), "insn table");
+  EXPECT_EQ(marks_text(module->marks(0x100a)), "insn table");
+  EXPECT_EQ(marks_text(module->marks(0x100d)), "insn") << "no entry of the function follows";
+  EXPECT_TRUE(module->same_function(0x1007, 0x100c));
+}
+
 TEST(Module, KnowsWhereAnExceptionLands) {
   ElfBuilder elf;
   elf.text = Bytes(0x30, 0x90);
