@@ -117,11 +117,17 @@ StraightLine RecordPath::walk(std::uint64_t start, std::uint64_t source) const {
     return walk_straight(*executing_.code, start, source, executing_.mode, time,
                          executing_.unrecorded);
   };
+  const auto ends_in_branch = [](const StraightLine& line) {
+    return line.end == End::joined && describe(line.cls).kind != BranchKind::unknown;
+  };
   const StraightLine newest = at(time_);
   StraightLine line = newest;
-  for (int i = 0; i < kOlderCode && line.end != End::joined && line.valid_from != 0; ++i) {
+  StraightLine joined = newest;  // the newest that leads there, be it to an event
+  for (int i = 0; i < kOlderCode && !ends_in_branch(line) && line.valid_from != 0; ++i) {
     line = at(line.valid_from - 1);
+    if (joined.end != End::joined) joined = line;
   }
+  if (!ends_in_branch(line)) line = joined;
   if (line.end != End::joined) return newest;
   line.valid_from = newest.valid_from;
   line.valid_until = newest.valid_until;

@@ -169,6 +169,16 @@ TEST_F(Path, TheCodeIsThatOfTheTime) {
               ElementsAre("jmp 100a>1000 1", "ret 100a>1000 1"));
 }
 
+// A branch stack is read some time after its branches: what they ran may have been replaced.
+TEST_F(Path, ABranchThatTheCodeDoesNotHaveIsLookedForInWhatItReplaced) {
+  code_.at(0x1010, {0x90}, 50);
+  executing_.joins = false;
+  begin();
+  path_->set_time(60);
+  EXPECT_THAT(list({{.from = 0x1010, .to = 0x1008}, {.from = 0x1000, .to = 0x1010}}),
+              ElementsAre("ret 1010>1008 1", "irq 1000>1010 0 async"));
+}
+
 std::vector<std::uint8_t> bytes_of(const std::vector<hw::BtsRecord>& records) {
   std::vector<std::uint8_t> out(records.size() * sizeof(hw::BtsRecord));
   std::memcpy(out.data(), records.data(), out.size());
