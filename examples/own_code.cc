@@ -1,5 +1,5 @@
-// Code that lies in no file: a program that made or unpacked the code itself gives it to the decoder
-// through an image provider of its own. Here it makes the packets, too.
+// Code that lies in no file: a program that made or unpacked the code itself gives it to the
+// decoder through an image provider of its own. Here it makes the packets, too.
 #include <cstdio>
 #include <vector>
 

@@ -27,9 +27,9 @@ std::string ranges(std::uint32_t mask) {
 // What helps against an obstacle of the processor's. BTS, LBR and Intel PT have a stand-in.
 std::string remedy_of(hw::Obstacle obstacle, const std::string& key) {
   std::string stand_in = key == "pt" ? "--source qemu records with the software trace unit"
-                               : key == "bts" || key == "lbr"
-                                   ? "--source " + key + " records with the software trace unit"
-                                   : "";
+                         : key == "bts" || key == "lbr"
+                             ? "--source " + key + " records with the software trace unit"
+                             : "";
   switch (obstacle) {
     case hw::Obstacle::hidden:
       if (key == "pt" || key == "bts") return "run hodo on its host; here, " + stand_in;

@@ -15,9 +15,9 @@ namespace hodo::session {
 // A stretch of trace data as a file holds it.
 struct Part {
   std::span<const std::uint8_t> bytes;  // in a mapping of the file, which nobody writes to
-  std::uint64_t offset = 0;       // in the queue's stream
-  bool gap_before = false;        // data is missing before it
-  std::uint64_t lost_before = 0;  // how much; 0: nobody knows
+  std::uint64_t offset = 0;             // in the queue's stream
+  bool gap_before = false;              // data is missing before it
+  std::uint64_t lost_before = 0;        // how much; 0: nobody knows
 };
 
 // Parts that follow each other without a gap become one Piece. Where there is more than one of them

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "hodo/guest/watch.h"
+
+#include <gtest/gtest.h>
 
 namespace hodo::guest {
 namespace {

@@ -31,7 +31,7 @@ struct BranchFeatures {
   bool arch_lbr = false;
   unsigned arch_lbr_depths = 0;  // bit n: a depth of 8 * (n + 1) is possible
   bool amd_lbr_v2 = false;
-  bool amd_brs = false;  // branch sampling, Zen 3 only
+  bool amd_brs = false;         // branch sampling, Zen 3 only
   bool amd_perfmon_v2 = false;  // global status and control of counters
   bool amd_freeze = false;      // LBRs and counters can freeze on an interrupt
   std::optional<PtCapabilities> pt;
