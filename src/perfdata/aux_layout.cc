@@ -18,7 +18,8 @@ Bytes bytes_of(Bytes file, const AuxPiece& piece) {
 // record behind BTS ones; the next piece's offset tells them from data.
 bool ends_with_padding(Bytes file, const AuxPiece& piece, std::uint64_t size, bool bts) {
   constexpr std::uint64_t kWord = 8, kNullRecord = 24;
-  if (size > piece.size || !(size < kWord || (bts && size <= kNullRecord))) return false;
+  const std::uint64_t most = bts ? kNullRecord : kWord - 1;
+  if (size > most || size > piece.size) return false;
   const auto tail = bytes_of(file, piece).last(size);
   return std::all_of(tail.begin(), tail.end(), [](std::uint8_t byte) { return byte == 0; });
 }
