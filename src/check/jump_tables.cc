@@ -52,9 +52,15 @@ class TableMarker {
 // pieces of equal size (libffi's ffi_call_unix64). Where the last one ends is not written anywhere.
 void mark_behind_labels(const Function& function, const std::vector<std::uint64_t>& labels,
                         TextMap& text) {
-  const std::uint64_t first = *std::ranges::min_element(labels);
-  for (std::uint64_t at = std::max(first, function.begin); at < function.end; ++at) {
-    if ((text.marks(at) & kInsn) != 0) text.mark(at, kTableTarget);
+  const std::uint64_t first = std::max(*std::ranges::min_element(labels), function.begin);
+  // Only where there is text: a symbol may claim all addresses for its function.
+  const auto stretches = text.stretches();
+  auto s = std::ranges::partition_point(stretches, [&](const auto& x) { return x.end() <= first; });
+  for (; s != stretches.end() && s->begin < function.end; ++s) {
+    const std::uint64_t end = std::min(s->end(), function.end);
+    for (std::uint64_t at = std::max(s->begin, first); at < end; ++at) {
+      if ((text.marks(at) & kInsn) != 0) text.mark(at, kTableTarget);
+    }
   }
 }
 

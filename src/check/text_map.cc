@@ -1,6 +1,7 @@
 #include "text_map.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hodo::check {
 namespace {
@@ -42,19 +43,18 @@ Result<TextMap> TextMap::make(const ElfBytes& elf) {
 }
 
 const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
-  for (const Stretch& s : stretches_) {
-    if (vaddr - s.begin < s.bytes.size()) return &s;
-  }
-  return nullptr;
+  const auto next = std::ranges::upper_bound(stretches_, vaddr, {}, &Stretch::begin);
+  if (next == stretches_.begin()) return nullptr;
+  const Stretch& before = *std::prev(next);
+  return vaddr - before.begin < before.bytes.size() ? &before : nullptr;
 }
 
 bool TextMap::mark(std::uint64_t vaddr, Marks marks) {
-  for (Stretch& s : stretches_) {
-    if (vaddr - s.begin >= s.bytes.size()) continue;
-    s.marks[vaddr - s.begin] |= marks;
-    return true;
-  }
-  return false;
+  const Stretch* found = find(vaddr);
+  if (found == nullptr) return false;
+  Stretch& s = stretches_[static_cast<std::size_t>(found - stretches_.data())];
+  s.marks[vaddr - s.begin] |= marks;
+  return true;
 }
 
 }  // namespace hodo::check
