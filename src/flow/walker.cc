@@ -2,52 +2,12 @@
 
 #include <algorithm>
 
+#include "hodo/flow/branch_kind.h"
+
 namespace hodo::flow {
 namespace {
 
 using isa::InsnClass;
-
-struct KindAndFlags {
-  BranchKind kind = BranchKind::end;
-  std::uint8_t flags = 0;
-};
-
-constexpr KindAndFlags describe(InsnClass cls) {
-  switch (cls) {
-    case InsnClass::cond:
-      return {BranchKind::cond};
-    case InsnClass::jmp:
-      return {BranchKind::jmp};
-    case InsnClass::ijmp:
-      return {BranchKind::ijmp};
-    case InsnClass::call:
-      return {BranchKind::call};
-    case InsnClass::icall:
-      return {BranchKind::icall};
-    case InsnClass::ret:
-      return {BranchKind::ret};
-    case InsnClass::syscall:
-      return {BranchKind::syscall};
-    case InsnClass::sysret:
-      return {BranchKind::sysret};
-    case InsnClass::int_:
-      return {BranchKind::int_};
-    case InsnClass::iret:
-      return {BranchKind::iret};
-    case InsnClass::far_jmp:
-      return {BranchKind::jmp, kFar};
-    case InsnClass::far_call:
-      return {BranchKind::call, kFar};
-    case InsnClass::far_ret:
-      return {BranchKind::ret, kFar};
-    case InsnClass::vmentry:
-      return {BranchKind::vmentry};
-    case InsnClass::vmexit:
-      return {BranchKind::vmexit};
-    default:
-      return {BranchKind::end};
-  }
-}
 
 constexpr bool is_direct(InsnClass cls) { return cls == InsnClass::jmp || cls == InsnClass::call; }
 
@@ -214,6 +174,7 @@ Halt Walker::to_ip(std::uint64_t wanted) {
 void Walker::leave(const Block& block, std::uint64_t to) {
   const std::uint64_t from = last_ip(ip, block);
   auto [kind, flags] = describe(block.cls);
+  if (kind == BranchKind::unknown) kind = BranchKind::end;  // as of XABORT
   if (block.cls == InsnClass::cond && to == end_ip(ip, block)) flags |= kNotTaken;
   if (block.cls == InsnClass::ret) (void)returns_.pop();
   execute(block);

@@ -4,58 +4,16 @@
 
 #include <algorithm>
 
+#include "hodo/flow/branch_kind.h"
+
 namespace hodo::session {
 namespace {
 
-using isa::InsnClass;
 using End = StraightLine::End;
 
 constexpr std::size_t kMaxCauses = 255;
 // How many versions of replaced code are tried for one record.
 constexpr int kOlderCode = 4;
-
-struct KindAndFlags {
-  BranchKind kind = BranchKind::unknown;
-  std::uint8_t flags = 0;
-};
-
-// Of a branch by its instruction; unknown for instructions that are none.
-constexpr KindAndFlags describe(InsnClass cls) {
-  switch (cls) {
-    case InsnClass::cond:
-      return {BranchKind::cond};
-    case InsnClass::jmp:
-      return {BranchKind::jmp};
-    case InsnClass::ijmp:
-      return {BranchKind::ijmp};
-    case InsnClass::call:
-      return {BranchKind::call};
-    case InsnClass::icall:
-      return {BranchKind::icall};
-    case InsnClass::ret:
-      return {BranchKind::ret};
-    case InsnClass::syscall:
-      return {BranchKind::syscall};
-    case InsnClass::sysret:
-      return {BranchKind::sysret};
-    case InsnClass::int_:
-      return {BranchKind::int_};
-    case InsnClass::iret:
-      return {BranchKind::iret};
-    case InsnClass::far_jmp:
-      return {BranchKind::jmp, kFar};
-    case InsnClass::far_call:
-      return {BranchKind::call, kFar};
-    case InsnClass::far_ret:
-      return {BranchKind::ret, kFar};
-    case InsnClass::vmentry:
-      return {BranchKind::vmentry};
-    case InsnClass::vmexit:
-      return {BranchKind::vmexit};
-    default:
-      return {};
-  }
-}
 
 flow::LossCause cause_of(End end) {
   switch (end) {
@@ -118,7 +76,7 @@ StraightLine RecordPath::walk(std::uint64_t start, std::uint64_t source) const {
                          executing_.unrecorded);
   };
   const auto ends_in_branch = [](const StraightLine& line) {
-    return line.end == End::joined && describe(line.cls).kind != BranchKind::unknown;
+    return line.end == End::joined && flow::describe(line.cls).kind != BranchKind::unknown;
   };
   const StraightLine newest = at(time_);
   StraightLine line = newest;
@@ -147,7 +105,7 @@ RecordPath::Known& RecordPath::find(std::uint64_t start, std::uint64_t source) {
     known.line = walk(start, source);
   }
   if (known.line.end == End::joined) {
-    const KindAndFlags is = describe(known.line.cls);
+    const auto is = flow::describe(known.line.cls);
     known.kind = is.kind;
     known.flags = is.flags;
     known.plain = is.kind != BranchKind::unknown && (known.line.not_taken == 0 || !want_not_taken_);
