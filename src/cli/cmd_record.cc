@@ -8,14 +8,10 @@
 #include "hodo/capture/record.h"
 #include "record_options.h"
 #include "record_report.h"
+#include "record_status.h"
 
 namespace hodo::cli {
 namespace {
-
-// A recorder's own failures leave the statuses of programs alone, as env(1) and timeout(1) do.
-constexpr int kExitCannotRecord = 125;
-constexpr int kExitCannotExecute = 126;
-constexpr int kExitNotFound = 127;
 
 constexpr std::string_view kDescription =
     "Runs COMMAND, the words behind '--', and writes down every branch that it takes, in all "
@@ -34,20 +30,6 @@ constexpr std::string_view kDescription =
     "trace unit's. --source step needs neither processor nor QEMU, and is slow.\n\n"
     "A filter keeps the trace to some code: SYMBOL@FILE (a function), @FILE (all of a file), "
     "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
-
-int exit_status_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::usage:
-      return kExitUsage;
-    case ErrorCode::not_found:
-      return kExitNotFound;
-    case ErrorCode::not_permitted:
-    case ErrorCode::unsupported:
-      return kExitCannotExecute;
-    default:
-      return kExitCannotRecord;
-  }
-}
 
 int record(const RecordCommand& command) {
   if (command.options.command.empty()) {

@@ -9,14 +9,11 @@
 #include "commands.h"
 #include "hodo/capture/vm_source.h"
 #include "hodo/view/text.h"
+#include "record_status.h"
 #include "version.h"
 
 namespace hodo::cli {
 namespace {
-
-constexpr int kExitCannotRecord = 125;
-constexpr int kExitCannotExecute = 126;
-constexpr int kExitNotFound = 127;
 
 constexpr std::string_view kDescription =
     "Runs a virtual machine, the words behind '--', and writes down every branch that the chosen "
@@ -47,20 +44,6 @@ std::vector<std::string> command_line() {
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   return words;
-}
-
-int exit_status_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::usage:
-      return kExitUsage;
-    case ErrorCode::not_found:
-      return kExitNotFound;
-    case ErrorCode::not_permitted:
-    case ErrorCode::unsupported:
-      return kExitCannotExecute;
-    default:
-      return kExitCannotRecord;
-  }
 }
 
 Status choose(Options& options) {
