@@ -106,16 +106,19 @@ class BtsSession::QueueReader {
     time_ = std::max(time_, here.time);
     path_.set_time(time_);
     if (entered_ && here.pid == pid_ && here.tid == tid_ && time_ < until_) return;
+    Executing next = session_.executing(index_, here.pid, here.tid, queue_.cpu, time_);
+    until_ = next.until;
+    // The last bytes of a process are handed over when it has exited already.
+    if (entered_ && next.who == who_) return;
     // On a processor one task's records follow another's.
     if (entered_) path_.restart();
     entered_ = true;
     pid_ = here.pid;
     tid_ = here.tid;
-    Executing who = session_.executing(index_, pid_, tid_, queue_.cpu, time_);
-    who.unrecorded = unrecorded_;
+    who_ = next.who;
+    next.unrecorded = unrecorded_;
     wanted_ = selected(options_.selection, pid_, tid_);
-    until_ = who.until;
-    path_.enter(who);
+    path_.enter(next);
   }
 
   BtsSession& session_;
@@ -132,6 +135,7 @@ class BtsSession::QueueReader {
   std::uint64_t until_ = 0;  // when the current task's process is over
   std::int32_t pid_ = -1;
   std::int32_t tid_ = -1;
+  Context who_;
   bool entered_ = false;
   bool wanted_ = false;
 };

@@ -32,8 +32,7 @@ def bts_counts_what_pt_counts(box):
     bts = box.stats()
     for kind in ("cond", "jmp", "ijmp", "call", "icall", "ret", "syscall"):
         equal(bts["branches"]["kinds"][kind], pt["branches"]["kinds"][kind], kind)
-    # At a pause PT's decoder sees the rest of a block, of which no branch tells.
-    equal(abs(bts["instructions"] - pt["instructions"]) < 20, True, "instructions")
+    equal(bts["instructions"], pt["instructions"], "instructions")
 
 
 def bts_records_are_listed_one_by_one(box):
