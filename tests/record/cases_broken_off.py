@@ -8,6 +8,9 @@ import time
 
 from box import INCOMPLETE, Skip, alive, check, equal, kill, wait_for
 
+# Arguments of `spin` for ten megabytes of trace, however slow the machine is.
+MEGABYTES = ["0", "500"]
+
 
 def _ready(process):
     """Waits until the program says that it runs."""
@@ -168,7 +171,7 @@ def full_disk(box):
         raise Skip("this user may not mount a file system")
     try:
         data = os.path.join(folder, "trace.data")
-        done = box.record([box.own("spin"), "2"], data=data, status=None)
+        done = box.record([box.own("spin"), *MEGABYTES], data=data, status=None)
         text = done.stderr.decode()
         equal(text.count("\n"), 1, f"lines on stderr in {text!r}")
         check("No space left" in text, text)
@@ -186,7 +189,7 @@ def file_size_limit(box):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     for limit in (8 << 20, 1 << 20):  # the smaller one forbids even the trace buffers
-        done = box.record([box.own("spin"), "2"], status=None, preexec_fn=prepare)
+        done = box.record([box.own("spin"), *MEGABYTES], status=None, preexec_fn=prepare)
         equal(done.returncode, 125, f"exit status ({done.stderr!r})")
         check(b"File too large" in done.stderr, f"{done.stderr!r}")
         check(b"done" in done.stdout, "the program did not run to its end")
@@ -195,7 +198,7 @@ def file_size_limit(box):
 
 def max_size(box):
     size = 3 << 20
-    done = box.record([box.own("spin"), "1"], ["--max-size", "3M"])
+    done = box.record([box.own("spin"), *MEGABYTES], ["--max-size", "3M"])
     check(b"done" in done.stdout, "the program did not run to its end")
     check(b"--max-size" in done.stderr, f"{done.stderr!r}")
     # A buffer per thread may still come on top.

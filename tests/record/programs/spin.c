@@ -1,11 +1,19 @@
-// Branches without end, in a way that cannot be compressed well; `spin SECONDS` stops by itself.
+// Branches without end, in a way that cannot be compressed well: more than 20 KB of trace a round.
+// `spin SECONDS [ROUNDS]` stops by itself when that time is over and so many rounds are done.
 // Says "ready" when it runs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 int main(int argc, char** argv) {
-  const time_t end = argc > 1 ? time(NULL) + atoi(argv[1]) : 0;
+  const double end = argc > 1 ? now() + atoi(argv[1]) : 0;
+  long rounds = argc > 2 ? atol(argv[2]) : 0;
   volatile unsigned odd = 0;
   unsigned seed = 1;
   puts("ready");
@@ -15,7 +23,7 @@ int main(int argc, char** argv) {
       seed = seed * 1664525 + 1013904223;
       if (seed & 0x10000) ++odd;
     }
-  } while (end == 0 || time(NULL) < end);
+  } while (--rounds > 0 || end == 0 || now() < end);
   puts("done");
   return 0;
 }
