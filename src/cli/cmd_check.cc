@@ -1,11 +1,16 @@
 // hodo check: executed branches against what the program's text and call history allow.
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "commands.h"
+#include "hodo/capture/fd.h"
 #include "hodo/check/checker.h"
 #include "hodo/session/time_order.h"
 #include "hodo/view/findings.h"
@@ -13,12 +18,17 @@
 #include "hodo/view/output.h"
 #include "hodo/view/progress.h"
 #include "reading.h"
+#include "version.h"
 
 namespace hodo::cli {
 namespace {
 
+enum class Format : unsigned char { text, json, sarif, html };
+
 struct Options {
   ReadingOptions reading;
+  Format format = Format::text;
+  std::string output;  // empty: standard output
   std::vector<std::string> only;
   std::vector<std::string> without;
   bool allow_jit = false;
@@ -47,7 +57,9 @@ const Manual kManual{
         " status is 3.",
     .examples = {{"hodo check", "Judge the last recording."},
                  {"hodo check --rule return.target --rule chain.rop run.data", "Two rules only."},
-                 {"hodo check --json | jq -r '.findings[].rule'", "For programs."}},
+                 {"hodo check --json | jq -r '.findings[].rule'", "For programs."},
+                 {"hodo check --format html -o check.html", "A page to hand on."},
+                 {"hodo check --format sarif -o check.sarif", "For code scanning services."}},
     .exit_statuses = {{"0", "Nothing was found, and everything was checked."},
                       {"1", "Something was found."},
                       {"2", "Wrong use, or a recording that cannot be read or checked."},
@@ -105,17 +117,47 @@ int status_of(const view::Checked& checked, bool allow_incomplete) {
   return checked.complete() || allow_incomplete ? kExitOk : kExitIncomplete;
 }
 
+std::string rendered(Format format, const view::Checked& checked, const session::Session& session,
+                     const view::Style& style) {
+  switch (format) {
+    case Format::json:
+      return view::json_text(view::findings_json(checked, session));
+    case Format::sarif:
+      return view::json_text(view::findings_sarif(checked, session, version()));
+    case Format::html:
+      return view::findings_html(checked, session);
+    case Format::text:
+      break;
+  }
+  return view::findings_text(checked, session, style);
+}
+
+Status show(const Options& options, const view::Checked& checked, const session::Session& session) {
+  const Format format = options.reading.json ? Format::json : options.format;
+  capture::Fd file;
+  if (!options.output.empty()) {
+    constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    file = capture::Fd(::open(options.output.c_str(), kNew, 0666));
+    if (!file) {
+      return fail(ErrorCode::io, fmt::format("cannot write {}: {}", options.output,
+                                             std::generic_category().message(errno)));
+    }
+  }
+  const int fd = file ? file.get() : STDOUT_FILENO;
+  view::Output out(fd);
+  out.write(rendered(format, checked, session, view::style_for(fd, options.reading.color)));
+  return out.finish();
+}
+
 int run(const Options& options) {
   auto rules = chosen(options);
   if (!rules) return report_error(options.reading.file, rules.error());
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     auto checked = check_session(options, session, std::move(*rules));
     if (!checked) return std::unexpected(checked.error());
-    const view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
-    view::Output out(STDOUT_FILENO);
-    out.write(options.reading.json ? view::json_text(view::findings_json(*checked, session))
-                                   : view::findings_text(*checked, session, style));
-    if (Status status = out.finish(); !status) return std::unexpected(status.error());
+    if (Status status = show(options, *checked, session); !status) {
+      return std::unexpected(status.error());
+    }
     return Shown{.status = status_of(*checked, options.allow_incomplete)};
   });
 }
@@ -135,7 +177,16 @@ void add_check(Program& program) {
   auto options = std::make_shared<Options>();
   CLI::App& app = program.command("check", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
-  app.add_flag("--json", options->reading.json, "one JSON object");
+  add_choice<Format>(app, "--format", options->format,
+                     {{"text", Format::text},
+                      {"json", Format::json},
+                      {"sarif", Format::sarif},
+                      {"html", Format::html}},
+                     "how to write it: for people (text, the default, or html, one page without"
+                     " scripts), or for programs (json, or SARIF 2.1.0)");
+  app.add_flag("--json", options->reading.json, "the same as --format json");
+  app.add_option("-o,--output", options->output, "write to FILE instead of standard output")
+      ->type_name("FILE");
   std::string names;
   for (const check::Rule& rule : check::rules()) {
     names += (names.empty() ? "" : "|") + std::string(rule.name);

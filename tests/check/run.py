@@ -7,12 +7,15 @@ the case needs is not installed.
 """
 
 import argparse
+import html.parser
 import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+
+import sarif
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
@@ -199,6 +202,68 @@ def hostile_name(tool):
         raise Failure("the name does not appear")
 
 
+class Elements(html.parser.HTMLParser):
+    """The elements and attributes of a page, and its text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.names, self.attributes, self.text = set(), set(), ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def formats(tool):
+    """The files to hand on: SARIF as specified, a page that runs and loads nothing."""
+    # Markup, a link and an argument of SARIF's messages, and what turns text around.
+    name = "a<img src=x onerror=alert(1)>'\"&b;[c](d){0}\u202e"
+    program = os.path.join(tool.work, name)
+    shutil.copy(os.path.join(tool.programs, "hijacks"), program)
+    data, _ = tool.record([program, "rop"])
+    plain, _ = tool.check(data)
+
+    def written(form):
+        path = os.path.join(tool.work, "out." + form)
+        done = subprocess.run(
+            [tool.hodo, "check", "--format", form, "-o", path, data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        equal((done.returncode, done.stdout, done.stderr), (FOUND, "", ""), f"{form}: status, output")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    log = json.loads(written("sarif"))
+    equal(sarif.problems(log), [], "SARIF")
+    results = log["runs"][0]["results"]
+    equal([r["ruleId"] for r in results], [f["rule"] for f in plain["findings"]], "rules")
+    flow = results[0]["codeFlows"][0]["threadFlows"][0]["locations"]
+    equal([s["importance"] for s in flow].index("essential"), 32, "the branch among those around it")
+    equal("a%3Cimg" in json.dumps(log), True, "the name as a URI")
+
+    page = Elements(written("html"))
+    known = set(
+        "html head meta title style body h1 h2 h3 p span code div table tr th td article header dl dt dd"
+        " details summary br".split()
+    )
+    equal(page.names - known, set(), "elements that the page should not have")
+    equal(
+        {a for a in page.attributes if a.startswith("on") or a in ("src", "href")}, set(), "attributes"
+    )
+    equal("a<img src=x onerror=alert(1)>'\"&b;[c](d){0}\\xe2\\x80\\xae" in page.text, True, "the name")
+    equal(f"{len(results)} findings" in page.text, True, "the summary")
+
+    done = subprocess.run(
+        [tool.hodo, "check", "-o", os.path.join(tool.work, "none", "x"), data],
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+    equal((done.returncode, "cannot write" in done.stderr), (USAGE, True), "a file that cannot be made")
+
+
 def clean(tool, options, command):
     options = options.split()
     expected = [int(o.removeprefix("status=")) for o in options if o.startswith("status=")]
@@ -220,6 +285,7 @@ def cases():
         "options": (option_names, True),
         "missing-file": (missing_file, True),
         "hostile-name": (hostile_name, True),
+        "formats": (formats, True),
     }
     for form, first, others in lines("hijacks.txt"):
         out[f"hijack.{form}"] = (lambda t, a=(form, first, others): hijack(t, *a), True)

@@ -1,0 +1,253 @@
+// Findings as one page for a browser. It needs no script and no other file, and its own policy
+// forbids both: whatever a name in it looks like, it stays text.
+#include <fmt/format.h>
+
+#include <iterator>
+#include <map>
+
+#include "hodo/view/findings.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/place.h"
+#include "hodo/view/text.h"
+#include "task_name.h"
+
+namespace hodo::view {
+namespace {
+
+constexpr std::string_view kHead = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>hodo check</title>
+<style>
+:root { color-scheme: light dark; --ink: #1c2024; --dim: #667079; --page: #f6f7f9; --card: #fff;
+  --line: #dde1e6; --mark: #fdecea; --impossible: #b3261e; --unexplained: #a15c00;
+  --unusual: #7a6400; --explained: #4a5560; --good: #1e7b3c; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e3e6ea; --dim: #98a2ac; --page: #14171a;
+  --card: #1d2125; --line: #343a41; --mark: #45211f; --impossible: #ff8a80; --unexplained: #ffb95c;
+  --unusual: #e6d060; --explained: #a9b4bf; --good: #7bd69a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 76rem; color: var(--ink);
+  background: var(--page); font: 15px/1.5 system-ui, sans-serif; }
+h1 { margin: 0; font-size: 1.5rem; }
+h2 { margin: 2rem 0 .75rem; font-size: 1.1rem; }
+code, table.path, .ends { font-family: ui-monospace, "DejaVu Sans Mono", monospace;
+  font-size: 13px; }
+.dim { color: var(--dim); }
+.lead { margin: .25rem 0 0; }
+.found { color: var(--impossible); font-weight: 600; }
+.clean { color: var(--good); font-weight: 600; }
+.card { margin: 0 0 1rem; padding: 1rem 1.25rem; background: var(--card);
+  border: 1px solid var(--line); border-left: 4px solid var(--grade, var(--line));
+  border-radius: 6px; }
+.card header { display: flex; flex-wrap: wrap; gap: .75rem; align-items: baseline; }
+.card h3 { margin: 0; font: 600 1rem ui-monospace, "DejaVu Sans Mono", monospace; }
+.grade { color: var(--grade); font-weight: 600; }
+.reason { margin: .35rem 0 .6rem; }
+.ends { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; margin: 0 0 .5rem;
+  overflow-wrap: anywhere; }
+.ends dt { color: var(--dim); }
+.ends dd { margin: 0; }
+details summary { cursor: pointer; color: var(--dim); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; }
+th { text-align: left; font-weight: 600; color: var(--dim); }
+th, td { padding: .15rem 1rem .15rem 0; vertical-align: top; }
+td.number { text-align: right; }
+table.path { margin-top: .4rem; width: 100%; table-layout: fixed; overflow-wrap: anywhere; }
+table.path td:first-child { width: 5.5rem; }
+table.path tr.itself td { background: var(--mark); font-weight: 600; }
+</style>
+</head>
+<body>
+)";
+
+// Text of the program, harmless in a page: no markup, and nothing that turns a line around.
+std::string html(std::string_view raw) {
+  std::string out;
+  for (const char c : printable(raw)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string times(std::uint64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
+
+class Page {
+ public:
+  Page(const Checked& checked, const session::Session& session)
+      : checked_(checked), session_(session) {}
+
+  std::string make() {
+    out_ = kHead;
+    lead();
+    if (!checked_.findings.empty()) rules();
+    for (const check::Finding& finding : checked_.findings) card(finding);
+    unjudged();
+    losses();
+    out_ += "</body>\n</html>\n";
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> text, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), text, std::forward<Args>(args)...);
+  }
+
+  void lead() {
+    const std::size_t count = checked_.findings.size();
+    add("<h1>hodo check</h1>\n<p class=\"lead\"><span class=\"{}\">{}</span> in {} branches of"
+        " <code>{}</code>",
+        count == 0 ? "clean" : "found",
+        count == 0   ? "No finding"
+        : count == 1 ? "1 finding"
+                     : grouped(count) + " findings",
+        grouped(checked_.branches), html(session_.path()));
+    if (checked_.explained != 0) add(", {} explained", grouped(checked_.explained));
+    if (!checked_.complete()) add(", <span class=\"found\">not everything was checked</span>");
+    add("</p>\n");
+  }
+
+  // How many findings of each rule.
+  void rules() {
+    std::map<const check::Rule*, std::pair<std::size_t, std::uint64_t>> counts;
+    for (const check::Finding& f : checked_.findings) {
+      counts[f.rule].first += 1;
+      counts[f.rule].second += f.count;
+    }
+    add("<h2>Rules</h2>\n<div class=\"scroll\"><table>\n<tr><th>rule</th><th>findings</th>"
+        "<th>times</th><th>what it reports</th></tr>\n");
+    for (const auto& [rule, count] : counts) {
+      add("<tr><td><code>{}</code></td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
+          "<td>{}</td></tr>\n",
+          html(rule->name), grouped(count.first), grouped(count.second), html(rule->summary));
+    }
+    add("</table></div>\n<h2>Findings</h2>\n");
+  }
+
+  void card(const check::Finding& finding) {
+    const Branch& b = finding.branch;
+    const std::string_view grade = name(finding.grade);
+    add("<article class=\"card\" style=\"--grade: var(--{0})\">\n<header><h3>{1}</h3>"
+        "<span class=\"grade\">{0}</span><span class=\"dim\">{2}</span></header>\n"
+        "<p class=\"reason\">{3}</p>\n<dl class=\"ends\">\n",
+        grade, html(finding.rule->name), times(finding.count), html(finding.reason));
+    add("<dt>from</dt><dd>{}</dd>\n", end(finding, b.from));
+    add("<dt>to</dt><dd>{}</dd>\n", end(finding, b.to));
+    add("<dt>in</dt><dd>process {} ({}), thread {}{}</dd>\n</dl>\n", finding.who.pid,
+        html(task_name(session_, finding.who.pid, finding.who.tid)), finding.who.tid,
+        time_of(b.time));
+    path(finding);
+    add("</article>\n");
+  }
+
+  std::string time_of(std::uint64_t ticks) const {
+    session::Clock clock = session_.clock();
+    if (ticks == 0 || !clock.known()) return "";
+    return ", time " + seconds(clock.nanoseconds(ticks));
+  }
+
+  std::string place(const check::Finding& finding, std::uint64_t address,
+                    std::uint64_t time) const {
+    if (address == 0) return "-";
+    const session::Place place = session_.names().place(finding.who.space, address, time);
+    return html(describe(address, place, {}));
+  }
+
+  // With the path of the file and the source line.
+  std::string end(const check::Finding& finding, std::uint64_t address) const {
+    const std::uint64_t time = finding.branch.time;
+    std::string out = place(finding, address, time);
+    if (address == 0) return out;
+    const session::Object object = session_.names().object(finding.who.space, address, time);
+    if (!object.path.empty())
+      out += fmt::format(" <span class=\"dim\">{}</span>", html(object.path));
+    const auto frames = source_of(object);
+    if (frames.empty() || frames[0].file.empty()) return out;
+    return out + fmt::format("<br>{}:{}", html(frames[0].file), frames[0].line);
+  }
+
+  void path(const check::Finding& finding) {
+    const bool first = &finding == checked_.findings.data();
+    add("<details{}><summary>{} branches before, {} after</summary>\n<table class=\"path\">\n",
+        first ? " open" : "", finding.before.size(), finding.after.size());
+    for (const Branch& b : finding.before) row(finding, b, false);
+    row(finding, finding.branch, true);
+    for (const Branch& b : finding.after) row(finding, b, false);
+    add("</table></details>\n");
+  }
+
+  void row(const check::Finding& finding, const Branch& b, bool itself) {
+    add("<tr{}><td>{}</td><td>{}</td><td>{}</td></tr>\n", itself ? " class=\"itself\"" : "",
+        name(b.kind), place(finding, b.from, b.time), place(finding, b.to, b.time));
+  }
+
+  void unjudged() {
+    if (checked_.unjudged.empty() && !checked_.windows) return;
+    add("<h2>Not checked</h2>\n<div class=\"card\">\n");
+    if (checked_.windows) {
+      add("<p class=\"reason\">What ran between the branch stacks; of a return whose call is in"
+          " none, only that it goes behind some call.</p>\n");
+    }
+    if (!checked_.unjudged.empty()) {
+      add("<div class=\"scroll\"><table>\n<tr><th>different branches</th><th>in</th><th>why</th>"
+          "</tr>\n");
+      for (const check::Unjudged& line : checked_.unjudged) {
+        add("<tr><td class=\"number\">{}</td><td><code>{}</code></td><td>{}</td></tr>\n",
+            grouped(line.branches), html(line.path), html(line.reason));
+      }
+      add("</table></div>\n");
+    }
+    add("</div>\n");
+  }
+
+  void losses() {
+    if (checked_.losses.empty()) return;
+    add("<h2>Losses</h2>\n<div class=\"card\"><pre>{}</pre></div>\n",
+        html_lines(losses_text(checked_.losses, session_.clock(), {})));
+  }
+
+  // Of text whose line ends are meant: its other characters are printable already.
+  static std::string html_lines(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      out += html(text.substr(0, end)) + "\n";
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return out;
+  }
+
+  const Checked& checked_;
+  const session::Session& session_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string findings_html(const Checked& checked, const session::Session& session) {
+  return Page(checked, session).make();
+}
+
+}  // namespace hodo::view
