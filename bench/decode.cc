@@ -9,9 +9,8 @@
 // recording, in hex, WAY one of the ways that are printed. The ways run in turn, so that a machine
 // whose speed drifts slows all of them; printed are medians with the fastest and the slowest.
 // Before anything is timed all ways have to agree on the number of instructions, but for libipt,
-// which reads the code through a callback here
-(slower than from files, since that turns its block cache off)
-    .
+// which reads the code through a callback here (slower than from files, since that turns its block
+// cache off).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,71 +27,70 @@
 #include "hodo/image/raw_image.h"
 #include "libipt_blocks.h"
 
-    namespace {
+namespace {
 
-  using namespace hodo;
+using namespace hodo;
 
-  constexpr int kRounds = 15;
-  constexpr double kSecondsEach = 0.02;  // one measurement of one way in a round
+constexpr int kRounds = 15;
+constexpr double kSecondsEach = 0.02;  // one measurement of one way in a round
 
-  struct Branches final : flow::BranchSink {
-    void on_branches(std::span<const Branch> batch) override { count += batch.size(); }
-    void on_loss(const flow::Loss&) override {}
-    std::uint64_t count = 0;
-  };
+struct Branches final : flow::BranchSink {
+  void on_branches(std::span<const Branch> batch) override { count += batch.size(); }
+  void on_loss(const flow::Loss&) override {}
+  std::uint64_t count = 0;
+};
 
-  struct Way {
-    const char* name;
-    std::function<std::uint64_t()> pass;  // gives the instructions
-    std::vector<double> seconds{};        // of a pass
-  };
+struct Way {
+  const char* name;
+  std::function<std::uint64_t()> pass;  // gives the instructions
+  std::vector<double> seconds{};        // of a pass
+};
 
-  // Of this thread, whatever else the machine does meanwhile.
-  double processor_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+// Of this thread, whatever else the machine does meanwhile.
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double time_one(const std::function<std::uint64_t()>& pass) {
+  const double start = processor_seconds();
+  int passes = 0;
+  double elapsed = 0;
+  do {
+    (void)pass();
+    ++passes;
+    elapsed = processor_seconds() - start;
+  } while (elapsed < kSecondsEach);
+  return elapsed / passes;
+}
+
+[[noreturn]] void quit(const std::string& message) {
+  std::fprintf(stderr, "bench_decode: %s\n", message.c_str());
+  std::exit(2);
+}
+
+flow::Config config_of(int argc, char** argv) {
+  flow::Config config{.want_not_taken = true};
+  const std::string bits = argc > 3 ? argv[3] : "64";
+  config.initial_mode = bits == "32" ? isa::Mode::bits32 : isa::Mode::bits64;
+  if (argc > 4) {
+    char* rest = nullptr;
+    const std::uint64_t lo = std::strtoull(argv[4], &rest, 16);
+    if (*rest != '-') quit("the filter is FIRST-LAST in hex");
+    config.filter = {{lo, std::strtoull(rest + 1, nullptr, 16)}};
   }
+  return config;
+}
 
-  double time_one(const std::function<std::uint64_t()>& pass) {
-    const double start = processor_seconds();
-    int passes = 0;
-    double elapsed = 0;
-    do {
-      (void)pass();
-      ++passes;
-      elapsed = processor_seconds() - start;
-    } while (elapsed < kSecondsEach);
-    return elapsed / passes;
-  }
-
-  [[noreturn]] void quit(const std::string& message) {
-    std::fprintf(stderr, "bench_decode: %s\n", message.c_str());
-    std::exit(2);
-  }
-
-  flow::Config config_of(int argc, char** argv) {
-    flow::Config config{.want_not_taken = true};
-    const std::string bits = argc > 3 ? argv[3] : "64";
-    config.initial_mode = bits == "32" ? isa::Mode::bits32 : isa::Mode::bits64;
-    if (argc > 4) {
-      char* rest = nullptr;
-      const std::uint64_t lo = std::strtoull(argv[4], &rest, 16);
-      if (*rest != '-') quit("the filter is FIRST-LAST in hex");
-      config.filter = {{lo, std::strtoull(rest + 1, nullptr, 16)}};
-    }
-    return config;
-  }
-
-  void report(const Way& way, std::size_t bytes, std::uint64_t edges) {
-    std::vector<double> sorted = way.seconds;
-    std::ranges::sort(sorted);
-    const auto rate = [&](double seconds) { return static_cast<double>(bytes) / seconds / 1e6; };
-    const double median = sorted[sorted.size() / 2];
-    std::printf("  %-28s %9.1f MB/s (%.1f-%.1f)  %7.1f M edges/s\n", way.name, rate(median),
-                rate(sorted.back()), rate(sorted.front()),
-                static_cast<double>(edges) / median / 1e6);
-  }
+void report(const Way& way, std::size_t bytes, std::uint64_t edges) {
+  std::vector<double> sorted = way.seconds;
+  std::ranges::sort(sorted);
+  const auto rate = [&](double seconds) { return static_cast<double>(bytes) / seconds / 1e6; };
+  const double median = sorted[sorted.size() / 2];
+  std::printf("  %-28s %9.1f MB/s (%.1f-%.1f)  %7.1f M edges/s\n", way.name, rate(median),
+              rate(sorted.back()), rate(sorted.front()), static_cast<double>(edges) / median / 1e6);
+}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common_insns.h"
 #include "hodo/isa/insn.h"
 #include "zydis_decoder.h"
 
@@ -88,10 +89,16 @@ Insn describe(const ZydisDecodedInstruction& insn, std::uint64_t ip, Mode mode) 
   return out;
 }
 
-std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
+std::optional<Insn> decode_by_zydis(std::span<const std::uint8_t> bytes, std::uint64_t ip,
+                                    Mode mode) {
   ZydisDecodedInstruction insn;
   if (!decode_zydis(bytes, mode, insn)) return std::nullopt;
   return describe(insn, ip, mode);
+}
+
+std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
+  if (auto insn = decode_common(bytes, ip, mode)) return insn;
+  return decode_by_zydis(bytes, ip, mode);
 }
 
 }  // namespace hodo::isa
