@@ -1,6 +1,8 @@
 #include "block_cache.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace hodo::flow {
 namespace {
@@ -42,14 +44,33 @@ std::optional<Block> decode_block(std::span<const std::uint8_t> bytes, std::uint
   return block;
 }
 
-BlockCache::BlockCache(const image::CodeSource& code) : code_(code) {}
-
-std::size_t BlockCache::KeyHash::operator()(const Key& key) const {
-  std::uint64_t hash = key.content * 0x9e3779b97f4a7c15u;
-  hash ^= key.offset + static_cast<std::uint64_t>(key.mode);
-  hash *= 0xff51afd7ed558ccdu;
-  return static_cast<std::size_t>(hash ^ (hash >> 32));
+void BlockTable::clear() {
+  table_.assign(kLeastSize, {});
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
+  count_ = 0;
 }
+
+void BlockTable::add(std::uint64_t content, std::uint64_t offset, const Block& block) {
+  if (count_ == kMost) clear();
+  if (2 * ++count_ > table_.size()) grow();
+  insert({content, offset, block});
+}
+
+void BlockTable::insert(const Entry& entry) {
+  std::size_t at = slot(entry.content, entry.offset);
+  while (table_[at].block.size != 0) at = (at + 1) & (table_.size() - 1);
+  table_[at] = entry;
+}
+
+void BlockTable::grow() {
+  const std::vector<Entry> old = std::exchange(table_, std::vector<Entry>(2 * table_.size()));
+  --shift_;
+  for (const Entry& entry : old) {
+    if (entry.block.size != 0) insert(entry);
+  }
+}
+
+BlockCache::BlockCache(const image::CodeSource& code) : code_(code) {}
 
 const Block* BlockCache::find(std::uint64_t ip, isa::Mode mode, std::uint64_t time) {
   const image::CodeSpan span = code_.find(ip, time);
@@ -75,12 +96,10 @@ const Block* BlockCache::find(std::uint64_t ip, isa::Mode mode, std::uint64_t ti
 std::optional<Block> BlockCache::find_in(const image::CodeSpan& span, std::uint64_t ip,
                                          isa::Mode mode) {
   const auto skip = static_cast<std::size_t>(ip - span.address);
-  const Key key{.content = span.content, .offset = span.offset + skip, .mode = mode};
-  if (const auto known = blocks_.find(key); known != blocks_.end()) return known->second;
+  const std::uint64_t offset = span.offset + skip;
+  if (const Block* known = blocks_.find(span.content, offset, mode)) return *known;
   const auto block = decode_block(span.bytes.subspan(skip), ip, mode);
-  if (!block) return std::nullopt;
-  if (blocks_.size() >= kMaxBlocks) blocks_.clear();
-  blocks_.emplace(key, *block);
+  if (block) blocks_.add(span.content, offset, *block);
   return block;
 }
 

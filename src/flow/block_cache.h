@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "hodo/image/code.h"
@@ -45,6 +44,47 @@ constexpr std::uint64_t target_ip(std::uint64_t start, const Block& block) {
 // is cut off by the end of `bytes`.
 std::optional<Block> decode_block(std::span<const std::uint8_t> bytes, std::uint64_t ip,
                                   isa::Mode mode);
+
+// Blocks by the content they lie in: what survives another mapping of the same file.
+class BlockTable {
+ public:
+  BlockTable() { clear(); }
+
+  // Null: not known. Valid until the next add().
+  const Block* find(std::uint64_t content, std::uint64_t offset, isa::Mode mode) const {
+    for (std::size_t at = slot(content, offset);; at = (at + 1) & (table_.size() - 1)) {
+      const Entry& entry = table_[at];
+      if (entry.block.size == 0) return nullptr;
+      if (entry.content == content && entry.offset == offset && entry.block.mode == mode) {
+        return &entry.block;
+      }
+    }
+  }
+  // Must not be known. A trace over hostile code could have blocks at every offset: when there are
+  // very many, they are forgotten.
+  void add(std::uint64_t content, std::uint64_t offset, const Block& block);
+
+ private:
+  struct Entry {
+    std::uint64_t content = 0;
+    std::uint64_t offset = 0;
+    Block block;  // of size 0: free
+  };
+  static constexpr std::size_t kLeastSize = 1 << 10;
+  static constexpr std::size_t kMost = 1 << 20;
+
+  std::size_t slot(std::uint64_t content, std::uint64_t offset) const {
+    const std::uint64_t hash = (content * 0x9e3779b97f4a7c15u ^ offset) * 0xd6e8feb86659fd93u;
+    return static_cast<std::size_t>(hash >> shift_);
+  }
+  void clear();
+  void grow();
+  void insert(const Entry& entry);
+
+  std::vector<Entry> table_;  // open addressing, at most half full
+  unsigned shift_ = 0;        // 64 - log2 of its size
+  std::size_t count_ = 0;
+};
 
 class BlockCache {
  public:
@@ -86,21 +126,9 @@ class BlockCache {
     std::uint64_t valid_until = 0;
     Block block;
   };
-  // By content: what survives another mapping of the same file.
-  struct Key {
-    std::uint64_t content = 0;
-    std::uint64_t offset = 0;
-    isa::Mode mode = isa::Mode::bits64;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
   static constexpr std::size_t kMaxInsnSize = 15;
   using Bytes = std::array<std::uint8_t, kMaxInsnSize>;
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
-  };
   static constexpr std::size_t kFrontSize = 1 << 12;
-  // A trace over hostile code could otherwise fill the memory with blocks at every offset.
-  static constexpr std::size_t kMaxBlocks = 1 << 20;
 
   static std::size_t slot(std::uint64_t ip) { return (ip ^ (ip >> 12)) & (kFrontSize - 1); }
   const Block* seen(const Entry& entry) {
@@ -115,7 +143,7 @@ class BlockCache {
 
   const image::CodeSource& code_;
   std::vector<Entry> front_ = std::vector<Entry>(kFrontSize);
-  std::unordered_map<Key, Block, KeyHash> blocks_;
+  BlockTable blocks_;
   Missing missing_ = Missing::nothing;
   Validity validity_;
 };

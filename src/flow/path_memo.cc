@@ -37,17 +37,25 @@ void PathMemo::remember(const Path& path, std::span<const Branch> edges,
                         std::span<const std::uint64_t> returns) {
   Path& place = place_for(path);
   place = path;
-  store(place, edges, returns);
+  path_edges_.clear();
+  for (const Branch& edge : edges) path_edges_.push_back(number_of(edge));
+  store(place, path_edges_, returns);
 }
 
-void PathMemo::store(Path& path, std::span<const Branch> edges,
+std::uint32_t PathMemo::later(std::uint32_t number, std::uint32_t more_insns) {
+  Branch edge = edges_[number];
+  edge.insns += more_insns;
+  return number_of(edge);
+}
+
+void PathMemo::store(Path& path, std::span<const std::uint32_t> edges,
                      std::span<const std::uint64_t> returns) {
   for (const std::uint64_t ip : returns) {
     numbers_.push_back(static_cast<std::uint32_t>(ip));
     numbers_.push_back(static_cast<std::uint32_t>(ip >> 32));
   }
   path.edges = numbers_.size() & kNumberMask;
-  for (const Branch& edge : edges) numbers_.push_back(number_of(edge));
+  numbers_.insert(numbers_.end(), edges.begin(), edges.end());
   while ((numbers_.size() - path.edges) % kEdgesAtOnce != 0) numbers_.push_back(0);
 }
 

@@ -38,8 +38,11 @@ class PathMemo {
   // return addresses. Replaces one with the same key. full() must be false.
   void remember(const Path& path, std::span<const Branch> edges,
                 std::span<const std::uint64_t> returns);
-  // Only keeps what belongs to a path.
-  void store(Path& path, std::span<const Branch> edges, std::span<const std::uint64_t> returns);
+  // Only keeps what belongs to a path: its edges' numbers and its return addresses.
+  void store(Path& path, std::span<const std::uint32_t> edges,
+             std::span<const std::uint64_t> returns);
+  // The number of an edge like `number`, with more instructions before it.
+  std::uint32_t later(std::uint32_t number, std::uint32_t more_insns);
   StretchTable& stretches() { return stretches_; }
   // No room for another path: to be settled and cleared.
   bool full() const {
@@ -86,10 +89,11 @@ class PathMemo {
   std::vector<Path> table_;  // open addressing, at most half full
   unsigned shift_ = 0;       // 64 - log2 of its size
   std::size_t count_ = 0;
-  std::vector<std::uint32_t> touched_;  // slots of paths with hits
-  std::vector<std::uint32_t> numbers_;  // all paths' edges and return addresses
-  std::vector<Branch> edges_;           // the distinct ones, without time
-  std::vector<std::uint32_t> known_;    // their numbers + 1 by hash; 0: free
+  std::vector<std::uint32_t> path_edges_;  // for remember()
+  std::vector<std::uint32_t> touched_;     // slots of paths with hits
+  std::vector<std::uint32_t> numbers_;     // all paths' edges and return addresses
+  std::vector<Branch> edges_;              // the distinct ones, without time
+  std::vector<std::uint32_t> known_;       // their numbers + 1 by hash; 0: free
   StretchTable stretches_;
 };
 

@@ -68,19 +68,20 @@ void StretchBuilder::begin(std::uint64_t ip, std::uint64_t key, std::uint8_t wha
   at_ = at;
 }
 
-void StretchBuilder::append(const Path& path, std::optional<std::uint64_t> guard,
-                            const PathMemo& memo) {
+void StretchBuilder::append(const Path& path, std::optional<std::uint64_t> guard, PathMemo& memo) {
   ++appended_;
   Path& whole = made_.path;
   const bool outside = path.pops != 0 && returns_.empty();  // returns to a caller from before
-  possible_ = possible_ && edges_.size() + path.edge_count <= kMostPathEdges &&
+  possible_ = possible_ && !memo.full() && edges_.size() + path.edge_count <= kMostPathEdges &&
               returns_.size() + path.peak <= kMostCalls && path.insns <= kMostPathInsns &&
               whole.insns <= kMostPathInsns &&
               (!outside || !guard || made_.guard_count < Stretch::kMostGuards);
   if (!possible_) return;
-  for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
-    edges_.push_back(memo.edges()[id]);
-    edges_.back().insns += std::exchange(whole.tail, 0);
+  const std::span ids(memo.edge_ids(path), path.edge_count);
+  const std::size_t first = edges_.size();
+  edges_.insert(edges_.end(), ids.begin(), ids.end());
+  if (!ids.empty() && whole.tail != 0) {
+    edges_[first] = memo.later(edges_[first], std::exchange(whole.tail, 0));
   }
   whole.tail += path.tail;
   whole.insns += path.insns;

@@ -203,7 +203,7 @@ class StretchBuilder {
   void begin(std::uint64_t ip, std::uint64_t key, std::uint8_t what, std::uint64_t last_ip,
              const std::uint8_t* at);
   // `guard`: the return address that the path, a compressed return, was taken for.
-  void append(const Path& path, std::optional<std::uint64_t> guard, const PathMemo& memo);
+  void append(const Path& path, std::optional<std::uint64_t> guard, PathMemo& memo);
 
   // How many paths have been appended.
   unsigned appended() const { return appended_; }
@@ -220,7 +220,7 @@ class StretchBuilder {
   static constexpr std::size_t kMostCalls = 32;
 
   Stretch made_;
-  std::vector<Branch> edges_;
+  std::vector<std::uint32_t> edges_;    // their numbers in the memo
   std::vector<std::uint64_t> returns_;  // pushed and not popped again
   unsigned pops_ = 0;
   unsigned appended_ = 0;

@@ -97,8 +97,9 @@ std::optional<Insn> decode_by_zydis(std::span<const std::uint8_t> bytes, std::ui
 }
 
 std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
-  if (auto insn = decode_common(bytes, ip, mode)) return insn;
-  return decode_by_zydis(bytes, ip, mode);
+  auto insn = decode_common(bytes, ip, mode);
+  if (!insn) insn = decode_by_zydis(bytes, ip, mode);
+  return insn;
 }
 
 }  // namespace hodo::isa
