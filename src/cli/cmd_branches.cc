@@ -120,7 +120,7 @@ int run(const Options& options) {
 
 void add_branches(Program& program) {
   auto options = std::make_shared<Options>();
-  CLI::App& app = program.command("branches", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("branches", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   using view::BranchFormat;
   add_choice<BranchFormat>(app, "--format", options->format,
@@ -139,7 +139,7 @@ void add_branches(Program& program) {
          "--time", options->time,
          "only branches of this time, as first-last in the unit of the time column; those of"
          " unknown time count as 0")
-      ->type_name("FROM-TO");
+      .type_name("FROM-TO");
   add_color_option(app, options->reading);
 }
 

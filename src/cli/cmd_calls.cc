@@ -87,7 +87,7 @@ int run(const Options& options) {
 
 void add_calls(Program& program) {
   auto options = std::make_shared<Options>();
-  CLI::App& app = program.command("calls", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("calls", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   add_choice<Format>(app, "--format", options->format,
                      {{"text", Format::text}, {"json", Format::json}, {"folded", Format::folded}},
@@ -99,13 +99,13 @@ void add_calls(Program& program) {
                          "what shares, order and folded weights go by (default instructions)");
   app.add_option("--min-percent", options->min_percent,
                  "leave out paths with less of the thread's whole (default 1 for text, else 0)")
-      ->check(CLI::Range(0.0, 100.0).description(""))
-      ->type_name("PERCENT");
+      .percent()
+      .type_name("PERCENT");
   app.add_option("--depth", options->depth,
                  "leave out deeper frames; in folded stacks they count for the frame at that depth"
                  " (default 64)")
-      ->check(CLI::Range(std::uint32_t{1}, ~std::uint32_t{0}).description(""))
-      ->type_name("N");
+      .range(1, ~std::uint32_t{0})
+      .type_name("N");
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);
 }

@@ -175,7 +175,7 @@ std::string rule_help(const char* lead) {
 
 void add_check(Program& program) {
   auto options = std::make_shared<Options>();
-  CLI::App& app = program.command("check", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("check", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   add_choice<Format>(app, "--format", options->format,
                      {{"text", Format::text},
@@ -186,18 +186,18 @@ void add_check(Program& program) {
                      " scripts), or for programs (json, or SARIF 2.1.0)");
   app.add_flag("--json", options->reading.json, "the same as --format json");
   app.add_option("-o,--output", options->output, "write to FILE instead of standard output")
-      ->type_name("FILE");
+      .type_name("FILE");
   std::string names;
   for (const check::Rule& rule : check::rules()) {
     names += (names.empty() ? "" : "|") + std::string(rule.name);
   }
   app.add_option("--rule", options->only,
                  rule_help("check this rule and others so named only; may be given several times"))
-      ->type_name(names)
-      ->allow_extra_args(false);
+      .type_name(names)
+      .one_at_a_time();
   app.add_option("--no-rule", options->without, "leave this rule out; may be given several times")
-      ->type_name(names)
-      ->allow_extra_args(false);
+      .type_name(names)
+      .one_at_a_time();
   app.add_flag("--allow-jit", options->allow_jit,
                "take code that is in no file for that of a code generator");
   app.add_flag("--allow-incomplete", options->allow_incomplete,

@@ -23,7 +23,7 @@ int run(const Program& program, Shell shell) {
 
 void add_completion(Program& program) {
   auto shell = std::make_shared<Shell>(Shell::bash);
-  CLI::App& app = program.command(
+  const OptionSet app = program.command(
       "completion",
       {.summary = "print a completion script for a shell",
        .description = "The script completes commands, options and their values. 'cmake --install'"
@@ -36,7 +36,7 @@ void add_completion(Program& program) {
   add_choice<Shell>(app, "SHELL", *shell,
                     {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}},
                     "bash, zsh or fish")
-      ->required();
+      .required();
 }
 
 }  // namespace hodo::cli

@@ -132,7 +132,7 @@ int run(const Options& options) {
 
 void add_coverage(Program& program) {
   auto options = std::make_shared<Options>();
-  CLI::App& app = program.command("coverage", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("coverage", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   add_choice<Format>(app, "--format", options->format,
                      {{"text", Format::text},
@@ -144,13 +144,13 @@ void add_coverage(Program& program) {
                      "how to write it (default text)");
   app.add_flag("--json", options->reading.json, "the same as --format json");
   app.add_option("--module", options->module, "only files whose path contains TEXT")
-      ->type_name("TEXT");
+      .type_name("TEXT");
   app.add_option("--top", options->top, "how many functions to list, 0 for all (default 20)")
-      ->type_name("N");
+      .type_name("N");
   app.add_option("--map-size", options->map_size,
                  "bytes of the bitmap, a power of two (default 65536)")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30).description(""))
-      ->type_name("BYTES");
+      .range(1, std::uint64_t{1} << 30)
+      .type_name("BYTES");
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);
 }

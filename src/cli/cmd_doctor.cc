@@ -81,9 +81,9 @@ int run(const Options& options) {
 
 void add_doctor(Program& program) {
   auto options = std::make_shared<Options>();
-  CLI::App& app = program.command("doctor", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("doctor", kManual, [options] { return run(*options); });
   app.add_option("--cpuid-dump", options->dump, "the processor of this `cpuid -r` text")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--json", options->json, "one JSON object");
   add_color_option(app, options->color);
 }

@@ -33,7 +33,7 @@ int run(const Program& program, const Options& options) {
 
 void add_help(Program& program) {
   auto options = std::make_shared<Options>();
-  CLI::App& app =
+  OptionSet app =
       program.command("help",
                       {.summary = "describe hodo or one of its commands",
                        .description = "Prints what 'hodo COMMAND --help' prints.",
@@ -43,7 +43,7 @@ void add_help(Program& program) {
   app.add_option("COMMAND", options->command,
                  "the command to describe; without it, hodo as a whole");
   // For the build, which makes docs/man with it.
-  app.add_flag("--man", options->man, "print the manual page in roff")->group("");
+  app.add_flag("--man", options->man, "print the manual page in roff").hidden();
 }
 
 }  // namespace hodo::cli

@@ -81,7 +81,7 @@ void add_record(Program& program) {
           {"126", "The program was found but could not be run or recorded."},
           {"127", "No such program."}}};
   auto action = [command, &program] {
-    command->options.command = program.find("record")->remaining();
+    command->options.command = program.remaining("record");
     return record(*command);
   };
   add_record_options(program.command("record", std::move(manual), std::move(action)), *command);

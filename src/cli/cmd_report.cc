@@ -27,11 +27,12 @@ const Manual kManual{
 
 void add_report(Program& program) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App& app = program.command("report", kManual, [options] { return show_report(*options); });
+  const OptionSet app =
+      program.command("report", kManual, [options] { return show_report(*options); });
   add_input_options(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");
   app.add_option("--top", options->top, "how many functions and branches to list (default 10)")
-      ->type_name("N");
+      .type_name("N");
   add_source_options(app, options->reading);
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);

@@ -46,7 +46,7 @@ int run(const ReadingOptions& options) {
 
 void add_stats(Program& program) {
   auto options = std::make_shared<ReadingOptions>();
-  CLI::App& app = program.command("stats", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("stats", kManual, [options] { return run(*options); });
   add_input_options(app, *options);
   app.add_flag("--json", options->json, "one JSON object");
   add_selection_options(app, *options);

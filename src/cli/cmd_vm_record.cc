@@ -106,24 +106,24 @@ void add_vm_record(Program& program) {
                         {"126", "QEMU was found but could not be run."},
                         {"127", "No such program."}}};
   auto action = [options, &program] {
-    options->vm.record.command = program.find("vm-record")->remaining();
+    options->vm.record.command = program.remaining("vm-record");
     return record(*options);
   };
-  CLI::App& app = program.command("vm-record", std::move(manual), std::move(action));
+  const OptionSet app = program.command("vm-record", std::move(manual), std::move(action));
   options->own_command_line = command_line();
   options->vm.record.recorder = fmt::format("hodoscope {}", version());
   app.add_option("-o,--output", options->vm.record.output, "write to FILE")
-      ->type_name("FILE")
-      ->capture_default_str();
+      .type_name("FILE")
+      .capture_default_str();
   app.add_option("--process", options->names, "record processes of this name, or 'all'")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+      .type_name("NAME")
+      .one_at_a_time();
   app.add_option("--pid", options->pids, "record the process that has this number in the guest")
-      ->type_name("N")
-      ->allow_extra_args(false);
+      .type_name("N")
+      .one_at_a_time();
   app.add_option("--cr3", options->cr3s, "record the address space with this CR3")
-      ->type_name("HEX")
-      ->allow_extra_args(false);
+      .type_name("HEX")
+      .one_at_a_time();
   app.add_flag("-q,--quiet", options->quiet, "print only what went wrong");
   app.prefix_command();
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "help.h"
@@ -55,20 +56,22 @@ std::vector<ExitStatus> reading_exit_statuses() {
            " what and why."}};
 }
 
-Program::Program() : app_("", "hodo"), manual_(program_manual()) {
-  app_.set_help_flag();
+Program::Program() : app_(std::make_unique<CLI::App>("", "hodo")), manual_(program_manual()) {
+  app_->set_help_flag();
   // Behind one command its siblings' names are arguments: files, or what to describe.
-  app_.require_subcommand(0, 1);
-  app_.add_flag("-h,--help", kHelpText);
-  app_.add_flag("-V,--version", kVersionText);
+  app_->require_subcommand(0, 1);
+  app_->add_flag("-h,--help", kHelpText);
+  app_->add_flag("-V,--version", kVersionText);
 }
 
-CLI::App& Program::command(const std::string& name, Manual manual, Action action) {
-  CLI::App* app = app_.add_subcommand(name, std::string(manual.summary));
+Program::~Program() = default;
+
+OptionSet Program::command(const std::string& name, Manual manual, Action action) {
+  CLI::App* app = app_->add_subcommand(name, std::string(manual.summary));
   app->set_help_flag();
   app->add_flag("-h,--help", kHelpText);
   entries_.push_back({app, std::move(manual), std::move(action)});
-  return *app;
+  return OptionSet(*app);
 }
 
 const Manual& Program::manual(const CLI::App& app) const {
@@ -83,6 +86,10 @@ const CLI::App* Program::find(std::string_view name) const {
     if (entry.app->get_name() == name) return entry.app;
   }
   return nullptr;
+}
+
+std::vector<std::string> Program::remaining(std::string_view name) const {
+  return find(name)->remaining();
 }
 
 std::string Program::unknown(std::string_view name) const {
@@ -133,7 +140,7 @@ int Program::parse(int argc, char** argv, const Entry*& chosen) {
     // What follows a command that runs another program is that program's, but for the first word.
     if (i > 1 && !own) break;
     if (word == "--help" || word == "-h") {
-      std::fputs(help_text(model_of(*this, app == nullptr ? app_ : *app)).c_str(), stdout);
+      std::fputs(help_text(model_of(*this, app == nullptr ? *app_ : *app)).c_str(), stdout);
       return kExitOk;
     }
   }
@@ -145,16 +152,16 @@ int Program::parse(int argc, char** argv, const Entry*& chosen) {
   }
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
-    app_.parse(std::move(words));
+    app_->parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return usage_error(one_line(error.what()), find(first) == nullptr ? "" : spoken(first));
   }
-  if (app_.count("--version") != 0) {
+  if (app_->count("--version") != 0) {
     fmt::print("hodo {}\n", version());
     return kExitOk;
   }
   for (const Entry& entry : entries_) {
-    if (app_.got_subcommand(entry.app->get_name())) chosen = &entry;
+    if (app_->got_subcommand(entry.app->get_name())) chosen = &entry;
   }
   return chosen == nullptr ? usage_error("no command given", "") : kExitOk;
 }

@@ -2,13 +2,14 @@
 // commands.h. Help, manual pages and shell completions are all made from what it registers here.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "option_set.h"
 
 namespace hodo::cli {
 
@@ -45,22 +46,25 @@ using Action = std::function<int()>;
 class Program {
  public:
   Program();
+  ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Adds the subcommand `name`; "vm-record" is typed as `hodo vm record`. The caller adds options
-  // to the returned app, bound to storage that `action` keeps alive.
-  CLI::App& command(const std::string& name, Manual manual, Action action);
+  // Adds the subcommand `name`; "vm-record" is typed as `hodo vm record`. The caller adds options,
+  // bound to storage that `action` keeps alive.
+  OptionSet command(const std::string& name, Manual manual, Action action);
 
   // Parses and runs. Writes help to standard output, usage errors to standard error.
   int run(int argc, char** argv);
 
-  const CLI::App& app() const { return app_; }
-  CLI::App& app() { return app_; }
+  const CLI::App& app() const { return *app_; }
   // The manual that command() was given, or that of the whole program.
   const Manual& manual(const CLI::App& app) const;
   // The subcommand called `name`, or null.
   const CLI::App* find(std::string_view name) const;
+  // After parsing: the words of the other program's command line that followed the subcommand
+  // `name`, which exists.
+  std::vector<std::string> remaining(std::string_view name) const;
   // "unknown command 'brnch' (did you mean 'branches'?)"
   std::string unknown(std::string_view name) const;
   // A command's name as it is typed: "vm record".
@@ -79,33 +83,9 @@ class Program {
   // The commands that begin with this word, for a person; empty if there are none.
   std::string group(std::string_view word) const;
 
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   Manual manual_;
   std::deque<Entry> entries_;
 };
-
-// An option that takes one of a few words, each standing for a value of T. `value` must outlive the
-// app and holds the default.
-template <class T>
-CLI::Option* add_choice(CLI::App& app, const std::string& names, T& value,
-                        const std::vector<std::pair<std::string, T>>& choices,
-                        const std::string& text) {
-  std::string words;
-  for (const auto& [word, unused] : choices) words += (words.empty() ? "" : "|") + word;
-  auto known = [choices, words](const std::string& word) {
-    for (const auto& [name, unused] : choices) {
-      if (name == word) return std::string();
-    }
-    return "'" + word + "' is none of " + words;
-  };
-  auto assign = [choices, &value](const std::string& word) {
-    for (const auto& [name, meaning] : choices) {
-      if (name == word) value = meaning;
-    }
-  };
-  return app.add_option_function<std::string>(names, assign, text)
-      ->check(CLI::Validator(known, ""))
-      ->type_name(words);
-}
 
 }  // namespace hodo::cli

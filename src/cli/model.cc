@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 namespace hodo::cli {

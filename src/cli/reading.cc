@@ -19,7 +19,7 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 
 }  // namespace
 
-void add_input_options(CLI::App& app, ReadingOptions& options) {
+void add_input_options(const OptionSet& app, ReadingOptions& options) {
   app.add_option("FILE", options.file,
                  "the recording: a perf.data file made by hodo or perf (default hodo.data)");
   using session::RawKind;
@@ -36,32 +36,32 @@ void add_input_options(CLI::App& app, ReadingOptions& options) {
                  "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or"
                  " pages:ADDRFILE:DUMPFILE (8-byte page addresses, 4 KiB pages in the same order);"
                  " may be given several times")
-      ->type_name("IMAGE")
-      ->allow_extra_args(false);
+      .type_name("IMAGE")
+      .one_at_a_time();
   add_choice<int>(app, "--bits", options.bits, {{"64", 64}, {"32", 32}, {"16", 16}},
                   "width of the code in a raw trace until it says otherwise (default 64)");
   app.add_option("--filter", options.filter,
                  "the address filter that was active while a raw trace was recorded, as"
                  " first-last address, 0x400000-0x426fff")
-      ->type_name("LO-HI");
+      .type_name("LO-HI");
 }
 
-void add_selection_options(CLI::App& app, ReadingOptions& options) {
-  app.add_option("--pid", options.pid, "only this process")->type_name("PID");
-  app.add_option("--tid", options.tid, "only this thread")->type_name("TID");
+void add_selection_options(const OptionSet& app, ReadingOptions& options) {
+  app.add_option("--pid", options.pid, "only this process").type_name("PID");
+  app.add_option("--tid", options.tid, "only this thread").type_name("TID");
 }
 
-void add_source_options(CLI::App& app, ReadingOptions& options) {
+void add_source_options(const OptionSet& app, ReadingOptions& options) {
   app.add_flag("--srcline", options.source.line,
                "source lines, where the program or a debug file has them");
   app.add_flag("--inline", options.source.inlined, "the functions that are inlined at a place");
 }
 
-void add_color_option(CLI::App& app, ReadingOptions& options) {
+void add_color_option(const OptionSet& app, ReadingOptions& options) {
   add_color_option(app, options.color);
 }
 
-void add_color_option(CLI::App& app, view::ColorMode& color) {
+void add_color_option(const OptionSet& app, view::ColorMode& color) {
   using view::ColorMode;
   add_choice<ColorMode>(
       app, "--color", color,

@@ -29,14 +29,14 @@ struct ReadingOptions {
 };
 
 // FILE, --raw, --record-size, --image, --bits, --filter.
-void add_input_options(CLI::App& app, ReadingOptions& options);
+void add_input_options(const OptionSet& app, ReadingOptions& options);
 // --pid, --tid.
-void add_selection_options(CLI::App& app, ReadingOptions& options);
+void add_selection_options(const OptionSet& app, ReadingOptions& options);
 // --srcline, --inline.
-void add_source_options(CLI::App& app, ReadingOptions& options);
+void add_source_options(const OptionSet& app, ReadingOptions& options);
 // --color.
-void add_color_option(CLI::App& app, ReadingOptions& options);
-void add_color_option(CLI::App& app, view::ColorMode& color);
+void add_color_option(const OptionSet& app, ReadingOptions& options);
+void add_color_option(const OptionSet& app, view::ColorMode& color);
 
 // usage: --filter that is no range, and options of raw traces that are given without --raw or with
 // one of another kind.

@@ -43,12 +43,12 @@ std::vector<std::string> command_line() {
 
 }  // namespace
 
-void add_record_options(CLI::App& app, RecordCommand& command) {
+void add_record_options(const OptionSet& app, RecordCommand& command) {
   capture::RecordOptions& options = command.options;
   command.own_command_line = command_line();
   app.add_option("-o,--output", options.output, "write to FILE")
-      ->type_name("FILE")
-      ->capture_default_str();
+      .type_name("FILE")
+      .capture_default_str();
   add_choice(
       app, "--source", options.source,
       {{"auto", SourceKind::automatic},
@@ -63,23 +63,23 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
       " for each branch or instruction");
   app.add_option("--period", options.sample_period,
                  "with --source lbr: branches from one branch stack to the next (default 10007)")
-      ->type_name("BRANCHES")
-      ->check(CLI::PositiveNumber);
+      .type_name("BRANCHES")
+      .range(1);
   using capture::Level;
   add_choice(app, "--level", options.level,
              {{"user", Level::user}, {"kernel", Level::kernel}, {"both", Level::both}},
              "whose branches: the program's own (user, the default), the kernel's on its behalf, or"
              " both; the kernel's need the processor's trace and privileges (perf_event_paranoid)");
   app.add_option("--filter", command.filters, "record only this code; may be given four times")
-      ->type_name("FILTER")
-      ->allow_extra_args(false);
+      .type_name("FILTER")
+      .one_at_a_time();
   app.add_option("--max-size", command.max_size,
                  "end the recording, not the program, when the file has this size: 500K, 200M, 2G")
-      ->type_name("SIZE");
+      .type_name("SIZE");
   app.add_option("--psb-period", command.psb_period,
                  "bytes of trace between points where decoding can start: 2048 to 67108864")
-      ->type_name("BYTES")
-      ->capture_default_str();
+      .type_name("BYTES")
+      .capture_default_str();
   app.add_flag("--no-return-compression", command.no_return_compression,
                "write every return's target instead of one bit where it is the expected one");
   app.add_flag("--no-timing", command.no_timing, "leave out the packets that tell the time");
@@ -91,12 +91,12 @@ void add_record_options(CLI::App& app, RecordCommand& command) {
       " processor's trace");
   app.add_option("--buffer-size", command.buffer_size,
                  "size of each thread's (--source pt: processor's) trace buffer (default 4M)")
-      ->type_name("SIZE");
+      .type_name("SIZE");
   app.add_option("--debug-log", options.debug_log,
                  "let an independent watcher log every executed block into DIR, which exists (QEMU;"
                  " slow)")
-      ->type_name("DIR")
-      ->check(CLI::ExistingDirectory);
+      .type_name("DIR")
+      .existing_directory();
   app.add_flag("-q,--quiet", command.quiet, "print no report, only what went wrong");
   app.prefix_command();
 }

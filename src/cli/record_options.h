@@ -22,7 +22,7 @@ struct RecordCommand {
   std::vector<std::string> own_command_line;  // argv, for the file's header
 };
 
-void add_record_options(CLI::App& app, RecordCommand& command);
+void add_record_options(const OptionSet& app, RecordCommand& command);
 
 // Errors: usage (a size, filter or period that makes no sense), not_found (a filter's file or
 // symbol).

@@ -13,7 +13,7 @@ namespace {
 class Definition : public ::testing::Test {
  protected:
   Definition() {
-    CLI::App& app =
+    OptionSet app =
         program_.command("count",
                          {.summary = "count things",
                           .description = "Counts every thing. It's quick.\n\n.Second paragraph\\.",
@@ -22,6 +22,8 @@ class Definition : public ::testing::Test {
                          [this] { return ran_ = 7; });
     app.add_option("-o,--output", file_, "where the counts go");
     add_choice<int>(app, "--unit", unit_, {{"one", 1}, {"dozen", 12}}, "what to count in");
+    app.add_option("--limit", limit_, "how many at most").type_name("N").range(1, 100);
+    app.add_option("--skip", skip_, "how many not to count").type_name("N");
     app.add_option("FILE", file_, "what to count");
   }
 
@@ -36,11 +38,14 @@ class Definition : public ::testing::Test {
   Program program_;
   std::string file_;
   int unit_ = 1;
+  std::uint64_t limit_ = 100;
+  std::uint32_t skip_ = 0;
   int ran_ = 0;
 };
 
 TEST_F(Definition, RunsTheChosenCommand) {
-  EXPECT_EQ(run({"count", "--unit", "dozen", "things"}), 7);
+  EXPECT_EQ(run({"count", "--unit", "dozen", "--limit", "3", "things"}), 7);
+  EXPECT_EQ(limit_, 3U);
   EXPECT_EQ(unit_, 12);
   EXPECT_EQ(file_, "things");
 }
@@ -50,6 +55,12 @@ TEST_F(Definition, WrongUsageIsStatusTwoAndRunsNothing) {
                                                 {"cuont"},
                                                 {"count", "--unit", "score"},
                                                 {"count", "--nothing"},
+                                                {"count", "--limit", "0"},
+                                                {"count", "--limit", "101"},
+                                                {"count", "--limit", "-3"},
+                                                {"count", "--limit", "many"},
+                                                {"count", "--skip", "-3"},
+                                                {"count", "--skip", "4294967296"},
                                                 {"count", "a", "b"},
                                                 {"--nothing"}}) {
     EXPECT_EQ(run(words), kExitUsage);
@@ -79,6 +90,8 @@ TEST_F(Definition, HelpHasEveryPart) {
             "  -h, --help              show this help and exit\n"
             "  -o, --output TEXT       where the counts go\n"
             "      --unit one|dozen    what to count in\n"
+            "      --limit N           how many at most\n"
+            "      --skip N            how many not to count\n"
             "\n"
             "Examples:\n"
             "  hodo count -o F\n"
