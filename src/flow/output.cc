@@ -79,43 +79,9 @@ void Output::hand_on(std::span<const Branch> branches) {
 }
 
 void Output::settle(PathMemo& memo) {
-  counts_.resize(memo.edge_total());
-  counted_.resize(memo.edge_total() + 1);
-  std::size_t counted = 0;
-  const auto settle_path = [&](const Path& path) {
-    stats_.instructions += std::uint64_t{path.insns} * path.hits;
-    stats_.not_taken += std::uint64_t{path.dropped} * path.hits;
-    for (const std::uint32_t id : std::span(memo.edge_ids(path), path.edge_count)) {
-      // Without a branch: whether it is the first time nobody can foretell.
-      counted_[counted] = id;
-      counted += counts_[id] == 0 ? 1 : 0;
-      counts_[id] += path.hits;
-    }
-  };
-  memo.settle(settle_path);
-  memo.stretches().settle([&](const Stretch& stretch) {
-    settle_path(stretch.path);
-    count_packets(stretch.packets, stretch.path.hits);
-  });
-  counted_.resize(counted);
-  for (const std::uint32_t id : counted_) {
-    const Branch& edge = memo.edges()[id];
-    const bool not_taken = (edge.flags & kNotTaken) != 0;
-    (not_taken ? stats_.not_taken : stats_.branches[static_cast<std::size_t>(edge.kind)]) +=
-        counts_[id];
-  }
-  if (to_.edges != nullptr) hand_on_counts(memo);
-  for (const std::uint32_t id : counted_) counts_[id] = 0;
-  counted_.clear();
-}
-
-void Output::hand_on_counts(const PathMemo& memo) {
-  edges_.clear();
-  for (const std::uint32_t id : counted_) {
-    const Branch& edge = memo.edges()[id];
-    edges_.push_back({edge.from, edge.to, counts_[id], edge.kind, edge.flags});
-  }
-  if (!edges_.empty()) to_.edges->on_edges(edges_);
+  const Tally& tally = memo.settle();
+  stats_ += tally.stats();
+  if (to_.edges != nullptr && !tally.edges().empty()) to_.edges->on_edges(tally.edges());
 }
 
 }  // namespace hodo::flow

@@ -64,9 +64,6 @@ class Output {
   }
   // The branches of a path that is taken again at `time`; they are counted when hits are settled.
   void repeat(const Path& path, const PathMemo& memo, std::uint64_t time);
-  // Packets that were read by what is remembered of them, so many times.
-  template <class Number>
-  void count_packets(const CountsOf<Number>& packets, std::uint64_t times);
   // Counts the paths that were taken again, for the numbers and for Receivers::edges.
   void settle(PathMemo& memo);
 
@@ -84,7 +81,6 @@ class Output {
 
   void grow();
   void hand_on(std::span<const Branch> branches);
-  void hand_on_counts(const PathMemo& memo);
 
   const Config& config_;
   const Receivers to_;
@@ -92,27 +88,11 @@ class Output {
   std::vector<Branch> batch_;  // as long as there is room for; the first used_ count
   std::size_t used_ = 0;
   std::vector<EdgeCount> edges_;
-  std::vector<std::uint64_t> counts_;   // while settling: by number of the edge
-  std::vector<std::uint32_t> counted_;  // the numbers with counts
   std::vector<std::uint64_t> instructions_;
   std::uint64_t pending_insns_ = 0;  // since the last branch
   std::uint64_t dropped_ = 0;        // branches not taken that nobody wants
   std::uint64_t flushes_ = 0;
 };
-
-template <class Number>
-void Output::count_packets(const CountsOf<Number>& packets, std::uint64_t times) {
-  const auto count = [&](pt::PacketType type, std::uint64_t number, std::uint64_t bytes) {
-    stats_.packets[static_cast<std::size_t>(type)] += number * times;
-    stats_.packet_bytes[static_cast<std::size_t>(type)] += bytes * times;
-  };
-  count(pt::PacketType::pad, packets.pads, packets.pads);
-  count(pt::PacketType::tnt, packets.tnts, packets.tnt_bytes);
-  count(pt::PacketType::tip, packets.tips, packets.tip_bytes);
-  count(pt::PacketType::tip_pge, packets.begins, packets.begin_bytes);
-  count(pt::PacketType::tip_pgd, packets.ends, packets.end_bytes);
-  stats_.tnt_bits += packets.tnt_bits * times;
-}
 
 // A branch's own instructions and those before it, as far as the field can count.
 constexpr std::uint32_t saturate_insns(std::uint64_t insns) {

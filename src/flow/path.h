@@ -27,11 +27,12 @@ struct alignas(64) Path {
   std::uint64_t next = 0;        // where it leads
   std::uint64_t valid_from = 0;  // the code was as it was walked in [valid_from, valid_until)
   std::uint64_t valid_until = 0;
-  std::uint32_t edges : 24 = 0;  // of its first edge's number in the memo
-  std::uint32_t used : 8 = 0;    // of the key's outcomes; the rest are still to come
+  std::uint32_t edges : 24 = 0;   // of its first edge's number in the memo
+  std::uint32_t used : 7 = 0;     // of the key's outcomes; the rest are still to come
+  std::uint32_t counted : 1 = 0;  // it was hit in the decoding before
   std::uint32_t insns = 0;
   std::uint32_t tail = 0;  // of them, behind the last edge
-  std::uint32_t hits = 0;  // times it was taken again since the last settling
+  std::uint32_t hits = 0;  // times it was taken again in this decoding
   std::uint16_t edge_count = 0;
   std::uint16_t dropped = 0;  // branches not taken that are no edges of it
   std::uint8_t what = 0;      // what_of(); 0: none

@@ -26,11 +26,26 @@ void PathMemo::clear() {
   table_.assign(kLeastSize, {});
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
   count_ = 0;
-  touched_.clear();
+  hits_.clear();
   numbers_.clear();
   edges_.clear();
   known_.assign(kLeastSize, 0);
   stretches_.clear();
+  tally_.clear();
+}
+
+const Tally& PathMemo::settle() {
+  const auto count = [&](const Path& path, std::uint64_t times) {
+    tally_.add(path, std::span(edge_ids(path), path.edge_count), edges_.size(), times);
+  };
+  hits_.settle([&](std::size_t at) -> Path& { return table_[at]; },
+               [&](std::size_t at, std::uint64_t times) { count(table_[at], times); });
+  stretches_.settle([&](const Stretch& stretch, std::uint64_t times) {
+    count(stretch.path, times);
+    tally_.add(stretch.packets, times);
+  });
+  tally_.finish(edges_.data());
+  return tally_;
 }
 
 void PathMemo::remember(const Path& path, std::span<const Branch> edges,
@@ -61,7 +76,7 @@ void PathMemo::store(Path& path, std::span<const std::uint32_t> edges,
 
 Path& PathMemo::place_for(const Path& path) {
   if (Path* known = find(path.ip, path.key, path.what)) {
-    if (known->hits == 0) return *known;
+    if (known->hits == 0 && !known->counted) return *known;
     known->what = kReplaced;
   }
   if (2 * ++count_ > table_.size()) grow();
@@ -73,14 +88,16 @@ Path& PathMemo::place_for(const Path& path) {
 void PathMemo::grow() {
   const std::vector<Path> old = std::exchange(table_, std::vector<Path>(2 * table_.size()));
   --shift_;
-  touched_.clear();
-  for (const Path& path : old) {
+  std::vector<std::uint32_t> moved(old.size());
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    const Path& path = old[i];
     if (path.what == 0) continue;
     std::size_t at = slot(path.ip, path.key, path.what);
     while (table_[at].what != 0) at = (at + 1) & (table_.size() - 1);
     table_[at] = path;
-    if (path.hits != 0) touched_.push_back(static_cast<std::uint32_t>(at));
+    moved[i] = static_cast<std::uint32_t>(at);
   }
+  hits_.move(moved);
 }
 
 std::uint32_t PathMemo::number_of(const Branch& edge) {

@@ -15,6 +15,7 @@
 #include "hodo/flow/decoder.h"
 #include "path.h"
 #include "stretch.h"
+#include "tally.h"
 
 namespace hodo::flow {
 
@@ -31,7 +32,7 @@ class PathMemo {
     }
   }
   void hit(Path& path) {
-    if (path.hits++ == 0) touched_.push_back(static_cast<std::uint32_t>(&path - table_.data()));
+    if (path.hits++ == 0) hits_.add(static_cast<std::size_t>(&path - table_.data()));
   }
 
   // Takes over `path` but its place and hits, with its edges (their time is of no account) and
@@ -58,15 +59,8 @@ class PathMemo {
     return half[0] | std::uint64_t{half[1]} << 32;
   }
 
-  // Calls visit(path) for each path with hits, whose hits are gone after that.
-  template <class Visit>
-  void settle(Visit visit) {
-    for (const std::uint32_t at : touched_) {
-      visit(static_cast<const Path&>(table_[at]));
-      table_[at].hits = 0;
-    }
-    touched_.clear();
-  }
+  // What the hits since the last settling come to; after it, there are none.
+  const Tally& settle();
   // Forgets everything; unsettled hits are lost.
   void clear();
 
@@ -90,11 +84,12 @@ class PathMemo {
   unsigned shift_ = 0;       // 64 - log2 of its size
   std::size_t count_ = 0;
   std::vector<std::uint32_t> path_edges_;  // for remember()
-  std::vector<std::uint32_t> touched_;     // slots of paths with hits
+  HitList hits_;
   std::vector<std::uint32_t> numbers_;     // all paths' edges and return addresses
   std::vector<Branch> edges_;              // the distinct ones, without time
   std::vector<std::uint32_t> known_;       // their numbers + 1 by hash; 0: free
   StretchTable stretches_;
+  Tally tally_;
 };
 
 }  // namespace hodo::flow

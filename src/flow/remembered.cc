@@ -308,7 +308,7 @@ void PathDecoder::follow() {
   last_ip_ = pt::LastIp(f.last_ip);
   outcomes_ = f.outcomes;
   if (outcomes_ != kNoOutcomes) packet_at_ = static_cast<std::size_t>(f.tnt_at - bytes_.data());
-  out_.count_packets(f.counts, 1);
+  count_packets(out_.stats(), f.counts, 1);
 }
 
 PathDecoder::Position PathDecoder::watch() {
@@ -347,7 +347,7 @@ void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, cons
   path.tail = static_cast<std::uint32_t>(edges.empty() ? insns : to.mark.pending_insns);
   path.edge_count = static_cast<std::uint16_t>(edges.size());
   path.what = what;
-  path.used = used & 0xff;
+  path.used = used & 0x7f;
   path.dropped = static_cast<std::uint16_t>(to.mark.dropped - from.mark.dropped);
   path.pops = pops ? 1 : 0;
   path.peak = static_cast<std::uint8_t>(pops ? 0 : to.peak);

@@ -11,7 +11,7 @@ void StretchTable::clear() {
   table_.assign(kLeastSize, {});
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
   count_ = 0;
-  touched_.clear();
+  hits_.clear();
   seen_.assign(kMostSeen, 0);
 }
 
@@ -21,23 +21,24 @@ void StretchTable::remember(const Stretch& stretch) {
   (void)find(path.ip, path.key, path.what, [&](const Stretch&) { return ++alike == kMostAlike; });
   if (alike == kMostAlike) return;
   if (2 * ++count_ > table_.size()) grow();
-  insert(stretch);
+  (void)insert(stretch);
 }
 
-void StretchTable::insert(const Stretch& stretch) {
+std::size_t StretchTable::insert(const Stretch& stretch) {
   std::size_t at = slot(stretch.path.ip, stretch.path.key, stretch.path.what);
   while (table_[at].path.what != 0) at = (at + 1) & (table_.size() - 1);
   table_[at] = stretch;
-  if (stretch.path.hits != 0) touched_.push_back(static_cast<std::uint32_t>(at));
+  return at;
 }
 
 void StretchTable::grow() {
   const std::vector<Stretch> old = std::exchange(table_, std::vector<Stretch>(2 * table_.size()));
   --shift_;
-  touched_.clear();
-  for (const Stretch& stretch : old) {
-    if (stretch.path.what != 0) insert(stretch);
+  std::vector<std::uint32_t> moved(old.size());
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (old[i].path.what != 0) moved[i] = static_cast<std::uint32_t>(insert(old[i]));
   }
+  hits_.move(moved);
 }
 
 bool StretchTable::came_before(std::uint64_t ip, std::uint64_t key, const std::uint8_t* at) {

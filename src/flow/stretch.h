@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "hit_list.h"
 #include "hodo/flow/decoder.h"
 #include "path.h"
 #include "return_stack.h"
@@ -128,21 +129,17 @@ class StretchTable {
     }
   }
   void hit(Stretch& stretch) {
-    if (stretch.path.hits++ == 0) {
-      touched_.push_back(static_cast<std::uint32_t>(&stretch - table_.data()));
-    }
+    if (stretch.path.hits++ == 0) hits_.add(static_cast<std::size_t>(&stretch - table_.data()));
   }
   // Beside those with the same key, unless they are too many.
   void remember(const Stretch& stretch);
   bool full() const { return count_ >= kMost; }
   void clear();
+  // As HitList: visit(stretch, times).
   template <class Visit>
   void settle(Visit visit) {
-    for (const std::uint32_t at : touched_) {
-      visit(static_cast<const Stretch&>(table_[at]));
-      table_[at].path.hits = 0;
-    }
-    touched_.clear();
+    hits_.settle([&](std::size_t at) -> Path& { return table_[at].path; },
+                 [&](std::size_t at, std::uint64_t times) { visit(table_[at], times); });
   }
 
   // Whether to look for a stretch at a packet: always behind the last one, else now and then,
@@ -180,13 +177,13 @@ class StretchTable {
     const std::uint64_t hash = (ip * 0x9e3779b97f4a7c15u) ^ ((key + what) * 0xd6e8feb86659fd93u);
     return static_cast<std::size_t>(hash >> shift_);
   }
-  void insert(const Stretch& stretch);
+  std::size_t insert(const Stretch& stretch);
   void grow();
 
   std::vector<Stretch> table_;  // open addressing, at most half full
   unsigned shift_ = 0;
   std::size_t count_ = 0;
-  std::vector<std::uint32_t> touched_;
+  HitList hits_;
   std::vector<std::uint16_t> seen_;  // parts of hashes
   bool behind_one_ = false;
   std::uint32_t passed_ = 0;

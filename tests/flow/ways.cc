@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hodo/pt/reader.h"
@@ -109,20 +110,42 @@ Told walk(std::span<const Piece> pieces, const image::CodeSource& code, Config c
   return told;
 }
 
+// What covering has to come to.
+struct Covered {
+  explicit Covered(std::span<const Piece> of, const image::CodeSource& code, const Config& config)
+      : pieces(of) {
+    const Told told = walk(of, code, config);
+    for (const Branch& b : told.branches) all.edges.push_back({b.from, b.to, 1, b.kind, b.flags});
+    stats = told.stats;
+  }
+  std::string difference_of(Decoder& decoder) const {
+    Edges edges;
+    if (auto found = difference(decoder.cover(pieces, edges), stats); !found.empty()) return found;
+    if (std::ranges::any_of(edges.edges, [](const EdgeCount& e) { return e.count == 0; })) {
+      return "an edge that did not run";
+    }
+    return edges.sums() == all.sums() ? "" : "edges";
+  }
+
+  std::span<const Piece> pieces;
+  Edges all;
+  Stats stats;
+};
+
+// Another trace comes between, so that edges are executed less often, and more often again.
 std::string covering_differs(std::span<const Piece> pieces, const image::CodeSource& code,
                              Config config) {
   config.want_not_taken = true;
-  const Told expected = walk(pieces, code, config);
-  Edges all;
-  for (const Branch& b : expected.branches) {
-    all.edges.push_back({b.from, b.to, 1, b.kind, b.flags});
-  }
+  Piece half = pieces.front();
+  half.bytes = half.bytes.first(half.bytes.size() / 2);
+  const Covered whole(pieces, code, config);
+  const Covered less(std::span(&half, 1), code, config);
   Decoder decoder(code, config);
-  for (const char* what : {"covering: ", "covering again: "}) {
-    Edges edges;
-    const std::string stats = difference(decoder.cover(pieces, edges), expected.stats);
-    if (!stats.empty()) return what + stats;
-    if (edges.sums() != all.sums()) return std::string(what) + "edges";
+  for (const auto& [what, covered] : {std::pair{"covering: ", &whole},
+                                      {"covering again: ", &whole},
+                                      {"covering half: ", &less},
+                                      {"covering all again: ", &whole}}) {
+    if (auto found = covered->difference_of(decoder); !found.empty()) return what + found;
   }
   return "";
 }
