@@ -142,19 +142,24 @@ perfdata::TimeConversion PerfEventStream::time() const {
 }
 
 Result<bool> PerfEventStream::drain(perfdata::Writer& writer, bool last) {
+  return drain(
+      [&](std::span<const std::uint8_t> bytes) {
+        return has_aux_ ? writer.raw(bytes) : write_samples(writer, bytes);
+      },
+      [&](const AuxData& data) { return write(writer, data, __rdtsc()); }, last);
+}
+
+Result<bool> PerfEventStream::drain(const DataRing::Sink& records, const TraceSink& trace,
+                                    bool last) {
   const std::uint64_t before = ring_.counts().bytes;
-  const Status records = ring_.drain([&](std::span<const std::uint8_t> bytes) {
-    if (has_aux_) return writer.raw(bytes);
-    return write_samples(writer, bytes);
-  });
-  if (!records) return std::unexpected(records.error());
-  bool any = ring_.counts().bytes != before;
+  const Status taken = ring_.drain(records);
+  if (!taken) return std::unexpected(taken.error());
+  const bool any = ring_.counts().bytes != before;
   if (snapshot_ || !has_aux_) return any;
 
   const AuxData data = aux_.peek(!last);
   if (data.size() == 0) return any;
-  if (auto written = write(writer, data, __rdtsc()); !written)
-    return std::unexpected(written.error());
+  if (auto written = trace(data); !written) return std::unexpected(written.error());
   aux_.release(data);
   // Where the area was full the kernel has disabled the event, and waits to be told that there is
   // room again (ring_buffer.c, perf_aux_output_begin). Elsewhere this changes nothing.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -47,8 +48,9 @@ struct StreamSpec {
 
 class PerfEventStream {
  public:
-  // Opens the events of process `pid` on `cpu` and maps the buffers; tracing begins with the
-  // process's next exec. Errors as open_refused, map_refused and filter_refused give them.
+  // Opens the events of process `pid` on `cpu` (-1: of that thread, wherever it runs) and maps the
+  // buffers; tracing begins as spec.event says. Errors as open_refused, map_refused and
+  // filter_refused give them.
   static Result<PerfEventStream> open(Kernel& kernel, const SystemPaths& paths,
                                       const StreamSpec& spec, pid_t pid, int cpu,
                                       std::uint32_t index);
@@ -61,6 +63,9 @@ class PerfEventStream {
   // Moves what is in the ring, and in full-trace mode in the AUX area, to the file. True if there
   // was anything. `last`: the events are disabled; take even what does not fill a word.
   Result<bool> drain(perfdata::Writer& writer, bool last);
+  // The same to those who write the file themselves: first all records, then the trace.
+  using TraceSink = std::function<Status(const AuxData&)>;
+  Result<bool> drain(const DataRing::Sink& records, const TraceSink& trace, bool last);
   // Snapshot mode: writes the newest part of the trace. The events must be disabled. `reference`:
   // the TSC now, the same for all processors.
   Status snapshot(perfdata::Writer& writer, std::uint64_t reference);

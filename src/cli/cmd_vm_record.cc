@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "command.h"
 #include "commands.h"
 #include "hodo/capture/vm_source.h"
 #include "hodo/view/text.h"
+#include "record_options.h"
 #include "record_status.h"
 #include "version.h"
 
@@ -38,13 +38,6 @@ struct Options {
   std::vector<std::string> own_command_line;
   bool quiet = false;
 };
-
-std::vector<std::string> command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
 
 Status choose(Options& options) {
   std::vector<std::string> words;

@@ -15,6 +15,7 @@ void add_packets(Program& program);
 void add_stats(Program& program);
 void add_doctor(Program& program);
 void add_vm_record(Program& program);
+void add_vm_attach(Program& program);
 void add_completion(Program& program);
 void add_help(Program& program);
 

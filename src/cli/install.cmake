@@ -1,7 +1,7 @@
 # The command, its manual pages and completions. Pages and scripts are made by the command itself from
 # the definitions that --help uses.
 include(GNUInstallDirs)
-set(manual_pages hodo record report check branches calls coverage packets stats doctor vm-record completion help)
+set(manual_pages hodo record report check branches calls coverage packets stats doctor vm-record vm-attach completion help)
 set(man_dir ${CMAKE_BINARY_DIR}/docs/man)
 set(completion_dir ${CMAKE_BINARY_DIR}/docs/completions)
 

@@ -10,11 +10,9 @@
 #include "version.h"
 
 namespace hodo::cli {
-namespace {
 
 using capture::SourceKind;
 
-// "4096", "64K", "10M", "2G".
 Result<std::uint64_t> parse_size(const std::string& text, const char* option) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -33,15 +31,12 @@ Result<std::uint64_t> parse_size(const std::string& text, const char* option) {
   return value << shift;
 }
 
-// What this process was started with.
 std::vector<std::string> command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   return words;
 }
-
-}  // namespace
 
 void add_record_options(const OptionSet& app, RecordCommand& command) {
   capture::RecordOptions& options = command.options;

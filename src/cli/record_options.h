@@ -24,6 +24,11 @@ struct RecordCommand {
 
 void add_record_options(const OptionSet& app, RecordCommand& command);
 
+// "4096", "64K", "10M", "2G": bytes, not 0. Errors: usage, with the option's name.
+Result<std::uint64_t> parse_size(const std::string& text, const char* option);
+// What this process was started with.
+std::vector<std::string> command_line();
+
 // Errors: usage (a size, filter or period that makes no sense), not_found (a filter's file or
 // symbol).
 Result<capture::RecordOptions> options_of(const RecordCommand& command);

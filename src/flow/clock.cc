@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "hodo/flow/clock.h"
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "block_cache.h"
-#include "clock.h"
+#include "hodo/flow/clock.h"
 #include "hodo/flow/decoder.h"
 #include "hodo/pt/packet.h"
 #include "hodo/pt/reader.h"

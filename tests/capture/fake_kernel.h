@@ -166,6 +166,7 @@ class FakeKernel final : public Kernel {
 
   // Knobs.
   std::map<int, Script> scripts;                                               // by processor
+  std::map<pid_t, Script> thread_scripts;                                      // of cpu -1
   std::function<int(const Opened&)> refuse = [](const Opened&) { return 0; };  // errno or 0
   std::size_t most_memory = ~std::size_t{0};  // of one mapping; larger ones are EPERM
   int refuse_filter = 0;
@@ -214,6 +215,11 @@ class FakeKernel final : public Kernel {
   KernelResult<void> disable(int fd) override { return switch_event(fd, false); }
   KernelResult<void> set_output(int, int ring_fd) override {
     FakeCpu& cpu = *cpus_.at(ring_fd);
+    if (cpu.cpu() < 0) {
+      const auto script = thread_scripts.find(cpu.pid());
+      if (script != thread_scripts.end()) cpu.play(script->second);
+      return {};
+    }
     const auto script = scripts.find(cpu.cpu());
     if (script != scripts.end()) cpu.play(script->second);
     return {};

@@ -108,7 +108,8 @@ class FakeSystem {
     return {.event_source = root_ + "/devices",
             .cpuinfo = root_ + "/cpuinfo",
             .sys_kernel = root_ + "/kernel",
-            .online_cpus = root_ + "/online"};
+            .online_cpus = root_ + "/online",
+            .kvm_intel = root_ + "/kvm_intel"};
   }
   std::string root() const { return root_; }
 

@@ -20,6 +20,7 @@ struct SystemPaths {
   std::string cpuinfo = "/proc/cpuinfo";
   std::string sys_kernel = "/proc/sys/kernel";
   std::string online_cpus = "/sys/devices/system/cpu/online";
+  std::string kvm_intel = "/sys/module/kvm_intel/parameters";
 };
 
 // One file of a PMU's format directory: which bits of which config word hold a value, for example

@@ -1,0 +1,295 @@
+#include "hodo/capture/vm_attach.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "guest_stream.h"
+#include "hodo/capture/perf_attr.h"
+#include "hodo/capture/qmp.h"
+#include "hodo/perfdata/writer.h"
+#include "perf_event_limits.h"
+
+namespace hodo::capture {
+namespace {
+
+// perf wakes us when a quarter of a buffer is full; this is for what never gets that far.
+constexpr int kPollMilliseconds = 200;
+
+std::uint64_t now_ns() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The signals that end a recording, held back while this lives.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&mask, signal);
+    ::pthread_sigmask(SIG_BLOCK, &mask, &old_);
+    fd_.reset(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  ~StopSignals() {
+    came();
+    ::pthread_sigmask(SIG_SETMASK, &old_, nullptr);
+  }
+  int fd() const { return fd_.get(); }
+  bool came() {
+    signalfd_siginfo info{};
+    bool any = false;
+    while (::read(fd_.get(), &info, sizeof info) > 0) any = true;
+    return any;
+  }
+
+ private:
+  Fd fd_;
+  sigset_t old_ = {};
+};
+
+// With pt_mode=1 KVM takes Intel PT away from the host while a guest runs, so that the guest can
+// have it (arch/x86/kvm/vmx/vmx.c, pt_guest_enter).
+Status check_pt_mode(const SystemPaths& paths) {
+  const auto mode = read_small_file(paths.kvm_intel + "/pt_mode");
+  if (!mode || *mode != "1") return {};
+  return fail(ErrorCode::unsupported,
+              "kvm_intel.pt_mode is 1, which hides guests from the host's Intel PT; remedy: with "
+              "all machines stopped, as root: modprobe -r kvm_intel; modprobe kvm_intel pt_mode=0");
+}
+
+Result<std::vector<VirtualCpu>> processors(Qmp& qmp) {
+  const auto kvm = qmp.uses_kvm();
+  if (!kvm) return std::unexpected(kvm.error());
+  if (!*kvm) {
+    return fail(ErrorCode::unsupported,
+                "the machine is emulated (TCG), where the processor's trace would be QEMU's own; "
+                "record it with hodo vm record");
+  }
+  auto cpus = qmp.cpus();
+  if (cpus && cpus->empty()) return fail(ErrorCode::not_found, "the machine has no processors");
+  return cpus;
+}
+
+// All of the thread, user mode and kernel mode: PIP packets only come with kernel tracing, and what
+// the guest's levels are to it are the same two to the host.
+Result<TraceEvent> guest_event(const PtPmu& pmu, PtOptions options, std::uint32_t watermark) {
+  // Precise times, so that code that ran between two switches is not ascribed to the wrong process.
+  options.cyc = pmu.caps.psb_cyc;
+  // The host's calls and returns go through the processor's stack of return addresses, too; those
+  // that read the guest's part alone could not follow it.
+  options.return_compression = false;
+  auto event = pt_event(pmu, options, {.level = Level::both, .inherit = false}, watermark);
+  if (!event) return event;
+  event->attr.enable_on_exec = 0;
+  event->attr.exclude_hv = 0;
+  return event;
+}
+
+// Nothing but what a stream needs beside its trace: the host's mappings and switches say nothing
+// about the guest.
+perf_event_attr silent_event() {
+  perf_event_attr attr = tracking_attr({.level = Level::both, .inherit = false});
+  attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
+  attr.context_switch = attr.ksymbol = attr.bpf_event = 0;
+  return attr;
+}
+
+class AttachRecorder {
+ public:
+  AttachRecorder(const VmAttachOptions& options, const PerfEventContext& context)
+      : options_(options), context_(context) {}
+
+  Result<RecordResult> run();
+
+ private:
+  Status prepare();
+  Status open_streams(const std::vector<VirtualCpu>& cpus, const StreamSpec& spec,
+                      const PtPmu& pmu);
+  Status create_file(const PtPmu& pmu, const perf_event_attr& event);
+  Status record();
+  bool over();
+  void wait();
+  Status drain(bool last);
+  RecordResult result() const;
+
+  const VmAttachOptions& options_;
+  const PerfEventContext& context_;
+  std::optional<Qmp> qmp_;
+  std::optional<StopSignals> signals_;
+  perfdata::PtConfig config_;
+  std::set<std::uint64_t> spaces_;
+  std::vector<GuestStream> streams_;
+  std::optional<perfdata::Writer> writer_;
+  std::uint64_t end_ = 0;
+  bool full_ = false;
+  std::vector<std::string> warnings_;
+};
+
+Result<RecordResult> AttachRecorder::run() {
+  if (auto ready = prepare(); !ready) return std::unexpected(ready.error());
+  signals_.emplace();
+  Status status = record();
+  for (auto& stream : streams_) {
+    if (auto off = stream.stream().disable(); status && !off) status = off;
+  }
+  if (status) status = drain(true);
+  if (!status) return std::unexpected(status.error());
+  RecordResult out = result();
+  const auto finished = writer_->finish(
+      fmt::format(R"({{"source":"kvm","processes":{},"trace_bytes":{},"overflows":{}}})",
+                  out.processes, out.trace_bytes, out.overflows));
+  if (!finished) return std::unexpected(finished.error());
+  return out;
+}
+
+Status AttachRecorder::prepare() {
+  auto pmu = read_pt_pmu(context_.paths);
+  if (!pmu) return std::unexpected(pmu.error());
+  if (auto mode = check_pt_mode(context_.paths); !mode) return mode;
+  auto qmp = Qmp::connect(options_.qmp_socket);
+  if (!qmp) return std::unexpected(qmp.error());
+  qmp_ = std::move(*qmp);
+  const auto cpus = processors(*qmp_);
+  if (!cpus) return std::unexpected(cpus.error());
+  const auto plan = plan_buffers(options_.record.buffer_size, read_memory_limits(context_.paths),
+                                 cpus->size(), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+  if (!plan) return std::unexpected(plan.error());
+  auto event = guest_event(*pmu, options_.record.pt, static_cast<std::uint32_t>(plan->aux / 4));
+  if (!event) return std::unexpected(event.error());
+  warnings_ = std::move(event->notes);
+  if (!pmu->caps.psb_cyc) {
+    warnings_.emplace_back(
+        "this processor has no cycle packets: what ran close to a switch of address spaces may be "
+        "ascribed to the wrong one");
+  }
+  StreamSpec spec;
+  spec.event = event->attr;
+  spec.tracking = silent_event();
+  spec.buffers = *plan;
+  spec.shrink = options_.record.buffer_size == 0;
+  if (auto opened = open_streams(*cpus, spec, *pmu); !opened) return opened;
+  return create_file(*pmu, event->attr);
+}
+
+Status AttachRecorder::open_streams(const std::vector<VirtualCpu>& cpus, const StreamSpec& spec,
+                                    const PtPmu& pmu) {
+  Kernel& kernel = context_.kernel ? *context_.kernel : system_kernel();
+  config_ = describe_pt(pmu, spec.event);
+  flow::Config timing;
+  timing.mtc_freq = static_cast<std::uint8_t>(config_.mtc_period());
+  timing.tsc_ctc_numerator = config_.tsc_ctc_n;
+  timing.tsc_ctc_denominator = config_.tsc_ctc_d;
+  timing.max_nonturbo_ratio = config_.max_nonturbo_ratio;
+  for (const VirtualCpu& cpu : cpus) {
+    auto stream = PerfEventStream::open(kernel, context_.paths, spec, cpu.thread, -1, cpu.index);
+    if (!stream) return std::unexpected(stream.error());
+    config_.time = stream->time();
+    config_.time.zero = 0;  // the guest's TSC began with the guest
+    streams_.emplace_back(std::move(*stream), cpu.index, timing, config_.time, spaces_);
+  }
+  return {};
+}
+
+Status AttachRecorder::create_file(const PtPmu& pmu, const perf_event_attr& event) {
+  config_.pmu_type = pmu.type;
+  config_.config = event.config;
+  config_.per_cpu = true;
+  config_.have_sched_switch = 2;  // SWITCH records say which address space ran
+  perfdata::WriterOptions file;
+  file.pt = config_;
+  file.attrs = perfdata::pt_attrs(config_, true);
+  file.cmdline = context_.cmdline;
+  file.version = context_.version;
+  auto writer = perfdata::Writer::create(options_.record.output, std::move(file));
+  if (!writer) return std::unexpected(writer.error());
+  writer_ = std::move(*writer);
+  return writer_->finished_init();
+}
+
+Status AttachRecorder::record() {
+  if (options_.seconds > 0) {
+    end_ = now_ns() + static_cast<std::uint64_t>(std::min(options_.seconds, 1e9) * 1e9);
+  }
+  for (auto& stream : streams_) {
+    if (auto on = stream.stream().enable(); !on) return on;
+  }
+  while (!over()) {
+    wait();
+    if (auto drained = drain(false); !drained) return drained;
+  }
+  return {};
+}
+
+bool AttachRecorder::over() {
+  const std::uint64_t limit = options_.record.max_size;
+  full_ = limit != 0 && writer_->bytes_written() >= limit;
+  return full_ || signals_->came() || !qmp_->alive() || (end_ != 0 && now_ns() >= end_);
+}
+
+void AttachRecorder::wait() {
+  std::vector<pollfd> polled = {{.fd = signals_->fd(), .events = POLLIN, .revents = 0},
+                                {.fd = qmp_->fd(), .events = POLLIN, .revents = 0}};
+  for (const auto& stream : streams_) {
+    polled.push_back({.fd = stream.stream().poll_fd(), .events = POLLIN, .revents = 0});
+  }
+  std::uint64_t most = kPollMilliseconds;
+  if (end_ != 0) most = std::min(most, (end_ - std::min(end_, now_ns())) / 1'000'000 + 1);
+  ::poll(polled.data(), polled.size(), static_cast<int>(most));
+}
+
+Status AttachRecorder::drain(bool last) {
+  for (auto& stream : streams_) {
+    if (auto drained = stream.drain(*writer_, last); !drained) return drained;
+  }
+  return {};
+}
+
+RecordResult AttachRecorder::result() const {
+  RecordResult out;
+  out.warnings = warnings_;
+  RingCounts kernel;
+  std::uint64_t entries = 0, damaged = 0;
+  for (const auto& stream : streams_) {
+    kernel += stream.stream().counts();
+    entries += stream.counts().entries;
+    out.overflows += stream.counts().gaps;
+    damaged += stream.counts().damaged_bytes;
+    out.trace_bytes += stream.bytes();
+  }
+  out.processes = out.threads = static_cast<std::uint32_t>(spaces_.size());
+  out.complete = !full_ && out.overflows + damaged + kernel.aux_partial == 0;
+  const auto warn = [&](std::uint64_t count, std::string text) {
+    if (count != 0) out.warnings.push_back(fmt::format(fmt::runtime(text), count));
+  };
+  warn(out.overflows, "the trace has {} gaps: a buffer was full; a larger --buffer-size helps");
+  warn(damaged, "{} bytes of the trace are no packets and were left out");
+  warn(kernel.aux_partial,
+       "{} stretches of trace have no guest in them: this processor cannot "
+       "trace in VMX operation (before Skylake)");
+  if (full_) out.warnings.emplace_back("the recording ended at --max-size");
+  if (entries == 0) {
+    out.warnings.emplace_back("the trace shows no VM entry: the machine was idle or stopped");
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RecordResult> record_vm_attach(const VmAttachOptions& options,
+                                      const PerfEventContext& context) {
+  return AttachRecorder(options, context).run();
+}
+
+}  // namespace hodo::capture
