@@ -127,7 +127,7 @@ class AttachRecorder {
   const VmAttachOptions& options_;
   const PerfEventContext& context_;
   std::optional<Qmp> qmp_;
-  std::optional<StopSignals> signals_;
+  StopSignals signals_;  // from before there is a file
   perfdata::PtConfig config_;
   std::set<std::uint64_t> spaces_;
   std::vector<GuestStream> streams_;
@@ -139,7 +139,6 @@ class AttachRecorder {
 
 Result<RecordResult> AttachRecorder::run() {
   if (auto ready = prepare(); !ready) return std::unexpected(ready.error());
-  signals_.emplace();
   Status status = record();
   for (auto& stream : streams_) {
     if (auto off = stream.stream().disable(); status && !off) status = off;
@@ -235,11 +234,11 @@ Status AttachRecorder::record() {
 bool AttachRecorder::over() {
   const std::uint64_t limit = options_.record.max_size;
   full_ = limit != 0 && writer_->bytes_written() >= limit;
-  return full_ || signals_->came() || !qmp_->alive() || (end_ != 0 && now_ns() >= end_);
+  return full_ || signals_.came() || !qmp_->alive() || (end_ != 0 && now_ns() >= end_);
 }
 
 void AttachRecorder::wait() {
-  std::vector<pollfd> polled = {{.fd = signals_->fd(), .events = POLLIN, .revents = 0},
+  std::vector<pollfd> polled = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
                                 {.fd = qmp_->fd(), .events = POLLIN, .revents = 0}};
   for (const auto& stream : streams_) {
     polled.push_back({.fd = stream.stream().poll_fd(), .events = POLLIN, .revents = 0});
