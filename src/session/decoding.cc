@@ -12,6 +12,8 @@ namespace hodo::session {
 namespace {
 
 bool wanted(const Occupancy& occupancy, const Selection& selection) {
+  // The stream itself may tell.
+  if (occupancy.turns().size() == 1 && occupancy.turns()[0].pid < 0) return true;
   for (const Occupant& who : occupancy.turns()) {
     if (selected(selection, who.pid, who.tid)) return true;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drakvuf_marks.h"
+
 namespace hodo::session {
 
 bool selected(const Selection& selection, std::int32_t pid, std::int32_t tid) {
@@ -11,16 +13,17 @@ bool selected(const Selection& selection, std::int32_t pid, std::int32_t tid) {
 Context QueueListener::context(std::size_t turn) const {
   const Occupant& who = occupancy_.turns()[turn];
   Context out = base_;
+  out.space = who.space;
+  if (unknown()) return out;  // but for what marks in the stream have said
   out.pid = who.pid;
   out.tid = who.tid;
-  out.space = who.space;
   return out;
 }
 
 std::optional<Context> QueueListener::wanted() const {
-  const Occupant& who = occupancy_.turns()[turn_];
+  Context who = context(turn_);
   if (!selected(selection_, who.pid, who.tid)) return std::nullopt;
-  return context(turn_);
+  return who;
 }
 
 void QueueListener::on_loss(const flow::Loss& loss) {
@@ -39,6 +42,7 @@ void QueueListener::on_loss(const flow::Loss& loss) {
 
 void QueueListener::on_event(const flow::Event& event) {
   if (event.kind == flow::EventKind::paging) base_.cr3 = event.payload;
+  if (unknown()) apply_drakvuf_mark(event, base_);
 }
 
 bool QueueListener::on_progress(std::uint64_t offset) {

@@ -50,6 +50,8 @@ class QueueListener : public flow::Listener {
 
  private:
   Context context(std::size_t turn) const;
+  // Nothing outside of the stream says who ran, as of a bare one.
+  bool unknown() const { return occupancy_.turns().size() == 1 && occupancy_.turns()[0].pid < 0; }
 
   Context base_;
   const Occupancy& occupancy_;

@@ -211,6 +211,33 @@ TEST_F(Reading, RawTraceWithImage) {
   EXPECT_EQ(hodo("packets --raw pt trace.pt").status, 0) << "packets need no code";
 }
 
+// As DRAKVUF's ipt plugin marks its streams: PTWRITE packets that no instruction made say which
+// address space and which thread ran from there on.
+TEST_F(Reading, MarksInARawTraceSayWhoRan) {
+  const auto mark = [](std::uint64_t command, std::uint64_t value) {
+    return pt::Packet{.type = pt::PacketType::ptw, .count = 8, .payload = command << 32 | value};
+  };
+  Packets trace;
+  trace.start(2000).add(mark(0xc3000000, 0x1ad002)).add(mark(0x1d000000, 71));
+  trace.ip(pt::PacketType::tip_pge, 0x401000).tnt(2, 0b11);
+  trace.add({.type = pt::PacketType::tip_pgd});
+  trace.add(mark(0xcc000000, 9)).add(mark(0xc3000000, 0x2be000)).add(mark(0x1d000000, 72));
+  trace.ip(pt::PacketType::tip_pge, 0x40100b).tnt(2, 0b10);
+  trace.add({.type = pt::PacketType::tip_pgd});
+  write("code.bin", std::string(kCode.begin(), kCode.end()));
+  write("ipt_stream_vcpu0", std::string(trace.bytes().begin(), trace.bytes().end()));
+  const std::string command =
+      "branches --raw pt --image bin:0x401000:code.bin --format csv ipt_stream_vcpu0";
+  Ran ran = hodo(command);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NE(ran.out.find("\n2000,,,71,0x1ad000,0x401000,0x401010,call,\n"), ran.out.npos)
+      << ran.out;
+  EXPECT_NE(ran.out.find("\n2000,,,72,0x2be000,0x40100b,0x401000,"), ran.out.npos) << ran.out;
+  ran = hodo(command + " --tid 72");
+  EXPECT_EQ(ran.out.find(",71,"), ran.out.npos) << ran.out;
+  EXPECT_NE(ran.out.find(",72,"), ran.out.npos) << ran.out;
+}
+
 TEST_F(Reading, UnreadableInputIsOneLineAndStatusTwo) {
   write("empty", "");
   write("text", "This is not a perf.data file.\n");
