@@ -12,14 +12,14 @@ struct Place {
   bool padding;
 };
 
-// NOP in all its lengths, and INT3, which compilers and linkers fill gaps with.
+}  // namespace
+
+// Compilers and linkers fill gaps with them.
 bool is_padding(std::span<const std::uint8_t> insn) {
   while (!insn.empty() && (insn[0] == 0x66 || insn[0] == 0x2e)) insn = insn.subspan(1);
   if (insn.size() == 1) return insn[0] == 0x90 || insn[0] == 0xcc;
   return insn.size() >= 2 && insn[0] == 0x0f && insn[1] == 0x1f;
 }
-
-}  // namespace
 
 FunctionCode take_apart(std::span<const std::uint8_t> code, std::uint64_t address, isa::Mode mode,
                         std::span<const std::uint64_t> entries) {

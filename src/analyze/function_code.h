@@ -22,4 +22,7 @@ struct FunctionCode {
 FunctionCode take_apart(std::span<const std::uint8_t> code, std::uint64_t address, isa::Mode mode,
                         std::span<const std::uint64_t> entries);
 
+// Whether an instruction's bytes only fill a gap: NOP in all its lengths, and INT3.
+bool is_padding(std::span<const std::uint8_t> insn);
+
 }  // namespace hodo::analyze

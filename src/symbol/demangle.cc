@@ -39,6 +39,28 @@ bool demangle_into(Sink& sink, const char* mangled) {
   return cplus_demangle_v3_callback(mangled, kOptions, hodo_demangle_append, &sink) != 0;
 }
 
+// "ns::f<int>(char) const" -> "ns::f<int>"
+std::string_view without_parameters(std::string_view name) {
+  const auto close = name.rfind(')');
+  if (close == std::string_view::npos) return name;
+  int depth = 0;
+  for (std::size_t i = close + 1; i-- > 0;) {
+    depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
+    if (depth == 0) return name.substr(0, i);
+  }
+  return name;
+}
+
+// "f[abi:cxx11]" -> "f"
+std::string without_abi_tags(std::string name) {
+  for (auto tag = name.find("[abi:"); tag != std::string::npos; tag = name.find("[abi:", tag)) {
+    const auto end = name.find(']', tag);
+    if (end == std::string::npos) break;
+    name.erase(tag, end + 1 - tag);
+  }
+  return name;
+}
+
 }  // namespace
 
 std::string demangle(std::string_view mangled) {
@@ -50,6 +72,11 @@ std::string demangle(std::string_view mangled) {
   Sink sink;
   if (demangle_into(sink, name.c_str())) name.assign(sink.text, sink.size);
   return name.append(mangled.substr(suffix));
+}
+
+bool means(std::string_view wanted, std::string_view demangled) {
+  const std::string name = without_abi_tags(std::string(demangled));
+  return name == wanted || without_parameters(name) == wanted;
 }
 
 }  // namespace hodo::symbol

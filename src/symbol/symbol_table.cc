@@ -46,28 +46,6 @@ std::uint64_t section_end(const Elf64_Sym& symbol, const std::vector<Section>& s
   return s.address + std::min(s.size, ~s.address);
 }
 
-// "ns::f<int>(char) const" -> "ns::f<int>"
-std::string_view without_parameters(std::string_view name) {
-  const auto close = name.rfind(')');
-  if (close == std::string_view::npos) return name;
-  int depth = 0;
-  for (std::size_t i = close + 1; i-- > 0;) {
-    depth += name[i] == ')' ? 1 : name[i] == '(' ? -1 : 0;
-    if (depth == 0) return name.substr(0, i);
-  }
-  return name;
-}
-
-// "f[abi:cxx11]" -> "f"
-std::string without_abi_tags(std::string name) {
-  for (auto tag = name.find("[abi:"); tag != std::string::npos; tag = name.find("[abi:", tag)) {
-    const auto end = name.find(']', tag);
-    if (end == std::string::npos) break;
-    name.erase(tag, end + 1 - tag);
-  }
-  return name;
-}
-
 // By its demangled name, with or without parameters. A stub is not the function it leads to: it
 // wants the suffix.
 bool is_called(const Symbol& symbol, std::string_view wanted) {
@@ -78,8 +56,7 @@ bool is_called(const Symbol& symbol, std::string_view wanted) {
     wanted.remove_suffix(kStub.size());
     name.remove_suffix(kStub.size());
   }
-  const std::string demangled = without_abi_tags(demangle(name));
-  return demangled == wanted || without_parameters(demangled) == wanted;
+  return means(wanted, demangle(name));
 }
 
 }  // namespace

@@ -18,4 +18,8 @@ inline constexpr std::size_t kLongestDemangled = 16384;
 // characters (the view layer does).
 std::string demangle(std::string_view mangled);
 
+// Whether somebody who writes `wanted` means the function called `demangled`: with or without its
+// parameters, ABI tags left out.
+bool means(std::string_view wanted, std::string_view demangled);
+
 }  // namespace hodo::symbol

@@ -1,0 +1,126 @@
+// hodo export: what a recording says, in other tools' formats.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+#include "commands.h"
+#include "graphviz.h"
+#include "hodo/analyze/flow_graph.h"
+#include "hodo/capture/fd.h"
+#include "hodo/view/flow_graph.h"
+#include "hodo/view/output.h"
+#include "hodo/view/progress.h"
+#include "hodo/view/text.h"
+#include "reading.h"
+
+namespace hodo::cli {
+namespace {
+
+enum class Format : unsigned char { cfg_svg, cfg_dot };
+
+struct Options {
+  ReadingOptions reading;
+  Format format = Format::cfg_svg;
+  std::string function;
+  std::string module;
+  std::string output;  // empty: standard output
+};
+
+const Manual kManual{
+    .summary = "draw the control flow graph of a function, coloured by what ran",
+    .description =
+        "The graph has a box for each basic block of the function, with its instructions. Blocks"
+        " that were executed are yellow and say how often; edges that were executed have their"
+        " counts, the others are dotted. A dashed edge is a jump through a register or memory,"
+        " which is only drawn to where it went.\n\n"
+        "cfg-svg is a picture, for which Graphviz's program dot has to be installed. cfg-dot is"
+        " the graph in Graphviz's language, for its other layouts and formats, and needs "
+        "nothing.\n\n"
+        "A function is named as 'hodo report' does, C++ functions with or without their parameters."
+        " The code is that of the first process that ran it; counts are those of all of them, or"
+        " of --pid and --tid.",
+    .examples =
+        {{"hodo export --to cfg-svg --function main -o main.svg",
+          "A picture of main for a browser."},
+         {"hodo export --to cfg-dot --function strlen --module libc | dot -Tpng > strlen.png",
+          "The same of a library's function, in another format."}},
+    .exit_statuses = {{"0", "Done, and nothing of the recording was lost."},
+                      {"2",
+                       "Wrong usage, no such function ran, or the recording cannot be read or the"
+                       " picture not be made."},
+                      {"3", "Done, but part of the recording was lost or could not be decoded."}}};
+
+Result<capture::Fd> open_output(const std::string& path) {
+  constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  capture::Fd file(::open(path.c_str(), kNew, 0666));
+  if (file) return file;
+  return fail(ErrorCode::io,
+              fmt::format("cannot write {}: {}", path, std::generic_category().message(errno)));
+}
+
+Status write(const Options& options, const std::string& dot) {
+  capture::Fd file;
+  if (!options.output.empty()) {
+    auto opened = open_output(options.output);
+    if (!opened) return std::unexpected(opened.error());
+    file = std::move(*opened);
+  }
+  const int fd = file ? file.get() : STDOUT_FILENO;
+  if (options.format == Format::cfg_svg) return write_svg(dot, fd);
+  view::Output out(fd);
+  out.write(dot);
+  return out.finish();
+}
+
+Result<Shown> draw(const Options& options, session::Session& session) {
+  analyze::CoverageCounts counts;
+  view::Progress progress("decoding");
+  auto outcome = session.decode(
+      {.selection = selection_of(options.reading),
+       .not_taken = true,
+       .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
+      counts);
+  progress.clear();
+  if (!outcome) return std::unexpected(outcome.error());
+  const auto graph = analyze::flow_graph(counts, session, options.function, options.module);
+  if (!graph) return std::unexpected(graph.error());
+  if (graph->undecoded != 0) {
+    fmt::print(stderr, "hodo: {} at the end of {} are no code that is known, and left out\n",
+               view::byte_size(graph->undecoded), view::printable(graph->function));
+  }
+  if (Status status = write(options, view::flow_graph_dot(*graph, session)); !status) {
+    return std::unexpected(status.error());
+  }
+  return Shown{.losses = std::move(outcome->losses), .tell = true};
+}
+
+int run(const Options& options) {
+  return with_session(options.reading,
+                      [&](session::Session& session) { return draw(options, session); });
+}
+
+}  // namespace
+
+void add_export(Program& program) {
+  auto options = std::make_shared<Options>();
+  const OptionSet app = program.command("export", kManual, [options] { return run(*options); });
+  add_input_options(app, options->reading);
+  add_choice<Format>(app, "--to", options->format,
+                     {{"cfg-svg", Format::cfg_svg}, {"cfg-dot", Format::cfg_dot}},
+                     "what to make of it")
+      .required();
+  app.add_option("--function", options->function, "the function to draw")
+      .type_name("NAME")
+      .required();
+  app.add_option("--module", options->module, "of a file whose path contains TEXT")
+      .type_name("TEXT");
+  app.add_option("-o,--output", options->output, "write to FILE instead of standard output")
+      .type_name("FILE");
+  add_selection_options(app, options->reading);
+}
+
+}  // namespace hodo::cli
