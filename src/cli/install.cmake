@@ -1,7 +1,12 @@
 # The command, its manual pages and completions. Pages and scripts are made by the command itself from
 # the definitions that --help uses.
 include(GNUInstallDirs)
-set(manual_pages hodo record report check branches calls coverage packets stats doctor vm-record vm-attach completion help)
+# A page for each command, cmd_NAME.cc, and one for the whole.
+get_target_property(manual_pages hodo_cli SOURCES)
+list(FILTER manual_pages INCLUDE REGEX "^cmd_")
+list(TRANSFORM manual_pages REPLACE "^cmd_(.*)\.cc$" "\1")
+list(TRANSFORM manual_pages REPLACE "_" "-")
+list(PREPEND manual_pages hodo)
 set(man_dir ${CMAKE_BINARY_DIR}/docs/man)
 set(completion_dir ${CMAKE_BINARY_DIR}/docs/completions)
 
