@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 # A page for each command, cmd_NAME.cc, and one for the whole.
 get_target_property(manual_pages hodo_cli SOURCES)
 list(FILTER manual_pages INCLUDE REGEX "^cmd_")
-list(TRANSFORM manual_pages REPLACE "^cmd_(.*)\.cc$" "\1")
+list(TRANSFORM manual_pages REPLACE "^cmd_(.*)[.]cc$" "\\1")
 list(TRANSFORM manual_pages REPLACE "_" "-")
 list(PREPEND manual_pages hodo)
 set(man_dir ${CMAKE_BINARY_DIR}/docs/man)
