@@ -1,15 +1,12 @@
 #include "describe.h"
 
+#include "api_version.h"
+
 namespace hodo::plugin {
 
 using unit::Block;
 
 namespace {
-
-std::span<const std::uint8_t> bytes_of(const qemu_plugin_insn* insn) {
-  return {static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn)),
-          qemu_plugin_insn_size(insn)};
-}
 
 bool repeats(std::span<const std::uint8_t> insn) {
   bool prefix = false;
@@ -35,18 +32,16 @@ std::vector<const qemu_plugin_insn*> insns_of(const qemu_plugin_tb* tb, isa::Mod
   for (std::size_t i = 0; i < count; ++i) {
     insns.push_back(qemu_plugin_tb_get_insn(tb, i));
   }
-  if (insns.size() > 1 &&
-      !isa::decode(bytes_of(insns.back()), qemu_plugin_insn_vaddr(insns.back()), mode)) {
-    insns.pop_back();
-  }
+  if (insns.size() <= 1) return insns;
+  std::vector<std::uint8_t> last;
+  append_bytes(insns.back(), last);
+  if (!isa::decode(last, qemu_plugin_insn_vaddr(insns.back()), mode)) insns.pop_back();
   return insns;
 }
 
 std::vector<std::uint8_t> code_of(std::span<const qemu_plugin_insn* const> insns) {
   std::vector<std::uint8_t> code;
-  for (const auto* insn : insns) {
-    code.insert(code.end(), bytes_of(insn).begin(), bytes_of(insn).end());
-  }
+  for (const auto* insn : insns) append_bytes(insn, code);
   return code;
 }
 

@@ -1,7 +1,6 @@
 #include "guest.h"
 
 #include <dlfcn.h>
-#include <glib.h>
 #include <signal.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -37,11 +36,14 @@ bool raised_by_instruction(std::uint32_t signal, std::int32_t code) {
 
 bool Guest::attach(bool wide) {
   wide_ = wide;
-  get_cpu_ = reinterpret_cast<void* (*)(int)>(dlsym(RTLD_DEFAULT, "qemu_get_cpu"));
-  gdb_read_register_ = reinterpret_cast<int (*)(void*, void*, int)>(
-      dlsym(RTLD_DEFAULT, "x86_cpu_gdb_read_register"));
-  base_ = static_cast<const std::uint64_t*>(dlsym(RTLD_DEFAULT, "guest_base"));
-  return get_cpu_ != nullptr && gdb_read_register_ != nullptr && base_ != nullptr;
+  exported_base_ = static_cast<const std::uint64_t*>(dlsym(RTLD_DEFAULT, "guest_base"));
+  return registers_.attach(wide);
+}
+
+void Guest::look_at(const qemu_plugin_insn& insn) {
+  if (exported_base_ != nullptr) return;
+  const auto here = reinterpret_cast<std::uintptr_t>(qemu_plugin_insn_haddr(&insn));
+  if (here != 0) base_ = here - qemu_plugin_insn_vaddr(&insn);
 }
 
 bool Guest::read(std::uint64_t address, void* out, std::size_t size) const {
@@ -69,17 +71,6 @@ std::optional<std::string> Guest::read_string(std::uint64_t address) const {
     address += n;
   }
   return out;
-}
-
-std::uint64_t Guest::read_register(unsigned vcpu, int number) const {
-  void* cpu = get_cpu_(static_cast<int>(vcpu));
-  if (cpu == nullptr) return 0;
-  GByteArray* bytes = g_byte_array_sized_new(16);
-  gdb_read_register_(cpu, bytes, number);
-  std::uint64_t value = 0;
-  std::memcpy(&value, bytes->data, std::min<std::size_t>(bytes->len, wide_ ? 8 : 4));
-  g_byte_array_free(bytes, TRUE);
-  return value;
 }
 
 std::optional<Guest::SignalFrame> Guest::handler_frame(unsigned vcpu) const {

@@ -2,23 +2,31 @@
 // frames that signal delivery leaves on its stack.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
 
+#include "registers.h"
+
 namespace hodo::plugin {
 
 class Guest {
  public:
-  // Finds what the emulator exports: QEMU 7.2 has no register access in its plugin API, but exports
-  // qemu_get_cpu and x86_cpu_gdb_read_register, and guest_base. False if they are not there.
+  // Finds the registers; false if this QEMU has no way to them.
   bool attach(bool wide);
+  const Registers& registers() const { return registers_; }
+  // An instruction that is being translated: where QEMU does not export guest_base, it is what lies
+  // between the instruction's two addresses.
+  void look_at(const qemu_plugin_insn& insn);
 
   bool wide() const { return wide_; }
   // Guest addresses as host addresses and back. In qemu-user both live in this process.
-  std::uint64_t host(std::uint64_t guest) const { return guest + *base_; }
-  std::uint64_t base() const { return *base_; }
+  std::uint64_t host(std::uint64_t guest) const { return guest + base(); }
+  std::uint64_t base() const {
+    return exported_base_ != nullptr ? *exported_base_ : base_.load(std::memory_order_relaxed);
+  }
 
   // Copies guest memory; false if any of it is not mapped. Never faults.
   bool read(std::uint64_t address, void* out, std::size_t size) const;
@@ -48,12 +56,15 @@ class Guest {
   std::optional<SignalFrame> frame_at(std::uint64_t sp) const;
 
  private:
-  std::uint64_t read_register(unsigned vcpu, int number) const;
+  std::uint64_t read_register(unsigned vcpu, int number) const {
+    return registers_.read(registers_.cpu(vcpu), number);
+  }
 
   bool wide_ = true;
-  const std::uint64_t* base_ = nullptr;  // QEMU settles the value after it has loaded plugins
-  void* (*get_cpu_)(int) = nullptr;
-  int (*gdb_read_register_)(void*, void*, int) = nullptr;
+  Registers registers_;
+  // QEMU settles the value after it has loaded plugins.
+  const std::uint64_t* exported_base_ = nullptr;
+  std::atomic<std::uint64_t> base_ = 0;
 };
 
 }  // namespace hodo::plugin

@@ -1,11 +1,8 @@
 #include "machine.h"
 
 #include <dlfcn.h>
-#include <glib.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 namespace hodo::plugin {
 namespace {
@@ -24,21 +21,12 @@ bool find(T& function, const char* name) {
   return function != nullptr;
 }
 
-// A thread-local variable of the emulator: dlsym gives the calling thread's own.
-void** address_of_current_cpu() {
-  static thread_local auto* address = static_cast<void**>(dlsym(RTLD_DEFAULT, "current_cpu"));
-  return address;
-}
-
 }  // namespace
 
 bool Machine::attach() {
-  return find(get_cpu_, "qemu_get_cpu") && find(read_register_, "x86_cpu_gdb_read_register") &&
-         find(copy_, "cpu_physical_memory_rw") && find(is_device_, "cpu_physical_memory_is_io") &&
-         address_of_current_cpu() != nullptr;
+  return registers_.attach(true) && find(copy_, "cpu_physical_memory_rw") &&
+         find(is_device_, "cpu_physical_memory_is_io");
 }
-
-void* Machine::current_cpu() const { return *address_of_current_cpu(); }
 
 bool Machine::sane(void* cpu) const {
   // After a reset, or in any later state: CR0.ET is always set, RFLAGS has bit 1 set and the upper
@@ -48,15 +36,6 @@ bool Machine::sane(void* cpu) const {
   const std::uint64_t flags = read(cpu, Register::rflags);
   return (cr0 & kEt) != 0 && (flags & 2) != 0 && flags >> 32 == 0 &&
          ((cr0 & kPagingOn) == 0 || (cr0 & kProtected) != 0);
-}
-
-std::uint64_t Machine::read(void* cpu, Register number) const {
-  GByteArray* bytes = g_byte_array_sized_new(16);
-  read_register_(cpu, bytes, static_cast<int>(number));
-  std::uint64_t value = 0;
-  std::memcpy(&value, bytes->data, std::min<std::size_t>(bytes->len, sizeof(value)));
-  g_byte_array_free(bytes, TRUE);
-  return value;
 }
 
 guest::Paging Machine::paging(void* cpu) const {

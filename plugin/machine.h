@@ -9,6 +9,7 @@
 
 #include "hodo/guest/memory.h"
 #include "hodo/isa/insn.h"
+#include "registers.h"
 
 namespace hodo::plugin {
 
@@ -27,26 +28,28 @@ enum class Register : int {
 
 class Machine final : public guest::PhysicalMemory {
  public:
-  // Finds what the emulator exports: QEMU 7.2's plugin API has neither registers nor memory, but
-  // qemu-system-x86_64 exports the functions behind its gdb stub. False if they are not there.
+  // Finds the registers, and memory by functions that qemu-system-x86_64 exports: no version of the
+  // plugin interface reads physical memory and leaves devices alone. False if they are not there.
   bool attach();
+  const Registers& registers() const { return registers_; }
   // Do the registers of this processor answer as those of an x86-64 one would? To be asked while it
   // translates its first block.
   bool sane(void* cpu) const;
 
   // The processor that the calling thread executes; null if it executes none.
-  void* current_cpu() const;
+  void* current_cpu() const { return registers_.current_cpu(); }
   // Valid at the start of a block; null if there is none.
-  void* cpu(unsigned index) const { return get_cpu_(static_cast<int>(index)); }
-  std::uint64_t read(void* cpu, Register number) const;
+  void* cpu(unsigned index) const { return registers_.cpu(index); }
+  std::uint64_t read(void* cpu, Register number) const {
+    return registers_.read(cpu, static_cast<int>(number));
+  }
   guest::Paging paging(void* cpu) const;
 
   // Guest RAM and ROM; what is a device's is not read.
   bool read(std::uint64_t address, std::span<std::uint8_t> out) const override;
 
  private:
-  void* (*get_cpu_)(int) = nullptr;
-  int (*read_register_)(void*, void*, int) = nullptr;
+  Registers registers_;
   void (*copy_)(std::uint64_t, void*, std::uint64_t, bool) = nullptr;
   bool (*is_device_)(std::uint64_t) = nullptr;
 };

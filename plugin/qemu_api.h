@@ -1,4 +1,5 @@
-// QEMU's TCG plugin interface, API version 1 (QEMU 6.0 to 8.x; Debian 12 has 7.2), declared by us
+// QEMU's TCG plugin interface, API version 1 (QEMU 6.0 to 8.x; Debian 12 has 7.2) and what later
+// ones have in the same form, declared by us
 // since no Debian package carries the header. Only what our plugins call; the emulator exports
 // these symbols and they are resolved when it loads the plugin. Source of the facts: QEMU's
 // docs/devel/tcg-plugins and the exported symbols of qemu-x86_64 7.2.
@@ -15,7 +16,8 @@
 
 extern "C" {
 
-// The API version that a plugin was built for; QEMU refuses one outside its [min, cur].
+// The API version that a plugin was built for; QEMU refuses one outside its [min, cur]. See
+// api_version.h for later ones.
 inline constexpr int kQemuPluginApiVersion = 1;
 
 using qemu_plugin_id_t = std::uint64_t;
@@ -32,6 +34,14 @@ struct qemu_info_t {
     int smp_vcpus;
     int max_vcpus;
   } system;
+};
+
+// From version 2 on: a register as qemu_plugin_get_registers() lists it.
+struct qemu_plugin_register;
+struct qemu_plugin_reg_descriptor {
+  qemu_plugin_register* handle;
+  const char* name;     // as gdb calls it; belongs to QEMU
+  const char* feature;  // the set it is of; may be null
 };
 
 struct qemu_plugin_tb;

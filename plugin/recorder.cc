@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "api_version.h"
 #include "blocks.h"
 #include "describe.h"
 #include "exec.h"
@@ -34,7 +35,7 @@
 #include "syscalls.h"
 #include "thread.h"
 
-int qemu_plugin_version = kQemuPluginApiVersion;
+int qemu_plugin_version = hodo::plugin::declared_api_version();
 
 namespace hodo::plugin {
 namespace {
@@ -212,6 +213,7 @@ std::vector<Piece> split(std::span<const qemu_plugin_insn* const> insns) {
 }
 
 void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
+  recorder->guest.look_at(*qemu_plugin_tb_get_insn(tb, 0));
   if (current_unit == nullptr) first_event(0);
   const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
   const auto insns = insns_of(tb, mode());
@@ -220,6 +222,7 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   report_code(start, code);
   const bool count = current_thread != nullptr && current_thread->tracer().counts_cycles();
   const UnitCallbacks& call = recorder->callbacks;
+  const qemu_plugin_cb_flags flags = recorder->guest.registers().callback_flags();
   std::size_t offset = 0;
   for (const Piece& piece : split(insns)) {
     const auto* last = insns[piece.first + piece.count - 1];
@@ -234,10 +237,10 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
                                          : call.enter;
     auto* data = const_cast<Block*>(block);
     if (offset == 0) {
-      qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, data);
+      qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, flags, data);
     } else {
       qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, piece.first), callback,
-                                             QEMU_PLUGIN_CB_NO_REGS, data);
+                                             flags, data);
     }
     offset += piece.size;
   }
@@ -375,10 +378,12 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
   recorder->plugin_option =
       relay::escape_option(own_path()) + ",socket=" + recorder->socket + ",unit=" + unit;
   recorder->callbacks = callbacks_of(unit);
+  set_emulator_version(*info);
   if (!recorder->guest.attach(target == "x86_64")) {
     std::fprintf(stderr,
-                 "hodo: this QEMU does not export what recording needs (qemu_get_cpu, "
-                 "x86_cpu_gdb_read_register, guest_base); Debian 12's qemu-user 7.2 does\n");
+                 "hodo: this QEMU gives no registers: neither by its plugin interface, as QEMU 9.0 "
+                 "and later do, nor by qemu_get_cpu and x86_cpu_gdb_read_register, as Debian 12's "
+                 "qemu-user 7.2 does\n");
     return 1;
   }
   leave_out_words_about_signals();

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "api_version.h"
 #include "code_blocks.h"
 #include "describe.h"
 #include "hodo/guest/watch.h"
@@ -24,7 +25,7 @@
 #include "spaces.h"
 #include "vcpu.h"
 
-int qemu_plugin_version = kQemuPluginApiVersion;
+int qemu_plugin_version = hodo::plugin::declared_api_version();
 
 namespace hodo::plugin {
 namespace {
@@ -149,7 +150,7 @@ void check_registers(void* cpu) {
   if (recorder->checked.exchange(true) || recorder->machine.sane(cpu)) return;
   std::fprintf(stderr,
                "hodo: this QEMU's registers are not where Debian 12's QEMU 7.2 has them; "
-               "recording needs that version of qemu-system-x86\n");
+               "recording needs that version of qemu-system-x86, or QEMU 9.0 or later\n");
   std::_Exit(125);
 }
 
@@ -161,7 +162,8 @@ void translate_user(qemu_plugin_tb* tb, isa::Mode mode) {
   const bool stepped = block->block.insns == 1 && block->block.cls == isa::InsnClass::other;
   const auto callback =
       stepped ? on_user_block<&PtUnit::enter_stepped> : on_user_block<&PtUnit::enter<false>>;
-  qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, QEMU_PLUGIN_CB_NO_REGS, block);
+  qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, recorder->machine.registers().callback_flags(),
+                                       block);
 }
 
 void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
@@ -171,12 +173,14 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   const ExecutionMode mode = execution_mode(recorder->machine, cpu);
   if (mode.user && mode.width == isa::Mode::bits64) return translate_user(tb, *mode.width);
   if (mode.user) {
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_narrow_block, QEMU_PLUGIN_CB_NO_REGS, nullptr);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_narrow_block,
+                                         recorder->machine.registers().callback_flags(), nullptr);
     return;
   }
   const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
   if (mode.width && start >= kKernelHalf) recorder->kernel_text = start;
-  qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, QEMU_PLUGIN_CB_NO_REGS, nullptr);
+  qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block,
+                                       recorder->machine.registers().callback_flags(), nullptr);
 }
 
 void on_flush(qemu_plugin_id_t) {
@@ -223,11 +227,13 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
     if (option.starts_with("socket=")) recorder->socket = option.substr(7);
     guest::parse_watch(option, recorder->spaces.watch);
   }
+  set_emulator_version(*info);
   if (!recorder->machine.attach()) {
     std::fprintf(stderr,
-                 "hodo: this QEMU does not export what recording needs (qemu_get_cpu, "
-                 "x86_cpu_gdb_read_register, cpu_physical_memory_rw, cpu_physical_memory_is_io); "
-                 "Debian 12's qemu-system-x86 7.2 does\n");
+                 "hodo: this QEMU does not give what recording needs: the registers by its plugin "
+                 "interface (QEMU 9.0 and later) or by qemu_get_cpu and x86_cpu_gdb_read_register, "
+                 "and cpu_physical_memory_rw and cpu_physical_memory_is_io; Debian 12's "
+                 "qemu-system-x86 7.2 does\n");
     return 1;
   }
   qemu_plugin_register_vcpu_init_cb(id, on_start);
