@@ -38,6 +38,11 @@ T number(const Json& object, const char* name, T otherwise) {
   return found != object.end() && found->is_number_integer() ? found->get<T>() : otherwise;
 }
 
+// Of a command whose answer says nothing.
+Status status_of(const Result<Json>& answer) {
+  return answer ? Status() : std::unexpected(answer.error());
+}
+
 }  // namespace
 
 Result<Qmp> Qmp::connect(const std::string& path) {
@@ -99,6 +104,20 @@ Result<std::string> Qmp::monitor(const std::string& line, std::uint32_t cpu) {
   if (!answer) return std::unexpected(answer.error());
   if (!answer->is_string()) return fail(ErrorCode::malformed, path_ + ": the monitor gave no text");
   return answer->get<std::string>();
+}
+
+Result<bool> Qmp::running() {
+  const auto answer = execute("query-status");
+  if (!answer) return std::unexpected(answer.error());
+  return answer->is_object() && answer->contains("running") && (*answer)["running"] == true;
+}
+
+Status Qmp::stop() { return status_of(execute("stop")); }
+Status Qmp::resume() { return status_of(execute("cont")); }
+
+Status Qmp::save_memory(std::uint64_t address, std::uint64_t size, const std::string& file) {
+  const Json arguments = {{"val", address}, {"size", size}, {"filename", file}};
+  return status_of(execute("pmemsave", arguments.dump()));
 }
 
 bool Qmp::alive() {

@@ -101,6 +101,14 @@ bool Btf::is_composite(std::uint32_t type) const {
   return kind == kStruct || kind == kUnion;
 }
 
+std::optional<std::uint32_t> Btf::size_of(std::string_view structure) const {
+  for (const std::uint32_t offset : offsets_) {
+    const auto type = at<Type>(types_, offset);
+    if (type.kind() == kStruct && name(type.name) == structure) return type.size_or_type;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::uint32_t> Btf::offset_of(std::string_view structure,
                                             std::string_view member) const {
   struct Part {

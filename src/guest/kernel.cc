@@ -45,6 +45,24 @@ Result<Btf> find_btf(std::span<const std::uint8_t> image) {
   return fail(ErrorCode::not_found, "the guest's kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
 }
 
+// What only some questions need.
+void find_optional(const Btf& btf, Layout& l) {
+  const auto owner = btf.offset_of("mm_struct", "owner");
+  l.mm.has_owner = owner.has_value();
+  l.mm.owner = owner.value_or(0);
+  // Page tables have a descriptor type of their own since Linux 6.6.
+  const bool own_type = btf.size_of("ptdesc").has_value();
+  const auto size = btf.size_of("page");
+  const auto list = own_type ? btf.offset_of("ptdesc", "pt_list") : btf.offset_of("page", "lru");
+  const auto mm = btf.offset_of(own_type ? "ptdesc" : "page", "pt_mm");
+  l.page.known = size && list && mm;
+  if (l.page.known) {
+    l.page.size = *size;
+    l.page.list = *list;
+    l.page.mm = *mm;
+  }
+}
+
 Result<Layout> layout_of(const Btf& btf) {
   Layout l;
   std::string missing;
@@ -62,6 +80,8 @@ Result<Layout> layout_of(const Btf& btf) {
   find(l.task.group_leader, "task_struct", "group_leader");
   find(l.task.signal, "task_struct", "signal");
   find(l.task.thread_node, "task_struct", "thread_node");
+  const char* state = btf.offset_of("task_struct", "__state") ? "__state" : "state";  // since 5.14
+  find(l.task.state, "task_struct", state);
   find(l.signal.thread_head, "signal_struct", "thread_head");
   find(l.mm.pgd, "mm_struct", "pgd");
   find(l.mm.exe_file, "mm_struct", "exe_file");
@@ -79,6 +99,8 @@ Result<Layout> layout_of(const Btf& btf) {
     find(l.mm.first, "mm_struct", "mmap");
     find(l.vma.next, "vm_area_struct", "vm_next");
   }
+  find(l.cpuinfo.capability, "cpuinfo_x86", "x86_capability");
+  find_optional(btf, l);
   std::uint32_t path = 0, qstr = 0;
   find(path, "file", "f_path");
   find(l.file.mount, "path", "mnt");

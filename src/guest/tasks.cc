@@ -45,6 +45,13 @@ std::optional<Task> read_task(const VirtualMemory& memory, const Kernel& kernel,
   return task;
 }
 
+Process read_process(const VirtualMemory& memory, const Kernel& kernel, Task leader) {
+  // The idle tasks of all processors share their first one's signal_struct and are in no list.
+  auto threads = leader.address == kernel.init_task ? std::vector{leader}
+                                                    : read_threads(memory, kernel, leader);
+  return {std::move(leader), std::move(threads)};
+}
+
 std::optional<std::vector<Process>> read_processes(const VirtualMemory& memory,
                                                    const Kernel& kernel) {
   std::vector<Process> out;
@@ -53,9 +60,7 @@ std::optional<std::vector<Process>> read_processes(const VirtualMemory& memory,
   do {
     auto leader = read_task(memory, kernel, address);
     if (!leader) return std::nullopt;
-    auto threads =
-        address == kernel.init_task ? std::vector{*leader} : read_threads(memory, kernel, *leader);
-    out.push_back({std::move(*leader), std::move(threads)});
+    out.push_back(read_process(memory, kernel, std::move(*leader)));
     const auto next = memory.read<std::uint64_t>(address + tasks);
     if (!next) return std::nullopt;
     address = *next - tasks;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
@@ -43,6 +44,8 @@ class FakeQmp {
     if (client >= 0) ::shutdown(client, SHUT_RDWR);
   }
 
+  // Answers a command that the table has not; to be set before a client comes.
+  std::function<std::string(const std::string& line)> otherwise;
   std::string greeting =
       R"({"QMP": {"version": {"qemu": {"micro": 22, "minor": 2, "major": 7}}, "capabilities": []}})";
 
@@ -70,6 +73,7 @@ class FakeQmp {
     if (name == "qmp_capabilities") return say(R"({"return": {}})");
     const auto found = answers_.find(name);
     if (found != answers_.end()) return say("{\"return\": " + found->second + "}");
+    if (otherwise) return say(otherwise(line));
     say(R"({"error": {"class": "CommandNotFound", "desc": "The command )" + name +
         R"( has not been found"}})");
   }

@@ -77,7 +77,7 @@ def write_initramfs(path, script, programs):
         file.write(archive.finish())
 
 
-def command(kernel_path, initramfs, *more):
-    """QEMU's words for this guest."""
+def command(kernel_path, initramfs, *more, boot=""):
+    """QEMU's words for this guest; `boot`: more for the kernel's command line."""
     return ["qemu-system-x86_64", *ARGUMENTS, *more, "-kernel", kernel_path, "-initrd", initramfs,
-            "-append", COMMAND_LINE]
+            "-append", f"{COMMAND_LINE} {boot}"]

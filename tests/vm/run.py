@@ -199,23 +199,23 @@ def usage(box):
 CASES = {case.__name__: case for case in (one_process, several_processes, killed_machine, usage)}
 
 
-def main():
+def main(cases):
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true", help="print the cases' names and exit")
     parser.add_argument("--hodo")
     parser.add_argument("--programs", help="folder of this folder's programs")
     parser.add_argument("--cache", help="where a kernel that was fetched is kept")
     parser.add_argument("--work", help="folder for this case; kept when it fails")
-    parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("case", nargs="?", choices=cases)
     options = parser.parse_args()
     if options.list:
-        print("\n".join(CASES))
+        print("\n".join(cases))
         return 0
     work = os.path.abspath(options.work)
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
     try:
-        CASES[options.case](Box(options, work))
+        cases[options.case](Box(options, work))
     except Skip as skip:
         print(f"skipped: {skip}")
         return SKIPPED
@@ -227,4 +227,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(CASES))

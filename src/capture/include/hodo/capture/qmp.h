@@ -35,6 +35,13 @@ class Qmp {
   Result<bool> uses_kvm();
   // human-monitor-command: what the monitor for people prints for `line`, as to processor `cpu`.
   Result<std::string> monitor(const std::string& line, std::uint32_t cpu = 0);
+  // query-status: do the processors run? stop and resume make them stand and go.
+  Result<bool> running();
+  Status stop();
+  Status resume();
+  // pmemsave: writes `size` bytes of physical memory from `address` on into `file`, a path as QEMU
+  // sees it. Where there is a device instead of memory, its registers are read.
+  Status save_memory(std::uint64_t address, std::uint64_t size, const std::string& file);
 
   // Readable when QEMU has closed the connection, or has an event to tell.
   int fd() const { return socket_.get(); }

@@ -22,6 +22,8 @@ class Btf {
   // struct or union. Nullopt: no such structure or member, or a bit-field. Linear in the number of
   // types.
   std::optional<std::uint32_t> offset_of(std::string_view structure, std::string_view member) const;
+  // The size in bytes of `struct structure`; nullopt: no such structure.
+  std::optional<std::uint32_t> size_of(std::string_view structure) const;
 
  private:
   std::string_view name(std::uint32_t offset) const;

@@ -16,6 +16,7 @@ namespace hodo::guest {
 struct Layout {
   struct {
     std::uint32_t tasks, mm, pid, tgid, comm, real_parent, group_leader, signal, thread_node;
+    std::uint32_t state;
   } task{};
   struct {
     std::uint32_t thread_head;
@@ -25,7 +26,17 @@ struct Layout {
     std::uint32_t maple_root;  // of mm_mt, since Linux 6.1
     std::uint32_t first;       // mmap, before
     bool has_maple_tree;
+    std::uint32_t owner;
+    bool has_owner;  // CONFIG_MEMCG
   } mm{};
+  // Of the descriptor of a page that is a top-level page table (arch/x86/mm/pgtable.c).
+  struct {
+    std::uint32_t size, list, mm;
+    bool known;
+  } page{};
+  struct {
+    std::uint32_t capability;
+  } cpuinfo{};
   struct {
     std::uint32_t start, end, flags, page_offset, file, next;
   } vma{};

@@ -30,6 +30,9 @@ struct Process {
   std::vector<Task> threads;  // with the leader
 };
 
+// The process of `leader`, with the threads that its own list has.
+Process read_process(const VirtualMemory& memory, const Kernel& kernel, Task leader);
+
 // All processes in the kernel's task list, the idle task first. At most 65,536; nullopt if the list
 // leads nowhere.
 std::optional<std::vector<Process>> read_processes(const VirtualMemory& memory,

@@ -1,0 +1,103 @@
+// hodo vm ps: who runs in a virtual machine.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "hodo/capture/vm_survey.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/output.h"
+#include "hodo/view/progress.h"
+#include "hodo/view/vm_survey.h"
+#include "reading.h"
+
+namespace hodo::cli {
+namespace {
+
+const Manual kManual{
+    .summary = "list the processes of a virtual machine from outside",
+    .description =
+        "Asks a running QEMU, with KVM or without, for its processors' registers and the guest's"
+        " memory, and finds in there what the guest's own ps would show, without its help: the"
+        " kernel with its address after KASLR, its symbols and types, its task list. Nothing in the"
+        " guest is needed or changed; it stands still while the list is read, some hundredths of a"
+        " second.\n\n"
+        "SOCKET is the path of a QMP socket: start QEMU with -qmp unix:PATH,server=on,wait=off. One"
+        " program at a time can use such a socket, so give QEMU one of its own for this where"
+        " something else manages it. Whoever runs this must be the user that runs QEMU, or "
+        "root.\n\n"
+        "A process that was taken out of the task list, as rootkits do, is in none of the guest's"
+        " tools, but must have page tables to run. So the list is held against every address space"
+        " that was seen on a processor or is in the kernel's list of top-level page tables, whose"
+        " pages say whom they belong to. What is missing in the task list is marked HIDDEN. Kernel"
+        " threads have no address space of their own; hidden ones are not found.\n\n"
+        "Columns: CR3, the physical address of the process's top-level page table, as in the CR3"
+        " register and in PIP packets; BUSY, the share of looks at the processors that found it"
+        " running. Linux guests are understood whose kernel has kallsyms and BTF, as those of all"
+        " distributions have (64-bit, Linux 5.2 and later). Of other guests each address space "
+        "that was"
+        " seen running is listed with its user code pages.",
+    .examples = {{"hodo vm ps --qmp /run/guest.qmp", "Who runs in the guest."},
+                 {"hodo vm ps --qmp /run/guest.qmp --json | jq '.processes[] | select(.hidden)'",
+                  "Who hides there."},
+                 {"hodo vm ps --qmp /run/guest.qmp --time 10000",
+                  "Looks for ten seconds which processes are busy."}},
+    .exit_statuses = {{"0", "Nobody is hidden."},
+                      {"1", "A process is hidden from the guest's own task list."},
+                      {"2", "Wrong use, or a machine that cannot be asked."},
+                      {"3",
+                       "Hidden processes could not be looked for: the guest's system is not"
+                       " known, or its kernel does not say whose an address space is."}}};
+
+struct Options {
+  std::string socket;
+  std::uint64_t milliseconds = 500;
+  bool json = false;
+  view::ColorMode color = view::ColorMode::automatic;
+};
+
+int status_of(const guest::Survey& survey) {
+  if (!survey.census || !survey.census->cross_checked) return kExitIncomplete;
+  const bool hidden = std::ranges::any_of(survey.census->residents, &guest::Resident::hidden);
+  return hidden ? kExitFindings : kExitOk;
+}
+
+int run(const Options& options) {
+  view::Progress progress("looking");
+  const auto survey = capture::survey_vm(
+      options.socket, std::chrono::milliseconds(options.milliseconds),
+      [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); });
+  progress.clear();
+  if (!survey) {
+    fmt::print(stderr, "hodo: vm ps: {}\n", survey.error().message);
+    return kExitUsage;
+  }
+  view::Output out(STDOUT_FILENO);
+  out.write(options.json
+                ? view::json_text(view::survey_json(*survey))
+                : view::survey_text(*survey, view::style_for(STDOUT_FILENO, options.color)));
+  if (Status status = out.finish(); !status) return report_error("standard output", status.error());
+  return status_of(*survey);
+}
+
+}  // namespace
+
+void add_vm_ps(Program& program) {
+  auto options = std::make_shared<Options>();
+  const OptionSet app = program.command("vm-ps", kManual, [options] { return run(*options); });
+  app.add_option("--qmp", options->socket, "the machine's QMP socket")
+      .type_name("SOCKET")
+      .required();
+  app.add_option("--time", options->milliseconds, "how long to look who is busy, in milliseconds")
+      .type_name("MS")
+      .range(0, 3'600'000)
+      .capture_default_str();
+  app.add_flag("--json", options->json, "one JSON object");
+  add_color_option(app, options->color);
+}
+
+}  // namespace hodo::cli

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""Runs one case of looking into a virtual machine from outside; status and options are run.py's."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+import guest
+import run
+from run import check
+
+
+@contextlib.contextmanager
+def machine(box, words):
+    """A machine that runs while the body does; gives its serial console."""
+    qemu = subprocess.Popen([*words, "-qmp", "unix:qmp,server=on,wait=off"], cwd=box.work, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    try:
+        while not os.path.exists(box.path("qmp")) and qemu.poll() is None:
+            time.sleep(0.05)
+        yield qemu.stdout
+    finally:
+        qemu.kill()
+        qemu.stdout.close()
+        qemu.wait()
+
+
+def boots(console, word):
+    """Reads the console up to a line that has `word`."""
+    said = []
+    for line in console:
+        said.append(line)
+        if word in line:
+            return
+    raise run.Failure(f"the guest did not come to '{word}': {''.join(said)}")
+
+
+def listed(box, *words, status=0):
+    """{name: process} of hodo vm ps."""
+    answer = json.loads(box.run(box.hodo, "vm", "ps", "--qmp", "qmp", "--json", *words, status=status).stdout)
+    return answer, {process["name"]: process for process in answer["processes"]}
+
+
+def processes(box):
+    """The guest's processes as it knows them itself, with isolated page tables on two processors,
+    while it runs, and it goes on afterwards."""
+    script = ("known_path 100000000 & sleep 5000 & echo sleeper $!; echo ready\n"
+              "while sleep 1; do echo still here; done\n")
+    guest.write_initramfs(box.path("initrd"), script, [box.program("known_path")])
+    words = guest.command(box.kernel, "initrd", "-smp", "2", boot="pti=on")
+    with machine(box, words) as console:
+        boots(console, "ready")
+        answer, found = listed(box)
+        text = box.run(box.hodo, "vm", "ps", "--qmp", "qmp", "--time", "0").stdout
+        boots(console, "still here")
+        boots(console, "still here")
+    check(answer["isolated"] and answer["cross_checked"] and answer["processors"] == 2, f"wrong: {answer | {'processes': []}}")
+    check("Linux version" in answer["system"], f"the guest is {answer['system']}")
+    check({"init", "kthreadd", "known_path", "sleep"} <= found.keys(), f"found only {list(found)}")
+    busy = found["known_path"]
+    check(busy["executable"] == "/bin/known_path" and busy["ppid"] == 1, f"known_path is {busy}")
+    check(busy["user_looks"] > 0, f"nobody saw known_path in user mode: {busy}")
+    spaces = [process["cr3"] for process in answer["processes"] if process["cr3"] is not None]
+    check(len(set(spaces)) == len(spaces), f"processes share an address space: {spaces}")
+    check(found["kthreadd"]["cr3"] is None, "a kernel thread has an address space")
+    check(not any(process["hidden"] for process in found.values()), "somebody is hidden")
+    check(" known_path " in text and "HIDDEN" not in text, f"as text: {text}")
+
+
+def unknown_system(box):
+    """Of a guest that is no Linux, the address spaces; nothing is concluded from what is not known."""
+    with machine(box, ["qemu-system-x86_64", *guest.ARGUMENTS]):
+        done = box.run(box.hodo, "vm", "ps", "--qmp", "qmp", "--json", status=3)
+    answer = json.loads(done.stdout)
+    check("no processor of the guest runs in 64-bit mode" in answer["system"], f"the guest is {answer['system']}")
+    check("processes" not in answer and answer["looks"] > 0, f"wrong: {answer}")
+
+
+def nobody_to_ask(box):
+    """Sockets that are none are refused with the remedy."""
+    os.mkdir(box.path("folder"))
+    for socket in ("nowhere", "folder"):
+        done = box.run(box.hodo, "vm", "ps", "--qmp", socket, status=2)
+        check("start the machine with -qmp" in done.stderr, f"{socket}: {done.stderr}")
+
+
+CASES = {case.__name__: case for case in (processes, unknown_system, nobody_to_ask)}
+
+if __name__ == "__main__":
+    sys.exit(run.main(CASES))
