@@ -5,7 +5,9 @@
 namespace hodo::flow {
 
 Output::Output(const Config& config, const Receivers& to)
-    : config_(config), to_(to), batch_(kBatch + kMostPathEdges + kEdgesAtOnce) {}
+    : config_(config),
+      to_(to),
+      batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce) {}
 
 void Output::branch(Branch branch) {
   const bool not_taken = (branch.flags & kNotTaken) != 0;

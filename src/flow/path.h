@@ -17,6 +17,7 @@ enum class StepKind : std::uint8_t {
   trace_end,     // TIP.PGD with its IP
   trace_end_at,  // TIP.PGD without IP: 0
   trace_begin,   // TIP.PGE: its IP; the path begins at 0
+  place,         // FUP, also of a PSB+: its IP
   stretch,       // several packets while tracing is on, see stretch.h
   stretch_off,   // ... that begin while it is off; the path begins at 0
 };

@@ -29,7 +29,7 @@ void PathDecoder::begin(const Piece& piece, bool after_loss) {
 void PathDecoder::enter_piece(const Piece& piece, std::size_t offset) {
   reader_ = pt::PacketReader(piece.bytes, offset);
   bytes_ = piece.bytes;
-  looked_ = {};
+  looked_.at = nullptr;
   piece_offset_ = piece.offset;
   packet_at_ = offset;
   paused_ = false;
@@ -80,23 +80,13 @@ void PathDecoder::start(const Piece& piece, bool after_loss) {
 
 // Reads the PSB+ group; tracing goes on where it says.
 PathDecoder::Step PathDecoder::enter(std::size_t psb) {
-  const auto ip = psb_plus_ip();
+  const auto ip = psb_plus().ip();
   last_ip_.clear();
   walker_.returns().clear();
   forget_pending();
-  pt::Packet packet;
-  do {
-    skip_padding();
-    if (reader_.at_end()) break;
-    if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
-    if (packet.type == PacketType::psb && packet_at_ == psb) continue;
-    if (packet.type == PacketType::psbend) break;
-    if (packet.type == PacketType::ovf) {
-      on_overflow();
-      return {};
-    }
-    if (auto step = status_packet(packet); !step) return step;
-  } while (!reader_.at_end());
+  const bool known = !psb_plus().packets().empty();
+  if (auto step = known ? take_psb_plus() : read_psb_plus(psb); !step) return step;
+  if (after_overflow_) return {};
   synced_ = true;
   const bool was_enabled = walker_.enabled;
   walker_.enabled = ip.has_value();
@@ -108,16 +98,53 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
   return {};
 }
 
-// The IP of the PSB+ group at the reader, if tracing is on there. That it is off can be known from
-// the packets before, too; then its FUP need not be believed.
-std::optional<std::uint64_t> PathDecoder::psb_plus_ip() {
+// The PSB+ group at the reader. That tracing is off can be known from the packets before, too; then
+// its FUP need not be believed.
+const PsbPlus& PathDecoder::psb_plus() {
   const bool known_off = synced_ && !walker_.enabled;
   const bool bdm70 = known_off || config_.erratum_bdm70;
   // Both segments that meet at a PSB ask.
   if (looked_.at != bytes_.data() + reader_.offset() || looked_.bdm70 != bdm70) {
-    looked_ = {bytes_.data() + reader_.offset(), bdm70, look_into_psb_plus(reader_, bdm70).ip};
+    looked_.at = bytes_.data() + reader_.offset();
+    looked_.bdm70 = bdm70;
+    looked_.found.look(reader_, bdm70);
   }
-  return looked_.ip;
+  return looked_.found;
+}
+
+// A group that is as it should be, as was seen when looking into it.
+PathDecoder::Step PathDecoder::take_psb_plus() {
+  const std::size_t begin = reader_.offset();
+  std::size_t bytes = 0;
+  for (const PsbPlus::Located& located : looked_.found.packets()) {
+    const pt::Packet& packet = located.packet;
+    packet_at_ = located.offset;
+    count(packet);
+    bytes += packet.size;
+    if (packet.type == PacketType::psb || packet.type == PacketType::psbend) continue;
+    if (auto step = status_packet(packet); !step) return step;
+  }
+  reader_.seek(packet_at_ + looked_.found.packets().back().packet.size);
+  count_padding(reader_.offset() - begin - bytes);
+  return {};
+}
+
+// Any other.
+PathDecoder::Step PathDecoder::read_psb_plus(std::size_t psb) {
+  pt::Packet packet;
+  do {
+    count_padding(reader_.skip_padding());
+    if (reader_.at_end()) break;
+    if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
+    if (packet.type == PacketType::psb && packet_at_ == psb) continue;
+    if (packet.type == PacketType::psbend) break;
+    if (packet.type == PacketType::ovf) {
+      on_overflow();
+      return {};
+    }
+    if (auto step = status_packet(packet); !step) return step;
+  } while (!reader_.at_end());
+  return {};
 }
 
 PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
@@ -211,13 +238,13 @@ PathDecoder::Step PathDecoder::run() {
 // The segment that ends here must arrive where the next one begins.
 PathDecoder::Step PathDecoder::cross_psb() {
   if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
-  const auto ip = psb_plus_ip();
+  const auto ip = psb_plus().ip();
   if (after_overflow_) return {};  // either may be
   if (walker_.enabled != ip.has_value()) {
     return std::unexpected(impossible(words::psb_contradicts(walker_.enabled)));
   }
   if (!ip) return {};
-  const Halt halt = walker_.to_ip(*ip);
+  const Halt halt = go_to(*ip);
   if (halt != Halt::arrived) return std::unexpected(stopped(halt, "PSB"));
   return {};
 }
@@ -232,14 +259,17 @@ std::optional<PathDecoder::Failure> PathDecoder::next_packet(pt::Packet& packet)
     case ReadStatus::malformed:
       return Failure{LossCause::bad_packet, words::bad_packet(reader_)};
   }
-  const auto type = static_cast<std::size_t>(packet.type);
-  out_.stats().packets[type] += 1;
-  out_.stats().packet_bytes[type] += packet.size;
+  count(packet);
   return std::nullopt;
 }
 
-void PathDecoder::skip_padding() {
-  const std::size_t pads = reader_.skip_padding();
+void PathDecoder::count(const pt::Packet& packet) {
+  const auto type = static_cast<std::size_t>(packet.type);
+  out_.stats().packets[type] += 1;
+  out_.stats().packet_bytes[type] += packet.size;
+}
+
+void PathDecoder::count_padding(std::size_t pads) {
   constexpr auto kPad = static_cast<std::size_t>(PacketType::pad);
   out_.stats().packets[kPad] += pads;
   out_.stats().packet_bytes[kPad] += pads;
@@ -424,7 +454,7 @@ PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
     return std::unexpected(impossible(words::not_enabled("FUP")));
   }
   if (has_ip) {
-    const Halt halt = walker_.to_ip(ip);
+    const Halt halt = go_to(ip);
     if (halt != Halt::arrived) return std::unexpected(stopped(halt, "FUP"));
   }
   if (deliver_bound(ip) || !has_ip) return {};

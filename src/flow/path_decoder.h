@@ -18,6 +18,7 @@
 #include "hodo/pt/reader.h"
 #include "output.h"
 #include "path_memo.h"
+#include "psb_plus.h"
 #include "walker.h"
 
 namespace hodo::flow {
@@ -84,7 +85,9 @@ class PathDecoder {
   void enter_piece(const Piece& piece, std::size_t offset);
   void start(const Piece& piece, bool after_loss);
   Step enter(std::size_t psb);
-  std::optional<std::uint64_t> psb_plus_ip();
+  const PsbPlus& psb_plus();
+  Step take_psb_plus();
+  Step read_psb_plus(std::size_t psb);
   Step status_packet(const pt::Packet& packet);
   Step run();
   Step cross_psb();
@@ -103,6 +106,8 @@ class PathDecoder {
   struct Follower;
   bool may_follow() const;
   void follow();
+  Halt go_to(std::uint64_t ip);
+  bool follow_to(std::uint64_t ip);
   Position watch();
   Position position() const;
   void remember(StepKind kind, std::uint64_t key, unsigned used, const Position& from,
@@ -110,7 +115,8 @@ class PathDecoder {
 
   // The packets.
   std::optional<Failure> next_packet(pt::Packet& packet);
-  void skip_padding();
+  void count(const pt::Packet& packet);
+  void count_padding(std::size_t pads);
   void unread(const pt::Packet& packet);
   Step on_packet(const pt::Packet& packet);
   Step on_tnt(const pt::Packet& packet);
@@ -181,7 +187,7 @@ class PathDecoder {
   struct Looked {
     const std::uint8_t* at = nullptr;
     bool bdm70 = false;
-    std::optional<std::uint64_t> ip;
+    PsbPlus found;
   } looked_;                   // into the last PSB+
   std::size_t psb_ = 0;        // of the segment
   bool paused_ = false;        // the PSB+ has been read

@@ -85,9 +85,9 @@ class PathMemo {
   std::size_t count_ = 0;
   std::vector<std::uint32_t> path_edges_;  // for remember()
   HitList hits_;
-  std::vector<std::uint32_t> numbers_;     // all paths' edges and return addresses
-  std::vector<Branch> edges_;              // the distinct ones, without time
-  std::vector<std::uint32_t> known_;       // their numbers + 1 by hash; 0: free
+  std::vector<std::uint32_t> numbers_;  // all paths' edges and return addresses
+  std::vector<Branch> edges_;           // the distinct ones, without time
+  std::vector<std::uint32_t> known_;    // their numbers + 1 by hash; 0: free
   StretchTable stretches_;
   Tally tally_;
 };

@@ -53,7 +53,7 @@ void PathDecoder::assume(const Piece& piece, std::size_t psb, const State& known
   // That it was off need not be known: then the PSB+ says so, too.
   before.enabled = true;
   resume(piece, before);
-  const auto ip = psb_plus_ip();
+  const auto ip = psb_plus().ip();
   walker_.enabled = ip.has_value();
   walker_.ip = ip.value_or(0);
   psb_ = psb;

@@ -1,6 +1,6 @@
 #include "psb_plus.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace hodo::flow {
 namespace {
@@ -44,21 +44,24 @@ bool may_be_in_psb_plus(PacketType type) {
   }
 }
 
-PsbPlus look_into_psb_plus(pt::PacketReader reader, bool bdm70) {
-  PsbPlus out;
+void PsbPlus::look(pt::PacketReader reader, bool bdm70) {
+  ip_.reset();
+  count_ = 0;
+  whole_ = false;
   pt::LastIp last_ip;
-  pt::Packet packet;
-  bool seen_psb = false;
-  while ((void)reader.skip_padding(), reader.read(packet) == pt::ReadStatus::packet) {
-    if (packet.type == PacketType::fup && last_ip.update(packet)) out.ip = last_ip.ip();
-    if (packet.type == PacketType::psbend) {
-      if (out.ip && bdm70 && starts_right_behind(reader)) out.ip.reset();
-      break;
-    }
-    const bool first = packet.type == PacketType::psb && !std::exchange(seen_psb, true);
-    if (!first && !may_be_in_psb_plus(packet.type)) break;
+  for (;;) {
+    (void)reader.skip_padding();
+    Located& next = packets_[std::min(count_, kMost - 1)];
+    next.offset = reader.offset();
+    if (reader.read(next.packet) != pt::ReadStatus::packet) return;
+    const PacketType type = next.packet.type;
+    if (type == PacketType::fup && last_ip.update(next.packet)) ip_ = last_ip.ip();
+    const bool may_be_here = count_++ == 0 ? type == PacketType::psb : may_be_in_psb_plus(type);
+    if (type == PacketType::psbend) break;
+    if (!may_be_here) return;
   }
-  return out;
+  if (ip_ && bdm70 && starts_right_behind(reader)) ip_.reset();
+  whole_ = count_ <= kMost;
 }
 
 std::optional<PacketType> next_deciding_packet(pt::PacketReader reader) {

@@ -30,25 +30,43 @@ std::uint64_t ip_of(std::uint8_t byte, std::uint64_t low, std::uint64_t last_ip)
   return (last_ip & ~mask) | (low & mask);
 }
 
+void move_returns(ReturnStack& returns, const Path& path, const PathMemo& memo) {
+  returns.rise_to(path.peak);
+  if (path.pops != 0) returns.drop();
+  for (unsigned i = 0; i < path.pushes; ++i) returns.put(memo.return_address(path, i));
+}
+
 }  // namespace
 
 // The decoder's state, in registers as far as possible, and what was counted.
 struct PathDecoder::Follower {
+  explicit Follower(PathDecoder& decoder)
+      : memo(*decoder.memo_),
+        builder(decoder.builder_),
+        out(decoder.out_),
+        returns(decoder.walker_.returns()),
+        time(decoder.walker_.time),
+        mode(decoder.walker_.mode),
+        at(decoder.bytes_.data() + decoder.reader_.offset()),
+        end(decoder.bytes_.data() + decoder.bytes_.size()),
+        ip(decoder.walker_.ip),
+        last_ip(decoder.last_ip_.ip()),
+        enabled(decoder.walker_.enabled) {}
+
   PathMemo& memo;
   StretchBuilder& builder;
   Output& out;
   ReturnStack& returns;
-  const std::uint64_t time = 0;
-  const isa::Mode mode = isa::Mode::bits64;
-  const std::uint8_t* at = nullptr;
-  const std::uint8_t* const end = nullptr;
-  std::uint64_t ip = 0;
-  std::uint64_t last_ip = 0;
-  bool enabled = false;
+  const std::uint64_t time;
+  const isa::Mode mode;
+  const std::uint8_t* at;
+  const std::uint8_t* const end;
+  std::uint64_t ip;
+  std::uint64_t last_ip;
+  bool enabled;
   std::uint64_t outcomes = kNoOutcomes;
   const std::uint8_t* tnt_at = nullptr;  // the last TNT
   LongPacketCounts counts;
-  LongPacketCounts counts_before;  // the stretch that is being built
 
   template <bool kBranches>
   void run();
@@ -72,14 +90,7 @@ struct PathDecoder::Follower {
   bool step_ip(StepKind kind, std::uint64_t& packets, std::uint64_t& bytes);
   template <bool kBranches>
   bool step_end();
-  void move_returns(const Path& path);
 };
-
-void PathDecoder::Follower::move_returns(const Path& path) {
-  returns.rise_to(path.peak);
-  if (path.pops != 0) returns.drop();
-  for (unsigned i = 0; i < path.pushes; ++i) returns.put(memo.return_address(path, i));
-}
 
 template <bool kBranches>
 [[gnu::always_inline]] inline const Path* PathDecoder::Follower::take(
@@ -88,7 +99,7 @@ template <bool kBranches>
   if (path == nullptr || !path->valid_at(time)) return nullptr;
   memo.hit(*path);
   if (builder.building()) builder.append(*path, guard, memo);
-  if ((path->peak | path->pops) != 0) move_returns(*path);
+  if ((path->peak | path->pops) != 0) move_returns(returns, *path, memo);
   if constexpr (kBranches) out.repeat(*path, memo, time);
   ip = path->next;
   return path;
@@ -216,8 +227,7 @@ bool PathDecoder::Follower::take_stretch() {
   });
   if (known == nullptr) {
     if (stretches.came_before(from, key, at)) {
-      builder.begin(from, key, what, last_ip, at);
-      counts_before = counts;
+      builder.begin(from, key, what, last_ip, at, counts);
     }
     return false;
   }
@@ -236,7 +246,7 @@ bool PathDecoder::Follower::take_stretch() {
 }
 
 void PathDecoder::Follower::finish_stretch(const std::uint8_t* stretch_end) {
-  builder.finish(stretch_end, difference(counts, counts_before), last_ip, enabled, memo);
+  builder.finish(stretch_end, counts, last_ip, enabled, memo);
 }
 
 // A step of a stretch that is being built.
@@ -286,17 +296,7 @@ void PathDecoder::follow() {
     out_.settle(*memo_);
     memo_->clear();
   }
-  Follower f{.memo = *memo_,
-             .builder = builder_,
-             .out = out_,
-             .returns = walker_.returns(),
-             .time = walker_.time,
-             .mode = walker_.mode,
-             .at = bytes_.data() + reader_.offset(),
-             .end = bytes_.data() + bytes_.size(),
-             .ip = walker_.ip,
-             .last_ip = last_ip_.ip(),
-             .enabled = walker_.enabled};
+  Follower f(*this);
   if (out_.wants_branches()) {
     f.run<true>();
   } else {
@@ -309,6 +309,26 @@ void PathDecoder::follow() {
   outcomes_ = f.outcomes;
   if (outcomes_ != kNoOutcomes) packet_at_ = static_cast<std::size_t>(f.tnt_at - bytes_.data());
   count_packets(out_.stats(), f.counts, 1);
+}
+
+// To the instruction that a FUP names.
+Halt PathDecoder::go_to(std::uint64_t ip) {
+  if (follow_to(ip)) return Halt::arrived;
+  const Position start = watch();
+  const Halt halt = walker_.to_ip(ip);
+  if (halt == Halt::arrived) remember(StepKind::place, ip, 0, start, position());
+  return halt;
+}
+
+bool PathDecoder::follow_to(std::uint64_t ip) {
+  if (memo_ == nullptr || walker_.in_tx) return false;
+  Path* const path = memo_->find(walker_.ip, ip, what_of(StepKind::place, walker_.mode));
+  if (path == nullptr || !path->valid_at(walker_.time)) return false;
+  memo_->hit(*path);
+  move_returns(walker_.returns(), *path, *memo_);
+  if (out_.wants_branches()) out_.repeat(*path, *memo_, walker_.time);
+  walker_.ip = path->next;
+  return true;
 }
 
 PathDecoder::Position PathDecoder::watch() {

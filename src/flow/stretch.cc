@@ -58,7 +58,8 @@ bool StretchTable::came_before(std::uint64_t ip, std::uint64_t key, const std::u
 }
 
 void StretchBuilder::begin(std::uint64_t ip, std::uint64_t key, std::uint8_t what,
-                           std::uint64_t last_ip, const std::uint8_t* at) {
+                           std::uint64_t last_ip, const std::uint8_t* at,
+                           const LongPacketCounts& counted) {
   made_ = {.path = {.ip = ip, .key = key, .valid_until = ~std::uint64_t{0}, .what = what},
            .last_ip = last_ip};
   edges_.clear();
@@ -67,6 +68,7 @@ void StretchBuilder::begin(std::uint64_t ip, std::uint64_t key, std::uint8_t wha
   possible_ = true;
   appended_ = 0;
   at_ = at;
+  counted_before_ = counted;
 }
 
 void StretchBuilder::append(const Path& path, std::optional<std::uint64_t> guard, PathMemo& memo) {
@@ -105,13 +107,13 @@ void StretchBuilder::append(const Path& path, std::optional<std::uint64_t> guard
   for (unsigned i = 0; i < path.pushes; ++i) returns_.push_back(memo.return_address(path, i));
 }
 
-void StretchBuilder::finish(const std::uint8_t* end, const PacketCounts& packets,
+void StretchBuilder::finish(const std::uint8_t* end, const LongPacketCounts& counted,
                             std::uint64_t last_ip, bool enabled, PathMemo& memo) {
   const auto length = static_cast<std::size_t>(end - std::exchange(at_, nullptr));
   if (!possible_ || length < kLeastStretch || memo.full()) return;
   std::copy(end - length, end, made_.bytes.begin());
   made_.length = static_cast<std::uint8_t>(length);
-  made_.packets = packets;
+  made_.packets = difference(counted, counted_before_);
   made_.next_last_ip = last_ip;
   made_.enabled_after = enabled;
   made_.path.edge_count = static_cast<std::uint16_t>(edges_.size());

@@ -198,7 +198,7 @@ class PathMemo;
 class StretchBuilder {
  public:
   void begin(std::uint64_t ip, std::uint64_t key, std::uint8_t what, std::uint64_t last_ip,
-             const std::uint8_t* at);
+             const std::uint8_t* at, const LongPacketCounts& counted);
   // `guard`: the return address that the path, a compressed return, was taken for.
   void append(const Path& path, std::optional<std::uint64_t> guard, PathMemo& memo);
 
@@ -209,8 +209,9 @@ class StretchBuilder {
   const std::uint8_t* limit() const { return at_ + kStretchBytes; }
   bool has_room() const { return possible_ && edges_.size() < kMostPathEdges / 2; }
   void give_up() { at_ = nullptr; }
-  // Remembers what has been appended: `packets`, up to `end`.
-  void finish(const std::uint8_t* end, const PacketCounts& packets, std::uint64_t last_ip,
+  // Remembers what has been appended, up to `end`; `counted` is what begin() was given and the
+  // packets since then.
+  void finish(const std::uint8_t* end, const LongPacketCounts& counted, std::uint64_t last_ip,
               bool enabled, PathMemo& memo);
 
  private:
@@ -223,6 +224,7 @@ class StretchBuilder {
   unsigned appended_ = 0;
   bool possible_ = true;
   const std::uint8_t* at_ = nullptr;
+  LongPacketCounts counted_before_;
 };
 
 }  // namespace hodo::flow

@@ -188,5 +188,50 @@ TEST(Remembered, MorePathsThanAreKept) {
   EXPECT_EQ(counting.count, 2 * kTargets + 1);  // and the beginning
 }
 
+// PSBs and interrupts inside a straight line, behind a jump and a call: the way to their FUP.
+//  1000 jz 1000; 1006 jmp 1010; 1010 call 1020; 1015 jmp 1000      1020 nop; nop; nop; ret
+TEST(Remembered, WaysToAnInstructionThatAFupNames) {
+  const Code code = Code()
+                        .at(0x1000)
+                        .jz(0x1000)
+                        .jmp(0x1010)
+                        .at(0x1010)
+                        .call(0x1020)
+                        .jmp(0x1000)
+                        .at(0x1020)
+                        .nop()
+                        .nop()
+                        .nop()
+                        .ret()
+                        .at(0x5000)
+                        .iret();
+  Trace trace;
+  trace.psb(0x1000);
+  for (int i = 0; i < kRounds; ++i) {
+    trace.tnt("N").psb(0x1021).tip(0x1015).tnt("TN").fup(0x1022).tip(0x5000).tip(0x1022);
+    trace.tnt("TN").psb(0x1023).tip(0x1015);
+  }
+  expect_all_ways_the_same(code, trace, kRounds * 12);
+}
+
+// The decoder reads a PSB+ of usual length once; this one it reads packet by packet.
+TEST(Remembered, PsbPlusLongerThanAnyProcessors) {
+  const Code code = Code().at(0x1000).jz(0x1000).jmp(0x1000);
+  for (int more = 10; more < 20; ++more) {
+    Trace trace;
+    for (int i = 0; i < 2; ++i) {
+      trace.plain(pt::PacketType::psb);
+      for (int j = 0; j < more; ++j) trace.plain(pt::PacketType::pip, 0x7000).raw({0});
+      trace.fup(0x1000).plain(pt::PacketType::psbend).tnt("TT");
+    }
+    const Decoded out = decode(code, trace);
+    EXPECT_TRUE(out.losses.empty());
+    EXPECT_EQ(out.branches.size(), 5u);
+    EXPECT_EQ(out.events.size(), 2u * static_cast<unsigned>(more));
+    EXPECT_EQ(out.stats.packets[static_cast<std::size_t>(pt::PacketType::pad)],
+              2u * static_cast<unsigned>(more));
+  }
+}
+
 }  // namespace
 }  // namespace hodo::flow
