@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -14,6 +15,11 @@ namespace {
 
 // Register numbers in gdb's order for each target (target/i386/gdbstub.c).
 constexpr int kRsp64 = 7, kEsp32 = 4;
+
+// PAGE_READ, PAGE_WRITE and PAGE_EXEC of QEMU are PROT_READ, PROT_WRITE and PROT_EXEC; for pages
+// with translated code the right to write is PAGE_WRITE_ORG (include/exec/cpu-all.h).
+constexpr std::uint32_t kPageProt = PROT_READ | PROT_WRITE | PROT_EXEC;
+constexpr std::uint32_t kPageWriteOrg = 0x10;
 
 // struct rt_sigframe of x86-64: the return address, then the ucontext, then the siginfo.
 constexpr std::uint64_t kUcontext64 = 8;
@@ -37,6 +43,7 @@ bool raised_by_instruction(std::uint32_t signal, std::int32_t code) {
 bool Guest::attach(bool wide) {
   wide_ = wide;
   exported_base_ = static_cast<const std::uint64_t*>(dlsym(RTLD_DEFAULT, "guest_base"));
+  page_flags_ = reinterpret_cast<int (*)(std::uint64_t)>(dlsym(RTLD_DEFAULT, "page_get_flags"));
   return registers_.attach(wide);
 }
 
@@ -71,6 +78,17 @@ std::optional<std::string> Guest::read_string(std::uint64_t address) const {
     address += n;
   }
   return out;
+}
+
+std::uint32_t Guest::protection(std::uint64_t address) const {
+  if (page_flags_ == nullptr) return PROT_READ | PROT_EXEC;
+  const auto flags = static_cast<std::uint32_t>(page_flags_(address));
+  return (flags & kPageProt) | ((flags & kPageWriteOrg) != 0 ? PROT_WRITE : 0);
+}
+
+std::uint64_t Guest::stack_pointer() const {
+  void* cpu = registers_.current_cpu();
+  return cpu == nullptr ? 0 : registers_.read(cpu, wide_ ? kRsp64 : kEsp32);
 }
 
 std::optional<Guest::SignalFrame> Guest::handler_frame(unsigned vcpu) const {

@@ -36,6 +36,11 @@ class Guest {
     T value{};
     return read(address, &value, sizeof(value)) ? std::optional<T>(value) : std::nullopt;
   }
+  // PROT_*, as the guest asked for; 0 where nothing is mapped. What the emulator has mapped differs.
+  // Where QEMU does not export page_get_flags: as for code of a file.
+  std::uint32_t protection(std::uint64_t address) const;
+  // Of the guest thread that the calling thread runs; 0 where QEMU does not say.
+  std::uint64_t stack_pointer() const;
   // A pointer-sized word of the guest.
   std::optional<std::uint64_t> read_word(std::uint64_t address) const;
   // A NUL-terminated string, cut at 64 KiB; nullopt if its start is not mapped.
@@ -65,6 +70,7 @@ class Guest {
   // QEMU settles the value after it has loaded plugins.
   const std::uint64_t* exported_base_ = nullptr;
   std::atomic<std::uint64_t> base_ = 0;
+  int (*page_flags_)(std::uint64_t) = nullptr;
 };
 
 }  // namespace hodo::plugin

@@ -31,6 +31,21 @@ void KnownCode::forget(std::uint64_t address, std::uint64_t size) {
   std::erase_if(pages_, [&](const auto& page) { return page.first - first < size / kPage; });
 }
 
+std::vector<KnownCode::Piece> KnownCode::pieces(std::uint64_t address, std::uint64_t size) const {
+  std::vector<Piece> out;
+  for (const auto& [number, page] : pages_) {
+    for (std::size_t i = 0; i < kPage; ++i) {
+      const std::uint64_t at = number * kPage + i;
+      if (!page->known[i] || at - address >= size) continue;
+      const bool goes_on =
+          !out.empty() && i != 0 && out.back().address + out.back().bytes.size() == at;
+      if (!goes_on) out.push_back({at, {page->bytes.data() + i, 0}});
+      out.back().bytes = {out.back().bytes.data(), out.back().bytes.size() + 1};
+    }
+  }
+  return out;
+}
+
 bool KnownCode::overlaps(std::uint64_t address, std::size_t size) const {
   if (pages_.empty()) return false;
   for (; size > 0; ++address, --size) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace hodo::plugin {
 
@@ -20,6 +21,12 @@ class KnownCode {
   };
   // Marks `bytes` at `address` as known.
   News learn(std::uint64_t address, std::span<const std::uint8_t> bytes);
+  struct Piece {
+    std::uint64_t address = 0;
+    std::span<const std::uint8_t> bytes;  // as long as nothing is learned or forgotten
+  };
+  // What is known of these addresses, in no order.
+  std::vector<Piece> pieces(std::uint64_t address, std::uint64_t size) const;
   // Is any of these bytes known?
   bool overlaps(std::uint64_t address, std::size_t size) const;
 

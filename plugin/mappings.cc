@@ -43,6 +43,30 @@ bool same_place(const Mapping& a, const Mapping& b) {
   return std::memcmp(&a.where, &b.where, sizeof(a.where)) == 0 && a.path == b.path;
 }
 
+// Both show the same bytes of the same file at `address`.
+bool same_file_at(const Mapping& a, const Mapping& b, std::uint64_t address) {
+  return a.contains(address) && b.contains(address) && a.path == b.path &&
+         a.where.inode == b.where.inode && a.where.major == b.where.major &&
+         a.where.minor == b.where.minor &&
+         a.where.start - a.where.offset == b.where.start - b.where.offset;
+}
+
+// What is known of a mapping that others of `old` have been split from, or joined to.
+void take_over(Mapping& m, const std::vector<Mapping>& old) {
+  const auto known_at = [&](std::uint64_t address) -> const Mapping* {
+    const auto found = std::find_if(old.begin(), old.end(), [&](const Mapping& o) {
+      return o.reported && same_file_at(o, m, address);
+    });
+    return found == old.end() ? nullptr : &*found;
+  };
+  const Mapping* first = known_at(m.where.start);
+  const Mapping* last = known_at(m.end() - 1);
+  if (first == nullptr || last == nullptr) return;
+  m.file = first->file;
+  m.opened = m.reported = true;
+  m.was_writable = first->was_writable || last->was_writable;
+}
+
 }  // namespace
 
 std::shared_ptr<FileBytes> FileBytes::open(const std::string& path, std::uint64_t inode,
@@ -92,10 +116,17 @@ Mapping* Mappings::find(std::uint64_t address) {
   return nullptr;
 }
 
+std::vector<Mapping*> Mappings::reported_in(std::uint64_t start, std::uint64_t end) {
+  std::vector<Mapping*> out;
+  for (Mapping& m : sorted_) {
+    if (m.reported && m.where.start < end && m.end() > start) out.push_back(&m);
+  }
+  return out;
+}
+
 void Mappings::rescan() {
   stale_ = false;
-  std::vector<Mapping> old = std::move(sorted_);
-  sorted_.clear();
+  const std::vector<Mapping> old = std::exchange(sorted_, {});
   std::ifstream maps("/proc/self/maps");
   std::string line;
   while (std::getline(maps, line)) {
@@ -103,7 +134,11 @@ void Mappings::rescan() {
     m.where.start -= guest_.base();
     const auto known =
         std::find_if(old.begin(), old.end(), [&](const Mapping& o) { return same_place(o, m); });
-    if (known != old.end()) m = std::move(*known);
+    if (known != old.end()) {
+      m = *known;
+    } else if (m.where.inode != 0) {
+      take_over(m, old);
+    }
     sorted_.push_back(std::move(m));
   }
   std::sort(sorted_.begin(), sorted_.end(),

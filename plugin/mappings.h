@@ -33,6 +33,8 @@ struct Mapping {
   std::shared_ptr<FileBytes> file;  // null: no file to compare with
   bool opened = false;              // `file` has been looked for
   bool reported = false;
+  bool was_writable = false;  // the guest had the right to write to a part of it since
+  std::uint64_t end() const { return where.start + where.length; }
   bool contains(std::uint64_t address) const { return address - where.start < where.length; }
 };
 
@@ -43,6 +45,9 @@ class Mappings {
   explicit Mappings(const Guest& guest) : guest_(guest) {}
   // Null if nothing is mapped there. The pointer holds until the next call.
   Mapping* find(std::uint64_t address);
+  // Those that were reported and lie at least in part in [start, end), as far as is known without
+  // looking again. The pointers hold until the next call of find().
+  std::vector<Mapping*> reported_in(std::uint64_t start, std::uint64_t end);
   // The guest called mmap, munmap, mprotect or the like.
   void changed() { stale_ = true; }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "api_version.h"
+#include "areas.h"
 #include "blocks.h"
 #include "describe.h"
 #include "exec.h"
@@ -61,9 +62,10 @@ struct Recorder {
   Guest guest;
   Blocks blocks;
   Mappings mappings{guest};
+  Areas areas;
   KnownCode known_code;
   Filters filters;
-  std::mutex mutex;  // mappings, known_code, filters, threads
+  std::mutex mutex;  // mappings, areas, known_code, filters, threads
   std::vector<Thread*> threads;
   bool first_image = true;
   std::int32_t forking_pid = 0;  // set around fork()
@@ -77,11 +79,12 @@ Recorder* recorder = nullptr;
 thread_local void* current_unit __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local Thread* current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
-template <class T>
-std::span<const std::uint8_t> bytes_of(const T& value) {
+template <class Record>
+  requires std::is_trivially_copyable_v<Record>
+std::span<const std::uint8_t> bytes_of(const Record& value) {
   return {reinterpret_cast<const std::uint8_t*>(&value), sizeof(value)};
 }
-std::span<const std::uint8_t> bytes_of(const std::string& text) {
+std::span<const std::uint8_t> text_of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
@@ -95,6 +98,8 @@ void begin_thread(unsigned vcpu, relay::Start how, std::int32_t parent_pid,
   }
   current_unit = current_thread->tracer().unit();
   const std::lock_guard lock(recorder->mutex);
+  const Mapping* stack = recorder->mappings.find(recorder->guest.stack_pointer());
+  if (stack != nullptr) recorder->areas.add_stack(gettid(), {stack->where.start, stack->end()});
   recorder->threads.push_back(current_thread);
   recorder->filters.configure(current_thread->settings());
 }
@@ -109,6 +114,7 @@ void end_thread() {
   current_unit = recorder->callbacks.make_off();
   current_thread = nullptr;
   const std::lock_guard lock(recorder->mutex);
+  recorder->areas.remove_stack(gettid());
   std::erase(recorder->threads, thread);
   delete thread;
 }
@@ -178,12 +184,44 @@ struct Piece {  // instructions of one translated block that the filters treat a
 
 isa::Mode mode() { return recorder->guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32; }
 
-// Tells the recorder which file the code at this address is from, once. The caller has the lock.
+void send_kept(std::uint64_t start, std::span<const std::uint8_t> code) {
+  const relay::CodeRecord record{start};
+  current_thread->send_code(RecordType::code, bytes_of(record), code);
+}
+
+// In a recording a mapping replaces what was there, also the code that was kept there: it comes
+// again.
+void send_mapping(const relay::MapRecord& where, std::string_view path) {
+  current_thread->send_code(RecordType::map, bytes_of(where), text_of(path));
+  for (const KnownCode::Piece& piece : recorder->known_code.pieces(where.start, where.length)) {
+    send_kept(piece.address, piece.bytes);
+  }
+}
+
+// Memory without a file is told of where code is in it, each part once.
+void report_area(std::uint64_t address, const Mapping& mapping) {
+  const auto area = recorder->areas.tell(address, {mapping.where.start, mapping.end()});
+  if (!area) return;
+  relay::MapRecord where;
+  where.start = area->range.start;
+  where.length = area->range.end - area->range.start;
+  where.prot = recorder->guest.protection(address);
+  send_mapping(where, area->name);
+}
+
+// Tells the recorder what the code at this address is from, once. The caller has the lock.
 Mapping* report_mapping(std::uint64_t address) {
   Mapping* mapping = recorder->mappings.find(address);
-  if (mapping == nullptr || mapping->reported || mapping->file == nullptr) return mapping;
+  if (mapping == nullptr || mapping->reported) return mapping;
+  // A name in brackets is of the emulator's own memory: [heap], [stack].
+  if (mapping->path.empty() || mapping->path.starts_with('[')) report_area(address, *mapping);
+  if (mapping->file == nullptr) return mapping;
   mapping->reported = true;
-  current_thread->send_code(RecordType::map, bytes_of(mapping->where), bytes_of(mapping->path));
+  relay::MapRecord where = mapping->where;
+  where.prot = recorder->guest.protection(address);
+  mapping->was_writable = (where.prot & PROT_WRITE) != 0;
+  recorder->areas.forget({where.start, mapping->end()});
+  send_mapping(where, mapping->path);
   recorder->filters.add_mapping(*mapping);
   return mapping;
 }
@@ -197,8 +235,7 @@ void report_code(std::uint64_t start, std::span<const std::uint8_t> code) {
       mapping->file->same(start - mapping->where.start + mapping->where.offset, code);
   if (in_file && !recorder->known_code.overlaps(start, code.size())) return;
   if (recorder->known_code.learn(start, code) == KnownCode::News::none) return;
-  const relay::CodeRecord record{start};
-  current_thread->send_code(RecordType::code, bytes_of(record), code);
+  send_kept(start, code);
 }
 
 std::vector<Piece> split(std::span<const qemu_plugin_insn* const> insns) {
@@ -264,7 +301,7 @@ void execute(std::uint64_t path, std::uint64_t argv, std::uint64_t envp) {
                                     recorder->plugin_option);
   if (!plan) {
     if (plan.error().code == ErrorCode::unsupported) {
-      current_thread->send(RecordType::native, {}, bytes_of(plan.error().message));
+      current_thread->send(RecordType::native, {}, text_of(plan.error().message));
     }
     return;  // QEMU goes on with the call: it fails as it must, or runs the program natively
   }
@@ -278,9 +315,12 @@ void install_handler(std::uint64_t address) {
   recorder->blocks.mark_handler(address);
 }
 
-// Where code may have appeared when the system call returns: known at the call, used at the return.
-thread_local bool maps_code __attribute__((tls_model("initial-exec"))) = false;
-thread_local std::uint64_t protected_address __attribute__((tls_model("initial-exec"))) = 0;
+// The arguments of mmap, munmap and mprotect: known at the call, used at its return.
+struct MappingCall {
+  std::uint64_t start = 0, length = 0, prot = 0;
+  std::uint64_t end() const { return start + length; }
+};
+thread_local MappingCall mapping_call __attribute__((tls_model("initial-exec")));
 
 void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a1, std::uint64_t a2,
                 std::uint64_t a3, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
@@ -294,9 +334,9 @@ void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a
     case Syscall::sets_handler_directly:
       return install_handler(a2);
     case Syscall::mmap:
+    case Syscall::munmap:
     case Syscall::mprotect:
-      maps_code = (a3 & PROT_EXEC) != 0;
-      protected_address = a1;
+      mapping_call = {a1, a2, a3};
       return;
     case Syscall::execve:
       return execute(a1, a2, a3);
@@ -308,21 +348,47 @@ void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a
   }
 }
 
+// Code that the program may write to from now on, and what becomes of it later.
+void report_rights(const MappingCall& call) {
+  for (Mapping* mapping : recorder->mappings.reported_in(call.start, call.end())) {
+    if ((call.prot & PROT_WRITE) == 0 && !mapping->was_writable) continue;
+    mapping->was_writable = true;
+    relay::MapRecord part = mapping->where;
+    part.start = std::max(part.start, call.start);
+    part.length = std::min(mapping->end(), call.end()) - part.start;
+    part.offset += part.start - mapping->where.start;
+    part.prot = static_cast<std::uint32_t>(call.prot);
+    send_mapping(part, mapping->path);
+  }
+}
+
 // Files that are mapped to be executed are reported now, while tracing is disabled, rather than at
 // their first instruction.
 void on_mapping_call(Syscall call, std::int64_t result) {
   const std::lock_guard lock(recorder->mutex);
   recorder->mappings.changed();
-  if (current_thread == nullptr || !maps_code || (result < 0 && result > -4096)) return;
-  if (call == Syscall::mmap) report_mapping(static_cast<std::uint64_t>(result));
-  if (call == Syscall::mprotect) report_mapping(protected_address);
+  if (result < 0 && result > -4096) return;
+  const MappingCall& how = mapping_call;
+  if (call == Syscall::brk) recorder->areas.set_break(static_cast<std::uint64_t>(result));
+  if (call == Syscall::munmap) {
+    recorder->areas.forget({how.start, how.end()});
+    recorder->known_code.forget(how.start, how.length + 4095);  // whole pages
+  }
+  if (current_thread == nullptr) return;
+  const bool executable = (how.prot & PROT_EXEC) != 0;
+  if (call == Syscall::mmap && executable) report_mapping(static_cast<std::uint64_t>(result));
+  if (call != Syscall::mprotect) return;
+  report_rights(how);
+  if (executable) report_mapping(how.start);
 }
 
 void on_syscall_return(qemu_plugin_id_t, unsigned, std::int64_t number, std::int64_t result) {
   const Syscall call = classify_syscall(recorder->guest.wide(), number);
   switch (call) {
     case Syscall::mmap:
+    case Syscall::munmap:
     case Syscall::mprotect:
+    case Syscall::brk:
     case Syscall::changes_mappings:
       return on_mapping_call(call, result);
     case Syscall::prctl:

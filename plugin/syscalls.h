@@ -8,6 +8,8 @@ namespace hodo::plugin {
 enum class Syscall : std::uint8_t {
   other,
   changes_mappings,
+  munmap,                 // address, length
+  brk,                    // returns the end of the heap
   mmap,                   // address, length, PROT_*, ...; returns the address
   mprotect,               // address, length, PROT_*
   sets_handler,           // arguments: signal, struct sigaction*
@@ -22,12 +24,14 @@ enum class Syscall : std::uint8_t {
 constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
   if (wide) {
     switch (number) {
-      case 11:
-      case 12:
       case 25:
       case 30:
-      case 67:  // munmap brk mremap shmat shmdt
+      case 67:  // mremap shmat shmdt
         return Syscall::changes_mappings;
+      case 11:
+        return Syscall::munmap;
+      case 12:
+        return Syscall::brk;
       case 9:
         return Syscall::mmap;
       case 10:
@@ -47,12 +51,14 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
     }
   }
   switch (number) {
-    case 45:
     case 90:
-    case 91:
     case 117:
-    case 163:  // brk old_mmap munmap ipc mremap
+    case 163:  // old_mmap ipc mremap
       return Syscall::changes_mappings;
+    case 45:
+      return Syscall::brk;
+    case 91:
+      return Syscall::munmap;
     case 192:
       return Syscall::mmap;  // mmap2
     case 125:

@@ -206,8 +206,9 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
   std::memcpy(&map, record.fixed.data(), sizeof(map));
   const std::string path(reinterpret_cast<const char*>(record.payload.data()),
                          record.payload.size());
+  const bool is_file = path.starts_with('/') && !path.starts_with("//");
   const auto [id, fresh] = build_ids_.try_emplace(path);
-  if (fresh) {
+  if (fresh && is_file) {
     if (auto elf = image::read_elf_file(path)) id->second = std::move(elf->build_id);
   }
   perfdata::Mmap mmap{.pid = stamp.pid,
@@ -216,11 +217,12 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
                       .size = map.length,
                       .file_offset = map.offset,
                       .path = path,
-                      .prot = PROT_READ | PROT_EXEC,
+                      .prot = map.prot & (PROT_READ | PROT_WRITE | PROT_EXEC),
                       .flags = MAP_PRIVATE,
                       .maj = map.major,
                       .min = map.minor,
                       .inode = map.inode};
+  mmap.data = (mmap.prot & PROT_EXEC) == 0;
   mmap.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(id->second.size(), 20));
   std::copy_n(id->second.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
   return writer_.mmap(mmap, stamp);

@@ -37,7 +37,8 @@ std::optional<MapsLine> parse_maps_line(const std::string& line) {
                   &out.mmap.min, &out.mmap.inode, &path_at);
   if (fields < 7 || rights[2] != 'x') return std::nullopt;
   out.mmap.size = end - out.mmap.address;
-  out.mmap.prot = PROT_EXEC | (rights[0] == 'r' ? PROT_READ : 0u);
+  out.mmap.prot =
+      PROT_EXEC | (rights[0] == 'r' ? PROT_READ : 0u) | (rights[1] == 'w' ? PROT_WRITE : 0u);
   out.mmap.flags = MAP_PRIVATE;
   out.path = line.substr(std::min<std::size_t>(static_cast<std::size_t>(path_at), line.size()));
   return out;
@@ -99,15 +100,18 @@ Status StepFile::refresh_mappings(pid_t pid, pid_t tid) {
     if (!found) continue;
     perfdata::Mmap& mmap = found->mmap;
     const bool file = found->path.starts_with('/');
-    const Mapped mapped{mmap.address, mmap.address + mmap.size, file};
+    const Mapped mapped{mmap.address, mmap.address + mmap.size, mmap.prot, file};
     now[mmap.address] = mapped;
     const auto known = process.mapped.find(mmap.address);
     if (known != process.mapped.end() && known->second == mapped) continue;
-    if (!file) continue;  // its code is kept as it runs
+    if (found->path.empty()) found->path = "//anon";  // as the kernel calls it in such records
+    const bool area =
+        found->path == "//anon" || found->path == "[stack]" || found->path == "[heap]";
+    if (!file && !area) continue;
     // What ran until here ran in the old mappings.
     if (Status status = write_stream(pid, tid); !status) return status;
     const auto [id, fresh] = build_ids_.try_emplace(found->path);
-    if (fresh) {
+    if (fresh && file) {
       if (auto elf = image::read_elf_file(found->path)) id->second = std::move(elf->build_id);
     }
     mmap.pid = pid;
@@ -116,6 +120,9 @@ Status StepFile::refresh_mappings(pid_t pid, pid_t tid) {
     mmap.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(id->second.size(), 20));
     std::copy_n(id->second.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
     if (Status status = writer_.mmap(mmap, stamp(pid, tid)); !status) return status;
+    // Code there is kept as it runs; what was kept is replaced by the mapping.
+    process.kept.erase(process.kept.lower_bound(mapped.start),
+                       process.kept.lower_bound(mapped.end));
   }
   process.mapped = std::move(now);
   return {};

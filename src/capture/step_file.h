@@ -44,6 +44,7 @@ class StepFile {
  private:
   struct Mapped {
     std::uint64_t start = 0, end = 0;
+    std::uint32_t prot = 0;
     bool file = false;
     friend bool operator==(const Mapped&, const Mapped&) = default;
   };

@@ -21,11 +21,6 @@ bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
 
 bool is_near_transfer(BranchKind kind) { return kind <= BranchKind::ret; }
 
-// The code that does not come from files, on either side.
-bool outside_files(const Edge& edge) {
-  return edge.from.kind == End::Kind::no_file || edge.to.kind == End::Kind::no_file;
-}
-
 }  // namespace
 
 class Checker::Impl {
@@ -98,7 +93,10 @@ Checker::Impl::Impl(session::Session& session, const Options& options)
   add(make_text_source());
   add(make_text_target());
   add(make_text_changed());
-  add(make_code_unknown({.allow_jit = options.allow_jit}));
+  for (const RuleId id : {RuleId::code_unknown, RuleId::code_stack, RuleId::code_heap}) {
+    add(make_code_outside(id, options.allow_jit));
+  }
+  add(make_code_writable());
   add(make_call_target());
   add(make_call_sensitive());
   add(make_plt_redirected());
@@ -159,9 +157,11 @@ void Checker::Impl::judge(const session::Context& context, const Branch& branch,
   const Edge edge = locator_.locate(context.space, branch);
   known.next = edge.next;
   known.facts = edge.facts;
-  if (outside_files(edge) &&
-      (allow_jit_ || has_generator(locator_.regions(), context.space, branch.time))) {
-    known.facts |= kUnjudged;  // generators change return addresses and jump as they like
+  for (const End* end : {&edge.from, &edge.to}) {
+    if (end->kind == End::Kind::no_file &&
+        is_generated(*end, context.space, branch.time, locator_.regions(), allow_jit_)) {
+      known.facts |= kUnjudged;  // generators change return addresses and jump as they like
+    }
   }
   note_unjudged(edge);
   std::vector<std::size_t> list;

@@ -43,6 +43,9 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
     out.kind = End::Kind::nowhere;
     return out;
   }
+  out.area = region->area;
+  out.writing = region->writing;
+  out.generated = region->generated;
   if (region->path.empty()) {
     out.kind = End::Kind::no_file;
     return out;

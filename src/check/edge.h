@@ -30,6 +30,10 @@ struct End {
   const Module* module = nullptr;
   Marks marks = 0;
   std::string_view path;  // of the file as recorded
+  // As in session::Region.
+  std::string_view area;
+  session::Region::Writing writing = session::Region::Writing::none;
+  bool generated = false;
 
   bool known() const { return module != nullptr; }
   bool has(Marks any) const { return (marks & any) != 0; }

@@ -31,19 +31,20 @@ class EdgeRule {
   RuleId id_;
 };
 
-struct CodeOptions {
-  bool allow_jit = false;  // take all code that is in no file for that of a code generator
-};
-
 std::unique_ptr<EdgeRule> make_text_source();
 std::unique_ptr<EdgeRule> make_text_target();
 std::unique_ptr<EdgeRule> make_text_changed();
-std::unique_ptr<EdgeRule> make_code_unknown(CodeOptions options);
+// code.unknown, code.stack or code.heap.
+std::unique_ptr<EdgeRule> make_code_outside(RuleId id, bool allow_jit);
+std::unique_ptr<EdgeRule> make_code_writable();
 std::unique_ptr<EdgeRule> make_call_target();
 std::unique_ptr<EdgeRule> make_call_sensitive();
 std::unique_ptr<EdgeRule> make_plt_redirected();
 
-// Whether a process has a known code generator mapped.
-bool has_generator(const session::Regions& regions, std::uint32_t space, std::uint64_t time);
+// Whether the code there, which is in no file, comes from a code generator: the program told perf
+// of it, or a known generator is loaded and it is neither on a stack nor on the heap. `allow_jit`:
+// all of it does.
+bool is_generated(const End& end, std::uint32_t space, std::uint64_t time,
+                  const session::Regions& regions, bool allow_jit);
 
 }  // namespace hodo::check

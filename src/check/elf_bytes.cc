@@ -34,7 +34,7 @@ void ElfBytes::read_headers() {
   for (unsigned i = 0; i < header->e_phnum; ++i) {
     const auto p = reader.read<Elf64_Phdr>();
     if (!p) break;
-    parts_.push_back({p->p_type, {p->p_vaddr, p->p_offset, p->p_filesz}});
+    parts_.push_back({p->p_type, {p->p_vaddr, p->p_offset, p->p_filesz, p->p_flags}});
   }
   const auto dynamic = part(PT_DYNAMIC);
   if (!dynamic) return;

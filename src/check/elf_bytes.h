@@ -51,6 +51,7 @@ class ElfBytes {
     std::uint64_t vaddr = 0;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
+    std::uint32_t flags = 0;  // PF_*
   };
   std::optional<Part> part(std::uint32_t type) const;
 

@@ -79,6 +79,8 @@ struct Module::Facts {
   std::string soname;
   bool complete = true;
   bool ibt = false;
+  bool executes_stack = false;
+  bool relocates_text = false;
 };
 
 namespace {
@@ -110,6 +112,10 @@ class Analysis {
     facts_.needed = elf_.needed();
     facts_.soname = elf_.soname();
     facts_.ibt = linked_for_ibt(elf_);
+    const auto stack = elf_.part(PT_GNU_STACK);
+    facts_.executes_stack = stack && (stack->flags & PF_X) != 0;
+    facts_.relocates_text =
+        elf_.dynamic(DT_TEXTREL) || (elf_.dynamic(DT_FLAGS).value_or(0) & DF_TEXTREL) != 0;
   }
 
  private:
@@ -219,6 +225,8 @@ const image::Elf& Module::elf() const { return facts_->elf; }
 const symbol::SymbolTable& Module::symbols() const { return *facts_->symbols; }
 bool Module::complete() const { return facts_->complete; }
 bool Module::has_ibt() const { return facts_->ibt; }
+bool Module::executes_stack() const { return facts_->executes_stack; }
+bool Module::relocates_text() const { return facts_->relocates_text; }
 const std::vector<std::string>& Module::needed() const { return facts_->needed; }
 const std::string& Module::soname() const { return facts_->soname; }
 bool Module::is_text(std::uint64_t vaddr) const { return facts_->text.contains(vaddr); }

@@ -1,14 +1,20 @@
-// code.unknown: execution outside of files.
+// code.unknown, code.stack, code.heap: execution outside of files. code.writable: execution of
+// files' code that could be written to.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "edge_rules.h"
 #include "names.h"
+#include "trampoline.h"
 
 namespace hodo::check {
 
-bool has_generator(const session::Regions& regions, std::uint32_t space, std::uint64_t time) {
+bool is_generated(const End& end, std::uint32_t space, std::uint64_t time,
+                  const session::Regions& regions, bool allow_jit) {
+  if (allow_jit || end.generated) return true;
+  if (end.area == "[stack]" || end.area == "[heap]") return false;
   return std::ranges::any_of(regions.files(space, time), [](const session::MappedFile& file) {
     return makes_code(file_name(file.path));
   });
@@ -16,36 +22,90 @@ bool has_generator(const session::Regions& regions, std::uint32_t space, std::ui
 
 namespace {
 
-class CodeUnknown final : public EdgeRule {
+constexpr std::uint64_t kPage = 4096;
+
+RuleId rule_of(const End& end) {
+  if (end.area == "[stack]") return RuleId::code_stack;
+  return end.area == "[heap]" ? RuleId::code_heap : RuleId::code_unknown;
+}
+
+std::string_view what_ran(RuleId id) {
+  if (id == RuleId::code_stack) return "code on a stack ran";
+  return id == RuleId::code_heap ? "code on the heap ran" : "code that is in no file ran";
+}
+
+class CodeOutside final : public EdgeRule {
  public:
-  explicit CodeUnknown(CodeOptions options) : EdgeRule(RuleId::code_unknown), options_(options) {}
+  CodeOutside(RuleId id, bool allow_jit) : EdgeRule(id), allow_jit_(allow_jit) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     if (edge.to.kind == End::Kind::nowhere && edge.branch.kind <= BranchKind::ret) {
+      if (id() != RuleId::code_unknown) return std::nullopt;
       return Verdict{.reason = "leads to where no code is mapped"};
     }
-    if (edge.to.kind != End::Kind::no_file) return std::nullopt;
+    if (edge.to.kind != End::Kind::no_file || rule_of(edge.to) != id()) return std::nullopt;
     // Once where it is entered; what happens inside follows from that.
-    if (edge.from.kind == End::Kind::no_file) return std::nullopt;
+    if (edge.from.kind == End::Kind::no_file && rule_of(edge.from) == id()) return std::nullopt;
     const std::string process = fmt::format("space {}", edge.space);
-    if (options_.allow_jit || has_generator(locator.regions(), edge.space, edge.branch.time)) {
+    if (is_generated(edge.to, edge.space, edge.branch.time, locator.regions(), allow_jit_)) {
       return Verdict{.grade = Grade::explained,
-                     .reason = "code that is in no file ran, made by a code generator",
+                     .reason = fmt::format("{}, made by a code generator", what_ran(id())),
                      .cause = process};
     }
-    constexpr std::uint64_t kPage = 4096;
-    return Verdict{.reason = "code that is in no file ran",
+    if (is_nested_function(edge, locator)) {
+      return Verdict{.grade = Grade::explained,
+                     .reason = "a trampoline of a nested function ran on a stack",
+                     .cause = process + ", trampolines"};
+    }
+    return Verdict{.reason = std::string(what_ran(id())),
                    .cause = fmt::format("{}, page {:#x}", process, edge.to.address / kPage)};
   }
 
  private:
-  CodeOptions options_;
+  // The trampoline leads to a function of a file that asks for a stack which can be executed.
+  bool is_nested_function(const Edge& edge, Locator& locator) const {
+    if (id() != RuleId::code_stack) return false;
+    const auto code =
+        locator.bytes(edge.space, edge.to.address, edge.branch.time, kLongestTrampoline);
+    const auto target = trampoline_target(code);
+    if (!target) return false;
+    const End function = locator.end(edge.space, *target, edge.branch.time);
+    return function.known() && function.module->executes_stack() && function.has(kStart) &&
+           !is_sensitive(function.module->name_at(function.vaddr));
+  }
+
+  bool allow_jit_;
+};
+
+class CodeWritable final : public EdgeRule {
+ public:
+  CodeWritable() : EdgeRule(RuleId::code_writable) {}
+
+  std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+    using Writing = session::Region::Writing;
+    const End& to = edge.to;
+    if (!to.known() || to.writing == Writing::none) return std::nullopt;
+    const std::string_view file = file_name(to.path);
+    std::string cause = fmt::format("{}, page {:#x}", to.path, to.vaddr / kPage);
+    if (to.module->relocates_text()) {
+      return Verdict{.grade = Grade::explained,
+                     .reason = fmt::format("{} has its text relocated (DT_TEXTREL)", file),
+                     .cause = std::string(to.path)};
+    }
+    return Verdict{.grade = Grade::unexplained,
+                   .reason = fmt::format("code of {} ran {}", file,
+                                         to.writing == Writing::now
+                                             ? "in memory that the program may write to"
+                                             : "that the program could have written to before"),
+                   .cause = std::move(cause)};
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<EdgeRule> make_code_unknown(CodeOptions options) {
-  return std::make_unique<CodeUnknown>(options);
+std::unique_ptr<EdgeRule> make_code_outside(RuleId id, bool allow_jit) {
+  return std::make_unique<CodeOutside>(id, allow_jit);
 }
+std::unique_ptr<EdgeRule> make_code_writable() { return std::make_unique<CodeWritable>(); }
 
 }  // namespace hodo::check

@@ -13,6 +13,9 @@ enum class RuleId : std::uint8_t {
   text_target,
   text_changed,
   code_unknown,
+  code_stack,
+  code_heap,
+  code_writable,
   return_target,
   call_target,
   call_sensitive,
@@ -21,7 +24,7 @@ enum class RuleId : std::uint8_t {
   plt_redirected,
   library_injected,
 };
-inline constexpr std::size_t kRuleCount = 11;
+inline constexpr std::size_t kRuleCount = 14;
 
 const Rule& rule(RuleId id);
 

@@ -8,11 +8,6 @@
 namespace hodo::session {
 namespace {
 
-bool names_a_file(const std::string& path) {
-  return path.starts_with('/') && !path.starts_with("//anon") && !path.starts_with("/dev/zero") &&
-         !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
-}
-
 // Where perf keeps copies of what it recorded (build_id_cache__filename in tools/perf).
 std::string cached_copy(const perfdata::BuildId& id) {
   const char* home = std::getenv("HOME");
@@ -26,6 +21,11 @@ bool has_build_id(const image::Elf& elf, const perfdata::BuildId& id) {
 }
 
 }  // namespace
+
+bool names_a_file(std::string_view path) {
+  return path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/dev/zero") &&
+         !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
+}
 
 void Files::look(std::uint32_t index) {
   const perfdata::File& file = files_[index];

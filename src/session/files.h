@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hodo/base/result.h"
@@ -12,6 +13,9 @@
 #include "hodo/symbol/symbol_table.h"
 
 namespace hodo::session {
+
+// Not "//anon", "[heap]", "/memfd:...", ...
+bool names_a_file(std::string_view path);
 
 class Files {
  public:

@@ -23,10 +23,9 @@ Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
     object.path = recording_.files()[mapping->file].path;
     object.table = spaces_.files().symbols(mapping->file);
   }
-  if (object.path.empty()) {
-    object.path = "[anon]";
-    object.offset = address;
-  }
+  if (object.path.empty() || object.path.starts_with("//anon")) object.path = "[anon]";
+  const bool area = object.path == "[anon]" || object.path == "[stack]" || object.path == "[heap]";
+  if (area) object.offset = address;
   return object;
 }
 

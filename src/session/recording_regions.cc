@@ -5,6 +5,15 @@
 #include "ticks.h"
 
 namespace hodo::session {
+namespace {
+
+// One that the kernel itself maps: [vdso], [vsyscall].
+bool is_kernels_page(std::string_view path) {
+  return path.starts_with('[') && path != "[stack]" && path != "[heap]";
+}
+
+}  // namespace
+
 std::string_view RecordingRegions::location(std::uint32_t file) const {
   Files& files = spaces_.files();
   if (files.state(file) == Files::State::untried) files.slice(file, 0, 0);  // looks for it
@@ -35,12 +44,16 @@ std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_
   out.id = id(space, address, *m);
   out.kept = m->kept != perfdata::kNone;
   if (out.kept && user) m = spaces_.beneath(space, *m, address);
+  if (m == nullptr || m->file == perfdata::kNone || !spaces_.is_file(*m)) {
+    out.generated = where->jit_function(address, time).has_value();
+  }
   if (m == nullptr || m->file == perfdata::kNone) return out;
   const std::string& path = recording_.files()[m->file].path;
   if (!spaces_.is_file(*m)) {
-    out.path = path.starts_with('[') ? std::string_view(path) : std::string_view();
+    (is_kernels_page(path) ? out.path : out.area) = path;
     return out;
   }
+  if (user) out.writing = spaces_.writing(space, *m, address);
   out.path = path;
   out.location = location(m->file);
   out.file_offset = address - m->address + m->file_offset;

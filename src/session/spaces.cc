@@ -1,5 +1,7 @@
 #include "spaces.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 
 namespace hodo::session {
@@ -25,8 +27,7 @@ const Space& Spaces::kernel() {
 
 bool Spaces::is_file(const perfdata::Mapping& mapping) const {
   if (mapping.kept != perfdata::kNone || mapping.file == perfdata::kNone) return false;
-  const std::string& path = recording_.files()[mapping.file].path;
-  return path.starts_with('/') && !path.starts_with("//");
+  return names_a_file(recording_.files()[mapping.file].path);
 }
 
 // Mappings are cut where a later one covers them, so what was there before lies in the list with an
@@ -39,9 +40,25 @@ const perfdata::Mapping* Spaces::beneath(std::uint32_t index, const perfdata::Ma
   while (m != all.begin()) {
     --m;
     if (address - m->address >= m->size || m->kept != perfdata::kNone) continue;
-    return is_file(*m) ? &*m : nullptr;
+    return m->executable ? &*m : nullptr;
   }
   return nullptr;
+}
+
+Region::Writing Spaces::writing(std::uint32_t index, const perfdata::Mapping& mapping,
+                                std::uint64_t address) const {
+  if ((mapping.prot & PROT_WRITE) != 0) return Region::Writing::now;
+  const auto& all = recording_.processes()[index].mappings;
+  auto m = std::ranges::upper_bound(all, mapping.from, {}, &perfdata::Mapping::from);
+  while (m != all.begin()) {
+    --m;
+    if (address - m->address >= m->size || m->kept != perfdata::kNone) continue;
+    const bool same = m->file == mapping.file &&
+                      m->address - m->file_offset == mapping.address - mapping.file_offset;
+    if (!same) break;
+    if ((m->prot & PROT_WRITE) != 0) return Region::Writing::before;
+  }
+  return Region::Writing::none;
 }
 
 }  // namespace hodo::session

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "files.h"
+#include "hodo/session/regions.h"
 #include "space.h"
 
 namespace hodo::session {
@@ -25,10 +27,13 @@ class Spaces {
   Files& files() { return files_; }
   // Whether a mapping is of a file as such, not of bytes that the recording kept.
   bool is_file(const perfdata::Mapping& mapping) const;
-  // The file that bytes which the recording kept lie over in process `index`; null where `mapping`
-  // is not of kept bytes, or there is none.
+  // What bytes that the recording kept lie over in process `index`: a file, or memory by the
+  // kernel's name for it. Null where `mapping` is not of kept bytes, or nothing is known.
   const perfdata::Mapping* beneath(std::uint32_t index, const perfdata::Mapping& mapping,
                                    std::uint64_t address) const;
+  // What the mappings of the same file at `address`, up to `mapping`, allowed process `index`.
+  Region::Writing writing(std::uint32_t index, const perfdata::Mapping& mapping,
+                          std::uint64_t address) const;
 
  private:
   const perfdata::Session& recording_;

@@ -28,6 +28,10 @@ extern "C" {
 // analysis takes for addresses of code.
 extern const char host[];
 extern const std::uint32_t host_pop, host_nop, host_jop, host_call;
+
+// Says whether its argument is 4711, by one branch.
+int check_key(int key);
+extern char check_key_branch[];
 }
 
 asm(R"(
@@ -53,6 +57,18 @@ host_nop:  .long 2b - host
 host_jop:  .long 3b - host
 host_call: .long 4b - host
         .text
+
+        .balign 4096  # a page of its own: nothing else runs from it while it is written to
+        .type check_key, @function
+        .globl check_key, check_key_branch
+check_key: cmp $4711, %edi
+check_key_branch: jne 1f
+        mov $1, %eax
+        ret
+1:      xor %eax, %eax
+        ret
+        .size check_key, .-check_key
+        .balign 4096
 )");
 
 namespace {
@@ -227,6 +243,15 @@ void hook_register_jump() {  // mov rax, hook; jmp rax
   patch_victim(code);
 }
 
+// A branch turned round, by a program whose text is never writable and executable at once.
+[[gnu::noinline]] void text_patched() {
+  void* page = reinterpret_cast<void*>(page_of(check_key_branch));
+  mprotect(page, 4096, PROT_READ | PROT_WRITE);
+  *check_key_branch = 0x74;  // je
+  mprotect(page, 4096, PROT_READ | PROT_EXEC);
+  if (check_key(1) != 0) reached();
+}
+
 [[gnu::noinline]] pid_t forged_getppid() { reached(); }
 
 // The program is linked so that calls go through slots that stay writable.
@@ -259,6 +284,7 @@ int main(int argc, char** argv) {
       {"hook-jump", hook_jump},
       {"hook-push-return", hook_push_return},
       {"hook-register-jump", hook_register_jump},
+      {"text-patched", text_patched},
       {"slot-overwritten", slot_overwritten},
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();

@@ -80,6 +80,10 @@ class Module {
   bool complete() const;
   // Linked for CET (GNU_PROPERTY_X86_FEATURE_1_IBT): indirect branches land on ENDBR64.
   bool has_ibt() const;
+  // Asks for a stack that can be executed (PT_GNU_STACK), as compilers do for nested functions.
+  bool executes_stack() const;
+  // The dynamic linker writes to its text (DT_TEXTREL).
+  bool relocates_text() const;
   const std::vector<std::string>& needed() const;  // DT_NEEDED, in order
   const std::string& soname() const;               // DT_SONAME; may be empty
 

@@ -25,7 +25,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -108,7 +108,7 @@ inline constexpr std::uint64_t kHeaderBytes = (sizeof(ChannelHeader) + 4095) / 4
 
 // Sideband: what perf calls it when the kernel reports mappings, names and lifetimes.
 enum class RecordType : std::uint16_t {
-  map,     // MapRecord, path
+  map,     // MapRecord, path; without a file what the kernel calls it: //anon, [heap], [stack]
   code,    // CodeRecord, the bytes
   comm,    // the name; flag kExec: a new program
   exit,    // this thread ends
@@ -136,6 +136,8 @@ struct MapRecord {
   std::uint64_t start = 0, length = 0, offset = 0;
   std::uint64_t inode = 0;
   std::uint32_t major = 0, minor = 0;
+  std::uint32_t prot = 0;  // PROT_*, as the program asked for; in a guest_map: 0
+  std::uint32_t reserved = 0;
 };
 
 struct CodeRecord {

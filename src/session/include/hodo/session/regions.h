@@ -19,6 +19,14 @@ struct Region {
   // Where the same file is found here; empty: nowhere, or it is another one by now.
   std::string_view location;
   std::uint64_t file_offset = 0;  // of the address in the file
+  // What memory without a file is, by the kernel's names: "[stack]", "[heap]", "//anon"; empty: not
+  // known.
+  std::string_view area;
+  // Whether the program had the right to write there, by PROT_WRITE of its mappings of the file.
+  enum class Writing : std::uint8_t { none, before, now };
+  Writing writing = Writing::none;
+  // The program's runtime told perf of a function there (jitdump, /tmp/perf-PID.map).
+  bool generated = false;
 };
 
 // A file that a process has mapped to execute it. Views live as long as the session.

@@ -1,0 +1,41 @@
+#include "trampoline.h"
+
+#include <algorithm>
+#include <array>
+
+#include "hodo/base/byte_reader.h"
+
+namespace hodo::check {
+namespace {
+
+bool take(ByteReader& reader, std::span<const std::uint8_t> expected) {
+  const auto rest = reader.rest();
+  if (rest.size() < expected.size() || !std::ranges::equal(rest.first(expected.size()), expected)) {
+    return false;
+  }
+  return reader.take(expected.size()).has_value();
+}
+
+constexpr std::array<std::uint8_t, 4> kEndbr64 = {0xf3, 0x0f, 0x1e, 0xfa};
+constexpr std::array<std::uint8_t, 2> kMovR11 = {0x49, 0xbb};       // movabs r11, function
+constexpr std::array<std::uint8_t, 2> kMovR11Short = {0x41, 0xbb};  // mov r11d, function
+constexpr std::array<std::uint8_t, 2> kMovR10 = {0x49, 0xba};       // movabs r10, frame
+constexpr std::array<std::uint8_t, 3> kJmpR11 = {0x49, 0xff, 0xe3};
+
+}  // namespace
+
+// ix86_trampoline_init in GCC's config/i386/i386.cc.
+std::optional<std::uint64_t> trampoline_target(std::span<const std::uint8_t> code) {
+  ByteReader reader(code);
+  take(reader, kEndbr64);
+  std::optional<std::uint64_t> target;
+  if (take(reader, kMovR11)) {
+    if (const auto wide = reader.read<std::uint64_t>()) target = wide;
+  } else if (take(reader, kMovR11Short)) {
+    if (const auto narrow = reader.read<std::uint32_t>()) target = *narrow;
+  }
+  if (!target || !take(reader, kMovR10) || !reader.read<std::uint64_t>()) return std::nullopt;
+  return take(reader, kJmpR11) ? target : std::nullopt;
+}
+
+}  // namespace hodo::check

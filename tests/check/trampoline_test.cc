@@ -1,0 +1,41 @@
+// GCC's trampolines of nested functions, byte by byte.
+#include "trampoline.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hodo::check {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// movabs r11, 0x1122334455667788; movabs r10, frame; jmp r11
+const Bytes kWide = {0x49, 0xbb, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x49, 0xba,
+                     1,    2,    3,    4,    5,    6,    7,    8,    0x49, 0xff, 0xe3};
+// mov r11d, 0x11223344; ...
+const Bytes kShort = {0x41, 0xbb, 0x44, 0x33, 0x22, 0x11, 0x49, 0xba, 1,   2,
+                      3,    4,    5,    6,    7,    8,    0x49, 0xff, 0xe3};
+
+TEST(Trampoline, LeadsToItsFunction) {
+  EXPECT_EQ(trampoline_target(kWide), 0x1122334455667788u);
+  EXPECT_EQ(trampoline_target(kShort), 0x11223344u);
+  Bytes for_cet = {0xf3, 0x0f, 0x1e, 0xfa};
+  for_cet.insert(for_cet.end(), kWide.begin(), kWide.end());
+  EXPECT_EQ(for_cet.size(), kLongestTrampoline);
+  EXPECT_EQ(trampoline_target(for_cet), 0x1122334455667788u);
+}
+
+TEST(Trampoline, IsNotWhatDiffersInOneByteOrEndsEarly) {
+  for (const std::size_t at : {0, 1, 10, 11, 20, 21, 22}) {
+    Bytes other = kWide;
+    other[at] ^= 0x10;
+    EXPECT_EQ(trampoline_target(other), std::nullopt) << at;
+  }
+  for (std::size_t size = 0; size < kWide.size(); ++size) {
+    EXPECT_EQ(trampoline_target(std::span(kWide).first(size)), std::nullopt) << size;
+  }
+}
+
+}  // namespace
+}  // namespace hodo::check
