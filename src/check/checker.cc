@@ -60,6 +60,7 @@ class Checker::Impl {
   void follow_jump(const Step& step);
   void follow_absence(const Step& step);
   void note_unjudged(const Edge& edge);
+  void learn(const Edge& edge);
   void look_for_strangers(const Step& step);
   void report(const Step& step, RuleId id, Grade grade, std::string reason, std::string cause = {});
   std::string cause_of(std::uint32_t space, const Branch& branch);
@@ -69,6 +70,8 @@ class Checker::Impl {
   Locator locator_;
   std::array<bool, kRuleCount> wanted_{};
   bool allow_jit_ = false;
+  bool uses_baseline_ = false;
+  Baseline* learn_ = nullptr;
   std::vector<std::unique_ptr<EdgeRule>> edge_rules_;
   EdgeCache edges_;
   EdgeCache plain_edges_;
@@ -77,11 +80,16 @@ class Checker::Impl {
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   Findings found_;
   std::map<std::string, std::uint64_t, std::less<>> unread_;
+  std::map<std::string, std::uint64_t, std::less<>> without_id_;  // as far as baselines need ids
   std::uint64_t checked_ = 0;
 };
 
 Checker::Impl::Impl(session::Session& session, const Options& options)
-    : session_(session), locator_(session), allow_jit_(options.allow_jit) {
+    : session_(session),
+      locator_(session),
+      allow_jit_(options.allow_jit),
+      uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
+      learn_(options.learn) {
   for (std::size_t i = 0; i < kRuleCount; ++i) {
     const Rule* const which = &rule(static_cast<RuleId>(i));
     wanted_[i] =
@@ -100,6 +108,7 @@ Checker::Impl::Impl(session::Session& session, const Options& options)
   add(make_call_target());
   add(make_call_sensitive());
   add(make_plt_redirected());
+  if (options.baseline != nullptr) add(make_baseline_new(*options.baseline));
 }
 
 void Checker::Impl::batch(const session::Context& context, std::span<const Branch> batch) {
@@ -164,6 +173,7 @@ void Checker::Impl::judge(const session::Context& context, const Branch& branch,
     }
   }
   note_unjudged(edge);
+  if (uses_baseline_) learn(edge);
   std::vector<std::size_t> list;
   for (const auto& rule : edge_rules_) {
     auto verdict = rule->judge(edge, locator_);
@@ -194,6 +204,15 @@ void Checker::Impl::note_unjudged(const Edge& edge) {
   for (const End* end : {&edge.from, &edge.to}) {
     if (end->kind == End::Kind::unread) ++unread_[std::string(end->path)];
   }
+}
+
+void Checker::Impl::learn(const Edge& edge) {
+  const auto known = baseline_edge(edge);
+  if (!known) return;
+  for (const End* end : {&edge.from, &edge.to}) {
+    if (end->module->elf().build_id.empty()) ++without_id_[std::string(end->path)];
+  }
+  if (learn_ != nullptr) learn_->add(*known);
 }
 
 void Checker::Impl::collect_after(Thread& thread, const Branch& branch) {
@@ -361,6 +380,9 @@ std::vector<Unjudged> Checker::Impl::unjudged() const {
       if (unread.path == path) line.reason = unread.reason;
     }
     out.push_back(std::move(line));
+  }
+  for (const auto& [path, count] : without_id_) {
+    out.push_back({path, "the file has no build-id, by which a baseline knows files", count});
   }
   return out;
 }

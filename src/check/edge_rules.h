@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edge.h"
+#include "hodo/check/baseline.h"
 #include "rule_list.h"
 
 namespace hodo::check {
@@ -40,6 +41,12 @@ std::unique_ptr<EdgeRule> make_code_writable();
 std::unique_ptr<EdgeRule> make_call_target();
 std::unique_ptr<EdgeRule> make_call_sensitive();
 std::unique_ptr<EdgeRule> make_plt_redirected();
+// `baseline` must outlive the rule.
+std::unique_ptr<EdgeRule> make_baseline_new(const Baseline& baseline);
+
+// What a baseline holds of a branch; nullopt where it is none that baselines are about. An empty
+// build-id: the file has none.
+std::optional<Baseline::Edge> baseline_edge(const Edge& edge);
 
 // Whether the code there, which is in no file, comes from a code generator: the program told perf
 // of it, or a known generator is loaded and it is neither on a stack nor on the heap. `allow_jit`:

@@ -23,8 +23,9 @@ enum class RuleId : std::uint8_t {
   chain_jop,
   plt_redirected,
   library_injected,
+  baseline_new,
 };
-inline constexpr std::size_t kRuleCount = 14;
+inline constexpr std::size_t kRuleCount = 15;
 
 const Rule& rule(RuleId id);
 

@@ -25,6 +25,8 @@ constexpr std::array kRules = {
          "a call of another module's function goes elsewhere than its name says"},
     Rule{"library.injected", Grade::unusual,
          "a library is mapped that the program does not depend on"},
+    Rule{"baseline.new", Grade::unusual,
+         "an indirect call or jump that no run took which --baseline learned from"},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -31,6 +32,8 @@ struct Options {
   std::string output;  // empty: standard output
   std::vector<std::string> only;
   std::vector<std::string> without;
+  std::string baseline;  // empty: none; as learn
+  std::string learn;
   bool allow_jit = false;
   bool allow_incomplete = false;
   bool explained = false;
@@ -52,11 +55,16 @@ const Manual kManual{
         " modelled and give no findings. Code made at run time is reported once where a known"
         " generator (Java, V8, LuaJIT, PCRE, libffi and others) is loaded; --allow-jit takes all"
         " such code for that. Attacks that only change data leave no trace in the branches.\n\n"
+        "--learn FILE adds the indirect calls and jumps of a run without findings to a baseline;"
+        " do so for any number of runs. --baseline FILE then reports those that none of them took,"
+        " which also shows a pointer that was set to a function of the right kind.\n\n"
         "A clean result counts only for what was seen: where a part of the trace was lost, a file"
         " cannot be read, or the recording is of branch stacks (LBR), which are windows, the exit"
         " status is 3.",
     .examples = {{"hodo check", "Judge the last recording."},
                  {"hodo check --rule return.target --rule chain.rop run.data", "Two rules only."},
+                 {"hodo check --learn ls.base ls.data", "Learn what a clean run does."},
+                 {"hodo check --baseline ls.base", "Report what no learned run did, too."},
                  {"hodo check --json | jq -r '.findings[].rule'", "For programs."},
                  {"hodo check --format html -o check.html", "A page to hand on."},
                  {"hodo check --format sarif -o check.sarif", "For code scanning services."}},
@@ -81,16 +89,28 @@ Result<std::vector<const check::Rule*>> chosen(const Options& options) {
     if ((options.only.empty() || named) && !off) out.push_back(&rule);
   }
   if (out.empty()) return fail(ErrorCode::usage, "no rule is left to check");
+  if (!options.baseline.empty() && !options.learn.empty()) {
+    return fail(ErrorCode::usage, "--baseline and --learn exclude each other");
+  }
+  const bool named = std::ranges::find(options.only, "baseline.new") != options.only.end();
+  if (named && options.baseline.empty()) {
+    return fail(ErrorCode::usage, "the rule baseline.new needs --baseline FILE");
+  }
   return out;
 }
 
+// `baseline` is held against the recording, or learns from it.
 Result<view::Checked> check_session(const Options& options, session::Session& session,
-                                    std::vector<const check::Rule*> rules) {
+                                    std::vector<const check::Rule*> rules,
+                                    check::Baseline& baseline) {
   if (session.regions() == nullptr) {
     return fail(ErrorCode::unsupported,
                 "a raw trace does not say which files were mapped; check a recording");
   }
-  check::Checker checker(session, {.rules = std::move(rules), .allow_jit = options.allow_jit});
+  check::Checker checker(session, {.rules = std::move(rules),
+                                   .allow_jit = options.allow_jit,
+                                   .baseline = options.baseline.empty() ? nullptr : &baseline,
+                                   .learn = options.learn.empty() ? nullptr : &baseline});
   view::Progress progress("checking");
   session::DecodeOptions how{
       .selection = selection_of(options.reading),
@@ -149,16 +169,48 @@ Status show(const Options& options, const view::Checked& checked, const session:
   return out.finish();
 }
 
+// The one that is compared with, or the one to add to, which need not be there yet.
+Result<check::Baseline> read_baseline(const Options& options) {
+  if (!options.baseline.empty()) return check::Baseline::load(options.baseline);
+  if (options.learn.empty()) return check::Baseline();
+  auto before = check::Baseline::load(options.learn);
+  if (!before && before.error().code == ErrorCode::not_found) return check::Baseline();
+  return before;
+}
+
+// What a run with findings does is not to be learned.
+Status keep_learned(const Options& options, const check::Baseline& baseline, std::size_t before,
+                    bool found) {
+  if (found) {
+    fmt::print(stderr, "hodo: {}: nothing was learned, since this run has findings\n",
+               options.learn);
+    return {};
+  }
+  if (Status status = baseline.save(options.learn); !status) return status;
+  fmt::print(stderr, "hodo: {}: {} indirect branches, {} of them new{}\n", options.learn,
+             baseline.edges(), baseline.edges() - before,
+             baseline.full() ? "; it is full and learns no more" : "");
+  return {};
+}
+
 int run(const Options& options) {
   auto rules = chosen(options);
   if (!rules) return report_error(options.reading.file, rules.error());
+  auto baseline = read_baseline(options);
+  if (!baseline) return report_error(options.baseline + options.learn, baseline.error());
+  const std::size_t before = baseline->edges();
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
-    auto checked = check_session(options, session, std::move(*rules));
+    auto checked = check_session(options, session, std::move(*rules), *baseline);
     if (!checked) return std::unexpected(checked.error());
     if (Status status = show(options, *checked, session); !status) {
       return std::unexpected(status.error());
     }
-    return Shown{.status = status_of(*checked, options.allow_incomplete)};
+    const int status = status_of(*checked, options.allow_incomplete);
+    if (!options.learn.empty()) {
+      const Status kept = keep_learned(options, *baseline, before, status == kExitFindings);
+      if (!kept) return std::unexpected(kept.error());
+    }
+    return Shown{.status = status};
   });
 }
 
@@ -198,6 +250,12 @@ void add_check(Program& program) {
   app.add_option("--no-rule", options->without, "leave this rule out; may be given several times")
       .type_name(names)
       .one_at_a_time();
+  app.add_option("--baseline", options->baseline,
+                 "report indirect calls and jumps that FILE does not hold")
+      .type_name("FILE");
+  app.add_option("--learn", options->learn,
+                 "add those of this run to FILE, unless something is found")
+      .type_name("FILE");
   app.add_flag("--allow-jit", options->allow_jit,
                "take code that is in no file for that of a code generator");
   app.add_flag("--allow-incomplete", options->allow_incomplete,

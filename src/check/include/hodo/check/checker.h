@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hodo/check/baseline.h"
 #include "hodo/check/finding.h"
 #include "hodo/session/session.h"
 
@@ -17,6 +18,8 @@ namespace hodo::check {
 struct Options {
   std::vector<const Rule*> rules;  // those to apply; empty: all
   bool allow_jit = false;          // code that is in no file comes from a code generator
+  const Baseline* baseline = nullptr;  // for baseline.new, which says nothing without
+  Baseline* learn = nullptr;           // takes what this run does
 };
 
 // Why some branches were not judged.
@@ -28,7 +31,7 @@ struct Unjudged {
 
 class Checker final : public session::BranchSink {
  public:
-  // `session` must outlive the checker and have regions().
+  // `session` and what `options` points to must outlive the checker. The session has regions().
   Checker(session::Session& session, const Options& options);
   ~Checker() override;
 
