@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hodo/flow/growing.h"
 #include "hodo/pt/reader.h"
 
 namespace hodo::flow {
@@ -175,6 +176,58 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
   return counted.empty() ? "" : "threads counting: " + counted;
 }
 
+// Without what only the whole trace tells: where its PSBs are, and what else there is to say of a
+// loss than its cause.
+struct Path final : BranchSink {
+  std::vector<Branch> branches;
+  std::vector<std::string> others;
+
+  void on_branches(std::span<const Branch> batch) override {
+    branches.insert(branches.end(), batch.begin(), batch.end());
+  }
+  void on_loss(const Loss& loss) override {
+    others.push_back(std::to_string(branches.size()) + " " + std::string(name(loss.cause)));
+  }
+  void on_event(const Event& event) override {
+    others.push_back(std::to_string(branches.size()) + " " + std::string(name(event.kind)) + " " +
+                     std::to_string(event.offset));
+  }
+};
+
+// The bytes come in `parts` parts each, and what is there is decoded at once.
+std::string growing_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                            const Config& config, std::size_t parts) {
+  Path expected;
+  Decoder(code, config).decode(pieces, expected);
+  Path grown;
+  GrowingDecoder decoder(code, config);
+  for (const Piece& piece : pieces) {
+    const std::size_t step = std::max<std::size_t>(1, piece.bytes.size() / parts);
+    for (std::size_t at = 0; at == 0 || at < piece.bytes.size(); at += step) {
+      const std::size_t size = std::min(step, piece.bytes.size() - at);
+      decoder.add({.bytes = piece.bytes.subspan(at, size),
+                   .offset = piece.offset + at,
+                   .lost_before = piece.lost_before},
+                  at == 0 && &piece != pieces.data(), grown);
+      decoder.decode(grown);
+    }
+  }
+  decoder.end(grown);
+  const auto same = [](const Branch& a, const Branch& b) { return fields(a) == fields(b); };
+  const auto [mine, other] = std::ranges::mismatch(grown.branches, expected.branches, same);
+  if (mine != grown.branches.end() || other != expected.branches.end()) {
+    const auto word = [](auto at, const auto& all) {
+      return at == all.end() ? std::string("nothing") : text_of(*at);
+    };
+    return "growing: branch " + std::to_string(mine - grown.branches.begin()) + " is " +
+           word(mine, grown.branches) + ", not " + word(other, expected.branches);
+  }
+  const auto [said, meant] = std::ranges::mismatch(grown.others, expected.others);
+  if (said == grown.others.end() && meant == expected.others.end()) return "";
+  return "growing: says " + (said == grown.others.end() ? "nothing" : *said) + ", not " +
+         (meant == expected.others.end() ? "nothing" : *meant);
+}
+
 }  // namespace
 
 std::string difference_between_ways(std::span<const Piece> pieces, const image::CodeSource& code,
@@ -191,6 +244,10 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   Told unread;
   const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
   if (!counted.empty()) return "counting: " + counted;
+  for (const std::size_t parts : {std::size_t{7}, std::size_t{100}}) {
+    const std::string grown = growing_differs(pieces, code, quick, parts);
+    if (!grown.empty()) return grown;
+  }
   const std::string covered = covering_differs(pieces, code, config);
   if (!covered.empty() || !has_several_psbs(pieces)) return covered;
   return threads_differ(pieces, code, quick, expected);
