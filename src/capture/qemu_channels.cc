@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -84,6 +85,13 @@ void QemuChannels::keep(const Status& status) {
 void QemuChannels::stop() {
   stopped_ = true;
   for (const auto& channel : channels_) channel->reader.stop();
+}
+
+void QemuChannels::kill() {
+  for (const auto& [pid, process] : processes_) {
+    if (process.pidfd)
+      (void)syscall(SYS_pidfd_send_signal, process.pidfd.get(), SIGKILL, nullptr, 0);
+  }
 }
 
 void QemuChannels::drain(bool all) {

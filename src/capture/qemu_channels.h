@@ -33,6 +33,7 @@ class QemuChannels final : public ChannelSet {
 
   // No thread shall write any more. Their programs go on.
   void stop() override;
+  void kill() override;
 
   bool idle() const { return channels_.empty(); }
   // Descriptors (pidfd) that become readable when a traced process ends.

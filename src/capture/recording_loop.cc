@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +69,7 @@ void RecordingLoop::run() {
   while (!over()) {
     wait();
     handle_program();
+    handle_end_request();
     channels_.drain(false);
     check_limits();
     flush_if_due();
@@ -98,6 +100,15 @@ void RecordingLoop::handle_program() {
   }
   // One more round after the program has ended: its last packets are in its channel by then.
   main_drained_ = program_.exit_status().has_value();
+}
+
+void RecordingLoop::handle_end_request() {
+  if (options_.end_fd < 0 || ended_) return;
+  pollfd request{.fd = options_.end_fd, .events = POLLIN, .revents = 0};
+  if (poll(&request, 1, 0) <= 0 || (request.revents & POLLIN) == 0) return;
+  ended_ = true;
+  channels_.kill();
+  program_.kill(SIGKILL);
 }
 
 void RecordingLoop::check_limits() {

@@ -35,6 +35,8 @@ class ChannelSet {
   virtual bool busy() const { return false; }
   // Nothing more shall be written; the program goes on.
   virtual void stop() = 0;
+  // Kills the recorded processes; what they wrote is still read.
+  virtual void kill() {}
   // Descriptors that become readable when a traced process ends.
   virtual std::vector<int> process_fds() const = 0;
   // Set once the file could take no more.
@@ -63,6 +65,7 @@ class RecordingLoop {
   bool over() const;
   void wait();
   void handle_program();
+  void handle_end_request();
   void check_limits();
   void flush_if_due();
 
@@ -74,6 +77,7 @@ class RecordingLoop {
   int interrupts_ = 0;
   bool full_ = false;
   bool main_drained_ = false;
+  bool ended_ = false;
   std::uint64_t last_flush_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "chains.h"
 #include "edge.h"
@@ -29,6 +30,8 @@ class Checker::Impl {
 
   void batch(const session::Context& context, std::span<const Branch> batch);
 
+  void move_to(session::Session& session);
+  std::span<const Finding> found() const { return found_.all(); }
   std::vector<Finding> findings() const;
   std::vector<Unjudged> unjudged() const;
   std::uint64_t checked() const { return checked_; }
@@ -66,7 +69,7 @@ class Checker::Impl {
   std::string cause_of(std::uint32_t space, const Branch& branch);
   void collect_after(Thread& thread, const Branch& branch);
 
-  session::Session& session_;
+  session::Session* session_;
   Locator locator_;
   std::array<bool, kRuleCount> wanted_{};
   bool allow_jit_ = false;
@@ -79,13 +82,14 @@ class Checker::Impl {
   std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   Findings found_;
-  std::map<std::string, std::uint64_t, std::less<>> unread_;
+  std::map<std::string, std::uint64_t> unread_;
+  std::map<std::string, std::uint64_t> unread_before_;  // in other sessions of the recording
   std::map<std::string, std::uint64_t, std::less<>> without_id_;  // as far as baselines need ids
   std::uint64_t checked_ = 0;
 };
 
 Checker::Impl::Impl(session::Session& session, const Options& options)
-    : session_(session),
+    : session_(&session),
       locator_(session),
       allow_jit_(options.allow_jit),
       uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
@@ -111,11 +115,24 @@ Checker::Impl::Impl(session::Session& session, const Options& options)
   if (options.baseline != nullptr) add(make_baseline_new(*options.baseline));
 }
 
+void Checker::Impl::move_to(session::Session& session) {
+  session_ = &session;
+  locator_.move_to(session);
+  edges_ = EdgeCache();
+  plain_edges_ = EdgeCache();
+  plain_ = PlainBranches();
+  // Those that are met again are counted again.
+  for (const auto& [path, count] : std::exchange(unread_, {})) {
+    std::uint64_t& most = unread_before_[path];
+    most = std::max(most, count);
+  }
+}
+
 void Checker::Impl::batch(const session::Context& context, std::span<const Branch> batch) {
   if (batch.empty()) return;
   checked_ += batch.size();
   Thread& thread = threads_[{context.pid, context.tid}];
-  const session::Names& names = session_.names();
+  const session::Names& names = session_->names();
   std::uint32_t generation = names.generation(context.space, batch.front().time);
   // Mostly, no mapping changes while a batch runs.
   const bool steady = generation == names.generation(context.space, batch.back().time);
@@ -374,7 +391,9 @@ std::vector<Finding> Checker::Impl::findings() const {
 
 std::vector<Unjudged> Checker::Impl::unjudged() const {
   std::vector<Unjudged> out;
-  for (const auto& [path, count] : unread_) {
+  std::map<std::string, std::uint64_t> all = unread_before_;
+  for (const auto& [path, count] : unread_) all[path] = std::max(all[path], count);
+  for (const auto& [path, count] : all) {
     Unjudged line{.path = path, .reason = "the file is missing or has changed", .branches = count};
     for (const Unread& unread : locator_.modules().unread()) {
       if (unread.path == path) line.reason = unread.reason;
@@ -396,6 +415,8 @@ bool Checker::branches(const session::Context& context, std::span<const Branch> 
   return true;
 }
 
+void Checker::move_to(session::Session& session) { impl_->move_to(session); }
+std::span<const Finding> Checker::found() const { return impl_->found(); }
 std::vector<Finding> Checker::findings() const { return impl_->findings(); }
 std::vector<Unjudged> Checker::unjudged() const { return impl_->unjudged(); }
 std::uint64_t Checker::checked() const { return impl_->checked(); }

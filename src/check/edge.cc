@@ -36,7 +36,7 @@ bool is_longjmp(const End& end) {
 End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
   End out{.address = address};
   if (address == 0) return out;
-  const auto region = regions_.region(space, address, time);
+  const auto region = regions_->region(space, address, time);
   out.region = region ? region->id : session::Regions::kNoRegion;
   out.kept = region && region->kept;
   if (!region) {
@@ -65,13 +65,13 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
 
 std::uint32_t Locator::region(std::uint32_t space, std::uint64_t address,
                               std::uint64_t time) const {
-  return address == 0 ? 0 : regions_.id(space, address, time);
+  return address == 0 ? 0 : regions_->id(space, address, time);
 }
 
 std::vector<std::uint8_t> Locator::bytes(std::uint32_t space, std::uint64_t address,
                                          std::uint64_t time, std::size_t size) const {
   std::vector<std::uint8_t> out(size);
-  out.resize(session_.read_code(space, address, time, out));
+  out.resize(session_->read_code(space, address, time, out));
   return out;
 }
 

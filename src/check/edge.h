@@ -52,7 +52,13 @@ struct Edge {
 class Locator {
  public:
   // `session` must outlive this and have regions().
-  explicit Locator(session::Session& session) : session_(session), regions_(*session.regions()) {}
+  explicit Locator(session::Session& session) { move_to(session); }
+
+  // The same of another session; what was read of files is kept.
+  void move_to(session::Session& session) {
+    session_ = &session;
+    regions_ = session.regions();
+  }
 
   Edge locate(std::uint32_t space, const Branch& branch);
   End end(std::uint32_t space, std::uint64_t address, std::uint64_t time);
@@ -64,14 +70,14 @@ class Locator {
 
   Modules& modules() { return modules_; }
   const Modules& modules() const { return modules_; }
-  const session::Regions& regions() const { return regions_; }
+  const session::Regions& regions() const { return *regions_; }
 
  private:
   PathFacts facts(const Edge& edge) const;
   PathFacts facts_of_target(const Edge& edge) const;
 
-  session::Session& session_;
-  const session::Regions& regions_;
+  session::Session* session_ = nullptr;
+  const session::Regions* regions_ = nullptr;
   Modules modules_;
 };
 

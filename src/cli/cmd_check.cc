@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "checking.h"
 #include "commands.h"
 #include "hodo/capture/fd.h"
 #include "hodo/check/checker.h"
-#include "hodo/session/time_order.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
@@ -103,38 +103,18 @@ Result<std::vector<const check::Rule*>> chosen(const Options& options) {
 Result<view::Checked> check_session(const Options& options, session::Session& session,
                                     std::vector<const check::Rule*> rules,
                                     check::Baseline& baseline) {
-  if (session.regions() == nullptr) {
-    return fail(ErrorCode::unsupported,
-                "a raw trace does not say which files were mapped; check a recording");
-  }
-  check::Checker checker(session, {.rules = std::move(rules),
-                                   .allow_jit = options.allow_jit,
-                                   .baseline = options.baseline.empty() ? nullptr : &baseline,
-                                   .learn = options.learn.empty() ? nullptr : &baseline});
   view::Progress progress("checking");
-  session::DecodeOptions how{
-      .selection = selection_of(options.reading),
-      .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }};
-  auto outcome = check::needs_time_order(session) ? session::decode_by_time(session, how, checker)
-                                                  : session.decode(how, checker);
+  auto checked = judge(
+      session,
+      {.rules = std::move(rules),
+       .allow_jit = options.allow_jit,
+       .baseline = options.baseline.empty() ? nullptr : &baseline,
+       .learn = options.learn.empty() ? nullptr : &baseline},
+      {.selection = selection_of(options.reading),
+       .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }});
   progress.clear();
-  if (!outcome) return std::unexpected(outcome.error());
-  const perfdata::Session& recording = *session.recording();
-  view::Checked out{.branches = checker.checked(),
-                    .findings = checker.findings(),
-                    .unjudged = checker.unjudged(),
-                    .losses = std::move(outcome->losses),
-                    .windows = recording.trace() == perfdata::TraceKind::none};
-  const auto explained = [](const check::Finding& f) { return f.grade == check::Grade::explained; };
-  if (!options.explained) out.explained = std::erase_if(out.findings, explained);
-  return out;
-}
-
-int status_of(const view::Checked& checked, bool allow_incomplete) {
-  const bool found = std::ranges::any_of(
-      checked.findings, [](const check::Finding& f) { return f.grade != check::Grade::explained; });
-  if (found) return kExitFindings;
-  return checked.complete() || allow_incomplete ? kExitOk : kExitIncomplete;
+  if (checked && !options.explained) hide_explained(*checked);
+  return checked;
 }
 
 std::string rendered(Format format, const view::Checked& checked, const session::Session& session,

@@ -28,6 +28,11 @@ constexpr std::string_view kDescription =
     "record of 24 bytes, --source lbr a stack of the last branches every --period branches, as "
     "sampling profilers use it. Both take the processor's own where the kernel offers it, else the "
     "trace unit's. --source step needs neither processor nor QEMU, and is slow.\n\n"
+    "With --check every branch is judged while the program runs, as hodo check does: what is found "
+    "is "
+    "on standard error within a second, and --on-finding stop kills the program then. Traces of "
+    "other "
+    "sources than QEMU's Intel PT are judged when the program has ended.\n\n"
     "A filter keeps the trace to some code: SYMBOL@FILE (a function), @FILE (all of a file), "
     "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
 
@@ -42,10 +47,20 @@ int record(const RecordCommand& command) {
                command.options.command.front());
     return kExitUsage;
   }
-  const auto options = options_of(command);
+  auto options = options_of(command);
   if (!options) {
     fmt::print(stderr, "hodo: {}\n", options.error().message);
     return kExitUsage;
+  }
+  std::unique_ptr<LiveCheck> check;
+  if (command.check) {
+    auto started = LiveCheck::start(options->output, command.on_finding);
+    if (!started) {
+      fmt::print(stderr, "hodo: {}\n", started.error().message);
+      return kExitCannotRecord;
+    }
+    check = std::move(*started);
+    options->end_fd = check->end_fd();
   }
   const auto result = capture::record(*options, command.own_command_line);
   if (!result) {
@@ -53,8 +68,10 @@ int record(const RecordCommand& command) {
     return exit_status_of(result.error());
   }
   print_outcome(command, *options, *result);
+  const int verdict = check ? check->finish() : kExitOk;
+  if (verdict == kExitFindings) return kExitFindings;
   if (!result->complete && result->exit_status == 0) return kExitCannotRecord;
-  return result->exit_status;
+  return result->exit_status != 0 ? result->exit_status : verdict;
 }
 
 }  // namespace
@@ -71,11 +88,15 @@ void add_record(Program& program) {
             "Records only what runs inside the function main of ./prog."},
            {"hodo record --max-size 200M -q -- ./server",
             "Stops recording, not the server, when the file has 200 MiB."},
+           {"hodo record --check --on-finding stop -- ./server",
+            "Judges every branch, and kills the server at the first that is not allowed."},
            {"hodo record --source lbr --period 1000 -- ./prog",
             "A stack of the last 32 branches after every 1000, which perf2bolt takes, too."}},
       .exit_statuses = {
           {"0-255", "The program's own; 128 + N if signal N killed it."},
+          {"1", "With --check: something was found, whatever the program's own status."},
           {"2", "Wrong usage."},
+          {"3", "With --check: nothing was found, but not everything could be checked."},
           {"125",
            "The recording could not be made, or is not whole although the program succeeded."},
           {"126", "The program was found but could not be run or recorded."},

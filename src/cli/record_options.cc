@@ -92,6 +92,11 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
                  " slow)")
       .type_name("DIR")
       .existing_directory();
+  app.add_flag("--check", command.check, "judge every branch while it is recorded");
+  add_choice<OnFinding>(
+      app, "--on-finding", command.on_finding,
+      {{"report", OnFinding::report}, {"stop", OnFinding::stop}},
+      "with --check, when something is found: only report it (the default), or kill the program");
   app.add_flag("-q,--quiet", command.quiet, "print no report, only what went wrong");
   app.prefix_command();
 }

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "hodo/base/result.h"
 #include "hodo/capture/options.h"
+#include "live_check.h"
 
 namespace hodo::cli {
 
@@ -18,6 +19,8 @@ struct RecordCommand {
   bool no_timing = false;
   bool no_follow = false;
   bool quiet = false;
+  bool check = false;
+  OnFinding on_finding = OnFinding::report;
   std::uint64_t psb_period = 16 * 1024;
   std::vector<std::string> own_command_line;  // argv, for the file's header
 };

@@ -25,7 +25,8 @@ void print_outcome(const RecordCommand& command, const capture::RecordOptions& o
                    const capture::RecordResult& result) {
   for (const std::string& warning : result.warnings) fmt::print(stderr, "hodo: {}\n", warning);
   if (command.quiet) return;
-  const bool at_once = result.complete && result.trace_bytes <= kReportedAtOnce;
+  // The verdict of a check takes the report's place.
+  const bool at_once = !command.check && result.complete && result.trace_bytes <= kReportedAtOnce;
   fmt::print(stderr, "hodo: {} of trace in {}{}\n", human_size(result.trace_bytes), options.output,
              at_once ? "" : fmt::format("; see hodo report {}", options.output));
   if (!at_once) return;

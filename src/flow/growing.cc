@@ -85,6 +85,7 @@ Settled settled(std::span<const std::uint8_t> segment) {
     (void)reader.skip_padding();
     const std::size_t at = reader.offset();
     if (reader.read(packet) != pt::ReadStatus::packet) break;
+    if (packet.type == PacketType::psb && at != 0) break;  // what follows it is not all here
     if (is_timing_or_pad(packet.type)) continue;
     if (!behind_psb_plus) {
       behind_psb_plus = packet.type == PacketType::psbend;
@@ -148,15 +149,18 @@ class GrowingDecoder::Impl {
   std::size_t last_settled() {
     std::vector<std::size_t> psbs;
     pt::PacketReader reader(bytes_);
-    // Of a run of what looks like a PSB's beginning the last one counts, so what follows must be
-    // here.
-    while (reader.sync_forward() && bytes_.size() - reader.offset() >= kPsbSize + 2) {
+    std::size_t behind = bytes_.size();
+    while (reader.sync_forward()) {
+      // Of a run of what looks like a PSB's beginning the last one counts: more of it may come.
+      if (bytes_.size() - reader.offset() < 2 * kPsbSize) {
+        behind = reader.offset();
+        break;
+      }
       psbs.push_back(reader.offset());
       reader.seek(reader.offset() + kPsbSize);
     }
     pause_at_ = kEnd;
     std::size_t end = 0;
-    std::size_t behind = bytes_.size();
     for (std::size_t i = psbs.size(); i-- > 0 && pause_at_ == kEnd;) {
       const std::size_t begin = psbs[i];
       const Settled found = settled(std::span(bytes_).subspan(begin, behind - begin));

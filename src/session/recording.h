@@ -29,19 +29,18 @@ class Recording final : public DecodingSession {
   const Regions* regions() const override { return &regions_; }
   std::vector<LossLine> input_losses() const override;
 
-  // For the sessions that read another kind of trace from the same file.
+  // For those who read another kind of trace from the same file, or one that grows.
   const perfdata::Session& model() const { return model_; }
   Spaces& spaces() { return spaces_; }
   Result<std::vector<Part>> parts(std::size_t queue) override;
   std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) override;
-
- private:
-  Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model);
-
   Status decodable() const override;
   Occupancy occupancy(std::size_t queue) override;
   std::unique_ptr<image::CodeSource> code(std::size_t queue, const Occupancy& occupancy) override;
   flow::Config config(std::size_t queue, const Occupancy& occupancy) override;
+
+ private:
+  Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model);
 
   std::string path_;
   std::unique_ptr<perfdata::Reader> reader_;

@@ -53,21 +53,6 @@ std::string who_text(const session::Session& session, const check::Finding& find
   return out;
 }
 
-std::string finding_text(const session::Session& session, const check::Finding& finding,
-                         const Style& style) {
-  const Branch& b = finding.branch;
-  std::string out = fmt::format("{}  {}, {}\n", style.paint(Tone::title, finding.rule->name),
-                                style.paint(Tone::bad, name(finding.grade)),
-                                finding.count == 1 ? "once" : grouped(finding.count) + " times");
-  out += fmt::format("  {}\n", printable(finding.reason));
-  for (const auto& [label, address] : {std::pair("from", b.from), std::pair("to  ", b.to)}) {
-    out += fmt::format("  {} {}{}\n", label, place_of(session, finding, address, b.time, style),
-                       source_place(session, finding, address));
-  }
-  out += fmt::format("  {}\n", who_text(session, finding));
-  return out + evidence(session, finding, style);
-}
-
 std::string summary(const Checked& checked, const Style& style) {
   const std::size_t count = checked.findings.size();
   std::string found = count == 0   ? style.paint(Tone::good, "no finding")
@@ -83,12 +68,24 @@ std::string summary(const Checked& checked, const Style& style) {
 
 }  // namespace
 
-std::string findings_text(const Checked& checked, const session::Session& session,
-                          const Style& style) {
-  std::string out;
-  for (const check::Finding& finding : checked.findings) {
-    out += finding_text(session, finding, style) + "\n";
+std::string finding_text(const check::Finding& finding, const session::Session& session,
+                         const Style& style) {
+  const Branch& b = finding.branch;
+  std::string out = fmt::format("{}  {}, {}\n", style.paint(Tone::title, finding.rule->name),
+                                style.paint(Tone::bad, name(finding.grade)),
+                                finding.count == 1 ? "once" : grouped(finding.count) + " times");
+  out += fmt::format("  {}\n", printable(finding.reason));
+  for (const auto& [label, address] : {std::pair("from", b.from), std::pair("to  ", b.to)}) {
+    out += fmt::format("  {} {}{}\n", label, place_of(session, finding, address, b.time, style),
+                       source_place(session, finding, address));
   }
+  out += fmt::format("  {}\n", who_text(session, finding));
+  return out + evidence(session, finding, style);
+}
+
+std::string summary_text(const Checked& checked, const session::Session& session,
+                         const Style& style) {
+  std::string out;
   for (const check::Unjudged& line : checked.unjudged) {
     out +=
         fmt::format("{} {} different branches in {}: {}\n", style.paint(Tone::bad, "not checked:"),
@@ -105,6 +102,15 @@ std::string findings_text(const Checked& checked, const session::Session& sessio
     out += losses_text(checked.losses, session.clock(), style);
   }
   return out + summary(checked, style);
+}
+
+std::string findings_text(const Checked& checked, const session::Session& session,
+                          const Style& style) {
+  std::string out;
+  for (const check::Finding& finding : checked.findings) {
+    out += finding_text(finding, session, style) + "\n";
+  }
+  return out + summary_text(checked, session, style);
 }
 
 }  // namespace hodo::view

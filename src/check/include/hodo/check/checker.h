@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ class Checker final : public session::BranchSink {
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
 
+  // Goes on with another session of the same recording, of which more is known; what was found out
+  // about branches by themselves is found out again. As of the constructor.
+  void move_to(session::Session& session);
+
+  // In the order in which they were found; new ones come behind. Valid until branches come.
+  std::span<const Finding> found() const;
   // By grade, the worst first, then in the order of time.
   std::vector<Finding> findings() const;
   std::vector<Unjudged> unjudged() const;

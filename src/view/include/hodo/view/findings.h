@@ -26,6 +26,12 @@ struct Checked {
   bool complete() const { return unjudged.empty() && losses.empty() && !windows; }
 };
 
+// A paragraph about one finding, with the branches around it.
+std::string finding_text(const check::Finding& finding, const session::Session& session,
+                         const Style& style);
+// How many there are, and what could not be checked.
+std::string summary_text(const Checked& checked, const session::Session& session,
+                         const Style& style);
 // A paragraph per finding with the branches around it, then what could not be checked.
 std::string findings_text(const Checked& checked, const session::Session& session,
                           const Style& style);
