@@ -50,11 +50,15 @@ Result<OutputFile> OutputFile::create(const std::string& path, bool keep_old) {
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      handed_over_(other.handed_over_),
+      path_(std::move(other.path_)) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(size_, other.size_);
+  std::swap(handed_over_, other.handed_over_);
   std::swap(path_, other.path_);
   return *this;
 }
@@ -94,7 +98,26 @@ Status OutputFile::append(std::span<const std::span<const std::uint8_t>> blocks)
     return status;
   }
   for (const auto& block : blocks) size_ += block.size();
+  write_behind();
   return {};
+}
+
+// A recording of gigabytes would fill memory with pages that nobody reads: slow where the machine
+// has to find them first (virtual machines above all), and at the cost of everybody else's. So the
+// disk begins early, and what it has got may leave memory. Hints only: nothing waits, and what they
+// come to does not matter.
+void OutputFile::write_behind() {
+  constexpr std::uint64_t kStep = 16 << 20;
+  constexpr std::uint64_t kKept = 64 << 20;   // the newest part; smaller files stay whole
+  constexpr std::uint64_t kHeader = 1 << 20;  // is written to again
+  if (size_ < kKept || size_ - handed_over_ < kStep) return;
+  const auto offset = [](std::uint64_t at) { return static_cast<off_t>(at); };
+  ::sync_file_range(fd_, offset(handed_over_), offset(size_ - handed_over_), SYNC_FILE_RANGE_WRITE);
+  handed_over_ = size_;
+  if (size_ <= kKept + kHeader) return;
+  // From the beginning on: earlier calls leave pages alone that were not yet on the disk.
+  static_cast<void>(
+      ::posix_fadvise(fd_, offset(kHeader), offset(size_ - kKept - kHeader), POSIX_FADV_DONTNEED));
 }
 
 Status OutputFile::patch(std::uint64_t offset, std::span<const std::uint8_t> bytes) {

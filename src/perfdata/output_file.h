@@ -32,9 +32,11 @@ class OutputFile {
 
  private:
   Status write_all(std::span<const std::span<const std::uint8_t>> blocks, std::uint64_t offset);
+  void write_behind();
 
   int fd_ = -1;
   std::uint64_t size_ = 0;
+  std::uint64_t handed_over_ = 0;  // to the disk, as far as we have asked for it
   std::string path_;
 };
 
