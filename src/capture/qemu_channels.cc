@@ -52,8 +52,9 @@ void QemuChannels::accept(int listening_socket) {
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
   channels_.push_back(std::make_unique<Channel>(
-      Channel{relay::ChannelReader(std::move((*found)->memory), settings_.recording), hello.pid,
-              hello.tid, stream->second.idx, relay::now()}));
+      Channel{relay::ChannelReader(std::move((*found)->memory), settings_.recording),
+              {.pid = hello.pid, .tid = hello.tid, .idx = stream->second.idx},
+              relay::now()}));
   (*found)->answer();
 }
 
@@ -99,7 +100,7 @@ void QemuChannels::drain(bool all) {
   busy_ = false;
   for (std::size_t i = 0; i < channels_.size();) {
     Channel& channel = *channels_[i];
-    if (channel.reader.closed() || processes_[channel.pid].gone || channel.reader.damaged()) {
+    if (channel.reader.closed() || processes_[channel.trace.pid].gone || channel.reader.damaged()) {
       finish_channel(i);
       continue;
     }
@@ -112,7 +113,7 @@ void QemuChannels::drain(bool all) {
 
 void QemuChannels::retire_channels(std::int32_t pid) {
   for (std::size_t i = 0; i < channels_.size();) {
-    if (channels_[i]->pid == pid) {
+    if (channels_[i]->trace.pid == pid) {
       finish_channel(i);
     } else {
       ++i;
@@ -126,7 +127,7 @@ Status QemuChannels::drain_channel(Channel& channel, bool all) {
   // Records first: what is needed to decode the data was sent before it.
   const auto records = write_records(channel);
   if (!records) return records;
-  return write_aux(channel, bytes, all);
+  return take_aux(channel, bytes, all);
 }
 
 void QemuChannels::finish_channel(std::size_t index) {
@@ -136,7 +137,8 @@ void QemuChannels::finish_channel(std::size_t index) {
   overflows_ += channel.reader.overflows();
   unexplained_ += channel.reader.unexplained();
   damaged_ += channel.reader.damaged() ? 1 : 0;
-  const auto process = processes_.find(channel.pid);
+  if (snapshot_ && !channel.trace.tail.empty()) keep_ended(std::move(channel.trace));
+  const auto process = processes_.find(channel.trace.pid);
   if (--process->second.channels == 0) processes_.erase(process);
   channels_.erase(channels_.begin() + static_cast<std::ptrdiff_t>(index));
 }
@@ -167,7 +169,8 @@ Status QemuChannels::write_records(Channel& channel) {
 }
 
 Status QemuChannels::write_record(Channel& channel, const relay::Record& record) {
-  const perfdata::Stamp stamp{.pid = channel.pid, .tid = channel.tid, .time = record.header.time};
+  const auto [pid, tid] = std::pair(channel.trace.pid, channel.trace.tid);
+  const perfdata::Stamp stamp{.pid = pid, .tid = tid, .time = record.header.time};
   const std::string_view text(reinterpret_cast<const char*>(record.payload.data()),
                               record.payload.size());
   switch (record.header.type) {
@@ -179,20 +182,15 @@ Status QemuChannels::write_record(Channel& channel, const relay::Record& record)
       return writer_.code(code.address, record.payload, stamp);
     }
     case relay::RecordType::mark: {
-      Mark mark{.place = {}, .time = stamp.time};
+      AuxTail::Mark mark{.place = {}, .time = stamp.time};
       std::memcpy(&mark.place, record.fixed.data(), sizeof(mark.place));
-      channel.marks.push_back(mark);
+      channel.trace.tail.mark(mark);
       return {};
     }
     case relay::RecordType::comm:
-      return writer_.comm({.pid = channel.pid, .tid = channel.tid, .comm = text.substr(0, 15)},
-                          stamp);
+      return writer_.comm({.pid = pid, .tid = tid, .comm = text.substr(0, 15)}, stamp);
     case relay::RecordType::exit:
-      return writer_.exit({.pid = channel.pid,
-                           .ppid = channel.pid,
-                           .tid = channel.tid,
-                           .ptid = channel.pid,
-                           .time = stamp.time},
+      return writer_.exit({.pid = pid, .ppid = pid, .tid = tid, .ptid = pid, .time = stamp.time},
                           stamp);
     case relay::RecordType::native: {
       const auto end = text.find('\0');
@@ -236,66 +234,112 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
   return writer_.mmap(mmap, stamp);
 }
 
-Status QemuChannels::write_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all) {
+Status QemuChannels::take_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all) {
   const std::uint64_t time = relay::now();
   if (bytes.empty()) return {};
   busy_ = busy_ || bytes.size() >= aux_size_ / 4;
-  const bool stacks = channel.reader.recording() == relay::Recording::lbr;
+  const bool stacks = settings_.recording == relay::Recording::lbr;
   // A small buffer must not make its thread wait until the delay is over.
   const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
   if (!all && !stacks && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
-  Status status;
+  auto good = bytes;
   if (stacks) {
-    status = write_stacks(channel, bytes);
-  } else {
-    Stream& stream = streams_[channel.tid];
-    const std::uint64_t size = writer_.auxtrace_size(bytes.size());
-    status = write_handovers(channel, stream, size, time);
-    if (!status) return status;
-    const std::array<std::span<const std::uint8_t>, 1> pieces = {bytes};
-    status =
-        writer_.auxtrace({.offset = stream.offset, .idx = channel.idx, .tid = channel.tid}, pieces);
-    stream.offset += size;
+    // Notes where the program has put something else there.
+    auto rest = bytes;
+    while (channel.reader.take_stack(rest)) {
+    }
+    good = bytes.first(bytes.size() - rest.size());
   }
-  if (!status) return status;
-  trace_bytes_ += bytes.size();
-  channel.taken += bytes.size();
+  Trace& trace = channel.trace;
+  if (snapshot_) {
+    trace.left_out += trace.tail.add(good, aux_size_);
+  } else {
+    const auto status = write_trace(trace, {&good, 1});
+    if (!status) return status;
+    trace.tail.pass(good.size());
+  }
   channel.reader.release_aux(bytes.size());
   return {};
 }
 
-// AUX records for the next `size` bytes of the stream, one up to each mark: the time of a stretch
-// is that of its AUX record, and so is the place where records are missing.
-Status QemuChannels::write_handovers(Channel& channel, const Stream& stream, std::uint64_t size,
-                                     std::uint64_t now) {
+// The next bytes of a thread's trace, which lie in one or more places.
+Status QemuChannels::write_trace(Trace& trace,
+                                 std::span<const std::span<const std::uint8_t>> pieces) {
+  std::uint64_t bytes = 0;
+  for (const auto& piece : pieces) bytes += piece.size();
+  trace_bytes_ += bytes;
+  if (settings_.recording == relay::Recording::lbr) {
+    for (const auto& piece : pieces) {
+      if (const auto status = write_stacks(trace, piece); !status) return status;
+    }
+    return {};
+  }
+  Stream& stream = streams_[trace.tid];
+  stream.offset += std::exchange(trace.left_out, 0);
+  const std::uint64_t size = writer_.auxtrace_size(bytes);
+  const auto status = write_handovers(trace, stream.offset, size);
+  if (!status) return status;
+  const std::uint64_t offset = std::exchange(stream.offset, stream.offset + size);
+  return writer_.auxtrace({.offset = offset, .idx = trace.idx, .tid = trace.tid}, pieces);
+}
+
+// AUX records for the `size` bytes of the stream at `offset`, which begin where the tail does, one
+// up to each mark: the time of a stretch is that of its AUX record, and so is the place where
+// records are missing.
+Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size) {
   std::uint64_t done = 0;
-  while (!channel.marks.empty()) {
-    const Mark mark = channel.marks.front();
-    const std::uint64_t end = mark.place.position - channel.taken;
-    if (end < done || end >= size) break;
-    channel.marks.pop_front();
+  const std::uint64_t begin = trace.tail.begin();
+  while (const AuxTail::Mark* next = trace.tail.next_mark(begin + size)) {
+    const AuxTail::Mark mark = *next;
+    trace.tail.take_mark();
+    const std::uint64_t end = mark.place.position - begin;
     const bool lossy = mark.place.dropped != 0;
-    if (end == done && !lossy) continue;
-    const auto status = writer_.aux({.offset = stream.offset + done,
+    if (end < done || (end == done && !lossy)) continue;
+    const auto status = writer_.aux({.offset = offset + done,
                                      .size = end - done,
                                      .flags = lossy ? PERF_AUX_FLAG_TRUNCATED : 0u},
-                                    {.pid = channel.pid, .tid = channel.tid, .time = mark.time});
+                                    {.pid = trace.pid, .tid = trace.tid, .time = mark.time});
     if (!status) return status;
     done = end;
   }
-  return writer_.aux({.offset = stream.offset + done, .size = size - done, .flags = 0},
-                     {.pid = channel.pid, .tid = channel.tid, .time = now});
+  return writer_.aux({.offset = offset + done, .size = size - done, .flags = 0},
+                     {.pid = trace.pid, .tid = trace.tid, .time = relay::now()});
 }
 
-Status QemuChannels::write_stacks(Channel& channel, std::span<const std::uint8_t> bytes) {
-  while (const auto stack = channel.reader.take_stack(bytes)) {
-    const perfdata::Stamp stamp{.pid = channel.pid, .tid = channel.tid, .time = stack->sample.time};
+Status QemuChannels::write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes) {
+  while (const auto stack = relay::take_stack(bytes)) {
+    const perfdata::Stamp stamp{.pid = trace.pid, .tid = trace.tid, .time = stack->sample.time};
     const auto status = writer_.branch_stack(stack->sample.ip, stack->entries, stamp);
     if (!status) return status;
     round_open_ = true;
   }
   return {};
+}
+
+void QemuChannels::keep_ended(Trace trace) {
+  ended_bytes_ += trace.tail.size();
+  ended_.push_back(std::move(trace));
+  while (ended_.size() > 1 && ended_bytes_ - ended_.front().tail.size() >= aux_size_) {
+    ended_bytes_ -= ended_.front().tail.size();
+    ended_.pop_front();
+  }
+}
+
+void QemuChannels::snapshot() {
+  if (!snapshot_) return;
+  drain(true);
+  const auto write = [&](Trace& trace) {
+    if (trace.tail.empty() || file_error_) return;
+    keep(write_trace(trace, trace.tail.pieces()));
+    trace.tail.clear();
+  };
+  for (Trace& trace : ended_) write(trace);
+  ended_.clear();
+  ended_bytes_ = 0;
+  for (const auto& channel : channels_) write(channel->trace);
+  if (std::exchange(round_open_, false) && !file_error_) keep(writer_.finished_round());
+  if (!file_error_) keep(writer_.flush());
 }
 
 void QemuChannels::summarize(RecordResult& result) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "aux_tail.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
@@ -18,8 +19,11 @@ namespace hodo::capture {
 
 class QemuChannels final : public ChannelSet {
  public:
-  QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size)
-      : writer_(writer), settings_(settings), aux_size_(aux_size) {}
+  // `snapshot`: only the newest `aux_size` bytes of each thread are kept, and of those that have
+  // ended together as much, until snapshot() writes them.
+  QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size,
+               bool snapshot)
+      : writer_(writer), settings_(settings), aux_size_(aux_size), snapshot_(snapshot) {}
 
   // Answers a thread that has connected to the socket. A connection that is no traced thread of
   // this user is dropped.
@@ -30,6 +34,7 @@ class QemuChannels final : public ChannelSet {
   // first error of the file ends the recording (see stop); later calls do nothing.
   void drain(bool all) override;
   bool busy() const override { return busy_; }
+  void snapshot() override;
 
   // No thread shall write any more. Their programs go on.
   void stop() override;
@@ -44,18 +49,18 @@ class QemuChannels final : public ChannelSet {
   void summarize(RecordResult& result) const;
 
  private:
-  struct Mark {
-    relay::MarkRecord place;
-    std::uint64_t time = 0;
-  };
-  struct Channel {
-    relay::ChannelReader reader;
+  // A thread's trace on its way into the file.
+  struct Trace {
     std::int32_t pid = 0;
     std::int32_t tid = 0;
     std::uint32_t idx = 0;
+    AuxTail tail = {};
+    std::uint64_t left_out = 0;  // bytes that a snapshot has not kept, since the last one
+  };
+  struct Channel {
+    relay::ChannelReader reader;
+    Trace trace;
     std::uint64_t last_write = 0;  // ns
-    std::uint64_t taken = 0;       // bytes of the AUX ring that are in the file
-    std::deque<Mark> marks = {};   // from `taken` on
   };
   struct Process {
     Fd pidfd;
@@ -71,10 +76,11 @@ class QemuChannels final : public ChannelSet {
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
-  Status write_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all);
-  Status write_handovers(Channel& channel, const Stream& stream, std::uint64_t size,
-                         std::uint64_t now);
-  Status write_stacks(Channel& channel, std::span<const std::uint8_t> bytes);
+  Status take_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all);
+  Status write_trace(Trace& trace, std::span<const std::span<const std::uint8_t>> pieces);
+  Status write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size);
+  Status write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes);
+  void keep_ended(Trace trace);
   Status drain_channel(Channel& channel, bool all);
   // Takes the rest of a channel whose thread is gone, and forgets it.
   void finish_channel(std::size_t index);
@@ -87,6 +93,9 @@ class QemuChannels final : public ChannelSet {
   perfdata::Writer& writer_;
   const relay::Settings& settings_;
   std::uint64_t aux_size_;
+  bool snapshot_;
+  std::deque<Trace> ended_;  // snapshots: of threads that have ended, the newest last
+  std::uint64_t ended_bytes_ = 0;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::map<std::int32_t, Process> processes_;
   std::map<std::int32_t, Stream> streams_;                      // by tid

@@ -48,6 +48,7 @@ Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settin
   LaunchSpec spec;
   spec.command = plan->argv;
   spec.environment = plan->environment;
+  spec.snapshot_signal = options.snapshot;
   return spec;
 }
 
@@ -56,6 +57,7 @@ void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file)
   switch (recording_of(options.source)) {
     case relay::Recording::pt:
       file.pt = make_pt_config(options);
+      file.pt.snapshot = options.snapshot;
       return;
     case relay::Recording::bts:
       file.trace = perfdata::TraceKind::intel_bts;
@@ -96,9 +98,8 @@ Result<QemuInstallation> find_qemu() {
 
 Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuInstallation& qemu,
                                       const std::vector<std::string>& own_command_line) {
-  if (options.pid || options.snapshot) {
-    return fail(ErrorCode::usage, std::string(options.pid ? "-p" : "--snapshot") +
-                                      " needs the processor's own trace (--source pt, bts or lbr)");
+  if (options.pid) {
+    return fail(ErrorCode::usage, "-p needs the processor's own trace (--source pt, bts or lbr)");
   }
   if (options.level != Level::user) {
     return fail(ErrorCode::usage,
@@ -128,7 +129,7 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   const auto started = (*program)->start();
   if (!started) return std::unexpected(started.error());
 
-  QemuChannels channels(*writer, *settings, aux_size(options));
+  QemuChannels channels(*writer, *settings, aux_size(options), options.snapshot);
   RecordingLoop recording(options, **program, listener.get(), channels, *writer);
   recording.run();
 

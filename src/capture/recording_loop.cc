@@ -17,6 +17,7 @@ namespace hodo::capture {
 namespace {
 
 constexpr std::uint64_t kDefaultAuxSize = 4 << 20;
+constexpr std::uint64_t kBtsAuxSize = 16 << 20;
 
 std::string own_folder() {
   std::array<char, PATH_MAX> path{};
@@ -60,7 +61,9 @@ std::string socket_name() {
 
 std::uint64_t aux_size(const RecordOptions& options) {
   std::uint64_t size = 1 << 16;
-  const std::uint64_t wanted = options.buffer_size != 0 ? options.buffer_size : kDefaultAuxSize;
+  // BTS records are ten to four hundred times the bytes: with less, the program waits too often.
+  const std::uint64_t usual = options.source == SourceKind::bts ? kBtsAuxSize : kDefaultAuxSize;
+  const std::uint64_t wanted = options.buffer_size != 0 ? options.buffer_size : usual;
   while (size < wanted && size < 1ULL << 30) size *= 2;
   return size;
 }
@@ -76,6 +79,7 @@ void RecordingLoop::run() {
   }
   channels_.stop();
   channels_.drain(true);
+  channels_.snapshot();
 }
 
 bool RecordingLoop::over() const {
@@ -98,6 +102,7 @@ void RecordingLoop::handle_program() {
     ++interrupts_;
     channels_.stop();
   }
+  if (events.snapshot) channels_.snapshot();
   // One more round after the program has ended: its last packets are in its channel by then.
   main_drained_ = program_.exit_status().has_value();
 }

@@ -33,6 +33,8 @@ class ChannelSet {
   virtual void drain(bool all) = 0;
   // The last drain moved so much that the next one should not wait.
   virtual bool busy() const { return false; }
+  // Of a recording that keeps only the newest part of the trace: writes what is kept.
+  virtual void snapshot() {}
   // Nothing more shall be written; the program goes on.
   virtual void stop() = 0;
   // Kills the recorded processes; what they wrote is still read.

@@ -82,10 +82,11 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
   app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
   app.add_flag(
       "--snapshot", options.snapshot,
-      "keep only the newest part of the trace, as of the end and of every SIGUSR2; needs the"
-      " processor's trace");
+      "keep only the newest part of the trace, as of the end and of every SIGUSR2: as much of each"
+      " thread (--source pt: processor) as --buffer-size says");
   app.add_option("--buffer-size", command.buffer_size,
-                 "size of each thread's (--source pt: processor's) trace buffer (default 4M)")
+                 "size of each thread's (--source pt: processor's) trace buffer (default 4M; of BTS"
+                 " under QEMU 16M)")
       .type_name("SIZE");
   app.add_option("--debug-log", options.debug_log,
                  "let an independent watcher log every executed block into DIR, which exists (QEMU;"

@@ -52,20 +52,24 @@ std::optional<Record> ChannelReader::next_record() {
   return record;
 }
 
+std::optional<Stack> take_stack(std::span<const std::uint8_t>& bytes) {
+  Stack stack;
+  if (bytes.size() < sizeof(stack.sample)) return std::nullopt;
+  std::memcpy(&stack.sample, bytes.data(), sizeof(stack.sample));
+  const auto rest = bytes.subspan(sizeof(stack.sample));
+  if (stack.sample.entries > std::min(kMaxStack, rest.size() / sizeof(StackEntry))) {
+    return std::nullopt;
+  }
+  stack.entries = rest.first(stack.sample.entries * sizeof(StackEntry));
+  bytes = rest.subspan(stack.entries.size());
+  return stack;
+}
+
 std::optional<Stack> ChannelReader::take_stack(std::span<const std::uint8_t>& bytes) const {
   if (damaged_ || bytes.empty()) return std::nullopt;
-  Stack stack;
-  if (bytes.size() >= sizeof(stack.sample)) {
-    std::memcpy(&stack.sample, bytes.data(), sizeof(stack.sample));
-    const auto rest = bytes.subspan(sizeof(stack.sample));
-    if (stack.sample.entries <= std::min(kMaxStack, rest.size() / sizeof(StackEntry))) {
-      stack.entries = rest.first(stack.sample.entries * sizeof(StackEntry));
-      bytes = rest.subspan(stack.entries.size());
-      return stack;
-    }
-  }
-  damaged_ = true;
-  return std::nullopt;
+  auto stack = relay::take_stack(bytes);
+  damaged_ = !stack;
+  return stack;
 }
 
 void ChannelReader::release_records() {

@@ -64,7 +64,6 @@ def bad_values(box):
         ["--filter", "0/0@" + box.program("hello")],
         ["--no-such-option"],
         ["-p", "1"],
-        ["--snapshot"],
         ["--filter", "1-2", "--filter", "3-4", "--filter", "5-6", "--filter", "7-8", "--filter", "9-a"],
     ):
         done = box.record([box.program("hello")], options, status=2)

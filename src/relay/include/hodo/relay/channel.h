@@ -54,6 +54,8 @@ struct Stack {
   StackSample sample;
   std::span<const std::uint8_t> entries;
 };
+// Takes the first stack off `bytes`; nullopt, and `bytes` as they were, if none begins there.
+std::optional<Stack> take_stack(std::span<const std::uint8_t>& bytes);
 
 // The recorder's view of one channel. Everything it reads may have been forged by the program.
 class ChannelReader {
