@@ -17,6 +17,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -68,16 +69,18 @@ class Suite:
         """(whether the attack gave a shell, what the program said)"""
         if os.path.exists(self.mark):
             os.unlink(self.mark)
+        attack = subprocess.Popen(
+            [*prefix, self.options.attack, *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            cwd=self.work, start_new_session=True,
+        )  # fmt: skip
         try:
-            done = subprocess.run(
-                [*prefix, self.options.attack, *words],
-                input=f"touch {self.mark}\n".encode(),
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                cwd=self.work, timeout=60, check=False,
-            )  # fmt: skip
+            said, _ = attack.communicate(f"touch {self.mark}\n".encode(), timeout=60)
         except subprocess.TimeoutExpired:
+            os.killpg(attack.pid, signal.SIGKILL)  # what it jumped to may loop forever
+            attack.communicate()
             return False, b""
-        return os.path.exists(self.mark), done.stdout
+        return os.path.exists(self.mark), said
 
     def works_natively(self, words):
         for _ in range(2):  # where things lie differs from run to run
