@@ -23,7 +23,7 @@ void Blocks::mark_handler(std::uint64_t start) {
   const auto found = newest_.find(start);
   // A byte that the running thread may read at the same time; either value is right until the
   // system call that installs the handler has returned.
-  if (found != newest_.end()) found->second->flags |= unit::Block::kSignalHandler;
+  if (found != newest_.end()) found->second->flags |= unit::Block::kHandler;
 }
 
 void Blocks::collect(const std::function<bool(const unit::Block*, const unit::Block*)>& in_use) {

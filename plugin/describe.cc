@@ -55,6 +55,7 @@ Block describe(std::uint64_t start, std::span<const std::uint8_t> code, std::siz
   const auto last = code.last(last_size);
   const auto insn = isa::decode(last, b.source(), mode);
   b.cls = insn ? insn->cls : isa::InsnClass::other;
+  if (mode == isa::Mode::bits32) b.flags |= Block::kNarrow;
   switch (b.cls) {
     case isa::InsnClass::cond:
       b.taken = insn->target, b.other = b.end(), b.tnt = 1;
@@ -64,6 +65,7 @@ Block describe(std::uint64_t start, std::span<const std::uint8_t> code, std::siz
       b.taken = b.other = insn->target;
       break;
     case isa::InsnClass::icall:
+    case isa::InsnClass::mov_cr3:
       break;
     default:
       if (isa::is_branch(b.cls)) break;

@@ -265,7 +265,7 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
     const auto* last = insns[piece.first + piece.count - 1];
     Block found = describe(start + offset, std::span(code).subspan(offset, piece.size), piece.count,
                            qemu_plugin_insn_size(last), mode());
-    if (is_signal_handler(found.start)) found.flags |= Block::kSignalHandler;
+    if (is_signal_handler(found.start)) found.flags |= Block::kHandler;
     const Block* block = recorder->blocks.intern(found);
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
     const auto callback = piece.excluded ? call.leave_filter

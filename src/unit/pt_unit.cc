@@ -20,6 +20,7 @@ constexpr std::uint8_t kTip = 0x0d, kTipPge = 0x11, kTipPgd = 0x01, kFup = 0x1d;
 constexpr std::uint8_t kTsc = 0x19, kMtc = 0x59, kMode = 0x99;
 constexpr std::uint64_t kOvf = 0xf302, kPsbEnd = 0x2302, kTraceStop = 0x8302;
 constexpr std::uint64_t kPsbHalf = 0x8202820282028202;
+constexpr std::uint64_t kPip = 0x4302;
 constexpr std::uint64_t kTma = 0x7302, kCbr = 0x0302, kTntLongOpcode = 0xa302;
 constexpr std::uint64_t kModeTsxNone = 0x20;
 // Core:bus ratio. The unit's core runs at its TSC's frequency, whatever that is called.
@@ -88,7 +89,11 @@ void PtUnit::enter_stepped(const Block* b) {
 // branch.
 void PtUnit::enter_unpredicted(const Block* from, const Block* b) {
   const std::uint64_t ip = b->start;
-  if (!(b->flags & Block::kSignalHandler)) {
+  if (b->mode() != mode_) [[unlikely]] {
+    mode_ = b->mode();
+    mode_due_ = true;
+  }
+  if (!(b->flags & Block::kHandler)) {
     if (from->cls == InsnClass::ret) return resolve_return(ip);
     if (from->cls == InsnClass::ijmp) return take_tip(ip);
     if (from->cls == InsnClass::icall) {
@@ -109,11 +114,11 @@ void PtUnit::enter_unpredicted(const Block* from, const Block* b) {
   }
 }
 
-// Was b reached by a signal rather than from `from`? The owner knows; ask only where it can be.
+// Was b reached by an event rather than from `from`? The owner knows; ask only where it can be.
 bool PtUnit::signalled(const Block& from, const Block& b, std::uint64_t& ip, bool& faulted) const {
   if (output_.interrupted == nullptr) return false;
   const bool possible =
-      is_predictable(from) ? !follows(from, b.start) : (b.flags & Block::kSignalHandler) != 0;
+      is_predictable(from) ? !follows(from, b.start) : (b.flags & Block::kHandler) != 0;
   return possible && output_.interrupted(output_.owner, b, ip, faulted);
 }
 
@@ -122,8 +127,10 @@ void PtUnit::enter_by_event(const Block* from, const Block* b) {
   if (new_code) from = pending_;
   std::uint64_t at = b->start;
   bool faulted = false;
-  if (!signalled(*from, *b, at, faulted) && !new_code) return resolve(from, b->start);
+  const bool event = signalled(*from, *b, at, faulted);
+  if (!event && !new_code) return resolve(from, b->start);
   last_ = from;
+  if (event && !new_code && traces_kernel()) return take_event(at, faulted, b);
   interrupt(at, faulted);
   if (state_ != State::disabled) return;
   last_ = b;
@@ -154,6 +161,13 @@ void PtUnit::resolve(const Block* from, std::uint64_t to) {
     case InsnClass::icall:
       push(from);
       return take_tip(to);
+    case InsnClass::mov_cr3:
+      if (to == from->end()) {
+        put_pip();
+        if (cursor_ >= limit_) service(to);
+        return;
+      }
+      [[fallthrough]];
     case InsnClass::other:
     case InsnClass::cond:
     case InsnClass::jmp:
@@ -191,6 +205,7 @@ void PtUnit::resolve_return(std::uint64_t to) {
 
 void PtUnit::take_tip(std::uint64_t to) {
   flush_tnt();
+  put_mode_if_due();
   put_cyc();
   put_ip(kTip, to);
   if (cursor_ >= limit_) service(to);
@@ -221,6 +236,24 @@ void PtUnit::interrupt(std::uint64_t ip, bool faulted) {
   disable();
 }
 
+// SDM, "Packet Generation under Different Enable Conditions": FUP(NLIP or CLIP), MODE.Exec?, TIP. A
+// software interrupt's FUP has the address of the instruction itself.
+void PtUnit::take_event(std::uint64_t ip, bool faulted, const Block* handler) {
+  const Block* from = last_;
+  const bool executed = !(faulted && from->contains(ip));
+  if (executed && from->cls == InsnClass::int_) {
+    ip = from->source();
+  } else if (executed) {
+    resolve(from, ip);
+  }
+  if (state_ != State::enabled) return;
+  last_ = handler;
+  flush_tnt();
+  put_cyc();
+  put_ip(kFup, ip);
+  take_tip(handler->start);
+}
+
 void PtUnit::code_changed() {
   if (state_ != State::enabled || last_ == &kCodeChange) return;
   pending_ = last_;
@@ -239,6 +272,8 @@ void PtUnit::enable(std::uint64_t ip) {
   }
   state_ = State::enabled;
   put_tsc();
+  put_pip_if_due();
+  put_mode_if_due();
   put_cyc();
   put_ip(kTipPge, ip);
   if (written() >= psb_due_) put_psb(ip);
@@ -396,7 +431,9 @@ void PtUnit::put_psb(std::uint64_t ip) {
   put_bytes(kPsbHalf, 8);
   put_tsc();
   put_bytes(kCbr | kCoreBusRatio << 16, 4);
+  if (state_ == State::enabled) put_pip();
   put_bytes(kMode | exec_mode_bits(mode_) << 8, 2);
+  mode_due_ = false;
   put_bytes(kMode | kModeTsxNone << 8, 2);
   last_ip_ = kNoLastIp;
   if (state_ == State::enabled) put_ip(kFup, ip);
@@ -404,6 +441,30 @@ void PtUnit::put_psb(std::uint64_t ip) {
   clear_stack();
   psb_due_ = written() +
              hw::psb_period_bytes(static_cast<unsigned>(hw::rtit_ctl::kPsbFreq.get(rtit_ctl_)));
+}
+
+void PtUnit::put_mode_if_due() {
+  if (!mode_due_) [[likely]]
+    return;
+  put_bytes(kMode | exec_mode_bits(mode_) << 8, 2);
+  mode_due_ = false;
+}
+
+// CR3 may have changed while nothing was traced.
+void PtUnit::put_pip_if_due() {
+  if (!traces_kernel() || output_.cr3 == nullptr) return;
+  if (output_.cr3(output_.owner) != cr3_) put_pip();
+}
+
+// SDM, "Paging Information (PIP) Packet": CR3[51:5] above NR, which is 0: nothing here runs in VMX
+// non-root operation.
+void PtUnit::put_pip() {
+  if (!traces_kernel() || output_.cr3 == nullptr) return;
+  constexpr std::uint64_t kPayload = 0x000f'ffff'ffff'ffe0;
+  flush_tnt();
+  put_cyc();
+  cr3_ = output_.cr3(output_.owner);
+  put_bytes(kPip | (cr3_ & kPayload) >> 5 << 17, 8);
 }
 
 void PtUnit::put_tsc() {

@@ -261,7 +261,7 @@ TEST(PtUnit, HandlerThatIsReachedByASignalIsEnteredAnew) {
   Rig rig;
   const Block a = cond(0x1000, 0x2000);
   Block handler = other(0x8000);
-  handler.flags = Block::kSignalHandler;
+  handler.flags = Block::kHandler;
   rig.by_signal = true;
   rig.interrupted_ip = 0x1010;
   rig.enter(a).enter(handler);
@@ -274,7 +274,7 @@ TEST(PtUnit, HandlerThatIsCalledLikeAnyFunction) {
   Rig rig;
   const Block a = ijmp(0x1000);
   Block handler = other(0x8000);
-  handler.flags = Block::kSignalHandler;
+  handler.flags = Block::kHandler;
   rig.enter(a).enter(handler);
   EXPECT_THAT(rig.text(), ElementsAre("TIP.PGE 0x1000", "TIP 0x8000"));
 }

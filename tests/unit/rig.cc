@@ -57,6 +57,7 @@ Rig::Rig(std::uint64_t rtit_ctl, std::uint64_t ring, isa::Mode mode) : size_(rin
     by_fault = rig->faulted;
     return rig->by_signal;
   };
+  output.cr3 = [](void* self) { return static_cast<const Rig*>(self)->cr3; };
   unit.start(rtit_ctl, mode, output, [] { return clock; });
 }
 
@@ -136,5 +137,18 @@ Block icall(std::uint64_t start) {
 Block ijmp(std::uint64_t start) { return make(start, isa::InsnClass::ijmp, 2); }
 Block ret(std::uint64_t start) { return make(start, isa::InsnClass::ret, 1); }
 Block syscall(std::uint64_t start) { return make(start, isa::InsnClass::syscall, 2); }
+Block sysret(std::uint64_t start) { return make(start, isa::InsnClass::sysret, 3); }
+Block int_n(std::uint64_t start) { return make(start, isa::InsnClass::int_, 2); }
+Block mov_cr3(std::uint64_t start) { return make(start, isa::InsnClass::mov_cr3, 3); }
+
+Block as_handler(Block b) {
+  b.flags |= Block::kHandler;
+  return b;
+}
+
+Block narrow(Block b) {
+  b.flags |= Block::kNarrow;
+  return b;
+}
 
 }  // namespace hodo::unit

@@ -31,6 +31,7 @@ class Rig {
   bool by_signal = false;
   std::uint64_t interrupted_ip = 0;
   bool faulted = false;
+  std::uint64_t cr3 = 0;
   static std::uint64_t clock;  // ns
 
   Rig& enter(const Block& b) {
@@ -63,5 +64,11 @@ Block icall(std::uint64_t start);
 Block ijmp(std::uint64_t start);
 Block ret(std::uint64_t start);
 Block syscall(std::uint64_t start);
+Block sysret(std::uint64_t start);
+Block int_n(std::uint64_t start);
+Block mov_cr3(std::uint64_t start);
+// The same block as a handler, or as 32-bit code.
+Block as_handler(Block b);
+Block narrow(Block b);
 
 }  // namespace hodo::unit

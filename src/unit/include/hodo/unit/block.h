@@ -17,7 +17,8 @@ struct Block {
   std::uint64_t start = 0;
   // The two places where execution can go without a TIP. A conditional branch: its target and its
   // fall-through. A direct jump or call: twice its target. No branch: twice the fall-through. A
-  // repeated string instruction: itself and the fall-through. Others: twice kNowhere.
+  // repeated string instruction: itself and the fall-through. Others, and MOV CR3, which makes a
+  // packet: twice kNowhere.
   std::uint64_t taken = kNowhere;
   std::uint64_t other = kNowhere;
   std::uint16_t size = 0;   // bytes; start + size is the fall-through, and what a call pushes
@@ -27,12 +28,15 @@ struct Block {
   std::uint8_t tnt = 0;  // 1: leaving it makes a TNT bit (conditional branches)
   std::uint8_t flags = 0;
 
-  static constexpr std::uint8_t kPushes = 1;         // a call that RET compression remembers
-  static constexpr std::uint8_t kSignalHandler = 2;  // a signal may be delivered at its start
+  static constexpr std::uint8_t kPushes = 1;  // a call that RET compression remembers
+  // A signal, an interrupt or an exception may be delivered at its start.
+  static constexpr std::uint8_t kHandler = 2;
+  static constexpr std::uint8_t kNarrow = 4;  // 32-bit code
 
   std::uint64_t end() const { return start + size; }
   std::uint64_t source() const { return start + size - last; }
   bool contains(std::uint64_t ip) const { return ip - start < size; }
+  isa::Mode mode() const { return flags & kNarrow ? isa::Mode::bits32 : isa::Mode::bits64; }
 };
 static_assert(sizeof(Block) == 32);
 

@@ -121,7 +121,7 @@ class BranchWalk {
   // Indirect branches come here, and everything while execution is outside.
   [[gnu::noinline]] void enter_unpredicted(const Block* from, const Block* b) {
     using isa::InsnClass;
-    if (!(b->flags & Block::kSignalHandler) &&
+    if (!(b->flags & Block::kHandler) &&
         (from->cls == InsnClass::ret || from->cls == InsnClass::ijmp ||
          from->cls == InsnClass::icall)) {
       return take_branch(*from, b->start);
@@ -149,7 +149,7 @@ class BranchWalk {
   bool signalled(const Block& from, const Block& b, std::uint64_t& ip, bool& faulted) const {
     if (signals_.interrupted == nullptr) return false;
     const bool predicted = b.start == from.taken || b.start == from.other;
-    if (predicted && !(b.flags & Block::kSignalHandler)) return false;
+    if (predicted && !(b.flags & Block::kHandler)) return false;
     return signals_.interrupted(signals_.owner, b, ip, faulted);
   }
 

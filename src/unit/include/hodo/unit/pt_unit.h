@@ -30,10 +30,12 @@ struct PtOutput {
   // more.
   std::uint64_t (*reserve)(void* owner, std::uint64_t written) = nullptr;
   void* owner = nullptr;
-  // Asked when block b is no successor of the last one, or is flagged as a signal handler: was it
-  // reached by a signal? If so, gives the interrupted IP and whether the instruction there raised
-  // it. May be null.
+  // Asked when block b is no successor of the last one, or is flagged as a handler: was it reached
+  // by an event, a signal or an interrupt? If so, gives the interrupted IP and whether the
+  // instruction there raised it. May be null.
   bool (*interrupted)(void* owner, const Block& b, std::uint64_t& ip, bool& faulted) = nullptr;
+  // With RTIT_CTL.OS: the CR3 that is in force. Null: no PIP packets are written.
+  std::uint64_t (*cr3)(void* owner) = nullptr;
 };
 
 class PtUnit {
@@ -46,7 +48,9 @@ class PtUnit {
   PtUnit();
 
   // Programs the unit: `rtit_ctl` is IA32_RTIT_CTL (TSCEn, MTCEn, MTCFreq, CYCEn, CycThresh,
-  // PSBFreq, DisRETC, BranchEn are honoured), `mode` what MODE.Exec says, `clock` reads the TSC.
+  // PSBFreq, DisRETC, BranchEn and OS are honoured), `mode` what MODE.Exec says until a block of
+  // another width is entered, `clock` reads the TSC. With OS an event's handler is traced like the
+  // code that it interrupts; without it tracing stops and begins again there.
   // Tracing starts with a PSB+ and is disabled (PacketEn = 0) until the first block.
   void start(std::uint64_t rtit_ctl, isa::Mode mode, const PtOutput& output,
              std::uint64_t (*clock)());
@@ -117,6 +121,8 @@ class PtUnit {
   void resolve_return(std::uint64_t to);
   void mark_unexplained(std::uint64_t to);
   void take_tip(std::uint64_t to);
+  void take_event(std::uint64_t ip, bool faulted, const Block* handler);
+  bool traces_kernel() const { return (rtit_ctl_ & hw::rtit_ctl::kOs) != 0; }
   void enable(std::uint64_t ip);
   void disable();
   void flush_full_tnt(std::uint64_t next_ip);
@@ -131,6 +137,9 @@ class PtUnit {
   void put_bytes(std::uint64_t value, unsigned bytes);
   void put_ip(std::uint8_t opcode, std::uint64_t ip);
   void put_psb(std::uint64_t ip);
+  void put_mode_if_due();
+  void put_pip_if_due();
+  void put_pip();
   void put_tsc();
   void put_mtc_if_due();
   void put_cyc();
@@ -157,9 +166,11 @@ class PtUnit {
   std::uint64_t overflows_ = 0;
   std::uint64_t unexplained_ = 0;
   std::uint64_t rtit_ctl_ = 0;
+  std::uint64_t cr3_ = 0;  // of the last PIP
   PtOutput output_;
   std::uint64_t (*clock_)() = nullptr;
   isa::Mode mode_ = isa::Mode::bits64;
+  bool mode_due_ = false;  // a MODE.Exec is missing before the next TIP or TIP.PGE
   State state_ = State::off;
 };
 
