@@ -131,6 +131,7 @@ Attr tracking(const perf_event_attr& traced) {
   dummy.type = PERF_TYPE_SOFTWARE;
   dummy.config = PERF_COUNT_SW_DUMMY;
   dummy.mmap = dummy.mmap2 = dummy.comm = dummy.comm_exec = dummy.task = 1;
+  dummy.ksymbol = dummy.text_poke = traced.exclude_kernel == 0;
   return {dummy, {2}, traced.exclude_kernel != 0 ? "dummy:u" : "dummy"};
 }
 

@@ -302,14 +302,13 @@ Status Writer::Impl::code_piece(std::uint64_t address, std::span<const std::uint
                                 const Stamp& stamp) {
   constexpr std::uint64_t kBytesOffset = sizeof(RecordHeader) + 8 + 2 + 2;
   if (auto status = writable(); !status) return status;
+  const bool kernel = stamp.pid == -1;
   const std::uint64_t bytes_at = position() + kBytesOffset;
   ByteWriter poke;
   poke.u64(address).put<std::uint16_t>(0).put(static_cast<std::uint16_t>(bytes.size())).raw(bytes);
-  if (auto status =
-          kernel_record(RecordType::text_poke, PERF_RECORD_MISC_USER, poke, stamp, tracking_id());
-      !status) {
-    return status;
-  }
+  const unsigned misc = kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+  auto status = kernel_record(RecordType::text_poke, misc, poke, stamp, tracking_id());
+  if (!status || kernel) return status;
   ByteWriter map;
   map.i32(stamp.pid).i32(stamp.tid).u64(address).u64(bytes.size()).u64(bytes_at);
   map.u32(0).u32(0).u64(0).u64(0);  // device, inode
@@ -326,6 +325,16 @@ Status Writer::code(std::uint64_t address, std::span<const std::uint8_t> bytes,
     bytes = bytes.subspan(piece.size());
   }
   return {};
+}
+
+Status Writer::ksymbol(const KernelSymbol& symbol, const Stamp& stamp) {
+  constexpr std::size_t kLongestName = 255;  // KSYM_NAME_LEN of perf 6.1
+  ByteWriter body;
+  body.u64(symbol.address).u32(static_cast<std::uint32_t>(symbol.size));
+  body.put<std::uint16_t>(PERF_RECORD_KSYMBOL_TYPE_OOL).put<std::uint16_t>(0);
+  body.string(std::string_view(symbol.name).substr(0, kLongestName), 8);
+  return impl_->kernel_record(RecordType::ksymbol, PERF_RECORD_MISC_KERNEL, body, stamp,
+                              impl_->tracking_id());
 }
 
 Status Writer::auxtrace(const Auxtrace& where,

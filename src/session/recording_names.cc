@@ -23,14 +23,23 @@ Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
     object.path = recording_.files()[mapping->file].path;
     object.table = spaces_.files().symbols(mapping->file);
   }
+  const auto kernel = object.path.empty() ? kernel_.at(address, or_last(time)) : std::nullopt;
+  if (kernel) object.path = kernel->object;
   if (object.path.empty() || object.path.starts_with("//anon")) object.path = "[anon]";
   const bool area = object.path == "[anon]" || object.path == "[stack]" || object.path == "[heap]";
-  if (area) object.offset = address;
+  if (area || kernel) object.offset = address;
   return object;
 }
 
 Place RecordingNames::place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
   Place place = place_in(object(space, address, time));
+  if (const auto kernel = kernel_.at(address, or_last(time)); kernel && place.symbol.empty()) {
+    place.symbol = symbol::demangle(std::string(kernel->symbol));
+    place.object = kernel->object;
+    place.offset = place.symbol.empty() ? address : address - kernel->start;
+    place.size = place.symbol.empty() ? 0 : kernel->size;
+    return place;
+  }
   const Space* where = place.symbol.empty() ? spaces_.of(space, address) : nullptr;
   if (where == nullptr) return place;
   if (auto made = where->jit_function(address, or_last(time))) {
@@ -44,7 +53,9 @@ Place RecordingNames::place(std::uint32_t space, std::uint64_t address, std::uin
 
 std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time) const {
   const Space* where = spaces_.user(space);
-  return where == nullptr ? 0 : where->generation(or_last(time));
+  const bool has_kernel = !recording_.kernel_mappings().empty();
+  return (where == nullptr ? 0 : where->generation(or_last(time))) +
+         (has_kernel ? spaces_.kernel().generation(or_last(time)) : 0);
 }
 
 }  // namespace hodo::session

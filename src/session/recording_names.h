@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hodo/session/names.h"
+#include "kernel_names.h"
 #include "spaces.h"
 
 namespace hodo::session {
@@ -10,7 +11,7 @@ class RecordingNames final : public Names {
  public:
   // Both must outlive this.
   RecordingNames(const perfdata::Session& recording, Spaces& spaces)
-      : recording_(recording), spaces_(spaces) {}
+      : recording_(recording), spaces_(spaces), kernel_(recording) {}
 
   Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
@@ -19,6 +20,7 @@ class RecordingNames final : public Names {
  private:
   const perfdata::Session& recording_;
   Spaces& spaces_;
+  KernelNames kernel_;
 };
 
 }  // namespace hodo::session

@@ -286,6 +286,31 @@ TEST_F(WriterTest, RawRecordsAreCopied) {
   EXPECT_EQ(reader.facts().sample_time->last, 90u);
 }
 
+// perf puts bytes of the kernel's TEXT_POKE where a KSYMBOL says that code is: no MMAP2 is needed.
+TEST_F(WriterTest, KernelCodeHasANameAndItsBytes) {
+  Writer writer = create();
+  const std::vector<std::uint8_t> code = {0x90, 0xc3};
+  const std::uint64_t address = 0xffff'ffff'8100'0000;
+  const Stamp kernel{.pid = -1, .tid = -1, .time = 50, .cpu = 0};
+  ok(writer.ksymbol({.address = address, .size = 2, .name = "do_nothing [nothing]"}, kernel));
+  ok(writer.code(address, code, kernel));
+  ok(writer.finish(""));
+  const Reader reader = reopen();
+  const auto session = Session::load(reader);
+  ASSERT_TRUE(session);
+  const auto symbols = read_kernel_symbols(reader);
+  ASSERT_EQ(symbols.size(), 1u);
+  const KernelSymbol& symbol = symbols[0];
+  EXPECT_EQ(symbol.address, address);
+  EXPECT_EQ(symbol.size, 2u);
+  EXPECT_EQ(symbol.from, 50u);
+  EXPECT_EQ(symbol.name, "do_nothing [nothing]");
+  ASSERT_EQ(session->kept().size(), 1u);
+  EXPECT_EQ(session->kept()[0].pid, -1);
+  EXPECT_EQ(session->kernel_mappings().size(), 1u);
+  EXPECT_EQ(session->counts().count(RecordType::mmap2), 0u);
+}
+
 TEST_F(WriterTest, EventsThatCannotBeToldApartAreRefused) {
   auto options = sample_options();
   options.attrs = pt_attrs(options.pt);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "hodo/base/result.h"
+#include "hodo/perfdata/kernel_symbols.h"
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/reader.h"
 #include "hodo/perfdata/records.h"
@@ -88,8 +89,13 @@ class Writer {
 
   // Keeps code that is in no file: the bytes that process stamp.pid has at `address` from
   // stamp.time on, in as many TEXT_POKE records as it takes, each followed by an MMAP2 that shows
-  // perf the bytes where they lie in this very file.
+  // perf the bytes where they lie in this very file. stamp.pid -1 is the kernel, whose code perf
+  // takes from TEXT_POKE itself, within what ksymbol() has named.
   Status code(std::uint64_t address, std::span<const std::uint8_t> bytes, const Stamp& stamp);
+
+  // Names kernel code whose bytes code() brings, at most 4 GiB of it
+  // (PERF_RECORD_KSYMBOL_TYPE_OOL, "out of line": perf expects no file behind it).
+  Status ksymbol(const KernelSymbol& symbol, const Stamp& stamp);
 
   // AUX bytes of buffer `where.idx` (size and data of `where` are ignored), from one or more
   // places, as one AUXTRACE record, written without copying. They end with a whole packet or
