@@ -63,6 +63,32 @@ void find_optional(const Btf& btf, Layout& l) {
   }
 }
 
+// Of modules, which a kernel need not have.
+void find_module_layout(const Btf& btf, Layout& l) {
+  bool all = true;
+  const auto find = [&](std::uint32_t& field, const char* structure, const char* member) {
+    const auto offset = btf.offset_of(structure, member);
+    all &= offset.has_value();
+    field = offset.value_or(0);
+  };
+  find(l.module.list, "module", "list");
+  find(l.module.name, "module", "name");
+  find(l.module.kallsyms, "module", "kallsyms");
+  // Since Linux 6.4 an array of areas, the first of which is the code.
+  const bool areas = btf.offset_of("module", "mem").has_value();
+  const char* area = areas ? "module_memory" : "module_layout";
+  std::uint32_t base = 0, text = 0, size = 0;
+  find(base, "module", areas ? "mem" : "core_layout");
+  find(text, area, "base");
+  find(size, area, areas ? "size" : "text_size");
+  l.module.text = base + text;
+  l.module.size = base + size;
+  find(l.module_symbols.table, "mod_kallsyms", "symtab");
+  find(l.module_symbols.count, "mod_kallsyms", "num_symtab");
+  find(l.module_symbols.names, "mod_kallsyms", "strtab");
+  l.module.known = all;
+}
+
 Result<Layout> layout_of(const Btf& btf) {
   Layout l;
   std::string missing;
@@ -118,6 +144,7 @@ Result<Layout> layout_of(const Btf& btf) {
   find(l.inode.number, "inode", "i_ino");
   find(l.inode.superblock, "inode", "i_sb");
   find(l.superblock.device, "super_block", "s_dev");
+  find_module_layout(btf, l);
   if (missing.empty()) return l;
   return fail(ErrorCode::unsupported, "the guest's kernel has no field " + missing);
 }

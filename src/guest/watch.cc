@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 15;  // TASK_COMM_LEN without its NUL
 constexpr std::string_view kProcess = "process=", kPid = "pid=", kCr3 = "cr3=", kAll = "all";
+constexpr std::string_view kChildren = "children";
 
 template <class T>
 bool parse(std::string_view text, int base, T& value) {
@@ -34,7 +35,8 @@ bool WatchList::wants(std::int32_t pid, std::string_view name, std::uint64_t cr3
 
 std::vector<std::string> watch_words(const WatchList& list) {
   std::vector<std::string> words;
-  words.reserve(1 + list.names.size() + list.pids.size() + list.cr3s.size());
+  words.reserve(2 + list.names.size() + list.pids.size() + list.cr3s.size());
+  if (list.children) words.emplace_back(kChildren);
   if (list.everyone) words.push_back(std::string(kProcess).append(kAll));
   for (const auto& name : list.names) words.push_back(std::string(kProcess).append(name));
   for (const auto pid : list.pids) words.push_back(std::string(kPid) + std::to_string(pid));
@@ -43,6 +45,7 @@ std::vector<std::string> watch_words(const WatchList& list) {
 }
 
 bool parse_watch(std::string_view word, WatchList& list) {
+  if (word == kChildren) return list.children = true;
   if (word.starts_with(kProcess)) {
     const auto name = word.substr(kProcess.size());
     if (name.empty()) return false;

@@ -17,6 +17,7 @@ TEST(WatchList, WantsWhoIsNamed) {
   EXPECT_TRUE(list.wants(1, "init", 0x2a000));
   EXPECT_FALSE(list.wants(1, "init", 0x1000));
   ASSERT_TRUE(parse_watch("process=all", list));
+  ASSERT_TRUE(parse_watch("children", list));
   EXPECT_TRUE(list.wants(1, "init", 0x1000));
 }
 

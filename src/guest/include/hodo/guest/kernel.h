@@ -55,6 +55,14 @@ struct Layout {
   struct {
     std::uint32_t device;
   } superblock{};
+  // Of struct module: text and size are those of its code.
+  struct {
+    std::uint32_t list, name, text, size, kallsyms;
+    bool known;
+  } module{};
+  struct {
+    std::uint32_t table, count, names;
+  } module_symbols{};
 };
 
 struct Kernel {

@@ -10,6 +10,7 @@ namespace hodo::guest {
 
 struct WatchList {
   bool everyone = false;
+  bool children = false;           // and what these start, and so on
   std::vector<std::string> names;  // as the guest's kernel has them: at most 15 bytes
   std::vector<std::int32_t> pids;
   std::vector<std::uint64_t> cr3s;  // physical addresses of top-level tables
@@ -18,7 +19,7 @@ struct WatchList {
 };
 
 // The words that carry a list to a recorder in another process: "process=NAME", "pid=N", "cr3=HEX",
-// "process=all". parse_watch takes one of them; false: it is none.
+// "process=all", "children". parse_watch takes one of them; false: it is none.
 std::vector<std::string> watch_words(const WatchList& list);
 bool parse_watch(std::string_view word, WatchList& list);
 
