@@ -15,7 +15,9 @@ namespace hodo::plugin {
 // One translation may be executed in several address spaces, wherever they share the page.
 struct CodeBlock {
   unit::Block block;
-  std::uint32_t space = 0;  // the last one whose recorder knows the code; see Space::id
+  // The last one whose recorder knows the code; see Space::id. Of the kernel's code the epoch; see
+  // KernelCode.
+  std::uint32_t space = 0;
 };
 
 class CodeBlocks {

@@ -58,9 +58,10 @@ bool Machine::read(std::uint64_t address, std::span<std::uint8_t> out) const {
 ExecutionMode execution_mode(const Machine& machine, void* cpu) {
   const std::uint64_t flags = machine.read(cpu, Register::rflags);
   const bool has_rings = (machine.read(cpu, Register::cr0) & kProtected) != 0;
-  if (!has_rings || (flags & kVirtual8086) != 0) return {};
+  if (!has_rings) return {.real = true, .user = false, .width = {}};
+  if ((flags & kVirtual8086) != 0) return {};
   const std::uint64_t cs = machine.read(cpu, Register::cs);
-  ExecutionMode mode{.user = (cs & 3) == 3, .width = {}};
+  ExecutionMode mode{.real = false, .user = (cs & 3) == 3, .width = {}};
   if ((machine.read(cpu, Register::efer) & kLongMode) == 0) return mode;
   if (cs == kUserCs || cs == kKernelCs) mode.width = isa::Mode::bits64;
   if (cs == kUser32Cs) mode.width = isa::Mode::bits32;

@@ -15,10 +15,13 @@ namespace hodo::plugin {
 
 // A processor's registers, numbered as gdb's order has them (target/i386/gdbstub.c).
 enum class Register : int {
+  rsi = 4,
+  rdi = 5,
   rsp = 7,
   rip = 16,
   rflags = 17,
   cs = 18,
+  gs_base = 25,
   kernel_gs_base = 26,
   cr0 = 27,
   cr3 = 29,
@@ -56,6 +59,7 @@ class Machine final : public guest::PhysicalMemory {
 
 // Where a processor executes.
 struct ExecutionMode {
+  bool real = false;  // as after a reset
   bool user = false;
   // Nullopt: code that no trace unit is for (real mode, a boot loader's 32-bit code).
   std::optional<isa::Mode> width;

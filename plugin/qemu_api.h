@@ -93,6 +93,10 @@ void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t 
 // Translated code was thrown away: blocks seen before will be translated again.
 void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb);
 
+// Takes back all callbacks and throws all translated code away, as soon as every vCPU stands
+// between two blocks; then calls `cb`, which may register callbacks anew.
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb);
+
 // Translation.
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb);
 std::size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb* tb);

@@ -31,18 +31,40 @@ relay::GuestTask numbers(const RunningTask& running) {
 
 Space& Spaces::space_of(Vcpu& vcpu) {
   const RunningTask& running = vcpu.running;
+  if (introspection_.kernel() != kernel_) {  // it became known, or the guest was started again
+    kernel_ = introspection_.kernel();
+    spaces_.clear();
+  }
   // Those that have ended are among them. One that has not begins again, as after an exec.
   if (spaces_.size() >= kMostSpaces) spaces_.clear();
-  const std::uint64_t key = introspection_.key(running.cr3);
+  // A kernel thread borrows whatever address space was there.
+  const bool kernel_thread = introspection_.kernel() != nullptr && running.task.mm == 0;
+  const std::uint64_t key = kernel_thread ? 0 : introspection_.key(running.cr3);
+  const auto parent = spaces_.find(running.task.parent);
+  const bool of_watched = watch.children && parent != spaces_.end() && parent->second.watched;
   Space& space = spaces_[running.task.tgid];
-  if (space.id != 0 && space.key == key && space.mm == running.task.mm) return space;
+  const bool leader = running.task.pid == running.task.tgid;
+  const bool born = space.id == 0 || (space.ended && leader);
+  const bool inherited = born ? of_watched : space.inherited;
+  const bool wanted = inherited || watch.wants(running.task.tgid, running.task.comm, key);
+  // In the midst of an exec the address space is new before the name is.
+  const bool renamed = wanted && !space.watched && leader;
+  const bool same_space = space.key == key && space.mm == running.task.mm;
+  if (!born && same_space && !renamed) return space;
+  const bool announced = !born && space.announced;
   space = Space();
   space.pid = running.task.tgid;
+  space.inherited = inherited;
+  space.announced = announced;
   space.key = key;
   space.mm = running.task.mm;
-  space.watched = watch.wants(running.task.tgid, running.task.comm, key);
-  begin(space, vcpu);
+  space.watched = wanted;
+  begin(space, vcpu, born);
   return space;
+}
+
+bool Spaces::wants(const guest::Task& task) const {
+  return watch.wants(task.tgid, task.comm, introspection_.key(task.cr3));
 }
 
 void Spaces::enter(Vcpu& vcpu) {
@@ -56,13 +78,29 @@ void Spaces::enter(Vcpu& vcpu) {
   vcpu.send(relay::RecordType::guest_switch, bytes_of(now), bytes_of(vcpu.running.task.comm));
 }
 
-void Spaces::begin(Space& space, Vcpu& vcpu) {
+void Spaces::exit(Vcpu& vcpu, const guest::Task& task) {
+  const std::lock_guard lock(mutex_);
+  const auto found = spaces_.find(task.tgid);
+  if (found == spaces_.end()) return;
+  if (task.pid == task.tgid) found->second.ended = true;
+  if (!found->second.announced) return;
+  const relay::GuestTask numbers{.pid = task.tgid, .tid = task.pid};
+  vcpu.send(relay::RecordType::guest_exit, bytes_of(numbers), {});
+}
+
+void Spaces::begin(Space& space, Vcpu& vcpu, bool born) {
   space.id = ++next_id_;
   space.since = relay::now();
   if (!space.watched) return;
   const relay::GuestTask task{.pid = space.pid, .tid = space.pid};
+  if (!space.announced && vcpu.running.task.parent != 0) {
+    const std::int32_t parent = vcpu.running.task.parent;
+    const relay::GuestFork fork{.task = task, .parent = {.pid = parent, .tid = parent}};
+    vcpu.send(relay::RecordType::guest_fork, bytes_of(fork), {}, space.since);
+  }
+  space.announced = true;
   vcpu.send(relay::RecordType::guest_task, bytes_of(task), bytes_of(vcpu.running.task.comm),
-            space.since, relay::kExec);
+            space.since, born ? 0 : relay::kExec);
   report_mappings(space, vcpu);
 }
 

@@ -18,6 +18,9 @@ namespace hodo::plugin {
 struct Space {
   std::uint32_t id = 0;  // changes when code that was reported has to be reported again
   bool watched = false;
+  bool inherited = false;  // watched because its parent was
+  bool announced = false;  // the recorder knows the process
+  bool ended = false;      // its first thread has; the number may come again
   std::int32_t pid = 0;
   std::uint64_t key = 0, mm = 0;  // of which address space
   std::uint64_t since = 0;
@@ -38,9 +41,13 @@ class Spaces {
 
   guest::WatchList watch;
 
+  // Is the task one that would be recorded?
+  bool wants(const guest::Task& task) const;
   // Another task runs on `vcpu`: finds its process, or begins it. Tells the recorder what is new
   // of one that is watched, and that the processor runs it.
   void enter(Vcpu& vcpu);
+  // The task ends, as `vcpu` sees it.
+  void exit(Vcpu& vcpu, const guest::Task& task);
   // The processor is about to execute `block`: the recorder gets to know its code if it does not
   // yet, before the packets that need it. Returns the space's id.
   std::uint32_t report_code(Vcpu& vcpu, const unit::Block& block);
@@ -49,13 +56,14 @@ class Spaces {
 
  private:
   Space& space_of(Vcpu& vcpu);
-  void begin(Space& space, Vcpu& vcpu);
+  void begin(Space& space, Vcpu& vcpu, bool born);
   void report_mappings(Space& space, Vcpu& vcpu);
   void report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::size_t size);
 
   const Machine& machine_;
   const Introspection& introspection_;
   std::mutex mutex_;
+  const KnownKernel* kernel_ = nullptr;             // whose processes these are
   std::unordered_map<std::int32_t, Space> spaces_;  // by pid of the process
   std::uint32_t next_id_ = 0;
 };

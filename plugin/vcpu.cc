@@ -10,7 +10,8 @@ constexpr unsigned kPatienceMs = 10'000;
 
 }  // namespace
 
-std::unique_ptr<Vcpu> Vcpu::start(const std::string& socket, unsigned index, void* cpu) {
+std::unique_ptr<Vcpu> Vcpu::start(const std::string& socket, unsigned index, void* cpu,
+                                  const Events& events) {
   relay::Hello hello;
   hello.pid = getpid();
   hello.tid = static_cast<std::int32_t>(index);
@@ -24,6 +25,10 @@ std::unique_ptr<Vcpu> Vcpu::start(const std::string& socket, unsigned index, voi
   output.size = vcpu->memory_.aux_size();
   output.owner = vcpu.get();
   output.reserve = &Vcpu::reserve;
+  if (vcpu->traces_kernel()) {
+    output.interrupted = events.interrupted;
+    output.cr3 = events.cr3;
+  }
   vcpu->unit().start(vcpu->settings().rtit_ctl, isa::Mode::bits64, output, &relay::now);
   return vcpu;
 }

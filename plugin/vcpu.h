@@ -23,11 +23,18 @@ class Vcpu {
   };
 
   // Connects to the recorder and starts the trace unit; null when there is no recorder.
-  // `cpu` is the emulator's.
-  static std::unique_ptr<Vcpu> start(const std::string& socket, unsigned index, void* cpu);
+  // `cpu` is the emulator's. With RTIT_CTL.OS the unit asks `events` what led to a block and which
+  // CR3 is in force.
+  struct Events {
+    bool (*interrupted)(void* vcpu, const unit::Block& b, std::uint64_t& ip, bool& faulted);
+    std::uint64_t (*cr3)(void* vcpu);
+  };
+  static std::unique_ptr<Vcpu> start(const std::string& socket, unsigned index, void* cpu,
+                                     const Events& events);
 
   unit::PtUnit& unit() { return memory_.header().unit; }
-  const relay::Settings& settings() const { return memory_.header().settings; }
+  bool traces_kernel() const { return (settings().rtit_ctl & hw::rtit_ctl::kOs) != 0; }
+  bool traces_user() const { return (settings().rtit_ctl & hw::rtit_ctl::kUser) != 0; }
   unsigned index() const { return index_; }
   void* cpu() const { return cpu_; }
 
@@ -38,11 +45,13 @@ class Vcpu {
   void close();
 
   Where where = Where::kernel;
-  std::uint32_t space = 0;  // Space::id of the process in Where::user
+  std::uint32_t space = 0;         // Space::id of the process that runs; 0: it is not recorded
+  std::uint32_t kernel_epoch = 0;  // of the kernel code that was executed; 0: it is not recorded
   RunningTask running;
   relay::GuestTask announced;  // of the last guest_switch record
 
  private:
+  const relay::Settings& settings() const { return memory_.header().settings; }
   Vcpu(relay::ChannelMemory memory, unsigned index, void* cpu)
       : memory_(std::move(memory)), index_(index), cpu_(cpu) {}
   static std::uint64_t reserve(void* self, std::uint64_t written);

@@ -84,6 +84,10 @@ Status VmChannels::write_record(const Channel& channel, const relay::Record& rec
   switch (record.header.type) {
     case relay::RecordType::guest_task:
       return write_task(record, stamp);
+    case relay::RecordType::guest_fork:
+      return write_fork(record, stamp);
+    case relay::RecordType::guest_exit:
+      return write_exit(record, stamp);
     case relay::RecordType::guest_switch:
       return write_switch(record, stamp);
     case relay::RecordType::guest_map:
@@ -93,6 +97,14 @@ Status VmChannels::write_record(const Channel& channel, const relay::Record& rec
       perfdata::Stamp whose = stamp;
       whose.pid = code.task.pid, whose.tid = code.task.tid;
       return writer_.code(code.address, record.payload, whose);
+    }
+    case relay::RecordType::guest_symbol: {
+      const auto symbol = fixed_part<relay::GuestSymbol>(record);
+      perfdata::Stamp kernel = stamp;
+      kernel.pid = kernel.tid = -1;
+      return writer_.ksymbol(
+          {.address = symbol.address, .size = symbol.size, .name = std::string(text_of(record))},
+          kernel);
     }
     case relay::RecordType::guest_note:
       guest_ = text_of(record).substr(0, 200);
@@ -117,6 +129,7 @@ Status VmChannels::write_task(const relay::Record& record, perfdata::Stamp stamp
   stamp.pid = task.pid, stamp.tid = task.tid;
   pids_.insert(task.pid);
   tids_.insert(task.tid);
+  living_.insert(task.tid);
   return writer_.comm({.pid = task.pid,
                        .tid = task.tid,
                        .comm = text_of(record).substr(0, 15),
@@ -124,11 +137,36 @@ Status VmChannels::write_task(const relay::Record& record, perfdata::Stamp stamp
                       stamp);
 }
 
+Status VmChannels::write_fork(const relay::Record& record, perfdata::Stamp stamp) {
+  const auto fork = fixed_part<relay::GuestFork>(record);
+  stamp.pid = fork.parent.pid, stamp.tid = fork.parent.tid;
+  return writer_.fork({.pid = fork.task.pid,
+                       .ppid = fork.parent.pid,
+                       .tid = fork.task.tid,
+                       .ptid = fork.parent.tid,
+                       .time = stamp.time},
+                      stamp);
+}
+
+Status VmChannels::write_exit(const relay::Record& record, perfdata::Stamp stamp) {
+  const auto task = fixed_part<relay::GuestTask>(record);
+  stamp.pid = task.pid, stamp.tid = task.tid;
+  living_.erase(task.tid);
+  return writer_.exit(
+      {.pid = task.pid, .ppid = task.pid, .tid = task.tid, .ptid = task.pid, .time = stamp.time},
+      stamp);
+}
+
 Status VmChannels::write_switch(const relay::Record& record, perfdata::Stamp stamp) {
   const auto task = fixed_part<relay::GuestTask>(record);
   stamp.pid = task.pid, stamp.tid = task.tid;
-  if (tids_.insert(task.tid).second) {
-    const auto status = writer_.comm(
+  tids_.insert(task.tid);
+  if (living_.insert(task.tid).second) {
+    auto status = writer_.fork(
+        {.pid = task.pid, .ppid = task.pid, .tid = task.tid, .ptid = task.pid, .time = stamp.time},
+        stamp);
+    if (!status) return status;
+    status = writer_.comm(
         {.pid = task.pid, .tid = task.tid, .comm = text_of(record).substr(0, 15), .exec = false},
         stamp);
     if (!status) return status;

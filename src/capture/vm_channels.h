@@ -45,6 +45,8 @@ class VmChannels final : public ChannelSet {
   Status drain_channel(Channel& channel, bool all);
   Status write_record(const Channel& channel, const relay::Record& record);
   Status write_task(const relay::Record& record, perfdata::Stamp stamp);
+  Status write_fork(const relay::Record& record, perfdata::Stamp stamp);
+  Status write_exit(const relay::Record& record, perfdata::Stamp stamp);
   Status write_switch(const relay::Record& record, perfdata::Stamp stamp);
   Status write_map(const relay::Record& record, perfdata::Stamp stamp);
   Status write_aux(Channel& channel, bool all);
@@ -55,6 +57,7 @@ class VmChannels final : public ChannelSet {
   std::uint64_t aux_size_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::set<std::int32_t> pids_, tids_;
+  std::set<std::int32_t> living_;  // threads that the file knows and that have not ended
   std::optional<Error> file_error_;
   std::string guest_;
   std::set<std::string> left_out_;  // one line for each name that ran unrecorded

@@ -78,6 +78,16 @@ perfdata::PtConfig make_vm_config(const RecordOptions& options) {
   return config;
 }
 
+std::vector<perfdata::Attr> make_attrs(const VmOptions& options, const perfdata::PtConfig& config) {
+  std::vector<perfdata::Attr> attrs = perfdata::pt_attrs(config, options.kernel);
+  if (options.user) return attrs;
+  for (perfdata::Attr& attr : attrs) {
+    attr.attr.exclude_user = 1;
+    attr.name += attr.attr.type == config.pmu_type ? "k" : ":k";
+  }
+  return attrs;
+}
+
 std::string summary_json(const RecordResult& result) {
   return fmt::format(
       R"({{"source":"qemu-system","processes":{},"threads":{},"trace_bytes":{},"overflows":{},"exit_status":{}}})",
@@ -99,6 +109,8 @@ Result<VmResult> record_vm(const VmOptions& options,
   }
   relay::Settings settings;
   settings.rtit_ctl = rtit_ctl(record.pt);
+  if (options.kernel) settings.rtit_ctl |= hw::rtit_ctl::kOs;
+  if (!options.user) settings.rtit_ctl &= ~hw::rtit_ctl::kUser;
   settings.recorder_pid = getpid();
   const std::string socket = socket_name();
   const auto spec = launch_spec(options, socket);
@@ -108,6 +120,7 @@ Result<VmResult> record_vm(const VmOptions& options,
   const Fd listener(*listening);
   perfdata::WriterOptions writer_options;
   writer_options.pt = make_vm_config(record);
+  writer_options.attrs = make_attrs(options, writer_options.pt);
   writer_options.cmdline = own_command_line;
   writer_options.version = record.recorder;
   writer_options.clock = clock_data();

@@ -17,15 +17,19 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Runs a virtual machine, the words behind '--', and writes down every branch that the chosen "
-    "processes inside of it take in user mode. The guest needs no agent, no driver and no change: "
+    "processes inside of it take: in user mode, with --kernel in the guest's kernel, with both "
+    "everywhere. The guest needs no agent, no driver and no change: "
     "a plugin inside QEMU watches it from outside and asks the guest's own kernel structures who "
     "runs. Linux guests whose kernel has BTF and kallsyms are understood, as those of all "
     "distributions have; of other guests each address space counts as a process, named by its "
-    "CR3.\n\n"
+    "CR3, and their kernel is not recorded.\n\n"
     "--process, --pid and --cr3 may be given several times and together. Who starts later is "
     "recorded, too; a name is the one that the guest's kernel has, of at most 15 characters. "
-    "Processes that are not recorded cost one look-up at each switch. Of the guest's kernel and of "
-    "32-bit programs nothing is recorded yet.\n\n"
+    "Processes that are not recorded cost one look-up at each switch. A process's kernel part "
+    "begins when it is known to be one that was asked for, and goes up to its end; with "
+    "--process all the kernel's own threads and the idle task (process 0) are recorded, too, from "
+    "the first program on. The kernel's functions and those of its modules have their names; code "
+    "that the kernel patches is kept in every version that ran.\n\n"
     "QEMU must emulate the processor (-accel tcg, which is its default); with KVM nothing would be "
     "seen. The recording is a perf.data file with a buffer for each virtual processor and the "
     "guest's processes as processes; it holds the code that ran, so hodo's reading commands need "
@@ -36,10 +40,14 @@ struct Options {
   std::vector<std::string> names, cr3s;
   std::vector<std::int32_t> pids;
   std::vector<std::string> own_command_line;
+  bool user = false, kernel = false, children = false;
   bool quiet = false;
 };
 
 Status choose(Options& options) {
+  options.vm.watch.children = options.children;
+  options.vm.kernel = options.kernel;
+  options.vm.user = options.user || !options.kernel;
   std::vector<std::string> words;
   words.reserve(options.names.size() + options.pids.size() + options.cr3s.size());
   for (const auto& name : options.names) words.push_back("process=" + name);
@@ -90,6 +98,9 @@ void add_vm_record(Program& program) {
       .examples =
           {{"hodo vm record --process sshd -- qemu-system-x86_64 -m 1G -drive file=disk.img",
             "Records every sshd of the guest into hodo.data."},
+           {"hodo vm record --user --kernel --process cat -- qemu-system-x86_64 -m 1G -drive "
+            "file=disk.img",
+            "Records what cat does, with the system calls, interrupts and page faults in between."},
            {"hodo vm record --process all -o boot.data -- qemu-system-x86_64 -nographic "
             "-kernel vmlinuz -initrd initrd.img -append console=ttyS0",
             "Records all user programs of a boot."}},
@@ -117,6 +128,9 @@ void add_vm_record(Program& program) {
   app.add_option("--cr3", options->cr3s, "record the address space with this CR3")
       .type_name("HEX")
       .one_at_a_time();
+  app.add_flag("--children", options->children, "record the processes that they start, too");
+  app.add_flag("--user", options->user, "record what they do in user mode; the default");
+  app.add_flag("--kernel", options->kernel, "record what they do in the guest's kernel");
   app.add_flag("-q,--quiet", options->quiet, "print only what went wrong");
   app.prefix_command();
 }

@@ -16,12 +16,17 @@ std::size_t fixed_bytes(RecordType type) {
     case RecordType::mark:
       return sizeof(MarkRecord);
     case RecordType::guest_task:
+    case RecordType::guest_exit:
     case RecordType::guest_switch:
       return sizeof(GuestTask);
+    case RecordType::guest_fork:
+      return sizeof(GuestFork);
     case RecordType::guest_map:
       return sizeof(GuestMap);
     case RecordType::guest_code:
       return sizeof(GuestCode);
+    case RecordType::guest_symbol:
+      return sizeof(GuestSymbol);
     default:
       return 0;
   }

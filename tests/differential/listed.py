@@ -48,6 +48,8 @@ PERF_KINDS = {
 
 def perf_kind(flags):
     flags = " ".join(flags.split())
+    if flags == "hw int":
+        return "irq"  # its handler is traced
     if flags.startswith("tr end "):
         flags = flags.removeprefix("tr end ")
     return PERF_KINDS.get(flags, flags)

@@ -5,6 +5,7 @@ Exit status 0: as it must be; 1: not; 77: what the case needs is not here.
 """
 
 import argparse
+import collections
 import csv
 import json
 import os
@@ -63,12 +64,12 @@ class Box:
         check(done.returncode == status, f"exit status {done.returncode} of {text}")
         return done
 
-    def record_vm(self, script, watched, *qemu_words):
+    def record_vm(self, script, watched, *qemu_words, options=(), boot=""):
         """Boots the guest and records the processes `watched` into vm.data."""
-        guest.write_initramfs(self.path("initrd"), script, [self.program("known_path"), self.program("narrow")])
+        guest.write_initramfs(self.path("initrd"), script, [self.program(name) for name in ("known_path", "narrow", "family")])
         words = [word for name in watched for word in ("--process", name)]
-        done = self.run(self.hodo, "vm", "record", *words, "-o", "vm.data", "--",
-                        *guest.command(self.kernel, "initrd", *qemu_words))
+        done = self.run(self.hodo, "vm", "record", *words, *options, "-o", "vm.data", "--",
+                        *guest.command(self.kernel, "initrd", *qemu_words, boot=boot))
         check("Linux version" in done.stderr, f"no guest kernel: {done.stderr}")
         return done
 
@@ -80,15 +81,16 @@ class Box:
             found.setdefault(int(row["pid"]), []).append((row["from"], row["to"], row["kind"], row["flags"]))
         return found
 
-    def check_perf(self, file):
-        """perf reads the same branches."""
+    def check_perf(self, file, but=()):
+        """perf reads the same branches, of all threads that are not in `but`."""
         if shutil.which("perf") is None:
             raise Skip("perf is not installed")
         ours = listed.hodo(self.run(self.hodo, "branches", file, "--format", "csv").stdout.splitlines())
         theirs = self.run("perf", "script", "-i", file, "--itrace=b", "-F", "tid,ip,addr,flags").stdout
         theirs = listed.perf(theirs.splitlines())
         check(ours.keys() == theirs.keys(), f"threads {list(ours)}, perf has {list(theirs)}")
-        for tid, branches in ours.items():
+        for tid in ours.keys() - set(but):
+            branches = ours[tid]
             check_same(listed.as_perf_says(branches), listed.as_perf_says(theirs[tid]), f"thread {tid} and perf")
 
     def names(self, file):
@@ -106,6 +108,24 @@ class Box:
 
     def status(self):
         return subprocess.run([self.program("known_path"), ROUNDS], stdout=subprocess.DEVNULL).returncode
+
+
+def in_kernel(address):
+    return address != "" and int(address, 16) >> 63 != 0
+
+
+def in_user_mode(branches):
+    """What a list with the kernel in it would be without."""
+    kept = []
+    for source, target, kind, flags in branches:
+        inside, goes_inside = in_kernel(source), in_kernel(target)
+        if inside and target and not goes_inside:
+            kept.append(("", target, "begin", flags))
+        elif goes_inside and source and not inside:
+            kept.append((source, "", "end" if kind == "irq" else kind, flags))
+        elif not inside and not goes_inside:
+            kept.append((source, target, kind, flags))
+    return kept
 
 
 def without_interruptions(branches):
@@ -131,32 +151,69 @@ def check_same(found, expected, who):
     check(len(found) == len(expected), f"{who}: {len(found)} branches, and not {len(expected)}")
 
 
-def one_process(box):
-    """A program's path in the guest is the one that it takes outside; what cannot be recorded is
-    said."""
-    done = box.record_vm(f"known_path {ROUNDS}; echo status $?; narrow; ls /proc >/dev/null",
-                         ["known_path", "narrow"])
-    check("narrow ran without being recorded: it is a 32-bit program" in done.stderr,
-          f"nothing is said of the 32-bit program: {done.stderr}")
-    check(f"status {box.status()}" in done.stdout, f"the program did not end as it must: {done.stdout}")
-    names = box.names("vm.data")
-    check(list(names.values())[:1] == ["known_path"], f"recorded were {names}")
-    ((pid, branches),) = box.branches("vm.data").items()
-    check(any(kind == "end" for _, _, kind, _ in branches), "there was no page fault")
-    check_same(without_interruptions(branches), box.host_path(), f"process {pid}, outside")
-    box.check_perf("vm.data")
+def with_kernel(box):
+    """With the guest's kernel in it a process's path is a whole: what it does in user mode is the same
+    as ever, and system calls, interrupts and page faults lead through the kernel's functions. The
+    kernel isolates its page tables, so that each process has two CR3 values."""
+    box.record_vm(f"known_path {ROUNDS}; narrow", ["known_path", "narrow"], options=["--user", "--kernel"],
+                  boot="pti=on")
+    pids = {name: pid for pid, name in box.names("vm.data").items()}
+    check(pids.keys() == {"known_path", "narrow"}, f"recorded were {list(pids)}")
+    branches = box.branches("vm.data")
+    check_same(without_interruptions(in_user_mode(branches[pids["known_path"]])), box.host_path(), "user mode")
+    for kind in ("syscall", "sysret", "irq", "iret"):
+        check(any(branch[2] == kind for branch in branches[pids["known_path"]]), f"there is no {kind}")
+    check_narrow(branches[pids["narrow"]])
+    packets = box.run(box.hodo, "packets", "vm.data").stdout
+    for packet in ("PIP 0x", "MODE.Exec IF:0 32", "MODE.Exec IF:0 64"):
+        check(packet in packets, f"there is no {packet}")
+    box.check_perf("vm.data", but=[pids["narrow"]])  # which perf takes for 64-bit code
+
+
+def check_narrow(branches):
+    """The 32-bit program goes round its loop 1000 times and exits by INT 0x80."""
+    user = collections.Counter(b[:2] for b in branches if not in_kernel(b[0]) and not in_kernel(b[1]))
+    check(user.most_common(1)[0][1] in (999, 1000), f"its branches are {user}")
+    check(any(not in_kernel(b[0]) and in_kernel(b[1]) for b in branches), "it made no system call")
 
 
 def several_processes(box):
-    """Twelve processes on two processors at once: each is complete, and nobody else is recorded."""
+    """Twelve processes on four processors at once, and one that starts others: each is complete, its
+    start and its end are there, and nobody else is recorded."""
     count = 12
     start = "".join(f"known_path {ROUNDS} & " for _ in range(count))
-    box.record_vm(f"{start}\nwait", ["known_path"], "-smp", "2")
+    box.record_vm(f"{start}\nfamily /bin/known_path {ROUNDS} &\nwait", ["known_path", "family"], "-smp", "4",
+                  options=["--children"])
     names = box.names("vm.data")
-    check(list(names.values()) == ["known_path"] * count, f"recorded were {names}")
+    check(collections.Counter(names.values()) == {"known_path": count + 1, "family": 2}, f"recorded were {names}")
     expected = box.host_path()
-    for pid, branches in box.branches("vm.data").items():
-        check_same(without_interruptions(branches), expected, f"process {pid}, outside")
+    branches = box.branches("vm.data")
+    for pid, name in names.items():
+        if name == "known_path":
+            path = without_interruptions(branches[pid])
+            start = path.index(expected[0])  # before its exec one of them was part of the family
+            check_same(path[start:], expected, f"process {pid}, outside")
+            check(any(kind == "end" for _, _, kind, _ in branches[pid]), f"process {pid} had no page fault")
+    check_family(box)
+    box.check_perf("vm.data")
+
+
+def check_family(box):
+    """Of the program that starts others: it has a thread that spins 300 times, its child does so 200
+    times, and everybody's start and end are recorded."""
+    loops = collections.Counter()
+    text = box.run(box.hodo, "branches", "vm.data", "--format", "csv").stdout
+    for row in csv.DictReader(text.splitlines()):
+        loops[row["pid"], row["tid"], row["from"], row["to"]] += 1
+    most = collections.Counter()
+    for (pid, tid, _, _), times in loops.items():
+        most[pid, tid] = max(most[pid, tid], times)
+    check(sum(pid != tid for pid, tid in most) == 1, f"there is not one thread: {list(most)}")
+    check(any(pid != tid and times in (299, 300) for (pid, tid), times in most.items()), f"its loop: {most}")
+    check(any(pid == tid and times in (199, 200) for (pid, tid), times in most.items()), f"the child's loop: {most}")
+    records = box.run("perf", "script", "-i", "vm.data", "--show-task-events", "--no-itrace").stdout
+    for kind in ("PERF_RECORD_FORK", "PERF_RECORD_EXIT"):
+        check(records.count(kind) == len(most), f"{records.count(kind)} records {kind}, of {len(most)} threads")
 
 
 def killed_machine(box):
@@ -180,6 +237,40 @@ def killed_machine(box):
     check(list(names.values()) == ["known_path"], f"recorded were {names}")
 
 
+def restarted_machine(box):
+    """A guest that crashes and starts anew, its kernel elsewhere, is recorded before and after. The clock
+    tells its two lives apart."""
+    script = f"""known_path {ROUNDS}
+[ $(date +%Y) = 2001 ] && poweroff -f
+date -s 2001.02.03-04:05:06
+hwclock -w
+echo c > /proc/sysrq-trigger"""
+    done = box.record_vm(script, ["known_path"], "-action", "reboot=reset", options=["--user", "--kernel"])
+    check("Kernel panic" in done.stdout, f"it did not crash: {done.stdout}")
+    names = box.names("vm.data")
+    check(set(names.values()) == {"known_path"}, f"recorded were {names}")
+    lives = sum(box.branches("vm.data").values(), [])  # both may have the same number
+    check_same(without_interruptions(in_user_mode(lives)), 2 * box.host_path(), "both lives, outside")
+
+
+def full_disk(box):
+    """When the disk is full the guest goes on, and what was recorded until then is there."""
+    folder = box.path("small")
+    os.mkdir(folder)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder]).returncode != 0:
+        raise Skip("this user may not mount a file system")
+    try:
+        guest.write_initramfs(box.path("initrd"), "ls /proc; echo at its end", [])
+        done = box.run(box.hodo, "vm", "record", "--process", "all", "--user", "--kernel", "-o", "small/vm.data", "--",
+                       *guest.command(box.kernel, "initrd"), status=125)
+        check("No space left" in done.stderr, f"nothing is said: {done.stderr}")
+        check("at its end" in done.stdout, f"the guest did not run to its end: {done.stdout}")
+        stats = json.loads(box.run(box.hodo, "stats", "small/vm.data", "--json", status=3).stdout)
+        check(stats["branches"]["taken"] > 1000, f"hardly a branch is left: {stats}")
+    finally:
+        subprocess.run(["umount", folder])
+
+
 def usage(box):
     """What cannot be recorded is refused before anything runs, with the reason."""
     for words, reason in (
@@ -196,7 +287,8 @@ def usage(box):
     check(not os.listdir(box.work), f"files are left: {os.listdir(box.work)}")
 
 
-CASES = {case.__name__: case for case in (one_process, several_processes, killed_machine, usage)}
+CASES = {case.__name__: case for case in (with_kernel, several_processes, killed_machine, restarted_machine,
+                                         full_disk, usage)}
 
 
 def main(cases):

@@ -15,6 +15,9 @@ namespace hodo::capture {
 struct VmOptions {
   // command: qemu-system-x86_64 with its arguments. Filters, pid, snapshot and source are not used.
   RecordOptions record;
+  // Which privilege levels; at least one.
+  bool user = true;
+  bool kernel = false;
   guest::WatchList watch;
 };
 

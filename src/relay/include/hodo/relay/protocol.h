@@ -116,9 +116,12 @@ enum class RecordType : std::uint16_t {
   native,  // the path of a program that runs on without being recorded, and why, after a NUL
   // Of virtual machines, where a channel belongs to a virtual processor:
   guest_task,    // GuestTask, its name; flag kExec: it runs a new program
+  guest_fork,    // GuestFork: a process that is new; its guest_task follows
+  guest_exit,    // GuestTask: it ends
   guest_switch,  // GuestTask: this processor runs it from here on
   guest_map,     // GuestMap, the path in the guest, a NUL, the file's build-id if it has one
   guest_code,    // GuestCode, the bytes
+  guest_symbol,  // GuestSymbol, its name: kernel code that guest_code records of the kernel bring
   guest_note,    // a line for the user
 };
 
@@ -167,6 +170,9 @@ inline constexpr std::uint64_t kMaxStack = 64;
 struct GuestTask {
   std::int32_t pid = -1, tid = -1;
 };
+struct GuestFork {
+  GuestTask task, parent;
+};
 struct GuestMap {
   GuestTask task;
   MapRecord where;
@@ -174,6 +180,9 @@ struct GuestMap {
 struct GuestCode {
   GuestTask task;
   std::uint64_t address = 0;
+};
+struct GuestSymbol {
+  std::uint64_t address = 0, size = 0;
 };
 
 }  // namespace hodo::relay

@@ -1,0 +1,87 @@
+#include "kernel_code.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace hodo::plugin {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+// Larger ones, and code without a symbol, are reported by the page.
+constexpr std::uint64_t kLargestFunction = 16 * kPage;
+// What code without a symbol is called (see session::KernelNames).
+constexpr std::string_view kNameless = "[kernel]";
+
+// What to report of a function together.
+guest::KernelFunction piece_of(const std::optional<guest::KernelFunction>& found,
+                               std::uint64_t address) {
+  if (found && found->size <= kLargestFunction) return *found;
+  const std::uint64_t page = address & ~(kPage - 1);
+  if (!found) return {.start = page, .size = kPage, .name = kNameless};
+  const std::uint64_t start = std::max(page, found->start);
+  return {.start = start,
+          .size = std::min(page + kPage, found->start + found->size) - start,
+          .name = found->name};
+}
+
+}  // namespace
+
+void KernelCode::report(Vcpu& vcpu, CodeBlock& code) {
+  const std::lock_guard lock(mutex_);
+  if (code.space == 0) report_new(vcpu, code.block);
+  code.space = epoch();
+  if (vcpu.kernel_epoch == code.space) return;
+  vcpu.kernel_epoch = code.space;
+  vcpu.unit().code_changed();
+}
+
+guest::KernelFunction KernelCode::function_at(const KnownKernel& known, std::uint64_t address,
+                                              std::uint64_t cr3) {
+  auto found = known.functions.at(address);
+  if (!found) {
+    found = modules_.at(introspection_.kernel_memory(cr3), known.kernel, address);
+  }
+  return piece_of(found, address);
+}
+
+void KernelCode::report_new(Vcpu& vcpu, const unit::Block& block) {
+  const KnownKernel* known = introspection_.kernel();
+  if (known == nullptr) return;
+  if (known != known_) {  // the first one, or the guest was started again
+    functions_.clear();
+    modules_ = {};
+    if (known_ != nullptr) since_ = relay::now();
+    known_ = known;
+  }
+  const std::uint64_t cr3 = vcpu.running.cr3;
+  for (std::uint64_t at = block.start; at - block.start < block.size;) {
+    const guest::KernelFunction function = function_at(*known, at, cr3);
+    if (functions_.insert(function.start).second) report_function(vcpu, function, cr3);
+    at = function.start + function.size;
+  }
+  // Whatever was known of the function may have been patched since.
+  report_bytes(vcpu, block.start, block.size, cr3);
+}
+
+void KernelCode::report_function(Vcpu& vcpu, const guest::KernelFunction& function,
+                                 std::uint64_t cr3) {
+  const relay::GuestSymbol symbol{.address = function.start, .size = function.size};
+  vcpu.send(relay::RecordType::guest_symbol, bytes_of(symbol), bytes_of(std::string(function.name)),
+            since_);
+  report_bytes(vcpu, function.start, function.size, cr3);
+}
+
+void KernelCode::report_bytes(Vcpu& vcpu, std::uint64_t address, std::size_t size,
+                              std::uint64_t cr3) {
+  std::vector<std::uint8_t> bytes(size);
+  if (!introspection_.kernel_memory(cr3).read(address, bytes)) return;
+  const auto news = code_.learn(address, bytes);
+  if (news == KnownCode::News::none) return;
+  const bool changed = news == KnownCode::News::changed;
+  const relay::GuestCode record{.task = {}, .address = address};
+  vcpu.send(relay::RecordType::guest_code, bytes_of(record), bytes,
+            changed ? relay::now() : since_ + 1);
+  if (changed) epoch_.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace hodo::plugin

@@ -1,0 +1,33 @@
+// Which function of a kernel module an address lies in.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+
+#include "hodo/guest/functions.h"
+#include "hodo/guest/modules.h"
+
+namespace hodo::plugin {
+
+class ModuleFunctions {
+ public:
+  // Reads the kernel's list of modules where no module is known that has `address`. The name is
+  // "FUNCTION [MODULE]", as /proc/kallsyms has it, and lives until the next call. Nullopt: code
+  // that is of no module.
+  std::optional<guest::KernelFunction> at(const guest::VirtualMemory& memory,
+                                          const guest::Kernel& kernel, std::uint64_t address);
+
+ private:
+  struct Known {
+    guest::KernelModule module;
+    guest::KernelFunctions functions;  // of `module`
+  };
+  const Known* find(std::uint64_t address) const;
+  void read(const guest::VirtualMemory& memory, const guest::Kernel& kernel);
+
+  std::list<Known> known_;
+};
+
+}  // namespace hodo::plugin
