@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "chains.h"
@@ -43,6 +44,7 @@ class Checker::Impl {
     Chain returns;
     Chain jumps;
     std::vector<std::size_t> open;  // findings that still collect what comes after
+    std::uint64_t loader_call = 0;  // behind the last call of dlopen through a pointer
   };
   // One branch at work.
   struct Step {
@@ -65,6 +67,8 @@ class Checker::Impl {
   void note_unjudged(const Edge& edge);
   void learn(const Edge& edge);
   void look_for_strangers(const Step& step);
+  void look_at_loaded(const Step& step);
+  bool is_loaders(const Step& step, std::uint64_t address);
   void report(const Step& step, RuleId id, Grade grade, std::string reason, std::string cause = {});
   std::string cause_of(std::uint32_t space, const Branch& branch);
   void collect_after(Thread& thread, const Branch& branch);
@@ -85,6 +89,8 @@ class Checker::Impl {
   std::map<std::string, std::uint64_t> unread_;
   std::map<std::string, std::uint64_t> unread_before_;  // in other sessions of the recording
   std::map<std::string, std::uint64_t, std::less<>> without_id_;  // as far as baselines need ids
+  // The libraries that the dynamic linker has called into, by space.
+  std::set<std::pair<std::uint32_t, const Module*>> loaded_;
   std::uint64_t checked_ = 0;
 };
 
@@ -280,6 +286,8 @@ void Checker::Impl::follow(const Step& step) {
       // SDM, "RET Compression": a call of the next instruction only asks where it is.
       if (branch.to != step.edge.next) stack.call(step.edge.next);
       step.thread.returns.end();
+      if ((step.edge.facts & kToLoader) != 0) step.thread.loader_call = step.edge.next;
+      if ((step.edge.facts & kFromLinker) != 0) look_at_loaded(step);
       if (branch.kind == BranchKind::icall) return follow_jump(step);
       step.thread.jumps.end();
       return;
@@ -379,6 +387,38 @@ void Checker::Impl::look_for_strangers(const Step& step) {
                        stranger.path),
            std::string(stranger.path));
   }
+}
+
+// What stands between the dynamic linker and who asked for a library: itself, and libc's dlopen.
+bool Checker::Impl::is_loaders(const Step& step, std::uint64_t address) {
+  const End end = locator_.end(step.context.space, address, step.branch.time);
+  return end.known() &&
+         (is_dynamic_linker(*end.module) || !end.module->symbols().named("dlopen").empty());
+}
+
+// The dynamic linker calls into a library for the first time. One that the program does not depend
+// on has been asked for: by the innermost call that is not the loader's.
+void Checker::Impl::look_at_loaded(const Step& step) {
+  if (!wanted(RuleId::library_injected)) return;
+  const End library = locator_.end(step.context.space, step.branch.to, step.branch.time);
+  if (!loaded_.emplace(step.context.space, library.module).second) return;
+  const auto frames = step.thread.stack.frames();
+  std::string_view how;
+  for (std::size_t i = frames.size(); i-- > 0 && how.empty();) {
+    if (frames[i].signal) {
+      how = "by a call that no code made: a debugger or a signal handler put the thread there";
+    } else if (frames[i].address == step.thread.loader_call) {
+      how = "by a call of dlopen through a pointer";
+    } else if (!is_loaders(step, frames[i].address)) {
+      return;
+    }
+  }
+  if (how.empty()) return;  // the program's start, or nobody knows
+  const auto files = locator_.regions().files(step.context.space, step.branch.time);
+  const Scope scope(files, locator_.modules());
+  if (scope.depends(scope.program(), library.module)) return;
+  report(step, RuleId::library_injected, Grade::unusual,
+         fmt::format("{} was loaded {}", library.path, how), std::string(library.path));
 }
 
 std::vector<Finding> Checker::Impl::findings() const {

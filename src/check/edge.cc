@@ -33,6 +33,8 @@ bool is_longjmp(const End& end) {
 
 }  // namespace
 
+bool is_dynamic_linker(const Module& module) { return module.soname().starts_with("ld-linux"); }
+
 End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
   End out{.address = address};
   if (address == 0) return out;
@@ -88,6 +90,14 @@ Edge Locator::locate(std::uint32_t space, const Branch& branch) {
   return edge;
 }
 
+// By name through a slot, or by the dynamic linker, is no pointer of the program.
+bool is_through_pointer(const Edge& edge) {
+  const bool indirect =
+      edge.branch.kind == BranchKind::icall || edge.branch.kind == BranchKind::ijmp;
+  return indirect && !edge.from.has(kPlt | kSwitchesStack) &&
+         !(edge.from.known() && edge.from.module->slot_of(edge.from.vaddr) != nullptr);
+}
+
 PathFacts Locator::facts(const Edge& edge) const {
   PathFacts out = facts_of_target(edge);
   const auto unjudged = [](const End& e) {
@@ -98,6 +108,15 @@ PathFacts Locator::facts(const Edge& edge) const {
   if (edge.from.has(kSwitchesStack) && is_longjmp(edge.from)) out |= kFromLongjmp;
   if (edge.from.has(kPushedTarget)) out |= kFromPushed;
   if (edge.from.has(kStoredTarget)) out |= kFromStored;
+  const bool other_file =
+      edge.from.known() && edge.to.known() && edge.from.module != edge.to.module;
+  if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
+    out |= kFromLinker;
+  }
+  if (other_file && is_through_pointer(edge) &&
+      loads_libraries(edge.to.module->name_at(edge.to.vaddr))) {
+    out |= kToLoader;
+  }
   if (edge.branch.kind == BranchKind::syscall) {
     for (const std::size_t size : {kRestorer.size(), kShortRestorer.size()}) {
       const std::uint64_t start = edge.branch.from - (size - kSyscallSize);

@@ -51,6 +51,10 @@ bool is_sensitive(std::string_view function) {
   return std::ranges::find(kSensitive, function) != kSensitive.end();
 }
 
+bool loads_libraries(std::string_view function) {
+  return function == "dlopen" || function == "dlmopen" || function == "__libc_dlopen_mode";
+}
+
 bool makes_code(std::string_view name) {
   return std::ranges::any_of(kGenerators, [&](std::string_view g) { return name.starts_with(g); });
 }

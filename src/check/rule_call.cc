@@ -7,10 +7,6 @@
 namespace hodo::check {
 namespace {
 
-bool is_indirect(const Branch& branch) {
-  return branch.kind == BranchKind::icall || branch.kind == BranchKind::ijmp;
-}
-
 class CallTarget final : public EdgeRule {
  public:
   CallTarget() : EdgeRule(RuleId::call_target) {}
@@ -49,12 +45,7 @@ class CallSensitive final : public EdgeRule {
   CallSensitive() : EdgeRule(RuleId::call_sensitive) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
-    if (!is_indirect(edge.branch) || !edge.to.known() || !edge.to.has(kStart)) return std::nullopt;
-    // By name through a slot, or by the dynamic linker, is no pointer of the program.
-    if (edge.from.has(kPlt | kSwitchesStack)) return std::nullopt;
-    if (edge.from.known() && edge.from.module->slot_of(edge.from.vaddr) != nullptr) {
-      return std::nullopt;
-    }
+    if (!edge.to.known() || !edge.to.has(kStart) || !is_through_pointer(edge)) return std::nullopt;
     // Written down in the same file: posix_spawn is given the exec it is to call.
     if (edge.from.module == edge.to.module && edge.to.has(kTaken)) return std::nullopt;
     const std::string_view function = edge.to.module->name_at(edge.to.vaddr);

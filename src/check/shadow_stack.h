@@ -31,6 +31,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +55,8 @@ enum PathFact : std::uint16_t {
   kFromLongjmp = 1 << 12,  // kFromSwitch, of a file that defines longjmp
   kUnjudged = 1 << 9,      // nothing is known about one of the ends
   kSigreturn = 1 << 10,    // `from` is the system call of code that does a sigreturn
+  kFromLinker = 1 << 13,   // the dynamic linker calls a function of another file
+  kToLoader = 1 << 14,     // dlopen or its like, through a pointer
 };
 using PathFacts = std::uint16_t;
 
@@ -92,11 +95,14 @@ class ShadowStack {
   bool knows_all() const { return current_.whole; }
   std::size_t depth() const { return current_.frames.size(); }
 
- private:
   struct Frame {
     std::uint64_t address = 0;  // of return; of a signal: where the program was interrupted
     bool signal = false;
   };
+  // The innermost is last.
+  std::span<const Frame> frames() const { return current_.frames; }
+
+ private:
   struct Mark {  // a setjmp that has returned
     std::uint64_t address = 0;
     std::size_t depth = 0;  // calls that were open: valid as long as they are

@@ -7,6 +7,7 @@ the case needs is not installed.
 """
 
 import argparse
+import concurrent.futures
 import html.parser
 import json
 import os
@@ -401,7 +402,8 @@ def main():
         return 0
     if options.all:
         names = [name for name in known if name.startswith("clean.")]
-        results = [run(name, known[name][0], options) for name in names]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(lambda name: run(name, known[name][0], options), names))
         good, skipped = results.count(0), results.count(SKIPPED)
         bad = len(results) - good - skipped
         print(f"{good} programs without a finding, {bad} with, {skipped} not installed")

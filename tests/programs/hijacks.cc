@@ -3,6 +3,7 @@
 //
 // What an attacker would write through a bug in the program, each form writes by itself.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -125,6 +126,39 @@ std::uint64_t address(Function f) { return reinterpret_cast<std::uint64_t>(f); }
   volatile Change corrupted = &setuid;
   corrupted(getuid());
   reached();
+}
+
+// A library that lies beside this program; its constructor says the word.
+const char* library() {
+  static std::string path(4096, '\0');
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+  path.resize(path.rfind('/', static_cast<std::size_t>(size)));
+  path += "/libinjected.so";
+  return path.c_str();
+}
+
+[[gnu::noinline]] void library_by_pointer() {
+  using Open = void* (*)(const char*, int);
+  volatile Open corrupted = &dlopen;
+  corrupted(library(), RTLD_NOW);
+}
+
+// What a debugger does that has stopped a thread: other registers, and on. QEMU runs no debuggers,
+// so that a signal handler does it.
+void put_into_dlopen(int, siginfo_t*, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  registers[REG_RDI] = reinterpret_cast<greg_t>(library());
+  registers[REG_RSI] = RTLD_NOW;
+  registers[REG_RSP] = ((registers[REG_RSP] - 4096) & ~greg_t{15}) - 8;
+  registers[REG_RIP] = reinterpret_cast<greg_t>(&dlopen);
+}
+
+[[gnu::noinline]] void library_by_debugger() {
+  struct sigaction action{};
+  action.sa_sigaction = put_into_dlopen;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, nullptr);
+  raise(SIGUSR1);
 }
 
 struct Animal {
@@ -275,6 +309,8 @@ int main(int argc, char** argv) {
       {"jop", jop},
       {"pointer-inside", pointer_inside},
       {"pointer-to-library", pointer_to_library},
+      {"library-by-pointer", library_by_pointer},
+      {"library-by-debugger", library_by_debugger},
       {"vtable", vtable},
       {"jmpbuf-inside", jmpbuf_inside},
       {"jmpbuf-to-function", jmpbuf_to_function},
