@@ -21,19 +21,12 @@ import sarif
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
 RULES = [page.removesuffix(".md") for page in os.listdir(os.path.join(SOURCES, "docs/rules"))]
+FIELDS = {"hijacks.txt": 4, "clean.txt": 3}
 SKIPPED = 77
 TIMEOUT = 280
 CLEAN, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
-# The forms that are found in other kinds of trace, too. Windows of seven branches overlap, so that no
-# branch is missed but those at the end.
-RECORDS = {
-    "none": {"bts": [], "lbr": ["--period", "7"]},
-    "rop": {"bts": [], "lbr": ["--period", "7"]},
-    "jop": {"bts": []},
-    "jmpbuf-inside": {"bts": []},
-    "hook-jump": {"bts": [], "lbr": ["--period", "7"]},
-    "slot-overwritten": {"bts": []},
-}
+# Windows of seven branches overlap, so that none is missed but those at the end.
+WINDOWS = ["--source", "lbr", "--period", "7"]
 
 
 class Failure(Exception):
@@ -49,7 +42,7 @@ def lines(name):
     with open(os.path.join(HERE, name), encoding="utf-8") as file:
         for line in file:
             if line.strip() and not line.startswith("#"):
-                yield [field.strip() for field in line.split("|", 2)]
+                yield [field.strip() for field in line.split("|", FIELDS[name] - 1)]
 
 
 def equal(found, expected, what):
@@ -125,16 +118,35 @@ def hijack(tool, form, first, others):
         raise Failure("no branches before the finding")
 
 
-def by_records(tool, form, first, others, options):
+def by_records(tool, form, expected, options):
     """The same in a recording of BTS records or branch stacks."""
     data, _ = tool.record([os.path.join(tool.programs, "hijacks"), form], options=options)
     result, status = tool.check(data)
-    rule, _, _ = first.partition(" ")
-    expected = set(others.split()) | ({rule} if rule != "-" else set())
     equal(rules_of(result), expected, "rules")
-    windows = "lbr" in options
+    windows = options == WINDOWS
     equal(result["complete"], not windows, "complete")
     equal(status, FOUND if expected else INCOMPLETE if windows else CLEAN, "status")
+
+
+def forms():
+    """(form, RULE PLACE, rules besides, all rules, those in windows) of each hijack."""
+    for form, first, others, windows in lines("hijacks.txt"):
+        rules = set(others.split()) | ({first.partition(" ")[0]} - {"-"})
+        yield form, first, others, rules, rules if windows == "=" else set(windows.split()) - {"-"}
+
+
+def sums(_):
+    """The table of docs/rules/README.md says what the list of hijacks says."""
+    counts = {}
+    for _, _, _, rules, windows in forms():
+        for rule in rules:
+            row = counts.setdefault(rule, [0, 0, 0])
+            counts[rule] = [row[0] + 1, row[1] + 1, row[2] + (rule in windows)]
+    expected = {f"| {rule} | {a} | {b} | {c} |" for rule, (a, b, c) in counts.items()}
+    with open(os.path.join(SOURCES, "docs/rules/README.md"), encoding="utf-8") as file:
+        section = file.read().partition("## How it was tried")[2].partition("RIPE64")[0]
+    rows = {line for line in section.splitlines() if line.startswith("|")}
+    equal({row for row in rows if any(c.isdigit() for c in row)}, expected, "the table")
 
 
 def hidden_file(tool):
@@ -177,6 +189,39 @@ def option_names(tool):
             [tool.hodo, "check", *options, windows], capture_output=True, timeout=TIMEOUT, check=False
         )
         equal(done.returncode, expected, f"windows with {options}")
+
+
+def baseline(tool):
+    """What runs taught is known, all else is reported; runs with findings teach nothing."""
+    program = os.path.join(tool.programs, "hijacks")
+    learned = os.path.join(tool.work, "learned")
+
+    def ask(form, *options):
+        data, _ = tool.record([program, form])
+        done = subprocess.run(
+            [tool.hodo, "check", "--json", *options, data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        rules = rules_of(json.loads(done.stdout)) if done.stdout else None
+        return done.returncode, rules, done.stderr
+
+    status, _, message = ask("none", "--baseline", learned)
+    equal((status, "learned" in message), (USAGE, True), "no such baseline")
+    status, rules, message = ask("rop", "--learn", learned)
+    equal((status, "nothing was learned" in message), (FOUND, True), "a run with findings")
+    equal(os.path.exists(learned), False, "it leaves a file")
+    equal(ask("none", "--learn", learned)[:2], (CLEAN, set()), "a first run")
+    equal(ask("none", "--baseline", learned)[:2], (CLEAN, set()), "the same again")
+    found = {"call.sensitive", "baseline.new"}
+    equal(ask("pointer-to-library", "--baseline", learned)[:2], (FOUND, found), "another run")
+    status, _, message = ask("none", "--learn", learned)
+    equal((status, " 0 of them new" in message), (CLEAN, True), "learning the same")
+    status, _, _ = ask("none", "--rule", "baseline.new")
+    equal(status, USAGE, "the rule without a baseline")
+    with open(learned, "r+b") as file:
+        file.truncate(os.path.getsize(learned) - 1)
+    status, _, message = ask("none", "--baseline", learned)
+    equal((status, "ends in the middle" in message), (USAGE, True), "a damaged baseline")
 
 
 def missing_file(tool):
@@ -352,6 +397,8 @@ def cases():
     out = {
         "hidden-file": (hidden_file, True),
         "options": (option_names, True),
+        "table": (sums, True),
+        "baseline": (baseline, True),
         "missing-file": (missing_file, True),
         "hostile-name": (hostile_name, True),
         "formats": (formats, True),
@@ -360,12 +407,10 @@ def cases():
         "live-at-once": (live_at_once, True),
         "live-stop": (live_stop, True),
     }
-    for form, first, others in lines("hijacks.txt"):
+    for form, first, others, rules, windows in forms():
         out[f"hijack.{form}"] = (lambda t, a=(form, first, others): hijack(t, *a), True)
-        if form in RECORDS:
-            for source, how in RECORDS[form].items():
-                case = (form, first, others, ["--source", source, *how])
-                out[f"{source}.{form}"] = (lambda t, a=case: by_records(t, *a), True)
+        for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
+            out[f"{source}.{form}"] = (lambda t, a=(form, found, how): by_records(t, *a), True)
     for name, options, command in lines("clean.txt"):
         quick = "quick" in options.split()
         out[f"clean.{name}"] = (lambda t, a=(options, command): clean(t, *a), quick)

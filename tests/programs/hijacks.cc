@@ -18,8 +18,9 @@
 
 extern "C" {
 
-// Where the hijacks end.
+// Where the hijacks end. So many branches that samples of branch stacks have what came before.
 [[gnu::noinline, noreturn, gnu::used]] void reached() {
+  for (int i = 0; i < 16; ++i) asm volatile("");
   static const char kWord[] = "reached\n";
   [[maybe_unused]] const ssize_t written = write(1, kWord, sizeof kWord - 1);
   _exit(0);
@@ -28,7 +29,7 @@ extern "C" {
 // Code with useful pieces inside. Their places are data of its own kind: distances, which no
 // analysis takes for addresses of code.
 extern const char host[];
-extern const std::uint32_t host_pop, host_nop, host_jop, host_call;
+extern const std::uint32_t host_pop, host_nop, host_jop, host_call, host_spin;
 
 // Says whether its argument is 4711, by one branch.
 int check_key(int key);
@@ -50,13 +51,17 @@ host:   mov $1, %eax
 4:      mov $2, %eax
         and $-16, %rsp
         call reached
+5:      mov $16, %ecx
+6:      loop 6b
+        ret
         .size host, .-host
         .section .rodata
-        .globl host_pop, host_nop, host_jop, host_call
+        .globl host_pop, host_nop, host_jop, host_call, host_spin
 host_pop:  .long 1b - host
 host_nop:  .long 2b - host
 host_jop:  .long 3b - host
 host_call: .long 4b - host
+host_spin: .long 5b - host
         .text
 
         .balign 4096  # a page of its own: nothing else runs from it while it is written to
@@ -95,9 +100,10 @@ std::uint64_t address(Function f) { return reinterpret_cast<std::uint64_t>(f); }
 }
 
 [[gnu::noinline]] void return_to_library() {
-  const std::uint64_t words[] = {inside(host_pop), 0, reinterpret_cast<std::uint64_t>(&_exit)};
+  const std::uint64_t words[] = {inside(host_pop), 0, inside(host_spin),
+                                 reinterpret_cast<std::uint64_t>(&_exit)};
   [[maybe_unused]] const ssize_t written = write(1, "reached\n", 8);
-  smash(words, 3);
+  smash(words, 4);
 }
 
 [[gnu::noinline]] void rop() {
@@ -210,11 +216,11 @@ void jmpbuf_to_function() { corrupt_and_jump(address(reached)); }
 
 // --- code ---
 
-// write(1, "reached\n", 8); exit_group(0)
+// mov ecx, 16; loop; write(1, "reached\n", 8); exit_group(0)
 constexpr unsigned char kShellcode[] = {
-    0xb8, 1,    0,    0,    0,    0xbf, 1,   0,    0,    0,    0x48, 0x8d, 0x35, 0x12, 0,
-    0,    0,    0xba, 8,    0,    0,    0,   0x0f, 0x05, 0xb8, 231,  0,    0,    0,    0x31,
-    0xff, 0x0f, 0x05, 0xcc, 0xcc, 'r',  'e', 'a',  'c',  'h',  'e',  'd',  '\n'};
+    0xb9, 16,   0,    0,    0,    0xe2, 0xfe, 0xb8, 1,   0,   0,   0,   0xbf, 1,    0,    0,   0,
+    0x48, 0x8d, 0x35, 0x12, 0,    0,    0,    0xba, 8,   0,   0,   0,   0x0f, 0x05, 0xb8, 231, 0,
+    0,    0,    0x31, 0xff, 0x0f, 0x05, 0xcc, 0xcc, 'r', 'e', 'a', 'c', 'h',  'e',  'd',  '\n'};
 
 std::uint64_t page_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer) & ~std::uint64_t{4095};
@@ -238,6 +244,13 @@ void make_executable(const void* pointer) {
   make_executable(buffer);
   volatile std::uint64_t corrupted = reinterpret_cast<std::uint64_t>(buffer);
   reinterpret_cast<Function>(corrupted)();
+}
+
+[[gnu::noinline]] void shellcode_in_mapping() {
+  void* page =
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memcpy(page, kShellcode, sizeof kShellcode);
+  reinterpret_cast<Function>(page)();
 }
 
 // With room for what is written over it.
@@ -317,6 +330,7 @@ int main(int argc, char** argv) {
       {"sigreturn", sigreturn_forged},
       {"shellcode-on-stack", shellcode_on_stack},
       {"shellcode-on-heap", shellcode_on_heap},
+      {"shellcode-in-mapping", shellcode_in_mapping},
       {"hook-jump", hook_jump},
       {"hook-push-return", hook_push_return},
       {"hook-register-jump", hook_register_jump},
