@@ -1,6 +1,7 @@
 // Which entries of a table of paths were hit, in this decoding and in the one before.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,6 +15,20 @@ namespace hodo::flow {
 class HitList {
  public:
   void add(std::size_t at) { touched_.push_back(static_cast<std::uint32_t>(at)); }
+
+  // How many were hit in the decoding before, and how many of these again.
+  std::size_t before() const { return last_.size(); }
+  template <class PathAt>
+  std::size_t again(PathAt path_at) const {
+    const auto hit = [&](const Last& last) { return path_at(last.at).hits != 0; };
+    return static_cast<std::size_t>(std::ranges::count_if(last_, hit));
+  }
+  // As if there had been none.
+  template <class PathAt>
+  void forget_before(PathAt path_at) {
+    for (const Last& last : last_) path_at(last.at).counted = 0;
+    last_.clear();
+  }
 
   // Calls visit(at, times) for each path that was hit more or less often than in the decoding
   // before; `path_at` gives the path. After that, none is hit.

@@ -38,8 +38,14 @@ const Tally& PathMemo::settle() {
   const auto count = [&](const Path& path, std::uint64_t times) {
     tally_.add(path, std::span(edge_ids(path), path.edge_count), edges_.size(), times);
   };
-  hits_.settle([&](std::size_t at) -> Path& { return table_[at]; },
-               [&](std::size_t at, std::uint64_t times) { count(table_[at], times); });
+  const auto path_at = [&](std::size_t at) -> Path& { return table_[at]; };
+  // Taking off what is not there again would be more work than adding all that is.
+  if (2 * (hits_.again(path_at) + stretches_.again()) < hits_.before() + stretches_.before()) {
+    hits_.forget_before(path_at);
+    stretches_.forget_before();
+    tally_.start_over();
+  }
+  hits_.settle(path_at, [&](std::size_t at, std::uint64_t times) { count(table_[at], times); });
   stretches_.settle([&](const Stretch& stretch, std::uint64_t times) {
     count(stretch.path, times);
     tally_.add(stretch.packets, times);

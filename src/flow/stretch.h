@@ -135,11 +135,13 @@ class StretchTable {
   void remember(const Stretch& stretch);
   bool full() const { return count_ >= kMost; }
   void clear();
-  // As HitList: visit(stretch, times).
+  // As HitList has them; visit(stretch, times).
+  std::size_t before() const { return hits_.before(); }
+  std::size_t again() { return hits_.again(path_at()); }
+  void forget_before() { hits_.forget_before(path_at()); }
   template <class Visit>
   void settle(Visit visit) {
-    hits_.settle([&](std::size_t at) -> Path& { return table_[at].path; },
-                 [&](std::size_t at, std::uint64_t times) { visit(table_[at], times); });
+    hits_.settle(path_at(), [&](std::size_t at, std::uint64_t times) { visit(table_[at], times); });
   }
 
   // Whether to look for a stretch at a packet: always behind the last one, else now and then,
@@ -177,6 +179,11 @@ class StretchTable {
     const std::uint64_t hash = (ip * 0x9e3779b97f4a7c15u) ^ ((key + what) * 0xd6e8feb86659fd93u);
     return static_cast<std::size_t>(hash >> shift_);
   }
+  struct PathAt {
+    std::vector<Stretch>& table;
+    Path& operator()(std::size_t at) const { return table[at].path; }
+  };
+  PathAt path_at() { return {table_}; }
   std::size_t insert(const Stretch& stretch);
   void grow();
 

@@ -23,6 +23,13 @@ void Tally::add(const Path& path, std::span<const std::uint32_t> numbers, std::s
   }
 }
 
+void Tally::start_over() {
+  for (const std::uint32_t number : number_) place_[number] = 0;
+  edges_.clear();
+  number_.clear();
+  stats_ = {};
+}
+
 void Tally::finish(const Branch* edges) {
   for (const std::uint32_t number : std::span(changed_).first(changes_)) {
     seen_[number] = 0;

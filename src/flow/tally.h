@@ -1,7 +1,8 @@
 // What the remembered paths come to in one decoding: numbers, and how often each edge ran.
 //
 // It is kept from one decoding to the next, and then only what has changed is added or taken off:
-// traces of a program that runs again and again differ in few paths.
+// traces of a program that runs again and again differ in few paths. Where they differ in most,
+// all is added up anew.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,9 @@ class Tally {
   }
   // Behind the last add(): `edges` by number.
   void finish(const Branch* edges);
+  // As if nothing had been added.
+  void start_over();
+  // And for other edges.
   void clear() { *this = {}; }
 
   // Those numbers that follow from paths.
