@@ -96,7 +96,7 @@ class Checker::Impl {
 
 Checker::Impl::Impl(session::Session& session, const Options& options)
     : session_(&session),
-      locator_(session),
+      locator_(session, options.cache),
       allow_jit_(options.allow_jit),
       uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
       learn_(options.learn) {

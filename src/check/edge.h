@@ -58,7 +58,9 @@ bool is_dynamic_linker(const Module& module);
 class Locator {
  public:
   // `session` must outlive this and have regions().
-  explicit Locator(session::Session& session) { move_to(session); }
+  Locator(session::Session& session, const ModuleCache* cache) : modules_(cache) {
+    move_to(session);
+  }
 
   // The same of another session; what was read of files is kept.
   void move_to(session::Session& session) {

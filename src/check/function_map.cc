@@ -30,6 +30,23 @@ FunctionMap::FunctionMap(std::vector<Function> first, std::vector<Function> seco
   cut_overlaps(functions_);
 }
 
+std::optional<FunctionMap> FunctionMap::restore(std::vector<Function> functions,
+                                                std::vector<Joined> joined) {
+  std::uint64_t end = 0;
+  for (const Function& f : functions) {
+    if (f.begin < end || f.begin >= f.end) return std::nullopt;
+    end = f.end;
+  }
+  const bool good = std::ranges::is_sorted(joined) && std::ranges::all_of(joined, [&](auto pair) {
+                      return pair.first < pair.second && pair.second < functions.size();
+                    });
+  if (!good) return std::nullopt;
+  FunctionMap map;
+  map.functions_ = std::move(functions);
+  map.joined_ = std::move(joined);
+  return map;
+}
+
 std::optional<std::uint32_t> FunctionMap::index(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(functions_, address, {}, &Function::begin);
   if (after == functions_.begin() || std::prev(after)->end <= address) return std::nullopt;

@@ -18,6 +18,11 @@ class FunctionMap {
   // `first` counts where it overlaps `second`; what overlaps within one of them is cut.
   FunctionMap(std::vector<Function> first, std::vector<Function> second);
 
+  using Joined = std::pair<std::uint32_t, std::uint32_t>;
+  // What all() and joined() gave; nullopt for what no map gives.
+  static std::optional<FunctionMap> restore(std::vector<Function> functions,
+                                            std::vector<Joined> joined);
+
   // Learns which functions are parts of one: those that jump into each other's middle.
   void join(const std::vector<Sweep::Reference>& jumps);
 
@@ -26,10 +31,11 @@ class FunctionMap {
   // Both in one function, or in joined ones.
   bool same(std::uint64_t a, std::uint64_t b) const;
   std::span<const Function> all() const { return functions_; }
+  std::span<const Joined> joined() const { return joined_; }
 
  private:
-  std::vector<Function> functions_;                              // by address, none overlap
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> joined_;  // sorted; the smaller index first
+  std::vector<Function> functions_;  // by address, none overlap
+  std::vector<Joined> joined_;       // sorted; the smaller index first
 };
 
 }  // namespace hodo::check

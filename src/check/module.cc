@@ -3,13 +3,17 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 
 #include "eh_frame.h"
 #include "elf_bytes.h"
 #include "function_map.h"
+#include "hodo/check/module_cache.h"
 #include "hodo/image/file.h"
 #include "jump_tables.h"
+#include "sha256.h"
 #include "sweep.h"
+#include "text_facts.h"
 #include "text_map.h"
 
 namespace hodo::check {
@@ -64,20 +68,36 @@ std::string_view without_stub(std::string_view name) {
   return name;
 }
 
+// Small files are analysed faster than a file is found.
+bool is_worth_keeping(const TextMap& text) {
+  constexpr std::size_t kSmall = std::size_t{128} << 10;
+  return std::ranges::any_of(text.stretches(),
+                             [](const TextMap::Stretch& s) { return s.bytes.size() >= kSmall; });
+}
+
+// Of all that an analysis is made from: symbols may come from another file.
+Digest key_of(std::span<const std::uint8_t> file, const symbol::SymbolTable& symbols) {
+  Sha256 sum;
+  sum.add(file);
+  for (const Symbol& s : symbols.symbols()) {
+    const std::array<std::uint64_t, 3> about = {s.start, s.size,
+                                                static_cast<std::uint64_t>(s.kind)};
+    const auto bytes = std::as_bytes(std::span(about));
+    sum.add({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  }
+  return sum.finish();
+}
+
 }  // namespace
 
-struct Module::Facts {
+struct Module::Facts : TextFacts {
   std::vector<std::uint8_t> file;
   std::shared_ptr<const symbol::SymbolTable> symbols;
   image::Elf elf;
-  TextMap text;
-  FunctionMap functions;
-  std::vector<LandingPad> landings;  // by `begin`
-  std::vector<Slot> slots;           // by address
-  std::vector<Slot> through;         // by address, of the instructions that go through a slot
+  std::vector<Slot> slots;    // by address
+  std::vector<Slot> through;  // by address, of the instructions that go through a slot
   std::vector<std::string> needed;
   std::string soname;
-  bool complete = true;
   bool ibt = false;
   bool executes_stack = false;
   bool relocates_text = false;
@@ -89,26 +109,32 @@ namespace {
 template <class Facts>
 class Analysis {
  public:
-  Analysis(const ElfBytes& elf, Facts& facts) : elf_(elf), facts_(facts) {}
+  Analysis(const ElfBytes& elf, Facts& facts)
+      : elf_(elf), facts_(facts), relocations_(elf.relocations()) {}
 
-  void run() {
+  // What takes long.
+  void read_text() {
     UnwindTables unwind = read_unwind_tables(elf_);
     facts_.complete = unwind.complete;
     for (const Function& f : unwind.functions) start(f.begin);
     start_of_symbols();
     start(elf_.elf().entry);
     for (const std::int64_t tag : {DT_INIT, DT_FINI}) start(elf_.dynamic(tag).value_or(0));
-    relocations_ = elf_.relocations();
     take_relocations();
     const bool fixed = elf_.elf().type == image::ElfType::exec;
     if (fixed) take_constants();
     std::ranges::sort(starts_);
-    const Sweep found = sweep(facts_.text, starts_, fixed);
+    Sweep found = sweep(facts_.text, starts_, fixed);
     facts_.functions = FunctionMap(std::move(unwind.functions), functions_of(symbols()));
     facts_.functions.join(found.jumps);
     if (!mark_jump_tables(elf_, found, facts_.functions, facts_.text)) facts_.complete = false;
     land(std::move(unwind.landings));
-    name_slots(found);
+    facts_.through_slots = std::move(found.through_slots);
+  }
+
+  // The rest, when the text has been read.
+  void read_headers() {
+    name_slots();
     facts_.needed = elf_.needed();
     facts_.soname = elf_.soname();
     facts_.ibt = linked_for_ibt(elf_);
@@ -162,14 +188,14 @@ class Analysis {
     facts_.landings = std::move(landings);
   }
 
-  void name_slots(const Sweep& found) {
+  void name_slots() {
     for (const Relocation& r : relocations_) {
       if (r.type != R_X86_64_JUMP_SLOT && r.type != R_X86_64_GLOB_DAT) continue;
       const std::string_view name = elf_.symbol_name(r.symbol);
       if (!name.empty()) facts_.slots.push_back({r.place, name});
     }
     std::ranges::stable_sort(facts_.slots, {}, &Slot::address);
-    for (const Sweep::Reference& r : found.through_slots) {
+    for (const Sweep::Reference& r : facts_.through_slots) {
       const auto slot = std::ranges::lower_bound(facts_.slots, r.to, {}, &Slot::address);
       if (slot == facts_.slots.end() || slot->address != r.to) continue;
       facts_.through.push_back({r.from, slot->name});
@@ -189,7 +215,8 @@ Module::Module(std::unique_ptr<const Facts> facts) : facts_(std::move(facts)) {}
 Module::~Module() = default;
 
 Result<std::shared_ptr<const Module>> Module::make(
-    std::vector<std::uint8_t> bytes, std::shared_ptr<const symbol::SymbolTable> symbols) {
+    std::vector<std::uint8_t> bytes, std::shared_ptr<const symbol::SymbolTable> symbols,
+    const ModuleCache* cache) {
   auto facts = std::make_unique<Facts>();
   facts->file = std::move(bytes);
   facts->symbols = std::move(symbols);
@@ -199,18 +226,32 @@ Result<std::shared_ptr<const Module>> Module::make(
   if (!text) return std::unexpected(text.error());
   facts->text = std::move(*text);
   facts->elf = elf->elf();
-  Analysis(*elf, *facts).run();
+  Analysis analysis(*elf, *facts);
+  const auto key = cache != nullptr && is_worth_keeping(facts->text)
+                       ? std::optional(key_of(facts->file, *facts->symbols))
+                       : std::nullopt;
+  const auto kept = key ? cache->load(*key) : std::nullopt;
+  // Half unpacked, the text has marks that nobody found.
+  TextFacts known{.text = facts->text};
+  if (kept && unpack(*kept, known)) {
+    static_cast<TextFacts&>(*facts) = std::move(known);
+  } else {
+    analysis.read_text();
+    if (key) cache->store(*key, pack(*facts));
+  }
+  analysis.read_headers();
   return std::shared_ptr<const Module>(new Module(std::move(facts)));
 }
 
-Result<std::shared_ptr<const Module>> Module::analyze(const std::string& path) {
+Result<std::shared_ptr<const Module>> Module::analyze(const std::string& path,
+                                                      const ModuleCache* cache) {
   auto file = image::RegularFile::open(path);
   if (!file) return std::unexpected(file.error());
   auto bytes = file->read_all(kLargestFile);
   if (!bytes) return std::unexpected(bytes.error());
   auto symbols = symbol::SymbolTable::open(path);
   if (!symbols) return std::unexpected(symbols.error());
-  auto module = make(std::move(*bytes), std::move(*symbols));
+  auto module = make(std::move(*bytes), std::move(*symbols), cache);
   if (!module) module.error().message = path + ": " + module.error().message;
   return module;
 }
@@ -218,7 +259,7 @@ Result<std::shared_ptr<const Module>> Module::analyze(const std::string& path) {
 Result<std::shared_ptr<const Module>> Module::analyze(std::vector<std::uint8_t> bytes) {
   auto symbols = symbol::SymbolTable::from_bytes(bytes);
   if (!symbols) return std::unexpected(symbols.error());
-  return make(std::move(bytes), std::move(*symbols));
+  return make(std::move(bytes), std::move(*symbols), nullptr);
 }
 
 const image::Elf& Module::elf() const { return facts_->elf; }

@@ -16,7 +16,7 @@ const Module* Modules::get(std::string_view location) {
       return slot.get();
     }
   }
-  auto module = Module::analyze(path);
+  auto module = Module::analyze(path, cache_);
   if (!module) {
     unread_.push_back({path, module.error().message});
     return nullptr;

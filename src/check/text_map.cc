@@ -49,6 +49,13 @@ const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
   return vaddr - before.begin < before.bytes.size() ? &before : nullptr;
 }
 
+bool TextMap::set(std::size_t stretch, std::vector<Marks> marks) {
+  Stretch& s = stretches_[stretch];
+  if (marks.size() != s.bytes.size()) return false;
+  s.marks = std::move(marks);
+  return true;
+}
+
 bool TextMap::mark(std::uint64_t vaddr, Marks marks) {
   const Stretch* found = find(vaddr);
   if (found == nullptr) return false;

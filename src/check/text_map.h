@@ -37,6 +37,8 @@ class TextMap {
   // False outside of the text.
   bool mark(std::uint64_t vaddr, Marks marks);
   std::span<const Stretch> stretches() const { return stretches_; }
+  // Replaces the marks of a stretch; false if these are not one per byte.
+  bool set(std::size_t stretch, std::vector<Marks> marks);
 
  private:
   std::vector<Stretch> stretches_;  // by address

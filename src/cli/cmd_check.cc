@@ -35,6 +35,7 @@ struct Options {
   std::string baseline;  // empty: none; as learn
   std::string learn;
   bool allow_jit = false;
+  bool no_cache = false;
   bool allow_incomplete = false;
   bool explained = false;
 };
@@ -103,13 +104,15 @@ Result<std::vector<const check::Rule*>> chosen(const Options& options) {
 Result<view::Checked> check_session(const Options& options, session::Session& session,
                                     std::vector<const check::Rule*> rules,
                                     check::Baseline& baseline) {
+  const auto cache = options.no_cache ? std::nullopt : check::ModuleCache::of_user();
   view::Progress progress("checking");
   auto checked = judge(
       session,
       {.rules = std::move(rules),
        .allow_jit = options.allow_jit,
        .baseline = options.baseline.empty() ? nullptr : &baseline,
-       .learn = options.learn.empty() ? nullptr : &baseline},
+       .learn = options.learn.empty() ? nullptr : &baseline,
+       .cache = cache ? &*cache : nullptr},
       {.selection = selection_of(options.reading),
        .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }});
   progress.clear();
@@ -240,6 +243,9 @@ void add_check(Program& program) {
                "take code that is in no file for that of a code generator");
   app.add_flag("--allow-incomplete", options->allow_incomplete,
                "exit with 0 where nothing was found though not everything could be checked");
+  app.add_flag("--no-cache", options->no_cache,
+               "analyse all files anew; else what is known of large ones is kept in"
+               " ~/.cache/hodoscope");
   app.add_flag("--explained", options->explained, "show what looked wrong and was explained, too");
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);

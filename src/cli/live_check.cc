@@ -73,7 +73,8 @@ class Follower {
     auto opened = session::Growing::open(path_);
     if (!opened) return false;
     growing_ = std::move(*opened);
-    checker_ = std::make_unique<check::Checker>(growing_->session(), check::Options());
+    checker_ = std::make_unique<check::Checker>(
+        growing_->session(), check::Options{.cache = cache_ ? &*cache_ : nullptr});
     return true;
   }
 
@@ -100,7 +101,7 @@ class Follower {
   int judge_whole() {
     auto session = session::Session::open({.path = path_});
     if (!session) return give_up(session.error());
-    auto checked = judge(**session, {}, {});
+    auto checked = judge(**session, {.cache = cache_ ? &*cache_ : nullptr}, {});
     if (!checked) return give_up(checked.error());
     for (const check::Finding& finding : checked->findings) {
       if (finding.grade == check::Grade::explained) continue;
@@ -137,6 +138,7 @@ class Follower {
   int complete_;
   int end_;
   view::Style style_ = view::style_for(STDERR_FILENO, view::ColorMode::automatic);
+  std::optional<check::ModuleCache> cache_ = check::ModuleCache::of_user();
   std::unique_ptr<session::Growing> growing_;
   std::unique_ptr<check::Checker> checker_;
   std::size_t told_ = 0;

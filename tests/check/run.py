@@ -441,6 +441,8 @@ def main():
     parser.add_argument("--work", default=os.path.join(SOURCES, "build/dev/tests/check/work"))
     parser.add_argument("case", nargs="?")
     options = parser.parse_args()
+    # Not this user's.
+    os.environ["XDG_CACHE_HOME"] = os.path.abspath(options.work) + ".cache"
     known = cases()
     if options.list:
         print("\n".join(name for name, (_, quick) in known.items() if quick))

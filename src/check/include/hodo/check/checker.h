@@ -12,15 +12,17 @@
 
 #include "hodo/check/baseline.h"
 #include "hodo/check/finding.h"
+#include "hodo/check/module_cache.h"
 #include "hodo/session/session.h"
 
 namespace hodo::check {
 
 struct Options {
-  std::vector<const Rule*> rules;  // those to apply; empty: all
-  bool allow_jit = false;          // code that is in no file comes from a code generator
+  std::vector<const Rule*> rules;      // those to apply; empty: all
+  bool allow_jit = false;              // code that is in no file comes from a code generator
   const Baseline* baseline = nullptr;  // for baseline.new, which says nothing without
   Baseline* learn = nullptr;           // takes what this run does
+  const ModuleCache* cache = nullptr;  // where analyses of files are kept; null: nowhere
 };
 
 // Why some branches were not judged.

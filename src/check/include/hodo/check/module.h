@@ -40,6 +40,8 @@ enum Mark : std::uint16_t {
 };
 using Marks = std::uint16_t;
 
+class ModuleCache;
+
 struct Function {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;  // behind the last byte
@@ -66,7 +68,9 @@ class Module {
 
   // Errors: as image::RegularFile::open and read_elf; unsupported for what is no 64-bit x86 file, a
   // file larger than kLargestFile, or text larger than kLargestText; messages name the file.
-  static Result<std::shared_ptr<const Module>> analyze(const std::string& path);
+  // `cache`: where analyses are kept, or null.
+  static Result<std::shared_ptr<const Module>> analyze(const std::string& path,
+                                                       const ModuleCache* cache = nullptr);
   // Of an image that is no file. Errors: the same.
   static Result<std::shared_ptr<const Module>> analyze(std::vector<std::uint8_t> bytes);
 
@@ -124,7 +128,8 @@ class Module {
   struct Facts;
   explicit Module(std::unique_ptr<const Facts> facts);
   static Result<std::shared_ptr<const Module>> make(std::vector<std::uint8_t> bytes,
-                                                    std::shared_ptr<const symbol::SymbolTable>);
+                                                    std::shared_ptr<const symbol::SymbolTable>,
+                                                    const ModuleCache* cache);
   std::unique_ptr<const Facts> facts_;
 };
 

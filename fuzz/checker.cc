@@ -1,0 +1,163 @@
+// The checker, told that a program went anywhere and had anything mapped: names, files, times and
+// branches come from the input. Every finding is one that can be shown.
+#include "hodo/check/checker.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "elf_builder.h"
+#include "hodo/base/byte_reader.h"
+
+namespace {
+
+using namespace hodo;
+using namespace hodo::check;
+
+// A file whose functions call, jump, switch stacks and return.
+std::string file_on_disk() {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {0xf3, 0x0f, 0x1e, 0xfa, 0xe8, 0x07, 0x00, 0x00, 0x00, 0xff, 0xd0, 0xff,
+              0xe0, 0xc3, 0x0f, 0x05, 0x50, 0xc3, 0x48, 0x8b, 0x67, 0x08, 0xff, 0x27,
+              0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x74, 0xfe, 0xeb};
+  elf.functions = {{.begin = kText, .end = kText + 16, .start = 4, .size = 5, .pad = 13},
+                   {.begin = kText + 16, .end = kText + 24},
+                   {.begin = kText + 24, .end = kText + 36}};
+  const Bytes bytes = elf.build();
+  std::string path = "/tmp/hodo-fuzz-checker-XXXXXX";
+  const int fd = ::mkstemp(path.data());
+  if (fd < 0 || ::write(fd, bytes.data(), bytes.size()) < 0) std::abort();
+  ::close(fd);
+  return path;
+}
+
+// Maps 64 KiB each: regions() looks at bits 16 to 18 of an address.
+class Input final : public session::Session, public session::Regions, public session::Names {
+ public:
+  Input(const std::string& file, ByteReader& reader) : file_(file) {
+    for (auto& kind : kinds_) kind = reader.read<std::uint8_t>().value_or(0);
+    const auto name = reader.take(reader.read<std::uint8_t>().value_or(0) % 32);
+    if (name) name_.assign(name->begin(), name->end());
+  }
+
+  // Regions.
+  std::optional<session::Region> region(std::uint32_t space, std::uint64_t address,
+                                        std::uint64_t time) const override {
+    const std::uint8_t kind = kinds_[slot(space, address, time)];
+    if ((kind & 7) == 0) return std::nullopt;
+    session::Region out{.id = id(space, address, time), .kept = (kind & 8) != 0};
+    out.generated = (kind & 16) != 0;
+    out.writing = static_cast<session::Region::Writing>((kind >> 5) % 3);
+    out.file_offset = address & 0xffff;
+    switch (kind & 7) {
+      case 1:
+      case 2:
+        out.path = "/bin/prog";
+        out.location = file_;
+        break;
+      case 3:
+        out.path = name_;
+        break;
+      case 4:
+        out.path = "[vdso]";
+        break;
+      case 5:
+        out.area = "[stack]";
+        break;
+      case 6:
+        out.area = "[heap]";
+        break;
+      default:
+        break;
+    }
+    return out;
+  }
+  std::uint32_t id(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override {
+    const std::size_t at = slot(space, address, time);
+    return (kinds_[at] & 7) == 0 ? kNoRegion : static_cast<std::uint32_t>(at);
+  }
+  std::vector<session::MappedFile> files(std::uint32_t, std::uint64_t) const override {
+    return {{.path = "/bin/prog", .location = file_}, {.path = name_, .location = {}}};
+  }
+
+  // Names.
+  session::Place place(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
+  session::Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
+  std::uint32_t generation(std::uint32_t, std::uint64_t time) const override {
+    return time >= 128 ? 1 : 0;
+  }
+
+  // Session.
+  const std::string& path() const override { return file_; }
+  const perfdata::Session* recording() const override { return nullptr; }
+  session::Clock clock() const override { return {}; }
+  std::span<const session::Queue> queues() const override { return {}; }
+  const session::Names& names() const override { return *this; }
+  const session::Regions* regions() const override { return this; }
+  std::size_t read_code(std::uint32_t, std::uint64_t address, std::uint64_t,
+                        std::span<std::uint8_t> out) override {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = kinds_[(address + i) % kinds_.size()];
+    return out.size() - address % 2;
+  }
+  isa::Mode mode(std::uint32_t) override { return isa::Mode::bits64; }
+  std::vector<session::LossLine> input_losses() const override { return {}; }
+  Result<session::Outcome> decode(const session::DecodeOptions&, session::BranchSink&) override {
+    return fail(ErrorCode::unsupported, "");
+  }
+  Result<session::Outcome> packets(const session::DecodeOptions&, session::PacketSink&) override {
+    return fail(ErrorCode::unsupported, "");
+  }
+
+ private:
+  std::size_t slot(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
+    return static_cast<std::size_t>((address >> 16) + space + (time >= 128 ? 3 : 0)) %
+           kinds_.size();
+  }
+
+  const std::string& file_;
+  std::array<std::uint8_t, 8> kinds_{};
+  std::string name_;
+};
+
+// Addresses near those that mean something, and any other.
+std::uint64_t address(ByteReader& reader) {
+  const auto how = reader.read<std::uint8_t>().value_or(0);
+  if (how == 0) return 0;
+  if (how == 255) return reader.read<std::uint64_t>().value_or(0);
+  return std::uint64_t{how & 7u} << 16 | (kText + reader.read<std::uint8_t>().value_or(0) % 40);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::string file = file_on_disk();
+  ByteReader reader({data, size});
+  Input input(file, reader);
+  check::Checker checker(input, {});
+  std::uint64_t time = 0;
+  while (const auto kind = reader.read<std::uint8_t>()) {
+    const auto who = reader.read<std::uint8_t>().value_or(0);
+    time += who >> 4;
+    const std::array<Branch, 1> batch = {
+        Branch{.from = address(reader),
+               .to = address(reader),
+               .time = time,
+               .insns = who,
+               .kind = static_cast<BranchKind>(*kind % kBranchKinds),
+               .flags = static_cast<std::uint8_t>(who % 3 == 0 ? 0 : *kind & 0x7f)}};
+    const session::Context context{.space = who & 1u, .pid = who & 1, .tid = who & 3};
+    checker.branches(context, batch);
+    if (*kind == 0xfe) checker.move_to(input);
+  }
+  for (const Finding& f : checker.findings()) {
+    if (f.rule == nullptr || f.reason.empty() || f.count == 0) std::abort();
+    if (f.before.size() > Finding::kBefore || f.after.size() > Finding::kAfter) std::abort();
+  }
+  (void)checker.unjudged();
+  return 0;
+}
