@@ -77,6 +77,21 @@ def write_initramfs(path, script, programs):
         file.write(archive.finish())
 
 
+def module(kernel_path, work):
+    """Builds the module of guest_module/ for that kernel, in the folder `work`; None where the kernel's headers are
+    not installed."""
+    version = os.path.basename(kernel_path).removeprefix("vmlinuz-")
+    headers = f"/usr/src/linux-headers-{version}"
+    if not os.path.isdir(headers):
+        return None
+    sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guest_module")
+    folder = os.path.join(work, "guest_module")
+    shutil.copytree(sources, folder)
+    subprocess.run(["make", "-s", "-C", headers, f"M={folder}", "modules"], check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return os.path.join(folder, "guest_hooks.ko")
+
+
 def command(kernel_path, initramfs, *more, boot=""):
     """QEMU's words for this guest; `boot`: more for the kernel's command line."""
     return ["qemu-system-x86_64", *ARGUMENTS, *more, "-kernel", kernel_path, "-initrd", initramfs,

@@ -29,12 +29,12 @@ def machine(box, words):
 
 
 def boots(console, word):
-    """Reads the console up to a line that has `word`."""
+    """The console's lines up to one that has `word`."""
     said = []
     for line in console:
         said.append(line)
         if word in line:
-            return
+            return said
     raise run.Failure(f"the guest did not come to '{word}': {''.join(said)}")
 
 
@@ -70,6 +70,31 @@ def processes(box):
     check(" known_path " in text and "HIDDEN" not in text, f"as text: {text}")
 
 
+def hooks_module(box):
+    built = guest.module(box.kernel, box.work)
+    if built is None:
+        raise run.Skip(f"the headers of {os.path.basename(box.kernel)} are not installed (linux-headers-amd64)")
+    return built
+
+
+def hidden_process(box):
+    """A process that its guest's ps does not show is shown, and marked."""
+    script = ("echo > /hodo-test-guest; sleep 5000 & insmod /bin/guest_hooks.ko variant=process pid=$!\n"
+              "ps | grep -c '[s]leep 5000'; echo ready; sleep 6000")
+    guest.write_initramfs(box.path("initrd"), script, [hooks_module(box)])
+    with machine(box, guest.command(box.kernel, "initrd")) as console:
+        said = boots(console, "ready")
+        answer, _ = listed(box, status=1)
+        text = box.run(box.hodo, "vm", "ps", "--qmp", "qmp", "--time", "0", status=1).stdout
+    check("0\n" in said, f"the guest itself shows it: {said}")
+    hidden = [process for process in answer["processes"] if process["hidden"]]
+    check(len(hidden) == 1, f"hidden are {hidden}")
+    (process,) = hidden
+    check(process["name"] == "sleep" and process["executable"] == "/bin/busybox" and process["ppid"] == 1,
+          f"hidden is {process}")
+    check(text.count("HIDDEN") == 1 and "1 of " in text, f"as text: {text}")
+
+
 def unknown_system(box):
     """Of a guest that is no Linux, the address spaces; nothing is concluded from what is not known."""
     with machine(box, ["qemu-system-x86_64", *guest.ARGUMENTS]):
@@ -87,7 +112,7 @@ def nobody_to_ask(box):
         check("start the machine with -qmp" in done.stderr, f"{socket}: {done.stderr}")
 
 
-CASES = {case.__name__: case for case in (processes, unknown_system, nobody_to_ask)}
+CASES = {case.__name__: case for case in (processes, hidden_process, unknown_system, nobody_to_ask)}
 
 if __name__ == "__main__":
     sys.exit(run.main(CASES))
