@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "hodo/guest/foreign_pointers.h"
+
 namespace hodo::plugin {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
 // Larger ones, and code without a symbol, are reported by the page.
 constexpr std::uint64_t kLargestFunction = 16 * kPage;
+// In the kernel's read-only data, for each module.
+constexpr unsigned kMostSearches = 64;
 // What code without a symbol is called (see session::KernelNames).
 constexpr std::string_view kNameless = "[kernel]";
 
@@ -49,6 +53,8 @@ void KernelCode::report_new(Vcpu& vcpu, const unit::Block& block) {
   if (known == nullptr) return;
   if (known != known_) {  // the first one, or the guest was started again
     functions_.clear();
+    pointers_.clear();
+    searches_.clear();
     modules_ = {};
     if (known_ != nullptr) since_ = relay::now();
     known_ = known;
@@ -69,6 +75,24 @@ void KernelCode::report_function(Vcpu& vcpu, const guest::KernelFunction& functi
   vcpu.send(relay::RecordType::guest_symbol, bytes_of(symbol), bytes_of(std::string(function.name)),
             since_);
   report_bytes(vcpu, function.start, function.size, cr3);
+  const std::size_t module = function.name.rfind(" [");
+  if (module == std::string_view::npos) return;
+  // A function of a module runs for the first time: perhaps something leads there that should not.
+  // To look takes some milliseconds.
+  unsigned& searches = searches_[std::string(function.name.substr(module))];
+  if (searches++ < kMostSearches) report_pointers(vcpu, cr3);
+}
+
+void KernelCode::report_pointers(Vcpu& vcpu, std::uint64_t cr3) {
+  const auto found =
+      guest::foreign_pointers(introspection_.kernel_memory(cr3), known_->kernel,
+                              [this](std::uint64_t target) { return modules_.contains(target); });
+  for (const guest::ForeignPointer& pointer : found) {
+    if (!pointers_.insert(pointer.slot).second) continue;
+    const relay::GuestSymbol symbol{.address = pointer.slot, .size = sizeof(pointer.target)};
+    vcpu.send(relay::RecordType::guest_symbol, bytes_of(symbol), bytes_of(pointer.name), since_);
+  }
+  for (const std::uint64_t slot : pointers_) report_bytes(vcpu, slot, sizeof(slot), cr3);
 }
 
 void KernelCode::report_bytes(Vcpu& vcpu, std::uint64_t address, std::size_t size,

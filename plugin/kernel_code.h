@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "code_blocks.h"
@@ -35,6 +37,7 @@ class KernelCode {
   void report_new(Vcpu& vcpu, const unit::Block& block);
   void report_function(Vcpu& vcpu, const guest::KernelFunction& function, std::uint64_t cr3);
   void report_bytes(Vcpu& vcpu, std::uint64_t address, std::size_t size, std::uint64_t cr3);
+  void report_pointers(Vcpu& vcpu, std::uint64_t cr3);
 
   const Introspection& introspection_;
   std::mutex mutex_;
@@ -44,6 +47,9 @@ class KernelCode {
   const KnownKernel* known_ = nullptr;           // whose functions these are
   std::unordered_set<std::uint64_t> functions_;  // reported, by start
   ModuleFunctions modules_;
+  // Slots of the kernel's read-only data that lead, or led, to modules' code.
+  std::unordered_set<std::uint64_t> pointers_;
+  std::unordered_map<std::string, unsigned> searches_;  // for them, by module
 };
 
 }  // namespace hodo::plugin

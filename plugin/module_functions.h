@@ -18,6 +18,8 @@ class ModuleFunctions {
   // that is of no module.
   std::optional<guest::KernelFunction> at(const guest::VirtualMemory& memory,
                                           const guest::Kernel& kernel, std::uint64_t address);
+  // Whether it is code of a module that was known when at() was asked last.
+  bool contains(std::uint64_t address) const { return find(address) != nullptr; }
 
  private:
   struct Known {

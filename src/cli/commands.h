@@ -18,6 +18,7 @@ void add_doctor(Program& program);
 void add_vm_record(Program& program);
 void add_vm_attach(Program& program);
 void add_vm_ps(Program& program);
+void add_vm_check(Program& program);
 void add_completion(Program& program);
 void add_help(Program& program);
 

