@@ -1,13 +1,20 @@
 #include "hodo/check/kernel_checker.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 #include "findings.h"
+#include "hodo/perfdata/kernel_symbols.h"
 #include "kernel_rules.h"
 
 namespace hodo::check {
@@ -35,22 +42,37 @@ struct KeyHash {
   }
 };
 
-// Read-only data that was recorded because it leads to a module, named "SYMBOL+0xOFFSET".
-std::vector<const perfdata::KernelSymbol*> recorded_pointers(const perfdata::Session& recording) {
-  std::vector<const perfdata::KernelSymbol*> out;
-  for (const perfdata::KernelSymbol& symbol : recording.kernel_symbols()) {
-    const bool pointer = symbol.size == 8 && symbol.name.find("+0x") != std::string::npos;
-    if (pointer) out.push_back(&symbol);
+// Read-only data that was recorded because it leads to a module is named "SYMBOL+0xOFFSET".
+bool is_pointer(const perfdata::KernelSymbol& symbol) {
+  return symbol.size == 8 && symbol.name.find("+0x") != std::string::npos;
+}
+
+// An image, and how far from where it was linked to it runs.
+struct LinkedKernel {
+  const KernelImage* image = nullptr;
+  std::uint64_t bias = 0;
+};
+
+// By the distance that most of the functions in the recording have.
+std::optional<LinkedKernel> link(const KernelImage& image,
+                                 const std::vector<perfdata::KernelSymbol>& recorded) {
+  std::map<std::uint64_t, std::size_t> votes;
+  for (const perfdata::KernelSymbol& symbol : recorded) {
+    if (const auto linked = image.address_of(symbol.name)) ++votes[symbol.address - *linked];
   }
-  return out;
+  const auto most =
+      std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
+  if (most == votes.end() || most->second <= recorded.size() / 2) return std::nullopt;
+  return LinkedKernel{&image, most->first};
 }
 
 }  // namespace
 
 class KernelChecker::Impl {
  public:
-  explicit Impl(session::Session& session)
-      : session_(session), pointers_(recorded_pointers(*session.recording())) {}
+  Impl(session::Session& session, std::vector<perfdata::KernelSymbol> pointers,
+       std::optional<LinkedKernel> image)
+      : session_(session), pointers_(std::move(pointers)), image_(image) {}
 
   void batch(const session::Context& context, std::span<const Branch> batch);
 
@@ -75,10 +97,15 @@ class KernelChecker::Impl {
                    const Thread& thread);
   std::string slot_to(const session::Context& context, const Branch& branch) const;
   std::string origin(KernelRule rule, const Thread& thread) const;
+  std::optional<KernelVerdict> compare_text(const session::Context& context,
+                                            const session::Place& place, std::uint64_t address,
+                                            std::uint64_t time);
   void collect_after(Thread& thread, const Branch& branch);
 
   session::Session& session_;
-  std::vector<const perfdata::KernelSymbol*> pointers_;
+  std::vector<perfdata::KernelSymbol> pointers_;
+  std::optional<LinkedKernel> image_;
+  std::set<std::tuple<std::uint64_t, std::uint32_t>> compared_;  // functions, and in which version
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   std::unordered_map<Key, Known, KeyHash> edges_;
   std::map<std::string, std::size_t> by_cause_;
@@ -123,6 +150,10 @@ KernelChecker::Impl::Known KernelChecker::Impl::judge(const session::Context& co
   const std::string slot = to.offset == 0 ? slot_to(context, branch) : std::string();
   auto verdict = judge_kernel_branch(branch, from, to, slot);
   if (verdict) out.finding = find(std::move(*verdict), context, branch, thread);
+  if (out.finding != kNone) return out;
+  auto changed = compare_text(context, from, branch.from, branch.time);
+  if (!changed) changed = compare_text(context, to, branch.to, branch.time);
+  if (changed) out.finding = find(std::move(*changed), context, branch, thread);
   return out;
 }
 
@@ -141,16 +172,40 @@ std::size_t KernelChecker::Impl::find(KernelVerdict verdict, const session::Cont
   return index->second;
 }
 
+// The whole function that has `address`, once for each version of the kernel's code.
+std::optional<KernelVerdict> KernelChecker::Impl::compare_text(const session::Context& context,
+                                                               const session::Place& place,
+                                                               std::uint64_t address,
+                                                               std::uint64_t time) {
+  constexpr std::uint64_t kLargest = 64 << 10;
+  if (!image_ || place.object != "[kernel]" || place.size == 0 || place.size > kLargest) {
+    return std::nullopt;
+  }
+  const std::uint64_t start = address - place.offset;
+  const std::uint32_t version = session_.names().generation(context.space, time);
+  if (!compared_.emplace(start, version).second) return std::nullopt;
+  std::vector<std::uint8_t> code(place.size);
+  code.resize(session_.read_code(context.space, start, time, code));
+  const auto found = image_->image->difference(start - image_->bias, code, image_->bias);
+  if (!found) return std::nullopt;
+  const std::uint64_t offset = found->address + image_->bias - start;
+  return KernelVerdict{
+      KernelRule::text,
+      fmt::format("{}+{:#x} has {:02x} where the image has {:02x}, and none of the kernel's tables "
+                  "lets that place change",
+                  place.symbol, offset, fmt::join(found->is, ""), fmt::join(found->was, ""))};
+}
+
 std::string KernelChecker::Impl::slot_to(const session::Context& context,
                                          const Branch& branch) const {
-  for (const perfdata::KernelSymbol* pointer : pointers_) {
+  for (const perfdata::KernelSymbol& pointer : pointers_) {
     std::array<std::uint8_t, 8> bytes{};
     std::uint64_t target = 0;
-    if (session_.read_code(context.space, pointer->address, branch.time, bytes) != bytes.size()) {
+    if (session_.read_code(context.space, pointer.address, branch.time, bytes) != bytes.size()) {
       continue;
     }
     std::memcpy(&target, bytes.data(), sizeof(target));
-    if (target == branch.to) return pointer->name;
+    if (target == branch.to) return pointer.name;
   }
   return {};
 }
@@ -175,16 +230,28 @@ void KernelChecker::Impl::collect_after(Thread& thread, const Branch& branch) {
   });
 }
 
-KernelChecker::KernelChecker(session::Session& session) : impl_(std::make_unique<Impl>(session)) {}
+KernelChecker::KernelChecker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 KernelChecker::~KernelChecker() = default;
 
-Result<std::unique_ptr<KernelChecker>> KernelChecker::of(session::Session& session) {
-  if (session.recording() == nullptr || session.recording()->kernel_symbols().empty()) {
+Result<std::unique_ptr<KernelChecker>> KernelChecker::of(session::Session& session,
+                                                         const KernelImage* image) {
+  std::vector<perfdata::KernelSymbol> symbols;
+  if (const perfdata::Session* recording = session.recording()) {
+    symbols = perfdata::read_kernel_symbols(recording->reader());
+  }
+  if (symbols.empty()) {
     return fail(ErrorCode::unsupported,
                 "the recording has no code of a guest's kernel; record with hodo vm record "
                 "--kernel");
   }
-  return std::unique_ptr<KernelChecker>(new KernelChecker(session));
+  const auto linked = image == nullptr ? std::nullopt : link(*image, symbols);
+  if (image != nullptr && !linked) {
+    return fail(ErrorCode::unsupported,
+                "the image is of another kernel than the one that was recorded");
+  }
+  std::erase_if(symbols, [](const perfdata::KernelSymbol& symbol) { return !is_pointer(symbol); });
+  return std::unique_ptr<KernelChecker>(
+      new KernelChecker(std::make_unique<Impl>(session, std::move(symbols), linked)));
 }
 
 bool KernelChecker::branches(const session::Context& context, std::span<const Branch> batch) {

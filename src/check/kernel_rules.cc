@@ -20,6 +20,8 @@ constexpr std::array kRules = {
     Rule{"kernel.detour", Grade::unexplained,
          "a return leads to the beginning of a module's function: a callback of ftrace or kprobes "
          "sent it there"},
+    Rule{"kernel.text", Grade::impossible,
+         "the kernel's text differs from its image where none of its tables lets it"},
 };
 
 constexpr std::string_view kKernel = "[kernel]";

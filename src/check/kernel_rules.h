@@ -11,7 +11,7 @@
 
 namespace hodo::check {
 
-enum class KernelRule : std::uint8_t { jump, pointer, detour };
+enum class KernelRule : std::uint8_t { jump, pointer, detour, text };
 const Rule& kernel_rule(KernelRule id);
 
 struct KernelVerdict {

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
 #include "hodo/check/kernel_checker.h"
+#include "hodo/check/kernel_image.h"
 #include "hodo/session/time_order.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
@@ -28,7 +30,9 @@ const Manual kManual{
         " pointer leads that lies in the kernel's read-only data (file operations, the table of"
         " system calls) and should lead to the kernel. kernel.detour: the call at a function's"
         " start that is there for tracing did not come back but went on in a module's function;"
-        " live patches do that as well.\n\n"
+        " live patches do that as well. kernel.text, with --kernel: code that ran differs from the"
+        " kernel's image, and none of the kernel's own tables lists that place as one that it"
+        " changes.\n\n"
         "What a kernel does to itself is no finding: alternatives, return thunks, retpolines, jump"
         " labels, static calls, ftrace and kprobes that come back, and calls of modules through"
         " pointers that are meant to be changed. Nor is a pointer that can be written, which is how"
@@ -38,20 +42,33 @@ const Manual kManual{
                   "-drive file=disk.img",
                   "Records every ls in the guest with the kernel's part; then run some there."},
                  {"hodo vm check vm.data", "Has the kernel that served them been hooked?"},
+                 {"hodo vm check vm.data --kernel /boot/vmlinuz-6.1.0-56-amd64",
+                  "Holds its text against the image that the guest was started with, too."},
                  {"hodo vm check vm.data --json | jq -r '.findings[].reason'", "For programs."}},
     .exit_statuses = {{"0", "Nothing was found, and everything was checked."},
                       {"1", "Something was found."},
                       {"2", "Wrong use, or a recording without the code of a guest's kernel."},
                       {"3", "Nothing was found, but part of the recording was lost."}}};
 
-Result<view::Checked> check_session(const ReadingOptions& options, session::Session& session) {
-  auto checker = check::KernelChecker::of(session);
+struct Options {
+  ReadingOptions reading;
+  std::string kernel;
+};
+
+Result<view::Checked> check_session(const Options& options, session::Session& session) {
+  std::optional<check::KernelImage> image;
+  if (!options.kernel.empty()) {
+    auto opened = check::KernelImage::open(options.kernel);
+    if (!opened) return std::unexpected(opened.error());
+    image = std::move(*opened);
+  }
+  auto checker = check::KernelChecker::of(session, image ? &*image : nullptr);
   if (!checker) return std::unexpected(checker.error());
   view::Progress progress("checking");
   // A task's branches lie in the streams of all processors that it ran on.
   auto outcome = session::decode_by_time(
       session,
-      {.selection = selection_of(options),
+      {.selection = selection_of(options.reading),
        .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
       **checker);
   progress.clear();
@@ -61,14 +78,15 @@ Result<view::Checked> check_session(const ReadingOptions& options, session::Sess
                        .losses = std::move(outcome->losses)};
 }
 
-int run(const ReadingOptions& options) {
-  return with_session(options, [&](session::Session& session) -> Result<Shown> {
+int run(const Options& options) {
+  return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     const auto checked = check_session(options, session);
     if (!checked) return std::unexpected(checked.error());
     view::Output out(STDOUT_FILENO);
-    out.write(options.json ? view::json_text(view::findings_json(*checked, session))
-                           : view::findings_text(*checked, session,
-                                                 view::style_for(STDOUT_FILENO, options.color)));
+    out.write(options.reading.json
+                  ? view::json_text(view::findings_json(*checked, session))
+                  : view::findings_text(*checked, session,
+                                        view::style_for(STDOUT_FILENO, options.reading.color)));
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
     const int clean = checked->complete() ? kExitOk : kExitIncomplete;
     return Shown{.status = checked->findings.empty() ? clean : kExitFindings};
@@ -78,12 +96,15 @@ int run(const ReadingOptions& options) {
 }  // namespace
 
 void add_vm_check(Program& program) {
-  auto options = std::make_shared<ReadingOptions>();
+  auto options = std::make_shared<Options>();
   const OptionSet app = program.command("vm-check", kManual, [options] { return run(*options); });
-  app.add_option("FILE", options->file, "the recording").capture_default_str();
-  app.add_flag("--json", options->json, "one JSON object");
-  add_selection_options(app, *options);
-  add_color_option(app, *options);
+  app.add_option("FILE", options->reading.file, "the recording").capture_default_str();
+  app.add_option("--kernel", options->kernel,
+                 "hold the text that ran against this vmlinuz or vmlinux, too")
+      .type_name("IMAGE");
+  app.add_flag("--json", options->reading.json, "one JSON object");
+  add_selection_options(app, options->reading);
+  add_color_option(app, options->reading);
 }
 
 }  // namespace hodo::cli

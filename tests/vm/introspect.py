@@ -130,8 +130,23 @@ def hooked_kernel(box):
         check(len(fits) == 1, f"{rule} to {target} is not among {json.dumps(findings, indent=1)}")
         check(fits[0]["to"]["object"] == "[guest_hooks]", f"it leads to {fits[0]['to']}")
         check(len(fits[0]["before"]) == 32 and len(fits[0]["after"]) == 8, "the branches around it are missing")
-    reasons = [finding["reason"] for finding in findings]
-    check(len(findings) == len(FOUND), f"more is found: {reasons}")
+    check(len(findings) == len(FOUND), f"more is found: {[finding['reason'] for finding in findings]}")
+    check_text(box)
+
+
+def check_text(box):
+    """Held against its image, the kernel's text differs at the two places that were written to, and nowhere else; and
+    before any hook nowhere at all."""
+    words = [box.hodo, "vm", "check", "vm.data", "--kernel", box.kernel]
+    text = box.run(*words, status=1).stdout
+    changed = [line.split()[0] for line in text.splitlines() if "none of the kernel's tables" in line]
+    check(len(changed) == 2 and changed[0].startswith("x64_sys_call+0x") and changed[1] == "dcache_readdir+0x0",
+          f"changed are {changed}")
+    pids = list(box.names("vm.data"))
+    for pid in pids[:2]:  # with the honest module
+        done = box.run(*words, "--pid", str(pid))
+        check("no finding" in done.stdout, f"process {pid}: {done.stdout}")
+    box.run(box.hodo, "vm", "check", "vm.data", "--kernel", box.hodo, status=2)
 
 
 def unknown_system(box):

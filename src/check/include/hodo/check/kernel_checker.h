@@ -14,6 +14,7 @@
 
 #include "hodo/base/result.h"
 #include "hodo/check/finding.h"
+#include "hodo/check/kernel_image.h"
 #include "hodo/session/session.h"
 
 namespace hodo::check {
@@ -22,9 +23,11 @@ std::span<const Rule> kernel_rules();
 
 class KernelChecker final : public session::BranchSink {
  public:
-  // Errors: unsupported, if `session`, which must outlive the checker, has no code of a guest's
-  // kernel.
-  static Result<std::unique_ptr<KernelChecker>> of(session::Session& session);
+  // Both must outlive the checker. `image`: the kernel as it was built, to hold the text that ran
+  // against; null: is left out. Errors: unsupported, if the recording has no code of a guest's
+  // kernel, or the image is another kernel's.
+  static Result<std::unique_ptr<KernelChecker>> of(session::Session& session,
+                                                   const KernelImage* image);
   ~KernelChecker() override;
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
@@ -34,8 +37,8 @@ class KernelChecker final : public session::BranchSink {
   std::uint64_t checked() const;  // branches within the kernel seen
 
  private:
-  explicit KernelChecker(session::Session& session);
   class Impl;
+  explicit KernelChecker(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
