@@ -94,8 +94,8 @@ Edge Locator::locate(std::uint32_t space, const Branch& branch) {
 bool is_through_pointer(const Edge& edge) {
   const bool indirect =
       edge.branch.kind == BranchKind::icall || edge.branch.kind == BranchKind::ijmp;
-  return indirect && !edge.from.has(kPlt | kSwitchesStack) &&
-         !(edge.from.known() && edge.from.module->slot_of(edge.from.vaddr) != nullptr);
+  if (!indirect || edge.from.has(kPlt | kSwitchesStack)) return false;
+  return !edge.from.known() || edge.from.module->slot_of(edge.from.vaddr) == nullptr;
 }
 
 PathFacts Locator::facts(const Edge& edge) const {

@@ -60,12 +60,23 @@ std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_
   return out;
 }
 
+const std::vector<std::uint32_t>& RecordingRegions::mappings_of_files(std::uint32_t space) const {
+  auto& found = of_files_[space];
+  if (found) return *found;
+  found.emplace();
+  const auto& all = recording_.processes()[space].mappings;
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if (all[i].executable && spaces_.is_file(all[i])) found->push_back(i);
+  }
+  return *found;
+}
+
 std::vector<MappedFile> RecordingRegions::files(std::uint32_t space, std::uint64_t time) const {
   std::vector<MappedFile> out;
   if (space >= recording_.processes().size()) return out;
   const perfdata::TimeConversion& conversion = recording_.trace_clock();
-  for (const perfdata::Mapping& m : recording_.processes()[space].mappings) {
-    if (!m.executable || !spaces_.is_file(m)) continue;
+  for (const std::uint32_t index : mappings_of_files(space)) {
+    const perfdata::Mapping& m = recording_.processes()[space].mappings[index];
     const bool gone = m.until != perfdata::kForever && ticks(conversion, m.until) <= time;
     if (gone || ticks(conversion, m.from) > time) continue;
     const std::string_view path = recording_.files()[m.file].path;

@@ -10,7 +10,7 @@ class RecordingRegions final : public Regions {
  public:
   // Both must outlive this.
   RecordingRegions(const perfdata::Session& recording, Spaces& spaces)
-      : recording_(recording), spaces_(spaces) {}
+      : recording_(recording), spaces_(spaces), of_files_(recording.processes().size()) {}
 
   std::optional<Region> region(std::uint32_t space, std::uint64_t address,
                                std::uint64_t time) const override;
@@ -21,9 +21,13 @@ class RecordingRegions final : public Regions {
   std::uint32_t id(std::uint32_t space, std::uint64_t address,
                    const perfdata::Mapping& mapping) const;
   std::string_view location(std::uint32_t file) const;
+  const std::vector<std::uint32_t>& mappings_of_files(std::uint32_t space) const;
 
   const perfdata::Session& recording_;
   Spaces& spaces_;
+  // For each space the indices of its mappings of files' code, found when they are first asked for:
+  // few among all the pieces of code that a process with a code generator has.
+  mutable std::vector<std::optional<std::vector<std::uint32_t>>> of_files_;
 };
 
 }  // namespace hodo::session

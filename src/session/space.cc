@@ -21,7 +21,7 @@ std::uint64_t last_address(const perfdata::Mapping& m) {
 
 Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
              Files& files, image::ContentStore& kept, std::unique_ptr<const JitCode> jit)
-    : mappings_(mappings), jit_(std::move(jit)) {
+    : mappings_(mappings), recording_(recording), jit_(std::move(jit)) {
   const perfdata::TimeConversion conversion = recording.trace_clock();
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < mappings.size(); ++i) {
@@ -72,7 +72,9 @@ image::CodeSpan Space::find(std::uint64_t address, std::uint64_t time) const {
     if (image::CodeSpan made = find_jit(address, time, first); made.content != 0) return made;
   }
   // Mapped, but without bytes: the file is missing, and what comes later is something else.
-  if (timeline_.find(address, time).value < kUnmapped) return first;
+  // Of memory without a file the bytes come when they run, in any of the threads.
+  const image::Timeline::Value here = timeline_.find(address, time).value;
+  if (here < kUnmapped && has_file(mappings_[here])) return first;
   image::CodeSpan span = first;
   for (int i = 0; i < kLookAhead && span.content == 0; ++i) {
     if (span.valid_until == perfdata::kForever) return first;
@@ -81,6 +83,11 @@ image::CodeSpan Space::find(std::uint64_t address, std::uint64_t time) const {
   if (span.content == 0) return first;
   span.valid_from = first.valid_from;
   return span;
+}
+
+bool Space::has_file(const perfdata::Mapping& mapping) const {
+  return mapping.kept != perfdata::kNone ||
+         (mapping.file != perfdata::kNone && names_a_file(recording_.files()[mapping.file].path));
 }
 
 // What the runtime said to be there, as far as nothing else is: bytes that the recording has count

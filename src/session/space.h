@@ -47,7 +47,11 @@ class Space final : public image::CodeSource {
   void apply(const Change& change, const perfdata::Session& recording, Files& files,
              image::ContentStore& kept);
 
+  // The kept bytes count as a file's.
+  bool has_file(const perfdata::Mapping& mapping) const;
+
   const std::vector<perfdata::Mapping>& mappings_;
+  const perfdata::Session& recording_;
   image::AddressSpace code_;
   image::Timeline timeline_;
   std::unique_ptr<const JitCode> jit_;
