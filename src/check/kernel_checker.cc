@@ -165,7 +165,7 @@ std::size_t KernelChecker::Impl::find(KernelVerdict verdict, const session::Cont
   if (!fresh) return index->second;
   if (found_.size() == kMostFindings) return index->second = kNone;
   found_.push_back({.rule = &rule,
-                    .grade = rule.grade,
+                    .grade = verdict.grade,
                     .reason = verdict.reason + origin(verdict.rule, thread),
                     .who = context,
                     .branch = branch});
@@ -190,7 +190,7 @@ std::optional<KernelVerdict> KernelChecker::Impl::compare_text(const session::Co
   if (!found) return std::nullopt;
   const std::uint64_t offset = found->address + image_->bias - start;
   return KernelVerdict{
-      KernelRule::text,
+      KernelRule::text, Grade::impossible,
       fmt::format("{}+{:#x} has {:02x} where the image has {:02x}, and none of the kernel's tables "
                   "lets that place change",
                   place.symbol, offset, fmt::join(found->is, ""), fmt::join(found->was, ""))};

@@ -35,6 +35,12 @@ bool in_module(const Place& place) {
 // module's function.
 bool is_static_call(const Place& place) { return place.symbol.starts_with("__SCT__"); }
 
+// Code that is neither the kernel's nor of a module in its list: ftrace's trampolines, slots of
+// kprobes, BPF programs, and modules that have taken themselves out of the list.
+bool is_nameless(const Place& place) { return place.object == kKernel && place.symbol.empty(); }
+// As is_static_call, for BPF programs (DEFINE_BPF_DISPATCHER).
+bool is_bpf_dispatcher(const Place& place) { return place.symbol.starts_with("bpf_dispatcher_"); }
+
 std::string text_of(const Place& place) {
   std::string out = place.symbol;
   if (place.offset != 0) out += fmt::format("+{:#x}", place.offset);
@@ -54,11 +60,26 @@ bool is_retpoline(const Place& place) {
 bool is_traced_entry(const Branch& branch, const Place& from, const Place& to) {
   constexpr std::uint64_t kEndbr = 4;  // bytes
   return branch.kind == BranchKind::call && in_kernel(from) &&
-         (from.offset == 0 || from.offset == kEndbr) && to.object == kKernel && to.symbol.empty();
+         (from.offset == 0 || from.offset == kEndbr) && is_nameless(to);
+}
+
+// A direct branch of the kernel to code without a name.
+std::optional<KernelVerdict> judge_nameless(const Branch& branch, const Place& from,
+                                            const Place& to) {
+  const bool direct = branch.kind == BranchKind::jmp || branch.kind == BranchKind::call ||
+                      branch.kind == BranchKind::cond;
+  if (!direct || !in_kernel(from) || is_traced_entry(branch, from, to)) return std::nullopt;
+  if (is_static_call(from) || is_bpf_dispatcher(from) || is_retpoline(from)) return std::nullopt;
+  return KernelVerdict{
+      KernelRule::jump, Grade::unexplained,
+      fmt::format("the text of {} was changed to lead to code of no module that the kernel lists: "
+                  "a hidden module's, or a kprobe's",
+                  text_of(from))};
 }
 
 std::optional<KernelVerdict> judge_kernel_branch(const Branch& branch, const Place& from,
                                                  const Place& to, const std::string& slot) {
+  if (is_nameless(to)) return judge_nameless(branch, from, to);
   if (!in_module(to)) return std::nullopt;
   const bool retpoline = is_retpoline(from);
   const std::string also = slot.empty() ? "" : fmt::format("; {} leads there, too", slot);
@@ -67,7 +88,7 @@ std::optional<KernelVerdict> judge_kernel_branch(const Branch& branch, const Pla
     case BranchKind::jmp:
     case BranchKind::call:
       if (!in_kernel(from) || retpoline || is_static_call(from)) return std::nullopt;
-      return KernelVerdict{KernelRule::jump,
+      return KernelVerdict{KernelRule::jump, Grade::impossible,
                            fmt::format("the text of {} was changed to lead to {}{}", text_of(from),
                                        text_of(to), also)};
     case BranchKind::icall:
@@ -76,13 +97,13 @@ std::optional<KernelVerdict> judge_kernel_branch(const Branch& branch, const Pla
       if (branch.kind == BranchKind::ret && !retpoline) break;
       if (slot.empty() || in_module(from)) return std::nullopt;
       return KernelVerdict{
-          KernelRule::pointer,
+          KernelRule::pointer, Grade::impossible,
           fmt::format("{}, which is read-only, was changed to lead to {}", slot, text_of(to))};
     default:
       return std::nullopt;
   }
   if (to.offset != 0 || in_module(from)) return std::nullopt;
-  return KernelVerdict{KernelRule::detour,
+  return KernelVerdict{KernelRule::detour, Grade::unexplained,
                        fmt::format("a return leads to the beginning of {}{}", text_of(to), also)};
 }
 

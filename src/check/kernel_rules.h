@@ -16,6 +16,7 @@ const Rule& kernel_rule(KernelRule id);
 
 struct KernelVerdict {
   KernelRule rule = KernelRule::jump;
+  Grade grade = Grade::impossible;
   std::string reason;
 };
 

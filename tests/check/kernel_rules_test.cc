@@ -11,8 +11,7 @@ using session::Place;
 
 const Place kIterateDir{.symbol = "iterate_dir", .offset = 0x175, .object = "[kernel]"};
 const Place kReaddirStart{.symbol = "dcache_readdir", .offset = 0, .object = "[kernel]"};
-const Place kRetpoline{
-    .symbol = "__x86_indirect_thunk_rax", .offset = 0x10, .object = "[kernel]"};
+const Place kRetpoline{.symbol = "__x86_indirect_thunk_rax", .offset = 0x10, .object = "[kernel]"};
 const Place kStaticCall{.symbol = "__SCT__tp_func_sys_enter", .offset = 0, .object = "[kernel]"};
 const Place kTrampoline{.symbol = "", .offset = 0, .object = "[kernel]"};
 const Place kHook{.symbol = "hook", .offset = 0, .object = "[module]"};
@@ -36,6 +35,16 @@ TEST(KernelRules, LetModulesAndStaticCallsDoSo) {
   EXPECT_EQ(rule_of(BranchKind::call, kInHook, kHook), "");
   EXPECT_EQ(rule_of(BranchKind::jmp, kStaticCall, kHook), "");
   EXPECT_EQ(rule_of(BranchKind::jmp, kReaddirStart, kIterateDir), "");
+}
+
+TEST(KernelRules, LetNoFunctionOfTheKernelBranchStraightToHiddenCode) {
+  EXPECT_EQ(rule_of(BranchKind::jmp, kReaddirStart, kTrampoline), "kernel.jump");
+  EXPECT_EQ(rule_of(BranchKind::call, kIterateDir, kTrampoline), "kernel.jump");
+  EXPECT_EQ(rule_of(BranchKind::call, kReaddirStart, kTrampoline), "");  // for tracing
+  EXPECT_EQ(rule_of(BranchKind::jmp, kStaticCall, kTrampoline), "");
+  EXPECT_EQ(rule_of(BranchKind::icall, kIterateDir, kTrampoline), "");
+  const Place dispatcher{.symbol = "bpf_dispatcher_xdp_func", .offset = 9, .object = "[kernel]"};
+  EXPECT_EQ(rule_of(BranchKind::jmp, dispatcher, kTrampoline), "");
 }
 
 TEST(KernelRules, LetPointersLeadIntoModulesUnlessTheyAreReadOnly) {
