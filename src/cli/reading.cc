@@ -32,6 +32,11 @@ void add_input_options(const OptionSet& app, ReadingOptions& options) {
   add_choice<unsigned>(app, "--record-size", options.record_size, {{"24", 24}, {"12", 12}},
                        "bytes of a record in --raw bts: 24 of 64-bit processors, 12 of 32-bit ones"
                        " (default: found out)");
+  app.add_option(
+         "--index", options.index,
+         "--raw bts FILE is a whole circular buffer, and the next record would have gone to"
+         " this offset (BTS index less buffer base of the DS area): the oldest one is there")
+      .type_name("OFFSET");
   app.add_option("--image", options.images,
                  "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or"
                  " pages:ADDRFILE:DUMPFILE (8-byte page addresses, 4 KiB pages in the same order);"
@@ -103,6 +108,9 @@ Status check_raw(const ReadingOptions& options) {
   if (options.record_size != 0 && options.raw != RawKind::bts) {
     return fail(ErrorCode::usage, "--record-size goes with --raw bts");
   }
+  if (!options.index.empty() && options.raw != RawKind::bts) {
+    return fail(ErrorCode::usage, "--index goes with --raw bts");
+  }
   return {};
 }
 
@@ -115,6 +123,13 @@ Result<session::Options> input_of(const ReadingOptions& options) {
   out.raw.emplace();
   out.raw->kind = *options.raw;
   out.raw->record_size = options.record_size;
+  if (!options.index.empty()) {
+    std::uint64_t index = 0;
+    if (!parse_number(options.index, index)) {
+      return fail(ErrorCode::usage, fmt::format("--index {}: is no number", options.index));
+    }
+    out.raw->index = index;
+  }
   out.raw->images = options.images;
   out.raw->mode = mode_of(options.bits);
   if (!options.filter.empty()) {

@@ -19,6 +19,7 @@ struct ReadingOptions {
   std::string file = "hodo.data";
   std::optional<session::RawKind> raw;  // --raw KIND
   unsigned record_size = 0;             // --record-size
+  std::string index;                    // --index
   std::vector<std::string> images;      // --image
   int bits = 64;
   std::string filter;  // --filter LO-HI
@@ -28,7 +29,7 @@ struct ReadingOptions {
   view::SourceDetail source;  // --srcline, --inline
 };
 
-// FILE, --raw, --record-size, --image, --bits, --filter.
+// FILE, --raw, --record-size, --index, --image, --bits, --filter.
 void add_input_options(const OptionSet& app, ReadingOptions& options);
 // --pid, --tid.
 void add_selection_options(const OptionSet& app, ReadingOptions& options);

@@ -34,21 +34,39 @@ Result<std::unique_ptr<Session>> RawRecords::open(const Options& options) {
   raw->queue_.bytes = raw->trace_.bytes().size();
   raw->mode_ = options.raw->mode;
   raw->kind_ = options.raw->kind;
-  const Status status =
-      raw->kind_ == RawKind::bts ? raw->read_bts(options.raw->record_size) : raw->read_lbr();
+  const Status status = raw->kind_ == RawKind::bts ? raw->read_bts(*options.raw) : raw->read_lbr();
   if (!status) return std::unexpected(status.error());
   return raw;
 }
 
-Status RawRecords::read_bts(unsigned record_size) {
-  if (record_size != 0) {
-    layout_ = record_size == hw::bts_record_bytes(hw::DsLayout::bits64) ? hw::DsLayout::bits64
-                                                                        : hw::DsLayout::bits32;
-    return {};
+Status RawRecords::read_bts(const RawInput& input) {
+  if (input.record_size != 0) {
+    layout_ = input.record_size == hw::bts_record_bytes(hw::DsLayout::bits64)
+                  ? hw::DsLayout::bits64
+                  : hw::DsLayout::bits32;
+  } else {
+    auto layout = detect_layout(trace_.bytes());
+    if (!layout) return std::unexpected(layout.error());
+    layout_ = *layout;
   }
-  auto layout = detect_layout(trace_.bytes());
-  if (!layout) return std::unexpected(layout.error());
-  layout_ = *layout;
+  return input.index ? begin_at(*input.index) : Status();
+}
+
+// The buffer has been filled up to its end at least once, or what lies behind the index was never
+// written to.
+Status RawRecords::begin_at(std::uint64_t index) {
+  const auto bytes = trace_.bytes();
+  const std::size_t size = hw::bts_record_bytes(layout_);
+  if (index > bytes.size() || index % size != 0 || bytes.size() % size != 0) {
+    return fail(ErrorCode::usage, fmt::format("--index {}: the buffer has {} bytes, records of {}",
+                                              index, bytes.size(), size));
+  }
+  const auto behind = bytes.subspan(static_cast<std::size_t>(index));
+  if (std::ranges::all_of(behind, [](std::uint8_t byte) { return byte == 0; })) {
+    end_ = static_cast<std::size_t>(index);
+  } else {
+    oldest_ = static_cast<std::size_t>(index);
+  }
   return {};
 }
 
@@ -71,23 +89,30 @@ Status RawRecords::read_lbr() {
   return {};
 }
 
+void RawRecords::add_part(BtsRecords& records, std::size_t from, std::size_t to, RecordPath& path,
+                          const DecodeOptions& options, flow::Stats& stats) const {
+  const auto bytes = trace_.bytes();
+  for (std::size_t at = from; at < to && !path.stopped(); at += kStep) {
+    const auto step = bytes.subspan(at, std::min(kStep, to - at));
+    records.add(step, at);
+    stats.bytes += step.size();
+    if (options.progress) options.progress(stats.bytes, bytes.size());
+  }
+}
+
 void RawRecords::add_bts(RecordPath& path, const DecodeOptions& options, flow::Stats& stats,
                          LossTally& losses) const {
   BtsRecords records(layout_, path);
-  const auto bytes = trace_.bytes();
-  for (std::size_t at = 0; at < bytes.size() && !path.stopped(); at += kStep) {
-    const auto step = bytes.subspan(at, std::min(kStep, bytes.size() - at));
-    records.add(step, at);
-    stats.bytes += step.size();
-    if (options.progress) options.progress(at + step.size(), bytes.size());
-  }
+  const std::size_t end = std::min(end_, trace_.bytes().size());
+  add_part(records, oldest_, end, path, options, stats);
+  add_part(records, 0, oldest_, path, options, stats);
   const std::size_t rest = records.cut();
   if (rest == 0 || path.stopped()) return;
   stats.skipped_bytes += rest;
   const flow::LossCause cause = flow::LossCause::truncated;
   ++stats.losses[static_cast<std::size_t>(cause)];
-  losses.add(flow::name(cause),
-             {.offset = bytes.size() - rest, .reason = "the records end inside of one"}, rest);
+  losses.add(flow::name(cause), {.offset = end - rest, .reason = "the records end inside of one"},
+             rest);
 }
 
 void RawRecords::add_lbr(RecordPath& path, flow::Stats& stats) const {

@@ -11,6 +11,7 @@
 
 namespace hodo::session {
 
+class BtsRecords;
 class RecordPath;
 
 class RawRecords final : public RawSession<Session> {
@@ -26,15 +27,20 @@ class RawRecords final : public RawSession<Session> {
 
  private:
   explicit RawRecords(RawTrace trace) : RawSession(std::move(trace)) {}
-  Status read_bts(unsigned record_size);
+  Status read_bts(const RawInput& input);
+  Status begin_at(std::uint64_t index);
   Status read_lbr();
   void add_bts(RecordPath& path, const DecodeOptions& options, flow::Stats& stats,
                LossTally& losses) const;
+  void add_part(BtsRecords& records, std::size_t from, std::size_t to, RecordPath& path,
+                const DecodeOptions& options, flow::Stats& stats) const;
   void add_lbr(RecordPath& path, flow::Stats& stats) const;
 
   isa::Mode mode_ = isa::Mode::bits64;
   RawKind kind_ = RawKind::bts;
   hw::DsLayout layout_ = hw::DsLayout::bits64;     // bts
+  std::size_t oldest_ = 0;                         // bts: offset of the record to begin with
+  std::size_t end_ = ~std::size_t{0};              // bts: of what was written
   std::vector<std::vector<hw::LbrEntry>> stacks_;  // lbr; each newest first
 };
 

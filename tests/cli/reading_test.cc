@@ -322,6 +322,29 @@ TEST_F(Reading, RawBtsRecordsOfBothSizes) {
   }
 }
 
+// A circular buffer, as it looks when it has been filled one and a half times:
+//
+//     record 2 | record 3 | record 0 | record 1
+//                          ^ index
+TEST_F(Reading, RawBtsOfACircularBufferBeginsAtItsIndex) {
+  write("code.bin", {kCode.begin(), kCode.end()});
+  const std::string whole = bts_records<std::uint64_t>();
+  const std::size_t half = whole.size() / 48 * 24;
+  write("turned.bts", whole.substr(half) + whole.substr(0, half));
+  write("half.bts", whole + std::string(240, '\0'));
+  const std::string common = "branches --format csv --raw bts --image bin:0x401000:code.bin ";
+  const std::string index = std::to_string(whole.size() - half);
+  EXPECT_EQ(hodo(common + "--index " + index + " turned.bts").out, kRawBranches);
+  EXPECT_EQ(hodo(common + "--index " + std::to_string(whole.size()) + " half.bts").out,
+            kRawBranches)
+      << "what was never written to is no record";
+  for (const char* wrong : {"--index 25 turned.bts", "--index 24000 turned.bts",
+                            "--index x turned.bts", "--index 0x18 --record-size 12 half.txt"}) {
+    EXPECT_EQ(hodo(common + wrong).status, 2) << wrong;
+  }
+  EXPECT_EQ(hodo("branches --index 24 hodo.data").status, 2);
+}
+
 TEST_F(Reading, RawBtsCountsWhatRanBetweenTheRecords) {
   write("code.bin", {kCode.begin(), kCode.end()});
   write("wide.bts", bts_records<std::uint64_t>());

@@ -21,7 +21,10 @@ enum class RawKind : std::uint8_t {
 // A bare stream of trace data, without the file format around it.
 struct RawInput {
   RawKind kind = RawKind::pt;
-  unsigned record_size = 0;            // bts: 24 or 12 bytes; 0: found out
+  unsigned record_size = 0;  // bts: 24 or 12 bytes; 0: found out
+  // bts: FILE is a whole circular buffer, and the next record would have gone to this offset: what
+  // stands there is the oldest.
+  std::optional<std::uint64_t> index;
   std::vector<std::string> images;     // elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], pages:A:D
   isa::Mode mode = isa::Mode::bits64;  // pt: until the stream's MODE.Exec says otherwise
   // pt: the IP filter that was active while recording, as [first, last], both included.
