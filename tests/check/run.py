@@ -23,7 +23,8 @@ SOURCES = os.path.dirname(os.path.dirname(HERE))
 RULES = [page.removesuffix(".md") for page in os.listdir(os.path.join(SOURCES, "docs/rules"))]
 FIELDS = {"hijacks.txt": 4, "clean.txt": 3}
 SKIPPED = 77
-TIMEOUT = 280
+TIMEOUT = 280  # less than CTest's
+PATIENCE = 3600  # of --all, which runs large programs, on any machine
 CLEAN, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3
 # Windows of seven branches overlap, so that none is missed but those at the end.
 WINDOWS = ["--source", "lbr", "--period", "7"]
@@ -433,6 +434,7 @@ def run(name, function, options):
 
 
 def main():
+    global TIMEOUT
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true", help="print the quick cases and exit")
     parser.add_argument("--all", action="store_true", help="run every clean program")
@@ -448,6 +450,7 @@ def main():
         print("\n".join(name for name, (_, quick) in known.items() if quick))
         return 0
     if options.all:
+        TIMEOUT = PATIENCE
         names = [name for name in known if name.startswith("clean.")]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(lambda name: run(name, known[name][0], options), names))
