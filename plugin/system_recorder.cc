@@ -359,7 +359,18 @@ void translate_kernel(qemu_plugin_tb* tb, const std::optional<isa::Mode>& width)
                                        recorder->machine.registers().callback_flags(), nullptr);
 }
 
+// By its address alone, which is much cheaper than registers: the upper half is the kernel's but
+// for the page of the old system calls (VSYSCALL_ADDR).
+bool is_kernel_address(std::uint64_t address) {
+  constexpr std::uint64_t kVsyscall = 0xffff'ffff'ff60'0000, kPage = 4096;
+  return address >= kKernelHalf && address - kVsyscall >= kPage;
+}
+
 void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
+  const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
+  if (is_kernel_address(start)) return translate_kernel(tb, isa::Mode::bits64);
+  // Real mode, which tells of a reset, has only low addresses.
+  if (recorder->coverage == Coverage::starts && start >> 32 != 0) return;
   void* cpu = recorder->machine.current_cpu();
   if (cpu == nullptr) return;
   check_registers(cpu);
