@@ -85,7 +85,8 @@ class Box:
         """perf reads the same branches, of all threads that are not in `but`."""
         if shutil.which("perf") is None:
             raise Skip("perf is not installed")
-        ours = listed.hodo(self.run(self.hodo, "branches", file, "--format", "csv").stdout.splitlines())
+        words = [self.hodo, "branches", file, "--format", "csv", "--sort", "time"]
+        ours = listed.hodo(self.run(*words).stdout.splitlines())
         theirs = self.run("perf", "script", "-i", file, "--itrace=b", "-F", "tid,ip,addr,flags").stdout
         theirs = listed.perf(theirs.splitlines())
         check(ours.keys() == theirs.keys(), f"threads {list(ours)}, perf has {list(theirs)}")
