@@ -98,6 +98,8 @@ Result<session::Outcome> decode(const Options& options, session::Session& sessio
       .selection = selection_of(options.reading),
       .not_taken = options.not_taken,
       .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }};
+  // Writing records takes less time than handing the branches from one thread to another.
+  if (options.format == view::BranchFormat::bin) how.threads = 1;
   if (options.order == Order::queue) return session.decode(how, sink);
   return session::decode_by_time(session, how, sink);
 }
