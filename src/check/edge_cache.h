@@ -9,7 +9,8 @@
 
 namespace hodo::check {
 
-struct KnownEdge {
+// One cache line each: a look-up then waits for memory once.
+struct alignas(64) KnownEdge {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
   std::uint64_t next = 0;  // behind the instruction at `from`

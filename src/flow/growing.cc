@@ -73,7 +73,7 @@ struct Settled {
   std::size_t end = 0;
   // The PSB+ is there, and followed by a packet that shows whether tracing is on.
   bool has_psb_plus = false;
-  bool whole = false;  // packets fill the segment
+  bool whole = false;  // so are packets up to the segment's end
 };
 
 Settled settled(std::span<const std::uint8_t> segment) {
@@ -96,7 +96,7 @@ Settled settled(std::span<const std::uint8_t> segment) {
     const bool settles = packet.type == PacketType::tip_pge || packet.type == PacketType::tip_pgd;
     if (packet.type != PacketType::tip) out.end = settles ? reader.offset() : at;
   }
-  out.whole = reader.at_end();
+  out.whole = behind_psb_plus && reader.at_end();
   return out;
 }
 
