@@ -2,6 +2,7 @@
 // branches come from the input. Every finding is one that can be shown.
 #include "hodo/check/checker.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "elf_builder.h"
 #include "hodo/base/byte_reader.h"
+#include "hodo/check/module.h"
 
 namespace {
 
@@ -19,7 +21,7 @@ using namespace hodo;
 using namespace hodo::check;
 
 // A file whose functions call, jump, switch stacks and return.
-std::string file_on_disk() {
+std::string file() {
   ElfBuilder elf;
   elf.entry = kText;
   elf.text = {0xf3, 0x0f, 0x1e, 0xfa, 0xe8, 0x07, 0x00, 0x00, 0x00, 0xff, 0xd0, 0xff,
@@ -29,10 +31,10 @@ std::string file_on_disk() {
                    {.begin = kText + 16, .end = kText + 24},
                    {.begin = kText + 24, .end = kText + 36}};
   const Bytes bytes = elf.build();
-  std::string path = "/tmp/hodo-fuzz-checker-XXXXXX";
-  const int fd = ::mkstemp(path.data());
+  const int fd = ::memfd_create("prog", MFD_CLOEXEC);
   if (fd < 0 || ::write(fd, bytes.data(), bytes.size()) < 0) std::abort();
-  ::close(fd);
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  if (!Module::analyze(path)) std::abort();
   return path;
 }
 
@@ -135,7 +137,7 @@ std::uint64_t address(ByteReader& reader) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::string file = file_on_disk();
+  static const std::string file = ::file();
   ByteReader reader({data, size});
   Input input(file, reader);
   check::Checker checker(input, {});
