@@ -15,9 +15,10 @@ FakeQemu& fake_qemu() {
 
 void FakeQemu::run(qemu_plugin_tb& block) {
   may_read = true;
+  on_block = {};
   on_translate(1, &block);
   may_read = on_block.flags != QEMU_PLUGIN_CB_NO_REGS;
-  on_block.call(0, on_block.data);
+  if (on_block.call != nullptr) on_block.call(0, on_block.data);
   may_read = false;
 }
 
@@ -32,6 +33,13 @@ void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t, qemu_plugin_vcpu_simple
 }
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, qemu_plugin_vcpu_tb_trans_cb_t cb) {
   fake_qemu().on_translate = cb;
+}
+// All callbacks go, and the plugin asks for new ones.
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb) {
+  fake_qemu().on_start = nullptr;
+  fake_qemu().on_translate = nullptr;
+  fake_qemu().on_exit = nullptr;
+  cb(id);
 }
 void qemu_plugin_register_flush_cb(qemu_plugin_id_t, qemu_plugin_simple_cb_t) {}
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, qemu_plugin_udata_cb_t cb, void*) {

@@ -35,7 +35,7 @@ struct FakeQemu {
   bool may_read = false;
   unsigned lists = 0;  // how often the list of registers was asked for
 
-  // Translates the block and executes it once.
+  // Translates the block and executes it once; not every block is of interest to a plugin.
   void run(qemu_plugin_tb& block);
 };
 
