@@ -1,7 +1,6 @@
 #include "hodo/session/growing.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -51,13 +50,17 @@ class GrowingRecording final : public Growing {
   };
 
   Result<bool> each_queue(BranchSink& sink, bool all);
+  // Of a queue of the latest recording.
+  Stream& stream_of(std::size_t queue) { return streams_[latest_->model().queues()[queue].idx]; }
   void prepare(std::size_t queue, Stream& stream);
   bool feed(Stream& stream, const std::vector<Part>& parts, bool all, QueueSink& sink);
 
   std::string path_;
   std::shared_ptr<Recording> known_;   // whose processes and mappings count
   std::shared_ptr<Recording> latest_;  // whose trace counts: the same, or with more of it
-  std::deque<Stream> streams_;         // by queue; new ones come behind, and none moves
+  // By AuxQueue::idx. A queue's place among the others changes when an earlier thread's first piece
+  // comes later.
+  std::map<std::uint32_t, Stream> streams_;
   LossTally losses_;
 };
 
@@ -69,15 +72,15 @@ Result<bool> GrowingRecording::refresh() {
   // thread.
   const bool news = sideband(*latest_) != sideband(*known_) ||
                     latest_->queues().size() != known_->queues().size();
-  streams_.resize(std::max(streams_.size(), latest_->queues().size()));
   for (std::size_t i = 0; i < latest_->queues().size(); ++i) {
     auto parts = latest_->parts(i);
     if (!parts) return std::unexpected(parts.error());
-    streams_[i].ready = std::exchange(streams_[i].seen, end_of(*parts));
+    Stream& stream = stream_of(i);
+    stream.ready = std::exchange(stream.seen, end_of(*parts));
   }
   if (!news) return false;
   const std::shared_ptr<Recording> before = std::exchange(known_, latest_);
-  for (std::size_t i = 0; i < latest_->queues().size(); ++i) prepare(i, streams_[i]);
+  for (std::size_t i = 0; i < latest_->queues().size(); ++i) prepare(i, stream_of(i));
   return true;
 }
 
@@ -104,7 +107,7 @@ void GrowingRecording::prepare(std::size_t queue, Stream& stream) {
 
 Result<bool> GrowingRecording::each_queue(BranchSink& sink, bool all) {
   for (std::size_t i = 0; i < latest_->queues().size(); ++i) {
-    Stream& stream = streams_[i];
+    Stream& stream = stream_of(i);
     if (!all && stream.ready == stream.taken) continue;
     if (!stream.decoder) prepare(i, stream);
     auto parts = latest_->parts(i);

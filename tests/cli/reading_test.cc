@@ -75,7 +75,7 @@ TEST_F(Reading, BranchesAsBin) {
 
 TEST_F(Reading, SortedByTimeThreadsMix) {
   write_recording(at("two.data"), {.threads = {{42, 42, sample_trace(2000).bytes()},
-                                               {42, 43, sample_trace(2200).bytes()}}});
+                                               {42, 43, sample_trace(2200).bytes(), 1}}});
   auto tids = [&](const std::string& order) {
     std::stringstream lines(hodo("branches --format csv two.data --sort " + order).out);
     std::string line;

@@ -72,6 +72,7 @@ struct FixtureThread {
   std::int32_t pid = 42;
   std::int32_t tid = 42;
   std::vector<std::uint8_t> trace;
+  std::uint32_t idx = 0;  // AuxQueue::idx; each thread needs its own
 };
 
 struct FixtureOptions {
@@ -123,7 +124,6 @@ inline void write_recording(const std::string& path, const FixtureOptions& optio
                        .build_id = options.build_id},
                       stamp));
   }
-  std::uint32_t idx = 0;
   for (const FixtureThread& thread : options.threads) {
     perfdata::Stamp own{.pid = thread.pid, .tid = thread.tid, .time = 1500};
     if (thread.tid != pid) {
@@ -134,7 +134,7 @@ inline void write_recording(const std::string& path, const FixtureOptions& optio
     own.time = 3000;
     must(writer->aux({.offset = 0, .size = thread.trace.size()}, own));
     std::span<const std::uint8_t> bytes = thread.trace;
-    must(writer->auxtrace({.offset = 0, .idx = idx++, .tid = thread.tid, .cpu = -1},
+    must(writer->auxtrace({.offset = 0, .idx = thread.idx, .tid = thread.tid, .cpu = -1},
                           std::span(&bytes, 1)));
   }
   must(writer->flush());
