@@ -36,8 +36,8 @@ class Guest {
     T value{};
     return read(address, &value, sizeof(value)) ? std::optional<T>(value) : std::nullopt;
   }
-  // PROT_*, as the guest asked for; 0 where nothing is mapped. What the emulator has mapped differs.
-  // Where QEMU does not export page_get_flags: as for code of a file.
+  // PROT_*, as the guest asked for; 0 where nothing is mapped. What the emulator has mapped
+  // differs. Where QEMU does not export page_get_flags: as for code of a file.
   std::uint32_t protection(std::uint64_t address) const;
   // Of the guest thread that the calling thread runs; 0 where QEMU does not say.
   std::uint64_t stack_pointer() const;

@@ -4,9 +4,9 @@
 
 int main(void) {
   int order[] = {3, 1, 2}, calls = 0;
-  int compare(const void *a, const void *b) {
+  int compare(const void* a, const void* b) {
     ++calls;
-    return *(const int *)a - *(const int *)b;
+    return *(const int*)a - *(const int*)b;
   }
   qsort(order, 3, sizeof *order, compare);
   printf("%d %d %d\n", order[0], order[1], order[2]);

@@ -5,8 +5,9 @@
 //
 // insmod guest_hooks.ko variant=NAME, until rmmod, and with
 //   pointer   simple_dir_operations.iterate_shared leads here
-//   dispatch  so do sys_call_table[getdents64], and the jump to __x64_sys_getdents64 in x64_sys_call
-//             (by which kernels since 6.9, and their stable branches, call system calls)
+//   dispatch  so do sys_call_table[getdents64], and the jump to __x64_sys_getdents64 in
+//             x64_sys_call (by which kernels since 6.9, and their stable branches, call system
+//             calls)
 //   start     dcache_readdir begins with a jump to here
 //   ftrace    a callback of ftrace makes dcache_readdir go on here
 //   process   pid=N is taken out of the task list, and out of /proc, for good
@@ -28,7 +29,7 @@ static int pid;
 module_param(variant, charp, 0);
 module_param(pid, int, 0);
 
-#define CALL_SIZE 5 // of a call, jump or nop with a 32-bit displacement
+#define CALL_SIZE 5  // of a call, jump or nop with a 32-bit displacement
 
 // --- leaving the file out ---
 
@@ -37,8 +38,8 @@ struct filter {
   struct dir_context* asked;
 };
 
-static bool leave_out(struct dir_context* context, const char* name, int length, loff_t offset, u64 inode,
-                      unsigned type) {
+static bool leave_out(struct dir_context* context, const char* name, int length, loff_t offset,
+                      u64 inode, unsigned type) {
   struct filter* filter = container_of(context, struct filter, context);
   static const char hidden[] = "hidden_file";
   if (length == sizeof(hidden) - 1 && memcmp(name, hidden, length) == 0) return true;
@@ -160,7 +161,8 @@ static int hook_start(void) {
 
 static void notrace go_on_here(unsigned long ip, unsigned long parent, struct ftrace_ops* ops,
                                struct ftrace_regs* registers) {
-  if (!within_module(parent, THIS_MODULE)) ftrace_get_regs(registers)->ip = (unsigned long)filtered_iterate;
+  if (!within_module(parent, THIS_MODULE))
+    ftrace_get_regs(registers)->ip = (unsigned long)filtered_iterate;
 }
 
 static struct ftrace_ops ops = {
@@ -178,7 +180,7 @@ static int hide_process(void) {
   struct task_struct* task = pid_task(find_vpid(pid), PIDTYPE_PID);
   if (!task) return -ESRCH;
   list_del_init(&task->tasks);
-  hlist_del_init(&task->pid_links[PIDTYPE_TGID]); // by which /proc lists processes
+  hlist_del_init(&task->pid_links[PIDTYPE_TGID]);  // by which /proc lists processes
   return 0;
 }
 
@@ -196,7 +198,8 @@ static int __init start(void) {
   if (strcmp(variant, "start") == 0) return hook_start();
   if (strcmp(variant, "ftrace") == 0) return hook_ftrace();
   if (strcmp(variant, "process") == 0) return hide_process();
-  if (strcmp(variant, "honest") == 0) return proc_create_single("honest", 0, NULL, show) ? 0 : -ENOMEM;
+  if (strcmp(variant, "honest") == 0)
+    return proc_create_single("honest", 0, NULL, show) ? 0 : -ENOMEM;
   return -EINVAL;
 }
 

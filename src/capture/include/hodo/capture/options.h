@@ -48,8 +48,8 @@ struct RecordOptions {
   bool snapshot = false;                 // keep only the newest part of the trace
   std::uint64_t buffer_size = 0;         // bytes per AUX buffer; 0: the source's default
   std::string recorder;                  // who records, for the file's header: "hodoscope 0.1.0"
-  int end_fd = -1;  // bytes come here when the program shall be killed; -1: never. QEMU only
-  std::string debug_log;                 // directory for the independent watcher's log; empty: off
+  int end_fd = -1;        // bytes come here when the program shall be killed; -1: never. QEMU only
+  std::string debug_log;  // directory for the independent watcher's log; empty: off
 };
 
 // What a recording came to; the command turns it into its last lines and exit status.
