@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "hodo/capture/perf_attr.h"
 #include "hodo/capture/qmp.h"
 #include "hodo/perfdata/writer.h"
+#include "hodo/relay/clock.h"
 #include "perf_event_limits.h"
 
 namespace hodo::capture {
@@ -22,13 +22,6 @@ namespace {
 
 // perf wakes us when a quarter of a buffer is full; this is for what never gets that far.
 constexpr int kPollMilliseconds = 200;
-
-std::uint64_t now_ns() {
-  timespec time = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // The signals that end a recording, held back while this lives.
 class StopSignals {
@@ -219,7 +212,7 @@ Status AttachRecorder::create_file(const PtPmu& pmu, const perf_event_attr& even
 
 Status AttachRecorder::record() {
   if (options_.seconds > 0) {
-    end_ = now_ns() + static_cast<std::uint64_t>(std::min(options_.seconds, 1e9) * 1e9);
+    end_ = relay::now() + static_cast<std::uint64_t>(std::min(options_.seconds, 1e9) * 1e9);
   }
   for (auto& stream : streams_) {
     if (auto on = stream.stream().enable(); !on) return on;
@@ -234,7 +227,7 @@ Status AttachRecorder::record() {
 bool AttachRecorder::over() {
   const std::uint64_t limit = options_.record.max_size;
   full_ = limit != 0 && writer_->bytes_written() >= limit;
-  return full_ || signals_.came() || !qmp_->alive() || (end_ != 0 && now_ns() >= end_);
+  return full_ || signals_.came() || !qmp_->alive() || (end_ != 0 && relay::now() >= end_);
 }
 
 void AttachRecorder::wait() {
@@ -244,7 +237,7 @@ void AttachRecorder::wait() {
     polled.push_back({.fd = stream.stream().poll_fd(), .events = POLLIN, .revents = 0});
   }
   std::uint64_t most = kPollMilliseconds;
-  if (end_ != 0) most = std::min(most, (end_ - std::min(end_, now_ns())) / 1'000'000 + 1);
+  if (end_ != 0) most = std::min(most, (end_ - std::min(end_, relay::now())) / 1'000'000 + 1);
   ::poll(polled.data(), polled.size(), static_cast<int>(most));
 }
 
