@@ -1,23 +1,19 @@
 // hodo check: executed branches against what the program's text and call history allow.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "checking.h"
 #include "commands.h"
-#include "hodo/capture/fd.h"
 #include "hodo/check/checker.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
 #include "hodo/view/progress.h"
+#include "output_file.h"
 #include "reading.h"
 #include "version.h"
 
@@ -137,16 +133,9 @@ std::string rendered(Format format, const view::Checked& checked, const session:
 
 Status show(const Options& options, const view::Checked& checked, const session::Session& session) {
   const Format format = options.reading.json ? Format::json : options.format;
-  capture::Fd file;
-  if (!options.output.empty()) {
-    constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-    file = capture::Fd(::open(options.output.c_str(), kNew, 0666));
-    if (!file) {
-      return fail(ErrorCode::io, fmt::format("cannot write {}: {}", options.output,
-                                             std::generic_category().message(errno)));
-    }
-  }
-  const int fd = file ? file.get() : STDOUT_FILENO;
+  const auto file = open_output(options.output);
+  if (!file) return std::unexpected(file.error());
+  const int fd = descriptor(*file);
   view::Output out(fd);
   out.write(rendered(format, checked, session, view::style_for(fd, options.reading.color)));
   return out.finish();

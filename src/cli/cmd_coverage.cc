@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "commands.h"
+#include "coverage_decoding.h"
 #include "hodo/analyze/coverage.h"
 #include "hodo/analyze/coverage_formats.h"
 #include "hodo/view/coverage.h"
-#include "hodo/view/progress.h"
 #include "hodo/view/text.h"
 #include "reading.h"
 
@@ -110,13 +110,7 @@ int run(const Options& options) {
       return fail(ErrorCode::usage, "--map-size must be a power of two");
     }
     analyze::CoverageCounts counts;
-    view::Progress progress("decoding");
-    auto outcome = session.decode(
-        {.selection = selection_of(options.reading),
-         .not_taken = true,
-         .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
-        counts);
-    progress.clear();
+    auto outcome = count_coverage(session, options.reading, counts);
     if (!outcome) return std::unexpected(outcome.error());
     Format format = options.reading.json ? Format::json : options.format;
     analyze::Coverage coverage = analyze::coverage_of(counts, session, wants_lines(format));

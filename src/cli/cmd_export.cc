@@ -1,20 +1,16 @@
 // hodo export: what a recording says, in other tools' formats.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <memory>
-#include <system_error>
 
 #include "commands.h"
+#include "coverage_decoding.h"
 #include "graphviz.h"
 #include "hodo/analyze/flow_graph.h"
-#include "hodo/capture/fd.h"
 #include "hodo/view/flow_graph.h"
 #include "hodo/view/output.h"
-#include "hodo/view/progress.h"
 #include "hodo/view/text.h"
+#include "output_file.h"
 #include "reading.h"
 
 namespace hodo::cli {
@@ -54,37 +50,18 @@ const Manual kManual{
                        " picture not be made."},
                       {"3", "Done, but part of the recording was lost or could not be decoded."}}};
 
-Result<capture::Fd> open_output(const std::string& path) {
-  constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-  capture::Fd file(::open(path.c_str(), kNew, 0666));
-  if (file) return file;
-  return fail(ErrorCode::io,
-              fmt::format("cannot write {}: {}", path, std::generic_category().message(errno)));
-}
-
 Status write(const Options& options, const std::string& dot) {
-  capture::Fd file;
-  if (!options.output.empty()) {
-    auto opened = open_output(options.output);
-    if (!opened) return std::unexpected(opened.error());
-    file = std::move(*opened);
-  }
-  const int fd = file ? file.get() : STDOUT_FILENO;
-  if (options.format == Format::cfg_svg) return write_svg(dot, fd);
-  view::Output out(fd);
+  const auto file = open_output(options.output);
+  if (!file) return std::unexpected(file.error());
+  if (options.format == Format::cfg_svg) return write_svg(dot, descriptor(*file));
+  view::Output out(descriptor(*file));
   out.write(dot);
   return out.finish();
 }
 
 Result<Shown> draw(const Options& options, session::Session& session) {
   analyze::CoverageCounts counts;
-  view::Progress progress("decoding");
-  auto outcome = session.decode(
-      {.selection = selection_of(options.reading),
-       .not_taken = true,
-       .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
-      counts);
-  progress.clear();
+  auto outcome = count_coverage(session, options.reading, counts);
   if (!outcome) return std::unexpected(outcome.error());
   const auto graph = analyze::flow_graph(counts, session, options.function, options.module);
   if (!graph) return std::unexpected(graph.error());

@@ -1,0 +1,13 @@
+// Decoding an input into coverage counts, with progress.
+#pragma once
+
+#include "hodo/analyze/coverage.h"
+#include "reading.h"
+
+namespace hodo::cli {
+
+// What `options` select of the input. Errors: as Session::decode.
+Result<session::Outcome> count_coverage(session::Session& session, const ReadingOptions& options,
+                                        analyze::CoverageCounts& counts);
+
+}  // namespace hodo::cli

@@ -1,0 +1,18 @@
+// Where a command writes that takes -o FILE.
+#pragma once
+
+#include <string>
+
+#include "hodo/base/result.h"
+#include "hodo/capture/fd.h"
+
+namespace hodo::cli {
+
+// The file at `path`, new or emptied; for an empty path none, which stands for standard output. io:
+// it cannot be written.
+Result<capture::Fd> open_output(const std::string& path);
+
+// The descriptor to write to.
+int descriptor(const capture::Fd& file);
+
+}  // namespace hodo::cli
