@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
-#include <tuple>
 
 #include "coverage_counts.h"
 #include "executions.h"
@@ -102,8 +102,8 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
 
 class Builder {
  public:
-  Builder(const CoverageCounts::State& counts, session::Session& session, const Which& which,
-          const Found& found)
+  Builder(const std::vector<PairCount>& runs, const std::vector<PairCount>& edges,
+          session::Session& session, const Which& which, const Found& found)
       : session_(session), locator_(session.names(), which) {
     graph_.function = which.symbol;
     graph_.object = which.object;
@@ -112,8 +112,8 @@ class Builder {
     graph_.time = found.time;
     graph_.size = which.size;
     disassemble();
-    for (const PairCount& edge : counts.edges.sorted()) add_executed(edge);
-    for (const PairCount& run : counts.runs.sorted()) add_run(run);
+    for (const PairCount& edge : edges) add_executed(edge);
+    for (const PairCount& run : runs) add_run(run);
     executions_.finish();
   }
 
@@ -267,10 +267,11 @@ class Builder {
 
 Result<FlowGraph> flow_graph(const CoverageCounts& counts, session::Session& session,
                              const std::string& name, const std::string& object) {
-  const CoverageCounts::State& state = counts.state();
-  const auto found = find(state.runs.sorted(), session.names(), name, object);
+  const std::vector<PairCount> runs = counts.state().runs.sorted();
+  const auto found = find(runs, session.names(), name, object);
   if (!found) return std::unexpected(found.error());
-  return Builder(state, session, found->first, found->second).build();
+  const std::vector<PairCount> edges = counts.state().edges.sorted();
+  return Builder(runs, edges, session, found->first, found->second).build();
 }
 
 }  // namespace hodo::analyze

@@ -55,8 +55,8 @@ struct FlowGraph {
 
 // Of the function that `name` means (symbol::means) in an object whose path contains `object`.
 // Counts of all processes that mapped the same file add up; the code is that of the first one that
-// ran it. usage: no such function ran, or several of that name did; the message names the nearest
-// or lists them.
+// ran it. usage: no such function ran, or several of that name did; the message says where
+// those that ran are listed, or lists them.
 Result<FlowGraph> flow_graph(const CoverageCounts& counts, session::Session& session,
                              const std::string& name, const std::string& object);
 
