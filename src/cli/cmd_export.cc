@@ -59,12 +59,21 @@ Status write(const Options& options, const std::string& dot) {
   return out.finish();
 }
 
+// What was not found may be in what was lost.
+Error with_losses(Error error, const std::vector<session::LossLine>& losses) {
+  if (!losses.empty()) {
+    error.message += fmt::format("; part of the recording was lost ({}), 'hodo stats' says more",
+                                 view::printable(losses.front().cause));
+  }
+  return error;
+}
+
 Result<Shown> draw(const Options& options, session::Session& session) {
   analyze::CoverageCounts counts;
   auto outcome = count_coverage(session, options.reading, counts);
   if (!outcome) return std::unexpected(outcome.error());
   const auto graph = analyze::flow_graph(counts, session, options.function, options.module);
-  if (!graph) return std::unexpected(graph.error());
+  if (!graph) return std::unexpected(with_losses(graph.error(), outcome->losses));
   if (graph->undecoded != 0) {
     fmt::print(stderr, "hodo: {} at the end of {} are no code that is known, and left out\n",
                view::byte_size(graph->undecoded), view::printable(graph->function));

@@ -114,11 +114,19 @@ def export_of_jump_tables_and_odd_names(box):
     check(not [e for e in tree.iter() if e.tag.endswith("}b")], "the name made no element")
 
 
+def export_of_a_cut_file(box):
+    box.record([box.program("longjmp")])
+    os.truncate(box.data, os.path.getsize(box.data) * 3 // 4)
+    done = box.run([box.hodo, "export", "--to", "cfg-dot", "--function", "no_such", box.data])
+    equal(done.returncode, 2, "exit status")
+    check(b"part of the recording was lost" in done.stderr, f"{done.stderr!r}")
+
+
 def export_that_cannot_be(box):
     box.record([box.program("longjmp")])
     dot = ["--to", "cfg-dot", "--function"]
     _fails(box, [*dot, "no_such_function"], b"no function 'no_such_function' ran")
-    _fails(box, [*dot, "_start"], b"2 functions that are called '_start' ran; say with --module")
+    _fails(box, [*dot, "_start"], b"2 functions that are called '_start' ran; name the file of")
     _fails(box, [*dot, "leap", "--module", "libc"], b"no function 'leap' of 'libc' ran")
     _fails(box, ["--function", "leap"], b"--to")
     _fails(box, [*dot, "leap", "-o", "/no/such/folder/x"], b"cannot write /no/such/folder/x")
