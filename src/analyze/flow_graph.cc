@@ -65,9 +65,9 @@ class Locator {
 };
 
 std::string several(const std::string& name, const std::map<Which, Found>& found) {
-  std::string text = fmt::format(
-      "{} functions that are called '{}' ran; name the file of the one that is meant:",
-      found.size(), name);
+  std::string text =
+      fmt::format("{} functions that are called '{}' ran; name the file of the one that is meant:",
+                  found.size(), name);
   for (const auto& [which, where] : found) {
     text += fmt::format(" {} in {},", which.symbol, which.object);
   }
