@@ -15,6 +15,7 @@ namespace hodo::plugin {
 
 // A processor's registers, numbered as gdb's order has them (target/i386/gdbstub.c).
 enum class Register : int {
+  rdx = 3,
   rsi = 4,
   rdi = 5,
   rsp = 7,

@@ -73,9 +73,16 @@ void Spaces::enter(Vcpu& vcpu) {
   vcpu.space = space.watched ? space.id : 0;
   if (!space.watched) return;
   const relay::GuestTask now = numbers(vcpu.running);
+  const bool renamed = now.pid == now.tid && space.comm != vcpu.running.task.comm;
+  if (renamed) tell_name(space, vcpu, relay::now(), 0);
   if (now.pid == vcpu.announced.pid && now.tid == vcpu.announced.tid) return;
   vcpu.announced = now;
   vcpu.send(relay::RecordType::guest_switch, bytes_of(now), bytes_of(vcpu.running.task.comm));
+}
+
+void Spaces::exec(const guest::Task& task) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = spaces_.find(task.tgid); found != spaces_.end()) found->second.mm = 0;
 }
 
 void Spaces::exit(Vcpu& vcpu, const guest::Task& task) {
@@ -92,16 +99,21 @@ void Spaces::begin(Space& space, Vcpu& vcpu, bool born) {
   space.id = ++next_id_;
   space.since = relay::now();
   if (!space.watched) return;
-  const relay::GuestTask task{.pid = space.pid, .tid = space.pid};
   if (!space.announced && vcpu.running.task.parent != 0) {
     const std::int32_t parent = vcpu.running.task.parent;
-    const relay::GuestFork fork{.task = task, .parent = {.pid = parent, .tid = parent}};
+    const relay::GuestFork fork{.task = {.pid = space.pid, .tid = space.pid},
+                                .parent = {.pid = parent, .tid = parent}};
     vcpu.send(relay::RecordType::guest_fork, bytes_of(fork), {}, space.since);
   }
   space.announced = true;
-  vcpu.send(relay::RecordType::guest_task, bytes_of(task), bytes_of(vcpu.running.task.comm),
-            space.since, born ? 0 : relay::kExec);
+  tell_name(space, vcpu, space.since, born ? 0 : relay::kExec);
   report_mappings(space, vcpu);
+}
+
+void Spaces::tell_name(Space& space, Vcpu& vcpu, std::uint64_t time, std::uint16_t flags) {
+  space.comm = vcpu.running.task.comm;
+  const relay::GuestTask task{.pid = space.pid, .tid = space.pid};
+  vcpu.send(relay::RecordType::guest_task, bytes_of(task), bytes_of(space.comm), time, flags);
 }
 
 void Spaces::report_mappings(Space& space, Vcpu& vcpu) {

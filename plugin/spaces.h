@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -22,6 +23,7 @@ struct Space {
   bool announced = false;  // the recorder knows the process
   bool ended = false;      // its first thread has; the number may come again
   std::int32_t pid = 0;
+  std::string comm;               // as the recorder knows it
   std::uint64_t key = 0, mm = 0;  // of which address space
   std::uint64_t since = 0;
   struct Reported {
@@ -46,6 +48,9 @@ class Spaces {
   // Another task runs on `vcpu`: finds its process, or begins it. Tells the recorder what is new
   // of one that is watched, and that the processor runs it.
   void enter(Vcpu& vcpu);
+  // The process gets the name of the program that it executes from here on: whether it is watched
+  // is to be asked anew. A task switch in the midst of the exec has found it under its old name.
+  void exec(const guest::Task& task);
   // The task ends, as `vcpu` sees it.
   void exit(Vcpu& vcpu, const guest::Task& task);
   // The processor is about to execute `block`: the recorder gets to know its code if it does not
@@ -57,6 +62,7 @@ class Spaces {
  private:
   Space& space_of(Vcpu& vcpu);
   void begin(Space& space, Vcpu& vcpu, bool born);
+  void tell_name(Space& space, Vcpu& vcpu, std::uint64_t time, std::uint16_t flags);
   void report_mappings(Space& space, Vcpu& vcpu);
   void report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::size_t size);
 

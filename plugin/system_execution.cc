@@ -12,6 +12,8 @@ using unit::PtUnit;
 
 namespace {
 
+constexpr std::size_t kLongestName = 15;  // TASK_COMM_LEN without its NUL
+
 // Everything but the usual case, so that that one needs no stack frame.
 template <void (PtUnit::*Enter)(const Block*)>
 [[gnu::noinline, gnu::cold]] void on_new_user_block(Vcpu& vcpu, CodeBlock& code) {
@@ -71,6 +73,20 @@ void on_task_switch(unsigned index, void* data) {
   on_kernel_block<Enter>(index, data);
 }
 
+// The one that runs on `vcpu`, as its name is going to be; nullopt: another one is renamed, which
+// is seen when that one is switched to.
+std::optional<guest::Task> task_renamed(const Vcpu& vcpu) {
+  const Machine& machine = recorder->machine;
+  auto task = recorder->introspection.current(vcpu.cpu());
+  if (!task || task->address != machine.read(vcpu.cpu(), Register::rdi)) return std::nullopt;
+  const auto memory =
+      recorder->introspection.kernel_memory(machine.read(vcpu.cpu(), Register::cr3));
+  auto name = memory.read_string(machine.read(vcpu.cpu(), Register::rsi), kLongestName);
+  if (!name) return std::nullopt;
+  task->comm = std::move(*name);
+  return task;
+}
+
 // While nobody who is to be recorded has run: does this task come to be recorded?
 void meet(const std::optional<guest::Task>& task) {
   if (!task || !recorder->spaces.wants(*task)) return;
@@ -115,9 +131,26 @@ void on_first_switch(unsigned index, void*) {
   meet(recorder->introspection.task_at(vcpu->cpu(), next));
 }
 
-void on_first_exec(unsigned index, void*) {
+void on_first_rename(unsigned index, void*) {
   Vcpu* vcpu = running[index];
-  if (vcpu != nullptr) meet(recorder->introspection.current(vcpu->cpu()));
+  if (vcpu != nullptr) meet(task_renamed(*vcpu));
+}
+
+// With its name a process may become one that is recorded, or by exec one that is not: from here
+// on, not from when it next comes out of the kernel.
+void on_rename(unsigned index, void*) {
+  Vcpu* vcpu = running[index];
+  const guest::KernelEntries* entries = recorder->entries();
+  if (vcpu == nullptr || entries == nullptr) return;
+  const auto renamed = task_renamed(*vcpu);
+  if (!renamed) return;
+  if (vcpu->kernel_epoch != 0) vcpu->unit().interrupt(entries->rename, false);
+  const bool by_exec = (recorder->machine.read(vcpu->cpu(), Register::rdx) & 1) != 0;
+  if (by_exec) recorder->spaces.exec(*renamed);
+  recorder->introspection.switch_to(vcpu->cpu(), renamed->address, vcpu->running);
+  vcpu->running.task.comm = renamed->comm;
+  recorder->spaces.enter(*vcpu);
+  choose_kernel(*vcpu);
 }
 
 void on_any_kernel_block(unsigned index, void*) {

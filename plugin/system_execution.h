@@ -23,8 +23,10 @@ void on_any_kernel_block(unsigned index, void*);
 void on_real_mode_block(unsigned index, void*);
 // __switch_to_asm, of a kernel that is not traced.
 void on_task_leaves(unsigned index, void*);
-// While nobody who is to be recorded has run: __switch_to_asm, and what ends an exec.
+// __set_task_comm.
+void on_rename(unsigned index, void*);
+// The same two while nobody who is to be recorded has run.
 void on_first_switch(unsigned index, void*);
-void on_first_exec(unsigned index, void*);
+void on_first_rename(unsigned index, void*);
 
 }  // namespace hodo::plugin

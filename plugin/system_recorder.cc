@@ -90,7 +90,7 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
 void adapt_coverage() {
   Coverage wanted = recorder->introspection.tried() ? Coverage::all : Coverage::programs;
   if (const guest::KernelEntries* entries = recorder->entries(); entries != nullptr) {
-    const bool waits = !recorder->met && !entries->exec.empty();
+    const bool waits = !recorder->met && entries->rename != 0;
     wanted = waits ? Coverage::starts : Coverage::crossings;
   }
   if (recorder->coverage.exchange(wanted) == wanted) return;

@@ -1,6 +1,5 @@
 #include "system_translation.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -49,9 +48,8 @@ void translate_user(qemu_plugin_tb* tb, isa::Mode mode) {
 
 void translate_starts(qemu_plugin_tb* tb, const guest::KernelEntries& entries) {
   const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
-  const bool exec = std::ranges::find(entries.exec, start) != entries.exec.end();
-  if (!exec && start != entries.switch_to) return;
-  report_execution(tb, exec ? on_first_exec : on_first_switch);
+  if (start == entries.switch_to) report_execution(tb, on_first_switch);
+  if (start == entries.rename) report_execution(tb, on_first_rename);
 }
 
 void translate_known_kernel(qemu_plugin_tb* tb, const guest::KernelEntries& entries) {
@@ -60,6 +58,7 @@ void translate_known_kernel(qemu_plugin_tb* tb, const guest::KernelEntries& entr
   const auto vector = entries.vector(start);
   const bool entry = entries.contains(start);
   if (!traced && start == entries.switch_to) report_execution(tb, on_task_leaves);
+  if (start == entries.rename) report_execution(tb, on_rename);
   if (!traced && !entry) return;
   CodeBlock* code = describe_block(tb, isa::Mode::bits64);
   if (vector) code->block.flags |= Block::kHandler;

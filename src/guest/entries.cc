@@ -41,14 +41,11 @@ Result<KernelEntries> read_entries(const VirtualMemory& memory, const Kernel& ke
   KernelEntries out;
   const std::uint64_t table = kernel.address_of("idt_table");
   out.switch_to = kernel.address_of("__switch_to_asm");
+  out.rename = kernel.address_of("__set_task_comm");
   const bool trampoline = kernel.address_of("entry_SYSCALL_64_trampoline") != 0;
   for (const char* name : {"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat"}) {
     const std::uint64_t address = kernel.address_of(name);
     if (address != 0) out.system_calls.push_back(address);
-  }
-  for (const char* name : {"start_thread", "compat_start_thread"}) {
-    const std::uint64_t address = kernel.address_of(name);
-    if (address != 0) out.exec.push_back(address);
   }
   if (table == 0 || out.switch_to == 0 || out.system_calls.empty() || trampoline) {
     return fail(ErrorCode::unsupported, "where the guest's kernel is entered is not known");

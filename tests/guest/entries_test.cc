@@ -22,7 +22,7 @@ class Entries : public testing::Test {
     kernel_.symbols = {{kTable, 'd', "idt_table"},
                        {0xffff'ffff'8160'0000, 'T', "entry_SYSCALL_64"},
                        {0xffff'ffff'8160'0100, 'T', "__switch_to_asm"},
-                       {0xffff'ffff'8100'0000, 'T', "start_thread"}};
+                       {0xffff'ffff'8100'0000, 'T', "__set_task_comm"}};
     for (unsigned vector = 0; vector < 256; ++vector) space_.put(kTable + vector * 16ULL, 0ULL);
     gate(14, kPageFault);
     gate(236, kTimer);
@@ -54,7 +54,7 @@ TEST_F(Entries, AreTheGatesAndTheSystemCalls) {
   EXPECT_TRUE(entries->contains(0xffff'ffff'8160'0000));
   EXPECT_FALSE(entries->contains(0xffff'ffff'8160'0100));
   EXPECT_EQ(entries->switch_to, 0xffff'ffff'8160'0100);
-  EXPECT_EQ(entries->exec, std::vector<std::uint64_t>{0xffff'ffff'8100'0000});
+  EXPECT_EQ(entries->rename, 0xffff'ffff'8100'0000);
 }
 
 TEST_F(Entries, AreUnknownWithoutATable) {

@@ -66,7 +66,8 @@ class Box:
 
     def record_vm(self, script, watched, *qemu_words, options=(), boot=""):
         """Boots the guest and records the processes `watched` into vm.data."""
-        guest.write_initramfs(self.path("initrd"), script, [self.program(name) for name in ("known_path", "narrow", "family")])
+        programs = [self.program(name) for name in ("known_path", "narrow", "family", "ping_pong")]
+        guest.write_initramfs(self.path("initrd"), script, programs)
         words = [word for name in watched for word in ("--process", name)]
         done = self.run(self.hodo, "vm", "record", *words, *options, "-o", "vm.data", "--",
                         *guest.command(self.kernel, "initrd", *qemu_words, boot=boot))
@@ -155,20 +156,36 @@ def check_same(found, expected, who):
 def with_kernel(box):
     """With the guest's kernel in it a process's path is a whole: what it does in user mode is the same
     as ever, and system calls, interrupts and page faults lead through the kernel's functions. The
-    kernel isolates its page tables, so that each process has two CR3 values."""
-    box.record_vm(f"known_path {ROUNDS}; narrow", ["known_path", "narrow"], options=["--user", "--kernel"],
-                  boot="pti=on")
+    kernel isolates its page tables, so that each process has two CR3 values, and every system call
+    writes CR3 twice; two processes that wait for each other add a switch to each."""
+    rounds = 100
+    box.record_vm(f"known_path {ROUNDS}; narrow; ping_pong {rounds}", ["known_path", "narrow", "ping", "pong"],
+                  options=["--user", "--kernel"], boot="pti=on")
     pids = {name: pid for pid, name in box.names("vm.data").items()}
-    check(pids.keys() == {"known_path", "narrow"}, f"recorded were {list(pids)}")
+    check(pids.keys() == {"known_path", "narrow", "ping", "pong"}, f"recorded were {list(pids)}")
     branches = box.branches("vm.data")
     check_same(without_interruptions(in_user_mode(branches[pids["known_path"]])), box.host_path(), "user mode")
+    check(in_kernel(branches[pids["known_path"]][0][1]), "the rest of the exec that it began with is missing")
     for kind in ("syscall", "sysret", "irq", "iret"):
         check(any(branch[2] == kind for branch in branches[pids["known_path"]]), f"there is no {kind}")
     check_narrow(branches[pids["narrow"]])
+    check_ping_pong(pids, branches, rounds)
     packets = box.run(box.hodo, "packets", "vm.data").stdout
     for packet in ("PIP 0x", "MODE.Exec IF:0 32", "MODE.Exec IF:0 64"):
         check(packet in packets, f"there is no {packet}")
+    check(packets.count("PIP 0x") > 8 * rounds, f"CR3 was written only {packets.count('PIP 0x')} times")
     box.check_perf("vm.data", but=[pids["narrow"]])  # which perf takes for 64-bit code
+
+
+def check_ping_pong(pids, branches, rounds):
+    """The two that wait for each other: each is recorded from the moment it has its name up to its end, with every
+    system call that it made."""
+    for name, others in (("ping", 2), ("pong", 1)):  # wait4 and exit_group
+        user = in_user_mode(branches[pids[name]])
+        calls = sum(kind == "syscall" for _, _, kind, _ in user)
+        check(calls == 2 * rounds + others, f"{name} made {calls} system calls in {rounds} rounds")
+        turns = max(collections.Counter(branch[:2] for branch in user if branch[0] and branch[1]).values())
+        check(turns == rounds, f"{name} went round {turns} times, and not {rounds}")
 
 
 def check_narrow(branches):
@@ -179,16 +196,18 @@ def check_narrow(branches):
 
 
 def several_processes(box):
-    """Twelve processes on four processors at once, and one that starts others: each is complete, its
-    start and its end are there, and nobody else is recorded."""
-    count = 12
+    """Twelve processes on four processors at once, one that starts others, and two that make the processors change
+    between them: each is complete, its start and its end are there, and nobody else is recorded."""
+    count, rounds = 12, 3000
     start = "".join(f"known_path {ROUNDS} & " for _ in range(count))
-    box.record_vm(f"{start}\nfamily /bin/known_path {ROUNDS} &\nwait", ["known_path", "family"], "-smp", "4",
-                  options=["--children"])
+    box.record_vm(f"{start}\nping_pong {rounds} &\nfamily /bin/known_path {ROUNDS} &\nwait",
+                  ["known_path", "family", "ping", "pong"], "-smp", "4", options=["--children"])
     names = box.names("vm.data")
-    check(collections.Counter(names.values()) == {"known_path": count + 1, "family": 2}, f"recorded were {names}")
+    check(collections.Counter(names.values()) == {"known_path": count + 1, "family": 2, "ping": 1, "pong": 1},
+          f"recorded were {names}")
     expected = box.host_path()
     branches = box.branches("vm.data")
+    check_ping_pong({name: pid for pid, name in names.items()}, branches, rounds)
     for pid, name in names.items():
         if name == "known_path":
             path = without_interruptions(branches[pid])

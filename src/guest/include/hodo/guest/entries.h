@@ -21,9 +21,10 @@ struct KernelEntries {
   std::vector<std::uint64_t> system_calls;  // of SYSCALL and SYSENTER
   // __switch_to_asm (arch/x86/entry/entry_64.S): called to go on with the task in RSI.
   std::uint64_t switch_to = 0;
-  // start_thread and its 32-bit twin (arch/x86/kernel/process_64.c): a program has been loaded by
-  // exec and has its name and address space. Empty: not known.
-  std::vector<std::uint64_t> exec;
+  // __set_task_comm (fs/exec.c): the task in RDI gets the name that RSI points to: with DL = 1 in
+  // the midst of an exec, which has given it its new address space by then, else by prctl. 0: not
+  // known.
+  std::uint64_t rename = 0;
 
   // The vector whose handler begins at `address`; nullopt: none does.
   std::optional<unsigned> vector(std::uint64_t address) const;
