@@ -141,6 +141,11 @@ Status Recorder::prepare() {
   if (options_.pid) {
     return fail(ErrorCode::usage, "attaching to a process is not possible yet");
   }
+  if (options_.wait_all) {
+    return fail(
+        ErrorCode::usage,
+        "--wait-all: the processor's trace ends with the command; this needs --source qemu");
+  }
   if (options_.command.empty()) return fail(ErrorCode::usage, "no command to run");
   if (auto found = find_command(options_.command[0]); !found) {
     return std::unexpected(found.error());

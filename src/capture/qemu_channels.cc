@@ -48,6 +48,7 @@ void QemuChannels::accept(int listening_socket) {
   if (process.channels == 0) {
     process.pidfd = Fd(static_cast<int>(syscall(SYS_pidfd_open, hello.pid, 0)));
   }
+  process.name = name_of(hello.comm);
   ++process.channels;
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
@@ -157,6 +158,15 @@ std::vector<int> QemuChannels::process_fds() const {
     if (process.pidfd && !process.gone) fds.push_back(process.pidfd.get());
   }
   return fds;
+}
+
+std::vector<std::string> QemuChannels::running() const {
+  std::vector<std::string> out;
+  if (stopped_) return out;
+  for (const auto& [pid, process] : processes_) {
+    if (!process.gone) out.push_back(fmt::format("{} (process {})", process.name, pid));
+  }
+  return out;
 }
 
 Status QemuChannels::write_records(Channel& channel) {
@@ -366,7 +376,7 @@ void QemuChannels::summarize(RecordResult& result) const {
                     "is missing",
                     damaged_));
   }
-  result.warnings.insert(result.warnings.end(), native_.begin(), native_.end());
+  result.unrecorded.insert(result.unrecorded.end(), native_.begin(), native_.end());
 }
 
 }  // namespace hodo::capture

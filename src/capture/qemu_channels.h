@@ -43,6 +43,7 @@ class QemuChannels final : public ChannelSet {
   bool idle() const { return channels_.empty(); }
   // Descriptors (pidfd) that become readable when a traced process ends.
   std::vector<int> process_fds() const override;
+  std::vector<std::string> running() const override;
   // True once the file could take no more.
   const std::optional<Error>& file_error() const override { return file_error_; }
   // Adds what is known about threads, losses and programs that could not be recorded.
@@ -64,6 +65,7 @@ class QemuChannels final : public ChannelSet {
   };
   struct Process {
     Fd pidfd;
+    std::string name = {};
     unsigned channels = 0;
     bool gone = false;
   };

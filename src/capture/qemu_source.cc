@@ -10,6 +10,7 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "hodo/capture/launch.h"
 #include "hodo/perfdata/writer.h"
@@ -71,10 +72,17 @@ void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file)
 }
 
 std::string summary_json(const RecordResult& result, relay::Recording recording) {
-  return fmt::format(
-      R"({{"source":"qemu","unit":"{}","processes":{},"threads":{},"trace_bytes":{},"overflows":{},"exit_status":{}}})",
-      unit_name(recording), result.processes, result.threads, result.trace_bytes, result.overflows,
-      result.exit_status);
+  const nlohmann::ordered_json json = {
+      {"source", "qemu"},
+      {"unit", unit_name(recording)},
+      {"processes", result.processes},
+      {"threads", result.threads},
+      {"trace_bytes", result.trace_bytes},
+      {"overflows", result.overflows},
+      {"exit_status", result.exit_status},
+      {"unrecorded", result.unrecorded},
+  };
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -137,6 +145,10 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   if (!(*program)->exit_status()) (*program)->kill(SIGTERM);
   result.exit_status = (*program)->wait();
   channels.summarize(result);
+  for (const std::string& who : recording.left_behind()) {
+    result.unrecorded.push_back(
+        who + " had not ended: what it did later was not recorded; --wait-all waits for it");
+  }
   if (recording.interrupted()) result.warnings.push_back("the recording was ended by a signal");
   if (recording.full()) result.warnings.push_back("the recording ended at --max-size");
   // Without the mark of a complete recording where data is missing, whoever's fault that is.

@@ -27,6 +27,8 @@ std::string own_folder() {
 }
 
 constexpr int kPollMs = 4;  // how long a thread's packets may lie before they are looked at
+// How long processes that outlive the program are given to end, as those of a shell's last pipe do.
+constexpr std::uint64_t kLeaving = 200'000'000;     // ns
 constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may cost
 
 }  // namespace
@@ -77,6 +79,7 @@ void RecordingLoop::run() {
     check_limits();
     flush_if_due();
   }
+  left_behind_ = channels_.running();
   channels_.stop();
   channels_.drain(true);
   channels_.snapshot();
@@ -84,7 +87,10 @@ void RecordingLoop::run() {
 
 bool RecordingLoop::over() const {
   if (interrupts_ > 1) return true;
-  return program_.exit_status().has_value() && main_drained_;
+  // It was drained since.
+  if (program_ended_ == 0) return false;
+  if (interrupts_ > 0 || channels_.running().empty()) return true;
+  return !options_.wait_all && relay::now() - program_ended_ > kLeaving;
 }
 
 void RecordingLoop::wait() {
@@ -103,8 +109,7 @@ void RecordingLoop::handle_program() {
     channels_.stop();
   }
   if (events.snapshot) channels_.snapshot();
-  // One more round after the program has ended: its last packets are in its channel by then.
-  main_drained_ = program_.exit_status().has_value();
+  if (program_.exit_status() && program_ended_ == 0) program_ended_ = relay::now();
 }
 
 void RecordingLoop::handle_end_request() {

@@ -41,6 +41,8 @@ class ChannelSet {
   virtual void kill() {}
   // Descriptors that become readable when a traced process ends.
   virtual std::vector<int> process_fds() const = 0;
+  // The recorded processes that have not ended, in words; empty behind stop().
+  virtual std::vector<std::string> running() const { return {}; }
   // Set once the file could take no more.
   virtual const std::optional<Error>& file_error() const = 0;
 };
@@ -58,10 +60,13 @@ class RecordingLoop {
         channels_(channels),
         writer_(writer) {}
 
-  // Returns when the program has ended, or at the second request to stop.
+  // Returns when the program has ended (with wait_all: all that it started), or at the second
+  // request to stop.
   void run();
   bool interrupted() const { return interrupts_ > 0; }
   bool full() const { return full_; }
+  // What ran on without being recorded, in words (ChannelSet::running).
+  const std::vector<std::string>& left_behind() const { return left_behind_; }
 
  private:
   bool over() const;
@@ -78,8 +83,9 @@ class RecordingLoop {
   perfdata::Writer& writer_;
   int interrupts_ = 0;
   bool full_ = false;
-  bool main_drained_ = false;
+  std::uint64_t program_ended_ = 0;  // when that was noticed; 0: it runs
   bool ended_ = false;
+  std::vector<std::string> left_behind_;
   std::uint64_t last_flush_ = 0;
 };
 

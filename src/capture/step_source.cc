@@ -22,6 +22,7 @@ constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may co
 Status check(const RecordOptions& options) {
   const char* refused = options.pid                    ? "-p"
                         : options.snapshot             ? "--snapshot"
+                        : options.wait_all             ? "--wait-all"
                         : !options.filters.empty()     ? "--filter"
                         : !options.debug_log.empty()   ? "--debug-log"
                         : options.level != Level::user ? "--level"

@@ -80,6 +80,9 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
   app.add_flag("--no-timing", command.no_timing, "leave out the packets that tell the time");
   app.add_flag("--cyc", options.pt.cyc, "add cycle counts (under QEMU: instructions executed)");
   app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
+  app.add_flag("--wait-all", options.wait_all,
+               "record until all that COMMAND started has ended, daemons too, not only COMMAND"
+               " (QEMU)");
   app.add_flag(
       "--snapshot", options.snapshot,
       "keep only the newest part of the trace, as of the end and of every SIGUSR2: as much of each"

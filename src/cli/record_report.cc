@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "hodo/view/text.h"
 #include "show_report.h"
 
 namespace hodo::cli {
@@ -23,7 +24,10 @@ std::string human_size(std::uint64_t bytes) {
 
 void print_outcome(const RecordCommand& command, const capture::RecordOptions& options,
                    const capture::RecordResult& result) {
-  for (const std::string& warning : result.warnings) fmt::print(stderr, "hodo: {}\n", warning);
+  for (const auto* lines : {&result.warnings, &result.unrecorded}) {
+    // Programs choose their names.
+    for (const std::string& line : *lines) fmt::print(stderr, "hodo: {}\n", view::printable(line));
+  }
   if (command.quiet) return;
   // The verdict of a check takes the report's place.
   const bool at_once = !command.check && result.complete && result.trace_bytes <= kReportedAtOnce;

@@ -7,7 +7,7 @@
 namespace hodo::session {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kRemedies{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kRemedies{{
     {"head-cut",
      "usual for a snapshot or a trace cut out of a longer one: what came before the first"
      " PSB packet cannot be decoded"},
@@ -39,6 +39,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kRemedie
      " with hodo record or -e intel_pt//u"},
     {causes::kUnfinished,
      "the recorder died or is still running; all that it had written was read"},
+    {causes::kNotRecorded,
+     "hodo record --wait-all waits for programs that outlive the command; set-user-ID programs of"
+     " another user run natively"},
     {causes::kDamaged, "the file is damaged there; what is behind the damage was read"},
     {causes::kAuxTruncated,
      "the buffer overflowed: record with a larger one, or narrow the recording"

@@ -3,11 +3,11 @@
 import os
 import time
 
-from box import check, equal, wait_for
+from box import COMPLETE, INCOMPLETE, check, equal, wait_for
 
 
-def _comms(box):
-    return set(box.names())
+def _comms(box, status=COMPLETE):
+    return set(box.names(status))
 
 
 def shell_script(box):
@@ -99,6 +99,20 @@ def changes_user(box):
     check("echo" in names, f"names {names}")
 
 
+def a_process_that_outlives_the_program(box):
+    """Its trace ends with the program's, and the recording says so."""
+    outlived = ["sh", "-c", "(sleep 0.7; exec tail -c 0 /dev/null) & exit 5"]
+    done = box.record(outlived, status=5)
+    check(b"had not ended: what it did later was not recorded; --wait-all" in done.stderr, f"{done.stderr!r}")
+    equal(box.losses(), {"not-recorded"}, "losses")
+    box.read("check", INCOMPLETE)
+    check("tail" not in _comms(box, INCOMPLETE), "it was recorded")
+    done = box.record(outlived, ["--wait-all"], status=5)
+    equal(done.stderr, b"", "words on stderr")
+    check("tail" in _comms(box), "it was not recorded")
+    box.stats()
+
+
 def set_user_id_program(box):
     """Runs natively, with a warning: QEMU cannot give it its rights."""
     program = box.path("becomes")
@@ -115,7 +129,8 @@ def set_user_id_program(box):
     done = box.record(["sh", "-c", f"{program}; exit 5"], status=5)
     equal(done.stdout, b"hello\n", "output")
     check(b"becomes ran without being recorded: it is set-user-ID" in done.stderr, f"{done.stderr!r}")
-    check("becomes" not in _comms(box), "it was recorded")
+    check("becomes" not in _comms(box, INCOMPLETE), "it was recorded")
+    equal(box.losses(), {"not-recorded"}, "losses")
     # By itself there would be nothing to record.
     done = box.record([program], status=126)
     check(b"set-user-ID" in done.stderr, f"{done.stderr!r}")

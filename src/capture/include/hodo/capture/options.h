@@ -44,6 +44,7 @@ struct RecordOptions {
   std::vector<FilterRange> filters;  // at most four, as the hardware has
   std::uint64_t max_size = 0;        // bytes of output after which recording stops; 0: no limit
   bool follow_children = true;
+  bool wait_all = false;  // record all that the command started to its end. QEMU only
   std::uint64_t sample_period = 10'007;  // lbr: branches from one branch stack to the next
   bool snapshot = false;                 // keep only the newest part of the trace
   std::uint64_t buffer_size = 0;         // bytes per AUX buffer; 0: the source's default
@@ -61,6 +62,8 @@ struct RecordResult {
   std::uint32_t threads = 0;
   std::uint32_t processes = 0;
   std::vector<std::string> warnings;  // each a complete line: what is missing and why
+  // The same of programs that ran, or ran on, without being recorded; kept in the file, too.
+  std::vector<std::string> unrecorded;
 };
 
 }  // namespace hodo::capture

@@ -39,6 +39,8 @@ inline constexpr std::string_view kUnfinished = "unfinished";
 inline constexpr std::string_view kDamaged = "damaged";
 inline constexpr std::string_view kAuxTruncated = "aux-truncated";
 inline constexpr std::string_view kLostRecords = "lost-records";
+// A program ran, or ran on, without the recorder.
+inline constexpr std::string_view kNotRecorded = "not-recorded";
 // Two branches that BTS or LBR recorded one after the other, with no way from the first to the
 // second.
 inline constexpr std::string_view kGap = "gap";
