@@ -6,6 +6,16 @@
 
 namespace hodo::session {
 
+Spaces::Spaces(const perfdata::Session& recording)
+    : recording_(recording), files_(recording.files()), spaces_(recording.processes().size()) {
+  for (const perfdata::Process& process : recording.processes()) {
+    auto& mapped = mapped_.emplace_back();
+    for (const perfdata::Mapping& m : process.mappings) {
+      if (m.kept == perfdata::kNone) mapped.push_back(&m);
+    }
+  }
+}
+
 const Space* Spaces::user(std::uint32_t index) {
   if (index >= spaces_.size()) return nullptr;
   std::unique_ptr<Space>& space = spaces_[index];
@@ -31,34 +41,37 @@ bool Spaces::is_file(const perfdata::Mapping& mapping) const {
 }
 
 // Mappings are cut where a later one covers them, so what was there before lies in the list with an
-// earlier time. The last one at the address that is not kept itself counts.
-const perfdata::Mapping* Spaces::beneath(std::uint32_t index, const perfdata::Mapping& mapping,
-                                         std::uint64_t address) const {
-  if (mapping.kept == perfdata::kNone || index >= recording_.processes().size()) return nullptr;
-  const auto& all = recording_.processes()[index].mappings;
-  auto m = std::ranges::upper_bound(all, mapping.from, {}, &perfdata::Mapping::from);
+// earlier time.
+template <class Fits>
+const perfdata::Mapping* Spaces::last_mapped(std::uint32_t index, std::uint64_t address,
+                                             std::uint64_t time, Fits fits) const {
+  const auto& all = mapped_[index];
+  auto m = std::ranges::upper_bound(all, time, {}, &perfdata::Mapping::from);
   while (m != all.begin()) {
     --m;
-    if (address - m->address >= m->size || m->kept != perfdata::kNone) continue;
-    return m->executable ? &*m : nullptr;
+    if (address - (*m)->address < (*m)->size && fits(**m)) return *m;
   }
   return nullptr;
+}
+
+const perfdata::Mapping* Spaces::beneath(std::uint32_t index, const perfdata::Mapping& mapping,
+                                         std::uint64_t address) const {
+  if (mapping.kept == perfdata::kNone || index >= mapped_.size()) return nullptr;
+  const auto* found = last_mapped(index, address, mapping.from, [](const auto&) { return true; });
+  return found != nullptr && found->executable ? found : nullptr;
 }
 
 Region::Writing Spaces::writing(std::uint32_t index, const perfdata::Mapping& mapping,
                                 std::uint64_t address) const {
   if ((mapping.prot & PROT_WRITE) != 0) return Region::Writing::now;
-  const auto& all = recording_.processes()[index].mappings;
-  auto m = std::ranges::upper_bound(all, mapping.from, {}, &perfdata::Mapping::from);
-  while (m != all.begin()) {
-    --m;
-    if (address - m->address >= m->size || m->kept != perfdata::kNone) continue;
-    const bool same = m->file == mapping.file &&
-                      m->address - m->file_offset == mapping.address - mapping.file_offset;
-    if (!same) break;
-    if ((m->prot & PROT_WRITE) != 0) return Region::Writing::before;
-  }
-  return Region::Writing::none;
+  const auto same = [&](const perfdata::Mapping& m) {
+    return m.file == mapping.file &&
+           m.address - m.file_offset == mapping.address - mapping.file_offset;
+  };
+  const auto* found = last_mapped(index, address, mapping.from, [&](const perfdata::Mapping& m) {
+    return !same(m) || (m.prot & PROT_WRITE) != 0;
+  });
+  return found != nullptr && same(*found) ? Region::Writing::before : Region::Writing::none;
 }
 
 }  // namespace hodo::session

@@ -14,8 +14,7 @@ namespace hodo::session {
 class Spaces {
  public:
   // `recording` must outlive this.
-  explicit Spaces(const perfdata::Session& recording)
-      : recording_(recording), files_(recording.files()), spaces_(recording.processes().size()) {}
+  explicit Spaces(const perfdata::Session& recording);
 
   // Of process `index` of the recording; null if there is none. Addresses stay valid.
   const Space* user(std::uint32_t index);
@@ -36,10 +35,17 @@ class Spaces {
                           std::uint64_t address) const;
 
  private:
+  // The last one that process `index` had at `address` before `time` and for which `fits` holds.
+  template <class Fits>
+  const perfdata::Mapping* last_mapped(std::uint32_t index, std::uint64_t address,
+                                       std::uint64_t time, Fits fits) const;
+
   const perfdata::Session& recording_;
   Files files_;
   image::ContentStore kept_;
   std::vector<std::unique_ptr<Space>> spaces_;
+  // By process, in order of time: what it had mapped itself. Kept code is thousands of pieces.
+  std::vector<std::vector<const perfdata::Mapping*>> mapped_;
   std::unique_ptr<Space> kernel_;
 };
 
