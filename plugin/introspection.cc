@@ -4,6 +4,8 @@
 #include <charconv>
 #include <memory>
 
+#include "hodo/guest/running.h"
+
 namespace hodo::plugin {
 namespace {
 
@@ -28,7 +30,7 @@ std::string hex(std::uint64_t value) {
 }  // namespace
 
 std::uint64_t Introspection::key(std::uint64_t cr3) const {
-  return cr3 & kTable & (isolated_ ? ~kUserHalf : ~std::uint64_t{0});
+  return guest::table_of(cr3, isolated_);
 }
 
 guest::VirtualMemory Introspection::kernel_memory(std::uint64_t cr3) const {

@@ -62,7 +62,11 @@ void KernelCode::report_new(Vcpu& vcpu, const unit::Block& block) {
   const std::uint64_t cr3 = vcpu.running.cr3;
   for (std::uint64_t at = block.start; at - block.start < block.size;) {
     const guest::KernelFunction function = function_at(*known, at, cr3);
-    if (functions_.insert(function.start).second) report_function(vcpu, function, cr3);
+    const auto [reported, fresh] = functions_.try_emplace(function.start, function.name);
+    if (fresh || reported->second != function.name) {
+      reported->second = function.name;
+      report_function(vcpu, function, cr3, fresh ? since_ : relay::now());
+    }
     at = function.start + function.size;
   }
   // Whatever was known of the function may have been patched since.
@@ -70,10 +74,10 @@ void KernelCode::report_new(Vcpu& vcpu, const unit::Block& block) {
 }
 
 void KernelCode::report_function(Vcpu& vcpu, const guest::KernelFunction& function,
-                                 std::uint64_t cr3) {
+                                 std::uint64_t cr3, std::uint64_t since) {
   const relay::GuestSymbol symbol{.address = function.start, .size = function.size};
   vcpu.send(relay::RecordType::guest_symbol, bytes_of(symbol), bytes_of(std::string(function.name)),
-            since_);
+            since);
   report_bytes(vcpu, function.start, function.size, cr3);
   const std::size_t module = function.name.rfind(" [");
   if (module == std::string_view::npos) return;

@@ -35,7 +35,8 @@ class KernelCode {
   guest::KernelFunction function_at(const KnownKernel& known, std::uint64_t address,
                                     std::uint64_t cr3);
   void report_new(Vcpu& vcpu, const unit::Block& block);
-  void report_function(Vcpu& vcpu, const guest::KernelFunction& function, std::uint64_t cr3);
+  void report_function(Vcpu& vcpu, const guest::KernelFunction& function, std::uint64_t cr3,
+                       std::uint64_t since);
   void report_bytes(Vcpu& vcpu, std::uint64_t address, std::size_t size, std::uint64_t cr3);
   void report_pointers(Vcpu& vcpu, std::uint64_t cr3);
 
@@ -44,8 +45,8 @@ class KernelCode {
   std::atomic<std::uint32_t> epoch_ = 1;
   std::uint64_t since_ = relay::now();  // from when code counts that never was another
   KnownCode code_;
-  const KnownKernel* known_ = nullptr;           // whose functions these are
-  std::unordered_set<std::uint64_t> functions_;  // reported, by start
+  const KnownKernel* known_ = nullptr;                        // whose functions these are
+  std::unordered_map<std::uint64_t, std::string> functions_;  // reported: their names by start
   ModuleFunctions modules_;
   // Slots of the kernel's read-only data that lead, or led, to modules' code.
   std::unordered_set<std::uint64_t> pointers_;

@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace hodo::plugin {
+namespace {
+
+// As they are called in /proc/kallsyms.
+guest::KernelFunctions functions_of(guest::KernelModule::Code& code, const std::string& module) {
+  for (guest::KernelSymbol& symbol : code.symbols) symbol.name += " [" + module + "]";
+  return {code.symbols, code.start + code.size};
+}
+
+}  // namespace
 
 const ModuleFunctions::Known* ModuleFunctions::find(std::uint64_t address) const {
   const auto found = std::ranges::find_if(
@@ -13,9 +22,9 @@ const ModuleFunctions::Known* ModuleFunctions::find(std::uint64_t address) const
 void ModuleFunctions::read(const guest::VirtualMemory& memory, const guest::Kernel& kernel) {
   known_.clear();
   for (guest::KernelModule& module : guest::read_modules(memory, kernel)) {
-    for (guest::KernelSymbol& symbol : module.symbols) symbol.name += " [" + module.name + "]";
-    Known& known = known_.emplace_back(Known{std::move(module), {}});
-    known.functions = {known.module.symbols, known.module.text + known.module.size};
+    Known& known = known_.emplace_back(Known{std::move(module), {}, {}});
+    known.text = functions_of(known.module.text, known.module.name);
+    known.init = functions_of(known.module.init, known.module.name);
   }
 }
 
@@ -23,11 +32,13 @@ std::optional<guest::KernelFunction> ModuleFunctions::at(const guest::VirtualMem
                                                          const guest::Kernel& kernel,
                                                          std::uint64_t address) {
   const Known* known = find(address);
-  if (known == nullptr) {
+  // Where it was loaded another one may be by now.
+  if (known == nullptr || !guest::still_loaded(memory, kernel, known->module)) {
     read(memory, kernel);
     known = find(address);
   }
-  return known == nullptr ? std::nullopt : known->functions.at(address);
+  if (known == nullptr) return std::nullopt;
+  return known->module.text.contains(address) ? known->text.at(address) : known->init.at(address);
 }
 
 }  // namespace hodo::plugin

@@ -13,7 +13,7 @@ namespace hodo::plugin {
 
 class ModuleFunctions {
  public:
-  // Reads the kernel's list of modules where no module is known that has `address`. The name is
+  // Reads the kernel's list of modules where none is known that has `address` still. The name is
   // "FUNCTION [MODULE]", as /proc/kallsyms has it, and lives until the next call. Nullopt: code
   // that is of no module.
   std::optional<guest::KernelFunction> at(const guest::VirtualMemory& memory,
@@ -24,7 +24,7 @@ class ModuleFunctions {
  private:
   struct Known {
     guest::KernelModule module;
-    guest::KernelFunctions functions;  // of `module`
+    guest::KernelFunctions text, init;  // of `module`
   };
   const Known* find(std::uint64_t address) const;
   void read(const guest::VirtualMemory& memory, const guest::Kernel& kernel);

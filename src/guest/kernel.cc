@@ -74,15 +74,19 @@ void find_module_layout(const Btf& btf, Layout& l) {
   find(l.module.list, "module", "list");
   find(l.module.name, "module", "name");
   find(l.module.kallsyms, "module", "kallsyms");
-  // Since Linux 6.4 an array of areas, the first of which is the code.
+  // Since Linux 6.4 an array of areas, by mod_mem_type: MOD_TEXT is 0, MOD_INIT_TEXT 4.
   const bool areas = btf.offset_of("module", "mem").has_value();
   const char* area = areas ? "module_memory" : "module_layout";
-  std::uint32_t base = 0, text = 0, size = 0;
+  std::uint32_t base = 0, init = 0, text = 0, size = 0;
   find(base, "module", areas ? "mem" : "core_layout");
+  find(init, "module", areas ? "mem" : "init_layout");
+  if (areas) init += 4 * btf.size_of(area).value_or(0);
   find(text, area, "base");
   find(size, area, areas ? "size" : "text_size");
   l.module.text = base + text;
   l.module.size = base + size;
+  l.module.init_text = init + text;
+  l.module.init_size = init + size;
   find(l.module_symbols.table, "mod_kallsyms", "symtab");
   find(l.module_symbols.count, "mod_kallsyms", "num_symtab");
   find(l.module_symbols.names, "mod_kallsyms", "strtab");

@@ -30,7 +30,7 @@ bool has_isolation(const VirtualMemory& memory, const Kernel& kernel) {
 
 }  // namespace
 
-std::uint64_t RunningKernel::table_of(std::uint64_t cr3) const {
+std::uint64_t table_of(std::uint64_t cr3, bool isolated) {
   return cr3 & kTable & (isolated ? ~kUserHalf : ~std::uint64_t{0});
 }
 

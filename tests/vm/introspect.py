@@ -70,18 +70,11 @@ def processes(box):
     check(" known_path " in text and "HIDDEN" not in text, f"as text: {text}")
 
 
-def hooks_module(box):
-    built = guest.module(box.kernel, box.work)
-    if built is None:
-        raise run.Skip(f"the headers of {os.path.basename(box.kernel)} are not installed (linux-headers-amd64)")
-    return built
-
-
 def hidden_process(box):
     """A process that its guest's ps does not show is shown, and marked."""
     script = ("echo > /hodo-test-guest; sleep 5000 & insmod /bin/guest_hooks.ko variant=process pid=$!\n"
               "ps | grep -c '[s]leep 5000'; echo ready; sleep 6000")
-    guest.write_initramfs(box.path("initrd"), script, [hooks_module(box)])
+    guest.write_initramfs(box.path("initrd"), script, [box.hooks_module()])
     with machine(box, guest.command(box.kernel, "initrd")) as console:
         said = boots(console, "ready")
         answer, _ = listed(box, status=1)
@@ -116,7 +109,7 @@ FOUND = [
 def hooked_kernel(box):
     """Four ways to hide a file from ls are found, each by its rule and with both functions; what an honest module
     and ftrace do is not."""
-    guest.write_initramfs(box.path("initrd"), HOOKS, [hooks_module(box)])
+    guest.write_initramfs(box.path("initrd"), HOOKS, [box.hooks_module()])
     done = box.run(box.hodo, "vm", "record", "--kernel", "--process", "ls", "--process", "cat", "-o", "vm.data", "--",
                    *guest.command(box.kernel, "initrd"))
     listings = [line for line in done.stdout.splitlines() if line.startswith("variant=")]

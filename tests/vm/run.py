@@ -9,6 +9,7 @@ import collections
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -56,6 +57,13 @@ class Box:
 
     def path(self, name):
         return os.path.join(self.work, name)
+
+    def hooks_module(self):
+        """The module of guest_module/, built for the guest's kernel."""
+        built = guest.module(self.kernel, self.work)
+        if built is None:
+            raise Skip(f"the headers of {os.path.basename(self.kernel)} are not installed (linux-headers-amd64)")
+        return built
 
     def run(self, *words, timeout=240, status=0):
         done = subprocess.run(words, cwd=self.work, capture_output=True, text=True, timeout=timeout,
@@ -236,6 +244,36 @@ def check_family(box):
         check(records.count(kind) == len(most), f"{records.count(kind)} records {kind}, of {len(most)} threads")
 
 
+NESTED = (r"=> \w+ init_module\+0x0 \(\[guest_hooks\]\)",
+          r" irq .*=> \w+ asm_sysvec_irq_work\+0x0",
+          r"=> \w+ fault_inside\+0x0 \(\[guest_hooks\]\)",
+          r" irq .* fault_inside\+.*=> \w+ asm_exc_page_fault\+0x0",
+          r" iret .*=> \w+ fault_inside\+",
+          r" iret ",
+          r" ret .* init_module\+.*=> \w+ do_one_initcall\+")
+
+
+def loaded_module(box):
+    """A module is loaded while its loader is recorded: its functions have their names, also those that are freed
+    when it is loaded, and nothing is lost. It has the processor interrupted, and the handler of that has a page
+    fault: the fault comes in the interrupt and returns into it."""
+    guest.write_initramfs(box.path("initrd"), "echo > /hodo-test-guest; insmod /bin/guest_hooks.ko variant=nested",
+                          [box.hooks_module()])
+    box.run(box.hodo, "vm", "record", "--process", "insmod", "--user", "--kernel", "-o", "vm.data", "--",
+            *guest.command(box.kernel, "initrd"))
+    check(list(box.names("vm.data").values()) == ["insmod"], f"recorded were {box.names('vm.data')}")
+    lines = box.run(box.hodo, "branches", "vm.data", "--sort", "time").stdout.splitlines()
+    at, found = 0, []
+    for step in NESTED:
+        found.append(next((i for i in range(at, len(lines)) if re.search(step, lines[i])), None))
+        check(found[-1] is not None, f"no '{step}' behind {lines[at]}")
+        at = found[-1] + 1
+    interrupted = re.search(r" irq +(\w+)", lines[found[1]])[1]
+    resumed = re.search(r"=> (\w+)", lines[found[5]])[1]
+    check(interrupted == resumed, f"interrupted at {interrupted}, and resumed at {resumed}")
+    box.check_perf("vm.data")
+
+
 def killed_machine(box):
     """When the machine is killed, what was recorded until then is there."""
     guest.write_initramfs(box.path("initrd"), "echo begins; known_path 100000000", [box.program("known_path")])
@@ -307,8 +345,8 @@ def usage(box):
     check(not os.listdir(box.work), f"files are left: {os.listdir(box.work)}")
 
 
-CASES = {case.__name__: case for case in (with_kernel, several_processes, killed_machine, restarted_machine,
-                                         full_disk, usage)}
+CASES = {case.__name__: case for case in (with_kernel, several_processes, loaded_module, killed_machine,
+                                         restarted_machine, full_disk, usage)}
 
 
 def main(cases):

@@ -12,8 +12,12 @@
 //   ftrace    a callback of ftrace makes dcache_readdir go on here
 //   process   pid=N is taken out of the task list, and out of /proc, for good
 //   honest    nothing is hooked: a file in /proc that this module makes and reads itself
+//   nested    nothing is hooked: while it is loaded the processor is interrupted, and the interrupt's
+//             handler has a page fault
+#include <asm/asm.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
+#include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/proc_fs.h>
@@ -184,6 +188,23 @@ static int hide_process(void) {
   return 0;
 }
 
+// In the hole at the end of the address space (Documentation/x86/x86_64/mm.rst).
+#define NEVER_MAPPED (-0x10000L)
+
+// Runs in the handler of an interrupt that the processor sends to itself.
+static void fault_inside(struct irq_work* work) {
+  long value;
+  asm volatile("1: mov (%1), %0\n2:\n" _ASM_EXTABLE(1b, 2b) : "=r"(value) : "r"(NEVER_MAPPED));
+}
+
+static int nest(void) {
+  static struct irq_work work;
+  init_irq_work(&work, fault_inside);
+  irq_work_queue(&work);
+  irq_work_sync(&work);
+  return 0;
+}
+
 static int show(struct seq_file* file, void* unused) {
   seq_puts(file, "an honest module\n");
   return 0;
@@ -198,6 +219,7 @@ static int __init start(void) {
   if (strcmp(variant, "start") == 0) return hook_start();
   if (strcmp(variant, "ftrace") == 0) return hook_ftrace();
   if (strcmp(variant, "process") == 0) return hide_process();
+  if (strcmp(variant, "nested") == 0) return nest();
   if (strcmp(variant, "honest") == 0)
     return proc_create_single("honest", 0, NULL, show) ? 0 : -ENOMEM;
   return -EINVAL;

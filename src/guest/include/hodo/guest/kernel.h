@@ -55,9 +55,10 @@ struct Layout {
   struct {
     std::uint32_t device;
   } superblock{};
-  // Of struct module: text and size are those of its code.
+  // Of struct module: text and size are those of its code, init_text and init_size those of the
+  // code that only runs while it is loaded.
   struct {
-    std::uint32_t list, name, text, size, kallsyms;
+    std::uint32_t list, name, text, size, init_text, init_size, kallsyms;
     bool known;
   } module{};
   struct {

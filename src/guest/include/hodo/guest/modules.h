@@ -11,17 +11,25 @@
 namespace hodo::guest {
 
 struct KernelModule {
+  struct Code {
+    std::uint64_t start = 0, size = 0;  // bytes
+    std::vector<KernelSymbol> symbols;  // in no order
+    bool contains(std::uint64_t address) const { return address - start < size; }
+  };
+  std::uint64_t address = 0;  // of its struct module
   std::string name;
-  std::uint64_t text = 0;             // where its code lies
-  std::uint64_t size = 0;             // bytes of code
-  std::vector<KernelSymbol> symbols;  // of its code, in no order
+  Code text;
+  Code init;  // what only runs while it is loaded, and is freed then
 
-  bool contains(std::uint64_t address) const { return address - text < size; }
+  bool contains(std::uint64_t place) const { return text.contains(place) || init.contains(place); }
 };
 
 // Those in the kernel's own list (`modules`), newest first, at most 1024; empty where the kernel's
-// types do not tell how. Code that only runs while a module is loaded is not theirs.
-// `memory` must be a kernel's address space. What cannot be read is left out.
+// types do not tell how. `memory` must be a kernel's address space. What cannot be read is left
+// out.
 std::vector<KernelModule> read_modules(const VirtualMemory& memory, const Kernel& kernel);
+
+// Is `module`, as it was read before, still there with the same code?
+bool still_loaded(const VirtualMemory& memory, const Kernel& kernel, const KernelModule& module);
 
 }  // namespace hodo::guest

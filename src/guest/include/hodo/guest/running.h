@@ -22,6 +22,10 @@ struct ProcessorState {
   Paging paging() const { return {.cr3 = cr3, .five_levels = (cr4 & 1 << 12) != 0}; }
 };
 
+// The physical address of the kernel's own top-level table for a value of CR3: without PCID, and
+// the same for both halves of a process.
+std::uint64_t table_of(std::uint64_t cr3, bool isolated);
+
 struct RunningKernel {
   Kernel kernel;
   Paging paging;  // an address space in which all of the kernel is mapped
@@ -29,9 +33,7 @@ struct RunningKernel {
   // so that CR3 bit 12 tells the halves apart. Without it that bit is an address bit.
   bool isolated = false;
 
-  // The physical address of the kernel's own top-level table for a value of CR3: without PCID, and
-  // the same for both halves.
-  std::uint64_t table_of(std::uint64_t cr3) const;
+  std::uint64_t table_of(std::uint64_t cr3) const { return guest::table_of(cr3, isolated); }
 };
 
 // The handler of page faults leads to the kernel's text, in whatever mode a processor is. Errors:
