@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""What recording costs: whole-process wall time of CPU-bound programs natively, under plain qemu-user
-and under `hodo record`, in turn, so that a machine whose speed drifts slows all of them. Prints medians,
-the spread, and ratios; absolute times mean little on a shared machine.
+"""What recording costs: whole-process wall and processor time of CPU-bound programs natively, under plain
+qemu-user and under `hodo record --source ...`, in turn, so that a machine whose speed drifts slows all of them.
+Prints medians, the spread, and ratios; absolute times mean little on a shared machine. Processor time is that of
+the program and of the recorder beside it.
 
     cmake --preset release && ninja -C build/release
     bench/record_cost.py --hodo build/release/src/cli/hodo
+    bench/record_cost.py --hodo build/release/src/cli/hodo --source qemu --source bts sort
 
 Every run's output has to equal the native one's, and every recording has to be complete. For comparison,
 the sort also runs once under Valgrind's lackey, which traces superblocks too (skipped without valgrind).
@@ -14,12 +16,14 @@ import argparse
 import hashlib
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
@@ -57,65 +61,100 @@ def commands(work):
     }
 
 
+class Cost(typing.NamedTuple):
+    """Seconds of one run, its children included."""
+
+    wall: float
+    user: float
+    system: float
+
+    @property
+    def processor(self):
+        return self.user + self.system
+
+
 def timed(command):
-    """(seconds, hash of the output)"""
+    """(cost, hash of the output)"""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    seconds = time.monotonic() - start
+    wall = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         sys.exit(f"record_cost: exit status {done.returncode}: {' '.join(command)}")
-    return seconds, hashlib.sha256(done.stdout).hexdigest()
+    cost = Cost(wall, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime)
+    return cost, hashlib.sha256(done.stdout).hexdigest()
 
 
-def check_recording(hodo, path):
-    """Complete, and decodable: `hodo packets` would take as long as everything else, the header does not."""
+def check_recording(path):
+    """Complete: decoding it would take as long as everything else, its summary does not."""
     with open(path, "rb") as file:
         file.seek(-4096, os.SEEK_END)
         if b'"overflows":0' not in file.read():
             sys.exit(f"record_cost: {path} is not complete")
 
 
-def measure(name, command, hodo, work, runs):
-    recording = os.path.join(work, "trace.data")
-    ways = {
-        "native": command,
-        "qemu": ["qemu-x86_64", *command],
-        "hodo": [hodo, "record", "-q", "--source", "qemu", "-o", recording, "--", *command],
-    }
-    seconds = {way: [] for way in ways}
+def measure(name, command, options, work):
+    """By way of running: the cost of each run; by source: the size of the recording."""
+    recordings = {source: os.path.join(work, f"{source}.data") for source in options.source}
+    ways = {"native": command, "plain": ["qemu-x86_64", *command]}
+    for source, path in recordings.items():
+        ways[source] = [options.hodo, "record", "-q", "--source", source, "-o", path, "--", *command]
+    costs = {way: [] for way in ways}
     expected = None
-    for run in range(runs + 1):  # the first warms the caches and does not count
+    for run in range(options.runs + 1):  # the first warms the caches and does not count
         for way, line in ways.items():
-            took, output = timed(line)
+            cost, output = timed(line)
             expected = expected or output
             if output != expected:
                 sys.exit(f"record_cost: {name} prints something else under {way}")
             if run > 0:
-                seconds[way].append(took)
-    check_recording(hodo, recording)
-    return seconds, os.path.getsize(recording)
+                costs[way].append(cost)
+            if way in recordings:
+                forget(recordings[way] + ".old")
+    sizes = {}
+    for source, path in recordings.items():
+        check_recording(path)
+        sizes[source] = os.path.getsize(path)
+        os.remove(path)
+    return costs, sizes
 
 
-def spread(values):
-    return f"{statistics.median(values):7.2f} s ({min(values):.2f}-{max(values):.2f})"
+def forget(path):
+    """A recording of gigabytes that nobody needs."""
+    if os.path.exists(path):
+        os.remove(path)
 
 
-def report(name, seconds, size):
-    ratio = lambda a, b: statistics.median(x / y for x, y in zip(seconds[a], seconds[b]))
-    print(f"{name}: {size / 1e6:.0f} MB recorded", flush=True)
-    for way in seconds:
-        print(f"  {way:8}{spread(seconds[way])}")
-    row = {
-        "hodo_to_qemu": ratio("hodo", "qemu"),
-        "hodo_to_native": ratio("hodo", "native"),
-        "qemu_to_native": ratio("qemu", "native"),
-    }
-    print(
-        f"  hodo is {row['hodo_to_qemu']:.2f} x qemu, {row['hodo_to_native']:.1f} x native"
-        f" (qemu {row['qemu_to_native']:.1f} x native)",
-        flush=True,
-    )
-    return row
+def report(name, costs, sizes):
+    def ratio(way, base, of):
+        return statistics.median(of(x) / of(y) for x, y in zip(costs[way], costs[base]))
+
+    print(f"{name}: " + ", ".join(f"{source} {size / 1e6:.0f} MB" for source, size in sizes.items()))
+    rows = {}
+    for way, runs in costs.items():
+        walls = [run.wall for run in runs]
+        user = statistics.median(run.user for run in runs)
+        system = statistics.median(run.system for run in runs)
+        line = f"  {way:8}{statistics.median(walls):7.2f} s ({min(walls):.2f}-{max(walls):.2f})"
+        line += f"  user {user:6.2f} s  system {system:5.2f} s"
+        rows[way] = {
+            "to_plain": ratio(way, "plain", lambda run: run.wall),
+            "to_plain_processor": ratio(way, "plain", lambda run: run.processor),
+            "to_native": ratio(way, "native", lambda run: run.wall),
+        }
+        if way != "native":
+            line += f"  {rows[way]['to_plain']:5.2f} x plain"
+            line += f" ({rows[way]['to_plain_processor']:.2f} x processor time)"
+            line += f"  {rows[way]['to_native']:5.1f} x native"
+        print(line, flush=True)
+    if "qemu" in costs and "bts" in costs:
+        print(
+            f"  bts is {ratio('bts', 'qemu', lambda run: run.wall):.2f} x qemu"
+            f" ({ratio('bts', 'qemu', lambda run: run.processor):.2f} x processor time)",
+            flush=True,
+        )
+    return rows
 
 
 def lackey(command):
@@ -124,26 +163,28 @@ def lackey(command):
     native, _ = timed(command)
     traced = ["valgrind", "--tool=lackey", "--trace-superblocks=yes", "--log-file=/dev/null"]
     took, _ = timed([*traced, *command])
-    print(f"lackey --trace-superblocks on sort: {took:.1f} s, {took / native:.0f} x native")
+    print(f"lackey --trace-superblocks on sort: {took.wall:.1f} s, {took.wall / native.wall:.0f} x native")
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    options.add_argument("--hodo", required=True)
-    options.add_argument("--runs", type=int, default=5)
-    options.add_argument("--json", help="also write the ratios to this file")
-    options.add_argument("programs", nargs="*", help="sort, gzip, python, compile; all by default")
-    arguments = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hodo", required=True)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--source", action="append", help="qemu, bts, lbr; qemu by default")
+    parser.add_argument("--json", help="also write the ratios to this file")
+    parser.add_argument("programs", nargs="*", help="sort, gzip, python, compile; all by default")
+    options = parser.parse_args()
+    options.source = options.source or ["qemu"]
     with tempfile.TemporaryDirectory(prefix="hodo-bench-", dir="/var/tmp") as work:
         lines = commands(work)
-        chosen = arguments.programs or list(lines)
+        chosen = options.programs or list(lines)
         rows = {}
         for name in chosen:
-            rows[name] = report(name, *measure(name, lines[name], arguments.hodo, work, arguments.runs))
+            rows[name] = report(name, *measure(name, lines[name], options, work))
         if "sort" in chosen:
             lackey(lines["sort"])
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=2)
 
 
