@@ -253,6 +253,12 @@ Status QemuChannels::take_aux(Channel& channel, std::span<const std::uint8_t> by
   const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
   if (!all && !stacks && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
+  if (settings_.recording == relay::Recording::bts && !all) {
+    // In parts, so that the thread need not wait until all of a full ring is in the file.
+    const std::uint64_t part = std::max<std::uint64_t>(kWorthWriting, aux_size_ / 16);
+    bytes =
+        bytes.first(std::min(bytes.size(), part / sizeof(hw::BtsRecord) * sizeof(hw::BtsRecord)));
+  }
   auto good = bytes;
   if (stacks) {
     // Notes where the program has put something else there.
