@@ -2,16 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <utility>
-#include <vector>
 
 #include "mapped_file.h"
 
@@ -35,70 +34,93 @@ std::string absolute(const std::string& path) {
 
 }  // namespace
 
-Result<OutputFile> OutputFile::create(const std::string& path, bool keep_old) {
+Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path, bool keep_old) {
   if (keep_old) {
     if (auto status = rename_old(path); !status) return std::unexpected(status.error());
   }
-  OutputFile out;
-  out.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
-  if (out.fd_ < 0) return os_error("cannot create " + path, errno);
-  if (::lseek(out.fd_, 0, SEEK_SET) != 0) {
+  std::unique_ptr<OutputFile> out(new OutputFile);
+  out->fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
+  if (out->fd_ < 0) return os_error("cannot create " + path, errno);
+  if (::lseek(out->fd_, 0, SEEK_SET) != 0) {
     return fail(ErrorCode::usage, path + " is a pipe or a terminal; a recording needs a file");
   }
-  out.path_ = absolute(path);
+  constexpr std::size_t kPage = 4096;
+  out->piece_.reset(static_cast<std::uint8_t*>(std::aligned_alloc(kPage, kPiece)));
+  if (!out->piece_) return os_error("cannot write to " + path, ENOMEM);
+  out->path_ = absolute(path);
   return out;
-}
-
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      size_(other.size_),
-      handed_over_(other.handed_over_),
-      path_(std::move(other.path_)) {}
-
-OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(size_, other.size_);
-  std::swap(handed_over_, other.handed_over_);
-  std::swap(path_, other.path_);
-  return *this;
 }
 
 OutputFile::~OutputFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Status OutputFile::write_all(std::span<const std::span<const std::uint8_t>> blocks,
-                             std::uint64_t offset) {
-  constexpr std::size_t kBatch = 64;  // far below IOV_MAX
-  std::size_t block = 0, done = 0;    // done: bytes of blocks[block]
-  while (block < blocks.size()) {
-    iovec vectors[kBatch];
-    int count = 0;
-    for (std::size_t i = block; i < blocks.size() && count < static_cast<int>(kBatch); ++i) {
-      const auto rest = i == block ? blocks[i].subspan(done) : blocks[i];
-      vectors[count++] = {const_cast<std::uint8_t*>(rest.data()), rest.size()};
+Status OutputFile::append(std::span<const std::span<const std::uint8_t>> blocks) {
+  const std::uint64_t begin = size_;
+  for (auto block : blocks) {
+    while (!block.empty()) {
+      const std::uint64_t at = size_ % kPiece;
+      const auto part = block.first(std::min<std::uint64_t>(block.size(), kPiece - at));
+      std::memcpy(piece_.get() + at, part.data(), part.size());
+      block = block.subspan(part.size());
+      size_ += part.size();
+      if (size_ % kPiece != 0) continue;
+      if (auto status = write_held(); !status) return status;
+      whole_ = begin;
     }
-    const ssize_t written = ::pwritev(fd_, vectors, count, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return os_error("cannot write to " + path_, errno);
-    offset += static_cast<std::uint64_t>(written);
-    done += static_cast<std::size_t>(written);
-    const std::size_t before = block;
-    while (block < blocks.size() && done >= blocks[block].size()) done -= blocks[block++].size();
-    if (written == 0 && block == before) return os_error("cannot write to " + path_, EIO);
   }
   return {};
 }
 
-Status OutputFile::append(std::span<const std::span<const std::uint8_t>> blocks) {
-  auto status = write_all(blocks, size_);
-  if (!status) {
-    // Best effort: the data size in the header does not cover these bytes anyway.
-    [[maybe_unused]] const int ignored = ::ftruncate(fd_, static_cast<off_t>(size_));
-    return status;
+Status OutputFile::flush() {
+  if (auto status = write_held(); !status) return status;
+  whole_ = size_;
+  return {};
+}
+
+Status OutputFile::write_held() {
+  const std::span<const std::uint8_t> held(piece_.get() + written_ % kPiece, size_ - written_);
+  const bool direct = held.size() == kPiece && written_ >= kCached && write_directly(held);
+  if (!direct) {
+    if (auto status = write_cached(held, written_); !status) {
+      // Best effort: the data size in the header does not cover these bytes anyway.
+      [[maybe_unused]] const int ignored = ::ftruncate(fd_, static_cast<off_t>(whole_));
+      size_ = written_ = whole_;
+      return status;
+    }
   }
-  for (const auto& block : blocks) size_ += block.size();
-  write_behind();
+  written_ = size_;
+  if (!direct) write_behind();
+  return {};
+}
+
+// False: `piece` is still to be written, through the page cache.
+bool OutputFile::write_directly(std::span<const std::uint8_t> piece) {
+  constexpr std::uint64_t kTrial = 32 * kPiece;
+  constexpr std::uint64_t kSlow = 4;  // ns a byte: slower than any disk that is not a turning one
+  if (!direct_) return false;
+  const int flags = ::fcntl(fd_, F_GETFL);
+  const auto start = std::chrono::steady_clock::now();
+  direct_ = ::fcntl(fd_, F_SETFL, flags | O_DIRECT) == 0 &&
+            ::pwrite(fd_, piece.data(), piece.size(), static_cast<off_t>(written_)) ==
+                static_cast<ssize_t>(piece.size());
+  ::fcntl(fd_, F_SETFL, flags);
+  if (!direct_) return false;
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
+  direct_ns_ += static_cast<std::uint64_t>(took.count());
+  direct_bytes_ += piece.size();
+  direct_ = direct_bytes_ < kTrial || direct_ns_ / kSlow < direct_bytes_;
+  return true;
+}
+
+Status OutputFile::write_cached(std::span<const std::uint8_t> bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return os_error("cannot write to " + path_, written < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
   return {};
 }
 
@@ -108,20 +130,19 @@ Status OutputFile::append(std::span<const std::span<const std::uint8_t>> blocks)
 // come to does not matter.
 void OutputFile::write_behind() {
   constexpr std::uint64_t kStep = 16 << 20;
-  constexpr std::uint64_t kKept = 64 << 20;   // the newest part; smaller files stay whole
   constexpr std::uint64_t kHeader = 1 << 20;  // is written to again
-  if (size_ < kKept || size_ - handed_over_ < kStep) return;
+  if (size_ < kCached || size_ - handed_over_ < kStep) return;
   const auto offset = [](std::uint64_t at) { return static_cast<off_t>(at); };
   ::sync_file_range(fd_, offset(handed_over_), offset(size_ - handed_over_), SYNC_FILE_RANGE_WRITE);
   handed_over_ = size_;
-  if (size_ <= kKept + kHeader) return;
+  if (size_ <= kCached + kHeader) return;
   // From the beginning on: earlier calls leave pages alone that were not yet on the disk.
-  static_cast<void>(
-      ::posix_fadvise(fd_, offset(kHeader), offset(size_ - kKept - kHeader), POSIX_FADV_DONTNEED));
+  static_cast<void>(::posix_fadvise(fd_, offset(kHeader), offset(size_ - kCached - kHeader),
+                                    POSIX_FADV_DONTNEED));
 }
 
 Status OutputFile::patch(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
-  return write_all({&bytes, 1}, offset);
+  return write_cached(bytes, offset);
 }
 
 Status OutputFile::close() {

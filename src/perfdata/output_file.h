@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -9,35 +11,62 @@
 
 namespace hodo::perfdata {
 
+// What is appended is held in memory until it fills kPiece bytes of the file, or until flush().
+//
+// The first kCached bytes go through the page cache, where readers will find them. Of longer files
+// whole pieces go to the disk directly (open(2), O_DIRECT): copying gigabytes into the page cache
+// costs more processor time than recording them, and the memory is everybody's. Where the file
+// system refuses that, or the disk is so slow that the cache has to stand in for it, the cache is
+// used throughout.
 class OutputFile {
  public:
+  // A multiple of what O_DIRECT asks for anywhere, and large enough for a disk's full speed.
+  static constexpr std::uint64_t kPiece = 1 << 20;
+  static constexpr std::uint64_t kCached = 64 << 20;
+
   // Creates `path` (mode 0600). With keep_old a regular, non-empty file of that name is renamed to
   // PATH.old first, as perf record does. usage: not seekable; otherwise as the system says.
-  static Result<OutputFile> create(const std::string& path, bool keep_old);
+  static Result<std::unique_ptr<OutputFile>> create(const std::string& path, bool keep_old);
 
-  OutputFile() = default;
-  OutputFile(OutputFile&& other) noexcept;
-  OutputFile& operator=(OutputFile&& other) noexcept;
-  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();  // what was not flushed is lost
 
+  // With what is held in memory; after an error, of what is left.
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }  // absolute
 
-  // All of `blocks` behind the end, or nothing: what did not fit is cut off again.
+  // Adds all of `blocks`. The system's error may come from a later call, and ends the file: it is
+  // cut behind the last append() that is in it as a whole.
   Status append(std::span<const std::span<const std::uint8_t>> blocks);
-  // Overwrites what is there.
+  // All that was appended is in the file.
+  Status flush();
+  // Overwrites what is in the file.
   Status patch(std::uint64_t offset, std::span<const std::uint8_t> bytes);
   // Some file systems report a full disk only here.
   Status close();
 
  private:
-  Status write_all(std::span<const std::span<const std::uint8_t>> blocks, std::uint64_t offset);
+  struct Freed {
+    void operator()(std::uint8_t* memory) const { std::free(memory); }
+  };
+
+  OutputFile() = default;
+  Status write_held();
+  bool write_directly(std::span<const std::uint8_t> piece);
+  Status write_cached(std::span<const std::uint8_t> bytes, std::uint64_t offset);
   void write_behind();
 
   int fd_ = -1;
-  std::uint64_t size_ = 0;
-  std::uint64_t handed_over_ = 0;  // to the disk, as far as we have asked for it
   std::string path_;
+  std::unique_ptr<std::uint8_t, Freed> piece_;  // what is held, each byte at its offset % kPiece
+  std::uint64_t size_ = 0;
+  std::uint64_t written_ = 0;  // in the file; the rest is held
+  std::uint64_t whole_ = 0;    // behind the last append() that is in the file
+  bool direct_ = true;         // worth trying
+  std::uint64_t direct_bytes_ = 0;
+  std::uint64_t direct_ns_ = 0;
+  std::uint64_t handed_over_ = 0;  // of the cached: to the disk, as far as we have asked for it
 };
 
 }  // namespace hodo::perfdata

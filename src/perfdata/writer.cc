@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "byte_writer.h"
@@ -16,7 +17,6 @@
 namespace hodo::perfdata {
 namespace {
 
-constexpr std::size_t kBufferSize = 256 * 1024;
 // Whole pages of code that fit a TEXT_POKE record with its trailer.
 constexpr std::size_t kMaxCodePiece = 0xf000;
 // perf keeps names in buffers of PATH_MAX.
@@ -64,8 +64,7 @@ std::uint64_t padding_of(std::uint64_t size) { return (8 - size % 8) % 8; }
 }  // namespace
 
 struct Writer::Impl {
-  OutputFile file;
-  ByteWriter pending;  // records that are not in the file yet
+  std::unique_ptr<OutputFile> file;
   std::vector<Attr> attrs;
   TraceKind trace = TraceKind::intel_pt;
   PtConfig pt;
@@ -79,7 +78,6 @@ struct Writer::Impl {
   std::optional<Error> failed;
   bool finished = false;
 
-  std::uint64_t position() const { return file.size() + pending.size(); }
   std::uint64_t traced_id() const { return attrs.front().ids.front(); }
   std::uint64_t tracking_id() const { return attrs.back().ids.front(); }
   void saw(std::uint64_t time);
@@ -91,8 +89,7 @@ struct Writer::Impl {
   Status record(RecordType type, unsigned misc, const ByteWriter& body);
   ByteWriter trailer(const Stamp& stamp, std::uint64_t id) const;
 
-  // Everything pending and then `extra` into the file.
-  Status drain(std::vector<std::span<const std::uint8_t>> extra = {});
+  Status append(std::span<const std::span<const std::uint8_t>> blocks);
   Status write_data_size();
   Status fail_with(Error error);
   Status writable() const;
@@ -117,24 +114,21 @@ Status Writer::Impl::writable() const {
 Status Writer::Impl::fail_with(Error error) {
   if (!failed) {
     failed = std::move(error);
-    pending = {};
     (void)write_data_size();
   }
   return std::unexpected(*failed);
 }
 
 Status Writer::Impl::write_data_size() {
-  const std::uint64_t size = file.size() - data_offset;
+  const std::uint64_t size = file->size() - data_offset;
   ByteWriter bytes;
   bytes.u64(size);
-  return file.patch(kDataSizeOffset, bytes.bytes());
+  return file->patch(kDataSizeOffset, bytes.bytes());
 }
 
-Status Writer::Impl::drain(std::vector<std::span<const std::uint8_t>> extra) {
-  extra.insert(extra.begin(), pending.bytes());
-  if (auto status = file.append(extra); !status) return fail_with(std::move(status.error()));
-  pending = {};
-  return {};
+Status Writer::Impl::append(std::span<const std::span<const std::uint8_t>> blocks) {
+  auto status = file->append(blocks);
+  return status ? status : fail_with(std::move(status.error()));
 }
 
 Status Writer::Impl::record(RecordType type, unsigned misc, const ByteWriter& body) {
@@ -145,10 +139,10 @@ Status Writer::Impl::record(RecordType type, unsigned misc, const ByteWriter& bo
                                       std::to_string(size) +
                                       " bytes; at most 65528 can be written");
   }
-  pending.put(RecordHeader{static_cast<std::uint32_t>(type), static_cast<std::uint16_t>(misc),
-                           static_cast<std::uint16_t>(size)});
-  pending.raw(body.bytes());
-  return pending.size() < kBufferSize ? Status{} : drain();
+  ByteWriter header;
+  header.put(RecordHeader{static_cast<std::uint32_t>(type), static_cast<std::uint16_t>(misc),
+                          static_cast<std::uint16_t>(size)});
+  return append(std::array{header.bytes(), body.bytes()});
 }
 
 // In the order of the kernel's perf_event__output_id_sample, for the fields that the events have.
@@ -208,7 +202,9 @@ Result<Writer> Writer::create(const std::string& path, WriterOptions options) {
   impl->clock = options.clock;
   const auto header = header_image(impl->attrs);
   impl->data_offset = header.size();
-  if (auto status = impl->drain({header.bytes()}); !status) return std::unexpected(status.error());
+  if (auto status = impl->append(std::array{header.bytes()}); !status) {
+    return std::unexpected(status.error());
+  }
 
   Writer writer(std::move(impl));
   auto& in = *writer.impl_;
@@ -229,8 +225,8 @@ Result<Writer> Writer::create(const std::string& path, WriterOptions options) {
   return writer;
 }
 
-const std::string& Writer::path() const { return impl_->file.path(); }
-std::uint64_t Writer::bytes_written() const { return impl_->position(); }
+const std::string& Writer::path() const { return impl_->file->path(); }
+std::uint64_t Writer::bytes_written() const { return impl_->file->size(); }
 
 Status Writer::comm(const Comm& comm, const Stamp& stamp) {
   ByteWriter body;
@@ -303,7 +299,7 @@ Status Writer::Impl::code_piece(std::uint64_t address, std::span<const std::uint
   constexpr std::uint64_t kBytesOffset = sizeof(RecordHeader) + 8 + 2 + 2;
   if (auto status = writable(); !status) return status;
   const bool kernel = stamp.pid == -1;
-  const std::uint64_t bytes_at = position() + kBytesOffset;
+  const std::uint64_t bytes_at = file->size() + kBytesOffset;
   ByteWriter poke;
   poke.u64(address).put<std::uint16_t>(0).put(static_cast<std::uint16_t>(bytes.size())).raw(bytes);
   const unsigned misc = kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
@@ -312,7 +308,7 @@ Status Writer::Impl::code_piece(std::uint64_t address, std::span<const std::uint
   ByteWriter map;
   map.i32(stamp.pid).i32(stamp.tid).u64(address).u64(bytes.size()).u64(bytes_at);
   map.u32(0).u32(0).u64(0).u64(0);  // device, inode
-  map.u32(PROT_READ | PROT_EXEC).u32(MAP_PRIVATE).string(file.path(), 8);
+  map.u32(PROT_READ | PROT_EXEC).u32(MAP_PRIVATE).string(file->path(), 8);
   return kernel_record(RecordType::mmap2, PERF_RECORD_MISC_USER, map, stamp, tracking_id());
 }
 
@@ -354,11 +350,11 @@ Status Writer::auxtrace(const Auxtrace& where,
                         sizeof(RecordHeader) + sizeof(AuxtraceBody)});
   head.put(
       AuxtraceBody{size + padding, where.offset, reference, where.idx, where.tid, where.cpu, 0});
-  const AuxtraceIndexEntry entry{impl_->position(), head.size()};
+  const AuxtraceIndexEntry entry{impl_->file->size(), head.size()};
   std::vector<std::span<const std::uint8_t>> blocks{head.bytes()};
   blocks.insert(blocks.end(), pieces.begin(), pieces.end());
   blocks.push_back(std::span(kZeros).first(padding));
-  if (auto status = impl_->drain(std::move(blocks)); !status) return status;
+  if (auto status = impl_->append(blocks); !status) return status;
   impl_->index.push_back(entry);
   return {};
 }
@@ -395,15 +391,13 @@ Status Writer::raw(std::span<const std::uint8_t> records) {
     }
     if (parsed->id.time) impl_->saw(*parsed->id.time);
   }
-  if (records.size() >= kBufferSize) return impl_->drain({records});
-  impl_->pending.raw(records);
-  return impl_->pending.size() < kBufferSize ? Status{} : impl_->drain();
+  return impl_->append({&records, 1});
 }
 
 Status Writer::flush() {
   if (auto status = impl_->writable(); !status) return status;
-  if (auto status = impl_->drain(); !status) return status;
-  auto status = impl_->write_data_size();
+  auto status = impl_->file->flush();
+  if (status) status = impl_->write_data_size();
   return status ? status : impl_->fail_with(std::move(status.error()));
 }
 
@@ -436,20 +430,20 @@ FeatureWriter Writer::Impl::features(std::string_view summary) const {
 Status Writer::finish(std::string_view summary) {
   if (auto status = flush(); !status) return status;
   const auto sections = impl_->features(summary);
-  const auto image = sections.image(impl_->file.size());
-  const std::span<const std::uint8_t> bytes = image.bytes();
-  if (auto status = impl_->file.append({&bytes, 1}); !status) {
-    return impl_->fail_with(std::move(status.error()));
-  }
+  const auto image = sections.image(impl_->file->size());
+  auto status = impl_->append(std::array{image.bytes()});
+  if (status) status = impl_->file->flush();
+  if (!status) return impl_->fail_with(std::move(status.error()));
   ByteWriter mask;
   mask.put(sections.mask());
   // From here on the file says that it is complete.
-  if (auto status = impl_->file.patch(kFeaturesOffset, mask.bytes()); !status) {
+  status = impl_->file->patch(kFeaturesOffset, mask.bytes());
+  if (!status) {
     impl_->failed = std::move(status.error());
     return std::unexpected(*impl_->failed);
   }
   impl_->finished = true;
-  return impl_->file.close();
+  return impl_->file->close();
 }
 
 }  // namespace hodo::perfdata

@@ -403,7 +403,8 @@ TEST_F(FullDisk, TheFileEndsBehindTheLastWholeRecord) {
   limit(size + 100);
   const std::vector<std::uint8_t> data(4096, 1);
   const std::span<const std::uint8_t> piece(data);
-  const auto status = writer.auxtrace(Auxtrace{.tid = 11}, {&piece, 1});
+  ok(writer.auxtrace(Auxtrace{.tid = 11}, {&piece, 1}));
+  const auto status = writer.flush();
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::no_space);
   EXPECT_THAT(status.error().message, HasSubstr("hodo.data"));
@@ -413,6 +414,28 @@ TEST_F(FullDisk, TheFileEndsBehindTheLastWholeRecord) {
   const Reader reader = reopen();
   EXPECT_FALSE(reader.finished());
   EXPECT_EQ(only<Comm>(reader).second.comm, "kept");
+}
+
+// What came after the last flush and is in the file stays, too, as far as it is whole.
+TEST_F(FullDisk, PiecesThatFitStay) {
+  Writer writer = create();
+  ok(writer.comm({10, 11, "kept", false}, kStamp));
+  limit(2 << 20);
+  const std::vector<std::uint8_t> data(512 << 10, 1);
+  const std::span<const std::uint8_t> piece(data);
+  Status status;
+  int written = 0;
+  for (; status && written < 10; ++written) {
+    status = writer.auxtrace(Auxtrace{.offset = written * data.size(), .tid = 11}, {&piece, 1});
+  }
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::no_space);
+  const Reader reader = reopen();
+  EXPECT_EQ(only<Comm>(reader).second.comm, "kept");
+  const auto size = slurp(path()).size();
+  EXPECT_GT(size, 2u * data.size());
+  EXPECT_LT(size, 4u * data.size());
+  EXPECT_THAT(reader.facts().sections, IsEmpty());
 }
 
 TEST_F(FullDisk, WithoutRoomForTheEndItIsNoCompleteRecording) {

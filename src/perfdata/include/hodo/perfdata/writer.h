@@ -56,10 +56,10 @@ struct Stamp {
   std::uint32_t cpu = 0;
 };
 
-// Every function returns io or no_space from the operating system; after the first such error all
-// of them return it again, the file ends behind the last whole record that reached it, and finish()
-// leaves the mark of a complete recording away. `usage`: a record that cannot be written (longer
-// than 65,528 bytes). Not thread-safe.
+// Every function returns io or no_space from the operating system, maybe for what an earlier one
+// was given (flush() waits for all); after the first such error all of them return it again, the
+// file ends behind a whole record, and finish() leaves the mark of a complete recording away.
+// `usage`: a record that cannot be written (longer than 65,528 bytes). Not thread-safe.
 class Writer {
  public:
   struct Impl;  // of the implementation
@@ -98,11 +98,10 @@ class Writer {
   Status ksymbol(const KernelSymbol& symbol, const Stamp& stamp);
 
   // AUX bytes of buffer `where.idx` (size and data of `where` are ignored), from one or more
-  // places, as one AUXTRACE record, written without copying. They end with a whole packet or
-  // record: perf does not put together what lies in two AUXTRACE records. Zeros are added: up to 7
-  // bytes (PT: PAD packets) or, for BTS, a null record, since perf's loop
-  // (intel_bts_process_buffer) stops before the last one. auxtrace_size() tells how many bytes of
-  // the stream it takes.
+  // places, as one AUXTRACE record. They end with a whole packet or record: perf does not put
+  // together what lies in two AUXTRACE records. Zeros are added: up to 7 bytes (PT: PAD packets)
+  // or, for BTS, a null record, since perf's loop (intel_bts_process_buffer) stops before the last
+  // one. auxtrace_size() tells how many bytes of the stream it takes.
   Status auxtrace(const Auxtrace& where, std::span<const std::span<const std::uint8_t>> pieces);
 
   std::uint64_t auxtrace_size(std::uint64_t bytes) const;
