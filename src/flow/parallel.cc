@@ -13,6 +13,9 @@ constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
 // What a log may hold before its stretch is told: a thread that is far ahead waits.
 constexpr std::size_t kMostLogged = 16 << 20;
 constexpr std::size_t kMostSpare = 1 << 10;
+// What is said of a stretch is handed on when so much has come together: to wake the asking thread
+// for every word would take a thread that decodes off its processor.
+constexpr std::size_t kWorthTelling = 1 << 19;
 // Where the clock never is as a PSB+ lets assume, every stretch would be decoded twice.
 constexpr int kMostWrong = 4;
 
@@ -65,7 +68,7 @@ void Crew::add(Stretch& stretch, Log::Entry entry) {
   room_.wait(lock, [&] { return over_ || stretch.cancelled || stretch.log.bytes() < kMostLogged; });
   if (over_ || stretch.cancelled) return;
   stretch.log.add(std::move(entry));
-  if (stretch.told) news_.notify_all();
+  if (stretch.told && stretch.log.bytes() >= kWorthTelling) news_.notify_all();
 }
 
 void Crew::recycle(std::vector<Log::Entry>& entries) {
@@ -186,7 +189,8 @@ bool Crew::pass_on(Stretch& stretch) {
   stretch.told = true;
   room_.notify_all();
   for (bool finished_before = false; !finished_before;) {
-    news_.wait(lock, [&] { return stretch.status == finished || stretch.log.bytes() != 0; });
+    news_.wait(lock,
+               [&] { return stretch.status == finished || stretch.log.bytes() >= kWorthTelling; });
     finished_before = stretch.status == finished;
     std::vector<Log::Entry> entries = stretch.log.take();
     room_.notify_all();
