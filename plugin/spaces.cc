@@ -18,11 +18,6 @@ const Space::Reported* mapping_at(const Space& space, std::uint64_t address) {
   return before.mapping.contains(address) ? &before : nullptr;
 }
 
-bool same(const guest::GuestMapping& a, const guest::GuestMapping& b) {
-  return a.start == b.start && a.end == b.end && a.offset == b.offset && a.inode == b.inode &&
-         a.path == b.path;
-}
-
 relay::GuestTask numbers(const RunningTask& running) {
   return {.pid = running.task.tgid, .tid = running.task.pid};
 }
@@ -124,7 +119,7 @@ void Spaces::report_mappings(Space& space, Vcpu& vcpu) {
   for (const auto& mapping : all) {
     if (!mapping.executable) continue;
     const Space::Reported* old = mapping_at(space, mapping.start);
-    if (old != nullptr && same(old->mapping, mapping)) {
+    if (old != nullptr && old->mapping == mapping) {
       now.push_back(*old);
       continue;
     }

@@ -203,6 +203,7 @@ void GuestPart::runs_in(std::uint64_t cr3) {
 std::vector<GuestPart::Switch> GuestPart::take_switches() { return std::exchange(switches_, {}); }
 
 void GuestPart::put(pt::Packet packet, std::vector<std::uint8_t>& out) {
+  if (packet.type == PacketType::pip) packet.extra = 0;
   constexpr std::array<unsigned, 7> kIpBits = {0, 16, 32, 48, 48, 0, 64};
   if (has_ip(packet.type)) {
     const unsigned bits = kIpBits[static_cast<std::size_t>(packet.ip_bytes)];

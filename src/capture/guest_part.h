@@ -7,7 +7,9 @@
 //
 // What comes out is what a processor writes that traces in the guest only: at a VM exit FUP and
 // TIP.PGD, at a VM entry TIP.PGE with the guest's IP, in between nothing but the time, which is
-// that of the guest's TSC. IPs are compressed anew.
+// that of the guest's TSC. IPs are compressed anew. PIP packets have no NR bit, as in a guest from
+// which VMX is concealed (SDM vol. 3, "Conceal VMX from PT"): perf script takes those with it for a
+// guest of the guest.
 #pragma once
 
 #include <cstdint>

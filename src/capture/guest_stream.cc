@@ -1,7 +1,5 @@
 #include "guest_stream.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -12,8 +10,6 @@ namespace {
 
 // Less than this waits for more.
 constexpr std::size_t kWorthWriting = 64 * 1024;
-// Where a page table lies: its number is the process's.
-constexpr unsigned kPageBits = 12;
 
 }  // namespace
 
@@ -69,15 +65,10 @@ void GuestStream::take(const AuxData& data) {
 
 Status GuestStream::write_switches(perfdata::Writer& writer) {
   for (const auto& [time, cr3] : part_.take_switches()) {
-    const auto number = static_cast<std::int32_t>(cr3 >> kPageBits & 0x7fff'ffff);
-    const std::uint64_t table = cr3 >> kPageBits << kPageBits;
-    const perfdata::Stamp stamp{
-        .pid = number, .tid = number, .time = time_.to_ns(time), .cpu = cpu_};
-    if (known_.insert(table).second) {
-      const std::string name = fmt::format("cr3-{:x}", table);
-      const perfdata::Comm comm{.pid = number, .tid = number, .comm = name, .exec = true};
-      if (auto written = writer.comm(comm, stamp); !written) return written;
-    }
+    perfdata::Stamp stamp{.time = time_.to_ns(time), .cpu = cpu_};
+    const auto process = guest_.process_of(cr3, stamp, writer);
+    if (!process) return std::unexpected(process.error());
+    stamp.pid = stamp.tid = *process;
     if (auto written = writer.switch_({.out = false}, stamp); !written) return written;
   }
   return {};
@@ -85,7 +76,7 @@ Status GuestStream::write_switches(perfdata::Writer& writer) {
 
 Status GuestStream::write_trace(perfdata::Writer& writer) {
   const std::uint64_t padded = writer.auxtrace_size(guests_.size());
-  const perfdata::Stamp stamp{.pid = -1, .tid = -1, .time = time_.to_ns(part_.now()), .cpu = cpu_};
+  const perfdata::Stamp stamp{.pid = -1, .tid = -1, .time = now(), .cpu = cpu_};
   auto status = writer.aux({.offset = offset_, .size = padded, .flags = 0}, stamp);
   if (!status) return status;
   const std::array<std::span<const std::uint8_t>, 1> pieces = {guests_};

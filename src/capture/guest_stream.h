@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <vector>
 
+#include "attached_guest.h"
 #include "guest_part.h"
 #include "hodo/perfdata/writer.h"
 #include "perf_event_stream.h"
@@ -14,11 +14,11 @@ namespace hodo::capture {
 
 class GuestStream {
  public:
-  // `time`: how the file counts the guest's TSC. `known`: the address spaces that the file has a
-  // process of, shared by all processors; must outlive the stream.
+  // `time`: how the file counts the guest's TSC. `guest`: shared by all processors; must outlive
+  // the stream.
   GuestStream(PerfEventStream stream, std::uint32_t cpu, const flow::Config& timing,
-              const perfdata::TimeConversion& time, std::set<std::uint64_t>& known)
-      : stream_(std::move(stream)), cpu_(cpu), part_(timing), time_(time), known_(known) {}
+              const perfdata::TimeConversion& time, AttachedGuest& guest)
+      : stream_(std::move(stream)), cpu_(cpu), part_(timing), time_(time), guest_(guest) {}
 
   // Moves what there is to the file: everything with `last`, else where it is worth a record.
   Status drain(perfdata::Writer& writer, bool last);
@@ -26,6 +26,7 @@ class GuestStream {
   PerfEventStream& stream() { return stream_; }
   const PerfEventStream& stream() const { return stream_; }
   const GuestPart::Counts& counts() const { return part_.counts(); }
+  std::uint64_t now() const { return time_.to_ns(part_.now()); }  // of the trace, in ns
   std::uint64_t bytes() const { return offset_; }  // of the guest's part that are in the file
 
  private:
@@ -38,7 +39,7 @@ class GuestStream {
   std::uint32_t cpu_;
   GuestPart part_;
   perfdata::TimeConversion time_;
-  std::set<std::uint64_t>& known_;
+  AttachedGuest& guest_;
   std::vector<std::uint64_t> gaps_;   // offsets in the host's stream where bytes are missing
   std::vector<std::uint8_t> guests_;  // whole packets that are not in the file yet
   std::uint64_t offset_ = 0;

@@ -8,8 +8,8 @@
 
 #include <cmath>
 #include <optional>
-#include <set>
 
+#include "attached_guest.h"
 #include "guest_stream.h"
 #include "hodo/capture/perf_attr.h"
 #include "hodo/capture/qmp.h"
@@ -115,6 +115,7 @@ class AttachRecorder {
   bool over();
   void wait();
   Status drain(bool last);
+  std::uint64_t now() const;
   RecordResult result() const;
 
   const VmAttachOptions& options_;
@@ -122,7 +123,7 @@ class AttachRecorder {
   std::optional<Qmp> qmp_;
   StopSignals signals_;  // from before there is a file
   perfdata::PtConfig config_;
-  std::set<std::uint64_t> spaces_;
+  std::optional<AttachedGuest> guest_;
   std::vector<GuestStream> streams_;
   std::optional<perfdata::Writer> writer_;
   std::uint64_t end_ = 0;
@@ -137,6 +138,7 @@ Result<RecordResult> AttachRecorder::run() {
     if (auto off = stream.stream().disable(); status && !off) status = off;
   }
   if (status) status = drain(true);
+  if (status) status = guest_->read_rest(now(), *writer_);
   if (!status) return std::unexpected(status.error());
   RecordResult out = result();
   const auto finished = writer_->finish(
@@ -155,6 +157,7 @@ Status AttachRecorder::prepare() {
   qmp_ = std::move(*qmp);
   const auto cpus = processors(*qmp_);
   if (!cpus) return std::unexpected(cpus.error());
+  guest_.emplace(*qmp_);
   const auto plan = plan_buffers(options_.record.buffer_size, read_memory_limits(context_.paths),
                                  cpus->size(), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
   if (!plan) return std::unexpected(plan.error());
@@ -189,7 +192,7 @@ Status AttachRecorder::open_streams(const std::vector<VirtualCpu>& cpus, const S
     if (!stream) return std::unexpected(stream.error());
     config_.time = stream->time();
     config_.time.zero = 0;  // the guest's TSC began with the guest
-    streams_.emplace_back(std::move(*stream), cpu.index, timing, config_.time, spaces_);
+    streams_.emplace_back(std::move(*stream), cpu.index, timing, config_.time, *guest_);
   }
   return {};
 }
@@ -207,6 +210,7 @@ Status AttachRecorder::create_file(const PtPmu& pmu, const perf_event_attr& even
   auto writer = perfdata::Writer::create(options_.record.output, std::move(file));
   if (!writer) return std::unexpected(writer.error());
   writer_ = std::move(*writer);
+  if (auto written = guest_->write_kernel(*writer_); !written) return written;
   return writer_->finished_init();
 }
 
@@ -220,6 +224,7 @@ Status AttachRecorder::record() {
   while (!over()) {
     wait();
     if (auto drained = drain(false); !drained) return drained;
+    if (auto read = guest_->read_next(now(), *writer_); !read) return read;
   }
   return {};
 }
@@ -236,7 +241,7 @@ void AttachRecorder::wait() {
   for (const auto& stream : streams_) {
     polled.push_back({.fd = stream.stream().poll_fd(), .events = POLLIN, .revents = 0});
   }
-  std::uint64_t most = kPollMilliseconds;
+  std::uint64_t most = guest_->waiting() ? 0 : kPollMilliseconds;
   if (end_ != 0) most = std::min(most, (end_ - std::min(end_, relay::now())) / 1'000'000 + 1);
   ::poll(polled.data(), polled.size(), static_cast<int>(most));
 }
@@ -246,6 +251,13 @@ Status AttachRecorder::drain(bool last) {
     if (auto drained = stream.drain(*writer_, last); !drained) return drained;
   }
   return {};
+}
+
+// Of the trace: the latest that a processor's has come to.
+std::uint64_t AttachRecorder::now() const {
+  std::uint64_t latest = 0;
+  for (const auto& stream : streams_) latest = std::max(latest, stream.now());
+  return latest;
 }
 
 RecordResult AttachRecorder::result() const {
@@ -260,7 +272,7 @@ RecordResult AttachRecorder::result() const {
     damaged += stream.counts().damaged_bytes;
     out.trace_bytes += stream.bytes();
   }
-  out.processes = out.threads = static_cast<std::uint32_t>(spaces_.size());
+  out.processes = out.threads = static_cast<std::uint32_t>(guest_->processes());
   out.complete = !full_ && out.overflows + damaged + kernel.aux_partial == 0;
   const auto warn = [&](std::uint64_t count, std::string text) {
     if (count != 0) out.warnings.push_back(fmt::format(fmt::runtime(text), count));
@@ -270,6 +282,9 @@ RecordResult AttachRecorder::result() const {
   warn(kernel.aux_partial,
        "{} stretches of trace have no guest in them: this processor cannot "
        "trace in VMX operation (before Skylake)");
+  if (const std::string why = guest_->problem(); !why.empty()) {
+    out.warnings.push_back("the guest's code is not in the file, or not all of it: " + why);
+  }
   if (full_) out.warnings.emplace_back("the recording ended at --max-size");
   if (entries == 0) {
     out.warnings.emplace_back("the trace shows no VM entry: the machine was idle or stopped");

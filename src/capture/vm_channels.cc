@@ -1,13 +1,13 @@
 #include "vm_channels.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "channel_socket.h"
+#include "guest_file.h"
 #include "hodo/relay/clock.h"
 
 namespace hodo::capture {
@@ -180,24 +180,16 @@ Status VmChannels::write_map(const relay::Record& record, perfdata::Stamp stamp)
   const std::string_view text = text_of(record);
   const std::string_view name = text.substr(0, text.find('\0'));
   const std::string_view id = text.substr(std::min(name.size() + 1, text.size()));
-  perfdata::Mmap mmap{.pid = stamp.pid,
-                      .tid = stamp.tid,
-                      .address = map.where.start,
-                      .size = map.where.length,
-                      .file_offset = map.where.offset,
-                      .path = name,
-                      .prot = PROT_READ | PROT_EXEC,
-                      .flags = MAP_PRIVATE,
-                      .maj = map.where.major,
-                      .min = map.where.minor,
-                      .inode = map.where.inode};
-  mmap.build_id.size = static_cast<std::uint8_t>(std::min(id.size(), mmap.build_id.bytes.size()));
-  std::copy_n(id.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
-  // Without a build-id nothing tells the guest's file from one of this machine with the same path:
-  // then the name must be none that could be opened here.
-  const std::string of_guest = std::string("guest:").append(name);
-  if (mmap.build_id.size == 0) mmap.path = of_guest;
-  return writer_.mmap(mmap, stamp);
+  const guest::GuestMapping mapping{.start = map.where.start,
+                                    .end = map.where.start + map.where.length,
+                                    .offset = map.where.offset,
+                                    .path = std::string(name),
+                                    .inode = map.where.inode,
+                                    .major = map.where.major,
+                                    .minor = map.where.minor,
+                                    .executable = true};
+  const std::span build_id(reinterpret_cast<const std::uint8_t*>(id.data()), id.size());
+  return write_guest_file(writer_, mapping, build_id, stamp);
 }
 
 Status VmChannels::write_aux(Channel& channel, bool all) {

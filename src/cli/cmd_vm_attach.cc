@@ -21,14 +21,17 @@ constexpr std::string_view kDescription =
     "and no restart. It only has to have a QMP socket (-qmp unix:PATH,server=on,wait=off), from "
     "which hodo learns which threads of QEMU run its virtual processors.\n\n"
     "The guest's part of the trace is kept, kernel and user mode, in a buffer for each virtual "
-    "processor; the host's is left out. Each address space counts as a process, named by its CR3 "
-    "('cr3-5a2000'), and PIP packets say when which of them ran. Times are those of the guest's "
-    "TSC.\n\n"
+    "processor; the host's is left out. PIP packets say when which address space ran, and the "
+    "guest's own task list, read from its memory, whose that is; one that nobody there owns is "
+    "named by its CR3 ('cr3-5a2000'). The code is read from the guest's memory as well: the "
+    "kernel's before the trace begins, a process's when it has been seen to run, again every two "
+    "seconds, and at the end. Times are those of the guest's TSC.\n\n"
     "The recording ends after --seconds, at Ctrl-C or SIGTERM, at --max-size, or with the machine, "
     "which goes on otherwise. The host needs an Intel processor of Skylake's generation or later, "
     "kvm_intel.pt_mode=0 (the default), and the right to trace the kernel: root, CAP_PERFMON, or "
-    "kernel.perf_event_paranoid=-1. The guest's code is not recorded: hodo packets and hodo stats "
-    "show what there is.";
+    "kernel.perf_event_paranoid=-1; and to read the guest's memory, to be the user that runs QEMU, "
+    "or root. Linux guests are understood whose kernel has kallsyms and BTF, as those of all "
+    "distributions have; of others hodo packets and hodo stats show what there is.";
 
 struct Options {
   capture::VmAttachOptions attach;
@@ -61,7 +64,7 @@ int attach(Options& options) {
   }
   for (const auto& warning : result->warnings) fmt::print(stderr, "hodo: {}\n", warning);
   if (!options.quiet) {
-    fmt::print(stderr, "hodo: {} bytes of trace of {} address spaces in {}; see hodo stats {}\n",
+    fmt::print(stderr, "hodo: {} bytes of trace of {} address spaces in {}; see hodo report {}\n",
                result->trace_bytes, result->processes, options.attach.record.output,
                options.attach.record.output);
   }

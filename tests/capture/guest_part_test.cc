@@ -39,9 +39,9 @@ TEST(GuestPart, AnExitClosesItAndAnEntryOpensIt) {
   trace.entry(0x401010, kCr3).tnt(0b1, 1);
   const Read read = guest_part_of(trace);
   EXPECT_THAT(read.lines,
-              ElementsAre("PSB", "TSC 0x64", "MODE.Exec IF:0 64", "PIP 0x280 (NR=1)",
+              ElementsAre("PSB", "TSC 0x64", "MODE.Exec IF:0 64", "PIP 0x280 (NR=0)",
                           "FUP 0x401000", "PSBEND", "TNT TN (2)", "FUP 0x401010", "TIP.PGD no ip",
-                          "PIP 0x280 (NR=1)", "TIP.PGE 0x401010", "TNT T (1)"));
+                          "PIP 0x280 (NR=0)", "TIP.PGE 0x401010", "TNT T (1)"));
   EXPECT_EQ(read.counts.entries, 1u);
   EXPECT_EQ(read.counts.gaps, 0u);
 }
@@ -76,7 +76,7 @@ TEST(GuestPart, AHostsHeaderIsOneOfAStreamThatIsOff) {
   GuestTrace trace;
   trace.psb(100, GuestTrace::kHostCr3, false, GuestTrace::kHandler).tnt(0b1, 1);
   trace.entry(0x401000, kCr3);
-  EXPECT_THAT(guest_part_of(trace).lines, ElementsAre("PSB", "PSBEND", "PIP 0x280 (NR=1)",
+  EXPECT_THAT(guest_part_of(trace).lines, ElementsAre("PSB", "PSBEND", "PIP 0x280 (NR=0)",
                                                       "MODE.Exec IF:0 64", "TIP.PGE 0x401000"));
 }
 
@@ -89,9 +89,9 @@ TEST(GuestPart, AModeThatChangedInTheHostIsToldAtTheEntry) {
   trace.ip(Type::tip, GuestTrace::kHandler).entry(0x402000, kCr3);
   EXPECT_THAT(
       guest_part_of(trace).lines,
-      ElementsAre("PSB", "TSC 0x64", "MODE.Exec IF:0 64", "PIP 0x280 (NR=1)", "FUP 0x401000",
+      ElementsAre("PSB", "TSC 0x64", "MODE.Exec IF:0 64", "PIP 0x280 (NR=0)", "FUP 0x401000",
                   "PSBEND", "MODE.Exec IF:0 32", "TIP 0x8048000", "FUP 0x8048010", "TIP.PGD no ip",
-                  "PIP 0x280 (NR=1)", "MODE.Exec IF:0 64", "TIP.PGE 0x402000"));
+                  "PIP 0x280 (NR=0)", "MODE.Exec IF:0 64", "TIP.PGE 0x402000"));
 }
 
 TEST(GuestPart, CyclesOfTheHostAreOnePacket) {
@@ -100,7 +100,7 @@ TEST(GuestPart, CyclesOfTheHostAreOnePacket) {
   trace.entry(0x401010, kCr3).cyc(5);
   const auto lines = guest_part_of(trace).lines;
   EXPECT_THAT(std::vector(lines.begin() + 8, lines.end()),
-              ElementsAre("CYC 0x2a", "PIP 0x280 (NR=1)", "TIP.PGE 0x401010", "CYC 0x5"));
+              ElementsAre("CYC 0x2a", "PIP 0x280 (NR=0)", "TIP.PGE 0x401010", "CYC 0x5"));
 }
 
 TEST(GuestPart, AnOverflowHidesWhoRuns) {
@@ -109,7 +109,7 @@ TEST(GuestPart, AnOverflowHidesWhoRuns) {
   trace.pip(kOther, true).tnt(0b11, 2).ip(Type::tip, 0x402000);
   const Read read = guest_part_of(trace);
   EXPECT_THAT(std::vector(read.lines.begin() + 6, read.lines.end()),
-              ElementsAre("OVF", "PIP 0x480 (NR=1)", "TIP.PGE 0x402000"));
+              ElementsAre("OVF", "PIP 0x480 (NR=0)", "TIP.PGE 0x402000"));
   EXPECT_EQ(read.counts.gaps, 1u);
 }
 
@@ -126,7 +126,7 @@ TEST(GuestPart, MissingBytesAreAnOverflow) {
   const auto lines = lines_of(out);
   EXPECT_THAT(std::vector(lines.begin() + 6, lines.end()),
               ElementsAre("TNT T (1)", "OVF", "PSB", "TSC 0xc8", "MODE.Exec IF:0 64",
-                          "PIP 0x280 (NR=1)", "FUP 0x401030", "PSBEND", "TNT T (1)"));
+                          "PIP 0x280 (NR=0)", "FUP 0x401030", "PSBEND", "TNT T (1)"));
 }
 
 TEST(GuestPart, WhatIsNoPacketIsCountedUpToTheNextPsb) {

@@ -4,6 +4,8 @@
 import contextlib
 import json
 import os
+import signal
+import struct
 import subprocess
 import sys
 import time
@@ -142,6 +144,63 @@ def check_text(box):
     box.run(box.hodo, "vm", "check", "vm.data", "--kernel", box.hodo, status=2)
 
 
+def attached(box):
+    """hodo vm attach gets the code from the memory of the running machine: the kernel's, with its names, and that of
+    the process. The trace is that of a recording of the same machine which is still going on (attach_driver.cc), and
+    so are the branches. The kernel isolates its page tables."""
+    guest.write_initramfs(box.path("initrd"), "known_path 100000000", [box.program("known_path")])
+    words = [box.hodo, "vm", "record", "--process", "known_path", "--user", "--kernel", "-o", "vm.data", "--",
+             *guest.command(box.kernel, "initrd", "-qmp", "unix:qmp,server=on,wait=off", boot="pti=on")]
+    recorder = subprocess.Popen(words, cwd=box.work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+    try:
+        while not os.path.exists(box.path("vm.data")) or os.path.getsize(box.path("vm.data")) < 150_000:
+            check(recorder.poll() is None, "the recording ended by itself")
+            time.sleep(0.05)
+        box.run(box.program("attach_driver"), "vm.data", "qmp", "attach.data")
+    finally:
+        recorder.send_signal(signal.SIGTERM)
+        recorder.wait(timeout=60)
+    names = box.names("attach.data")
+    check(list(names.values()) == ["known_path"] and names == box.names("vm.data"), f"attached to were {names}")
+    compared = 0
+    with branch_lines(box, "attach.data") as found, branch_lines(box, "vm.data") as recorded:
+        for ours, theirs in zip(found, recorded):
+            check(without_time(ours) == without_time(theirs), f"branch {compared} is {ours}, and was {theirs}")
+            compared += 1
+        check(compared > 50_000 and found.readline() == "", f"only {compared} branches are the same")
+    report = box.run(box.hodo, "report", "attach.data").stdout
+    check("known_path" in report and "__schedule" in report and "[kernel]" in report, f"names are missing: {report}")
+    compress_returns(box.path("attach.data"))
+    box.check_perf("attach.data")
+
+
+@contextlib.contextmanager
+def branch_lines(box, file):
+    hodo = subprocess.Popen([box.hodo, "branches", file, "--format", "csv"], cwd=box.work, stdout=subprocess.PIPE,
+                            text=True)
+    try:
+        yield hodo.stdout
+    finally:
+        hodo.kill()
+        hodo.stdout.close()
+        hodo.wait()
+
+
+def without_time(line):
+    return line.split(",", 2)[2]
+
+
+def compress_returns(file):
+    """vm attach has the processor not compress returns, and perf believes it. The trace unit did."""
+    with open(file, "r+b") as data:
+        at = struct.unpack_from("<8sQQQQ", data.read(40))[3]  # of the first event's attributes
+        data.seek(at + 8)
+        (config,) = struct.unpack("<Q", data.read(8))
+        data.seek(at + 8)
+        data.write(struct.pack("<Q", config & ~(1 << 11)))
+
+
 def unknown_system(box):
     """Of a guest that is no Linux, the address spaces; nothing is concluded from what is not known."""
     with machine(box, ["qemu-system-x86_64", *guest.ARGUMENTS]):
@@ -159,7 +218,7 @@ def nobody_to_ask(box):
         check("start the machine with -qmp" in done.stderr, f"{socket}: {done.stderr}")
 
 
-CASES = {case.__name__: case for case in (processes, hidden_process, hooked_kernel, unknown_system, nobody_to_ask)}
+CASES = {case.__name__: case for case in (processes, hidden_process, hooked_kernel, attached, unknown_system, nobody_to_ask)}
 
 if __name__ == "__main__":
     sys.exit(run.main(CASES))

@@ -5,7 +5,8 @@
 // The kernel keeps the guest's packets in the host's buffer where kvm_intel.pt_mode is 0, its
 // default. hodo keeps the guest's part of it (guest_part.h) and says by the PIP packets in it which
 // address space ran when: the file has a buffer for each virtual processor, a process for each
-// address space, and SWITCH records, as those of record_vm do. Its time is the guest's TSC.
+// address space, and SWITCH records, as those of record_vm do. Names and code come from the guest's
+// memory (attached_guest.h). Its time is the guest's TSC.
 #pragma once
 
 #include <string>

@@ -26,6 +26,7 @@ class KernelFunctions {
 
   // Nullopt: no symbol lies before `address`.
   std::optional<KernelFunction> at(std::uint64_t address) const;
+  const std::vector<KernelFunction>& all() const { return functions_; }
 
  private:
   std::vector<KernelFunction> functions_;  // by address

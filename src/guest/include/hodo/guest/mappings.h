@@ -19,6 +19,7 @@ struct GuestMapping {
   bool executable = false;
 
   bool contains(std::uint64_t address) const { return address >= start && address < end; }
+  bool operator==(const GuestMapping&) const = default;
 };
 
 // The mappings of `mm` (Task::mm) by address, at most 65,536. `memory` must be a kernel's address
