@@ -1,15 +1,20 @@
 // The checker, told that a program went anywhere and had anything mapped: names, files, times and
-// branches come from the input. Every finding is one that can be shown.
+// branches come from the input. Every finding is one that can be shown, and the same whether the
+// branches come by themselves or as paths that come again.
 #include "hodo/check/checker.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "elf_builder.h"
 #include "hodo/base/byte_reader.h"
@@ -134,6 +139,47 @@ std::uint64_t address(ByteReader& reader) {
   return std::uint64_t{how & 7u} << 16 | (kText + reader.read<std::uint8_t>().value_or(0) % 40);
 }
 
+// Gives branches to a checker as a decoder does that remembers paths: up to four of one thread are
+// a path, known by where it leads.
+class AsPaths {
+ public:
+  explicit AsPaths(Checker& checker) : checker_(checker) {}
+
+  void add(const session::Context& context, const Branch& branch) {
+    if (path_.size() == 4 || !(context == context_)) flush();
+    context_ = context;
+    path_.push_back(branch);
+  }
+  void flush() {
+    if (path_.empty()) return;
+    std::string key;
+    for (const Branch& b : path_) {
+      key += fmt::format("{} {} {} {},", b.from, b.to, static_cast<int>(b.kind), b.flags);
+    }
+    const auto number = static_cast<std::uint32_t>(numbers_.size());
+    const flow::Repeat repeat{.count = static_cast<std::uint32_t>(path_.size()),
+                              .path = numbers_.try_emplace(key, number).first->second};
+    checker_.repeats(context_, path_, {.memory = 1, .list = std::span(&repeat, 1)});
+    path_.clear();
+  }
+
+ private:
+  Checker& checker_;
+  session::Context context_;
+  std::vector<Branch> path_;
+  std::map<std::string, std::uint32_t> numbers_;
+};
+
+std::string told(const Finding& f) {
+  std::string out = fmt::format("{} {} {} {} {}:", f.rule->name, f.reason, f.count, f.who.tid,
+                                static_cast<int>(f.grade));
+  for (const auto& list : {f.before, {f.branch}, f.after}) {
+    for (const Branch& b : list) out += fmt::format(" {:x} {:x} {}", b.from, b.to, b.time);
+    out += ';';
+  }
+  return out;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -141,6 +187,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByteReader reader({data, size});
   Input input(file, reader);
   check::Checker checker(input, {});
+  check::Checker by_paths(input, {});
+  AsPaths paths(by_paths);
   std::uint64_t time = 0;
   while (const auto kind = reader.read<std::uint8_t>()) {
     const auto who = reader.read<std::uint8_t>().value_or(0);
@@ -154,9 +202,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                .flags = static_cast<std::uint8_t>(who % 3 == 0 ? 0 : *kind & 0x7f)}};
     const session::Context context{.space = who & 1u, .pid = who & 1, .tid = who & 3};
     checker.branches(context, batch);
-    if (*kind == 0xfe) checker.move_to(input);
+    paths.add(context, batch.front());
+    if (*kind != 0xfe) continue;
+    paths.flush();
+    checker.move_to(input);
+    by_paths.move_to(input);
   }
-  for (const Finding& f : checker.findings()) {
+  paths.flush();
+  const auto findings = checker.findings();
+  if (!std::ranges::equal(findings, by_paths.findings(), {}, told, told)) std::abort();
+  for (const Finding& f : findings) {
     if (f.rule == nullptr || f.reason.empty() || f.count == 0) std::abort();
     if (f.before.size() > Finding::kBefore || f.after.size() > Finding::kAfter) std::abort();
   }

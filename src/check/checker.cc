@@ -13,6 +13,7 @@
 #include "edge_rules.h"
 #include "findings.h"
 #include "names.h"
+#include "path_summary.h"
 #include "scope.h"
 #include "shadow_stack.h"
 
@@ -23,13 +24,23 @@ bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
 
 bool is_near_transfer(BranchKind kind) { return kind <= BranchKind::ret; }
 
+// Nothing of it concerns a program.
+bool is_kernels(const Branch& branch) {
+  return (is_kernel(branch.from) || branch.from == 0) && (is_kernel(branch.to) || branch.to == 0) &&
+         branch.kind != BranchKind::lost;
+}
+
+// What is more than a call, a return or a jump.
+constexpr PathFacts kNeedsHistory = kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader;
+
 }  // namespace
 
 class Checker::Impl {
  public:
   Impl(session::Session& session, const Options& options);
 
-  void batch(const session::Context& context, std::span<const Branch> batch);
+  void batch(const session::Context& context, std::span<const Branch> batch,
+             const flow::Repeats& repeats);
 
   void move_to(session::Session& session);
   std::span<const Finding> found() const { return found_.all(); }
@@ -55,10 +66,25 @@ class Checker::Impl {
     std::span<const Branch> before;  // of the same batch
   };
 
+  // Branches of one thread at work.
+  struct Batch {
+    const session::Context& context;
+    std::span<const Branch> branches;
+    Thread& thread;
+    std::uint64_t time = 0;
+    std::uint32_t generation = 0;  // of the mappings at that time
+    std::uint64_t salt = 0;        // of both
+    bool steady = false;           // the same for all branches
+  };
+
   bool wanted(RuleId id) const { return wanted_[static_cast<std::size_t>(id)]; }
   KnownEdge& known_edge(const session::Context& context, const Branch& branch,
                         std::uint32_t generation);
   void judge(const session::Context& context, const Branch& branch, KnownEdge& known);
+  void each(Batch& batch, std::size_t begin, std::size_t end);
+  std::size_t follow_paths(Batch& batch, const flow::Repeats& repeats);
+  bool follow_path(const Batch& batch, const flow::Repeat& repeat);
+  void summarize(const Batch& batch, const flow::Repeat& repeat);
   void step(const Step& step);
   void follow(const Step& step);
   void follow_return(const Step& step);
@@ -83,6 +109,7 @@ class Checker::Impl {
   EdgeCache edges_;
   EdgeCache plain_edges_;
   PlainBranches plain_;
+  PathSummaries summaries_;
   std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   Findings found_;
@@ -127,6 +154,7 @@ void Checker::Impl::move_to(session::Session& session) {
   edges_ = EdgeCache();
   plain_edges_ = EdgeCache();
   plain_ = PlainBranches();
+  summaries_ = PathSummaries();
   // Those that are met again are counted again.
   for (const auto& [path, count] : std::exchange(unread_, {})) {
     std::uint64_t& most = unread_before_[path];
@@ -134,35 +162,98 @@ void Checker::Impl::move_to(session::Session& session) {
   }
 }
 
-void Checker::Impl::batch(const session::Context& context, std::span<const Branch> batch) {
+void Checker::Impl::batch(const session::Context& context, std::span<const Branch> batch,
+                          const flow::Repeats& repeats) {
   if (batch.empty()) return;
   checked_ += batch.size();
-  Thread& thread = threads_[{context.pid, context.tid}];
   const session::Names& names = session_->names();
-  std::uint32_t generation = names.generation(context.space, batch.front().time);
+  Batch all{.context = context,
+            .branches = batch,
+            .thread = threads_[{context.pid, context.tid}],
+            .time = batch.front().time};
+  all.generation = names.generation(context.space, all.time);
+  all.salt = PlainBranches::salt(context.space, all.generation);
   // Mostly, no mapping changes while a batch runs.
-  const bool steady = generation == names.generation(context.space, batch.back().time);
-  std::uint64_t time = batch.front().time;
-  std::uint64_t salt = PlainBranches::salt(context.space, generation);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const Branch& branch = batch[i];
-    if (!steady && branch.time != time) {
-      time = branch.time;
-      generation = names.generation(context.space, time);
-      salt = PlainBranches::salt(context.space, generation);
+  all.steady = all.generation == names.generation(context.space, batch.back().time);
+  each(all, follow_paths(all, repeats), batch.size());
+  all.thread.recent.add(batch);
+}
+
+// Gives how many branches of the batch that has dealt with.
+std::size_t Checker::Impl::follow_paths(Batch& batch, const flow::Repeats& repeats) {
+  constexpr std::size_t kAhead = 8;
+  if (!batch.steady || repeats.list.empty()) return 0;
+  summaries_.select(repeats.memory, batch.salt);
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < repeats.list.size(); ++i) {
+    if (i + kAhead < repeats.list.size()) summaries_.prefetch(repeats.list[i + kAhead].path);
+    const flow::Repeat& repeat = repeats.list[i];
+    each(batch, done, repeat.begin);
+    done = repeat.begin + repeat.count;
+    if (!follow_path(batch, repeat)) each(batch, repeat.begin, done);
+  }
+  return done;
+}
+
+void Checker::Impl::each(Batch& batch, std::size_t begin, std::size_t end) {
+  const session::Context& context = batch.context;
+  Thread& thread = batch.thread;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Branch& branch = batch.branches[i];
+    if (!batch.steady && branch.time != batch.time) {
+      batch.time = branch.time;
+      batch.generation = session_->names().generation(context.space, batch.time);
+      batch.salt = PlainBranches::salt(context.space, batch.generation);
     }
     if (!thread.open.empty()) collect_after(thread, branch);
     const bool plain = PlainBranches::fits(branch);
-    if (plain && plain_.contains(branch, salt)) continue;
-    if ((is_kernel(branch.from) || branch.from == 0) && (is_kernel(branch.to) || branch.to == 0) &&
-        branch.kind != BranchKind::lost) {
-      continue;
-    }
-    KnownEdge& edge = known_edge(context, branch, generation);
-    step({context, branch, thread, edge, batch.first(i)});
-    if (plain && edge.findings == 0) plain_.add(branch, salt);
+    if (plain && plain_.contains(branch, batch.salt)) continue;
+    if (is_kernels(branch)) continue;
+    KnownEdge& edge = known_edge(context, branch, batch.generation);
+    step({context, branch, thread, edge, batch.branches.first(i)});
+    if (plain && edge.findings == 0) plain_.add(branch, batch.salt);
   }
-  thread.recent.add(batch);
+}
+
+// False: the branches have to be looked at one by one.
+bool Checker::Impl::follow_path(const Batch& batch, const flow::Repeat& repeat) {
+  Thread& thread = batch.thread;
+  if (!thread.open.empty()) return false;
+  auto known = summaries_.known(repeat.path);
+  if (known == PathSummaries::Known::no) {
+    summarize(batch, repeat);
+    known = summaries_.known(repeat.path);
+  }
+  if (known != PathSummaries::Known::simple) return false;
+  const PathEffect effect = summaries_.effect(repeat.path);
+  if (!thread.stack.follow(effect.returned, effect.called)) return false;
+  if (effect.ends_returns) thread.returns.end();
+  if (effect.ends_jumps) thread.jumps.end();
+  return true;
+}
+
+// What follow() makes of the branches, where all are known and nothing is wrong with any of them.
+void Checker::Impl::summarize(const Batch& batch, const flow::Repeat& repeat) {
+  PathEffectBuilder made;
+  for (const Branch& branch : batch.branches.subspan(repeat.begin, repeat.count)) {
+    if (PlainBranches::fits(branch) && plain_.contains(branch, batch.salt)) continue;
+    if (is_kernels(branch)) continue;
+    EdgeCache& edges = PlainBranches::fits(branch) ? plain_edges_ : edges_;
+    const KnownEdge* edge = edges.peek(batch.context.space, branch, batch.generation);
+    if (edge == nullptr) return;
+    const bool simple = edge->findings == 0 && branch.kind <= BranchKind::ret &&
+                        (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0;
+    if (!simple) return summaries_.add_not_simple(repeat.path);
+    if ((branch.flags & kNotTaken) != 0 || branch.kind <= BranchKind::jmp) continue;
+    if (branch.kind == BranchKind::ret) {
+      made.ret(branch.to);
+    } else if (branch.kind == BranchKind::ijmp) {
+      made.jump();
+    } else {
+      made.call(edge->next, branch.to);
+    }
+  }
+  summaries_.add(repeat.path, made);
 }
 
 KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Branch& branch,
@@ -451,7 +542,13 @@ Checker::Checker(session::Session& session, const Options& options)
 Checker::~Checker() = default;
 
 bool Checker::branches(const session::Context& context, std::span<const Branch> batch) {
-  impl_->batch(context, batch);
+  impl_->batch(context, batch, {});
+  return true;
+}
+
+bool Checker::repeats(const session::Context& context, std::span<const Branch> batch,
+                      const flow::Repeats& repeats) {
+  impl_->batch(context, batch, repeats);
   return true;
 }
 

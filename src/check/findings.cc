@@ -14,7 +14,14 @@ std::vector<Branch> Recent::list(std::span<const Branch> batch) const {
   return out;
 }
 
-void Recent::add(std::span<const Branch> batch) { last_ = list(batch); }
+void Recent::add(std::span<const Branch> batch) {
+  if (batch.size() < Finding::kBefore) {
+    last_ = list(batch);
+  } else {
+    const auto last = batch.last(Finding::kBefore);
+    last_.assign(last.begin(), last.end());
+  }
+}
 
 std::size_t Findings::add(RuleId which, Grade grade, std::string cause, std::string reason,
                           const session::Context& who, const Branch& branch) {

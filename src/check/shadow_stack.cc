@@ -75,6 +75,21 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts) {
   return mismatch(to, leaves ? facts | kFromSwitch : facts);
 }
 
+bool ShadowStack::follow(std::span<const std::uint64_t> returned,
+                         std::span<const std::uint64_t> called) {
+  const auto& frames = current_.frames;
+  if (unsettled_ || returned.size() > frames.size()) return false;
+  if (frames.size() > kDeepest / 2) return false;  // calls that were closed again may reach deeper
+  const Frame* top = frames.data() + frames.size();
+  for (const std::uint64_t address : returned) {
+    --top;
+    if (top->signal || top->address != address) return false;
+  }
+  for (std::size_t i = 0; i < returned.size(); ++i) pop();
+  for (const std::uint64_t address : called) call(address);
+  return true;
+}
+
 void ShadowStack::remember(std::uint64_t address) {
   const Mark mark{address, current_.frames.size()};
   auto& marks = current_.marks;

@@ -78,6 +78,10 @@ class ShadowStack {
 
   void call(std::uint64_t return_address);
   Verdict ret(std::uint64_t to, PathFacts facts);
+  // Returns to `returned`, the innermost first, and calls that return to `called`, all as call()
+  // and ret() with no facts would take them. False, and nothing is changed, where one of the
+  // returns does not go behind the call that is open, or a jump before left open what it was.
+  bool follow(std::span<const std::uint64_t> returned, std::span<const std::uint64_t> called);
   // An indirect jump that has kFromSwitch; others do not concern the stack.
   Verdict jump(std::uint64_t to, PathFacts facts, const Landings& landings);
 

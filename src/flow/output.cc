@@ -7,7 +7,8 @@ namespace hodo::flow {
 Output::Output(const Config& config, const Receivers& to)
     : config_(config),
       to_(to),
-      batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce) {}
+      batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce),
+      wants_repeats_(to.branches != nullptr && to.branches->wants_repeats()) {}
 
 void Output::branch(Branch branch) {
   const bool not_taken = (branch.flags & kNotTaken) != 0;
@@ -26,6 +27,7 @@ void Output::branch(Branch branch) {
 void Output::start_over() {
   stats_ = {};
   used_ = 0;
+  repeats_.clear();
   instructions_.clear();
   pending_insns_ = 0;
   dropped_ = 0;
@@ -44,6 +46,7 @@ void Output::take_back(const Mark& mark) {
   stats_.not_taken -= dropped_ - mark.dropped;
   dropped_ = mark.dropped;
   used_ = mark.branches;
+  while (!repeats_.empty() && repeats_.back().begin >= used_) repeats_.pop_back();
   instructions_.resize(mark.instructions);
   stats_.instructions = mark.counted_insns;
   pending_insns_ = mark.pending_insns;
@@ -68,12 +71,17 @@ void Output::flush() {
   }
   if (used_ != 0) hand_on(std::span(batch_).first(used_));
   used_ = 0;
+  repeats_.clear();
   instructions_.clear();
   ++flushes_;
 }
 
 void Output::hand_on(std::span<const Branch> branches) {
-  if (to_.branches != nullptr) to_.branches->on_branches(branches);
+  if (wants_repeats_) {
+    to_.branches->on_repeats(branches, {memory_, repeats_});
+  } else if (to_.branches != nullptr) {
+    to_.branches->on_branches(branches);
+  }
   if (to_.edges == nullptr) return;
   edges_.clear();
   for (const Branch& b : branches) edges_.push_back({b.from, b.to, 1, b.kind, b.flags});

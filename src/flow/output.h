@@ -80,6 +80,7 @@ class Output {
       512;  // 16 KiB, or some more: the sink finds it in the L1 cache
 
   void grow();
+  void note_repeat(const Path& path, const PathMemo& memo);
   void hand_on(std::span<const Branch> branches);
 
   const Config& config_;
@@ -87,6 +88,9 @@ class Output {
   Stats stats_;
   std::vector<Branch> batch_;  // as long as there is room for; the first used_ count
   std::size_t used_ = 0;
+  std::vector<Repeat> repeats_;  // in the batch, if somebody wants them
+  std::uint32_t memory_ = 0;     // theirs
+  const bool wants_repeats_;
   std::vector<EdgeCount> edges_;
   std::vector<std::uint64_t> instructions_;
   std::uint64_t pending_insns_ = 0;  // since the last branch
@@ -100,12 +104,18 @@ constexpr std::uint32_t saturate_insns(std::uint64_t insns) {
   return static_cast<std::uint32_t>(insns < kMost ? insns : kMost);
 }
 
+inline void Output::note_repeat(const Path& path, const PathMemo& memo) {
+  memory_ = memo.number();
+  repeats_.push_back({static_cast<std::uint32_t>(used_), path.edge_count, path.edges});
+}
+
 inline void Output::repeat(const Path& path, const PathMemo& memo, std::uint64_t time) {
   if (path.edge_count == 0) {
     pending_insns_ += path.tail;
     return;
   }
   if (batch_.size() - used_ < kMostPathEdges + kEdgesAtOnce) flush();
+  if (wants_repeats_) note_repeat(path, memo);
   Branch* const out = batch_.data() + used_;
   const std::uint32_t* const ids = memo.edge_ids(path);
   const Branch* const edges = memo.edges();

@@ -1,6 +1,7 @@
 #include "path_memo.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <utility>
 
@@ -23,6 +24,8 @@ std::uint64_t hash_of(const Branch& edge) {
 PathMemo::PathMemo() { clear(); }
 
 void PathMemo::clear() {
+  static std::atomic<std::uint32_t> memories = 0;
+  number_ = ++memories;
   table_.assign(kLeastSize, {});
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
   count_ = 0;

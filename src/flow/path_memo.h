@@ -44,6 +44,8 @@ class PathMemo {
              std::span<const std::uint64_t> returns);
   // The number of an edge like `number`, with more instructions before it.
   std::uint32_t later(std::uint32_t number, std::uint32_t more_insns);
+  // A path's edges are a number of this memory; clear() makes another one of it.
+  std::uint32_t number() const { return number_; }
   StretchTable& stretches() { return stretches_; }
   // No room for another path: to be settled and cleared.
   bool full() const {
@@ -80,6 +82,7 @@ class PathMemo {
   std::uint32_t number_of(const Branch& edge);
   void grow_numbers();
 
+  std::uint32_t number_ = 0;
   std::vector<Path> table_;  // open addressing, at most half full
   unsigned shift_ = 0;       // 64 - log2 of its size
   std::size_t count_ = 0;

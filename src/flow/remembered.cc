@@ -293,6 +293,7 @@ bool PathDecoder::may_follow() const {
 
 void PathDecoder::follow() {
   if (memo_->full()) {
+    out_.flush();  // repeats name paths of the memory that they are of
     out_.settle(*memo_);
     memo_->clear();
   }

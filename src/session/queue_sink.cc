@@ -69,6 +69,11 @@ void QueueSink::on_branches(std::span<const Branch> batch) {
   }
 }
 
+void QueueSink::on_repeats(std::span<const Branch> batch, const flow::Repeats& repeats) {
+  if (stopped_ || batch.empty()) return;
+  if (const auto who = listener_.wanted()) stopped_ = !out_.repeats(*who, batch, repeats);
+}
+
 void QueueEdges::on_edges(std::span<const flow::EdgeCount> edges) {
   if (stopped_ || edges.empty()) return;
   if (const auto who = listener_.wanted()) stopped_ = !out_.edges(*who, edges);

@@ -292,5 +292,34 @@ TEST_F(Stack, ForgetsTheOldestCallsOfAStackThatNoProgramHas) {
   EXPECT_FALSE(stack.knows_all());
 }
 
+// --- paths as a whole ---
+
+using Addresses = std::vector<std::uint64_t>;
+
+TEST_F(Stack, FollowsReturnsAndCallsAtOnce) {
+  calls({1, 2, 3});
+  EXPECT_TRUE(stack.follow(Addresses{3, 2}, Addresses{7, 8}));
+  EXPECT_EQ(stack.depth(), 3u);
+  EXPECT_EQ(ret(8), "");
+  EXPECT_EQ(ret(7), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, FollowsNoReturnsThatDoNotGoBehindTheOpenCalls) {
+  calls({1, 2, 3});
+  EXPECT_FALSE(stack.follow(Addresses{3, 1}, Addresses{7}));
+  EXPECT_FALSE(stack.follow(Addresses{3, 2, 1, 0}, {}));
+  EXPECT_EQ(stack.depth(), 3u);
+  interrupted(9);
+  EXPECT_FALSE(stack.follow(Addresses{9}, {}));  // only a sigreturn goes there
+}
+
+// A jump to a label of a switching function leaves open whose stack it is: the next return says so.
+TEST_F(Stack, FollowsNothingWhileTheStackIsUnsettled) {
+  calls({1, 2});
+  EXPECT_EQ(jump(kFunction, kFromSwitch | kToLabel), "");
+  EXPECT_FALSE(stack.follow(Addresses{2}, {}));
+}
+
 }  // namespace
 }  // namespace hodo::check

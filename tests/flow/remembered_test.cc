@@ -27,6 +27,31 @@ TEST(Remembered, ALoopOfShortTnts) {
   expect_all_ways_the_same(code, trace, kRounds * 10);
 }
 
+// All but the first rounds are paths that were taken before. That equal numbers mean equal branches
+// is compared in every decode().
+TEST(Remembered, SaysWhichBranchesAreAPathThatComesAgain) {
+  struct Repeated final : BranchSink {
+    std::uint64_t branches = 0;
+    std::uint64_t repeated = 0;
+    void on_branches(std::span<const Branch> batch) override { branches += batch.size(); }
+    bool wants_repeats() const override { return true; }
+    void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
+      on_branches(batch);
+      for (const Repeat& repeat : repeats.list) repeated += repeat.count;
+    }
+    void on_loss(const Loss&) override {}
+  };
+  const Code code = Code().at(0x1000).nop().jz(0x1000).jmp(0x1000);
+  Trace trace;
+  trace.psb(0x1000);
+  for (int i = 0; i < kRounds; ++i) trace.tnt("TTTTTT").tnt("TNTTTN").tnt("T");
+  Repeated sink;
+  decode(trace.bytes(), code, {}, sink);
+  EXPECT_EQ(sink.branches, 1 + kRounds * 13u);
+  EXPECT_GT(sink.repeated, sink.branches - 60);
+  EXPECT_LT(sink.repeated, sink.branches);
+}
+
 TEST(Remembered, ALoopOfLongTnts) {
   const Code code = Code().at(0x1000).nop().jz(0x1000).jmp(0x1000);
   Trace trace;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,8 +13,37 @@
 namespace hodo::flow {
 namespace {
 
+// The branches of the paths that a decoder said come again. `wrong`: what was said and is not so.
+struct Paths {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Branch>> known;
+  std::string wrong;
+
+  void hear(std::span<const Branch> batch, const Repeats& repeats) {
+    std::size_t end = 0;
+    for (const Repeat& repeat : repeats.list) {
+      if (repeat.begin < end || repeat.count == 0 || repeat.begin > batch.size() ||
+          repeat.count > batch.size() - repeat.begin) {
+        wrong = "a repeat that is not in its batch, or in another one";
+        return;
+      }
+      end = repeat.begin + repeat.count;
+      const auto path = batch.subspan(repeat.begin, repeat.count);
+      const auto same = [](const Branch& a, const Branch& b) {
+        return std::tie(a.from, a.to, a.kind, a.flags) == std::tie(b.from, b.to, b.kind, b.flags);
+      };
+      const auto [it, fresh] = known.try_emplace({repeats.memory, repeat.path});
+      if (fresh) it->second.assign(path.begin(), path.end());
+      if (!std::ranges::equal(it->second, path, same)) wrong = "a path with other branches";
+    }
+  }
+};
+
 // Everything that a sink is told, in one order.
 struct Told final : BranchSink {
+  Told() = default;
+  explicit Told(Paths& to) : paths(&to) {}
+
+  Paths* paths = nullptr;
   std::vector<Branch> branches;
   std::vector<std::string>
       others;  // "LOSS ..." and "EVENT ...", with the number of branches before
@@ -21,6 +51,11 @@ struct Told final : BranchSink {
 
   void on_branches(std::span<const Branch> batch) override {
     branches.insert(branches.end(), batch.begin(), batch.end());
+  }
+  bool wants_repeats() const override { return paths != nullptr; }
+  void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
+    paths->hear(batch, repeats);
+    on_branches(batch);
   }
   void on_loss(const Loss& loss) override {
     tell({"loss " + std::string(name(loss.cause)), loss.reason},
@@ -87,6 +122,7 @@ std::string difference(const Stats& a, const Stats& b) {
 }
 
 std::string difference(const Told& told, const Told& expected) {
+  if (told.paths != nullptr && !told.paths->wrong.empty()) return told.paths->wrong;
   const auto same = [](const Branch& a, const Branch& b) { return fields(a) == fields(b); };
   const auto [mine, other] = std::ranges::mismatch(told.branches, expected.branches, same);
   if (mine != told.branches.end() || other != expected.branches.end()) {
@@ -236,8 +272,9 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   Config quick = config;
   quick.want_instructions = false;
   Decoder decoder(code, quick);
+  Paths paths;
   for (const char* what : {"first pass: ", "remembering: ", "remembering again: "}) {
-    Told told;
+    Told told(paths);
     told.stats = decoder.decode(pieces, told);
     if (const std::string found = difference(told, expected); !found.empty()) return what + found;
   }

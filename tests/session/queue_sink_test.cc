@@ -71,6 +71,33 @@ TEST(QueueSink, HandsOnOnlyWhatIsSelected) {
   EXPECT_EQ(losses.lines().size(), 1u);
 }
 
+// Paths that come again are said of one task's branches alone: a batch of several is cut.
+TEST(QueueSink, HandsRepeatsOnWhereOneTaskRuns) {
+  struct Wants final : BranchSink {
+    std::size_t repeated = 0;
+    bool branches(const Context&, std::span<const Branch>) override { return true; }
+    bool wants_repeats() const override { return true; }
+    bool repeats(const Context&, std::span<const Branch>, const flow::Repeats& all) override {
+      repeated += all.list.size();
+      return repeated < 2;
+    }
+  };
+  LossTally losses;
+  const auto progress = [](std::uint64_t) {};
+  const Occupancy several = two_turns();
+  Wants out;
+  EXPECT_FALSE(QueueSink({{}, several, {}, losses, no_explanation, progress}, out).wants_repeats());
+  const Occupancy one;
+  QueueSink sink({{}, one, {}, losses, no_explanation, progress}, out);
+  EXPECT_TRUE(sink.wants_repeats());
+  const std::vector<flow::Repeat> list = {{.begin = 0, .count = 1, .path = 4}};
+  for (int i = 0; i < 3; ++i) {
+    sink.on_repeats(std::vector<Branch>{{.from = 1}}, {.memory = 1, .list = list});
+  }
+  EXPECT_EQ(out.repeated, 2u);
+  EXPECT_TRUE(sink.stopped());
+}
+
 TEST(QueueSink, StopsTheDecoderWhenNoMoreIsWanted) {
   Occupancy occupancy;
   Collect out;

@@ -39,6 +39,9 @@ class Checker final : public session::BranchSink {
   ~Checker() override;
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
+  bool wants_repeats() const override { return true; }
+  bool repeats(const session::Context& context, std::span<const Branch> batch,
+               const flow::Repeats& repeats) override;
 
   // Goes on with another session of the same recording, of which more is known; what was found out
   // about branches by themselves is found out again. As of the constructor.

@@ -146,10 +146,27 @@ class Listener {
   virtual bool on_progress(std::uint64_t) { return true; }
 };
 
+// Branches of a batch that are a path which the decoder remembers: whenever the same number comes
+// from the same memory, so do branches with the same addresses, kinds and flags.
+struct Repeat {
+  std::uint32_t begin = 0;  // of the first one in the batch
+  std::uint32_t count = 0;
+  std::uint32_t path = 0;
+};
+// Those of one batch, in its order; no two overlap.
+struct Repeats {
+  std::uint32_t memory = 0;  // no two memories of a process have the same number
+  std::span<const Repeat> list;
+};
+
 // Receives the decoded path, between its losses and events; spans as references above.
 class BranchSink : public Listener {
  public:
   virtual void on_branches(std::span<const Branch> batch) = 0;
+  // For sinks that can use what they know of a path when it comes again: on_repeats() is called in
+  // the place of on_branches(). What is a repeat is the decoder's to choose; it may be nothing.
+  virtual bool wants_repeats() const { return false; }
+  virtual void on_repeats(std::span<const Branch> batch, const Repeats&) { on_branches(batch); }
   // With Config::want_instructions: the address of every instruction, in order.
   virtual void on_instructions(std::span<const std::uint64_t>) {}
 };

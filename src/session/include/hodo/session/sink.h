@@ -28,6 +28,12 @@ class BranchSink {
   virtual ~BranchSink() = default;
   // The span is only valid during the call. False stops the decoding early.
   virtual bool branches(const Context& context, std::span<const Branch> batch) = 0;
+  // As flow::BranchSink's: repeats() is called in the place of branches(), where there are any.
+  virtual bool wants_repeats() const { return false; }
+  virtual bool repeats(const Context& context, std::span<const Branch> batch,
+                       const flow::Repeats&) {
+    return branches(context, batch);
+  }
 };
 
 // Takes the edges of a session with their counts: those of one queue before those of the next, in

@@ -1,0 +1,89 @@
+// What a path that the decoder remembers does to a thread, so that its second execution costs one
+// look-up for all its branches.
+//
+// Only paths of which no rule has anything to say have a summary, and which do nothing but call,
+// return and jump: what a rule or the stack's model has to see branch by branch has none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hodo::check {
+
+// Of calls that were open before a path it closes some, and leaves others of its own open.
+struct PathEffect {
+  std::span<const std::uint64_t> returned;  // where to, the innermost call's first
+  std::span<const std::uint64_t> called;    // where these will return to, the innermost last
+  bool ends_returns = false;                // there is a call or return: no chain goes on
+  bool ends_jumps = false;
+};
+
+// Makes the effect of a path out of its calls and returns, in their order.
+class PathEffectBuilder {
+ public:
+  // `next`: behind the call. One that calls this place only asks where it is.
+  void call(std::uint64_t next, std::uint64_t to);
+  void ret(std::uint64_t to);
+  void jump() { ends_jumps_ = true; }
+  // A path with a return that does not go behind the call before it has no effect that could be
+  // said without looking at the branches.
+  bool possible() const { return possible_; }
+  PathEffect effect() const { return {returned_, called_, ends_returns_, ends_jumps_}; }
+
+ private:
+  std::vector<std::uint64_t> returned_;
+  std::vector<std::uint64_t> called_;
+  bool ends_returns_ = false;
+  bool ends_jumps_ = false;
+  bool possible_ = true;
+};
+
+// The paths of one memory of the decoder, in one space as long as its mappings stay.
+class PathSummaries {
+ public:
+  enum class Known : std::uint8_t { no, simple, not_simple };
+
+  // Forgets everything unless it is of this memory and salt (PlainBranches::salt).
+  void select(std::uint32_t memory, std::uint64_t salt);
+  // The path will be asked for soon.
+  void prefetch(std::uint32_t path) const {
+    if (path < entries_.size()) __builtin_prefetch(&entries_[path]);
+  }
+  Known known(std::uint32_t path) const {
+    if (path >= entries_.size() || entries_[path].epoch != epoch_) return Known::no;
+    return entries_[path].simple ? Known::simple : Known::not_simple;
+  }
+  // Of a path that is simple; valid until the next is added.
+  PathEffect effect(std::uint32_t path) const {
+    const Entry& e = entries_[path];
+    const std::span all(addresses_.data() + e.first, e.returns + std::size_t{e.calls});
+    return {all.first(e.returns), all.subspan(e.returns), e.ends_returns, e.ends_jumps};
+  }
+  void add(std::uint32_t path, const PathEffectBuilder& made);
+  void add_not_simple(std::uint32_t path) { entry(path) = {.epoch = epoch_}; }
+
+ private:
+  static constexpr std::size_t kMostAddresses = std::size_t{1} << 22;
+  static constexpr unsigned kMostOfPath = 31;
+
+  struct Entry {
+    std::uint32_t first = 0;  // in addresses_: those returned to, then those called from
+    std::uint16_t epoch = 0;  // 0: never used
+    std::uint16_t returns : 5 = 0;
+    std::uint16_t calls : 5 = 0;
+    bool ends_returns : 1 = false;
+    bool ends_jumps : 1 = false;
+    bool simple : 1 = false;
+  };
+  static_assert(sizeof(Entry) == 8);
+  Entry& entry(std::uint32_t path);
+
+  std::uint32_t memory_ = 0;
+  std::uint64_t salt_ = 0;
+  std::uint16_t epoch_ = 1;
+  std::vector<Entry> entries_;  // by path
+  std::vector<std::uint64_t> addresses_;
+};
+
+}  // namespace hodo::check
