@@ -39,13 +39,25 @@ bool is_text_branch(const Branch& branch) {
   return branch.kind <= BranchKind::ret && (branch.flags & kAsync) == 0;
 }
 
+// Interrupts and exceptions lead to the kernel (SDM vol. 3, "Interrupt and Exception Handling"). A
+// record of one that leads to the program itself was made by an instruction that the file does not
+// have there. The abort of a transaction is none.
+bool is_forged_event(const Branch& branch) {
+  return branch.kind == BranchKind::irq && (branch.flags & kInTx) == 0 && branch.to != 0 &&
+         branch.to >> 63 == 0;
+}
+
 class TextSource final : public EdgeRule {
  public:
   TextSource() : EdgeRule(RuleId::text_source) {}
   std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
     // Code that was changed is another rule's.
-    if (!edge.from.known() || edge.from.kept || !is_text_branch(edge.branch)) return std::nullopt;
+    if (!edge.from.known() || edge.from.kept) return std::nullopt;
     const auto insn = edge.from.module->insn(edge.from.vaddr);
+    if (is_forged_event(edge.branch) && (!insn || !isa::has_direct_target(insn->cls))) {
+      return Verdict{.reason = "the file has no branch there"};
+    }
+    if (!is_text_branch(edge.branch)) return std::nullopt;
     if (!insn || !same_kind(insn->cls, edge.branch.kind)) {
       return Verdict{.reason = fmt::format("the file has no {} there", name(edge.branch.kind))};
     }
@@ -61,7 +73,8 @@ class TextTarget final : public EdgeRule {
   TextTarget() : EdgeRule(RuleId::text_target) {}
   std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
     if (!edge.from.known() || edge.from.kept || edge.to.address == 0) return std::nullopt;
-    if (!is_text_branch(edge.branch) || (edge.branch.flags & kNotTaken) != 0) return std::nullopt;
+    if (!is_text_branch(edge.branch) && !is_forged_event(edge.branch)) return std::nullopt;
+    if ((edge.branch.flags & kNotTaken) != 0) return std::nullopt;
     const auto insn = edge.from.module->insn(edge.from.vaddr);
     if (!insn || !isa::has_direct_target(insn->cls)) return std::nullopt;
     const std::uint64_t target = edge.from.address + (insn->target - edge.from.vaddr);

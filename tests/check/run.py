@@ -13,6 +13,7 @@ import json
 import os
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -143,11 +144,49 @@ def sums(_):
         for rule in rules:
             row = counts.setdefault(rule, [0, 0, 0])
             counts[rule] = [row[0] + 1, row[1] + 1, row[2] + (rule in windows)]
+    counts.update({rule: [0, 1, int(windows)] for rule, windows in OF_RECORDS.items()})
     expected = {f"| {rule} | {a} | {b} | {c} |" for rule, (a, b, c) in counts.items()}
     with open(os.path.join(SOURCES, "docs/rules/README.md"), encoding="utf-8") as file:
         section = file.read().partition("## How it was tried")[2].partition("RIPE64")[0]
     rows = {line for line in section.splitlines() if line.startswith("|")}
     equal({row for row in rows if any(c.isdigit() for c in row)}, expected, "the table")
+
+
+# Rules that no program can break under QEMU, as the code that ran is known, and whether branch stacks
+# show it: the records themselves are changed.
+OF_RECORDS = {"text.source": True, "text.target": True}
+
+
+def changed_record(tool, rule, options):
+    """A call that led behind the first instructions of a function, or a branch that one of them made."""
+    program = os.path.join(tool.programs, "hijacks")
+    data, _ = tool.record([program, "none"], options=options)
+    listed = subprocess.run(
+        [tool.hodo, "branches", "--format", "csv", data],
+        capture_output=True, text=True, timeout=TIMEOUT, check=True,
+    )  # fmt: skip
+    header, *rows = (line.split(",") for line in listed.stdout.splitlines())
+    # (kind, from, to) of two in a row: the call, and the next branch, some instructions later.
+    columns = [header.index(name) for name in ("kind", "from", "to")]
+    branches = [[row[c] for c in columns] for row in rows]
+    (_, *call), (_, *after) = [
+        (a, b) for a, b in zip(branches, branches[1:])
+        if (a[0], b[0]) == ("call", "cond") and a[2] != b[1]
+    ][-1]  # fmt: skip
+    if rule == "text.target":
+        old, new = call, (call[0], after[0])
+    else:
+        old, new = after, (call[1], after[1])
+    packed = lambda pair: struct.pack("<QQ", *(int(address, 16) for address in pair))
+    with open(data, "rb") as file:
+        content = file.read()
+    equal(packed(old) in content, True, "the record is in the file")
+    with open(data, "wb") as file:
+        file.write(content.replace(packed(old), packed(new)))
+    result, status = tool.check(data)
+    equal((rules_of(result), status), ({rule}, FOUND), "rules, status")
+    finding = result["findings"][0]
+    equal((finding["from"]["address"], finding["to"]["address"]), new, "the branch")
 
 
 def hidden_file(tool):
@@ -412,6 +451,9 @@ def cases():
         out[f"hijack.{form}"] = (lambda t, a=(form, first, others): hijack(t, *a), True)
         for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
             out[f"{source}.{form}"] = (lambda t, a=(form, found, how): by_records(t, *a), True)
+    for rule, windows in OF_RECORDS.items():
+        for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):
+            out[f"{source}.{rule}"] = (lambda t, a=(rule, how): changed_record(t, *a), True)
     for name, options, command in lines("clean.txt"):
         quick = "quick" in options.split()
         out[f"clean.{name}"] = (lambda t, a=(options, command): clean(t, *a), quick)

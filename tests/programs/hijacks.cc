@@ -4,6 +4,7 @@
 // What an attacker would write through a bug in the program, each form writes by itself.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -299,6 +300,15 @@ void hook_register_jump() {  // mov rax, hook; jmp rax
   if (check_key(1) != 0) reached();
 }
 
+// The same as a debugger would: no page's rights change.
+[[gnu::noinline]] void text_through_proc() {
+  const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  const unsigned char je = 0x74;
+  const auto where = static_cast<off_t>(reinterpret_cast<std::uint64_t>(check_key_branch));
+  if (pwrite(memory, &je, 1, where) != 1) return;
+  if (check_key(1) != 0) reached();
+}
+
 [[gnu::noinline]] pid_t forged_getppid() { reached(); }
 
 // The program is linked so that calls go through slots that stay writable.
@@ -335,6 +345,7 @@ int main(int argc, char** argv) {
       {"hook-push-return", hook_push_return},
       {"hook-register-jump", hook_register_jump},
       {"text-patched", text_patched},
+      {"text-through-proc", text_through_proc},
       {"slot-overwritten", slot_overwritten},
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
