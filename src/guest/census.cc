@@ -10,7 +10,8 @@ namespace hodo::guest {
 namespace {
 
 constexpr std::size_t kMostTables = 65'536;
-constexpr std::uint32_t kTaskNew = 0x800;  // TASK_NEW: being made, not yet in the list
+// TASK_NEW: being made, not yet in the list; TASK_DEAD: perhaps not in it any more.
+constexpr std::uint32_t kTaskNew = 0x800, kTaskDead = 0x80;
 constexpr unsigned kPageBits = 12;
 
 class Counting {
@@ -49,11 +50,28 @@ class Counting {
     const Layout& l = kernel_.layout;
     const auto owner = memory_.read<std::uint64_t>(mm + l.mm.owner);
     if (!owner || *owner == 0) return std::nullopt;
-    const auto state = memory_.read<std::uint32_t>(*owner + l.task.state);
-    if (!state || (*state & kTaskNew) != 0) return std::nullopt;
-    auto task = read_task(memory_, kernel_, *owner);
-    if (!task || task->mm != mm || task->pid == 0) return std::nullopt;
-    return task;
+    auto task = settled(*owner);
+    return task && task->mm == mm ? task : std::nullopt;
+  }
+
+  // A task that is neither just being made nor gone.
+  std::optional<Task> settled(std::uint64_t address) const {
+    const auto state = memory_.read<std::uint32_t>(address + kernel_.layout.task.state);
+    if (!state || (*state & (kTaskNew | kTaskDead)) != 0) return std::nullopt;
+    auto task = read_task(memory_, kernel_, address);
+    return task && task->pid != 0 ? task : std::nullopt;
+  }
+
+  // The processes whose parent the task at `address` is; at most 65,536.
+  std::vector<std::uint64_t> children_of(std::uint64_t address) const {
+    std::vector<std::uint64_t> out;
+    const std::uint64_t head = address + kernel_.layout.task.children;
+    auto node = memory_.read<std::uint64_t>(head);
+    while (node && *node != 0 && *node != head && out.size() < kMostTables) {
+      out.push_back(*node - kernel_.layout.task.sibling);
+      node = memory_.read<std::uint64_t>(*node);
+    }
+    return out;
   }
 
   std::string executable_of(std::uint64_t mm) const {
@@ -113,12 +131,25 @@ Result<Census> take_census(const PhysicalMemory& memory, const RunningKernel& ru
     if (out.cross_checked) mms.insert(counting.mm_of(running.table_of(cr3)));
   }
   std::map<std::int32_t, Resident> hidden;
-  for (const std::uint64_t mm : mms) {
-    const auto owner = counting.owner_of(mm);
-    if (!owner || listed.contains(owner->address)) continue;
-    Resident resident = counting.resident(counting.process_of(*owner));
+  const auto hide = [&](const Task& task) {
+    Resident resident = counting.resident(counting.process_of(task));
     resident.hidden = true;
     hidden.try_emplace(resident.process.leader.pid, std::move(resident));
+  };
+  for (const std::uint64_t mm : mms) {
+    const auto owner = counting.owner_of(mm);
+    if (owner && !listed.contains(owner->address)) hide(*owner);
+  }
+  std::set<std::uint64_t> seen_tasks = listed;
+  std::vector<std::uint64_t> parents(listed.begin(), listed.end());
+  while (!parents.empty() && seen_tasks.size() < 2 * kMostTables) {
+    const std::uint64_t parent = parents.back();
+    parents.pop_back();
+    for (const std::uint64_t child : counting.children_of(parent)) {
+      if (!seen_tasks.insert(child).second) continue;
+      parents.push_back(child);
+      if (const auto task = counting.settled(child)) hide(*task);
+    }
   }
   for (auto& [pid, resident] : hidden) add(std::move(resident));
 

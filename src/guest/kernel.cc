@@ -108,6 +108,8 @@ Result<Layout> layout_of(const Btf& btf) {
   find(l.task.comm, "task_struct", "comm");
   find(l.task.real_parent, "task_struct", "real_parent");
   find(l.task.group_leader, "task_struct", "group_leader");
+  find(l.task.children, "task_struct", "children");
+  find(l.task.sibling, "task_struct", "sibling");
   find(l.task.signal, "task_struct", "signal");
   find(l.task.thread_node, "task_struct", "thread_node");
   const char* state = btf.offset_of("task_struct", "__state") ? "__state" : "state";  // since 5.14

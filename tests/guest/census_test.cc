@@ -98,6 +98,34 @@ TEST_F(CensusTest, MarksWhoIsNotInTheTaskList) {
   EXPECT_TRUE(found.residents[2].hidden);
 }
 
+// kthreadd, which is listed, has two children: shown, and a thread that is in no task list and has
+// no address space.
+TEST_F(CensusTest, MarksKernelThreadsThatOnlyTheirParentKnows) {
+  const auto& l = running_.kernel.layout.task;
+  constexpr std::uint64_t kThread = 0xffff'8880'0003'0000, kSignal = 0xffff'8880'0003'1000;
+  task(kThread, kSignal, 9, "kworker", 0);
+  const std::uint64_t head = kSwapper + l.children;
+  space_.put(head, kShown.task + l.sibling);
+  space_.put(kShown.task + l.sibling, kThread + l.sibling);
+  space_.put(kThread + l.sibling, head);
+  Census found = census();
+  ASSERT_EQ(found.residents.size(), 4);
+  EXPECT_EQ(found.residents[3].process.leader.comm, "kworker");
+  EXPECT_EQ(found.residents[3].cr3, 0);
+  EXPECT_TRUE(found.residents[3].hidden);
+  for (const std::uint32_t state : {0x800u, 0x80u}) {  // being made, and gone
+    space_.put(kThread + l.state, state);
+    EXPECT_EQ(census().residents.size(), 3);
+  }
+}
+
+TEST_F(CensusTest, DoesNotFollowChildrenWithoutEnd) {
+  const auto& l = running_.kernel.layout.task;
+  space_.put(kSwapper + l.children, kShown.task + l.sibling);
+  space_.put(kShown.task + l.sibling, kShown.task + l.sibling);
+  EXPECT_EQ(census().residents.size(), 3);
+}
+
 TEST_F(CensusTest, FindsByItsCr3WhoIsInNoListAtAll) {
   space_.put(page(kShown) + running_.kernel.layout.page.list, kPgdList);
   EXPECT_EQ(census().residents.size(), 2);

@@ -113,7 +113,9 @@ inline Kernel fake_kernel() {
             .real_parent = 0x40,
             .group_leader = 0x48,
             .signal = 0x50,
-            .thread_node = 0x58};
+            .thread_node = 0x58,
+            .children = 0x70,
+            .sibling = 0x80};
   l.signal.thread_head = 0x8;
   l.mm = {.pgd = 0x8, .exe_file = 0x10, .maple_root = 0x18, .first = 0x20, .has_maple_tree = true};
   l.vma = {.start = 0, .end = 8, .flags = 0x10, .page_offset = 0x18, .file = 0x20, .next = 0x28};

@@ -73,21 +73,23 @@ def processes(box):
 
 
 def hidden_process(box):
-    """A process that its guest's ps does not show is shown, and marked."""
-    script = ("echo > /hodo-test-guest; sleep 5000 & insmod /bin/guest_hooks.ko variant=process pid=$!\n"
-              "ps | grep -c '[s]leep 5000'; echo ready; sleep 6000")
+    """A process that its guest's ps does not show is shown, and marked, and so is a kernel thread."""
+    script = ("echo > /hodo-test-guest; sleep 5000 &\n"
+              "thread=$(ps | awk '/\\[ksoftirqd\\/0\\]/ {print $1}')\n"
+              "for pid in $! $thread; do insmod /bin/guest_hooks.ko variant=process pid=$pid; rmmod guest_hooks; done\n"
+              "ps | grep -cE '[s]leep 5000|[k]softirqd'; echo ready; sleep 6000")
     guest.write_initramfs(box.path("initrd"), script, [box.hooks_module()])
     with machine(box, guest.command(box.kernel, "initrd")) as console:
         said = boots(console, "ready")
         answer, _ = listed(box, status=1)
         text = box.run(box.hodo, "vm", "ps", "--qmp", "qmp", "--time", "0", status=1).stdout
-    check("0\n" in said, f"the guest itself shows it: {said}")
-    hidden = [process for process in answer["processes"] if process["hidden"]]
-    check(len(hidden) == 1, f"hidden are {hidden}")
-    (process,) = hidden
-    check(process["name"] == "sleep" and process["executable"] == "/bin/busybox" and process["ppid"] == 1,
-          f"hidden is {process}")
-    check(text.count("HIDDEN") == 1 and "1 of " in text, f"as text: {text}")
+    check("0\n" in said, f"the guest itself shows them: {said}")
+    hidden = {process["name"]: process for process in answer["processes"] if process["hidden"]}
+    check(hidden.keys() == {"sleep", "ksoftirqd/0"}, f"hidden are {hidden}")
+    process, thread = hidden["sleep"], hidden["ksoftirqd/0"]
+    check(process["executable"] == "/bin/busybox" and process["ppid"] == 1, f"hidden is {process}")
+    check(thread["cr3"] is None and thread["ppid"] == 2, f"hidden is {thread}")
+    check(text.count("HIDDEN") == 2 and "2 of " in text, f"as text: {text}")
 
 
 # What the guest does: for each variant of the module a directory is listed while it is loaded.

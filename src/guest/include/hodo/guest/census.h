@@ -1,6 +1,7 @@
-// Who runs in the guest, from two sides: the kernel's task list, which is what its own tools show,
-// and the address spaces that exist, whoever they belong to. A process that is missing in the first
-// and has one of the second is hidden.
+// Who runs in the guest, from three sides: the kernel's task list, which is what its own tools
+// show, the address spaces that exist, whoever they belong to, and the tree of parents and
+// children, which has kernel threads too. A process that is missing in the first and is in one of
+// the others is hidden.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +28,15 @@ struct Census {
   // that have ended since.
   std::vector<std::uint64_t> others;
   // False: this kernel does not say whose an address space is (no CONFIG_MEMCG, or not in its BTF),
-  // so hidden processes would not be noticed.
+  // so processes that are in neither list would not be noticed.
   bool cross_checked = false;
 };
 
 // `seen`: values of CR3 that were in use. Address spaces are these and those of the kernel's list
 // of top-level tables (pgd_list, which it needs to keep them up to date); the descriptor of a
-// table's page names the mm_struct, and that its owner. Memory should stand still meanwhile. At
-// most 65,536 of everything. Errors: malformed (the task list leads nowhere).
+// table's page names the mm_struct, and that its owner. Children are those of everybody found.
+// Memory should stand still meanwhile. At most 65,536 of everything. Errors: malformed (the task
+// list leads nowhere).
 Result<Census> take_census(const PhysicalMemory& memory, const RunningKernel& running,
                            std::span<const std::uint64_t> seen);
 

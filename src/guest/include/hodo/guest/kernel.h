@@ -16,7 +16,7 @@ namespace hodo::guest {
 struct Layout {
   struct {
     std::uint32_t tasks, mm, pid, tgid, comm, real_parent, group_leader, signal, thread_node;
-    std::uint32_t state;
+    std::uint32_t state, children, sibling;
   } task{};
   struct {
     std::uint32_t thread_head;
