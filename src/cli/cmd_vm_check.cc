@@ -55,6 +55,17 @@ struct Options {
   std::string kernel;
 };
 
+std::vector<std::string> not_judged(bool with_image) {
+  std::vector<std::string> out;
+  if (!with_image) {
+    out.emplace_back(
+        "whether the kernel's own code that ran is as it was built; give its image with --kernel");
+  }
+  out.emplace_back(
+      "pointers in memory that may be written, which modules set to offer what they do");
+  return out;
+}
+
 Result<view::Checked> check_session(const Options& options, session::Session& session) {
   std::optional<check::KernelImage> image;
   if (!options.kernel.empty()) {
@@ -75,7 +86,8 @@ Result<view::Checked> check_session(const Options& options, session::Session& se
   if (!outcome) return std::unexpected(outcome.error());
   return view::Checked{.branches = (*checker)->checked(),
                        .findings = (*checker)->findings(),
-                       .losses = std::move(outcome->losses)};
+                       .losses = std::move(outcome->losses),
+                       .not_judged = not_judged(image.has_value())};
 }
 
 int run(const Options& options) {

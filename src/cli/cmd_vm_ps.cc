@@ -12,6 +12,7 @@
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
 #include "hodo/view/progress.h"
+#include "hodo/view/recorded_processes.h"
 #include "hodo/view/vm_survey.h"
 #include "reading.h"
 
@@ -19,7 +20,7 @@ namespace hodo::cli {
 namespace {
 
 const Manual kManual{
-    .summary = "list the processes of a virtual machine from outside",
+    .summary = "list the processes of a virtual machine, or of a recording of one",
     .description =
         "Asks a running QEMU, with KVM or without, for its processors' registers and the guest's"
         " memory, and finds in there what the guest's own ps would show, without its help: the"
@@ -40,24 +41,31 @@ const Manual kManual{
         " running. Linux guests are understood whose kernel has kallsyms and BTF, as those of all"
         " distributions have (64-bit, Linux 5.2 and later). Of other guests each address space "
         "that was"
-        " seen running is listed with its user code pages.",
+        " seen running is listed with its user code pages.\n\n"
+        "With FILE in place of a socket: the processes that a recording of hodo vm record or attach"
+        " has, with the values of CR3 under which their user code ran (where the kernel isolates "
+        "its"
+        " page tables that of the user half) and the number of their branches. Nobody is looked for"
+        " there.",
     .examples = {{"hodo vm ps --qmp /run/guest.qmp", "Who runs in the guest."},
                  {"hodo vm ps --qmp /run/guest.qmp --json | jq '.processes[] | select(.hidden)'",
                   "Who hides there."},
                  {"hodo vm ps --qmp /run/guest.qmp --time 10000",
-                  "Looks for ten seconds which processes are busy."}},
-    .exit_statuses = {{"0", "Nobody is hidden."},
-                      {"1", "A process is hidden from the guest's own task list."},
-                      {"2", "Wrong use, or a machine that cannot be asked."},
-                      {"3",
-                       "Hidden processes could not be looked for: the guest's system is not"
-                       " known, or its kernel does not say whose an address space is."}}};
+                  "Looks for ten seconds which processes are busy."},
+                 {"hodo vm ps vm.data", "Who was recorded."}},
+    .exit_statuses = {
+        {"0", "Nobody is hidden."},
+        {"1", "A process is hidden from the guest's own task list."},
+        {"2", "Wrong use, or a machine or recording that cannot be read."},
+        {"3",
+         "Hidden processes could not be looked for: the guest's system is not"
+         " known, or its kernel does not say whose an address space is. Of a recording: part of"
+         " it was lost."}}};
 
 struct Options {
   std::string socket;
   std::uint64_t milliseconds = 500;
-  bool json = false;
-  view::ColorMode color = view::ColorMode::automatic;
+  ReadingOptions reading;
 };
 
 int status_of(const guest::Survey& survey) {
@@ -66,7 +74,34 @@ int status_of(const guest::Survey& survey) {
   return hidden ? kExitFindings : kExitOk;
 }
 
+int list_recorded(const ReadingOptions& options) {
+  return with_session(options, [&](session::Session& session) -> Result<Shown> {
+    if (session.recording() == nullptr) {
+      return fail(ErrorCode::usage, "a raw trace has no processes; give a recording");
+    }
+    view::RecordedProcesses processes(*session.recording());
+    view::Progress progress("reading");
+    const auto outcome = session.decode(
+        {.progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
+        processes);
+    progress.clear();
+    if (!outcome) return std::unexpected(outcome.error());
+    view::Output out(STDOUT_FILENO);
+    out.write(options.json ? view::json_text(processes.json())
+                           : processes.text(view::style_for(STDOUT_FILENO, options.color)));
+    if (Status status = out.finish(); !status) return std::unexpected(status.error());
+    return Shown{.losses = outcome->losses, .tell = true};
+  });
+}
+
 int run(const Options& options) {
+  if (options.socket.empty() == options.reading.file.empty()) {
+    fmt::print(
+        stderr,
+        "hodo: vm ps: give either --qmp SOCKET, a machine that runs, or FILE, a recording\n");
+    return kExitUsage;
+  }
+  if (!options.reading.file.empty()) return list_recorded(options.reading);
   view::Progress progress("looking");
   const auto survey = capture::survey_vm(
       options.socket, std::chrono::milliseconds(options.milliseconds),
@@ -77,9 +112,10 @@ int run(const Options& options) {
     return kExitUsage;
   }
   view::Output out(STDOUT_FILENO);
-  out.write(options.json
-                ? view::json_text(view::survey_json(*survey))
-                : view::survey_text(*survey, view::style_for(STDOUT_FILENO, options.color)));
+  out.write(
+      options.reading.json
+          ? view::json_text(view::survey_json(*survey))
+          : view::survey_text(*survey, view::style_for(STDOUT_FILENO, options.reading.color)));
   if (Status status = out.finish(); !status) return report_error("standard output", status.error());
   return status_of(*survey);
 }
@@ -89,15 +125,15 @@ int run(const Options& options) {
 void add_vm_ps(Program& program) {
   auto options = std::make_shared<Options>();
   const OptionSet app = program.command("vm-ps", kManual, [options] { return run(*options); });
-  app.add_option("--qmp", options->socket, "the machine's QMP socket")
-      .type_name("SOCKET")
-      .required();
+  options->reading.file.clear();
+  app.add_option("FILE", options->reading.file, "a recording, instead of a machine that runs");
+  app.add_option("--qmp", options->socket, "the machine's QMP socket").type_name("SOCKET");
   app.add_option("--time", options->milliseconds, "how long to look who is busy, in milliseconds")
       .type_name("MS")
       .range(0, 3'600'000)
       .capture_default_str();
-  app.add_flag("--json", options->json, "one JSON object");
-  add_color_option(app, options->color);
+  app.add_flag("--json", options->reading.json, "one JSON object");
+  add_color_option(app, options->reading);
 }
 
 }  // namespace hodo::cli

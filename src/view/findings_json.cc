@@ -77,6 +77,7 @@ Json findings_json(const Checked& checked, const session::Session& session) {
     out["not_checked"].push_back(
         {{"path", line.path}, {"reason", line.reason}, {"branches", line.branches}});
   }
+  out["not_judged"] = checked.not_judged;
   out["losses"] = losses_json(checked.losses, session.clock());
   return out;
 }

@@ -97,6 +97,9 @@ std::string summary_text(const Checked& checked, const session::Session& session
         " only that it goes behind some call\n",
         style.paint(Tone::bad, "not checked:"));
   }
+  for (const std::string& line : checked.not_judged) {
+    out += fmt::format("{} {}\n", style.paint(Tone::title, "not judged:"), line);
+  }
   if (!checked.losses.empty()) {
     out += style.paint(Tone::title, "Losses") + "\n";
     out += losses_text(checked.losses, session.clock(), style);

@@ -128,6 +128,7 @@ def hooked_kernel(box):
         check(fits[0]["to"]["object"] == "[guest_hooks]", f"it leads to {fits[0]['to']}")
         check(len(fits[0]["before"]) == 32 and len(fits[0]["after"]) == 8, "the branches around it are missing")
     check(len(findings) == len(FOUND), f"more is found: {[finding['reason'] for finding in findings]}")
+    check(len(answer["not_judged"]) == 2 and "--kernel" in answer["not_judged"][0], f"wrong: {answer['not_judged']}")
     check_text(box)
 
 
@@ -136,6 +137,7 @@ def check_text(box):
     before any hook nowhere at all."""
     words = [box.hodo, "vm", "check", "vm.data", "--kernel", box.kernel]
     text = box.run(*words, status=1).stdout
+    check("give its image" not in text and text.count("not judged: ") == 1, f"as text: {text}")
     changed = [line.split()[0] for line in text.splitlines() if "none of the kernel's tables" in line]
     check(len(changed) == 2 and changed[0].startswith("x64_sys_call+0x") and changed[1] == "dcache_readdir+0x0",
           f"changed are {changed}")

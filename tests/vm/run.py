@@ -176,6 +176,7 @@ def with_kernel(box):
     check(in_kernel(branches[pids["known_path"]][0][1]), "the rest of the exec that it began with is missing")
     for kind in ("syscall", "sysret", "irq", "iret"):
         check(any(branch[2] == kind for branch in branches[pids["known_path"]]), f"there is no {kind}")
+    check_listed(box, pids, branches)
     check_narrow(branches[pids["narrow"]])
     check_ping_pong(pids, branches, rounds)
     packets = box.run(box.hodo, "packets", "vm.data").stdout
@@ -183,6 +184,17 @@ def with_kernel(box):
         check(packet in packets, f"there is no {packet}")
     check(packets.count("PIP 0x") > 8 * rounds, f"CR3 was written only {packets.count('PIP 0x')} times")
     box.check_perf("vm.data", but=[pids["narrow"]])  # which perf takes for 64-bit code
+
+
+def check_listed(box, pids, branches):
+    """hodo vm ps of the recording: everybody with their address space and all branches."""
+    answer = json.loads(box.run(box.hodo, "vm", "ps", "vm.data", "--json").stdout)
+    found = {process["name"]: process for process in answer["processes"]}
+    check({name: process["pid"] for name, process in found.items()} == pids, f"listed are {found}")
+    for name, process in found.items():
+        check(len(process["cr3"]) == 1 and int(process["cr3"][0], 16) & 0x1000, f"{name} ran in {process['cr3']}")
+        check(process["branches"] == len(branches[process["pid"]]), f"{name} has {process['branches']} branches")
+    check(found["ping"]["cr3"] != found["pong"]["cr3"], f"two that run together share an address space: {found}")
 
 
 def check_ping_pong(pids, branches, rounds):
@@ -342,6 +354,9 @@ def usage(box):
     ):
         done = box.run(box.hodo, "vm", "record", *words, status=2)
         check(reason in done.stderr, f"{words}: {done.stderr}")
+    for words in ([], ["--qmp", "x", "vm.data"]):
+        done = box.run(box.hodo, "vm", "ps", *words, status=2)
+        check("either --qmp SOCKET" in done.stderr, f"{words}: {done.stderr}")
     check(not os.listdir(box.work), f"files are left: {os.listdir(box.work)}")
 
 

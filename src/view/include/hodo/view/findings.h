@@ -21,6 +21,7 @@ struct Checked {
   std::uint64_t explained = 0;           // findings of that grade that are not shown
   std::vector<check::Unjudged> unjudged;
   std::vector<session::LossLine> losses;
+  std::vector<std::string> not_judged;  // what this check says nothing about, however complete
   // The trace is of branch stacks: windows, between which anything may have happened.
   bool windows = false;
   bool complete() const { return unjudged.empty() && losses.empty() && !windows; }
