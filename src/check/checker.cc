@@ -181,12 +181,14 @@ void Checker::Impl::batch(const session::Context& context, std::span<const Branc
 
 // Gives how many branches of the batch that has dealt with.
 std::size_t Checker::Impl::follow_paths(Batch& batch, const flow::Repeats& repeats) {
-  constexpr std::size_t kAhead = 8;
+  constexpr std::size_t kAhead = 12;
+  constexpr std::size_t kSoon = 5;
   if (!batch.steady || repeats.list.empty()) return 0;
   summaries_.select(repeats.memory, batch.salt);
   std::size_t done = 0;
   for (std::size_t i = 0; i < repeats.list.size(); ++i) {
     if (i + kAhead < repeats.list.size()) summaries_.prefetch(repeats.list[i + kAhead].path);
+    if (i + kSoon < repeats.list.size()) summaries_.prefetch_effect(repeats.list[i + kSoon].path);
     const flow::Repeat& repeat = repeats.list[i];
     each(batch, done, repeat.begin);
     done = repeat.begin + repeat.count;
@@ -226,8 +228,10 @@ bool Checker::Impl::follow_path(const Batch& batch, const flow::Repeat& repeat) 
   }
   if (known != PathSummaries::Known::simple) return false;
   const PathEffect effect = summaries_.effect(repeat.path);
-  if (!thread.stack.follow(effect.returned, effect.called)) return false;
-  if (effect.ends_returns) thread.returns.end();
+  if (effect.ends_returns) {  // there are calls or returns
+    if (!thread.stack.follow(effect.returned, effect.called)) return false;
+    thread.returns.end();
+  }
   if (effect.ends_jumps) thread.jumps.end();
   return true;
 }

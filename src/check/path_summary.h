@@ -46,9 +46,12 @@ class PathSummaries {
 
   // Forgets everything unless it is of this memory and salt (PlainBranches::salt).
   void select(std::uint32_t memory, std::uint64_t salt);
-  // The path will be asked for soon.
+  // A path that will be asked for soon, and one that will be sooner and was fetched before.
   void prefetch(std::uint32_t path) const {
     if (path < entries_.size()) __builtin_prefetch(&entries_[path]);
+  }
+  void prefetch_effect(std::uint32_t path) const {
+    if (path < entries_.size()) __builtin_prefetch(addresses_.data() + entries_[path].first);
   }
   Known known(std::uint32_t path) const {
     if (path >= entries_.size() || entries_[path].epoch != epoch_) return Known::no;
