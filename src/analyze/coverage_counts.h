@@ -13,8 +13,6 @@ struct CoverageCounts::State {
   // not_taken: that instruction itself was not executed (an interrupt came before it).
   PairCounts runs;
   PairCounts edges;  // from `first` to `second`
-  std::uint32_t queue = 0;
-  std::uint64_t at = 0;  // where the path goes on; 0: unknown
 };
 
 }  // namespace hodo::analyze

@@ -36,13 +36,14 @@ void PairCounts::add(const PairCount& pair) {
   PairCount& found = slot(pair);
   if (found.count == 0) {
     if (used_ == limit_) {
-      ++dropped_;
+      dropped_ += pair.count;
       return;
     }
     found = pair;
+    found.count = 0;
     ++used_;
   }
-  ++found.count;
+  found.count += pair.count;
   if (2 * used_ > table_.size()) grow();
 }
 

@@ -25,7 +25,7 @@ class PairCounts {
  public:
   explicit PairCounts(std::size_t limit);
 
-  // `pair` without its count.
+  // Adds its count, at least 1.
   void add(const PairCount& pair);
 
   // In order of space, first, second.

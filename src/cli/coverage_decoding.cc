@@ -7,9 +7,8 @@ namespace hodo::cli {
 Result<session::Outcome> count_coverage(session::Session& session, const ReadingOptions& options,
                                         analyze::CoverageCounts& counts) {
   view::Progress progress("decoding");
-  auto outcome = session.decode(
+  auto outcome = session.cover(
       {.selection = selection_of(options),
-       .not_taken = true,
        .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
       counts);
   progress.clear();

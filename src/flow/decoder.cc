@@ -48,11 +48,11 @@ class Decoder::Impl {
   Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
     return run(pieces, config_, {.listener = sink, .branches = &sink});
   }
-  Stats cover(std::span<const Piece> pieces, EdgeSink& sink) {
+  Stats cover(std::span<const Piece> pieces, const Receivers& to) {
     Config config = config_;
     config.want_not_taken = true;
     config.want_instructions = false;
-    return run(pieces, config, {.listener = sink, .edges = &sink});
+    return run(pieces, config, to);
   }
   Stats count(std::span<const Piece> pieces, Listener& listener) {
     Config config = config_;
@@ -113,7 +113,10 @@ Stats Decoder::decode(std::span<const Piece> pieces, BranchSink& sink) {
   return impl_->decode(pieces, sink);
 }
 Stats Decoder::cover(std::span<const Piece> pieces, EdgeSink& sink) {
-  return impl_->cover(pieces, sink);
+  return impl_->cover(pieces, {.listener = sink, .edges = &sink});
+}
+Stats Decoder::cover(std::span<const Piece> pieces, RunSink& sink) {
+  return impl_->cover(pieces, {.listener = sink, .runs = &sink});
 }
 Stats Decoder::count(std::span<const Piece> pieces, Listener& listener) {
   return impl_->count(pieces, listener);

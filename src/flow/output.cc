@@ -8,6 +8,7 @@ Output::Output(const Config& config, const Receivers& to)
     : config_(config),
       to_(to),
       batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce),
+      lines_(to.runs == nullptr ? 0 : batch_.size()),
       wants_repeats_(to.branches != nullptr && to.branches->wants_repeats()) {}
 
 void Output::branch(Branch branch) {
@@ -21,6 +22,7 @@ void Output::branch(Branch branch) {
   if (!not_taken) ++stats_.branches[static_cast<std::size_t>(branch.kind)];
   branch.insns = saturate_insns(std::exchange(pending_insns_, 0));
   if (used_ == batch_.size()) grow();
+  if (to_.runs != nullptr) lines_[used_] = std::exchange(line_, line_behind(branch));
   batch_[used_++] = branch;
 }
 
@@ -30,10 +32,14 @@ void Output::start_over() {
   repeats_.clear();
   instructions_.clear();
   pending_insns_ = 0;
+  line_ = kLineFromBefore;
   dropped_ = 0;
 }
 
-void Output::grow() { batch_.resize(2 * batch_.size()); }
+void Output::grow() {
+  batch_.resize(2 * batch_.size());
+  if (to_.runs != nullptr) lines_.resize(batch_.size());
+}
 
 void Output::take_back(const Mark& mark) {
   for (const Branch& branch : between(mark, this->mark())) {
@@ -50,6 +56,7 @@ void Output::take_back(const Mark& mark) {
   instructions_.resize(mark.instructions);
   stats_.instructions = mark.counted_insns;
   pending_insns_ = mark.pending_insns;
+  line_ = mark.line;
 }
 
 void Output::event(const Event& event) {
@@ -82,16 +89,33 @@ void Output::hand_on(std::span<const Branch> branches) {
   } else if (to_.branches != nullptr) {
     to_.branches->on_branches(branches);
   }
-  if (to_.edges == nullptr) return;
-  edges_.clear();
-  for (const Branch& b : branches) edges_.push_back({b.from, b.to, 1, b.kind, b.flags});
-  to_.edges->on_edges(edges_);
+  if (to_.edges != nullptr) {
+    edges_.clear();
+    for (const Branch& b : branches) edges_.push_back({b.from, b.to, 1, b.kind, b.flags});
+    to_.edges->on_edges(edges_);
+  }
+  if (to_.runs != nullptr) {
+    runs_.clear();
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      const Branch& b = branches[i];
+      runs_.push_back({{b.from, b.to, 1, b.kind, b.flags}, lines_[i], b.time});
+    }
+    to_.runs->on_runs(runs_);
+  }
 }
 
 void Output::settle(PathMemo& memo) {
   const Tally& tally = memo.settle();
   stats_ += tally.stats();
-  if (to_.edges != nullptr && !tally.edges().empty()) to_.edges->on_edges(tally.edges());
+  if (tally.edges().empty()) return;
+  if (to_.edges != nullptr) to_.edges->on_edges(tally.edges());
+  if (to_.runs == nullptr) return;
+  runs_.clear();
+  for (std::size_t i = 0; i < tally.edges().size(); ++i) {
+    const PathMemo::Line& line = memo.line(tally.numbers()[i]);
+    runs_.push_back({tally.edges()[i], line.begin, line.time});
+  }
+  to_.runs->on_runs(runs_);
 }
 
 }  // namespace hodo::flow

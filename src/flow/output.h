@@ -12,13 +12,18 @@
 
 namespace hodo::flow {
 
-// Who hears what. Without `branches` those of a remembered path are only counted, and `edges` gets
-// them when the counts are settled.
+// Who hears what. Without `branches` those of a remembered path are only counted, and `edges` or
+// `runs` get them when the counts are settled.
 struct Receivers {
   Listener& listener;
   BranchSink* branches = nullptr;
   EdgeSink* edges = nullptr;
+  RunSink* runs = nullptr;
 };
+
+// Where the straight line began that leads on from a place in the middle of it, if that is not
+// known here: whoever decoded what is before knows.
+inline constexpr std::uint64_t kLineFromBefore = ~std::uint64_t{0};
 
 class Output {
  public:
@@ -27,6 +32,7 @@ class Output {
 
   bool wants_instructions() const { return config_.want_instructions; }
   bool wants_branches() const { return to_.branches != nullptr; }
+  bool wants_runs() const { return to_.runs != nullptr; }
   void count(std::uint32_t instructions) {
     pending_insns_ += instructions;
     stats_.instructions += instructions;
@@ -46,11 +52,18 @@ class Output {
     std::size_t instructions;
     std::uint64_t counted_insns;
     std::uint64_t pending_insns;
+    std::uint64_t line;
     std::uint64_t dropped;
     std::uint64_t flushes;
   };
   Mark mark() const {
-    return {used_, instructions_.size(), stats_.instructions, pending_insns_, dropped_, flushes_};
+    return {.branches = used_,
+            .instructions = instructions_.size(),
+            .counted_insns = stats_.instructions,
+            .pending_insns = pending_insns_,
+            .line = line_,
+            .dropped = dropped_,
+            .flushes = flushes_};
   }
   void take_back(const Mark& mark);
   void commit() {
@@ -64,14 +77,28 @@ class Output {
   }
   // The branches of a path that is taken again at `time`; they are counted when hits are settled.
   void repeat(const Path& path, const PathMemo& memo, std::uint64_t time);
-  // Counts the paths that were taken again, for the numbers and for Receivers::edges.
+  // For Receivers::runs: whether the straight line that the path's first edge ends begins where the
+  // path does, as the path has it; and where it begins behind the path.
+  bool line_begins(const Path& path, std::uint64_t ip) const {
+    return path.edge_count == 0 || line_ == ip;
+  }
+  void move_line(const Path& path, const PathMemo& memo) {
+    if (path.edge_count == 0) return;
+    line_ = line_behind(memo.edges()[memo.edge_ids(path)[path.edge_count - 1]]);
+  }
+  // Counts the paths that were taken again, for the numbers and for Receivers::edges and runs.
   void settle(PathMemo& memo);
 
   std::uint64_t pending_insns() const { return pending_insns_; }
-  // As new: what was emitted and counted is forgotten.
+  // For Receivers::runs: where the branch before led.
+  std::uint64_t line() const { return line_; }
+  // As new, in the middle of a line: what was emitted and counted is forgotten.
   void start_over();
   // Goes on where another output left off.
-  void resume(std::uint64_t pending_insns) { pending_insns_ = pending_insns; }
+  void resume(std::uint64_t pending_insns, std::uint64_t line) {
+    pending_insns_ = pending_insns;
+    line_ = line;
+  }
 
   Stats& stats() { return stats_; }
 
@@ -88,13 +115,16 @@ class Output {
   Stats stats_;
   std::vector<Branch> batch_;  // as long as there is room for; the first used_ count
   std::size_t used_ = 0;
-  std::vector<Repeat> repeats_;  // in the batch, if somebody wants them
-  std::uint32_t memory_ = 0;     // theirs
+  std::vector<std::uint64_t> lines_;  // for Receivers::runs: where that of each in batch_ begins
+  std::vector<Repeat> repeats_;       // in the batch, if somebody wants them
+  std::uint32_t memory_ = 0;          // theirs
   const bool wants_repeats_;
   std::vector<EdgeCount> edges_;
+  std::vector<RunCount> runs_;
   std::vector<std::uint64_t> instructions_;
   std::uint64_t pending_insns_ = 0;  // since the last branch
-  std::uint64_t dropped_ = 0;        // branches not taken that nobody wants
+  std::uint64_t line_ = 0;
+  std::uint64_t dropped_ = 0;  // branches not taken that nobody wants
   std::uint64_t flushes_ = 0;
 };
 

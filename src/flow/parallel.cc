@@ -27,6 +27,8 @@ void Log::add(Entry entry) {
     bytes_ += branches->size() * sizeof(Branch);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
+  } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
+    bytes_ += runs->size() * sizeof(RunCount);
   }
   entries_.push_back(std::move(entry));
 }
@@ -81,13 +83,15 @@ void Crew::recycle(std::vector<Log::Entry>& entries) {
 // Puts what a thread's decoder says into the log of its stretch.
 class Crew::Recorder final : public BranchSink {
  public:
-  Recorder(Crew& crew, Stretch& stretch) : crew_(crew), stretch_(stretch), edges_(*this) {}
+  Recorder(Crew& crew, Stretch& stretch)
+      : crew_(crew), stretch_(stretch), edges_(*this), runs_(*this) {}
 
   void listen() { listening_ = true; }
   Receivers receivers(const Receivers& like) {
     return {.listener = *this,
             .branches = like.branches != nullptr ? this : nullptr,
-            .edges = like.edges != nullptr ? &edges_ : nullptr};
+            .edges = like.edges != nullptr ? &edges_ : nullptr,
+            .runs = like.runs != nullptr ? &runs_ : nullptr};
   }
 
   void on_branches(std::span<const Branch> batch) override {
@@ -101,11 +105,18 @@ class Crew::Recorder final : public BranchSink {
   }
 
  private:
-  // Has its own on_loss, which is not what is meant.
+  // These have their own on_loss, which is not what is meant.
   struct Edges final : EdgeSink {
     explicit Edges(Recorder& to) : recorder(to) {}
     void on_edges(std::span<const EdgeCount> edges) override {
       recorder.add(std::vector<EdgeCount>(edges.begin(), edges.end()));
+    }
+    Recorder& recorder;
+  };
+  struct Runs final : RunSink {
+    explicit Runs(Recorder& to) : recorder(to) {}
+    void on_runs(std::span<const RunCount> runs) override {
+      recorder.add(std::vector<RunCount>(runs.begin(), runs.end()));
     }
     Recorder& recorder;
   };
@@ -121,6 +132,7 @@ class Crew::Recorder final : public BranchSink {
   Crew& crew_;
   Stretch& stretch_;
   Edges edges_;
+  Runs runs_;
   bool listening_ = false;
 };
 
@@ -202,8 +214,10 @@ bool Crew::pass_on(Stretch& stretch) {
     recycle(entries);
   }
   const std::uint64_t before = carry_ ? state_.pending_insns : 0;
+  const std::uint64_t line = state_.line;
   state_ = stretch.end;
   state_.pending_insns += before;
+  if (state_.line == kLineFromBefore) state_.line = line;
   known_ = state_;
   out_.stats() += stretch.stats;
   const bool more = stretch.reached_limit;
@@ -221,6 +235,11 @@ bool Crew::tell(Log::Entry& entry) {
     to_.branches->on_branches(*branches);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     to_.edges->on_edges(*edges);
+  } else if (auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
+    for (RunCount& run : *runs) {
+      if (run.begin == kLineFromBefore) run.begin = state_.line;
+    }
+    to_.runs->on_runs(*runs);
   } else if (const auto* loss = std::get_if<Loss>(&entry)) {
     to_.listener.on_loss(*loss);
   } else if (const auto* event = std::get_if<Event>(&entry)) {

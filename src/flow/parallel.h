@@ -36,7 +36,8 @@ class Log {
   struct Progress {
     std::uint64_t offset = 0;
   };
-  using Entry = std::variant<std::vector<Branch>, std::vector<EdgeCount>, Loss, Event, Progress>;
+  using Entry = std::variant<std::vector<Branch>, std::vector<EdgeCount>, std::vector<RunCount>,
+                             Loss, Event, Progress>;
 
   void add(Entry entry);
   std::size_t bytes() const { return bytes_; }

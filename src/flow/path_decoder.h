@@ -54,6 +54,7 @@ class PathDecoder {
     bool in_gap = false;
     std::uint64_t gap_from = 0;
     std::uint64_t pending_insns = 0;
+    std::uint64_t line = 0;  // as Output has it
   };
   State state() const;
   // Goes on where another decoder, of the same piece, paused.

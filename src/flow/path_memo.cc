@@ -32,6 +32,7 @@ void PathMemo::clear() {
   hits_.clear();
   numbers_.clear();
   edges_.clear();
+  lines_.clear();
   known_.assign(kLeastSize, 0);
   stretches_.clear();
   tally_.clear();
@@ -62,14 +63,18 @@ void PathMemo::remember(const Path& path, std::span<const Branch> edges,
   Path& place = place_for(path);
   place = path;
   path_edges_.clear();
-  for (const Branch& edge : edges) path_edges_.push_back(number_of(edge));
+  std::uint64_t begin = path.ip;
+  for (const Branch& edge : edges) {
+    path_edges_.push_back(number_of(edge, {begin, edge.time}));
+    begin = line_behind(edge);
+  }
   store(place, path_edges_, returns);
 }
 
-std::uint32_t PathMemo::later(std::uint32_t number, std::uint32_t more_insns) {
+std::uint32_t PathMemo::later(std::uint32_t number, std::uint32_t more_insns, std::uint64_t begin) {
   Branch edge = edges_[number];
   edge.insns += more_insns;
-  return number_of(edge);
+  return number_of(edge, {begin, lines_[number].time});
 }
 
 void PathMemo::store(Path& path, std::span<const std::uint32_t> edges,
@@ -109,14 +114,16 @@ void PathMemo::grow() {
   hits_.move(moved);
 }
 
-std::uint32_t PathMemo::number_of(const Branch& edge) {
+std::uint32_t PathMemo::number_of(const Branch& edge, const Line& line) {
   if (2 * edges_.size() >= known_.size()) grow_numbers();
   std::size_t at = hash_of(edge) >> 20 & (known_.size() - 1);
   for (; known_[at] != 0; at = (at + 1) & (known_.size() - 1)) {
-    if (same_edge(edges_[known_[at] - 1], edge)) return known_[at] - 1;
+    const std::uint32_t number = known_[at] - 1;
+    if (same_edge(edges_[number], edge) && lines_[number].begin == line.begin) return number;
   }
   edges_.push_back(edge);
   edges_.back().time = 0;
+  lines_.push_back(line);
   known_[at] = static_cast<std::uint32_t>(edges_.size());
   return known_[at] - 1;
 }

@@ -35,15 +35,16 @@ class PathMemo {
     if (path.hits++ == 0) hits_.add(static_cast<std::size_t>(&path - table_.data()));
   }
 
-  // Takes over `path` but its place and hits, with its edges (their time is of no account) and
-  // return addresses. Replaces one with the same key. full() must be false.
+  // Takes over `path` but its place and hits, with its edges and return addresses. Replaces one
+  // with the same key. full() must be false.
   void remember(const Path& path, std::span<const Branch> edges,
                 std::span<const std::uint64_t> returns);
   // Only keeps what belongs to a path: its edges' numbers and its return addresses.
   void store(Path& path, std::span<const std::uint32_t> edges,
              std::span<const std::uint64_t> returns);
-  // The number of an edge like `number`, with more instructions before it.
-  std::uint32_t later(std::uint32_t number, std::uint32_t more_insns);
+  // The number of an edge like `number`, with more instructions before it, in a straight line that
+  // begins at `begin`.
+  std::uint32_t later(std::uint32_t number, std::uint32_t more_insns, std::uint64_t begin);
   // A path's edges are a number of this memory; clear() makes another one of it.
   std::uint32_t number() const { return number_; }
   StretchTable& stretches() { return stretches_; }
@@ -56,6 +57,12 @@ class PathMemo {
   const std::uint32_t* edge_ids(const Path& path) const { return numbers_.data() + path.edges; }
   const Branch* edges() const { return edges_.data(); }
   std::size_t edge_total() const { return edges_.size(); }
+  // The straight line of code that ends with an edge.
+  struct Line {
+    std::uint64_t begin = 0;  // of a path's first edge: where the path begins
+    std::uint64_t time = 0;   // when it was executed first since the memo was empty
+  };
+  const Line& line(std::uint32_t number) const { return lines_[number]; }
   std::uint64_t return_address(const Path& path, unsigned i) const {
     const std::uint32_t* half = edge_ids(path) - 2 * path.pushes + 2 * i;
     return half[0] | std::uint64_t{half[1]} << 32;
@@ -79,7 +86,7 @@ class PathMemo {
   }
   Path& place_for(const Path& path);
   void grow();
-  std::uint32_t number_of(const Branch& edge);
+  std::uint32_t number_of(const Branch& edge, const Line& line);
   void grow_numbers();
 
   std::uint32_t number_ = 0;
@@ -90,6 +97,7 @@ class PathMemo {
   HitList hits_;
   std::vector<std::uint32_t> numbers_;  // all paths' edges and return addresses
   std::vector<Branch> edges_;           // the distinct ones, without time
+  std::vector<Line> lines_;             // of each of them
   std::vector<std::uint32_t> known_;    // their numbers + 1 by hash; 0: free
   StretchTable stretches_;
   Tally tally_;

@@ -18,7 +18,8 @@ PathDecoder::State PathDecoder::state() const {
           .synced = synced_,
           .in_gap = in_gap_,
           .gap_from = gap_from_,
-          .pending_insns = out_.pending_insns()};
+          .pending_insns = out_.pending_insns(),
+          .line = out_.line()};
 }
 
 void PathDecoder::resume(const Piece& piece, const State& state) {
@@ -40,7 +41,7 @@ void PathDecoder::resume(const Piece& piece, const State& state) {
   synced_ = state.synced;
   in_gap_ = state.in_gap;
   gap_from_ = state.gap_from;
-  out_.resume(state.pending_insns);
+  out_.resume(state.pending_insns, state.line);
 }
 
 void PathDecoder::assume(const Piece& piece, std::size_t psb, const State& known) {

@@ -30,6 +30,9 @@ std::uint64_t ip_of(std::uint8_t byte, std::uint64_t low, std::uint64_t last_ip)
   return (last_ip & ~mask) | (low & mask);
 }
 
+// What the path is followed for.
+enum class Want : std::uint8_t { counts, branches, runs };
+
 void move_returns(ReturnStack& returns, const Path& path, const PathMemo& memo) {
   returns.rise_to(path.peak);
   if (path.pops != 0) returns.drop();
@@ -68,53 +71,57 @@ struct PathDecoder::Follower {
   const std::uint8_t* tnt_at = nullptr;  // the last TNT
   LongPacketCounts counts;
 
-  template <bool kBranches>
+  template <Want kWant>
   void run();
-  template <bool kBranches>
+  template <Want kWant>
   bool take_stretch();
-  template <bool kBranches>
+  template <Want kWant>
   bool step_and_build();
   void finish_stretch(const std::uint8_t* stretch_end);
   std::size_t packet_size() const;
   const std::uint8_t* pads_end() const;
 
-  template <bool kBranches>
+  template <Want kWant>
   const Path* take(StepKind kind, std::uint64_t key, std::optional<std::uint64_t> guard = {});
-  template <bool kBranches>
+  template <Want kWant>
   bool take_outcomes(std::uint64_t bits);
-  template <bool kBranches>
+  template <Want kWant>
   bool step();
-  template <bool kBranches>
+  template <Want kWant>
   bool step_tnt();
-  template <bool kBranches>
+  template <Want kWant>
   bool step_ip(StepKind kind, std::uint64_t& packets, std::uint64_t& bytes);
-  template <bool kBranches>
+  template <Want kWant>
   bool step_end();
 };
 
-template <bool kBranches>
+template <Want kWant>
 [[gnu::always_inline]] inline const Path* PathDecoder::Follower::take(
     StepKind kind, std::uint64_t key, std::optional<std::uint64_t> guard) {
   Path* const path = memo.find(ip, key, what_of(kind, mode));
   if (path == nullptr || !path->valid_at(time)) return nullptr;
+  if constexpr (kWant == Want::runs) {
+    if (!out.line_begins(*path, ip)) return nullptr;
+    out.move_line(*path, memo);
+  }
   memo.hit(*path);
   if (builder.building()) builder.append(*path, guard, memo);
   if ((path->peak | path->pops) != 0) move_returns(returns, *path, memo);
-  if constexpr (kBranches) out.repeat(*path, memo, time);
+  if constexpr (kWant == Want::branches) out.repeat(*path, memo, time);
   ip = path->next;
   return path;
 }
 
 // Outcomes under their stop bit; false: some are left for the walker.
-template <bool kBranches>
+template <Want kWant>
 bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
   while (bits != kNoOutcomes) {
-    const Path* path = take<kBranches>(StepKind::outcomes, first_ones(bits));
+    const Path* path = take<kWant>(StepKind::outcomes, first_ones(bits));
     if (path == nullptr) {
       // A return that the path before decides about.
       const auto top = returns.top();
       const bool taken = (bits >> (outcomes_left(bits) - 1) & 1) != 0;
-      if (taken && top) path = take<kBranches>(StepKind::compressed, wrap(*top, mode), top);
+      if (taken && top) path = take<kWant>(StepKind::compressed, wrap(*top, mode), top);
     }
     if (path == nullptr) {
       outcomes = bits;
@@ -126,12 +133,12 @@ bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
 }
 
 // A packet with an IP; false, and where it was, if it is left to the walker.
-template <bool kBranches>
+template <Want kWant>
 bool PathDecoder::Follower::step_ip(StepKind kind, std::uint64_t& packets, std::uint64_t& bytes) {
   const std::size_t size = kIpSize[*at >> 5];
   if (size == 0 || end - at < 9) return false;
   const std::uint64_t to = ip_of(*at, load_word(at + 1), last_ip);
-  if (take<kBranches>(kind, to) == nullptr) return false;
+  if (take<kWant>(kind, to) == nullptr) return false;
   last_ip = to;
   packets += 1;
   bytes += 1 + size;
@@ -139,19 +146,19 @@ bool PathDecoder::Follower::step_ip(StepKind kind, std::uint64_t& packets, std::
   return true;
 }
 
-template <bool kBranches>
+template <Want kWant>
 bool PathDecoder::Follower::step_end() {
   if (*at >> 5 != 0) {
-    return step_ip<kBranches>(StepKind::trace_end, counts.ends, counts.end_bytes);
+    return step_ip<kWant>(StepKind::trace_end, counts.ends, counts.end_bytes);
   }
-  if (take<kBranches>(StepKind::trace_end_at, 0) == nullptr) return false;
+  if (take<kWant>(StepKind::trace_end_at, 0) == nullptr) return false;
   counts.ends += 1;
   counts.end_bytes += 1;
   ++at;
   return true;
 }
 
-template <bool kBranches>
+template <Want kWant>
 bool PathDecoder::Follower::step_tnt() {
   const std::size_t size = packet_size();
   if (size == 0) return false;
@@ -162,7 +169,7 @@ bool PathDecoder::Follower::step_tnt() {
   counts.tnts += 1;
   counts.tnt_bytes += size;
   counts.tnt_bits += outcomes_left(bits);
-  return take_outcomes<kBranches>(bits);
+  return take_outcomes<kWant>(bits);
 }
 
 // Of the packet at `at`, if it is one of those that are followed here; 0: it is none, or it is cut
@@ -180,7 +187,7 @@ std::size_t PathDecoder::Follower::packet_size() const {
 }
 
 // One packet, or a run of padding; false if it needs the walker.
-template <bool kBranches>
+template <Want kWant>
 bool PathDecoder::Follower::step() {
   if (*at == 0) {
     const std::uint8_t* const start = at;
@@ -189,19 +196,18 @@ bool PathDecoder::Follower::step() {
     counts.pads += static_cast<std::size_t>(at - start);
     return true;
   }
-  if ((*at & 1) == 0) return enabled && step_tnt<kBranches>();
+  if ((*at & 1) == 0) return enabled && step_tnt<kWant>();
   switch (*at & 0x1f) {
     case 0x0d:
-      return enabled && step_ip<kBranches>(StepKind::indirect, counts.tips, counts.tip_bytes);
+      return enabled && step_ip<kWant>(StepKind::indirect, counts.tips, counts.tip_bytes);
     case 0x01:
-      if (!enabled || !step_end<kBranches>()) return false;
+      if (!enabled || !step_end<kWant>()) return false;
       enabled = false;
       return true;
     case 0x11:
       if (enabled) return false;
       ip = 0;
-      if (!step_ip<kBranches>(StepKind::trace_begin, counts.begins, counts.begin_bytes))
-        return false;
+      if (!step_ip<kWant>(StepKind::trace_begin, counts.begins, counts.begin_bytes)) return false;
       enabled = true;
       return true;
     default:
@@ -215,7 +221,7 @@ const std::uint8_t* PathDecoder::Follower::pads_end() const {
 
 // Many packets at once, if their bytes came before at this place; if they did but are not known,
 // they will be: the builder begins.
-template <bool kBranches>
+template <Want kWant>
 bool PathDecoder::Follower::take_stretch() {
   StretchTable& stretches = memo.stretches();
   const std::uint8_t what = what_of(enabled ? StepKind::stretch : StepKind::stretch_off, mode);
@@ -223,7 +229,7 @@ bool PathDecoder::Follower::take_stretch() {
   const std::uint64_t key = StretchTable::key_of(at, last_ip, returns.top().value_or(0));
   Stretch* const known = stretches.find(from, key, what, [&](const Stretch& stretch) {
     return stretch.last_ip == last_ip && stretch.path.valid_at(time) && stretch.same_bytes(at) &&
-           stretch.fits(returns);
+           stretch.fits(returns) && (kWant != Want::runs || out.line_begins(stretch.path, from));
   });
   if (known == nullptr) {
     if (stretches.came_before(from, key, at)) {
@@ -237,7 +243,8 @@ bool PathDecoder::Follower::take_stretch() {
   for (unsigned i = 0; i < known->path.pushes; ++i) {
     returns.put(memo.return_address(known->path, i));
   }
-  if constexpr (kBranches) out.repeat(known->path, memo, time);
+  if constexpr (kWant == Want::branches) out.repeat(known->path, memo, time);
+  if constexpr (kWant == Want::runs) out.move_line(known->path, memo);
   ip = known->path.next;
   last_ip = known->next_last_ip;
   enabled = known->enabled_after;
@@ -250,7 +257,7 @@ void PathDecoder::Follower::finish_stretch(const std::uint8_t* stretch_end) {
 }
 
 // A step of a stretch that is being built.
-template <bool kBranches>
+template <Want kWant>
 bool PathDecoder::Follower::step_and_build() {
   if (at + packet_size() > builder.limit() || at == builder.limit() || !builder.has_room()) {
     finish_stretch(at);
@@ -259,7 +266,7 @@ bool PathDecoder::Follower::step_and_build() {
   const unsigned appended = builder.appended();
   const std::uint8_t* const before = at;
   const LongPacketCounts counted = counts;
-  if (step<kBranches>()) return true;
+  if (step<kWant>()) return true;
   if (builder.appended() == appended) {
     const LongPacketCounts now = std::exchange(counts, counted);
     finish_stretch(before);
@@ -269,19 +276,19 @@ bool PathDecoder::Follower::step_and_build() {
   return false;
 }
 
-template <bool kBranches>
+template <Want kWant>
 void PathDecoder::Follower::run() {
   while (at != end) {
     if (builder.building()) {
-      if (!step_and_build<kBranches>()) return;
+      if (!step_and_build<kWant>()) return;
       continue;
     }
     if (*at != 0 && end - at >= static_cast<std::ptrdiff_t>(kStretchBytes) &&
-        memo.stretches().worth_a_look(at) && take_stretch<kBranches>()) {
+        memo.stretches().worth_a_look(at) && take_stretch<kWant>()) {
       continue;
     }
     if (builder.building()) continue;
-    if (!step<kBranches>()) return;
+    if (!step<kWant>()) return;
   }
   builder.give_up();
 }
@@ -299,9 +306,11 @@ void PathDecoder::follow() {
   }
   Follower f(*this);
   if (out_.wants_branches()) {
-    f.run<true>();
+    f.run<Want::branches>();
+  } else if (out_.wants_runs()) {
+    f.run<Want::runs>();
   } else {
-    f.run<false>();
+    f.run<Want::counts>();
   }
   reader_.seek(static_cast<std::size_t>(f.at - bytes_.data()));
   walker_.ip = f.ip;
@@ -325,6 +334,10 @@ bool PathDecoder::follow_to(std::uint64_t ip) {
   if (memo_ == nullptr || walker_.in_tx) return false;
   Path* const path = memo_->find(walker_.ip, ip, what_of(StepKind::place, walker_.mode));
   if (path == nullptr || !path->valid_at(walker_.time)) return false;
+  if (out_.wants_runs()) {
+    if (!out_.line_begins(*path, walker_.ip)) return false;
+    out_.move_line(*path, *memo_);
+  }
   memo_->hit(*path);
   move_returns(walker_.returns(), *path, *memo_);
   if (out_.wants_branches()) out_.repeat(*path, *memo_, walker_.time);

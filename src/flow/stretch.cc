@@ -84,7 +84,9 @@ void StretchBuilder::append(const Path& path, std::optional<std::uint64_t> guard
   const std::size_t first = edges_.size();
   edges_.insert(edges_.end(), ids.begin(), ids.end());
   if (!ids.empty() && whole.tail != 0) {
-    edges_[first] = memo.later(edges_[first], std::exchange(whole.tail, 0));
+    const std::uint64_t begin =
+        first == 0 ? whole.ip : line_behind(memo.edges()[edges_[first - 1]]);
+    edges_[first] = memo.later(edges_[first], std::exchange(whole.tail, 0), begin);
   }
   whole.tail += path.tail;
   whole.insns += path.insns;

@@ -52,14 +52,16 @@ class Tally {
   const Stats& stats() const { return stats_; }
   // Which ran, in no order.
   std::span<const EdgeCount> edges() const { return edges_; }
+  // Of each of them, its number.
+  std::span<const std::uint32_t> numbers() const { return number_; }
 
  private:
   void change(std::uint32_t number, const Branch& edge, std::uint64_t times);
 
   Stats stats_;
   std::vector<EdgeCount> edges_;
-  std::vector<std::uint32_t> number_;  // of each of them
-  std::vector<std::uint32_t> place_;   // by number: where it is in edges_, + 1; 0: not there
+  std::vector<std::uint32_t> number_;
+  std::vector<std::uint32_t> place_;  // by number: where it is in edges_, + 1; 0: not there
   // Between the first add() and finish(), by number:
   std::vector<std::uint64_t> difference_;
   std::vector<std::uint8_t> seen_;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "as_edges.h"
+#include "as_runs.h"
 #include "packet_walk.h"
 #include "read_behind.h"
 
@@ -125,19 +125,19 @@ Result<Outcome> DecodingSession::decode(const DecodeOptions& options, BranchSink
   });
 }
 
-Result<Outcome> DecodingSession::cover(const DecodeOptions& options, EdgeSink& sink) {
+Result<Outcome> DecodingSession::cover(const DecodeOptions& options, RunSink& sink) {
   std::optional<Prepared> prepared;
   return each_queue(options, [&](Job& job) {
     if (job.occupancy.turns().size() == 1) {
-      QueueEdges between(listener(job, options), sink);
+      QueueRuns between(listener(job, options), sink);
       job.stats = prepare(prepared, job, options).cover(job.pieces, between);
       return !between.stopped();
     }
-    // Whose edge it is the time tells.
+    // Whose code it is the time tells.
     DecodeOptions how = options;
     how.not_taken = true;
-    AsEdges edges(sink);
-    QueueSink between(listener(job, options), edges);
+    AsRuns runs(sink);
+    QueueSink between(listener(job, options), runs);
     prepared.reset();
     job.stats = prepare(prepared, job, how).decode(job.pieces, between);
     prepared.reset();

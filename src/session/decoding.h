@@ -15,7 +15,7 @@ namespace hodo::session {
 class DecodingSession : public Session {
  public:
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) final;
-  Result<Outcome> cover(const DecodeOptions& options, EdgeSink& sink) final;
+  Result<Outcome> cover(const DecodeOptions& options, RunSink& sink) final;
   Result<Outcome> count(const DecodeOptions& options) final;
   Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) final;
 

@@ -74,9 +74,9 @@ void QueueSink::on_repeats(std::span<const Branch> batch, const flow::Repeats& r
   if (const auto who = listener_.wanted()) stopped_ = !out_.repeats(*who, batch, repeats);
 }
 
-void QueueEdges::on_edges(std::span<const flow::EdgeCount> edges) {
-  if (stopped_ || edges.empty()) return;
-  if (const auto who = listener_.wanted()) stopped_ = !out_.edges(*who, edges);
+void QueueRuns::on_runs(std::span<const flow::RunCount> runs) {
+  if (stopped_ || runs.empty()) return;
+  if (const auto who = listener_.wanted()) stopped_ = !out_.runs(*who, runs);
 }
 
 }  // namespace hodo::session

@@ -90,13 +90,13 @@ class QueueSink final : public flow::BranchSink {
   bool stopped_ = false;
 };
 
-// The same for edges, of a queue with one occupant.
-class QueueEdges final : public flow::EdgeSink {
+// The same for counts, of a queue with one occupant.
+class QueueRuns final : public flow::RunSink {
  public:
-  QueueEdges(QueueListener listener, session::EdgeSink& out)
+  QueueRuns(QueueListener listener, session::RunSink& out)
       : listener_(std::move(listener)), out_(out) {}
 
-  void on_edges(std::span<const flow::EdgeCount> edges) override;
+  void on_runs(std::span<const flow::RunCount> runs) override;
   void on_loss(const flow::Loss& loss) override { listener_.on_loss(loss); }
   void on_event(const flow::Event& event) override { listener_.on_event(event); }
   bool on_progress(std::uint64_t offset) override {
@@ -106,7 +106,7 @@ class QueueEdges final : public flow::EdgeSink {
 
  private:
   QueueListener listener_;
-  session::EdgeSink& out_;
+  session::RunSink& out_;
   bool stopped_ = false;
 };
 

@@ -1,6 +1,6 @@
 #include "hodo/session/session.h"
 
-#include "as_edges.h"
+#include "as_runs.h"
 #include "bts_session.h"
 #include "raw.h"
 #include "raw_records.h"
@@ -17,11 +17,11 @@ class Nobody final : public BranchSink {
 
 }  // namespace
 
-Result<Outcome> Session::cover(const DecodeOptions& options, EdgeSink& sink) {
+Result<Outcome> Session::cover(const DecodeOptions& options, RunSink& sink) {
   DecodeOptions how = options;
   how.not_taken = true;
-  AsEdges edges(sink);
-  return decode(how, edges);
+  AsRuns runs(sink);
+  return decode(how, runs);
 }
 
 Result<Outcome> Session::count(const DecodeOptions& options) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 
 #include "fixture.h"
 
@@ -46,6 +47,36 @@ TEST(Coverage, EdgeSetCountsEveryEdge) {
   for (const EdgeCount& edge : set.edges()) edges.push_back(text(edge));
   EXPECT_THAT(edges, ElementsAre("begin 0>0 x2", "cond 1>0 x4", "cond- 1>7 x2", "call 7>32 x2",
                                  "syscall 12>0 x2", "ret 32>12 x2"));
+}
+
+// The first that is told of a run has the time when it ran first, the sum is what it ran in all.
+TEST(Coverage, RunsHaveTheirBeginAndTheirFirstTime) {
+  struct Runs final : RunSink {
+    void on_runs(std::span<const RunCount> runs) override {
+      for (const auto& [edge, begin, time] : runs) {
+        auto [known, fresh] = all.try_emplace({begin, edge.from, edge.to}, time, 0);
+        known->second.second += edge.count;
+      }
+    }
+    std::map<std::array<std::uint64_t, 3>, std::pair<std::uint64_t, std::uint64_t>> all;
+  } runs;
+  using enum pt::PacketType;
+  const Trace trace = Trace()
+                          .psb(0x1000)
+                          .plain(tsc, 100)
+                          .tnt("TTN")
+                          .plain(tsc, 200)
+                          .tip(0x100c)
+                          .pgd()
+                          .pge(0x1000)
+                          .tnt("TTN");
+  cover(loop(), trace, runs);
+  EXPECT_THAT(runs.all, ElementsAre(Pair(ElementsAre(0, 0, 0x1000), Pair(0, 2)),
+                                    Pair(ElementsAre(0x1000, 0x1001, 0x1000), Pair(100, 4)),
+                                    Pair(ElementsAre(0x1000, 0x1001, 0x1007), Pair(100, 2)),
+                                    Pair(ElementsAre(0x1007, 0x1007, 0x1020), Pair(200, 1)),
+                                    Pair(ElementsAre(0x100c, 0x100c, 0), Pair(200, 1)),
+                                    Pair(ElementsAre(0x1020, 0x1020, 0x100c), Pair(200, 1))));
 }
 
 TEST(Coverage, BlockSetCountsEveryEntry) {

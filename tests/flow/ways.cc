@@ -104,6 +104,23 @@ struct Edges final : EdgeSink {
   }
 };
 
+// The same for the code between them.
+struct Runs final : RunSink {
+  std::vector<RunCount> runs;
+  void on_runs(std::span<const RunCount> batch) override {
+    runs.insert(runs.end(), batch.begin(), batch.end());
+  }
+  std::array<std::uint64_t, 2> sums() const {
+    std::array<std::uint64_t, 2> out{};
+    for (const RunCount& r : runs) {
+      out[0] += r.edge.count;
+      out[1] += r.edge.count * (r.begin * 37 + r.edge.from * 31 + r.edge.to +
+                                static_cast<unsigned>(r.edge.kind) * 7u + r.edge.flags);
+    }
+    return out;
+  }
+};
+
 std::string difference(const Stats& a, const Stats& b) {
   if (a.bytes != b.bytes) return "bytes";
   if (a.skipped_bytes != b.skipped_bytes) return "skipped bytes";
@@ -152,7 +169,12 @@ struct Covered {
   explicit Covered(std::span<const Piece> of, const image::CodeSource& code, const Config& config)
       : pieces(of) {
     const Told told = walk(of, code, config);
-    for (const Branch& b : told.branches) all.edges.push_back({b.from, b.to, 1, b.kind, b.flags});
+    std::uint64_t begin = 0;
+    for (const Branch& b : told.branches) {
+      all.edges.push_back({b.from, b.to, 1, b.kind, b.flags});
+      runs.runs.push_back({all.edges.back(), begin, b.time});
+      begin = line_behind(b);
+    }
     stats = told.stats;
   }
   std::string difference_of(Decoder& decoder) const {
@@ -161,11 +183,15 @@ struct Covered {
     if (std::ranges::any_of(edges.edges, [](const EdgeCount& e) { return e.count == 0; })) {
       return "an edge that did not run";
     }
-    return edges.sums() == all.sums() ? "" : "edges";
+    if (edges.sums() != all.sums()) return "edges";
+    Runs ran;
+    if (auto found = difference(decoder.cover(pieces, ran), stats); !found.empty()) return found;
+    return ran.sums() == runs.sums() ? "" : "code between edges";
   }
 
   std::span<const Piece> pieces;
   Edges all;
+  Runs runs;
   Stats stats;
 };
 
@@ -184,7 +210,11 @@ std::string covering_differs(std::span<const Piece> pieces, const image::CodeSou
                                       {"covering all again: ", &whole}}) {
     if (auto found = covered->difference_of(decoder); !found.empty()) return what + found;
   }
-  return "";
+  config.threads = 3;
+  config.thread_bytes = 1;
+  Decoder several(code, config);
+  const std::string found = whole.difference_of(several);
+  return found.empty() ? "" : "threads covering: " + found;
 }
 
 bool has_several_psbs(std::span<const Piece> pieces) {

@@ -77,16 +77,15 @@ struct Coverage {
   std::uint64_t dropped = 0;           // branches that are not in it: there were too many different
 };
 
-// Counts while decoding, in memory bounded by the distinct code that ran. Wants the branches of all
-// outcomes: session::DecodeOptions::not_taken.
-class CoverageCounts final : public session::BranchSink {
+// Counts while decoding (session::Session::cover), in memory bounded by the distinct code that ran.
+class CoverageCounts final : public session::RunSink {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 21;  // distinct edges, and runs of code
 
   explicit CoverageCounts(std::size_t most = kMost);
   ~CoverageCounts() override;
 
-  bool branches(const session::Context& context, std::span<const Branch> batch) override;
+  bool runs(const session::Context& context, std::span<const flow::RunCount> batch) override;
 
   struct State;
   const State& state() const { return *state_; }

@@ -190,6 +190,30 @@ class EdgeSink : public Listener {
   void on_loss(const Loss&) override {}  // the Stats count them
 };
 
+// A straight line of code, the branch at its end, and how often they were executed one after the
+// other.
+struct RunCount {
+  EdgeCount edge;
+  // Where the branch before led, and the line begins; 0: unknown, or there is none (the first
+  // branch, and those behind one that ended the trace).
+  std::uint64_t begin = 0;
+  std::uint64_t time = 0;  // as Branch::time; of what comes several times, the first has the first
+};
+
+// RunCount::begin of what is executed behind a branch.
+constexpr std::uint64_t line_behind(const Branch& branch) {
+  const bool ends = (branch.flags & kTraceEnd) != 0 || branch.kind == BranchKind::end;
+  return ends ? 0 : branch.to;
+}
+
+// Receives which code ran how often, as EdgeSink does with the edges alone.
+class RunSink : public Listener {
+ public:
+  // As EdgeSink::on_edges.
+  virtual void on_runs(std::span<const RunCount> runs) = 0;
+  void on_loss(const Loss&) override {}
+};
+
 // Bytes of one AUX stream without a gap. Neighbours that join without loss are one piece: the
 // caller puts them together, since packets may cross the seam.
 struct Piece {
@@ -218,6 +242,8 @@ class Decoder {
   Stats decode(std::span<const Piece> pieces, BranchSink& sink);
   // Edges instead of branches. Config::want_not_taken and want_instructions are of no account.
   Stats cover(std::span<const Piece> pieces, EdgeSink& sink);
+  // The same with the code that lies between the edges.
+  Stats cover(std::span<const Piece> pieces, RunSink& sink);
   // Nothing but the numbers.
   Stats count(std::span<const Piece> pieces, Listener& listener);
 

@@ -100,7 +100,7 @@ class Session {
   // The same for users to whom the order and time of branches are nothing, and for those who only
   // want the outcome: several times faster where the trace is Intel PT of threads. Errors as
   // decode().
-  virtual Result<Outcome> cover(const DecodeOptions& options, EdgeSink& sink);
+  virtual Result<Outcome> cover(const DecodeOptions& options, RunSink& sink);
   virtual Result<Outcome> count(const DecodeOptions& options);
   // The packets of all selected queues. Errors as decode().
   virtual Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) = 0;

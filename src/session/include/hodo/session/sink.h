@@ -36,13 +36,14 @@ class BranchSink {
   }
 };
 
-// Takes the edges of a session with their counts: those of one queue before those of the next, in
-// no order, an edge any number of times. Conditional branches that fell through are among them.
-class EdgeSink {
+// Takes the code that a session ran with its counts: that of one queue before that of the next, in
+// no order, the same any number of times. Conditional branches that fell through are among the
+// edges.
+class RunSink {
  public:
-  virtual ~EdgeSink() = default;
+  virtual ~RunSink() = default;
   // As BranchSink::branches.
-  virtual bool edges(const Context& context, std::span<const flow::EdgeCount> batch) = 0;
+  virtual bool runs(const Context& context, std::span<const flow::RunCount> batch) = 0;
 };
 
 }  // namespace hodo::session
