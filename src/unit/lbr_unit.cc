@@ -159,7 +159,8 @@ void LbrUnit::take_specially(const Block& from, std::uint64_t to, std::uint64_t 
 }
 
 bool LbrUnit::wants(const ExecutedBranch& b) const {
-  if (!enabled_ || depth_ == 0 || b.from == 0 || b.to == 0) return false;
+  if (!enabled_ || depth_ == 0 || b.to == 0) return false;
+  if (b.from == 0 && (b.from_cpl != 0 || b.resumes)) return false;
   return (b.to_cpl == 0 ? to_os_ : to_user_) && (classes_ & class_bit(b.cls)) != 0;
 }
 

@@ -4,6 +4,9 @@ import collections
 import re
 
 
+PICKED_UP = "picked-up"  # begin with resync: where the first branch of a stack came from
+
+
 def hodo(lines):
     """{tid: [line]} from `hodo branches --format csv`."""
     lines = iter(lines)
@@ -16,7 +19,9 @@ def hodo(lines):
         _, _, _, tid, _, rest = text.split(",", 5)
         shape = shapes.get(rest)
         if shape is None:
-            source, target, kind, _ = rest.rstrip("\n").split(",", 3)
+            source, target, kind, flags = rest.rstrip("\n").split(",", 3)
+            if kind == "begin" and "resync" in flags:
+                kind = PICKED_UP
             shape = f"{kind} {int(source or '0', 16):x} {int(target or '0', 16):x}"
             shapes[rest] = shape
         try:
@@ -108,18 +113,22 @@ def without_pauses(listed):
 
 
 STACK_DEPTH = 32
+CALL_BYTES = 2  # of a system call: SYSCALL, INT 80H
 
 
 def windows(witness, period):
     """The branch stacks that sampling a list every `period` branch instructions gives, oldest branch
-    first. One that leaves the program is counted, but has no entry."""
+    first. One that leaves the program is counted, but has no entry. One that comes back has none,
+    either, if it goes on behind a system call."""
     out = []
     stack = collections.deque(maxlen=STACK_DEPTH)
     count = 0
+    behind_call = None
     for shape in witness:
         kind, source, target = shape.split()
-        if source != "0" and target != "0":
+        if target != "0" and target != behind_call:
             stack.append(shape)
+        behind_call = f"{int(source, 16) + CALL_BYTES:x}" if kind in ("syscall", "int") else None
         if kind in ("begin", "end"):
             continue
         count += 1
@@ -129,8 +138,8 @@ def windows(witness, period):
 
 
 def of_stacks(listed):
-    """A list of branch stacks without the marks between them, and of gaps."""
-    return [shape for shape in listed if not shape.startswith(("begin ", "lost "))]
+    """A list of branch stacks without the marks between them."""
+    return [shape for shape in listed if not shape.startswith(PICKED_UP)]
 
 
 def addresses(listed):

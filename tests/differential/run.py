@@ -71,9 +71,8 @@ def record(case, options, arguments, work, expected_output):
 
 
 @contextlib.contextmanager
-def lines_of(command, losses=()):
-    """The lines that a command prints; it has to succeed without a word on stderr, but for losses of
-    the causes given."""
+def lines_of(command):
+    """The lines that a command prints; it has to succeed without a word on stderr."""
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         try:
@@ -83,14 +82,12 @@ def lines_of(command, losses=()):
             status = process.wait()
         errors.seek(0)
         said = errors.read().decode(errors="replace")
-    known = [f": lost: {cause} " for cause in losses]
-    told = [line for line in said.splitlines() if not any(cause in line for cause in known)]
-    if status not in ((0, 3) if losses else (0,)) or told:
+    if status != 0 or said:
         raise Failure(f"{' '.join(command)}: exit status {status}\n{said}")
 
 
-def hodo_list(hodo, data, losses=()):
-    with lines_of([hodo, "branches", data, "--format", "csv"], losses) as lines:
+def hodo_list(hodo, data):
+    with lines_of([hodo, "branches", data, "--format", "csv"]) as lines:
         return listed.hodo(lines)
 
 
@@ -106,11 +103,10 @@ def perf_stacks(data):
 
 
 def compare_stacks(case, hodo, data, witness):
-    """The same for a recording of branch stacks: those that the watcher's list comes to. An LBR stack
-    of user space does not show where a signal came in between: a gap."""
+    """The same for a recording of branch stacks: those that the watcher's list comes to."""
     windows = {tid: listed.windows(lines, PERIOD) for tid, lines in witness.items()}
     expected = {tid: lines for tid, lines in windows.items() if lines}
-    ours = {tid: listed.of_stacks(lines) for tid, lines in hodo_list(hodo, data, ["gap"]).items()}
+    ours = {tid: listed.of_stacks(lines) for tid, lines in hodo_list(hodo, data).items()}
     report = [] if case in EXECUTE else compare.threads("watcher", expected, "hodo", ours)
     addresses = {tid: listed.addresses(lines) for tid, lines in ours.items()}
     report += compare.threads("hodo", addresses, "perf", perf_stacks(data))

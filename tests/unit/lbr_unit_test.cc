@@ -266,11 +266,16 @@ TEST(LbrUnit, CallStackModeHoldsTheInnermostOpenCalls) {
   }
 }
 
-TEST(LbrUnit, BranchesWithAnEndThatNobodyTracesAreNotRecorded) {
+// Into the kernel: no record. From there: one, where the code does not say that it goes on there.
+TEST(LbrUnit, RecordsWhereTheKernelSendsTheProgram) {
   LbrUnit unit = on(kSkylake);
   unit.branch({.from = 1, .to = 0, .to_cpl = 0});
-  unit.branch({.from = 0, .to = 1, .from_cpl = 0});
+  unit.branch({.from = 0, .to = 3, .from_cpl = 0, .resumes = true});
+  unit.branch({.from = 0, .to = 5});  // a jump that nothing explains
   EXPECT_THAT(froms(unit), IsEmpty());
+  unit.branch({.from = 0, .to = 7, .from_cpl = 0});
+  EXPECT_THAT(froms(unit), ElementsAre(0));
+  EXPECT_EQ(unit.record(unit.tos()).to, 7);
 }
 
 TEST(LbrUnit, KeepsTheBranchBeforeAnInterrupt) {

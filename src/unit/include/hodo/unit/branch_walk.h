@@ -85,7 +85,9 @@ class BranchWalk {
   void leave_context() {
     if (state_ != State::inside) return;
     unit.branch({.from = last_->source(), .insns = last_->insns, .to_cpl = 0});
+    const std::uint64_t behind = last_->end();
     leave();
+    behind_call_ = behind;
   }
 
   // An interrupt, fault or signal took control at `ip`, the next instruction that would have run
@@ -116,6 +118,7 @@ class BranchWalk {
   void leave() {
     state_ = State::outside;
     last_ = &kNoBlock;
+    behind_call_ = 0;
   }
 
   // Indirect branches come here, and everything while execution is outside.
@@ -132,7 +135,7 @@ class BranchWalk {
       return;
     }
     state_ = State::inside;
-    unit.branch({.to = b->start, .from_cpl = 0});
+    unit.branch({.to = b->start, .from_cpl = 0, .resumes = b->start == behind_call_});
   }
 
   void enter_by_event(const Block& from, const Block* b) {
@@ -172,6 +175,7 @@ class BranchWalk {
   const Block* last_ = &kNoBlock;
   SignalQuery signals_;
   std::uint64_t unexplained_ = 0;
+  std::uint64_t behind_call_ = 0;  // outside: behind the system call that left; 0: none did
   State state_ = State::off;
 };
 

@@ -18,6 +18,7 @@ struct ExecutedBranch {
   std::uint16_t insns = 0;  // executed since the branch before, this one included; 0: unknown
   std::uint8_t from_cpl = 3;
   std::uint8_t to_cpl = 3;
+  bool resumes = false;  // from address 0: it goes on behind the system call that led there
   // An interrupt or exception, not an instruction. Processors do not record debug exceptions.
   bool event = false;
   bool mispredicted = false;

@@ -56,8 +56,10 @@ class LbrUnit {
     if (left_ <= 0) [[unlikely]]
       take_specially(from, to, taken);
   }
-  // Any other branch. One that begins or ends at address 0 (see ExecutedBranch) is counted, but as
-  // nothing is known of its other end it is not recorded.
+  // Any other branch. One that ends at address 0 (see ExecutedBranch) is counted but not recorded:
+  // a stack of user code has no branches into the kernel. Of those that come back it has, with from
+  // 0, the ones that lead elsewhere than behind a system call: to a signal's handler, and from it
+  // to where the signal came.
   void branch(const ExecutedBranch& b);
 
   // The records, newest first, as their registers hold them; at most `out.size()`. Returns how many
