@@ -55,6 +55,60 @@ constexpr std::uint64_t long_tnt(std::uint64_t outcomes, unsigned count) {
 
 }  // namespace
 
+[[gnu::always_inline]] inline void PtUnit::put_bytes(std::uint64_t value, unsigned bytes) {
+  std::memcpy(cursor_, &value, sizeof(value));
+  // The cursor moves after its bytes are written: a killed process leaves whole packets behind it.
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+  cursor_ += bytes;
+}
+
+// SDM, "IP Compression": the fewest low bytes that the last IP does not already have.
+[[gnu::always_inline]] inline void PtUnit::put_ip(std::uint8_t opcode, std::uint64_t ip) {
+  struct Form {
+    std::uint8_t bits, bytes;
+  };
+  // By the number of 16-bit groups that differ.
+  static constexpr Form kForms[] = {
+      {1 << 5, 2}, {1 << 5, 2}, {2 << 5, 4}, {3 << 5, 6}, {6 << 5, 8}};
+  const std::uint64_t diff = ip ^ last_ip_;
+  unsigned groups = (79 - static_cast<unsigned>(__builtin_clzll(diff | 1))) / 16;
+  // Sign extension gives the upper 16 bits of every address that has no upper half of its own.
+  const bool canonical =
+      static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip;
+  if (groups > 2) groups = canonical ? 3 : 4;
+  const Form form = kForms[groups];
+  last_ip_ = ip;
+  const std::uint64_t head = ip << 8 | (opcode | form.bits);
+  std::memcpy(cursor_, &head, 8);
+  cursor_[8] = static_cast<std::uint8_t>(ip >> 56);
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+  cursor_ += 1 + form.bytes;
+}
+
+// The pending outcomes, in as few bytes as they fit: short packets of up to 6, or one long packet.
+// How many there are is hard to predict, so up to 12 are written without asking.
+[[gnu::always_inline]] inline void PtUnit::flush_tnt() {
+  if (tnt_ == kNoTnt) return;
+  put_cyc();
+  const unsigned count = kTntLong - static_cast<unsigned>(__builtin_clzll(tnt_));
+  if (count <= 12) [[likely]] {
+    const unsigned two = count > 6 ? 1 : 0;
+    const unsigned rest = count - 6 * two;
+    const std::uint64_t first = short_tnt(tnt_ >> rest, 6);
+    const std::uint64_t last = short_tnt(tnt_, rest);
+    put_bytes((first & (0 - std::uint64_t{two})) | last << 8 * two, 1 + two);
+  } else if (count > 42) {
+    put_bytes(long_tnt(tnt_, count), 8);
+  } else {
+    for (unsigned left = count; left > 0;) {
+      const unsigned n = std::min(left, 6U);
+      left -= n;
+      put_bytes(short_tnt(tnt_ >> left, n), 1);
+    }
+  }
+  tnt_ = kNoTnt;
+}
+
 PtUnit::PtUnit() : last_(&kNoBlock) {}
 
 void PtUnit::start(std::uint64_t rtit_ctl, isa::Mode mode, const PtOutput& output,
@@ -294,30 +348,6 @@ void PtUnit::flush_full_tnt(std::uint64_t next_ip) {
   if (cursor_ >= limit_) service(next_ip);
 }
 
-// The pending outcomes, in as few bytes as they fit: short packets of up to 6, or one long packet.
-// How many there are is hard to predict, so up to 12 are written without asking.
-void PtUnit::flush_tnt() {
-  if (tnt_ == kNoTnt) return;
-  put_cyc();
-  const unsigned count = kTntLong - static_cast<unsigned>(__builtin_clzll(tnt_));
-  if (count <= 12) [[likely]] {
-    const unsigned two = count > 6 ? 1 : 0;
-    const unsigned rest = count - 6 * two;
-    const std::uint64_t first = short_tnt(tnt_ >> rest, 6);
-    const std::uint64_t last = short_tnt(tnt_, rest);
-    put_bytes((first & (0 - std::uint64_t{two})) | last << 8 * two, 1 + two);
-  } else if (count > 42) {
-    put_bytes(long_tnt(tnt_, count), 8);
-  } else {
-    for (unsigned left = count; left > 0;) {
-      const unsigned n = std::min(left, 6U);
-      left -= n;
-      put_bytes(short_tnt(tnt_ >> left, n), 1);
-    }
-  }
-  tnt_ = kNoTnt;
-}
-
 // Once in a while: time, PSB, and room in the output. Only called where no outcome is pending and a
 // decoder that has read everything so far stands exactly at `ip`, which PSB+ needs for its FUP.
 void PtUnit::service(std::uint64_t ip) {
@@ -394,36 +424,6 @@ void PtUnit::clear_stack() {
   stack_top_ = 0;
 }
 
-void PtUnit::put_bytes(std::uint64_t value, unsigned bytes) {
-  std::memcpy(cursor_, &value, sizeof(value));
-  // The cursor moves after its bytes are written: a killed process leaves whole packets behind it.
-  __atomic_signal_fence(__ATOMIC_RELEASE);
-  cursor_ += bytes;
-}
-
-// SDM, "IP Compression": the fewest low bytes that the last IP does not already have.
-void PtUnit::put_ip(std::uint8_t opcode, std::uint64_t ip) {
-  struct Form {
-    std::uint8_t bits, bytes;
-  };
-  // By the number of 16-bit groups that differ.
-  static constexpr Form kForms[] = {
-      {1 << 5, 2}, {1 << 5, 2}, {2 << 5, 4}, {3 << 5, 6}, {6 << 5, 8}};
-  const std::uint64_t diff = ip ^ last_ip_;
-  unsigned groups = (79 - static_cast<unsigned>(__builtin_clzll(diff | 1))) / 16;
-  // Sign extension gives the upper 16 bits of every address that has no upper half of its own.
-  const bool canonical =
-      static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip;
-  if (groups > 2) groups = canonical ? 3 : 4;
-  const Form form = kForms[groups];
-  last_ip_ = ip;
-  const std::uint64_t head = ip << 8 | (opcode | form.bits);
-  std::memcpy(cursor_, &head, 8);
-  cursor_[8] = static_cast<std::uint8_t>(ip >> 56);
-  __atomic_signal_fence(__ATOMIC_RELEASE);
-  cursor_ += 1 + form.bytes;
-}
-
 // PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): everything a decoder needs to start here.
 void PtUnit::put_psb(std::uint64_t ip) {
   flush_tnt();
@@ -489,8 +489,7 @@ void PtUnit::put_mtc_if_due() {
 
 // SDM, "Cycle Count (CYC) Packet": elapsed cycles, here instructions, before a packet that they
 // time.
-void PtUnit::put_cyc() {
-  if (!(rtit_ctl_ & hw::rtit_ctl::kCycEn)) return;
+void PtUnit::put_cycles() {
   const auto threshold = static_cast<unsigned>(hw::rtit_ctl::kCycThresh.get(rtit_ctl_));
   std::uint64_t cycles = insns_ - cyc_sent_;
   if (cycles == 0 || (threshold != 0 && cycles < 1U << (threshold - 1))) return;

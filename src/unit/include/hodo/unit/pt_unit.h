@@ -142,7 +142,11 @@ class PtUnit {
   void put_pip();
   void put_tsc();
   void put_mtc_if_due();
-  void put_cyc();
+  void put_cyc() {
+    if (counts_cycles()) [[unlikely]]
+      put_cycles();
+  }
+  void put_cycles();
 
   const Block* last_ = nullptr;
   // Pending outcomes, the newest in bit 0, and a stop bit kTntGap places above the oldest: when as
