@@ -65,6 +65,8 @@ def number(text):
 def branches(hodo, *words):
     """{pid: [(from, to, kind)]}; 0 for an address that is not there."""
     done = run(hodo, "branches", *words, "--format", "csv", "--sort", "time")
+    if done.returncode not in (0, 3):  # 3: something was lost
+        sys.exit(f"vm_multiprocess: exit status {done.returncode}: {done.stderr}")
     found = collections.defaultdict(list)
     for row in csv.DictReader(done.stdout.splitlines()):
         found[row["pid"]].append((number(row["from"]), number(row["to"]), row["kind"]))
@@ -89,7 +91,7 @@ class Judge:
     def count(self, lists, processes):
         """A column of the table."""
         low, high = min(self.starts), max(self.starts)
-        out = collections.Counter()
+        out = dict.fromkeys(("records with no address", "zero addresses", "addresses inside instructions"), 0)
         whole = 0
         missing = processes * len(self.blocks)
         for edges in lists:
