@@ -14,7 +14,7 @@ struct KernelModule {
   struct Code {
     std::uint64_t start = 0, size = 0;  // bytes
     std::vector<KernelSymbol> symbols;  // in no order
-    bool contains(std::uint64_t address) const { return address - start < size; }
+    bool contains(std::uint64_t place) const { return place - start < size; }
   };
   std::uint64_t address = 0;  // of its struct module
   std::string name;
