@@ -13,6 +13,10 @@ namespace {
 // No kernel or perf has come near this; a larger number is not a record type but damage.
 constexpr std::uint32_t kMaxType = 256;
 
+// To read a record's header maps the pages around it, too (fault-around, mm/memory.c): of a long
+// recording that would be most of it in the end.
+constexpr std::uint64_t kReleaseAtOnce = 8 << 20;
+
 // T at `offset` bytes into the record; the caller has checked that it is there.
 template <class T>
 T field(std::span<const std::uint8_t> record, std::size_t offset) {
@@ -45,6 +49,7 @@ struct Cursor::Impl {
   std::optional<RawRecord> next_raw();
   std::optional<RawRecord> next_in_file();
   std::optional<RawRecord> next_decompressed();
+  void release_behind();
   // Bytes that lie between the record at `offset` and the next one.
   std::uint64_t take_trailing(RawRecord& record);
   void resync();
@@ -59,6 +64,7 @@ struct Cursor::Impl {
 
   const Reader::Impl* reader;
   std::uint64_t at;
+  std::uint64_t released = 0;       // what lies before is no longer in memory
   std::uint64_t compressed_at = 0;  // the COMPRESSED record that is being emptied
   Decompressor decompressor;
   DamageLog damages;
@@ -112,7 +118,14 @@ std::uint64_t Cursor::Impl::take_trailing(RawRecord& record) {
   return size;
 }
 
+void Cursor::Impl::release_behind() {
+  if (at - released < kReleaseAtOnce) return;
+  reader->file.release(released, at);
+  released = at;
+}
+
 std::optional<RawRecord> Cursor::Impl::next_in_file() {
+  release_behind();
   while (at < reader->data_end) {
     const std::uint64_t left = reader->data_end - at;
     if (left < sizeof(RecordHeader)) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -66,6 +67,15 @@ MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+void MappedFile::release(std::size_t begin, std::size_t end) const {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  begin = begin / page * page;
+  end = std::min(end, bytes_.size()) / page * page;
+  if (begin >= end) return;
+  // What cannot be let go stays: nothing but memory is lost.
+  (void)::madvise(const_cast<std::uint8_t*>(bytes_.data() + begin), end - begin, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

@@ -20,6 +20,8 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
+  // Lets go of the memory behind [begin, end) of the bytes; they stay readable.
+  void release(std::size_t begin, std::size_t end) const;
 
  private:
   std::span<const std::uint8_t> bytes_;

@@ -24,6 +24,16 @@ std::vector<Run> runs_of(std::span<const Part> parts) {
   return runs;
 }
 
+// Both and the few records between them, which lie on pages of theirs; else the second alone.
+std::span<const std::uint8_t> with_next(std::span<const std::uint8_t> first,
+                                        std::span<const std::uint8_t> second) {
+  constexpr std::uintptr_t kNear = 1 << 16;
+  const auto end = reinterpret_cast<std::uintptr_t>(first.data()) + first.size();
+  const auto next = reinterpret_cast<std::uintptr_t>(second.data());
+  if (first.empty() || next < end || next - end > kNear) return second;
+  return {first.data(), first.size() + (next - end) + second.size()};
+}
+
 }  // namespace
 
 Result<Joined> Joined::make(std::span<const Part> parts) {
@@ -36,10 +46,13 @@ Result<Joined> Joined::make(std::span<const Part> parts) {
       joined.store_ = std::make_unique<TempFile>();
       if (Status status = joined.store_->open(); !status) return std::unexpected(status.error());
     }
+    std::span<const std::uint8_t> read;  // parts that lie next to each other
     for (const Part& part : parts.subspan(run.first, run.last - run.first)) {
       Status status = joined.store_->append(part.bytes);
       if (!status) return std::unexpected(status.error());
-      release_pages(part.bytes);
+      read = with_next(read, part.bytes);
+      release_pages(read);
+      read = part.bytes;
     }
   }
   if (joined.store_) {

@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
+
+#include <algorithm>
+#include <fstream>
 
 #include "file_builder.h"
 #include "temp_dir.h"
@@ -55,6 +59,37 @@ TEST(Reader, OpensFilesAndMovesWithoutLosingThem) {
   const Reader moved = std::move(*opened);
   EXPECT_THAT(comms(cursor), ElementsAre("one", "two", "three"));
   EXPECT_EQ(moved.bytes().size(), file_of(kThree).size());
+}
+
+// Bytes of files that are mapped and in memory (proc(5), statm).
+std::uint64_t resident_file_bytes() {
+  std::ifstream in("/proc/self/statm");
+  std::uint64_t size = 0, resident = 0, shared = 0;
+  in >> size >> resident >> shared;
+  return shared * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// The kernel maps the pages around one that is read, too.
+TEST(Reader, DoesNotKeepALongFileInMemory) {
+  const TempDir dir;
+  Bytes records;
+  const Bytes data(128 << 10, 0x55);
+  for (std::uint64_t i = 0; i < 384; ++i) {
+    const Bytes one = auxtrace_record(0, 1, -1, i * data.size(), data);
+    records.insert(records.end(), one.begin(), one.end());
+  }
+  spill(dir.file("x"), file_of(records));
+  const auto reader = Reader::open(dir.file("x"));
+  ASSERT_TRUE(reader) << reader.error().message;
+  const std::uint64_t before = resident_file_bytes();
+  auto cursor = reader->records();
+  std::uint64_t after = before;
+  while (const auto record = cursor.next()) {
+    ASSERT_EQ(record->raw.trailing.size(), data.size());
+    after = std::max(after, resident_file_bytes());
+  }
+  EXPECT_LT(after - before, std::uint64_t{12 << 20}) << "of " << records.size();
+  EXPECT_EQ(reader->bytes()[kDataAt + 48], 0x55) << "what was let go can be read again";
 }
 
 ErrorCode open_error(const std::string& path) {
