@@ -1,6 +1,7 @@
 #include "output_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,9 +45,9 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path, 
   if (::lseek(out->fd_, 0, SEEK_SET) != 0) {
     return fail(ErrorCode::usage, path + " is a pipe or a terminal; a recording needs a file");
   }
-  constexpr std::size_t kPage = 4096;
-  out->piece_.reset(static_cast<std::uint8_t*>(std::aligned_alloc(kPage, kPiece)));
+  out->piece_.reset(static_cast<std::uint8_t*>(std::aligned_alloc(kPiece, kPiece)));
   if (!out->piece_) return os_error("cannot write to " + path, ENOMEM);
+  static_cast<void>(::madvise(out->piece_.get(), kPiece, MADV_HUGEPAGE));  // small ones do, too
   out->path_ = absolute(path);
   return out;
 }

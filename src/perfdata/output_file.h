@@ -20,8 +20,9 @@ namespace hodo::perfdata {
 // used throughout.
 class OutputFile {
  public:
-  // A multiple of what O_DIRECT asks for anywhere, and large enough for a disk's full speed.
-  static constexpr std::uint64_t kPiece = 1 << 20;
+  // A multiple of what O_DIRECT asks for anywhere, large enough for a disk's full speed, and one
+  // huge page: the kernel pins that at once instead of page by page.
+  static constexpr std::uint64_t kPiece = 2 << 20;
   static constexpr std::uint64_t kCached = 64 << 20;
 
   // Creates `path` (mode 0600). With keep_old a regular, non-empty file of that name is renamed to
