@@ -36,6 +36,12 @@ class Untold final : public BranchSink {
     said_.branches += batch.size();
     if (known < batch.size()) to_.on_branches(batch.subspan(known));
   }
+  bool wants_repeats() const override { return to_.wants_repeats(); }
+  void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
+    if (left(before_.branches, said_.branches) != 0) return on_branches(batch);
+    said_.branches += batch.size();
+    to_.on_repeats(batch, repeats);
+  }
   void on_loss(const Loss& loss) override {
     if (said_.losses++ >= before_.losses) to_.on_loss(loss);
   }

@@ -247,6 +247,13 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
 struct Path final : BranchSink {
   std::vector<Branch> branches;
   std::vector<std::string> others;
+  Paths paths;
+
+  bool wants_repeats() const override { return true; }
+  void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
+    paths.hear(batch, repeats);
+    on_branches(batch);
+  }
 
   void on_branches(std::span<const Branch> batch) override {
     branches.insert(branches.end(), batch.begin(), batch.end());
@@ -279,6 +286,7 @@ std::string growing_differs(std::span<const Piece> pieces, const image::CodeSour
     }
   }
   decoder.end(grown);
+  if (!grown.paths.wrong.empty()) return "growing: " + grown.paths.wrong;
   const auto same = [](const Branch& a, const Branch& b) { return fields(a) == fields(b); };
   const auto [mine, other] = std::ranges::mismatch(grown.branches, expected.branches, same);
   if (mine != grown.branches.end() || other != expected.branches.end()) {
