@@ -33,9 +33,9 @@ inline constexpr unsigned kMostProcessors = 16;
 
 // Which blocks report their execution. QEMU translates anew when it changes.
 enum class Coverage : std::uint8_t {
-  programs,  // no program has run yet: those of programs
-  all,       // the kernel is not known: all
-  starts,  // nobody who is to be recorded has run yet: where tasks are switched and get names
+  programs,   // no program has run yet: those of programs
+  all,        // the kernel is not known: all
+  starts,     // nobody who is to be recorded has run yet: where tasks are switched and get names
   crossings,  // those of programs, the kernel's entries, and all of the kernel where it is traced
 };
 
