@@ -83,8 +83,8 @@ std::uint64_t first_cr3(std::span<const std::uint8_t> stream) {
   return 0;
 }
 
-// The same as a processor in VMX non-root operation has it: its PIP packets have the NR bit, and its
-// first PSB+ has one, too, where the trace unit was off.
+// The same as a processor in VMX non-root operation has it: its PIP packets have the NR bit, and
+// its first PSB+ has one, too, where the trace unit was off.
 std::vector<std::uint8_t> in_non_root_operation(std::span<const std::uint8_t> stream) {
   std::vector<std::uint8_t> out;
   const auto put = [&](const pt::Packet& packet) {

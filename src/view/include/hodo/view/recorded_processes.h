@@ -25,7 +25,8 @@ class RecordedProcesses final : public session::BranchSink {
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
 
   std::string text(const Style& style) const;
-  // {"processes": [{"pid", "ppid", "name", "cr3": [HEX], "branches", "threads": [{"tid", "name"}]}]}
+  // {"processes": [{"pid", "ppid", "name", "cr3": [HEX], "branches", "threads": [{"tid",
+  // "name"}]}]}
   nlohmann::ordered_json json() const;
 
  private:
