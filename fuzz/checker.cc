@@ -92,6 +92,10 @@ class Input final : public session::Session, public session::Regions, public ses
     return {{.path = "/bin/prog", .location = file_}, {.path = name_, .location = {}}};
   }
 
+  std::uint64_t next_thread(std::uint32_t, std::uint64_t time) const override {
+    return (kinds_[0] & 8) != 0 ? time + 1 : kNever;
+  }
+
   // Names.
   session::Place place(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
   session::Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }

@@ -471,7 +471,13 @@ void Checker::Impl::follow_absence(const Step& step) {
 // instruction.
 void Checker::Impl::look_for_strangers(const Step& step) {
   if (!wanted(RuleId::library_injected)) return;
-  const auto files = locator_.regions().files(step.context.space, step.branch.time);
+  auto files = locator_.regions().files(step.context.space, step.branch.time);
+  if (files.empty()) return;
+  // The linker has no other thread. The time of a branch may be a late one, as that of BTS records
+  // is, and other threads load libraries.
+  const std::uint64_t alone =
+      locator_.regions().next_thread(step.context.space, files.front().since);
+  std::erase_if(files, [&](const auto& file) { return file.since >= alone; });
   const Scope scope(files, locator_.modules());
   const End to = locator_.end(step.context.space, step.branch.to, step.branch.time);
   if (scope.program() == nullptr || to.module != scope.program()) return;

@@ -81,9 +81,21 @@ std::vector<MappedFile> RecordingRegions::files(std::uint32_t space, std::uint64
     if (gone || ticks(conversion, m.from) > time) continue;
     const std::string_view path = recording_.files()[m.file].path;
     const bool known = std::ranges::find(out, path, &MappedFile::path) != out.end();
-    if (!known) out.push_back({path, location(m.file)});
+    if (!known) out.push_back({path, location(m.file), ticks(conversion, m.from)});
   }
   return out;
+}
+
+std::uint64_t RecordingRegions::next_thread(std::uint32_t space, std::uint64_t time) const {
+  std::uint64_t next = kNever;
+  if (space >= recording_.processes().size()) return next;
+  const perfdata::Process& process = recording_.processes()[space];
+  for (const std::uint32_t index : process.threads) {
+    const perfdata::Thread& thread = recording_.threads()[index];
+    const std::uint64_t start = ticks(recording_.trace_clock(), thread.start);
+    if (thread.tid != process.pid && start > time) next = std::min(next, start);
+  }
+  return next;
 }
 
 }  // namespace hodo::session

@@ -432,6 +432,15 @@ def clean(tool, options, command):
     equal(result["explained"], 1 if "jit" in options else 0, "explained findings")
 
 
+def thread_that_loads(tool):
+    """What one thread loads was not there when another began, though BTS records have no times."""
+    data, _ = tool.record([os.path.join(tool.programs, "thread_loads")], options=["--source", "bts"])
+    result, status = tool.check(data)
+    if result["findings"]:
+        raise Failure(tool.text(data))
+    equal(status, CLEAN, "status")
+
+
 def cases():
     """{case: (function of a tool, quick)}"""
     out = {
@@ -451,6 +460,7 @@ def cases():
         out[f"hijack.{form}"] = (lambda t, a=(form, first, others): hijack(t, *a), True)
         for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
             out[f"{source}.{form}"] = (lambda t, a=(form, found, how): by_records(t, *a), True)
+    out["bts.clean"] = (thread_that_loads, True)
     for rule, windows in OF_RECORDS.items():
         for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):
             out[f"{source}.{rule}"] = (lambda t, a=(rule, how): changed_record(t, *a), True)

@@ -33,6 +33,7 @@ struct Region {
 struct MappedFile {
   std::string_view path;      // as recorded
   std::string_view location;  // as in Region
+  std::uint64_t since = 0;    // when it was mapped; trace clock
 };
 
 class Regions {
@@ -47,6 +48,9 @@ class Regions {
                            std::uint64_t time) const = 0;
   // The files whose code a space has mapped at a time, in the order in which they came.
   virtual std::vector<MappedFile> files(std::uint32_t space, std::uint64_t time) const = 0;
+  // When another thread started in a space that ran one since `time`; kNever if none did.
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  virtual std::uint64_t next_thread(std::uint32_t space, std::uint64_t time) const = 0;
 };
 
 }  // namespace hodo::session
