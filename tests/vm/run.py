@@ -234,8 +234,21 @@ def several_processes(box):
             start = path.index(expected[0])  # before its exec one of them was part of the family
             check_same(path[start:], expected, f"process {pid}, outside")
             check(any(kind == "end" for _, _, kind, _ in branches[pid]), f"process {pid} had no page fault")
+    check_coverage(box, next(pid for pid, name in names.items() if name == "known_path"))
     check_family(box)
     box.check_perf("vm.data")
+
+
+def check_coverage(box, pid):
+    """The same blocks ran equally often in the process as outside. Inside there are more: a page fault divides one."""
+    def blocks(*words):
+        (module,) = json.loads(box.run(box.hodo, "coverage", "--json", *words).stdout)["modules"]
+        return {int(block["address"], 16): block["count"] for block in module["blocks"]}
+
+    inside, outside = blocks("--pid", str(pid), "vm.data"), blocks("host.data")
+    ran = {address: count for address, count in outside.items() if count != 0}
+    check(ran.items() <= inside.items(), f"blocks inside: {inside}, outside: {outside}")
+    check(len(ran) >= 30, f"only {len(ran)} blocks")
 
 
 def check_family(box):
