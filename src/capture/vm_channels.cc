@@ -129,7 +129,6 @@ Status VmChannels::write_task(const relay::Record& record, perfdata::Stamp stamp
   stamp.pid = task.pid, stamp.tid = task.tid;
   pids_.insert(task.pid);
   tids_.insert(task.tid);
-  living_.insert(task.tid);
   return writer_.comm({.pid = task.pid,
                        .tid = task.tid,
                        .comm = text_of(record).substr(0, 15),
@@ -161,7 +160,9 @@ Status VmChannels::write_switch(const relay::Record& record, perfdata::Stamp sta
   const auto task = fixed_part<relay::GuestTask>(record);
   stamp.pid = task.pid, stamp.tid = task.tid;
   tids_.insert(task.tid);
-  if (living_.insert(task.tid).second) {
+  // A process is announced by the processor that it began on, whose channel may be read later.
+  const bool thread = task.tid != task.pid;
+  if (thread && living_.insert(task.tid).second) {
     auto status = writer_.fork(
         {.pid = task.pid, .ppid = task.pid, .tid = task.tid, .ptid = task.pid, .time = stamp.time},
         stamp);

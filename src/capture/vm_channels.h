@@ -57,7 +57,8 @@ class VmChannels final : public ChannelSet {
   std::uint64_t aux_size_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::set<std::int32_t> pids_, tids_;
-  std::set<std::int32_t> living_;  // threads that the file knows and that have not ended
+  std::set<std::int32_t>
+      living_;  // threads but the first of a process, as far as the file knows them
   std::optional<Error> file_error_;
   std::string guest_;
   std::set<std::string> left_out_;  // one line for each name that ran unrecorded
