@@ -20,6 +20,7 @@ Status write_guest_file(perfdata::Writer& writer, const guest::GuestMapping& map
                         .maj = mapping.major,
                         .min = mapping.minor,
                         .inode = mapping.inode};
+  if (!mapping.path.starts_with('/')) return writer.mmap(record, stamp);  // [vdso]
   record.build_id.size =
       static_cast<std::uint8_t>(std::min(build_id.size(), record.build_id.bytes.size()));
   std::copy_n(build_id.begin(), record.build_id.size, record.build_id.bytes.begin());

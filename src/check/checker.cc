@@ -535,7 +535,11 @@ std::vector<Unjudged> Checker::Impl::unjudged() const {
   std::map<std::string, std::uint64_t> all = unread_before_;
   for (const auto& [path, count] : unread_) all[path] = std::max(all[path], count);
   for (const auto& [path, count] : all) {
-    Unjudged line{.path = path, .reason = "the file is missing or has changed", .branches = count};
+    Unjudged line{.path = path,
+                  .reason =
+                      "the file is missing or has changed; --symfs DIR says where those of a"
+                      " guest or of another machine are",
+                  .branches = count};
     for (const Unread& unread : locator_.modules().unread()) {
       if (unread.path == path) line.reason = unread.reason;
     }

@@ -22,6 +22,11 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 void add_input_options(const OptionSet& app, ReadingOptions& options) {
   app.add_option("FILE", options.file,
                  "the recording: a perf.data file made by hodo or perf (default hodo.data)");
+  app.add_option("--symfs", options.symfs,
+                 "the files that the recording names lie below DIR: those of a guest, or of another"
+                 " machine")
+      .type_name("DIR")
+      .existing_directory();
   using session::RawKind;
   add_choice<std::optional<RawKind>>(
       app, "--raw", options.raw,
@@ -102,6 +107,9 @@ Status check_raw(const ReadingOptions& options) {
   if (!options.images.empty() && !options.raw) {
     return fail(ErrorCode::usage, "--image goes with --raw; a perf.data file names its own");
   }
+  if (!options.symfs.empty() && options.raw) {
+    return fail(ErrorCode::usage, "--symfs goes with a perf.data file; --raw takes --image");
+  }
   if (!options.filter.empty() && options.raw != RawKind::pt) {
     return fail(ErrorCode::usage, "--filter goes with --raw pt; a perf.data file has its own");
   }
@@ -118,7 +126,7 @@ Status check_raw(const ReadingOptions& options) {
 
 Result<session::Options> input_of(const ReadingOptions& options) {
   if (Status status = check_raw(options); !status) return std::unexpected(status.error());
-  session::Options out{.path = options.file};
+  session::Options out{.path = options.file, .symfs = options.symfs};
   if (!options.raw) return out;
   out.raw.emplace();
   out.raw->kind = *options.raw;

@@ -21,6 +21,7 @@ struct ReadingOptions {
   unsigned record_size = 0;             // --record-size
   std::string index;                    // --index
   std::vector<std::string> images;      // --image
+  std::string symfs;                    // --symfs
   int bits = 64;
   std::string filter;  // --filter LO-HI
   std::int32_t pid = -1, tid = -1;
@@ -29,7 +30,7 @@ struct ReadingOptions {
   view::SourceDetail source;  // --srcline, --inline
 };
 
-// FILE, --raw, --record-size, --index, --image, --bits, --filter.
+// FILE, --symfs, --raw, --record-size, --index, --image, --bits, --filter.
 void add_input_options(const OptionSet& app, ReadingOptions& options);
 // --pid, --tid.
 void add_selection_options(const OptionSet& app, ReadingOptions& options);

@@ -50,6 +50,15 @@ void find_optional(const Btf& btf, Layout& l) {
   const auto owner = btf.offset_of("mm_struct", "owner");
   l.mm.has_owner = owner.has_value();
   l.mm.owner = owner.value_or(0);
+  const auto ops = btf.offset_of("vm_area_struct", "vm_ops");
+  const auto data = btf.offset_of("vm_area_struct", "vm_private_data");
+  const auto name = btf.offset_of("vm_special_mapping", "name");
+  l.special.known = ops && data && name;
+  if (l.special.known) {
+    l.vma.ops = *ops;
+    l.vma.private_data = *data;
+    l.special.name = *name;
+  }
   // Page tables have a descriptor type of their own since Linux 6.6.
   const bool own_type = btf.size_of("ptdesc").has_value();
   const auto size = btf.size_of("page");
@@ -192,6 +201,7 @@ Result<Kernel> find_kernel(const VirtualMemory& memory, std::uint64_t text) {
   kernel.layout = *layout;
   kernel.init_task = kernel.address_of("init_task");
   kernel.current_task = kernel.address_of("current_task");
+  kernel.special_ops = kernel.address_of("special_mapping_vmops");
   if (kernel.current_task == 0) kernel.current_task = kernel.address_of("pcpu_hot");  // 6.2 to 6.14
   if (kernel.init_task == 0 || kernel.current_task == 0) {
     return fail(ErrorCode::unsupported,

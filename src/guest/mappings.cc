@@ -71,6 +71,18 @@ std::vector<std::uint64_t> area_list(const VirtualMemory& memory, const Layout& 
   return areas;
 }
 
+// What the kernel itself has mapped has a name (mm/mmap.c, special_mapping_name).
+std::string special_name(const VirtualMemory& memory, const Kernel& kernel, std::uint64_t area) {
+  constexpr std::size_t kMostName = 32;
+  const Layout& l = kernel.layout;
+  if (!l.special.known || kernel.special_ops == 0) return {};
+  if (memory.read<std::uint64_t>(area + l.vma.ops) != kernel.special_ops) return {};
+  const auto special = memory.read<std::uint64_t>(area + l.vma.private_data);
+  const auto text = special ? memory.read<std::uint64_t>(*special + l.special.name) : std::nullopt;
+  const auto name = text ? memory.read_string(*text, kMostName) : std::nullopt;
+  return name && name->starts_with('[') ? *name : std::string();
+}
+
 }  // namespace
 
 std::string read_path(const VirtualMemory& memory, const Kernel& kernel, std::uint64_t file) {
@@ -131,6 +143,8 @@ std::vector<GuestMapping> read_mappings(const VirtualMemory& memory, const Kerne
       const auto device = memory.read<std::uint32_t>(superblock + l.superblock.device).value_or(0);
       mapping.major = device >> 20;  // MINORBITS
       mapping.minor = device & 0xfffff;
+    } else {
+      mapping.path = special_name(memory, kernel, area);
     }
     out.push_back(std::move(mapping));
   }

@@ -8,6 +8,8 @@
 namespace hodo::session {
 namespace {
 
+constexpr std::string_view kOfGuest = "guest:";
+
 // Where perf keeps copies of what it recorded (build_id_cache__filename in tools/perf).
 std::string cached_copy(const perfdata::BuildId& id) {
   const char* home = std::getenv("HOME");
@@ -23,6 +25,7 @@ bool has_build_id(const image::Elf& elf, const perfdata::BuildId& id) {
 }  // namespace
 
 bool names_a_file(std::string_view path) {
+  if (path.starts_with(kOfGuest)) path.remove_prefix(kOfGuest.size());
   return path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/dev/zero") &&
          !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
 }
@@ -34,10 +37,17 @@ void Files::look(std::uint32_t index) {
     known.state = State::no_file;
     return;
   }
+  const bool of_guest = file.path.starts_with(kOfGuest);
+  if (of_guest && symfs_.empty()) {
+    known.state = State::missing;
+    known.trouble = file.path + " is a guest's file; --symfs says where those are";
+    return;
+  }
+  const std::string path = symfs_ + (of_guest ? file.path.substr(kOfGuest.size()) : file.path);
   known.state = State::good;
-  known.location = file.path;
+  known.location = path;
   if (file.build_id.size == 0) return;
-  auto elf = image::read_elf_file(file.path);
+  auto elf = image::read_elf_file(path);
   if (elf && has_build_id(*elf, file.build_id)) return;
   std::string copy = cached_copy(file.build_id);
   if (auto cached = image::read_elf_file(copy); cached && has_build_id(*cached, file.build_id)) {
@@ -52,7 +62,7 @@ void Files::look(std::uint32_t index) {
   }
   known.state = State::changed;
   std::string now = elf ? image::to_hex(elf->build_id) : "";
-  known.trouble = file.path + " is not the file that ran: its build-id is " +
+  known.trouble = path + " is not the file that ran: its build-id is " +
                   (now.empty() ? "absent" : now) + ", recorded was " +
                   image::to_hex(file.build_id.view());
 }

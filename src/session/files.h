@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hodo/base/result.h"
@@ -14,7 +15,8 @@
 
 namespace hodo::session {
 
-// Not "//anon", "[heap]", "/memfd:...", ...
+// Not "//anon", "[heap]", "/memfd:...", ... A guest's file of which nothing tells that this machine
+// has it is "guest:PATH" (docs/file-format.md).
 bool names_a_file(std::string_view path);
 
 class Files {
@@ -27,8 +29,9 @@ class Files {
     no_file,  // "//anon", "[heap]", ...: never was a file
   };
 
-  // `files` must outlive this.
-  explicit Files(const std::vector<perfdata::File>& files) : files_(files), known_(files.size()) {}
+  // `files` must outlive this. `symfs`: as in Options.
+  Files(const std::vector<perfdata::File>& files, std::string symfs)
+      : files_(files), symfs_(std::move(symfs)), known_(files.size()) {}
 
   // Bytes of file `index`; an empty slice where state() is not good.
   image::Slice slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length);
@@ -53,6 +56,7 @@ class Files {
   void look(std::uint32_t index);
 
   const std::vector<perfdata::File>& files_;
+  std::string symfs_;
   std::vector<Known> known_;
   image::ContentStore store_;
 };

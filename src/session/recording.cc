@@ -58,21 +58,22 @@ std::vector<std::string> unrecorded(const perfdata::FileFacts& facts) {
 
 }  // namespace
 
-Result<std::unique_ptr<Recording>> Recording::open(const std::string& path) {
+Result<std::unique_ptr<Recording>> Recording::open(const std::string& path,
+                                                   const std::string& symfs) {
   auto reader = perfdata::Reader::open(path);
   if (!reader) return std::unexpected(reader.error());
   auto kept = std::make_unique<perfdata::Reader>(std::move(*reader));
   auto model = perfdata::Session::load(*kept);
   if (!model) return std::unexpected(model.error());
-  return std::unique_ptr<Recording>(new Recording(path, std::move(kept), std::move(*model)));
+  return std::unique_ptr<Recording>(new Recording(path, std::move(kept), std::move(*model), symfs));
 }
 
 Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
-                     perfdata::Session model)
+                     perfdata::Session model, std::string symfs)
     : path_(std::move(path)),
       reader_(std::move(reader)),
       model_(std::move(model)),
-      spaces_(model_),
+      spaces_(model_, std::move(symfs)),
       names_(model_, spaces_),
       regions_(model_, spaces_) {
   for (const perfdata::AuxQueue& queue : model_.queues()) {

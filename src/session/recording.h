@@ -16,7 +16,8 @@ namespace hodo::session {
 
 class Recording final : public DecodingSession {
  public:
-  static Result<std::unique_ptr<Recording>> open(const std::string& path);
+  static Result<std::unique_ptr<Recording>> open(const std::string& path,
+                                                 const std::string& symfs = {});
 
   const std::string& path() const override { return path_; }
   const perfdata::Session* recording() const override { return &model_; }
@@ -40,7 +41,8 @@ class Recording final : public DecodingSession {
   flow::Config config(std::size_t queue, const Occupancy& occupancy) override;
 
  private:
-  Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model);
+  Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model,
+            std::string symfs);
 
   std::string path_;
   std::unique_ptr<perfdata::Reader> reader_;

@@ -32,7 +32,7 @@ Result<Outcome> Session::count(const DecodeOptions& options) {
 Result<std::unique_ptr<Session>> Session::open(const Options& options) {
   if (options.raw && options.raw->kind == RawKind::pt) return Raw::open(options);
   if (options.raw) return RawRecords::open(options);
-  auto file = Recording::open(options.path);
+  auto file = Recording::open(options.path, options.symfs);
   if (!file) return std::unexpected(file.error());
   const perfdata::Session& model = (*file)->model();
   if (model.trace() == perfdata::TraceKind::intel_bts) {

@@ -6,8 +6,10 @@
 
 namespace hodo::session {
 
-Spaces::Spaces(const perfdata::Session& recording)
-    : recording_(recording), files_(recording.files()), spaces_(recording.processes().size()) {
+Spaces::Spaces(const perfdata::Session& recording, std::string symfs)
+    : recording_(recording),
+      files_(recording.files(), std::move(symfs)),
+      spaces_(recording.processes().size()) {
   for (const perfdata::Process& process : recording.processes()) {
     auto& mapped = mapped_.emplace_back();
     for (const perfdata::Mapping& m : process.mappings) {

@@ -104,6 +104,7 @@ class FakeSpace {
 inline Kernel fake_kernel() {
   Kernel kernel;
   kernel.init_task = 0xffff'8880'0000'1000;
+  kernel.special_ops = 0xffff'ffff'8200'0000;
   Layout& l = kernel.layout;
   l.task = {.tasks = 0x10,
             .mm = 0x20,
@@ -118,7 +119,15 @@ inline Kernel fake_kernel() {
             .sibling = 0x80};
   l.signal.thread_head = 0x8;
   l.mm = {.pgd = 0x8, .exe_file = 0x10, .maple_root = 0x18, .first = 0x20, .has_maple_tree = true};
-  l.vma = {.start = 0, .end = 8, .flags = 0x10, .page_offset = 0x18, .file = 0x20, .next = 0x28};
+  l.vma = {.start = 0,
+           .end = 8,
+           .flags = 0x10,
+           .page_offset = 0x18,
+           .file = 0x20,
+           .next = 0x28,
+           .ops = 0x30,
+           .private_data = 0x38};
+  l.special = {.name = 0x8, .known = true};
   l.file = {.mount = 0, .dentry = 8, .inode = 0x10};
   l.dentry = {.name = 0, .parent = 8};
   l.mount = {.vfsmount = 0x20, .parent = 0, .mountpoint = 8, .root = 0};

@@ -120,6 +120,24 @@ TEST_F(Mappings, HaveThePathsOfTheirFilesInTheGuest) {
   EXPECT_EQ(found[0].minor, 1);
 }
 
+TEST_F(Mappings, OfTheKernelItselfHaveItsNameForThem) {
+  const auto& l = kernel_.layout;
+  const std::uint64_t special = kFile + 0x5000, text = kFile + 0x5100;
+  const auto vdso = area(0x1000, 0x2000, 4);
+  space_.text(text, "[vdso]");
+  space_.put(special + l.special.name, text);
+  space_.put(vdso + l.vma.private_data, special);
+  space_.put(vdso + l.vma.ops, kernel_.special_ops);
+  root(vdso);
+  ASSERT_EQ(read().size(), 1);
+  EXPECT_EQ(read()[0].path, "[vdso]");
+  space_.put(vdso + l.vma.ops, kernel_.special_ops + 8);  // somebody else's
+  EXPECT_EQ(read()[0].path, "");
+  space_.put(vdso + l.vma.ops, kernel_.special_ops);
+  space_.text(text, "/bin/prog");
+  EXPECT_EQ(read()[0].path, "");
+}
+
 TEST_F(Mappings, OfAnOlderKernelAreAList) {
   kernel_.layout.mm.has_maple_tree = false;
   const auto a = area(0x1000, 0x2000, 4), b = area(0x5000, 0x6000, 0);

@@ -235,6 +235,7 @@ def several_processes(box):
             check_same(path[start:], expected, f"process {pid}, outside")
             check(any(kind == "end" for _, _, kind, _ in branches[pid]), f"process {pid} had no page fault")
     check_coverage(box, next(pid for pid, name in names.items() if name == "known_path"))
+    check_verdict(box)
     check_family(box)
     box.check_perf("vm.data")
 
@@ -249,6 +250,17 @@ def check_coverage(box, pid):
     ran = {address: count for address, count in outside.items() if count != 0}
     check(ran.items() <= inside.items(), f"blocks inside: {inside}, outside: {outside}")
     check(len(ran) >= 30, f"only {len(ran)} blocks")
+
+
+def check_verdict(box):
+    """Nobody did anything wrong; what the guest's files allow is only known with those files."""
+    text = box.run(box.hodo, "check", "vm.data", status=3).stdout
+    check("no finding" in text and "--symfs DIR says where" in text, text)
+    os.makedirs(box.path("root/bin"), exist_ok=True)
+    for name in ("known_path", "family", "ping_pong"):
+        shutil.copy(box.program(name), box.path("root/bin"))
+    text = box.run(box.hodo, "check", "--symfs", "root", "vm.data").stdout
+    check("no finding" in text, text)
 
 
 def check_family(box):

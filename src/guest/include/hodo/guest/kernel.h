@@ -39,7 +39,13 @@ struct Layout {
   } cpuinfo{};
   struct {
     std::uint32_t start, end, flags, page_offset, file, next;
+    std::uint32_t ops, private_data;
   } vma{};
+  // Of struct vm_special_mapping, which the private data of the kernel's own mappings leads to.
+  struct {
+    std::uint32_t name;
+    bool known;
+  } special{};
   struct {
     std::uint32_t mount, dentry, inode;
   } file{};
@@ -75,6 +81,7 @@ struct Kernel {
 
   std::uint64_t init_task = 0;
   std::uint64_t current_task = 0;  // offset of the pointer in a processor's per-CPU area
+  std::uint64_t special_ops = 0;   // special_mapping_vmops; 0: not known
 
   // 0: no such symbol.
   std::uint64_t address_of(std::string_view symbol) const;

@@ -13,7 +13,7 @@ namespace hodo::guest {
 struct GuestMapping {
   std::uint64_t start = 0, end = 0;
   std::uint64_t offset = 0;  // in the file
-  std::string path;          // in the guest, of the file; empty: anonymous
+  std::string path;          // in the guest, of the file; "[vdso]"; empty: anonymous
   std::uint64_t inode = 0;
   std::uint32_t major = 0, minor = 0;
   bool executable = false;

@@ -34,6 +34,9 @@ struct RawInput {
 struct Options {
   std::string path = "hodo.data";
   std::optional<RawInput> raw;  // set: `path` is a raw trace
+  // The files that a recording names lie below this folder: those of a guest, or of another
+  // machine. Empty: they are this machine's.
+  std::string symfs;
 };
 
 // Which part of a session a command wants. Absent members select everything.
