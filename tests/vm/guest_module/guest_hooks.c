@@ -12,7 +12,8 @@
 //   ftrace    a callback of ftrace makes dcache_readdir go on here
 //   process   pid=N is taken out of the task list, and out of /proc, for good
 //   honest    nothing is hooked: a file in /proc that this module makes and reads itself
-//   nested    nothing is hooked: while it is loaded the processor is interrupted, and the interrupt's
+//   nested    nothing is hooked: while it is loaded the processor is interrupted, and the
+//   interrupt's
 //             handler has a page fault
 #include <asm/asm.h>
 #include <linux/fs.h>

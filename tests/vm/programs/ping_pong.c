@@ -1,5 +1,5 @@
-// Two processes that hand a byte to and fro, ARGV[1] times each way, so that a processor changes its
-// address space all the time. They get their names, "ping" and "pong", when they have started.
+// Two processes that hand a byte to and fro, ARGV[1] times each way, so that a processor changes
+// its address space all the time. They get their names, "ping" and "pong", when they have started.
 #define PR_SET_NAME 15
 #define SIGCHLD 17
 
