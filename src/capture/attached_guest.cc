@@ -148,9 +148,10 @@ Result<std::int32_t> AttachedGuest::process_of(std::uint64_t cr3, perfdata::Stam
 
 std::optional<std::uint64_t> AttachedGuest::next_waiting() const {
   if (!running_ || memory_->error()) return std::nullopt;
+  const std::uint64_t now = relay::now();
   const Space* oldest = nullptr;
   for (const auto& [table, space] : spaces_) {
-    const bool due = space.read_at == 0 || relay::now() - space.read_at >= kSpaceEvery;
+    const bool due = space.read_at == 0 || now - space.read_at >= kSpaceEvery;
     if (!space.ran || !due) continue;
     if (oldest == nullptr || space.read_at < oldest->read_at) oldest = &space;
   }

@@ -1,6 +1,8 @@
 // A program that starts others in every way: a thread, a forked child, and a child that shares its
 // address space (vfork) until it runs another program, ARGV[1] with ARGV[2]. Waits for all of them.
 // No C library: nothing runs but what stands here.
+#include "system_call.h"
+
 #define CLONE_VM 0x100
 #define CLONE_FS 0x200
 #define CLONE_FILES 0x400
@@ -8,17 +10,6 @@
 #define CLONE_VFORK 0x4000
 #define CLONE_THREAD 0x10000
 #define SIGCHLD 17
-
-static long system_call(long number, long a, long b, long c, long d) {
-  long result;
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = 0;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-                   : "rcx", "r11", "memory");
-  return result;
-}
 
 static __attribute__((noinline)) void spin(int times) {
   for (volatile int i = 0; i < times; ++i) continue;

@@ -1,18 +1,9 @@
 // Two processes that hand a byte to and fro, ARGV[1] times each way, so that a processor changes
 // its address space all the time. They get their names, "ping" and "pong", when they have started.
+#include "system_call.h"
+
 #define PR_SET_NAME 15
 #define SIGCHLD 17
-
-static long system_call(long number, long a, long b, long c, long d) {
-  long result;
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = 0;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-                   : "rcx", "r11", "memory");
-  return result;
-}
 
 static int forth[2], back[2];
 
