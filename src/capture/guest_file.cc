@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "hodo/perfdata/guest_path.h"
+
 namespace hodo::capture {
 
 Status write_guest_file(perfdata::Writer& writer, const guest::GuestMapping& mapping,
@@ -24,7 +26,7 @@ Status write_guest_file(perfdata::Writer& writer, const guest::GuestMapping& map
   record.build_id.size =
       static_cast<std::uint8_t>(std::min(build_id.size(), record.build_id.bytes.size()));
   std::copy_n(build_id.begin(), record.build_id.size, record.build_id.bytes.begin());
-  const std::string of_guest = "guest:" + mapping.path;
+  const std::string of_guest = std::string(perfdata::kOfGuest) + mapping.path;
   if (record.build_id.size == 0) record.path = of_guest;
   return writer.mmap(record, stamp);
 }

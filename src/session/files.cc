@@ -4,11 +4,12 @@
 #include <cstdlib>
 
 #include "hodo/image/elf.h"
+#include "hodo/perfdata/guest_path.h"
 
 namespace hodo::session {
 namespace {
 
-constexpr std::string_view kOfGuest = "guest:";
+using perfdata::kOfGuest;
 
 // Where perf keeps copies of what it recorded (build_id_cache__filename in tools/perf).
 std::string cached_copy(const perfdata::BuildId& id) {
