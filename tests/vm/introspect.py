@@ -158,9 +158,9 @@ def attached(box):
     recorder = subprocess.Popen(words, cwd=box.work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
     try:
-        while not os.path.exists(box.path("vm.data")) or os.path.getsize(box.path("vm.data")) < 150_000:
+        while branches_so_far(box, "vm.data") < 100_000:
             check(recorder.poll() is None, "the recording ended by itself")
-            time.sleep(0.05)
+            time.sleep(0.2)
         box.run(box.program("attach_driver"), "vm.data", "qmp", "attach.data")
     finally:
         recorder.send_signal(signal.SIGTERM)
@@ -177,6 +177,12 @@ def attached(box):
     check("known_path" in report and "__schedule" in report and "[kernel]" in report, f"names are missing: {report}")
     compress_returns(box.path("attach.data"))
     box.check_perf("attach.data")
+
+
+def branches_so_far(box, file):
+    """How many branches a recording has that is still being made."""
+    stats = subprocess.run([box.hodo, "stats", "--json", file], cwd=box.work, capture_output=True, text=True, timeout=60)
+    return json.loads(stats.stdout)["branches"]["taken"] if stats.stdout.strip() else 0
 
 
 @contextlib.contextmanager
