@@ -152,7 +152,7 @@ def attached(box):
     """hodo vm attach gets the code from the memory of the running machine: the kernel's, with its names, and that of
     the process. The trace is that of a recording of the same machine which is still going on (attach_driver.cc), and
     so are the branches. The kernel isolates its page tables."""
-    guest.write_initramfs(box.path("initrd"), "known_path 100000000", [box.program("known_path")])
+    guest.write_initramfs(box.path("initrd"), "exec known_path 100000000", [box.program("known_path")])
     words = [box.hodo, "vm", "record", "--process", "known_path", "--user", "--kernel", "-o", "vm.data", "--",
              *guest.command(box.kernel, "initrd", "-qmp", "unix:qmp,server=on,wait=off", boot="pti=on")]
     recorder = subprocess.Popen(words, cwd=box.work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
