@@ -28,7 +28,8 @@ class Untold final : public BranchSink {
     std::uint64_t events = 0;
   };
 
-  Untold(BranchSink& to, const Told& before) : to_(to), before_(before) {}
+  // `last`: no bytes follow.
+  Untold(BranchSink& to, const Told& before, bool last) : to_(to), before_(before), last_(last) {}
 
   void on_branches(std::span<const Branch> batch) override {
     const auto known = static_cast<std::size_t>(
@@ -43,6 +44,8 @@ class Untold final : public BranchSink {
     to_.on_repeats(batch, repeats);
   }
   void on_loss(const Loss& loss) override {
+    // What is cut off now may turn out to be damage, or a packet after all.
+    if (loss.cause == LossCause::truncated && !last_) return;
     if (said_.losses++ >= before_.losses) to_.on_loss(loss);
   }
   void on_event(const Event& event) override {
@@ -70,6 +73,7 @@ class Untold final : public BranchSink {
   BranchSink& to_;
   Told before_;
   Told said_;
+  const bool last_;
 };
 
 // What the bytes of one segment, or of the part of it that is there, settle.
@@ -182,7 +186,7 @@ class GrowingDecoder::Impl {
   void run(std::size_t size, bool last, BranchSink& sink) {
     const Piece piece{
         .bytes = std::span(bytes_).first(size), .offset = begin_, .lost_before = lost_before_};
-    Untold untold(sink, told_);
+    Untold untold(sink, told_, last);
     Output out(config_, {.listener = untold, .branches = &untold});
     PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, config_, out);
     enter(decoder, piece);

@@ -86,6 +86,17 @@ TEST(Loss, PgdTooManyBehindAnOverflowIsIgnored) {
   EXPECT_EQ(out.losses.size(), 1u);
 }
 
+// 02 82 once more than a PSB has it: a search finds its end to be one, who reads on its beginning.
+TEST(Loss, BytesOfAPsbThatAreTooMany) {
+  const Code code = Code().at(0x1000).jz(0x1000).syscall();
+  Trace trace = Trace().psb(0x1000).tnt("TN").pgd();
+  const std::size_t at = trace.size();
+  trace.raw({0x02, 0x82}).psb().pge(0x1000).tnt("T").fup(0x1000);
+  for (int i = 0; i < 6; ++i) trace.raw({0x02, 0x82});
+  const Decoded out = decode(code, trace.tip(0x1000).tnt("TTTTTT"));
+  expect_loss(out, LossCause::bad_packet, at + 16);
+}
+
 TEST(Loss, BadPacketCostsItsSegment) {
   Trace trace = Trace().psb(0x1000).tnt("T");
   const std::size_t bad = trace.size();
