@@ -23,8 +23,13 @@ class BranchListBase : public BranchList {
  protected:
   // Whether the branch is written; its time in the unit of the time column.
   bool wanted(const Branch& branch, std::uint64_t& time) {
-    if (!options_.not_taken && (branch.flags & kNotTaken) != 0) return false;
-    time = options_.clock.nanoseconds(branch.time);
+    return wanted_outcome(branch) && wanted_time(branch.time, time);
+  }
+  bool wanted_outcome(const Branch& branch) const {
+    return options_.not_taken || (branch.flags & kNotTaken) == 0;
+  }
+  bool wanted_time(std::uint64_t ticks, std::uint64_t& time) {
+    time = options_.clock.nanoseconds(ticks);
     return time >= options_.from_time && time <= options_.until_time;
   }
   // Before the branches of a batch.

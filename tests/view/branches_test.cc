@@ -22,11 +22,11 @@ const std::vector<Branch> kBatch{
     {.from = 0x401050, .to = 0, .time = 200, .kind = BranchKind::syscall, .flags = kTraceEnd}};
 
 std::string list(const BranchListOptions& options, const session::Context& context,
-                 const session::Names* names = nullptr) {
+                 const session::Names* names = nullptr, const std::vector<Branch>& batch = kBatch) {
   Caught caught;
   auto list = make_branch_list(options, caught.out(), names);
   list->begin();
-  EXPECT_TRUE(list->branches(context, kBatch));
+  EXPECT_TRUE(list->branches(context, batch));
   return caught.text();
 }
 
@@ -96,6 +96,31 @@ TEST(BranchList, BinHasAHeaderAndFixedRecords) {
   EXPECT_EQ(last.tid, 8);
   EXPECT_EQ(last.kind, static_cast<std::uint8_t>(BranchKind::syscall));
   EXPECT_EQ(last.flags, kTraceEnd);
+}
+
+TEST(BranchList, BinWritesWhatTheOtherFormatsDo) {
+  const perfdata::TimeConversion conversion{.shift = 1, .mult = 1, .zero = 1000};
+  std::vector<Branch> batch = kBatch;
+  batch[1].cycles = 0x1234;
+  const std::string text = list({.format = BranchFormat::bin,
+                                 .not_taken = true,
+                                 .from_time = 1050,
+                                 .until_time = 1050,
+                                 .clock = session::Clock(conversion)},
+                                {.cr3 = 0x1000}, nullptr, batch);
+  std::vector<BinBranch> records((text.size() - 16) / sizeof(BinBranch));
+  std::memcpy(records.data(), text.data() + 16, records.size() * sizeof(BinBranch));
+  ASSERT_EQ(records.size(), 3u);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_EQ(records[i].time, 1050u);
+    EXPECT_EQ(records[i].from, batch[i].from);
+    EXPECT_EQ(records[i].to, batch[i].to);
+    EXPECT_EQ(records[i].cr3, 0x1000u);
+    EXPECT_EQ(records[i].tid, -1);
+    EXPECT_EQ(records[i].kind, static_cast<std::uint8_t>(batch[i].kind));
+    EXPECT_EQ(records[i].flags, batch[i].flags);
+    EXPECT_EQ(records[i].cycles, batch[i].cycles);
+  }
 }
 
 TEST(BranchList, TextNamesBothSides) {
