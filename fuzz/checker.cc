@@ -115,7 +115,7 @@ class Input final : public session::Session, public session::Regions, public ses
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = kinds_[(address + i) % kinds_.size()];
     return out.size() - address % 2;
   }
-  isa::Mode mode(std::uint32_t) override { return isa::Mode::bits64; }
+  isa::Mode mode(std::uint32_t, std::uint64_t) override { return isa::Mode::bits64; }
   std::vector<session::LossLine> input_losses() const override { return {}; }
   Result<session::Outcome> decode(const session::DecodeOptions&, session::BranchSink&) override {
     return fail(ErrorCode::unsupported, "");

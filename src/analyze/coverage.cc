@@ -70,7 +70,7 @@ class Builder {
   std::uint64_t length_at(const PairCount& run) {
     std::array<std::uint8_t, 15> bytes{};
     std::size_t size = session_.read_code(run.space, run.second, run.time, bytes);
-    isa::Mode mode = session_.mode(run.space);
+    isa::Mode mode = session_.mode(run.space, run.time);
     auto insn = isa::decode(std::span(bytes).first(size), run.second, mode);
     return insn ? insn->length : 1;
   }

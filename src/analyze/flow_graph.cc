@@ -143,7 +143,8 @@ class Builder {
     std::size_t at = 0;
     while (at < code_.size()) {
       const auto rest = std::span(code_).subspan(at);
-      const auto insn = isa::decode(rest, graph_.address + at, session_.mode(graph_.space));
+      const auto insn =
+          isa::decode(rest, graph_.address + at, session_.mode(graph_.space, graph_.time));
       if (!insn) break;
       insns_[at] = {insn->length, insn->cls, insn->target, is_padding(rest.first(insn->length))};
       at += insn->length;
@@ -189,7 +190,8 @@ class Builder {
       const auto bytes = std::span(code_).subspan(at, insn.length);
       const std::uint64_t address = graph_.address + at;
       graph_.blocks.back().insns.push_back(
-          {address, isa::disassemble(bytes, address, session_.mode(graph_.space)), insn.target});
+          {address, isa::disassemble(bytes, address, session_.mode(graph_.space, graph_.time)),
+           insn.target});
       open = !ends_block(insn.cls);
     }
     drop_padding();

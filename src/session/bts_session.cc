@@ -109,13 +109,14 @@ class BtsSession::QueueReader {
     Executing next = session_.executing(index_, here.pid, here.tid, queue_.cpu, time_);
     until_ = next.until;
     // The last bytes of a process are handed over when it has exited already.
-    if (entered_ && next.who == who_) return;
+    if (entered_ && next.who == who_ && next.mode == mode_) return;
     // On a processor one task's records follow another's.
-    if (entered_) path_.restart();
+    if (entered_ && !(next.who == who_)) path_.restart();
     entered_ = true;
     pid_ = here.pid;
     tid_ = here.tid;
     who_ = next.who;
+    mode_ = next.mode;
     next.unrecorded = unrecorded_;
     wanted_ = selected(options_.selection, pid_, tid_);
     path_.enter(next);
@@ -132,7 +133,8 @@ class BtsSession::QueueReader {
   Unrecorded unrecorded_ = Unrecorded::nothing;
   std::size_t next_ = 0;  // in handovers
   std::uint64_t time_ = 0;
-  std::uint64_t until_ = 0;  // when the current task's process is over
+  std::uint64_t until_ = 0;  // of Executing
+  isa::Mode mode_ = isa::Mode::bits64;
   std::int32_t pid_ = -1;
   std::int32_t tid_ = -1;
   Context who_;

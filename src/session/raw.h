@@ -13,7 +13,7 @@ class Raw final : public RawSession<DecodingSession> {
  public:
   static Result<std::unique_ptr<Session>> open(const Options& options);
 
-  isa::Mode mode(std::uint32_t) override { return config_.initial_mode; }
+  isa::Mode mode(std::uint32_t, std::uint64_t) override { return config_.initial_mode; }
 
  private:
   explicit Raw(RawTrace trace) : RawSession(std::move(trace)) {}

@@ -19,7 +19,7 @@ class RawRecords final : public RawSession<Session> {
   // Errors: as RawTrace::open, detect_layout, parse_lbr_dump and newest_first.
   static Result<std::unique_ptr<Session>> open(const Options& options);
 
-  isa::Mode mode(std::uint32_t) override { return mode_; }
+  isa::Mode mode(std::uint32_t, std::uint64_t) override { return mode_; }
 
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) override;
   // unsupported: there are no packets.

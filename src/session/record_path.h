@@ -31,7 +31,8 @@ struct Executing {
   const image::CodeSource* code = nullptr;  // null: no code is known
   isa::Mode mode = isa::Mode::bits64;
   Unrecorded unrecorded = Unrecorded::nothing;
-  std::uint64_t until = ~std::uint64_t{0};  // trace time: when its process is over
+  // Trace time: when its process is over, or runs code of another width.
+  std::uint64_t until = ~std::uint64_t{0};
   bool joins = true;  // false: only some branches were recorded, and nothing follows from two
 };
 

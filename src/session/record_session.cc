@@ -1,5 +1,7 @@
 #include "record_session.h"
 
+#include <algorithm>
+
 namespace hodo::session {
 namespace {
 
@@ -27,14 +29,11 @@ Result<Outcome> RecordSession::packets(const DecodeOptions&, PacketSink&) {
               "has branch records, which are no packets; 'hodo branches' lists them");
 }
 
-const RecordSession::Process& RecordSession::process(std::uint32_t space) {
-  auto [it, fresh] = processes_.try_emplace(space);
-  if (fresh) {
-    Spaces& spaces = file_->spaces();
-    it->second.code = std::make_unique<ProcessCode>(spaces.user(space), spaces.kernel());
-    it->second.mode = mode(space);
-  }
-  return it->second;
+const image::CodeSource* RecordSession::code_of(std::uint32_t space) {
+  auto& code = codes_[space];
+  Spaces& spaces = file_->spaces();
+  if (!code) code = std::make_unique<ProcessCode>(spaces.user(space), spaces.kernel());
+  return code.get();
 }
 
 Executing RecordSession::executing(std::uint32_t queue, std::int32_t pid, std::int32_t tid,
@@ -46,9 +45,9 @@ Executing RecordSession::executing(std::uint32_t queue, std::int32_t pid, std::i
     out.who.space = static_cast<std::uint32_t>(life - model.processes().data());
     if (time < life->end) out.until = life->end;
   }
-  const Process& runs = process(out.who.space);
-  out.code = runs.code.get();
-  out.mode = runs.mode;
+  out.code = code_of(out.who.space);
+  out.mode = mode(out.who.space, time);
+  out.until = std::min(out.until, file_->next_mode(out.who.space, time));
   return out;
 }
 

@@ -23,7 +23,7 @@ class RecordSession : public Session {
                         std::span<std::uint8_t> out) final {
     return file_->read_code(space, address, time, out);
   }
-  isa::Mode mode(std::uint32_t space) final { return file_->mode(space); }
+  isa::Mode mode(std::uint32_t space, std::uint64_t time) final { return file_->mode(space, time); }
   std::vector<LossLine> input_losses() const final { return file_->input_losses(); }
   // unsupported: there are no packets in such a file.
   Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) final;
@@ -42,14 +42,10 @@ class RecordSession : public Session {
   Unrecorded unrecorded(const perf_event_attr& attr) const;
 
  private:
-  struct Process {
-    std::unique_ptr<image::CodeSource> code;
-    isa::Mode mode = isa::Mode::bits64;
-  };
-  const Process& process(std::uint32_t space);
+  const image::CodeSource* code_of(std::uint32_t space);
 
   std::unique_ptr<Recording> file_;
-  std::map<std::uint32_t, Process> processes_;  // by space
+  std::map<std::uint32_t, std::unique_ptr<image::CodeSource>> codes_;  // by space
 };
 
 }  // namespace hodo::session

@@ -87,19 +87,38 @@ std::size_t Recording::read_code(std::uint32_t space, std::uint64_t address, std
   return where == nullptr ? 0 : image::read_code(*where, address, time, out);
 }
 
-// By where the program lies, or by its file.
-isa::Mode Recording::mode(std::uint32_t space) {
-  if (space >= model_.processes().size()) return isa::Mode::bits64;
+// By where the program lies, or by its files. Another one that exec runs may be of another width.
+const Recording::Modes& Recording::modes(std::uint32_t space) {
+  const auto [it, fresh] = modes_.try_emplace(space);
+  Modes& out = it->second;
+  if (!fresh || space >= model_.processes().size()) return out;
   for (const perfdata::Mapping& mapping : model_.processes()[space].mappings) {
     if (!mapping.executable) continue;
-    if (mapping.address >> 32 != 0) return isa::Mode::bits64;
-    if (mapping.file == perfdata::kNone) continue;
-    const symbol::SymbolTable* table = spaces_.files().symbols(mapping.file);
-    if (table == nullptr) continue;
-    bool narrow = table->elf().elf_class == image::ElfClass::elf32;
-    return narrow ? isa::Mode::bits32 : isa::Mode::bits64;
+    isa::Mode mode = isa::Mode::bits64;
+    if (mapping.address >> 32 == 0) {
+      if (mapping.file == perfdata::kNone) continue;
+      const symbol::SymbolTable* table = spaces_.files().symbols(mapping.file);
+      if (table == nullptr) continue;
+      const bool narrow = table->elf().elf_class == image::ElfClass::elf32;
+      if (narrow) mode = isa::Mode::bits32;
+    }
+    const auto after = out.upper_bound(mapping.from);
+    if (after == out.begin() || std::prev(after)->second != mode) out[mapping.from] = mode;
   }
-  return isa::Mode::bits64;
+  return out;
+}
+
+isa::Mode Recording::mode(std::uint32_t space, std::uint64_t time) {
+  const Modes& all = modes(space);
+  if (all.empty()) return isa::Mode::bits64;
+  const auto after = all.upper_bound(time);
+  return after == all.begin() ? after->second : std::prev(after)->second;
+}
+
+std::uint64_t Recording::next_mode(std::uint32_t space, std::uint64_t time) {
+  const Modes& all = modes(space);
+  const auto after = all.upper_bound(time);
+  return after == all.end() ? perfdata::kForever : after->first;
 }
 
 std::vector<LossLine> Recording::input_losses() const {

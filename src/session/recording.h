@@ -1,6 +1,8 @@
 // A perf.data file as a session.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +28,9 @@ class Recording final : public DecodingSession {
   const Names& names() const override { return names_; }
   std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                         std::span<std::uint8_t> out) override;
-  isa::Mode mode(std::uint32_t space) override;
+  isa::Mode mode(std::uint32_t space, std::uint64_t time) override;
+  // When that may be another one; kForever: never again.
+  std::uint64_t next_mode(std::uint32_t space, std::uint64_t time);
   const Regions* regions() const override { return &regions_; }
   std::vector<LossLine> input_losses() const override;
 
@@ -44,6 +48,10 @@ class Recording final : public DecodingSession {
   Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model,
             std::string symfs);
 
+  // What a space runs, by when it began to.
+  using Modes = std::map<std::uint64_t, isa::Mode>;
+  const Modes& modes(std::uint32_t space);
+
   std::string path_;
   std::unique_ptr<perfdata::Reader> reader_;
   perfdata::Session model_;
@@ -51,6 +59,7 @@ class Recording final : public DecodingSession {
   Spaces spaces_;
   RecordingNames names_;
   RecordingRegions regions_;
+  std::map<std::uint32_t, Modes> modes_;  // by space
 };
 
 }  // namespace hodo::session

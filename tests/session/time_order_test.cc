@@ -19,7 +19,7 @@ class Canned final : public Session {
                         std::span<std::uint8_t>) override {
     return 0;
   }
-  isa::Mode mode(std::uint32_t) override { return isa::Mode::bits64; }
+  isa::Mode mode(std::uint32_t, std::uint64_t) override { return isa::Mode::bits64; }
   const Names& names() const override { std::abort(); }
   std::vector<LossLine> input_losses() const override { return {}; }
   Result<Outcome> packets(const DecodeOptions&, PacketSink&) override { return Outcome{}; }

@@ -86,8 +86,8 @@ class Session {
   // `out`, until it is full or unmapped memory begins. Gives the number of bytes copied.
   virtual std::size_t read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                                 std::span<std::uint8_t> out) = 0;
-  // The width of the code that `space` runs, at its start.
-  virtual isa::Mode mode(std::uint32_t space) = 0;
+  // The width of the code that `space` runs at `time`: that of the program that began last.
+  virtual isa::Mode mode(std::uint32_t space, std::uint64_t time) = 0;
   // Null for a raw trace, which has images but no processes.
   virtual const Regions* regions() const { return nullptr; }
   // Where the code of kept pieces or files was missing or wrong, found so far: lines for a person.
