@@ -25,16 +25,7 @@ namespace {
 using namespace hodo;
 using namespace hodo::check;
 
-// A file whose functions call, jump, switch stacks and return.
-std::string file() {
-  ElfBuilder elf;
-  elf.entry = kText;
-  elf.text = {0xf3, 0x0f, 0x1e, 0xfa, 0xe8, 0x07, 0x00, 0x00, 0x00, 0xff, 0xd0, 0xff,
-              0xe0, 0xc3, 0x0f, 0x05, 0x50, 0xc3, 0x48, 0x8b, 0x67, 0x08, 0xff, 0x27,
-              0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x74, 0xfe, 0xeb};
-  elf.functions = {{.begin = kText, .end = kText + 16, .start = 4, .size = 5, .pad = 13},
-                   {.begin = kText + 16, .end = kText + 24},
-                   {.begin = kText + 24, .end = kText + 36}};
+std::string file(const ElfBuilder& elf) {
   const Bytes bytes = elf.build();
   const int fd = ::memfd_create("prog", MFD_CLOEXEC);
   if (fd < 0 || ::write(fd, bytes.data(), bytes.size()) < 0) std::abort();
@@ -43,10 +34,41 @@ std::string file() {
   return path;
 }
 
+// Files whose functions call, jump, switch stacks and return.
+std::string wide_file() {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {0xf3, 0x0f, 0x1e, 0xfa, 0xe8, 0x07, 0x00, 0x00, 0x00, 0xff, 0xd0, 0xff,
+              0xe0, 0xc3, 0x0f, 0x05, 0x50, 0xc3, 0x48, 0x8b, 0x67, 0x08, 0xff, 0x27,
+              0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x74, 0xfe, 0xeb};
+  elf.functions = {{.begin = kText, .end = kText + 16, .start = 4, .size = 5, .pad = 13},
+                   {.begin = kText + 16, .end = kText + 24},
+                   {.begin = kText + 24, .end = kText + 36}};
+  return file(elf);
+}
+
+std::string narrow_file() {
+  ElfBuilder elf;
+  elf.narrow = true;
+  elf.entry = kText;
+  elf.text = {0xf3, 0x0f, 0x1e, 0xfb, 0xe8, 0x07, 0x00, 0x00, 0x00, 0xff, 0xd0, 0xff,
+              0xe0, 0xc3, 0xcd, 0x80, 0x89, 0x04, 0x24, 0xc2, 0x0c, 0x00, 0x8b, 0x61,
+              0x08, 0xff, 0xe2, 0x58, 0xb8, 0x77, 0x00, 0x00, 0x00, 0xcd, 0x80, 0xc3};
+  elf.functions = {{.begin = kText, .end = kText + 16, .start = 4, .size = 5, .pad = 13},
+                   {.begin = kText + 16, .end = kText + 22},
+                   {.begin = kText + 22, .end = kText + 36}};
+  return file(elf);
+}
+
+struct Files {
+  std::string wide = wide_file();
+  std::string narrow = narrow_file();
+};
+
 // Maps 64 KiB each: regions() looks at bits 16 to 18 of an address.
 class Input final : public session::Session, public session::Regions, public session::Names {
  public:
-  Input(const std::string& file, ByteReader& reader) : file_(file) {
+  Input(const Files& files, ByteReader& reader) : files_(files) {
     for (auto& kind : kinds_) kind = reader.read<std::uint8_t>().value_or(0);
     const auto name = reader.take(reader.read<std::uint8_t>().value_or(0) % 32);
     if (name) name_.assign(name->begin(), name->end());
@@ -65,7 +87,7 @@ class Input final : public session::Session, public session::Regions, public ses
       case 1:
       case 2:
         out.path = "/bin/prog";
-        out.location = file_;
+        out.location = (kind & 7) == 1 ? files_.wide : files_.narrow;
         break;
       case 3:
         out.path = name_;
@@ -89,7 +111,9 @@ class Input final : public session::Session, public session::Regions, public ses
     return (kinds_[at] & 7) == 0 ? kNoRegion : static_cast<std::uint32_t>(at);
   }
   std::vector<session::MappedFile> files(std::uint32_t, std::uint64_t) const override {
-    return {{.path = "/bin/prog", .location = file_}, {.path = name_, .location = {}}};
+    return {{.path = "/bin/prog", .location = files_.wide},
+            {.path = "/bin/prog32", .location = files_.narrow},
+            {.path = name_, .location = {}}};
   }
 
   std::uint64_t next_thread(std::uint32_t, std::uint64_t time) const override {
@@ -104,7 +128,7 @@ class Input final : public session::Session, public session::Regions, public ses
   }
 
   // Session.
-  const std::string& path() const override { return file_; }
+  const std::string& path() const override { return files_.wide; }
   const perfdata::Session* recording() const override { return nullptr; }
   session::Clock clock() const override { return {}; }
   std::span<const session::Queue> queues() const override { return {}; }
@@ -115,7 +139,9 @@ class Input final : public session::Session, public session::Regions, public ses
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = kinds_[(address + i) % kinds_.size()];
     return out.size() - address % 2;
   }
-  isa::Mode mode(std::uint32_t, std::uint64_t) override { return isa::Mode::bits64; }
+  isa::Mode mode(std::uint32_t space, std::uint64_t) override {
+    return (kinds_[space % kinds_.size()] & 0x80) != 0 ? isa::Mode::bits32 : isa::Mode::bits64;
+  }
   std::vector<session::LossLine> input_losses() const override { return {}; }
   Result<session::Outcome> decode(const session::DecodeOptions&, session::BranchSink&) override {
     return fail(ErrorCode::unsupported, "");
@@ -130,7 +156,7 @@ class Input final : public session::Session, public session::Regions, public ses
            kinds_.size();
   }
 
-  const std::string& file_;
+  const Files& files_;
   std::array<std::uint8_t, 8> kinds_{};
   std::string name_;
 };
@@ -187,9 +213,9 @@ std::string told(const Finding& f) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::string file = ::file();
+  static const Files files;
   ByteReader reader({data, size});
-  Input input(file, reader);
+  Input input(files, reader);
   check::Checker checker(input, {});
   check::Checker by_paths(input, {});
   AsPaths paths(by_paths);

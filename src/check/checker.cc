@@ -460,7 +460,10 @@ void Checker::Impl::follow_absence(const Step& step) {
                     (is_kernel(branch.from) && branch.to != 0 && !is_kernel(branch.to));
   if (!back) {
     const bool call = branch.kind == BranchKind::syscall || branch.kind == BranchKind::int_;
-    return stack.leave(call ? step.edge.next : branch.from, branch.from, step.edge.facts);
+    const std::uint64_t next = call ? step.edge.next : branch.from;
+    // Calls have two bytes; which the kernel repeats may be another one (see Edge::next).
+    const std::uint64_t again = call && next > branch.from ? next - 2 : branch.from;
+    return stack.leave(next, again, step.edge.facts);
   }
   if (branch.kind == BranchKind::begin && (branch.flags & kResync) != 0) return stack.lose();
   const auto problem = stack.enter(branch.to, step.edge.facts);

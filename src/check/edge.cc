@@ -8,18 +8,45 @@
 namespace hodo::check {
 namespace {
 
-// Code of a sigreturn, as sa_restorer points to it: mov rax, 15 or mov eax, 15, then syscall.
-constexpr std::array<std::uint8_t, 9> kRestorer = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-constexpr std::array<std::uint8_t, 7> kShortRestorer = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
-constexpr std::size_t kSyscallSize = 2;
+// Code of a sigreturn, as sa_restorer points to it, or as the kernel has it: mov rax, 15 or
+// mov eax, 15, then syscall; in 32-bit code pop eax; mov eax, 119 (sigreturn), or mov eax, 173
+// (rt_sigreturn), then int 0x80.
+struct Restorer {
+  isa::Mode mode;
+  std::size_t size;
+  std::array<std::uint8_t, 9> code;
+};
+constexpr std::array<Restorer, 4> kRestorers = {{
+    {isa::Mode::bits64, 9, {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}},
+    {isa::Mode::bits64, 7, {0xb8, 15, 0, 0, 0, 0x0f, 0x05}},
+    {isa::Mode::bits32, 8, {0x58, 0xb8, 119, 0, 0, 0, 0xcd, 0x80}},
+    {isa::Mode::bits32, 7, {0xb8, 173, 0, 0, 0, 0xcd, 0x80}},
+}};
+constexpr std::size_t kLongestRestorer = 9;
+constexpr std::size_t kSyscallSize = 2;  // of SYSCALL, SYSENTER and INT n
 
-template <class Code>
-bool begins_with(const std::vector<std::uint8_t>& bytes, const Code& code) {
-  return bytes.size() >= code.size() && std::equal(code.begin(), code.end(), bytes.begin());
+bool begins_with(const std::vector<std::uint8_t>& bytes, const Restorer& restorer) {
+  return bytes.size() >= restorer.size &&
+         std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(restorer.size),
+                    restorer.code.begin());
 }
 
-bool is_sigreturn(const std::vector<std::uint8_t>& bytes) {
-  return begins_with(bytes, kRestorer) || begins_with(bytes, kShortRestorer);
+bool is_sigreturn(const std::vector<std::uint8_t>& bytes, isa::Mode mode) {
+  return std::ranges::any_of(kRestorers, [&](const Restorer& restorer) {
+    return restorer.mode == mode && begins_with(bytes, restorer);
+  });
+}
+
+// Where the kernel goes on behind a system call at `from`. Of SYSENTER it does not know where that
+// was: it goes on behind the INT 0x80 that stands there in the vDSO for processors without
+// (arch/x86/entry/vdso/vdso32/system_call.S).
+std::uint64_t behind_call(const std::vector<std::uint8_t>& code, const isa::Insn& insn,
+                          std::uint64_t from, isa::Mode mode) {
+  const std::uint64_t next = from + insn.length;
+  if (mode != isa::Mode::bits32 || insn.cls != isa::InsnClass::syscall) return next;
+  const auto behind = std::span(code).subspan(insn.length);
+  const bool has_int80 = behind.size() >= 2 && behind[0] == 0xcd && behind[1] == 0x80;
+  return has_int80 ? next + kSyscallSize : next;
 }
 
 // A stack switch of the file that defines longjmp is longjmp's: its kin returns instead of jumping,
@@ -29,6 +56,14 @@ bool is_longjmp(const End& end) {
   const symbol::Symbol* symbol = symbols.at(end.vaddr);
   if (symbol != nullptr && symbol->name.starts_with("_dl_")) return false;
   return !symbols.named("longjmp").empty() || !symbols.named("siglongjmp").empty();
+}
+
+// Where a function that makecontext started returns to: elsewhere a function of its own
+// (__start_context), on i386 a label of makecontext.
+bool ends_context(const End& end) {
+  if (end.module->mode() != isa::Mode::bits32) return false;
+  const symbol::Symbol* symbol = end.module->symbols().at(end.vaddr);
+  return symbol != nullptr && symbol->name == "makecontext";
 }
 
 }  // namespace
@@ -81,10 +116,11 @@ Edge Locator::locate(std::uint32_t space, const Branch& branch) {
   Edge edge{.branch = branch, .space = space};
   edge.from = end(space, branch.from, branch.time);
   edge.to = end(space, branch.to, branch.time);
+  edge.mode = edge.from.known() ? edge.from.module->mode() : mode(space, branch.time);
   if (branch.from != 0) {
-    const auto code = bytes(space, branch.from, branch.time, 15);
-    const auto insn = isa::decode(code, branch.from, isa::Mode::bits64);
-    if (insn) edge.next = branch.from + insn->length;
+    const auto code = bytes(space, branch.from, branch.time, 15 + kSyscallSize);
+    const auto insn = isa::decode(code, branch.from, edge.mode);
+    if (insn) edge.next = behind_call(code, *insn, branch.from, edge.mode);
   }
   edge.facts = facts(edge);
   return edge;
@@ -117,11 +153,12 @@ PathFacts Locator::facts(const Edge& edge) const {
       loads_libraries(edge.to.module->name_at(edge.to.vaddr))) {
     out |= kToLoader;
   }
-  if (edge.branch.kind == BranchKind::syscall) {
-    for (const std::size_t size : {kRestorer.size(), kShortRestorer.size()}) {
-      const std::uint64_t start = edge.branch.from - (size - kSyscallSize);
-      const auto code = bytes(edge.space, start, edge.branch.time, size);
-      if (code.size() == size && is_sigreturn(code)) out |= kSigreturn;
+  if (edge.branch.kind == BranchKind::syscall || edge.branch.kind == BranchKind::int_) {
+    for (const Restorer& restorer : kRestorers) {
+      if (restorer.mode != edge.mode) continue;
+      const std::uint64_t start = edge.branch.from - (restorer.size - kSyscallSize);
+      const auto code = bytes(edge.space, start, edge.branch.time, restorer.size);
+      if (begins_with(code, restorer)) out |= kSigreturn;
     }
   }
   return out;
@@ -132,7 +169,7 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
   PathFacts out = 0;
   if (to.kind == End::Kind::absent) return out;
   if (edge.branch.kind == BranchKind::ret &&
-      is_sigreturn(bytes(edge.space, to.address, edge.branch.time, kRestorer.size()))) {
+      is_sigreturn(bytes(edge.space, to.address, edge.branch.time, kLongestRestorer), edge.mode)) {
     out |= kToSigreturn;
   }
   if (!to.known()) return out;
@@ -140,7 +177,8 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
     out |= kToFunction;
   } else if (to.has(kTaken)) {
     const Function* f = to.module->function(to.vaddr);
-    out |= f == nullptr || f->begin == to.vaddr ? kToFunction : kToLabel;
+    const bool starts = f == nullptr || f->begin == to.vaddr || ends_context(to);
+    out |= starts ? kToFunction : kToLabel;
   }
   if (to.has(kLanding)) out |= kToLanding;
   if (to.has(kReturnSite)) {

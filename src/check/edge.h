@@ -44,14 +44,16 @@ struct Edge {
   std::uint32_t space = 0;
   End from;
   End to;
-  std::uint64_t next = 0;  // behind the instruction at `from`; 0: unknown
+  isa::Mode mode = isa::Mode::bits64;  // of the code at `from`
+  // Behind the instruction at `from`, or where the kernel goes on behind this call; 0: unknown.
+  std::uint64_t next = 0;
   PathFacts facts = 0;
 };
 
 // Its target comes from neither a slot that the dynamic linker fills nor a stack.
 bool is_through_pointer(const Edge& edge);
 
-// By DT_SONAME: glibc's ld-linux-x86-64.so.2.
+// By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.
 bool is_dynamic_linker(const Module& module);
 
 // Finds ends, and what the stack's model needs to know of them.
@@ -76,6 +78,9 @@ class Locator {
   std::vector<std::uint8_t> bytes(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                                   std::size_t size) const;
 
+  isa::Mode mode(std::uint32_t space, std::uint64_t time) const {
+    return session_->mode(space, time);
+  }
   Modules& modules() { return modules_; }
   const Modules& modules() const { return modules_; }
   const session::Regions& regions() const { return *regions_; }

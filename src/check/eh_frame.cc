@@ -55,8 +55,8 @@ std::optional<std::uint64_t> read_as(ByteReader& reader) {
 // Bytes with the address at which they lie, which pc-relative pointers count from.
 class Cursor {
  public:
-  Cursor(std::span<const std::uint8_t> bytes, std::uint64_t vaddr)
-      : reader_(bytes), vaddr_(vaddr) {}
+  Cursor(std::span<const std::uint8_t> bytes, std::uint64_t vaddr, const ElfBytes& elf)
+      : reader_(bytes), vaddr_(vaddr), elf_(&elf) {}
 
   ByteReader& reader() { return reader_; }
   std::uint64_t here() const { return vaddr_ + reader_.offset(); }
@@ -64,6 +64,8 @@ class Cursor {
   std::optional<std::uint64_t> raw(std::uint8_t encoding) {
     switch (encoding & kFormatMask) {
       case 0x00:
+        if (elf_->is_narrow()) return read_as<std::uint32_t>(reader_);
+        [[fallthrough]];
       case 0x04:
       case 0x0c:
         return reader_.read<std::uint64_t>();
@@ -94,9 +96,9 @@ class Cursor {
       case 0:
         return value;
       case kPcRelative:
-        return place + *value;
+        return elf_->cut(place + *value);
       case kFunctionRelative:
-        return function + *value;
+        return elf_->cut(function + *value);
       default:
         return std::nullopt;
     }
@@ -105,6 +107,7 @@ class Cursor {
  private:
   ByteReader reader_;
   std::uint64_t vaddr_;
+  const ElfBytes* elf_;
 };
 
 // Common information entry: how its functions' entries are written.
@@ -156,8 +159,13 @@ class TableReader {
 
   UnwindTables read() {
     const auto header = elf_.part(PT_GNU_EH_FRAME);
-    if (!header) return {};
-    Cursor cursor(elf_.at(header->vaddr), header->vaddr);
+    if (!header) {
+      // Static programs register their tables by themselves; only the section says where they are.
+      const auto start = elf_.section(".eh_frame");
+      if (start) read_frames(*start);
+      return std::move(out_);
+    }
+    Cursor cursor(elf_.at(header->vaddr), header->vaddr, elf_);
     const auto version = cursor.reader().read<std::uint8_t>();
     const auto encoding = cursor.reader().read<std::uint8_t>();
     const bool rest = cursor.reader().take(2).has_value();  // encodings of the search table
@@ -187,7 +195,7 @@ class TableReader {
         out_.complete = false;
         break;
       }
-      Cursor cursor(*entry, id_at);
+      Cursor cursor(*entry, id_at, elf_);
       const auto id = cursor.reader().read<std::uint32_t>();
       if (!id) continue;
       if (*id == 0) {
@@ -218,7 +226,7 @@ class TableReader {
   // sites.
   // False: it is damaged.
   bool add_landings(std::uint64_t lsda, std::uint64_t function) {
-    Cursor cursor(elf_.at(lsda), lsda);
+    Cursor cursor(elf_.at(lsda), lsda, elf_);
     ByteReader& reader = cursor.reader();
     const auto base_encoding = reader.read<std::uint8_t>();
     if (!base_encoding) return false;
@@ -230,7 +238,7 @@ class TableReader {
     const auto size = site_encoding ? read_uleb(reader) : std::nullopt;
     const auto table = size ? reader.take(*size) : std::nullopt;
     if (!table) return false;
-    Cursor sites(*table, 0);
+    Cursor sites(*table, 0, elf_);
     while (sites.reader().remaining() != 0) {
       const auto start = sites.raw(*site_encoding);
       const auto length = sites.raw(*site_encoding);

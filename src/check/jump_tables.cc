@@ -1,6 +1,7 @@
 #include "jump_tables.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hodo::check {
 namespace {
@@ -20,7 +21,8 @@ class TableMarker {
     while (const auto distance = table.read<std::int32_t>()) {
       if (budget_ == 0) return false;
       --budget_;
-      const std::uint64_t target = base + static_cast<std::uint64_t>(std::int64_t{*distance});
+      const std::uint64_t target =
+          elf_.cut(base + static_cast<std::uint64_t>(std::int64_t{*distance}));
       if ((text_.marks(target) & kInsn) == 0) break;
       if (!functions_.same(use.from, target)) {
         elsewhere.push_back({use.from, target});
@@ -88,7 +90,10 @@ bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& func
     if (!index || !jumps[*index] || functions.same(use.from, use.to)) return true;
     bool found = false;
     bool whole = marker.mark(use, use.to, found);
-    for (const std::uint64_t base : labels[*index]) whole = whole && marker.mark(use, base, found);
+    for (const std::vector<std::uint64_t>* bases :
+         {&std::as_const(labels[*index]), &sweep.table_bases}) {
+      for (const std::uint64_t base : *bases) whole = whole && marker.mark(use, base, found);
+    }
     if (found) tables[*index] = true;
     return whole;
   };

@@ -69,6 +69,7 @@ Result<KernelImage> KernelImage::open(const std::string& path) {
   out.file_ = std::move(*file);
   const auto elf = ElfBytes::read(out.file_);
   if (!elf) return name(elf.error());
+  if (elf->is_narrow()) return name({ErrorCode::unsupported, "the kernel is no 64-bit one"});
   const auto text = std::ranges::find(elf->elf().segments, true, &image::Segment::executable);
   if (text == elf->elf().segments.end() || text->offset > out.file_.size()) {
     return name({ErrorCode::malformed, "the kernel has no text"});

@@ -11,6 +11,7 @@
 #include "hodo/check/module_cache.h"
 #include "hodo/image/file.h"
 #include "jump_tables.h"
+#include "pic.h"
 #include "sha256.h"
 #include "sweep.h"
 #include "text_facts.h"
@@ -25,8 +26,8 @@ using symbol::SymbolKind;
 constexpr std::uint32_t kFeature1And = 0xc0000002;  // GNU_PROPERTY_X86_FEATURE_1_AND
 constexpr std::uint32_t kFeatureIbt = 1;
 
-// The x86-64 psABI, "Program Property": an array of { type, size, data padded to 8 }.
-bool has_ibt_property(std::span<const std::uint8_t> properties) {
+// The x86-64 psABI, "Program Property": an array of { type, size, data padded to 8, on i386 to 4 }.
+bool has_ibt_property(std::span<const std::uint8_t> properties, std::size_t alignment) {
   ByteReader reader(properties);
   for (;;) {
     const auto type = reader.read<std::uint32_t>();
@@ -37,7 +38,7 @@ bool has_ibt_property(std::span<const std::uint8_t> properties) {
     if (*type == kFeature1And) {
       return (ByteReader(*data).read<std::uint32_t>().value_or(0) & kFeatureIbt) != 0;
     }
-    if (!reader.take((8 - *size % 8) % 8)) return false;
+    if (!reader.take((alignment - *size % alignment) % alignment)) return false;
   }
 }
 
@@ -50,7 +51,7 @@ bool linked_for_ibt(const ElfBytes& elf) {
   if (!header || header->n_type != NT_GNU_PROPERTY_TYPE_0 || header->n_namesz != 4) return false;
   if (!note.take(4)) return false;
   const auto properties = note.take(header->n_descsz);
-  return properties && has_ibt_property(*properties);
+  return properties && has_ibt_property(*properties, elf.word_size());
 }
 
 std::vector<Function> functions_of(std::span<const Symbol> symbols) {
@@ -124,7 +125,8 @@ class Analysis {
     const bool fixed = elf_.elf().type == image::ElfType::exec;
     if (fixed) take_constants();
     std::ranges::sort(starts_);
-    Sweep found = sweep(facts_.text, starts_, fixed);
+    const auto got = elf_.is_narrow() ? got_address(elf_, facts_.text) : std::nullopt;
+    Sweep found = sweep(facts_.text, starts_, {.mode = elf_.mode(), .fixed = fixed, .got = got});
     facts_.functions = FunctionMap(std::move(unwind.functions), functions_of(symbols()));
     facts_.functions.join(found.jumps);
     if (!mark_jump_tables(elf_, found, facts_.functions, facts_.text)) facts_.complete = false;
@@ -164,10 +166,11 @@ class Analysis {
   // Addresses of the file's own code that the dynamic linker stores somewhere.
   void take_relocations() {
     for (const Relocation& r : relocations_) {
-      if (r.type == R_X86_64_RELATIVE || r.type == R_X86_64_IRELATIVE) {
+      if (r.kind == Relocation::Kind::relative) {
         facts_.text.mark(r.addend, kTaken);
       } else if (const auto value = elf_.symbol_value(r.symbol)) {
-        facts_.text.mark(*value + (r.type == R_X86_64_64 ? r.addend : 0), kTaken);
+        const bool adds = r.kind == Relocation::Kind::absolute;
+        facts_.text.mark(elf_.cut(*value + (adds ? r.addend : 0)), kTaken);
       }
     }
   }
@@ -176,10 +179,20 @@ class Analysis {
   void take_constants() {
     for (const image::Segment& segment : elf_.elf().segments) {
       if (segment.executable) continue;
-      ByteReader words(elf_.of(segment));
-      if (!words.seek((8 - segment.vaddr % 8) % 8)) continue;
-      while (const auto word = words.read<std::uint64_t>()) facts_.text.mark(*word, kTaken);
+      if (elf_.is_narrow()) {
+        take_constants_of<std::uint32_t>(segment);
+      } else {
+        take_constants_of<std::uint64_t>(segment);
+      }
     }
+  }
+
+  template <class Word>
+  void take_constants_of(const image::Segment& segment) {
+    constexpr std::size_t kSize = sizeof(Word);
+    ByteReader words(elf_.of(segment));
+    if (!words.seek((kSize - segment.vaddr % kSize) % kSize)) return;
+    while (const auto word = words.read<Word>()) facts_.text.mark(*word, kTaken);
   }
 
   void land(std::vector<LandingPad> landings) {
@@ -190,7 +203,7 @@ class Analysis {
 
   void name_slots() {
     for (const Relocation& r : relocations_) {
-      if (r.type != R_X86_64_JUMP_SLOT && r.type != R_X86_64_GLOB_DAT) continue;
+      if (r.kind != Relocation::Kind::slot) continue;
       const std::string_view name = elf_.symbol_name(r.symbol);
       if (!name.empty()) facts_.slots.push_back({r.place, name});
     }
@@ -264,6 +277,9 @@ Result<std::shared_ptr<const Module>> Module::analyze(std::vector<std::uint8_t> 
 
 const image::Elf& Module::elf() const { return facts_->elf; }
 const symbol::SymbolTable& Module::symbols() const { return *facts_->symbols; }
+isa::Mode Module::mode() const {
+  return elf().elf_class == image::ElfClass::elf32 ? isa::Mode::bits32 : isa::Mode::bits64;
+}
 bool Module::complete() const { return facts_->complete; }
 bool Module::has_ibt() const { return facts_->ibt; }
 bool Module::executes_stack() const { return facts_->executes_stack; }
@@ -281,7 +297,7 @@ std::span<const std::uint8_t> Module::bytes(std::uint64_t vaddr) const {
 }
 
 std::optional<isa::Insn> Module::insn(std::uint64_t vaddr) const {
-  return isa::decode(bytes(vaddr), vaddr, isa::Mode::bits64);
+  return isa::decode(bytes(vaddr), vaddr, mode());
 }
 
 const Function* Module::function(std::uint64_t vaddr) const { return facts_->functions.at(vaddr); }

@@ -24,7 +24,7 @@ class CallTarget final : public EdgeRule {
     }
     const bool entry = (edge.facts & kToFunction) != 0;
     if (module.has_ibt() && !jump && !edge.to.has(kEndbr)) {
-      return Verdict{.reason = "calls a place that has no ENDBR64, in a file made for CET"};
+      return Verdict{.reason = "calls a place that has no ENDBR, in a file made for CET"};
     }
     if (entry) return std::nullopt;
     // Neither symbols nor unwind tables cover it: code made by other means than a compiler's, as

@@ -67,7 +67,8 @@ class CodeOutside final : public EdgeRule {
     if (id() != RuleId::code_stack) return false;
     const auto code =
         locator.bytes(edge.space, edge.to.address, edge.branch.time, kLongestTrampoline);
-    const auto target = trampoline_target(code);
+    const isa::Mode mode = locator.mode(edge.space, edge.branch.time);
+    const auto target = trampoline_target(code, edge.to.address, mode);
     if (!target) return false;
     const End function = locator.end(edge.space, *target, edge.branch.time);
     return function.known() && function.module->executes_stack() && function.has(kStart) &&

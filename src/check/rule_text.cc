@@ -77,7 +77,8 @@ class TextTarget final : public EdgeRule {
     if ((edge.branch.flags & kNotTaken) != 0) return std::nullopt;
     const auto insn = edge.from.module->insn(edge.from.vaddr);
     if (!insn || !isa::has_direct_target(insn->cls)) return std::nullopt;
-    const std::uint64_t target = edge.from.address + (insn->target - edge.from.vaddr);
+    std::uint64_t target = edge.from.address + (insn->target - edge.from.vaddr);
+    if (edge.mode == isa::Mode::bits32) target &= 0xffffffff;
     if (target == edge.to.address) return std::nullopt;
     return Verdict{.reason = fmt::format("its encoding says {:#x}", target)};
   }
@@ -105,16 +106,17 @@ class TextChanged final : public EdgeRule {
         std::mismatch(ran.begin(), ran.begin() + static_cast<std::ptrdiff_t>(size), file.begin());
     const auto at = static_cast<std::size_t>(differs.first - ran.begin());
     if (at == size) return std::nullopt;
+    const isa::Mode mode = end.module->mode();
     // From the instruction that holds the first difference, as far as both can be read in step.
     std::size_t start = 0;
     while (start < at) {
-      const auto insn = isa::decode(std::span(ran).subspan(start), 0, isa::Mode::bits64);
+      const auto insn = isa::decode(std::span(ran).subspan(start), 0, mode);
       if (!insn || start + insn->length > at) break;
       start += insn->length;
     }
     const std::uint64_t address = end.address + start;
     const auto text = [&](std::span<const std::uint8_t> bytes) {
-      return isa::disassemble(bytes.subspan(start), address, isa::Mode::bits64);
+      return isa::disassemble(bytes.subspan(start), address, mode);
     };
     const Function* function = end.module->function(end.vaddr);
     const std::uint64_t place = function == nullptr ? end.vaddr + start : function->begin;

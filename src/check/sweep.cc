@@ -1,8 +1,10 @@
 #include "sweep.h"
 
 #include <algorithm>
+#include <array>
 
 #include "hodo/isa/operands.h"
+#include "pic.h"
 
 namespace hodo::check {
 namespace {
@@ -10,7 +12,8 @@ namespace {
 using isa::InsnClass;
 using isa::StackUse;
 
-constexpr std::uint8_t kEndbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+constexpr std::array<std::uint8_t, 4> kEndbr64 = {0xf3, 0x0f, 0x1e, 0xfa};
+constexpr std::array<std::uint8_t, 4> kEndbr32 = {0xf3, 0x0f, 0x1e, 0xfb};
 
 bool ends_line(InsnClass cls) {
   switch (cls) {
@@ -29,7 +32,11 @@ bool ends_line(InsnClass cls) {
 
 class Sweeper {
  public:
-  Sweeper(TextMap& text, bool fixed) : text_(text), fixed_(fixed) {}
+  Sweeper(TextMap& text, const Addressing& addressing)
+      : text_(text), how_(addressing), narrow_(addressing.mode == isa::Mode::bits32) {
+    if (narrow_ && how_.got) out_.table_bases.push_back(*how_.got);
+    if (narrow_ && how_.fixed) out_.table_bases.push_back(0);
+  }
 
   // From `begin` straight on, until `end`, or where another line is met if `joins`.
   void line(std::uint64_t begin, std::uint64_t end, bool joins) {
@@ -38,7 +45,7 @@ class Sweeper {
     while (at < end) {
       if (joins && (text_.marks(at) & kInsn) != 0) return;
       const auto bytes = text_.bytes(at);
-      const auto insn = isa::decode_operands(bytes, at);
+      const auto insn = isa::decode_operands(bytes, at, how_.mode);
       if (!insn || insn->insn.length > end - at) {
         if (joins) return;
         new_line();
@@ -46,7 +53,8 @@ class Sweeper {
         continue;
       }
       Marks marks = kInsn;
-      if (std::ranges::equal(bytes.first(std::min<std::size_t>(4, bytes.size())), kEndbr64)) {
+      if (std::ranges::equal(bytes.first(std::min<std::size_t>(4, bytes.size())),
+                             narrow_ ? kEndbr32 : kEndbr64)) {
         marks |= kEndbr;
       }
       const InsnClass cls = insn->insn.cls;
@@ -55,12 +63,14 @@ class Sweeper {
       if (foreign_stack_ && (cls == InsnClass::ret || cls == InsnClass::ijmp)) {
         marks |= kSwitchesStack;
       }
-      if (cls == InsnClass::ret && before_ == StackUse::push) marks |= kPushedTarget;
-      if (cls == InsnClass::ret && before_ == StackUse::store_top) marks |= kStoredTarget;
+      if (cls == InsnClass::ret) marks |= marks_of_return(*insn);
       text_.mark(at, marks);
       note(at, *insn);
       at += insn->insn.length;
-      before_ = insn->stack;
+      // A peek at the stack does not change what is on top of it.
+      const bool peeks = narrow_ && insn->stack == StackUse::peek;
+      if (!peeks || before_ != StackUse::store_top) before_ = insn->stack;
+      peeked_ = peeks;
       if (!ends_line(cls)) continue;
       if (joins) return;
       new_line();
@@ -78,8 +88,18 @@ class Sweeper {
   Sweep take() { return std::move(out_); }
 
  private:
+  // RET n behind MOV [ESP] takes what code that jumped here had pushed off the stack: the target
+  // was no return address. So ends _dl_runtime_resolve of i386.
+  Marks marks_of_return(const isa::Operands& insn) const {
+    if (before_ == StackUse::push) return kPushedTarget;
+    if (before_ != StackUse::store_top) return 0;
+    if (narrow_ && insn.releases) return kPushedTarget;
+    return peeked_ ? Marks{0} : Marks{kStoredTarget};
+  }
+
   void new_line() {
     foreign_stack_ = false;
+    peeked_ = false;
     before_ = StackUse::other;
   }
 
@@ -96,6 +116,7 @@ class Sweeper {
       case InsnClass::call:
         text_.mark(next, kReturnSite);
         if (insn.insn.target != next) lead(insn.insn.target);
+        if (narrow_) note_asked(at);
         break;
       case InsnClass::icall:
         text_.mark(next, kReturnSite);
@@ -109,7 +130,31 @@ class Sweeper {
     const bool indirect = insn.insn.cls == InsnClass::icall || insn.insn.cls == InsnClass::ijmp;
     if (indirect && insn.address) out_.through_slots.push_back({at, *insn.address});
     if (insn.address && insn.computes) refer(at, *insn.address);
-    if (insn.immediate && fixed_) refer(at, *insn.immediate);
+    if (insn.immediate && how_.fixed) refer(at, *insn.immediate);
+    if (insn.distance) note_distance(at, insn, indirect);
+  }
+
+  // i386. That of the GOT itself says nothing.
+  void note_asked(std::uint64_t at) {
+    const auto address = asked_address(text_, at);
+    if (address && address != how_.got) refer(at, *address);
+  }
+
+  // i386. A function's pointer in a structure lies at a distance that is positive; so may slots,
+  // where there is one GOT for all, but then only stubs are known to go through one.
+  void note_distance(std::uint64_t at, const isa::Operands& insn, bool indirect) {
+    if (insn.based && !how_.got) return;
+    const std::uint64_t base = insn.based ? *how_.got : 0;
+    const std::uint64_t address =
+        (base + static_cast<std::uint64_t>(std::int64_t{*insn.distance})) & 0xffffffff;
+    if (indirect && !insn.indexed && (*insn.distance < 0 || (text_.marks(at) & kPlt) != 0)) {
+      out_.through_slots.push_back({at, address});
+    }
+    if (insn.computes && insn.based) {
+      refer(at, address);
+    } else if (insn.indexed && !text_.contains(address)) {
+      out_.references.push_back({at, address});  // a table is read
+    }
   }
 
   void refer(std::uint64_t from, std::uint64_t address) {
@@ -121,18 +166,20 @@ class Sweeper {
   }
 
   TextMap& text_;
-  bool fixed_;
+  Addressing how_;
+  bool narrow_;
   // Of the straight line that is gone along; the start of another function does not end it.
-  bool foreign_stack_ = false;  // RSP was loaded from elsewhere
-  StackUse before_ = StackUse::other;
+  bool foreign_stack_ = false;         // RSP was loaded from elsewhere
+  StackUse before_ = StackUse::other;  // of the instruction before, or before a peek
+  bool peeked_ = false;
   Sweep out_;
   std::vector<std::uint64_t> targets_;
 };
 
 }  // namespace
 
-Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, bool fixed) {
-  Sweeper sweeper(text, fixed);
+Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, const Addressing& addressing) {
+  Sweeper sweeper(text, addressing);
   for (const TextMap::Stretch& s : text.stretches()) {
     auto next = std::ranges::upper_bound(starts, s.begin);
     for (std::uint64_t at = s.begin; at < s.end();) {

@@ -1,9 +1,12 @@
 // Finds the instructions of the text and what each says about others.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "hodo/isa/insn.h"
 #include "text_map.h"
 
 namespace hodo::check {
@@ -24,11 +27,21 @@ struct Sweep {
   std::vector<std::uint64_t> indirect_jumps;
   // Instructions that jump or call through a slot: from, and the slot's address.
   std::vector<Reference> through_slots;
+  // What entries of jump tables may count from, besides the table and labels of its function.
+  std::vector<std::uint64_t> table_bases;
+};
+
+// How code names addresses.
+struct Addressing {
+  isa::Mode mode = isa::Mode::bits64;
+  // The text's addresses are those it runs at (ET_EXEC), so that immediates can be addresses.
+  bool fixed = false;
+  // Of i386: the address of the GOT, which position-independent code has in a register.
+  std::optional<std::uint64_t> got;
 };
 
 // Decodes from each of `starts` (ascending) straight on to the next, and from direct targets that
-// lie off this path. `fixed` says whether the text's addresses are those it runs at (ET_EXEC), so
-// that immediates can be addresses. Takes time and memory linear in the text.
-Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, bool fixed);
+// lie off this path. Takes time and memory linear in the text.
+Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, const Addressing& addressing);
 
 }  // namespace hodo::check

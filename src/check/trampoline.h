@@ -6,11 +6,15 @@
 #include <optional>
 #include <span>
 
+#include "hodo/isa/insn.h"
+
 namespace hodo::check {
 
 inline constexpr std::size_t kLongestTrampoline = 27;
 
-// Where the trampoline at the beginning of `code` leads; nullopt: there is none.
-std::optional<std::uint64_t> trampoline_target(std::span<const std::uint8_t> code);
+// Where the trampoline at the beginning of `code`, which lies at `address`, leads; nullopt: there
+// is none.
+std::optional<std::uint64_t> trampoline_target(std::span<const std::uint8_t> code,
+                                               std::uint64_t address, isa::Mode mode);
 
 }  // namespace hodo::check

@@ -45,7 +45,10 @@ StackUse of_move(const ZydisDecodedInstruction& insn) {
                  ? StackUse::store_top
                  : StackUse::other;
     case 0x8b:
-      if (f.reg != kRsp) return StackUse::other;
+      if (f.reg != kRsp) {
+        const bool of_stack = !f.is_register() && f.memory_base(insn) == kRsp;
+        return of_stack ? StackUse::peek : StackUse::other;
+      }
       return f.is_register() ? loaded_from(f.rm) : loaded_from(f.memory_base(insn));
     case 0x8d: {
       if (f.reg != kRsp) return StackUse::other;
@@ -78,36 +81,65 @@ StackUse stack_use(const ZydisDecodedInstruction& insn) {
   }
 }
 
-// Memory operands that name an address by themselves: [RIP + disp32], and [disp32] in a SIB byte
-// without base and index. FS and GS count from elsewhere.
-std::optional<std::uint64_t> address_of(const ZydisDecodedInstruction& insn, std::uint64_t ip) {
+bool is_in_memory(const ZydisDecodedInstruction& insn) {
   constexpr ZyanU64 kElsewhere = ZYDIS_ATTRIB_HAS_SEGMENT_FS | ZYDIS_ATTRIB_HAS_SEGMENT_GS;
-  if (!has_modrm(insn) || insn.raw.modrm.mod != 0 || (insn.attributes & kElsewhere) != 0) {
-    return std::nullopt;
-  }
-  const auto displacement = static_cast<std::uint64_t>(insn.raw.disp.value);
-  if (insn.raw.modrm.rm == 5) return ip + insn.length + displacement;
-  const bool alone = insn.raw.modrm.rm == 4 && insn.raw.sib.base == 5 && insn.raw.sib.index == 4 &&
-                     insn.raw.rex.X == 0;
-  return alone ? std::optional(displacement) : std::nullopt;
+  const bool wide = insn.address_width != 16;  // ModRM means other things there
+  return wide && has_modrm(insn) && insn.raw.modrm.mod != kRegister &&
+         (insn.attributes & kElsewhere) == 0;
 }
 
-std::optional<std::uint64_t> immediate_of(const ZydisDecodedInstruction& insn) {
+std::uint64_t cut_to(Mode mode, std::uint64_t value) {
+  return mode == Mode::bits64 ? value : value & 0xffffffff;
+}
+
+// Memory operands that name an address by themselves: [RIP + disp32], in 32-bit code [disp32]; and
+// [disp32] in a SIB byte without base and index. FS and GS count from elsewhere.
+std::optional<std::uint64_t> address_of(const ZydisDecodedInstruction& insn, std::uint64_t ip,
+                                        Mode mode) {
+  if (!is_in_memory(insn) || insn.raw.modrm.mod != 0) return std::nullopt;
+  const auto displacement = static_cast<std::uint64_t>(insn.raw.disp.value);
+  if (insn.raw.modrm.rm == 5) {
+    return mode == Mode::bits64 ? ip + insn.length + displacement : cut_to(mode, displacement);
+  }
+  const bool alone = insn.raw.modrm.rm == 4 && insn.raw.sib.base == 5 && insn.raw.sib.index == 4 &&
+                     insn.raw.rex.X == 0;
+  return alone ? std::optional(cut_to(mode, displacement)) : std::nullopt;
+}
+
+// Fills in `distance` and what it is one of. With ModRM.mod 2 it counts from the base; with mod 0
+// and a SIB byte whose base is 5, there is an index alone (SDM vol. 2, table 2-3).
+void add_distance(const ZydisDecodedInstruction& insn, Operands& out) {
+  if (!is_in_memory(insn) || insn.raw.disp.size != 32) return;
+  const auto& sib = insn.raw.sib;
+  const bool has_sib = insn.raw.modrm.rm == 4;
+  const bool has_index = has_sib && sib.index != 4;
+  const unsigned base = has_sib ? sib.base : insn.raw.modrm.rm;
+  out.based = insn.raw.modrm.mod == 2;
+  if (out.based ? base == kRsp : !has_index) return;
+  out.distance = static_cast<std::int32_t>(insn.raw.disp.value);
+  out.indexed = has_index;
+}
+
+std::optional<std::uint64_t> immediate_of(const ZydisDecodedInstruction& insn, Mode mode) {
   const auto& imm = insn.raw.imm[0];
   if (imm.size < 32 || imm.is_relative) return std::nullopt;
-  return imm.value.u;
+  return cut_to(mode, imm.value.u);
 }
 
 }  // namespace
 
-std::optional<Operands> decode_operands(std::span<const std::uint8_t> bytes, std::uint64_t ip) {
+std::optional<Operands> decode_operands(std::span<const std::uint8_t> bytes, std::uint64_t ip,
+                                        Mode mode) {
   ZydisDecodedInstruction insn;
-  if (!decode_zydis(bytes, Mode::bits64, insn)) return std::nullopt;
-  return Operands{.insn = describe(insn, ip, Mode::bits64),
-                  .stack = stack_use(insn),
-                  .address = address_of(insn, ip),
-                  .computes = insn.mnemonic == ZYDIS_MNEMONIC_LEA,
-                  .immediate = immediate_of(insn)};
+  if (!decode_zydis(bytes, mode, insn)) return std::nullopt;
+  Operands out{.insn = describe(insn, ip, mode),
+               .stack = stack_use(insn),
+               .address = address_of(insn, ip, mode),
+               .computes = insn.mnemonic == ZYDIS_MNEMONIC_LEA,
+               .immediate = immediate_of(insn, mode),
+               .releases = insn.mnemonic == ZYDIS_MNEMONIC_RET && insn.raw.imm[0].size != 0};
+  if (mode == Mode::bits32) add_distance(insn, out);
+  return out;
 }
 
 }  // namespace hodo::isa

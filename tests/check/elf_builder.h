@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace hodo::check {
@@ -35,6 +36,19 @@ struct Unwound {
   std::uint8_t pad = 0;
 };
 
+struct Class64 {
+  using Ehdr = Elf64_Ehdr;
+  using Phdr = Elf64_Phdr;
+  static constexpr unsigned char kClass = ELFCLASS64;
+  static constexpr std::uint16_t kMachine = EM_X86_64;
+};
+struct Class32 {
+  using Ehdr = Elf32_Ehdr;
+  using Phdr = Elf32_Phdr;
+  static constexpr unsigned char kClass = ELFCLASS32;
+  static constexpr std::uint16_t kMachine = EM_386;
+};
+
 // Offsets in the file are the addresses.
 class ElfBuilder {
  public:
@@ -44,39 +58,47 @@ class ElfBuilder {
   std::uint64_t entry = 0;
   std::uint16_t type = ET_DYN;
   std::vector<Elf64_Phdr> more;
+  std::uint64_t dynamic = 0;  // where data has a dynamic section up to its end; 0: none
+  bool narrow = false;        // for i386
 
-  Bytes build() const {
+  Bytes build() const { return narrow ? build_as<Class32>() : build_as<Class64>(); }
+
+ private:
+  template <class Class>
+  Bytes build_as() const {
+    using Phdr = typename Class::Phdr;
     const Bytes unwind = unwind_tables();
-    std::vector<Elf64_Phdr> headers;
-    const auto load = [&](std::uint64_t at, const Bytes& bytes, std::uint32_t flags) {
-      headers.push_back({.p_type = PT_LOAD,
-                         .p_flags = flags,
-                         .p_offset = at,
-                         .p_vaddr = at,
-                         .p_paddr = at,
-                         .p_filesz = bytes.size(),
-                         .p_memsz = bytes.size(),
-                         .p_align = 0x1000});
+    std::vector<Phdr> headers;
+    const auto add = [&](std::uint32_t kind, std::uint64_t at, std::uint64_t size,
+                         std::uint32_t flags) {
+      using Word = decltype(Phdr::p_offset);
+      Phdr header{};
+      header.p_type = kind;
+      header.p_flags = flags;
+      header.p_offset = header.p_vaddr = header.p_paddr = static_cast<Word>(at);
+      header.p_filesz = header.p_memsz = static_cast<Word>(size);
+      header.p_align = 0x1000;
+      headers.push_back(header);
     };
-    load(kText, text, PF_R | PF_X);
-    load(kData, data, PF_R);
-    load(kUnwind, unwind, PF_R);
-    if (!unwind.empty()) {
-      headers.push_back(headers.back());
-      headers.back().p_type = PT_GNU_EH_FRAME;
+    add(PT_LOAD, kText, text.size(), PF_R | PF_X);
+    add(PT_LOAD, kData, data.size(), PF_R);
+    add(PT_LOAD, kUnwind, unwind.size(), PF_R);
+    if (!unwind.empty()) add(PT_GNU_EH_FRAME, kUnwind, unwind.size(), PF_R);
+    if (dynamic != 0) add(PT_DYNAMIC, dynamic, kData + data.size() - dynamic, PF_R);
+    if constexpr (std::is_same_v<Class, Class64>) {
+      headers.insert(headers.end(), more.begin(), more.end());
     }
-    headers.insert(headers.end(), more.begin(), more.end());
-    Elf64_Ehdr header{};
+    typename Class::Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_CLASS] = Class::kClass;
     header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_ident[EI_VERSION] = EV_CURRENT;
     header.e_type = type;
-    header.e_machine = EM_X86_64;
+    header.e_machine = Class::kMachine;
     header.e_version = EV_CURRENT;
-    header.e_entry = entry;
+    header.e_entry = static_cast<decltype(header.e_entry)>(entry);
     header.e_ehsize = sizeof header;
-    header.e_phentsize = sizeof(Elf64_Phdr);
+    header.e_phentsize = sizeof(Phdr);
     header.e_phnum = static_cast<std::uint16_t>(headers.size());
     Bytes out(sizeof header);
     for (const auto& [at, bytes] :
@@ -85,13 +107,12 @@ class ElfBuilder {
       out.resize(at);
       append(out, *bytes);
     }
-    header.e_phoff = out.size();
+    header.e_phoff = static_cast<decltype(header.e_phoff)>(out.size());
     std::memcpy(out.data(), &header, sizeof header);
-    for (const Elf64_Phdr& p : headers) append(out, p);
+    for (const Phdr& p : headers) append(out, p);
     return out;
   }
 
- private:
   // .eh_frame_hdr, one CIE ("zLR", addresses pcrel sdata4), an FDE for each function, the end of
   // .eh_frame, then the functions' LSDAs.
   Bytes unwind_tables() const {

@@ -13,6 +13,13 @@ using Bytes = std::vector<std::uint8_t>;
 using S = StackUse;
 constexpr std::uint64_t kIp = 0x401000;
 
+std::optional<Operands> decode64(const Bytes& bytes) {
+  return decode_operands(bytes, kIp, Mode::bits64);
+}
+std::optional<Operands> decode32(const Bytes& bytes) {
+  return decode_operands(bytes, kIp, Mode::bits32);
+}
+
 struct StackCase {
   const char* what;
   Bytes bytes;
@@ -23,7 +30,7 @@ void PrintTo(const StackCase& c, std::ostream* out) { *out << c.what; }
 class StackUses : public testing::TestWithParam<StackCase> {};
 
 TEST_P(StackUses, AreTold) {
-  const auto insn = decode_operands(GetParam().bytes, kIp);
+  const auto insn = decode64(GetParam().bytes);
   ASSERT_TRUE(insn);
   EXPECT_EQ(insn->insn.length, GetParam().bytes.size());
   EXPECT_EQ(static_cast<int>(insn->stack), static_cast<int>(GetParam().use));
@@ -43,6 +50,9 @@ const StackCase kStackCases[] = {
     {"mov rsp, [rdx+0xa0]", {0x48, 0x8b, 0xa2, 0xa0, 0, 0, 0}, S::load},
     {"mov r12, [rdx+0xa0]", {0x4c, 0x8b, 0xa2, 0xa0, 0, 0, 0}, S::other},
     {"mov rsp, [rsp+8]", {0x48, 0x8b, 0x64, 0x24, 0x08}, S::load},
+    {"mov rax, [rsp+8]", {0x48, 0x8b, 0x44, 0x24, 0x08}, S::peek},
+    {"mov rax, [rdx+8]", {0x48, 0x8b, 0x42, 0x08}, S::other},
+    {"mov rax, rsp", {0x48, 0x8b, 0xc4}, S::other},
     {"lea rsp, [rbp-40]", {0x48, 0x8d, 0x65, 0xd8}, S::frame},
     {"lea rsp, [r13-40]", {0x49, 0x8d, 0x65, 0xd8}, S::load},
     {"lea rsp, [rsp+8]", {0x48, 0x8d, 0x64, 0x24, 0x08}, S::other},
@@ -58,11 +68,11 @@ const StackCase kStackCases[] = {
 INSTANTIATE_TEST_SUITE_P(All, StackUses, testing::ValuesIn(kStackCases));
 
 TEST(Operands, RipRelativeAddressesCountFromTheNextInstruction) {
-  const auto lea = decode_operands(Bytes{0x48, 0x8d, 0x05, 0x10, 0, 0, 0}, kIp);
+  const auto lea = decode64(Bytes{0x48, 0x8d, 0x05, 0x10, 0, 0, 0});
   ASSERT_TRUE(lea && lea->address);
   EXPECT_EQ(*lea->address, kIp + 7 + 0x10);
   EXPECT_TRUE(lea->computes);
-  const auto jump = decode_operands(Bytes{0xff, 0x25, 0xfa, 0xff, 0xff, 0xff}, kIp);
+  const auto jump = decode64(Bytes{0xff, 0x25, 0xfa, 0xff, 0xff, 0xff});
   ASSERT_TRUE(jump && jump->address);
   EXPECT_EQ(*jump->address, kIp);
   EXPECT_FALSE(jump->computes);
@@ -71,36 +81,79 @@ TEST(Operands, RipRelativeAddressesCountFromTheNextInstruction) {
 
 TEST(Operands, AbsoluteAddressesAreTold) {
   // mov eax, [0x404040]
-  const auto load = decode_operands(Bytes{0x8b, 0x04, 0x25, 0x40, 0x40, 0x40, 0}, kIp);
+  const auto load = decode64(Bytes{0x8b, 0x04, 0x25, 0x40, 0x40, 0x40, 0});
   ASSERT_TRUE(load && load->address);
   EXPECT_EQ(*load->address, 0x404040);
 }
 
 TEST(Operands, AddressesThatDependOnARegisterAreNone) {
-  const auto indexed = decode_operands(Bytes{0xff, 0x24, 0xc5, 0x40, 0x40, 0x40, 0}, kIp);
+  const auto indexed = decode64(Bytes{0xff, 0x24, 0xc5, 0x40, 0x40, 0x40, 0});
   ASSERT_TRUE(indexed);
   EXPECT_FALSE(indexed->address);  // jmp [rax*8 + 0x404040]
-  const auto thread = decode_operands(Bytes{0x64, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0}, kIp);
+  const auto thread = decode64(Bytes{0x64, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0});
   ASSERT_TRUE(thread);
   EXPECT_FALSE(thread->address);  // mov eax, fs:[0x28]
 }
 
 TEST(Operands, ImmediatesOf32BitsAndMoreAreTold) {
-  const auto move = decode_operands(Bytes{0xbf, 0x40, 0x10, 0x40, 0}, kIp);
+  const auto move = decode64(Bytes{0xbf, 0x40, 0x10, 0x40, 0});
   ASSERT_TRUE(move && move->immediate);
   EXPECT_EQ(*move->immediate, 0x401040);
-  const auto wide = decode_operands(Bytes{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, kIp);
+  const auto wide = decode64(Bytes{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8});
   ASSERT_TRUE(wide && wide->immediate);
   EXPECT_EQ(*wide->immediate, 0x0807060504030201);
-  const auto call = decode_operands(Bytes{0xe8, 0, 0, 0, 0}, kIp);
+  const auto call = decode64(Bytes{0xe8, 0, 0, 0, 0});
   ASSERT_TRUE(call);
   EXPECT_FALSE(call->immediate);
-  EXPECT_FALSE(decode_operands(Bytes{0x48, 0x83, 0xc4, 0x08}, kIp)->immediate);
+  EXPECT_FALSE(decode64(Bytes{0x48, 0x83, 0xc4, 0x08})->immediate);
+}
+
+TEST(Operands, ReturnsThatTakeMoreOffTheStackAreTold) {
+  EXPECT_TRUE(decode64({0xc2, 0x0c, 0})->releases);
+  EXPECT_FALSE(decode64({0xc3})->releases);
+}
+
+TEST(Operands, AddressesIn32BitCodeAreAbsolute) {
+  const auto jump = decode32({0xff, 0x25, 0xfa, 0xff, 0xff, 0xff});  // jmp [0xfffffffa]
+  ASSERT_TRUE(jump && jump->address);
+  EXPECT_EQ(*jump->address, 0xfffffffa);
+  EXPECT_FALSE(jump->distance);
+  EXPECT_EQ(decode32({0xb8, 0, 0, 0, 0xf0})->immediate, 0xf0000000);   // mov eax, 0xf0000000
+  EXPECT_FALSE(decode32({0x67, 0x8b, 0x05})->address);                 // mov eax, [di]
+  EXPECT_FALSE(decode32({0x65, 0xff, 0x15, 0x10, 0, 0, 0})->address);  // call gs:[0x10]
+}
+
+TEST(Operands, DistancesFromARegisterAreToldOf32BitCode) {
+  struct {
+    const char* what;
+    Bytes bytes;
+    std::optional<std::int32_t> distance;
+    bool indexed, based;
+  } const cases[] = {
+      {"lea eax, [ebx-0x100]", {0x8d, 0x83, 0, 0xff, 0xff, 0xff}, -0x100, false, true},
+      {"mov eax, [ebx+ecx*4-2]", {0x8b, 0x84, 0x8b, 0xfe, 0xff, 0xff, 0xff}, -2, true, true},
+      {"jmp [eax*4+0x1000]", {0xff, 0x24, 0x85, 0, 0x10, 0, 0}, 0x1000, true, false},
+      {"call [ebx+0x10]", {0xff, 0x93, 0x10, 0, 0, 0}, 0x10, false, true},
+      {"call [ebx+0x10], short", {0xff, 0x53, 0x10}, std::nullopt, false, false},
+      {"lea eax, [esp+0x100]", {0x8d, 0x84, 0x24, 0, 1, 0, 0}, std::nullopt, false, true},
+      {"lea eax, [ebx+ecx]", {0x8d, 0x04, 0x0b}, std::nullopt, false, false},
+      {"call gs:[eax+0x100]", {0x65, 0xff, 0x90, 0, 1, 0, 0}, std::nullopt, false, false},
+  };
+  for (const auto& c : cases) {
+    const auto insn = decode32(c.bytes);
+    ASSERT_TRUE(insn) << c.what;
+    EXPECT_EQ(insn->insn.length, c.bytes.size()) << c.what;
+    EXPECT_EQ(insn->distance, c.distance) << c.what;
+    if (!c.distance) continue;
+    EXPECT_EQ(insn->indexed, c.indexed) << c.what;
+    EXPECT_EQ(insn->based, c.based) << c.what;
+  }
+  EXPECT_FALSE(decode64({0x8d, 0x83, 0, 0xff, 0xff, 0xff})->distance);
 }
 
 TEST(Operands, CutOffInstructionsAreNone) {
-  EXPECT_FALSE(decode_operands(Bytes{0x48, 0x8d, 0x05, 0x10, 0, 0}, kIp));
-  EXPECT_FALSE(decode_operands(Bytes{}, kIp));
+  EXPECT_FALSE(decode64(Bytes{0x48, 0x8d, 0x05, 0x10, 0, 0}));
+  EXPECT_FALSE(decode64(Bytes{}));
 }
 
 }  // namespace

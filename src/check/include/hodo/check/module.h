@@ -30,7 +30,7 @@ enum Mark : std::uint16_t {
   kReturnSite = 1 << 4,   // behind a call
   kTableTarget = 1 << 5,  // in a jump table that its function uses
   kLanding = 1 << 6,      // an exception lands here
-  kEndbr = 1 << 7,        // ENDBR64
+  kEndbr = 1 << 7,        // ENDBR64, in 32-bit files ENDBR32
   // Of the branch that begins here:
   kSwitchesStack = 1 << 8,  // an indirect jump or return behind a load of RSP, in straight line
   kPushedTarget = 1 << 9,   // a return whose target the instruction before pushed
@@ -66,8 +66,9 @@ class Module {
   static constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;
   static constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;
 
-  // Errors: as image::RegularFile::open and read_elf; unsupported for what is no 64-bit x86 file, a
-  // file larger than kLargestFile, or text larger than kLargestText; messages name the file.
+  // Errors: as image::RegularFile::open and read_elf; unsupported for what is of neither x86-64 nor
+  // i386, a file larger than kLargestFile, or text larger than kLargestText; messages name the
+  // file.
   // `cache`: where analyses are kept, or null.
   static Result<std::shared_ptr<const Module>> analyze(const std::string& path,
                                                        const ModuleCache* cache = nullptr);
@@ -82,7 +83,8 @@ class Module {
   const symbol::SymbolTable& symbols() const;
   // False: a part of the unwind tables or jump tables could not be read, so less is known.
   bool complete() const;
-  // Linked for CET (GNU_PROPERTY_X86_FEATURE_1_IBT): indirect branches land on ENDBR64.
+  isa::Mode mode() const;  // of its code
+  // Linked for CET (GNU_PROPERTY_X86_FEATURE_1_IBT): indirect branches land on kEndbr.
   bool has_ibt() const;
   // Asks for a stack that can be executed (PT_GNU_STACK), as compilers do for nested functions.
   bool executes_stack() const;
@@ -112,7 +114,8 @@ class Module {
 
   // The name of the symbol that starts at the address, or of the stub there; empty: none.
   std::string_view name_at(std::uint64_t vaddr) const;
-  // The slot that an instruction jumps or calls through, `jmp [rip + slot]`; null: none.
+  // The slot that an instruction jumps or calls through, `jmp [rip + slot]`, on i386 `jmp [slot]`
+  // or `jmp [register of the GOT + distance]`; null: none.
   const Slot* slot_of(std::uint64_t insn_vaddr) const;
   // The same with "@plt" and the like taken off.
   std::string_view callee_name(std::uint64_t vaddr) const;

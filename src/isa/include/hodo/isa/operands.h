@@ -15,6 +15,7 @@ enum class StackUse : std::uint8_t {
   other,
   push,       // PUSH: a return right behind it goes where the pushed value says
   store_top,  // MOV to [RSP]: the same
+  peek,       // MOV of another register from [RSP + n]
   frame,      // RSP from RBP: LEAVE, MOV RSP, RBP, LEA RSP, [RBP - n]
   load,       // RSP from anything else: another stack
 };
@@ -25,12 +26,21 @@ struct Operands {
   // RIP-relative or absolute address of a memory operand, whether it is read, written or only
   // computed (LEA); nullopt: none, or one that depends on a register.
   std::optional<std::uint64_t> address;
+  // Of 32-bit code: what a memory operand with a displacement of 32 bits adds to a register other
+  // than ESP, as position-independent code adds distances to the address of its GOT; or what a
+  // scaled index alone is added to.
+  std::optional<std::int32_t> distance;
+  bool indexed = false;   // `distance` is of a table of 4-byte entries: the operand has an index
+  bool based = false;     // `distance` counts from a register
   bool computes = false;  // LEA: the address itself is the result
-  // An immediate of 32 or 64 bits, sign-extended, that is no displacement of a branch.
+  // An immediate of 32 or 64 bits, sign-extended, in 32-bit code cut to 32, that is no displacement
+  // of a branch.
   std::optional<std::uint64_t> immediate;
+  bool releases = false;  // RET n: takes n bytes off the stack besides its target
 };
 
-// As decode(), of 64-bit code, with the operands.
-std::optional<Operands> decode_operands(std::span<const std::uint8_t> bytes, std::uint64_t ip);
+// As decode(), of 64-bit or 32-bit code, with the operands.
+std::optional<Operands> decode_operands(std::span<const std::uint8_t> bytes, std::uint64_t ip,
+                                        Mode mode);
 
 }  // namespace hodo::isa
