@@ -3,6 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef __i386__
+static const char kFirst[] = "libloaded_a_32.so", kSecond[] = "libloaded_b_32.so";
+#else
+static const char kFirst[] = "libloaded_a.so", kSecond[] = "libloaded_b.so";
+#endif
+
 static int call(const char* directory, const char* library) {
   char path[4096];
   snprintf(path, sizeof path, "%s/%s", directory, library);
@@ -25,8 +31,7 @@ int main(int argc, char** argv) {
   if (slash == NULL) return 1;
   *slash = '\0';
   int sum = 0;
-  for (int i = 0; i < 6; ++i)
-    sum += call(directory, i % 2 == 0 ? "libloaded_a.so" : "libloaded_b.so");
+  for (int i = 0; i < 6; ++i) sum += call(directory, i % 2 == 0 ? kFirst : kSecond);
   printf("sum %d\n", sum);
   return sum < 0;
 }

@@ -1,7 +1,8 @@
 // Test fixture: a program that hijacks its own control flow, in the way that its argument names,
 // and then says a word. Nothing here reaches beyond this process.
 //
-// What an attacker would write through a bug in the program, each form writes by itself.
+// What an attacker would write through a bug in the program, each form writes by itself. It is
+// built for x86-64 and for i386.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -13,9 +14,14 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <string>
+#include <type_traits>
+
+using Word = std::uintptr_t;  // an address
 
 extern "C" {
 
@@ -37,20 +43,34 @@ int check_key(int key);
 extern char check_key_branch[];
 }
 
+#ifdef __i386__
+#define DI "edi"
+#define BX "ebx"
+#define SP "esp"
+#define WORD_SIZE "4"
+#define ARGUMENT "4(%esp)"
+#else
+#define DI "rdi"
+#define BX "rbx"
+#define SP "rsp"
+#define WORD_SIZE "8"
+#define ARGUMENT "%edi"
+#endif
+
 asm(R"(
         .text
         .type host, @function
         .globl host
 host:   mov $1, %eax
         ret
-1:      pop %rdi
+1:      pop %)" DI R"(
         ret
 2:      nop
         ret
-3:      add $8, %rbx
-        jmp *(%rbx)
+3:      add $)" WORD_SIZE R"(, %)" BX R"(
+        jmp *(%)" BX R"()
 4:      mov $2, %eax
-        and $-16, %rsp
+        and $-16, %)" SP R"(
         call reached
 5:      mov $16, %ecx
 6:      loop 6b
@@ -68,7 +88,7 @@ host_spin: .long 5b - host
         .balign 4096  # a page of its own: nothing else runs from it while it is written to
         .type check_key, @function
         .globl check_key, check_key_branch
-check_key: cmp $4711, %edi
+check_key: cmpl $4711, )" ARGUMENT R"(
 check_key_branch: jne 1f
         mov $1, %eax
         ret
@@ -77,54 +97,57 @@ check_key_branch: jne 1f
         .size check_key, .-check_key
         .balign 4096
 )");
+;
 
 namespace {
 
 using Function = void (*)();
 
-std::uint64_t inside(const std::uint32_t& distance) {
-  return reinterpret_cast<std::uint64_t>(host) + distance;
-}
-std::uint64_t address(Function f) { return reinterpret_cast<std::uint64_t>(f); }
+Word inside(const std::uint32_t& distance) { return reinterpret_cast<Word>(host) + distance; }
+Word address(Function f) { return reinterpret_cast<Word>(f); }
 
 // --- return addresses ---
 
 // Overwrites what its caller is to return to.
-[[gnu::noinline]] void smash(const std::uint64_t* words, std::size_t count) {
-  auto* frame = static_cast<std::uint64_t*>(__builtin_frame_address(0));
+[[gnu::noinline]] void smash(const Word* words, std::size_t count) {
+  auto* frame = static_cast<Word*>(__builtin_frame_address(0));
   std::memcpy(frame + 1, words, count * sizeof *words);
 }
 
 [[gnu::noinline]] void return_to_function() {
-  const std::uint64_t words[] = {address(reached)};
+  const Word words[] = {address(reached)};
   smash(words, 1);
 }
 
 [[gnu::noinline]] void return_to_library() {
-  const std::uint64_t words[] = {inside(host_pop), 0, inside(host_spin),
-                                 reinterpret_cast<std::uint64_t>(&_exit)};
+  const Word words[] = {inside(host_pop),
+                        0,
+                        inside(host_spin),
+                        reinterpret_cast<Word>(&_exit),
+                        0,
+                        0};  // i386: where _exit would return to, and its argument
   [[maybe_unused]] const ssize_t written = write(1, "reached\n", 8);
-  smash(words, 4);
+  smash(words, std::size(words));
 }
 
 [[gnu::noinline]] void rop() {
-  const std::uint64_t words[] = {inside(host_pop), 1, inside(host_nop),
-                                 inside(host_pop), 2, inside(host_nop),
-                                 inside(host_call)};
+  const Word words[] = {inside(host_pop), 1, inside(host_nop),
+                        inside(host_pop), 2, inside(host_nop),
+                        inside(host_call)};
   smash(words, 7);
 }
 
 // --- pointers ---
 
 [[gnu::noinline]] void jop() {
-  static std::uint64_t table[5];
-  for (std::uint64_t& entry : table) entry = inside(host_jop);
+  static Word table[5];
+  for (Word& entry : table) entry = inside(host_jop);
   table[4] = inside(host_call);
-  asm volatile("mov %0, %%rbx; jmp *(%%rbx)" : : "r"(table) : "rbx");
+  asm volatile("mov %0, %%" BX "; jmp *(%%" BX ")" : : "r"(table) : BX);
 }
 
 [[gnu::noinline]] void pointer_inside() {
-  volatile std::uint64_t corrupted = inside(host_call);
+  volatile Word corrupted = inside(host_call);
   reinterpret_cast<Function>(corrupted)();
 }
 
@@ -135,12 +158,25 @@ std::uint64_t address(Function f) { return reinterpret_cast<std::uint64_t>(f); }
   reached();
 }
 
+[[gnu::noinline]] void pointer_to_system() {
+  using Run = int (*)(const char*);
+  volatile Run corrupted = &system;
+  corrupted(":");
+  reached();
+}
+
+#ifdef __i386__
+#define LIBRARY "/libinjected_32.so"
+#else
+#define LIBRARY "/libinjected.so"
+#endif
+
 // A library that lies beside this program; its constructor says the word.
 const char* library() {
   static std::string path(4096, '\0');
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
   path.resize(path.rfind('/', static_cast<std::size_t>(size)));
-  path += "/libinjected.so";
+  path += LIBRARY;
   return path.c_str();
 }
 
@@ -154,10 +190,18 @@ const char* library() {
 // so that a signal handler does it.
 void put_into_dlopen(int, siginfo_t*, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+#ifdef __i386__
+  auto* stack = reinterpret_cast<greg_t*>((registers[REG_ESP] - 4096) & ~greg_t{15}) - 1;
+  stack[1] = reinterpret_cast<greg_t>(library());
+  stack[2] = RTLD_NOW;
+  registers[REG_ESP] = reinterpret_cast<greg_t>(stack);
+  registers[REG_EIP] = reinterpret_cast<greg_t>(&dlopen);
+#else
   registers[REG_RDI] = reinterpret_cast<greg_t>(library());
   registers[REG_RSI] = RTLD_NOW;
   registers[REG_RSP] = ((registers[REG_RSP] - 4096) & ~greg_t{15}) - 8;
   registers[REG_RIP] = reinterpret_cast<greg_t>(&dlopen);
+#endif
 }
 
 [[gnu::noinline]] void library_by_debugger() {
@@ -179,24 +223,34 @@ struct Bird final : Animal {
 [[gnu::noinline]] int count_legs(const Animal& animal) { return animal.legs(); }
 
 [[gnu::noinline]] void vtable() {
-  static std::uint64_t forged[4];
-  for (std::uint64_t& entry : forged) entry = inside(host_call);
+  static Word forged[4];
+  for (Word& entry : forged) entry = inside(host_call);
   Bird bird;
-  const std::uint64_t* table = forged;
+  const Word* table = forged;
   std::memcpy(static_cast<void*>(&bird), &table, sizeof table);
   count_legs(bird);
 }
 
-// glibc keeps RSP and RIP in a jmp_buf xor the thread's secret at fs:0x30, rotated.
-std::uint64_t mangled(std::uint64_t value) {
+// glibc keeps RSP and RIP in a jmp_buf xor the thread's secret, rotated.
+#ifdef __i386__
+constexpr std::size_t kSavedPc = 5;
+#else
+constexpr std::size_t kSavedPc = 7;
+#endif
+Word mangled(Word value) {
+#ifdef __i386__
+  asm("xor %%gs:0x18, %0; rol $9, %0" : "+r"(value));
+#else
   asm("xor %%fs:0x30, %0; rol $17, %0" : "+r"(value));
+#endif
   return value;
 }
 
-[[gnu::noinline]] void corrupt_and_jump(std::uint64_t target) {
+[[gnu::noinline]] void corrupt_and_jump(Word target) {
   jmp_buf buffer;
   if (setjmp(buffer) != 0) return;
-  buffer[0].__jmpbuf[7] = static_cast<long>(mangled(target));
+  using Saved = std::remove_reference_t<decltype(buffer[0].__jmpbuf[0])>;
+  buffer[0].__jmpbuf[kSavedPc] = static_cast<Saved>(mangled(target));
   longjmp(buffer, 1);
 }
 
@@ -209,23 +263,43 @@ void jmpbuf_to_function() { corrupt_and_jump(address(reached)); }
   static char stack[16384];
   getcontext(&context);
   context.uc_mcontext.fpregs = nullptr;
-  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(inside(host_call));
-  context.uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(stack + sizeof stack - 64);
-  context.uc_mcontext.gregs[REG_CSGSFS] = 0x2b000000000033;
+  auto& registers = context.uc_mcontext.gregs;
+#ifdef __i386__
+  registers[REG_EIP] = static_cast<greg_t>(inside(host_call));
+  registers[REG_ESP] = reinterpret_cast<greg_t>(stack + sizeof stack - 64);
+  std::uint32_t code = 0, data = 0, thread = 0;
+  asm("mov %%cs, %0; mov %%ds, %1; mov %%gs, %2" : "=r"(code), "=r"(data), "=r"(thread));
+  registers[REG_CS] = static_cast<greg_t>(code);
+  for (const int which : {REG_SS, REG_DS, REG_ES}) registers[which] = static_cast<greg_t>(data);
+  registers[REG_GS] = static_cast<greg_t>(thread);
+  // struct rt_sigframe behind its return address: number, two pointers, siginfo, context.
+  static char frame[12 + sizeof(siginfo_t) + sizeof context];
+  std::memcpy(frame + 12 + sizeof(siginfo_t), &context, sizeof context);
+  asm volatile("mov %0, %%esp; mov $173, %%eax; int $0x80" : : "r"(frame) : "memory");
+#else
+  registers[REG_RIP] = static_cast<greg_t>(inside(host_call));
+  registers[REG_RSP] = reinterpret_cast<greg_t>(stack + sizeof stack - 64);
+  registers[REG_CSGSFS] = 0x2b000000000033;
   asm volatile("mov %0, %%rsp; mov $15, %%eax; syscall" : : "r"(&context) : "memory");
+#endif
 }
 
 // --- code ---
 
 // mov ecx, 16; loop; write(1, "reached\n", 8); exit_group(0)
+#ifdef __i386__
+constexpr unsigned char kShellcode[] = {
+    0xb9, 16, 0, 0, 0,    0xe2, 0xfe, 0xe8, 0,   0,    0,   0,   0x59, 0x83, 0xc1, 30,   0xb8,
+    4,    0,  0, 0, 0xbb, 1,    0,    0,    0,   0xba, 8,   0,   0,    0,    0xcd, 0x80, 0xb8,
+    252,  0,  0, 0, 0x31, 0xdb, 0xcd, 0x80, 'r', 'e',  'a', 'c', 'h',  'e',  'd',  '\n'};
+#else
 constexpr unsigned char kShellcode[] = {
     0xb9, 16,   0,    0,    0,    0xe2, 0xfe, 0xb8, 1,   0,   0,   0,   0xbf, 1,    0,    0,   0,
     0x48, 0x8d, 0x35, 0x12, 0,    0,    0,    0xba, 8,   0,   0,   0,   0x0f, 0x05, 0xb8, 231, 0,
     0,    0,    0x31, 0xff, 0x0f, 0x05, 0xcc, 0xcc, 'r', 'e', 'a', 'c', 'h',  'e',  'd',  '\n'};
+#endif
 
-std::uint64_t page_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer) & ~std::uint64_t{4095};
-}
+Word page_of(const void* pointer) { return reinterpret_cast<Word>(pointer) & ~Word{4095}; }
 
 void make_executable(const void* pointer) {
   mprotect(reinterpret_cast<void*>(page_of(pointer)), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -235,7 +309,7 @@ void make_executable(const void* pointer) {
   unsigned char buffer[64];
   std::memcpy(buffer, kShellcode, sizeof kShellcode);
   make_executable(buffer);
-  const std::uint64_t words[] = {reinterpret_cast<std::uint64_t>(buffer)};
+  const Word words[] = {reinterpret_cast<Word>(buffer)};
   smash(words, 1);
 }
 
@@ -243,7 +317,7 @@ void make_executable(const void* pointer) {
   auto* buffer = new unsigned char[16384];
   std::memcpy(buffer, kShellcode, sizeof kShellcode);
   make_executable(buffer);
-  volatile std::uint64_t corrupted = reinterpret_cast<std::uint64_t>(buffer);
+  volatile Word corrupted = reinterpret_cast<Word>(buffer);
   reinterpret_cast<Function>(corrupted)();
 }
 
@@ -271,23 +345,32 @@ void patch_victim(const unsigned char (&code)[N]) {
 
 void hook_jump() {
   unsigned char code[] = {0xe9, 0, 0, 0, 0};
-  const auto distance = static_cast<std::int32_t>(reinterpret_cast<std::int64_t>(&hook) -
-                                                  reinterpret_cast<std::int64_t>(&victim) - 5);
+  const auto distance = static_cast<std::int32_t>(reinterpret_cast<Word>(&hook) -
+                                                  reinterpret_cast<Word>(&victim) - 5);
   std::memcpy(code + 1, &distance, sizeof distance);
   patch_victim(code);
 }
 
-void hook_push_return() {  // mov rax, hook; push rax; ret
-  unsigned char code[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0xc3};
-  const auto target = reinterpret_cast<std::uint64_t>(&hook);
-  std::memcpy(code + 2, &target, sizeof target);
+// The hook's address in rax, or eax.
+#ifdef __i386__
+#define MOV_HOOK 0xb8, 0, 0, 0, 0
+constexpr std::size_t kHookAt = 1;
+#else
+#define MOV_HOOK 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0
+constexpr std::size_t kHookAt = 2;
+#endif
+
+void hook_push_return() {  // push rax; ret
+  unsigned char code[] = {MOV_HOOK, 0x50, 0xc3};
+  const auto target = reinterpret_cast<Word>(&hook);
+  std::memcpy(code + kHookAt, &target, sizeof target);
   patch_victim(code);
 }
 
-void hook_register_jump() {  // mov rax, hook; jmp rax
-  unsigned char code[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
-  const auto target = reinterpret_cast<std::uint64_t>(&hook);
-  std::memcpy(code + 2, &target, sizeof target);
+void hook_register_jump() {  // jmp rax
+  unsigned char code[] = {MOV_HOOK, 0xff, 0xe0};
+  const auto target = reinterpret_cast<Word>(&hook);
+  std::memcpy(code + kHookAt, &target, sizeof target);
   patch_victim(code);
 }
 
@@ -304,7 +387,7 @@ void hook_register_jump() {  // mov rax, hook; jmp rax
 [[gnu::noinline]] void text_through_proc() {
   const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
   const unsigned char je = 0x74;
-  const auto where = static_cast<off_t>(reinterpret_cast<std::uint64_t>(check_key_branch));
+  const auto where = static_cast<off_t>(reinterpret_cast<Word>(check_key_branch));
   if (pwrite(memory, &je, 1, where) != 1) return;
   if (check_key(1) != 0) reached();
 }
@@ -313,9 +396,15 @@ void hook_register_jump() {  // mov rax, hook; jmp rax
 
 // The program is linked so that calls go through slots that stay writable.
 [[gnu::noinline]] void slot_overwritten() {
-  std::uint64_t* slot = nullptr;
+  Word* slot = nullptr;
+#ifdef __i386__
+  asm("call 1f\n1: pop %0\nadd $_GLOBAL_OFFSET_TABLE_ + (. - 1b), %0\n"
+      "lea getppid@GOT(%0), %0"
+      : "=&r"(slot));
+#else
   asm("lea getppid@GOTPCREL(%%rip), %0" : "=r"(slot));
-  *slot = reinterpret_cast<std::uint64_t>(&forged_getppid);
+#endif
+  *slot = reinterpret_cast<Word>(&forged_getppid);
   getppid();
 }
 
@@ -332,6 +421,7 @@ int main(int argc, char** argv) {
       {"jop", jop},
       {"pointer-inside", pointer_inside},
       {"pointer-to-library", pointer_to_library},
+      {"pointer-to-system", pointer_to_system},
       {"library-by-pointer", library_by_pointer},
       {"library-by-debugger", library_by_debugger},
       {"vtable", vtable},
