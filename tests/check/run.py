@@ -423,6 +423,67 @@ def formats(tool):
     equal((done.returncode, "cannot write" in done.stderr), (USAGE, True), "a file that cannot be made")
 
 
+def sarif_schema(tool):
+    """Logs of all that a log may have are valid by OASIS's own schema."""
+    try:
+        import jsonschema
+    except ImportError as reason:
+        raise Skip("python3-jsonschema is not installed") from reason
+    # Kept from one run to the next; only the hash decides whether it can be used.
+    path = os.path.join(os.path.dirname(tool.work), "sarif-schema.json")
+    script = os.path.join(SOURCES, "scripts/sarif-schema")
+    done = subprocess.run([script, path], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if done.returncode == SKIPPED:
+        raise Skip(done.stderr.strip())
+    equal((done.returncode, done.stderr), (0, ""), "scripts/sarif-schema")
+    with open(path, encoding="utf-8") as file:
+        schema = json.load(file)
+    validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker())
+    wrong = lambda log: [f"{list(e.path)}: {e.message[:300]}" for e in validator.iter_errors(log)]
+
+    def log_of(data, *options):
+        done = subprocess.run(
+            [tool.hodo, "check", "--format", "sarif", *options, data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        return json.loads(done.stdout)
+
+    gone = os.path.join(tool.work, "a [b](c){0}\u202e")
+    shutil.copy(os.path.join(tool.programs, "hijacks"), gone)
+    hijacks = os.path.join(tool.programs, "hijacks")
+    # With source lines, in code of no file, nothing found, in windows; of a file that is gone.
+    asked = [([hijacks, "rop"], ()), ([hijacks, "shellcode-on-heap"], ()), ([hijacks, "none"], ())]
+    asked += [([hijacks, "jop"], WINDOWS), ([gone, "rop"], ())]
+    for command, how in asked:
+        data, _ = tool.record(command, options=how)
+        if command[0] == gone:
+            os.remove(gone)
+        log = log_of(data, "--explained")
+        equal(wrong(log), [], f"{command} {how}: SARIF")
+        if command == [hijacks, "rop"]:
+            whole = log
+    # The schema is looked at: each of these is one thing wrong.
+    def damaged(change):
+        log = json.loads(json.dumps(whole))
+        change(log, log["runs"][0], log["runs"][0]["results"][0])
+        return log
+
+    damages = {
+        "no version": lambda log, run, result: log.pop("version"),
+        "a misspelt member": lambda log, run, result: result.update(ruleid="x"),
+        "no such level": lambda log, run, result: result.update(level="bad"),
+        "no message": lambda log, run, result: result.pop("message"),
+        "an address of text": lambda log, run, result: result["locations"][0]["physicalLocation"][
+            "address"
+        ].update(absoluteAddress="0x1"),
+        "a line of 0": lambda log, run, result: result["locations"][0]["physicalLocation"].update(
+            region={"startLine": 0}
+        ),
+        "no driver": lambda log, run, result: run["tool"].pop("driver"),
+    }
+    equal([what for what, change in damages.items() if not wrong(damaged(change))], [], "not noticed")
+
+
 def clean(tool, options, command):
     options = options.split()
     expected = [int(o.removeprefix("status=")) for o in options if o.startswith("status=")]
@@ -456,6 +517,7 @@ def cases():
         "missing-file": (missing_file, True),
         "hostile-name": (hostile_name, True),
         "formats": (formats, True),
+        "sarif-schema": (sarif_schema, True),
         "live": (live, True),
         "live-sources": (live_sources, True),
         "live-at-once": (live_at_once, True),
