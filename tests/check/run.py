@@ -194,6 +194,28 @@ def changed_record(tool, rule, options):
     equal((finding["from"]["address"], finding["to"]["address"]), new, "the branch")
 
 
+def injected_record(tool, program):
+    """A debugger stops the thread, sets its registers so that it goes on in dlopen, and lets it go."""
+    options = ["--source", "bts"]
+    data, _ = tool.record([os.path.join(tool.programs, program), "library-by-pointer"], options=options)
+    called = next(f for f in tool.check(data)[0]["findings"] if f["rule"] == "call.sensitive")
+    ends = lambda branch: [branch[end]["address"] for end in ("from", "to")]
+    stopped, back, called = (ends(b) for b in (*called["before"][-2:], called))
+    # Where the last jump before had led to, the thread leaves for the kernel, and comes back in dlopen.
+    changes = [(back, (stopped[1], "0x0")), (called, ("0x0", called[1]))]
+    with open(data, "rb") as file:
+        content = file.read()
+    for old, new in changes:
+        old, new = (struct.pack("<QQ", *(int(address, 16) for address in pair)) for pair in (old, new))
+        equal(content.count(old), 1, "records of this branch")
+        content = content.replace(old, new)
+    with open(data, "wb") as file:
+        file.write(content)
+    result, status = tool.check(data)
+    equal((rules_of(result), status), ({"library.injected"}, FOUND), "rules, status")
+    equal("a debugger" in result["findings"][0]["reason"], True, "the reason")
+
+
 def hidden_file(tool):
     """The walk-through of docs/rules/hidden-file.md."""
     folder = os.path.join(tool.work, "folder")
@@ -536,6 +558,8 @@ def cases():
     for rule, windows in OF_RECORDS.items():
         for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):
             out[f"{source}.{rule}"] = (lambda t, a=(rule, how): changed_record(t, *a), True)
+    for program in ("hijacks", "hijacks_32"):
+        out[f"bts.debugger.{program}"] = (lambda t, p=program: injected_record(t, p), True)
     for name, options, command in lines("clean.txt"):
         quick = "quick" in options.split()
         out[f"clean.{name}"] = (lambda t, a=(options, command): clean(t, *a), quick)
