@@ -45,13 +45,13 @@ bool BtsUnit::load() {
 void BtsUnit::reload() {
   const bool usable = load();
   const bool narrow = control_.layout == hw::DsLayout::bits32;
-  if (!usable || narrow || buffer_.index >= buffer_.maximum) return park(State::slow);
+  if (!usable || narrow || !control_.interrupts || buffer_.index >= buffer_.maximum) {
+    return park(State::slow);
+  }
   state_ = State::open;
   cursor_ = host_base_ + (buffer_.index - buffer_.base);
   to_address_ = buffer_.base - reinterpret_cast<std::uintptr_t>(host_base_);
-  const std::uint64_t limit = control_.interrupts
-                                  ? std::clamp(buffer_.threshold, buffer_.base, buffer_.maximum)
-                                  : buffer_.maximum;
+  const std::uint64_t limit = std::clamp(buffer_.threshold, buffer_.base, buffer_.maximum);
   limit_ = host_base_ + (limit - buffer_.base);
 }
 

@@ -6,6 +6,7 @@
 // record, so whoever maps that memory knows what was recorded even if this process was killed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -63,25 +64,32 @@ class BtsUnit {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  // What a record does beyond being written. `open`: nothing, until the limit.
+  // What a record does beyond being written. `open`: nothing, until the limit. A circular buffer's
+  // oldest record must stay whole, so that is never open.
   enum class State : std::uint8_t { off, open, slow };
 
   [[gnu::always_inline]] void put(std::uint64_t from, std::uint64_t to, std::uint64_t flags,
                                   std::uint64_t wanted) {
-    // What is not wanted is written, too, but elsewhere: cheaper than a jump that is as hard to
-    // predict as the program's own, and the buffer's oldest record stays whole.
-    auto at = reinterpret_cast<std::uintptr_t>(cursor_);
-    const auto aside = reinterpret_cast<std::uintptr_t>(&aside_);
-    at = aside ^ ((aside ^ at) & (0 - wanted));
-    const hw::BtsRecord record{from, to, flags};
-    std::memcpy(reinterpret_cast<void*>(at), &record, sizeof(record));
-    // The index moves after its record is written: a killed process leaves whole records behind.
-    __atomic_signal_fence(__ATOMIC_RELEASE);
-    cursor_ += wanted * sizeof(record);
-    const std::uint64_t index = reinterpret_cast<std::uintptr_t>(cursor_) + to_address_;
+    // What is not wanted is written, too, for the next record to overwrite: cheaper than a jump
+    // that is as hard to predict as the program's own. The index moves after its record is written:
+    // a killed process leaves whole records behind.
+    std::uint8_t* const at = cursor_;
+    store(at + offsetof(hw::BtsRecord, from), from);
+    store(at + offsetof(hw::BtsRecord, to), to);
+    store(at + offsetof(hw::BtsRecord, flags), flags);
+    std::uint8_t* const next = at + wanted * sizeof(hw::BtsRecord);
+    cursor_ = next;
+    const std::uint64_t index = reinterpret_cast<std::uintptr_t>(next) + to_address_;
     std::memcpy(index_, &index, sizeof(index));
-    if (cursor_ >= limit_) [[unlikely]]
+    if (next >= limit_) [[unlikely]]
       service(wanted);
+  }
+
+  // The compiler would put two words together and store them at once, which crosses a cache line at
+  // every fourth record.
+  [[gnu::always_inline]] static void store(std::uint8_t* at, std::uint64_t word) {
+    std::memcpy(at, &word, sizeof(word));
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
   }
 
   void park(State state);
@@ -98,7 +106,7 @@ class BtsUnit {
   InsnClassSet wanted_ = 0;         // of user code: all branches, or none
   bool os_ = false;
   State state_ = State::off;
-  // Takes what is not to be in the buffer. In State::slow and off everything goes here first.
+  // In State::slow and off everything goes here first.
   hw::BtsRecord aside_;
   std::uint64_t aside_index_ = 0;
 
