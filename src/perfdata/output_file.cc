@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -56,60 +58,99 @@ OutputFile::~OutputFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+bool OutputFile::is_paged(std::span<const std::uint8_t> block) {
+  constexpr std::size_t kWorth = 64 << 10;
+  return block.size() >= kWorth &&
+         (reinterpret_cast<std::uintptr_t>(block.data()) | block.size()) % kPage == 0;
+}
+
 Status OutputFile::append(std::span<const std::span<const std::uint8_t>> blocks) {
   const std::uint64_t begin = size_;
-  for (auto block : blocks) {
-    while (!block.empty()) {
-      const std::uint64_t at = size_ % kPiece;
-      const auto part = block.first(std::min<std::uint64_t>(block.size(), kPiece - at));
-      std::memcpy(piece_.get() + at, part.data(), part.size());
-      block = block.subspan(part.size());
-      size_ += part.size();
-      if (size_ % kPiece != 0) continue;
-      if (auto status = write_held(); !status) return status;
-      whole_ = begin;
-    }
+  for (const auto& block : blocks) {
+    const bool in_place = direct_ && size_ >= kCached && size_ % kPage == 0 && is_paged(block);
+    auto status = in_place ? write_in_place(block, begin) : copy(block, begin);
+    if (!status) return status;
+  }
+  if (written_ == size_) whole_ = size_;
+  return {};
+}
+
+// What is written ends inside an append() that began at `whole`.
+Status OutputFile::copy(std::span<const std::uint8_t> block, std::uint64_t whole) {
+  while (!block.empty()) {
+    const std::uint64_t at = size_ % kPiece;
+    const auto part = block.first(std::min<std::uint64_t>(block.size(), kPiece - at));
+    std::memcpy(piece_.get() + at, part.data(), part.size());
+    block = block.subspan(part.size());
+    size_ += part.size();
+    if (size_ % kPiece != 0) continue;
+    if (auto status = write_held(whole); !status) return status;
   }
   return {};
 }
 
-Status OutputFile::flush() {
-  if (auto status = write_held(); !status) return status;
-  whole_ = size_;
-  return {};
-}
-
-Status OutputFile::write_held() {
-  const std::span<const std::uint8_t> held(piece_.get() + written_ % kPiece, size_ - written_);
-  const bool direct = held.size() == kPiece && written_ >= kCached && write_directly(held);
+// The same with no copy: what is held goes to the disk first, at once with the block.
+Status OutputFile::write_in_place(std::span<const std::uint8_t> block, std::uint64_t whole) {
+  if (written_ % kPage != 0) {  // since a flush
+    if (auto status = write_held(whole); !status) return status;
+  }
+  const bool direct = write_directly(held(), block);
   if (!direct) {
-    if (auto status = write_cached(held, written_); !status) {
-      // Best effort: the data size in the header does not cover these bytes anyway.
-      [[maybe_unused]] const int ignored = ::ftruncate(fd_, static_cast<off_t>(whole_));
-      size_ = written_ = whole_;
-      return status;
-    }
+    if (auto status = write_held(whole); !status) return status;
+    if (auto status = write_cached(block, size_); !status) return cut(std::move(status));
   }
+  size_ += block.size();
   written_ = size_;
+  whole_ = whole;
   if (!direct) write_behind();
   return {};
 }
 
-// False: `piece` is still to be written, through the page cache.
-bool OutputFile::write_directly(std::span<const std::uint8_t> piece) {
+Status OutputFile::flush() { return write_held(size_); }
+
+std::span<const std::uint8_t> OutputFile::held() const {
+  return {piece_.get() + written_ % kPiece, size_ - written_};
+}
+
+Status OutputFile::write_held(std::uint64_t whole) {
+  const bool direct = held().size() == kPiece && written_ >= kCached && write_directly(held(), {});
+  if (!direct) {
+    if (auto status = write_cached(held(), written_); !status) return cut(std::move(status));
+  }
+  written_ = size_;
+  whole_ = whole;
+  if (!direct) write_behind();
+  return {};
+}
+
+// Best effort: the data size in the header does not cover the bytes that go anyway.
+Status OutputFile::cut(Status status) {
+  [[maybe_unused]] const int ignored = ::ftruncate(fd_, static_cast<off_t>(whole_));
+  size_ = written_ = whole_;
+  return status;
+}
+
+// From written_ on. False: both are still to be written, through the page cache.
+bool OutputFile::write_directly(std::span<const std::uint8_t> first,
+                                std::span<const std::uint8_t> second) {
   constexpr std::uint64_t kTrial = 32 * kPiece;
   constexpr std::uint64_t kSlow = 4;  // ns a byte: slower than any disk that is not a turning one
   if (!direct_) return false;
+  const auto part = [](std::span<const std::uint8_t> bytes) {
+    return iovec{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  };
+  const std::array<iovec, 2> parts = {part(first), part(second)};
+  const std::uint64_t size = first.size() + second.size();
   const int flags = ::fcntl(fd_, F_GETFL);
   const auto start = std::chrono::steady_clock::now();
   direct_ = ::fcntl(fd_, F_SETFL, flags | O_DIRECT) == 0 &&
-            ::pwrite(fd_, piece.data(), piece.size(), static_cast<off_t>(written_)) ==
-                static_cast<ssize_t>(piece.size());
+            ::pwritev(fd_, parts.data(), parts.size(), static_cast<off_t>(written_)) ==
+                static_cast<ssize_t>(size);
   ::fcntl(fd_, F_SETFL, flags);
   if (!direct_) return false;
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
   direct_ns_ += static_cast<std::uint64_t>(took.count());
-  direct_bytes_ += piece.size();
+  direct_bytes_ += size;
   direct_ = direct_bytes_ < kTrial || direct_ns_ / kSlow < direct_bytes_;
   return true;
 }

@@ -316,6 +316,26 @@ TEST(Reader, CutAuxDataIsHandedOutAsFarAsItIsThere) {
   EXPECT_THAT(cursor.damages()[0].what, HasSubstr("10 of 24 bytes"));
 }
 
+// An AUXTRACE record may be longer than its fields: the data lie behind all of it.
+TEST(Reader, AuxDataBeginsBehindALongHeader) {
+  Bytes piece = auxtrace_record(5, 1, -1, 480, Bytes(24, 0x55));
+  constexpr std::uint16_t kLong = 48 + 4040;
+  std::memcpy(piece.data() + 6, &kLong, sizeof(kLong));
+  piece.insert(piece.begin() + 48, kLong - 48, 0);
+  const Bytes behind = record(RecordType::finished_round, 0, {});
+  const Reader reader = open_bytes(file_of(join(piece, behind)));
+  auto cursor = reader.records();
+  const auto records = read_all(cursor);
+  EXPECT_EQ(cursor.damage_count(), 0u);
+  ASSERT_EQ(records.size(), 2u);
+  const auto& found = std::get<Auxtrace>(records[0].body);
+  EXPECT_EQ(found.idx, 5u);
+  EXPECT_EQ(found.offset, 480u);
+  EXPECT_EQ(found.data_offset, kDataAt + kLong);
+  EXPECT_EQ(Bytes(found.data.begin(), found.data.end()), Bytes(24, 0x55));
+  EXPECT_EQ(records[1].raw.type, RecordType::finished_round);
+}
+
 // Any single byte changed to anything: no crash, no endless loop.
 TEST(Reader, EveryByteDamagedIsSurvived) {
   const Bytes whole = small_file();
