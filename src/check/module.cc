@@ -249,6 +249,7 @@ Result<std::shared_ptr<const Module>> Module::make(
   if (kept && unpack(*kept, known)) {
     static_cast<TextFacts&>(*facts) = std::move(known);
   } else {
+    facts->text.unmark();
     analysis.read_text();
     if (key) cache->store(*key, pack(*facts));
   }

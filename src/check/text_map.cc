@@ -37,7 +37,6 @@ Result<TextMap> TextMap::make(const ElfBytes& elf) {
   }
   for (const Stretch& s : map.stretches_) total += s.bytes.size();
   if (total > Module::kLargestText) return fail(ErrorCode::unsupported, "more than 1 GiB of text");
-  for (Stretch& s : map.stretches_) s.marks.resize(s.bytes.size());
   std::ranges::sort(map.stretches_, {}, &Stretch::begin);
   return map;
 }
@@ -47,6 +46,10 @@ const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
   if (next == stretches_.begin()) return nullptr;
   const Stretch& before = *std::prev(next);
   return vaddr - before.begin < before.bytes.size() ? &before : nullptr;
+}
+
+void TextMap::unmark() {
+  for (Stretch& s : stretches_) s.marks.assign(s.bytes.size(), Marks{0});
 }
 
 bool TextMap::set(std::size_t stretch, std::vector<Marks> marks) {

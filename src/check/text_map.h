@@ -15,12 +15,13 @@ class TextMap {
   struct Stretch {  // the file part of one executable segment
     std::uint64_t begin = 0;
     std::span<const std::uint8_t> bytes;
-    std::vector<Marks> marks;  // one per byte
+    std::vector<Marks> marks;  // one per byte, when unmark() or set() has been called
     std::uint64_t end() const { return begin + bytes.size(); }
   };
 
-  // Errors: unsupported for more than Module::kLargestText bytes; malformed where executable
-  // segments overlap each other, in memory or in the file.
+  // Without marks: unmark() is to follow, or set() of every stretch. Errors: unsupported for more
+  // than Module::kLargestText bytes; malformed where executable segments overlap each other, in
+  // memory or in the file.
   static Result<TextMap> make(const ElfBytes& elf);
 
   // null outside of the text.
@@ -37,6 +38,8 @@ class TextMap {
   // False outside of the text.
   bool mark(std::uint64_t vaddr, Marks marks);
   std::span<const Stretch> stretches() const { return stretches_; }
+  // Nothing is known of any byte.
+  void unmark();
   // Replaces the marks of a stretch; false if these are not one per byte.
   bool set(std::size_t stretch, std::vector<Marks> marks);
 
