@@ -169,35 +169,63 @@ std::uint64_t address(ByteReader& reader) {
   return std::uint64_t{how & 7u} << 16 | (kText + reader.read<std::uint8_t>().value_or(0) % 40);
 }
 
-// Gives branches to a checker as a decoder does that remembers paths: up to four of one thread are
-// a path, known by where it leads.
+// Gives branches to a checker as a decoder does that remembers paths: up to four of one thread and
+// time are a path, known by where it leads, and up to six paths a batch. One in five was walked.
 class AsPaths {
  public:
   explicit AsPaths(Checker& checker) : checker_(checker) {}
 
   void add(const session::Context& context, const Branch& branch) {
-    if (path_.size() == 4 || !(context == context_)) flush();
+    if (!(context == context_)) flush();
     context_ = context;
+    const bool walked = ++added_ % 5 == 0;
+    if (walked || path_.size() == 4 || (!path_.empty() && path_[0].time != branch.time)) end_path();
+    if (walked) return walked_.push_back(branch);
     path_.push_back(branch);
+    if (list_.size() == 6) flush();
   }
   void flush() {
-    if (path_.empty()) return;
-    std::string key;
-    for (const Branch& b : path_) {
-      key += fmt::format("{} {} {} {},", b.from, b.to, static_cast<int>(b.kind), b.flags);
-    }
-    const auto number = static_cast<std::uint32_t>(numbers_.size());
-    const flow::Repeat repeat{.count = static_cast<std::uint32_t>(path_.size()),
-                              .path = numbers_.try_emplace(key, number).first->second};
-    checker_.repeats(context_, path_, {.memory = 1, .list = std::span(&repeat, 1)});
-    path_.clear();
+    end_path();
+    const flow::Repeats batch{
+        .walked = walked_, .list = list_, .memory = 1, .numbers = edge_numbers_, .edges = edges_};
+    if (!batch.empty()) checker_.repeats(context_, batch);
+    walked_.clear();
+    list_.clear();
   }
 
  private:
+  void end_path() {
+    if (path_.empty()) return;
+    std::string key;
+    for (const Branch& b : path_) {
+      key +=
+          fmt::format("{} {} {} {} {},", b.from, b.to, b.insns, static_cast<int>(b.kind), b.flags);
+    }
+    const auto [path, fresh] =
+        numbers_.try_emplace(key, static_cast<std::uint32_t>(numbers_.size()));
+    if (fresh) {
+      edge_numbers_.resize(flow::Repeats::kStep * path->second);
+      for (const Branch& b : path_) {
+        edge_numbers_.push_back(static_cast<std::uint32_t>(edges_.size()));
+        edges_.push_back(b);
+      }
+    }
+    list_.push_back({.time = path_[0].time,
+                     .begin = static_cast<std::uint32_t>(walked_.size()),
+                     .path = path->second,
+                     .count = static_cast<std::uint32_t>(path_.size())});
+    path_.clear();
+  }
+
   Checker& checker_;
   session::Context context_;
-  std::vector<Branch> path_;
+  unsigned added_ = 0;
+  std::vector<Branch> path_;  // at work
+  std::vector<Branch> walked_;
+  std::vector<flow::Repeat> list_;
   std::map<std::string, std::uint32_t> numbers_;
+  std::vector<std::uint32_t> edge_numbers_;
+  std::vector<Branch> edges_;
 };
 
 std::string told(const Finding& f) {

@@ -39,8 +39,7 @@ class Checker::Impl {
  public:
   Impl(session::Session& session, const Options& options);
 
-  void batch(const session::Context& context, std::span<const Branch> batch,
-             const flow::Repeats& repeats);
+  void batch(const session::Context& context, const flow::Repeats& batch);
 
   void move_to(session::Session& session);
   std::span<const Finding> found() const { return found_.all(); }
@@ -57,34 +56,41 @@ class Checker::Impl {
     std::vector<std::size_t> open;  // findings that still collect what comes after
     std::uint64_t loader_call = 0;  // behind the last call of dlopen through a pointer
   };
+  // Branches of one thread at work.
+  struct Batch {
+    const session::Context& context;
+    const flow::Repeats& branches;
+    Thread& thread;
+    flow::Repeats::Position at{};  // the row at work begins here
+    std::uint64_t time = 0;
+    std::uint32_t generation = 0;  // of the mappings at that time
+    std::uint64_t salt = 0;        // of both
+    bool steady = false;           // the same for all branches
+  };
   // One branch at work.
   struct Step {
     const session::Context& context;
     const Branch& branch;
     Thread& thread;
     KnownEdge& edge;
-    std::span<const Branch> before;  // of the same batch
-  };
+    const Batch& batch;
+    std::span<const Branch> before;  // of the row at work
 
-  // Branches of one thread at work.
-  struct Batch {
-    const session::Context& context;
-    std::span<const Branch> branches;
-    Thread& thread;
-    std::uint64_t time = 0;
-    std::uint32_t generation = 0;  // of the mappings at that time
-    std::uint64_t salt = 0;        // of both
-    bool steady = false;           // the same for all branches
+    std::vector<Branch> recent() const {
+      return thread.recent.list(batch.branches, batch.at, before);
+    }
   };
 
   bool wanted(RuleId id) const { return wanted_[static_cast<std::size_t>(id)]; }
   KnownEdge& known_edge(const session::Context& context, const Branch& branch,
                         std::uint32_t generation);
   void judge(const session::Context& context, const Branch& branch, KnownEdge& known);
-  void each(Batch& batch, std::size_t begin, std::size_t end);
-  std::size_t follow_paths(Batch& batch, const flow::Repeats& repeats);
+  void each(Batch& batch, std::span<const Branch> row);
+  void each_walked(Batch& batch, std::size_t end);
   bool follow_path(const Batch& batch, const flow::Repeat& repeat);
   void summarize(const Batch& batch, const flow::Repeat& repeat);
+  std::optional<EdgeEffect> effect_of(const Batch& batch, const Branch& branch);
+  std::span<const Branch> branches_of(const Batch& batch, const flow::Repeat& repeat);
   void step(const Step& step);
   void follow(const Step& step);
   void follow_return(const Step& step);
@@ -110,6 +116,8 @@ class Checker::Impl {
   EdgeCache plain_edges_;
   PlainBranches plain_;
   PathSummaries summaries_;
+  PathEffectBuilder summary_;                       // for summarize()
+  std::vector<Branch> path_;                        // for branches_of()
   std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   Findings found_;
@@ -162,46 +170,52 @@ void Checker::Impl::move_to(session::Session& session) {
   }
 }
 
-void Checker::Impl::batch(const session::Context& context, std::span<const Branch> batch,
-                          const flow::Repeats& repeats) {
+void Checker::Impl::batch(const session::Context& context, const flow::Repeats& batch) {
+  constexpr std::size_t kAhead = 12;
+  constexpr std::size_t kSoon = 5;
   if (batch.empty()) return;
-  checked_ += batch.size();
   const session::Names& names = session_->names();
   Batch all{.context = context,
             .branches = batch,
             .thread = threads_[{context.pid, context.tid}],
-            .time = batch.front().time};
+            .time = batch.first_time()};
   all.generation = names.generation(context.space, all.time);
   all.salt = PlainBranches::salt(context.space, all.generation);
   // Mostly, no mapping changes while a batch runs.
-  all.steady = all.generation == names.generation(context.space, batch.back().time);
-  each(all, follow_paths(all, repeats), batch.size());
+  all.steady = all.generation == names.generation(context.space, batch.last_time());
+  const auto list = batch.list;
+  if (all.steady && !list.empty()) summaries_.select(batch.memory, all.salt);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i + kAhead < list.size()) summaries_.prefetch(list[i + kAhead].path);
+    if (i + kSoon < list.size()) summaries_.prefetch_effect(list[i + kSoon].path);
+    if (all.at.walked != list[i].begin) each_walked(all, list[i].begin);
+    checked_ += list[i].count;
+    if (!all.steady || !follow_path(all, list[i])) each(all, branches_of(all, list[i]));
+    ++all.at.repeats;
+  }
+  each_walked(all, batch.walked.size());
   all.thread.recent.add(batch);
 }
 
-// Gives how many branches of the batch that has dealt with.
-std::size_t Checker::Impl::follow_paths(Batch& batch, const flow::Repeats& repeats) {
-  constexpr std::size_t kAhead = 12;
-  constexpr std::size_t kSoon = 5;
-  if (!batch.steady || repeats.list.empty()) return 0;
-  summaries_.select(repeats.memory, batch.salt);
-  std::size_t done = 0;
-  for (std::size_t i = 0; i < repeats.list.size(); ++i) {
-    if (i + kAhead < repeats.list.size()) summaries_.prefetch(repeats.list[i + kAhead].path);
-    if (i + kSoon < repeats.list.size()) summaries_.prefetch_effect(repeats.list[i + kSoon].path);
-    const flow::Repeat& repeat = repeats.list[i];
-    each(batch, done, repeat.begin);
-    done = repeat.begin + repeat.count;
-    if (!follow_path(batch, repeat)) each(batch, repeat.begin, done);
-  }
-  return done;
+std::span<const Branch> Checker::Impl::branches_of(const Batch& batch, const flow::Repeat& repeat) {
+  path_.clear();
+  batch.branches.append(repeat, path_);
+  return path_;
 }
 
-void Checker::Impl::each(Batch& batch, std::size_t begin, std::size_t end) {
+void Checker::Impl::each_walked(Batch& batch, std::size_t end) {
+  const std::size_t count = end - batch.at.walked;
+  each(batch, batch.branches.walked.subspan(batch.at.walked, count));
+  batch.at.walked = end;
+  checked_ += count;
+}
+
+// A row of branches without others between.
+void Checker::Impl::each(Batch& batch, std::span<const Branch> row) {
   const session::Context& context = batch.context;
   Thread& thread = batch.thread;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Branch& branch = batch.branches[i];
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const Branch& branch = row[i];
     if (!batch.steady && branch.time != batch.time) {
       batch.time = branch.time;
       batch.generation = session_->names().generation(context.space, batch.time);
@@ -212,7 +226,7 @@ void Checker::Impl::each(Batch& batch, std::size_t begin, std::size_t end) {
     if (plain && plain_.contains(branch, batch.salt)) continue;
     if (is_kernels(branch)) continue;
     KnownEdge& edge = known_edge(context, branch, batch.generation);
-    step({context, branch, thread, edge, batch.branches.first(i)});
+    step({context, branch, thread, edge, batch, row.first(i)});
     if (plain && edge.findings == 0) plain_.add(branch, batch.salt);
   }
 }
@@ -238,26 +252,41 @@ bool Checker::Impl::follow_path(const Batch& batch, const flow::Repeat& repeat) 
 
 // What follow() makes of the branches, where all are known and nothing is wrong with any of them.
 void Checker::Impl::summarize(const Batch& batch, const flow::Repeat& repeat) {
-  PathEffectBuilder made;
-  for (const Branch& branch : batch.branches.subspan(repeat.begin, repeat.count)) {
-    if (PlainBranches::fits(branch) && plain_.contains(branch, batch.salt)) continue;
-    if (is_kernels(branch)) continue;
-    EdgeCache& edges = PlainBranches::fits(branch) ? plain_edges_ : edges_;
-    const KnownEdge* edge = edges.peek(batch.context.space, branch, batch.generation);
-    if (edge == nullptr) return;
-    const bool simple = edge->findings == 0 && branch.kind <= BranchKind::ret &&
-                        (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0;
-    if (!simple) return summaries_.add_not_simple(repeat.path);
-    if ((branch.flags & kNotTaken) != 0 || branch.kind <= BranchKind::jmp) continue;
-    if (branch.kind == BranchKind::ret) {
-      made.ret(branch.to);
-    } else if (branch.kind == BranchKind::ijmp) {
-      made.jump();
-    } else {
-      made.call(edge->next, branch.to);
+  using enum EdgeEffect::What;
+  summary_.clear();
+  for (const std::uint32_t number : batch.branches.numbers_of(repeat)) {
+    const Branch& branch = batch.branches.edges[number];
+    const EdgeEffect* effect = summaries_.edge(number);
+    if (effect == nullptr) {
+      const auto found = effect_of(batch, branch);
+      if (!found) return;
+      summaries_.add_edge(number, *found);
+      effect = summaries_.edge(number);
     }
+    if (effect->what == other) return summaries_.add_not_simple(repeat.path);
+    if (effect->what == jumps) summary_.jump();
+    if (effect->what == calls) summary_.call(effect->next, branch.to);
+    if (effect->what == returns) summary_.ret(branch.to);
   }
-  summaries_.add(repeat.path, made);
+  summaries_.add(repeat.path, summary_);
+}
+
+// nullopt: nothing is known of the branch.
+std::optional<EdgeEffect> Checker::Impl::effect_of(const Batch& batch, const Branch& branch) {
+  using enum EdgeEffect::What;
+  const bool plain = PlainBranches::fits(branch);
+  if (plain && plain_.contains(branch, batch.salt)) return EdgeEffect{nothing};
+  if (is_kernels(branch)) return EdgeEffect{nothing};
+  EdgeCache& edges = plain ? plain_edges_ : edges_;
+  const KnownEdge* edge = edges.peek(batch.context.space, branch, batch.generation);
+  if (edge == nullptr) return std::nullopt;
+  const bool simple = edge->findings == 0 && branch.kind <= BranchKind::ret &&
+                      (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0;
+  if (!simple) return EdgeEffect{other};
+  if ((branch.flags & kNotTaken) != 0 || branch.kind <= BranchKind::jmp) return EdgeEffect{nothing};
+  if (branch.kind == BranchKind::ret) return EdgeEffect{returns};
+  if (branch.kind == BranchKind::ijmp) return EdgeEffect{jumps};
+  return EdgeEffect{calls, edge->next};
 }
 
 KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Branch& branch,
@@ -349,7 +378,7 @@ void Checker::Impl::report(const Step& step, RuleId id, Grade grade, std::string
       found_.add(id, grade, std::move(cause), std::move(reason), step.context, step.branch);
   Finding& finding = found_.at(index);
   if (finding.count != 1) return;
-  finding.before = step.thread.recent.list(step.before);
+  finding.before = step.recent();
   step.thread.open.push_back(index);
 }
 
@@ -357,7 +386,7 @@ void Checker::Impl::step(const Step& step) {
   for (const std::size_t index : lists_[step.edge.findings]) {
     Finding& finding = found_.at(index);
     if (++finding.count != 1) continue;
-    finding.before = step.thread.recent.list(step.before);
+    finding.before = step.recent();
     step.thread.open.push_back(index);
   }
   follow(step);
@@ -559,13 +588,12 @@ Checker::Checker(session::Session& session, const Options& options)
 Checker::~Checker() = default;
 
 bool Checker::branches(const session::Context& context, std::span<const Branch> batch) {
-  impl_->batch(context, batch, {});
+  impl_->batch(context, {.walked = batch});
   return true;
 }
 
-bool Checker::repeats(const session::Context& context, std::span<const Branch> batch,
-                      const flow::Repeats& repeats) {
-  impl_->batch(context, batch, repeats);
+bool Checker::repeats(const session::Context& context, const flow::Repeats& batch) {
+  impl_->batch(context, batch);
   return true;
 }
 

@@ -5,23 +5,18 @@
 
 namespace hodo::check {
 
-std::vector<Branch> Recent::list(std::span<const Branch> batch) const {
-  const std::size_t from_batch = std::min(batch.size(), Finding::kBefore);
-  const std::size_t kept = std::min(last_.size(), Finding::kBefore - from_batch);
+std::vector<Branch> Recent::list(const flow::Repeats& batch, const flow::Repeats::Position& at,
+                                 std::span<const Branch> row) const {
+  const auto end = row.last(std::min(row.size(), Finding::kBefore));
+  const std::vector<Branch> begin = batch.last(Finding::kBefore - end.size(), at);
+  const std::size_t kept = std::min(last_.size(), Finding::kBefore - end.size() - begin.size());
   std::vector<Branch> out(last_.end() - static_cast<std::ptrdiff_t>(kept), last_.end());
-  const auto end = batch.last(from_batch);
+  out.insert(out.end(), begin.begin(), begin.end());
   out.insert(out.end(), end.begin(), end.end());
   return out;
 }
 
-void Recent::add(std::span<const Branch> batch) {
-  if (batch.size() < Finding::kBefore) {
-    last_ = list(batch);
-  } else {
-    const auto last = batch.last(Finding::kBefore);
-    last_.assign(last.begin(), last.end());
-  }
-}
+void Recent::add(const flow::Repeats& batch) { last_ = list(batch, batch.end(), {}); }
 
 std::size_t Findings::add(RuleId which, Grade grade, std::string cause, std::string reason,
                           const session::Context& who, const Branch& branch) {

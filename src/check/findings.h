@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hodo/check/finding.h"
+#include "hodo/flow/decoder.h"
 #include "rule_list.h"
 
 namespace hodo::check {
@@ -17,9 +18,11 @@ namespace hodo::check {
 // The last branches of one thread before the batch at work.
 class Recent {
  public:
-  void add(std::span<const Branch> batch);
-  // The last ones before a branch whose batch begins with `batch`, oldest first.
-  std::vector<Branch> list(std::span<const Branch> batch) const;
+  void add(const flow::Repeats& batch);
+  // The last ones before a branch, oldest first. Of its batch, what is before `at` comes before it,
+  // and then `row`.
+  std::vector<Branch> list(const flow::Repeats& batch, const flow::Repeats::Position& at,
+                           std::span<const Branch> row) const;
 
  private:
   std::vector<Branch> last_;  // at most Finding::kBefore

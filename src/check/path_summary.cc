@@ -4,6 +4,14 @@
 
 namespace hodo::check {
 
+void PathEffectBuilder::clear() {
+  returned_.clear();
+  called_.clear();
+  ends_returns_ = false;
+  ends_jumps_ = false;
+  possible_ = true;
+}
+
 void PathEffectBuilder::call(std::uint64_t next, std::uint64_t to) {
   if (to != next) called_.push_back(next);
   ends_returns_ = true;
@@ -28,7 +36,13 @@ void PathSummaries::select(std::uint32_t memory, std::uint64_t salt) {
   addresses_.clear();
   if (++epoch_ != 0) return;
   std::ranges::fill(entries_, Entry{});
+  std::ranges::fill(edges_, Edge{});
   epoch_ = 1;
+}
+
+void PathSummaries::add_edge(std::uint32_t number, const EdgeEffect& effect) {
+  if (number >= edges_.size()) edges_.resize(std::size_t{number} + 1);
+  edges_[number] = {effect, epoch_};
 }
 
 PathSummaries::Entry& PathSummaries::entry(std::uint32_t path) {

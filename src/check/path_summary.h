@@ -19,9 +19,17 @@ struct PathEffect {
   bool ends_jumps = false;
 };
 
+// What one branch of a path does. Others than these no summary can tell of.
+struct EdgeEffect {
+  enum class What : std::uint8_t { nothing, jumps, calls, returns, other };
+  What what = What::other;
+  std::uint64_t next = 0;  // of a call: what is behind it
+};
+
 // Makes the effect of a path out of its calls and returns, in their order.
 class PathEffectBuilder {
  public:
+  void clear();
   // `next`: behind the call. One that calls this place only asks where it is.
   void call(std::uint64_t next, std::uint64_t to);
   void ret(std::uint64_t to);
@@ -39,7 +47,8 @@ class PathEffectBuilder {
   bool possible_ = true;
 };
 
-// The paths of one memory of the decoder, in one space as long as its mappings stay.
+// The paths of one memory of the decoder and the branches that they are made of, in one space as
+// long as its mappings stay.
 class PathSummaries {
  public:
   enum class Known : std::uint8_t { no, simple, not_simple };
@@ -66,6 +75,13 @@ class PathSummaries {
   void add(std::uint32_t path, const PathEffectBuilder& made);
   void add_not_simple(std::uint32_t path) { entry(path) = {.epoch = epoch_}; }
 
+  // Of a branch by its number; null: not known.
+  const EdgeEffect* edge(std::uint32_t number) const {
+    if (number >= edges_.size() || edges_[number].epoch != epoch_) return nullptr;
+    return &edges_[number].effect;
+  }
+  void add_edge(std::uint32_t number, const EdgeEffect& effect);
+
  private:
   static constexpr std::size_t kMostAddresses = std::size_t{1} << 22;
   static constexpr unsigned kMostOfPath = 31;
@@ -85,6 +101,11 @@ class PathSummaries {
   std::uint32_t memory_ = 0;
   std::uint64_t salt_ = 0;
   std::uint16_t epoch_ = 1;
+  struct Edge {
+    EdgeEffect effect;
+    std::uint16_t epoch = 0;
+  };
+  std::vector<Edge> edges_;     // by number
   std::vector<Entry> entries_;  // by path
   std::vector<std::uint64_t> addresses_;
 };

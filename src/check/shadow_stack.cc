@@ -85,8 +85,13 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
     --top;
     if (top->signal || top->address != address) return false;
   }
-  for (std::size_t i = 0; i < returned.size(); ++i) pop();
-  for (const std::uint64_t address : called) call(address);
+  const std::size_t depth = frames.size() - returned.size();
+  if (depth >= floor_) {
+    cut(depth);
+  } else {
+    while (frames.size() != depth) pop();
+  }
+  for (const std::uint64_t address : called) current_.frames.push_back({address, false});
   return true;
 }
 

@@ -38,10 +38,11 @@ class Untold final : public BranchSink {
     if (known < batch.size()) to_.on_branches(batch.subspan(known));
   }
   bool wants_repeats() const override { return to_.wants_repeats(); }
-  void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
-    if (left(before_.branches, said_.branches) != 0) return on_branches(batch);
-    said_.branches += batch.size();
-    to_.on_repeats(batch, repeats);
+  void on_repeats(const Repeats& batch) override {
+    if (left(before_.branches, said_.branches) != 0) return on_branches(batch.all());
+    said_.branches += batch.walked.size();
+    for (const Repeat& repeat : batch.list) said_.branches += repeat.count;
+    to_.on_repeats(batch);
   }
   void on_loss(const Loss& loss) override {
     // What is cut off now may turn out to be damage, or a packet after all.

@@ -9,7 +9,9 @@ Output::Output(const Config& config, const Receivers& to)
       to_(to),
       batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce),
       lines_(to.runs == nullptr ? 0 : batch_.size()),
-      wants_repeats_(to.branches != nullptr && to.branches->wants_repeats()) {}
+      wants_repeats_(to.branches != nullptr && to.branches->wants_repeats()) {
+  if (wants_repeats_) repeats_.reserve(kMostRepeats);
+}
 
 void Output::branch(Branch branch) {
   const bool not_taken = (branch.flags & kNotTaken) != 0;
@@ -52,7 +54,6 @@ void Output::take_back(const Mark& mark) {
   stats_.not_taken -= dropped_ - mark.dropped;
   dropped_ = mark.dropped;
   used_ = mark.branches;
-  while (!repeats_.empty() && repeats_.back().begin >= used_) repeats_.pop_back();
   instructions_.resize(mark.instructions);
   stats_.instructions = mark.counted_insns;
   pending_insns_ = mark.pending_insns;
@@ -76,7 +77,7 @@ void Output::flush() {
   if (!instructions_.empty() && to_.branches != nullptr) {
     to_.branches->on_instructions(instructions_);
   }
-  if (used_ != 0) hand_on(std::span(batch_).first(used_));
+  if (used_ != 0 || !repeats_.empty()) hand_on(std::span(batch_).first(used_));
   used_ = 0;
   repeats_.clear();
   instructions_.clear();
@@ -84,8 +85,12 @@ void Output::flush() {
 }
 
 void Output::hand_on(std::span<const Branch> branches) {
-  if (wants_repeats_) {
-    to_.branches->on_repeats(branches, {memory_, repeats_});
+  if (wants_repeats_ && memo_ != nullptr) {
+    to_.branches->on_repeats({.walked = branches,
+                              .list = repeats_,
+                              .memory = memo_->number(),
+                              .numbers = memo_->numbers(),
+                              .edges = memo_->edge_list()});
   } else if (to_.branches != nullptr) {
     to_.branches->on_branches(branches);
   }

@@ -105,9 +105,10 @@ class Output {
  private:
   static constexpr std::size_t kBatch =
       512;  // 16 KiB, or some more: the sink finds it in the L1 cache
+  static constexpr std::size_t kMostRepeats = 512;  // 12 KiB
 
   void grow();
-  void note_repeat(const Path& path, const PathMemo& memo);
+  void note_repeat(const Path& path, const PathMemo& memo, std::uint64_t time);
   void hand_on(std::span<const Branch> branches);
 
   const Config& config_;
@@ -117,7 +118,7 @@ class Output {
   std::size_t used_ = 0;
   std::vector<std::uint64_t> lines_;  // for Receivers::runs: where that of each in batch_ begins
   std::vector<Repeat> repeats_;       // in the batch, if somebody wants them
-  std::uint32_t memory_ = 0;          // theirs
+  const PathMemo* memo_ = nullptr;    // theirs
   const bool wants_repeats_;
   std::vector<EdgeCount> edges_;
   std::vector<RunCount> runs_;
@@ -134,9 +135,15 @@ constexpr std::uint32_t saturate_insns(std::uint64_t insns) {
   return static_cast<std::uint32_t>(insns < kMost ? insns : kMost);
 }
 
-inline void Output::note_repeat(const Path& path, const PathMemo& memo) {
-  memory_ = memo.number();
-  repeats_.push_back({static_cast<std::uint32_t>(used_), path.edge_count, path.edges});
+inline void Output::note_repeat(const Path& path, const PathMemo& memo, std::uint64_t time) {
+  if (repeats_.size() == kMostRepeats) flush();
+  memo_ = &memo;
+  repeats_.push_back({.time = time,
+                      .begin = static_cast<std::uint32_t>(used_),
+                      .path = path.edges / std::uint32_t{Repeats::kStep},
+                      .insns = saturate_insns(pending_insns_),
+                      .count = path.edge_count});
+  pending_insns_ = path.tail;
 }
 
 inline void Output::repeat(const Path& path, const PathMemo& memo, std::uint64_t time) {
@@ -144,8 +151,8 @@ inline void Output::repeat(const Path& path, const PathMemo& memo, std::uint64_t
     pending_insns_ += path.tail;
     return;
   }
+  if (wants_repeats_) return note_repeat(path, memo, time);
   if (batch_.size() - used_ < kMostPathEdges + kEdgesAtOnce) flush();
-  if (wants_repeats_) note_repeat(path, memo);
   Branch* const out = batch_.data() + used_;
   const std::uint32_t* const ids = memo.edge_ids(path);
   const Branch* const edges = memo.edges();

@@ -59,6 +59,6 @@ inline constexpr std::size_t kMostPathEdges = 1024;
 inline constexpr std::uint32_t kMostPathInsns = 1u << 28;
 // Edges are copied so many at a time, the last time perhaps some too many: the numbers behind them
 // are some edges' numbers, too.
-inline constexpr std::size_t kEdgesAtOnce = 4;
+inline constexpr std::size_t kEdgesAtOnce = Repeats::kStep;
 
 }  // namespace hodo::flow

@@ -79,6 +79,7 @@ std::uint32_t PathMemo::later(std::uint32_t number, std::uint32_t more_insns, st
 
 void PathMemo::store(Path& path, std::span<const std::uint32_t> edges,
                      std::span<const std::uint64_t> returns) {
+  while ((numbers_.size() + 2 * returns.size()) % Repeats::kStep != 0) numbers_.push_back(0);
   for (const std::uint64_t ip : returns) {
     numbers_.push_back(static_cast<std::uint32_t>(ip));
     numbers_.push_back(static_cast<std::uint32_t>(ip >> 32));

@@ -55,7 +55,9 @@ class PathMemo {
   }
 
   const std::uint32_t* edge_ids(const Path& path) const { return numbers_.data() + path.edges; }
+  std::span<const std::uint32_t> numbers() const { return numbers_; }
   const Branch* edges() const { return edges_.data(); }
+  std::span<const Branch> edge_list() const { return edges_; }
   std::size_t edge_total() const { return edges_.size(); }
   // The straight line of code that ends with an edge.
   struct Line {

@@ -69,9 +69,9 @@ void QueueSink::on_branches(std::span<const Branch> batch) {
   }
 }
 
-void QueueSink::on_repeats(std::span<const Branch> batch, const flow::Repeats& repeats) {
+void QueueSink::on_repeats(const flow::Repeats& batch) {
   if (stopped_ || batch.empty()) return;
-  if (const auto who = listener_.wanted()) stopped_ = !out_.repeats(*who, batch, repeats);
+  if (const auto who = listener_.wanted()) stopped_ = !out_.repeats(*who, batch);
 }
 
 void QueueRuns::on_runs(std::span<const flow::RunCount> runs) {

@@ -72,7 +72,7 @@ class QueueSink final : public flow::BranchSink {
   bool wants_repeats() const override {
     return out_.wants_repeats() && listener_.occupancy().turns().size() == 1;
   }
-  void on_repeats(std::span<const Branch> batch, const flow::Repeats& repeats) override;
+  void on_repeats(const flow::Repeats& batch) override;
   void on_loss(const flow::Loss& loss) override { listener_.on_loss(loss); }
   void on_event(const flow::Event& event) override { listener_.on_event(event); }
   bool on_progress(std::uint64_t offset) override {

@@ -58,6 +58,35 @@ TEST(PathEffect, JumpsEndChainsOfJumpsAlone) {
   EXPECT_TRUE(path.effect().ends_jumps);
 }
 
+TEST(PathEffect, ABuilderCanBeUsedAgain) {
+  PathEffectBuilder path;
+  path.call(10, 100);
+  path.ret(11);
+  path.clear();
+  ASSERT_TRUE(path.possible());
+  EXPECT_FALSE(path.effect().ends_returns);
+  EXPECT_FALSE(path.effect().ends_jumps);
+  path.ret(1);
+  EXPECT_EQ(list(path.effect().returned), Addresses{1});
+  EXPECT_EQ(list(path.effect().called), Addresses{});
+}
+
+TEST(PathSummaries, KnowsBranchesUntilAnotherMemoryOrMapping) {
+  PathSummaries all;
+  all.select(1, 5);
+  EXPECT_EQ(all.edge(3), nullptr);
+  all.add_edge(3, {EdgeEffect::What::calls, 10});
+  EXPECT_EQ(all.edge(2), nullptr);
+  EXPECT_EQ(all.edge(4), nullptr);
+  ASSERT_NE(all.edge(3), nullptr);
+  EXPECT_EQ(all.edge(3)->next, 10u);
+  all.select(1, 6);
+  EXPECT_EQ(all.edge(3), nullptr);
+  all.add_edge(3, {EdgeEffect::What::nothing});
+  all.select(2, 6);
+  EXPECT_EQ(all.edge(3), nullptr);
+}
+
 TEST(PathSummaries, KnowsPathsUntilAnotherMemoryOrMapping) {
   PathEffectBuilder path;
   path.ret(1);
@@ -87,9 +116,11 @@ TEST(PathSummaries, ForgetsWhatIsOldAfterManyMappings) {
   PathSummaries all;
   all.select(1, 1);
   all.add(7, {});
+  all.add_edge(7, {});
   for (std::uint64_t salt = 2; salt < 2 + (1 << 16); ++salt) {
     all.select(1, salt);
     ASSERT_EQ(all.known(7), Known::no) << salt;
+    ASSERT_EQ(all.edge(7), nullptr) << salt;
   }
 }
 

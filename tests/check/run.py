@@ -53,8 +53,9 @@ def equal(found, expected, what):
 
 
 class Tool:
-    def __init__(self, hodo, programs, work):
+    def __init__(self, hodo, programs, ways, work):
         self.hodo = os.path.abspath(hodo)
+        self.ways = os.path.abspath(ways)
         self.programs = os.path.abspath(programs)
         self.work = os.path.abspath(work)
         shutil.rmtree(self.work, ignore_errors=True)
@@ -82,6 +83,13 @@ class Tool:
             raise Failure(f"check: status {done.returncode}\n{done.stderr}")
         return json.loads(done.stdout), done.returncode
 
+    def both_ways(self, data):
+        """Paths that come again are judged as a whole; branch by branch comes to the same."""
+        done = subprocess.run(
+            [self.ways, data], capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+        equal((done.stdout + done.stderr, done.returncode), ("", 0), "by paths and branch by branch")
+
     def text(self, data):
         done = subprocess.run(
             [self.hodo, "check", "--explained", data],
@@ -105,6 +113,7 @@ def hijack(tool, program, form, first, others):
     data, output = tool.record([os.path.join(tool.programs, program), form])
     if "reached" not in output:
         raise Failure("the hijack did not reach its end")
+    tool.both_ways(data)
     result, status = tool.check(data)
     rule, _, place = first.partition(" ")
     expected = set(others.split()) | ({rule} if rule != "-" else set())
@@ -225,6 +234,7 @@ def hidden_file(tool):
     preload = {"LD_PRELOAD": os.path.join(tool.programs, "libhides.so")}
     data, output = tool.record(["ls", folder], env=preload)
     equal(("seen" in output, "hidden" in output), (True, False), "ls shows")
+    tool.both_ways(data)
     result, status = tool.check(data)
     equal(status, FOUND, "status")
     equal(rules_of(result), {"plt.redirected", "library.injected"}, "rules")
@@ -518,6 +528,8 @@ def clean(tool, options, command):
         raise Failure(tool.text(data))
     equal(status, INCOMPLETE if "incomplete" in options else CLEAN, "status")
     equal(result["explained"], 1 if "jit" in options else 0, "explained findings")
+    if "quick" in options:
+        tool.both_ways(data)
 
 
 def thread_that_loads(tool):
@@ -569,7 +581,7 @@ def cases():
 def run(name, function, options):
     work = os.path.join(options.work, name)
     try:
-        function(Tool(options.hodo, options.programs, work))
+        function(Tool(options.hodo, options.programs, options.ways, work))
     except Skip as reason:
         print(f"{name}: skipped: {reason}")
         return SKIPPED
@@ -588,6 +600,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="run every clean program")
     parser.add_argument("--hodo", default=os.path.join(SOURCES, "build/dev/src/cli/hodo"))
     parser.add_argument("--programs", default=os.path.join(SOURCES, "build/dev/tests/programs"))
+    parser.add_argument("--ways", default=os.path.join(SOURCES, "build/dev/tests/check/check_ways"))
     parser.add_argument("--work", default=os.path.join(SOURCES, "build/dev/tests/check/work"))
     parser.add_argument("case", nargs="?")
     options = parser.parse_args()

@@ -35,9 +35,9 @@ TEST(Remembered, SaysWhichBranchesAreAPathThatComesAgain) {
     std::uint64_t repeated = 0;
     void on_branches(std::span<const Branch> batch) override { branches += batch.size(); }
     bool wants_repeats() const override { return true; }
-    void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
-      on_branches(batch);
-      for (const Repeat& repeat : repeats.list) repeated += repeat.count;
+    void on_repeats(const Repeats& batch) override {
+      on_branches(batch.all());
+      for (const Repeat& repeat : batch.list) repeated += repeat.count;
     }
     void on_loss(const Loss&) override {}
   };

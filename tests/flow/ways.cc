@@ -18,23 +18,24 @@ struct Paths {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Branch>> known;
   std::string wrong;
 
-  void hear(std::span<const Branch> batch, const Repeats& repeats) {
-    std::size_t end = 0;
-    for (const Repeat& repeat : repeats.list) {
-      if (repeat.begin < end || repeat.count == 0 || repeat.begin > batch.size() ||
-          repeat.count > batch.size() - repeat.begin) {
-        wrong = "a repeat that is not in its batch, or in another one";
-        return;
+  // Gives the batch's branches.
+  std::vector<Branch> hear(const Repeats& batch) {
+    std::size_t begin = 0;
+    for (const Repeat& repeat : batch.list) {
+      if (repeat.begin < begin || repeat.count == 0 || repeat.begin > batch.walked.size()) {
+        wrong = "a repeat that is empty, or not at its place in the batch";
+        return {};
       }
-      end = repeat.begin + repeat.count;
-      const auto path = batch.subspan(repeat.begin, repeat.count);
+      begin = repeat.begin;
+      std::vector<Branch> path;
+      batch.append(repeat, path);
       const auto same = [](const Branch& a, const Branch& b) {
         return std::tie(a.from, a.to, a.kind, a.flags) == std::tie(b.from, b.to, b.kind, b.flags);
       };
-      const auto [it, fresh] = known.try_emplace({repeats.memory, repeat.path});
-      if (fresh) it->second.assign(path.begin(), path.end());
+      const auto it = known.try_emplace({batch.memory, repeat.path}, path).first;
       if (!std::ranges::equal(it->second, path, same)) wrong = "a path with other branches";
     }
+    return batch.all();
   }
 };
 
@@ -53,10 +54,7 @@ struct Told final : BranchSink {
     branches.insert(branches.end(), batch.begin(), batch.end());
   }
   bool wants_repeats() const override { return paths != nullptr; }
-  void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
-    paths->hear(batch, repeats);
-    on_branches(batch);
-  }
+  void on_repeats(const Repeats& batch) override { on_branches(paths->hear(batch)); }
   void on_loss(const Loss& loss) override {
     tell({"loss " + std::string(name(loss.cause)), loss.reason},
          {loss.offset, loss.skipped, loss.last_ip, loss.ip, loss.time});
@@ -250,10 +248,7 @@ struct Path final : BranchSink {
   Paths paths;
 
   bool wants_repeats() const override { return true; }
-  void on_repeats(std::span<const Branch> batch, const Repeats& repeats) override {
-    paths.hear(batch, repeats);
-    on_branches(batch);
-  }
+  void on_repeats(const Repeats& batch) override { on_branches(paths.hear(batch)); }
 
   void on_branches(std::span<const Branch> batch) override {
     branches.insert(branches.end(), batch.begin(), batch.end());

@@ -77,8 +77,8 @@ TEST(QueueSink, HandsRepeatsOnWhereOneTaskRuns) {
     std::size_t repeated = 0;
     bool branches(const Context&, std::span<const Branch>) override { return true; }
     bool wants_repeats() const override { return true; }
-    bool repeats(const Context&, std::span<const Branch>, const flow::Repeats& all) override {
-      repeated += all.list.size();
+    bool repeats(const Context&, const flow::Repeats& batch) override {
+      repeated += batch.list.size();
       return repeated < 2;
     }
   };
@@ -90,10 +90,8 @@ TEST(QueueSink, HandsRepeatsOnWhereOneTaskRuns) {
   const Occupancy one;
   QueueSink sink({{}, one, {}, losses, no_explanation, progress}, out);
   EXPECT_TRUE(sink.wants_repeats());
-  const std::vector<flow::Repeat> list = {{.begin = 0, .count = 1, .path = 4}};
-  for (int i = 0; i < 3; ++i) {
-    sink.on_repeats(std::vector<Branch>{{.from = 1}}, {.memory = 1, .list = list});
-  }
+  const std::vector<flow::Repeat> list = {{.path = 4, .count = 1}};
+  for (int i = 0; i < 3; ++i) sink.on_repeats({.list = list, .memory = 1});
   EXPECT_EQ(out.repeated, 2u);
   EXPECT_TRUE(sink.stopped());
 }

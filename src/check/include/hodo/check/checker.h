@@ -40,8 +40,7 @@ class Checker final : public session::BranchSink {
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
   bool wants_repeats() const override { return true; }
-  bool repeats(const session::Context& context, std::span<const Branch> batch,
-               const flow::Repeats& repeats) override;
+  bool repeats(const session::Context& context, const flow::Repeats& batch) override;
 
   // Goes on with another session of the same recording, of which more is known; what was found out
   // about branches by themselves is found out again. As of the constructor.

@@ -146,17 +146,47 @@ class Listener {
   virtual bool on_progress(std::uint64_t) { return true; }
 };
 
-// Branches of a batch that are a path which the decoder remembers: whenever the same number comes
-// from the same memory, so do branches with the same addresses, kinds and flags.
+// A path that the decoder remembers, taken again: whenever the same number comes from the same
+// memory, so do branches with the same addresses, kinds and flags.
 struct Repeat {
-  std::uint32_t begin = 0;  // of the first one in the batch
-  std::uint32_t count = 0;
+  std::uint64_t time = 0;   // of its branches
+  std::uint32_t begin = 0;  // so many of Repeats::walked come before it
   std::uint32_t path = 0;
+  std::uint32_t insns = 0;  // since the branch before; the path's own come on top
+  std::uint32_t count = 0;  // of its branches, at least one
 };
-// Those of one batch, in its order; no two overlap.
+
+// A batch of branches in which those of remembered paths are not written out: that takes longer
+// than all else, and who knows a path has no need of it. Valid as the batch is.
 struct Repeats {
-  std::uint32_t memory = 0;  // no two memories of a process have the same number
-  std::span<const Repeat> list;
+  // What a path's number counts.
+  static constexpr std::size_t kStep = 4;
+  // Parts of the batch: so many of `list` and of `walked`.
+  struct Position {
+    std::size_t repeats = 0;
+    std::size_t walked = 0;
+  };
+
+  std::span<const Branch> walked;  // that are no path's, in order
+  std::span<const Repeat> list;    // in order, by `begin`
+  std::uint32_t memory = 0;        // no two memories of a process have the same number
+  // The branches of path n are edges[numbers[kStep * n]] and those behind it, without time.
+  std::span<const std::uint32_t> numbers;
+  std::span<const Branch> edges;
+
+  bool empty() const { return walked.empty() && list.empty(); }
+  Position end() const { return {list.size(), walked.size()}; }
+  // Of the first and the last branch; the batch is not empty.
+  std::uint64_t first_time() const;
+  std::uint64_t last_time() const;
+  std::span<const std::uint32_t> numbers_of(const Repeat& repeat) const {
+    return numbers.subspan(kStep * repeat.path, repeat.count);
+  }
+  // Puts a path's branches behind those of `out`.
+  void append(const Repeat& repeat, std::vector<Branch>& out) const;
+  // The last branches before a position, at most `most`.
+  std::vector<Branch> last(std::size_t most, const Position& before) const;
+  std::vector<Branch> all() const { return last(~std::size_t{0}, end()); }
 };
 
 // Receives the decoded path, between its losses and events; spans as references above.
@@ -166,7 +196,7 @@ class BranchSink : public Listener {
   // For sinks that can use what they know of a path when it comes again: on_repeats() is called in
   // the place of on_branches(). What is a repeat is the decoder's to choose; it may be nothing.
   virtual bool wants_repeats() const { return false; }
-  virtual void on_repeats(std::span<const Branch> batch, const Repeats&) { on_branches(batch); }
+  virtual void on_repeats(const Repeats& batch) { on_branches(batch.all()); }
   // With Config::want_instructions: the address of every instruction, in order.
   virtual void on_instructions(std::span<const std::uint64_t>) {}
 };

@@ -30,9 +30,8 @@ class BranchSink {
   virtual bool branches(const Context& context, std::span<const Branch> batch) = 0;
   // As flow::BranchSink's: repeats() is called in the place of branches(), where there are any.
   virtual bool wants_repeats() const { return false; }
-  virtual bool repeats(const Context& context, std::span<const Branch> batch,
-                       const flow::Repeats&) {
-    return branches(context, batch);
+  virtual bool repeats(const Context& context, const flow::Repeats& batch) {
+    return branches(context, batch.all());
   }
 };
 
