@@ -1,5 +1,6 @@
 // What a check costs beside decoding: the branches of a recording to nobody, to the checker, and to
-// the checker with a cache that has the analyses of its files; and what the analysis of one file
+// the checker with a cache that has the analyses of its files; counting them, which is decoding
+// without writing out the branches of paths that come again; and what the analysis of one file
 // costs, made and from the cache.
 //
 //     cmake --preset bench && ninja -C build/bench bench_check
@@ -62,6 +63,12 @@ void decode(session::Session& session, session::BranchSink& sink) {
   std::exit(1);
 }
 
+std::uint64_t count(const std::string& path) {
+  const auto outcome = open(path)->count({.threads = 1});
+  if (!outcome) std::exit(1);
+  return outcome->stats.bytes;
+}
+
 std::uint64_t check_all(const std::string& path, const check::ModuleCache* cache) {
   const auto session = open(path);
   check::Checker checker(*session, {.cache = cache});
@@ -116,6 +123,7 @@ int main(int argc, char** argv) {
          decode(*session, nobody);
          return nobody.count;
        }},
+      {"count", [&] { return count(recording); }},
       {"check", [&] { return check_all(recording, nullptr); }},
       {"check, analyses kept", [&] { return check_all(recording, &*cache); }}};
   std::printf("%llu branches\n", static_cast<unsigned long long>(checks[0].pass()));
