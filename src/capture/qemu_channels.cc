@@ -126,6 +126,7 @@ void QemuChannels::retire_channels(std::int32_t pid) {
 }
 
 Status QemuChannels::drain_channel(Channel& channel, bool all) {
+  channel.trace.seen = relay::now();
   // What is there now: data that comes meanwhile may belong to later sideband records.
   const auto bytes = channel.reader.aux();
   // Records first: what is needed to decode the data was sent before it.
@@ -316,10 +317,12 @@ Status QemuChannels::write_trace(Trace& trace,
 // records are missing.
 Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size) {
   std::uint64_t done = 0;
+  std::uint64_t before = 0;
   const std::uint64_t begin = trace.tail.begin();
   while (const AuxTail::Mark* next = trace.tail.next_mark(begin + size)) {
     const AuxTail::Mark mark = *next;
     trace.tail.take_mark();
+    before = mark.time;
     const std::uint64_t end = mark.place.position - begin;
     const bool lossy = mark.place.dropped != 0;
     if (end < done || (end == done && !lossy)) continue;
@@ -330,8 +333,12 @@ Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::ui
     if (!status) return status;
     done = end;
   }
+  // What is behind the last mark, and before the next.
+  std::uint64_t time = trace.seen;
+  if (const AuxTail::Mark* next = trace.tail.next_mark(~std::uint64_t{0}))
+    time = std::min(time, next->time);
   return writer_.aux({.offset = offset + done, .size = size - done, .flags = 0},
-                     {.pid = trace.pid, .tid = trace.tid, .time = relay::now()});
+                     {.pid = trace.pid, .tid = trace.tid, .time = std::max(before, time)});
 }
 
 Status QemuChannels::write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes) {

@@ -323,7 +323,8 @@ TEST(Reader, AuxDataBeginsBehindALongHeader) {
   std::memcpy(piece.data() + 6, &kLong, sizeof(kLong));
   piece.insert(piece.begin() + 48, kLong - 48, 0);
   const Bytes behind = record(RecordType::finished_round, 0, {});
-  const Reader reader = open_bytes(file_of(join(piece, behind)));
+  const Bytes file = file_of(join(piece, behind));
+  const Reader reader = open_bytes(file);
   auto cursor = reader.records();
   const auto records = read_all(cursor);
   EXPECT_EQ(cursor.damage_count(), 0u);
