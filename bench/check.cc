@@ -20,7 +20,6 @@
 #include "hodo/check/checker.h"
 #include "hodo/check/module.h"
 #include "hodo/session/session.h"
-#include "hodo/session/time_order.h"
 
 namespace {
 
@@ -54,10 +53,7 @@ std::unique_ptr<session::Session> open(const std::string& path) {
 }
 
 void decode(session::Session& session, session::BranchSink& sink) {
-  const session::DecodeOptions how{.threads = 1};
-  const auto outcome = check::needs_time_order(session)
-                           ? session::decode_by_time(session, how, sink)
-                           : session.decode(how, sink);
+  const auto outcome = check::decode_for_check(session, {}, sink);
   if (outcome) return;
   std::fprintf(stderr, "%s\n", outcome.error().message.c_str());
   std::exit(1);

@@ -126,9 +126,9 @@ void QemuChannels::retire_channels(std::int32_t pid) {
 }
 
 Status QemuChannels::drain_channel(Channel& channel, bool all) {
-  channel.trace.seen = relay::now();
   // What is there now: data that comes meanwhile may belong to later sideband records.
   const auto bytes = channel.reader.aux();
+  channel.trace.seen = relay::now();
   // Records first: what is needed to decode the data was sent before it.
   const auto records = write_records(channel);
   if (!records) return records;
@@ -249,7 +249,7 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
 }
 
 Status QemuChannels::take_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all) {
-  const std::uint64_t time = relay::now();
+  const std::uint64_t time = channel.trace.seen;
   if (bytes.empty()) return {};
   busy_ = busy_ || bytes.size() >= aux_size_ / 4;
   const bool stacks = settings_.recording == relay::Recording::lbr;
@@ -317,12 +317,12 @@ Status QemuChannels::write_trace(Trace& trace,
 // records are missing.
 Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size) {
   std::uint64_t done = 0;
-  std::uint64_t before = 0;
+  std::uint64_t last_mark = 0;
   const std::uint64_t begin = trace.tail.begin();
   while (const AuxTail::Mark* next = trace.tail.next_mark(begin + size)) {
     const AuxTail::Mark mark = *next;
     trace.tail.take_mark();
-    before = mark.time;
+    last_mark = mark.time;
     const std::uint64_t end = mark.place.position - begin;
     const bool lossy = mark.place.dropped != 0;
     if (end < done || (end == done && !lossy)) continue;
@@ -338,7 +338,7 @@ Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::ui
   if (const AuxTail::Mark* next = trace.tail.next_mark(~std::uint64_t{0}))
     time = std::min(time, next->time);
   return writer_.aux({.offset = offset + done, .size = size - done, .flags = 0},
-                     {.pid = trace.pid, .tid = trace.tid, .time = std::max(before, time)});
+                     {.pid = trace.pid, .tid = trace.tid, .time = std::max(last_mark, time)});
 }
 
 Status QemuChannels::write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes) {

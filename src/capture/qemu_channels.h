@@ -56,7 +56,7 @@ class QemuChannels final : public ChannelSet {
     std::int32_t tid = 0;
     std::uint32_t idx = 0;
     AuxTail tail = {};
-    std::uint64_t seen = 0;      // ns: all that was traced until then is in the tail or the file
+    std::uint64_t seen = 0;      // ns: by then all had run that was taken from the channel
     std::uint64_t left_out = 0;  // bytes that a snapshot has not kept, since the last one
   };
   struct Channel {

@@ -12,6 +12,7 @@
 #include "edge_cache.h"
 #include "edge_rules.h"
 #include "findings.h"
+#include "hodo/session/time_order.h"
 #include "names.h"
 #include "path_summary.h"
 #include "scope.h"
@@ -603,9 +604,16 @@ std::vector<Finding> Checker::findings() const { return impl_->findings(); }
 std::vector<Unjudged> Checker::unjudged() const { return impl_->unjudged(); }
 std::uint64_t Checker::checked() const { return impl_->checked(); }
 
-bool needs_time_order(const session::Session& session) {
-  return std::ranges::any_of(session.queues(), [](const session::Queue& q) { return q.tid < 0; }) &&
-         session.queues().size() > 1;
+Result<session::Outcome> decode_for_check(session::Session& session,
+                                          const session::DecodeOptions& how,
+                                          session::BranchSink& sink) {
+  session::DecodeOptions one_thread = how;
+  one_thread.threads = 1;
+  const bool spread =
+      session.queues().size() > 1 &&
+      std::ranges::any_of(session.queues(), [](const session::Queue& q) { return q.tid < 0; });
+  return spread ? session::decode_by_time(session, one_thread, sink)
+                : session.decode(one_thread, sink);
 }
 
 }  // namespace hodo::check

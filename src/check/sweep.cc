@@ -1,8 +1,8 @@
 #include "sweep.h"
 
 #include <algorithm>
-#include <array>
 
+#include "endbr.h"
 #include "hodo/isa/operands.h"
 #include "pic.h"
 
@@ -11,9 +11,6 @@ namespace {
 
 using isa::InsnClass;
 using isa::StackUse;
-
-constexpr std::array<std::uint8_t, 4> kEndbr64 = {0xf3, 0x0f, 0x1e, 0xfa};
-constexpr std::array<std::uint8_t, 4> kEndbr32 = {0xf3, 0x0f, 0x1e, 0xfb};
 
 bool ends_line(InsnClass cls) {
   switch (cls) {

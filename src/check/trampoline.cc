@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "endbr.h"
 #include "hodo/base/byte_reader.h"
 
 namespace hodo::check {
@@ -16,12 +17,10 @@ bool take(ByteReader& reader, std::span<const std::uint8_t> expected) {
   return reader.take(expected.size()).has_value();
 }
 
-constexpr std::array<std::uint8_t, 4> kEndbr64 = {0xf3, 0x0f, 0x1e, 0xfa};
 constexpr std::array<std::uint8_t, 2> kMovR11 = {0x49, 0xbb};       // movabs r11, function
 constexpr std::array<std::uint8_t, 2> kMovR11Short = {0x41, 0xbb};  // mov r11d, function
 constexpr std::array<std::uint8_t, 2> kMovR10 = {0x49, 0xba};       // movabs r10, frame
 constexpr std::array<std::uint8_t, 3> kJmpR11 = {0x49, 0xff, 0xe3};
-constexpr std::array<std::uint8_t, 4> kEndbr32 = {0xf3, 0x0f, 0x1e, 0xfb};
 constexpr std::array<std::uint8_t, 1> kMovEcx = {0xb9};  // mov ecx, frame
 constexpr std::array<std::uint8_t, 1> kMovEax = {0xb8};  // of fastcall functions
 constexpr std::array<std::uint8_t, 1> kJmp = {0xe9};     // jmp function

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "command.h"
-#include "hodo/session/time_order.h"
 
 namespace hodo::cli {
 namespace {
@@ -30,13 +29,7 @@ Result<view::Checked> judge(session::Session& session, const check::Options& opt
                 "a raw trace does not say which files were mapped; check a recording");
   }
   check::Checker checker(session, options);
-  // Several threads would wait for the one that judges, which takes less time where the decoder
-  // says which paths come again.
-  session::DecodeOptions one_thread = how;
-  one_thread.threads = 1;
-  auto outcome = check::needs_time_order(session)
-                     ? session::decode_by_time(session, one_thread, checker)
-                     : session.decode(one_thread, checker);
+  auto outcome = check::decode_for_check(session, how, checker);
   if (!outcome) return std::unexpected(outcome.error());
   return checked_by(checker, session, std::move(outcome->losses));
 }

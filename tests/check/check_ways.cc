@@ -12,7 +12,6 @@
 
 #include "hodo/check/checker.h"
 #include "hodo/session/session.h"
-#include "hodo/session/time_order.h"
 
 namespace {
 
@@ -31,10 +30,7 @@ class EveryBranch final : public session::BranchSink {
 };
 
 void decode(session::Session& session, session::BranchSink& sink) {
-  const session::DecodeOptions how{.threads = 1};
-  const auto outcome = check::needs_time_order(session)
-                           ? session::decode_by_time(session, how, sink)
-                           : session.decode(how, sink);
+  const auto outcome = check::decode_for_check(session, {}, sink);
   if (outcome) return;
   fmt::print(stderr, "{}\n", outcome.error().message);
   std::exit(2);

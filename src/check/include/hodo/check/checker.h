@@ -58,8 +58,12 @@ class Checker final : public session::BranchSink {
   std::unique_ptr<Impl> impl_;
 };
 
-// Whether the streams of a session have to be merged by time for threads to be followed: one that
-// ran on several processors has its branches in several of them.
-bool needs_time_order(const session::Session& session);
+// Hands a session's branches to a checker, or to who stands before one. The streams are merged by
+// time where threads are spread over several of them, as those that ran on several processors are.
+// In one thread: several would wait for the one that judges, which takes less time where the
+// decoder says which paths come again. Errors: as Session::decode.
+Result<session::Outcome> decode_for_check(session::Session& session,
+                                          const session::DecodeOptions& how,
+                                          session::BranchSink& sink);
 
 }  // namespace hodo::check
