@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 
 #include "channel_socket.h"
 #include "hodo/image/elf.h"
@@ -24,8 +23,7 @@ namespace {
 // Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
 constexpr std::size_t kWorthWriting = 64 * 1024;
 constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kBtsParts = 8;  // of a ring, written one by one
+constexpr std::uint64_t kBtsParts = 8;            // of a ring, written one by one
 
 // A program's name as perf expects it, from bytes that it could have chosen.
 std::string_view name_of(const std::array<char, 16>& comm) {
@@ -258,7 +256,10 @@ Status QemuChannels::take_aux(Channel& channel, std::span<const std::uint8_t> by
   if (!all && !stacks && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
   if (settings_.recording == relay::Recording::bts && !all) {
-    bytes = bytes.first(bts_part(channel.trace.tail.begin(), bytes.size()));
+    // In parts, so that the thread need not wait until all of a full ring is in the file.
+    const std::uint64_t part = std::max<std::uint64_t>(kWorthWriting, aux_size_ / kBtsParts);
+    bytes =
+        bytes.first(std::min(bytes.size(), part / sizeof(hw::BtsRecord) * sizeof(hw::BtsRecord)));
   }
   auto good = bytes;
   if (stacks) {
@@ -278,17 +279,6 @@ Status QemuChannels::take_aux(Channel& channel, std::span<const std::uint8_t> by
   }
   channel.reader.release_aux(bytes.size());
   return {};
-}
-
-// How many of the `bytes` of BTS records at `begin` to write next: in parts, so that the thread
-// need not wait until all of a full ring is in the file, which end with a record and, where they
-// can, with a page of the ring. The next one is then written without a copy (OutputFile).
-std::uint64_t QemuChannels::bts_part(std::uint64_t begin, std::uint64_t bytes) const {
-  constexpr std::uint64_t kUnit = std::lcm(kPage, sizeof(hw::BtsRecord));
-  const std::uint64_t most = std::max<std::uint64_t>(kWorthWriting, aux_size_ / kBtsParts);
-  const std::uint64_t end = begin + std::min(bytes, most / kUnit * kUnit);
-  const std::uint64_t whole = end / kUnit * kUnit;
-  return whole > begin ? whole - begin : end - begin;
 }
 
 // The next bytes of a thread's trace, which lie in one or more places.

@@ -79,7 +79,6 @@ class QemuChannels final : public ChannelSet {
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
-  std::uint64_t bts_part(std::uint64_t begin, std::uint64_t bytes) const;
   Status take_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all);
   Status write_trace(Trace& trace, std::span<const std::span<const std::uint8_t>> pieces);
   Status write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size);

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -58,18 +56,10 @@ OutputFile::~OutputFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-bool OutputFile::is_paged(std::span<const std::uint8_t> block) {
-  constexpr std::size_t kWorth = 64 << 10;
-  return block.size() >= kWorth &&
-         (reinterpret_cast<std::uintptr_t>(block.data()) | block.size()) % kPage == 0;
-}
-
 Status OutputFile::append(std::span<const std::span<const std::uint8_t>> blocks) {
   const std::uint64_t begin = size_;
   for (const auto& block : blocks) {
-    const bool in_place = direct_ && size_ >= kCached && size_ % kPage == 0 && is_paged(block);
-    auto status = in_place ? write_in_place(block, begin) : copy(block, begin);
-    if (!status) return status;
+    if (auto status = copy(block, begin); !status) return status;
   }
   if (written_ == size_) whole_ = size_;
   return {};
@@ -89,23 +79,6 @@ Status OutputFile::copy(std::span<const std::uint8_t> block, std::uint64_t whole
   return {};
 }
 
-// The same with no copy: what is held goes to the disk first, at once with the block.
-Status OutputFile::write_in_place(std::span<const std::uint8_t> block, std::uint64_t whole) {
-  if (written_ % kPage != 0) {  // since a flush
-    if (auto status = write_held(whole); !status) return status;
-  }
-  const bool direct = write_directly(held(), block);
-  if (!direct) {
-    if (auto status = write_held(whole); !status) return status;
-    if (auto status = write_cached(block, size_); !status) return cut(std::move(status));
-  }
-  size_ += block.size();
-  written_ = size_;
-  whole_ = whole;
-  if (!direct) write_behind();
-  return {};
-}
-
 Status OutputFile::flush() { return write_held(size_); }
 
 std::span<const std::uint8_t> OutputFile::held() const {
@@ -113,7 +86,7 @@ std::span<const std::uint8_t> OutputFile::held() const {
 }
 
 Status OutputFile::write_held(std::uint64_t whole) {
-  const bool direct = held().size() == kPiece && written_ >= kCached && write_directly(held(), {});
+  const bool direct = held().size() == kPiece && written_ >= kCached && write_directly();
   if (!direct) {
     if (auto status = write_cached(held(), written_); !status) return cut(std::move(status));
   }
@@ -130,27 +103,21 @@ Status OutputFile::cut(Status status) {
   return status;
 }
 
-// From written_ on. False: both are still to be written, through the page cache.
-bool OutputFile::write_directly(std::span<const std::uint8_t> first,
-                                std::span<const std::uint8_t> second) {
+// What is held, a whole piece. False: it is still to be written, through the page cache.
+bool OutputFile::write_directly() {
   constexpr std::uint64_t kTrial = 32 * kPiece;
   constexpr std::uint64_t kSlow = 4;  // ns a byte: slower than any disk that is not a turning one
   if (!direct_) return false;
-  const auto part = [](std::span<const std::uint8_t> bytes) {
-    return iovec{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
-  };
-  const std::array<iovec, 2> parts = {part(first), part(second)};
-  const std::uint64_t size = first.size() + second.size();
   const int flags = ::fcntl(fd_, F_GETFL);
   const auto start = std::chrono::steady_clock::now();
   direct_ = ::fcntl(fd_, F_SETFL, flags | O_DIRECT) == 0 &&
-            ::pwritev(fd_, parts.data(), parts.size(), static_cast<off_t>(written_)) ==
-                static_cast<ssize_t>(size);
+            ::pwrite(fd_, piece_.get(), kPiece, static_cast<off_t>(written_)) ==
+                static_cast<ssize_t>(kPiece);
   ::fcntl(fd_, F_SETFL, flags);
   if (!direct_) return false;
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
   direct_ns_ += static_cast<std::uint64_t>(took.count());
-  direct_bytes_ += size;
+  direct_bytes_ += kPiece;
   direct_ = direct_bytes_ < kTrial || direct_ns_ / kSlow < direct_bytes_;
   return true;
 }

@@ -17,18 +17,14 @@ namespace hodo::perfdata {
 // whole pieces go to the disk directly (open(2), O_DIRECT): copying gigabytes into the page cache
 // costs more processor time than recording them, and the memory is everybody's. Where the file
 // system refuses that, or the disk is so slow that the cache has to stand in for it, the cache is
-// used throughout. Blocks of whole pages that come to lie at whole pages of the file go to the disk
-// from where they are, with no copy.
+// used throughout. All of it is copied once on its way, into a huge page: pinning the small pages
+// of a shared ring for the disk costs more than that.
 class OutputFile {
  public:
   // A multiple of what O_DIRECT asks for anywhere, large enough for a disk's full speed, and one
   // huge page: the kernel pins that at once instead of page by page.
   static constexpr std::uint64_t kPiece = 2 << 20;
   static constexpr std::uint64_t kCached = 64 << 20;
-  static constexpr std::uint64_t kPage = 4096;
-
-  // Whole pages, and enough of them to be worth a write of their own.
-  static bool is_paged(std::span<const std::uint8_t> block);
 
   // Creates `path` (mode 0600). With keep_old a regular, non-empty file of that name is renamed to
   // PATH.old first, as perf record does. usage: not seekable; otherwise as the system says.
@@ -59,11 +55,10 @@ class OutputFile {
 
   OutputFile() = default;
   Status copy(std::span<const std::uint8_t> block, std::uint64_t whole);
-  Status write_in_place(std::span<const std::uint8_t> block, std::uint64_t whole);
   Status write_held(std::uint64_t whole);
   Status cut(Status status);
   std::span<const std::uint8_t> held() const;
-  bool write_directly(std::span<const std::uint8_t> first, std::span<const std::uint8_t> second);
+  bool write_directly();
   Status write_cached(std::span<const std::uint8_t> bytes, std::uint64_t offset);
   void write_behind();
 

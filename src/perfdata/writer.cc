@@ -61,10 +61,6 @@ constexpr std::uint64_t kBtsRecord = 24;
 
 std::uint64_t padding_of(std::uint64_t size) { return (8 - size % 8) % 8; }
 
-std::uint64_t to_next_page(std::uint64_t offset) {
-  return (OutputFile::kPage - offset % OutputFile::kPage) % OutputFile::kPage;
-}
-
 }  // namespace
 
 struct Writer::Impl {
@@ -348,19 +344,12 @@ Status Writer::auxtrace(const Auxtrace& where,
   const std::uint64_t now = impl_->times ? impl_->pt.time.to_tsc(impl_->times->last) : 0;
   const auto reference = where.reference != 0 ? where.reference : std::max<std::uint64_t>(now, 1);
   const std::uint64_t padding = auxtrace_size(size) - size;
-  std::size_t head_size = sizeof(RecordHeader) + sizeof(AuxtraceBody);
-  if (pieces.size() == 1 && OutputFile::is_paged(pieces.front())) {
-    // Whole pages at whole pages of the file need no copy. perf goes by the record's size, too:
-    // perf_session__process_user_event, auxtrace_queues__add_indexed_event.
-    head_size += to_next_page(impl_->file->size() + head_size);
-  }
 
   ByteWriter head;
   head.put(RecordHeader{static_cast<std::uint32_t>(RecordType::auxtrace), 0,
-                        static_cast<std::uint16_t>(head_size)});
+                        sizeof(RecordHeader) + sizeof(AuxtraceBody)});
   head.put(
       AuxtraceBody{size + padding, where.offset, reference, where.idx, where.tid, where.cpu, 0});
-  head.align(head_size);
   const AuxtraceIndexEntry entry{impl_->file->size(), head.size()};
   std::vector<std::span<const std::uint8_t>> blocks{head.bytes()};
   blocks.insert(blocks.end(), pieces.begin(), pieces.end());

@@ -64,6 +64,7 @@ void BtsUnit::service(std::uint64_t wanted) {
   }
   if (state_ == State::off) return park(State::off);
   if (wanted == 0) return;
+  drain();
   buffer_.index = reinterpret_cast<std::uintptr_t>(cursor_) + to_address_;
   advance();
 }

@@ -33,21 +33,6 @@ class LongFile : public testing::Test {
     const std::span block(reinterpret_cast<const std::uint8_t*>(data.data()), bytes);
     return file.append({&block, 1});
   }
-  // The same as two blocks: the first ends with a page of the file, the second is made of whole
-  // pages.
-  static Status append_pages(OutputFile& file, std::uint64_t pages) {
-    constexpr std::uint64_t kPage = OutputFile::kPage;
-    const std::uint64_t before = kPage - file.size() % kPage;
-    const auto data = words(file.size(), before + pages * kPage);
-    std::unique_ptr<std::uint8_t, decltype(&std::free)> aligned(
-        static_cast<std::uint8_t*>(std::aligned_alloc(kPage, pages * kPage)), &std::free);
-    const std::span all(reinterpret_cast<const std::uint8_t*>(data.data()), data.size() * 8);
-    std::memcpy(aligned.get(), all.data() + before, pages * kPage);
-    const std::span<const std::uint8_t> block(aligned.get(), pages * kPage);
-    EXPECT_TRUE(OutputFile::is_paged(block));
-    const std::span<const std::uint8_t> blocks[] = {all.first(before), block};
-    return file.append(blocks);
-  }
   // How many bytes of the file, from its beginning, are as words() has them.
   std::uint64_t good_bytes() const {
     std::ifstream in(dir_.file("long"), std::ios::binary);
@@ -70,28 +55,6 @@ TEST_F(LongFile, HasWhatWasAppendedInOrder) {
     ASSERT_TRUE(append(*file, kOdd));
     // Flushes leave pieces that begin in the middle, before and after the cache's share.
     if (++count % 300 == 0) {
-      ASSERT_TRUE(file->flush());
-    }
-  }
-  ASSERT_TRUE(file->flush());
-  EXPECT_EQ(std::filesystem::file_size(dir_.file("long")), file->size());
-  EXPECT_EQ(good_bytes(), file->size());
-  ASSERT_TRUE(file->close());
-}
-
-TEST_F(LongFile, WholePagesComeWhereTheyBelong) {
-  const auto file = create();
-  int count = 0;
-  while (file->size() < OutputFile::kCached + 24 * OutputFile::kPiece) {
-    ASSERT_TRUE(append_pages(*file, 3 * 85));
-    ++count;
-    // They are in the file at once, with what was held before.
-    if (file->size() > OutputFile::kCached + OutputFile::kPiece) {
-      ASSERT_EQ(std::filesystem::file_size(dir_.file("long")), file->size());
-    }
-    // What is held behind them is next to nothing, part of a page, or more than a piece.
-    ASSERT_TRUE(append(*file, count % 7 == 0 ? 3 * OutputFile::kPiece / 2 : 24));
-    if (count % 5 == 0) {
       ASSERT_TRUE(file->flush());
     }
   }
@@ -148,23 +111,19 @@ TEST_F(LongFile, EndsBehindAWholeAppendWhereTheDiskIsFull) {
   EXPECT_EQ(good_bytes(), file->size());
 }
 
-TEST_F(LongFile, EndsBehindAWholeAppendWhereThereIsNoRoomForPages) {
+TEST_F(LongFile, KeepsAnAppendThatEndedWithWhatWasWritten) {
   const auto file = create();
-  std::uint64_t whole = 0;
   Status status;
   {
     const Limit limit(OutputFile::kCached + 5 * OutputFile::kPiece / 2);
     while (status && file->size() < 2 * OutputFile::kCached) {
-      whole = file->size();
-      status = append_pages(*file, 3 * 85);
+      status = append(*file, OutputFile::kPiece);
     }
   }
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, ErrorCode::no_space);
-  EXPECT_GT(whole, OutputFile::kCached + OutputFile::kPiece);
-  EXPECT_EQ(file->size(), whole);
-  EXPECT_EQ(std::filesystem::file_size(dir_.file("long")), whole);
-  EXPECT_EQ(good_bytes(), whole);
+  EXPECT_EQ(file->size(), OutputFile::kCached + 2 * OutputFile::kPiece);
+  EXPECT_EQ(std::filesystem::file_size(dir_.file("long")), file->size());
+  EXPECT_EQ(good_bytes(), file->size());
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
-using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -245,41 +244,6 @@ TEST_F(WriterTest, LargeAuxDataFromManyPlaces) {
   ASSERT_TRUE(bytes);
   EXPECT_EQ(bytes->size(), std::size_t{100} << 20);
   EXPECT_EQ(std::ranges::count(*bytes, 0x55), std::ptrdiff_t{100} << 20);
-}
-
-TEST_F(WriterTest, WholePagesOfAuxDataLieAtWholePagesOfTheFile) {
-  constexpr std::size_t kSize = 64 << 10;
-  alignas(4096) static std::uint8_t pages[kSize + 4096];
-  std::ranges::fill(pages, std::uint8_t{0x55});
-  const std::span<const std::uint8_t> whole(pages, kSize);
-  const std::span<const std::uint8_t> askew(pages + 8, kSize);
-  const std::span<const std::uint8_t> odd(pages, kSize + 8);
-  Writer writer = create();
-  for (const auto& piece : {whole, askew, odd, whole}) {
-    ok(writer.comm({10, 11, "between", false}, kStamp));
-    ok(writer.auxtrace(Auxtrace{.tid = 11}, {&piece, 1}));
-  }
-  ok(writer.finish(""));
-  const Reader reader = reopen();
-  const Bytes file = slurp(path());
-  Bytes index = pack(std::uint64_t{4});
-  std::vector<std::uint64_t> header_sizes;
-  auto cursor = reader.records();
-  while (const auto one = cursor.next()) {
-    const auto* piece = std::get_if<Auxtrace>(&one->body);
-    if (piece == nullptr) continue;
-    const std::span<const std::uint8_t> header = one->raw.bytes;
-    header_sizes.push_back(header.size());
-    index = join(index, pack(one->raw.offset, std::uint64_t{header.size()}));
-    EXPECT_EQ(std::ranges::count(header.subspan(48), 0), std::ssize(header) - 48);
-    EXPECT_EQ(std::ranges::count(piece->data, 0x55), std::ssize(piece->data));
-    EXPECT_EQ(piece->data_offset % 4096 == 0, piece->data.size() == kSize && header.size() > 48);
-  }
-  EXPECT_EQ(cursor.damage_count(), 0u);
-  EXPECT_THAT(header_sizes, ElementsAre(Gt(48), 48, 48, Gt(48)));
-  // perf looks whether the index gives the record's size.
-  EXPECT_THAT(reader.facts().sections.at(static_cast<std::uint8_t>(Feature::auxtrace)),
-              ElementsAreArray(index));
 }
 
 TEST_F(WriterTest, ManyRecordsGoThroughTheBuffer) {
