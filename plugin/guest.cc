@@ -87,16 +87,15 @@ std::uint32_t Guest::protection(std::uint64_t address) const {
 }
 
 std::uint64_t Guest::stack_pointer() const {
-  void* cpu = registers_.current_cpu();
-  return cpu == nullptr ? 0 : registers_.read(cpu, wide_ ? kRsp64 : kEsp32);
+  return read_register(wide_ ? kRsp64 : kEsp32);
 }
 
-std::optional<Guest::SignalFrame> Guest::handler_frame(unsigned vcpu) const {
-  const std::uint64_t sp = read_register(vcpu, wide_ ? kRsp64 : kEsp32);
+std::optional<Guest::SignalFrame> Guest::handler_frame() const {
+  const std::uint64_t sp = stack_pointer();
   if (!wide_) return frame_at(sp);
   // A handler gets (signal, &siginfo, &ucontext); rdi, rsi, rdx are gdb's registers 5, 4, 3.
-  const std::uint64_t signal = read_register(vcpu, 5);
-  if (signal == 0 || signal > 64 || read_register(vcpu, 3) != sp + kUcontext64) return std::nullopt;
+  const std::uint64_t signal = read_register(5);
+  if (signal == 0 || signal > 64 || read_register(3) != sp + kUcontext64) return std::nullopt;
   return frame_at(sp);
 }
 

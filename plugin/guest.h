@@ -53,16 +53,18 @@ class Guest {
     std::uint64_t sp = 0;
     bool faulted = false;
   };
-  // The frame of a handler that is about to execute its first instruction on `vcpu`; nullopt if the
-  // stack and registers do not look like a delivered signal (linux-user/i386/signal.c lays it out
-  // as the kernel's arch/x86/kernel/signal.c does).
-  std::optional<SignalFrame> handler_frame(unsigned vcpu) const;
+  // The frame of a handler that this thread is about to execute the first instruction of; nullopt
+  // if the stack and registers do not look like a delivered signal (linux-user/i386/signal.c lays
+  // it out as the kernel's arch/x86/kernel/signal.c does).
+  std::optional<SignalFrame> handler_frame() const;
   // The same for a frame at a known stack pointer, of a handler that has not run yet.
   std::optional<SignalFrame> frame_at(std::uint64_t sp) const;
 
  private:
-  std::uint64_t read_register(unsigned vcpu, int number) const {
-    return registers_.read(registers_.cpu(vcpu), number);
+  // Of this thread; 0 outside of the program.
+  std::uint64_t read_register(int number) const {
+    void* const cpu = registers_.current_cpu();
+    return cpu != nullptr ? registers_.read(cpu, number) : 0;
   }
 
   bool wide_ = true;

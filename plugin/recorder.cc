@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -64,6 +65,7 @@ struct Recorder {
   Mappings mappings{guest};
   Areas areas;
   KnownCode known_code;
+  std::atomic<std::uint64_t> code_sent = 0;  // versions of code
   Filters filters;
   std::mutex mutex;  // mappings, areas, known_code, filters, threads
   std::vector<Thread*> threads;
@@ -88,10 +90,8 @@ std::span<const std::uint8_t> text_of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-void begin_thread(unsigned vcpu, relay::Start how, std::int32_t parent_pid,
-                  std::int32_t parent_tid) {
-  current_thread =
-      Thread::start(recorder->socket, how, parent_pid, parent_tid, vcpu, recorder->guest);
+void begin_thread(relay::Start how, std::int32_t parent_pid, std::int32_t parent_tid) {
+  current_thread = Thread::start(recorder->socket, how, parent_pid, parent_tid, recorder->guest);
   if (current_thread == nullptr) {
     current_unit = recorder->callbacks.make_off();
     return;
@@ -122,10 +122,10 @@ void end_thread() {
 void set_name_as_the_kernel_would() { prctl(PR_SET_NAME, recorder->comm.c_str()); }
 
 // The first block of a thread, or of the whole program.
-[[gnu::noinline]] void first_event(unsigned vcpu) {
+[[gnu::noinline]] void first_event() {
   const bool image = std::exchange(recorder->first_image, false);
   if (image) set_name_as_the_kernel_would();
-  begin_thread(vcpu, image ? relay::Start::image : relay::Start::thread, getpid(), getpid());
+  begin_thread(image ? relay::Start::image : relay::Start::thread, getpid(), getpid());
   if (!image || current_thread == nullptr) return;
   const std::lock_guard lock(recorder->mutex);
   report_mapping(qemu_plugin_start_code());
@@ -134,16 +134,16 @@ void set_name_as_the_kernel_would() { prctl(PR_SET_NAME, recorder->comm.c_str())
 // QEMU calls these at the start of a block. The first block of a thread goes another way, so that
 // the others need no stack frame.
 template <class Unit, void (Unit::*Enter)(const Block*)>
-[[gnu::noinline, gnu::cold]] void on_first_block(unsigned vcpu, void* data) {
-  first_event(vcpu);
+[[gnu::noinline, gnu::cold]] void on_first_block(void* data) {
+  first_event();
   (static_cast<Unit*>(current_unit)->*Enter)(static_cast<const Block*>(data));
 }
 
 template <class Unit, void (Unit::*Enter)(const Block*)>
-void on_block(unsigned vcpu, void* data) {
+void on_block(unsigned, void* data) {
   auto* unit = static_cast<Unit*>(current_unit);
   if (unit == nullptr) [[unlikely]] {
-    return on_first_block<Unit, Enter>(vcpu, data);
+    return on_first_block<Unit, Enter>(data);
   }
   (unit->*Enter)(static_cast<const Block*>(data));
 }
@@ -187,6 +187,20 @@ isa::Mode mode() { return recorder->guest.wide() ? isa::Mode::bits64 : isa::Mode
 void send_kept(std::uint64_t start, std::span<const std::uint8_t> code) {
   const relay::CodeRecord record{start};
   current_thread->send_code(RecordType::code, bytes_of(record), code);
+  current_thread->code_seen = recorder->code_sent.fetch_add(1, std::memory_order_release) + 1;
+}
+
+// Before a block of kept code. The bytes of such code count from the time when they were sent: a
+// thread that did not send them itself has to say that it is past that time.
+void on_kept_code(unsigned, void*) {
+  Thread* const thread = current_thread;
+  if (thread == nullptr) return;
+  const std::uint64_t sent = recorder->code_sent.load(std::memory_order_acquire);
+  if (thread->code_seen == sent) [[likely]]
+    return;
+  thread->code_seen = sent;
+  thread->tracer().before_new_code();
+  thread->tracer().after_new_code();
 }
 
 // In a recording a mapping replaces what was there, also the code that was kept there: it comes
@@ -226,16 +240,16 @@ Mapping* report_mapping(std::uint64_t address) {
   return mapping;
 }
 
-// The same, or keeps the code itself if it is in no file.
-void report_code(std::uint64_t start, std::span<const std::uint8_t> code) {
-  if (current_thread == nullptr) return;
+// The same, or keeps the code itself if it is in no file. True: these bytes are kept.
+bool report_code(std::uint64_t start, std::span<const std::uint8_t> code) {
+  if (current_thread == nullptr) return false;
   Mapping* mapping = report_mapping(start);
   const bool in_file =
       mapping != nullptr && mapping->file != nullptr &&
       mapping->file->same(start - mapping->where.start + mapping->where.offset, code);
-  if (in_file && !recorder->known_code.overlaps(start, code.size())) return;
-  if (recorder->known_code.learn(start, code) == KnownCode::News::none) return;
-  send_kept(start, code);
+  if (in_file && !recorder->known_code.overlaps(start, code.size())) return false;
+  if (recorder->known_code.learn(start, code) != KnownCode::News::none) send_kept(start, code);
+  return true;
 }
 
 std::vector<Piece> split(std::span<const qemu_plugin_insn* const> insns) {
@@ -251,15 +265,16 @@ std::vector<Piece> split(std::span<const qemu_plugin_insn* const> insns) {
 
 void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   recorder->guest.look_at(*qemu_plugin_tb_get_insn(tb, 0));
-  if (current_unit == nullptr) first_event(0);
+  if (current_unit == nullptr) first_event();
   const std::uint64_t start = qemu_plugin_tb_vaddr(tb);
   const auto insns = insns_of(tb, mode());
   const std::vector<std::uint8_t> code = code_of(insns);
   const std::lock_guard lock(recorder->mutex);
-  report_code(start, code);
+  const bool kept = report_code(start, code);
   const bool count = current_thread != nullptr && current_thread->tracer().counts_cycles();
   const UnitCallbacks& call = recorder->callbacks;
   const qemu_plugin_cb_flags flags = recorder->guest.registers().callback_flags();
+  if (kept) qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kept_code, QEMU_PLUGIN_CB_NO_REGS, nullptr);
   std::size_t offset = 0;
   for (const Piece& piece : split(insns)) {
     const auto* last = insns[piece.first + piece.count - 1];
@@ -411,14 +426,13 @@ void after_fork_in_parent() { recorder->mutex.unlock(); }
 
 void after_fork_in_child() {
   recorder->mutex.unlock();
-  const unsigned vcpu = current_thread != nullptr ? current_thread->vcpu() : 0;
   for (Thread* thread : recorder->threads) {
     thread->forget();
     delete thread;
   }
   recorder->threads.clear();
   if (current_unit == nullptr) return;
-  begin_thread(vcpu, relay::Start::child, recorder->forking_pid, recorder->forking_tid);
+  begin_thread(relay::Start::child, recorder->forking_pid, recorder->forking_tid);
 }
 
 std::string own_path() {

@@ -21,10 +21,10 @@ bool is_signal_handler(std::uint64_t address) {
   return handlers.contains(address);
 }
 
-bool find_interrupted_ip(const Guest& guest, unsigned vcpu, std::uint64_t handler,
-                         std::uint64_t& ip, bool& faulted) {
+bool find_interrupted_ip(const Guest& guest, std::uint64_t handler, std::uint64_t& ip,
+                         bool& faulted) {
   if (!is_signal_handler(handler)) return false;
-  auto frame = guest.handler_frame(vcpu);
+  auto frame = guest.handler_frame();
   if (!frame) return false;
   for (int stacked = 0; stacked < 64 && is_signal_handler(frame->ip); ++stacked) {
     const auto below = guest.frame_at(frame->sp);

@@ -12,10 +12,10 @@ namespace hodo::plugin {
 void add_signal_handler(std::uint64_t address);
 bool is_signal_handler(std::uint64_t address);
 
-// Execution stands at the first instruction of `handler`. If a signal brought it there: where the
+// This thread stands at the first instruction of `handler`. If a signal brought it there: where the
 // program was, and whether the instruction there raised the signal itself. Signals that were
 // delivered on top of each other, without the lower handlers having run, are looked through.
-bool find_interrupted_ip(const Guest& guest, unsigned vcpu, std::uint64_t handler,
-                         std::uint64_t& ip, bool& faulted);
+bool find_interrupted_ip(const Guest& guest, std::uint64_t handler, std::uint64_t& ip,
+                         bool& faulted);
 
 }  // namespace hodo::plugin

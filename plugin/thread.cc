@@ -14,7 +14,7 @@
 namespace hodo::plugin {
 
 Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t parent_pid,
-                      std::int32_t parent_tid, unsigned vcpu, const Guest& guest) {
+                      std::int32_t parent_tid, const Guest& guest) {
   relay::Hello hello;
   hello.pid = getpid();
   hello.tid = gettid();
@@ -26,7 +26,7 @@ Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t 
   prctl(PR_GET_NAME, hello.comm.data());
   auto memory = relay::connect_channel(socket, hello);
   if (!memory) return nullptr;
-  auto* thread = new Thread(std::move(*memory), hello.tid, vcpu, guest);
+  auto* thread = new Thread(std::move(*memory), hello.tid, guest);
   thread->tracer_ =
       start_tracer(thread->memory_, guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32,
                    {.interrupted = &Thread::interrupted, .owner = thread});
@@ -37,7 +37,7 @@ Thread::~Thread() = default;
 
 bool Thread::interrupted(void* self, const unit::Block& b, std::uint64_t& ip, bool& faulted) {
   const auto* thread = static_cast<Thread*>(self);
-  return find_interrupted_ip(thread->guest_, thread->vcpu_, b.start, ip, faulted);
+  return find_interrupted_ip(thread->guest_, b.start, ip, faulted);
 }
 
 bool Thread::send(relay::RecordType type, std::span<const std::uint8_t> fixed,

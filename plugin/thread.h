@@ -16,13 +16,14 @@ class Thread {
   // Connects to the recorder and starts the tracer, inside the thread it is for. Null when
   // there is no recorder (any more): the thread then runs without being recorded.
   static Thread* start(const std::string& socket, relay::Start how, std::int32_t parent_pid,
-                       std::int32_t parent_tid, unsigned vcpu, const Guest& guest);
+                       std::int32_t parent_tid, const Guest& guest);
   ~Thread();
 
   Tracer& tracer() { return *tracer_; }
   const relay::Settings& settings() const { return memory_.header().settings; }
   std::int32_t tid() const { return tid_; }
-  unsigned vcpu() const { return vcpu_; }
+  // How many versions of code the process had sent when this thread last said that it is past them.
+  std::uint64_t code_seen = 0;
 
   bool send(relay::RecordType type, std::span<const std::uint8_t> fixed,
             std::span<const std::uint8_t> payload, std::uint16_t flags = 0);
@@ -37,13 +38,12 @@ class Thread {
   void forget() { memory_.forget(); }
 
  private:
-  Thread(relay::ChannelMemory memory, std::int32_t tid, unsigned vcpu, const Guest& guest)
-      : memory_(std::move(memory)), tid_(tid), vcpu_(vcpu), guest_(guest) {}
+  Thread(relay::ChannelMemory memory, std::int32_t tid, const Guest& guest)
+      : memory_(std::move(memory)), tid_(tid), guest_(guest) {}
   static bool interrupted(void* self, const unit::Block& b, std::uint64_t& ip, bool& faulted);
 
   relay::ChannelMemory memory_;
   std::int32_t tid_;
-  unsigned vcpu_;
   const Guest& guest_;
   std::unique_ptr<Tracer> tracer_;
 };

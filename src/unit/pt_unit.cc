@@ -132,7 +132,7 @@ const Block* PtUnit::current() const {
 void PtUnit::enter_stepped(const Block* b) {
   if (state_ == State::enabled && current()->contains(b->start) && b->end() < current()->end()) {
     insns_ += b->insns;
-    last_ = b;
+    (last_ == &kCodeChange ? pending_ : last_) = b;
     return;
   }
   enter<true>(b);

@@ -327,6 +327,21 @@ TEST(PtUnit, CodeChangeIsAPause) {
                                       "TMA CTC 0x27 FC 0x8", "TIP.PGE 0x2000"));
 }
 
+TEST(PtUnit, CodeChangeIsAPauseBehindASteppedInstruction) {
+  Rig::clock = 1000;
+  Rig rig(kTiming);
+  const Block a = cond(0x1000, 0x2000), step = other(0x1004, 4), rest = other(0x1008, 8);
+  rig.enter(a);
+  rig.unit.code_changed();
+  rig.unit.enter_stepped(&step);
+  EXPECT_EQ(rig.unit.current(), &step);
+  Rig::clock = 5000;
+  rig.enter(rest);
+  EXPECT_THAT(rig.text(),
+              ElementsAre("TSC 0x3e8", "TMA CTC 0x7 FC 0x68", "TIP.PGE 0x1000", "FUP 0x1008",
+                          "TIP.PGD no ip", "TSC 0x1388", "TMA CTC 0x27 FC 0x8", "TIP.PGE 0x1008"));
+}
+
 TEST(PtUnit, LeavingAFilterSaysWhereTo) {
   Rig rig;
   const Block a = cond(0x1000, 0x2000), out = other(0x2000), in = other(0x1010);
