@@ -86,9 +86,7 @@ std::uint32_t Guest::protection(std::uint64_t address) const {
   return (flags & kPageProt) | ((flags & kPageWriteOrg) != 0 ? PROT_WRITE : 0);
 }
 
-std::uint64_t Guest::stack_pointer() const {
-  return read_register(wide_ ? kRsp64 : kEsp32);
-}
+std::uint64_t Guest::stack_pointer() const { return read_register(wide_ ? kRsp64 : kEsp32); }
 
 std::optional<Guest::SignalFrame> Guest::handler_frame() const {
   const std::uint64_t sp = stack_pointer();

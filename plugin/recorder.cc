@@ -48,9 +48,13 @@ using unit::Block;
 // What QEMU calls on the units of a recording's kind, and a unit that is off.
 struct UnitCallbacks {
   using Callback = void (*)(unsigned vcpu, void* block);
-  Callback enter = nullptr;
-  Callback enter_counting = nullptr;
-  Callback enter_stepped = nullptr;
+  struct ByCode {
+    Callback in_file = nullptr;
+    Callback kept = nullptr;  // the recording has its bytes
+  };
+  ByCode enter;
+  ByCode enter_counting;
+  ByCode enter_stepped;
   Callback leave_filter = nullptr;
   void* (*make_off)() = nullptr;
 };
@@ -148,11 +152,34 @@ void on_block(unsigned, void* data) {
   (unit->*Enter)(static_cast<const Block*>(data));
 }
 
+// Kept code counts from the time when it was sent: a thread that did not send it itself has to say
+// that it is past that time.
+[[gnu::noinline, gnu::cold]] void pass_new_code(std::uint64_t sent) {
+  current_thread->code_seen = sent;
+  current_thread->tracer().before_new_code();
+  current_thread->tracer().after_new_code();
+}
+
+// The same for a block of kept code.
+template <class Unit, void (Unit::*Enter)(const Block*)>
+void on_kept_block(unsigned vcpu, void* data) {
+  const std::uint64_t sent = recorder->code_sent.load(std::memory_order_acquire);
+  if (current_thread != nullptr && current_thread->code_seen != sent) [[unlikely]] {
+    pass_new_code(sent);
+  }
+  on_block<Unit, Enter>(vcpu, data);
+}
+
+template <class Unit, void (Unit::*Enter)(const Block*)>
+constexpr UnitCallbacks::ByCode block_callbacks() {
+  return {on_block<Unit, Enter>, on_kept_block<Unit, Enter>};
+}
+
 UnitCallbacks pt_callbacks() {
   using unit::PtUnit;
-  return {.enter = on_block<PtUnit, &PtUnit::enter<false>>,
-          .enter_counting = on_block<PtUnit, &PtUnit::enter<true>>,
-          .enter_stepped = on_block<PtUnit, &PtUnit::enter_stepped>,
+  return {.enter = block_callbacks<PtUnit, &PtUnit::enter<false>>(),
+          .enter_counting = block_callbacks<PtUnit, &PtUnit::enter<true>>(),
+          .enter_stepped = block_callbacks<PtUnit, &PtUnit::enter_stepped>(),
           .leave_filter = on_block<PtUnit, &PtUnit::leave_filter>,
           .make_off = [] -> void* { return new PtUnit; }};
 }
@@ -160,9 +187,9 @@ UnitCallbacks pt_callbacks() {
 template <class Unit>
 UnitCallbacks walk_callbacks() {
   using Walk = unit::BranchWalk<Unit>;
-  return {.enter = on_block<Walk, &Walk::enter>,
-          .enter_counting = on_block<Walk, &Walk::enter>,
-          .enter_stepped = on_block<Walk, &Walk::enter_stepped>,
+  return {.enter = block_callbacks<Walk, &Walk::enter>(),
+          .enter_counting = block_callbacks<Walk, &Walk::enter>(),
+          .enter_stepped = block_callbacks<Walk, &Walk::enter_stepped>(),
           .leave_filter = on_block<Walk, &Walk::leave_filter>,
           .make_off = [] -> void* { return new Walk; }};
 }
@@ -188,19 +215,6 @@ void send_kept(std::uint64_t start, std::span<const std::uint8_t> code) {
   const relay::CodeRecord record{start};
   current_thread->send_code(RecordType::code, bytes_of(record), code);
   current_thread->code_seen = recorder->code_sent.fetch_add(1, std::memory_order_release) + 1;
-}
-
-// Before a block of kept code. The bytes of such code count from the time when they were sent: a
-// thread that did not send them itself has to say that it is past that time.
-void on_kept_code(unsigned, void*) {
-  Thread* const thread = current_thread;
-  if (thread == nullptr) return;
-  const std::uint64_t sent = recorder->code_sent.load(std::memory_order_acquire);
-  if (thread->code_seen == sent) [[likely]]
-    return;
-  thread->code_seen = sent;
-  thread->tracer().before_new_code();
-  thread->tracer().after_new_code();
 }
 
 // In a recording a mapping replaces what was there, also the code that was kept there: it comes
@@ -274,7 +288,6 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   const bool count = current_thread != nullptr && current_thread->tracer().counts_cycles();
   const UnitCallbacks& call = recorder->callbacks;
   const qemu_plugin_cb_flags flags = recorder->guest.registers().callback_flags();
-  if (kept) qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kept_code, QEMU_PLUGIN_CB_NO_REGS, nullptr);
   std::size_t offset = 0;
   for (const Piece& piece : split(insns)) {
     const auto* last = insns[piece.first + piece.count - 1];
@@ -283,10 +296,10 @@ void translate(qemu_plugin_id_t, qemu_plugin_tb* tb) {
     if (is_signal_handler(found.start)) found.flags |= Block::kHandler;
     const Block* block = recorder->blocks.intern(found);
     const bool stepped = block->insns == 1 && block->cls == isa::InsnClass::other;
-    const auto callback = piece.excluded ? call.leave_filter
-                          : stepped      ? call.enter_stepped
-                          : count        ? call.enter_counting
-                                         : call.enter;
+    const UnitCallbacks::ByCode& enter = stepped ? call.enter_stepped
+                                         : count ? call.enter_counting
+                                                 : call.enter;
+    const auto callback = piece.excluded ? call.leave_filter : kept ? enter.kept : enter.in_file;
     auto* data = const_cast<Block*>(block);
     if (offset == 0) {
       qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, flags, data);
