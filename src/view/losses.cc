@@ -1,8 +1,11 @@
 #include "hodo/view/losses.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "hodo/view/text.h"
 
@@ -11,19 +14,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// In parentheses; empty if no place is known.
 std::string place_of(const session::LossSite& site, session::Clock& clock) {
-  std::string out;
+  std::vector<std::string> parts;
   if (site.who.tid >= 0) {
-    out = fmt::format("thread {}, ", site.who.tid);
+    parts.push_back(fmt::format("thread {}", site.who.tid));
   } else if (site.who.cpu >= 0) {
-    out = fmt::format("cpu {}, ", site.who.cpu);
+    parts.push_back(fmt::format("cpu {}", site.who.cpu));
   }
-  out += fmt::format("byte {:#x}", site.offset);
-  if (site.ip != 0) out += fmt::format(", at {:#x}", site.ip);
+  if (site.offset) parts.push_back(fmt::format("byte {:#x}", *site.offset));
+  if (site.ip != 0) parts.push_back(fmt::format("at {:#x}", site.ip));
   if (site.time != 0 && clock.known()) {
-    out += fmt::format(", time {}", seconds(clock.nanoseconds(site.time)));
+    parts.push_back("time " + seconds(clock.nanoseconds(site.time)));
   }
-  return out;
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
 Json site_json(const session::LossSite& site, session::Clock& clock) {
@@ -32,7 +36,7 @@ Json site_json(const session::LossSite& site, session::Clock& clock) {
   if (site.who.pid >= 0) out["pid"] = site.who.pid;
   if (site.who.tid >= 0) out["tid"] = site.who.tid;
   if (site.who.cpu >= 0) out["cpu"] = site.who.cpu;
-  out["offset"] = site.offset;
+  if (site.offset) out["offset"] = *site.offset;
   if (site.ip != 0) out["ip"] = fmt::format("{:#x}", site.ip);
   if (site.time != 0) out["time"] = clock.nanoseconds(site.time);
   out["reason"] = site.reason;
@@ -52,7 +56,7 @@ std::string losses_text(std::span<const session::LossLine> losses, session::Cloc
     out += '\n';
     if (!line.sites.empty()) {
       const session::LossSite& first = line.sites.front();
-      out += fmt::format("    first: {} ({})\n", printable(first.reason), place_of(first, clock));
+      out += fmt::format("    first: {}{}\n", printable(first.reason), place_of(first, clock));
     }
     if (!line.remedy.empty()) out += fmt::format("    {}\n", line.remedy);
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,10 @@ namespace hodo::session {
 // One place where something was lost.
 struct LossSite {
   Context who;
-  std::uint64_t offset = 0;  // in the queue's stream, or in the file
-  std::uint64_t ip = 0;      // where the path was lost; 0: unknown
-  std::uint64_t time = 0;    // trace clock
-  std::string reason;        // one line
+  std::optional<std::uint64_t> offset;  // in the queue's stream, or in the file
+  std::uint64_t ip = 0;                 // where the path was lost; 0: unknown
+  std::uint64_t time = 0;               // trace clock
+  std::string reason;                   // one line
 };
 
 // Everything that was lost for one cause.

@@ -16,7 +16,8 @@ namespace hodo::view {
 std::string losses_text(std::span<const session::LossLine> losses, session::Clock clock,
                         const Style& style);
 
-// [{"cause", "count", "bytes", "remedy", "sites": [{"queue", "offset", "ip", "time", "reason"}]}].
+// [{"cause", "count", "bytes", "remedy", "sites": [{"queue", "offset", "ip", "time", "reason"}]}];
+// of a site what is known.
 nlohmann::ordered_json losses_json(std::span<const session::LossLine> losses, session::Clock clock);
 
 // JSON as the commands print it: indented, ASCII only, with a newline at the end. Bytes that are no
