@@ -40,6 +40,7 @@ class LongFile : public testing::Test {
     for (std::uint64_t at = 0;; at += OutputFile::kPiece) {
       in.read(reinterpret_cast<char*>(found.data()), OutputFile::kPiece);
       const auto got = static_cast<std::uint64_t>(in.gcount());
+      if (got == 0) return at;
       if (std::memcmp(found.data(), words(at, got).data(), got) != 0) return at;
       if (got < OutputFile::kPiece) return at + got;
     }
