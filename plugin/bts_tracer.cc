@@ -34,6 +34,7 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
   void leave_context() override { walk_.leave_context(); }
   void before_new_code() override { publish(); }
   void publish() override {
+    walk_.unit.drain();
     hand_over(0);
     mark();
   }
@@ -60,7 +61,6 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
     relay::ChannelHeader& header = memory_.header();
     const auto area = hw::read_ds_area(header.ds_area, hw::DsLayout::bits64);
     if (!area) return;  // cannot be: the channel has room for one
-    walk_.unit.drain();
     written_ += area->bts.used();
     const std::uint64_t room = relay::publish_aux(memory_, written_, patience_ms);
     header.unexplained.store(walk_.unexplained(), std::memory_order_relaxed);

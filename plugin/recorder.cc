@@ -160,7 +160,7 @@ void on_block(unsigned, void* data) {
   current_thread->tracer().after_new_code();
 }
 
-// The same for a block of kept code.
+// on_block() for kept code.
 template <class Unit, void (Unit::*Enter)(const Block*)>
 void on_kept_block(unsigned vcpu, void* data) {
   const std::uint64_t sent = recorder->code_sent.load(std::memory_order_acquire);

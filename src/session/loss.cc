@@ -13,9 +13,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kRemedie
      " PSB packet cannot be decoded"},
     {"overflow",
      "the trace source could not keep up: narrow the recording with --filter, or turn"
-     " timing packets off; under QEMU it may also be a jump that no branch or signal explains, "
-     "which"
-     " hodo record warns of"},
+     " timing packets off; under QEMU it may also be a jump that no branch or signal explains,"
+     " which hodo record warns of"},
     {"bad-packet", "the trace is damaged there; decoding goes on at the next PSB packet"},
     {"truncated", "the trace ends inside a packet: the recording was cut off"},
     {"no-code",

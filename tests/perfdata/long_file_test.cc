@@ -122,6 +122,7 @@ TEST_F(LongFile, KeepsAnAppendThatEndedWithWhatWasWritten) {
     }
   }
   ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::no_space);
   EXPECT_EQ(file->size(), OutputFile::kCached + 2 * OutputFile::kPiece);
   EXPECT_EQ(std::filesystem::file_size(dir_.file("long")), file->size());
   EXPECT_EQ(good_bytes(), file->size());
