@@ -74,8 +74,11 @@ struct Recorder {
   std::mutex mutex;  // mappings, areas, known_code, filters, threads
   std::vector<Thread*> threads;
   bool first_image = true;
-  std::int32_t forking_pid = 0;  // set around fork()
-  std::int32_t forking_tid = 0;
+  // Around fork(): who forks, and the child's connection.
+  struct {
+    std::int32_t pid = 0, tid = 0;
+    int connection = -1;
+  } fork;
 };
 
 Recorder* recorder = nullptr;
@@ -94,8 +97,9 @@ std::span<const std::uint8_t> text_of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-void begin_thread(relay::Start how, std::int32_t parent_pid, std::int32_t parent_tid) {
-  current_thread = Thread::start(recorder->socket, how, parent_pid, parent_tid, recorder->guest);
+void begin_thread(int connection, relay::Start how, std::int32_t parent_pid,
+                  std::int32_t parent_tid) {
+  current_thread = Thread::start(connection, how, parent_pid, parent_tid, recorder->guest);
   if (current_thread == nullptr) {
     current_unit = recorder->callbacks.make_off();
     return;
@@ -129,7 +133,8 @@ void set_name_as_the_kernel_would() { prctl(PR_SET_NAME, recorder->comm.c_str())
 [[gnu::noinline]] void first_event() {
   const bool image = std::exchange(recorder->first_image, false);
   if (image) set_name_as_the_kernel_would();
-  begin_thread(image ? relay::Start::image : relay::Start::thread, getpid(), getpid());
+  begin_thread(relay::connect_recorder(recorder->socket),
+               image ? relay::Start::image : relay::Start::thread, getpid(), getpid());
   if (!image || current_thread == nullptr) return;
   const std::lock_guard lock(recorder->mutex);
   report_mapping(qemu_plugin_start_code());
@@ -429,13 +434,17 @@ void on_syscall_return(qemu_plugin_id_t, unsigned, std::int64_t number, std::int
 
 // --- processes ---
 
+// The connection is made here, not in the child: this process may be gone before the child runs,
+// and the recorder must not take the program for ended in between.
 void before_fork() {
-  recorder->forking_pid = getpid();
-  recorder->forking_tid = gettid();
   recorder->mutex.lock();
+  recorder->fork = {getpid(), gettid(), relay::connect_recorder(recorder->socket)};
 }
 
-void after_fork_in_parent() { recorder->mutex.unlock(); }
+void after_fork_in_parent() {
+  close(recorder->fork.connection);
+  recorder->mutex.unlock();
+}
 
 void after_fork_in_child() {
   recorder->mutex.unlock();
@@ -444,8 +453,8 @@ void after_fork_in_child() {
     delete thread;
   }
   recorder->threads.clear();
-  if (current_unit == nullptr) return;
-  begin_thread(relay::Start::child, recorder->forking_pid, recorder->forking_tid);
+  begin_thread(recorder->fork.connection, relay::Start::child, recorder->fork.pid,
+               recorder->fork.tid);
 }
 
 std::string own_path() {

@@ -13,7 +13,7 @@
 
 namespace hodo::plugin {
 
-Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t parent_pid,
+Thread* Thread::start(int connection, relay::Start how, std::int32_t parent_pid,
                       std::int32_t parent_tid, const Guest& guest) {
   relay::Hello hello;
   hello.pid = getpid();
@@ -24,7 +24,7 @@ Thread* Thread::start(const std::string& socket, relay::Start how, std::int32_t 
   hello.bits = guest.wide() ? 64 : 32;
   hello.time = relay::now();
   prctl(PR_GET_NAME, hello.comm.data());
-  auto memory = relay::connect_channel(socket, hello);
+  auto memory = relay::open_channel(connection, hello);
   if (!memory) return nullptr;
   auto* thread = new Thread(std::move(*memory), hello.tid, guest);
   thread->tracer_ =

@@ -13,9 +13,10 @@ namespace hodo::plugin {
 
 class Thread {
  public:
-  // Connects to the recorder and starts the tracer, inside the thread it is for. Null when
-  // there is no recorder (any more): the thread then runs without being recorded.
-  static Thread* start(const std::string& socket, relay::Start how, std::int32_t parent_pid,
+  // Asks for a channel on a connection to the recorder, which it closes, and starts the tracer,
+  // inside the thread it is for. Null when there is no recorder (any more): the thread then runs
+  // without being recorded.
+  static Thread* start(int connection, relay::Start how, std::int32_t parent_pid,
                        std::int32_t parent_tid, const Guest& guest);
   ~Thread();
 

@@ -17,7 +17,7 @@ std::unique_ptr<Vcpu> Vcpu::start(const std::string& socket, unsigned index, voi
   hello.tid = static_cast<std::int32_t>(index);
   hello.start = relay::Start::processor;
   hello.time = relay::now();
-  auto memory = relay::connect_channel(socket, hello);
+  auto memory = relay::open_channel(relay::connect_recorder(socket), hello);
   if (!memory) return nullptr;
   std::unique_ptr<Vcpu> vcpu(new Vcpu(std::move(*memory), index, cpu));
   unit::PtOutput output;

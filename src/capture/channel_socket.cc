@@ -1,10 +1,10 @@
 #include "channel_socket.h"
 
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 namespace hodo::capture {
@@ -36,20 +36,37 @@ void send_descriptor(int socket, int fd) {
 
 }  // namespace
 
-Result<std::optional<NewChannel>> accept_channel(int listening_socket,
-                                                 const relay::Settings& settings,
-                                                 std::uint64_t aux_size) {
-  Fd socket(accept4(listening_socket, nullptr, nullptr, SOCK_CLOEXEC));
-  if (!socket || !same_user(socket.get())) return std::nullopt;
-  const timeval patience{.tv_sec = 2, .tv_usec = 0};
-  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  relay::Hello hello;
-  if (recv(socket.get(), &hello, sizeof(hello), 0) != sizeof(hello)) return std::nullopt;
-  if (hello.magic != relay::kMagic || hello.version != relay::kVersion) return std::nullopt;
-  const auto fd = relay::create_channel_file(aux_size, settings);
+Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
+  accept_all(listening_socket);
+  for (std::size_t i = 0; i < silent_.size();) {
+    relay::Hello hello;
+    const ssize_t n = recv(silent_[i].get(), &hello, sizeof(hello), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+      ++i;
+      continue;
+    }
+    Fd socket = std::move(silent_[i]);
+    silent_.erase(silent_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (n != sizeof(hello)) continue;
+    if (hello.magic != relay::kMagic || hello.version != relay::kVersion) continue;
+    return open_channel(hello, std::move(socket));
+  }
+  return std::nullopt;
+}
+
+void Connections::accept_all(int listening_socket) {
+  while (true) {
+    Fd socket(accept4(listening_socket, nullptr, nullptr, SOCK_CLOEXEC));
+    if (!socket) return;
+    if (same_user(socket.get())) silent_.push_back(std::move(socket));
+  }
+}
+
+Result<NewChannel> Connections::open_channel(const relay::Hello& hello, Fd socket) const {
+  const auto fd = relay::create_channel_file(aux_size_, settings_);
   if (!fd) return std::unexpected(fd.error());
   Fd file(*fd);
-  auto memory = relay::ChannelMemory::map(file.get(), aux_size, false);
+  auto memory = relay::ChannelMemory::map(file.get(), aux_size_, false);
   if (!memory) return std::unexpected(memory.error());
   return NewChannel{hello, std::move(*memory), std::move(socket), std::move(file)};
 }

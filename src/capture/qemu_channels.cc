@@ -13,7 +13,6 @@
 #include <array>
 #include <cstring>
 
-#include "channel_socket.h"
 #include "hodo/image/elf.h"
 #include "hodo/relay/clock.h"
 
@@ -33,10 +32,16 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 }  // namespace
 
 void QemuChannels::accept(int listening_socket) {
-  auto found = accept_channel(listening_socket, settings_, aux_size_);
-  if (!found) return keep(std::unexpected(found.error()));
-  if (!*found || stopped_) return;
-  relay::Hello& hello = (*found)->hello;
+  while (true) {
+    auto asked = connections_.next(listening_socket);
+    if (!asked) return keep(std::unexpected(asked.error()));
+    if (!*asked) return;
+    if (!stopped_) add(std::move(**asked));
+  }
+}
+
+void QemuChannels::add(NewChannel asked) {
+  const relay::Hello& hello = asked.hello;
   notice_ended_processes();
   const auto known = processes_.find(hello.pid);
   const bool executes = known != processes_.end() && !known->second.gone;
@@ -54,10 +59,10 @@ void QemuChannels::accept(int listening_socket) {
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
   channels_.push_back(std::make_unique<Channel>(
-      Channel{relay::ChannelReader(std::move((*found)->memory), settings_.recording),
+      Channel{relay::ChannelReader(std::move(asked.memory), settings_.recording),
               {.pid = hello.pid, .tid = hello.tid, .idx = stream->second.idx},
               relay::now()}));
-  (*found)->answer();
+  asked.answer();
 }
 
 // What the kernel reports when a task starts or executes a program.
@@ -154,8 +159,9 @@ void QemuChannels::notice_ended_processes() {
   }
 }
 
-std::vector<int> QemuChannels::process_fds() const {
+std::vector<int> QemuChannels::wake_fds() const {
   std::vector<int> fds;
+  for (const Fd& socket : connections_.silent()) fds.push_back(socket.get());
   for (const auto& [pid, process] : processes_) {
     if (process.pidfd && !process.gone) fds.push_back(process.pidfd.get());
   }
@@ -168,6 +174,7 @@ std::vector<std::string> QemuChannels::running() const {
   for (const auto& [pid, process] : processes_) {
     if (!process.gone) out.push_back(fmt::format("{} (process {})", process.name, pid));
   }
+  if (!connections_.silent().empty()) out.emplace_back("a process that was just forked");
   return out;
 }
 

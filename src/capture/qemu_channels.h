@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aux_tail.h"
+#include "channel_socket.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
@@ -23,10 +24,12 @@ class QemuChannels final : public ChannelSet {
   // ended together as much, until snapshot() writes them.
   QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size,
                bool snapshot)
-      : writer_(writer), settings_(settings), aux_size_(aux_size), snapshot_(snapshot) {}
+      : writer_(writer),
+        settings_(settings),
+        aux_size_(aux_size),
+        snapshot_(snapshot),
+        connections_(settings, aux_size) {}
 
-  // Answers a thread that has connected to the socket. A connection that is no traced thread of
-  // this user is dropped.
   void accept(int listening_socket) override;
 
   // Moves what the channels hold to the file: everything with `all`, else where enough has come
@@ -41,8 +44,7 @@ class QemuChannels final : public ChannelSet {
   void kill() override;
 
   bool idle() const { return channels_.empty(); }
-  // Descriptors (pidfd) that become readable when a traced process ends.
-  std::vector<int> process_fds() const override;
+  std::vector<int> wake_fds() const override;
   std::vector<std::string> running() const override;
   // True once the file could take no more.
   const std::optional<Error>& file_error() const override { return file_error_; }
@@ -75,6 +77,7 @@ class QemuChannels final : public ChannelSet {
     std::uint64_t offset = 0;
   };
 
+  void add(NewChannel asked);
   Status announce(const relay::Hello& hello);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
@@ -97,6 +100,7 @@ class QemuChannels final : public ChannelSet {
   const relay::Settings& settings_;
   std::uint64_t aux_size_;
   bool snapshot_;
+  Connections connections_;
   std::deque<Trace> ended_;  // snapshots: of threads that have ended, the newest last
   std::uint64_t ended_bytes_ = 0;
   std::vector<std::unique_ptr<Channel>> channels_;

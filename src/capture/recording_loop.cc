@@ -85,21 +85,25 @@ void RecordingLoop::run() {
   channels_.snapshot();
 }
 
-bool RecordingLoop::over() const {
+bool RecordingLoop::over() {
   if (interrupts_ > 1) return true;
   // It was drained since.
   if (program_ended_ == 0) return false;
-  if (interrupts_ > 0 || channels_.running().empty()) return true;
+  if (interrupts_ > 0) return true;
+  if (channels_.running().empty()) {
+    channels_.accept(socket_);
+    if (channels_.running().empty()) return true;
+  }
   return !options_.wait_all && relay::now() - program_ended_ > kLeaving;
 }
 
 void RecordingLoop::wait() {
   std::vector<pollfd> fds = {{.fd = program_.event_fd(), .events = POLLIN, .revents = 0},
                              {.fd = socket_, .events = POLLIN, .revents = 0}};
-  for (const int fd : channels_.process_fds())
+  for (const int fd : channels_.wake_fds())
     fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
   poll(fds.data(), fds.size(), channels_.busy() ? 0 : kPollMs);
-  if (fds[1].revents != 0) channels_.accept(socket_);
+  channels_.accept(socket_);
 }
 
 void RecordingLoop::handle_program() {

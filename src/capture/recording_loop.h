@@ -27,7 +27,7 @@ std::uint64_t aux_size(const RecordOptions& options);
 class ChannelSet {
  public:
   virtual ~ChannelSet() = default;
-  // Answers whoever has connected to the socket.
+  // Answers all who have asked for a channel at the socket.
   virtual void accept(int listening_socket) = 0;
   // Moves what there is to the file: everything with `all`, else where it is worth it.
   virtual void drain(bool all) = 0;
@@ -39,9 +39,10 @@ class ChannelSet {
   virtual void stop() = 0;
   // Kills the recorded processes; what they wrote is still read.
   virtual void kill() {}
-  // Descriptors that become readable when a traced process ends.
-  virtual std::vector<int> process_fds() const = 0;
-  // The recorded processes that have not ended, in words; empty behind stop().
+  // Descriptors that become readable when a traced process ends or asks for a channel.
+  virtual std::vector<int> wake_fds() const = 0;
+  // The recorded processes that have not ended, in words; empty behind stop(). A process that has
+  // ended has left none behind that accept() would not find.
   virtual std::vector<std::string> running() const { return {}; }
   // Set once the file could take no more.
   virtual const std::optional<Error>& file_error() const = 0;
@@ -69,7 +70,7 @@ class RecordingLoop {
   const std::vector<std::string>& left_behind() const { return left_behind_; }
 
  private:
-  bool over() const;
+  bool over();
   void wait();
   void handle_program();
   void handle_end_request();

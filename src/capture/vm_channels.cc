@@ -6,7 +6,6 @@
 #include <array>
 #include <cstring>
 
-#include "channel_socket.h"
 #include "guest_file.h"
 #include "hodo/relay/clock.h"
 
@@ -32,19 +31,25 @@ std::string_view text_of(const relay::Record& record) {
 }  // namespace
 
 void VmChannels::accept(int listening_socket) {
-  auto found = accept_channel(listening_socket, settings_, aux_size_);
-  if (!found) return keep(std::unexpected(found.error()));
-  if (!*found || stopped_) return;
-  const relay::Hello& hello = (*found)->hello;
+  while (true) {
+    auto asked = connections_.next(listening_socket);
+    if (!asked) return keep(std::unexpected(asked.error()));
+    if (!*asked) return;
+    if (!stopped_) add(std::move(**asked));
+  }
+}
+
+void VmChannels::add(NewChannel asked) {
+  const relay::Hello& hello = asked.hello;
   const bool known = std::ranges::any_of(channels_, [&](const std::unique_ptr<Channel>& c) {
     return static_cast<std::int32_t>(c->cpu) == hello.tid;
   });
   if (hello.tid < 0 || hello.tid >= kMostProcessors || known) return;
   channels_.push_back(
-      std::make_unique<Channel>(Channel{.reader = relay::ChannelReader(std::move((*found)->memory)),
+      std::make_unique<Channel>(Channel{.reader = relay::ChannelReader(std::move(asked.memory)),
                                         .cpu = static_cast<std::uint32_t>(hello.tid),
                                         .last_write = relay::now()}));
-  (*found)->answer();
+  asked.answer();
 }
 
 void VmChannels::keep(const Status& status) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "channel_socket.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "recording_loop.h"
@@ -19,12 +20,12 @@ class VmChannels final : public ChannelSet {
  public:
   // All must outlive this.
   VmChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size)
-      : writer_(writer), settings_(settings), aux_size_(aux_size) {}
+      : writer_(writer), aux_size_(aux_size), connections_(settings, aux_size) {}
 
   void accept(int listening_socket) override;
   void drain(bool all) override;
   void stop() override;
-  std::vector<int> process_fds() const override { return {}; }
+  std::vector<int> wake_fds() const override { return {}; }
   const std::optional<Error>& file_error() const override { return file_error_; }
 
   // Takes what the processors still have when the machine is gone.
@@ -42,6 +43,7 @@ class VmChannels final : public ChannelSet {
     std::uint64_t last_write = 0;  // ns
   };
 
+  void add(NewChannel asked);
   Status drain_channel(Channel& channel, bool all);
   Status write_record(const Channel& channel, const relay::Record& record);
   Status write_task(const relay::Record& record, perfdata::Stamp stamp);
@@ -53,8 +55,8 @@ class VmChannels final : public ChannelSet {
   void keep(const Status& status);
 
   perfdata::Writer& writer_;
-  const relay::Settings& settings_;
   std::uint64_t aux_size_;
+  Connections connections_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::set<std::int32_t> pids_, tids_;
   std::set<std::int32_t>

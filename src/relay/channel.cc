@@ -191,17 +191,22 @@ void ChannelReader::finish() {
   if (aux_end_ - aux_tail_ > memory_.aux_size()) aux_end_ = head;
 }
 
-Result<ChannelMemory> connect_channel(std::string_view name, const Hello& hello) {
+int connect_recorder(std::string_view name) {
   const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (socket < 0) return io_error("cannot make a socket");
+  if (socket < 0) return -1;
   socklen_t length = 0;
   const sockaddr_un address = abstract_address(name, length);
-  int fd = -1;
-  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
-      send(socket, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello)) {
-    fd = receive_descriptor(socket);
-  }
+  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0) return socket;
   close(socket);
+  return -1;
+}
+
+Result<ChannelMemory> open_channel(int connection, const Hello& hello) {
+  int fd = -1;
+  if (send(connection, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello)) {
+    fd = receive_descriptor(connection);
+  }
+  if (connection >= 0) close(connection);
   if (fd < 0) return fail(ErrorCode::io, "the recorder does not answer");
   std::uint64_t aux_size = 0;
   pread(fd, &aux_size, sizeof(aux_size), offsetof(ChannelHeader, aux_size));

@@ -61,8 +61,9 @@ class OfficialRegisters : public ::testing::Test {
       relay::Settings settings;
       settings.recorder_pid = ::getpid();
       settings.rtit_ctl = hw::rtit_ctl::kTraceEn | hw::rtit_ctl::kUser | hw::rtit_ctl::kBranchEn;
+      capture::Connections connections(settings, 1 << 16);
       for (int i = 0; i < 5000 && !channel; ++i) {
-        auto found = capture::accept_channel(socket.get(), settings, 1 << 16);
+        auto found = connections.next(socket.get());
         if (found && *found) channel = std::move(*found);
         if (!channel) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }

@@ -111,9 +111,14 @@ class ChannelReader {
 
 // --- the traced process's end ---
 
-// Connects to the recorder's socket `name` (abstract), says hello and maps the channel. Leaves no
-// descriptor open. Errors: io (no recorder there, or it refused).
-Result<ChannelMemory> connect_channel(std::string_view name, const Hello& hello);
+// Connects to the recorder's socket `name` (abstract). The recorder goes on for as long as this is
+// open: a process that connects for the child it is about to fork will not be left behind. The
+// caller owns the descriptor, which exec closes; negative: no recorder is there.
+int connect_recorder(std::string_view name);
+
+// Says hello on a connection, closes it and maps the channel that comes back. Errors: io (no
+// recorder there, or it refused).
+Result<ChannelMemory> open_channel(int connection, const Hello& hello);
 
 // Appends a sideband record, waiting for room if the recorder is alive. False: dropped.
 bool write_record(ChannelMemory& memory, RecordHeader record, std::span<const std::uint8_t> fixed,
