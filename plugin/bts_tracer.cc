@@ -11,8 +11,9 @@ namespace hodo::plugin {
 namespace {
 
 constexpr std::uint64_t kRecord = sizeof(hw::BtsRecord);
-// What one stretch holds at most: small enough to stay in a cache until it is written to the file.
-constexpr std::uint64_t kStretch = 1024 * kRecord;
+// What one stretch holds at most: so much that its hand-over costs nothing beside it, and so little
+// that the recorder has work long before the ring is full.
+constexpr std::uint64_t kStretch = 16 * 1024 * kRecord;
 
 class BtsTracer final : public Tracer, private hw::DsMemory {
  public:
