@@ -1,6 +1,7 @@
 #include "occupancy.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ticks.h"
 
@@ -29,13 +30,41 @@ Occupancy of_thread(std::int32_t pid, std::int32_t tid, const perfdata::Session&
   return Occupancy(turns);
 }
 
+// The lives of each pid, in order of time.
+std::map<std::int32_t, std::vector<std::uint32_t>> lives_of(const perfdata::Session& recording) {
+  std::map<std::int32_t, std::vector<std::uint32_t>> out;
+  const auto& processes = recording.processes();
+  for (std::uint32_t i = 0; i < processes.size(); ++i) out[processes[i].pid].push_back(i);
+  return out;
+}
+
+// The turns between two context switches: one, unless the number is used again meanwhile. That may
+// go without a switch where only some processes are recorded, and when a virtual machine restarts.
+void add_turns(const perfdata::OnCpu& on, std::uint64_t until,
+               const std::vector<std::uint32_t>& lives, const perfdata::Session& recording,
+               std::vector<Occupant>& turns) {
+  const auto& time = recording.pt().time;
+  turns.push_back({ticks(time, on.from), on.pid, on.tid, space_of(recording, on.pid, on.from)});
+  const auto start = [&](std::uint32_t life) { return recording.processes()[life].start; };
+  for (auto next = std::ranges::upper_bound(lives, on.from, {}, start);
+       next != lives.end() && start(*next) < until; ++next) {
+    turns.push_back({ticks(time, start(*next)), on.pid, on.tid, *next});
+  }
+}
+
 Occupancy of_cpu(std::int32_t cpu, const perfdata::Session& recording) {
   auto timeline = recording.on_cpu().find(cpu);
   std::vector<Occupant> turns;
   if (timeline != recording.on_cpu().end()) {
-    for (const perfdata::OnCpu& on : timeline->second) {
-      std::uint32_t space = on.pid > 0 ? space_of(recording, on.pid, on.from) : kNoSpace;
-      turns.push_back({ticks(recording.pt().time, on.from), on.pid, on.tid, space});
+    auto lives = lives_of(recording);
+    const auto& all = timeline->second;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint64_t until = i + 1 < all.size() ? all[i + 1].from : perfdata::kForever;
+      if (all[i].pid > 0) {
+        add_turns(all[i], until, lives[all[i].pid], recording, turns);
+      } else {
+        turns.push_back({ticks(recording.pt().time, all[i].from), all[i].pid, all[i].tid});
+      }
     }
   }
   // One traced process and no word about switches: nobody else can have left a trace in user space.
