@@ -44,7 +44,9 @@ Space& Spaces::space_of(Vcpu& vcpu) {
   const bool wanted = inherited || watch.wants(running.task.tgid, running.task.comm, key);
   // In the midst of an exec the address space is new before the name is.
   const bool renamed = wanted && !space.watched && leader;
-  const bool same_space = space.key == key && space.mm == running.task.mm;
+  // A task that ends has given its memory back before it is gone, and may still be switched.
+  const bool leaves = space.mm != 0 && running.task.mm == 0;
+  const bool same_space = leaves || (space.key == key && space.mm == running.task.mm);
   if (!born && same_space && !renamed) return space;
   const bool announced = !born && space.announced;
   space = Space();
