@@ -247,7 +247,8 @@ void PtUnit::mark_unexplained(std::uint64_t to) {
 
 void PtUnit::resolve_return(std::uint64_t to) {
   std::uint64_t& top = stack_[stack_top_ & kStackMask];
-  const bool predicted = top == to && !(rtit_ctl_ & hw::rtit_ctl::kDisRetc);
+  // A return to address 0 is not what an empty entry says.
+  const bool predicted = top == to && to != 0 && !(rtit_ctl_ & hw::rtit_ctl::kDisRetc);
   if (top != 0) {
     top = 0;
     --stack_top_;

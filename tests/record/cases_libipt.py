@@ -9,7 +9,9 @@ DATA = os.path.join(HERE, "..", "differential", "data")
 FIXTURES = """
 hello hello_static hello_nopie threads exceptions longjmp signals signals_static fork_wait spawn
 exec_chain dlopen_loop jit self_modifying recursion dispatch string_ops coroutines tail_calls
+returns_nowhere
 hello_32 threads_32 signals_32 fork_wait_32 jit_32 recursion_32 string_ops_32 tail_calls_32
+returns_nowhere_32
 """.split()
 
 

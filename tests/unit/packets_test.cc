@@ -172,6 +172,14 @@ TEST(PtUnit, ReturnElsewhereIsATipAndUsesTheEntryUp) {
   EXPECT_THAT(rig.text(), ElementsAre("TIP.PGE 0x1000", "TIP 0x5000", "TIP 0x1010"));
 }
 
+TEST(PtUnit, ReturnToAddressZeroIsNotWhatAnEmptyEntrySays) {
+  Rig rig;
+  const Block a = ret(0x1000);
+  rig.enter(a);
+  rig.unit.interrupt(0, true);
+  EXPECT_THAT(rig.text(), ElementsAre("TIP.PGE 0x1000", "TIP 0x0", "FUP 0x0", "TIP.PGD no ip"));
+}
+
 TEST(PtUnit, CallToTheNextInstructionIsNotRemembered) {
   Rig rig;
   const Block a = call(0x1000, 0x1010), b = ret(0x1010), c = other(0x1010);
