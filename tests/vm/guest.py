@@ -63,15 +63,28 @@ class Archive:
         return self.data
 
 
-def write_initramfs(path, script, programs):
-    """`script` is what init does, in busybox's shell; `programs` are copied to /bin."""
+def _folders(names):
+    """All that the files lie in, but the first level's that every guest has."""
+    found = set()
+    for name in names:
+        while name := os.path.dirname(name):
+            found.add(name)
+    return found - {"bin", "proc", "dev", "tmp"}
+
+
+def write_initramfs(path, script, programs, files=()):
+    """`script` is what init does, in busybox's shell; `programs` are copied to /bin, `files` are pairs of
+    the name in the guest, without its first slash, and the file here."""
     archive = Archive()
-    for folder in ("bin", "proc", "dev", "tmp"):
+    for folder in ("bin", "proc", "dev", "tmp", *sorted(_folders(name for name, _ in files))):
         archive.add(folder, 0o40755)
     archive.add("dev/console", 0o20600, device=(5, 1))
     for program in [BUSYBOX, *programs]:
         with open(program, "rb") as file:
             archive.add("bin/" + os.path.basename(program), 0o100755, file.read())
+    for name, source in files:
+        with open(source, "rb") as file:
+            archive.add(name, 0o100755, file.read())
     archive.add("init", 0o100755, (PREPARE + script + END).encode())
     with open(path, "wb") as file:
         file.write(archive.finish())

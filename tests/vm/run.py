@@ -72,10 +72,10 @@ class Box:
         check(done.returncode == status, f"exit status {done.returncode} of {text}")
         return done
 
-    def record_vm(self, script, watched, *qemu_words, options=(), boot=""):
-        """Boots the guest and records the processes `watched` into vm.data."""
+    def record_vm(self, script, watched, *qemu_words, options=(), boot="", files=()):
+        """Boots the guest and records the processes `watched` into vm.data; `files`: see write_initramfs."""
         programs = [self.program(name) for name in ("known_path", "narrow", "family", "ping_pong")]
-        guest.write_initramfs(self.path("initrd"), script, programs)
+        guest.write_initramfs(self.path("initrd"), script, programs, files)
         words = [word for name in watched for word in ("--process", name)]
         done = self.run(self.hodo, "vm", "record", *words, *options, "-o", "vm.data", "--",
                         *guest.command(self.kernel, "initrd", *qemu_words, boot=boot))
@@ -281,6 +281,32 @@ def check_family(box):
         check(records.count(kind) == len(most), f"{records.count(kind)} records {kind}, of {len(most)} threads")
 
 
+def injected_library(box):
+    """A debugger in the guest (ptrace) puts a library into a running process. The check says so, with the
+    place where the thread was stopped."""
+    linked = box.run("ldd", box.program("victim")).stdout
+    libraries = re.findall(r"(/\S+) \(0x", linked)
+    libc = next(path for path in libraries if path.endswith("/libc.so.6"))
+    exported = box.run("nm", "-D", libc).stdout
+    dlopen = re.search(r"^([0-9a-f]+) T dlopen@@", exported, re.MULTILINE).group(1)
+    files = [("bin/victim", box.program("victim")), ("tmp/libinjected.so", box.program("libinjected.so"))]
+    files += [(path[1:], path) for path in libraries]
+    done = box.record_vm(f"""victim & sleep 1
+injector $! {dlopen} /tmp/libinjected.so
+touch /tmp/done
+wait""", ["victim"], files=[*files, ("bin/injector", box.program("injector"))])
+    check("the library is in" in done.stdout and "injected" in done.stdout, f"nothing was injected: {done.stdout}")
+    for name, source in files:
+        os.makedirs(os.path.dirname(box.path(f"root/{name}")), exist_ok=True)
+        shutil.copy(source, box.path(f"root/{name}"))
+    found = json.loads(box.run(box.hodo, "check", "--json", "--symfs", "root", "vm.data", status=1).stdout)["findings"]
+    rules = {finding["rule"] for finding in found}
+    # dlopen returned to where no call had come from.
+    check(rules == {"library.injected", "return.target"}, f"found were {rules}")
+    finding = next(finding for finding in found if finding["rule"] == "library.injected")
+    check("libinjected.so" in json.dumps(finding) and "a debugger" in finding["reason"], f"the finding: {finding}")
+
+
 NESTED = (r"=> \w+ init_module\+0x0 \(\[guest_hooks\]\)",
           r" irq .*=> \w+ asm_sysvec_irq_work\+0x0",
           r"=> \w+ fault_inside\+0x0 \(\[guest_hooks\]\)",
@@ -385,7 +411,7 @@ def usage(box):
     check(not os.listdir(box.work), f"files are left: {os.listdir(box.work)}")
 
 
-CASES = {case.__name__: case for case in (with_kernel, several_processes, loaded_module, killed_machine,
+CASES = {case.__name__: case for case in (with_kernel, several_processes, injected_library, loaded_module, killed_machine,
                                          restarted_machine, full_disk, usage)}
 
 
