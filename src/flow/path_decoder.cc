@@ -204,9 +204,11 @@ bool PathDecoder::resync(const Failure& failure, std::size_t psb) {
   walker_.enabled = false;
   walker_.in_tx = false;
   clock_.lose_sync();
-  // A damaged packet may have swallowed the first bytes of a PSB.
+  // A damaged packet may have swallowed the first bytes of a PSB. One that is cut off is followed
+  // by nothing, and what it turns out to be when more bytes come is not known yet.
+  const bool cut_off = failure.cause == LossCause::truncated;
   const std::size_t back = std::min<std::size_t>(reader_.offset(), kPsbSize - 1);
-  reader_.seek(std::max(psb + kPsbSize, reader_.offset() - back));
+  reader_.seek(cut_off ? bytes_.size() : std::max(psb + kPsbSize, reader_.offset() - back));
   const bool found = reader_.sync_forward();
   const std::size_t skipped = std::max(reader_.offset(), packet_at_) - packet_at_;
   report(failure.cause, skipped, failure.ip, failure.reason);
