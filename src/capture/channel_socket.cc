@@ -54,6 +54,15 @@ Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
   return std::nullopt;
 }
 
+Status Connections::each(int listening_socket, const std::function<void(NewChannel)>& take) {
+  while (true) {
+    auto asked = next(listening_socket);
+    if (!asked) return std::unexpected(asked.error());
+    if (!*asked) return {};
+    take(std::move(**asked));
+  }
+}
+
 void Connections::accept_all(int listening_socket) {
   while (true) {
     Fd socket(accept4(listening_socket, nullptr, nullptr, SOCK_CLOEXEC));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,8 @@ class Connections {
   // The next channel that is asked for; nullopt: none is, now. Connections of other users, and of
   // other protocols, are dropped. `listening_socket` does not block. Errors: io.
   Result<std::optional<NewChannel>> next(int listening_socket);
+  // All that are asked for now, one after the other.
+  Status each(int listening_socket, const std::function<void(NewChannel)>& take);
   // Those that have said nothing yet, as of the last next().
   const std::vector<Fd>& silent() const { return silent_; }
 

@@ -32,12 +32,9 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 }  // namespace
 
 void QemuChannels::accept(int listening_socket) {
-  while (true) {
-    auto asked = connections_.next(listening_socket);
-    if (!asked) return keep(std::unexpected(asked.error()));
-    if (!*asked) return;
-    if (!stopped_) add(std::move(**asked));
-  }
+  keep(connections_.each(listening_socket, [this](NewChannel asked) {
+    if (!stopped_) add(std::move(asked));
+  }));
 }
 
 void QemuChannels::add(NewChannel asked) {

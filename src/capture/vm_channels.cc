@@ -31,12 +31,9 @@ std::string_view text_of(const relay::Record& record) {
 }  // namespace
 
 void VmChannels::accept(int listening_socket) {
-  while (true) {
-    auto asked = connections_.next(listening_socket);
-    if (!asked) return keep(std::unexpected(asked.error()));
-    if (!*asked) return;
-    if (!stopped_) add(std::move(**asked));
-  }
+  keep(connections_.each(listening_socket, [this](NewChannel asked) {
+    if (!stopped_) add(std::move(asked));
+  }));
 }
 
 void VmChannels::add(NewChannel asked) {

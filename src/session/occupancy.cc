@@ -44,7 +44,8 @@ void add_turns(const perfdata::OnCpu& on, std::uint64_t until,
                const std::vector<std::uint32_t>& lives, const perfdata::Session& recording,
                std::vector<Occupant>& turns) {
   const auto& time = recording.pt().time;
-  turns.push_back({ticks(time, on.from), on.pid, on.tid, space_of(recording, on.pid, on.from)});
+  const std::uint32_t space = on.pid > 0 ? space_of(recording, on.pid, on.from) : kNoSpace;
+  turns.push_back({ticks(time, on.from), on.pid, on.tid, space});
   const auto start = [&](std::uint32_t life) { return recording.processes()[life].start; };
   for (auto next = std::ranges::upper_bound(lives, on.from, {}, start);
        next != lives.end() && start(*next) < until; ++next) {
@@ -60,11 +61,7 @@ Occupancy of_cpu(std::int32_t cpu, const perfdata::Session& recording) {
     const auto& all = timeline->second;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t until = i + 1 < all.size() ? all[i + 1].from : perfdata::kForever;
-      if (all[i].pid > 0) {
-        add_turns(all[i], until, lives[all[i].pid], recording, turns);
-      } else {
-        turns.push_back({ticks(recording.pt().time, all[i].from), all[i].pid, all[i].tid});
-      }
+      add_turns(all[i], until, lives[all[i].pid], recording, turns);
     }
   }
   // One traced process and no word about switches: nobody else can have left a trace in user space.

@@ -15,7 +15,7 @@ struct ConnectionsTest : testing::Test {
       : name("hodo-connections-test-" + std::to_string(::getpid())),
         listening(relay::listen_socket(name).value()) {}
 
-  // Nothing but what is wrong with the machine.
+  // Fails only where the machine does.
   std::optional<NewChannel> next() { return connections.next(listening.get()).value(); }
 
   std::string name;

@@ -9,8 +9,6 @@
 namespace hodo::session {
 namespace {
 
-using perfdata::Stamp;
-
 // A recording of processor 0, and what it says.
 struct Recorded {
   Recorded() : writer(perfdata::Writer::create(dir.file("data"), options()).value()) {}

@@ -282,8 +282,7 @@ def check_family(box):
 
 
 def injected_library(box):
-    """A debugger in the guest (ptrace) puts a library into a running process. The check says so, with the
-    place where the thread was stopped."""
+    """A debugger in the guest (ptrace) puts a library into a running process, and the check says so."""
     linked = box.run("ldd", box.program("victim")).stdout
     libraries = re.findall(r"(/\S+) \(0x", linked)
     libc = next(path for path in libraries if path.endswith("/libc.so.6"))
@@ -411,8 +410,8 @@ def usage(box):
     check(not os.listdir(box.work), f"files are left: {os.listdir(box.work)}")
 
 
-CASES = {case.__name__: case for case in (with_kernel, several_processes, injected_library, loaded_module, killed_machine,
-                                         restarted_machine, full_disk, usage)}
+CASES = {case.__name__: case for case in (with_kernel, several_processes, injected_library, loaded_module,
+                                         killed_machine, restarted_machine, full_disk, usage)}
 
 
 def main(cases):

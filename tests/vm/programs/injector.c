@@ -1,6 +1,7 @@
 // TEST FIXTURE, harmless: puts a library into another process as a debugger would, inside the
 // test's own virtual machine. injector PID OFFSET LIBRARY: stops the process, has it call dlopen,
 // which lies OFFSET bytes into its libc.so.6, and lets it go on where it was.
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   check(ptrace(PTRACE_CONT, pid, 0, 0) == 0, "PTRACE_CONT");
 
   // dlopen returns to address 0, where nothing is: the process stops once more.
-  if (stopped_by(pid) != 11) return 3;
+  if (stopped_by(pid) != SIGSEGV) return 3;
   check(ptrace(PTRACE_GETREGS, pid, 0, &call) == 0, "PTRACE_GETREGS");
   const int loaded = call.rip == 0 && call.rax != 0;
   check(ptrace(PTRACE_SETREGS, pid, 0, &before) == 0, "PTRACE_SETREGS");
