@@ -11,7 +11,7 @@ namespace hodo::session {
 namespace {
 
 // Far more than any stack has; bounds what a hostile dump can ask for.
-constexpr std::uint64_t kMaxNumber = 4096;
+constexpr std::uint64_t kMaxDepth = 4096;
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -62,13 +62,13 @@ Status set_register(LbrDump& dump, const std::string& name, std::uint64_t value)
   for (const auto& [word, member] : kRegisters) {
     const auto number = numbered(name, word);
     if (!number) continue;
-    if (*number >= kMaxNumber) return fail(ErrorCode::no_space, name + ": no stack is that deep");
+    if (*number >= kMaxDepth) return fail(ErrorCode::no_space, name + ": no stack is that deep");
     (dump.*member)[*number] = value;
     return {};
   }
   const auto msr = parse_lbr_number(name);
   if (!msr) return not_understood(name);
-  if (dump.msrs.size() >= kMaxNumber) return fail(ErrorCode::no_space, "too many registers");
+  if (dump.msrs.size() >= kMaxDepth) return fail(ErrorCode::no_space, "too many registers");
   dump.msrs[*msr] = value;
   return {};
 }
@@ -149,6 +149,9 @@ Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view va
   }
   const auto number = parse_lbr_number(value);
   if (!number) return fail(ErrorCode::malformed, fmt::format("{}: '{}' is no number", name, value));
+  if (name == "depth" && *number > kMaxDepth) {
+    return fail(ErrorCode::no_space, fmt::format("depth {}: no stack is that deep", value));
+  }
   using Member = std::optional<std::uint64_t> LbrDump::*;
   constexpr std::pair<std::string_view, Member> kFacts[] = {{"family", &LbrDump::family},
                                                             {"model", &LbrDump::model},

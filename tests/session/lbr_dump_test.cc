@@ -109,6 +109,7 @@ TEST(LbrDump, SaysWhichLineIsNone) {
   EXPECT_THAT(of_text("from0 x\n"), ElementsAre("line 1: from0: 'x' is no number"));
   EXPECT_THAT(of_text("format 9\n"), ElementsAre(HasSubstr("'9' is no LBR format")));
   EXPECT_THAT(of_text("from4096 1\n"), ElementsAre(HasSubstr("no stack is that deep")));
+  EXPECT_THAT(of_text("depth 4097\n"), ElementsAre(HasSubstr("no stack is that deep")));
   EXPECT_THAT(of_text("tos 99999999999999999999\n"), ElementsAre(HasSubstr("is no number")));
 }
 
