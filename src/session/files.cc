@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "hodo/image/elf.h"
 #include "hodo/perfdata/guest_path.h"
+#include "recorder_facts.h"
 
 namespace hodo::session {
 namespace {
@@ -31,6 +33,24 @@ bool names_a_file(std::string_view path) {
          !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
 }
 
+Files::Files(const perfdata::Session& recording, std::string symfs)
+    : files_(recording.files()),
+      of_guest_(of_guest(recording)),
+      symfs_(std::move(symfs)),
+      known_(files_.size()) {}
+
+std::optional<std::string> Files::place(std::string_view path) const {
+  const bool guests = path.starts_with(kOfGuest);
+  if (guests) path.remove_prefix(kOfGuest.size());
+  if (guests && symfs_.empty()) return std::nullopt;
+  return symfs_ + std::string(path);
+}
+
+std::optional<std::string> Files::unnamed_place(std::string_view path) const {
+  if (of_guest_ && symfs_.empty()) return std::nullopt;
+  return symfs_ + std::string(path);
+}
+
 void Files::look(std::uint32_t index) {
   const perfdata::File& file = files_[index];
   Known& known = known_[index];
@@ -38,17 +58,16 @@ void Files::look(std::uint32_t index) {
     known.state = State::no_file;
     return;
   }
-  const bool of_guest = file.path.starts_with(kOfGuest);
-  if (of_guest && symfs_.empty()) {
+  const std::optional<std::string> path = place(file.path);
+  if (!path) {
     known.state = State::missing;
     known.trouble = file.path + " is a guest's file; --symfs says where those are";
     return;
   }
-  const std::string path = symfs_ + (of_guest ? file.path.substr(kOfGuest.size()) : file.path);
   known.state = State::good;
-  known.location = path;
+  known.location = *path;
   if (file.build_id.size == 0) return;
-  auto elf = image::read_elf_file(path);
+  auto elf = image::read_elf_file(*path);
   if (elf && has_build_id(*elf, file.build_id)) return;
   std::string copy = cached_copy(file.build_id);
   if (auto cached = image::read_elf_file(copy); cached && has_build_id(*cached, file.build_id)) {
@@ -63,7 +82,7 @@ void Files::look(std::uint32_t index) {
   }
   known.state = State::changed;
   std::string now = elf ? image::to_hex(elf->build_id) : "";
-  known.trouble = path + " is not the file that ran: its build-id is " +
+  known.trouble = *path + " is not the file that ran: its build-id is " +
                   (now.empty() ? "absent" : now) + ", recorded was " +
                   image::to_hex(file.build_id.view());
 }

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "hodo/base/result.h"
@@ -29,9 +29,8 @@ class Files {
     no_file,  // "//anon", "[heap]", ...: never was a file
   };
 
-  // `files` must outlive this. `symfs`: as in Options.
-  Files(const std::vector<perfdata::File>& files, std::string symfs)
-      : files_(files), symfs_(std::move(symfs)), known_(files.size()) {}
+  // `recording` must outlive this. `symfs`: as in Options.
+  Files(const perfdata::Session& recording, std::string symfs);
 
   // Bytes of file `index`; an empty slice where state() is not good.
   image::Slice slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length);
@@ -41,6 +40,10 @@ class Files {
   const std::string& trouble(std::uint32_t index) const { return known_[index].trouble; }
   // Symbols of the file; null where there are none or state() is not good.
   const symbol::SymbolTable* symbols(std::uint32_t index);
+  // Where a file that the recording names by `path` would lie; nullopt for a guest's without symfs.
+  std::optional<std::string> place(std::string_view path) const;
+  // The same for what a process wrote to /tmp and the recording does not name.
+  std::optional<std::string> unnamed_place(std::string_view path) const;
   // Where the bytes come from: the recorded path, or that of perf's build-id cache. Empty unless
   // good.
   const std::string& location(std::uint32_t index) const { return known_[index].location; }
@@ -56,6 +59,7 @@ class Files {
   void look(std::uint32_t index);
 
   const std::vector<perfdata::File>& files_;
+  bool of_guest_;
   std::string symfs_;
   std::vector<Known> known_;
   image::ContentStore store_;

@@ -28,20 +28,22 @@ std::vector<std::uint8_t> contents_of(const std::string& path) {
 }  // namespace
 
 JitCode::JitCode(const perfdata::Process& process, const perfdata::Session& recording,
-                 image::ContentStore& kept) {
-  if (read_dump(process, recording, kept)) return;
-  read_map("/tmp/perf-" + std::to_string(process.pid) + ".map", kept);
+                 const Files& files, image::ContentStore& kept) {
+  if (read_dump(process, recording, files, kept)) return;
+  const auto map = files.unnamed_place("/tmp/perf-" + std::to_string(process.pid) + ".map");
+  if (map) read_map(*map, kept);
 }
 
 bool JitCode::read_dump(const perfdata::Process& process, const perfdata::Session& recording,
-                        image::ContentStore& kept) {
+                        const Files& files, image::ContentStore& kept) {
   // perf finds it in the same way (jit_detect in tools/perf/util/jitdump.c).
   const std::string name = "/jit-" + std::to_string(process.pid) + ".dump";
   for (const perfdata::Mapping& mapping : process.mappings) {
     if (mapping.file == perfdata::kNone) continue;
     const std::string& path = recording.files()[mapping.file].path;
-    if (!path.ends_with(name)) continue;
-    const std::vector<std::uint8_t> bytes = contents_of(path);
+    const auto place = path.ends_with(name) ? files.place(path) : std::nullopt;
+    if (!place) continue;
+    const std::vector<std::uint8_t> bytes = contents_of(*place);
     auto dump = symbol::read_jitdump(bytes);
     if (!dump) continue;
     for (const symbol::JitFunction& function : dump->functions) {

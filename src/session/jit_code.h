@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "files.h"
 #include "hodo/image/address_space.h"
 #include "hodo/image/timeline.h"
 #include "hodo/perfdata/model.h"
@@ -16,9 +17,10 @@ namespace hodo::session {
 class JitCode {
  public:
   // Reads the process's jitdump, which it maps so that it is in the recording, or, without one,
-  // /tmp/perf-PID.map. Files of other users than root and the reader's are not believed: anybody
-  // can write to /tmp. What cannot be read is not there.
-  JitCode(const perfdata::Process& process, const perfdata::Session& recording,
+  // /tmp/perf-PID.map; of a guest's process neither, unless `files` say where its files are. Files
+  // of other users than root and the reader's are not believed: anybody can write to /tmp. What
+  // cannot be read is not there.
+  JitCode(const perfdata::Process& process, const perfdata::Session& recording, const Files& files,
           image::ContentStore& kept);
 
   // The code there, which only a jitdump has; content 0 where there is none.
@@ -38,7 +40,7 @@ class JitCode {
  private:
   void add(const symbol::JitFunction& function, std::uint64_t time, image::ContentStore& kept);
   bool read_dump(const perfdata::Process& process, const perfdata::Session& recording,
-                 image::ContentStore& kept);
+                 const Files& files, image::ContentStore& kept);
   void read_map(const std::string& path, image::ContentStore& kept);
 
   std::vector<symbol::JitFunction> functions_;  // without their code

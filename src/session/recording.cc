@@ -1,9 +1,9 @@
 #include "recording.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "filter_ranges.h"
+#include "recorder_facts.h"
 #include "switched_source.h"
 #include "ticks.h"
 
@@ -39,21 +39,6 @@ void append_parts(std::vector<Part>& parts, Part part, const std::vector<std::ui
     part = {.bytes = part.bytes.subspan(size), .offset = *cut, .gap_before = true};
   }
   parts.push_back(part);
-}
-
-// What the recorder knows to be missing, each a line: member "unrecorded" of hodoscope's own
-// feature section (docs/file-format.md).
-std::vector<std::string> unrecorded(const perfdata::FileFacts& facts) {
-  constexpr std::size_t kMostBytes = 1 << 20;
-  const auto section = facts.sections.find(static_cast<std::uint8_t>(perfdata::Feature::hodoscope));
-  if (section == facts.sections.end() || section->second.size() > kMostBytes) return {};
-  const auto json = nlohmann::json::parse(section->second, nullptr, false);
-  std::vector<std::string> lines;
-  if (!json.is_object() || !json.contains("unrecorded")) return lines;
-  for (const auto& line : json["unrecorded"]) {
-    if (line.is_string()) lines.push_back(line.get<std::string>());
-  }
-  return lines;
 }
 
 }  // namespace
@@ -126,7 +111,8 @@ std::vector<LossLine> Recording::input_losses() const {
   if (!model_.finished()) {
     tally.add(causes::kUnfinished, {.reason = "the recording was not completed"});
   }
-  for (std::string& line : unrecorded(model_.facts())) {
+  RecorderFacts facts = recorder_facts(model_.facts());
+  for (std::string& line : facts.unrecorded) {
     tally.add(causes::kNotRecorded, {.reason = std::move(line)});
   }
   for (const perfdata::Damage& damage : model_.damages()) {

@@ -8,7 +8,7 @@ namespace hodo::session {
 
 Spaces::Spaces(const perfdata::Session& recording, std::string symfs)
     : recording_(recording),
-      files_(recording.files(), std::move(symfs)),
+      files_(recording, std::move(symfs)),
       spaces_(recording.processes().size()) {
   for (const perfdata::Process& process : recording.processes()) {
     auto& mapped = mapped_.emplace_back();
@@ -23,7 +23,7 @@ const Space* Spaces::user(std::uint32_t index) {
   std::unique_ptr<Space>& space = spaces_[index];
   if (!space) {
     const perfdata::Process& process = recording_.processes()[index];
-    auto jit = std::make_unique<JitCode>(process, recording_, kept_);
+    auto jit = std::make_unique<JitCode>(process, recording_, files_, kept_);
     space = std::make_unique<Space>(process.mappings, recording_, files_, kept_, std::move(jit));
   }
   return space.get();

@@ -104,5 +104,25 @@ TEST_F(Jit, NamesOfAPerfMap) {
       << ran.out;
 }
 
+// The guest's process has the number of one of this machine.
+TEST_F(Jit, APerfMapOfThisMachineSaysNothingOfAGuest) {
+  std::int32_t pid = getpid();
+  std::string map = "/tmp/perf-" + std::to_string(pid) + ".map";
+  std::ofstream(map) << "401000 10 outer\n";
+  FixtureOptions guest{.threads = {{pid, pid, sample_trace().bytes()}}};
+  guest.facts = R"({"source":"qemu-system"})";
+  write_recording(at("source.data"), guest);
+  write_recording(at("path.data"), {.threads = guest.threads, .jit_dump = "guest:/bin/true"});
+  for (const char* recording : {"source.data", "path.data"}) {
+    EXPECT_EQ(hodo(std::string("branches ") + recording).out.find("outer"), std::string::npos);
+  }
+  std::filesystem::create_directory(folder_ / "tmp");
+  std::filesystem::rename(map, folder_ / "tmp" / ("perf-" + std::to_string(pid) + ".map"));
+  for (const char* recording : {"source.data", "path.data"}) {
+    Ran ran = hodo(std::string("branches --symfs . ") + recording);
+    EXPECT_NE(ran.out.find("outer+0x0"), std::string::npos) << ran.out << ran.err;
+  }
+}
+
 }  // namespace
 }  // namespace hodo::cli

@@ -81,8 +81,9 @@ struct FixtureOptions {
   bool finish = true;
   std::string mapped_file;  // map this at 0x401000 instead of keeping the code
   perfdata::BuildId build_id;
-  bool keep_code = true;  // else nothing is known of 0x401000
-  std::string jit_dump;   // map this file somewhere else
+  bool keep_code = true;     // else nothing is known of 0x401000
+  std::string jit_dump;      // map this file somewhere else
+  std::string facts = "{}";  // hodoscope's own section
 };
 
 inline void must(const Status& status) {
@@ -138,7 +139,7 @@ inline void write_recording(const std::string& path, const FixtureOptions& optio
                           std::span(&bytes, 1)));
   }
   must(writer->flush());
-  if (options.finish) must(writer->finish("{}"));
+  if (options.finish) must(writer->finish(options.facts));
 }
 
 }  // namespace hodo::cli
