@@ -182,8 +182,10 @@ int with_session(const ReadingOptions& options,
 }
 
 int report_error(const std::string& file, const Error& error) {
-  std::string place =
-      error.offset == Error::kNoOffset ? "" : fmt::format(" (at byte {:#x})", error.offset);
+  // What is wrong at byte 0 is wrong with the whole file.
+  std::string place = error.offset == Error::kNoOffset || error.offset == 0
+                          ? ""
+                          : fmt::format(" (at byte {:#x})", error.offset);
   // The libraries' messages may begin with the file's name already.
   std::string message = view::printable(error.message);
   std::string name = view::printable(file);

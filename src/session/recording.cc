@@ -143,6 +143,10 @@ std::vector<LossLine> Recording::input_losses() const {
 
 Status Recording::decodable() const {
   if (model_.trace() == perfdata::TraceKind::intel_pt) return {};
+  if (!model_.damages().empty()) {
+    const perfdata::Damage& first = model_.damages().front();
+    return fail(ErrorCode::unsupported, "no branch trace can be read: " + first.what, first.offset);
+  }
   return fail(ErrorCode::unsupported,
               "holds no branch trace; record with 'hodo record' or 'perf record -e intel_pt//u'");
 }

@@ -263,6 +263,14 @@ TEST_F(Reading, EveryTruncationIsAnErrorOrALoss) {
   }
 }
 
+TEST_F(Reading, AFileCutOffBeforeItsTraceSaysSo) {
+  write("cut.data", contents(at("hodo.data")).substr(0, 500));
+  Ran ran = hodo("stats cut.data");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_NE(ran.err.find("no branch trace can be read: the file is cut off"), std::string::npos)
+      << ran.err;
+}
+
 TEST_F(Reading, WrongUsageIsStatusTwo) {
   for (const char* arguments :
        {"branches --format xml", "branches --time later", "branches --image bin:0:x",
