@@ -13,11 +13,13 @@ bool breaks_off(const flow::EdgeCount& edge) {
 
 }  // namespace
 
-CoverageCounts::CoverageCounts(std::size_t most) : state_(std::make_unique<State>(most)) {}
+CoverageCounts::CoverageCounts(const session::Names& names, std::size_t most)
+    : state_(std::make_unique<State>(names, most)) {}
 CoverageCounts::~CoverageCounts() = default;
 
 bool CoverageCounts::runs(const session::Context& context, std::span<const flow::RunCount> batch) {
   for (const auto& [edge, begin, time] : batch) {
+    const std::uint32_t era = state_->eras.at(context.space, time);
     const bool cut = breaks_off(edge);
     const bool ran = begin != 0 && (cut ? edge.from > begin : edge.from >= begin);
     if (ran) {
@@ -26,6 +28,7 @@ bool CoverageCounts::runs(const session::Context& context, std::span<const flow:
                         .count = edge.count,
                         .time = time,
                         .space = context.space,
+                        .era = era,
                         .not_taken = cut});
     }
     if (is_branch(edge) && edge.from != 0 && edge.to != 0) {
@@ -34,6 +37,7 @@ bool CoverageCounts::runs(const session::Context& context, std::span<const flow:
                          .count = edge.count,
                          .time = time,
                          .space = context.space,
+                         .era = era,
                          .kind = edge.kind,
                          .not_taken = (edge.flags & kNotTaken) != 0});
     }

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "hodo/analyze/coverage.h"
+#include "hodo/session/eras.h"
 #include "pair_counts.h"
 
 namespace hodo::analyze {
 
 struct CoverageCounts::State {
-  explicit State(std::size_t most) : runs(most), edges(most) {}
+  State(const session::Names& names, std::size_t most) : eras(names), runs(most), edges(most) {}
+
+  session::Eras eras;
 
   // Code that was executed without a branch in between: `first` to the instruction at `second`.
   // not_taken: that instruction itself was not executed (an interrupt came before it).

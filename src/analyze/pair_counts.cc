@@ -11,13 +11,13 @@ constexpr std::size_t kFirstSize = 1 << 12;
 std::size_t hash(const PairCount& p) {
   std::uint64_t h = p.first * 0x9e3779b97f4a7c15;
   h = (h ^ (h >> 32) ^ p.second) * 0xc2b2ae3d27d4eb4f;
-  h = (h ^ (h >> 29) ^ p.space) * 0x165667b19e3779f9;
+  h = (h ^ (h >> 29) ^ p.space ^ std::uint64_t{p.era} << 32) * 0x165667b19e3779f9;
   return static_cast<std::size_t>(h ^ (h >> 32));
 }
 
 bool same(const PairCount& a, const PairCount& b) {
-  return a.first == b.first && a.second == b.second && a.space == b.space && a.kind == b.kind &&
-         a.not_taken == b.not_taken;
+  return a.first == b.first && a.second == b.second && a.space == b.space && a.era == b.era &&
+         a.kind == b.kind && a.not_taken == b.not_taken;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ std::vector<PairCount> PairCounts::sorted() const {
   std::ranges::copy_if(table_, std::back_inserter(out),
                        [](const PairCount& pair) { return pair.count != 0; });
   std::ranges::sort(out, {}, [](const PairCount& p) {
-    return std::tuple(p.space, p.first, p.second, p.kind, p.not_taken);
+    return std::tuple(p.space, p.era, p.first, p.second, p.kind, p.not_taken);
   });
   return out;
 }

@@ -15,6 +15,7 @@ struct PairCount {
   std::uint64_t count = 0;
   std::uint64_t time = 0;  // when it was first seen, trace clock
   std::uint32_t space = 0;
+  std::uint32_t era = 0;  // session::Era
   BranchKind kind = BranchKind::lost;
   bool not_taken = false;
 };
@@ -28,7 +29,7 @@ class PairCounts {
   // Adds its count, at least 1.
   void add(const PairCount& pair);
 
-  // In order of space, first, second.
+  // In order of space, era, first, second.
   std::vector<PairCount> sorted() const;
   std::uint64_t dropped() const { return dropped_; }
 

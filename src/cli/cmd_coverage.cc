@@ -109,7 +109,7 @@ int run(const Options& options) {
     if (!std::has_single_bit(options.map_size)) {
       return fail(ErrorCode::usage, "--map-size must be a power of two");
     }
-    analyze::CoverageCounts counts;
+    analyze::CoverageCounts counts(session.names());
     auto outcome = count_coverage(session, options.reading, counts);
     if (!outcome) return std::unexpected(outcome.error());
     Format format = options.reading.json ? Format::json : options.format;

@@ -14,7 +14,7 @@ namespace hodo::cli {
 int show_report(const ReportOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
-    view::Profile profile;
+    view::Profile profile(session.names());
     auto outcome = session.decode(
         {.selection = selection_of(options.reading),
          .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},

@@ -65,16 +65,17 @@ void PathMemo::remember(const Path& path, std::span<const Branch> edges,
   path_edges_.clear();
   std::uint64_t begin = path.ip;
   for (const Branch& edge : edges) {
-    path_edges_.push_back(number_of(edge, {begin, edge.time}));
+    path_edges_.push_back(number_of(edge, {begin, edge.time}, path));
     begin = line_behind(edge);
   }
   store(place, path_edges_, returns);
 }
 
-std::uint32_t PathMemo::later(std::uint32_t number, std::uint32_t more_insns, std::uint64_t begin) {
+std::uint32_t PathMemo::later(std::uint32_t number, std::uint32_t more_insns, std::uint64_t begin,
+                              const Path& path) {
   Branch edge = edges_[number];
   edge.insns += more_insns;
-  return number_of(edge, {begin, lines_[number].time});
+  return number_of(edge, {begin, lines_[number].time}, path);
 }
 
 void PathMemo::store(Path& path, std::span<const std::uint32_t> edges,
@@ -115,12 +116,15 @@ void PathMemo::grow() {
   hits_.move(moved);
 }
 
-std::uint32_t PathMemo::number_of(const Branch& edge, const Line& line) {
+std::uint32_t PathMemo::number_of(const Branch& edge, const Line& line, const Path& path) {
   if (2 * edges_.size() >= known_.size()) grow_numbers();
   std::size_t at = hash_of(edge) >> 20 & (known_.size() - 1);
   for (; known_[at] != 0; at = (at + 1) & (known_.size() - 1)) {
     const std::uint32_t number = known_[at] - 1;
-    if (same_edge(edges_[number], edge) && lines_[number].begin == line.begin) return number;
+    const Line& known = lines_[number];
+    if (same_edge(edges_[number], edge) && known.begin == line.begin && path.valid_at(known.time)) {
+      return number;
+    }
   }
   edges_.push_back(edge);
   edges_.back().time = 0;

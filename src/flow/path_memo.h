@@ -42,9 +42,10 @@ class PathMemo {
   // Only keeps what belongs to a path: its edges' numbers and its return addresses.
   void store(Path& path, std::span<const std::uint32_t> edges,
              std::span<const std::uint64_t> returns);
-  // The number of an edge like `number`, with more instructions before it, in a straight line that
-  // begins at `begin`.
-  std::uint32_t later(std::uint32_t number, std::uint32_t more_insns, std::uint64_t begin);
+  // The number of an edge like `number`, of `path`, with more instructions before it, in a straight
+  // line that begins at `begin`.
+  std::uint32_t later(std::uint32_t number, std::uint32_t more_insns, std::uint64_t begin,
+                      const Path& path);
   // A path's edges are a number of this memory; clear() makes another one of it.
   std::uint32_t number() const { return number_; }
   StretchTable& stretches() { return stretches_; }
@@ -88,7 +89,8 @@ class PathMemo {
   }
   Path& place_for(const Path& path);
   void grow();
-  std::uint32_t number_of(const Branch& edge, const Line& line);
+  // `path` has the edge: what ran at its addresses while other code was there has another number.
+  std::uint32_t number_of(const Branch& edge, const Line& line, const Path& path);
   void grow_numbers();
 
   std::uint32_t number_ = 0;

@@ -86,7 +86,7 @@ void StretchBuilder::append(const Path& path, std::optional<std::uint64_t> guard
   if (!ids.empty() && whole.tail != 0) {
     const std::uint64_t begin =
         first == 0 ? whole.ip : line_behind(memo.edges()[edges_[first - 1]]);
-    edges_[first] = memo.later(edges_[first], std::exchange(whole.tail, 0), begin);
+    edges_[first] = memo.later(edges_[first], std::exchange(whole.tail, 0), begin, path);
   }
   whole.tail += path.tail;
   whole.insns += path.insns;

@@ -1,5 +1,7 @@
 #include "recording_names.h"
 
+#include <algorithm>
+
 #include "hodo/symbol/demangle.h"
 
 namespace hodo::session {
@@ -56,6 +58,16 @@ std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time
   const bool has_kernel = !recording_.kernel_mappings().empty();
   return (where == nullptr ? 0 : where->generation(or_last(time))) +
          (has_kernel ? spaces_.kernel().generation(or_last(time)) : 0);
+}
+
+Era RecordingNames::era(std::uint32_t space, std::uint64_t time) const {
+  const Space* where = spaces_.user(space);
+  const Era user = where == nullptr ? Era{} : where->era(or_last(time));
+  if (recording_.kernel_mappings().empty()) return user;
+  const Era kernel = spaces_.kernel().era(or_last(time));
+  // Neither number ever falls, so that their sum tells any two times apart that one of them does.
+  return {user.number + kernel.number, std::max(user.from, kernel.from),
+          std::min(user.until, kernel.until)};
 }
 
 }  // namespace hodo::session

@@ -16,6 +16,7 @@ class RecordingNames final : public Names {
   Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   std::uint32_t generation(std::uint32_t space, std::uint64_t time) const override;
+  Era era(std::uint32_t space, std::uint64_t time) const override;
 
  private:
   const perfdata::Session& recording_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "replaced_files.h"
 #include "ticks.h"
 
 namespace hodo::session {
@@ -21,7 +22,10 @@ std::uint64_t last_address(const perfdata::Mapping& m) {
 
 Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
              Files& files, image::ContentStore& kept, std::unique_ptr<const JitCode> jit)
-    : mappings_(mappings), recording_(recording), jit_(std::move(jit)) {
+    : mappings_(mappings),
+      recording_(recording),
+      jit_(std::move(jit)),
+      replacements_(replacement_times(mappings, recording.trace_clock())) {
   const perfdata::TimeConversion conversion = recording.trace_clock();
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < mappings.size(); ++i) {
@@ -115,6 +119,14 @@ const perfdata::Mapping* Space::mapping(std::uint64_t address, std::uint64_t tim
     answer = timeline_.find(address, answer.valid_until);
   }
   return answer.value < kUnmapped ? &mappings_[answer.value] : nullptr;
+}
+
+Era Space::era(std::uint64_t time) const {
+  const auto next = std::ranges::upper_bound(replacements_, time);
+  Era era{.number = static_cast<std::uint32_t>(next - replacements_.begin())};
+  if (next != replacements_.begin()) era.from = *std::prev(next);
+  if (next != replacements_.end()) era.until = *next;
+  return era;
 }
 
 std::uint32_t Space::generation(std::uint64_t time) const {

@@ -10,6 +10,7 @@
 #include "hodo/image/address_space.h"
 #include "hodo/image/timeline.h"
 #include "hodo/perfdata/model.h"
+#include "hodo/session/names.h"
 #include "jit_code.h"
 
 namespace hodo::session {
@@ -35,6 +36,7 @@ class Space final : public image::CodeSource {
   const perfdata::Mapping* mapping(std::uint64_t address, std::uint64_t time) const;
   // How many times mappings and functions made at run time have changed until `time`.
   std::uint32_t generation(std::uint64_t time) const;
+  Era era(std::uint64_t time) const;
 
  private:
   struct Change {
@@ -55,7 +57,8 @@ class Space final : public image::CodeSource {
   image::AddressSpace code_;
   image::Timeline timeline_;
   std::unique_ptr<const JitCode> jit_;
-  std::vector<std::uint64_t> changes_;  // times, ascending
+  std::vector<std::uint64_t> changes_;       // times, ascending
+  std::vector<std::uint64_t> replacements_;  // of a file by another one: times, ascending
 };
 
 }  // namespace hodo::session

@@ -79,6 +79,32 @@ TEST(Coverage, RunsHaveTheirBeginAndTheirFirstTime) {
                                     Pair(ElementsAre(0x1020, 0x1020, 0x100c), Pair(200, 1))));
 }
 
+// The same edges over other code: how often each ran, by the time when it ran first.
+TEST(Coverage, RunsOfReplacedCodeAreCountedApart) {
+  struct Runs final : RunSink {
+    void on_runs(std::span<const RunCount> runs) override {
+      for (const RunCount& run : runs) {
+        if (run.edge.kind == BranchKind::call) (run.time < 300 ? before : after) += run.edge.count;
+      }
+    }
+    std::uint64_t before = 0, after = 0;
+  } runs;
+  Code code;
+  for (const auto& [from, until] : {std::pair<std::uint64_t, std::uint64_t>(0, 300), {300, 999}}) {
+    code.at(0x1000).during(from, until).nop().jz(0x1000).call(0x1020).syscall();
+    code.at(0x1020).during(from, until).ret();
+  }
+  using enum pt::PacketType;
+  Trace trace;
+  trace.psb(0x1000);
+  for (const std::uint64_t time : {100, 200, 300, 400, 500}) {
+    trace.plain(tsc, time).tnt("TTN").tip(0x100c).pgd().pge(0x1000);
+  }
+  cover(code, trace, runs);
+  EXPECT_EQ(runs.before, 2u);
+  EXPECT_EQ(runs.after, 3u);
+}
+
 TEST(Coverage, BlockSetCountsEveryEntry) {
   BlockSet set;
   cover(loop(), three_rounds(), set);

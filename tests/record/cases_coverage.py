@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 from box import HERE, check, equal
 
@@ -54,6 +55,19 @@ def coverage_counts_each_instruction(box):
         entered[edge["to"]] = entered.get(edge["to"], 0) + edge["count"]
     for address, count in entered.items():
         check(blocks[address] >= count, f"{address}: entered {count} times, ran {blocks[address]}")
+
+
+def coverage_across_exec(box):
+    """Two programs of one process with the same code at the same addresses: each counts its own."""
+    again = shutil.copy(box.own("executes_32"), box.path("again"))
+    box.record([box.own("executes_32"), again, box.program("recursion_32")])
+    for name in ("executes_32", "again"):
+        entered = {f["name"]: f["entered"] for f in _module(box, name)["functions"]}
+        equal((entered["main"], entered["_start"]), (1, 1), f"main and _start of {name}, entered")
+    report = json.loads(box.read("report", 0, None, ["--json", "--top", "100000"]))
+    calls = {(f["function"], f["object"]): f["calls"] for f in report["functions"]}
+    mains = {program: count for (name, program), count in calls.items() if name == "main"}
+    equal(mains, {"executes_32": 1, "again": 1, "recursion_32": 1}, "calls of main in the report")
 
 
 def coverage_of_32_bit_programs(box):

@@ -12,7 +12,8 @@ Branch taken(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint32_
 }
 
 TEST(Profile, CountsEdgesAndTasks) {
-  Profile profile;
+  TableNames names;
+  Profile profile(names);
   const std::vector<Branch> batch{{.to = 0x10, .kind = BranchKind::begin},
                                   taken(0x12, 0x20, BranchKind::call, 3),
                                   taken(0x24, 0x14, BranchKind::ret, 5),
@@ -29,7 +30,8 @@ TEST(Profile, CountsEdgesAndTasks) {
 }
 
 TEST(Profile, KeepsItsCountsWhenItGrows) {
-  Profile profile;
+  TableNames names;
+  Profile profile(names);
   for (int round = 0; round < 2; ++round) {
     for (std::uint64_t i = 1; i <= 20'000; ++i) {
       Branch branch = taken(i, i * 7, BranchKind::jmp, 1);
@@ -41,7 +43,8 @@ TEST(Profile, KeepsItsCountsWhenItGrows) {
 }
 
 TEST(Profile, CountsWhatFindsNoRoom) {
-  Profile profile(2);
+  TableNames names;
+  Profile profile(names, 2);
   for (std::uint64_t from : {1, 2, 3, 1}) {
     Branch branch = taken(from, 9, BranchKind::jmp, 1);
     profile.branches({}, std::span(&branch, 1));

@@ -82,7 +82,8 @@ class CoverageCounts final : public session::RunSink {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 21;  // distinct edges, and runs of code
 
-  explicit CoverageCounts(std::size_t most = kMost);
+  // `names`, those of the session that is decoded, must outlive the counts.
+  explicit CoverageCounts(const session::Names& names, std::size_t most = kMost);
   ~CoverageCounts() override;
 
   bool runs(const session::Context& context, std::span<const flow::RunCount> batch) override;

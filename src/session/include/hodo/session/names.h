@@ -34,6 +34,15 @@ Place place_in(const Object& object);
 // without DWARF for it. As SymbolTable::source in what it takes.
 std::vector<symbol::SourceFrame> source_of(const Object& object);
 
+// A span of time in which a space had no file in the place of another one: in it an address tells a
+// file, and counts by address can be added up. Programs that a process executes one after the other
+// are the usual case.
+struct Era {
+  std::uint32_t number = 0;
+  std::uint64_t from = 0;  // trace time: [from, until)
+  std::uint64_t until = ~std::uint64_t{0};
+};
+
 class Names {
  public:
   virtual ~Names() = default;
@@ -43,6 +52,7 @@ class Names {
   // A number that changes when the answers of place() for `space` may change between two times, so
   // that callers can keep answers.
   virtual std::uint32_t generation(std::uint32_t space, std::uint64_t time) const = 0;
+  virtual Era era(std::uint32_t, std::uint64_t) const { return {}; }
 };
 
 }  // namespace hodo::session

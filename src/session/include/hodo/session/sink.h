@@ -13,8 +13,9 @@ namespace hodo::session {
 // Who executed a batch of branches: the same for all branches of the batch.
 struct Context {
   std::uint32_t queue = 0;  // index in Session::queues()
-  std::uint32_t space = 0;  // the address space, for Names; a new one per process and per exec
-  std::int32_t pid = -1;    // -1: unknown
+  std::uint32_t space =
+      0;  // the address space, for Names; that of a process, which an exec goes on with
+  std::int32_t pid = -1;  // -1: unknown
   std::int32_t tid = -1;
   std::int32_t cpu = -1;
   std::optional<std::uint64_t> cr3;

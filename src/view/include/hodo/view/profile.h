@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "hodo/session/eras.h"
 #include "hodo/session/names.h"
 #include "hodo/session/sink.h"
 #include "hodo/view/place.h"
 
 namespace hodo::view {
 
-// One distinct branch of one address space.
+// One distinct branch of one address space, and of the files that were in it at the time.
 struct Edge {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
@@ -21,6 +22,7 @@ struct Edge {
   std::uint64_t insns = 0;  // executed up to `from` since the branch before, all times together
   std::uint64_t time = 0;   // of the first one, trace clock: what the names are looked up with
   std::uint32_t space = 0;
+  std::uint32_t era = 0;  // session::Era
   BranchKind kind = BranchKind::lost;
 };
 
@@ -35,7 +37,8 @@ class Profile final : public session::BranchSink {
  public:
   static constexpr std::size_t kMaxEdges = std::size_t{1} << 21;
 
-  explicit Profile(std::size_t max_edges = kMaxEdges);
+  // `names`, those of the session that is decoded, must outlive the profile.
+  explicit Profile(const session::Names& names, std::size_t max_edges = kMaxEdges);
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
 
@@ -50,9 +53,10 @@ class Profile final : public session::BranchSink {
 
  private:
   void add(std::uint32_t space, const Branch& branch);
-  Edge* slot(std::uint32_t space, const Branch& branch);
+  Edge* slot(std::uint32_t space, std::uint32_t era, const Branch& branch);
   void grow();
 
+  session::Eras eras_;
   std::size_t max_edges_;
   std::size_t used_ = 0;
   std::uint64_t dropped_ = 0;
