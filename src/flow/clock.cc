@@ -5,7 +5,7 @@
 namespace hodo::flow {
 namespace {
 
-constexpr unsigned kTscBits = 56;
+constexpr std::uint64_t kTscRange = std::uint64_t{1} << 56;
 constexpr unsigned kTmaCtcBits = 16;
 
 __extension__ using Wide = unsigned __int128;
@@ -57,11 +57,31 @@ void Clock::set(std::uint64_t time) {
   cycles_ = 0;
 }
 
+// A step back is one across the end of the range only if that is a short way: a day or so.
+std::uint64_t Clock::extended(std::uint64_t value) const {
+  constexpr std::uint64_t kShort = kTscRange >> 8;
+  const std::uint64_t tsc = (tsc_ & ~(kTscRange - 1)) | value;
+  return tsc < tsc_ && tsc + kTscRange - tsc_ < kShort ? tsc + kTscRange : tsc;
+}
+
+// TSC packets of one stream never go back. What MTC and CYC have added to the last one may be too
+// much, but not by far: CYC counts at the ratio that the last CBR packet said.
+bool Clock::contradicts(const pt::Packet& tsc) const {
+  constexpr std::uint64_t kNear = 1 << 20;  // ticks
+  constexpr std::uint64_t kMostTimes = 4;   // what has really gone by
+  const std::uint64_t time = extended(tsc.payload);
+  if (time < tsc_) return true;
+  return now_ > time && now_ - time > kNear && (now_ - time) / kMostTimes > time - tsc_;
+}
+
+void Clock::go_back() {
+  tsc_ &= ~(kTscRange - 1);
+  now_ = reference_ = cycles_ = 0;
+  have_ctc_ = false;
+}
+
 void Clock::on_tsc(std::uint64_t value) {
-  constexpr std::uint64_t kWrap = std::uint64_t{1} << kTscBits;
-  std::uint64_t tsc = (tsc_ & ~(kWrap - 1)) | value;
-  // A TSC can slip past MTCs by some cycles; only a step of half the range means that it wrapped.
-  if (tsc < tsc_ && tsc_ - tsc > kWrap / 2) tsc += kWrap;
+  const std::uint64_t tsc = extended(value);
   tsc_ = tsc;
   have_ctc_ = false;  // until its TMA
   set(tsc);

@@ -162,6 +162,10 @@ PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
     case PacketType::pip:
       tell(EventKind::paging, packet);
       return {};
+    case PacketType::tsc:
+      if (clock_.contradicts(packet)) go_back_in_time(packet);
+      on_other(packet);
+      return {};
     default:
       if (!may_be_in_psb_plus(packet.type)) {
         return std::unexpected(Failure{LossCause::bad_packet, words::no_psbend(packet.type)});
@@ -169,6 +173,18 @@ PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
       on_other(packet);
       return {};
   }
+}
+
+// Only at a PSB+: so a damaged time costs no more than its own segment.
+void PathDecoder::go_back_in_time(const pt::Packet& tsc) {
+  if (!in_gap_) gap_from_ = walker_.enabled ? walker_.ip : 0;
+  in_gap_ = true;
+  walker_.enabled = false;
+  walker_.in_tx = false;
+  const std::uint64_t before = clock_.now();
+  clock_.go_back();
+  clock_.apply(tsc);
+  report(LossCause::bad_time, 0, 0, words::bad_time(before - clock_.now()));
 }
 
 // Decoding starts at `ip` without a branch that leads there.

@@ -90,6 +90,7 @@ class PathDecoder {
   Step take_psb_plus();
   Step read_psb_plus(std::size_t psb);
   Step status_packet(const pt::Packet& packet);
+  void go_back_in_time(const pt::Packet& tsc);
   Step run();
   Step cross_psb();
   bool resync(const Failure& failure, std::size_t psb);

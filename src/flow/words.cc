@@ -58,6 +58,11 @@ std::string recorder_lost(std::uint64_t bytes) {
   return "the recorder lost " + amount + " bytes: it could not read the buffer fast enough";
 }
 
+std::string bad_time(std::uint64_t ahead) {
+  return "the time here is " + std::to_string(ahead) +
+         " ticks before that of the packets before: one of them, or this one, is damaged";
+}
+
 std::string overflow() {
   return "the processor dropped packets (OVF): more branches than its memory bandwidth can take";
 }

@@ -13,6 +13,7 @@ namespace hodo::flow::words {
 std::string head_cut(bool no_psb);
 std::string recorder_lost(std::uint64_t bytes);
 std::string overflow();
+std::string bad_time(std::uint64_t ahead);
 std::string truncated();
 std::string bad_packet(pt::PacketReader at);
 std::string no_psbend(pt::PacketType found);

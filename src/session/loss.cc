@@ -7,7 +7,7 @@
 namespace hodo::session {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kRemedies{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kRemedies{{
     {"head-cut",
      "usual for a snapshot or a trace cut out of a longer one: what came before the first"
      " PSB packet cannot be decoded"},
@@ -28,6 +28,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kRemedie
      "the code known for this address is not what ran; check that files and images"
      " are those of the recording"},
     {"filter-mismatch", "give the address filter that was active while recording with --filter"},
+    {"bad-time",
+     "the trace is damaged before that place: the times of branches up to there, and the code that"
+     " was looked up by them, may be wrong"},
     {"recorder-lost",
      "the buffer overflowed: record with a larger one, or narrow the recording with"
      " --filter"},

@@ -92,6 +92,43 @@ TEST(Clock, NeverGoesBack) {
   EXPECT_THAT(times(trace), ElementsAre(1000, 1000, 1001));
 }
 
+// A damaged time is left at the next PSB+, where the loss is told.
+TEST(Clock, GoesBackAtAPsbAfterADamagedTime) {
+  const std::uint64_t high = std::uint64_t{0x10} << 48;
+  Trace trace = Trace().psb(0x1000, Trace::kExec64, 1000).tnt("T");
+  trace.plain(PacketType::tsc, high + 1010).tnt("T").plain(PacketType::tsc, 1020).tnt("T");
+  trace.psb(0x1000, Trace::kExec64, 1030).tnt("T").psb(0x1000, Trace::kExec64, 1040).tnt("T");
+  EXPECT_THAT(times(trace), ElementsAre(1000, high + 1010, high + 1010, 1030, 1040));
+  const Decoded out = decode(kLoop, trace, kConfig);
+  ASSERT_THAT(out.losses, testing::SizeIs(1));
+  EXPECT_EQ(out.losses[0].cause, LossCause::bad_time);
+  EXPECT_EQ(out.losses[0].time, 1030u);
+  EXPECT_EQ(out.losses[0].last_ip, 0x1000u);
+}
+
+TEST(Clock, GoesBackAfterADamagedCycleCount) {
+  Trace trace = Trace().psb(0x1000, Trace::kExec64, 1000).plain(PacketType::cbr, 20).tnt("T");
+  trace.plain(PacketType::cyc, std::uint64_t{1} << 40)
+      .tnt("T")
+      .psb(0x1000, Trace::kExec64, 2000)
+      .tnt("T");
+  EXPECT_THAT(times(trace), ElementsAre(1000, 1000 + (std::uint64_t{1} << 41), 2000));
+}
+
+TEST(Clock, StandsStillAtAPsbThatItIsALittleAheadOf) {
+  Trace trace = Trace()
+                    .psb(0x1000, Trace::kExec64, 1000)
+                    .plain(PacketType::cbr, 20)
+                    .plain(PacketType::cyc, 60);
+  trace.tnt("T")
+      .psb(0x1000, Trace::kExec64, 1100)
+      .tnt("T")
+      .psb(0x1000, Trace::kExec64, 1200)
+      .tnt("T");
+  EXPECT_THAT(times(trace), ElementsAre(1120, 1120, 1200));
+  EXPECT_THAT(decode(kLoop, trace, kConfig).losses, testing::IsEmpty());
+}
+
 TEST(Clock, TscWrapsAt56Bits) {
   const std::uint64_t top = (std::uint64_t{1} << 56) - 1;
   EXPECT_THAT(times(Trace()

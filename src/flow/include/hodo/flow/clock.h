@@ -1,5 +1,5 @@
 // Time from timing packets, in TSC ticks (SDM, "Timestamp Reconstruction"): TSC sets it, TMA ties
-// the crystal clock to it, MTC and CYC move it on. It never goes back.
+// the crystal clock to it, MTC and CYC move it on. It only goes back when it is told to.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ class Clock {
   std::uint64_t now() const { return now_; }  // 0: not known yet
   void apply(const pt::Packet& packet);       // tsc, tma, mtc, cyc, cbr; others are ignored
   void lose_sync() { have_ctc_ = false; }     // packets were lost: MTCs may be among them
+  // Whether a TSC packet lies so far back that it, or a packet before it, must be damaged.
+  bool contradicts(const pt::Packet& tsc) const;
+  void go_back();  // the next TSC packet is believed
   // Whether the same packets give both the same times from here on.
   bool goes_as(const Clock& other) const;
 
@@ -27,6 +30,7 @@ class Clock {
   void on_cyc(std::uint64_t cycles);
   std::uint64_t from_ctc(std::uint64_t ticks) const;
   void set(std::uint64_t time);
+  std::uint64_t extended(std::uint64_t value) const;
 
   unsigned mtc_freq_ = 0;
   std::uint32_t numerator_ = 0;

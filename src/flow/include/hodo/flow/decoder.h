@@ -68,6 +68,7 @@ enum class LossCause : std::uint8_t {
   impossible_outcome,  // the next packet does not fit the next branch of the code
   endless_loop,        // the code loops without a branch that would need a packet
   filter_mismatch,     // as no_code to endless_loop, at an address outside the configured filter
+  bad_time,            // a PSB+ has an earlier time than what came before it: the one is damaged
   recorder_lost,       // the recorder says that bytes are missing between two pieces
 };
 inline constexpr int kLossCauses = static_cast<int>(LossCause::recorder_lost) + 1;
