@@ -50,10 +50,11 @@ void add_input_options(const OptionSet& app, ReadingOptions& options) {
       .one_at_a_time();
   add_choice<int>(app, "--bits", options.bits, {{"64", 64}, {"32", 32}, {"16", 16}},
                   "width of the code in a raw trace until it says otherwise (default 64)");
-  app.add_option("--filter", options.filter,
-                 "the address filter that was active while a raw trace was recorded, as"
-                 " first-last address, 0x400000-0x426fff")
-      .type_name("LO-HI");
+  app.add_option("--filter", options.filters,
+                 "an address filter that was active while a raw trace was recorded, as"
+                 " first-last address, 0x400000-0x426fff; may be given several times")
+      .type_name("LO-HI")
+      .one_at_a_time();
 }
 
 void add_selection_options(const OptionSet& app, ReadingOptions& options) {
@@ -89,7 +90,7 @@ Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& t
               parse_number(std::string_view(text).substr(dash + 1), high) && low <= high;
   if (!good) {
     return fail(ErrorCode::usage,
-                fmt::format("'{}' is no range; write it as 0x400000-0x426fff", text));
+                fmt::format("--filter '{}' is no range; write it as 0x400000-0x426fff", text));
   }
   return std::pair(low, high);
 }
@@ -110,7 +111,7 @@ Status check_raw(const ReadingOptions& options) {
   if (!options.symfs.empty() && options.raw) {
     return fail(ErrorCode::usage, "--symfs goes with a perf.data file; --raw takes --image");
   }
-  if (!options.filter.empty() && options.raw != RawKind::pt) {
+  if (!options.filters.empty() && options.raw != RawKind::pt) {
     return fail(ErrorCode::usage, "--filter goes with --raw pt; a perf.data file has its own");
   }
   if (options.record_size != 0 && options.raw != RawKind::bts) {
@@ -140,10 +141,10 @@ Result<session::Options> input_of(const ReadingOptions& options) {
   }
   out.raw->images = options.images;
   out.raw->mode = mode_of(options.bits);
-  if (!options.filter.empty()) {
-    auto range = parse_range(options.filter);
+  for (const std::string& filter : options.filters) {
+    auto range = parse_range(filter);
     if (!range) return std::unexpected(range.error());
-    out.raw->filter = *range;
+    out.raw->filters.push_back(*range);
   }
   return out;
 }
@@ -196,7 +197,9 @@ int report_error(const std::string& file, const Error& error) {
   if (error.code == ErrorCode::not_found && file == ReadingOptions().file) {
     remedy = "; 'hodo record -- COMMAND' makes one";
   }
-  std::string line = fmt::format("hodo: {}: {}{}{}\n", name, message, place, remedy);
+  // What is wrong with the command is not wrong with the file.
+  std::string about = error.code == ErrorCode::usage ? "" : name + ": ";
+  std::string line = fmt::format("hodo: {}{}{}{}\n", about, message, place, remedy);
   std::fputs(line.c_str(), stderr);
   return kExitUsage;
 }

@@ -76,8 +76,10 @@ std::string calls_text(const analyze::CallTree& tree, const session::Session& se
                        cost(other, session.clock()));
   }
   if (forest.left_out() != 0) {
-    out += fmt::format("\n{} call paths are below {}% or deeper than {} and not shown\n",
-                       grouped(forest.left_out()), options.min_percent, options.depth);
+    const std::string below =
+        options.min_percent > 0 ? fmt::format("below {}% or ", options.min_percent) : "";
+    out += fmt::format("\n{} call paths are {}deeper than {} and not shown\n",
+                       grouped(forest.left_out()), below, options.depth);
   }
   return out;
 }

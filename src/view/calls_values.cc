@@ -85,6 +85,7 @@ void write_calls_json(const analyze::CallTree& tree, const session::Session& ses
   const analyze::CallTree::Totals& other = forest.total(0);
   Json rest{{"instructions", other.instructions}, {"time", other.time}};
   out.write("],\n\"other\": " + compact(rest));
+  out.write(fmt::format(",\n\"left_out\": {}", forest.left_out()));  // paths, by the options
   out.write(",\n\"losses\": " + compact(losses_json(outcome.losses, session.clock())) + "\n}\n");
 }
 

@@ -57,7 +57,7 @@ std::string modules_text(const Coverage& coverage, const Style& style) {
                {.title = "lines", .align = Align::right},
                {.align = Align::right},
                {.title = "edges", .align = Align::right},
-               {.title = "file", .tone = Tone::name, .shrinks = true}});
+               {.title = "file", .tone = Tone::name, .shrinks = true, .by_head = true}});
   for (const CoveredModule& m : coverage.modules) {
     std::vector<std::string> cells;
     append_cells(cells, functions_of(m));

@@ -24,6 +24,9 @@ std::string place_of(const session::LossSite& site, session::Clock& clock) {
   }
   if (site.offset) parts.push_back(fmt::format("byte {:#x}", *site.offset));
   if (site.ip != 0) parts.push_back(fmt::format("at {:#x}", site.ip));
+  if (site.last_ip != 0 && site.last_ip != site.ip) {
+    parts.push_back(fmt::format("last known {:#x}", site.last_ip));
+  }
   if (site.time != 0 && clock.known()) {
     parts.push_back("time " + seconds(clock.nanoseconds(site.time)));
   }
@@ -38,6 +41,7 @@ Json site_json(const session::LossSite& site, session::Clock& clock) {
   if (site.who.cpu >= 0) out["cpu"] = site.who.cpu;
   if (site.offset) out["offset"] = *site.offset;
   if (site.ip != 0) out["ip"] = fmt::format("{:#x}", site.ip);
+  if (site.last_ip != 0) out["last_ip"] = fmt::format("{:#x}", site.last_ip);
   if (site.time != 0) out["time"] = clock.nanoseconds(site.time);
   out["reason"] = site.reason;
   return out;

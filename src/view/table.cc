@@ -58,7 +58,8 @@ std::string Table::render(const Style& style, std::size_t indent) const {
     out.append(indent, ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (c != 0) out.append(kGap, ' ');
-      std::string text = fit(cell(c), widths[c]);
+      std::string text =
+          columns_[c].by_head ? fit_end(cell(c), widths[c]) : fit(cell(c), widths[c]);
       // Padding stays outside the colour, so that end_line() can take trailing blanks away.
       std::string padded = pad(text, widths[c], columns_[c].align);
       std::size_t at = columns_[c].align == Align::right ? padded.size() - text.size() : 0;

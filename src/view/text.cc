@@ -120,4 +120,17 @@ std::string fit(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, at)) + std::string(columns - keep, '.');
 }
 
+std::string fit_end(std::string_view text, std::size_t columns) {
+  const std::size_t all = width(text);
+  if (all <= columns) return std::string(text);
+  const std::size_t keep = columns > 2 ? columns - 2 : 0;
+  std::size_t at = 0;
+  std::size_t seen = 0;
+  for (; at < text.size(); ++at) {
+    bool starts = (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+    if (starts && seen++ == all - keep) break;
+  }
+  return std::string(columns - keep, '.') + std::string(text.substr(at));
+}
+
 }  // namespace hodo::view

@@ -79,6 +79,10 @@ TEST(Fit, CutsBetweenCharacters) {
   EXPECT_EQ(fit("abcdef", 5), "abc..");
   EXPECT_EQ(fit("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 3), "\xc3\xa9..");
   EXPECT_EQ(fit("abcdef", 1), ".");
+  EXPECT_EQ(fit_end("abcdef", 6), "abcdef");
+  EXPECT_EQ(fit_end("abcdef", 5), "..def");
+  EXPECT_EQ(fit_end("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 3), "..\xc3\xa9");
+  EXPECT_EQ(fit_end("abcdef", 1), ".");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Column {
   Align align = Align::left;
   Tone tone = Tone::plain;
   bool shrinks = false;  // gives way when the table is wider than the terminal
+  bool by_head = false;  // of its cells the end is what tells them apart
 };
 
 // Rows of printable text. Columns are as wide as their widest cell; when the whole does not fit

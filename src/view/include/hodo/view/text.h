@@ -30,5 +30,6 @@ std::string seconds(std::uint64_t nanoseconds);
 std::size_t width(std::string_view text);
 // The string cut to `columns`, an ellipsis of two dots where something was taken away.
 std::string fit(std::string_view text, std::size_t columns);
+std::string fit_end(std::string_view text, std::size_t columns);  // its beginning goes
 
 }  // namespace hodo::view
