@@ -23,7 +23,7 @@ struct ReadingOptions {
   std::vector<std::string> images;      // --image
   std::string symfs;                    // --symfs
   int bits = 64;
-  std::string filter;  // --filter LO-HI
+  std::vector<std::string> filters;  // --filter LO-HI
   std::int32_t pid = -1, tid = -1;
   bool json = false;
   view::ColorMode color = view::ColorMode::automatic;

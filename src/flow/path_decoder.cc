@@ -93,9 +93,17 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
   if (!ip) {
     close_gap(0, 0);
   } else if (!was_enabled) {
+    if (auto step = inside_filter(*ip, "PSB"); !step) return step;
     arrive(*ip);
   }
   return {};
+}
+
+// Tracing begins at `ip`, a packet says: no filter that was recorded with may leave it out.
+PathDecoder::Step PathDecoder::inside_filter(std::uint64_t ip, const char* packet) const {
+  if (!walker_.outside_filter(ip)) return {};
+  return std::unexpected(
+      Failure{LossCause::filter_mismatch, words::traced_outside(ip, packet), ip});
 }
 
 // The PSB+ group at the reader. That tracing is off can be known from the packets before, too; then
@@ -444,6 +452,7 @@ PathDecoder::Step PathDecoder::on_tip_pgd(const pt::Packet& packet) {
 PathDecoder::Step PathDecoder::on_tip_pge(const pt::Packet& packet) {
   if (!last_ip_.update(packet)) return std::unexpected(impossible(words::no_ip("TIP.PGE")));
   if (walker_.enabled) return std::unexpected(impossible(words::enabled_twice()));
+  if (auto step = inside_filter(last_ip_.ip(), "TIP.PGE"); !step) return step;
   close_gap(0, 0);
   after_overflow_ = false;
   walker_.enabled = true;

@@ -94,6 +94,7 @@ class PathDecoder {
   Step run();
   Step cross_psb();
   bool resync(const Failure& failure, std::size_t psb);
+  Step inside_filter(std::uint64_t ip, const char* packet) const;
   void arrive(std::uint64_t ip);
   void close_gap(std::uint64_t to, std::uint8_t flags);
   void report(LossCause cause, std::uint64_t skipped, std::uint64_t ip, std::string reason);

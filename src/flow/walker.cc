@@ -28,7 +28,9 @@ class Walker::LoopGuard {
   }
 
  private:
-  static constexpr std::uint32_t kMost = 20000;  // blocks; perf gives up after 10000 branches
+  // Blocks, each a direct branch or 256 instructions; perf gives up after 10000 branches. Where the
+  // code is made up, every packet may cost so many.
+  static constexpr std::uint32_t kMost = 4096;
   std::uint64_t mark_;
   std::uint32_t steps_ = 0;
   std::uint32_t renew_at_ = 2;

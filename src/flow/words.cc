@@ -109,7 +109,8 @@ std::string no_code(std::uint64_t ip) {
 std::string bad_code(std::uint64_t ip) { return "no instruction at " + hex(ip) + kOtherCode; }
 
 std::string endless(std::uint64_t ip, const char* packet) {
-  return std::string(packet) + " inside an endless loop through " + hex(ip) + kOtherCode;
+  return "the code from " + hex(ip) + " on goes round, or on for ever, without a branch that the" +
+         " next packet (" + packet + ") could be of" + kOtherCode;
 }
 
 std::string blocked(std::uint64_t ip, const char* packet) {
@@ -120,6 +121,13 @@ std::string blocked(std::uint64_t ip, const char* packet) {
 std::string unfit(std::uint64_t ip, const char* packet, InsnClass cls) {
   return "the next packet (" + std::string(packet) + ") does not fit the next branch, " +
          branch_name(cls) + " at " + hex(ip) + kOtherCode;
+}
+
+std::string traced_outside(std::uint64_t ip, const char* packet) {
+  return std::string(packet) + " says that " + hex(ip) +
+         " was traced, which the filter that was given leaves out: it differs from the one that "
+         "was" +
+         " recorded with";
 }
 
 std::string outside_filter() {

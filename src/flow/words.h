@@ -27,6 +27,7 @@ std::string bad_code(std::uint64_t ip);
 std::string endless(std::uint64_t ip, const char* packet);
 std::string blocked(std::uint64_t ip, const char* packet);
 std::string unfit(std::uint64_t ip, const char* packet, isa::InsnClass cls);
+std::string traced_outside(std::uint64_t ip, const char* packet);
 std::string outside_filter();
 
 }  // namespace hodo::flow::words

@@ -54,7 +54,8 @@ class Walk {
     bool cut = error.code == ErrorCode::truncated;
     stats_.skipped_bytes += size;
     flow::LossCause cause = cut ? flow::LossCause::truncated : flow::LossCause::bad_packet;
-    losses_.add(flow::name(cause), {who_, piece_.offset + start, 0, 0, error.message}, size);
+    losses_.add(flow::name(cause),
+                {.who = who_, .offset = piece_.offset + start, .reason = error.message}, size);
     return sink_.packet({.offset = piece_.offset + start,
                          .bytes = piece_.bytes.subspan(start, size),
                          .error = error.message});
@@ -80,8 +81,10 @@ bool walk_packets(std::span<const flow::Piece> pieces, const Context& who, Packe
       sink.gap(piece.lost_before);
       flow::LossCause cause = flow::LossCause::recorder_lost;
       ++stats.losses[static_cast<std::size_t>(cause)];
-      losses.add(flow::name(cause), {who, piece.offset, 0, 0, "data is missing before this offset"},
-                 piece.lost_before);
+      losses.add(
+          flow::name(cause),
+          {.who = who, .offset = piece.offset, .reason = "data is missing before this offset"},
+          piece.lost_before);
     }
     first = false;
     if (!Walk(piece, who, sink, stats, losses).run()) return false;

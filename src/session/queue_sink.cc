@@ -37,7 +37,8 @@ void QueueListener::on_loss(const flow::Loss& loss) {
     cause = better->cause;
     reason = std::move(better->reason);
   }
-  losses_.add(cause, {who, loss.offset, loss.ip, loss.time, std::move(reason)}, loss.skipped);
+  losses_.add(cause, {who, loss.offset, loss.ip, loss.last_ip, loss.time, std::move(reason)},
+              loss.skipped);
 }
 
 void QueueListener::on_event(const flow::Event& event) {

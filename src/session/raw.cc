@@ -23,8 +23,8 @@ Result<std::unique_ptr<Session>> Raw::open(const Options& options) {
   auto raw = std::unique_ptr<Raw>(new Raw(std::move(*trace)));
   raw->queue_.bytes = raw->trace_.bytes().size();
   raw->config_.initial_mode = options.raw->mode;
-  if (options.raw->filter) {
-    raw->config_.filter = {{options.raw->filter->first, options.raw->filter->second}};
+  for (const auto& [first, last] : options.raw->filters) {
+    raw->config_.filter.push_back({first, last});
   }
   return raw;
 }

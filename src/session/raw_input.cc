@@ -11,6 +11,14 @@
 #include "hodo/image/raw_image.h"
 
 namespace hodo::session {
+namespace {
+
+// An image is part of the command, not of the trace.
+std::unexpected<Error> image_error(const std::string& image, const Error& error) {
+  return fail(ErrorCode::usage, fmt::format("--image {}: {}", image, error.message));
+}
+
+}  // namespace
 
 Result<RawTrace> RawTrace::open(const Options& options) {
   RawTrace raw;
@@ -50,9 +58,10 @@ Status RawTrace::map(const std::string& path) {
 Status RawTrace::map_images(const std::vector<std::string>& images) {
   for (const std::string& text : images) {
     auto spec = image::parse_image(text);
-    if (!spec) return std::unexpected(spec.error());
-    Status status = image::map_image(*spec, *store_, *code_);
-    if (!status) return status;
+    if (!spec) return image_error(text, spec.error());
+    if (Status status = image::map_image(*spec, *store_, *code_); !status) {
+      return image_error(text, status.error());
+    }
     if (const auto* elf = std::get_if<image::ElfImage>(&*spec)) names_->add(*elf);
   }
   return {};

@@ -12,8 +12,8 @@ namespace hodo::session {
 
 class RawTrace {
  public:
-  // Maps the trace and the images. `options.raw` is set. Errors: as image::RegularFile::open,
-  // image::parse_image and image::map_image; malformed: an empty file.
+  // Maps the trace and the images. `options.raw` is set. Errors: as image::RegularFile::open;
+  // malformed: an empty file; usage: an image that is none, or cannot be mapped.
   static Result<RawTrace> open(const Options& options);
 
   RawTrace(RawTrace&& other) noexcept;

@@ -134,7 +134,8 @@ void RecordPath::tell(Known& known) {
     cause = better->cause;
     loss.reason = better->reason;
   }
-  losses_.add(cause, {executing_.who, offset_, loss.ip, time_, std::move(loss.reason)});
+  losses_.add(cause,
+              {executing_.who, offset_, loss.ip, loss.last_ip, time_, std::move(loss.reason)});
   auto at = std::ranges::find(causes_, cause, &Cause::name);
   if (at == causes_.end() && causes_.size() < kMaxCauses) {
     at = causes_.insert(at, Cause{.name = std::string(cause)});

@@ -211,6 +211,23 @@ TEST_F(Reading, RawTraceWithImage) {
   EXPECT_EQ(hodo("packets --raw pt trace.pt").status, 0) << "packets need no code";
 }
 
+TEST_F(Reading, RawTraceWithFilters) {
+  write("code.bin", std::string(kCode.begin(), kCode.end()));
+  auto trace = sample_trace().bytes();
+  write("trace.pt", std::string(trace.begin(), trace.end()));
+  const std::string raw = " --raw pt --image bin:0x401000:code.bin trace.pt";
+  Ran ran = hodo("stats --filter 0x401000-0x40100f --filter 0x401010-0x401fff" + raw);
+  EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
+  ran = hodo("stats --json --filter 0x402000-0x402fff" + raw);
+  EXPECT_EQ(ran.status, 3);
+  const json loss = json::parse(ran.out)["losses"][0];
+  EXPECT_EQ(loss["cause"], "filter-mismatch");
+  EXPECT_EQ(loss["sites"][0]["ip"], "0x401000");
+  EXPECT_EQ(hodo("stats --filter 1" + raw).err,
+            "hodo: --filter '1' is no range; write it as 0x400000-0x426fff\n");
+  EXPECT_EQ(hodo("stats --raw pt --image bin:x trace.pt").err.find("hodo: --image bin:x: "), 0u);
+}
+
 // As DRAKVUF's ipt plugin marks its streams: PTWRITE packets that no instruction made say which
 // address space and which thread ran from there on.
 TEST_F(Reading, MarksInARawTraceSayWhoRan) {

@@ -202,6 +202,19 @@ TEST(Loss, FailuresOutsideTheFilterBlameTheFilter) {
   EXPECT_EQ(out.losses[0].cause, LossCause::filter_mismatch);
 }
 
+TEST(Loss, WhatWasTracedOutsideTheFilterContradictsIt) {
+  const Code code = Code().at(0x1000).ijmp().at(0x5000).ijmp();
+  for (const Trace& trace :
+       {Trace().psb(0x5000).tip(0x1000), Trace().psb().pge(0x5000).tip(0x1000)}) {
+    const Decoded out = decode(code, trace, {.filter = {{0x1000, 0x1fff}}});
+    ASSERT_THAT(out.losses, SizeIs(1));
+    EXPECT_EQ(out.losses[0].cause, LossCause::filter_mismatch);
+    EXPECT_EQ(out.losses[0].ip, 0x5000u);
+    const Config both{.filter = {{0x1000, 0x1fff}, {0x5000, 0x5fff}}};
+    EXPECT_THAT(decode(code, trace, both).losses, testing::IsEmpty());
+  }
+}
+
 TEST(Loss, EndlessLoopsAreNoPath) {
   const Code self = Code().at(0x1000).jmp(0x1000);
   const Code ring =

@@ -17,7 +17,8 @@ namespace hodo::session {
 struct LossSite {
   Context who;
   std::optional<std::uint64_t> offset;  // in the queue's stream, or in the file
-  std::uint64_t ip = 0;                 // where the path was lost; 0: unknown
+  std::uint64_t ip = 0;                 // where the path was lost; 0: not in the code
+  std::uint64_t last_ip = 0;            // the last address that the path is known to have come to
   std::uint64_t time = 0;               // trace clock
   std::string reason;                   // one line
 };

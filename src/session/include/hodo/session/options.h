@@ -27,8 +27,9 @@ struct RawInput {
   std::optional<std::uint64_t> index;
   std::vector<std::string> images;     // elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], pages:A:D
   isa::Mode mode = isa::Mode::bits64;  // pt: until the stream's MODE.Exec says otherwise
-  // pt: the IP filter that was active while recording, as [first, last], both included.
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> filter;
+  // pt: the IP filters that were active while recording, as [first, last], both included. None:
+  // everything was recorded, or it is not known what.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> filters;
 };
 
 struct Options {
