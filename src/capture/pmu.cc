@@ -139,13 +139,15 @@ bool cpuinfo_has(std::string_view cpuinfo, std::string_view key, std::string_vie
   return false;
 }
 
+std::string no_event_sources(const SystemPaths& paths) {
+  return paths.event_source +
+         " is missing: sysfs is not mounted here, or the kernel was built without perf events";
+}
+
 // Why there is no intel_pt directory, from the most to the least fundamental reason.
-std::string absence_reason(const SystemPaths& paths) {
+std::string pt_absence_reason(const SystemPaths& paths) {
   std::error_code error;
-  if (!std::filesystem::exists(paths.event_source, error)) {
-    return paths.event_source +
-           " is missing: sysfs is not mounted here, or the kernel was built without perf events";
-  }
+  if (!std::filesystem::exists(paths.event_source, error)) return no_event_sources(paths);
   const std::string cpuinfo = read_small_file(paths.cpuinfo).value_or("");
   if (!cpuinfo_has(cpuinfo, "vendor_id", "GenuineIntel")) {
     return "Intel PT needs an Intel processor (Broadwell, 2014, or newer), which this is not";
@@ -161,6 +163,35 @@ std::string absence_reason(const SystemPaths& paths) {
            "have it passed through (KVM: kvm_intel.pt_mode=1 and -cpu host,intel-pt=on)";
   }
   return "this processor has no Intel PT, or the firmware has switched it off";
+}
+
+// The same of intel_bts (kernel: arch/x86/events/intel/bts.c, bts_init; init_intel of
+// arch/x86/kernel/cpu/intel.c sets the flag "bts" by IA32_MISC_ENABLE).
+std::string bts_absence_reason(const SystemPaths& paths) {
+  std::error_code error;
+  if (!std::filesystem::exists(paths.event_source, error)) return no_event_sources(paths);
+  const std::string cpuinfo = read_small_file(paths.cpuinfo).value_or("");
+  if (!cpuinfo_has(cpuinfo, "vendor_id", "GenuineIntel")) {
+    return "branch trace store needs an Intel processor, which this is not";
+  }
+  if (!cpuinfo_has(cpuinfo, "flags", "bts")) {
+    return cpuinfo_has(cpuinfo, "flags", "hypervisor")
+               ? "this is a virtual machine whose processor does not offer branch trace store; "
+                 "record on the host"
+               : "this processor has no branch trace store, or the firmware has switched it off "
+                 "(BTS_UNAVAILABLE)";
+  }
+  if (!cpuinfo_has(cpuinfo, "flags", "dtes64")) {
+    return "the kernel takes 64-bit BTS records only, which this processor does not write (no "
+           "DTES64)";
+  }
+  if (has_pti(paths)) {
+    return "the kernel has switched its intel_bts driver off, which does not go with page table "
+           "isolation (PTI); starting it with nopti gives the driver back, but lets every program "
+           "read all memory (Meltdown)";
+  }
+  return "the processor has branch trace store but the kernel offers no intel_bts PMU: it was "
+         "built without the driver (CONFIG_CPU_SUP_INTEL, CONFIG_PERF_EVENTS)";
 }
 
 }  // namespace
@@ -240,12 +271,7 @@ Result<std::uint32_t> read_type(const std::string& dir) {
 }  // namespace
 
 Result<std::uint32_t> read_bts_type(const SystemPaths& paths) {
-  if (!has_bts(paths)) {
-    return fail(ErrorCode::not_found,
-                "the kernel offers no intel_bts PMU: the processor has no branch trace store (Intel"
-                " ones have, up to those with architectural LBR), a hypervisor hides it, or the"
-                " firmware has switched it off (BTS_UNAVAILABLE)");
-  }
+  if (!has_bts(paths)) return fail(ErrorCode::not_found, bts_absence_reason(paths));
   return read_type(paths.event_source + "/intel_bts");
 }
 
@@ -253,7 +279,7 @@ Result<PtPmu> read_pt_pmu(const SystemPaths& paths) {
   const std::string dir = paths.event_source + "/intel_pt";
   std::error_code error;
   if (!std::filesystem::is_directory(dir, error)) {
-    return fail(ErrorCode::not_found, absence_reason(paths));
+    return fail(ErrorCode::not_found, pt_absence_reason(paths));
   }
   const auto type = read_type(dir);
   if (!type) return std::unexpected(type.error());
@@ -272,6 +298,10 @@ Result<PtPmu> read_pt_pmu(const SystemPaths& paths) {
 bool has_bts(const SystemPaths& paths) {
   std::error_code error;
   return std::filesystem::exists(paths.event_source + "/intel_bts/type", error);
+}
+
+bool has_pti(const SystemPaths& paths) {
+  return cpuinfo_has(read_small_file(paths.cpuinfo).value_or(""), "flags", "pti");
 }
 
 Result<std::vector<int>> parse_cpu_list(std::string_view text) {

@@ -90,14 +90,34 @@ void diagnose_pt(Item& item, const Facts& facts) {
   item.details.emplace_back("filters for users", fmt::format("{}", kernel.pt_filters));
 }
 
+// The processor has BTS, but the kernel no intel_bts PMU (bts_init in its
+// arch/x86/events/intel/bts.c).
+void refuse_bts_pmu(Item& item, const Facts& facts) {
+  constexpr std::string_view kStandIn = "--source bts records with the software trace unit";
+  if (!facts.features.dtes64) {
+    return refuse(item,
+                  "the kernel takes 64-bit BTS records only, which this processor does not write",
+                  std::string(kStandIn));
+  }
+  if (facts.kernel->pti) {
+    return refuse(item,
+                  "the kernel's intel_bts driver does not go with page table isolation (PTI), "
+                  "which keeps Meltdown out",
+                  fmt::format("{}; or start the kernel with nopti, if no program here may do harm: "
+                              "each can read all memory then",
+                              kStandIn));
+  }
+  return refuse(item,
+                "the kernel has no intel_bts PMU: it was built without the driver, or "
+                "IA32_MISC_ENABLE says that BTS is unavailable",
+                fmt::format("sudo dmesg | grep -iE 'bts|pmu'; look in the firmware's set-up, too; "
+                            "until then {}",
+                            kStandIn));
+}
+
 void diagnose_bts(Item& item, const Facts& facts) {
   if (item.verdict != Verdict::yes || !facts.kernel) return;
-  if (!facts.kernel->bts_pmu) {
-    return refuse(item,
-                  "the kernel has no intel_bts PMU: it was built without the driver, or "
-                  "IA32_MISC_ENABLE says that BTS is unavailable",
-                  "sudo dmesg | grep -iE 'bts|pmu'; look in the firmware's set-up, too");
-  }
+  if (!facts.kernel->bts_pmu) return refuse_bts_pmu(item, facts);
   // The driver leaks addresses of kernel code that a branch leads to (kernel:
   // arch/x86/events/intel/bts.c, bts_event_init).
   if (facts.probes.bts.value_or(0) != 0) {

@@ -51,6 +51,7 @@ KernelFacts read_kernel_facts(const std::string& root, bool privileged) {
       chosen(capture::read_small_file(root + "/sys/kernel/security/lockdown").value_or(""));
   out.pt_pmu = exists(paths.event_source + "/intel_pt");
   out.bts_pmu = capture::has_bts(paths);
+  out.pti = capture::has_pti(paths);
   out.core_pmu = exists(paths.event_source + "/cpu") || exists(paths.event_source + "/cpu_core");
   out.kvm_takes_pt = read_number<int>(root + "/sys/module/kvm_intel/parameters/pt_mode") == 1;
   out.pt_filters =

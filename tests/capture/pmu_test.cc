@@ -165,5 +165,20 @@ TEST(PmuTest, Bts) {
   EXPECT_TRUE(has_bts(system.paths()));
 }
 
+TEST(PmuTest, AbsenceOfBtsIsExplained) {
+  const auto reason = [](const std::string& vendor, const std::string& flags) {
+    FakeSystem system;
+    system.set_cpuinfo(vendor, flags);
+    const auto type = read_bts_type(system.paths());
+    return type ? "present" : type.error().message;
+  };
+  EXPECT_THAT(reason("AuthenticAMD", "fpu pti"), HasSubstr("needs an Intel processor"));
+  EXPECT_THAT(reason("GenuineIntel", "fpu hypervisor dtes64"), HasSubstr("virtual machine"));
+  EXPECT_THAT(reason("GenuineIntel", "fpu dtes64"), HasSubstr("BTS_UNAVAILABLE"));
+  EXPECT_THAT(reason("GenuineIntel", "fpu bts pti"), HasSubstr("no DTES64"));
+  EXPECT_THAT(reason("GenuineIntel", "dtes64 bts pti"), HasSubstr("nopti"));
+  EXPECT_THAT(reason("GenuineIntel", "dtes64 bts ptid"), HasSubstr("built without the driver"));
+}
+
 }  // namespace
 }  // namespace hodo::capture

@@ -120,6 +120,22 @@ TEST(Doctor, KernelWithoutDriver) {
   EXPECT_THAT(m.item("bts").why, HasSubstr("no intel_bts PMU"));
 }
 
+TEST(Doctor, PageTableIsolationTakesBtsAway) {
+  Machine m("skylake");
+  m.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu dtes64 bts pti");
+  EXPECT_EQ(m.item("bts").verdict, Verdict::yes);
+  m.remove_pmu("intel_bts");
+  EXPECT_THAT(m.item("bts").why, HasSubstr("page table isolation (PTI)"));
+  EXPECT_THAT(m.item("bts").remedy, HasSubstr("nopti"));
+  EXPECT_THAT(m.item("bts").remedy, HasSubstr("can read all memory"));
+}
+
+TEST(Doctor, TheKernelTakesNo32BitBtsRecords) {
+  Machine m("core-duo-yonah");
+  m.remove_pmu("intel_bts");
+  EXPECT_THAT(m.item("bts").why, HasSubstr("64-bit BTS records only"));
+}
+
 TEST(Doctor, AnotherUserOfIntelPt) {
   Machine m("skylake");
   m.kernel.refusals = {{Machine::kPt, EBUSY}};

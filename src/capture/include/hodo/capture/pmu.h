@@ -86,8 +86,12 @@ Result<PtPmu> read_pt_pmu(const SystemPaths& paths = {});
 
 // Is there a branch trace store (an intel_bts PMU)?
 bool has_bts(const SystemPaths& paths = {});
-// Its perf_event_attr::type. Errors: as read_pt_pmu.
+// Its perf_event_attr::type. Errors: not_found, with the reason as of read_pt_pmu; malformed, io.
 Result<std::uint32_t> read_bts_type(const SystemPaths& paths = {});
+
+// Does the kernel isolate page tables against Meltdown? Its intel_bts driver does not go with that
+// (bts_init in arch/x86/events/intel/bts.c).
+bool has_pti(const SystemPaths& paths = {});
 
 // "0-3,6" -> 0 1 2 3 6: the kernel's list format (bitmap_parselist). Errors: malformed.
 Result<std::vector<int>> parse_cpu_list(std::string_view text);

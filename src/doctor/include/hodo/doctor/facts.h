@@ -42,6 +42,7 @@ struct KernelFacts {
   std::string lockdown;                   // "none", "integrity", "confidentiality"; "": unknown
   bool pt_pmu = false;
   bool bts_pmu = false;
+  bool pti = false;           // page table isolation, against Meltdown
   bool core_pmu = false;      // counts and samples: "cpu", or "cpu_core" on hybrid processors
   bool kvm_takes_pt = false;  // kvm_intel.pt_mode=1
   unsigned pt_filters = 0;    // address ranges that a user may set
