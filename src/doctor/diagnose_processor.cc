@@ -88,6 +88,10 @@ Details bts_details(const hw::BranchFeatures& f) {
 
 Details lbr_details(const hw::BranchFeatures& f) {
   if (!f.lbr) return {};
+  // Linux: amd_brs_detect and amd_brs_setup_filter (arch/x86/events/amd/brs.c).
+  if (f.amd_brs) {
+    return {{"depth", "16"}, {"kind", "AMD BRS"}, {"sampled by Linux", "yes"}, {"filter", "no"}};
+  }
   const hw::LbrLayout& lbr = *f.lbr;
   std::string kind = "model-specific";
   if (f.arch_lbr) kind = "architectural";

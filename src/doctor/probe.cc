@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <charconv>
 
+#include "hodo/capture/perf_attr.h"
+
 namespace hodo::doctor {
 namespace {
 
@@ -19,8 +21,9 @@ perf_event_attr user_event(std::uint32_t type, std::uint64_t config) {
   return attr;
 }
 
+constexpr std::uint64_t kPeriod = 1'000'000;
+
 perf_event_attr sampling_event() {
-  constexpr std::uint64_t kPeriod = 1'000'000;
   perf_event_attr attr = user_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
   attr.sample_period = kPeriod;
   attr.sample_type = PERF_SAMPLE_IP;
@@ -53,10 +56,8 @@ Probes probe_events(capture::Kernel& kernel, const capture::SystemPaths& paths) 
   if (const auto type = pmu_type(paths, "intel_bts")) {
     out.bts = try_to_open(kernel, user_event(*type, 0));
   }
-  perf_event_attr lbr = sampling_event();
-  lbr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-  lbr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-  out.lbr = try_to_open(kernel, lbr);
+  // The recorder's own event: BRS goes with no other.
+  out.lbr = try_to_open(kernel, capture::stack_event(paths, kPeriod, {}).attr);
   perf_event_attr pebs = sampling_event();
   pebs.precise_ip = 2;
   out.pebs = try_to_open(kernel, pebs);

@@ -181,6 +181,22 @@ TEST(Doctor, PtraceIsForbidden) {
   EXPECT_EQ(m.item("btf").remedy, "as root: sysctl kernel.yama.ptrace_scope=1");
 }
 
+// Milan is Vermeer with BRS: CPUID.80000008H:EBX[31]. The kernel takes one event for it.
+TEST(Doctor, KnowsAmdsBranchSampling) {
+  Machine m("zen3-vermeer");
+  m.cpuid = hw::processor(
+      "zen3-vermeer",
+      "0x80000008 0x00: eax=0x00003030 ebx=0x911ef657 ecx=0x00005017 edx=0x00010000\n");
+  const Item dump = diagnose(gather_dump(m.cpuid)).items[2];
+  EXPECT_EQ(dump.verdict, Verdict::yes);
+  EXPECT_THAT(dump.details, Contains(Pair("depth", "16")));
+  EXPECT_THAT(dump.details, Contains(Pair("kind", "AMD BRS")));
+  EXPECT_THAT(dump.details, Contains(Pair("sampled by Linux", "yes")));
+  m.write("sys/bus/event_source/devices/cpu/events/branch-brs", "event=0xc4");
+  m.kernel.lbr = EINVAL;  // of all other events
+  EXPECT_EQ(m.item("lbr").verdict, Verdict::yes) << m.item("lbr").why;
+}
+
 // A model that no table knows, and a kernel that can use it all the same.
 TEST(Doctor, BelievesTheKernelAboutUnknownProcessors) {
   Machine m("skylake");
