@@ -233,6 +233,16 @@ bool has(const Report& report, std::string_view key) {
   return false;
 }
 
+std::vector<std::string> sources_without_qemu(const Report& report, const Facts& facts) {
+  std::vector<std::string> out;
+  for (const char* key : {"pt", "bts", "lbr"}) {
+    if (has(report, key)) out.emplace_back(key);
+  }
+  // Steps were tried, of whatever kind.
+  if (facts.steps_branches) out.emplace_back("step");
+  return out;
+}
+
 }  // namespace
 
 Report diagnose(const Facts& facts) {
@@ -260,6 +270,7 @@ Report diagnose(const Facts& facts) {
     out.items.push_back(registers_item(facts));
     if (hardware) out.items.push_back(memory_item(*facts.kernel));
     out.source = has(out, "pt") ? "pt" : has(out, "qemu") ? "qemu" : "";
+    out.without_qemu = sources_without_qemu(out, facts);
   }
   return out;
 }

@@ -83,12 +83,26 @@ std::string head_line(std::string_view name, const std::string& value, const Sty
          wrapped(value, kNameColumns, style.columns) + '\n';
 }
 
+// "--source bts, --source lbr and --source step"
+std::string enumerated(const std::vector<std::string>& sources) {
+  std::string out;
+  for (std::size_t n = 0; n < sources.size(); ++n) {
+    if (n != 0) out += n + 1 == sources.size() ? " and " : ", ";
+    out += "--source " + sources[n];
+  }
+  return out;
+}
+
 std::string source_text(const Report& report) {
   if (report.source == "pt") return "hodo record -- CMD uses Intel PT";
   if (report.source == "qemu") {
     return "hodo record -- CMD runs the program under QEMU, with the software trace unit";
   }
-  return "nothing can record here yet; QEMU is the way that works everywhere, see its line";
+  if (report.without_qemu.empty()) {
+    return "nothing can record here yet; QEMU is the way that works everywhere, see its line";
+  }
+  return "hodo record -- CMD needs QEMU, see its line; " + enumerated(report.without_qemu) +
+         (report.without_qemu.size() == 1 ? " records without" : " record without");
 }
 
 }  // namespace

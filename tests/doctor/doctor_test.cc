@@ -156,6 +156,31 @@ TEST(Doctor, QemuIsNotInstalled) {
   EXPECT_EQ(m.report().source, "");
 }
 
+std::string last_line(const Report& report) {
+  const std::string text = report_text(report, {.columns = 200});
+  return text.substr(text.rfind('\n', text.size() - 2) + 1);
+}
+
+TEST(Doctor, NamesTheSourcesThatRecordWithoutQemu) {
+  Machine m("haswell");
+  m.qemu =
+      fail(ErrorCode::not_found, "qemu-x86_64 is not installed; remedy: apt-get install qemu-user");
+  EXPECT_EQ(
+      last_line(m.report()),
+      "recording  hodo record -- CMD needs QEMU, see its line; --source bts, --source lbr and "
+      "--source step record without\n");
+  m.remove_pmu("intel_bts");
+  m.kernel.lbr = EOPNOTSUPP;
+  EXPECT_EQ(
+      last_line(m.report()),
+      "recording  hodo record -- CMD needs QEMU, see its line; --source step records without\n");
+  m.steps_branches = std::nullopt;
+  EXPECT_EQ(
+      last_line(m.report()),
+      "recording  nothing can record here yet; QEMU is the way that works everywhere, see its "
+      "line\n");
+}
+
 // What the recorder itself says: capture::find_qemu.
 TEST(Doctor, TakesQemusTroublesFromTheRecorder) {
   const std::string path = std::getenv("PATH");
