@@ -37,10 +37,6 @@ void refuse_event(Item& item, int reason, const KernelFacts& kernel, int paranoi
                                   *kernel.perf_event_paranoid),
                       sysctl_paranoid(paranoid));
       }
-      if (kernel.lockdown == "confidentiality") {
-        return refuse(item, "the kernel is locked down (confidentiality)",
-                      "start the kernel without lockdown=confidentiality");
-      }
       return refuse(item, "the kernel does not permit it: a container's seccomp profile, perhaps",
                     "run outside the container, or let it use perf_event_open (docker: "
                     "--cap-add PERFMON --security-opt seccomp=unconfined)");
