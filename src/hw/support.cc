@@ -26,6 +26,14 @@ bool is_family6_from(const BranchFeatures& f, std::uint16_t model) {
   return is_intel(f) && f.signature.family == 6 && f.signature.model >= model;
 }
 
+// The generations with LbrExtV2 (Linux, bsp_init_amd in arch/x86/kernel/cpu/amd.c).
+bool is_zen4_or_later(const BranchFeatures& f) {
+  constexpr std::uint16_t kZen3And4 = 0x19;
+  const auto [vendor, family, model, stepping] = f.signature;
+  if (vendor != Vendor::amd || family < kZen3And4) return false;
+  return family > kZen3And4 || (model >= 0x10 && model <= 0x1f) || model >= 0x60;
+}
+
 // Every Intel processor since the Pentium 4 and Pentium M has a debug store.
 Support ds_support(const BranchFeatures& f, const std::string& for_what) {
   if (f.ds) return {};
@@ -85,6 +93,8 @@ Support pebs_support(const BranchFeatures& f) {
 Support lbr_support(const BranchFeatures& f) {
   if (!f.lbr) {
     if (!is_intel(f)) return not_made("last branch records");
+    // Of family 6 the table lacks only what is so new that its records are architectural.
+    if (f.hypervisor && is_family6_from(f, 0)) return hidden(f, "last branch records");
     return {Obstacle::unknown, "no last branch records are known of Intel family " +
                                    std::to_string(f.signature.family) + " model " +
                                    std::to_string(f.signature.model)};
@@ -98,10 +108,8 @@ Support lbr_support(const BranchFeatures& f) {
   if (f.hypervisor && silent && !f.arch_lbr && !f.amd_lbr_v2) {
     return hidden(f, "last branch records");
   }
-  // AMD's single pair is there on all; the stack came with family 25 and is in all of family 26.
-  constexpr std::uint16_t kZen5 = 0x1a;
-  if (f.hypervisor && f.signature.vendor == Vendor::amd && f.signature.family >= kZen5 &&
-      !f.amd_lbr_v2) {
+  // AMD's single pair is there on all.
+  if (f.hypervisor && is_zen4_or_later(f) && !f.amd_lbr_v2) {
     return hidden(f, "last branch records (LbrExtV2)");
   }
   return {};

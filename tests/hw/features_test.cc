@@ -162,6 +162,41 @@ TEST(Support, TellsHiddenByAHypervisorFromNotMade) {
             "this processor has no debug store (CPUID.1:EDX.DS), which BTS needs");
 }
 
+const std::string kKvm =
+    "0x40000000 0x00: eax=0x40000001 ebx=0x4b4d564b ecx=0x564b4d56 edx=0x0000004d\n";
+
+// KVM passes neither the debug store nor architectural LBR on.
+TEST(Support, TellsHiddenArchitecturalLbrFromAnUnknownModel) {
+  const BranchFeatures f = find_branch_features(processor(
+      "sapphire-rapids",
+      kKvm + "0x00000001 0x00: eax=0x000806f8 ebx=0x00800800 ecx=0xfffefbff edx=0xbfcbfbff\n"
+             "0x00000007 0x00: eax=0x00000002 ebx=0xf1bfbffb ecx=0xbb417fee edx=0xffd54430\n"));
+  EXPECT_FALSE(f.arch_lbr);
+  EXPECT_EQ(lbr_support(f).obstacle, Obstacle::hidden);
+  EXPECT_EQ(lbr_support(f).why, "the hypervisor (KVM) hides last branch records from this machine");
+}
+
+// Of leaf 80000022H it passes the counters on.
+TEST(Support, KnowsWhichAmdProcessorsHaveAStack) {
+  const auto under_kvm = [](const std::string& name, const std::string& leaf1) {
+    return lbr_support(find_branch_features(
+        processor(name, kKvm + leaf1 +
+                            "0x80000022 0x00: eax=0x00000001 ebx=0x00000006 ecx=0x00000000 "
+                            "edx=0x00000000\n")));
+  };
+  EXPECT_EQ(under_kvm("zen4-raphael",
+                      "0x1 0x0: eax=0x00a60f12 ebx=0x000c0800 ecx=0xfef8320b edx=0x178bfbff\n")
+                .why,
+            "the hypervisor (KVM) hides last branch records (LbrExtV2) from this machine");
+  // Genoa.
+  EXPECT_FALSE(
+      under_kvm("zen4-raphael", "0x1 0x0: eax=0x00a10f11 ebx=0x0 ecx=0xfef8320b edx=0x178bfbff\n"));
+  EXPECT_FALSE(under_kvm("zen5-granite-ridge",
+                         "0x1 0x0: eax=0x00b40f40 ebx=0x0 ecx=0xfef8320b edx=0x178bfbff\n"));
+  EXPECT_TRUE(
+      under_kvm("zen3-vermeer", "0x1 0x0: eax=0x00a20f10 ebx=0x0 ecx=0xfed8320b edx=0x178bfbff\n"));
+}
+
 // The same processor with CPUID.7:EBX[25] cleared, as firmware does it.
 TEST(Support, MissesIntelPtWhereItsGenerationHasIt) {
   const auto dump = CpuidDump::parse(
