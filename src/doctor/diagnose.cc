@@ -53,7 +53,8 @@ void refuse_event(Item& item, int reason, const KernelFacts& kernel, int paranoi
     case EINVAL:
       return refuse(
           item, fmt::format("the kernel cannot use it on this machine ({})", std::strerror(reason)),
-          "sudo dmesg | grep -iE 'perf|pmu' tells what the kernel found");
+          "sudo dmesg | grep -iE 'perf|pmu' tells what the kernel found" +
+              (stand_in(item.key).empty() ? "" : "; until then " + stand_in(item.key)));
     default:
       return refuse(item, std::string("the kernel refuses it: ") + std::strerror(reason), {});
   }
@@ -89,11 +90,10 @@ void diagnose_pt(Item& item, const Facts& facts) {
 // The processor has BTS, but the kernel no intel_bts PMU (bts_init in its
 // arch/x86/events/intel/bts.c).
 void refuse_bts_pmu(Item& item, const Facts& facts) {
-  constexpr std::string_view kStandIn = "--source bts records with the software trace unit";
   if (!facts.features.dtes64) {
     return refuse(item,
                   "the kernel takes 64-bit BTS records only, which this processor does not write",
-                  std::string(kStandIn));
+                  stand_in(item.key));
   }
   if (facts.kernel->pti) {
     return refuse(item,
@@ -101,14 +101,14 @@ void refuse_bts_pmu(Item& item, const Facts& facts) {
                   "which keeps Meltdown out",
                   fmt::format("{}; or start the kernel with nopti, if no program here may do harm: "
                               "each can read all memory then",
-                              kStandIn));
+                              stand_in(item.key)));
   }
   return refuse(item,
                 "the kernel has no intel_bts PMU: it was built without the driver, or "
                 "IA32_MISC_ENABLE says that BTS is unavailable",
                 fmt::format("sudo dmesg | grep -iE 'bts|pmu'; look in the firmware's set-up, too; "
                             "until then {}",
-                            kStandIn));
+                            stand_in(item.key)));
 }
 
 void diagnose_bts(Item& item, const Facts& facts) {
@@ -132,17 +132,17 @@ void diagnose_sampling(Item& item, const Facts& facts, std::optional<int> probe)
     return;
   }
   if (!facts.kernel->core_pmu) {
+    const bool amd = facts.features.signature.vendor == hw::Vendor::amd;
     return refuse(item, "the kernel has no PMU of the core (cpu, cpu_core)",
-                  facts.features.hypervisor
-                      ? "give the virtual machine a virtual PMU (libvirt: <pmu state='on'/>; qemu: "
-                        "-cpu host,pmu=on)"
-                      : "sudo dmesg | grep -iE 'perf|pmu' tells why");
+                  !facts.features.hypervisor ? "sudo dmesg | grep -iE 'perf|pmu' tells why"
+                  : amd                      ? stand_in(item.key)
+                                             : virtual_pmu_remedy(item.key));
   }
   if (probe) refuse_event(item, *probe, *facts.kernel, kUserEvents);
 }
 
 Item btf_item(const Facts& facts) {
-  Item item = processor_item("BTF", "btf", hw::btf_support(facts.features));
+  Item item = processor_item("BTF", "btf", facts.features, hw::btf_support(facts.features));
   if (item.verdict != Verdict::yes) return item;
   if (!facts.kernel) {
     if (!facts.features.hypervisor) return item;
@@ -246,16 +246,16 @@ Report diagnose(const Facts& facts) {
   Report out{.processor = processor_line(f), .hypervisor = hypervisor_line(f)};
   if (facts.kernel) out.kernel = kernel_line(*facts.kernel);
 
-  Item pt = processor_item("Intel PT", "pt", hw::pt_support(f));
+  Item pt = processor_item("Intel PT", "pt", f, hw::pt_support(f));
   pt.details = pt_details(f);
   diagnose_pt(pt, facts);
-  Item bts = processor_item("BTS", "bts", hw::bts_support(f));
+  Item bts = processor_item("BTS", "bts", f, hw::bts_support(f));
   bts.details = bts_details(f);
   diagnose_bts(bts, facts);
-  Item lbr = processor_item("LBR", "lbr", hw::lbr_support(f));
+  Item lbr = processor_item("LBR", "lbr", f, hw::lbr_support(f));
   lbr.details = lbr_details(f);
   diagnose_sampling(lbr, facts, facts.probes.lbr);
-  Item pebs = processor_item("PEBS", "pebs", hw::pebs_support(f));
+  Item pebs = processor_item("PEBS", "pebs", f, hw::pebs_support(f));
   pebs.details = pebs_details(f);
   diagnose_sampling(pebs, facts, facts.probes.pebs);
   const bool hardware = pt.verdict == Verdict::yes || bts.verdict == Verdict::yes;

@@ -24,17 +24,20 @@ std::string ranges(std::uint32_t mask) {
   return out.empty() ? "none" : out;
 }
 
-// What helps against an obstacle of the processor's. BTS, LBR and Intel PT have a stand-in.
-std::string remedy_of(hw::Obstacle obstacle, const std::string& key) {
-  std::string stand_in = key == "pt" ? "--source qemu records with the software trace unit"
-                         : key == "bts" || key == "lbr"
-                             ? "--source " + key + " records with the software trace unit"
-                             : "";
+// Could a hypervisor's PMU for its machines have it? KVM's has PEBS and the LBRs of the models that
+// hw has in its table, but no architectural ones, and of AMD's only counters (__do_cpuid_func).
+bool in_virtual_pmu(const std::string& key, const hw::BranchFeatures& f) {
+  if (f.signature.vendor == hw::Vendor::amd) return false;
+  return key == "pebs" || (key == "lbr" && f.lbr);
+}
+
+// What helps against an obstacle of the processor's.
+std::string remedy_of(hw::Obstacle obstacle, const std::string& key, const hw::BranchFeatures& f) {
+  std::string stand_in = doctor::stand_in(key);
   switch (obstacle) {
     case hw::Obstacle::hidden:
-      if (key == "pt" || key == "bts") return "run hodo on its host; here, " + stand_in;
-      return "give the virtual machine a virtual PMU (libvirt: <cpu mode='host-passthrough'/> and "
-             "<pmu state='on'/>; qemu: -cpu host,pmu=on)";
+      return in_virtual_pmu(key, f) ? virtual_pmu_remedy(key)
+                                    : "run hodo on its host; here, " + stand_in;
     case hw::Obstacle::switched_off:
       return "look for it in the firmware's set-up (\"Intel Processor Trace\", \"Debug\", "
              "\"Performance Monitoring\")" +
@@ -50,14 +53,28 @@ std::string remedy_of(hw::Obstacle obstacle, const std::string& key) {
 
 }  // namespace
 
-Item processor_item(std::string name, std::string key, const hw::Support& support) {
+std::string stand_in(const std::string& key) {
+  if (key == "pt") return "--source qemu records with the software trace unit";
+  if (key != "bts" && key != "lbr") return {};
+  return "--source " + key + " records with the software trace unit";
+}
+
+std::string virtual_pmu_remedy(const std::string& key) {
+  const std::string stand_in = doctor::stand_in(key);
+  return "give the virtual machine a virtual PMU (libvirt: <cpu mode='host-passthrough'/> and "
+         "<pmu state='on'/>; qemu: -cpu host,pmu=on)" +
+         (stand_in.empty() ? "" : "; here, " + stand_in);
+}
+
+Item processor_item(std::string name, std::string key, const hw::BranchFeatures& f,
+                    const hw::Support& support) {
   Item out;
   out.name = std::move(name);
   out.verdict = support                                     ? Verdict::yes
                 : support.obstacle == hw::Obstacle::unknown ? Verdict::unknown
                                                             : Verdict::no;
   out.why = support.why;
-  out.remedy = remedy_of(support.obstacle, key);
+  out.remedy = remedy_of(support.obstacle, key, f);
   out.key = std::move(key);
   return out;
 }

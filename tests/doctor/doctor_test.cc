@@ -42,11 +42,48 @@ TEST(Doctor, HypervisorWithoutPmu) {
             "run hodo on its host; here, --source qemu records with the software trace unit");
   EXPECT_EQ(m.item("lbr").verdict, Verdict::no);
   EXPECT_THAT(m.item("lbr").remedy, HasSubstr("pmu=on"));
+  EXPECT_THAT(m.item("lbr").remedy,
+              HasSubstr("here, --source lbr records with the software trace unit"));
   EXPECT_EQ(m.item("btf").verdict, Verdict::no);
   EXPECT_THAT(m.item("btf").why, HasSubstr("the hypervisor ignores it"));
   EXPECT_EQ(m.item("registers").why, "/dev/cpu/0/msr is not there");
   EXPECT_EQ(m.item("registers").remedy, "as root: modprobe msr");
   EXPECT_EQ(m.report().source, "qemu");
+}
+
+// KVM has no virtual PMU with AMD's stack that one could ask for.
+TEST(Doctor, HypervisorOnAmd) {
+  Machine m("zen4-raphael");
+  m.cpuid = hw::processor(
+      "zen4-raphael",
+      "0x40000000 0x00: eax=0x40000001 ebx=0x4b4d564b ecx=0x564b4d56 edx=0x0000004d\n"
+      "0x00000001 0x00: eax=0x00a60f12 ebx=0x000c0800 ecx=0xfef8320b edx=0x178bfbff\n"
+      "0x80000022 0x00: eax=0x00000001 ebx=0x00000006 ecx=0x00000000 edx=0x00000000\n");
+  m.kernel.lbr = EOPNOTSUPP;
+  constexpr const char* kRemedy =
+      "run hodo on its host; here, --source lbr records with the software trace unit";
+  EXPECT_EQ(m.item("lbr").remedy, kRemedy);
+  m.remove_pmu("cpu");
+  m.kernel.lbr = ENOENT;
+  EXPECT_EQ(m.item("lbr").remedy, kRemedy);
+  // Linux samples none of Zen 3's on a host either.
+  m.cpuid = hw::processor(
+      "zen3-vermeer",
+      "0x40000000 0x00: eax=0x40000001 ebx=0x4b4d564b ecx=0x564b4d56 edx=0x0000004d\n"
+      "0x00000001 0x00: eax=0x00a20f10 ebx=0x00180800 ecx=0xfed8320b edx=0x178bfbff\n");
+  EXPECT_EQ(m.item("lbr").remedy, "--source lbr records with the software trace unit");
+}
+
+// Nor with architectural LBR.
+TEST(Doctor, HypervisorOnAnIntelProcessorWithArchitecturalLbr) {
+  const Report report = diagnose(gather_dump(hw::processor(
+      "sapphire-rapids",
+      "0x00000001 0x00: eax=0x000806f8 ebx=0x00800800 ecx=0xfffefbff edx=0xbfcbfbff\n"
+      "0x00000007 0x00: eax=0x00000002 ebx=0xf1bfbffb ecx=0xbb417fee edx=0xffd54430\n")));
+  EXPECT_EQ(report.items[2].verdict, Verdict::no);
+  EXPECT_EQ(report.items[2].remedy,
+            "run hodo on its host; here, --source lbr records with the software trace unit");
+  EXPECT_THAT(report.items[3].remedy, HasSubstr("pmu=on"));
 }
 
 TEST(Doctor, PerfEventParanoid) {
