@@ -86,6 +86,11 @@ Support bts_support(const BranchFeatures& f) {
 
 Support pebs_support(const BranchFeatures& f) {
   if (Support ds = ds_support(f, "PEBS"); !ds) return ds;
+  // SDM vol. 4, IA32_MISC_ENABLE of the Pentium M, bit 12.
+  constexpr std::uint16_t kBanias = 0x09;
+  constexpr std::uint16_t kDothan = 0x0d;
+  const auto [vendor, family, model, stepping] = f.signature;
+  if (family == 6 && (model == kBanias || model == kDothan)) return not_made("PEBS");
   if (f.pebs_unavailable()) return switched_off(f, "PEBS");
   return {};
 }

@@ -310,7 +310,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Dump{"pentium3-katmai", kNo, kNo, kYes, kNo, "", "1"},
                       Dump{"pentium4-northwood", kNo, kYes, kYes, kYes, kNarrow, "4"},
                       Dump{"pentium4-prescott", kNo, kYes, kYes, kYes, kWide, "16"},
-                      Dump{"pentium-m-dothan", kNo, kYes, kYes, kYes, kNarrow, "8"},
+                      Dump{"pentium-m-dothan", kNo, kYes, kYes, kNo, kNarrow, "8"},
                       Dump{"core-duo-yonah", kNo, kYes, kYes, kYes, kNarrow, "8"},
                       Dump{"core2-merom", kNo, kYes, kYes, kYes, kWide, "4"},
                       Dump{"atom-pineview", kNo, kYes, kYes, kYes, kWide, "8"},

@@ -197,6 +197,13 @@ TEST(Support, KnowsWhichAmdProcessorsHaveAStack) {
       under_kvm("zen3-vermeer", "0x1 0x0: eax=0x00a20f10 ebx=0x0 ecx=0xfed8320b edx=0x178bfbff\n"));
 }
 
+// SDM vol. 4, IA32_MISC_ENABLE of the Pentium M, bit 12.
+TEST(Support, PentiumMHasNoPebs) {
+  EXPECT_EQ(pebs_support(find_branch_features(processor("pentium-m-dothan"))).why,
+            "this processor has no PEBS");
+  EXPECT_TRUE(pebs_support(find_branch_features(processor("core-duo-yonah"))));
+}
+
 // The same processor with CPUID.7:EBX[25] cleared, as firmware does it.
 TEST(Support, MissesIntelPtWhereItsGenerationHasIt) {
   const auto dump = CpuidDump::parse(
