@@ -51,6 +51,13 @@ std::string remedy_of(hw::Obstacle obstacle, const std::string& key, const hw::B
   return {};
 }
 
+// Linux has drivers from Core on (intel_pmu_init, amd_pmu_init), which were the first with a TOS of
+// that number and both addresses in registers of their own.
+bool linux_samples(const hw::BranchFeatures& f) {
+  if (f.arch_lbr || f.amd_lbr_v2 || f.amd_brs) return true;
+  return f.lbr->tos == hw::msr::kLbrTos && !f.lbr->packed;
+}
+
 }  // namespace
 
 std::string stand_in(const std::string& key) {
@@ -116,8 +123,7 @@ Details lbr_details(const hw::BranchFeatures& f) {
   return {{"depth", fmt::format("{}", lbr.depth)},
           {"format", std::string(name(lbr.format))},
           {"kind", kind},
-          // Linux has drivers from Core on, and none for AMD's single pair.
-          {"sampled by Linux", yes_no(!lbr.read_only && !lbr.packed)},
+          {"sampled by Linux", yes_no(linux_samples(f))},
           {"filter", yes_no(lbr.select != 0)},
           {"call-stack mode", yes_no(lbr.call_stack)}};
 }

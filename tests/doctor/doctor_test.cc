@@ -328,6 +328,21 @@ INSTANTIATE_TEST_SUITE_P(
                       Dump{"zen5-granite-ridge", kNo, kNo, kYes, kNo, "", "16"},
                       Dump{"meteor-lake", kYes, kYes, kYes, kYes, kWide, "32"}));
 
+// Linux: intel_pmu_init, intel_pmu_lbr_init_core and its younger ones; p4.c and p6.c have none.
+TEST(Doctor, KnowsWhoseStacksLinuxReads) {
+  const auto details = [](const char* name) {
+    return diagnose(gather_dump(hw::processor(name))).items[2].details;
+  };
+  for (const char* name : {"pentium3-katmai", "pentium4-northwood", "pentium4-prescott",
+                           "pentium-m-dothan", "core-duo-yonah", "k8-clawhammer", "zen3-vermeer"}) {
+    EXPECT_THAT(details(name), Contains(Pair("sampled by Linux", "no"))) << name;
+  }
+  for (const char* name :
+       {"core2-merom", "atom-pineview", "nehalem", "skylake", "alder-lake", "zen4-raphael"}) {
+    EXPECT_THAT(details(name), Contains(Pair("sampled by Linux", "yes"))) << name;
+  }
+}
+
 // Leaf 14H of the dump: EBX 0000000F, ECX 00000007; subleaf 1 EAX 02490002, EBX 003F3FFF.
 TEST(Doctor, ListsWhatIntelPtCanDo) {
   const Report report = diagnose(gather_dump(hw::processor("skylake")));
