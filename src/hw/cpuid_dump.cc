@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,7 +72,38 @@ Result<CpuidDump> CpuidDump::parse(std::string_view text) {
     return fail(ErrorCode::malformed,
                 "leaves 0 and 1 are missing; the text has to be the output of cpuid -r");
   }
+  if (Status complete = out.check_complete(); !complete) {
+    return std::unexpected(complete.error());
+  }
   return out;
+}
+
+// The leaves that find_branch_features reads. cpuid -r prints every leaf up to the highest, also
+// those that are all zero.
+Status CpuidDump::check_complete() const {
+  struct Promise {
+    std::uint32_t leaf, subleaf, by;
+    bool made;
+  };
+  const std::uint32_t highest = leaf(0).eax;
+  const std::uint32_t extended = leaf(0x80000000).eax;
+  const CpuidRegs features = leaf(7);
+  const bool pt = (features.ebx >> 25 & 1) != 0 && highest >= 0x14;
+  const bool arch_lbr = (features.edx >> 19 & 1) != 0 && highest >= 0x1c;
+  for (const auto& [leaf, subleaf, by, made] :
+       {Promise{7, 0, 0, highest >= 7}, Promise{0x14, 0, 7, pt},
+        Promise{0x14, 1, 0x14, pt && this->leaf(0x14).eax >= 1}, Promise{0x1c, 0, 7, arch_lbr},
+        Promise{0x80000008, 0, 0x80000000, extended >= 0x80000008},
+        Promise{0x80000022, 0, 0x80000000, extended >= 0x80000022}}) {
+    if (!made || leaves_.contains({leaf, subleaf})) continue;
+    char message[112];
+    std::snprintf(message, sizeof(message),
+                  "the dump is not complete: leaf 0x%08x 0x%02x is missing, which leaf 0x%08x "
+                  "promises",
+                  leaf, subleaf, by);
+    return fail(ErrorCode::malformed, message);
+  }
+  return {};
 }
 
 CpuidRegs CpuidDump::leaf(std::uint32_t leaf, std::uint32_t subleaf) const {

@@ -95,7 +95,9 @@ std::optional<LbrLayout> find_lbr(const BranchFeatures& f, const Cpuid& cpuid) {
   }
   if (f.amd_lbr_v2) {
     constexpr Field kStackSize{4, 6};
-    return amd_lbr_layout(static_cast<unsigned>(kStackSize.get(cpuid.leaf(0x80000022).ebx)));
+    const auto depth = static_cast<unsigned>(kStackSize.get(cpuid.leaf(0x80000022).ebx));
+    if (depth == 0) return std::nullopt;
+    return amd_lbr_layout(depth);
   }
   auto layout = lbr_layout(f.signature);
   if (!layout || !f.perf_capabilities || layout->packed) return layout;

@@ -97,6 +97,10 @@ Support pebs_support(const BranchFeatures& f) {
 
 Support lbr_support(const BranchFeatures& f) {
   if (!f.lbr) {
+    if (f.amd_lbr_v2) {
+      return {Obstacle::unknown,
+              "CPUID.80000022H says that there are last branch records, but none deep"};
+    }
     if (!is_intel(f)) return not_made("last branch records");
     // Of family 6 the table lacks only what is so new that its records are architectural.
     if (f.hypervisor && is_family6_from(f, 0)) return hidden(f, "last branch records");

@@ -42,6 +42,12 @@ TEST_F(Command, DoctorNamesWhatItCannotRead) {
   EXPECT_EQ(decoded.status, 2);
   EXPECT_TRUE(decoded.err.starts_with("hodo: decoded.txt: line 2 is no line of cpuid -r"))
       << decoded.err;
+  write("cut.txt",
+        "CPU 0:\n   0x0 0x0: eax=0x16 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+        "   0x1 0x0: eax=0x000506e3 ebx=0x0 ecx=0x0 edx=0x00200020\n");
+  const Ran cut = hodo("doctor --cpuid-dump cut.txt");
+  EXPECT_EQ(cut.status, 2);
+  EXPECT_TRUE(cut.err.starts_with("hodo: cut.txt: the dump is not complete")) << cut.err;
   EXPECT_EQ(hodo("doctor surplus").status, 2);
 }
 

@@ -141,7 +141,7 @@ TEST(Doctor, FirmwareSwitchedBtsOff) {
 TEST(Doctor, FirmwareSwitchedIntelPtOff) {
   Machine m("skylake");
   m.cpuid = *hw::CpuidDump::parse(
-      "0x0 0x0: eax=0x16 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+      "0x0 0x0: eax=0x7 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
       "0x1 0x0: eax=0x000506e3 ebx=0x0 ecx=0x8014 edx=0x00200020\n"
       "0x7 0x0: eax=0x0 ebx=0x009c27ab ecx=0x0 edx=0x0\n");
   m.remove_pmu("intel_pt");
@@ -265,7 +265,7 @@ TEST(Doctor, KnowsAmdsBranchSampling) {
 TEST(Doctor, BelievesTheKernelAboutUnknownProcessors) {
   Machine m("skylake");
   m.cpuid = *hw::CpuidDump::parse(
-      "0x0 0x0: eax=0x16 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+      "0x0 0x0: eax=0x1 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
       "0x1 0x0: eax=0x000ff6f3 ebx=0x0 ecx=0x8014 edx=0x00200020\n");
   EXPECT_EQ(m.item("lbr").verdict, Verdict::yes);
   m.kernel.lbr = EOPNOTSUPP;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <ostream>
 
@@ -204,10 +205,19 @@ TEST(Support, PentiumMHasNoPebs) {
   EXPECT_TRUE(pebs_support(find_branch_features(processor("core-duo-yonah"))));
 }
 
+TEST(Support, DoesNotBelieveInAStackWithoutEntries) {
+  const BranchFeatures f = find_branch_features(
+      processor("zen4-raphael",
+                "0x80000022 0x00: eax=0x00000003 ebx=0x00000006 ecx=0x00000003 edx=0x00000000\n"));
+  EXPECT_EQ(lbr_support(f).obstacle, Obstacle::unknown);
+  EXPECT_EQ(lbr_support(f).why,
+            "CPUID.80000022H says that there are last branch records, but none deep");
+}
+
 // The same processor with CPUID.7:EBX[25] cleared, as firmware does it.
 TEST(Support, MissesIntelPtWhereItsGenerationHasIt) {
   const auto dump = CpuidDump::parse(
-      "0x0 0x0: eax=0x16 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
+      "0x0 0x0: eax=0x7 ebx=0x756e6547 ecx=0x6c65746e edx=0x49656e69\n"
       "0x1 0x0: eax=0x000506e3 ebx=0x0 ecx=0x0 edx=0x00200020\n"
       "0x7 0x0: eax=0x0 ebx=0x009c27ab ecx=0x0 edx=0x0\n");
   ASSERT_TRUE(dump);
@@ -249,6 +259,29 @@ TEST(CpuidDump, TakesTheFirstProcessorOnly) {
   EXPECT_EQ(dump->leaf(7, 1).eax, 0xaa);
   EXPECT_EQ(dump->leaf(7, 0).eax, 0);
   EXPECT_EQ(dump->leaf(0x80000000).eax, 0);
+}
+
+TEST(CpuidDump, MissesLeavesThatOthersPromise) {
+  const auto without = [](const std::string& name, const std::string& leaf) {
+    std::ifstream file(processor_file(name));
+    std::string text, line;
+    while (std::getline(file, line)) {
+      if (line.find(leaf) == std::string::npos) text += line + '\n';
+    }
+    const auto dump = CpuidDump::parse(text);
+    return dump ? "" : dump.error().message;
+  };
+  EXPECT_EQ(without("skylake", "0x00000007 0x00"),
+            "the dump is not complete: leaf 0x00000007 0x00 is missing, which leaf 0x00000000 "
+            "promises");
+  EXPECT_THAT(without("skylake", "0x00000014 0x00"), ::testing::HasSubstr("leaf 0x00000014 0x00"));
+  EXPECT_THAT(without("skylake", "0x00000014 0x01"),
+              ::testing::HasSubstr("leaf 0x00000014 0x01 is missing, which leaf 0x00000014"));
+  EXPECT_THAT(without("alder-lake", "0x0000001c 0x00"),
+              ::testing::HasSubstr("leaf 0x0000001c 0x00"));
+  EXPECT_THAT(without("zen4-raphael", "0x80000022 0x00"),
+              ::testing::HasSubstr("leaf 0x80000022 0x00 is missing, which leaf 0x80000000"));
+  EXPECT_EQ(without("haswell", "0x00000014"), "");
 }
 
 TEST(CpuidDump, NamesTheLineThatItCannotRead) {

@@ -18,8 +18,8 @@ namespace hodo::hw {
 class CpuidDump final : public Cpuid {
  public:
   // Takes the first processor of the text; lines that are empty or begin with # say nothing.
-  // Errors: malformed (a line that is none of the above, with its number; no leaf 0 or 1; more
-  // leaves than any processor has).
+  // Errors: malformed (a line that is none of the above, with its number; no leaf 0 or 1, or
+  // not all that others promise; more leaves than any processor has).
   static Result<CpuidDump> parse(std::string_view text);
 
   CpuidRegs leaf(std::uint32_t leaf, std::uint32_t subleaf = 0) const override;
@@ -28,6 +28,7 @@ class CpuidDump final : public Cpuid {
   static constexpr std::size_t kMaxLeaves = 4096;
 
   Status add(std::string_view line);
+  Status check_complete() const;
 
   std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidRegs> leaves_;
 };
