@@ -18,4 +18,8 @@ Signature decode_signature(Vendor vendor, std::uint32_t leaf1_eax) {
           .stepping = static_cast<std::uint8_t>(kStepping.get(leaf1_eax))};
 }
 
+bool is_p6_or_later(const Signature& processor) {
+  return processor.vendor == Vendor::intel && (processor.family == 6 || processor.family > 15);
+}
+
 }  // namespace hodo::hw

@@ -142,7 +142,7 @@ DebugctlLayout intel_debugctl(const BranchFeatures& f, const Cpuid& cpuid) {
     out.bts_off_usr = debugctl::kBtsOffUsr;
   }
   constexpr unsigned kYonah = 0x0e;
-  if (f.signature.model < kYonah) out.others |= kPinControl;
+  if (f.signature.family == 6 && f.signature.model < kYonah) out.others |= kPinControl;
   if (f.perfmon_version >= 2) {
     out.freeze_lbrs_on_pmi = debugctl::kFreezeLbrsOnPmi;
     out.freeze_perfmon_on_pmi = debugctl::kFreezePerfmonOnPmi;
@@ -166,7 +166,7 @@ DebugctlLayout find_debugctl(const BranchFeatures& f, const Cpuid& cpuid) {
   if (f.signature.vendor == Vendor::amd) return amd_debugctl(f);
   if (f.signature.vendor != Vendor::intel) return {};
   if (f.signature.family == 0xf) return netburst_debugctl(f);
-  if (f.signature.family == 6) return intel_debugctl(f, cpuid);
+  if (is_p6_or_later(f.signature)) return intel_debugctl(f, cpuid);
   return {};
 }
 

@@ -23,7 +23,7 @@ Support not_made(const std::string& what) {
 
 bool is_intel(const BranchFeatures& f) { return f.signature.vendor == Vendor::intel; }
 bool is_family6_from(const BranchFeatures& f, std::uint16_t model) {
-  return is_intel(f) && f.signature.family == 6 && f.signature.model >= model;
+  return is_p6_or_later(f.signature) && (f.signature.family != 6 || f.signature.model >= model);
 }
 
 // The generations with LbrExtV2 (Linux, bsp_init_amd in arch/x86/kernel/cpu/amd.c).
@@ -58,6 +58,7 @@ bool is_of_pt_generation(const BranchFeatures& f) {
   constexpr std::uint16_t kXeonPhi[] = {0x57, 0x85};
   const std::uint16_t model = f.signature.model;
   if (!is_family6_from(f, kBroadwell[0])) return false;
+  if (f.signature.family != 6) return true;
   if (std::ranges::find(kXeonPhi, model) != std::end(kXeonPhi)) return false;
   if (std::ranges::find(kBroadwell, model) != std::end(kBroadwell)) return true;
   const auto layout = lbr_layout(f.signature);

@@ -112,6 +112,25 @@ TEST(Features, NetburstHasDebugctlsBitsElsewhere) {
   EXPECT_EQ(bits.bts_off_usr, 1 << 6);
 }
 
+// Alder Lake's leaves under the signature of Nova Lake: Intel's families above 15 go on where
+// family 6 ended.
+TEST(Features, IntelFamiliesAbove15AreHeirsOfFamily6) {
+  const BranchFeatures f = find_branch_features(
+      processor("alder-lake",
+                "0x00000001 0x00: eax=0x00300f10 ebx=0x00200800 ecx=0x7ffafbbf edx=0xbfebfbff\n"));
+  EXPECT_EQ(f.signature.family, 18);
+  EXPECT_EQ(f.signature.model, 1);
+  EXPECT_EQ(f.debugctl.allowed(), 0x7fc3);
+  EXPECT_TRUE(btf_support(f));
+  const BranchFeatures hidden = find_branch_features(
+      processor("alder-lake",
+                "0x00000001 0x00: eax=0x00300f10 ebx=0x00200800 ecx=0xfffafbbf edx=0xbfcbfbff\n"
+                "0x00000007 0x00: eax=0x00000001 ebx=0xf1bfa7eb ecx=0x98c05fee edx=0xfc904510\n"));
+  for (const Support& support : {pt_support(hidden), bts_support(hidden), lbr_support(hidden)}) {
+    EXPECT_EQ(support.obstacle, Obstacle::hidden) << support.why;
+  }
+}
+
 TEST(Features, ProcessorsWithoutModelSpecificLbrDiscardTheEnableBit) {
   const DebugctlLayout bits = find_branch_features(processor("sapphire-rapids")).debugctl;
   EXPECT_EQ(bits.lbr, 0);

@@ -34,6 +34,9 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
+// Intel's family 6 or a younger one: families above 15 (18 is Nova Lake) go on where 6 ended.
+bool is_p6_or_later(const Signature& processor);
+
 // The family, model and stepping in CPUID.1:EAX.
 Signature decode_signature(Vendor vendor, std::uint32_t leaf1_eax);
 
