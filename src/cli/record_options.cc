@@ -13,6 +13,55 @@ namespace hodo::cli {
 
 using capture::SourceKind;
 
+namespace {
+
+constexpr std::uint64_t kMinPsbPeriod = 2048;  // IA32_RTIT_CTL.PSBFreq counts doublings of it
+
+std::vector<std::pair<std::string, SourceKind>> sources() {
+  return {{"auto", SourceKind::automatic}, {"pt", SourceKind::pt},     {"bts", SourceKind::bts},
+          {"lbr", SourceKind::lbr},        {"qemu", SourceKind::qemu}, {"step", SourceKind::step}};
+}
+
+std::string name_of(SourceKind source) {
+  for (const auto& [name, kind] : sources()) {
+    if (kind == source) return name;
+  }
+  return {};
+}
+
+// Options that some sources have and others would ignore.
+Status check_source(const RecordCommand& command) {
+  const SourceKind source = command.options.source;
+  const bool packets =
+      source == SourceKind::automatic || source == SourceKind::pt || source == SourceKind::qemu;
+  const char* const kPackets = "Intel PT (--source pt, qemu or auto)";
+  struct Rule {
+    const char* option;
+    bool given, fits;
+    const char* whose;
+  };
+  const Rule rules[] = {
+      {"--period", command.period != 0, source == SourceKind::lbr, "--source lbr"},
+      {"--psb-period", command.psb_period != 0, packets, kPackets},
+      {"--no-return-compression", command.no_return_compression, packets, kPackets},
+      {"--no-timing", command.no_timing, packets, kPackets},
+      {"--cyc", command.options.pt.cyc, packets, kPackets},
+      {"--buffer-size", !command.buffer_size.empty(), source != SourceKind::step,
+       "the other sources"},
+      {"--debug-log", !command.options.debug_log.empty(), source != SourceKind::pt, "QEMU"},
+  };
+  for (const Rule& rule : rules) {
+    if (!rule.given || rule.fits) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("{} does not go with --source {}{}; it is an option of {}", rule.option,
+                            name_of(source), source == SourceKind::automatic ? ", the default" : "",
+                            rule.whose));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::uint64_t> parse_size(const std::string& text, const char* option) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -45,18 +94,12 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       .type_name("FILE")
       .capture_default_str();
   add_choice(
-      app, "--source", options.source,
-      {{"auto", SourceKind::automatic},
-       {"pt", SourceKind::pt},
-       {"bts", SourceKind::bts},
-       {"lbr", SourceKind::lbr},
-       {"qemu", SourceKind::qemu},
-       {"step", SourceKind::step}},
+      app, "--source", options.source, sources(),
       "what records: the processor's Intel PT (pt), QEMU (qemu), or the better of them (auto);"
       " branch trace store (bts) or last branch records (lbr), of the processor or else under"
       " QEMU; or a debugger's steps (step), which need neither and are slow: 10 to 50 microseconds"
       " for each branch or instruction");
-  app.add_option("--period", options.sample_period,
+  app.add_option("--period", command.period,
                  "with --source lbr: branches from one branch stack to the next (default 10007)")
       .type_name("BRANCHES")
       .range(1);
@@ -72,13 +115,17 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
                  "end the recording, not the program, when the file has this size: 500K, 200M, 2G")
       .type_name("SIZE");
   app.add_option("--psb-period", command.psb_period,
-                 "bytes of trace between points where decoding can start: 2048 to 67108864")
+                 "bytes of Intel PT between points where decoding can start: 2048 to 67108864"
+                 " (default 16384)")
       .type_name("BYTES")
-      .capture_default_str();
+      .range(kMinPsbPeriod, kMinPsbPeriod << 15);
   app.add_flag("--no-return-compression", command.no_return_compression,
-               "write every return's target instead of one bit where it is the expected one");
-  app.add_flag("--no-timing", command.no_timing, "leave out the packets that tell the time");
-  app.add_flag("--cyc", options.pt.cyc, "add cycle counts (under QEMU: instructions executed)");
+               "Intel PT: write every return's target instead of one bit where it is the expected"
+               " one");
+  app.add_flag("--no-timing", command.no_timing,
+               "Intel PT: leave out the packets that tell the time");
+  app.add_flag("--cyc", options.pt.cyc,
+               "Intel PT: add cycle counts (under QEMU: instructions executed)");
   app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
   app.add_flag("--wait-all", options.wait_all,
                "record until all that COMMAND started has ended, daemons too, not only COMMAND"
@@ -106,18 +153,21 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
 }
 
 Result<capture::RecordOptions> options_of(const RecordCommand& command) {
+  if (Status status = check_source(command); !status) return std::unexpected(status.error());
   capture::RecordOptions options = command.options;
+  if (command.period != 0) options.sample_period = command.period;
   options.recorder = fmt::format("hodoscope {}", version());
   options.pt.return_compression = !command.no_return_compression;
   options.follow_children = !command.no_follow;
   if (command.no_timing) options.pt.tsc = options.pt.mtc = options.pt.cyc = false;
-  if (command.psb_period < 2048 || command.psb_period > 2048ULL << 15 ||
-      !std::has_single_bit(command.psb_period)) {
-    return fail(ErrorCode::usage,
-                fmt::format("--psb-period {}: must be a power of two from 2048 to {}",
-                            command.psb_period, 2048ULL << 15));
+  if (command.psb_period != 0) {
+    if (!std::has_single_bit(command.psb_period)) {
+      return fail(ErrorCode::usage,
+                  fmt::format("--psb-period {}: must be a power of two", command.psb_period));
+    }
+    options.pt.psb_period =
+        static_cast<std::uint8_t>(std::countr_zero(command.psb_period / kMinPsbPeriod));
   }
-  options.pt.psb_period = static_cast<std::uint8_t>(std::countr_zero(command.psb_period / 2048));
   for (const auto& [text, name, value] :
        {std::tuple{&command.max_size, "--max-size", &options.max_size},
         std::tuple{&command.buffer_size, "--buffer-size", &options.buffer_size}}) {

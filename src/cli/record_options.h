@@ -21,7 +21,8 @@ struct RecordCommand {
   bool quiet = false;
   bool check = false;
   OnFinding on_finding = OnFinding::report;
-  std::uint64_t psb_period = 16 * 1024;
+  std::uint64_t psb_period = 0;               // 0: not given
+  std::uint64_t period = 0;                   // likewise
   std::vector<std::string> own_command_line;  // argv, for the file's header
 };
 
@@ -32,7 +33,8 @@ Result<std::uint64_t> parse_size(const std::string& text, const char* option);
 // What this process was started with.
 std::vector<std::string> command_line();
 
-// Errors: usage (a size, filter or period that makes no sense), not_found (a filter's file or
+// Errors: usage (a size, filter or period that makes no sense, an option that the source does not
+// have), not_found (a filter's file or
 // symbol).
 Result<capture::RecordOptions> options_of(const RecordCommand& command);
 

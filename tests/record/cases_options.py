@@ -71,6 +71,28 @@ def bad_values(box):
         check(done.stderr.startswith(b"hodo: "), f"{options}: {done.stderr!r}")
 
 
+def options_of_other_sources(box):
+    """What would have no effect is refused, with the source that it goes with."""
+    packets = (["--cyc"], ["--no-timing"], ["--no-return-compression"], ["--psb-period", "16384"])
+    refused = {
+        "auto": [["--period", "10007"]],
+        "qemu": [["--period", "10007"]],
+        "pt": [["--period", "10007"], ["--debug-log", box.work]],
+        "bts": [["--period", "10007"], *packets],
+        "lbr": packets,
+        "step": [["--period", "10007"], *packets, ["--buffer-size", "1M"]],
+    }
+    for source, options in refused.items():
+        for option in options:
+            done = box.record([box.program("hello")], ["--source", source, *option], status=2)
+            said = done.stderr.decode()
+            check(
+                said.startswith(f"hodo: {option[0]} does not go with --source {source}"),
+                f"{source} {option}: {said!r}",
+            )
+            check("it is an option of" in said, f"whose {option} is: {said!r}")
+
+
 # --- filters ---
 
 

@@ -94,7 +94,7 @@ def lbr_stacks_feed_bolt(box):
 
 
 def a_program_that_execs_and_forks(box):
-    for source in ("bts", "lbr"):
-        box.record(["sh", "-c", "/bin/echo one; ls / | wc -l"], ["--source", source, "--period", "50"])
+    for source, *options in (["bts"], ["lbr", "--period", "50"]):
+        box.record(["sh", "-c", "/bin/echo one; ls / | wc -l"], ["--source", source, *options])
         names = box.names(None)  # an LBR stack does not show where SIGCHLD came in: a gap
         check({"sh", "echo", "ls", "wc"} <= set(names), f"{source}: {names}")
