@@ -23,22 +23,23 @@ Result<RecordResult> record(const RecordOptions& options,
   PerfEventContext perf;
   perf.cmdline = own_command_line;
   perf.version = options.recorder;
-  // The watcher's log only exists under QEMU.
-  const bool own = options.debug_log.empty();
   switch (options.source) {
     case SourceKind::pt:
       return record_perf_event(options, perf);
     case SourceKind::qemu:
       return with_qemu(options, own_command_line);
     case SourceKind::automatic:
-      if (own && probe_perf_event(SourceKind::pt, perf)) return record_perf_event(options, perf);
-      return with_qemu(options, own_command_line);
     case SourceKind::bts:
     case SourceKind::lbr: {
-      const Status processor = own ? probe_perf_event(options.source, perf) : Status();
-      if (own && processor) return record_perf_event(options, perf);
+      // Only QEMU can do these two.
+      if (options.wait_all || !options.debug_log.empty()) {
+        return with_qemu(options, own_command_line);
+      }
+      const bool automatic = options.source == SourceKind::automatic;
+      const Status processor = probe_perf_event(automatic ? SourceKind::pt : options.source, perf);
+      if (processor) return record_perf_event(options, perf);
       // QEMU runs no kernel of which it could tell.
-      if (own && options.level != Level::user) return std::unexpected(processor.error());
+      if (options.level != Level::user) return std::unexpected(processor.error());
       return with_qemu(options, own_command_line);
     }
     case SourceKind::step:
