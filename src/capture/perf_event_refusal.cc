@@ -59,7 +59,7 @@ Error open_refused(int reason, const SystemPaths& paths, std::string_view trace)
     case ENOSYS:
       return {ErrorCode::unsupported, "this kernel was built without perf events"};
     case ESRCH:
-      return {ErrorCode::not_found, "the program to record is gone"};
+      return {ErrorCode::io, "the program to record is gone"};
     default:
       return {ErrorCode::io, "cannot open an event for " + name + ": " + std::strerror(reason)};
   }

@@ -248,7 +248,8 @@ Status Recorder::create_file() {
   file.cmdline = context_.cmdline;
   file.version = context_.version;
   auto writer = Writer::create(options_.output, std::move(file));
-  if (!writer) return std::unexpected(writer.error());
+  // Not the program's fault, whatever it is.
+  if (!writer) return fail(ErrorCode::io, writer.error().message);
   writer_ = std::move(*writer);
   return {};
 }

@@ -271,7 +271,7 @@ Result<std::uint32_t> read_type(const std::string& dir) {
 }  // namespace
 
 Result<std::uint32_t> read_bts_type(const SystemPaths& paths) {
-  if (!has_bts(paths)) return fail(ErrorCode::not_found, bts_absence_reason(paths));
+  if (!has_bts(paths)) return fail(ErrorCode::unsupported, bts_absence_reason(paths));
   return read_type(paths.event_source + "/intel_bts");
 }
 
@@ -279,7 +279,7 @@ Result<PtPmu> read_pt_pmu(const SystemPaths& paths) {
   const std::string dir = paths.event_source + "/intel_pt";
   std::error_code error;
   if (!std::filesystem::is_directory(dir, error)) {
-    return fail(ErrorCode::not_found, pt_absence_reason(paths));
+    return fail(ErrorCode::unsupported, pt_absence_reason(paths));
   }
   const auto type = read_type(dir);
   if (!type) return std::unexpected(type.error());

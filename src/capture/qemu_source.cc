@@ -94,11 +94,11 @@ Result<QemuInstallation> find_qemu() {
   found.plugin = find_plugin("libhodo-qemu.so");
   found.watcher = find_plugin("libhodo-watcher.so");
   if (found.qemu64.empty()) {
-    return fail(ErrorCode::not_found,
+    return fail(ErrorCode::unsupported,
                 "qemu-x86_64 is not installed; remedy: apt-get install qemu-user");
   }
   if (found.plugin.empty()) {
-    return fail(ErrorCode::not_found,
+    return fail(ErrorCode::unsupported,
                 "libhodo-qemu.so is missing; remedy: build or install hodoscope again");
   }
   return found;

@@ -123,7 +123,8 @@ Result<RecordResult> record_by_stepping(const RecordOptions& options,
       Program::prepare({.command = options.command, .environment = {}, .inherit_fds = {}});
   if (!program) return std::unexpected(program.error());
   auto writer = create_file(options, own_command_line);
-  if (!writer) return std::unexpected(writer.error());
+  // Not the program's fault, whatever it is.
+  if (!writer) return fail(ErrorCode::io, writer.error().message);
   StepFile file(*writer);
   Stepper stepper(**program, file, unit, options.follow_children);
   if (Status status = stepper.seize(); !status) return std::unexpected(status.error());

@@ -71,7 +71,7 @@ Result<std::vector<VirtualCpu>> processors(Qmp& qmp) {
                 "record it with hodo vm record");
   }
   auto cpus = qmp.cpus();
-  if (cpus && cpus->empty()) return fail(ErrorCode::not_found, "the machine has no processors");
+  if (cpus && cpus->empty()) return fail(ErrorCode::unsupported, "the machine has no processors");
   return cpus;
 }
 
@@ -208,7 +208,8 @@ Status AttachRecorder::create_file(const PtPmu& pmu, const perf_event_attr& even
   file.cmdline = context_.cmdline;
   file.version = context_.version;
   auto writer = perfdata::Writer::create(options_.record.output, std::move(file));
-  if (!writer) return std::unexpected(writer.error());
+  // 127 is said of the socket only.
+  if (!writer) return fail(ErrorCode::io, writer.error().message);
   writer_ = std::move(*writer);
   if (auto written = guest_->write_kernel(*writer_); !written) return written;
   return writer_->finished_init();

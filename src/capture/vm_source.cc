@@ -58,7 +58,7 @@ Status check(const VmOptions& options) {
 Result<LaunchSpec> launch_spec(const VmOptions& options, const std::string& socket) {
   const std::string file = find_plugin(std::string(kPlugin));
   if (file.empty()) {
-    return fail(ErrorCode::not_found,
+    return fail(ErrorCode::unsupported,
                 fmt::format("{} is missing; remedy: build or install hodoscope again", kPlugin));
   }
   std::string plugin = relay::escape_option(file) + ",socket=" + socket;

@@ -85,7 +85,7 @@ void add_vm_attach(Program& program) {
                                   {"2", "Wrong usage."},
                                   {"125", "The recording could not be made, or is not whole."},
                                   {"126", "This machine, or the rights on it, do not allow it."},
-                                  {"127", "No Intel PT here, or no such socket."}}};
+                                  {"127", "No such socket."}}};
   const OptionSet app =
       program.command("vm-attach", std::move(manual), [options] { return attach(*options); });
   options->own_command_line = command_line();

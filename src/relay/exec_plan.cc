@@ -124,7 +124,7 @@ Result<ExecPlan> plan_exec(const Executable& executable,
   ExecPlan plan;
   plan.program = wide ? settings.qemu64.data() : settings.qemu32.data();
   if (plan.program.empty()) {
-    return fail(ErrorCode::not_found,
+    return fail(ErrorCode::unsupported,
                 std::string("no qemu-") + (wide ? "x86_64" : "i386") + " on this machine");
   }
   plan.argv = {plan.program, "-plugin",

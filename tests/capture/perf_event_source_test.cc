@@ -467,7 +467,7 @@ TEST_F(RefusalTest, NoCommandOrAPid) {
 }
 TEST_F(RefusalTest, NoPt) {
   std::filesystem::remove_all(system.paths().event_source + "/intel_pt");
-  EXPECT_EQ(refusal().code, ErrorCode::not_found);
+  EXPECT_EQ(refusal().code, ErrorCode::unsupported);
 }
 TEST_F(RefusalTest, OptionsThatTheProcessorLacks) {
   options.pt.mtc_period = 4;
@@ -635,7 +635,7 @@ TEST_F(SourceTest, BtsSnapshotsKeepTheNewestRecords) {
 TEST_F(SourceTest, WithoutBtsTheReasonIsGiven) {
   options.source = SourceKind::bts;
   const Error error = refusal();
-  EXPECT_EQ(error.code, ErrorCode::not_found);
+  EXPECT_EQ(error.code, ErrorCode::unsupported);
   EXPECT_THAT(error.message, HasSubstr("BTS_UNAVAILABLE"));
   EXPECT_THAT(kernel.opened, IsEmpty());
 }

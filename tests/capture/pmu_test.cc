@@ -141,7 +141,7 @@ TEST(PmuTest, MissingTypeOrFormatIsAnIoError) {
 std::string absence(const FakeSystem& system) {
   const auto pmu = read_pt_pmu(system.paths());
   if (pmu) return "present";
-  EXPECT_EQ(pmu.error().code, ErrorCode::not_found);
+  EXPECT_EQ(pmu.error().code, ErrorCode::unsupported);
   return pmu.error().message;
 }
 

@@ -2,7 +2,7 @@
 
 import os
 
-from box import INCOMPLETE, check, equal
+from box import INCOMPLETE, Skip, check, equal
 
 
 def _one_line(done, *words):
@@ -56,9 +56,30 @@ def missing_interpreter(box):
 def unwritable_output(box):
     for data in (box.path("no/folder/trace.data"), box.work):
         _one_line(box.record([box.program("hello")], status=125, data=data), data)
+        _one_line(
+            box.record([box.program("hello")], ["--source", "step"], status=125, data=data), data
+        )
     done = box.record([box.program("hello")], status=125, data="/dev/full")
     _one_line(done, "No space left")
     equal(done.stdout, b"", "output of a program that must not have run")
+
+
+def missing_source(box):
+    """127 is said of programs only."""
+    hello = box.program("hello")
+    for options in (["--source", "step"], ["--source", "qemu"], ["--source", "bts"]):
+        _one_line(box.record([box.path("none")], options, status=127), "none")
+    done = box.record([hello], status=126, env={"PATH": "/nonexistent"})
+    _one_line(done, "qemu-x86_64 is not installed")
+    if os.path.exists("/sys/bus/event_source/devices/intel_pt"):
+        raise Skip("this machine has Intel PT")
+    # Of the processor's sources the reason is told, not that QEMU cannot do it.
+    for options in (["--source", "pt"], ["--source", "auto", "--level", "kernel"]):
+        _one_line(box.record([hello], options, status=126), "Intel PT")
+    _one_line(
+        box.record([hello], ["--source", "bts", "--level", "kernel"], status=126),
+        "branch trace store",
+    )
 
 
 def old_recording_is_kept(box):

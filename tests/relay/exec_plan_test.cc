@@ -161,7 +161,7 @@ TEST_F(ExecPlanTest, ThirtyTwoBitsAndTheWatcher) {
 TEST_F(ExecPlanTest, MissingEmulator) {
   const auto plan = plan_exec(*inspect(wide(), {"w"}), {}, Settings{}, "/p.so");
   ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().code, ErrorCode::not_found);
+  EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
   EXPECT_THAT(plan.error().message, HasSubstr("qemu-x86_64"));
 }
 

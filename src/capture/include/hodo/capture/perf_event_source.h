@@ -28,7 +28,7 @@ struct PerfEventContext {
 };
 
 // Can this machine record that (pt, bts or lbr) of an unprivileged program now? If not, the reason
-// and the remedy. Opens and closes one event. Errors: not_found, unsupported, not_permitted, io,
+// and the remedy. Opens and closes one event. Errors: unsupported, not_permitted, io,
 // malformed.
 Status probe_perf_event(SourceKind source, const PerfEventContext& context = {});
 
@@ -38,8 +38,9 @@ Status probe_perf_event(SourceKind source, const PerfEventContext& context = {})
 // What was lost is said in RecordResult::warnings. Errors, all of them before the program has run,
 // so that no file is left and an old one stays:
 //   usage          no command, a process id, options that contradict each other
-//   not_found, not_permitted   the command (see find_command and exec_failure_status), or the
-//   output and those of probe_perf_event, pt_event, filter_text
+//   not_found, not_permitted   the command (see find_command and exec_failure_status)
+//   io             the output
+//   and those of probe_perf_event, pt_event, filter_text
 // and while it runs or after: io, no_space, if the file cannot be written; it is then left
 // unfinished, the program is not disturbed.
 Result<RecordResult> record_perf_event(const RecordOptions& options,

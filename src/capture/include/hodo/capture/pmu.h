@@ -79,14 +79,14 @@ struct PtPmu {
 };
 
 // Reads the intel_pt PMU.
-// Errors: not_found, with the most likely reason and what to do about it (no Intel processor, a
+// Errors: unsupported, with the most likely reason and what to do about it (no Intel processor, a
 // virtual machine without it, a kernel without the driver, no sysfs); malformed (a file that cannot
 // be understood, named in the message); io (a file that cannot be read).
 Result<PtPmu> read_pt_pmu(const SystemPaths& paths = {});
 
 // Is there a branch trace store (an intel_bts PMU)?
 bool has_bts(const SystemPaths& paths = {});
-// Its perf_event_attr::type. Errors: not_found, with the reason as of read_pt_pmu; malformed, io.
+// Its perf_event_attr::type. Errors: unsupported, with the reason as of read_pt_pmu; malformed, io.
 Result<std::uint32_t> read_bts_type(const SystemPaths& paths = {});
 
 // Does the kernel isolate page tables against Meltdown? Its intel_bts driver does not go with that

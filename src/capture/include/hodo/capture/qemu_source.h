@@ -17,13 +17,13 @@ struct QemuInstallation {
   std::string watcher;  // libhodo-watcher.so, for RecordOptions::debug_log; may be empty
 };
 
-// Finds QEMU in PATH and the plugins next to this program. Errors: not_found, with the remedy.
+// Finds QEMU in PATH and the plugins next to this program. Errors: unsupported, with the remedy.
 Result<QemuInstallation> find_qemu();
 
 // Records options.command into options.output and returns when the program has ended. Errors,
-// before the program has run: not_found and not_permitted (program, output folder), io, no_space,
-// usage (options this source does not have). What goes wrong later ends the recording, not the
-// program, and is a warning in the result.
+// before the program has run: not_found and not_permitted (the program), unsupported (a program
+// that QEMU cannot run), io (the output), usage (options this source does not have). What goes
+// wrong later ends the recording, not the program, and is a warning in the result.
 Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuInstallation& qemu,
                                       const std::vector<std::string>& own_command_line);
 

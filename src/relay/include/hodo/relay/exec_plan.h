@@ -39,7 +39,7 @@ struct ExecPlan {
 
 // The QEMU command line that runs `executable` with `environment`, with `plugin` (path and
 // arguments, already joined) loaded. Variables that would act on QEMU itself (LD_*, QEMU_*, ...)
-// reach only the program. Errors: not_found (no QEMU for this kind of program).
+// reach only the program. Errors: unsupported (no QEMU for this kind of program).
 Result<ExecPlan> plan_exec(const Executable& executable,
                            const std::vector<std::string>& environment, const Settings& settings,
                            std::string_view plugin);
