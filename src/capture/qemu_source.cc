@@ -116,6 +116,8 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   }
   auto settings = make_settings(options, qemu);
   if (!settings) return std::unexpected(settings.error());
+  const auto buffer = aux_size(options);
+  if (!buffer) return std::unexpected(buffer.error());
   const std::string socket = socket_name();
   const std::string plugin = fmt::format("{},socket={},unit={}", relay::escape_option(qemu.plugin),
                                          socket, unit_name(settings->recording));
@@ -137,7 +139,7 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   const auto started = (*program)->start();
   if (!started) return std::unexpected(started.error());
 
-  QemuChannels channels(*writer, *settings, aux_size(options), options.snapshot);
+  QemuChannels channels(*writer, *settings, *buffer, options.snapshot);
   RecordingLoop recording(options, **program, listener.get(), channels, *writer);
   recording.run();
 

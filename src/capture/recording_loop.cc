@@ -7,7 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <climits>
 #include <cstdlib>
 
@@ -61,13 +63,16 @@ std::string socket_name() {
   return fmt::format("hodo-{}-{:016x}", getpid(), random);
 }
 
-std::uint64_t aux_size(const RecordOptions& options) {
-  std::uint64_t size = 1 << 16;
+Result<std::uint64_t> aux_size(const RecordOptions& options) {
+  constexpr std::uint64_t kLeast = 64 << 10;
+  constexpr std::uint64_t kMost = 1 << 30;
+  if (options.buffer_size > kMost) {
+    return fail(ErrorCode::usage, "--buffer-size: at most 1G under QEMU");
+  }
   // BTS records are ten to four hundred times the bytes: with less, the program waits too often.
   const std::uint64_t usual = options.source == SourceKind::bts ? kBtsAuxSize : kDefaultAuxSize;
   const std::uint64_t wanted = options.buffer_size != 0 ? options.buffer_size : usual;
-  while (size < wanted && size < 1ULL << 30) size *= 2;
-  return size;
+  return std::bit_ceil(std::max(wanted, kLeast));
 }
 
 void RecordingLoop::run() {

@@ -20,8 +20,8 @@ std::string find_plugin(const std::string& name);
 perfdata::ClockData clock_data();
 // A name for an abstract socket that nobody can guess.
 std::string socket_name();
-// Bytes of an AUX ring: a power of two.
-std::uint64_t aux_size(const RecordOptions& options);
+// Bytes of an AUX ring: a power of two. Errors: usage (more than a ring may have).
+Result<std::uint64_t> aux_size(const RecordOptions& options);
 
 // Where the data of a recording comes together.
 class ChannelSet {

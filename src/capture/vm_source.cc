@@ -112,6 +112,8 @@ Result<VmResult> record_vm(const VmOptions& options,
   if (options.kernel) settings.rtit_ctl |= hw::rtit_ctl::kOs;
   if (!options.user) settings.rtit_ctl &= ~hw::rtit_ctl::kUser;
   settings.recorder_pid = getpid();
+  const auto buffer = aux_size(record);
+  if (!buffer) return std::unexpected(buffer.error());
   const std::string socket = socket_name();
   const auto spec = launch_spec(options, socket);
   if (!spec) return std::unexpected(spec.error());
@@ -131,7 +133,7 @@ Result<VmResult> record_vm(const VmOptions& options,
   const auto started = (*program)->start();
   if (!started) return std::unexpected(started.error());
 
-  VmChannels channels(*writer, settings, aux_size(record));
+  VmChannels channels(*writer, settings, *buffer);
   RecordingLoop recording(record, **program, listener.get(), channels, *writer);
   recording.run();
 

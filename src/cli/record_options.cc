@@ -112,7 +112,8 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       .type_name("FILTER")
       .one_at_a_time();
   app.add_option("--max-size", command.max_size,
-                 "end the recording, not the program, when the file has this size: 500K, 200M, 2G")
+                 "end the recording, not the program, when the file has this size: 500K, 200M, 2G;"
+                 " what the threads' buffers (--buffer-size) hold then is still written")
       .type_name("SIZE");
   app.add_option("--psb-period", command.psb_period,
                  "bytes of Intel PT between points where decoding can start: 2048 to 67108864"
@@ -132,11 +133,13 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
                " (QEMU)");
   app.add_flag(
       "--snapshot", options.snapshot,
-      "keep only the newest part of the trace, as of the end and of every SIGUSR2: as much of each"
-      " thread (--source pt: processor) as --buffer-size says");
+      "keep only the newest part of the trace, as of the end and of every SIGUSR2: of each"
+      " thread what --buffer-size says or more, but less than twice that (of a processor's own"
+      " trace: at most --buffer-size of each processor)");
   app.add_option("--buffer-size", command.buffer_size,
-                 "size of each thread's (--source pt: processor's) trace buffer (default 4M; of BTS"
-                 " under QEMU 16M)")
+                 "size of each thread's trace buffer, rounded up to a power of two from 64K to 1G"
+                 " (default 4M; of BTS under QEMU 16M); of each processor's, and from 8K on, where"
+                 " the processor records")
       .type_name("SIZE");
   app.add_option("--debug-log", options.debug_log,
                  "let an independent watcher log every executed block into DIR, which exists (QEMU;"

@@ -42,6 +42,13 @@ def small_buffer(box):
     _same_as_default(box, "--buffer-size", "64K")
 
 
+def buffer_limits(box):
+    """The smallest is 64K; what is larger than the largest is refused."""
+    _same_as_default(box, "--buffer-size", "1")
+    done = box.record([box.program("hello")], ["--buffer-size", "2G"], status=2)
+    check(b"at most 1G" in done.stderr, f"{done.stderr!r}")
+
+
 def everything(box):
     _same_as_default(
         box, "--no-return-compression", "--psb-period", "2048", "--cyc", "--buffer-size", "64K"

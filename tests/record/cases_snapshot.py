@@ -37,6 +37,13 @@ def bts(box):
     box.agrees_with_perf(kinds=False)
 
 
+def bts_of_the_smallest_buffer(box):
+    """--buffer-size is rounded up to 64K, and up to as much again is kept."""
+    box.record([box.own("spin"), "0", "2"], ["--source", "bts", "--snapshot", "--buffer-size", "4K"])
+    kept = 24 * sum(len(lines) for lines in box.branches().values())
+    check(64 << 10 <= kept < 128 << 10, f"{kept} bytes were kept")
+
+
 def lbr(box):
     _newest_is_the_end(box, "lbr", 2, 0, "--period", "32")
 
