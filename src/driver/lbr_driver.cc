@@ -214,8 +214,7 @@ Result<std::vector<hw::LbrEntry>> read_lbr_stack(hw::MsrBus& msrs, const hw::Lbr
       record.info = *info;
     }
     const auto entry = hw::decode_lbr(record, layout.format);
-    if (!entry) break;
-    out.push_back(*entry);
+    if (entry) out.push_back(*entry);
   }
   return out;
 }

@@ -9,6 +9,9 @@ constexpr std::uint64_t kFromAbort = 1ull << 61;
 constexpr Field kToCycles{48, 16};
 constexpr std::uint64_t kAmdToValid = 1ull << 63;
 constexpr std::uint64_t kAmdToSpec = 1ull << 62;
+// Reserved; set in what is no branch, whatever the bits above say (Revision Guide for AMD Family
+// 19h Models 10h-1Fh, erratum 1452; Linux amd_pmu_lbr_read).
+constexpr std::uint64_t kAmdToErroneous = 1ull << 61;
 constexpr unsigned kAmdAddressBits = 58;
 
 // The low `bits` of an address, its highest bit repeated above.
@@ -94,7 +97,7 @@ std::optional<LbrEntry> decode_lbr(const LbrRegisters& r, LbrFormat format, unsi
   LbrEntry out{.from = r.from, .to = r.to};
   switch (format) {
     case LbrFormat::amd_v2:
-      if (!(r.to & (kAmdToValid | kAmdToSpec))) return std::nullopt;
+      if (!(r.to & (kAmdToValid | kAmdToSpec)) || (r.to & kAmdToErroneous)) return std::nullopt;
       return decode_amd(r, address_bits);
     case LbrFormat::bits32:
       out.from &= 0xffffffff;

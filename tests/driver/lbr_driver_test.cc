@@ -57,6 +57,17 @@ TEST(LbrDriver, ReadsNewestFirstOnEveryProcessor) {
   }
 }
 
+TEST(LbrDriver, PassesOverARecordThatIsNoBranch) {
+  Machine m("zen4-raphael");
+  LbrDriver driver = open(m);
+  ASSERT_TRUE(driver.start());
+  m.run(1, 3);
+  ASSERT_TRUE(driver.stop());
+  const std::uint32_t to1 = driver.layout().to_msr(1);
+  ASSERT_TRUE(m.cpu.write_msr(to1, m.read(to1) | 1ull << 61));
+  EXPECT_THAT(froms(driver), ElementsAre(3, 1)) << "erratum 1452";
+}
+
 TEST(LbrDriver, StartEmptiesTheStack) {
   for (const char* name : {"core2-merom", "skylake", "sapphire-rapids", "zen4-raphael"}) {
     Machine m(name);

@@ -102,6 +102,12 @@ TEST(LbrDecode, EmptyRecordsAreNoBranches) {
   EXPECT_FALSE(decode_lbr({0x401000, 0x402000, 0}, LbrFormat::amd_v2));
 }
 
+// The Linux kernel's test on `reserved` of struct branch_entry (amd/lbr.c).
+TEST(LbrDecode, AmdsErroneousRecordsAreNoBranches) {
+  EXPECT_FALSE(decode_lbr({0x401000, 0xe000000000402000, 0}, LbrFormat::amd_v2));
+  EXPECT_FALSE(decode_lbr({0x401000, 0xa000000000402000, 0}, LbrFormat::amd_v2));
+}
+
 TEST(LbrDecode, CyclesCountOnlyIfTheProcessorSaysSo) {
   EXPECT_EQ(decode_lbr({1, 2, 9}, LbrFormat::arch)->cycles, 0);
   EXPECT_EQ(decode_lbr({1, 2, 9 | 1ull << 60}, LbrFormat::arch)->cycles, 9);

@@ -136,7 +136,8 @@ struct LbrEntry {
 // Bits of a linear address: 48, or 57 with LA57. Only amd_v2 needs to know.
 inline constexpr unsigned kAddressBits = 48;
 
-// What the registers mean; nullopt for a record that nothing was written to.
+// What the registers mean; nullopt for a record that nothing was written to, and for one that AMD's
+// erratum 1452 left there.
 std::optional<LbrEntry> decode_lbr(const LbrRegisters& registers, LbrFormat format,
                                    unsigned address_bits = kAddressBits);
 // The inverse: what a processor writes for `entry`. What the format has no place for is dropped.
