@@ -1,6 +1,8 @@
 // Which processor has which stack. Sources: SDM vol. 3, table "LBR Stack Size and TOS Pointer
 // Range", and vol. 4 for the registers; Linux intel_pmu_init() (arch/x86/events/intel/core.c) with
-// the intel_pmu_lbr_init_*() of lbr.c.
+// the intel_pmu_lbr_init_*() of lbr.c. Those with architectural LBR: the cores from Golden Cove and
+// Gracemont on (so say the CPUID dumps in tests/hw/processors), by their models in Linux
+// arch/x86/include/asm/intel-family.h.
 #include <algorithm>
 #include <iterator>
 
@@ -80,6 +82,14 @@ constexpr LbrLayout kGoldmontPlus = with_info(kGoldmont, LbrFormat::info2);
 // Knights Landing says "lip" but sets the misprediction flag (Linux, intel_pmu_lbr_init_knl).
 constexpr LbrLayout kKnightsLanding = deeper(kNehalem, 8);
 
+constexpr LbrLayout kArch{.depth = LbrLayout::kMaxDepth,
+                          .call_stack = true,
+                          .from = msr::kArchLbrFrom,
+                          .to = msr::kArchLbrTo,
+                          .info = msr::kArchLbrInfo,
+                          .select = msr::kArchLbrCtl,
+                          .format = LbrFormat::arch};
+
 struct Row {
   std::uint8_t model;
   const LbrLayout* layout;
@@ -151,13 +161,35 @@ constexpr Row kFamily6[] = {
     {0x8c, &kSkylake},
     {0x8d, &kSkylake},
     {0x8e, &kSkylake},
+    {0x8f, &kArch},  // Sapphire Rapids
     {0x96, &kGoldmontPlus},
+    {0x97, &kArch},  // Alder Lake
+    {0x9a, &kArch},  // Alder Lake
     {0x9c, &kGoldmontPlus},
     {0x9d, &kSkylake},
     {0x9e, &kSkylake},
     {0xa5, &kSkylake},
     {0xa6, &kSkylake},
     {0xa7, &kSkylake},
+    {0xaa, &kArch},  // Meteor Lake
+    {0xac, &kArch},  // Meteor Lake
+    {0xad, &kArch},  // Granite Rapids
+    {0xae, &kArch},  // Granite Rapids
+    {0xaf, &kArch},  // Sierra Forest
+    {0xb5, &kArch},  // Arrow Lake
+    {0xb6, &kArch},  // Grand Ridge
+    {0xb7, &kArch},  // Raptor Lake
+    {0xba, &kArch},  // Raptor Lake
+    {0xbd, &kArch},  // Lunar Lake
+    {0xbe, &kArch},  // Gracemont alone: Alder Lake N
+    {0xbf, &kArch},  // Raptor Lake
+    {0xc5, &kArch},  // Arrow Lake
+    {0xc6, &kArch},  // Arrow Lake
+    {0xcc, &kArch},  // Panther Lake
+    {0xcf, &kArch},  // Emerald Rapids
+    {0xd5, &kArch},  // Wildcat Lake
+    {0xd7, &kArch},  // Bartlett Lake
+    {0xdd, &kArch},  // Clearwater Forest
 };
 static_assert(std::ranges::is_sorted(kFamily6, {}, &Row::model));
 
@@ -167,30 +199,65 @@ std::optional<LbrLayout> netburst_layout(unsigned model) {
   return std::nullopt;
 }
 
+std::optional<LbrLayout> intel_layout(const Signature& processor) {
+  if (processor.family == 0xf) return netburst_layout(processor.model);
+  if (processor.family != 6) return std::nullopt;
+  const auto* const row = std::ranges::lower_bound(kFamily6, processor.model, {}, &Row::model);
+  if (row == std::end(kFamily6) || row->model != processor.model) return std::nullopt;
+  return *row->layout;
+}
+
+// Zen 4 and Zen 5 by model (Linux bsp_init_amd, arch/x86/kernel/cpu/amd.c).
+bool has_lbr_ext_v2(const Signature& processor) {
+  const unsigned model = processor.model;
+  if (processor.family == 0x19) return model >> 4 == 1 || (model >= 0x60 && model <= 0xaf);
+  return processor.family == 0x1a;
+}
+
 }  // namespace
 
 std::optional<LbrLayout> lbr_layout(const Signature& processor) {
   if (processor.vendor == Vendor::amd && processor.family >= 6) return kAmdPair;
   if (processor.vendor != Vendor::intel) return std::nullopt;
-  if (processor.family == 0xf) return netburst_layout(processor.model);
-  if (processor.family != 6) return std::nullopt;
-  const auto* const row = std::ranges::lower_bound(kFamily6, processor.model, {}, &Row::model);
-  if (row == std::end(kFamily6) || row->model != processor.model) return std::nullopt;
+  const auto layout = intel_layout(processor);
+  if (layout && layout->format == LbrFormat::arch) return std::nullopt;
   // Earlier steppings do not freeze the stack (Linux, intel_pmu_lbr_init_atom).
-  if (row->layout == &kBonnell && processor.model == 0x1c && processor.stepping < 10) {
-    return std::nullopt;
+  if (layout == kBonnell && processor.model == 0x1c && processor.stepping < 10) return std::nullopt;
+  return layout;
+}
+
+std::optional<LbrLayout> lbr_layout_by_model(const Signature& processor) {
+  constexpr unsigned kAmdDepth = 16;
+  if (processor.vendor == Vendor::intel) return intel_layout(processor);
+  if (processor.vendor != Vendor::amd || processor.family < 6) return std::nullopt;
+  return has_lbr_ext_v2(processor) ? amd_lbr_layout(kAmdDepth) : kAmdPair;
+}
+
+std::optional<LbrLayout> lbr_layout_by_format(LbrFormat format) {
+  switch (format) {
+    case LbrFormat::bits32:
+    case LbrFormat::lip:
+    case LbrFormat::eip:
+      return std::nullopt;  // at 40H on some processors, at 680H on others
+    case LbrFormat::eip_flags:
+    case LbrFormat::eip_flags2:
+    case LbrFormat::time:
+      return with_format(kGoldmont, format);
+    case LbrFormat::info:
+    case LbrFormat::info2:
+      return with_info(kSkylake, format);
+    case LbrFormat::arch:
+      return kArch;
+    case LbrFormat::amd_v2:
+      return amd_lbr_layout(LbrLayout::kMaxDepth);
   }
-  return *row->layout;
+  return std::nullopt;
 }
 
 LbrLayout arch_lbr_layout(unsigned depth, bool call_stack) {
-  return {.depth = static_cast<std::uint8_t>(std::min(depth, LbrLayout::kMaxDepth)),
-          .call_stack = call_stack,
-          .from = msr::kArchLbrFrom,
-          .to = msr::kArchLbrTo,
-          .info = msr::kArchLbrInfo,
-          .select = msr::kArchLbrCtl,
-          .format = LbrFormat::arch};
+  LbrLayout out = deeper(kArch, static_cast<std::uint8_t>(std::min(depth, LbrLayout::kMaxDepth)));
+  out.call_stack = call_stack;
+  return out;
 }
 
 LbrLayout amd_lbr_layout(unsigned depth) {

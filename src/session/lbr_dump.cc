@@ -40,6 +40,15 @@ std::optional<hw::LbrFormat> parse_format(std::string_view text) {
   return std::nullopt;
 }
 
+// As people say it, and as CPUID does. Hygon's processors are AMD's design.
+std::optional<hw::Vendor> parse_vendor(std::string_view text) {
+  if (text == "intel" || text == "genuineintel") return hw::Vendor::intel;
+  for (const std::string_view amd : {"amd", "authenticamd", "hygon", "hygongenuine"}) {
+    if (text == amd) return hw::Vendor::amd;
+  }
+  return std::nullopt;
+}
+
 // "from3", "from[3]", "from 3": the number behind `word`.
 std::optional<std::uint64_t> numbered(std::string_view name, std::string_view word) {
   if (!name.starts_with(word)) return std::nullopt;
@@ -106,16 +115,42 @@ void take_msrs(LbrDump& dump, const hw::LbrLayout& layout) {
   take(layout.tos, [&](std::uint64_t value) { dump.tos = value; });
 }
 
-std::optional<hw::LbrLayout> layout_of(const LbrDump& dump) {
-  const auto depth = static_cast<unsigned>(std::min<std::uint64_t>(
-      dump.depth.value_or(hw::LbrLayout::kMaxDepth), hw::LbrLayout::kMaxDepth));
-  if (dump.format == hw::LbrFormat::arch) return hw::arch_lbr_layout(depth, true);
-  if (dump.format == hw::LbrFormat::amd_v2) return hw::amd_lbr_layout(depth);
+// Whether record 0 is the newest, without a TOS that says so.
+bool has_no_tos(hw::LbrFormat format) {
+  return format == hw::LbrFormat::arch || format == hw::LbrFormat::amd_v2;
+}
+
+// The processor's stack, unless the registers were written down by another one's format.
+std::optional<hw::LbrLayout> layout_of_processor(const LbrDump& dump) {
   if (!dump.family || !dump.model) return std::nullopt;
-  const bool amd = dump.vendor && dump.vendor->contains("amd");
-  return hw::lbr_layout({.vendor = amd ? hw::Vendor::amd : hw::Vendor::intel,
-                         .family = static_cast<std::uint16_t>(*dump.family),
-                         .model = static_cast<std::uint16_t>(*dump.model)});
+  auto layout =
+      hw::lbr_layout_by_model({.vendor = dump.vendor.value_or(hw::Vendor::intel),
+                               .family = static_cast<std::uint16_t>(*dump.family),
+                               .model = static_cast<std::uint16_t>(*dump.model),
+                               .stepping = static_cast<std::uint8_t>(dump.stepping.value_or(0))});
+  if (layout && dump.format && has_no_tos(*dump.format) != has_no_tos(layout->format)) {
+    return std::nullopt;
+  }
+  return layout;
+}
+
+// How many records the stack has. Without a processor: as many as were given.
+std::uint64_t size_of(const LbrDump& dump, const std::optional<hw::LbrLayout>& processor,
+                      std::uint64_t given) {
+  if (!processor) return dump.depth.value_or(given);
+  return processor->depth;
+}
+
+std::unexpected<Error> no_records(const std::optional<hw::LbrLayout>& layout) {
+  if (!layout) {
+    return fail(ErrorCode::malformed,
+                "which registers are FROM and TO is not known: say 'family' and 'model', or call"
+                " them from0, to0, ...");
+  }
+  return fail(ErrorCode::malformed,
+              fmt::format("none of the registers is FROM or TO of this stack, which has them from"
+                          " {:#x} and {:#x} on",
+                          layout->from, layout->to));
 }
 
 std::uint64_t value_of(const std::map<std::uint64_t, std::uint64_t>& registers, std::uint64_t n) {
@@ -138,8 +173,12 @@ Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view va
   const std::string name = lower(trimmed(what));
   value = trimmed(value);
   if (name == "vendor") {
-    dump.vendor = lower(value);
-    return {};
+    dump.vendor = parse_vendor(lower(value));
+    if (dump.vendor) return {};
+    return fail(ErrorCode::malformed,
+                fmt::format("'{}' is no vendor of processors with LBR: intel, amd or hygon, or as"
+                            " CPUID spells it (GenuineIntel)",
+                            value));
   }
   if (name == "format" || name == "lbr_fmt") {
     dump.format = parse_format(lower(value));
@@ -155,6 +194,7 @@ Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view va
   using Member = std::optional<std::uint64_t> LbrDump::*;
   constexpr std::pair<std::string_view, Member> kFacts[] = {{"family", &LbrDump::family},
                                                             {"model", &LbrDump::model},
+                                                            {"stepping", &LbrDump::stepping},
                                                             {"depth", &LbrDump::depth},
                                                             {"tos", &LbrDump::tos}};
   for (const auto& [word, member] : kFacts) {
@@ -195,33 +235,34 @@ Result<std::vector<LbrDump>> parse_lbr_dump(std::string_view text) {
 }
 
 Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump) {
-  const std::optional<hw::LbrLayout> layout = layout_of(dump);
-  if (layout) take_msrs(dump, *layout);
+  const std::optional<hw::LbrLayout> processor = layout_of_processor(dump);
+  const std::optional<hw::LbrLayout> layout =
+      processor || !dump.format ? processor : hw::lbr_layout_by_format(*dump.format);
   if (!dump.format && layout) dump.format = layout->format;
   if (!dump.format) {
     return fail(ErrorCode::malformed,
                 "how to read the registers is not known: say 'format' (LBR_FMT of"
                 " IA32_PERF_CAPABILITIES), or 'family' and 'model' of a processor with LBR");
   }
-  std::uint64_t depth = 0;
+  if (layout) take_msrs(dump, *layout);
+  std::uint64_t given = 0;
   for (const auto* registers : {&dump.from, &dump.to}) {
-    if (!registers->empty()) depth = std::max(depth, registers->rbegin()->first + 1);
+    if (!registers->empty()) given = std::max(given, registers->rbegin()->first + 1);
   }
-  if (dump.depth) depth = std::min(depth, *dump.depth);
-  if (depth == 0) return fail(ErrorCode::malformed, "no FROM or TO register was given");
-  const bool newest_is_0 =
-      dump.format == hw::LbrFormat::arch || dump.format == hw::LbrFormat::amd_v2 || depth == 1;
-  if (!newest_is_0 && !dump.tos) {
+  if (given == 0) return no_records(layout);
+  // TOS counts through all records of the stack, even if not all were dumped.
+  const std::uint64_t size = size_of(dump, processor, given);
+  const bool has_tos = (!layout || layout->tos != 0) && std::min(given, size) > 1;
+  if (has_tos && !dump.tos) {
     return fail(ErrorCode::malformed, "which record is the newest is not known: say 'tos'");
   }
-  // TOS counts through all records of the stack, even if not all were dumped.
-  const std::uint64_t size = layout && !newest_is_0 ? layout->depth : dump.depth.value_or(depth);
-  if (!newest_is_0 && *dump.tos >= size) {
-    return fail(ErrorCode::malformed, fmt::format("tos is {} in a stack of {}", *dump.tos, size));
+  const std::uint64_t tos = has_tos ? dump.tos.value_or(0) : 0;
+  if (tos >= size) {
+    return fail(ErrorCode::malformed, fmt::format("tos is {} in a stack of {}", tos, size));
   }
   std::vector<hw::LbrEntry> out;
   for (std::uint64_t i = 0; i < size; ++i) {
-    const std::uint64_t n = newest_is_0 ? i : (*dump.tos + size - i) % size;
+    const std::uint64_t n = has_tos ? (tos + size - i) % size : i;
     const auto entry = hw::decode_lbr(
         {value_of(dump.from, n), value_of(dump.to, n), value_of(dump.info, n)}, *dump.format);
     if (entry && !entry->wrong_path) out.push_back(*entry);

@@ -16,8 +16,8 @@ namespace hodo::session {
 
 // One stack as dumped: what was said of the processor, and registers.
 struct LbrDump {
-  std::optional<std::string> vendor;  // "intel" or "amd", also as CPUID has them
-  std::optional<std::uint64_t> family, model, depth, tos;
+  std::optional<hw::Vendor> vendor;
+  std::optional<std::uint64_t> family, model, stepping, depth, tos;
   std::optional<hw::LbrFormat> format;
   // FROM, TO and INFO by number; and MSRs by theirs, which the processor's layout gives a meaning.
   std::map<std::uint64_t, std::uint64_t> from, to, info, msrs;

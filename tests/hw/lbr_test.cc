@@ -217,6 +217,27 @@ TEST(LbrTable, NewAndUnknownOnesAreNotInTheTable) {
   EXPECT_TRUE(lbr_layout({Vendor::intel, 6, 0x1c, 10}));
 }
 
+TEST(LbrTable, ByModelAlsoTheKindsThatCpuidTells) {
+  const auto format = [](const Signature& processor) {
+    const auto layout = lbr_layout_by_model(processor);
+    return layout ? name(layout->format) : "none";
+  };
+  constexpr std::uint16_t kArchitectural[] = {0x8f, 0x97, 0x9a, 0xaa, 0xac, 0xad, 0xae,
+                                              0xaf, 0xb5, 0xb6, 0xb7, 0xba, 0xbd, 0xbe,
+                                              0xbf, 0xc5, 0xc6, 0xcc, 0xcf, 0xdd};
+  for (const std::uint16_t model : kArchitectural) {
+    EXPECT_EQ(format({Vendor::intel, 6, model, 0}), "arch") << model;
+  }
+  EXPECT_EQ(format({Vendor::intel, 6, 0x5e, 3}), "info");
+  EXPECT_EQ(format({Vendor::intel, 6, 0x1c, 2}), "lip");
+  EXPECT_EQ(format({Vendor::amd, 0x19, 0x10, 0}), "amd_v2");
+  EXPECT_EQ(format({Vendor::amd, 0x19, 0x61, 2}), "amd_v2");
+  EXPECT_EQ(format({Vendor::amd, 0x19, 0x21, 0}), "lip") << "Zen 3";
+  EXPECT_EQ(format({Vendor::amd, 0x19, 0x50, 0}), "lip") << "Zen 3";
+  EXPECT_EQ(format({Vendor::amd, 0x1a, 0x44, 0}), "amd_v2");
+  EXPECT_EQ(format({Vendor::other, 6, 0x5e, 0}), "none");
+}
+
 TEST(LbrTable, AmdHasOnePairBeforeLbrExtV2) {
   const auto layout = lbr_layout({Vendor::amd, 0x17, 1, 1});
   ASSERT_TRUE(layout);

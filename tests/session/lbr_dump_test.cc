@@ -69,6 +69,54 @@ TEST(LbrDump, TosCountsThroughTheWholeStackOfTheProcessor) {
       ElementsAre("1>2", "3>4"));
 }
 
+TEST(LbrDump, ProcessorsWithArchitecturalLbrAreKnownByTheirModel) {
+  for (const char* model : {"151", "143", "0xcf", "221"}) {
+    EXPECT_THAT(of_text(std::string("family 6\nmodel ") + model +
+                        "\n0x1500 0x10\n0x1600 0x20\n0x1200 0x8000000000000000\n"
+                        "0x1501 0x30\n0x1601 0x40\n"),
+                ElementsAre("10>20 mispredicted", "30>40"))
+        << model;
+  }
+}
+
+TEST(LbrDump, ProcessorsWithLbrExtV2AreKnownByTheirModel) {
+  for (const char* processor : {"family 25\nmodel 97\n", "family 25\nmodel 0x11\n",
+                                "family 26\nmodel 68\n", "family 0x1a\nmodel 2\n"}) {
+    EXPECT_THAT(of_text(std::string("vendor amd\n") + processor +
+                        "from0 0x8000000000401110\nto0 0x8000000000401200\n"
+                        "0xc0010302 0x30\n0xc0010303 0x8000000000000040\n"),
+                ElementsAre("401110>401200 mispredicted", "30>40"))
+        << processor;
+  }
+  // Zen 3 has the pair of its ancestors, and so has Hygon's Zen.
+  EXPECT_THAT(of_text("vendor AuthenticAMD\nfamily 25\nmodel 33\n0x1db 1\n0x1dc 2\n"),
+              ElementsAre("1>2"));
+  EXPECT_THAT(of_text("vendor HygonGenuine\nfamily 24\nmodel 1\n0x1db 1\n0x1dc 2\n"),
+              ElementsAre("1>2"));
+}
+
+TEST(LbrDump, AFormatThatOnlyOneKindOfStackHasTellsWhereItsRegistersAre) {
+  EXPECT_THAT(of_text("format 5\n0x1c9 1\n0x680 1\n0x6c0 2\n0x681 3\n0x6c1 4\n0xdc1 7\n"),
+              ElementsAre("3>4 7", "1>2"));
+  EXPECT_THAT(of_text("format 1\n0x680 1\n0x6c0 2\n"),
+              ElementsAre(HasSubstr("say 'family' and 'model'")));
+  EXPECT_THAT(of_text("family 6\nmodel 15\n0x680 1\n0x6c0 2\n"),
+              ElementsAre(HasSubstr("which has them from 0x40 and 0x60 on")));
+}
+
+// A model of Alder Lake, but a stack with LBR_INFO and TOS: as said, not as the model has it.
+TEST(LbrDump, AFormatThatIsNotTheProcessorsCounts) {
+  EXPECT_THAT(of_text("family 6\nmodel 151\nformat 5\ntos 1\nfrom0 1\nto0 2\nfrom1 3\nto1 4\n"),
+              ElementsAre("3>4", "1>2"));
+}
+
+// Linux does not use the stack of early Atoms, since it does not freeze; somebody else may.
+TEST(LbrDump, EverySteppingCounts) {
+  const std::string rest = "tos 0\n0x40 1\n0x60 2\n";
+  EXPECT_THAT(of_text("family 6\nmodel 28\n" + rest), ElementsAre("1>2"));
+  EXPECT_THAT(of_text("family 6\nmodel 28\nstepping 2\n" + rest), ElementsAre("1>2"));
+}
+
 TEST(LbrDump, PackedRegistersHoldBothAddresses) {
   // Pentium M: eight registers from 0x40, TO above FROM.
   EXPECT_THAT(of_text("family 6\nmodel 13\ntos 0\n0x40 0x0000200000001000\n"),
@@ -110,6 +158,7 @@ TEST(LbrDump, SaysWhichLineIsNone) {
   EXPECT_THAT(of_text("format 9\n"), ElementsAre(HasSubstr("'9' is no LBR format")));
   EXPECT_THAT(of_text("from4096 1\n"), ElementsAre(HasSubstr("no stack is that deep")));
   EXPECT_THAT(of_text("depth 4097\n"), ElementsAre(HasSubstr("no stack is that deep")));
+  EXPECT_THAT(of_text("vendor intell\n"), ElementsAre(HasSubstr("'intell' is no vendor")));
   EXPECT_THAT(of_text("tos 99999999999999999999\n"), ElementsAre(HasSubstr("is no number")));
 }
 

@@ -106,6 +106,14 @@ struct LbrLayout {
 // is architectural or AMD's LbrExtV2: ask CPUID then (find_lbr in features.h). The format is what
 // such processors say in IA32_PERF_CAPABILITIES, which counts where it can be read.
 std::optional<LbrLayout> lbr_layout(const Signature& processor);
+// The stack that processors of this family and model have unless a hypervisor hides it, of
+// whichever kind; the depth of an architectural one is the largest possible. For registers that
+// somebody wrote down without CPUID's answers. Every stepping counts: what is in the registers
+// means the same.
+std::optional<LbrLayout> lbr_layout_by_model(const Signature& processor);
+// Where all processors with this format have their registers, with the largest depth that any of
+// them has; nullopt if they do not agree.
+std::optional<LbrLayout> lbr_layout_by_format(LbrFormat format);
 // Architectural LBR of `depth` records (8 to 64), and LbrExtV2.
 LbrLayout arch_lbr_layout(unsigned depth, bool call_stack);
 LbrLayout amd_lbr_layout(unsigned depth);
