@@ -49,6 +49,19 @@ std::optional<hw::Vendor> parse_vendor(std::string_view text) {
   return std::nullopt;
 }
 
+// A number that is said of the stack, and what it can be. SDM, CPUID.1:EAX: the family has 4 bits
+// and 8 more to add, the model 8, the stepping 4.
+struct Fact {
+  std::string_view name;
+  std::optional<std::uint64_t> LbrDump::* member;
+  std::uint64_t least, most;
+};
+constexpr Fact kFacts[] = {{"family", &LbrDump::family, 0, 15 + 255},
+                           {"model", &LbrDump::model, 0, 255},
+                           {"stepping", &LbrDump::stepping, 0, 15},
+                           {"depth", &LbrDump::depth, 1, kMaxDepth},
+                           {"tos", &LbrDump::tos, 0, kMaxDepth - 1}};
+
 // "from3", "from[3]", "from 3": the number behind `word`.
 std::optional<std::uint64_t> numbered(std::string_view name, std::string_view word) {
   if (!name.starts_with(word)) return std::nullopt;
@@ -138,7 +151,7 @@ std::optional<hw::LbrLayout> layout_of_processor(const LbrDump& dump) {
 std::uint64_t size_of(const LbrDump& dump, const std::optional<hw::LbrLayout>& processor,
                       std::uint64_t given) {
   if (!processor) return dump.depth.value_or(given);
-  return processor->depth;
+  return std::min<std::uint64_t>(processor->depth, dump.depth.value_or(processor->depth));
 }
 
 std::unexpected<Error> no_records(const std::optional<hw::LbrLayout>& layout) {
@@ -191,15 +204,13 @@ Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view va
   if (name == "depth" && *number > kMaxDepth) {
     return fail(ErrorCode::no_space, fmt::format("depth {}: no stack is that deep", value));
   }
-  using Member = std::optional<std::uint64_t> LbrDump::*;
-  constexpr std::pair<std::string_view, Member> kFacts[] = {{"family", &LbrDump::family},
-                                                            {"model", &LbrDump::model},
-                                                            {"stepping", &LbrDump::stepping},
-                                                            {"depth", &LbrDump::depth},
-                                                            {"tos", &LbrDump::tos}};
-  for (const auto& [word, member] : kFacts) {
-    if (name != word) continue;
-    dump.*member = number;
+  for (const Fact& fact : kFacts) {
+    if (name != fact.name) continue;
+    if (*number < fact.least || *number > fact.most) {
+      return fail(ErrorCode::malformed,
+                  fmt::format("{} {}: it is {} to {}", name, value, fact.least, fact.most));
+    }
+    dump.*fact.member = number;
     return {};
   }
   return set_register(dump, name, *number);
@@ -252,8 +263,8 @@ Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump) {
   if (given == 0) return no_records(layout);
   // TOS counts through all records of the stack, even if not all were dumped.
   const std::uint64_t size = size_of(dump, processor, given);
-  const bool has_tos = (!layout || layout->tos != 0) && std::min(given, size) > 1;
-  if (has_tos && !dump.tos) {
+  const bool has_tos = layout ? layout->tos != 0 : size > 1;
+  if (has_tos && !dump.tos && std::min(given, size) > 1) {
     return fail(ErrorCode::malformed, "which record is the newest is not known: say 'tos'");
   }
   const std::uint64_t tos = has_tos ? dump.tos.value_or(0) : 0;

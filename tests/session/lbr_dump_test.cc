@@ -69,6 +69,12 @@ TEST(LbrDump, TosCountsThroughTheWholeStackOfTheProcessor) {
       ElementsAre("1>2", "3>4"));
 }
 
+TEST(LbrDump, ADepthBelowTheProcessorsCounts) {
+  EXPECT_THAT(of_text("family 6\nmodel 94\ndepth 2\ntos 1\nfrom0 1\nto0 2\nfrom1 3\nto1 4\n"
+                      "from2 5\nto2 6\n"),
+              ElementsAre("3>4", "1>2"));
+}
+
 TEST(LbrDump, ProcessorsWithArchitecturalLbrAreKnownByTheirModel) {
   for (const char* model : {"151", "143", "0xcf", "221"}) {
     EXPECT_THAT(of_text(std::string("family 6\nmodel ") + model +
@@ -150,6 +156,8 @@ TEST(LbrDump, SaysWhatIsMissing) {
               ElementsAre(HasSubstr("say 'tos'")));
   EXPECT_THAT(of_text("format 1\ntos 2\nfrom0 1\nto1 2\n"),
               ElementsAre(HasSubstr("tos is 2 in a stack of 2")));
+  EXPECT_THAT(of_text("family 6\nmodel 94\ntos 32\nfrom0 1\nto0 2\n"),
+              ElementsAre(HasSubstr("tos is 32 in a stack of 32")));
 }
 
 TEST(LbrDump, SaysWhichLineIsNone) {
@@ -158,6 +166,9 @@ TEST(LbrDump, SaysWhichLineIsNone) {
   EXPECT_THAT(of_text("format 9\n"), ElementsAre(HasSubstr("'9' is no LBR format")));
   EXPECT_THAT(of_text("from4096 1\n"), ElementsAre(HasSubstr("no stack is that deep")));
   EXPECT_THAT(of_text("depth 4097\n"), ElementsAre(HasSubstr("no stack is that deep")));
+  EXPECT_THAT(of_text("depth 0\n"), ElementsAre(HasSubstr("it is 1 to 4096")));
+  EXPECT_THAT(of_text("family 65542\n"), ElementsAre(HasSubstr("it is 0 to 270")));
+  EXPECT_THAT(of_text("model 350\n"), ElementsAre(HasSubstr("it is 0 to 255")));
   EXPECT_THAT(of_text("vendor intell\n"), ElementsAre(HasSubstr("'intell' is no vendor")));
   EXPECT_THAT(of_text("tos 99999999999999999999\n"), ElementsAre(HasSubstr("is no number")));
 }
