@@ -154,6 +154,17 @@ std::uint64_t size_of(const LbrDump& dump, const std::optional<hw::LbrLayout>& p
   return std::min<std::uint64_t>(processor->depth, dump.depth.value_or(processor->depth));
 }
 
+// A processor that does not record types (CPUID.1CH:ECX[2]), and a dump without INFO, have 0 there,
+// which is also what conditional branches have.
+void drop_types_never_recorded(std::vector<hw::LbrEntry>& stack) {
+  if (std::ranges::any_of(stack, [](const hw::LbrEntry& entry) {
+        return entry.type && entry.type != hw::BranchClass::cond;
+      })) {
+    return;
+  }
+  for (hw::LbrEntry& entry : stack) entry.type.reset();
+}
+
 std::unexpected<Error> no_records(const std::optional<hw::LbrLayout>& layout) {
   if (!layout) {
     return fail(ErrorCode::malformed,
@@ -278,6 +289,7 @@ Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump) {
         {value_of(dump.from, n), value_of(dump.to, n), value_of(dump.info, n)}, *dump.format);
     if (entry && !entry->wrong_path) out.push_back(*entry);
   }
+  drop_types_never_recorded(out);
   return out;
 }
 

@@ -17,8 +17,29 @@ constexpr std::size_t kStep = 1 << 20;
 // A dump of registers has a few KiB; all of it is taken apart in memory.
 constexpr std::size_t kMaxDump = std::size_t{64} << 20;
 
+BranchKind kind_of(hw::BranchClass type) {
+  switch (type) {
+    case hw::BranchClass::cond:
+      return BranchKind::cond;
+    case hw::BranchClass::ind_jmp:
+      return BranchKind::ijmp;
+    case hw::BranchClass::rel_jmp:
+      return BranchKind::jmp;
+    case hw::BranchClass::ind_call:
+      return BranchKind::icall;
+    case hw::BranchClass::rel_call:
+      return BranchKind::call;
+    case hw::BranchClass::ret:
+      return BranchKind::ret;
+    case hw::BranchClass::other:
+      return BranchKind::unknown;  // which of them, only the code says
+  }
+  return BranchKind::unknown;
+}
+
 RecordedBranch recorded(const hw::LbrEntry& entry) {
   RecordedBranch out{.from = entry.from, .to = entry.to, .cycles = entry.cycles};
+  if (entry.type) out.kind = kind_of(*entry.type);
   if (entry.mispredicted) out.flags |= kMispredicted;
   if (entry.in_tx) out.flags |= kInTx;
   if (entry.abort) out.kind = BranchKind::abort;

@@ -407,5 +407,22 @@ TEST_F(Reading, RawLbrDumpWithNames) {
   EXPECT_NE(ran.err.find("line 2: 'hello'"), std::string::npos) << ran.err;
 }
 
+// BR_TYPE of LBR_INFO (SDM): 0 conditional, 1 and 2 jumps, 3 and 4 calls, 5 return, 8 far.
+TEST_F(Reading, RawLbrDumpTellsTheKindWhereThereIsNoCode) {
+  std::string dump = "format arch\n";
+  for (const char* n : {"0", "1", "2", "3", "4", "5", "8"}) {
+    dump += std::string("from") + n + " 0x40" + n + "000\nto" + n + " 0x40" + n + "800\ninfo" + n +
+            " 0x0" + n + "00000000000000\n";
+  }
+  write("lbr.txt", dump);
+  const std::string out = hodo("branches --format csv --raw lbr lbr.txt").out;
+  for (const char* line :
+       {"0x400000,0x400800,cond", "0x401000,0x401800,ijmp", "0x402000,0x402800,jmp",
+        "0x403000,0x403800,icall", "0x404000,0x404800,call", "0x405000,0x405800,ret",
+        "0x408000,0x408800,unknown"}) {
+    EXPECT_NE(out.find(line), std::string::npos) << line << " in\n" << out;
+  }
+}
+
 }  // namespace
 }  // namespace hodo::cli

@@ -138,6 +138,20 @@ TEST(LbrDump, Record0IsTheNewestWhereThereIsNoTos) {
               ElementsAre("10>20"));
 }
 
+TEST(LbrDump, TypesAllZeroWereNotRecorded) {
+  const auto types = [](const std::string& text) {
+    std::vector<std::optional<hw::BranchClass>> out;
+    const auto dumps = parse_lbr_dump(text);
+    const auto stack = newest_first(dumps->at(0));
+    for (const hw::LbrEntry& entry : *stack) out.push_back(entry.type);
+    return out;
+  };
+  const std::string stack = "format arch\nfrom0 1\nto0 2\nfrom1 3\nto1 4\n";
+  EXPECT_THAT(types(stack + "info0 0x1000000000000007\n"), ElementsAre(std::nullopt, std::nullopt));
+  EXPECT_THAT(types(stack + "info0 0x0500000000000000\n"),
+              ElementsAre(hw::BranchClass::ret, hw::BranchClass::cond));
+}
+
 TEST(LbrDump, RegistersThatWereNeverWrittenAreNoBranches) {
   EXPECT_THAT(of_text("format 1\ntos 1\nfrom0 0\nto0 0\nfrom1 1\nto1 2\n"), ElementsAre("1>2"));
 }
