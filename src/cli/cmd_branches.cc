@@ -48,7 +48,10 @@ const Manual kManual{
         " and unknown for a branch of a BTS or LBR recording whose code is not at hand; begin and "
         "end mark where tracing starts and stops, lost a gap. Flags are not_taken, async"
         " (an interrupt or signal, not the instruction itself), trace_end, in_tx, mispredicted,"
-        " far, and resync (the path is picked up here without a branch having gone here).\n\n"
+        " far, and resync (the path is picked up here without a branch having gone here). Branches "
+        "of"
+        " wrong paths, which AMD's LBR records although they were not taken, are left out and"
+        " counted.\n\n"
         "A dump for --raw lbr has a name and a number on each line (blanks, ':' or '=' between; '#'"
         " begins a comment; an empty line ends a stack): from0, from1, ..., to0, ..., info0, ... "
         "for"
@@ -114,7 +117,9 @@ int run(const Options& options) {
     auto outcome = decode(options, session, *list);
     if (!outcome) return std::unexpected(outcome.error());
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
-    return Shown{.losses = std::move(outcome->losses), .tell = true};
+    return Shown{.losses = std::move(outcome->losses),
+                 .tell = true,
+                 .wrong_path = outcome->stats.wrong_path};
   });
 }
 

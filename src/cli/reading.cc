@@ -167,6 +167,14 @@ void tell_losses(const std::string& file, const std::vector<session::LossLine>& 
   }
 }
 
+// Nothing is missing for that.
+void tell_wrong_path(const std::string& file, std::uint64_t count) {
+  std::string text = fmt::format(
+      "hodo: {}: left out: branches of wrong paths, foreseen but not taken ({} times)\n",
+      view::printable(file), view::grouped(count));
+  std::fputs(text.c_str(), stderr);
+}
+
 }  // namespace
 
 int with_session(const ReadingOptions& options,
@@ -178,6 +186,7 @@ int with_session(const ReadingOptions& options,
   auto shown = work(**session);
   if (!shown) return report_error(options.file, shown.error());
   if (shown->tell) tell_losses(options.file, shown->losses);
+  if (shown->wrong_path != 0) tell_wrong_path(options.file, shown->wrong_path);
   if (shown->status) return *shown->status;
   return shown->losses.empty() ? kExitOk : kExitIncomplete;
 }

@@ -52,7 +52,8 @@ Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& t
 struct Shown {
   std::vector<session::LossLine> losses;
   bool tell = false;  // the output does not mention the losses: one line each on standard error
-  std::optional<int> status;  // to exit with, instead of what the losses say
+  std::uint64_t wrong_path = 0;  // branches that were left out: flow::Stats
+  std::optional<int> status;     // to exit with, instead of what the losses say
 };
 
 // Opens the input, does `work` with it, and turns what comes of it into the exit status.

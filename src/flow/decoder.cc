@@ -29,6 +29,7 @@ Stats& Stats::operator+=(const Stats& other) {
   skipped_bytes += other.skipped_bytes;
   instructions += other.instructions;
   not_taken += other.not_taken;
+  wrong_path += other.wrong_path;
   tnt_bits += other.tnt_bits;
   add(branches, other.branches);
   add(packets, other.packets);

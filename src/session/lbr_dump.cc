@@ -287,7 +287,7 @@ Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump) {
     const std::uint64_t n = has_tos ? (tos + size - i) % size : i;
     const auto entry = hw::decode_lbr(
         {value_of(dump.from, n), value_of(dump.to, n), value_of(dump.info, n)}, *dump.format);
-    if (entry && !entry->wrong_path) out.push_back(*entry);
+    if (entry) out.push_back(*entry);
   }
   drop_types_never_recorded(out);
   return out;

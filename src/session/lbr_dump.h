@@ -36,8 +36,8 @@ std::optional<std::uint64_t> parse_lbr_number(std::string_view text);
 // Sets what `what` stands for: "tos", "from3", "FROM[3]", "0x680". malformed: what is none of them.
 Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view value);
 
-// The branches of a stack, newest first. malformed: the format or the order cannot be known from
-// what was said; the message names what is missing.
+// The branches of a stack, newest first, those of a wrong path among them. malformed: the format or
+// the order cannot be known from what was said; the message names what is missing.
 Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump);
 
 }  // namespace hodo::session

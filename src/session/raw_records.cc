@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 #include "bts_records.h"
 #include "lbr_dump.h"
@@ -138,8 +139,15 @@ void RawRecords::add_bts(RecordPath& path, const DecodeOptions& options, flow::S
 
 void RawRecords::add_lbr(RecordPath& path, flow::Stats& stats) const {
   for (const auto& stack : stacks_) {
-    if (!stack.empty()) path.restart(stack.back().from);
-    for (const hw::LbrEntry& entry : std::views::reverse(stack)) path.add(recorded(entry));
+    bool first = true;
+    for (const hw::LbrEntry& entry : std::views::reverse(stack)) {
+      if (entry.wrong_path) {
+        ++stats.wrong_path;
+        continue;
+      }
+      if (std::exchange(first, false)) path.restart(entry.from);
+      path.add(recorded(entry));
+    }
   }
   stats.bytes = trace_.bytes().size();
 }

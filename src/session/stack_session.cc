@@ -122,6 +122,10 @@ class StackSession::Windows {
     for (std::size_t i = window.entries.size(); i-- > 0;) {
       const BranchEntry entry = window.entries[i];
       if (entry.from == 0 && entry.to == 0) continue;
+      if (entry.wrong_path()) {
+        ++stats_.wrong_path;
+        continue;
+      }
       if (std::exchange(first, false)) path_.restart(entry.from);
       path_.add(recorded(entry));
     }

@@ -11,7 +11,8 @@ namespace hodo::session {
 // Each sample is a window of some branches; its entries come oldest first, behind a `begin` with
 // kResync at the oldest one's source: nothing joins two windows. All samples are one queue, in
 // order of time. A branch has its sample's time, by which it had happened. Entries that are all
-// zero are registers that were never written, and no branches.
+// zero are registers that were never written, and no branches; nor are those of a wrong path, which
+// are counted.
 class StackSession final : public RecordSession {
  public:
   explicit StackSession(std::unique_ptr<Recording> file);

@@ -111,6 +111,7 @@ std::string entry_flags(const perfdata::BranchEntry& entry) {
   if (entry.mispredicted()) out += " mispredicted";
   if (entry.in_tx()) out += " in_tx";
   if (entry.abort()) out += " abort";
+  if (entry.wrong_path()) out += " wrong_path";
   return out;
 }
 
@@ -137,8 +138,9 @@ void write_stack_json(const perfdata::Sample& sample, Output& out) {
   out.buffer() += ",\"branches\":[";
   for (std::size_t i = 0; i < sample.branches.size(); ++i) {
     perfdata::BranchEntry entry = sample.branches[i];
-    fmt::format_to(to, R"({}{{"from":"{:#x}","to":"{:#x}","mispredicted":{},"cycles":{}}})",
-                   i == 0 ? "" : ",", entry.from, entry.to, entry.mispredicted(), entry.cycles());
+    fmt::format_to(to, R"({}{{"from":"{:#x}","to":"{:#x}","mispredicted":{},"cycles":{}{}}})",
+                   i == 0 ? "" : ",", entry.from, entry.to, entry.mispredicted(), entry.cycles(),
+                   entry.wrong_path() ? R"(,"wrong_path":true)" : "");
   }
   out.buffer() += "]}\n";
   out.checkpoint();

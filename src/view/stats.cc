@@ -83,7 +83,10 @@ Json branches_json(const flow::Stats& stats) {
     kinds[std::string(name(static_cast<BranchKind>(k)))] =
         stats.branches[static_cast<std::size_t>(k)];
   }
-  return {{"taken", taken_branches(stats)}, {"not_taken", stats.not_taken}, {"kinds", kinds}};
+  return {{"taken", taken_branches(stats)},
+          {"not_taken", stats.not_taken},
+          {"wrong_path", stats.wrong_path},
+          {"kinds", kinds}};
 }
 
 Json packets_json(const flow::Stats& stats) {
@@ -144,6 +147,9 @@ std::string stats_text(const session::Session& session, const session::Outcome& 
   }
   totals.add({"instructions", grouped(stats.instructions)});
   totals.add({"branches", grouped(branches), "taken or not"});
+  if (stats.wrong_path != 0) {
+    totals.add({"left out", grouped(stats.wrong_path), "recorded, but of a wrong path"});
+  }
   out += totals.render(style);
   append_title(out, style, "Branches");
   out += branches_text(stats, style);

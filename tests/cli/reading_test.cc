@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "file_builder.h"
 #include "recording_fixture.h"
 #include "run_fixture.h"
 
@@ -422,6 +423,36 @@ TEST_F(Reading, RawLbrDumpTellsTheKindWhereThereIsNoCode) {
         "0x408000,0x408800,unknown"}) {
     EXPECT_NE(out.find(line), std::string::npos) << line << " in\n" << out;
   }
+}
+
+// Both list what was executed, and both say that something is left out.
+TEST_F(Reading, BranchesOfWrongPathsAreLeftOutAndCounted) {
+  using perfdata::BranchEntry;
+  constexpr std::uint64_t kWrongPath = 1ull << 24;
+  constexpr std::uint64_t kTyped = 4ull << 20;  // a call: no code is needed
+  const auto sample =
+      perfdata::record(perfdata::RecordType::sample, PERF_RECORD_MISC_USER,
+                       perfdata::pack(std::uint64_t{0x401000}, std::uint64_t{2},
+                                      BranchEntry{0x402000, 0x403000, kTyped | kWrongPath},
+                                      BranchEntry{0x401000, 0x402000, kTyped}));
+  const auto bytes = perfdata::file_of(
+      sample, {{.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK,
+                .branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY}});
+  write("amd.data", {bytes.begin(), bytes.end()});
+  write("amd.txt",
+        "format amd_v2\nfrom0 0x402000\nto0 0x4000000000403000\n"
+        "from1 0x401000\nto1 0x8000000000402000\n");
+  for (const char* input : {"amd.data", "--raw lbr amd.txt"}) {
+    const Ran ran = hodo(std::string("branches --format csv ") + input);
+    EXPECT_NE(ran.out.find("0x401000,0x402000"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.out.find("0x403000"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.err.find("left out: branches of wrong paths"), std::string::npos) << ran.err;
+    const json stats = json::parse(hodo(std::string("stats --json ") + input).out);
+    EXPECT_EQ(stats["branches"]["wrong_path"], 1) << input;
+    EXPECT_NE(hodo(std::string("stats ") + input).out.find("left out"), std::string::npos);
+  }
+  EXPECT_NE(hodo("packets amd.data").out.find("0x402000 => 0x403000 wrong_path"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ std::vector<std::string> branches(const LbrDump& dump) {
     std::string line = text;
     if (entry.mispredicted) line += " mispredicted";
     if (entry.in_tx) line += " in_tx";
+    if (entry.wrong_path) line += " wrong_path";
     if (entry.cycles != 0) line += " " + std::to_string(entry.cycles);
     out.push_back(std::move(line));
   }
@@ -132,10 +133,10 @@ TEST(LbrDump, PackedRegistersHoldBothAddresses) {
 TEST(LbrDump, Record0IsTheNewestWhereThereIsNoTos) {
   EXPECT_THAT(of_text("format arch\nfrom0 0x10\nto0 0x20\nfrom1 0x30\nto1 0x40\n"),
               ElementsAre("10>20", "30>40"));
-  // Valid bit of TO; one that was speculative and wrong is no branch.
+  // Bit 63 of TO says that it is valid, 62 that it was speculative.
   EXPECT_THAT(of_text("format amd_v2\nfrom0 0x10\nto0 0x8000000000000020\n"
                       "from1 0x30\nto1 0x4000000000000040\n"),
-              ElementsAre("10>20"));
+              ElementsAre("10>20", "30>40 wrong_path"));
 }
 
 TEST(LbrDump, TypesAllZeroWereNotRecorded) {

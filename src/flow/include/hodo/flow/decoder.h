@@ -124,6 +124,9 @@ struct Stats {
   std::uint64_t skipped_bytes = 0;  // of them, not decoded
   std::uint64_t instructions = 0;
   std::uint64_t not_taken = 0;  // conditional branches that fell through
+  // Branches that were recorded although the processor had only foreseen them (AMD's LbrExtV2):
+  // they belong to no path and are left out.
+  std::uint64_t wrong_path = 0;
   std::uint64_t tnt_bits = 0;
   std::array<std::uint64_t, kBranchKinds> branches{};  // taken
   std::array<std::uint64_t, pt::kPacketTypes> packets{};

@@ -204,6 +204,8 @@ struct BranchEntry {
   std::uint16_t cycles() const { return (flags >> 4) & 0xffff; }
   std::uint8_t type() const { return (flags >> 20) & 0xf; }  // PERF_BR_*
   std::uint8_t spec() const { return (flags >> 24) & 3; }    // PERF_BR_SPEC_*
+  // PERF_BR_SPEC_WRONG_PATH: the processor had only foreseen the branch.
+  bool wrong_path() const { return spec() == 1; }
 };
 
 // A SAMPLE, as far as its event's sample_type goes.
