@@ -17,6 +17,10 @@ using hw::perf_global_status::kOvfPmc0;
 constexpr std::uint64_t kPmc0 = 1;
 constexpr std::uint64_t kSelEn = 1ull << 22;
 
+// WRMSR of a counter takes the low 32 bits and repeats the highest of them above (SDM vol. 3,
+// "Architectural Performance Monitoring"), so that it starts at most this far from 0.
+constexpr std::uint64_t kMostPeriod = 1ull << 31;
+
 // A tenth of the buffer lies behind the threshold: room for what is recorded until the interrupt is
 // served. At least one record does.
 std::uint64_t threshold_records(std::size_t records) {
@@ -94,7 +98,9 @@ Status DsDriver::State::check() const {
       return fail(ErrorCode::unsupported,
                   "the PEBS record format is not known: IA32_PERF_CAPABILITIES cannot be read");
     }
-    if (options.pebs->period == 0) return fail(ErrorCode::usage, "a PEBS period of 0 events");
+    if (options.pebs->period == 0 || options.pebs->period > kMostPeriod) {
+      return fail(ErrorCode::usage, "a PEBS period is 1 to 2147483648 events");
+    }
   }
   if (std::min(options.bts ? options.bts->records : 2, options.pebs ? options.pebs->records : 2) <
       2) {

@@ -164,6 +164,12 @@ TEST(DsDriver, SamplesWithPebs) {
 }
 
 // Nobody serves the interrupt: the buffer takes what it has room for, and the rest is counted.
+TEST(DsDriver, TheLongestPebsPeriodIsThatFarFromOverflow) {
+  Machine m("skylake", 0x3 << 8);
+  DsDriver driver = open(m, {.pebs = PebsOptions{.period = 0x80000000}});
+  EXPECT_EQ(m.read(msr::kPmc0), 0xffff80000000);
+}
+
 TEST(DsDriver, PebsBufferThatIsFullDropsRecords) {
   Machine m("skylake", 0x3 << 8);
   DsDriver driver =
@@ -231,6 +237,10 @@ TEST(DsDriver, RefusesWithTheReason) {
   EXPECT_EQ(refusal(m, {}), "neither BTS nor PEBS is wanted");
   EXPECT_EQ(refusal(m, {.bts = BtsOptions{.records = 1}}),
             "a buffer needs room for at least two records");
+  EXPECT_EQ(refusal(m, {.pebs = PebsOptions{.period = 0}}),
+            "a PEBS period is 1 to 2147483648 events");
+  EXPECT_EQ(refusal(m, {.pebs = PebsOptions{.period = 0x80000001}}),
+            "a PEBS period is 1 to 2147483648 events");
   EXPECT_EQ(refusal(m, {.bts = BtsOptions{.user = false}}), "BTS of no privilege level is wanted");
   EXPECT_THAT(refusal(m, {.bts = BtsOptions{.records = SIZE_MAX / 8}}),
               HasSubstr("memory can hold"));

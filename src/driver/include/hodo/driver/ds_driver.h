@@ -28,8 +28,9 @@ struct BtsOptions {
 struct PebsOptions {
   std::size_t records = 64;
   std::uint64_t event_select = 0;  // IA32_PERFEVTSEL0's event, unit mask and levels
-  std::uint32_t period = 1000;     // events that are counted; the one after them is recorded
-  std::uint64_t data_cfg = 0;      // MSR_PEBS_DATA_CFG, where records are adaptive
+  // Events that are counted, at most 2^31; the one after them is recorded.
+  std::uint32_t period = 1000;
+  std::uint64_t data_cfg = 0;  // MSR_PEBS_DATA_CFG, where records are adaptive
 };
 
 struct DsOptions {
@@ -48,8 +49,9 @@ class DsDriver {
   // Finds out whether the processor can, allocates area and buffers and points IA32_DS_AREA at
   // them. Nothing is recorded yet. What the arguments refer to must outlive the driver. Errors:
   // unsupported (with the reason: no debug store, switched off, hidden by a hypervisor, no CPL
-  // qualification); usage (nothing to record, or a buffer of less than two records); io (another
-  // user has the debug store); no_space; those of the registers.
+  // qualification); usage (nothing to record, a buffer of less than two records, or a period that
+  // the counter cannot hold); io (another user has the debug store); no_space; those of the
+  // registers.
   static Result<DsDriver> open(const hw::Cpuid& cpuid, hw::MsrBus& msrs, hw::DsMemory& memory,
                                const DsOptions& options);
   DsDriver(DsDriver&&) noexcept;
