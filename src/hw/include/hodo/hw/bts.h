@@ -13,8 +13,9 @@
 
 namespace hodo::hw {
 
-// How wide the fields of the DS area and of BTS records are. The processor decides it for all
-// software: 64 bits where CPUID.1:ECX.DTES64 is set, whatever mode it runs in.
+// How wide the fields of the DS area and of BTS records are. The processor decides it, for programs
+// of any width: 64 bits where CPUID.1:ECX.DTES64 is set. Manuals from before that flag (SDM vol. 3
+// of 2009, "DS Save Area and IA-32e Mode Operation") say: where IA-32e mode is active.
 enum class DsLayout : std::uint8_t { bits32, bits64 };
 
 constexpr std::size_t word_bytes(DsLayout layout) { return layout == DsLayout::bits64 ? 8 : 4; }
