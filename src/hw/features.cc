@@ -1,7 +1,9 @@
 #include "hodo/hw/features.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -131,6 +133,15 @@ DebugctlLayout amd_debugctl(const BranchFeatures& f) {
   return out;
 }
 
+// ENABLE_UNCORE_PMI came with Nehalem, 06_1AH (SDM vol. 4, IA32_DEBUGCTL): Merom, Penryn and
+// Dunnington do not have it, although they freeze.
+bool has_uncore_pmi(const BranchFeatures& f) {
+  constexpr std::uint16_t kCore2[] = {0x0f, 0x16, 0x17, 0x1d};
+  const bool core2 =
+      f.signature.family == 6 && std::ranges::find(kCore2, f.signature.model) != std::end(kCore2);
+  return f.perfmon_version >= 2 && !core2;
+}
+
 DebugctlLayout intel_debugctl(const BranchFeatures& f, const Cpuid& cpuid) {
   DebugctlLayout out{.lbr = debugctl::kLbr, .btf = debugctl::kBtf, .tr = debugctl::kTr};
   if (f.ds) {
@@ -146,8 +157,8 @@ DebugctlLayout intel_debugctl(const BranchFeatures& f, const Cpuid& cpuid) {
   if (f.perfmon_version >= 2) {
     out.freeze_lbrs_on_pmi = debugctl::kFreezeLbrsOnPmi;
     out.freeze_perfmon_on_pmi = debugctl::kFreezePerfmonOnPmi;
-    out.others |= debugctl::kUncorePmiEn;
   }
+  if (has_uncore_pmi(f)) out.others |= debugctl::kUncorePmiEn;
   if (!f.perf_capabilities || (*f.perf_capabilities & perf_capabilities::kFreezeWhileSmm)) {
     if (f.pdcm) out.others |= debugctl::kFreezeWhileSmm;
   }
