@@ -21,16 +21,15 @@ constexpr LbrLayout kAmdPair{.depth = 1,
                              .from = msr::kLastBranchFromIp,
                              .to = msr::kLastBranchToIp,
                              .format = LbrFormat::lip};
-// Pentium 4, models 0 to 2.
+// Pentium 4, models 0 to 2. Its registers and those of the next are R/W (SDM vol. 4, table "MSRs in
+// the Pentium 4 and Intel Xeon Processors").
 constexpr LbrLayout kWillamette{.depth = 4,
-                                .read_only = true,
                                 .packed = true,
                                 .from = msr::kLastBranchFromIp,
                                 .to = msr::kLastBranchFromIp,
                                 .tos = msr::kNetburstLbrTos};
 // Pentium 4, models 3, 4 and 6.
 constexpr LbrLayout kPrescott{.depth = 16,
-                              .read_only = true,
                               .from = msr::kLbrFrom,
                               .to = msr::kLbrTo,
                               .tos = msr::kNetburstLbrTos,

@@ -69,7 +69,8 @@ TEST(LbrDriver, PassesOverARecordThatIsNoBranch) {
 }
 
 TEST(LbrDriver, StartEmptiesTheStack) {
-  for (const char* name : {"core2-merom", "skylake", "sapphire-rapids", "zen4-raphael"}) {
+  for (const char* name : {"pentium4-northwood", "pentium4-prescott", "core2-merom", "skylake",
+                           "sapphire-rapids", "zen4-raphael"}) {
     Machine m(name);
     LbrDriver driver = open(m);
     ASSERT_TRUE(driver.start());

@@ -43,6 +43,10 @@ TEST(Registers, OnesThatAProcessorDoesNotHaveFault) {
   EXPECT_FALSE(amd.cpu.read_msr(msr::kLbrTos));
   EXPECT_FALSE(amd.cpu.write_msr(msr::kDsArea, 0));
   EXPECT_FALSE(amd.cpu.write_msr(msr::kLastBranchFromIp, 0)) << "read-only";
+  Machine prescott("pentium4-prescott");
+  EXPECT_TRUE(prescott.cpu.write_msr(msr::kLbrFrom + 15, 1));
+  EXPECT_EQ(prescott.read(msr::kLbrFrom + 15), 1);
+  EXPECT_TRUE(prescott.cpu.write_msr(msr::kNetburstLbrTos, 15));
   Machine skylake("skylake");
   EXPECT_TRUE(skylake.cpu.read_msr(msr::kLbrInfo + 31));
   EXPECT_FALSE(skylake.cpu.read_msr(msr::kLbrInfo + 32));
