@@ -220,8 +220,6 @@ std::optional<LbrLayout> lbr_layout(const Signature& processor) {
   if (processor.vendor != Vendor::intel) return std::nullopt;
   const auto layout = intel_layout(processor);
   if (layout && layout->format == LbrFormat::arch) return std::nullopt;
-  // Earlier steppings do not freeze the stack (Linux, intel_pmu_lbr_init_atom).
-  if (layout == kBonnell && processor.model == 0x1c && processor.stepping < 10) return std::nullopt;
   return layout;
 }
 

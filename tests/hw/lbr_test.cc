@@ -213,8 +213,11 @@ TEST(LbrTable, NewAndUnknownOnesAreNotInTheTable) {
   EXPECT_FALSE(lbr_layout({Vendor::intel, 6, 0x02, 0}));
   EXPECT_FALSE(lbr_layout({Vendor::intel, 5, 4, 0}));
   EXPECT_FALSE(lbr_layout({Vendor::other, 6, 0x5e, 0}));
-  EXPECT_FALSE(lbr_layout({Vendor::intel, 6, 0x1c, 2})) << "Atom's erratum";
-  EXPECT_TRUE(lbr_layout({Vendor::intel, 6, 0x1c, 10}));
+}
+
+TEST(LbrTable, EverySteppingCounts) {
+  EXPECT_EQ(lbr_layout({Vendor::intel, 6, 0x1c, 2}), lbr_layout({Vendor::intel, 6, 0x1c, 10}));
+  EXPECT_TRUE(lbr_layout({Vendor::intel, 6, 0x1c, 2}));
 }
 
 TEST(LbrTable, ByModelAlsoTheKindsThatCpuidTells) {

@@ -104,12 +104,13 @@ struct LbrLayout {
 
 // The stack of a processor by its family and model; nullopt if it is not in the table, or its stack
 // is architectural or AMD's LbrExtV2: ask CPUID then (find_lbr in features.h). The format is what
-// such processors say in IA32_PERF_CAPABILITIES, which counts where it can be read.
+// such processors say in IA32_PERF_CAPABILITIES, which counts where it can be read. Every stepping
+// counts, also those of the first Atoms whose stack does not freeze, so that Linux does not use it
+// (intel_pmu_lbr_init_atom).
 std::optional<LbrLayout> lbr_layout(const Signature& processor);
 // The stack that processors of this family and model have unless a hypervisor hides it, of
 // whichever kind; the depth of an architectural one is the largest possible. For registers that
-// somebody wrote down without CPUID's answers. Every stepping counts: what is in the registers
-// means the same.
+// somebody wrote down without CPUID's answers.
 std::optional<LbrLayout> lbr_layout_by_model(const Signature& processor);
 // Where all processors with this format have their registers, with the largest depth that any of
 // them has; nullopt if they do not agree.
