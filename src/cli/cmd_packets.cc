@@ -99,7 +99,7 @@ int run(const Options& options) {
 void add_packets(Program& program) {
   auto options = std::make_shared<Options>();
   const OptionSet app = program.command("packets", kManual, [options] { return run(*options); });
-  add_input_options(app, options->reading);
+  add_packet_input_options(app, options->reading);
   app.add_flag("--json", options->reading.json, "a JSON object per line");
   app.add_flag("--counts", options->counts,
                "only how many packets and bytes there are of each kind");

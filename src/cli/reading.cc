@@ -17,9 +17,7 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-}  // namespace
-
-void add_input_options(const OptionSet& app, ReadingOptions& options) {
+void add_file_options(const OptionSet& app, ReadingOptions& options) {
   app.add_option("FILE", options.file,
                  "the recording: a perf.data file made by hodo or perf (default hodo.data)");
   app.add_option("--symfs", options.symfs,
@@ -27,6 +25,29 @@ void add_input_options(const OptionSet& app, ReadingOptions& options) {
                  " machine")
       .type_name("DIR")
       .existing_directory();
+}
+
+// What --raw pt goes with, too.
+void add_code_options(const OptionSet& app, ReadingOptions& options) {
+  app.add_option("--image", options.images,
+                 "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or"
+                 " pages:ADDRFILE:DUMPFILE (8-byte page addresses, 4 KiB pages in the same order);"
+                 " may be given several times")
+      .type_name("IMAGE")
+      .one_at_a_time();
+  add_choice<int>(app, "--bits", options.bits, {{"64", 64}, {"32", 32}, {"16", 16}},
+                  "width of the code in a raw trace until it says otherwise (default 64)");
+  app.add_option("--filter", options.filters,
+                 "an address filter that was active while a raw trace was recorded, as"
+                 " first-last address, 0x400000-0x426fff; may be given several times")
+      .type_name("LO-HI")
+      .one_at_a_time();
+}
+
+}  // namespace
+
+void add_input_options(const OptionSet& app, ReadingOptions& options) {
+  add_file_options(app, options);
   using session::RawKind;
   add_choice<std::optional<RawKind>>(
       app, "--raw", options.raw,
@@ -42,19 +63,16 @@ void add_input_options(const OptionSet& app, ReadingOptions& options) {
          "--raw bts FILE is a whole circular buffer, and the next record would have gone to"
          " this offset (BTS index less buffer base of the DS area): the oldest one is there")
       .type_name("OFFSET");
-  app.add_option("--image", options.images,
-                 "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or"
-                 " pages:ADDRFILE:DUMPFILE (8-byte page addresses, 4 KiB pages in the same order);"
-                 " may be given several times")
-      .type_name("IMAGE")
-      .one_at_a_time();
-  add_choice<int>(app, "--bits", options.bits, {{"64", 64}, {"32", 32}, {"16", 16}},
-                  "width of the code in a raw trace until it says otherwise (default 64)");
-  app.add_option("--filter", options.filters,
-                 "an address filter that was active while a raw trace was recorded, as"
-                 " first-last address, 0x400000-0x426fff; may be given several times")
-      .type_name("LO-HI")
-      .one_at_a_time();
+  add_code_options(app, options);
+}
+
+void add_packet_input_options(const OptionSet& app, ReadingOptions& options) {
+  add_file_options(app, options);
+  add_choice<std::optional<session::RawKind>>(
+      app, "--raw", options.raw, {{"pt", session::RawKind::pt}},
+      "FILE is a bare trace of Intel PT packets, without the perf.data around it; bare branch"
+      " records are listed by hodo branches --raw");
+  add_code_options(app, options);
 }
 
 void add_selection_options(const OptionSet& app, ReadingOptions& options) {

@@ -32,6 +32,8 @@ struct ReadingOptions {
 
 // FILE, --symfs, --raw, --record-size, --index, --image, --bits, --filter.
 void add_input_options(const OptionSet& app, ReadingOptions& options);
+// Those of them that packets have: no --record-size and no --index, and only --raw pt.
+void add_packet_input_options(const OptionSet& app, ReadingOptions& options);
 // --pid, --tid.
 void add_selection_options(const OptionSet& app, ReadingOptions& options);
 // --srcline, --inline.

@@ -380,6 +380,15 @@ TEST_F(Reading, RawBtsCountsWhatRanBetweenTheRecords) {
   EXPECT_EQ(stats["branches"]["taken"], 4);
 }
 
+TEST_F(Reading, RawBranchRecordsAreNoPacketsAndNotOffered) {
+  const std::string help = hodo("packets --help").out;
+  EXPECT_EQ(help.find("--record-size"), std::string::npos);
+  EXPECT_EQ(help.find("--index"), std::string::npos);
+  EXPECT_NE(help.find("hodo branches --raw"), std::string::npos);
+  write("wide.bts", bts_records<std::uint64_t>());
+  EXPECT_EQ(hodo("packets --raw bts wide.bts").status, 2);
+}
+
 TEST_F(Reading, RawBtsThatIsNone) {
   write("none.bts", "this is no branch trace store record, however long one looks at it");
   Ran ran = hodo("branches --raw bts none.bts");
