@@ -40,6 +40,7 @@ constexpr LbrLayout kPentiumM{.depth = 8,
                               .to = msr::kCoreLbrFrom,
                               .tos = msr::kLbrTos};
 constexpr LbrLayout kCore{.depth = 4,
+                          .last_int = true,
                           .from = msr::kCoreLbrFrom,
                           .to = msr::kCoreLbrTo,
                           .tos = msr::kLbrTos,
@@ -65,6 +66,7 @@ constexpr LbrLayout with_info(LbrLayout layout, LbrFormat format) {
 constexpr LbrLayout kBonnell = deeper(kCore, 8);
 constexpr LbrLayout kSilvermont = filtered(kBonnell);
 constexpr LbrLayout kNehalem{.depth = 16,
+                             .last_int = true,
                              .from = msr::kLbrFrom,
                              .to = msr::kLbrTo,
                              .tos = msr::kLbrTos,
@@ -83,6 +85,7 @@ constexpr LbrLayout kKnightsLanding = deeper(kNehalem, 8);
 
 constexpr LbrLayout kArch{.depth = LbrLayout::kMaxDepth,
                           .call_stack = true,
+                          .last_int = true,
                           .from = msr::kArchLbrFrom,
                           .to = msr::kArchLbrTo,
                           .info = msr::kArchLbrInfo,

@@ -166,6 +166,24 @@ bool Processor::write_record(std::uint32_t number, std::uint64_t value) {
   return false;
 }
 
+// R/W with architectural LBR, read-only before (SDM vol. 4, IA32_LER_FROM_IP and MSR_LER_FROM_LIP).
+bool Processor::write_last_interrupt(std::uint32_t number, std::uint64_t value) {
+  hw::LbrRegisters& record = lbr_.last_interrupt();
+  switch (number) {
+    case hw::msr::kLastIntFromIp:
+      record.from = value;
+      return true;
+    case hw::msr::kLastIntToIp:
+      record.to = value;
+      return true;
+    case hw::msr::kArchLerInfo:
+      record.info = value;
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::optional<std::uint64_t> Processor::read_lbr(std::uint32_t number) const {
   const LbrLayout& layout = lbr_.layout();
   if (layout.depth == 0) return std::nullopt;
@@ -175,6 +193,7 @@ std::optional<std::uint64_t> Processor::read_lbr(std::uint32_t number) const {
   if (features_.amd_lbr_v2 && number == hw::msr::kAmdDebugExtnCfg) return debug_extn_cfg_;
   if (layout.last_int && number == hw::msr::kLastIntFromIp) return lbr_.last_interrupt().from;
   if (layout.last_int && number == hw::msr::kLastIntToIp) return lbr_.last_interrupt().to;
+  if (features_.arch_lbr && number == hw::msr::kArchLerInfo) return lbr_.last_interrupt().info;
   return read_record(number);
 }
 
@@ -194,6 +213,7 @@ std::optional<Status> Processor::write_lbr(std::uint32_t number, std::uint64_t v
     return Status{};
   }
   if (write_record(number, value)) return Status{};
+  if (features_.arch_lbr && write_last_interrupt(number, value)) return Status{};
   return std::nullopt;
 }
 

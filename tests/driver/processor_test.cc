@@ -97,6 +97,24 @@ TEST(Registers, PackedStackHoldsFromBelowTo) {
   EXPECT_EQ(m.read(0x1de), 0x0804900208048002);
 }
 
+TEST(Registers, LastExceptionRecordHoldsTheBranchBeforeIt) {
+  for (const char* name : {"core2-merom", "nehalem", "skylake", "goldmont", "alder-lake"}) {
+    Machine m(name);
+    const bool arch = m.cpu.features().arch_lbr;
+    ASSERT_TRUE(arch ? m.cpu.write_msr(msr::kArchLbrCtl, hw::arch_lbr_ctl::kLbrEn |
+                                                             hw::arch_lbr_ctl::kUsr |
+                                                             hw::arch_lbr_ctl::kAllBranches)
+                     : m.cpu.write_msr(msr::kDebugctl, 1));
+    m.run(1, 3);
+    m.cpu.branch({.from = 9, .to = 0x2000, .to_cpl = 0, .event = true});
+    m.run(5, 6);
+    EXPECT_EQ(m.read(0x1dd), 3) << name;
+    EXPECT_EQ(m.read(0x1de) & 0xffff, 0x1003) << name;
+    EXPECT_EQ(m.cpu.read_msr(0x1e0).has_value(), arch) << name;
+    EXPECT_EQ(m.cpu.write_msr(0x1dd, 0).has_value(), arch) << name;
+  }
+}
+
 std::uint64_t counting(std::uint64_t more = 0) { return 1ull << 22 | 1ull << 16 | more; }
 constexpr std::uint64_t kInt = 1ull << 20;
 

@@ -88,7 +88,7 @@ struct LbrLayout {
   bool read_only = false;    // software cannot empty it
   bool packed = false;       // FROM and TO are halves of one register: 31:0 and 63:32
   bool call_stack = false;   // can keep the calls that have not returned
-  bool last_int = false;     // a further pair holds the branch before the last interrupt
+  bool last_int = false;     // 1DDH and 1DEH hold the branch before the last interrupt
   std::uint32_t from = 0;    // MSR of record 0
   std::uint32_t to = 0;      // likewise; the same as `from` if packed
   std::uint32_t info = 0;    // likewise; 0: there is none

@@ -74,6 +74,7 @@ class LbrUnit {
   unsigned depth() const { return depth_; }
   // The record before the last interrupt or exception.
   const hw::LbrRegisters& last_interrupt() const { return last_interrupt_; }
+  hw::LbrRegisters& last_interrupt() { return last_interrupt_; }
 
  private:
   static constexpr std::uint64_t kSlots = hw::LbrLayout::kMaxDepth;

@@ -67,6 +67,7 @@ class Processor final : public hw::MsrBus {
   Status write_arch_depth(std::uint64_t value);
   std::optional<std::uint64_t> read_record(std::uint32_t number) const;
   bool write_record(std::uint32_t number, std::uint64_t value);
+  bool write_last_interrupt(std::uint32_t number, std::uint64_t value);
 
   bool debugctl(std::uint64_t bit) const { return bit != 0 && (debugctl_ & bit) != 0; }
   bool is_amd() const { return features_.signature.vendor == hw::Vendor::amd; }
