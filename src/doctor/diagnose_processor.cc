@@ -52,9 +52,12 @@ std::string remedy_of(hw::Obstacle obstacle, const std::string& key, const hw::B
 }
 
 // Linux has drivers from Core on (intel_pmu_init, amd_pmu_init), which were the first with a TOS of
-// that number and both addresses in registers of their own.
+// that number and both addresses in registers of their own. It leaves the first Atoms alone, whose
+// stack does not freeze (intel_pmu_lbr_init_atom).
 bool linux_samples(const hw::BranchFeatures& f) {
   if (f.arch_lbr || f.amd_lbr_v2 || f.amd_brs) return true;
+  constexpr unsigned kBonnell = 0x1c;
+  if (f.signature.model == kBonnell && f.signature.stepping < 10) return false;
   return f.lbr->tos == hw::msr::kLbrTos && !f.lbr->packed;
 }
 

@@ -341,6 +341,12 @@ TEST(Doctor, KnowsWhoseStacksLinuxReads) {
        {"core2-merom", "atom-pineview", "nehalem", "skylake", "alder-lake", "zen4-raphael"}) {
     EXPECT_THAT(details(name), Contains(Pair("sampled by Linux", "yes"))) << name;
   }
+  // intel_pmu_lbr_init_atom: not the first steppings.
+  const auto first_atom = hw::processor(
+      "atom-pineview",
+      "0x00000001 0x00: eax=0x000106c2 ebx=0x00040800 ecx=0x0040e31d edx=0xbfebfbff\n");
+  EXPECT_THAT(diagnose(gather_dump(first_atom)).items[2].details,
+              Contains(Pair("sampled by Linux", "no")));
 }
 
 // Leaf 14H of the dump: EBX 0000000F, ECX 00000007; subleaf 1 EAX 02490002, EBX 003F3FFF.
