@@ -10,6 +10,7 @@ namespace {
 constexpr unsigned kRsp = 4;  // register numbers as ModRM has them, without REX
 constexpr unsigned kRbp = 5;
 constexpr unsigned kRegister = 3;  // ModRM.mod: the operand is a register
+constexpr unsigned kNoBase = 16;   // no register's number
 
 bool has_modrm(const ZydisDecodedInstruction& insn) {
   return (insn.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
@@ -24,9 +25,13 @@ struct Fields {
         rm(insn.raw.modrm.rm + 8u * insn.raw.rex.B),
         base(insn.raw.sib.base + 8u * insn.raw.rex.B) {}
   bool is_register() const { return mod == kRegister; }
-  // The register that a memory operand counts from.
+  // The register that a memory operand counts from. With ModRM.mod 0, the number of RBP, in a SIB
+  // byte too, stands for a displacement alone (SDM vol. 2, tables 2-2, 2-3 and 2-7).
   unsigned memory_base(const ZydisDecodedInstruction& insn) const {
-    return insn.raw.modrm.rm == kRsp ? base : rm;
+    const bool sib = insn.raw.modrm.rm == kRsp;
+    const unsigned number = sib ? insn.raw.sib.base : insn.raw.modrm.rm;
+    if (mod == 0 && number == kRbp) return kNoBase;
+    return sib ? base : rm;
   }
 };
 
