@@ -338,6 +338,8 @@ void Checker::Impl::judge(const session::Context& context, const Branch& branch,
   lists_.push_back(std::move(list));
 }
 
+  // As a call of the next instruction.
+  if ((edge->facts & kOpensNothing) != 0) return EdgeEffect{calls, branch.to};
 // The same place in the same files is the same cause in all processes.
 std::string Checker::Impl::cause_of(std::uint32_t space, const Branch& branch) {
   const auto place = [&](std::uint64_t address) {
@@ -409,7 +411,9 @@ void Checker::Impl::follow(const Step& step) {
     case BranchKind::call:
     case BranchKind::icall:
       // SDM, "RET Compression": a call of the next instruction only asks where it is.
-      if (branch.to != step.edge.next) stack.call(step.edge.next);
+      if (branch.to != step.edge.next && (step.edge.facts & kOpensNothing) == 0) {
+        stack.call(step.edge.next);
+      }
       step.thread.returns.end();
       if ((step.edge.facts & kToLoader) != 0) step.thread.loader_call = step.edge.next;
       if ((step.edge.facts & kFromLinker) != 0) look_at_loaded(step);

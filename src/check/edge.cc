@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "names.h"
 
@@ -25,10 +26,21 @@ constexpr std::array<Restorer, 4> kRestorers = {{
 constexpr std::size_t kLongestRestorer = 9;
 constexpr std::size_t kSyscallSize = 2;  // of SYSCALL, SYSENTER and INT n
 
+bool begins_with(const std::vector<std::uint8_t>& bytes, std::span<const std::uint8_t> code) {
+  return std::ranges::equal(std::span(bytes).first(std::min(bytes.size(), code.size())), code);
+}
+
 bool begins_with(const std::vector<std::uint8_t>& bytes, const Restorer& restorer) {
-  return bytes.size() >= restorer.size &&
-         std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(restorer.size),
-                    restorer.code.begin());
+  return begins_with(bytes, std::span(restorer.code).first(restorer.size));
+}
+
+// What a return thunk calls (GCC's -mfunction-return, output_indirect_thunk in i386.cc): the return
+// address of that call only keeps the processor from guessing, and the RET behind is the thunk's
+// user's.
+bool drops_return_address(const std::vector<std::uint8_t>& bytes, isa::Mode mode) {
+  constexpr std::array<std::uint8_t, 6> kLea64 = {0x48, 0x8d, 0x64, 0x24, 8, 0xc3};
+  constexpr std::array<std::uint8_t, 5> kLea32 = {0x8d, 0x64, 0x24, 4, 0xc3};
+  return mode == isa::Mode::bits64 ? begins_with(bytes, kLea64) : begins_with(bytes, kLea32);
 }
 
 bool is_sigreturn(const std::vector<std::uint8_t>& bytes, isa::Mode mode) {
@@ -143,7 +155,14 @@ PathFacts Locator::facts(const Edge& edge) const {
   if (edge.from.has(kSwitchesStack)) out |= kFromSwitch;
   if (edge.from.has(kSwitchesStack) && is_longjmp(edge.from)) out |= kFromLongjmp;
   if (edge.from.has(kPushedTarget)) out |= kFromPushed;
-  if (edge.from.has(kStoredTarget)) out |= kFromStored;
+  if (edge.from.has(kStoredTarget)) {
+    out |= kFromStored;
+    if (edge.to.has(kTableTarget)) out |= kToLabel;  // a switch, or a goto of computed labels
+  }
+  if (edge.branch.kind == BranchKind::call &&
+      drops_return_address(bytes(edge.space, edge.to.address, edge.branch.time, 6), edge.mode)) {
+    out |= kOpensNothing;
+  }
   const bool other_file =
       edge.from.known() && edge.to.known() && edge.from.module != edge.to.module;
   if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {

@@ -66,15 +66,33 @@ void mark_behind_labels(const Function& function, const std::vector<std::uint64_
   }
 }
 
+// Functions with an indirect jump, also one that is made by a retpoline: a function of its own that
+// they jump to, or a piece of themselves.
+std::vector<bool> with_indirect_jump(const Sweep& sweep, const FunctionMap& functions) {
+  std::vector<bool> out(functions.all().size());
+  for (const auto* jumps : {&sweep.indirect_jumps, &sweep.retpolines}) {
+    for (const std::uint64_t at : *jumps) {
+      if (const auto index = functions.index(at)) out[*index] = true;
+    }
+  }
+  std::vector<std::uint64_t> thunks;
+  for (const std::uint64_t at : sweep.retpolines) {
+    if (const auto index = functions.index(at)) thunks.push_back(functions.all()[*index].begin);
+  }
+  std::ranges::sort(thunks);
+  for (const Sweep::Reference& jump : sweep.jumps) {
+    if (!std::ranges::binary_search(thunks, jump.to)) continue;
+    if (const auto index = functions.index(jump.from)) out[*index] = true;
+  }
+  return out;
+}
+
 }  // namespace
 
 bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
                       TextMap& text) {
   const std::size_t count = functions.all().size();
-  std::vector<bool> jumps(count);  // functions with an indirect jump
-  for (const std::uint64_t at : sweep.indirect_jumps) {
-    if (const auto index = functions.index(at)) jumps[*index] = true;
-  }
+  const std::vector<bool> jumps = with_indirect_jump(sweep, functions);
   std::vector<std::vector<std::uint64_t>> labels(count);
   for (const Sweep::Reference& label : sweep.labels) {
     const auto index = functions.index(label.from);

@@ -41,7 +41,7 @@ namespace hodo::check {
 
 // What the text says about both ends of a branch. Of an end whose file cannot be read nothing is
 // known, and nothing is concluded.
-enum PathFact : std::uint16_t {
+enum PathFact : std::uint32_t {
   kFromSwitch = 1 << 0,  // kSwitchesStack of `from`
   kFromPushed = 1 << 1,  // kPushedTarget
   kFromStored = 1 << 2,  // kStoredTarget
@@ -57,8 +57,10 @@ enum PathFact : std::uint16_t {
   kSigreturn = 1 << 10,    // `from` is the system call of code that does a sigreturn
   kFromLinker = 1 << 13,   // the dynamic linker calls a function of another file
   kToLoader = 1 << 14,     // dlopen or its like, through a pointer
+  // A call of code that takes its return address off the stack first.
+  kOpensNothing = 1 << 15,
 };
-using PathFacts = std::uint16_t;
+using PathFacts = std::uint32_t;
 
 // What the unwind tables say, asked only where an exception may have landed.
 class Landings {

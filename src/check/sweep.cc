@@ -61,6 +61,7 @@ class Sweeper {
         marks |= kSwitchesStack;
       }
       if (cls == InsnClass::ret) marks |= marks_of_return(*insn);
+      if ((marks & kStoredTarget) != 0) out_.retpolines.push_back(at);
       text_.mark(at, marks);
       note(at, *insn);
       at += insn->insn.length;

@@ -25,6 +25,7 @@ struct Sweep {
   // Direct jumps, conditional or not: from and to.
   std::vector<Reference> jumps;
   std::vector<std::uint64_t> indirect_jumps;
+  std::vector<std::uint64_t> retpolines;  // their returns
   // Instructions that jump or call through a slot: from, and the slot's address.
   std::vector<Reference> through_slots;
   // What entries of jump tables may count from, besides the table and labels of its function.

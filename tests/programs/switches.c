@@ -54,6 +54,24 @@ halt:
   return sum;
 }
 
+// The same by distances, which name no address.
+__attribute__((noinline)) static int interpret_distances(const unsigned char* program) {
+  static const int distances[] = {0, &&triple - &&add, &&flip - &&add, &&halt - &&add};
+  int sum = 0;
+  goto*(&&add + distances[*program]);
+add:
+  ++sum;
+  goto*(&&add + distances[*++program]);
+triple:
+  sum *= 3;
+  goto*(&&add + distances[*++program]);
+flip:
+  sum ^= 5;
+  goto*(&&add + distances[*++program]);
+halt:
+  return sum;
+}
+
 struct Large {
   double a;
   int b;
@@ -71,7 +89,7 @@ int main(void) {
   int sum = 0;
   for (int i = 0; i < 10; ++i) sum += choose(i, numbers[i]);
   static const unsigned char kProgram[] = {0, 1, 2, 0, 1, 1, 2, 3};
-  sum += interpret(kProgram);
+  sum += interpret(kProgram) + interpret_distances(kProgram);
   const int key = 5;
   const int* found = bsearch(&key, numbers, 20, sizeof *numbers, compare);
   signal(SIGUSR1, count);
