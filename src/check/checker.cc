@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -49,13 +50,22 @@ class Checker::Impl {
   std::uint64_t checked() const { return checked_; }
 
  private:
+  // A process from its beginning to its end, by number and start: spaces are counted anew with each
+  // session of a recording.
+  using Life = std::pair<std::int32_t, std::uint64_t>;
   struct Thread {
+    std::optional<Life> life;
     ShadowStack stack;
     Recent recent;
     Chain returns;
     Chain jumps;
     std::vector<std::size_t> open;  // findings that still collect what comes after
     std::uint64_t loader_call = 0;  // behind the last call of dlopen through a pointer
+  };
+  // What a process has done from its beginning.
+  struct Past {
+    bool whole = false;                // all of it was seen
+    std::set<std::uint64_t> returned;  // behind every call that it has made
   };
   // Branches of one thread at work.
   struct Batch {
@@ -83,6 +93,9 @@ class Checker::Impl {
   };
 
   bool wanted(RuleId id) const { return wanted_[static_cast<std::size_t>(id)]; }
+  Life life(std::uint32_t space) const;
+  Past& past(std::uint32_t space) { return pasts_[life(space)]; }
+  Thread& thread_of(const session::Context& context);
   KnownEdge& known_edge(const session::Context& context, const Branch& branch,
                         std::uint32_t generation);
   void judge(const session::Context& context, const Branch& branch, KnownEdge& known);
@@ -97,6 +110,10 @@ class Checker::Impl {
   void follow_return(const Step& step);
   void follow_jump(const Step& step);
   void follow_absence(const Step& step);
+  void come_back(const Step& step);
+  void lose(const Step& step);
+  bool is_nearby(const Step& step, std::uint64_t interrupted);
+  bool is_uncalled(const Step& step);
   void note_unjudged(const Edge& edge);
   void learn(const Edge& edge);
   void look_for_strangers(const Step& step);
@@ -121,6 +138,7 @@ class Checker::Impl {
   std::vector<Branch> path_;                        // for branches_of()
   std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
+  std::map<Life, Past> pasts_;
   Findings found_;
   std::map<std::string, std::uint64_t> unread_;
   std::map<std::string, std::uint64_t> unread_before_;  // in other sessions of the recording
@@ -178,7 +196,7 @@ void Checker::Impl::batch(const session::Context& context, const flow::Repeats& 
   const session::Names& names = session_->names();
   Batch all{.context = context,
             .branches = batch,
-            .thread = threads_[{context.pid, context.tid}],
+            .thread = thread_of(context),
             .time = batch.first_time()};
   all.generation = names.generation(context.space, all.time);
   all.salt = PlainBranches::salt(context.space, all.generation);
@@ -196,6 +214,22 @@ void Checker::Impl::batch(const session::Context& context, const flow::Repeats& 
   }
   each_walked(all, batch.walked.size());
   all.thread.recent.add(batch);
+}
+
+// Numbers of threads are used again.
+Checker::Impl::Thread& Checker::Impl::thread_of(const session::Context& context) {
+  Thread& thread = threads_[{context.pid, context.tid}];
+  const Life now = life(context.space);
+  if (thread.life == now) return thread;
+  thread = Thread{.life = now};
+  return thread;
+}
+
+Checker::Impl::Life Checker::Impl::life(std::uint32_t space) const {
+  const perfdata::Session* recording = session_->recording();
+  if (recording == nullptr || space >= recording->processes().size()) return {-1, space};
+  const perfdata::Process& process = recording->processes()[space];
+  return {process.pid, process.start};
 }
 
 std::span<const Branch> Checker::Impl::branches_of(const Batch& batch, const flow::Repeat& repeat) {
@@ -287,6 +321,8 @@ std::optional<EdgeEffect> Checker::Impl::effect_of(const Batch& batch, const Bra
   if ((branch.flags & kNotTaken) != 0 || branch.kind <= BranchKind::jmp) return EdgeEffect{nothing};
   if (branch.kind == BranchKind::ret) return EdgeEffect{returns};
   if (branch.kind == BranchKind::ijmp) return EdgeEffect{jumps};
+  // As a call of the next instruction.
+  if ((edge->facts & kOpensNothing) != 0) return EdgeEffect{calls, branch.to};
   return EdgeEffect{calls, edge->next};
 }
 
@@ -312,6 +348,12 @@ KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Bran
 // Everything that can be said of a branch by itself.
 void Checker::Impl::judge(const session::Context& context, const Branch& branch, KnownEdge& known) {
   const Edge edge = locator_.locate(context.space, branch);
+  const bool calls = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
+  if (calls) {
+    Past& made = past(context.space);
+    made.returned.insert(edge.next);
+    if (edge.next == 0) made.whole = false;
+  }
   known.next = edge.next;
   known.facts = edge.facts;
   for (const End* end : {&edge.from, &edge.to}) {
@@ -338,8 +380,6 @@ void Checker::Impl::judge(const session::Context& context, const Branch& branch,
   lists_.push_back(std::move(list));
 }
 
-  // As a call of the next instruction.
-  if ((edge->facts & kOpensNothing) != 0) return EdgeEffect{calls, branch.to};
 // The same place in the same files is the same cause in all processes.
 std::string Checker::Impl::cause_of(std::uint32_t space, const Branch& branch) {
   const auto place = [&](std::uint64_t address) {
@@ -402,6 +442,7 @@ void Checker::Impl::follow(const Step& step) {
   if ((branch.flags & kTraceEnd) != 0 && is_near_transfer(branch.kind)) {
     const bool call = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
     if (call) stack.call(step.edge.next);
+    past(step.context.space).whole = false;
     return stack.leave_filter();
   }
   switch (branch.kind) {
@@ -433,7 +474,9 @@ void Checker::Impl::follow_return(const Step& step) {
   Thread& thread = step.thread;
   thread.jumps.end();
   const bool counted = !thread.stack.knows_all() && thread.stack.depth() == 0;
-  const auto problem = thread.stack.ret(step.branch.to, step.edge.facts);
+  const bool uncalled = (step.edge.facts & kFromSwitch) != 0 && is_uncalled(step);
+  const auto problem =
+      thread.stack.ret(step.branch.to, step.edge.facts | (uncalled ? kToUncalled : PathFacts{0}));
   // Where the calls are not known, a return that goes behind no call is as good a link.
   const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
   if (problem) report(step, RuleId::return_target, problem->grade, std::string(problem->why));
@@ -489,7 +532,7 @@ void Checker::Impl::follow_absence(const Step& step) {
   ShadowStack& stack = step.thread.stack;
   step.thread.returns.end();
   step.thread.jumps.end();
-  if (branch.kind == BranchKind::lost || branch.kind == BranchKind::unknown) return stack.lose();
+  if (branch.kind == BranchKind::lost || branch.kind == BranchKind::unknown) return lose(step);
   const bool back = branch.kind == BranchKind::begin ||
                     (is_kernel(branch.from) && branch.to != 0 && !is_kernel(branch.to));
   if (!back) {
@@ -499,9 +542,46 @@ void Checker::Impl::follow_absence(const Step& step) {
     const std::uint64_t again = call && next > branch.from ? next - 2 : branch.from;
     return stack.leave(next, again, step.edge.facts);
   }
-  if (branch.kind == BranchKind::begin && (branch.flags & kResync) != 0) return stack.lose();
-  const auto problem = stack.enter(branch.to, step.edge.facts);
+  if (branch.kind == BranchKind::begin && (branch.flags & kResync) != 0) return lose(step);
+  come_back(step);
+}
+
+void Checker::Impl::lose(const Step& step) {
+  step.thread.stack.lose();
+  past(step.context.space).whole = false;
+}
+
+void Checker::Impl::come_back(const Step& step) {
+  Thread& thread = step.thread;
+  PathFacts facts = step.edge.facts;
+  if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;
+  const bool known = thread.stack.knows_all();
+  const auto problem = thread.stack.enter(step.branch.to, facts);
   if (problem) report(step, RuleId::return_target, problem->grade, std::string(problem->why));
+  const bool image = (facts & kToImage) != 0 && thread.stack.knows_all();
+  if (image && !known) past(step.context.space).whole = true;
+  if (known && !thread.stack.knows_all()) past(step.context.space).whole = false;
+}
+
+// Whether a handler can mean this place: by what it interrupted, which it has to know.
+bool Checker::Impl::is_nearby(const Step& step, std::uint64_t interrupted) {
+  const Branch& branch = step.branch;
+  if (branch.to == interrupted) return true;
+  const End to = locator_.end(step.context.space, branch.to, branch.time);
+  const End from = locator_.end(step.context.space, interrupted, branch.time);
+  if (!to.known() || !from.known()) return true;  // other rules speak of code that no file has
+  if (!to.has(kInsn)) return false;
+  if (to.module->function(to.vaddr) == nullptr) return true;  // as in call.target
+  return from.module == to.module && to.module->same_function(from.vaddr, to.vaddr);
+}
+
+// Whether nobody can have left a stack there: the call before it was never made. Of threads nobody
+// knows what the others have done until then.
+bool Checker::Impl::is_uncalled(const Step& step) {
+  const std::uint32_t space = step.context.space;
+  if ((step.edge.facts & kToReturnSite) == 0 || !past(space).whole) return false;
+  if (past(space).returned.contains(step.branch.to)) return false;
+  return locator_.regions().next_thread(space, 0) > step.branch.time;
 }
 
 // The dynamic linker hands over to the program: all that is mapped now came before its first

@@ -78,6 +78,19 @@ bool ends_context(const End& end) {
   return symbol != nullptr && symbol->name == "makecontext";
 }
 
+// What code of other files can know: the names of a file's symbols tell no more than that they are
+// not static.
+bool is_global(const symbol::SymbolTable& symbols, std::uint64_t vaddr) {
+  const auto at = std::ranges::equal_range(symbols.symbols(), vaddr, {}, &symbol::Symbol::start);
+  return std::ranges::any_of(at, &symbol::Symbol::global);
+}
+
+bool is_sensitive_start(const End& to) {
+  const auto at = std::ranges::equal_range(to.module->symbols().symbols(), to.vaddr, {},
+                                           &symbol::Symbol::start);
+  return std::ranges::any_of(at, [](const symbol::Symbol& s) { return is_sensitive(s.name); });
+}
+
 }  // namespace
 
 bool is_dynamic_linker(const Module& module) { return module.soname().starts_with("ld-linux"); }
@@ -198,6 +211,11 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
     const Function* f = to.module->function(to.vaddr);
     const bool starts = f == nullptr || f->begin == to.vaddr || ends_context(to);
     out |= starts ? kToFunction : kToLabel;
+  }
+  if ((out & kToFunction) != 0 && edge.branch.kind >= BranchKind::ret) {  // neither call nor jump
+    const bool taken = to.has(kTaken | kTableTarget) || is_global(to.module->symbols(), to.vaddr);
+    if (!taken) out |= kToUntaken;
+    if (is_sensitive_start(to)) out |= kToSensitive;
   }
   if (to.has(kLanding)) out |= kToLanding;
   if (to.has(kReturnSite)) {

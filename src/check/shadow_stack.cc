@@ -15,6 +15,8 @@ constexpr std::size_t kMostParkedFrames = std::size_t{1} << 22;
 constexpr std::size_t kMostMarks = 4096;
 constexpr std::size_t kMostAlternatives = 64;
 constexpr std::size_t kMostConsumed = 64;
+// Returns that nothing explains, until a stack is given up: longer than any chain of interest.
+constexpr unsigned kMostAstray = 64;
 
 }  // namespace
 
@@ -29,7 +31,11 @@ void ShadowStack::push(Frame frame) {
   current_.frames.push_back(frame);
 }
 
-void ShadowStack::call(std::uint64_t return_address) { push({return_address, false}); }
+void ShadowStack::call(std::uint64_t return_address) {
+  // What is below the open calls is not known, nor what the finding's chain left of them.
+  if (current_.astray != 0 && !current_.whole) lose();
+  push({.address = return_address});
+}
 
 void ShadowStack::pop() {
   const std::size_t depth = current_.frames.size() - 1;
@@ -67,18 +73,34 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts) {
     const Frame& top = current_.frames.back();
     if (!top.signal && top.address == to) {
       pop();
+      if (current_.astray != 0) comes_back(current_.frames.size());
       if ((facts & kToSetjmp) != 0) remember(to);
       return std::nullopt;
     }
     if (top.signal && (facts & kToSigreturn) != 0) return std::nullopt;
+    if (top.supposed && leave_supposed(to)) return std::nullopt;
   }
   return mismatch(to, leaves ? facts | kFromSwitch : facts);
+}
+
+// It was no handler that a sigreturn went to, but a function that takes the place of what was
+// interrupted, and returns for it; or one that the handler called there, by a return address of its
+// own making.
+bool ShadowStack::leave_supposed(std::uint64_t to) {
+  const auto& frames = current_.frames;
+  const std::size_t depth = frames.size();
+  const bool called = frames.back().address == to;
+  const bool instead = depth > 1 && !frames[depth - 2].signal && frames[depth - 2].address == to;
+  if (!called && !instead) return false;
+  pop();
+  if (!called) pop();
+  return true;
 }
 
 bool ShadowStack::follow(std::span<const std::uint64_t> returned,
                          std::span<const std::uint64_t> called) {
   const auto& frames = current_.frames;
-  if (unsettled_ || returned.size() > frames.size()) return false;
+  if (unsettled_ || current_.astray != 0 || returned.size() > frames.size()) return false;
   if (frames.size() > kDeepest / 2) return false;  // calls that were closed again may reach deeper
   const Frame* top = frames.data() + frames.size();
   for (const std::uint64_t address : returned) {
@@ -91,7 +113,7 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
   } else {
     while (frames.size() != depth) pop();
   }
-  for (const std::uint64_t address : called) current_.frames.push_back({address, false});
+  for (const std::uint64_t address : called) current_.frames.push_back({.address = address});
   return true;
 }
 
@@ -116,7 +138,8 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts) {
   if (current_.frames.empty() && !current_.whole) {
     constexpr PathFacts kFine = kToReturnSite | kToSigreturn | kUnjudged;
     if ((facts & kFine) != 0) return std::nullopt;
-    if ((facts & kToFunction) != 0 && std::exchange(current_.begun, false)) return std::nullopt;
+    const bool ends = (facts & kToFunction) != 0 && (facts & kToSensitive) == 0;
+    if (ends && std::exchange(current_.begun, false)) return std::nullopt;
     return Problem{Grade::impossible, "returns to a place that is behind no call"};
   }
   if ((facts & kUnjudged) != 0) {
@@ -127,11 +150,25 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts) {
   for (std::size_t i = frames.size(); i-- > 0;) {
     if (frames[i].signal || frames[i].address != to) continue;
     cut(i);
+    if (comes_back(i)) return std::nullopt;  // the end of what was found
     return Problem{Grade::unexplained,
                    "returns past open calls, and no longjmp, unwinder or handler was seen"};
   }
-  lose();
-  return Problem{Grade::impossible, "returns to a place that no open call returns to"};
+  return nowhere("returns to a place that no open call returns to");
+}
+
+// The calls stay open: what goes on from here is held against them.
+ShadowStack::Verdict ShadowStack::nowhere(std::string_view why) {
+  if (current_.astray == 0) current_.known = current_.frames.size();
+  if (++current_.astray == kMostAstray) lose();
+  return Problem{Grade::impossible, why};
+}
+
+// A return behind a call left `depth` others open. False: that was no call from before.
+bool ShadowStack::comes_back(std::size_t depth) {
+  if (current_.astray == 0 || depth >= current_.known) return false;
+  current_.astray = 0;
+  return true;
 }
 
 // A jump was taken to end at one of several depths; the return shows which it was.
@@ -180,7 +217,7 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
   if (long_jump(to)) return std::nullopt;
   if ((facts & kToLanding) != 0 && land(to, landings)) return std::nullopt;
   if (resume_stack(to)) return std::nullopt;
-  if ((facts & kUnjudged) != 0 || !current_.whole) {
+  if ((facts & kUnjudged) != 0 || !current_.whole || current_.astray != 0) {
     constexpr PathFacts kFine = kToSetjmp | kToLanding | kUnjudged;
     if ((facts & kFine) != 0) {
       lose();
@@ -206,11 +243,10 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
                    "jumps to the exception handler of a function that is not open"};
   }
   if ((facts & kToReturnSite) != 0 && may_begin) return switch_to(to, facts);
-  lose();
-  if (!may_begin) return Problem{Grade::impossible, "a longjmp to a place that is no setjmp"};
-  return Problem{Grade::impossible,
-                 "changes the stack and jumps to a place that is no setjmp, no exception handler,"
-                 " no function and behind no call"};
+  if (!may_begin) return nowhere("a longjmp to a place that is no setjmp");
+  return nowhere(
+      "changes the stack and jumps to a place that is no setjmp, no exception handler,"
+      " no function and behind no call");
 }
 
 bool ShadowStack::long_jump(std::uint64_t to) {
@@ -271,6 +307,18 @@ bool ShadowStack::land(std::uint64_t to, const Landings& landings) {
 
 // --- several stacks ---
 
+namespace {
+
+// What makecontext, a coroutine library, or whoever left a stack can have put there. A function
+// whose address is nowhere to be had is no coroutine's, and none begins by system().
+bool begins_stack(PathFacts facts) {
+  if ((facts & (kUnjudged | kToSigreturn)) != 0) return true;
+  if ((facts & kToFunction) != 0) return (facts & (kToSensitive | kToUntaken)) == 0;
+  return (facts & kToReturnSite) != 0 && (facts & kToUncalled) == 0;
+}
+
+}  // namespace
+
 void ShadowStack::park() {
   std::size_t frames = 0;
   for (const Stack& s : parked_) frames += s.frames.size();
@@ -321,15 +369,15 @@ bool ShadowStack::split_stack(std::uint64_t to) {
 ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts) {
   if (resume_stack(to) || long_jump(to)) return std::nullopt;
   if ((facts & kToReturnSite) != 0 && split_stack(to)) return std::nullopt;
-  constexpr PathFacts kNew = kToFunction | kToReturnSite | kUnjudged | kToSigreturn;
-  if ((facts & kNew) != 0) {
+  if (begins_stack(facts)) {
     park();
     current_.begun = (facts & kToFunction) != 0;
     return std::nullopt;
   }
-  lose();
-  return Problem{Grade::impossible,
-                 "changes the stack and goes to a place where no other stack was left"};
+  if ((facts & kToSensitive) != 0) {
+    return nowhere("changes the stack and returns into a function that only calls should reach");
+  }
+  return nowhere("changes the stack and goes to a place where no other stack was left");
 }
 
 // --- system calls, signals, gaps ---
@@ -353,11 +401,56 @@ ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, PathFacts fa
     return Problem{Grade::impossible, "a sigreturn without a signal"};
   }
   const std::uint64_t interrupted = current_.frames.back().address;
+  keep_marks_of_handler();
   pop();
-  // Another signal was waiting: its handler runs before the program goes on. Any other place was
-  // put there by the handler, which may do so.
-  if (to != interrupted && (facts & kToFunction) != 0) push({interrupted, true});
-  return std::nullopt;
+  if (to == interrupted || (facts & kUnjudged) != 0) return std::nullopt;
+  return put_by_handler(to, interrupted, facts);
+}
+
+// A handler may change where the program goes on: behind an instruction that it did itself, at a
+// label or in a function made for that, behind an open call.
+ShadowStack::Verdict ShadowStack::put_by_handler(std::uint64_t to, std::uint64_t interrupted,
+                                                 PathFacts facts) {
+  if ((facts & kToFunction) != 0) {
+    // Or another signal was waiting: its handler runs before the program goes on.
+    push({.address = interrupted, .signal = true, .supposed = true});
+    if ((facts & kToSensitive) == 0) return std::nullopt;
+    return nowhere("a signal handler puts the thread into a function that only calls should reach");
+  }
+  constexpr PathFacts kMeant = kToNearby | kToLabel | kToLanding | kToSetjmp | kToSigreturn;
+  if ((facts & kMeant) != 0) return std::nullopt;
+  const auto& frames = current_.frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal || frames[i].address != to) continue;
+    cut(i);
+    return std::nullopt;
+  }
+  if (!current_.whole && (facts & kToReturnSite) != 0) return std::nullopt;
+  Problem problem = *nowhere("a signal handler puts the thread into the middle of a function");
+  problem.grade = Grade::unexplained;
+  return problem;
+}
+
+// A setjmp of the handler itself can be come back to when the handler ran on a stack of its own:
+// so coroutines are made with sigaltstack.
+void ShadowStack::keep_marks_of_handler() {
+  const auto& marks = current_.marks;
+  for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {
+    if (mark->depth != current_.frames.size()) break;
+    const bool kept = std::ranges::any_of(parked_, [&](const Stack& s) {
+      return s.frames.empty() &&
+             std::ranges::find(s.marks, mark->address, &Mark::address) != s.marks.end();
+    });
+    if (!kept && parked_.size() < kMostParked) {
+      parked_.insert(parked_.begin(), Stack{.marks = {{.address = mark->address}}});
+    }
+  }
+}
+
+std::optional<std::uint64_t> ShadowStack::interrupted() const {
+  const bool handled = away_ && away_->sigreturn && !current_.frames.empty();
+  return handled && current_.frames.back().signal ? std::optional(current_.frames.back().address)
+                                                  : std::nullopt;
 }
 
 ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
@@ -383,7 +476,7 @@ ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
   if (away->sigreturn) return after_sigreturn(to, facts);
   if (to == away->resume || to == away->again) return std::nullopt;
   if ((facts & (kToFunction | kUnjudged)) != 0) {
-    push({away->resume, true});
+    push({.address = away->resume, .signal = true});
     return std::nullopt;
   }
   lose();  // traced again from the middle: a debugger, a restartable sequence

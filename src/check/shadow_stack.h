@@ -21,6 +21,8 @@
 //   function
 //                 or a label whose address is written down. Behind MOV [RSP], the last call only
 //                 made room for the target and is closed (retpolines).
+//   astray        behind a return that nothing explains, the stack pointer is in nobody knows what.
+//                 Until a return goes behind a call that is open, each further one is as wrong.
 //   unknown depth where the trace begins in the middle or has a gap, nothing is known of the calls
 //                 before; a return must then go behind some call of the text.
 //
@@ -48,17 +50,20 @@ enum PathFact : std::uint32_t {
   kToReturnSite = 1 << 3,
   kToSetjmp = 1 << 4,  // `to` is behind a call that returns twice: setjmp, getcontext
   kToLanding = 1 << 5,
-  kToFunction = 1 << 6,    // a function's start
-  kToLabel = 1 << 11,      // an address that is written down, inside of a function
-  kToSigreturn = 1 << 7,   // the code at `to` does a sigreturn
-  kToImage = 1 << 8,       // the entry point of a file
-  kFromLongjmp = 1 << 12,  // kFromSwitch, of a file that defines longjmp
-  kUnjudged = 1 << 9,      // nothing is known about one of the ends
-  kSigreturn = 1 << 10,    // `from` is the system call of code that does a sigreturn
-  kFromLinker = 1 << 13,   // the dynamic linker calls a function of another file
-  kToLoader = 1 << 14,     // dlopen or its like, through a pointer
-  // A call of code that takes its return address off the stack first.
-  kOpensNothing = 1 << 15,
+  kToFunction = 1 << 6,     // a function's start
+  kToLabel = 1 << 11,       // an address that is written down, inside of a function
+  kToSigreturn = 1 << 7,    // the code at `to` does a sigreturn
+  kToImage = 1 << 8,        // the entry point of a file
+  kFromLongjmp = 1 << 12,   // kFromSwitch, of a file that defines longjmp
+  kUnjudged = 1 << 9,       // nothing is known about one of the ends
+  kSigreturn = 1 << 10,     // `from` is the system call of code that does a sigreturn
+  kFromLinker = 1 << 13,    // the dynamic linker calls a function of another file
+  kToLoader = 1 << 14,      // dlopen or its like, through a pointer
+  kOpensNothing = 1 << 15,  // a call of code that takes its return address off the stack first
+  kToSensitive = 1 << 16,   // is_sensitive()
+  kToUntaken = 1 << 17,     // kToFunction, of which nothing in any file can know the address
+  kToUncalled = 1 << 18,    // kToReturnSite, of a call that this process has not made
+  kToNearby = 1 << 19,      // an instruction of the function that the handler interrupted
 };
 using PathFacts = std::uint32_t;
 
@@ -95,6 +100,9 @@ class ShadowStack {
   // And is back.
   Verdict enter(std::uint64_t to, PathFacts facts);
 
+  // While away by a sigreturn: where it leads if the handler did not change that. Else nullopt.
+  std::optional<std::uint64_t> interrupted() const;
+
   // Nothing is known any more.
   void lose();
   // Whether every call that is open is known.
@@ -104,6 +112,7 @@ class ShadowStack {
   struct Frame {
     std::uint64_t address = 0;  // of return; of a signal: where the program was interrupted
     bool signal = false;
+    bool supposed = false;  // of a signal: a handler that another one put the thread into, or not
   };
   // The innermost is last.
   std::span<const Frame> frames() const { return current_.frames; }
@@ -119,8 +128,11 @@ class ShadowStack {
     // Depths at which a jump may have ended instead of at `chosen`.
     std::vector<std::size_t> alternatives;
     std::size_t chosen = 0;
-    bool whole = false;  // below the first frame there is none
-    bool begun = false;  // by a switch to a function's start
+    // Branches that nothing explained since a call that was open at the first of them went on.
+    unsigned astray = 0;
+    std::size_t known = 0;  // how many calls were open then
+    bool whole = false;     // below the first frame there is none
+    bool begun = false;     // by a switch to a function's start
   };
   struct Away {
     std::uint64_t resume = 0;
@@ -143,7 +155,12 @@ class ShadowStack {
   bool take_other_stack(std::uint64_t to);
   Verdict switch_to(std::uint64_t to, PathFacts facts);
   Verdict mismatch(std::uint64_t to, PathFacts facts);
+  Verdict nowhere(std::string_view why);
+  bool comes_back(std::size_t depth);
+  bool leave_supposed(std::uint64_t to);
   Verdict after_sigreturn(std::uint64_t to, PathFacts facts);
+  Verdict put_by_handler(std::uint64_t to, std::uint64_t interrupted, PathFacts facts);
+  void keep_marks_of_handler();
 
   Stack current_;
   std::vector<Stack> parked_;  // the one that was left last is last

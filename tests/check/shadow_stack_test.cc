@@ -78,11 +78,38 @@ TEST_F(Stack, AReturnPastOpenCallsIsUnexplained) {
   EXPECT_EQ(stack.depth(), 0u) << "it goes on from there";
 }
 
-TEST_F(Stack, AfterAFindingOnlyPlacesBehindCallsAreLegal) {
+TEST_F(Stack, AfterAFindingTheCallsThatAreOpenStillCount) {
+  calls({1, 2, 3});
+  EXPECT_EQ(ret(7), "impossible");
+  EXPECT_EQ(ret(8), "impossible") << "the next piece of a chain";
+  calls({5});
+  EXPECT_EQ(ret(5), "") << "a call of its own";
+  EXPECT_EQ(ret(9), "impossible") << "and the chain goes on";
+}
+
+TEST_F(Stack, AChainEndsWhereAnOpenCallGoesOn) {
+  calls({1, 2, 3});
+  EXPECT_EQ(ret(7), "impossible");
+  EXPECT_EQ(ret(2), "") << "what was overwritten is told already";
+  EXPECT_EQ(ret(1), "");
+  calls({4, 5});
+  EXPECT_EQ(ret(4), "unexplained") << "the next one counts";
+}
+
+TEST_F(Stack, GivesUpAStackThatItDoesNotUnderstand) {
+  calls({1});
+  for (std::uint64_t i = 0; i < 64; ++i) EXPECT_EQ(ret(100 + i), "impossible");
+  EXPECT_EQ(ret(200), "");
+}
+
+TEST_F(Stack, AChainIsJudgedAboveAnUnknownDepth) {
+  stack.lose();
   calls({1, 2});
   EXPECT_EQ(ret(7), "impossible");
-  EXPECT_EQ(ret(8, kToReturnSite), "");
-  EXPECT_EQ(ret(9, 0), "impossible");
+  EXPECT_EQ(ret(8), "impossible");
+  calls({3});
+  EXPECT_EQ(ret(3), "");
+  EXPECT_EQ(ret(9), "") << "what lies below is not known";
 }
 
 TEST_F(Stack, NothingIsConcludedOfFilesThatCannotBeRead) {
@@ -172,6 +199,62 @@ TEST_F(Stack, SeveralSignalsRunOneAfterTheOther) {
   EXPECT_EQ(sigreturn(kHandler + 1, kToFunction), "") << "the next handler";
   EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
   EXPECT_EQ(sigreturn(77), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AHandlerMayMendWhatItInterrupted) {
+  for (const int meant : {int{kToNearby}, int{kToLabel}, int{kToLanding}, int{kUnjudged}}) {
+    interrupted(77);
+    EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+    EXPECT_EQ(sigreturn(79, static_cast<PathFacts>(meant)), "") << meant;
+  }
+  calls({1, 2});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(1, kToReturnSite), "") << "behind an open call";
+  EXPECT_EQ(stack.depth(), 0u);
+}
+
+TEST_F(Stack, AHandlerMayNotGoIntoTheMiddleOfAFunction) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(99), "unexplained");
+  EXPECT_EQ(ret(98), "impossible") << "what goes on from there";
+}
+
+TEST_F(Stack, AHandlerMayNotGoIntoASensitiveFunction) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kFunction, kToFunction | kToSensitive), "impossible");
+}
+
+TEST_F(Stack, AFunctionMayTakeThePlaceOfWhatWasInterrupted) {
+  calls({1, 2});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kFunction, kToFunction), "");
+  EXPECT_EQ(ret(2), "") << "it returns for it";
+  interrupted(78);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kFunction, kToFunction), "");
+  EXPECT_EQ(ret(78), "") << "it was called there";
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AHandlerThatHasReturnedCanBeComeBackTo) {
+  calls({1});
+  interrupted(77);
+  setjmp(10);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(77), "");
+  setjmp(20);
+  EXPECT_EQ(longjmp(10), "") << "on the stack that it has to itself";
+  setjmp(30);
+  EXPECT_EQ(longjmp(20), "");
+  EXPECT_EQ(longjmp(30), "");
+  EXPECT_EQ(longjmp(20), "");
   EXPECT_EQ(ret(1), "");
 }
 
@@ -270,6 +353,19 @@ TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
 TEST_F(Stack, ASwitchToWhereNoStackWasLeftIsImpossible) {
   calls({1, 2});
   EXPECT_EQ(ret(99, kFromSwitch), "impossible");
+}
+
+TEST_F(Stack, NoStackBeginsWhereNobodyCanHaveLeftIt) {
+  calls({1, 2});
+  for (const int target :
+       {kToFunction | kToSensitive, kToFunction | kToUntaken, kToReturnSite | kToUncalled}) {
+    ShadowStack fresh = stack;
+    const auto facts = static_cast<PathFacts>(kFromSwitch | target);
+    EXPECT_EQ(grade(fresh.ret(99, facts)), "impossible") << target;
+    EXPECT_EQ(grade(fresh.ret(98, kToReturnSite)), "impossible") << "nor what goes on from there";
+  }
+  EXPECT_EQ(ret(kFunction, kFromSwitch | kToFunction), "");
+  EXPECT_EQ(ret(kFunction, kToFunction | kToSensitive), "impossible") << "or ends";
 }
 
 // --- returns that are jumps ---

@@ -1,5 +1,6 @@
 // Signal handlers of the ordinary kinds: on an alternate stack, nested, left by siglongjmp, several
-// at once, by a timer in the middle of work, and one that mends a fault.
+// at once, by a timer in the middle of work, one that mends a fault, one that has a function take
+// the place of what faulted, and one that is come back to when it has returned.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <ucontext.h>
 
 enum { kPage = 4096 };
 
@@ -23,6 +25,41 @@ static void on_leave(int signo) { siglongjmp(away, signo); }
 static void on_fault(int signo) {
   (void)signo;
   mprotect(page, kPage, PROT_READ | PROT_WRITE);
+}
+
+static __attribute__((noinline)) int load(const volatile int* from) { return *from; }
+static __attribute__((noinline)) int load_nothing(void) { return ++raised, -1; }
+static void on_bad_load(int signo, siginfo_t* info, void* context) {
+  (void)signo, (void)info;
+  greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;
+#ifdef __i386__
+  registers[REG_EIP] = (greg_t)load_nothing;
+#else
+  registers[REG_RIP] = (greg_t)load_nothing;
+#endif
+}
+
+static void skip_faults(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_bad_load;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, NULL);
+  for (int i = 0; i < 5; ++i) load(NULL);
+}
+
+// A coroutine as GNU Pth makes it: its handler returns, and is come back to on its own stack.
+static sigjmp_buf begun, caller, inside;
+static void work(void) {
+  for (int i = 0; i < 5; ++i) {
+    ++raised;
+    if (sigsetjmp(inside, 0) == 0) siglongjmp(caller, 1);
+  }
+  siglongjmp(caller, 2);
+}
+static void on_begin(int signo) {
+  (void)signo;
+  if (sigsetjmp(begun, 0) != 0) work();
 }
 
 static void install(int signo, void (*handler)(int), int flags) {
@@ -75,6 +112,12 @@ int main(void) {
   page = mmap(NULL, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   install(SIGSEGV, on_fault, 0);
   *page = 1;
+  skip_faults();
+  install(SIGURG, on_begin, SA_ONSTACK);
+  raise(SIGURG);
+  const int returned = sigsetjmp(caller, 0);
+  if (returned == 0) siglongjmp(begun, 1);
+  if (returned == 1) siglongjmp(inside, 1);
   printf("raised %d left %d\n", (int)raised, left);
   return 0;
 }

@@ -37,6 +37,7 @@ extern "C" {
 // analysis takes for addresses of code.
 extern const char host[];
 extern const std::uint32_t host_pop, host_nop, host_jop, host_call, host_spin;
+extern const std::uint32_t host_called_pop, host_called_nop;  // behind calls that nothing makes
 
 // Says whether its argument is 4711, by one branch.
 int check_key(int key);
@@ -75,14 +76,22 @@ host:   mov $1, %eax
 5:      mov $16, %ecx
 6:      loop 6b
         ret
+        call host
+7:      pop %)" DI R"(
+        ret
+        call host
+8:      nop
+        ret
         .size host, .-host
         .section .rodata
-        .globl host_pop, host_nop, host_jop, host_call, host_spin
+        .globl host_pop, host_nop, host_jop, host_call, host_spin, host_called_pop, host_called_nop
 host_pop:  .long 1b - host
 host_nop:  .long 2b - host
 host_jop:  .long 3b - host
 host_call: .long 4b - host
 host_spin: .long 5b - host
+host_called_pop: .long 7b - host
+host_called_nop: .long 8b - host
         .text
 
         .balign 4096  # a page of its own: nothing else runs from it while it is written to
@@ -111,7 +120,7 @@ Word address(Function f) { return reinterpret_cast<Word>(f); }
 // Overwrites what its caller is to return to.
 [[gnu::noinline]] void smash(const Word* words, std::size_t count) {
   auto* frame = static_cast<Word*>(__builtin_frame_address(0));
-  std::memcpy(frame + 1, words, count * sizeof *words);
+  std::memmove(frame + 1, words, count * sizeof *words);  // they may lie there
 }
 
 [[gnu::noinline]] void return_to_function() {
@@ -135,6 +144,62 @@ Word address(Function f) { return reinterpret_cast<Word>(f); }
                         inside(host_pop), 2, inside(host_nop),
                         inside(host_call)};
   smash(words, 7);
+}
+
+[[gnu::noinline]] void rop_behind_calls() {
+  const Word words[] = {inside(host_called_pop), 1, inside(host_called_nop),
+                        inside(host_called_pop), 2, inside(host_called_nop),
+                        inside(host_call)};
+  smash(words, 7);
+}
+
+// --- contexts ---
+
+// Goes on at `target` with `words` on the stack, by a context that was to lead back here.
+[[gnu::noinline]] void corrupt_context(Word target, const Word* words, std::size_t count) {
+  static ucontext_t context;
+  static Word stack[8192];
+  getcontext(&context);
+  auto* top = stack + std::size(stack) - 64 + (sizeof(Word) == 8 ? 1 : 3);
+  std::memcpy(top, words, count * sizeof *words);
+  auto& registers = context.uc_mcontext.gregs;
+#ifdef __i386__
+  registers[REG_EIP] = static_cast<greg_t>(target);
+  registers[REG_ESP] = reinterpret_cast<greg_t>(top);
+#else
+  registers[REG_RIP] = static_cast<greg_t>(target);
+  registers[REG_RSP] = reinterpret_cast<greg_t>(top);
+  registers[REG_RDI] = reinterpret_cast<greg_t>(":");
+#endif
+  setcontext(&context);
+}
+
+void context_to_system() {
+  const Word words[] = {address(reached), reinterpret_cast<Word>(":")};
+  corrupt_context(reinterpret_cast<Word>(&system), words, std::size(words));
+}
+
+void context_behind_call() {
+  const Word words[] = {1, inside(host_call)};
+  corrupt_context(inside(host_called_pop), words, std::size(words));
+}
+
+// A handler's overflow reaches what the kernel saved.
+void put_into_host(int, siginfo_t*, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+#ifdef __i386__
+  registers[REG_EIP] = static_cast<greg_t>(inside(host_call));
+#else
+  registers[REG_RIP] = static_cast<greg_t>(inside(host_call));
+#endif
+}
+
+[[gnu::noinline]] void signal_frame_overwritten() {
+  struct sigaction action{};
+  action.sa_sigaction = put_into_host;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, nullptr);
+  raise(SIGUSR1);
 }
 
 // --- pointers ---
@@ -423,6 +488,10 @@ int main(int argc, char** argv) {
       {"pointer-to-library", pointer_to_library},
       {"pointer-to-system", pointer_to_system},
       {"library-by-pointer", library_by_pointer},
+      {"rop-behind-calls", rop_behind_calls},
+      {"context-to-system", context_to_system},
+      {"context-behind-call", context_behind_call},
+      {"signal-frame", signal_frame_overwritten},
       {"library-by-debugger", library_by_debugger},
       {"vtable", vtable},
       {"jmpbuf-inside", jmpbuf_inside},
