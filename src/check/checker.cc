@@ -32,6 +32,9 @@ bool is_kernels(const Branch& branch) {
          branch.kind != BranchKind::lost;
 }
 
+// Of one process, from different calls.
+constexpr std::size_t kMostForkCalls = 256;
+
 // What is more than a call, a return or a jump.
 constexpr PathFacts kNeedsHistory = kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader;
 
@@ -55,6 +58,7 @@ class Checker::Impl {
   using Life = std::pair<std::int32_t, std::uint64_t>;
   struct Thread {
     std::optional<Life> life;
+    bool fresh = true;  // nothing of it has been seen
     ShadowStack stack;
     Recent recent;
     Chain returns;
@@ -62,10 +66,18 @@ class Checker::Impl {
     std::vector<std::size_t> open;  // findings that still collect what comes after
     std::uint64_t loader_call = 0;  // behind the last call of dlopen through a pointer
   };
+  struct ForkCall {
+    std::uint64_t time = 0;
+    ShadowStack stack;
+  };
   // What a process has done from its beginning.
   struct Past {
     bool whole = false;                // all of it was seen
     std::set<std::uint64_t> returned;  // behind every call that it has made
+    std::optional<Life> parent;        // whose calls were its own, too
+    std::vector<ForkCall> forks;       // by time
+    bool forgot = false;               // there were more
+    std::uint64_t seen = 0;            // when a thread last came back from the kernel
   };
   // Branches of one thread at work.
   struct Batch {
@@ -111,6 +123,8 @@ class Checker::Impl {
   void follow_jump(const Step& step);
   void follow_absence(const Step& step);
   void come_back(const Step& step);
+  void begin_as_child(const Step& step);
+  void keep_for_children(const Step& step);
   void lose(const Step& step);
   bool is_nearby(const Step& step, std::uint64_t interrupted);
   bool is_uncalled(const Step& step);
@@ -139,6 +153,7 @@ class Checker::Impl {
   std::vector<std::vector<std::size_t>> lists_{1};  // of findings, by KnownEdge::findings
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   std::map<Life, Past> pasts_;
+  std::vector<session::Fork> forks_;
   Findings found_;
   std::map<std::string, std::uint64_t> unread_;
   std::map<std::string, std::uint64_t> unread_before_;  // in other sessions of the recording
@@ -153,7 +168,8 @@ Checker::Impl::Impl(session::Session& session, const Options& options)
       locator_(session, options.cache),
       allow_jit_(options.allow_jit),
       uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
-      learn_(options.learn) {
+      learn_(options.learn),
+      forks_(session.regions()->forks()) {
   for (std::size_t i = 0; i < kRuleCount; ++i) {
     const Rule* const which = &rule(static_cast<RuleId>(i));
     wanted_[i] =
@@ -178,6 +194,7 @@ Checker::Impl::Impl(session::Session& session, const Options& options)
 void Checker::Impl::move_to(session::Session& session) {
   session_ = &session;
   locator_.move_to(session);
+  forks_ = session.regions()->forks();
   edges_ = EdgeCache();
   plain_edges_ = EdgeCache();
   plain_ = PlainBranches();
@@ -540,7 +557,9 @@ void Checker::Impl::follow_absence(const Step& step) {
     const std::uint64_t next = call ? step.edge.next : branch.from;
     // Calls have two bytes; which the kernel repeats may be another one (see Edge::next).
     const std::uint64_t again = call && next > branch.from ? next - 2 : branch.from;
-    return stack.leave(next, again, step.edge.facts);
+    stack.leave(next, again, step.edge.facts);
+    if ((step.edge.facts & kForks) != 0) keep_for_children(step);
+    return;
   }
   if (branch.kind == BranchKind::begin && (branch.flags & kResync) != 0) return lose(step);
   come_back(step);
@@ -553,6 +572,9 @@ void Checker::Impl::lose(const Step& step) {
 
 void Checker::Impl::come_back(const Step& step) {
   Thread& thread = step.thread;
+  if (std::exchange(thread.fresh, false)) begin_as_child(step);
+  std::uint64_t& seen = past(step.context.space).seen;
+  seen = std::max(seen, step.branch.time);
   PathFacts facts = step.edge.facts;
   if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;
   const bool known = thread.stack.knows_all();
@@ -561,6 +583,42 @@ void Checker::Impl::come_back(const Step& step) {
   const bool image = (facts & kToImage) != 0 && thread.stack.knows_all();
   if (image && !known) past(step.context.space).whole = true;
   if (known && !thread.stack.knows_all()) past(step.context.space).whole = false;
+}
+
+// A child goes on in its parent's calls. When the kernel made it, nothing says: FORK has the time
+// at which the child was met, and BTS records have none. So only where all system calls that it may
+// come from had the same calls open.
+void Checker::Impl::begin_as_child(const Step& step) {
+  const std::uint32_t space = step.context.space;
+  const auto fork = std::ranges::find(forks_, space, &session::Fork::child);
+  if (fork == forks_.end() || step.thread.stack.depth() != 0) return;
+  const Past& parent = past(fork->parent);
+  if (parent.forgot || parent.seen < fork->time) return;
+  const perfdata::Session* recording = session_->recording();
+  const bool timed = recording != nullptr && recording->trace() == perfdata::TraceKind::intel_pt;
+  const ShadowStack* found = nullptr;
+  for (const ForkCall& call : parent.forks) {
+    if ((timed && call.time > fork->time) || !call.stack.is_away_from(step.branch.to)) continue;
+    if (found != nullptr && !found->is_like(call.stack)) return;
+    found = &call.stack;
+  }
+  if (found == nullptr) return;
+  step.thread.stack = *found;
+  Past& own = past(space);
+  own.parent = life(fork->parent);
+  own.whole = parent.whole;
+}
+
+// A row of forks from the same place is kept once.
+void Checker::Impl::keep_for_children(const Step& step) {
+  Past& own = past(step.context.space);
+  const ShadowStack& stack = step.thread.stack;
+  const auto same = [&](const ForkCall& call) {
+    return call.stack.is_away_from(step.edge.next) && call.stack.is_like(stack);
+  };
+  if (std::ranges::any_of(own.forks, same)) return;
+  own.forgot |= own.forks.size() == kMostForkCalls;
+  if (!own.forgot) own.forks.push_back({step.branch.time, stack});
 }
 
 // Whether a handler can mean this place: by what it interrupted, which it has to know.
@@ -580,7 +638,9 @@ bool Checker::Impl::is_nearby(const Step& step, std::uint64_t interrupted) {
 bool Checker::Impl::is_uncalled(const Step& step) {
   const std::uint32_t space = step.context.space;
   if ((step.edge.facts & kToReturnSite) == 0 || !past(space).whole) return false;
-  if (past(space).returned.contains(step.branch.to)) return false;
+  for (std::optional<Life> at = life(space); at; at = pasts_[*at].parent) {
+    if (pasts_[*at].returned.contains(step.branch.to)) return false;
+  }
   return locator_.regions().next_thread(space, 0) > step.branch.time;
 }
 

@@ -34,6 +34,15 @@ bool begins_with(const std::vector<std::uint8_t>& bytes, const Restorer& restore
   return begins_with(bytes, std::span(restorer.code).first(restorer.size));
 }
 
+// mov eax, NUMBER, then syscall: clone, fork, vfork and clone3, as libraries call them.
+bool is_fork(const std::vector<std::uint8_t>& bytes, isa::Mode mode) {
+  if (mode != isa::Mode::bits64 || bytes.size() < 7 || bytes[0] != 0xb8) return false;
+  if (bytes[5] != 0x0f || bytes[6] != 0x05 || bytes[3] != 0 || bytes[4] != 0) return false;
+  const unsigned number = bytes[1] + 256u * bytes[2];
+  constexpr std::array<unsigned, 4> kNumbers = {56, 57, 58, 435};
+  return std::ranges::find(kNumbers, number) != kNumbers.end();
+}
+
 // What a return thunk calls (GCC's -mfunction-return, output_indirect_thunk in i386.cc): the return
 // address of that call only keeps the processor from guessing, and the RET behind is the thunk's
 // user's.
@@ -186,6 +195,8 @@ PathFacts Locator::facts(const Edge& edge) const {
     out |= kToLoader;
   }
   if (edge.branch.kind == BranchKind::syscall || edge.branch.kind == BranchKind::int_) {
+    const std::uint64_t number = edge.branch.from - std::min<std::uint64_t>(edge.branch.from, 5);
+    if (is_fork(bytes(edge.space, number, edge.branch.time, 7), edge.mode)) out |= kForks;
     for (const Restorer& restorer : kRestorers) {
       if (restorer.mode != edge.mode) continue;
       const std::uint64_t start = edge.branch.from - (restorer.size - kSyscallSize);

@@ -64,6 +64,7 @@ enum PathFact : std::uint32_t {
   kToUntaken = 1 << 17,     // kToFunction, of which nothing in any file can know the address
   kToUncalled = 1 << 18,    // kToReturnSite, of a call that this process has not made
   kToNearby = 1 << 19,      // an instruction of the function that the handler interrupted
+  kForks = 1 << 20,         // `from` is the system call of a fork
 };
 using PathFacts = std::uint32_t;
 
@@ -107,12 +108,19 @@ class ShadowStack {
   void lose();
   // Whether every call that is open is known.
   bool knows_all() const { return current_.whole; }
+  // Whether the thread is in a system call, or was interrupted, and would go on at `resume`.
+  bool is_away_from(std::uint64_t resume) const { return away_ && away_->resume == resume; }
+  // The same calls are open in both, above the same depth.
+  bool is_like(const ShadowStack& other) const {
+    return current_.frames == other.current_.frames && current_.whole == other.current_.whole;
+  }
   std::size_t depth() const { return current_.frames.size(); }
 
   struct Frame {
     std::uint64_t address = 0;  // of return; of a signal: where the program was interrupted
     bool signal = false;
     bool supposed = false;  // of a signal: a handler that another one put the thread into, or not
+    bool operator==(const Frame&) const = default;
   };
   // The innermost is last.
   std::span<const Frame> frames() const { return current_.frames; }

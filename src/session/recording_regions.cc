@@ -98,4 +98,19 @@ std::uint64_t RecordingRegions::next_thread(std::uint32_t space, std::uint64_t t
   return next;
 }
 
+std::vector<Fork> RecordingRegions::forks() const {
+  std::vector<Fork> out;
+  const auto& all = recording_.processes();
+  for (std::uint32_t child = 0; child < all.size(); ++child) {
+    const perfdata::Process& process = all[child];
+    const perfdata::Process* parent = recording_.process_at(process.ppid, process.start);
+    if (process.start == 0 || parent == nullptr || parent == &process) continue;
+    const Fork fork{.parent = static_cast<std::uint32_t>(parent - all.data()),
+                    .child = child,
+                    .time = ticks(recording_.trace_clock(), process.start)};
+    if (fork.time < next_thread(fork.parent, 0)) out.push_back(fork);
+  }
+  return out;
+}
+
 }  // namespace hodo::session

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -151,6 +152,23 @@ Word address(Function f) { return reinterpret_cast<Word>(f); }
                         inside(host_called_pop), 2, inside(host_called_nop),
                         inside(host_call)};
   smash(words, 7);
+}
+
+// As smash(), in a child, whose calls its parent made.
+[[gnu::noinline]] void smash_in_child(const Word* words, std::size_t count) {
+  if (fork() != 0) {
+    wait(nullptr);
+    _exit(0);
+  }
+  auto* frame = static_cast<Word*>(__builtin_frame_address(0));
+  std::memmove(frame + 1, words, count * sizeof *words);  // they may lie there
+}
+
+[[gnu::noinline]] void rop_in_child() {
+  const Word words[] = {inside(host_called_pop), 1, inside(host_called_nop),
+                        inside(host_called_pop), 2, inside(host_called_nop),
+                        inside(host_call)};
+  smash_in_child(words, 7);
 }
 
 // --- contexts ---
@@ -489,6 +507,7 @@ int main(int argc, char** argv) {
       {"pointer-to-system", pointer_to_system},
       {"library-by-pointer", library_by_pointer},
       {"rop-behind-calls", rop_behind_calls},
+      {"rop-in-child", rop_in_child},
       {"context-to-system", context_to_system},
       {"context-behind-call", context_behind_call},
       {"signal-frame", signal_frame_overwritten},

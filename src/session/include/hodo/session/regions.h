@@ -36,6 +36,13 @@ struct MappedFile {
   std::uint64_t since = 0;    // when it was mapped; trace clock
 };
 
+// A process that another one forked, which ran one thread until then.
+struct Fork {
+  std::uint32_t parent = 0;  // spaces
+  std::uint32_t child = 0;
+  std::uint64_t time = 0;  // of its FORK record, which may come late; trace clock
+};
+
 class Regions {
  public:
   virtual ~Regions() = default;
@@ -51,6 +58,7 @@ class Regions {
   // When another thread started in a space that ran one since `time`; kNever if none did.
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   virtual std::uint64_t next_thread(std::uint32_t space, std::uint64_t time) const = 0;
+  virtual std::vector<Fork> forks() const = 0;
 };
 
 }  // namespace hodo::session
