@@ -79,6 +79,27 @@ bool is_longjmp(const End& end) {
   return !symbols.named("longjmp").empty() || !symbols.named("siglongjmp").empty();
 }
 
+// The same by its code, for files without symbols: glibc's longjmp takes its secret off the stack
+// pointer and the target (PTR_DEMANGLE in sysdeps/unix/sysv/linux/x86_64/pointer_guard.h: ROR 17,
+// XOR FS:0x30), and nothing else that loads RSP does.
+bool demangles(const End& end) {
+  constexpr std::uint64_t kReach = 80;  // __longjmp has 78 bytes before its jump
+  constexpr std::array<std::uint8_t, 5> kSecret = {0x25, 0x30, 0, 0, 0};
+  constexpr std::uint8_t kRotation = 17;
+  if (end.module->mode() != isa::Mode::bits64 || end.vaddr < kReach) return false;
+  auto code = end.module->bytes(end.vaddr - kReach);
+  code = code.first(std::min<std::size_t>(code.size(), kReach));
+  unsigned found = 0;
+  while (true) {
+    const auto secret = std::ranges::search(code, kSecret);
+    if (secret.empty()) return found >= 2;
+    // 48 C1 C8 11, 64 48 33 04 25 ...
+    const auto before = static_cast<std::size_t>(secret.begin() - code.begin());
+    if (before >= 5 && code[before - 5] == kRotation) ++found;
+    code = code.subspan(before + 1);
+  }
+}
+
 // Where a function that makecontext started returns to: elsewhere a function of its own
 // (__start_context), on i386 a label of makecontext.
 bool ends_context(const End& end) {
@@ -175,7 +196,10 @@ PathFacts Locator::facts(const Edge& edge) const {
   };
   if (unjudged(edge.from) || unjudged(edge.to)) out |= kUnjudged;
   if (edge.from.has(kSwitchesStack)) out |= kFromSwitch;
-  if (edge.from.has(kSwitchesStack) && is_longjmp(edge.from)) out |= kFromLongjmp;
+  // Which calls return twice is only known by names.
+  const bool jumps = edge.branch.kind == BranchKind::ijmp && edge.from.has(kSwitchesStack);
+  const bool unnamed = jumps && !edge.to.has(kReturnSite) && demangles(edge.from);
+  if (edge.from.has(kSwitchesStack) && (unnamed || is_longjmp(edge.from))) out |= kFromLongjmp;
   if (edge.from.has(kPushedTarget)) out |= kFromPushed;
   if (edge.from.has(kStoredTarget)) {
     out |= kFromStored;

@@ -129,6 +129,14 @@ def hijack(tool, program, form, first, others):
         raise Failure("no branches before the finding")
 
 
+def without_names(tool):
+    """A longjmp that no symbol tells of."""
+    data, output = tool.record([os.path.join(tool.programs, "jmpbuf_overwritten")])
+    equal("reached" in output, True, "the hijack reached its end")
+    result, status = tool.check(data)
+    equal((rules_of(result), len(result["findings"]), status), ({"return.target"}, 1, FOUND), "rules")
+
+
 # Forms that are none in 32-bit programs: QEMU does not lay them out at the addresses that they see, by which
 # /proc/self/mem goes; and a fork is not known by its system call, which the vDSO makes.
 ONLY_64 = {"text-through-proc", "rop-in-child"}
@@ -547,6 +555,7 @@ def cases():
         "hidden-file": (hidden_file, True),
         "options": (option_names, True),
         "table": (sums, True),
+        "without-names": (without_names, True),
         "baseline": (baseline, True),
         "missing-file": (missing_file, True),
         "hostile-name": (hostile_name, True),
