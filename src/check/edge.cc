@@ -125,6 +125,18 @@ bool is_sensitive_start(const End& to) {
 
 bool is_dynamic_linker(const Module& module) { return module.soname().starts_with("ld-linux"); }
 
+bool is_libc(const Module& module) {
+  const std::string& name = module.soname();
+  return name.starts_with("libc.so") || name.starts_with("libc.musl") ||
+         name.starts_with("ld-musl") || is_dynamic_linker(module);
+}
+
+bool is_called(const Module& module, std::uint64_t vaddr, std::string_view name) {
+  if (module.has(vaddr, kPlt)) return module.callee_name(vaddr) == name;
+  return std::ranges::any_of(module.names_at(vaddr),
+                             [&](const symbol::Symbol& s) { return s.name == name; });
+}
+
 End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
   End out{.address = address};
   if (address == 0) return out;

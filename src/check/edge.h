@@ -55,6 +55,11 @@ bool is_through_pointer(const Edge& edge);
 
 // By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.
 bool is_dynamic_linker(const Module& module);
+// By DT_SONAME: the C library of glibc or musl, or their dynamic linkers.
+bool is_libc(const Module& module);
+// The function there has the name. A stub of that name counts: in a program that does not move, the
+// address of a function of another file is that of its stub (psABI, "Function Addresses").
+bool is_called(const Module& module, std::uint64_t vaddr, std::string_view name);
 
 // Finds ends, and what the stack's model needs to know of them.
 class Locator {

@@ -320,6 +320,10 @@ std::string_view Module::name_at(std::uint64_t vaddr) const {
   return symbol != nullptr && symbol->start == vaddr ? symbol->name : std::string_view();
 }
 
+std::span<const symbol::Symbol> Module::names_at(std::uint64_t vaddr) const {
+  return std::ranges::equal_range(symbols().symbols(), vaddr, {}, &symbol::Symbol::start);
+}
+
 const Slot* Module::slot_of(std::uint64_t insn_vaddr) const {
   const auto found = std::ranges::lower_bound(facts_->through, insn_vaddr, {}, &Slot::address);
   return found != facts_->through.end() && found->address == insn_vaddr ? &*found : nullptr;

@@ -17,20 +17,19 @@ std::string_view called_name(const Edge& edge) {
   return slot == nullptr ? std::string_view() : slot->name;
 }
 
-// A stub of that name counts: in a program that does not move, the address of a function of another
-// file is that of its stub (psABI, "Function Addresses").
-bool is_called(const Module& module, std::uint64_t vaddr, std::string_view name) {
-  if (module.has(vaddr, kPlt)) return module.callee_name(vaddr) == name;
-  const auto all = module.symbols().symbols();
-  const auto same = std::ranges::equal_range(all, vaddr, {}, &symbol::Symbol::start);
-  return std::ranges::any_of(same, [&](const symbol::Symbol& s) { return s.name == name; });
-}
+bool is_ifunc(const symbol::Symbol& symbol) { return symbol.kind == symbol::SymbolKind::ifunc; }
 
-// The function is an IFUNC: which code it stands for is chosen when the program starts.
-bool is_chosen(const Module& module, std::string_view name) {
-  const auto found = module.symbols().named(name);
-  return std::ranges::any_of(
-      found, [](const symbol::Symbol& s) { return s.kind == symbol::SymbolKind::ifunc; });
+// The function is an IFUNC: which code it stands for is chosen when the program starts, by code
+// that has the addresses of all that it may be. Those of libc have no names for others.
+bool is_chosen(const End& to, std::string_view name) {
+  const Module& module = *to.module;
+  if (!std::ranges::any_of(module.symbols().named(name), is_ifunc)) return false;
+  const auto names = module.names_at(to.vaddr);
+  if (std::ranges::any_of(names, [](const symbol::Symbol& s) { return is_sensitive(s.name); })) {
+    return false;
+  }
+  const bool named = std::ranges::any_of(names, &symbol::Symbol::global);
+  return is_libc(module) ? !named && to.has(kTaken) : !named || to.has(kTaken);
 }
 
 class PltRedirected final : public EdgeRule {
@@ -48,7 +47,7 @@ class PltRedirected final : public EdgeRule {
     // Before the first call, a slot leads back to the stub, which asks the dynamic linker.
     if (edge.to.module == edge.from.module && edge.to.has(kPlt)) return std::nullopt;
     const Module& module = *edge.to.module;
-    if (!is_called(module, edge.to.vaddr, name) && !is_chosen(module, name)) {
+    if (!is_called(module, edge.to.vaddr, name) && !is_chosen(edge.to, name)) {
       const std::string_view other = module.name_at(edge.to.vaddr);
       return Verdict{.reason =
                          fmt::format("the call of {} leads to {}", name,

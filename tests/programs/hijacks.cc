@@ -491,6 +491,22 @@ void hook_register_jump() {  // jmp rax
   getppid();
 }
 
+// strchr is an IFUNC, which stands for functions of other names, but not for any.
+[[gnu::noinline]] void chosen_slot_overwritten() {
+  Word* slot = nullptr;
+#ifdef __i386__
+  asm("call 1f\n1: pop %0\nadd $_GLOBAL_OFFSET_TABLE_ + (. - 1b), %0\n"
+      "lea strchr@GOT(%0), %0"
+      : "=&r"(slot));
+#else
+  asm("lea strchr@GOTPCREL(%%rip), %0" : "=r"(slot));
+#endif
+  *slot = reinterpret_cast<Word>(&atoi);
+  volatile char text[] = "1";
+  const volatile void* found = std::strchr(const_cast<char*>(text), text[0]);
+  if (found == reinterpret_cast<void*>(1)) reached();
+}
+
 [[gnu::noinline]] void nothing() { reached(); }
 
 }  // namespace
@@ -525,6 +541,7 @@ int main(int argc, char** argv) {
       {"text-patched", text_patched},
       {"text-through-proc", text_through_proc},
       {"slot-overwritten", slot_overwritten},
+      {"chosen-slot-overwritten", chosen_slot_overwritten},
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
   if (form == forms.end()) {

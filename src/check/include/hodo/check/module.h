@@ -114,6 +114,8 @@ class Module {
 
   // The name of the symbol that starts at the address, or of the stub there; empty: none.
   std::string_view name_at(std::uint64_t vaddr) const;
+  // All symbols that start there.
+  std::span<const symbol::Symbol> names_at(std::uint64_t vaddr) const;
   // The slot that an instruction jumps or calls through, `jmp [rip + slot]`, on i386 `jmp [slot]`
   // or `jmp [register of the GOT + distance]`; null: none.
   const Slot* slot_of(std::uint64_t insn_vaddr) const;
