@@ -19,6 +19,7 @@ struct End {
     file,     // in `module`
     unread,   // in a file that cannot be read or analysed
     vdso,     // the kernel's own page
+    raw,      // in a file that is neither a program nor a library
     no_file,  // in memory that no file backs
     nowhere,  // nothing that can be executed is known to be mapped there
   };

@@ -51,7 +51,7 @@ std::optional<Baseline::Edge> baseline_edge(const Edge& edge);
 // Whether the code there, which is in no file, comes from a code generator: the program told perf
 // of it, or a known generator is loaded and it is neither on a stack nor on the heap. `allow_jit`:
 // all of it does.
-bool is_generated(const End& end, std::uint32_t space, std::uint64_t time,
-                  const session::Regions& regions, bool allow_jit);
+bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
+                  bool allow_jit);
 
 }  // namespace hodo::check

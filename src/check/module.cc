@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "eh_frame.h"
 #include "elf_bytes.h"
@@ -299,6 +300,11 @@ std::span<const std::uint8_t> Module::bytes(std::uint64_t vaddr) const {
 
 std::optional<isa::Insn> Module::insn(std::uint64_t vaddr) const {
   return isa::decode(bytes(vaddr), vaddr, mode());
+}
+
+bool Module::contains(std::string_view text) const {
+  const auto& file = facts_->file;
+  return memmem(file.data(), file.size(), text.data(), text.size()) != nullptr;
 }
 
 const Function* Module::function(std::uint64_t vaddr) const { return facts_->functions.at(vaddr); }

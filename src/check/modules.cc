@@ -1,6 +1,35 @@
 #include "modules.h"
 
+#include <elf.h>
+
+#include <array>
+
+#include "hodo/image/file.h"
+#include "names.h"
+
 namespace hodo::check {
+namespace {
+
+// A file that can be read and has neither ELF's nor PE's first bytes.
+bool has_code_of_no_kind(const std::string& path) {
+  const auto file = image::RegularFile::open(path);
+  if (!file) return false;
+  std::array<std::uint8_t, 4> first{};
+  const auto size = file->read_at(0, first);
+  if (!size || *size == 0) return false;
+  const std::string_view text(reinterpret_cast<const char*>(first.data()), *size);
+  return !text.starts_with(ELFMAG) && !text.starts_with("MZ");
+}
+
+bool is_library(const Module& module) {
+  return !module.soname().empty() || (module.elf().interpreter.empty() && !module.needed().empty());
+}
+
+bool is_generator(const Generator& generator, const Module& module) {
+  return generator.content.empty() ? is_library(module) : module.contains(generator.content);
+}
+
+}  // namespace
 
 const Module* Modules::get(std::string_view location) {
   if (const auto known = by_location_.find(location); known != by_location_.end()) {
@@ -18,12 +47,27 @@ const Module* Modules::get(std::string_view location) {
   }
   auto module = Module::analyze(path, cache_);
   if (!module) {
-    unread_.push_back({path, module.error().message});
+    if (has_code_of_no_kind(path)) {
+      raw_.insert(path);
+    } else {
+      unread_.push_back({path, module.error().message});
+    }
     return nullptr;
   }
   slot = std::move(*module);
   if (!slot->elf().build_id.empty()) by_build_id_.emplace(slot->elf().build_id, slot);
   return slot.get();
+}
+
+bool Modules::makes_code(const session::MappedFile& file) {
+  const Generator* generator = find_generator(file_name(file.path));
+  if (generator == nullptr) return false;
+  const auto [it, fresh] = makes_code_.try_emplace(std::string(file.path), true);
+  if (!fresh) return it->second;
+  // Where it cannot be read there is only its name, and the check says that it has not been read.
+  const Module* module = file.location.empty() ? nullptr : get(file.location);
+  if (module != nullptr) it->second = is_generator(*generator, *module);
+  return it->second;
 }
 
 }  // namespace hodo::check

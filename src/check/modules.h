@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hodo/check/module.h"
+#include "hodo/session/regions.h"
 
 namespace hodo::check {
 
@@ -25,6 +27,11 @@ class Modules {
 
   // The analysis of the file at `location`; null where it cannot be made. A file is read once.
   const Module* get(std::string_view location);
+  // There is no analysis, since the file is neither ELF nor PE, in which Wine and .NET have code.
+  bool is_raw(std::string_view location) const { return raw_.contains(location); }
+  // The file makes code at run time, as those that a code generator's name is known of: a library
+  // by its DT_SONAME, a program by what is in it, since anybody can name a file.
+  bool makes_code(const session::MappedFile& file);
   const std::vector<Unread>& unread() const { return unread_; }
 
  private:
@@ -33,6 +40,8 @@ class Modules {
   // The same file under other names.
   std::map<std::vector<std::uint8_t>, std::shared_ptr<const Module>> by_build_id_;
   std::vector<Unread> unread_;
+  std::set<std::string, std::less<>> raw_;
+  std::map<std::string, bool, std::less<>> makes_code_;  // by path as recorded
 };
 
 }  // namespace hodo::check

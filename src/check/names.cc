@@ -15,31 +15,31 @@ constexpr std::array<std::string_view, 24> kSensitive = {
 
 // What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
 // PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU and Wine.
-constexpr std::array<std::string_view, 23> kGenerators = {
-    "libjvm.so",
-    "node",
-    "libnode.so",
-    "libv8",
-    "libcoreclr.so",
-    "libmono",
-    "libjavascriptcoregtk",
-    "libmozjs",
-    "libxul.so",
-    "libluajit",
-    "luajit",
-    "libpcre2-",
-    "libpcre.so",
-    "libffi.so",
-    "pypy",
-    "libpypy",
-    "php",
-    "ruby",
-    "beam",
-    "libLLVM",
-    "libgccjit.so",
-    "qemu-",
-    "wine",
-};
+constexpr std::array<Generator, 23> kGenerators = {{
+    {"libjvm.so", ""},
+    {"node", "_ZN2v8"},
+    {"libnode.so", ""},
+    {"libv8", ""},
+    {"libcoreclr.so", ""},
+    {"libmono", ""},
+    {"libjavascriptcoregtk", ""},
+    {"libmozjs", ""},
+    {"libxul.so", ""},
+    {"libluajit", ""},
+    {"luajit", "LuaJIT"},
+    {"libpcre2-", ""},
+    {"libpcre.so", ""},
+    {"libffi.so", ""},
+    {"pypy", "pypy_"},
+    {"libpypy", ""},
+    {"php", "zend_"},
+    {"ruby", "ruby_"},
+    {"beam", "enif_"},
+    {"libLLVM", ""},
+    {"libgccjit.so", ""},
+    {"qemu-", "QEMU_"},
+    {"wine", "WINE"},
+}};
 
 }  // namespace
 
@@ -55,8 +55,16 @@ bool loads_libraries(std::string_view function) {
   return function == "dlopen" || function == "dlmopen" || function == "__libc_dlopen_mode";
 }
 
-bool makes_code(std::string_view name) {
-  return std::ranges::any_of(kGenerators, [&](std::string_view g) { return name.starts_with(g); });
+const Generator* find_generator(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      kGenerators, [&](const Generator& g) { return name.starts_with(g.name); });
+  return found == kGenerators.end() ? nullptr : &*found;
+}
+
+std::string_view without_stub(std::string_view name) {
+  constexpr std::string_view kStub = "@plt";
+  if (name.ends_with(kStub)) name.remove_suffix(kStub.size());
+  return name;
 }
 
 std::string_view file_name(std::string_view path) {

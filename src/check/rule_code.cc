@@ -11,13 +11,13 @@
 
 namespace hodo::check {
 
-bool is_generated(const End& end, std::uint32_t space, std::uint64_t time,
-                  const session::Regions& regions, bool allow_jit) {
+bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
+                  bool allow_jit) {
   if (allow_jit || end.generated) return true;
   if (end.area == "[stack]" || end.area == "[heap]") return false;
-  return std::ranges::any_of(regions.files(space, time), [](const session::MappedFile& file) {
-    return makes_code(file_name(file.path));
-  });
+  return std::ranges::any_of(
+      locator.regions().files(space, time),
+      [&](const session::MappedFile& file) { return locator.modules().makes_code(file); });
 }
 
 namespace {
@@ -47,7 +47,7 @@ class CodeOutside final : public EdgeRule {
     // Once where it is entered; what happens inside follows from that.
     if (edge.from.kind == End::Kind::no_file && rule_of(edge.from) == id()) return std::nullopt;
     const std::string process = fmt::format("space {}", edge.space);
-    if (is_generated(edge.to, edge.space, edge.branch.time, locator.regions(), allow_jit_)) {
+    if (is_generated(edge.to, edge.space, edge.branch.time, locator, allow_jit_)) {
       return Verdict{.grade = Grade::explained,
                      .reason = fmt::format("{}, made by a code generator", what_ran(id())),
                      .cause = process};

@@ -309,6 +309,15 @@ def baseline(tool):
     equal((status, "ends in the middle" in message), (USAGE, True), "a damaged baseline")
 
 
+def generators_name(tool):
+    """A program that only has the name of a code generator is none."""
+    program = os.path.join(tool.work, "nodeinfo")
+    shutil.copy(os.path.join(tool.programs, "hijacks"), program)
+    data, _ = tool.record([program, "shellcode-in-mapping"])
+    result, status = tool.check(data)
+    equal((rules_of(result), status), ({"code.unknown"}, FOUND), "rules, status")
+
+
 def missing_file(tool):
     """What lies in a file that has gone is not checked, and that is said."""
     program = os.path.join(tool.work, "gone")
@@ -558,6 +567,7 @@ def cases():
         "without-names": (without_names, True),
         "baseline": (baseline, True),
         "missing-file": (missing_file, True),
+        "generators-name": (generators_name, True),
         "hostile-name": (hostile_name, True),
         "formats": (formats, True),
         "sarif-schema": (sarif_schema, True),

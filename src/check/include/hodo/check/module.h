@@ -101,6 +101,8 @@ class Module {
   // The file's bytes from `vaddr` to the end of its segment; empty outside of the file.
   std::span<const std::uint8_t> bytes(std::uint64_t vaddr) const;
   std::optional<isa::Insn> insn(std::uint64_t vaddr) const;
+  // Whether the file has this text anywhere.
+  bool contains(std::string_view text) const;
 
   // The function that contains the address: by the unwind tables, or else by symbols; null where
   // neither covers it.
