@@ -186,7 +186,7 @@ Checker::Impl::Impl(session::Session& session, const Options& options)
   }
   add(make_code_writable());
   add(make_call_target());
-  add(make_call_sensitive());
+  add(make_call_sensitive(options.baseline));
   add(make_plt_redirected());
   if (options.baseline != nullptr) add(make_baseline_new(*options.baseline));
 }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "names.h"
+#include "sensitive.h"
 
 namespace hodo::check {
 namespace {
@@ -193,14 +194,6 @@ Edge Locator::locate(std::uint32_t space, const Branch& branch) {
   return edge;
 }
 
-// By name through a slot, or by the dynamic linker, is no pointer of the program.
-bool is_through_pointer(const Edge& edge) {
-  const bool indirect =
-      edge.branch.kind == BranchKind::icall || edge.branch.kind == BranchKind::ijmp;
-  if (!indirect || edge.from.has(kPlt | kSwitchesStack)) return false;
-  return !edge.from.known() || edge.from.module->slot_of(edge.from.vaddr) == nullptr;
-}
-
 PathFacts Locator::facts(const Edge& edge) const {
   PathFacts out = facts_of_target(edge);
   const auto unjudged = [](const End& e) {
@@ -226,10 +219,7 @@ PathFacts Locator::facts(const Edge& edge) const {
   if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
     out |= kFromLinker;
   }
-  if (other_file && is_through_pointer(edge) &&
-      loads_libraries(edge.to.module->name_at(edge.to.vaddr))) {
-    out |= kToLoader;
-  }
+  if (loads_libraries(reached_through_pointer(edge))) out |= kToLoader;
   if (edge.branch.kind == BranchKind::syscall || edge.branch.kind == BranchKind::int_) {
     const std::uint64_t number = edge.branch.from - std::min<std::uint64_t>(edge.branch.from, 5);
     if (is_fork(bytes(edge.space, number, edge.branch.time, 7), edge.mode)) out |= kForks;

@@ -51,9 +51,6 @@ struct Edge {
   PathFacts facts = 0;
 };
 
-// Its target comes from neither a slot that the dynamic linker fills nor a stack.
-bool is_through_pointer(const Edge& edge);
-
 // By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.
 bool is_dynamic_linker(const Module& module);
 // By DT_SONAME: the C library of glibc or musl, or their dynamic linkers.

@@ -12,6 +12,8 @@
 #include "hodo/check/module_cache.h"
 #include "hodo/image/file.h"
 #include "jump_tables.h"
+#include "kept_pointers.h"
+#include "names.h"
 #include "pic.h"
 #include "sha256.h"
 #include "sweep.h"
@@ -63,13 +65,6 @@ std::vector<Function> functions_of(std::span<const Symbol> symbols) {
   return out;
 }
 
-// "setjmp" of "_setjmp@plt" stays "_setjmp"; versions were taken off by the symbol table.
-std::string_view without_stub(std::string_view name) {
-  constexpr std::string_view kStub = "@plt";
-  if (name.ends_with(kStub)) name.remove_suffix(kStub.size());
-  return name;
-}
-
 // Small files are analysed faster than a file is found.
 bool is_worth_keeping(const TextMap& text) {
   constexpr std::size_t kSmall = std::size_t{128} << 10;
@@ -98,6 +93,7 @@ struct Module::Facts : TextFacts {
   image::Elf elf;
   std::vector<Slot> slots;    // by address
   std::vector<Slot> through;  // by address, of the instructions that go through a slot
+  std::vector<KeptPointer> kept_pointers;
   std::vector<std::string> needed;
   std::string soname;
   bool ibt = false;
@@ -138,6 +134,7 @@ class Analysis {
   // The rest, when the text has been read.
   void read_headers() {
     name_slots();
+    facts_.kept_pointers = kept_pointers(elf_, relocations_, symbols(), facts_.functions);
     facts_.needed = elf_.needed();
     facts_.soname = elf_.soname();
     facts_.ibt = linked_for_ibt(elf_);
@@ -293,6 +290,7 @@ Marks Module::marks(std::uint64_t vaddr) const { return facts_->text.marks(vaddr
 std::span<const Function> Module::functions() const { return facts_->functions.all(); }
 std::span<const LandingPad> Module::landings() const { return facts_->landings; }
 std::span<const Slot> Module::slots() const { return facts_->slots; }
+std::span<const KeptPointer> Module::kept_pointers() const { return facts_->kept_pointers; }
 
 std::span<const std::uint8_t> Module::bytes(std::uint64_t vaddr) const {
   return facts_->text.bytes(vaddr);

@@ -6,11 +6,50 @@
 namespace hodo::check {
 namespace {
 
-constexpr std::array<std::string_view, 24> kSensitive = {
-    "system",       "popen",    "execl",         "execle",    "execlp",   "execv",
-    "execve",       "execvp",   "execvpe",       "execveat",  "fexecve",  "posix_spawn",
-    "posix_spawnp", "mprotect", "pkey_mprotect", "dlopen",    "dlmopen",  "setuid",
-    "setresuid",    "setreuid", "setgid",        "setresgid", "setregid", "do_system",
+constexpr std::array<std::string_view, 38> kSensitive = {
+    // Start programs.
+    "system",
+    "do_system",
+    "popen",
+    "execl",
+    "execle",
+    "execlp",
+    "execv",
+    "execve",
+    "execvp",
+    "execvpe",
+    "execveat",
+    "fexecve",
+    "posix_spawn",
+    "posix_spawnp",
+    // Make memory executable, or files of memory.
+    "mprotect",
+    "pkey_mprotect",
+    "mmap",
+    "mmap64",
+    "memfd_create",
+    // Load libraries and look up what is in them.
+    "dlopen",
+    "dlmopen",
+    "dlsym",
+    "dlvsym",
+    // Change rights.
+    "setuid",
+    "seteuid",
+    "setreuid",
+    "setresuid",
+    "setfsuid",
+    "setgid",
+    "setegid",
+    "setregid",
+    "setresgid",
+    "setfsgid",
+    "setgroups",
+    "initgroups",
+    "capset",
+    "chroot",
+    // Any of these.
+    "syscall",
 };
 
 // What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
@@ -50,6 +89,12 @@ bool returns_twice(std::string_view function) {
 bool is_sensitive(std::string_view function) {
   return std::ranges::find(kSensitive, function) != kSensitive.end();
 }
+
+bool depends_on_arguments(std::string_view function) {
+  return function == "mmap" || function == "mmap64";
+}
+
+bool replaces_program(std::string_view function) { return function.starts_with("exec"); }
 
 bool loads_libraries(std::string_view function) {
   return function == "dlopen" || function == "dlmopen" || function == "__libc_dlopen_mode";

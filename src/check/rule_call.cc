@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "edge_rules.h"
-#include "names.h"
+#include "sensitive.h"
 
 namespace hodo::check {
 namespace {
@@ -42,22 +42,31 @@ class CallTarget final : public EdgeRule {
 
 class CallSensitive final : public EdgeRule {
  public:
-  CallSensitive() : EdgeRule(RuleId::call_sensitive) {}
+  explicit CallSensitive(const Baseline* baseline)
+      : EdgeRule(RuleId::call_sensitive), baseline_(baseline) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
-    if (!edge.to.known() || !edge.to.has(kStart) || !is_through_pointer(edge)) return std::nullopt;
-    // Written down in the same file: posix_spawn is given the exec it is to call.
-    if (edge.from.module == edge.to.module && edge.to.has(kTaken)) return std::nullopt;
-    const std::string_view function = edge.to.module->name_at(edge.to.vaddr);
-    if (!is_sensitive(function)) return std::nullopt;
+    const std::string_view function = reached_through_pointer(edge);
+    if (function.empty() || was_learned(edge)) return std::nullopt;
     return Verdict{.grade = Grade::unusual,
                    .reason = fmt::format("reaches {} through a pointer", function)};
   }
+
+ private:
+  bool was_learned(const Edge& edge) const {
+    if (baseline_ == nullptr) return false;
+    const auto taken = baseline_edge(edge);
+    return taken && baseline_->contains(*taken);
+  }
+
+  const Baseline* baseline_;
 };
 
 }  // namespace
 
 std::unique_ptr<EdgeRule> make_call_target() { return std::make_unique<CallTarget>(); }
-std::unique_ptr<EdgeRule> make_call_sensitive() { return std::make_unique<CallSensitive>(); }
+std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline) {
+  return std::make_unique<CallSensitive>(baseline);
+}
 
 }  // namespace hodo::check

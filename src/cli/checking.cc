@@ -5,13 +5,10 @@
 #include "command.h"
 
 namespace hodo::cli {
-namespace {
 
 bool is_explained(const check::Finding& finding) {
   return finding.grade == check::Grade::explained;
 }
-
-}  // namespace
 
 view::Checked checked_by(const check::Checker& checker, const session::Session& session,
                          std::vector<session::LossLine> losses) {

@@ -14,6 +14,7 @@ Result<view::Checked> judge(session::Session& session, const check::Options& opt
 // What came of a checker that has judged all of `session`.
 view::Checked checked_by(const check::Checker& checker, const session::Session& session,
                          std::vector<session::LossLine> losses);
+bool is_explained(const check::Finding& finding);
 // Only counts the findings that were explained.
 void hide_explained(view::Checked& checked);
 

@@ -52,9 +52,11 @@ const Manual kManual{
         " modelled and give no findings. Code made at run time is reported once where a known"
         " generator (Java, V8, LuaJIT, PCRE, libffi and others) is loaded; --allow-jit takes all"
         " such code for that. Attacks that only change data leave no trace in the branches.\n\n"
-        "--learn FILE adds the indirect calls and jumps of a run without findings to a baseline;"
-        " do so for any number of runs. --baseline FILE then reports those that none of them took,"
-        " which also shows a pointer that was set to a function of the right kind.\n\n"
+        "--learn FILE adds the indirect calls and jumps of a run to a baseline, unless it has "
+        "findings"
+        " of other rules than call.sensitive; do so for any number of runs. --baseline FILE then"
+        " reports those that none of them took, which also shows a pointer that was set to a"
+        " function of the right kind, and no call.sensitive that was learned.\n\n"
         "A clean result counts only for what was seen: where a part of the trace was lost, a file"
         " cannot be read, or the recording is of branch stacks (LBR), which are windows, the exit"
         " status is 3.",
@@ -150,13 +152,25 @@ Result<check::Baseline> read_baseline(const Options& options) {
   return before;
 }
 
-// What a run with findings does is not to be learned.
+// What a run with findings does is not to be learned, but for calls of sensitive functions: whether
+// such a pointer is what the program wants is what a baseline is there to say.
 Status keep_learned(const Options& options, const check::Baseline& baseline, std::size_t before,
-                    bool found) {
-  if (found) {
-    fmt::print(stderr, "hodo: {}: nothing was learned, since this run has findings\n",
-               options.learn);
-    return {};
+                    const view::Checked& checked) {
+  std::size_t sensitive = 0;
+  for (const check::Finding& finding : checked.findings) {
+    if (is_explained(finding)) continue;
+    if (finding.rule != check::find_rule("call.sensitive")) {
+      fmt::print(stderr, "hodo: {}: nothing was learned, since this run has findings\n",
+                 options.learn);
+      return {};
+    }
+    ++sensitive;
+  }
+  if (sensitive != 0) {
+    fmt::print(stderr,
+               "hodo: {}: learned with the findings of call.sensitive ({}), which will not be"
+               " reported with this baseline; if the program is not to do so, remove the file\n",
+               options.learn, sensitive);
   }
   if (Status status = baseline.save(options.learn); !status) return status;
   fmt::print(stderr, "hodo: {}: {} indirect branches, {} of them new{}\n", options.learn,
@@ -179,7 +193,7 @@ int run(const Options& options) {
     }
     const int status = status_of(*checked, options.allow_incomplete);
     if (!options.learn.empty()) {
-      const Status kept = keep_learned(options, *baseline, before, status == kExitFindings);
+      const Status kept = keep_learned(options, *baseline, before, *checked);
       if (!kept) return std::unexpected(kept.error());
     }
     return Shown{.status = status};
@@ -225,8 +239,9 @@ void add_check(Program& program) {
   app.add_option("--baseline", options->baseline,
                  "report indirect calls and jumps that FILE does not hold")
       .type_name("FILE");
-  app.add_option("--learn", options->learn,
-                 "add those of this run to FILE, unless something is found")
+  app.add_option(
+         "--learn", options->learn,
+         "add those of this run to FILE, unless something else than call.sensitive is found")
       .type_name("FILE");
   app.add_flag("--allow-jit", options->allow_jit,
                "take code that is in no file for that of a code generator");

@@ -301,12 +301,28 @@ def baseline(tool):
     equal(ask("pointer-to-library", "--baseline", learned)[:2], (FOUND, found), "another run")
     status, _, message = ask("none", "--learn", learned)
     equal((status, " 0 of them new" in message), (CLEAN, True), "learning the same")
+    status, rules, message = ask("pointer-to-library", "--learn", learned)
+    equal((status, rules), (FOUND, {"call.sensitive"}), "a run that calls a sensitive function")
+    equal("learned with the findings of call.sensitive (1)" in message, True, "that it is learned")
+    equal(ask("pointer-to-library", "--baseline", learned)[:2], (CLEAN, set()), "it is known")
+    found = {"call.sensitive", "baseline.new"}
+    equal(ask("pointer-to-system", "--baseline", learned)[:2], (FOUND, found), "others are not")
     status, _, _ = ask("none", "--rule", "baseline.new")
     equal(status, USAGE, "the rule without a baseline")
     with open(learned, "r+b") as file:
         file.truncate(os.path.getsize(learned) - 1)
     status, _, message = ask("none", "--baseline", learned)
     equal((status, "ends in the middle" in message), (USAGE, True), "a damaged baseline")
+
+
+def sensitive_pointer(tool, program):
+    """However the program is built: with the function's own address, or that of its stub, or static."""
+    for source in ("qemu", "bts"):
+        data, _ = tool.record([os.path.join(tool.programs, program), "pointer"], options=["--source", source])
+        result, status = tool.check(data)
+        equal((rules_of(result), status), ({"call.sensitive"}, FOUND), f"{source}: rules, status")
+        ends = {name.removesuffix("@plt") for name in symbols_of(result["findings"][0])}
+        equal(ends, {"main", "seteuid"}, f"{source}: ends")
 
 
 def generators_name(tool):
@@ -585,6 +601,8 @@ def cases():
             for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
                 a = (program, form, found, how)
                 out[f"{source}{suffix}.{form}"] = (lambda t, a=a: by_records(t, *a), True)
+    for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_32", "_nopie_32"):
+        out[f"sensitive{how}"] = (lambda t, p=f"sensitive{how}": sensitive_pointer(t, p), True)
     out["bts.clean"] = (thread_that_loads, True)
     for rule, windows in OF_RECORDS.items():
         for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):

@@ -60,6 +60,12 @@ struct Slot {
   std::string_view name;  // of the symbol; lives as long as the module
 };
 
+// A pointer to a sensitive function, by call.sensitive's list, in the file's data.
+struct KeptPointer {
+  std::string_view name;  // of the function; lives as long as the module
+  bool constant = false;  // cannot be written to once the file is loaded
+};
+
 class Module {
  public:
   // Larger text is refused: it is ten times what the largest browsers have.
@@ -130,6 +136,7 @@ class Module {
   std::span<const Function> functions() const;   // by address, none overlap
   std::span<const LandingPad> landings() const;  // by `begin`
   std::span<const Slot> slots() const;           // by address
+  std::span<const KeptPointer> kept_pointers() const;
 
  private:
   struct Facts;

@@ -1,0 +1,82 @@
+#include "sensitive.h"
+
+#include <algorithm>
+
+#include "names.h"
+
+namespace hodo::check {
+namespace {
+
+std::string_view sensitive_name(const End& end) {
+  const Module& module = *end.module;
+  if (end.has(kPlt)) {
+    const std::string_view name = module.callee_name(end.vaddr);
+    return is_sensitive(name) ? name : std::string_view();
+  }
+  if (!end.has(kStart)) return {};
+  for (const symbol::Symbol& symbol : module.names_at(end.vaddr)) {
+    // A program may call what is its own as it likes.
+    if ((symbol.global || is_libc(module)) && is_sensitive(symbol.name)) return symbol.name;
+  }
+  return {};
+}
+
+// The dynamic linker's resolver, which static programs that load libraries contain, too.
+bool is_resolver(const End& from) {
+  if (!from.has(kSwitchesStack)) return false;
+  if (is_dynamic_linker(*from.module)) return true;
+  const symbol::Symbol* symbol = from.module->symbols().at(from.vaddr);
+  if (symbol != nullptr) return symbol->name.starts_with("_dl_");
+  return from.module->elf().interpreter.empty() && from.module->soname().empty();
+}
+
+bool is_by_name(const Edge& edge) {
+  const Module& caller = *edge.from.module;
+  const Module& callee = *edge.to.module;
+  if (const Slot* slot = caller.slot_of(edge.from.vaddr)) {
+    return is_called(callee, edge.to.vaddr, slot->name);
+  }
+  const symbol::Symbol* symbol = caller.symbols().at(edge.from.vaddr);
+  if (edge.from.has(kPlt)) {  // through a slot that the analysis does not know
+    return symbol == nullptr || is_called(callee, edge.to.vaddr, caller.callee_name(symbol->start));
+  }
+  if (is_resolver(edge.from)) return true;
+  if (symbol == nullptr || !symbol->global) return false;
+  return std::ranges::any_of(caller.names_at(symbol->start), [&](const symbol::Symbol& s) {
+    return is_called(callee, edge.to.vaddr, s.name);
+  });
+}
+
+bool is_own_data(const Edge& edge) {
+  return std::ranges::any_of(edge.from.module->kept_pointers(), [&](const KeptPointer& kept) {
+    return (kept.constant || depends_on_arguments(kept.name)) &&
+           is_called(*edge.to.module, edge.to.vaddr, kept.name);
+  });
+}
+
+// glibc's posix_spawn is given the exec to call, as is that of musl, whose child is called so.
+bool is_spawn(const Edge& edge, std::string_view function) {
+  const Module& module = *edge.from.module;
+  if (&module != edge.to.module || !edge.to.has(kTaken) || !replaces_program(function)) {
+    return false;
+  }
+  if (is_libc(module)) return true;
+  // A static program contains its libc; without symbols, exec has no name either.
+  const symbol::Symbol* caller = module.symbols().at(edge.from.vaddr);
+  return caller != nullptr &&
+         (caller->name.starts_with("__spawni") || (caller->name == "child" && !caller->global));
+}
+
+}  // namespace
+
+std::string_view reached_through_pointer(const Edge& edge) {
+  const bool indirect =
+      edge.branch.kind == BranchKind::icall || edge.branch.kind == BranchKind::ijmp;
+  if (!indirect || !edge.to.known()) return {};
+  const std::string_view function = sensitive_name(edge.to);
+  if (function.empty() || !edge.from.known()) return function;
+  const bool leads = is_by_name(edge) || is_own_data(edge) || is_spawn(edge, function);
+  return leads ? std::string_view() : function;
+}
+
+}  // namespace hodo::check

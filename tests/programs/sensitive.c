@@ -1,0 +1,40 @@
+// Test fixture: changes its user or group to what they are, through a pointer: "table", one in
+// constant data, as programs have them on purpose; "pointer", one that was overwritten. The table's
+// user also maps memory through a variable, as SQLite does.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef int (*Change)(unsigned);
+
+static const struct {
+  const char* name;
+  Change change;
+} kTable[] = {{"user", setuid}, {"group", setgid}};
+
+static void* (*volatile map)(void*, size_t, int, int, int, off_t) = mmap;
+
+static int keep(unsigned id) { return (int)id; }
+
+static struct {
+  char name[16];
+  Change change;
+} object = {"keep", keep};
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  if (strcmp(argv[1], "table") == 0) {
+    if (map(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) return 1;
+    const unsigned ids[] = {getuid(), getgid()};
+    for (volatile int i = 0; i < 2; ++i) {  // or compilers call by name
+      if (kTable[i].change(ids[i]) != 0) return 1;
+    }
+  } else {
+    *(volatile Change*)&object.change = seteuid;
+    if ((*(volatile Change*)&object.change)(geteuid()) != 0) return 1;
+  }
+  puts("changed");
+  return 0;
+}
