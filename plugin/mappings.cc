@@ -7,7 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cinttypes>
+#include <climits>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -37,6 +41,25 @@ Mapping parse_line(std::string_view line) {
   const auto path = line.find_first_not_of(' ');
   if (path != line.npos) m.path = line.substr(path);
   return m;
+}
+
+// seq_path() in the kernel's fs/proc/task_mmu.c writes a newline as \012, which a name may have
+// itself: the link tells.
+void undo_escapes(Mapping& m) {
+  constexpr std::string_view kNewline = "\\012";
+  if (m.path.find(kNewline) == m.path.npos) return;
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "/proc/self/map_files/%" PRIx64 "-%" PRIx64,
+                m.where.start, m.end());
+  std::string target(PATH_MAX, '\0');
+  const ssize_t size = readlink(name.data(), target.data(), target.size());
+  if (size > 0) {
+    m.path = target.substr(0, static_cast<std::size_t>(size));
+    return;
+  }
+  for (std::size_t at = 0; (at = m.path.find(kNewline, at)) != m.path.npos; ++at) {
+    m.path.replace(at, kNewline.size(), "\n");
+  }
 }
 
 bool same_place(const Mapping& a, const Mapping& b) {
@@ -131,6 +154,7 @@ void Mappings::rescan() {
   std::string line;
   while (std::getline(maps, line)) {
     Mapping m = parse_line(line);
+    undo_escapes(m);
     m.where.start -= guest_.base();
     const auto known =
         std::find_if(old.begin(), old.end(), [&](const Mapping& o) { return same_place(o, m); });

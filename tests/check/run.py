@@ -352,6 +352,7 @@ def hostile_name(tool):
     program = os.path.join(tool.work, "a\x1b[31m\u202eb\nc")
     shutil.copy(os.path.join(tool.programs, "hijacks"), program)
     data, _ = tool.record([program, "rop"])
+    equal(rules_of(tool.check(data)[0]), {"return.target", "chain.rop"}, "rules")
     text = tool.text(data)
     bad = [c for c in text if c in "\x1b\u202e"]
     equal(bad, [], "characters that act")
