@@ -89,40 +89,71 @@ class TextChanged final : public EdgeRule {
   TextChanged() : EdgeRule(RuleId::text_changed) {}
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     for (const End* end : {&edge.to, &edge.from}) {
-      if (!end->known() || !end->kept) continue;
+      if (!end->known()) continue;
       if (auto verdict = compare(edge, *end, locator)) return verdict;
     }
     return std::nullopt;
   }
 
  private:
-  static constexpr std::size_t kCompared = 64;
+  // No block of QEMU's is longer than a page, and a recording keeps whole ones.
+  static constexpr std::uint64_t kMostBefore = 4096;
+  static constexpr std::uint64_t kMostBehind = 4096;
+  static constexpr std::uint64_t kAtLeast =
+      64;  // of bytes that were kept, also outside of functions
+  static constexpr std::uint64_t kLongestInsn = 15;
+
+  // What to compare: the function around an end, or the part of it that is near. Bytes that were
+  // kept have run; of the others the file's are taken for those that ran, and no difference seen.
+  struct Part {
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+  };
+  static Part part_around(const End& end) {
+    const Function* function = end.module->function(end.vaddr);
+    const std::uint64_t least = end.kept ? kAtLeast : 0;
+    if (function == nullptr) return {end.vaddr, least};
+    const std::uint64_t begin = end.vaddr - std::min(end.vaddr - function->begin, kMostBefore);
+    const std::uint64_t behind = std::min(function->end - end.vaddr, kMostBehind);
+    return {begin, end.vaddr - begin + std::max(behind, least)};
+  }
 
   static std::optional<Verdict> compare(const Edge& edge, const End& end, Locator& locator) {
-    const auto ran = locator.bytes(edge.space, end.address, edge.branch.time, kCompared);
-    const auto file = end.module->bytes(end.vaddr);
-    const std::size_t size = std::min(ran.size(), file.size());
+    const Part part = part_around(end);
+    if (part.size == 0) return std::nullopt;
+    const std::uint64_t first = end.address - (end.vaddr - part.begin);
+    const auto ran = locator.bytes(edge.space, first, edge.branch.time, part.size + kLongestInsn);
+    const auto file = end.module->bytes(part.begin);
+    const std::size_t size = std::min({ran.size(), file.size(), std::size_t{part.size}});
     const auto differs =
         std::mismatch(ran.begin(), ran.begin() + static_cast<std::ptrdiff_t>(size), file.begin());
     const auto at = static_cast<std::size_t>(differs.first - ran.begin());
     if (at == size) return std::nullopt;
     const isa::Mode mode = end.module->mode();
-    // From the instruction that holds the first difference, as far as both can be read in step.
-    std::size_t start = 0;
-    while (start < at) {
-      const auto insn = isa::decode(std::span(ran).subspan(start), 0, mode);
-      if (!insn || start + insn->length > at) break;
-      start += insn->length;
-    }
-    const std::uint64_t address = end.address + start;
+    const std::size_t start = instruction_around(*end.module, part, ran, at);
+    const std::uint64_t address = first + start;
     const auto text = [&](std::span<const std::uint8_t> bytes) {
       return isa::disassemble(bytes.subspan(start), address, mode);
     };
     const Function* function = end.module->function(end.vaddr);
-    const std::uint64_t place = function == nullptr ? end.vaddr + start : function->begin;
+    const std::uint64_t place = function == nullptr ? part.begin + start : function->begin;
     return Verdict{.reason = fmt::format("at {:#x} ran '{}' where the file has '{}'", address,
                                          text(ran), text(file)),
                    .cause = fmt::format("{}+{:#x}", end.path, place)};
+  }
+
+  // Where the instruction begins that holds the first difference, as far as both texts can be read
+  // in step from an instruction of the file before.
+  static std::size_t instruction_around(const Module& module, const Part& part,
+                                        std::span<const std::uint8_t> ran, std::size_t at) {
+    std::size_t start = at;
+    while (start > 0 && !module.has(part.begin + start, kInsn)) --start;
+    while (start < at) {
+      const auto insn = isa::decode(ran.subspan(start), 0, module.mode());
+      if (!insn || start + insn->length > at) break;
+      start += insn->length;
+    }
+    return start;
   }
 };
 

@@ -43,6 +43,10 @@ extern const std::uint32_t host_called_pop, host_called_nop;  // behind calls th
 // Says whether its argument is 4711, by one branch.
 int check_key(int key);
 extern char check_key_branch[];
+
+// 0, far into a block.
+int long_block();
+extern char long_block_value[];
 }
 
 #ifdef __i386__
@@ -105,6 +109,15 @@ check_key_branch: jne 1f
 1:      xor %eax, %eax
         ret
         .size check_key, .-check_key
+        .balign 4096
+        .type long_block, @function
+        .globl long_block, long_block_value
+long_block: .skip 150, 0x90
+        .byte 0xb8  # mov $0, %eax
+long_block_value: .long 0
+        .skip 100, 0x90
+        ret
+        .size long_block, .-long_block
         .balign 4096
 )");
 ;
@@ -475,6 +488,14 @@ void hook_register_jump() {  // jmp rax
   if (check_key(1) != 0) reached();
 }
 
+[[gnu::noinline]] void block_patched() {
+  void* page = reinterpret_cast<void*>(page_of(long_block_value));
+  mprotect(page, 4096, PROT_READ | PROT_WRITE);
+  *long_block_value = 1;
+  mprotect(page, 4096, PROT_READ | PROT_EXEC);
+  if (long_block() != 0) reached();
+}
+
 [[gnu::noinline]] pid_t forged_getppid() { reached(); }
 
 // The program is linked so that calls go through slots that stay writable.
@@ -540,6 +561,7 @@ int main(int argc, char** argv) {
       {"hook-register-jump", hook_register_jump},
       {"text-patched", text_patched},
       {"text-through-proc", text_through_proc},
+      {"block-patched", block_patched},
       {"slot-overwritten", slot_overwritten},
       {"chosen-slot-overwritten", chosen_slot_overwritten},
   };
