@@ -34,6 +34,10 @@ std::string_view what_ran(RuleId id) {
   return id == RuleId::code_heap ? "code on the heap ran" : "code that is in no file ran";
 }
 
+bool is_outside(const End& end) {
+  return end.kind == End::Kind::no_file || end.kind == End::Kind::raw;
+}
+
 class CodeOutside final : public EdgeRule {
  public:
   CodeOutside(RuleId id, bool allow_jit) : EdgeRule(id), allow_jit_(allow_jit) {}
@@ -43,14 +47,21 @@ class CodeOutside final : public EdgeRule {
       if (id() != RuleId::code_unknown) return std::nullopt;
       return Verdict{.reason = "leads to where no code is mapped"};
     }
-    if (edge.to.kind != End::Kind::no_file || rule_of(edge.to) != id()) return std::nullopt;
+    if (!is_outside(edge.to) || rule_of(edge.to) != id()) return std::nullopt;
     // Once where it is entered; what happens inside follows from that.
-    if (edge.from.kind == End::Kind::no_file && rule_of(edge.from) == id()) return std::nullopt;
+    if (is_outside(edge.from) && rule_of(edge.from) == id()) return std::nullopt;
     const std::string process = fmt::format("space {}", edge.space);
     if (is_generated(edge.to, edge.space, edge.branch.time, locator, allow_jit_)) {
       return Verdict{.grade = Grade::explained,
                      .reason = fmt::format("{}, made by a code generator", what_ran(id())),
                      .cause = process};
+    }
+    if (edge.to.kind == End::Kind::raw) {
+      return Verdict{.grade = Grade::unexplained,
+                     .reason = fmt::format("code of {} ran, which is neither a program nor a"
+                                           " library",
+                                           file_name(edge.to.path)),
+                     .cause = fmt::format("{}, {}", process, edge.to.path)};
     }
     if (is_nested_function(edge, locator)) {
       return Verdict{.grade = Grade::explained,

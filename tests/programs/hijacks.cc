@@ -395,6 +395,13 @@ constexpr unsigned char kShellcode[] = {
     0,    0,    0x31, 0xff, 0x0f, 0x05, 0xcc, 0xcc, 'r', 'e', 'a', 'c', 'h',  'e',  'd',  '\n'};
 #endif
 
+[[gnu::noinline]] void shellcode_in_file() {
+  const int file = open("code.bin", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (write(file, kShellcode, sizeof kShellcode) != sizeof kShellcode) return;
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+  reinterpret_cast<Function>(page)();
+}
+
 Word page_of(const void* pointer) { return reinterpret_cast<Word>(pointer) & ~Word{4095}; }
 
 void make_executable(const void* pointer) {
@@ -556,6 +563,7 @@ int main(int argc, char** argv) {
       {"shellcode-on-stack", shellcode_on_stack},
       {"shellcode-on-heap", shellcode_on_heap},
       {"shellcode-in-mapping", shellcode_in_mapping},
+      {"shellcode-in-file", shellcode_in_file},
       {"hook-jump", hook_jump},
       {"hook-push-return", hook_push_return},
       {"hook-register-jump", hook_register_jump},
