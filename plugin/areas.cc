@@ -19,6 +19,12 @@ void Areas::set_break(std::uint64_t address) {
   heap_->end = address;
 }
 
+void Areas::add_stack(std::int32_t tid, Range range) {
+  // Who made the thread may have made its stack executable, which was told as what it was then.
+  forget(range);
+  stacks_[tid] = range;
+}
+
 void Areas::remove_stack(std::int32_t tid) {
   const auto stack = stacks_.find(tid);
   if (stack == stacks_.end()) return;

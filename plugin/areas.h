@@ -26,7 +26,7 @@ class Areas {
   // brk returned this. The heap begins where the first call found it.
   void set_break(std::uint64_t address);
   // A thread begins with its stack pointer in this memory, and ends.
-  void add_stack(std::int32_t tid, Range range) { stacks_[tid] = range; }
+  void add_stack(std::int32_t tid, Range range);
   void remove_stack(std::int32_t tid);
 
   // The part around `address` of the memory `mapped` that has one name, without what was told

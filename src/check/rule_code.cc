@@ -65,7 +65,7 @@ class CodeOutside final : public EdgeRule {
     }
     if (is_nested_function(edge, locator)) {
       return Verdict{.grade = Grade::explained,
-                     .reason = "a trampoline of a nested function ran on a stack",
+                     .reason = "a trampoline of a nested function ran",
                      .cause = process + ", trampolines"};
     }
     return Verdict{.reason = std::string(what_ran(id())),
@@ -73,9 +73,9 @@ class CodeOutside final : public EdgeRule {
   }
 
  private:
-  // The trampoline leads to a function of a file that asks for a stack which can be executed.
-  bool is_nested_function(const Edge& edge, Locator& locator) const {
-    if (id() != RuleId::code_stack) return false;
+  // The trampoline leads to a function of a file that asks for a stack which can be executed. It
+  // lies on one, which the program may have made itself, for a coroutine or its signal handlers.
+  static bool is_nested_function(const Edge& edge, Locator& locator) {
     const auto code =
         locator.bytes(edge.space, edge.to.address, edge.branch.time, kLongestTrampoline);
     const isa::Mode mode = locator.mode(edge.space, edge.branch.time);
@@ -83,7 +83,7 @@ class CodeOutside final : public EdgeRule {
     if (!target) return false;
     const End function = locator.end(edge.space, *target, edge.branch.time);
     return function.known() && function.module->executes_stack() && function.has(kStart) &&
-           !is_sensitive(function.module->name_at(function.vaddr));
+           !is_sensitive(function.module->callee_name(function.vaddr));
   }
 
   bool allow_jit_;

@@ -561,7 +561,8 @@ def clean(tool, options, command):
     if result["findings"]:
         raise Failure(tool.text(data))
     equal(status, INCOMPLETE if "incomplete" in options else CLEAN, "status")
-    equal(result["explained"], 1 if "jit" in options else 0, "explained findings")
+    explained = [int(o.removeprefix("explained=")) for o in options if o.startswith("explained=")]
+    equal(result["explained"], explained[0] if explained else int("jit" in options), "explained findings")
     if "quick" in options:
         tool.both_ways(data)
 

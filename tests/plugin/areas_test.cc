@@ -50,6 +50,7 @@ TEST(Areas, AreToldAgainWhereSomethingElseWas) {
 
 TEST(Areas, AreStacksWhileTheirThreadsLive) {
   Areas areas;
+  tell(areas, 0x1000, {0x1000, 0x3000});  // before there is a thread
   areas.add_stack(1, {0x1000, 0x3000});
   areas.add_stack(2, {0x3000, 0x5000});
   EXPECT_EQ(tell(areas, 0x3000, {0x1000, 0x9000}), (Told{0x3000, 0x5000, "[stack]"}));
