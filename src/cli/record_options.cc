@@ -157,6 +157,9 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
 
 Result<capture::RecordOptions> options_of(const RecordCommand& command) {
   if (Status status = check_source(command); !status) return std::unexpected(status.error());
+  if (command.on_finding == OnFinding::stop && !command.check) {
+    return fail(ErrorCode::usage, "--on-finding stop: nothing is judged without --check");
+  }
   capture::RecordOptions options = command.options;
   if (command.period != 0) options.sample_period = command.period;
   options.recorder = fmt::format("hodoscope {}", version());

@@ -34,8 +34,7 @@ Result<std::uint64_t> parse_size(const std::string& text, const char* option);
 std::vector<std::string> command_line();
 
 // Errors: usage (a size, filter or period that makes no sense, an option that the source does not
-// have), not_found (a filter's file or
-// symbol).
+// have, or what needs --check), not_found (a filter's file or symbol).
 Result<capture::RecordOptions> options_of(const RecordCommand& command);
 
 }  // namespace hodo::cli

@@ -70,6 +70,7 @@ def bad_values(box):
         ["--filter", "main@/no/such/file"],
         ["--filter", "0/0@" + box.program("hello")],
         ["--no-such-option"],
+        ["--on-finding", "stop"],
         ["-p", "1"],
         ["--filter", "1-2", "--filter", "3-4", "--filter", "5-6", "--filter", "7-8", "--filter", "9-a"],
     ):
