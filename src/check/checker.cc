@@ -134,6 +134,7 @@ class Checker::Impl {
   void look_at_loaded(const Step& step);
   bool is_loaders(const Step& step, std::uint64_t address);
   void report(const Step& step, RuleId id, Grade grade, std::string reason, std::string cause = {});
+  void begin_context(const Step& step, Finding& finding);
   std::string cause_of(std::uint32_t space, const Branch& branch);
   void collect_after(Thread& thread, const Branch& branch);
 
@@ -438,15 +439,31 @@ void Checker::Impl::report(const Step& step, RuleId id, Grade grade, std::string
       found_.add(id, grade, std::move(cause), std::move(reason), step.context, step.branch);
   Finding& finding = found_.at(index);
   if (finding.count != 1) return;
-  finding.before = step.recent();
+  begin_context(step, finding);
   step.thread.open.push_back(index);
+}
+
+// What led to the branch. A thread pauses where code has changed, so that the one that led into it
+// comes before the pause, at whose end or beginning the change is seen.
+void Checker::Impl::begin_context(const Step& step, Finding& finding) {
+  finding.before = step.recent();
+  std::span<const Branch> before = finding.before;
+  Branch pause = finding.branch;
+  if (pause.kind == BranchKind::begin && !before.empty() && before.back().from == pause.to) {
+    pause = before.back();
+    before = before.first(before.size() - 1);
+  }
+  if (pause.kind != BranchKind::end || before.empty()) return;
+  if (before.back().to != pause.from || !is_near_transfer(before.back().kind)) return;
+  finding.branch = before.back();
+  finding.before.resize(before.size() - 1);
 }
 
 void Checker::Impl::step(const Step& step) {
   for (const std::size_t index : lists_[step.edge.findings]) {
     Finding& finding = found_.at(index);
     if (++finding.count != 1) continue;
-    finding.before = step.recent();
+    begin_context(step, finding);
     step.thread.open.push_back(index);
   }
   follow(step);

@@ -123,6 +123,7 @@ def hijack(tool, program, form, first, others):
         return
     finding = result["findings"][0]
     equal(finding["rule"], rule, "the first rule")
+    equal("(bad)" in finding["reason"], False, "an instruction that cannot be read")
     if place not in symbols_of(finding):
         raise Failure(f"the first finding is at {symbols_of(finding)}, expected {place}")
     if not finding["before"]:

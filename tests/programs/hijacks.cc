@@ -505,6 +505,17 @@ void hook_register_jump() {  // jmp rax
 
 [[gnu::noinline]] pid_t forged_getppid() { reached(); }
 
+// Of a function of the library.
+[[gnu::noinline]] void library_hooked() {
+  unsigned char code[] = {MOV_HOOK, 0xff, 0xe0};  // jmp rax
+  const auto target = reinterpret_cast<Word>(&forged_getppid);
+  std::memcpy(code + kHookAt, &target, sizeof target);
+  auto* function = reinterpret_cast<void*>(&getppid);
+  make_executable(function);
+  std::memcpy(function, code, sizeof code);
+  getppid();
+}
+
 // The program is linked so that calls go through slots that stay writable.
 [[gnu::noinline]] void slot_overwritten() {
   Word* slot = nullptr;
@@ -570,6 +581,7 @@ int main(int argc, char** argv) {
       {"text-patched", text_patched},
       {"text-through-proc", text_through_proc},
       {"block-patched", block_patched},
+      {"library-hooked", library_hooked},
       {"slot-overwritten", slot_overwritten},
       {"chosen-slot-overwritten", chosen_slot_overwritten},
   };
