@@ -9,11 +9,23 @@ Scope::Scope(const std::vector<session::MappedFile>& files, Modules& modules) {
     const Module* module = file.location.empty() ? nullptr : modules.get(file.location);
     loaded_.push_back({file.path, module});
     if (module == nullptr) continue;
-    by_name_.emplace(file_name(file.path), module);
-    if (!module->soname().empty()) by_name_.emplace(module->soname(), module);
+    const std::string_view name = file_name(file.path);
+    claim(name, module, Claim::file_name);
+    if (!module->soname().empty()) {
+      // "libz.so.1" of libz.so.1.2.13, which a link of that name leads to.
+      const bool is_like = name.starts_with(module->soname());
+      claim(module->soname(), module, is_like ? Claim::link : Claim::soname);
+    }
     const bool is_program = !module->elf().interpreter.empty() && module->soname().empty();
     if (is_program && program_ == nullptr) program_ = module;
   }
+}
+
+// Any file can be made with any DT_SONAME. The dynamic linker takes the first that has it for the
+// library; its maker's name for the file tells which one is meant.
+void Scope::claim(std::string_view name, const Module* module, Claim how) {
+  const auto [it, fresh] = by_name_.try_emplace(std::string(name), module, how);
+  if (!fresh && how < it->second.second) it->second = {module, how};
 }
 
 bool Scope::collect(const Module* from, std::set<const Module*>& out) const {
@@ -29,7 +41,7 @@ bool Scope::collect(const Module* from, std::set<const Module*>& out) const {
       if (found == by_name_.end()) {
         complete = false;
       } else {
-        todo.push_back(found->second);
+        todo.push_back(found->second.first);
       }
     }
   }

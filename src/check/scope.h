@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hodo/session/regions.h"
@@ -33,11 +34,14 @@ class Scope {
   std::vector<Loaded> strangers() const;
 
  private:
+  // Why a file is taken for the library of a name, the best reason first.
+  enum class Claim : std::uint8_t { file_name, link, soname };
+  void claim(std::string_view name, const Module* module, Claim how);
   // False: something is missing.
   bool collect(const Module* from, std::set<const Module*>& out) const;
 
   std::vector<Loaded> loaded_;
-  std::map<std::string, const Module*, std::less<>> by_name_;  // file names and DT_SONAMEs
+  std::map<std::string, std::pair<const Module*, Claim>, std::less<>> by_name_;
   const Module* program_ = nullptr;
 };
 
