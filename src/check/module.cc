@@ -94,6 +94,7 @@ struct Module::Facts : TextFacts {
   std::vector<Slot> slots;    // by address
   std::vector<Slot> through;  // by address, of the instructions that go through a slot
   std::vector<KeptPointer> kept_pointers;
+  std::optional<std::uint64_t> got;
   std::vector<std::string> needed;
   std::string soname;
   bool ibt = false;
@@ -135,6 +136,7 @@ class Analysis {
   void read_headers() {
     name_slots();
     facts_.kept_pointers = kept_pointers(elf_, relocations_, symbols(), facts_.functions);
+    facts_.got = elf_.dynamic(DT_PLTGOT);
     facts_.needed = elf_.needed();
     facts_.soname = elf_.soname();
     facts_.ibt = linked_for_ibt(elf_);
@@ -299,6 +301,8 @@ std::span<const std::uint8_t> Module::bytes(std::uint64_t vaddr) const {
 std::optional<isa::Insn> Module::insn(std::uint64_t vaddr) const {
   return isa::decode(bytes(vaddr), vaddr, mode());
 }
+
+std::optional<std::uint64_t> Module::got() const { return facts_->got; }
 
 bool Module::contains(std::string_view text) const {
   const auto& file = facts_->file;

@@ -1,7 +1,10 @@
 #include "sensitive.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
+#include "hodo/base/byte_reader.h"
 #include "names.h"
 
 namespace hodo::check {
@@ -30,6 +33,32 @@ bool is_resolver(const End& from) {
   return from.module->elf().interpreter.empty() && from.module->soname().empty();
 }
 
+// call or jmp [register + distance]: FF /2, /4 (SDM, "CALL", "JMP").
+std::optional<std::int32_t> distance_of(std::span<const std::uint8_t> code) {
+  ByteReader reader(code);
+  const auto opcode = reader.read<std::uint8_t>();
+  const auto modrm = reader.read<std::uint8_t>();
+  if (!modrm || *opcode != 0xff) return std::nullopt;
+  const int what = *modrm >> 3 & 7;
+  if ((what != 2 && what != 4) || (*modrm & 7) == 4) return std::nullopt;
+  if (*modrm >> 6 == 1) return reader.read<std::int8_t>();
+  return *modrm >> 6 == 2 ? reader.read<std::int32_t>() : std::nullopt;
+}
+
+// In a file of i386 with one GOT for all, a call without PLT looks as one of a virtual function. If
+// it is, it leads to what the slot at this distance is for by chance only.
+bool is_by_slot(const Edge& edge) {
+  const Module& caller = *edge.from.module;
+  if (caller.mode() != isa::Mode::bits32 || !caller.got()) return false;
+  const auto distance = distance_of(caller.bytes(edge.from.vaddr));
+  if (!distance) return false;
+  const std::uint64_t address = *caller.got() + static_cast<std::uint64_t>(std::int64_t{*distance});
+  return std::ranges::any_of(caller.slots(), [&](const Slot& slot) {
+    return slot.address == (address & 0xffffffff) &&
+           is_called(*edge.to.module, edge.to.vaddr, slot.name);
+  });
+}
+
 bool is_by_name(const Edge& edge) {
   const Module& caller = *edge.from.module;
   const Module& callee = *edge.to.module;
@@ -40,7 +69,7 @@ bool is_by_name(const Edge& edge) {
   if (edge.from.has(kPlt)) {  // through a slot that the analysis does not know
     return symbol == nullptr || is_called(callee, edge.to.vaddr, caller.callee_name(symbol->start));
   }
-  if (is_resolver(edge.from)) return true;
+  if (is_resolver(edge.from) || is_by_slot(edge)) return true;
   if (symbol == nullptr || !symbol->global) return false;
   return std::ranges::any_of(caller.names_at(symbol->start), [&](const symbol::Symbol& s) {
     return is_called(callee, edge.to.vaddr, s.name);

@@ -604,7 +604,7 @@ def cases():
             for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
                 a = (program, form, found, how)
                 out[f"{source}{suffix}.{form}"] = (lambda t, a=a: by_records(t, *a), True)
-    for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_32", "_nopie_32"):
+    for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_32", "_nopie_32", "_noplt_32"):
         out[f"sensitive{how}"] = (lambda t, p=f"sensitive{how}": sensitive_pointer(t, p), True)
     out["bts.clean"] = (thread_that_loads, True)
     for rule, windows in OF_RECORDS.items():

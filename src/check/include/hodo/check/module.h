@@ -137,6 +137,8 @@ class Module {
   std::span<const LandingPad> landings() const;  // by `begin`
   std::span<const Slot> slots() const;           // by address
   std::span<const KeptPointer> kept_pointers() const;
+  // DT_PLTGOT: where distances to slots count from in code of i386; nullopt: not said.
+  std::optional<std::uint64_t> got() const;
 
  private:
   struct Facts;
