@@ -434,15 +434,14 @@ ShadowStack::Verdict ShadowStack::put_by_handler(std::uint64_t to, std::uint64_t
 // A setjmp of the handler itself can be come back to when the handler ran on a stack of its own:
 // so coroutines are made with sigaltstack.
 void ShadowStack::keep_marks_of_handler() {
-  const auto& marks = current_.marks;
-  for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {
-    if (mark->depth != current_.frames.size()) break;
+  for (const Mark& mark : current_.marks | std::views::reverse) {
+    if (mark.depth != current_.frames.size()) break;
     const bool kept = std::ranges::any_of(parked_, [&](const Stack& s) {
       return s.frames.empty() &&
-             std::ranges::find(s.marks, mark->address, &Mark::address) != s.marks.end();
+             std::ranges::find(s.marks, mark.address, &Mark::address) != s.marks.end();
     });
     if (!kept && parked_.size() < kMostParked) {
-      parked_.insert(parked_.begin(), Stack{.marks = {{.address = mark->address}}});
+      parked_.insert(parked_.begin(), Stack{.marks = {{.address = mark.address}}});
     }
   }
 }
