@@ -119,6 +119,10 @@ class Input final : public session::Session, public session::Regions, public ses
   std::uint64_t next_thread(std::uint32_t, std::uint64_t time) const override {
     return (kinds_[0] & 8) != 0 ? time + 1 : kNever;
   }
+  std::vector<session::Fork> forks() const override {
+    if ((kinds_[1] & 8) == 0) return {};
+    return {{.parent = 0, .child = 1, .time = std::uint64_t{kinds_[2]} >> 3}};
+  }
 
   // Names.
   session::Place place(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
