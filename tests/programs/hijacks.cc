@@ -143,8 +143,10 @@ Word address(Function f) { return reinterpret_cast<Word>(f); }
 }
 
 [[gnu::noinline]] void return_to_library() {
+  // The third link leads into a loop, so that branch stacks see it.
   const Word words[] = {inside(host_pop),
                         0,
+                        inside(host_nop),
                         inside(host_spin),
                         reinterpret_cast<Word>(&_exit),
                         0,

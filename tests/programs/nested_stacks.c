@@ -1,4 +1,5 @@
-// Test fixture: nested functions whose address is taken on the stacks of a thread and of a coroutine.
+// Test fixture: nested functions whose address is taken on the stacks of a thread and of a
+// coroutine.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
