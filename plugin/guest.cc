@@ -23,6 +23,7 @@ constexpr std::uint32_t kPageWriteOrg = 0x10;
 
 // struct rt_sigframe of x86-64: the return address, then the ucontext, then the siginfo.
 constexpr std::uint64_t kUcontext64 = 8;
+constexpr std::uint64_t kRdi64InUcontext = 40 + 8 * 8;
 constexpr std::uint64_t kRsp64InUcontext = 40 + 15 * 8;
 constexpr std::uint64_t kRip64InUcontext = 40 + 16 * 8;
 constexpr std::uint64_t kSiginfo64 = kUcontext64 + 304;
@@ -32,7 +33,9 @@ constexpr std::uint64_t kSiginfo64 = kUcontext64 + 304;
 constexpr std::uint64_t kEspInContext = 28, kEipInContext = 56;
 constexpr std::uint64_t kContextInUcontext32 = 20;
 
-// si_code > 0 says that the kernel raised the signal, for these because of the instruction itself.
+// si_code > 0 says that the kernel raised the signal, for these because of the instruction itself:
+// so it is as a rule, and where there is no si_code it is taken for granted.
+constexpr std::int32_t kUntold = 1;
 bool raised_by_instruction(std::uint32_t signal, std::int32_t code) {
   const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
   return fault && code > 0;
@@ -90,24 +93,28 @@ std::uint64_t Guest::stack_pointer() const { return read_register(wide_ ? kRsp64
 
 std::optional<Guest::SignalFrame> Guest::handler_frame() const {
   const std::uint64_t sp = stack_pointer();
-  if (!wide_) return frame_at(sp);
+  if (!wide_) return frame_at(sp, 0);
   // A handler gets (signal, &siginfo, &ucontext); rdi, rsi, rdx are gdb's registers 5, 4, 3.
   const std::uint64_t signal = read_register(5);
   if (signal == 0 || signal > 64 || read_register(3) != sp + kUcontext64) return std::nullopt;
-  return frame_at(sp);
+  return frame_at(sp, signal);
 }
 
-std::optional<Guest::SignalFrame> Guest::frame_at(std::uint64_t sp) const {
+std::optional<Guest::SignalFrame> Guest::frame_at(std::uint64_t sp, std::uint64_t signal) const {
   SignalFrame frame;
   if (wide_) {
     const auto ip = read<std::uint64_t>(sp + kUcontext64 + kRip64InUcontext);
     const auto old_sp = read<std::uint64_t>(sp + kUcontext64 + kRsp64InUcontext);
+    const auto first = read<std::uint64_t>(sp + kUcontext64 + kRdi64InUcontext);
     const auto info = read<std::array<std::int32_t, 3>>(sp + kSiginfo64);
-    if (!ip || !old_sp) return std::nullopt;
+    if (!ip || !old_sp || !first) return std::nullopt;
     frame.ip = *ip;
     frame.sp = *old_sp;
-    frame.faulted =
-        info && raised_by_instruction(static_cast<std::uint32_t>((*info)[0]), (*info)[2]);
+    frame.first_argument = *first;
+    // QEMU fills the siginfo of handlers with SA_SIGINFO only (setup_rt_frame).
+    const auto number = static_cast<std::uint32_t>(signal);
+    const bool told = info && static_cast<std::uint32_t>((*info)[0]) == number;
+    frame.faulted = raised_by_instruction(number, told ? (*info)[2] : kUntold);
     return frame;
   }
   const auto head = read<std::array<std::uint32_t, 4>>(sp);
@@ -120,7 +127,7 @@ std::optional<Guest::SignalFrame> Guest::frame_at(std::uint64_t sp) const {
   if (!ip || !old_sp) return std::nullopt;
   frame.ip = *ip;
   frame.sp = *old_sp;
-  const auto code = extended ? read<std::int32_t>((*head)[2] + 8) : std::optional<std::int32_t>(1);
+  const auto code = extended ? read<std::int32_t>((*head)[2] + 8) : std::optional(kUntold);
   frame.faulted = raised_by_instruction((*head)[1], code.value_or(0));
   return frame;
 }

@@ -52,13 +52,15 @@ class Guest {
     std::uint64_t ip = 0;
     std::uint64_t sp = 0;
     bool faulted = false;
+    std::uint64_t first_argument = 0;  // what rdi was there; 64-bit only
   };
   // The frame of a handler that this thread is about to execute the first instruction of; nullopt
   // if the stack and registers do not look like a delivered signal (linux-user/i386/signal.c lays
   // it out as the kernel's arch/x86/kernel/signal.c does).
   std::optional<SignalFrame> handler_frame() const;
-  // The same for a frame at a known stack pointer, of a handler that has not run yet.
-  std::optional<SignalFrame> frame_at(std::uint64_t sp) const;
+  // The same for a frame at a known stack pointer, of a handler that has not run yet. `signal`: its
+  // number, the handler's first argument; an i386 frame has it.
+  std::optional<SignalFrame> frame_at(std::uint64_t sp, std::uint64_t signal) const;
 
  private:
   // Of this thread; 0 outside of the program.

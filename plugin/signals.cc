@@ -27,7 +27,7 @@ bool find_interrupted_ip(const Guest& guest, std::uint64_t handler, std::uint64_
   auto frame = guest.handler_frame();
   if (!frame) return false;
   for (int stacked = 0; stacked < 64 && is_signal_handler(frame->ip); ++stacked) {
-    const auto below = guest.frame_at(frame->sp);
+    const auto below = guest.frame_at(frame->sp, frame->first_argument);
     if (!below) break;
     frame = below;
   }

@@ -1,6 +1,6 @@
 // Signal handlers of the ordinary kinds: on an alternate stack, nested, left by siglongjmp, several
-// at once, by a timer in the middle of work, one that mends a fault, one that has a function take
-// the place of what faulted, and one that is come back to when it has returned.
+// at once, by a timer in the middle of work, one that mends a fault, one that leaves it, one that
+// has a function take the place of what faulted, and one that is come back to when it has returned.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -39,6 +39,28 @@ static void on_bad_load(int signo, siginfo_t* info, void* context) {
 #endif
 }
 
+static void install(int signo, void (*handler)(int), int flags) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigaction(signo, &action, NULL);
+}
+
+// Handlers without SA_SIGINFO get no siginfo from QEMU: what lies there is what the stack had.
+static __attribute__((noinline)) void dirty_stack(void) {
+  volatile char old[16 * kPage];
+  for (unsigned i = 0; i < sizeof old; ++i) old[i] = 0x55;
+}
+
+static void leave_faults(void) {
+  install(SIGSEGV, on_leave, SA_NODEFER);
+  for (volatile int i = 0; i < 5; ++i) {
+    dirty_stack();
+    if (sigsetjmp(away, 1) == 0) load(NULL);
+  }
+}
+
 static void skip_faults(void) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
@@ -60,14 +82,6 @@ static void work(void) {
 static void on_begin(int signo) {
   (void)signo;
   if (sigsetjmp(begun, 0) != 0) work();
-}
-
-static void install(int signo, void (*handler)(int), int flags) {
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = handler;
-  action.sa_flags = flags;
-  sigaction(signo, &action, NULL);
 }
 
 static void timer(void) {
@@ -112,6 +126,7 @@ int main(void) {
   page = mmap(NULL, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   install(SIGSEGV, on_fault, 0);
   *page = 1;
+  leave_faults();
   skip_faults();
   install(SIGURG, on_begin, SA_ONSTACK);
   raise(SIGURG);
