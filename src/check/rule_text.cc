@@ -89,7 +89,7 @@ class TextChanged final : public EdgeRule {
   TextChanged() : EdgeRule(RuleId::text_changed) {}
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     for (const End* end : {&edge.to, &edge.from}) {
-      if (!end->known()) continue;
+      if (!end->known() || !end->kept) continue;
       if (auto verdict = compare(edge, *end, locator)) return verdict;
     }
     return std::nullopt;
@@ -99,8 +99,7 @@ class TextChanged final : public EdgeRule {
   // No block of QEMU's is longer than a page, and a recording keeps whole ones.
   static constexpr std::uint64_t kMostBefore = 4096;
   static constexpr std::uint64_t kMostBehind = 4096;
-  static constexpr std::uint64_t kAtLeast =
-      64;  // of bytes that were kept, also outside of functions
+  static constexpr std::uint64_t kAtLeast = 64;  // also outside of functions
   static constexpr std::uint64_t kLongestInsn = 15;
 
   // What to compare: the function around an end, or the part of it that is near. Bytes that were
@@ -111,16 +110,14 @@ class TextChanged final : public EdgeRule {
   };
   static Part part_around(const End& end) {
     const Function* function = end.module->function(end.vaddr);
-    const std::uint64_t least = end.kept ? kAtLeast : 0;
-    if (function == nullptr) return {end.vaddr, least};
+    if (function == nullptr) return {end.vaddr, kAtLeast};
     const std::uint64_t begin = end.vaddr - std::min(end.vaddr - function->begin, kMostBefore);
     const std::uint64_t behind = std::min(function->end - end.vaddr, kMostBehind);
-    return {begin, end.vaddr - begin + std::max(behind, least)};
+    return {begin, end.vaddr - begin + std::max(behind, kAtLeast)};
   }
 
   static std::optional<Verdict> compare(const Edge& edge, const End& end, Locator& locator) {
     const Part part = part_around(end);
-    if (part.size == 0) return std::nullopt;
     const std::uint64_t first = end.address - (end.vaddr - part.begin);
     const auto ran = locator.bytes(edge.space, first, edge.branch.time, part.size + kLongestInsn);
     const auto file = end.module->bytes(part.begin);
