@@ -375,8 +375,7 @@ void Checker::Impl::judge(const session::Context& context, const Branch& branch,
   known.next = edge.next;
   known.facts = edge.facts;
   for (const End* end : {&edge.from, &edge.to}) {
-    const bool outside = end->kind == End::Kind::no_file || end->kind == End::Kind::raw;
-    if (outside && is_generated(*end, context.space, branch.time, locator_, allow_jit_)) {
+    if (end->outside() && is_generated(*end, context.space, branch.time, locator_, allow_jit_)) {
       known.facts |= kUnjudged;  // generators change return addresses and jump as they like
     }
   }

@@ -37,6 +37,7 @@ struct End {
   bool generated = false;
 
   bool known() const { return module != nullptr; }
+  bool outside() const { return kind == Kind::no_file || kind == Kind::raw; }  // of programs
   bool has(Marks any) const { return (marks & any) != 0; }
 };
 

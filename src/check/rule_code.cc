@@ -34,10 +34,6 @@ std::string_view what_ran(RuleId id) {
   return id == RuleId::code_heap ? "code on the heap ran" : "code that is in no file ran";
 }
 
-bool is_outside(const End& end) {
-  return end.kind == End::Kind::no_file || end.kind == End::Kind::raw;
-}
-
 class CodeOutside final : public EdgeRule {
  public:
   CodeOutside(RuleId id, bool allow_jit) : EdgeRule(id), allow_jit_(allow_jit) {}
@@ -47,9 +43,9 @@ class CodeOutside final : public EdgeRule {
       if (id() != RuleId::code_unknown) return std::nullopt;
       return Verdict{.reason = "leads to where no code is mapped"};
     }
-    if (!is_outside(edge.to) || rule_of(edge.to) != id()) return std::nullopt;
+    if (!edge.to.outside() || rule_of(edge.to) != id()) return std::nullopt;
     // Once where it is entered; what happens inside follows from that.
-    if (is_outside(edge.from) && rule_of(edge.from) == id()) return std::nullopt;
+    if (edge.from.outside() && rule_of(edge.from) == id()) return std::nullopt;
     const std::string process = fmt::format("space {}", edge.space);
     if (is_generated(edge.to, edge.space, edge.branch.time, locator, allow_jit_)) {
       return Verdict{.grade = Grade::explained,
