@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "hodo/check/checker.h"
-#include "hodo/check/module.h"
 #include "hodo/session/session.h"
+#include "hodo/text/module.h"
 
 namespace {
 
@@ -65,15 +65,15 @@ std::uint64_t count(const std::string& path) {
   return outcome->stats.bytes;
 }
 
-std::uint64_t check_all(const std::string& path, const check::ModuleCache* cache) {
+std::uint64_t check_all(const std::string& path, const text::ModuleCache* cache) {
   const auto session = open(path);
   check::Checker checker(*session, {.cache = cache});
   decode(*session, checker);
   return checker.checked();
 }
 
-std::uint64_t analyze(const std::string& path, const check::ModuleCache* cache) {
-  const auto module = check::Module::analyze(path, cache);
+std::uint64_t analyze(const std::string& path, const text::ModuleCache* cache) {
+  const auto module = text::Module::analyze(path, cache);
   if (!module) std::exit(1);
   return 0;
 }
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 3 ? std::atoi(argv[3]) : 9;
   const auto folder = std::filesystem::temp_directory_path() / "hodo-bench-check";
   const std::vector<std::uint8_t> maker = {1};
-  const auto cache = check::ModuleCache::in(folder.string(), maker);
+  const auto cache = text::ModuleCache::in(folder.string(), maker);
   if (!cache) return 1;
   std::vector<Way> checks = {
       {"decode",

@@ -164,6 +164,7 @@ int main() {
                  },
                  {}}};
   for (Way& way : ways) way.run();
+  bts.walk.unit.drain();
   bts.empty();
   bts.walk.unit.reload();
   // The first record says where the walk came from.

@@ -4,8 +4,6 @@
 #include "hodo/check/checker.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,20 +15,20 @@
 #include <vector>
 
 #include "elf_builder.h"
+#include "fake_session.h"
 #include "hodo/base/byte_reader.h"
-#include "hodo/check/module.h"
+#include "hodo/text/module.h"
 
 namespace {
 
 using namespace hodo;
 using namespace hodo::check;
+using text::ElfBuilder;
+using text::kText;
 
 std::string file(const ElfBuilder& elf) {
-  const Bytes bytes = elf.build();
-  const int fd = ::memfd_create("prog", MFD_CLOEXEC);
-  if (fd < 0 || ::write(fd, bytes.data(), bytes.size()) < 0) std::abort();
-  std::string path = "/proc/self/fd/" + std::to_string(fd);
-  if (!Module::analyze(path)) std::abort();
+  std::string path = path_of(elf);
+  if (!text::Module::analyze(path)) std::abort();
   return path;
 }
 
@@ -66,7 +64,7 @@ struct Files {
 };
 
 // Maps 64 KiB each: regions() looks at bits 16 to 18 of an address.
-class Input final : public session::Session, public session::Regions, public session::Names {
+class Input final : public FakeSession {
  public:
   Input(const Files& files, ByteReader& reader) : files_(files) {
     for (auto& kind : kinds_) kind = reader.read<std::uint8_t>().value_or(0);
@@ -74,7 +72,6 @@ class Input final : public session::Session, public session::Regions, public ses
     if (name) name_.assign(name->begin(), name->end());
   }
 
-  // Regions.
   std::optional<session::Region> region(std::uint32_t space, std::uint64_t address,
                                         std::uint64_t time) const override {
     const std::uint8_t kind = kinds_[slot(space, address, time)];
@@ -124,20 +121,10 @@ class Input final : public session::Session, public session::Regions, public ses
     return {{.parent = 0, .child = 1, .time = std::uint64_t{kinds_[2]} >> 3}};
   }
 
-  // Names.
-  session::Place place(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
-  session::Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
   std::uint32_t generation(std::uint32_t, std::uint64_t time) const override {
     return time >= 128 ? 1 : 0;
   }
 
-  // Session.
-  const std::string& path() const override { return files_.wide; }
-  const perfdata::Session* recording() const override { return nullptr; }
-  session::Clock clock() const override { return {}; }
-  std::span<const session::Queue> queues() const override { return {}; }
-  const session::Names& names() const override { return *this; }
-  const session::Regions* regions() const override { return this; }
   std::size_t read_code(std::uint32_t, std::uint64_t address, std::uint64_t,
                         std::span<std::uint8_t> out) override {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = kinds_[(address + i) % kinds_.size()];
@@ -145,13 +132,6 @@ class Input final : public session::Session, public session::Regions, public ses
   }
   isa::Mode mode(std::uint32_t space, std::uint64_t) override {
     return (kinds_[space % kinds_.size()] & 0x80) != 0 ? isa::Mode::bits32 : isa::Mode::bits64;
-  }
-  std::vector<session::LossLine> input_losses() const override { return {}; }
-  Result<session::Outcome> decode(const session::DecodeOptions&, session::BranchSink&) override {
-    return fail(ErrorCode::unsupported, "");
-  }
-  Result<session::Outcome> packets(const session::DecodeOptions&, session::PacketSink&) override {
-    return fail(ErrorCode::unsupported, "");
   }
 
  private:

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "hodo/check/module.h"
+#include "hodo/text/module.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace hodo::check;
+  using namespace hodo::text;
   const auto analyzed = Module::analyze(std::vector<std::uint8_t>(data, data + size));
   if (!analyzed) return 0;
   const Module& module = **analyzed;

@@ -1,6 +1,6 @@
 // A cache folder of somebody else's making: whatever a file in it says, it is refused or a usable
 // analysis of the text it is for.
-#include "hodo/check/module_cache.h"
+#include "hodo/text/module_cache.h"
 
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace hodo::check;
+using namespace hodo::text;
 
 const Bytes& program() {
   static const Bytes bytes = [] {

@@ -23,14 +23,15 @@ bool inside(std::span<const std::uint8_t> part, std::span<const std::uint8_t> wh
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-void walk(const Reader& reader) {
+void walk(const Reader& reader, std::span<const std::uint8_t> file) {
   auto cursor = reader.records();
   std::uint64_t before = 0;
   while (const auto record = cursor.next()) {
     require(record->raw.offset >= before);
     before = record->raw.offset;
-    if (!record->raw.decompressed) require(inside(record->raw.bytes, reader.bytes()));
-    require(inside(record->raw.trailing, reader.bytes()));
+    if (!record->raw.decompressed) require(inside(record->raw.bytes, file));
+    const std::uint64_t behind = record->raw.offset + record->raw.bytes.size();
+    require(record->raw.decompressed || record->raw.trailing <= file.size() - behind);
   }
   require(cursor.damages().size() <= cursor.damage_count());
 }
@@ -59,11 +60,13 @@ void check(const std::vector<Mapping>& mappings, const Session& session) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto reader = Reader::open_memory({data, size});
   if (!reader) return 0;
-  walk(*reader);
+  walk(*reader, {data, size});
   const auto session = Session::load(*reader);
   require(session.has_value());
   for (const auto& queue : session->queues()) {
-    for (const auto& piece : queue.pieces) require(session->bytes(piece).has_value());
+    for (const auto& piece : queue.pieces) {
+      require(piece.file_offset <= size && piece.size <= size - piece.file_offset);
+    }
   }
   for (const auto& process : session->processes()) {
     check(process.mappings, *session);

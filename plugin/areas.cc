@@ -48,6 +48,7 @@ std::optional<Areas::Area> Areas::tell(std::uint64_t address, Range mapped) {
     area.range.end = std::min(area.range.end, range.end);
   };
   if (heap_) look_at(*heap_, "[heap]");
+  if (vdso_) look_at(*vdso_, "[vdso]");
   for (const auto& [tid, range] : stacks_) look_at(range, "[stack]");
   told_[area.range.start] = area.range.end;
   return area;

@@ -1,5 +1,5 @@
 // Memory that no file backs, by the names that the kernel gives it in perf's records
-// (perf_event_mmap_event): [heap], [stack], else //anon.
+// (perf_event_mmap_event): [heap], [stack], [vdso], else //anon.
 //
 // The stack of each thread counts as a stack, not only the main thread's, as the kernel has it.
 #pragma once
@@ -25,6 +25,8 @@ class Areas {
 
   // brk returned this. The heap begins where the first call found it.
   void set_break(std::uint64_t address);
+  // The kernel's page of code; QEMU 8.2 and later make their own, in memory without a name.
+  void set_vdso(Range range) { vdso_ = range; }
   // A thread begins with its stack pointer in this memory, and ends.
   void add_stack(std::int32_t tid, Range range);
   void remove_stack(std::int32_t tid);
@@ -37,6 +39,7 @@ class Areas {
 
  private:
   std::optional<Range> heap_;
+  std::optional<Range> vdso_;
   std::map<std::int32_t, Range> stacks_;
   std::map<std::uint64_t, std::uint64_t> told_;  // start -> end; none overlap
 };

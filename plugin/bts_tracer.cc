@@ -1,7 +1,8 @@
 // BTS records into the channel's ring: its owner acts as the interrupt handler of a driver. The DS
-// area lies in the channel, and its buffer is a stretch of the ring. At the interrupt the stretch
-// is handed to the recorder and the next one takes its place, so nothing is copied.
+// area's buffer is a stretch of the ring. At the interrupt the stretch is handed to the recorder
+// and the next one takes its place, so nothing is copied here.
 #include <algorithm>
+#include <array>
 
 #include "hodo/relay/clock.h"
 #include "hodo/unit/bts_unit.h"
@@ -17,11 +18,12 @@ constexpr std::uint64_t kStretch = 16 * 1024 * kRecord;
 
 class BtsTracer final : public Tracer, private hw::DsMemory {
  public:
-  BtsTracer(relay::ChannelMemory& memory, const unit::SignalQuery& signals) : memory_(memory) {
-    memory_.header().ring_address = reinterpret_cast<std::uintptr_t>(memory_.aux());
-    arm(memory_.aux_size());
+  BtsTracer(relay::ChannelWriter& channel, const unit::SignalQuery& signals) : channel_(channel) {
+    arm(channel.aux_size());
     unit::BtsControl control;
-    control.ds_area = reinterpret_cast<std::uintptr_t>(memory_.header().ds_area.data());
+    control.ds_area = reinterpret_cast<std::uintptr_t>(ds_area_.data());
+    control.remains = &channel.remains().digest;
+    control.key = channel.key();
     control.memory = this;
     control.interrupts = true;
     control.interrupt = &BtsTracer::interrupt;
@@ -33,6 +35,7 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
   void* unit() override { return &walk_; }
   const unit::Block* current() const override { return walk_.current(); }
   void leave_context() override { walk_.leave_context(); }
+  void interrupt(std::uint64_t ip, bool faulted) override { walk_.interrupt(ip, faulted); }
   void before_new_code() override { publish(); }
   void publish() override {
     walk_.unit.drain();
@@ -59,13 +62,12 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
 
   // What was recorded goes to the recorder, and the next stretch of the ring to the unit.
   void hand_over(unsigned patience_ms) {
-    relay::ChannelHeader& header = memory_.header();
-    const auto area = hw::read_ds_area(header.ds_area, hw::DsLayout::bits64);
-    if (!area) return;  // cannot be: the channel has room for one
+    const auto area = hw::read_ds_area(ds_area_, hw::DsLayout::bits64);
+    if (!area) return;  // cannot be: there is room for one
     written_ += area->bts.used();
-    const std::uint64_t room = relay::publish_aux(memory_, written_, patience_ms);
-    header.unexplained.store(walk_.unexplained(), std::memory_order_relaxed);
-    if (header.stop.load(std::memory_order_relaxed) != 0) {
+    channel_.count(walk_.unit.dropped(), walk_.unexplained());
+    const std::uint64_t room = channel_.publish_aux(written_, walk_.unit.digest(), patience_ms);
+    if (channel_.over()) {
       walk_.unit.stop();
       walk_.stop();
       return arm(0);
@@ -80,10 +82,11 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
   void arm(std::uint64_t room) {
     const std::uint64_t size = std::min(room, kStretch) / kRecord * kRecord;
     hw::DsArea area;
-    area.bts.base = memory_.header().ring_address + written_ % memory_.aux_size();
+    area.bts.base =
+        reinterpret_cast<std::uintptr_t>(channel_.aux()) + written_ % channel_.aux_size();
     area.bts.index = area.bts.base;
     area.bts.maximum = area.bts.threshold = area.bts.base + size;
-    hw::write_ds_area(area, hw::DsLayout::bits64, memory_.header().ds_area);
+    hw::write_ds_area(area, hw::DsLayout::bits64, ds_area_);
   }
 
   void mark() {
@@ -92,13 +95,13 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
     record.type = relay::RecordType::mark;
     record.time = relay::now();
     const relay::MarkRecord fixed{.position = written_, .dropped = dropped - dropped_told_};
-    relay::write_record(memory_, record,
-                        {reinterpret_cast<const std::uint8_t*>(&fixed), sizeof(fixed)}, {});
-    memory_.header().dropped.store(dropped, std::memory_order_relaxed);
+    channel_.write_record(record, {reinterpret_cast<const std::uint8_t*>(&fixed), sizeof(fixed)},
+                          {});
     dropped_told_ = dropped;
   }
 
-  relay::ChannelMemory& memory_;
+  relay::ChannelWriter& channel_;
+  std::array<std::uint8_t, hw::ds_area_bytes(hw::DsLayout::bits64)> ds_area_{};
   unit::BranchWalk<unit::BtsUnit> walk_;
   std::uint64_t written_ = 0;
   std::uint64_t dropped_told_ = 0;
@@ -106,8 +109,8 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
 
 }  // namespace
 
-std::unique_ptr<Tracer> start_bts(relay::ChannelMemory& memory, const unit::SignalQuery& signals) {
-  return std::make_unique<BtsTracer>(memory, signals);
+std::unique_ptr<Tracer> start_bts(relay::ChannelWriter& channel, const unit::SignalQuery& signals) {
+  return std::make_unique<BtsTracer>(channel, signals);
 }
 
 }  // namespace hodo::plugin

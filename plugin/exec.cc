@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "qemu_api.h"
-
 namespace hodo::plugin {
 namespace {
 
@@ -23,10 +21,10 @@ std::vector<std::string> read_strings(const Guest& guest, std::uint64_t array) {
 }
 
 // Paths under /proc/self that mean QEMU to the kernel but the guest's program to the guest.
-std::string as_the_guest_means(const std::string& path) {
+std::string as_the_guest_means(const std::string& path, const std::string& program) {
   if (path == "/proc/self/exe" || path == "/proc/thread-self/exe" ||
       path == "/proc/" + std::to_string(getpid()) + "/exe") {
-    return qemu_plugin_path_to_binary();
+    return program;
   }
   // A descriptor may be closed by the exec: name the file itself while it can be told.
   if (path.starts_with("/proc/self/fd/") || path.starts_with("/dev/fd/")) {
@@ -49,10 +47,11 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 Result<relay::ExecPlan> plan_guest_exec(const Guest& guest, std::uint64_t path, std::uint64_t argv,
                                         std::uint64_t envp, const relay::Settings& settings,
-                                        const std::string& plugin_option) {
+                                        const relay::Key& key, const std::string& plugin_option,
+                                        const std::string& program) {
   const auto name = guest.read_string(path);
   if (!name) return fail(ErrorCode::malformed, "bad address");
-  const std::string file = as_the_guest_means(*name);
+  const std::string file = as_the_guest_means(*name, program);
   const auto executable = relay::inspect(file, read_strings(guest, argv));
   if (!executable) return std::unexpected(executable.error());
   const auto native = [&](std::string_view why) {
@@ -66,7 +65,8 @@ Result<relay::ExecPlan> plan_guest_exec(const Guest& guest, std::uint64_t path, 
     default:
       break;
   }
-  auto plan = relay::plan_exec(*executable, read_strings(guest, envp), settings, plugin_option);
+  auto plan =
+      relay::plan_exec(*executable, read_strings(guest, envp), settings, key, plugin_option);
   if (!plan) return native(plan.error().message);
   return plan;
 }

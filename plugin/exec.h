@@ -9,11 +9,13 @@
 
 namespace hodo::plugin {
 
-// What to execute in place of the guest's call. Errors: unsupported: the program can run but not be
-// recorded, with "path\0reason" as message; anything else: the call will fail by itself.
+// What to execute in place of the guest's call; `program`: the file that runs now. Errors:
+// unsupported: the program can run but not be recorded, with "path\0reason" as message; anything
+// else: the call will fail by itself.
 Result<relay::ExecPlan> plan_guest_exec(const Guest& guest, std::uint64_t path, std::uint64_t argv,
                                         std::uint64_t envp, const relay::Settings& settings,
-                                        const std::string& plugin_option);
+                                        const relay::Key& key, const std::string& plugin_option,
+                                        const std::string& program);
 
 // Replaces this process; returns only if that failed.
 void run(const relay::ExecPlan& plan);

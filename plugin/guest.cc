@@ -14,7 +14,7 @@ namespace hodo::plugin {
 namespace {
 
 // Register numbers in gdb's order for each target (target/i386/gdbstub.c).
-constexpr int kRsp64 = 7, kEsp32 = 4;
+constexpr int kRsp64 = 7, kEsp32 = 4, kRip64 = 16, kEip32 = 8;
 
 // PAGE_READ, PAGE_WRITE and PAGE_EXEC of QEMU are PROT_READ, PROT_WRITE and PROT_EXEC; for pages
 // with translated code the right to write is PAGE_WRITE_ORG (include/exec/cpu-all.h).
@@ -90,6 +90,8 @@ std::uint32_t Guest::protection(std::uint64_t address) const {
 }
 
 std::uint64_t Guest::stack_pointer() const { return read_register(wide_ ? kRsp64 : kEsp32); }
+
+std::uint64_t Guest::instruction_pointer() const { return read_register(wide_ ? kRip64 : kEip32); }
 
 std::optional<Guest::SignalFrame> Guest::handler_frame() const {
   const std::uint64_t sp = stack_pointer();

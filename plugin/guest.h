@@ -41,6 +41,8 @@ class Guest {
   std::uint32_t protection(std::uint64_t address) const;
   // Of the guest thread that the calling thread runs; 0 where QEMU does not say.
   std::uint64_t stack_pointer() const;
+  // Where that thread is, between two instructions; 0 where QEMU does not say.
+  std::uint64_t instruction_pointer() const;
   // A pointer-sized word of the guest.
   std::optional<std::uint64_t> read_word(std::uint64_t address) const;
   // A NUL-terminated string, cut at 64 KiB; nullopt if its start is not mapped.

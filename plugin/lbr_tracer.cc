@@ -18,7 +18,7 @@ constexpr unsigned kCyclesShift = 4;
 
 class LbrTracer final : public Tracer {
  public:
-  LbrTracer(relay::ChannelMemory& memory, const unit::SignalQuery& signals) : memory_(memory) {
+  LbrTracer(relay::ChannelWriter& channel, const unit::SignalQuery& signals) : channel_(channel) {
     walk_.unit.configure(hw::arch_lbr_layout(kDepth, true));
     count_down();
     walk_.unit.enable(true);
@@ -28,11 +28,17 @@ class LbrTracer final : public Tracer {
   void* unit() override { return &walk_; }
   const unit::Block* current() const override { return walk_.current(); }
   void leave_context() override { walk_.leave_context(); }
-  void publish() override { relay::publish_aux(memory_, written_, 0); }
+  void interrupt(std::uint64_t ip, bool faulted) override { walk_.interrupt(ip, faulted); }
+  void publish() override { hand_over(0); }
 
  private:
+  std::uint64_t hand_over(unsigned patience_ms) {
+    channel_.count(dropped_, walk_.unexplained());
+    return channel_.publish_aux(written_, digest_.value(), patience_ms);
+  }
+
   void count_down() {
-    walk_.unit.count_down(memory_.header().settings.sample_period, &LbrTracer::overflow, this);
+    walk_.unit.count_down(channel_.settings().sample_period, &LbrTracer::overflow, this);
   }
 
   static void overflow(void* self) {
@@ -45,58 +51,68 @@ class LbrTracer final : public Tracer {
   bool reserve() {
     constexpr std::uint64_t kLargest =
         sizeof(relay::StackSample) + relay::kMaxStack * sizeof(relay::StackEntry);
-    relay::ChannelHeader& header = memory_.header();
-    if (header.stop.load(std::memory_order_relaxed) != 0) {
+    if (channel_.over()) {
       walk_.unit.enable(false);
       walk_.stop();
+      hand_over(0);
       return false;
     }
     if (room_ >= kLargest) return true;
-    room_ = relay::publish_aux(memory_, written_, lossy_ ? 0 : kPatienceMs);
+    room_ = hand_over(lossy_ ? 0 : kPatienceMs);
     lossy_ = room_ < kLargest;
     return !lossy_;
   }
 
   void sample() {
-    relay::ChannelHeader& header = memory_.header();
-    header.unexplained.store(walk_.unexplained(), std::memory_order_relaxed);
     if (!reserve()) {
-      header.dropped.fetch_add(walk_.unit.enabled() ? 1 : 0, std::memory_order_relaxed);
+      dropped_ += walk_.unit.enabled() ? 1 : 0;
       return;
     }
     std::array<hw::LbrRegisters, hw::LbrLayout::kMaxDepth> registers;
     const std::size_t count = walk_.unit.newest_first(registers);
-    std::uint8_t* const begin = memory_.aux() + written_ % memory_.aux_size();
-    std::uint8_t* to = begin + sizeof(relay::StackSample);
+    // Made aside: what is in the ring may not be ours by the time that it is sealed.
     relay::StackSample head{.time = relay::now()};
+    std::array<relay::StackEntry, kDepth> entries;
     for (std::size_t i = 0; i < count; ++i) {
       const auto branch = hw::decode_lbr(registers[i], walk_.unit.layout().format);
       if (!branch) continue;
       const relay::StackEntry entry{branch->from, branch->to,
                                     (branch->mispredicted ? kMispred : kPredicted) |
                                         std::uint64_t{branch->cycles} << kCyclesShift};
-      if (head.entries++ == 0) head.ip = branch->to;
-      std::memcpy(to, &entry, sizeof(entry));
-      to += sizeof(entry);
+      if (head.entries == 0) head.ip = branch->to;
+      entries[head.entries++] = entry;
     }
-    std::memcpy(begin, &head, sizeof(head));
-    const auto size = static_cast<std::uint64_t>(to - begin);
-    written_ += size;
-    room_ -= size;
-    header.aux_head.store(written_, std::memory_order_release);
+    put(&head, sizeof(head));
+    put(entries.data(), head.entries * sizeof(relay::StackEntry));
+    channel_.count(dropped_, walk_.unexplained());
+    channel_.seal_aux(written_, digest_.value());
   }
 
-  relay::ChannelMemory& memory_;
+  // Whole words.
+  void put(const void* data, std::size_t size) {
+    std::memcpy(channel_.aux() + written_ % channel_.aux_size(), data, size);
+    for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, static_cast<const std::uint8_t*>(data) + at, sizeof(word));
+      digest_.add(word, sizeof(word));
+    }
+    written_ += size;
+    room_ -= size;
+  }
+
+  relay::ChannelWriter& channel_;
   unit::BranchWalk<unit::LbrUnit> walk_;
+  unit::StreamDigest digest_{channel_.key()};
   std::uint64_t written_ = 0;
+  std::uint64_t dropped_ = 0;  // samples that found no room
   std::uint64_t room_ = 0;
   bool lossy_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Tracer> start_lbr(relay::ChannelMemory& memory, const unit::SignalQuery& signals) {
-  return std::make_unique<LbrTracer>(memory, signals);
+std::unique_ptr<Tracer> start_lbr(relay::ChannelWriter& channel, const unit::SignalQuery& signals) {
+  return std::make_unique<LbrTracer>(channel, signals);
 }
 
 }  // namespace hodo::plugin

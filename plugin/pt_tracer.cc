@@ -1,5 +1,4 @@
-// Intel PT packets into the channel's ring. The unit itself lives in the channel, so that the
-// recorder can finish the stream of a killed process.
+// Intel PT packets into the channel's ring.
 #include "hodo/relay/clock.h"
 #include "hodo/unit/pt_unit.h"
 #include "tracer.h"
@@ -9,39 +8,44 @@ namespace {
 
 class PtTracer final : public Tracer {
  public:
-  PtTracer(relay::ChannelMemory& memory, isa::Mode mode, const unit::SignalQuery& signals)
-      : memory_(memory), signals_(signals) {
+  PtTracer(relay::ChannelWriter& channel, isa::Mode mode, const unit::SignalQuery& signals)
+      : channel_(channel), signals_(signals) {
     unit::PtOutput output;
-    output.base = memory_.aux();
-    output.size = memory_.aux_size();
+    output.base = channel.aux();
+    output.size = channel.aux_size();
     output.owner = this;
     output.reserve = &PtTracer::reserve;
     output.interrupted = &PtTracer::interrupted;
-    pt().start(memory_.header().settings.rtit_ctl, mode, output, &relay::now);
+    output.remains = &channel.remains();
+    output.key = channel.key();
+    unit_.start(channel.settings().rtit_ctl, mode, output, &relay::now);
   }
 
-  void* unit() override { return &pt(); }
-  const unit::Block* current() const override { return memory_.header().unit.current(); }
-  bool counts_cycles() const override { return memory_.header().unit.counts_cycles(); }
-  void leave_context() override { pt().leave_context(); }
-  void after_new_code() override { pt().code_changed(); }
-  void publish() override { relay::publish_aux(memory_, pt().written(), 0); }
+  void* unit() override { return &unit_; }
+  const unit::Block* current() const override { return unit_.current(); }
+  bool counts_cycles() const override { return unit_.counts_cycles(); }
+  void leave_context() override { unit_.leave_context(); }
+  void interrupt(std::uint64_t ip, bool faulted) override { unit_.interrupt(ip, faulted); }
+  void after_new_code() override { unit_.code_changed(); }
+  void publish() override { hand_over(0); }
 
  private:
-  unit::PtUnit& pt() { return memory_.header().unit; }
+  std::uint64_t hand_over(unsigned patience_ms) {
+    channel_.count(unit_.overflows(), unit_.unexplained());
+    return channel_.publish_aux(unit_.written(), unit_.digest(), patience_ms);
+  }
 
-  static std::uint64_t reserve(void* self, std::uint64_t written) {
+  static std::uint64_t reserve(void* self, std::uint64_t) {
     auto* tracer = static_cast<PtTracer*>(self);
-    unit::PtUnit& unit = tracer->pt();
-    relay::ChannelMemory& memory = tracer->memory_;
-    if (memory.header().stop.load(std::memory_order_relaxed) != 0) {
+    unit::PtUnit& unit = tracer->unit_;
+    if (tracer->channel_.over()) {
       unit.stop();
-      return relay::publish_aux(memory, unit.written(), 0);
+      return tracer->hand_over(0);
     }
     // After a loss, do not wait again at every block; go on as soon as there is room.
     const bool lossy = unit.overflows() != tracer->overflows_seen_;
-    const std::uint64_t room = relay::publish_aux(memory, written, lossy ? 0 : kPatienceMs);
-    if (room >= memory.aux_size() / 4) tracer->overflows_seen_ = unit.overflows();
+    const std::uint64_t room = tracer->hand_over(lossy ? 0 : kPatienceMs);
+    if (room >= tracer->channel_.aux_size() / 4) tracer->overflows_seen_ = unit.overflows();
     return room;
   }
 
@@ -50,16 +54,17 @@ class PtTracer final : public Tracer {
     return signals.interrupted(signals.owner, b, ip, faulted);
   }
 
-  relay::ChannelMemory& memory_;
+  relay::ChannelWriter& channel_;
   unit::SignalQuery signals_;
+  alignas(64) unit::PtUnit unit_;  // its first line is the hot one
   std::uint64_t overflows_seen_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Tracer> start_pt(relay::ChannelMemory& memory, isa::Mode mode,
+std::unique_ptr<Tracer> start_pt(relay::ChannelWriter& channel, isa::Mode mode,
                                  const unit::SignalQuery& signals) {
-  return std::make_unique<PtTracer>(memory, mode, signals);
+  return std::make_unique<PtTracer>(channel, mode, signals);
 }
 
 }  // namespace hodo::plugin

@@ -140,10 +140,5 @@ int qemu_plugin_n_vcpus();
 int qemu_plugin_n_max_vcpus();
 // Writes to QEMU's log (-D file, -d plugin); nothing is shown without them.
 void qemu_plugin_outs(const char* string);
-// The guest program (qemu-user only). The path is to be freed.
-const char* qemu_plugin_path_to_binary();
-std::uint64_t qemu_plugin_start_code();
-std::uint64_t qemu_plugin_end_code();
-std::uint64_t qemu_plugin_entry_code();
 
 }  // extern "C"

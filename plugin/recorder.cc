@@ -6,6 +6,7 @@
 // kernel.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "blocks.h"
 #include "describe.h"
 #include "exec.h"
+#include "fatal_signals.h"
 #include "filters.h"
 #include "guest.h"
 #include "hodo/isa/insn.h"
@@ -32,6 +35,7 @@
 #include "known_code.h"
 #include "mappings.h"
 #include "own_words.h"
+#include "program_start.h"
 #include "qemu_api.h"
 #include "signals.h"
 #include "syscalls.h"
@@ -62,6 +66,8 @@ struct UnitCallbacks {
 struct Recorder {
   UnitCallbacks callbacks;
   std::string socket;
+  relay::Key key{};
+  std::string program;        // its file
   std::string comm;           // what the kernel would have called this process
   std::string plugin_option;  // what -plugin was given, for programs that this one executes
   Guest guest;
@@ -114,11 +120,7 @@ void begin_thread(int connection, relay::Start how, std::int32_t parent_pid,
 
 Mapping* report_mapping(std::uint64_t address);
 
-void end_thread() {
-  Thread* thread = current_thread;
-  if (thread == nullptr) return;
-  thread->send(RecordType::exit, {}, {});
-  thread->close();
+void forget_thread(Thread* thread) {
   current_unit = recorder->callbacks.make_off();
   current_thread = nullptr;
   const std::lock_guard lock(recorder->mutex);
@@ -127,17 +129,74 @@ void end_thread() {
   delete thread;
 }
 
+void send_end(Thread& thread, const relay::EndRecord& how) {
+  thread.send(RecordType::end, bytes_of(how), {});
+}
+
+// By exit(2), or exit_group(2) and with it the `process`.
+void end_thread(std::uint64_t status, bool process) {
+  Thread* thread = current_thread;
+  if (thread == nullptr) return;
+  if (process) send_end(*thread, {.exit_status = static_cast<std::int32_t>(status & 0xff)});
+  thread->send(RecordType::exit, {}, {});
+  thread->close();
+  forget_thread(thread);
+}
+
+bool is_last_thread() {
+  const std::lock_guard lock(recorder->mutex);
+  return recorder->threads.size() == 1;
+}
+
+// A signal ends the program. Nothing here waits for a lock: another thread may hold it for ever.
+void before_fatal_signal(int signal) {
+  static std::atomic_flag begun;  // what is done here may itself meet a memory that is gone
+  Thread* thread = current_thread;
+  if (thread == nullptr || begun.test_and_set()) return;
+  const std::uint64_t ip = recorder->guest.instruction_pointer();
+  const bool faulted =
+      signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+  if (ip != 0) thread->tracer().interrupt(ip, faulted);
+  send_end(*thread, {.signal = signal, .ip = ip});
+  thread->send(RecordType::exit, {}, {});
+  thread->close();
+}
+
+// The system call replaces memory, or takes it away. Where that is a channel's, its thread is not
+// recorded any more, and the recording says so.
+void give_up_channels_in(const TakenMemory& taken) {
+  if (taken.size == 0) return;
+  const std::uint64_t start = recorder->guest.host(taken.start);
+  bool own = false;
+  {
+    const std::lock_guard lock(recorder->mutex);
+    for (Thread* thread : recorder->threads) {
+      if (!thread->lies_in(start, taken.size)) continue;
+      if (thread == current_thread)
+        own = true;
+      else
+        thread->condemn();
+    }
+  }
+  if (!own) return;
+  Thread* thread = current_thread;
+  thread->give_up();
+  forget_thread(thread);
+}
+
 void set_name_as_the_kernel_would() { prctl(PR_SET_NAME, recorder->comm.c_str()); }
 
 // The first block of a thread, or of the whole program.
 [[gnu::noinline]] void first_event() {
   const bool image = std::exchange(recorder->first_image, false);
   if (image) set_name_as_the_kernel_would();
-  begin_thread(relay::connect_recorder(recorder->socket),
+  begin_thread(relay::connect_recorder(recorder->socket, recorder->key),
                image ? relay::Start::image : relay::Start::thread, getpid(), getpid());
   if (!image || current_thread == nullptr) return;
   const std::lock_guard lock(recorder->mutex);
-  report_mapping(qemu_plugin_start_code());
+  const ProgramStart start = program_start(recorder->guest, recorder->guest.stack_pointer());
+  if (start.vdso.end > start.vdso.start) recorder->areas.set_vdso(start.vdso);
+  if (start.entry != 0) report_mapping(start.entry);
 }
 
 // QEMU calls these at the start of a block. The first block of a thread goes another way, so that
@@ -331,15 +390,16 @@ void on_flush(qemu_plugin_id_t) {
 void execute(std::uint64_t path, std::uint64_t argv, std::uint64_t envp) {
   if (current_thread == nullptr || !current_thread->settings().follow_exec) return;
   const auto plan = plan_guest_exec(recorder->guest, path, argv, envp, current_thread->settings(),
-                                    recorder->plugin_option);
+                                    recorder->key, recorder->plugin_option, recorder->program);
   if (!plan) {
     if (plan.error().code == ErrorCode::unsupported) {
       current_thread->send(RecordType::native, {}, text_of(plan.error().message));
     }
     return;  // QEMU goes on with the call: it fails as it must, or runs the program natively
   }
-  current_thread->tracer().publish();
+  current_thread->leave();
   run(*plan);
+  current_thread->stay();
 }
 
 void install_handler(std::uint64_t address) {
@@ -356,10 +416,14 @@ struct MappingCall {
 thread_local MappingCall mapping_call __attribute__((tls_model("initial-exec")));
 
 void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a1, std::uint64_t a2,
-                std::uint64_t a3, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                std::uint64_t a3, std::uint64_t a4, std::uint64_t a5, std::uint64_t, std::uint64_t,
                 std::uint64_t) {
   if (current_unit == nullptr) return;
   if (current_thread != nullptr) current_thread->tracer().leave_context();
+  for (const TakenMemory& taken :
+       memory_taken(recorder->guest.wide(), number, {a1, a2, a3, a4, a5})) {
+    give_up_channels_in(taken);
+  }
   switch (classify_syscall(recorder->guest.wide(), number)) {
     case Syscall::sets_handler:
       if (a2 != 0) install_handler(recorder->guest.read_word(a2).value_or(0));
@@ -373,9 +437,14 @@ void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a
       return;
     case Syscall::execve:
       return execute(a1, a2, a3);
+    case Syscall::sends_signal:
+      // Maybe SIGKILL for itself: what is not sealed then the program may have taken back.
+      if (current_thread != nullptr) current_thread->tracer().publish();
+      return;
     case Syscall::exit_thread:
+      return end_thread(a1, is_last_thread());
     case Syscall::exit_process:
-      return end_thread();
+      return end_thread(a1, true);
     default:
       return;
   }
@@ -438,7 +507,7 @@ void on_syscall_return(qemu_plugin_id_t, unsigned, std::int64_t number, std::int
 // and the recorder must not take the program for ended in between.
 void before_fork() {
   recorder->mutex.lock();
-  recorder->fork = {getpid(), gettid(), relay::connect_recorder(recorder->socket)};
+  recorder->fork = {getpid(), gettid(), relay::connect_recorder(recorder->socket, recorder->key)};
 }
 
 void after_fork_in_parent() {
@@ -462,6 +531,12 @@ std::string own_path() {
   return dladdr(reinterpret_cast<void*>(&own_path), &info) != 0 ? info.dli_fname : "";
 }
 
+// The program may change its folder.
+std::string absolute(std::string_view path) {
+  std::error_code none;
+  return std::filesystem::absolute(path, none).string();
+}
+
 int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
   const std::string_view target = info->target_name;
   if (info->system_emulation || (target != "x86_64" && target != "i386")) {
@@ -470,12 +545,16 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
     return 1;
   }
   recorder = new Recorder;
+  recorder->key = relay::take_key();
   std::string unit = "pt";
+  bool probe = false;
   for (int i = 0; i < argc; ++i) {
     const std::string_view option = argv[i];
     if (option.starts_with("unit=")) unit = option.substr(5);
     if (option.starts_with("socket=")) recorder->socket = option.substr(7);
     if (option.starts_with("comm=")) recorder->comm = option.substr(5);
+    if (option.starts_with("path=")) recorder->program = absolute(option.substr(5));
+    probe = probe || option == relay::kProbeOption;
   }
   recorder->plugin_option =
       relay::escape_option(own_path()) + ",socket=" + recorder->socket + ",unit=" + unit;
@@ -488,7 +567,13 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
                  "qemu-user 7.2 does\n");
     return 1;
   }
+  if (probe) {
+    std::puts(relay::kProbeAnswer);
+    std::fflush(stdout);
+    _exit(0);
+  }
   leave_out_words_about_signals();
+  watch_fatal_signals(before_fatal_signal);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
   qemu_plugin_register_flush_cb(id, on_flush);

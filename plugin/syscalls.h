@@ -1,6 +1,7 @@
 // The system calls that a recording has to know about, by the guest's numbering.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace hodo::plugin {
@@ -16,6 +17,7 @@ enum class Syscall : std::uint8_t {
   sets_handler_directly,  // signal(2): signal, handler
   prctl,
   execve,
+  sends_signal,
   exit_thread,
   exit_process,
 };
@@ -42,6 +44,12 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
         return Syscall::prctl;
       case 59:
         return Syscall::execve;
+      case 62:
+      case 129:
+      case 200:
+      case 234:
+      case 297:  // kill rt_sigqueueinfo tkill tgkill rt_tgsigqueueinfo
+        return Syscall::sends_signal;
       case 60:
         return Syscall::exit_thread;
       case 231:
@@ -72,6 +80,12 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
       return Syscall::prctl;
     case 11:
       return Syscall::execve;
+    case 37:
+    case 178:
+    case 238:
+    case 270:
+    case 335:  // kill rt_sigqueueinfo tkill tgkill rt_tgsigqueueinfo
+      return Syscall::sends_signal;
     case 1:
       return Syscall::exit_thread;
     case 252:
@@ -79,6 +93,34 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
     default:
       return Syscall::other;
   }
+}
+
+// Memory of the guest that a system call replaces, makes inaccessible or empties.
+struct TakenMemory {
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;  // 0: none
+};
+
+// In asm/unistd_64.h and asm/unistd_32.h: mmap (mmap2), munmap, mprotect, mremap, madvise.
+constexpr std::array<TakenMemory, 2> memory_taken(bool wide, std::int64_t number,
+                                                  const std::array<std::uint64_t, 5>& arguments) {
+  constexpr std::uint64_t kMapFixed = 0x10, kNoReplace = 0x100000, kRemapFixed = 2;
+  constexpr std::uint64_t kDontNeed = 4, kRemove = 9;
+  const auto is = [=](std::int64_t on64, std::int64_t on32) {
+    return number == (wide ? on64 : on32);
+  };
+  const auto [start, size, third, flags, fifth] = arguments;
+  if (is(11, 91) || is(10, 125)) return {TakenMemory{start, size}, {}};
+  if (is(9, 192) && (flags & kMapFixed) != 0 && (flags & kNoReplace) == 0) {
+    return {TakenMemory{start, size}, {}};
+  }
+  if (is(25, 163)) {
+    return {TakenMemory{start, size}, TakenMemory{fifth, (flags & kRemapFixed) != 0 ? third : 0}};
+  }
+  if (is(28, 219) && (third == kDontNeed || third == kRemove)) {
+    return {TakenMemory{start, size}, {}};
+  }
+  return {};
 }
 
 }  // namespace hodo::plugin

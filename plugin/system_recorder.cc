@@ -30,8 +30,9 @@ void on_flush(qemu_plugin_id_t) {
 
 void on_start(qemu_plugin_id_t, unsigned index) {
   if (index >= kMostProcessors) return;
-  recorder->vcpus[index] = Vcpu::start(recorder->socket, index, recorder->machine.cpu(index),
-                                       {.interrupted = interrupted, .cr3 = cr3_of});
+  recorder->vcpus[index] =
+      Vcpu::start(recorder->socket, recorder->key, index, recorder->machine.cpu(index),
+                  {.interrupted = interrupted, .cr3 = cr3_of});
   running[index] = recorder->vcpus[index].get();
   if (running[index] != nullptr) recorder->traces_kernel = running[index]->traces_kernel();
 }
@@ -67,6 +68,7 @@ int install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv)
   }
   recorder = new SystemRecorder;
   recorder->id = id;
+  recorder->key = relay::take_key();
   for (int i = 0; i < argc; ++i) {
     const std::string_view option = argv[i];
     if (option.starts_with("socket=")) recorder->socket = option.substr(7);

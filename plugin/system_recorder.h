@@ -42,6 +42,7 @@ enum class Coverage : std::uint8_t {
 struct SystemRecorder {
   qemu_plugin_id_t id = 0;
   std::string socket;
+  relay::Key key{};
   Machine machine;
   Introspection introspection{machine};
   Spaces spaces{machine, introspection};

@@ -24,11 +24,11 @@ Thread* Thread::start(int connection, relay::Start how, std::int32_t parent_pid,
   hello.bits = guest.wide() ? 64 : 32;
   hello.time = relay::now();
   prctl(PR_GET_NAME, hello.comm.data());
-  auto memory = relay::open_channel(connection, hello);
-  if (!memory) return nullptr;
-  auto* thread = new Thread(std::move(*memory), hello.tid, guest);
+  auto channel = relay::open_channel(connection, hello);
+  if (!channel) return nullptr;
+  auto* thread = new Thread(std::move(*channel), hello.tid, guest);
   thread->tracer_ =
-      start_tracer(thread->memory_, guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32,
+      start_tracer(thread->channel_, guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32,
                    {.interrupted = &Thread::interrupted, .owner = thread});
   return thread;
 }
@@ -47,7 +47,7 @@ bool Thread::send(relay::RecordType type, std::span<const std::uint8_t> fixed,
   header.flags = flags;
   header.tid = tid_;
   header.time = relay::now();
-  return relay::write_record(memory_, header, fixed, payload);
+  return channel_.write_record(header, fixed, payload);
 }
 
 void Thread::report_name() {
@@ -66,7 +66,17 @@ void Thread::send_code(relay::RecordType type, std::span<const std::uint8_t> fix
 
 void Thread::close() {
   tracer_->publish();
-  memory_.header().state.store(relay::ChannelState::closed, std::memory_order_release);
+  channel_.close();
+}
+
+void Thread::leave() {
+  tracer_->publish();
+  channel_.leave(true);
+}
+
+void Thread::give_up() {
+  tracer_->publish();
+  channel_.give_up();
 }
 
 }  // namespace hodo::plugin

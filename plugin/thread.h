@@ -21,7 +21,7 @@ class Thread {
   ~Thread();
 
   Tracer& tracer() { return *tracer_; }
-  const relay::Settings& settings() const { return memory_.header().settings; }
+  const relay::Settings& settings() const { return channel_.settings(); }
   std::int32_t tid() const { return tid_; }
   // How many versions of code the process had sent when this thread last said that it is past them.
   std::uint64_t code_seen = 0;
@@ -35,15 +35,26 @@ class Thread {
                  std::span<const std::uint8_t> payload);
   // Publishes everything and says that no more will come.
   void close();
+  // Publishes everything before the thread executes another program; or it has failed to.
+  void leave();
+  void stay() { channel_.leave(false); }
+  // The program is about to take the channel's memory away.
+  void give_up();
+  // The same of another thread: its unit goes on until it sees that, if the memory lets it.
+  void condemn() { channel_.condemn(); }
+  // Whether the channel shares a byte with this memory.
+  bool lies_in(std::uint64_t address, std::uint64_t size) const {
+    return channel_.lies_in(address, size);
+  }
   // In a forked child: the parent's channel is not mapped here.
-  void forget() { memory_.forget(); }
+  void forget() { channel_.forget(); }
 
  private:
-  Thread(relay::ChannelMemory memory, std::int32_t tid, const Guest& guest)
-      : memory_(std::move(memory)), tid_(tid), guest_(guest) {}
+  Thread(relay::ChannelWriter channel, std::int32_t tid, const Guest& guest)
+      : channel_(std::move(channel)), tid_(tid), guest_(guest) {}
   static bool interrupted(void* self, const unit::Block& b, std::uint64_t& ip, bool& faulted);
 
-  relay::ChannelMemory memory_;
+  relay::ChannelWriter channel_;
   std::int32_t tid_;
   const Guest& guest_;
   std::unique_ptr<Tracer> tracer_;

@@ -2,17 +2,17 @@
 
 namespace hodo::plugin {
 
-std::unique_ptr<Tracer> start_tracer(relay::ChannelMemory& memory, isa::Mode mode,
+std::unique_ptr<Tracer> start_tracer(relay::ChannelWriter& channel, isa::Mode mode,
                                      const unit::SignalQuery& signals) {
-  switch (memory.header().settings.recording) {
+  switch (channel.settings().recording) {
     case relay::Recording::bts:
-      return start_bts(memory, signals);
+      return start_bts(channel, signals);
     case relay::Recording::lbr:
-      return start_lbr(memory, signals);
+      return start_lbr(channel, signals);
     case relay::Recording::pt:
       break;
   }
-  return start_pt(memory, mode, signals);
+  return start_pt(channel, mode, signals);
 }
 
 }  // namespace hodo::plugin

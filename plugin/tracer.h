@@ -27,6 +27,8 @@ class Tracer {
   virtual bool counts_cycles() const { return false; }
   // The last block ended in a system call.
   virtual void leave_context() = 0;
+  // A signal ends the program at `ip` (`faulted`: by the instruction there).
+  virtual void interrupt(std::uint64_t ip, bool faulted) = 0;
   // Code is about to be reported to the recorder as new, or has been.
   virtual void before_new_code() {}
   virtual void after_new_code() {}
@@ -34,13 +36,13 @@ class Tracer {
   virtual void publish() = 0;
 };
 
-// Starts the unit that the channel's settings ask for. `memory` must outlive the tracer.
-std::unique_ptr<Tracer> start_tracer(relay::ChannelMemory& memory, isa::Mode mode,
+// Starts the unit that the channel's settings ask for. `channel` must outlive the tracer.
+std::unique_ptr<Tracer> start_tracer(relay::ChannelWriter& channel, isa::Mode mode,
                                      const unit::SignalQuery& signals);
-std::unique_ptr<Tracer> start_pt(relay::ChannelMemory& memory, isa::Mode mode,
+std::unique_ptr<Tracer> start_pt(relay::ChannelWriter& channel, isa::Mode mode,
                                  const unit::SignalQuery& signals);
-std::unique_ptr<Tracer> start_bts(relay::ChannelMemory& memory, const unit::SignalQuery& signals);
-std::unique_ptr<Tracer> start_lbr(relay::ChannelMemory& memory, const unit::SignalQuery& signals);
+std::unique_ptr<Tracer> start_bts(relay::ChannelWriter& channel, const unit::SignalQuery& signals);
+std::unique_ptr<Tracer> start_lbr(relay::ChannelWriter& channel, const unit::SignalQuery& signals);
 
 // How long a full buffer may hold the program up before data is dropped instead. Long enough for
 // any recorder that is alive and not stopped.

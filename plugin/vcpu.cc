@@ -10,19 +10,21 @@ constexpr unsigned kPatienceMs = 10'000;
 
 }  // namespace
 
-std::unique_ptr<Vcpu> Vcpu::start(const std::string& socket, unsigned index, void* cpu,
-                                  const Events& events) {
+std::unique_ptr<Vcpu> Vcpu::start(const std::string& socket, const relay::Key& key, unsigned index,
+                                  void* cpu, const Events& events) {
   relay::Hello hello;
   hello.pid = getpid();
   hello.tid = static_cast<std::int32_t>(index);
   hello.start = relay::Start::processor;
   hello.time = relay::now();
-  auto memory = relay::open_channel(relay::connect_recorder(socket), hello);
-  if (!memory) return nullptr;
-  std::unique_ptr<Vcpu> vcpu(new Vcpu(std::move(*memory), index, cpu));
+  auto channel = relay::open_channel(relay::connect_recorder(socket, key), hello);
+  if (!channel) return nullptr;
+  std::unique_ptr<Vcpu> vcpu(new Vcpu(std::move(*channel), index, cpu));
   unit::PtOutput output;
-  output.base = vcpu->memory_.aux();
-  output.size = vcpu->memory_.aux_size();
+  output.base = vcpu->channel_.aux();
+  output.size = vcpu->channel_.aux_size();
+  output.remains = &vcpu->channel_.remains();
+  output.key = vcpu->channel_.key();
   output.owner = vcpu.get();
   output.reserve = &Vcpu::reserve;
   if (vcpu->traces_kernel()) {
@@ -33,16 +35,22 @@ std::unique_ptr<Vcpu> Vcpu::start(const std::string& socket, unsigned index, voi
   return vcpu;
 }
 
-std::uint64_t Vcpu::reserve(void* self, std::uint64_t written) {
+std::uint64_t Vcpu::hand_over(unsigned patience_ms) {
+  channel_.count(unit_.overflows(), unit_.unexplained());
+  return channel_.publish_aux(unit_.written(), unit_.digest(), patience_ms);
+}
+
+std::uint64_t Vcpu::reserve(void* self, std::uint64_t) {
   auto* vcpu = static_cast<Vcpu*>(self);
-  if (vcpu->memory_.header().stop.load(std::memory_order_relaxed) != 0) {
-    vcpu->unit().stop();
-    return relay::publish_aux(vcpu->memory_, vcpu->unit().written(), 0);
+  unit::PtUnit& unit = vcpu->unit_;
+  if (vcpu->channel_.over()) {
+    unit.stop();
+    return vcpu->hand_over(0);
   }
   // After a loss, do not wait again at every block; go on as soon as there is room.
-  const bool lossy = vcpu->unit().overflows() != vcpu->overflows_seen_;
-  const std::uint64_t room = relay::publish_aux(vcpu->memory_, written, lossy ? 0 : kPatienceMs);
-  if (room >= vcpu->memory_.aux_size() / 4) vcpu->overflows_seen_ = vcpu->unit().overflows();
+  const bool lossy = unit.overflows() != vcpu->overflows_seen_;
+  const std::uint64_t room = vcpu->hand_over(lossy ? 0 : kPatienceMs);
+  if (room >= vcpu->channel_.aux_size() / 4) vcpu->overflows_seen_ = unit.overflows();
   return room;
 }
 
@@ -53,12 +61,12 @@ bool Vcpu::send(relay::RecordType type, std::span<const std::uint8_t> fixed,
   header.flags = flags;
   header.tid = static_cast<std::int32_t>(index_);
   header.time = time;
-  return relay::write_record(memory_, header, fixed, payload);
+  return channel_.write_record(header, fixed, payload);
 }
 
 void Vcpu::close() {
-  relay::publish_aux(memory_, unit().written(), 0);
-  memory_.header().state.store(relay::ChannelState::closed, std::memory_order_release);
+  hand_over(0);
+  channel_.close();
 }
 
 }  // namespace hodo::plugin

@@ -29,10 +29,10 @@ class Vcpu {
     bool (*interrupted)(void* vcpu, const unit::Block& b, std::uint64_t& ip, bool& faulted);
     std::uint64_t (*cr3)(void* vcpu);
   };
-  static std::unique_ptr<Vcpu> start(const std::string& socket, unsigned index, void* cpu,
-                                     const Events& events);
+  static std::unique_ptr<Vcpu> start(const std::string& socket, const relay::Key& key,
+                                     unsigned index, void* cpu, const Events& events);
 
-  unit::PtUnit& unit() { return memory_.header().unit; }
+  unit::PtUnit& unit() { return unit_; }
   bool traces_kernel() const { return (settings().rtit_ctl & hw::rtit_ctl::kOs) != 0; }
   bool traces_user() const { return (settings().rtit_ctl & hw::rtit_ctl::kUser) != 0; }
   unsigned index() const { return index_; }
@@ -51,12 +51,14 @@ class Vcpu {
   relay::GuestTask announced;  // of the last guest_switch record
 
  private:
-  const relay::Settings& settings() const { return memory_.header().settings; }
-  Vcpu(relay::ChannelMemory memory, unsigned index, void* cpu)
-      : memory_(std::move(memory)), index_(index), cpu_(cpu) {}
+  const relay::Settings& settings() const { return channel_.settings(); }
+  Vcpu(relay::ChannelWriter channel, unsigned index, void* cpu)
+      : channel_(std::move(channel)), index_(index), cpu_(cpu) {}
+  std::uint64_t hand_over(unsigned patience_ms);
   static std::uint64_t reserve(void* self, std::uint64_t written);
 
-  relay::ChannelMemory memory_;
+  relay::ChannelWriter channel_;
+  alignas(64) unit::PtUnit unit_;  // its first line is the hot one
   unsigned index_;
   void* cpu_;
   std::uint64_t overflows_seen_ = 0;

@@ -80,12 +80,13 @@ void ModuleBuilder::merge_edges() {
 }
 
 void ModuleBuilder::add_functions(session::Session& session) {
-  for (const symbol::Symbol& symbol : table_->symbols()) {
-    bool function =
-        symbol.kind == symbol::SymbolKind::function || symbol.kind == symbol::SymbolKind::ifunc;
+  for (const symbol::Symbol& symbol : table_->functions()) {
+    bool function = symbol.kind == symbol::SymbolKind::function ||
+                    symbol.kind == symbol::SymbolKind::ifunc ||
+                    symbol.kind == symbol::SymbolKind::synthetic;
     if (!function || symbol.size == 0 || symbol.size > kMostCode - code_read_) continue;
     // Of several names the one that is shown elsewhere, and nothing twice.
-    const symbol::Symbol* chosen = table_->at(symbol.start);
+    const symbol::Symbol* chosen = table_->function_at(symbol.start);
     if (chosen == nullptr || chosen->start != symbol.start || chosen->name != symbol.name) continue;
     if (!module_.functions.empty()) {
       const CoveredFunction& last = module_.functions.back();
@@ -107,7 +108,8 @@ void ModuleBuilder::add_function(const symbol::Symbol& symbol, session::Session&
   CoveredFunction out{.name = std::string(symbol.name),
                       .address = symbol.start,
                       .size = symbol.size,
-                      .entered = executions_.at(symbol.start)};
+                      .entered = executions_.at(symbol.start),
+                      .synthetic = symbol.kind == symbol::SymbolKind::synthetic};
   for (CoveredBlock& block : parts.blocks) {
     block.count = executions_.at(block.address);
     ++out.blocks;

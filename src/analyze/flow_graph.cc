@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -75,14 +76,37 @@ std::string several(const std::string& name, const std::map<Which, Found>& found
   return text;
 }
 
+// "0x401230": an address of the function, in its file or where it ran.
+std::optional<std::uint64_t> address_in(std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  std::uint64_t address = 0;
+  const auto [end, error] =
+      std::from_chars(text.data() + 2, text.data() + text.size(), address, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return address;
+}
+
+bool covers(const session::Place& place, const session::Object& object, std::uint64_t at,
+            std::uint64_t wanted) {
+  if (wanted - (at - place.offset) < place.size) return true;
+  if (object.table == nullptr) return false;
+  const auto vaddr = object.table->elf().vaddr_of(object.offset);
+  return vaddr && wanted - (*vaddr - place.offset) < place.size;
+}
+
 // Which function is meant, and where it ran first.
 Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
                                      const session::Names& names, const std::string& name,
                                      const std::string& object) {
+  const auto address = address_in(name);
   std::map<Which, Found> found;
   for (const PairCount& run : runs) {
     const session::Place place = names.place(run.space, run.first, run.time);
-    if (place.symbol.empty() || place.stub || !symbol::means(name, place.symbol)) continue;
+    if (place.symbol.empty() || place.stub) continue;
+    const bool meant =
+        address ? covers(place, names.object(run.space, run.first, run.time), run.first, *address)
+                : symbol::means(name, place.symbol);
+    if (!meant) continue;
     if (place.object.find(object) == std::string::npos) continue;
     const Found here{run.first - place.offset, run.space, run.time};
     auto [it, fresh] = found.try_emplace({place.object, place.symbol, place.size}, here);

@@ -47,13 +47,14 @@ std::size_t Functions::Hash::operator()(const Key& key) const {
   return static_cast<std::size_t>((h ^ h >> 32) * 2 + key.called);
 }
 
-std::uint32_t Functions::intern(const std::string& name, const std::string& object) {
+std::uint32_t Functions::intern(const std::string& name, const std::string& object,
+                                bool synthetic) {
   auto it = numbers_.find({name, object});
   if (it != numbers_.end()) return it->second;
   if (functions_.size() == kMost) return 0;
   auto number = static_cast<std::uint32_t>(functions_.size());
   numbers_.emplace(std::pair(name, object), number);
-  functions_.push_back({name, object});
+  functions_.push_back({name, object, synthetic});
   return number;
 }
 
@@ -82,7 +83,7 @@ Located Functions::look_up(const Key& key, std::uint64_t time) {
     out.function = intern(name_without_symbol(place, key.address, key.called), place.object);
     return out;
   }
-  out.function = intern(without_cold(place.symbol), place.object);
+  out.function = intern(without_cold(place.symbol), place.object, place.synthetic);
   out.start = key.address - place.offset;
   out.size = place.size == 0 ? place.offset + 1 : place.size;
   out.entry = place.offset == 0;

@@ -62,7 +62,7 @@ class Functions {
   };
   const Located& find(Key key, std::uint64_t time);
   Located look_up(const Key& key, std::uint64_t time);
-  std::uint32_t intern(const std::string& name, const std::string& object);
+  std::uint32_t intern(const std::string& name, const std::string& object, bool synthetic = false);
 
   const session::Names& names_;
   std::vector<Function> functions_;

@@ -3,19 +3,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "hodo/relay/clock.h"
+
 namespace hodo::capture {
 namespace {
 
-bool same_user(int socket) {
-  ucred who{};
-  socklen_t size = sizeof(who);
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-         (who.uid == geteuid() || who.uid == 0 || geteuid() == 0);
-}
+// Of so many, so that nobody can keep the recorder busy with nothing else.
+constexpr int kAcceptedAtOnce = 256;
 
 void send_descriptor(int socket, int fd) {
   char byte = 0;
@@ -37,7 +36,8 @@ void send_descriptor(int socket, int fd) {
 }  // namespace
 
 Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
-  accept_all(listening_socket);
+  accept_some(listening_socket);
+  look_for_keys();
   for (std::size_t i = 0; i < silent_.size();) {
     relay::Hello hello;
     const ssize_t n = recv(silent_[i].get(), &hello, sizeof(hello), MSG_DONTWAIT);
@@ -63,11 +63,48 @@ Status Connections::each(int listening_socket, const std::function<void(NewChann
   }
 }
 
-void Connections::accept_all(int listening_socket) {
-  while (true) {
+void Connections::accept_some(int listening_socket) {
+  for (int n = 0; n < kAcceptedAtOnce; ++n) {
     Fd socket(accept4(listening_socket, nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) return;
-    if (same_user(socket.get())) silent_.push_back(std::move(socket));
+    admit(std::move(socket));
+  }
+}
+
+void Connections::admit(Fd socket) {
+  ucred who{};
+  socklen_t size = sizeof(who);
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
+  const bool stranger = who.uid != geteuid() && who.uid != 0;
+  if (stranger && geteuid() != 0) return;
+  if (stranger && strangers() >= kMostUnproven) look_for_keys();
+  // The one who has waited longest goes: a traced process shows the key at once, and tries again.
+  if (stranger && strangers() >= kMostUnproven) {
+    unproven_.erase(std::ranges::find_if(unproven_, &Unproven::stranger));
+  }
+  unproven_.push_back({std::move(socket), stranger, relay::now()});
+}
+
+std::size_t Connections::strangers() const {
+  return static_cast<std::size_t>(std::ranges::count_if(unproven_, &Unproven::stranger));
+}
+
+// Moves those who have shown the key to the silent ones.
+void Connections::look_for_keys() {
+  const std::uint64_t now = relay::now();
+  for (std::size_t i = 0; i < unproven_.size();) {
+    Unproven& one = unproven_[i];
+    std::array<char, relay::Key{}.size() + 1> shown{};
+    const ssize_t n = recv(one.socket.get(), shown.data(), shown.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR) && now - one.since < kPatience) {
+      ++i;
+      continue;
+    }
+    if (n == static_cast<ssize_t>(key_.size()) &&
+        std::equal(key_.begin(), key_.end(), shown.begin())) {
+      silent_.push_back(std::move(one.socket));
+    }
+    unproven_.erase(unproven_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 

@@ -1,6 +1,7 @@
 // How channels come about: whoever is traced connects, says hello, and gets a memory file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,28 +21,47 @@ struct NewChannel {
   void answer() const;
 };
 
-// The connections to a recording's socket. A process connects before it forks, for its child: who
-// has connected and said nothing yet is a child that has not begun, or it is gone and is forgotten.
+// The connections to a recording's socket, whose name everybody can read in /proc/net/unix. Other
+// users are turned away, except by root's recorder, whose program may become another user: there
+// they have to show the key (relay::Key), soon, and few may wait meanwhile.
+//
+// A process connects before it forks, for its child: who has shown the key and said nothing yet is
+// a child that has not begun, or it is gone and is forgotten.
 class Connections {
  public:
-  // `settings` must outlive it; `aux_size` is a power of two and at least a page.
-  Connections(const relay::Settings& settings, std::uint64_t aux_size)
-      : settings_(settings), aux_size_(aux_size) {}
+  static constexpr std::size_t kMostUnproven = 64;           // of all other users together
+  static constexpr std::uint64_t kPatience = 1'000'000'000;  // ns, for the key
 
-  // The next channel that is asked for; nullopt: none is, now. Connections of other users, and of
+  // `settings` must outlive it; `aux_size` is a power of two and at least a page.
+  Connections(const relay::Settings& settings, const relay::Key& key, std::uint64_t aux_size)
+      : settings_(settings), key_(key), aux_size_(aux_size) {}
+
+  // The next channel that is asked for; nullopt: none is, now. Connections of strangers, and of
   // other protocols, are dropped. `listening_socket` does not block. Errors: io.
   Result<std::optional<NewChannel>> next(int listening_socket);
   // All that are asked for now, one after the other.
   Status each(int listening_socket, const std::function<void(NewChannel)>& take);
-  // Those that have said nothing yet, as of the last next().
+  // Those that have shown the key and said nothing yet, as of the last next().
   const std::vector<Fd>& silent() const { return silent_; }
+  std::size_t unproven() const { return unproven_.size(); }
 
  private:
-  void accept_all(int listening_socket);
+  struct Unproven {
+    Fd socket;
+    bool stranger = false;    // of another user
+    std::uint64_t since = 0;  // ns
+  };
+
+  void accept_some(int listening_socket);
+  void admit(Fd socket);
+  void look_for_keys();
+  std::size_t strangers() const;
   Result<NewChannel> open_channel(const relay::Hello& hello, Fd socket) const;
 
   const relay::Settings& settings_;
+  const relay::Key key_;
   std::uint64_t aux_size_;
+  std::vector<Unproven> unproven_;
   std::vector<Fd> silent_;
 };
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 namespace hodo::capture {
@@ -107,11 +108,14 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// The terminal sends its signals to the whole foreground group, so the program has its own copy;
-// what a process sends (si_code <= 0) went to hodo alone as far as we can tell.
-bool must_be_passed_on(const signalfd_siginfo& info) {
-  return info.ssi_signo == SIGTERM || info.ssi_code <= 0;
-}
+// A signal by kill(2), not by the terminal. The terminal sends its signals to the whole foreground
+// group, so the program has its own copy; what a process sends went to hodo alone as far as we can
+// tell.
+bool sent_by_process(const signalfd_siginfo& info) { return info.ssi_code <= 0; }
+
+// timeout(1) sends its signal to the command and then to the whole group: that is one request.
+constexpr std::chrono::milliseconds kOneRequest{300};
+constexpr int kDeadlinePollMs = 50;
 
 }  // namespace
 
@@ -153,6 +157,7 @@ Result<std::unique_ptr<Program>> Program::prepare(const LaunchSpec& spec) {
   }
   std::unique_ptr<Program> program(new Program);
   program->name_ = spec.command[0];
+  program->grace_ = spec.grace;
   auto go = make_pipe();
   if (!go) return std::unexpected(go.error());
   auto report = make_pipe();
@@ -211,7 +216,10 @@ ProgramEvents Program::take_events() {
   return events;
 }
 
-void Program::set_ended(int wait_status) { exit_status_ = shell_status(wait_status); }
+void Program::set_ended(int wait_status) {
+  wait_status_ = wait_status;
+  exit_status_ = shell_status(wait_status);
+}
 
 ProgramEvents Program::take_signals() {
   ProgramEvents events;
@@ -224,16 +232,37 @@ ProgramEvents Program::take_signals() {
       case SIGUSR2:
         events.snapshot = true;
         break;
-      case SIGTERM:
-        kill(signal);
-        break;
       default:
-        events.stop = true;
-        if (must_be_passed_on(info)) kill(signal);
+        take_request(signal, sent_by_process(info));
+        events.stop = events.stop || signal != SIGTERM;
     }
   }
+  if (deadline_ && Clock::now() >= *deadline_) end_harder();
   return events;
 }
+
+void Program::take_request(int signal, bool sent) {
+  const Clock::time_point now = Clock::now();
+  const bool again = asked_ && sent && now - *asked_ < kOneRequest;
+  asked_ = now;
+  if (again) return;
+  if (urge_ != Urge::none) return end_harder();
+  // A program that was started in the background of a script ignores SIGINT as hodo did.
+  if (signal == SIGTERM || is_ignored(signal)) return end_harder();
+  urge_ = Urge::asked;
+  if (!sent) return;
+  kill(signal);
+  deadline_ = now + grace_;
+}
+
+void Program::end_harder() {
+  const bool mildly = urge_ < Urge::terminated;
+  urge_ = mildly ? Urge::terminated : Urge::killed;
+  kill(mildly ? SIGTERM : SIGKILL);
+  deadline_ = mildly ? std::optional(Clock::now() + grace_) : std::nullopt;
+}
+
+bool Program::killed() const { return urge_ == Urge::killed && exit_status_ == 128 + SIGKILL; }
 
 int Program::wait(bool* stop_seen) {
   for (;;) {
@@ -241,7 +270,7 @@ int Program::wait(bool* stop_seen) {
     if (events.stop && stop_seen != nullptr) *stop_seen = true;
     if (events.ended) return *exit_status_;
     pollfd waiting{.fd = signals_.get(), .events = POLLIN, .revents = 0};
-    ::poll(&waiting, 1, -1);
+    ::poll(&waiting, 1, deadline_ ? kDeadlinePollMs : -1);
   }
 }
 
@@ -255,7 +284,7 @@ void Program::reap(int options) {
   do {
     got = ::waitpid(pid_, &status, options);
   } while (got < 0 && errno == EINTR);
-  if (got == pid_) exit_status_ = shell_status(status);
+  if (got == pid_) set_ended(status);
   // ECHILD: someone else has reaped it; its status is lost, but it has ended.
   if (got < 0) exit_status_ = 125;
 }
@@ -264,8 +293,11 @@ Status Program::block_signals(bool snapshot_signal) {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
-  // A blocked signal is queued even if it is ignored, so ignored ones must stay out of the set.
-  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) {
+  // A blocked signal is queued even if it is ignored. SIGHUP and SIGQUIT stay ignored (nohup);
+  // SIGINT is what ends a recording, and shells ignore it in the background of a script without
+  // being asked.
+  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&mask, signal);
+  for (const int signal : {SIGQUIT, SIGHUP}) {
     if (!is_ignored(signal)) sigaddset(&mask, signal);
   }
   if (snapshot_signal) sigaddset(&mask, SIGUSR2);

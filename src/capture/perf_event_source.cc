@@ -16,9 +16,11 @@
 #include "hodo/capture/perf_attr.h"
 #include "hodo/hw/bts.h"
 #include "hodo/perfdata/writer.h"
+#include "output_guard.h"
 #include "perf_event_limits.h"
 #include "perf_event_refusal.h"
 #include "perf_event_stream.h"
+#include "summary.h"
 
 namespace hodo::capture {
 namespace {
@@ -39,24 +41,6 @@ std::uint64_t now_ns(clockid_t clock) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
          static_cast<std::uint64_t>(time.tv_nsec);
 }
-
-// Keeps what a failed start would destroy: Writer moves an existing recording to PATH.old, and if
-// the program then cannot be run after all, it comes back.
-class OutputGuard {
- public:
-  explicit OutputGuard(const std::string& path) : path_(path) {
-    struct stat status = {};
-    had_file_ = ::stat(path.c_str(), &status) == 0 && status.st_size > 0;
-  }
-  void undo() const {
-    ::unlink(path_.c_str());
-    if (had_file_) std::rename((path_ + ".old").c_str(), path_.c_str());
-  }
-
- private:
-  std::string path_;
-  bool had_file_ = false;
-};
 
 Result<std::vector<int>> online_cpus(const SystemPaths& paths) {
   const auto text = read_small_file(paths.online_cpus);
@@ -360,17 +344,22 @@ std::string Recorder::summary() const {
     counts += stream.counts();
     trace_bytes += stream.trace_bytes();
   }
-  const auto number = [](const char* name, std::uint64_t value) {
-    return ",\"" + std::string(name) + "\":" + std::to_string(value);
-  };
   const char* source = options_.source == SourceKind::bts   ? "bts"
                        : options_.source == SourceKind::lbr ? "lbr"
                                                             : "pt";
-  return "{\"source\":\"" + std::string(source) + "\"" + number("trace_bytes", trace_bytes) +
-         number("lost_records", counts.lost_records) +
-         number("aux_truncated", counts.aux_truncated) + number("aux_partial", counts.aux_partial) +
-         number("processes", counts.processes + 1) +
-         number("threads", counts.processes + counts.threads + 1) + "}";
+  nlohmann::ordered_json json = {{"source", source},
+                                 {"trace_bytes", trace_bytes},
+                                 {"lost_records", counts.lost_records},
+                                 {"aux_truncated", counts.aux_truncated},
+                                 {"aux_partial", counts.aux_partial},
+                                 {"processes", counts.processes + 1},
+                                 {"threads", counts.processes + counts.threads + 1}};
+  RecordResult how;
+  if (const auto status = program_ ? program_->wait_status() : std::nullopt) {
+    add_command_end(how.ends, program_->pid(), options_.command.front(), *status);
+  }
+  describe_trust_and_ends(json, how);
+  return summary_line(json);
 }
 
 RecordResult Recorder::result() {
@@ -385,6 +374,7 @@ RecordResult Recorder::result() {
       !size_limit_reached_ &&
       counts.aux_truncated + counts.aux_partial + counts.lost_records + counts.damaged_bytes == 0;
   warn_of_losses(counts);
+  if (program_->killed()) warnings_.emplace_back(kKilledWarning);
   result.exit_status = *program_->exit_status();
   result.processes = static_cast<std::uint32_t>(counts.processes + 1);
   result.threads = static_cast<std::uint32_t>(counts.processes + counts.threads + 1);

@@ -159,8 +159,7 @@ std::string pt_absence_reason(const SystemPaths& paths) {
   }
   if (cpuinfo_has(cpuinfo, "flags", "hypervisor")) {
     return "this is a virtual machine whose processor does not offer Intel PT; record on the host, "
-           "or "
-           "have it passed through (KVM: kvm_intel.pt_mode=1 and -cpu host,intel-pt=on)";
+           "or have it passed through (KVM: kvm_intel.pt_mode=1 and -cpu host,intel-pt=on)";
   }
   return "this processor has no Intel PT, or the firmware has switched it off";
 }

@@ -22,7 +22,10 @@ namespace {
 // Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
 constexpr std::size_t kWorthWriting = 64 * 1024;
 constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
-constexpr std::uint64_t kBtsParts = 8;            // of a ring, written one by one
+constexpr std::size_t kMostPlaces = 100;          // that are listed one by one
+constexpr std::size_t kMostEnds = 4096;
+constexpr std::size_t kLongestPath =
+    512;  // in the summary, which must not become too large to read
 
 // A program's name as perf expects it, from bytes that it could have chosen.
 std::string_view name_of(const std::array<char, 16>& comm) {
@@ -44,6 +47,7 @@ void QemuChannels::add(NewChannel asked) {
   const bool executes = known != processes_.end() && !known->second.gone;
   if (hello.start != relay::Start::thread) {
     if (!executes) ++process_count_;
+    if (executes) distrust_unless_leaving(hello.pid);
     retire_channels(hello.pid);
   }
   keep(announce(hello));
@@ -115,6 +119,23 @@ void QemuChannels::drain(bool all) {
   if (std::exchange(round_open_, false) && !file_error_) keep(writer_.finished_round());
 }
 
+// Any process of this user can say hello for another one.
+void QemuChannels::distrust_unless_leaving(std::int32_t pid) {
+  const auto of_process = [pid](const auto& channel) { return channel->trace.pid == pid; };
+  for (const auto& channel : channels_) {
+    if (of_process(channel)) channel->reader.look();
+  }
+  if (std::ranges::any_of(channels_, [&](const auto& channel) {
+        return of_process(channel) && channel->reader.leaving();
+      })) {
+    return;
+  }
+  for (const auto& channel : channels_) {
+    if (!of_process(channel)) continue;
+    channel->reader.distrust("a program was announced in its place that it has not executed");
+  }
+}
+
 void QemuChannels::retire_channels(std::int32_t pid) {
   for (std::size_t i = 0; i < channels_.size();) {
     if (channels_[i]->trace.pid == pid) {
@@ -127,12 +148,12 @@ void QemuChannels::retire_channels(std::int32_t pid) {
 
 Status QemuChannels::drain_channel(Channel& channel, bool all) {
   // What is there now: data that comes meanwhile may belong to later sideband records.
-  const auto bytes = channel.reader.aux();
+  channel.reader.look();
   channel.trace.seen = relay::now();
   // Records first: what is needed to decode the data was sent before it.
   const auto records = write_records(channel);
   if (!records) return records;
-  return take_aux(channel, bytes, all);
+  return take_aux(channel, all);
 }
 
 void QemuChannels::finish_channel(std::size_t index) {
@@ -141,11 +162,38 @@ void QemuChannels::finish_channel(std::size_t index) {
   if (!file_error_) keep(drain_channel(channel, true));
   overflows_ += channel.reader.overflows();
   unexplained_ += channel.reader.unexplained();
-  damaged_ += channel.reader.damaged() ? 1 : 0;
+  if (channel.reader.damaged()) {
+    channel.reader.stop();
+    note_overwritten(channel);
+  }
   if (snapshot_ && !channel.trace.tail.empty()) keep_ended(std::move(channel.trace));
   const auto process = processes_.find(channel.trace.pid);
-  if (--process->second.channels == 0) processes_.erase(process);
+  if (--process->second.channels == 0) {
+    note_end(process->first, process->second);
+    processes_.erase(process);
+  }
   channels_.erase(channels_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+// Its last channel is done: it has ended, or executes another program.
+void QemuChannels::note_end(std::int32_t pid, Process& process) {
+  if ((!process.gone && !process.end) || ends_.size() >= kMostEnds) return;
+  ProcessEnd end = process.end.value_or(ProcessEnd{});
+  end.pid = pid;
+  end.name = process.name;
+  ends_.push_back(std::move(end));
+}
+
+// From here on the thread's trace cannot be trusted. Bytes are counted as in the file.
+void QemuChannels::note_overwritten(const Channel& channel) {
+  const auto stream = streams_.find(channel.trace.tid);
+  ++overwritten_count_;
+  if (overwritten_.size() >= kMostPlaces) return;
+  overwritten_.push_back({.pid = channel.trace.pid,
+                          .tid = channel.trace.tid,
+                          .offset = stream == streams_.end() ? 0 : stream->second.offset,
+                          .time = channel.trace.seen,
+                          .what = channel.reader.damage()});
 }
 
 void QemuChannels::notice_ended_processes() {
@@ -208,12 +256,22 @@ Status QemuChannels::write_record(Channel& channel, const relay::Record& record)
     case relay::RecordType::exit:
       return writer_.exit({.pid = pid, .ppid = pid, .tid = tid, .ptid = pid, .time = stamp.time},
                           stamp);
+    case relay::RecordType::end: {
+      relay::EndRecord end;
+      std::memcpy(&end, record.fixed.data(), sizeof(end));
+      processes_[pid].end = {.time = stamp.time,
+                             .exit_status = end.exit_status,
+                             .signal = end.signal,
+                             .tid = end.signal != 0 ? tid : 0,
+                             .ip = end.ip};
+      return {};
+    }
     case relay::RecordType::native: {
       const auto end = text.find('\0');
       const auto reason = end == text.npos ? std::string_view() : text.substr(end + 1);
-      if (native_.size() < 100) {
-        native_.push_back(
-            fmt::format("{} ran without being recorded: {}", text.substr(0, end), reason));
+      if (native_.size() < kMostPlaces) {
+        native_.push_back(fmt::format("{} ran without being recorded: {}",
+                                      text.substr(0, std::min(end, kLongestPath)), reason));
       }
       return {};
     }
@@ -250,39 +308,26 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
   return writer_.mmap(mmap, stamp);
 }
 
-Status QemuChannels::take_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all) {
+Status QemuChannels::take_aux(Channel& channel, bool all) {
   const std::uint64_t time = channel.trace.seen;
-  if (bytes.empty()) return {};
-  busy_ = busy_ || bytes.size() >= aux_size_ / 4;
+  const std::uint64_t size = channel.reader.waiting();
+  if (size == 0) return {};
+  busy_ = busy_ || size >= aux_size_ / 4;
   const bool stacks = settings_.recording == relay::Recording::lbr;
   // A small buffer must not make its thread wait until the delay is over.
-  const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
+  const bool worth = size >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
   if (!all && !stacks && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
-  if (settings_.recording == relay::Recording::bts && !all) {
-    // In parts, so that the thread need not wait until all of a full ring is in the file.
-    const std::uint64_t part = std::max<std::uint64_t>(kWorthWriting, aux_size_ / kBtsParts);
-    bytes =
-        bytes.first(std::min(bytes.size(), part / sizeof(hw::BtsRecord) * sizeof(hw::BtsRecord)));
-  }
-  auto good = bytes;
-  if (stacks) {
-    // Notes where the program has put something else there.
-    auto rest = bytes;
-    while (channel.reader.take_stack(rest)) {
-    }
-    good = bytes.first(bytes.size() - rest.size());
-  }
+  const std::span<const std::uint8_t> bytes = channel.reader.take();
+  if (bytes.empty()) return {};
   Trace& trace = channel.trace;
   if (snapshot_) {
-    trace.left_out += trace.tail.add(good, aux_size_);
-  } else {
-    const auto status = write_trace(trace, {&good, 1});
-    if (!status) return status;
-    trace.tail.pass(good.size());
+    trace.left_out += trace.tail.add(bytes, aux_size_);
+    return {};
   }
-  channel.reader.release_aux(bytes.size());
-  return {};
+  const auto status = write_trace(trace, {&bytes, 1});
+  if (status) trace.tail.pass(bytes.size());
+  return status;
 }
 
 // The next bytes of a thread's trace, which lie in one or more places.
@@ -383,17 +428,18 @@ void QemuChannels::summarize(RecordResult& result) const {
   if (unexplained_ != 0) {
     result.warnings.push_back(
         fmt::format("at {} places execution went where no branch, signal or fault explains it; "
-                    "each is marked as "
-                    "a gap",
+                    "each is marked as a gap",
                     unexplained_));
   }
-  if (damaged_ != 0) {
-    result.warnings.push_back(
-        fmt::format("{} threads overwrote the memory that their trace is handed over in; the rest "
-                    "of their trace "
-                    "is missing",
-                    damaged_));
+  if (overwritten_count_ != 0) {
+    result.warnings.push_back(fmt::format(
+        "the program wrote over the memory that its trace is handed over in ({} threads): from "
+        "there on their trace is missing",
+        overwritten_count_));
+    result.complete = false;
   }
+  result.overwritten = overwritten_;
+  result.ends = ends_;
   result.unrecorded.insert(result.unrecorded.end(), native_.begin(), native_.end());
 }
 

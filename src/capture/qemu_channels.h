@@ -22,13 +22,13 @@ class QemuChannels final : public ChannelSet {
  public:
   // `snapshot`: only the newest `aux_size` bytes of each thread are kept, and of those that have
   // ended together as much, until snapshot() writes them.
-  QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size,
-               bool snapshot)
+  QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, const relay::Key& key,
+               std::uint64_t aux_size, bool snapshot)
       : writer_(writer),
         settings_(settings),
         aux_size_(aux_size),
         snapshot_(snapshot),
-        connections_(settings, aux_size) {}
+        connections_(settings, key, aux_size) {}
 
   void accept(int listening_socket) override;
 
@@ -71,6 +71,7 @@ class QemuChannels final : public ChannelSet {
     std::string name = {};
     unsigned channels = 0;
     bool gone = false;
+    std::optional<ProcessEnd> end = {};  // as it said itself
   };
   struct Stream {  // one AUX buffer of the file: a thread, through all its execs
     std::uint32_t idx = 0;
@@ -82,7 +83,7 @@ class QemuChannels final : public ChannelSet {
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
-  Status take_aux(Channel& channel, std::span<const std::uint8_t> bytes, bool all);
+  Status take_aux(Channel& channel, bool all);
   Status write_trace(Trace& trace, std::span<const std::span<const std::uint8_t>> pieces);
   Status write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size);
   Status write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes);
@@ -90,9 +91,12 @@ class QemuChannels final : public ChannelSet {
   Status drain_channel(Channel& channel, bool all);
   // Takes the rest of a channel whose thread is gone, and forgets it.
   void finish_channel(std::size_t index);
+  void note_end(std::int32_t pid, Process& process);
+  void note_overwritten(const Channel& channel);
   // The process runs another program from here on, or is a new one with an old number: what its
   // threads wrote until now comes first in their streams.
   void retire_channels(std::int32_t pid);
+  void distrust_unless_leaving(std::int32_t pid);
   void notice_ended_processes();
   void keep(const Status& status);
 
@@ -115,7 +119,9 @@ class QemuChannels final : public ChannelSet {
   std::uint64_t trace_bytes_ = 0;
   std::uint64_t overflows_ = 0;
   std::uint64_t unexplained_ = 0;
-  std::uint32_t damaged_ = 0;
+  std::vector<OverwrittenChannel> overwritten_;  // the first ones
+  std::uint64_t overwritten_count_ = 0;
+  std::vector<ProcessEnd> ends_;  // the first ones
   std::uint32_t process_count_ = 0;
   std::vector<std::string> native_;  // one line for each program that ran unrecorded
 };

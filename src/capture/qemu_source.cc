@@ -17,9 +17,12 @@
 #include "hodo/relay/channel.h"
 #include "hodo/relay/clock.h"
 #include "hodo/relay/exec_plan.h"
+#include "output_guard.h"
+#include "plugin_probe.h"
 #include "qemu_channels.h"
 #include "qemu_settings.h"
 #include "recording_loop.h"
+#include "summary.h"
 
 extern char** environ;
 
@@ -27,7 +30,7 @@ namespace hodo::capture {
 namespace {
 
 Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settings& settings,
-                               const std::string& plugin) {
+                               const relay::Key& key, const std::string& plugin) {
   const auto path = find_command(options.command.front());
   if (!path) return std::unexpected(path.error());
   const auto executable = relay::inspect(*path, options.command);
@@ -44,7 +47,7 @@ Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settin
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable)
     environment.push_back(*variable);
-  const auto plan = relay::plan_exec(*executable, environment, settings, plugin);
+  const auto plan = relay::plan_exec(*executable, environment, settings, key, plugin);
   if (!plan) return std::unexpected(plan.error());
   LaunchSpec spec;
   spec.command = plan->argv;
@@ -72,7 +75,7 @@ void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file)
 }
 
 std::string summary_json(const RecordResult& result, relay::Recording recording) {
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"source", "qemu"},
       {"unit", unit_name(recording)},
       {"processes", result.processes},
@@ -82,7 +85,8 @@ std::string summary_json(const RecordResult& result, relay::Recording recording)
       {"exit_status", result.exit_status},
       {"unrecorded", result.unrecorded},
   };
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  describe_trust_and_ends(json, result);
+  return summary_line(json);
 }
 
 }  // namespace
@@ -95,12 +99,17 @@ Result<QemuInstallation> find_qemu() {
   found.watcher = find_plugin("libhodo-watcher.so");
   if (found.qemu64.empty()) {
     return fail(ErrorCode::unsupported,
-                "qemu-x86_64 is not installed; remedy: apt-get install qemu-user");
+                "qemu-x86_64 is not installed; remedy: apt-get install qemu-user (of Debian 12)");
   }
   if (found.plugin.empty()) {
     return fail(ErrorCode::unsupported,
                 "libhodo-qemu.so is missing; remedy: build or install hodoscope again");
   }
+  if (Status loads = probe_plugin(found.qemu64, found.plugin); !loads) {
+    return std::unexpected(loads.error());
+  }
+  // Of another build, perhaps.
+  if (!found.qemu32.empty() && !probe_plugin(found.qemu32, found.plugin)) found.qemu32.clear();
   return found;
 }
 
@@ -118,10 +127,12 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   if (!settings) return std::unexpected(settings.error());
   const auto buffer = aux_size(options);
   if (!buffer) return std::unexpected(buffer.error());
+  const auto key = make_key();
+  if (!key) return std::unexpected(key.error());
   const std::string socket = socket_name();
   const std::string plugin = fmt::format("{},socket={},unit={}", relay::escape_option(qemu.plugin),
                                          socket, unit_name(settings->recording));
-  const auto spec = launch_spec(options, *settings, plugin);
+  const auto spec = launch_spec(options, *settings, *key, plugin);
   if (!spec) return std::unexpected(spec.error());
   const auto listening = relay::listen_socket(socket);
   if (!listening) return std::unexpected(listening.error());
@@ -131,28 +142,40 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
   writer_options.cmdline = own_command_line;
   writer_options.version = options.recorder;
   writer_options.clock = clock_data();
+  const OutputGuard output(options.output);
   auto writer = perfdata::Writer::create(options.output, std::move(writer_options));
   // Not the program's fault, whatever it is.
   if (!writer) return fail(ErrorCode::io, writer.error().message);
   auto program = Program::prepare(*spec);
-  if (!program) return std::unexpected(program.error());
-  const auto started = (*program)->start();
-  if (!started) return std::unexpected(started.error());
+  const Status started = program ? (*program)->start() : std::unexpected(program.error());
+  if (!started) {
+    output.undo();
+    return std::unexpected(started.error());
+  }
 
-  QemuChannels channels(*writer, *settings, *buffer, options.snapshot);
+  QemuChannels channels(*writer, *settings, *key, *buffer, options.snapshot);
   RecordingLoop recording(options, **program, listener.get(), channels, *writer);
   recording.run();
 
   RecordResult result;
-  if (!(*program)->exit_status()) (*program)->kill(SIGTERM);
   result.exit_status = (*program)->wait();
   channels.summarize(result);
+  if (result.threads == 0 && !(*program)->asked_to_end() && !channels.file_error()) {
+    output.undo();
+    return fail(ErrorCode::io,
+                fmt::format("nothing was recorded: {} ended with status {} and its plugin did not "
+                            "report; what it said is above; remedy: hodo doctor says whether this "
+                            "QEMU can record",
+                            qemu.qemu64, result.exit_status));
+  }
+  if (const auto status = (*program)->wait_status()) {
+    add_command_end(result.ends, (*program)->pid(), options.command.front(), *status);
+  }
   for (const std::string& who : recording.left_behind()) {
     result.unrecorded.push_back(
         who + " had not ended: what it did later was not recorded; --wait-all waits for it");
   }
-  if (recording.interrupted()) result.warnings.push_back("the recording was ended by a signal");
-  if (recording.full()) result.warnings.push_back("the recording ended at --max-size");
+  recording.add_warnings(result);
   // Without the mark of a complete recording where data is missing, whoever's fault that is.
   const Status finished =
       channels.file_error() ? Status() : writer->finish(summary_json(result, settings->recording));
@@ -161,11 +184,6 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
     result.complete = false;
   } else if (!finished) {
     result.warnings.push_back("the recording is not complete: " + finished.error().message);
-    result.complete = false;
-  }
-  if (result.threads == 0) {
-    result.warnings.push_back(
-        "nothing was recorded: QEMU did not run the program, or could not load the plugin");
     result.complete = false;
   }
   return result;

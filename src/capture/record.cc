@@ -12,8 +12,15 @@ namespace {
 Result<RecordResult> with_qemu(const RecordOptions& options,
                                const std::vector<std::string>& cmdline) {
   const auto qemu = find_qemu();
-  if (!qemu) return std::unexpected(qemu.error());
-  return record_with_qemu(options, *qemu, cmdline);
+  if (qemu) return record_with_qemu(options, *qemu, cmdline);
+  if (options.source != SourceKind::automatic || !step_can(options)) {
+    return std::unexpected(qemu.error());
+  }
+  auto stepped = record_by_stepping(options, cmdline);
+  if (stepped) {
+    stepped->warnings.push_back("the program was stepped, since " + qemu.error().message);
+  }
+  return stepped;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "recording_loop.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/random.h>
@@ -63,6 +64,16 @@ std::string socket_name() {
   return fmt::format("hodo-{}-{:016x}", getpid(), random);
 }
 
+Result<relay::Key> make_key() {
+  std::array<std::uint8_t, relay::Key{}.size() / 2> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return fail(ErrorCode::io, "the kernel gives no random bytes");
+  }
+  relay::Key key{};
+  fmt::format_to(key.begin(), "{:02x}", fmt::join(bytes, ""));
+  return key;
+}
+
 Result<std::uint64_t> aux_size(const RecordOptions& options) {
   constexpr std::uint64_t kLeast = 64 << 10;
   constexpr std::uint64_t kMost = 1 << 30;
@@ -90,16 +101,22 @@ void RecordingLoop::run() {
   channels_.snapshot();
 }
 
+void RecordingLoop::add_warnings(RecordResult& result) const {
+  if (interrupted_) result.warnings.emplace_back("the recording was ended by a signal");
+  if (program_.killed()) result.warnings.emplace_back(kKilledWarning);
+  if (full_) result.warnings.emplace_back("the recording ended at --max-size");
+}
+
 bool RecordingLoop::over() {
-  if (interrupts_ > 1) return true;
   // It was drained since.
   if (program_ended_ == 0) return false;
-  if (interrupts_ > 0) return true;
+  if (interrupted_) return true;
   if (channels_.running().empty()) {
     channels_.accept(socket_);
     if (channels_.running().empty()) return true;
   }
-  return !options_.wait_all && relay::now() - program_ended_ > kLeaving;
+  const bool all = options_.wait_all && !program_.asked_to_end();
+  return !all && relay::now() - program_ended_ > kLeaving;
 }
 
 void RecordingLoop::wait() {
@@ -114,7 +131,7 @@ void RecordingLoop::wait() {
 void RecordingLoop::handle_program() {
   const ProgramEvents events = program_.take_events();
   if (events.stop) {
-    ++interrupts_;
+    interrupted_ = true;
     channels_.stop();
   }
   if (events.snapshot) channels_.snapshot();

@@ -10,6 +10,7 @@
 #include "hodo/capture/launch.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
+#include "hodo/relay/protocol.h"
 
 namespace hodo::capture {
 
@@ -18,8 +19,10 @@ namespace hodo::capture {
 std::string find_plugin(const std::string& name);
 // The clock of all records, and what wall clock it means.
 perfdata::ClockData clock_data();
-// A name for an abstract socket that nobody can guess.
+// A name for an abstract socket that nobody else takes. It is no secret: /proc/net/unix has it.
 std::string socket_name();
+// What the traced processes show there. Errors: io (the kernel has no random bytes).
+Result<relay::Key> make_key();
 // Bytes of an AUX ring: a power of two. Errors: usage (more than a ring may have).
 Result<std::uint64_t> aux_size(const RecordOptions& options);
 
@@ -61,11 +64,11 @@ class RecordingLoop {
         channels_(channels),
         writer_(writer) {}
 
-  // Returns when the program has ended (with wait_all: all that it started), or at the second
-  // request to stop.
+  // Returns when the program has ended; with wait_all: all that it started, unless a signal asked
+  // the program to end.
   void run();
-  bool interrupted() const { return interrupts_ > 0; }
-  bool full() const { return full_; }
+  // What a user has to know of the end.
+  void add_warnings(RecordResult& result) const;
   // What ran on without being recorded, in words (ChannelSet::running).
   const std::vector<std::string>& left_behind() const { return left_behind_; }
 
@@ -82,7 +85,7 @@ class RecordingLoop {
   int socket_;
   ChannelSet& channels_;
   perfdata::Writer& writer_;
-  int interrupts_ = 0;
+  bool interrupted_ = false;
   bool full_ = false;
   std::uint64_t program_ended_ = 0;  // when that was noticed; 0: it runs
   bool ended_ = false;

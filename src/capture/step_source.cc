@@ -9,9 +9,11 @@
 #include "hodo/capture/launch.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/clock.h"
+#include "output_guard.h"
 #include "recording_loop.h"
 #include "step_file.h"
 #include "stepper.h"
+#include "summary.h"
 
 namespace hodo::capture {
 namespace {
@@ -19,15 +21,19 @@ namespace {
 constexpr int kPollMs = 50;
 constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may cost
 
+// The option that stepping does not have; null: it has them all.
+const char* refused_by(const RecordOptions& options) {
+  return options.pid                    ? "-p"
+         : options.snapshot             ? "--snapshot"
+         : options.wait_all             ? "--wait-all"
+         : !options.filters.empty()     ? "--filter"
+         : !options.debug_log.empty()   ? "--debug-log"
+         : options.level != Level::user ? "--level"
+                                        : nullptr;
+}
+
 Status check(const RecordOptions& options) {
-  const char* refused = options.pid                    ? "-p"
-                        : options.snapshot             ? "--snapshot"
-                        : options.wait_all             ? "--wait-all"
-                        : !options.filters.empty()     ? "--filter"
-                        : !options.debug_log.empty()   ? "--debug-log"
-                        : options.level != Level::user ? "--level"
-                                                       : nullptr;
-  if (refused != nullptr) {
+  if (const char* refused = refused_by(options)) {
     return fail(ErrorCode::usage, std::string(refused) + " does not go with --source step");
   }
   if (options.command.empty()) return fail(ErrorCode::usage, "no command to run");
@@ -49,6 +55,7 @@ class Loop {
       if (!any) return std::unexpected(any.error());
       started = started || !stepper_.idle() || program_.exit_status();
       if (!*any) wait();
+      handle_signals();
       check_limits();
       if (Status status = flush_if_due(); !status) return status;
     }
@@ -62,7 +69,13 @@ class Loop {
   void wait() {
     pollfd waiting{.fd = program_.event_fd(), .events = POLLIN, .revents = 0};
     ::poll(&waiting, 1, kPollMs);
-    if (program_.take_signals().stop && !std::exchange(interrupted_, true)) stepper_.let_go();
+  }
+
+  void handle_signals() {
+    interrupted_ = program_.take_signals().stop || interrupted_;
+    // Who outlives a program that was asked to end goes on alone.
+    const bool left = program_.asked_to_end() && program_.exit_status();
+    if ((interrupted_ || left) && !std::exchange(let_go_, true)) stepper_.let_go();
   }
 
   void check_limits() {
@@ -85,6 +98,7 @@ class Loop {
   StepFile& file_;
   perfdata::Writer& writer_;
   bool interrupted_ = false;
+  bool let_go_ = false;
   bool full_ = false;
   std::uint64_t last_flush_ = relay::now();
 };
@@ -113,6 +127,10 @@ std::string speed_line(const Stepper& stepper, Stepper::Unit unit, std::uint64_t
 
 }  // namespace
 
+bool step_can(const RecordOptions& options) {
+  return refused_by(options) == nullptr && options.pt == PtOptions{} && options.buffer_size == 0;
+}
+
 Result<RecordResult> record_by_stepping(const RecordOptions& options,
                                         const std::vector<std::string>& own_command_line) {
   if (Status status = check(options); !status) return std::unexpected(status.error());
@@ -122,13 +140,18 @@ Result<RecordResult> record_by_stepping(const RecordOptions& options,
   auto program =
       Program::prepare({.command = options.command, .environment = {}, .inherit_fds = {}});
   if (!program) return std::unexpected(program.error());
+  const OutputGuard output(options.output);
   auto writer = create_file(options, own_command_line);
   // Not the program's fault, whatever it is.
   if (!writer) return fail(ErrorCode::io, writer.error().message);
   StepFile file(*writer);
   Stepper stepper(**program, file, unit, options.follow_children);
-  if (Status status = stepper.seize(); !status) return std::unexpected(status.error());
-  if (Status status = (*program)->start(); !status) return std::unexpected(status.error());
+  Status started = stepper.seize();
+  if (started) started = (*program)->start();
+  if (!started) {
+    output.undo();
+    return std::unexpected(started.error());
+  }
   const std::uint64_t begun = relay::now();
   Loop loop(options, **program, stepper, file, *writer);
   Status recorded = loop.run();
@@ -140,13 +163,22 @@ Result<RecordResult> record_by_stepping(const RecordOptions& options,
   result.trace_bytes = file.trace_bytes();
   result.threads = file.threads();
   result.processes = file.processes();
+  result.ends = stepper.ends();
+  if (const auto status = (*program)->wait_status()) {
+    add_command_end(result.ends, (*program)->pid(), options.command.front(), *status);
+  }
   result.warnings.push_back(speed_line(stepper, unit, took));
   if (loop.interrupted()) result.warnings.push_back("the recording was ended by a signal");
+  if ((*program)->killed()) result.warnings.emplace_back(kKilledWarning);
   if (loop.full()) result.warnings.push_back("the recording ended at --max-size");
   if (recorded) {
-    recorded = writer->finish(fmt::format(
-        R"({{"source":"step","processes":{},"threads":{},"trace_bytes":{},"steps":{}}})",
-        result.processes, result.threads, result.trace_bytes, stepper.steps()));
+    nlohmann::ordered_json summary = {{"source", "step"},
+                                      {"processes", result.processes},
+                                      {"threads", result.threads},
+                                      {"trace_bytes", result.trace_bytes},
+                                      {"steps", stepper.steps()}};
+    describe_trust_and_ends(summary, result);
+    recorded = writer->finish(summary_line(summary));
   }
   if (!recorded) {
     result.warnings.push_back("the recording is not complete: " + recorded.error().message);

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <string>
 
+#include "hodo/relay/clock.h"
+
 namespace hodo::capture {
 namespace {
 
@@ -79,14 +81,15 @@ Status Stepper::seize() {
 }
 
 Result<bool> Stepper::handle_stops() {
-  bool any = false;
-  for (;;) {
+  // Of a program that is fast enough there is always one more.
+  constexpr int kAtOnce = 64;
+  for (int n = 0; n < kAtOnce; ++n) {
     int status = 0;
     const pid_t tid = ::waitpid(-1, &status, __WALL | WNOHANG);
-    if (tid <= 0) return any;
-    any = true;
+    if (tid <= 0) return n != 0;
     if (Status done = handle_stop(tid, status); !done) return std::unexpected(done.error());
   }
+  return true;
 }
 
 void Stepper::let_go() {
@@ -117,13 +120,35 @@ Status Stepper::handle_end(Task& task, int status) {
   Task ended = task;
   tasks_.erase(ended.tid);
   if (ended.tid == program_.pid()) program_.set_ended(status);
+  if (ended.tid == ended.pid) note_end(ended, status);
   if (!ended.announced) return {};
   if (WIFEXITED(status) && ended.begun && ended.insn && is_system_call(ended.insn->insn.cls)) {
     Status left = came_back(ended);
     if (left) left = file_.branch(ended.pid, ended.tid, ended.insn->address, 0);
     if (!left) return left;
   }
+  const auto fatal = uncaught_.find(ended.pid);
+  if (WIFSIGNALED(status) && fatal != uncaught_.end() && fatal->second.tid == ended.tid &&
+      fatal->second.number == WTERMSIG(status) && fatal->second.ip != 0) {
+    Status left = file_.branch(ended.pid, ended.tid, fatal->second.ip, 0);
+    if (!left) return left;
+  }
   return file_.end_thread(ended.pid, ended.tid);
+}
+
+// The first thread has the process's status.
+void Stepper::note_end(const Task& task, int status) {
+  constexpr std::size_t kMost = 4096;
+  if (ends_.size() >= kMost) return;
+  ProcessEnd end{.pid = task.pid, .time = relay::now()};
+  if (WIFEXITED(status)) end.exit_status = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  const auto fatal = uncaught_.find(task.pid);
+  if (end.signal != 0 && fatal != uncaught_.end() && fatal->second.number == end.signal) {
+    end.tid = fatal->second.tid;
+    end.ip = fatal->second.ip;
+  }
+  ends_.push_back(std::move(end));
 }
 
 Status Stepper::handle_event(Task& task, int event, int signal) {
@@ -209,7 +234,9 @@ Status Stepper::handle_signal(Task& task, int signal) {
   if (!regs) return {};
   if (task.begun) {
     if (Status status = finish_step(task, regs->rip, false); !status) return status;
-    if (is_caught(task.tid, signal)) {
+    if (!is_caught(task.tid, signal)) {
+      uncaught_[task.pid] = {signal, task.tid, task.resumes_at != 0 ? 0 : regs->rip};
+    } else {
       task.enters_handler = true;
       task.interrupted = std::exchange(task.resumes_at, 0) != 0 ? 0 : regs->rip;
     }

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "hodo/base/result.h"
 #include "hodo/capture/launch.h"
+#include "hodo/capture/options.h"
 #include "step_code.h"
 #include "step_file.h"
 
@@ -31,6 +33,8 @@ class Stepper {
 
   bool idle() const { return tasks_.empty(); }
   std::uint64_t steps() const { return steps_; }
+  // How processes ended, the first ones.
+  const std::vector<ProcessEnd>& ends() const { return ends_; }
 
  private:
   struct Task {
@@ -46,6 +50,12 @@ class Stepper {
     std::uint64_t resumes_at = 0;
     bool enters_handler = false;    // a signal is on its way to its handler
     std::uint64_t interrupted = 0;  // by that signal, here; 0: it came out of the kernel
+  };
+  // The last signal that a process was given and has no handler for.
+  struct Signal {
+    int number = 0;
+    pid_t tid = 0;
+    std::uint64_t ip = 0;  // 0: in the kernel
   };
   struct Birth {
     pid_t parent_pid = 0;
@@ -67,6 +77,7 @@ class Stepper {
   bool may_step_branches(Task& task, isa::Mode mode) const;
   Task& task_of(pid_t tid);
   void release(Task& task, int signal);
+  void note_end(const Task& task, int status);
 
   Program& program_;
   StepFile& file_;
@@ -74,6 +85,8 @@ class Stepper {
   bool follow_children_;
   bool letting_go_ = false;
   std::map<pid_t, Task> tasks_;
+  std::map<pid_t, Signal> uncaught_;  // by process
+  std::vector<ProcessEnd> ends_;
   std::map<pid_t, Birth> births_;  // of tasks that have not stopped yet
   std::uint64_t steps_ = 0;
 };

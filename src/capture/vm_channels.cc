@@ -72,6 +72,7 @@ void VmChannels::finish() {
 }
 
 Status VmChannels::drain_channel(Channel& channel, bool all) {
+  channel.reader.look();
   // Records first: what packets need to be decoded was sent before them.
   while (const auto record = channel.reader.next_record()) {
     const auto status = write_record(channel, *record);
@@ -196,12 +197,13 @@ Status VmChannels::write_map(const relay::Record& record, perfdata::Stamp stamp)
 }
 
 Status VmChannels::write_aux(Channel& channel, bool all) {
-  const auto bytes = channel.reader.aux();
   const std::uint64_t time = relay::now();
-  if (bytes.empty()) return {};
-  const bool worth = bytes.size() >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
+  const std::uint64_t waiting = channel.reader.waiting();
+  const bool worth = waiting >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
   if (!all && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
+  const auto bytes = channel.reader.take();
+  if (bytes.empty()) return {};
   const std::uint64_t padded = (bytes.size() + 7) / 8 * 8;
   const perfdata::Stamp stamp{.pid = -1, .tid = -1, .time = time, .cpu = channel.cpu};
   auto status = writer_.aux({.offset = channel.offset, .size = padded, .flags = 0}, stamp);
@@ -215,7 +217,6 @@ Status VmChannels::write_aux(Channel& channel, bool all) {
   if (!status) return status;
   channel.offset += padded;
   trace_bytes_ += bytes.size();
-  channel.reader.release_aux(bytes.size());
   return {};
 }
 
@@ -223,11 +224,16 @@ void VmChannels::summarize(RecordResult& result) const {
   result.trace_bytes = trace_bytes_;
   result.processes = static_cast<std::uint32_t>(pids_.size());
   result.threads = static_cast<std::uint32_t>(tids_.size());
-  std::uint64_t unexplained = 0, damaged = 0;
+  std::uint64_t unexplained = 0;
   for (const auto& channel : channels_) {
     result.overflows += channel->reader.overflows();
     unexplained += channel->reader.unexplained();
-    damaged += channel->reader.damaged() ? 1 : 0;
+    if (!channel->reader.damaged()) continue;
+    result.complete = false;
+    result.unrecorded.push_back(
+        fmt::format("the trace of virtual processor {} ends early: something wrote over the memory "
+                    "that it is handed over in ({})",
+                    channel->cpu, channel->reader.damage()));
   }
   if (result.overflows != 0 && !file_error_) {
     result.warnings.push_back(
@@ -239,12 +245,6 @@ void VmChannels::summarize(RecordResult& result) const {
         fmt::format("at {} places execution went where no branch, interrupt or exception explains "
                     "it; each is marked as a gap",
                     unexplained));
-  }
-  if (damaged != 0) {
-    result.warnings.push_back(
-        fmt::format("the memory of {} virtual processors' traces was damaged; the rest of their "
-                    "trace is missing",
-                    damaged));
   }
   result.warnings.insert(result.warnings.end(), left_out_.begin(), left_out_.end());
 }

@@ -19,8 +19,9 @@ namespace hodo::capture {
 class VmChannels final : public ChannelSet {
  public:
   // All must outlive this.
-  VmChannels(perfdata::Writer& writer, const relay::Settings& settings, std::uint64_t aux_size)
-      : writer_(writer), aux_size_(aux_size), connections_(settings, aux_size) {}
+  VmChannels(perfdata::Writer& writer, const relay::Settings& settings, const relay::Key& key,
+             std::uint64_t aux_size)
+      : writer_(writer), aux_size_(aux_size), connections_(settings, key, aux_size) {}
 
   void accept(int listening_socket) override;
   void drain(bool all) override;
@@ -30,6 +31,8 @@ class VmChannels final : public ChannelSet {
 
   // Takes what the processors still have when the machine is gone.
   void finish();
+  // No processor has ever reported.
+  bool none() const { return channels_.empty(); }
   // Adds what is known about processes and losses.
   void summarize(RecordResult& result) const;
   // What the guest runs, as its recorder found out: a kernel's banner, or why it is not known.

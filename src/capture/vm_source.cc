@@ -11,8 +11,10 @@
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/exec_plan.h"
+#include "output_guard.h"
 #include "qemu_settings.h"
 #include "recording_loop.h"
+#include "summary.h"
 #include "vm_channels.h"
 
 namespace hodo::capture {
@@ -55,7 +57,8 @@ Status check(const VmOptions& options) {
 }
 
 // QEMU's own "-plugin FILE,key=value,..." in front of the user's arguments.
-Result<LaunchSpec> launch_spec(const VmOptions& options, const std::string& socket) {
+Result<LaunchSpec> launch_spec(const VmOptions& options, const std::string& socket,
+                               const relay::Key& key) {
   const std::string file = find_plugin(std::string(kPlugin));
   if (file.empty()) {
     return fail(ErrorCode::unsupported,
@@ -68,6 +71,11 @@ Result<LaunchSpec> launch_spec(const VmOptions& options, const std::string& sock
   LaunchSpec spec;
   spec.command = options.record.command;
   spec.command.insert(spec.command.begin() + 1, {"-plugin", plugin});
+  spec.environment.emplace();
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    spec.environment->emplace_back(*variable);
+  spec.environment->push_back(std::string(relay::kKeyVariable) + "=" +
+                              std::string(key.data(), key.size()));
   return spec;
 }
 
@@ -89,9 +97,13 @@ std::vector<perfdata::Attr> make_attrs(const VmOptions& options, const perfdata:
 }
 
 std::string summary_json(const RecordResult& result) {
-  return fmt::format(
-      R"({{"source":"qemu-system","processes":{},"threads":{},"trace_bytes":{},"overflows":{},"exit_status":{}}})",
-      result.processes, result.threads, result.trace_bytes, result.overflows, result.exit_status);
+  return summary_line({{"source", "qemu-system"},
+                       {"processes", result.processes},
+                       {"threads", result.threads},
+                       {"trace_bytes", result.trace_bytes},
+                       {"overflows", result.overflows},
+                       {"exit_status", result.exit_status},
+                       {"unrecorded", result.unrecorded}});
 }
 
 }  // namespace
@@ -114,8 +126,10 @@ Result<VmResult> record_vm(const VmOptions& options,
   settings.recorder_pid = getpid();
   const auto buffer = aux_size(record);
   if (!buffer) return std::unexpected(buffer.error());
+  const auto key = make_key();
+  if (!key) return std::unexpected(key.error());
   const std::string socket = socket_name();
-  const auto spec = launch_spec(options, socket);
+  const auto spec = launch_spec(options, socket, *key);
   if (!spec) return std::unexpected(spec.error());
   const auto listening = relay::listen_socket(socket);
   if (!listening) return std::unexpected(listening.error());
@@ -126,26 +140,35 @@ Result<VmResult> record_vm(const VmOptions& options,
   writer_options.cmdline = own_command_line;
   writer_options.version = record.recorder;
   writer_options.clock = clock_data();
+  const OutputGuard output(record.output);
   auto writer = perfdata::Writer::create(record.output, std::move(writer_options));
   if (!writer) return fail(ErrorCode::io, writer.error().message);
   auto program = Program::prepare(*spec);
-  if (!program) return std::unexpected(program.error());
-  const auto started = (*program)->start();
-  if (!started) return std::unexpected(started.error());
+  const Status started = program ? (*program)->start() : std::unexpected(program.error());
+  if (!started) {
+    output.undo();
+    return std::unexpected(started.error());
+  }
 
-  VmChannels channels(*writer, settings, *buffer);
+  VmChannels channels(*writer, settings, *key, *buffer);
   RecordingLoop recording(record, **program, listener.get(), channels, *writer);
   recording.run();
 
   VmResult out;
   RecordResult& result = out.record;
-  if (!(*program)->exit_status()) (*program)->kill(SIGTERM);
   result.exit_status = (*program)->wait();
   channels.finish();
   channels.summarize(result);
+  if (channels.none() && !(*program)->asked_to_end() && !channels.file_error()) {
+    output.undo();
+    return fail(ErrorCode::io,
+                fmt::format("nothing was recorded: {} ended with status {} before hodo's plugin "
+                            "reported; what it said is above; remedy, if it is about -plugin: a "
+                            "qemu-system-x86_64 that was built with --enable-plugins, as Debian's",
+                            record.command.front(), result.exit_status));
+  }
   out.guest = channels.guest();
-  if (recording.interrupted()) result.warnings.push_back("the recording was ended by a signal");
-  if (recording.full()) result.warnings.push_back("the recording ended at --max-size");
+  recording.add_warnings(result);
   const Status finished = channels.file_error() ? Status() : writer->finish(summary_json(result));
   if (const Status& why =
           channels.file_error() ? std::unexpected(*channels.file_error()) : finished;

@@ -1,4 +1,7 @@
-// chain.rop and chain.jop: runs of short gadgets, also where each step alone would pass.
+// Counts for the rules chain.rop and chain.jop. Return-oriented programming runs a program's own
+// code in pieces of a few instructions ("gadgets"), each of which ends in a return that leads to
+// the next; jump-oriented programming does it with indirect jumps. Several such pieces in a row are
+// a finding of their own.
 #pragma once
 
 #include <cstdint>

@@ -9,20 +9,21 @@
 #include <utility>
 
 #include "chains.h"
+#include "doubt.h"
 #include "edge.h"
 #include "edge_cache.h"
 #include "edge_rules.h"
 #include "findings.h"
+#include "hodo/check/recent.h"
+#include "hodo/perfdata/model.h"
 #include "hodo/session/time_order.h"
-#include "names.h"
+#include "hodo/text/names.h"
 #include "path_summary.h"
 #include "scope.h"
 #include "shadow_stack.h"
 
 namespace hodo::check {
 namespace {
-
-bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
 
 bool is_near_transfer(BranchKind kind) { return kind <= BranchKind::ret; }
 
@@ -64,6 +65,8 @@ class Checker::Impl {
     Chain returns;
     Chain jumps;
     std::vector<std::size_t> open;  // findings that still collect what comes after
+    Doubt doubt;
+    std::uint64_t executed = 0;     // branches before the row at work
     std::uint64_t loader_call = 0;  // behind the last call of dlopen through a pointer
   };
   struct ForkCall {
@@ -102,6 +105,8 @@ class Checker::Impl {
     std::vector<Branch> recent() const {
       return thread.recent.list(batch.branches, batch.at, before);
     }
+    // How many branches of the thread came before.
+    std::uint64_t position() const { return thread.executed + before.size(); }
   };
 
   bool wanted(RuleId id) const { return wanted_[static_cast<std::size_t>(id)]; }
@@ -134,6 +139,8 @@ class Checker::Impl {
   void look_at_loaded(const Step& step);
   bool is_loaders(const Step& step, std::uint64_t address);
   void report(const Step& step, RuleId id, Grade grade, std::string reason, std::string cause = {});
+  void count(const Step& step, std::size_t index);
+  void doubt(Finding& finding) const;
   void begin_context(const Step& step, Finding& finding);
   std::string cause_of(std::uint32_t space, const Branch& branch);
   void collect_after(Thread& thread, const Branch& branch);
@@ -156,11 +163,12 @@ class Checker::Impl {
   std::map<Life, Past> pasts_;
   std::vector<session::Fork> forks_;
   Findings found_;
+  std::uint64_t losses_ = 0;  // seen so far, in all threads
   std::map<std::string, std::uint64_t> unread_;
   std::map<std::string, std::uint64_t> unread_before_;  // in other sessions of the recording
   std::map<std::string, std::uint64_t, std::less<>> without_id_;  // as far as baselines need ids
   // The libraries that the dynamic linker has called into, by space.
-  std::set<std::pair<std::uint32_t, const Module*>> loaded_;
+  std::set<std::pair<std::uint32_t, const text::Module*>> loaded_;
   std::uint64_t checked_ = 0;
 };
 
@@ -170,26 +178,11 @@ Checker::Impl::Impl(session::Session& session, const Options& options)
       allow_jit_(options.allow_jit),
       uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
       learn_(options.learn),
+      edge_rules_(make_edge_rules(options)),
       forks_(session.regions()->forks()) {
   for (std::size_t i = 0; i < kRuleCount; ++i) {
-    const Rule* const which = &rule(static_cast<RuleId>(i));
-    wanted_[i] =
-        options.rules.empty() || std::ranges::find(options.rules, which) != options.rules.end();
+    wanted_[i] = is_wanted(static_cast<RuleId>(i), options);
   }
-  const auto add = [this](std::unique_ptr<EdgeRule> rule) {
-    if (wanted(rule->id())) edge_rules_.push_back(std::move(rule));
-  };
-  add(make_text_source());
-  add(make_text_target());
-  add(make_text_changed());
-  for (const RuleId id : {RuleId::code_unknown, RuleId::code_stack, RuleId::code_heap}) {
-    add(make_code_outside(id, options.allow_jit));
-  }
-  add(make_code_writable());
-  add(make_call_target());
-  add(make_call_sensitive(options.baseline));
-  add(make_plt_redirected());
-  if (options.baseline != nullptr) add(make_baseline_new(*options.baseline));
 }
 
 void Checker::Impl::move_to(session::Session& session) {
@@ -282,6 +275,7 @@ void Checker::Impl::each(Batch& batch, std::span<const Branch> row) {
     step({context, branch, thread, edge, batch, row.first(i)});
     if (plain && edge.findings == 0) plain_.add(branch, batch.salt);
   }
+  thread.executed += row.size();
 }
 
 // False: the branches have to be looked at one by one.
@@ -300,6 +294,7 @@ bool Checker::Impl::follow_path(const Batch& batch, const flow::Repeat& repeat) 
     thread.returns.end();
   }
   if (effect.ends_jumps) thread.jumps.end();
+  thread.executed += repeat.count;
   return true;
 }
 
@@ -436,10 +431,24 @@ void Checker::Impl::report(const Step& step, RuleId id, Grade grade, std::string
   if (cause.empty()) cause = cause_of(step.context.space, step.branch);
   const std::size_t index =
       found_.add(id, grade, std::move(cause), std::move(reason), step.context, step.branch);
+  count(step, index);
+}
+
+// One more was made of the finding, which has counted it.
+void Checker::Impl::count(const Step& step, std::size_t index) {
   Finding& finding = found_.at(index);
+  if (step.thread.doubt.add(step.position(), index)) doubt(finding);
   if (finding.count != 1) return;
   begin_context(step, finding);
   step.thread.open.push_back(index);
+}
+
+// One that was made of the finding lies at the newest loss.
+void Checker::Impl::doubt(Finding& finding) const {
+  ++finding.doubtful;
+  if (finding.newest_loss == losses_) return;
+  finding.newest_loss = losses_;
+  ++finding.losses;
 }
 
 // What led to the branch. A thread pauses where code has changed, so that the one that led into it
@@ -460,12 +469,14 @@ void Checker::Impl::begin_context(const Step& step, Finding& finding) {
 
 void Checker::Impl::step(const Step& step) {
   for (const std::size_t index : lists_[step.edge.findings]) {
-    Finding& finding = found_.at(index);
-    if (++finding.count != 1) continue;
-    begin_context(step, finding);
-    step.thread.open.push_back(index);
+    found_.count(index);
+    count(step, index);
   }
   follow(step);
+  if (is_near_transfer(step.branch.kind)) return;
+  if (step.branch.kind == BranchKind::lost) ++losses_;
+  step.thread.doubt.see(step.position(), step.branch,
+                        [&](std::size_t index) { doubt(found_.at(index)); });
 }
 
 void Checker::Impl::follow(const Step& step) {
@@ -644,7 +655,7 @@ bool Checker::Impl::is_nearby(const Step& step, std::uint64_t interrupted) {
   const End to = locator_.end(step.context.space, branch.to, branch.time);
   const End from = locator_.end(step.context.space, interrupted, branch.time);
   if (!to.known() || !from.known()) return true;  // other rules speak of code that no file has
-  if (!to.has(kInsn)) return false;
+  if (!to.has(text::kInsn)) return false;
   if (to.module->function(to.vaddr) == nullptr) return true;  // as in call.target
   return from.module == to.module && to.module->same_function(from.vaddr, to.vaddr);
 }
@@ -718,6 +729,7 @@ void Checker::Impl::look_at_loaded(const Step& step) {
 std::vector<Finding> Checker::Impl::findings() const {
   std::vector<Finding> out = found_.all();
   std::ranges::stable_sort(out, [](const Finding& a, const Finding& b) {
+    if (a.is_doubtful() != b.is_doubtful()) return b.is_doubtful();
     return a.grade != b.grade ? a.grade < b.grade : a.branch.time < b.branch.time;
   });
   return out;

@@ -4,7 +4,8 @@
 #include <array>
 #include <span>
 
-#include "names.h"
+#include "hodo/symbol/symbol_table.h"
+#include "hodo/text/names.h"
 #include "sensitive.h"
 
 namespace hodo::check {
@@ -119,21 +120,24 @@ bool is_global(const symbol::SymbolTable& symbols, std::uint64_t vaddr) {
 bool is_sensitive_start(const End& to) {
   const auto at = std::ranges::equal_range(to.module->symbols().symbols(), to.vaddr, {},
                                            &symbol::Symbol::start);
-  return std::ranges::any_of(at, [](const symbol::Symbol& s) { return is_sensitive(s.name); });
+  return std::ranges::any_of(at,
+                             [](const symbol::Symbol& s) { return text::is_sensitive(s.name); });
 }
 
 }  // namespace
 
-bool is_dynamic_linker(const Module& module) { return module.soname().starts_with("ld-linux"); }
+bool is_dynamic_linker(const text::Module& module) {
+  return module.soname().starts_with("ld-linux");
+}
 
-bool is_libc(const Module& module) {
+bool is_libc(const text::Module& module) {
   const std::string& name = module.soname();
   return name.starts_with("libc.so") || name.starts_with("libc.musl") ||
          name.starts_with("ld-musl") || is_dynamic_linker(module);
 }
 
-bool is_called(const Module& module, std::uint64_t vaddr, std::string_view name) {
-  if (module.has(vaddr, kPlt)) return module.callee_name(vaddr) == name;
+bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view name) {
+  if (module.has(vaddr, text::kPlt)) return module.callee_name(vaddr) == name;
   return std::ranges::any_of(module.names_at(vaddr),
                              [&](const symbol::Symbol& s) { return s.name == name; });
 }
@@ -158,7 +162,7 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
   out.path = region->path;
   out.kind = region->path.starts_with('[') ? End::Kind::vdso : End::Kind::unread;
   if (region->location.empty()) return out;
-  const Module* module = modules_.get(region->location);
+  const text::Module* module = modules_.get(region->location);
   if (module == nullptr && modules_.is_raw(region->location)) out.kind = End::Kind::raw;
   const auto vaddr = module == nullptr ? std::nullopt : module->elf().vaddr_of(region->file_offset);
   if (!vaddr) return out;
@@ -201,15 +205,16 @@ PathFacts Locator::facts(const Edge& edge) const {
     return e.kind == End::Kind::unread || e.kind == End::Kind::vdso;
   };
   if (unjudged(edge.from) || unjudged(edge.to)) out |= kUnjudged;
-  if (edge.from.has(kSwitchesStack)) out |= kFromSwitch;
+  if (edge.from.has(text::kSwitchesStack)) out |= kFromSwitch;
   // Which calls return twice is only known by names.
-  const bool jumps = edge.branch.kind == BranchKind::ijmp && edge.from.has(kSwitchesStack);
-  const bool unnamed = jumps && !edge.to.has(kReturnSite) && demangles(edge.from);
-  if (edge.from.has(kSwitchesStack) && (unnamed || is_longjmp(edge.from))) out |= kFromLongjmp;
-  if (edge.from.has(kPushedTarget)) out |= kFromPushed;
-  if (edge.from.has(kStoredTarget)) {
+  const bool jumps = edge.branch.kind == BranchKind::ijmp && edge.from.has(text::kSwitchesStack);
+  const bool unnamed = jumps && !edge.to.has(text::kReturnSite) && demangles(edge.from);
+  if (edge.from.has(text::kSwitchesStack) && (unnamed || is_longjmp(edge.from)))
+    out |= kFromLongjmp;
+  if (edge.from.has(text::kPushedTarget)) out |= kFromPushed;
+  if (edge.from.has(text::kStoredTarget)) {
     out |= kFromStored;
-    if (edge.to.has(kTableTarget)) out |= kToLabel;  // a switch, or a goto of computed labels
+    if (edge.to.has(text::kTableTarget)) out |= kToLabel;  // a switch, or a goto of computed labels
   }
   if (edge.branch.kind == BranchKind::call &&
       drops_return_address(bytes(edge.space, edge.to.address, edge.branch.time, 6), edge.mode)) {
@@ -220,7 +225,7 @@ PathFacts Locator::facts(const Edge& edge) const {
   if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
     out |= kFromLinker;
   }
-  if (loads_libraries(reached_through_pointer(edge))) out |= kToLoader;
+  if (text::loads_libraries(reached_through_pointer(edge))) out |= kToLoader;
   if (edge.branch.kind == BranchKind::syscall || edge.branch.kind == BranchKind::int_) {
     const std::uint64_t number = edge.branch.from - std::min<std::uint64_t>(edge.branch.from, 5);
     if (is_fork(bytes(edge.space, number, edge.branch.time, 7), edge.mode)) out |= kForks;
@@ -243,22 +248,23 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
     out |= kToSigreturn;
   }
   if (!to.known()) return out;
-  if (to.has(kStart)) {
+  if (to.has(text::kStart)) {
     out |= kToFunction;
-  } else if (to.has(kTaken)) {
-    const Function* f = to.module->function(to.vaddr);
+  } else if (to.has(text::kTaken)) {
+    const text::Function* f = to.module->function(to.vaddr);
     const bool starts = f == nullptr || f->begin == to.vaddr || ends_context(to);
     out |= starts ? kToFunction : kToLabel;
   }
   if ((out & kToFunction) != 0 && edge.branch.kind >= BranchKind::ret) {  // neither call nor jump
-    const bool taken = to.has(kTaken | kTableTarget) || is_global(to.module->symbols(), to.vaddr);
+    const bool taken =
+        to.has(text::kTaken | text::kTableTarget) || is_global(to.module->symbols(), to.vaddr);
     if (!taken) out |= kToUntaken;
     if (is_sensitive_start(to)) out |= kToSensitive;
   }
-  if (to.has(kLanding)) out |= kToLanding;
-  if (to.has(kReturnSite)) {
+  if (to.has(text::kLanding)) out |= kToLanding;
+  if (to.has(text::kReturnSite)) {
     out |= kToReturnSite;
-    if (returns_twice(to.module->callee_before(to.vaddr))) out |= kToSetjmp;
+    if (text::returns_twice(to.module->callee_before(to.vaddr))) out |= kToSetjmp;
   }
   if (to.module->elf().entry != 0 && to.vaddr == to.module->elf().entry) out |= kToImage;
   return out;

@@ -5,13 +5,16 @@
 #include <string_view>
 #include <vector>
 
-#include "hodo/check/module.h"
 #include "hodo/flow/branch.h"
 #include "hodo/session/session.h"
+#include "hodo/text/module.h"
 #include "modules.h"
-#include "shadow_stack.h"
+#include "path_facts.h"
 
 namespace hodo::check {
+
+// The upper half of addresses is the kernel's.
+inline bool is_kernel(std::uint64_t address) { return address >> 63 != 0; }
 
 struct End {
   enum class Kind : std::uint8_t {
@@ -28,8 +31,8 @@ struct End {
   std::uint64_t address = 0;
   std::uint32_t region = 0;  // session::Region::id
   std::uint64_t vaddr = 0;   // in the file
-  const Module* module = nullptr;
-  Marks marks = 0;
+  const text::Module* module = nullptr;
+  text::Marks marks = 0;
   std::string_view path;  // of the file as recorded
   // As in session::Region.
   std::string_view area;
@@ -38,7 +41,7 @@ struct End {
 
   bool known() const { return module != nullptr; }
   bool outside() const { return kind == Kind::no_file || kind == Kind::raw; }  // of programs
-  bool has(Marks any) const { return (marks & any) != 0; }
+  bool has(text::Marks any) const { return (marks & any) != 0; }
 };
 
 struct Edge {
@@ -53,18 +56,18 @@ struct Edge {
 };
 
 // By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.
-bool is_dynamic_linker(const Module& module);
+bool is_dynamic_linker(const text::Module& module);
 // By DT_SONAME: the C library of glibc or musl, or their dynamic linkers.
-bool is_libc(const Module& module);
+bool is_libc(const text::Module& module);
 // The function there has the name. A stub of that name counts: in a program that does not move, the
 // address of a function of another file is that of its stub (psABI, "Function Addresses").
-bool is_called(const Module& module, std::uint64_t vaddr, std::string_view name);
+bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view name);
 
 // Finds ends, and what the stack's model needs to know of them.
 class Locator {
  public:
   // `session` must outlive this and have regions().
-  Locator(session::Session& session, const ModuleCache* cache) : modules_(cache) {
+  Locator(session::Session& session, const text::ModuleCache* cache) : modules_(cache) {
     move_to(session);
   }
 

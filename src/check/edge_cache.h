@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hodo/flow/branch.h"
-#include "shadow_stack.h"
+#include "path_facts.h"
 
 namespace hodo::check {
 

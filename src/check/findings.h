@@ -4,29 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "hodo/check/finding.h"
-#include "hodo/flow/decoder.h"
 #include "rule_list.h"
 
 namespace hodo::check {
-
-// The last branches of one thread before the batch at work.
-class Recent {
- public:
-  void add(const flow::Repeats& batch);
-  // The last ones before a branch, oldest first. Of its batch, what is before `at` comes before it,
-  // and then `row`.
-  std::vector<Branch> list(const flow::Repeats& batch, const flow::Repeats::Position& at,
-                           std::span<const Branch> row) const;
-
- private:
-  std::vector<Branch> last_;  // at most Finding::kBefore
-};
 
 class Findings {
  public:

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "hodo/image/file.h"
-#include "names.h"
+#include "hodo/text/names.h"
 
 namespace hodo::check {
 namespace {
@@ -21,22 +21,22 @@ bool has_code_of_no_kind(const std::string& path) {
   return !text.starts_with(ELFMAG) && !text.starts_with("MZ");
 }
 
-bool is_library(const Module& module) {
+bool is_library(const text::Module& module) {
   return !module.soname().empty() || (module.elf().interpreter.empty() && !module.needed().empty());
 }
 
-bool is_generator(const Generator& generator, const Module& module) {
+bool is_generator(const text::Generator& generator, const text::Module& module) {
   return generator.content.empty() ? is_library(module) : module.contains(generator.content);
 }
 
 }  // namespace
 
-const Module* Modules::get(std::string_view location) {
+const text::Module* Modules::get(std::string_view location) {
   if (const auto known = by_location_.find(location); known != by_location_.end()) {
     return known->second.get();
   }
   const std::string path(location);
-  std::shared_ptr<const Module>& slot = by_location_[path];
+  std::shared_ptr<const text::Module>& slot = by_location_[path];
   const auto elf = image::read_elf_file(path);
   if (elf && !elf->build_id.empty()) {
     const auto same = by_build_id_.find(elf->build_id);
@@ -45,7 +45,7 @@ const Module* Modules::get(std::string_view location) {
       return slot.get();
     }
   }
-  auto module = Module::analyze(path, cache_);
+  auto module = text::Module::analyze(path, cache_);
   if (!module) {
     if (has_code_of_no_kind(path)) {
       raw_.insert(path);
@@ -60,12 +60,12 @@ const Module* Modules::get(std::string_view location) {
 }
 
 bool Modules::makes_code(const session::MappedFile& file) {
-  const Generator* generator = find_generator(file_name(file.path));
+  const text::Generator* generator = text::find_generator(text::file_name(file.path));
   if (generator == nullptr) return false;
   const auto [it, fresh] = makes_code_.try_emplace(std::string(file.path), true);
   if (!fresh) return it->second;
   // Where it cannot be read there is only its name, and the check says that it has not been read.
-  const Module* module = file.location.empty() ? nullptr : get(file.location);
+  const text::Module* module = file.location.empty() ? nullptr : get(file.location);
   if (module != nullptr) it->second = is_generator(*generator, *module);
   return it->second;
 }

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hodo/check/module.h"
 #include "hodo/session/regions.h"
+#include "hodo/text/module.h"
 
 namespace hodo::check {
 
@@ -23,10 +23,10 @@ struct Unread {
 class Modules {
  public:
   // `cache`: where analyses are kept, or null.
-  explicit Modules(const ModuleCache* cache) : cache_(cache) {}
+  explicit Modules(const text::ModuleCache* cache) : cache_(cache) {}
 
   // The analysis of the file at `location`; null where it cannot be made. A file is read once.
-  const Module* get(std::string_view location);
+  const text::Module* get(std::string_view location);
   // There is no analysis, since the file is neither ELF nor PE, in which Wine and .NET have code.
   bool is_raw(std::string_view location) const { return raw_.contains(location); }
   // The file makes code at run time, as those that a code generator's name is known of: a library
@@ -35,10 +35,10 @@ class Modules {
   const std::vector<Unread>& unread() const { return unread_; }
 
  private:
-  const ModuleCache* cache_;
-  std::map<std::string, std::shared_ptr<const Module>, std::less<>> by_location_;
+  const text::ModuleCache* cache_;
+  std::map<std::string, std::shared_ptr<const text::Module>, std::less<>> by_location_;
   // The same file under other names.
-  std::map<std::vector<std::uint8_t>, std::shared_ptr<const Module>> by_build_id_;
+  std::map<std::vector<std::uint8_t>, std::shared_ptr<const text::Module>> by_build_id_;
   std::vector<Unread> unread_;
   std::set<std::string, std::less<>> raw_;
   std::map<std::string, bool, std::less<>> makes_code_;  // by path as recorded

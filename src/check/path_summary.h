@@ -11,7 +11,8 @@
 
 namespace hodo::check {
 
-// Of calls that were open before a path it closes some, and leaves others of its own open.
+// What a path does to a thread's open calls: first it returns from some of those that were open
+// before it, then it leaves calls of its own open.
 struct PathEffect {
   std::span<const std::uint64_t> returned;  // where to, the innermost call's first
   std::span<const std::uint64_t> called;    // where these will return to, the innermost last

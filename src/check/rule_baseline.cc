@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "edge_rules.h"
-#include "names.h"
+#include "hodo/text/names.h"
 
 namespace hodo::check {
 
@@ -32,9 +32,10 @@ class BaselineNew final : public EdgeRule {
     // All that a file does which no learned run executed has one cause.
     for (const End* end : {&edge.to, &edge.from}) {
       if (baseline_.knows(end->module->elf().build_id)) continue;
-      return Verdict{.grade = Grade::unusual,
-                     .reason = fmt::format("no learned run executed {}", file_name(end->path)),
-                     .cause = std::string(end->path)};
+      return Verdict{
+          .grade = Grade::unusual,
+          .reason = fmt::format("no learned run executed {}", text::file_name(end->path)),
+          .cause = std::string(end->path)};
     }
     const bool call = edge.branch.kind == BranchKind::icall;
     return Verdict{

@@ -16,25 +16,25 @@ class CallTarget final : public EdgeRule {
     if (!jump && edge.branch.kind != BranchKind::icall) return std::nullopt;
     if (!edge.to.known() || edge.from.kept || edge.to.kept) return std::nullopt;
     // Jumps that change the stack are the return model's.
-    if (jump && edge.from.has(kSwitchesStack)) return std::nullopt;
-    const Module& module = *edge.to.module;
+    if (jump && edge.from.has(text::kSwitchesStack)) return std::nullopt;
+    const text::Module& module = *edge.to.module;
     // Before a lazy slot is filled it leads back to its stub, behind the jump.
-    if (edge.from.has(kPlt) && edge.to.has(kPlt) && edge.to.address == edge.next) {
+    if (edge.from.has(text::kPlt) && edge.to.has(text::kPlt) && edge.to.address == edge.next) {
       return std::nullopt;
     }
     const bool entry = (edge.facts & kToFunction) != 0;
-    if (module.has_ibt() && !jump && !edge.to.has(kEndbr)) {
+    if (module.has_ibt() && !jump && !edge.to.has(text::kEndbr)) {
       return Verdict{.reason = "calls a place that has no ENDBR, in a file made for CET"};
     }
     if (entry) return std::nullopt;
     // Neither symbols nor unwind tables cover it: code made by other means than a compiler's, as
     // V8's builtins, of which the file does not say where functions begin.
-    if (module.function(edge.to.vaddr) == nullptr && edge.to.has(kInsn)) return std::nullopt;
+    if (module.function(edge.to.vaddr) == nullptr && edge.to.has(text::kInsn)) return std::nullopt;
     if (!jump) return Verdict{.reason = "calls a place where no function begins"};
     if ((edge.facts & kToLabel) != 0) return std::nullopt;  // computed goto
     const bool inside =
         edge.from.module == edge.to.module && module.same_function(edge.from.vaddr, edge.to.vaddr);
-    if (inside && edge.to.has(kTableTarget | kLeader)) return std::nullopt;
+    if (inside && edge.to.has(text::kTableTarget | text::kLeader)) return std::nullopt;
     return Verdict{.reason = inside ? "jumps within a function to where no branch of its text leads"
                                     : "jumps to a place where no function begins"};
   }

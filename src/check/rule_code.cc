@@ -6,8 +6,8 @@
 #include <array>
 
 #include "edge_rules.h"
-#include "names.h"
-#include "trampoline.h"
+#include "hodo/text/names.h"
+#include "hodo/text/trampoline.h"
 
 namespace hodo::check {
 
@@ -44,6 +44,8 @@ class CodeOutside final : public EdgeRule {
       return Verdict{.reason = "leads to where no code is mapped"};
     }
     if (!edge.to.outside() || rule_of(edge.to) != id()) return std::nullopt;
+    // System calls, interrupts and exceptions, where the kernel was recorded, too.
+    if (edge.branch.kind > BranchKind::ret && is_kernel(edge.to.address)) return std::nullopt;
     // Once where it is entered; what happens inside follows from that.
     if (edge.from.outside() && rule_of(edge.from) == id()) return std::nullopt;
     const std::string process = fmt::format("space {}", edge.space);
@@ -56,7 +58,7 @@ class CodeOutside final : public EdgeRule {
       return Verdict{.grade = Grade::unexplained,
                      .reason = fmt::format("code of {} ran, which is neither a program nor a"
                                            " library",
-                                           file_name(edge.to.path)),
+                                           text::file_name(edge.to.path)),
                      .cause = fmt::format("{}, {}", process, edge.to.path)};
     }
     if (is_nested_function(edge, locator)) {
@@ -73,13 +75,13 @@ class CodeOutside final : public EdgeRule {
   // lies on one, which the program may have made itself, for a coroutine or its signal handlers.
   static bool is_nested_function(const Edge& edge, Locator& locator) {
     const auto code =
-        locator.bytes(edge.space, edge.to.address, edge.branch.time, kLongestTrampoline);
+        locator.bytes(edge.space, edge.to.address, edge.branch.time, text::kLongestTrampoline);
     const isa::Mode mode = locator.mode(edge.space, edge.branch.time);
-    const auto target = trampoline_target(code, edge.to.address, mode);
+    const auto target = text::trampoline_target(code, edge.to.address, mode);
     if (!target) return false;
     const End function = locator.end(edge.space, *target, edge.branch.time);
-    return function.known() && function.module->executes_stack() && function.has(kStart) &&
-           !is_sensitive(function.module->callee_name(function.vaddr));
+    return function.known() && function.module->executes_stack() && function.has(text::kStart) &&
+           !text::is_sensitive(function.module->callee_name(function.vaddr));
   }
 
   bool allow_jit_;
@@ -93,7 +95,7 @@ class CodeWritable final : public EdgeRule {
     using Writing = session::Region::Writing;
     const End& to = edge.to;
     if (!to.known() || to.writing == Writing::none) return std::nullopt;
-    const std::string_view file = file_name(to.path);
+    const std::string_view file = text::file_name(to.path);
     std::string cause = fmt::format("{}, page {:#x}", to.path, to.vaddr / kPage);
     if (to.module->relocates_text()) {
       return Verdict{.grade = Grade::explained,

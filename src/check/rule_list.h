@@ -1,12 +1,17 @@
-// The rules by number, in the order of rules().
+// The rules by number, in the order of rules(). The table of them is in rules.cc.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "hodo/check/finding.h"
 
 namespace hodo::check {
+
+class EdgeRule;
+struct Options;
 
 enum class RuleId : std::uint8_t {
   text_source,
@@ -25,8 +30,12 @@ enum class RuleId : std::uint8_t {
   library_injected,
   baseline_new,
 };
-inline constexpr std::size_t kRuleCount = 15;
+inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(RuleId::baseline_new) + 1;
 
 const Rule& rule(RuleId id);
+
+// The rules that judge a branch by itself, those that are asked for, in the order of rules().
+std::vector<std::unique_ptr<EdgeRule>> make_edge_rules(const Options& options);
+bool is_wanted(RuleId id, const Options& options);
 
 }  // namespace hodo::check

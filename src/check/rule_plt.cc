@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "edge_rules.h"
-#include "names.h"
+#include "hodo/text/names.h"
 #include "scope.h"
 
 namespace hodo::check {
@@ -13,7 +13,7 @@ namespace {
 // The function that an instruction calls by name; empty: it does not.
 std::string_view called_name(const Edge& edge) {
   if (!edge.from.known() || edge.from.kept) return {};
-  const Slot* slot = edge.from.module->slot_of(edge.from.vaddr);
+  const text::Slot* slot = edge.from.module->slot_of(edge.from.vaddr);
   return slot == nullptr ? std::string_view() : slot->name;
 }
 
@@ -22,14 +22,15 @@ bool is_ifunc(const symbol::Symbol& symbol) { return symbol.kind == symbol::Symb
 // The function is an IFUNC: which code it stands for is chosen when the program starts, by code
 // that has the addresses of all that it may be. Those of libc have no names for others.
 bool is_chosen(const End& to, std::string_view name) {
-  const Module& module = *to.module;
+  const text::Module& module = *to.module;
   if (!std::ranges::any_of(module.symbols().named(name), is_ifunc)) return false;
   const auto names = module.names_at(to.vaddr);
-  if (std::ranges::any_of(names, [](const symbol::Symbol& s) { return is_sensitive(s.name); })) {
+  if (std::ranges::any_of(names,
+                          [](const symbol::Symbol& s) { return text::is_sensitive(s.name); })) {
     return false;
   }
   const bool named = std::ranges::any_of(names, &symbol::Symbol::global);
-  return is_libc(module) ? !named && to.has(kTaken) : !named || to.has(kTaken);
+  return is_libc(module) ? !named && to.has(text::kTaken) : !named || to.has(text::kTaken);
 }
 
 class PltRedirected final : public EdgeRule {
@@ -45,8 +46,8 @@ class PltRedirected final : public EdgeRule {
     }
     if (!edge.to.known()) return std::nullopt;
     // Before the first call, a slot leads back to the stub, which asks the dynamic linker.
-    if (edge.to.module == edge.from.module && edge.to.has(kPlt)) return std::nullopt;
-    const Module& module = *edge.to.module;
+    if (edge.to.module == edge.from.module && edge.to.has(text::kPlt)) return std::nullopt;
+    const text::Module& module = *edge.to.module;
     if (!is_called(module, edge.to.vaddr, name) && !is_chosen(edge.to, name)) {
       const std::string_view other = module.name_at(edge.to.vaddr);
       return Verdict{.reason =
@@ -62,7 +63,7 @@ class PltRedirected final : public EdgeRule {
         .grade = Grade::unexplained,
         .reason = fmt::format("the call of {} leads to {}, which neither the program nor the caller"
                               " depends on",
-                              name, file_name(edge.to.path))};
+                              name, text::file_name(edge.to.path))};
   }
 };
 

@@ -61,7 +61,7 @@ class TextSource final : public EdgeRule {
     if (!insn || !same_kind(insn->cls, edge.branch.kind)) {
       return Verdict{.reason = fmt::format("the file has no {} there", name(edge.branch.kind))};
     }
-    if (edge.from.has(kInsn) || edge.from.module->function(edge.from.vaddr) == nullptr) {
+    if (edge.from.has(text::kInsn) || edge.from.module->function(edge.from.vaddr) == nullptr) {
       return std::nullopt;
     }
     return Verdict{.reason = "the branch begins in the middle of an instruction of the file"};
@@ -109,7 +109,7 @@ class TextChanged final : public EdgeRule {
     std::uint64_t size = 0;
   };
   static Part part_around(const End& end) {
-    const Function* function = end.module->function(end.vaddr);
+    const text::Function* function = end.module->function(end.vaddr);
     if (function == nullptr) return {end.vaddr, kAtLeast};
     const std::uint64_t begin = end.vaddr - std::min(end.vaddr - function->begin, kMostBefore);
     const std::uint64_t behind = std::min(function->end - end.vaddr, kMostBehind);
@@ -132,7 +132,7 @@ class TextChanged final : public EdgeRule {
     const auto text = [&](std::span<const std::uint8_t> bytes) {
       return isa::disassemble(bytes.subspan(start), address, mode);
     };
-    const Function* function = end.module->function(end.vaddr);
+    const text::Function* function = end.module->function(end.vaddr);
     const std::uint64_t place = function == nullptr ? part.begin + start : function->begin;
     return Verdict{.reason = fmt::format("at {:#x} ran '{}' where the file has '{}'", address,
                                          text(ran), text(file)),
@@ -141,10 +141,10 @@ class TextChanged final : public EdgeRule {
 
   // Where the instruction begins that holds the first difference, as far as both texts can be read
   // in step from an instruction of the file before.
-  static std::size_t instruction_around(const Module& module, const Part& part,
+  static std::size_t instruction_around(const text::Module& module, const Part& part,
                                         std::span<const std::uint8_t> ran, std::size_t at) {
     std::size_t start = at;
-    while (start > 0 && !module.has(part.begin + start, kInsn)) --start;
+    while (start > 0 && !module.has(part.begin + start, text::kInsn)) --start;
     while (start < at) {
       const auto insn = isa::decode(ran.subspan(start), 0, module.mode());
       if (!insn || start + insn->length > at) break;

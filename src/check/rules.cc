@@ -1,33 +1,99 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "edge_rules.h"
+#include "hodo/check/checker.h"
 #include "rule_list.h"
 
 namespace hodo::check {
 namespace {
 
-constexpr std::array kRules = {
-    Rule{"text.source", Grade::impossible, "a branch comes from where the file has no such branch"},
-    Rule{"text.target", Grade::impossible, "a direct branch goes elsewhere than its encoding says"},
-    Rule{"text.changed", Grade::impossible, "the code that ran differs from the file's"},
-    Rule{"code.unknown", Grade::impossible, "code ran that is in no file"},
-    Rule{"code.stack", Grade::impossible, "code ran that is on a stack"},
-    Rule{"code.heap", Grade::impossible, "code ran that is on the heap"},
-    Rule{"code.writable", Grade::unexplained,
-         "code of a file ran that the program could have written to"},
-    Rule{"return.target", Grade::impossible, "a return goes where no open call explains it"},
-    Rule{"call.target", Grade::impossible, "an indirect call or jump lands where none may"},
-    Rule{"call.sensitive", Grade::unusual,
-         "a function that starts programs or changes rights is reached through a pointer"},
-    Rule{"chain.rop", Grade::impossible, "short pieces of code are chained by returns"},
-    Rule{"chain.jop", Grade::impossible, "short pieces of code are chained by indirect jumps"},
-    Rule{"plt.redirected", Grade::impossible,
-         "a call of another module's function goes elsewhere than its name says"},
-    Rule{"library.injected", Grade::unusual,
-         "a library is mapped that the program does not depend on"},
-    Rule{"baseline.new", Grade::unusual,
-         "an indirect call or jump that no run took which --baseline learned from"},
+using MakeEdgeRule = std::unique_ptr<EdgeRule> (*)(const Options&);
+
+struct Entry {
+  RuleId id = {};
+  Rule rule;
+  MakeEdgeRule make = nullptr;  // null: it follows a thread, which Checker does
 };
+
+template <RuleId kId>
+std::unique_ptr<EdgeRule> make_outside(const Options& options) {
+  return make_code_outside(kId, options.allow_jit);
+}
+
+// All that there is to say of a rule but its page in docs/rules.
+constexpr std::array kTable = {
+    Entry{
+        RuleId::text_source,
+        {"text.source", Grade::impossible, "a branch comes from where the file has no such branch"},
+        [](const Options&) { return make_text_source(); }},
+    Entry{
+        RuleId::text_target,
+        {"text.target", Grade::impossible, "a direct branch goes elsewhere than its encoding says"},
+        [](const Options&) { return make_text_target(); }},
+    Entry{RuleId::text_changed,
+          {"text.changed", Grade::impossible, "the code that ran differs from the file's"},
+          [](const Options&) { return make_text_changed(); }},
+    Entry{RuleId::code_unknown,
+          {"code.unknown", Grade::impossible, "code ran that is in no file"},
+          make_outside<RuleId::code_unknown>},
+    Entry{RuleId::code_stack,
+          {"code.stack", Grade::impossible, "code ran that is on a stack"},
+          make_outside<RuleId::code_stack>},
+    Entry{RuleId::code_heap,
+          {"code.heap", Grade::impossible, "code ran that is on the heap"},
+          make_outside<RuleId::code_heap>},
+    Entry{RuleId::code_writable,
+          {"code.writable", Grade::unexplained,
+           "code of a file ran that the program could have written to"},
+          [](const Options&) { return make_code_writable(); }},
+    Entry{RuleId::return_target,
+          {"return.target", Grade::impossible, "a return goes where no open call explains it"},
+          nullptr},
+    Entry{RuleId::call_target,
+          {"call.target", Grade::impossible, "an indirect call or jump lands where none may"},
+          [](const Options&) { return make_call_target(); }},
+    Entry{RuleId::call_sensitive,
+          {"call.sensitive", Grade::unusual,
+           "a function that starts programs or changes rights is reached through a pointer"},
+          [](const Options& options) { return make_call_sensitive(options.baseline); }},
+    Entry{RuleId::chain_rop,
+          {"chain.rop", Grade::impossible, "short pieces of code are chained by returns"},
+          nullptr},
+    Entry{RuleId::chain_jop,
+          {"chain.jop", Grade::impossible, "short pieces of code are chained by indirect jumps"},
+          nullptr},
+    Entry{RuleId::plt_redirected,
+          {"plt.redirected", Grade::impossible,
+           "a call of another module's function goes elsewhere than its name says"},
+          [](const Options&) { return make_plt_redirected(); }},
+    Entry{RuleId::library_injected,
+          {"library.injected", Grade::unusual,
+           "a library is mapped that the program does not depend on"},
+          nullptr},
+    Entry{RuleId::baseline_new,
+          {"baseline.new", Grade::unusual,
+           "an indirect call or jump that no run took which --baseline learned from"},
+          [](const Options& options) {
+            return options.baseline == nullptr ? nullptr : make_baseline_new(*options.baseline);
+          }},
+};
+
+// Each stands where its number says.
+consteval bool is_in_order() {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (kTable[i].id != static_cast<RuleId>(i)) return false;
+  }
+  return kTable.size() == kRuleCount;
+}
+static_assert(is_in_order());
+
+constexpr std::array<Rule, kRuleCount> kRules = [] {
+  std::array<Rule, kRuleCount> out{};
+  std::ranges::transform(kTable, out.begin(), &Entry::rule);
+  return out;
+}();
 
 }  // namespace
 
@@ -53,6 +119,19 @@ const Rule* find_rule(std::string_view name) {
 }
 
 const Rule& rule(RuleId id) { return kRules[static_cast<std::size_t>(id)]; }
-static_assert(kRules.size() == kRuleCount);
+
+bool is_wanted(RuleId id, const Options& options) {
+  return options.rules.empty() ||
+         std::ranges::find(options.rules, &rule(id)) != options.rules.end();
+}
+
+std::vector<std::unique_ptr<EdgeRule>> make_edge_rules(const Options& options) {
+  std::vector<std::unique_ptr<EdgeRule>> out;
+  for (const Entry& entry : kTable) {
+    if (entry.make == nullptr || !is_wanted(entry.id, options)) continue;
+    if (auto rule = entry.make(options)) out.push_back(std::move(rule));
+  }
+  return out;
+}
 
 }  // namespace hodo::check

@@ -1,15 +1,15 @@
 #include "scope.h"
 
-#include "names.h"
+#include "hodo/text/names.h"
 
 namespace hodo::check {
 
 Scope::Scope(const std::vector<session::MappedFile>& files, Modules& modules) {
   for (const session::MappedFile& file : files) {
-    const Module* module = file.location.empty() ? nullptr : modules.get(file.location);
+    const text::Module* module = file.location.empty() ? nullptr : modules.get(file.location);
     loaded_.push_back({file.path, module});
     if (module == nullptr) continue;
-    const std::string_view name = file_name(file.path);
+    const std::string_view name = text::file_name(file.path);
     claim(name, module, Claim::file_name);
     if (!module->soname().empty()) {
       // "libz.so.1" of libz.so.1.2.13, which a link of that name leads to.
@@ -23,21 +23,21 @@ Scope::Scope(const std::vector<session::MappedFile>& files, Modules& modules) {
 
 // Any file can be made with any DT_SONAME. The dynamic linker takes the first that has it for the
 // library; its maker's name for the file tells which one is meant.
-void Scope::claim(std::string_view name, const Module* module, Claim how) {
+void Scope::claim(std::string_view name, const text::Module* module, Claim how) {
   const auto [it, fresh] = by_name_.try_emplace(std::string(name), module, how);
   if (!fresh && how < it->second.second) it->second = {module, how};
 }
 
-bool Scope::collect(const Module* from, std::set<const Module*>& out) const {
-  std::vector<const Module*> todo = {from};
+bool Scope::collect(const text::Module* from, std::set<const text::Module*>& out) const {
+  std::vector<const text::Module*> todo = {from};
   bool complete = true;
   while (!todo.empty()) {
-    const Module* module = todo.back();
+    const text::Module* module = todo.back();
     todo.pop_back();
     if (!out.insert(module).second) continue;
     for (const std::string& name : module->needed()) {
       // A dependency with a slash in it is a path.
-      const auto found = by_name_.find(file_name(name));
+      const auto found = by_name_.find(text::file_name(name));
       if (found == by_name_.end()) {
         complete = false;
       } else {
@@ -48,20 +48,20 @@ bool Scope::collect(const Module* from, std::set<const Module*>& out) const {
   return complete;
 }
 
-bool Scope::depends(const Module* from, const Module* to) const {
-  std::set<const Module*> all;
+bool Scope::depends(const text::Module* from, const text::Module* to) const {
+  std::set<const text::Module*> all;
   if (from != nullptr) collect(from, all);
   return all.contains(to);
 }
 
 std::vector<Scope::Loaded> Scope::strangers() const {
-  std::set<const Module*> wanted;
+  std::set<const text::Module*> wanted;
   if (program_ == nullptr || !collect(program_, wanted)) return {};
-  const std::string_view interpreter = file_name(program_->elf().interpreter);
+  const std::string_view interpreter = text::file_name(program_->elf().interpreter);
   std::vector<Loaded> out;
   for (const Loaded& l : loaded_) {
     if (l.module != nullptr && wanted.contains(l.module)) continue;
-    const bool linker = file_name(l.path) == interpreter ||
+    const bool linker = text::file_name(l.path) == interpreter ||
                         (l.module != nullptr && l.module->soname() == interpreter);
     if (!linker) out.push_back(l);
   }

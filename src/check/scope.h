@@ -21,13 +21,13 @@ class Scope {
 
   // The program itself: the file that names an interpreter and has no name as a library. Null in a
   // program without a dynamic linker.
-  const Module* program() const { return program_; }
+  const text::Module* program() const { return program_; }
   // Whether `to` is `from`, or among what it depends on, directly or through others.
-  bool depends(const Module* from, const Module* to) const;
+  bool depends(const text::Module* from, const text::Module* to) const;
 
   struct Loaded {
     std::string_view path;
-    const Module* module = nullptr;
+    const text::Module* module = nullptr;
   };
   // Files that the program does not depend on, without its dynamic linker. Empty where a file that
   // it depends on is not mapped or cannot be read, since what that one depends on is then unknown.
@@ -36,13 +36,13 @@ class Scope {
  private:
   // Why a file is taken for the library of a name, the best reason first.
   enum class Claim : std::uint8_t { file_name, link, soname };
-  void claim(std::string_view name, const Module* module, Claim how);
+  void claim(std::string_view name, const text::Module* module, Claim how);
   // False: something is missing.
-  bool collect(const Module* from, std::set<const Module*>& out) const;
+  bool collect(const text::Module* from, std::set<const text::Module*>& out) const;
 
   std::vector<Loaded> loaded_;
-  std::map<std::string, std::pair<const Module*, Claim>, std::less<>> by_name_;
-  const Module* program_ = nullptr;
+  std::map<std::string, std::pair<const text::Module*, Claim>, std::less<>> by_name_;
+  const text::Module* program_ = nullptr;
 };
 
 }  // namespace hodo::check

@@ -5,28 +5,28 @@
 #include <span>
 
 #include "hodo/base/byte_reader.h"
-#include "names.h"
+#include "hodo/text/names.h"
 
 namespace hodo::check {
 namespace {
 
 std::string_view sensitive_name(const End& end) {
-  const Module& module = *end.module;
-  if (end.has(kPlt)) {
+  const text::Module& module = *end.module;
+  if (end.has(text::kPlt)) {
     const std::string_view name = module.callee_name(end.vaddr);
-    return is_sensitive(name) ? name : std::string_view();
+    return text::is_sensitive(name) ? name : std::string_view();
   }
-  if (!end.has(kStart)) return {};
+  if (!end.has(text::kStart)) return {};
   for (const symbol::Symbol& symbol : module.names_at(end.vaddr)) {
     // A program may call what is its own as it likes.
-    if ((symbol.global || is_libc(module)) && is_sensitive(symbol.name)) return symbol.name;
+    if ((symbol.global || is_libc(module)) && text::is_sensitive(symbol.name)) return symbol.name;
   }
   return {};
 }
 
 // The dynamic linker's resolver, which static programs that load libraries contain, too.
 bool is_resolver(const End& from) {
-  if (!from.has(kSwitchesStack)) return false;
+  if (!from.has(text::kSwitchesStack)) return false;
   if (is_dynamic_linker(*from.module)) return true;
   const symbol::Symbol* symbol = from.module->symbols().at(from.vaddr);
   if (symbol != nullptr) return symbol->name.starts_with("_dl_");
@@ -48,25 +48,25 @@ std::optional<std::int32_t> distance_of(std::span<const std::uint8_t> code) {
 // In a file of i386 with one GOT for all, a call without PLT looks as one of a virtual function. If
 // it is, it leads to what the slot at this distance is for by chance only.
 bool is_by_slot(const Edge& edge) {
-  const Module& caller = *edge.from.module;
+  const text::Module& caller = *edge.from.module;
   if (caller.mode() != isa::Mode::bits32 || !caller.got()) return false;
   const auto distance = distance_of(caller.bytes(edge.from.vaddr));
   if (!distance) return false;
   const std::uint64_t address = *caller.got() + static_cast<std::uint64_t>(std::int64_t{*distance});
-  return std::ranges::any_of(caller.slots(), [&](const Slot& slot) {
+  return std::ranges::any_of(caller.slots(), [&](const text::Slot& slot) {
     return slot.address == (address & 0xffffffff) &&
            is_called(*edge.to.module, edge.to.vaddr, slot.name);
   });
 }
 
 bool is_by_name(const Edge& edge) {
-  const Module& caller = *edge.from.module;
-  const Module& callee = *edge.to.module;
-  if (const Slot* slot = caller.slot_of(edge.from.vaddr)) {
+  const text::Module& caller = *edge.from.module;
+  const text::Module& callee = *edge.to.module;
+  if (const text::Slot* slot = caller.slot_of(edge.from.vaddr)) {
     return is_called(callee, edge.to.vaddr, slot->name);
   }
   const symbol::Symbol* symbol = caller.symbols().at(edge.from.vaddr);
-  if (edge.from.has(kPlt)) {  // through a slot that the analysis does not know
+  if (edge.from.has(text::kPlt)) {  // through a slot that the analysis does not know
     return symbol == nullptr || is_called(callee, edge.to.vaddr, caller.callee_name(symbol->start));
   }
   if (is_resolver(edge.from) || is_by_slot(edge)) return true;
@@ -77,16 +77,17 @@ bool is_by_name(const Edge& edge) {
 }
 
 bool is_own_data(const Edge& edge) {
-  return std::ranges::any_of(edge.from.module->kept_pointers(), [&](const KeptPointer& kept) {
-    return (kept.constant || depends_on_arguments(kept.name)) &&
+  return std::ranges::any_of(edge.from.module->kept_pointers(), [&](const text::KeptPointer& kept) {
+    return (kept.constant || text::depends_on_arguments(kept.name)) &&
            is_called(*edge.to.module, edge.to.vaddr, kept.name);
   });
 }
 
 // glibc's posix_spawn is given the exec to call, as is that of musl, whose child is called so.
 bool is_spawn(const Edge& edge, std::string_view function) {
-  const Module& module = *edge.from.module;
-  if (&module != edge.to.module || !edge.to.has(kTaken) || !replaces_program(function)) {
+  const text::Module& module = *edge.from.module;
+  if (&module != edge.to.module || !edge.to.has(text::kTaken) ||
+      !text::replaces_program(function)) {
     return false;
   }
   if (is_libc(module)) return true;

@@ -1,4 +1,5 @@
-// Whether a sensitive function (names.h) is reached on a way that the files themselves lead.
+// Calls of sensitive functions, those that start programs or change rights (is_sensitive in
+// hodo/text/names.h), through a pointer that the program could have been made to hold.
 #pragma once
 
 #include <string_view>

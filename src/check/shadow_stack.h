@@ -3,28 +3,27 @@
 // The stack pointer is not in a branch trace. What follows is therefore a model of what may happen
 // to stacks, each part with the condition under which it holds:
 //
-//   return        to the return address of the last open call.
-//   signal        an asynchronous entry opens a frame that only sigreturn closes; the handler
-//   returns
-//                 to code that does a sigreturn.
-//   longjmp       an indirect jump behind a load of RSP, to where a setjmp of a call that is still
-//   open
-//                 has returned to. Calls since then are closed.
-//   unwinding     such a jump to a landing pad of a function that is open, as that function's
-//                 exception table says.
-//   other stacks  such a jump or return (swapcontext and its like) to the place where another stack
-//   of
-//                 this thread was left, or to a function's start, which begins a new stack. A jump
-//                 to a label of the switching code leaves it to the next return. A stack that began
-//                 so ends with a return to a function's start (__start_context).
-//   pushed target a return right behind PUSH or MOV [RSP] that does not return is a jump, to a
-//   function
-//                 or a label whose address is written down. Behind MOV [RSP], the last call only
-//                 made room for the target and is closed (retpolines).
-//   astray        behind a return that nothing explains, the stack pointer is in nobody knows what.
-//                 Until a return goes behind a call that is open, each further one is as wrong.
-//   unknown depth where the trace begins in the middle or has a gap, nothing is known of the calls
-//                 before; a return must then go behind some call of the text.
+// clang-format off
+//   return          to the return address of the last open call.
+//   signal          an asynchronous entry opens a frame that only sigreturn closes; the handler
+//                   returns to code that does a sigreturn.
+//   longjmp         an indirect jump behind a load of RSP, to where a setjmp of a call that is
+//                   still open has returned to. Calls since then are closed.
+//   unwinding       such a jump to a landing pad of a function that is open, as that function's
+//                   exception table says.
+//   other stacks    such a jump or return (swapcontext and its like) to the place where another
+//                   stack of this thread was left, or to a function's start, which begins a new
+//                   stack. A jump to a label of the switching code leaves it to the next return. A
+//                   stack that began so ends with a return to a function's start (__start_context).
+//   pushed target   a return right behind PUSH or MOV [RSP] that does not return is a jump, to a
+//                   function or a label whose address is written down. Behind MOV [RSP], the last
+//                   call only made room for the target and is closed (retpolines).
+//   astray          behind a return that nothing explains, the stack pointer is in nobody knows
+//                   what. Until a return goes behind a call that is open, each further one is as
+//                   wrong.
+//   unknown depth   where the trace begins in the middle or has a gap, nothing is known of the
+//                   calls before; a return must then go behind some call of the text.
+// clang-format on
 //
 // Several setjmps or frames can fit one jump, and several stacks one switch. The innermost frame
 // and the stack that was left last are taken, the others kept as alternatives until a return
@@ -38,35 +37,9 @@
 #include <vector>
 
 #include "hodo/check/finding.h"
+#include "path_facts.h"
 
 namespace hodo::check {
-
-// What the text says about both ends of a branch. Of an end whose file cannot be read nothing is
-// known, and nothing is concluded.
-enum PathFact : std::uint32_t {
-  kFromSwitch = 1 << 0,  // kSwitchesStack of `from`
-  kFromPushed = 1 << 1,  // kPushedTarget
-  kFromStored = 1 << 2,  // kStoredTarget
-  kToReturnSite = 1 << 3,
-  kToSetjmp = 1 << 4,  // `to` is behind a call that returns twice: setjmp, getcontext
-  kToLanding = 1 << 5,
-  kToFunction = 1 << 6,     // a function's start
-  kToLabel = 1 << 11,       // an address that is written down, inside of a function
-  kToSigreturn = 1 << 7,    // the code at `to` does a sigreturn
-  kToImage = 1 << 8,        // the entry point of a file
-  kFromLongjmp = 1 << 12,   // kFromSwitch, of a file that defines longjmp
-  kUnjudged = 1 << 9,       // nothing is known about one of the ends
-  kSigreturn = 1 << 10,     // `from` is the system call of code that does a sigreturn
-  kFromLinker = 1 << 13,    // the dynamic linker calls a function of another file
-  kToLoader = 1 << 14,      // dlopen or its like, through a pointer
-  kOpensNothing = 1 << 15,  // a call of code that takes its return address off the stack first
-  kToSensitive = 1 << 16,   // is_sensitive()
-  kToUntaken = 1 << 17,     // kToFunction, of which nothing in any file can know the address
-  kToUncalled = 1 << 18,    // kToReturnSite, of a call that this process has not made
-  kToNearby = 1 << 19,      // an instruction of the function that the handler interrupted
-  kForks = 1 << 20,         // `from` is the system call of a fork
-};
-using PathFacts = std::uint32_t;
 
 // What the unwind tables say, asked only where an exception may have landed.
 class Landings {

@@ -1,7 +1,5 @@
 #include "checking.h"
 
-#include <algorithm>
-
 #include "command.h"
 
 namespace hodo::cli {
@@ -36,7 +34,13 @@ void hide_explained(view::Checked& checked) {
 }
 
 int status_of(const view::Checked& checked, bool allow_incomplete) {
-  if (!std::ranges::all_of(checked.findings, is_explained)) return kExitFindings;
+  bool doubtful = false;
+  for (const check::Finding& finding : checked.findings) {
+    if (is_explained(finding)) continue;
+    if (!finding.is_doubtful()) return kExitFindings;
+    doubtful = true;
+  }
+  if (doubtful) return kExitIncomplete;
   return checked.complete() || allow_incomplete ? kExitOk : kExitIncomplete;
 }
 

@@ -18,7 +18,8 @@ bool is_explained(const check::Finding& finding);
 // Only counts the findings that were explained.
 void hide_explained(view::Checked& checked);
 
-// kExitFindings, kExitIncomplete or kExitOk.
+// kExitFindings, kExitIncomplete or kExitOk. Findings that are all doubtful say no more than that
+// the trace is damaged: kExitIncomplete, whatever is allowed.
 int status_of(const view::Checked& checked, bool allow_incomplete);
 
 }  // namespace hodo::cli

@@ -52,14 +52,14 @@ const Manual kManual{
         " modelled and give no findings. Code made at run time is reported once where a known"
         " generator (Java, V8, LuaJIT, PCRE, libffi and others) is loaded; --allow-jit takes all"
         " such code for that. Attacks that only change data leave no trace in the branches.\n\n"
-        "--learn FILE adds the indirect calls and jumps of a run to a baseline, unless it has "
-        "findings"
-        " of other rules than call.sensitive; do so for any number of runs. --baseline FILE then"
-        " reports those that none of them took, which also shows a pointer that was set to a"
-        " function of the right kind, and no call.sensitive that was learned.\n\n"
+        "--learn FILE adds the indirect calls and jumps of a run to a baseline, unless it has"
+        " findings of other rules than call.sensitive; do so for any number of runs. --baseline"
+        " FILE then reports those that none of them took, which also shows a pointer that was set"
+        " to a function of the right kind, and no call.sensitive that was learned.\n\n"
         "A clean result counts only for what was seen: where a part of the trace was lost, a file"
         " cannot be read, or the recording is of branch stacks (LBR), which are windows, the exit"
-        " status is 3.",
+        " status is 3. So it is where all findings are doubtful: made where the trace is lost, from"
+        " whose damage they may come.",
     .examples = {{"hodo check", "Judge the last recording."},
                  {"hodo check --rule return.target --rule chain.rop run.data", "Two rules only."},
                  {"hodo check --learn ls.base ls.data", "Learn what a clean run does."},
@@ -68,9 +68,9 @@ const Manual kManual{
                  {"hodo check --format html -o check.html", "A page to hand on."},
                  {"hodo check --format sarif -o check.sarif", "For code scanning services."}},
     .exit_statuses = {{"0", "Nothing was found, and everything was checked."},
-                      {"1", "Something was found."},
+                      {"1", "Something was found that is not doubtful."},
                       {"2", "Wrong use, or a recording that cannot be read or checked."},
-                      {"3", "Nothing was found, but not everything could be checked."}}};
+                      {"3", "Nothing else was found, but not everything could be checked."}}};
 
 Result<std::vector<const check::Rule*>> chosen(const Options& options) {
   std::vector<const check::Rule*> out;
@@ -102,7 +102,7 @@ Result<std::vector<const check::Rule*>> chosen(const Options& options) {
 Result<view::Checked> check_session(const Options& options, session::Session& session,
                                     std::vector<const check::Rule*> rules,
                                     check::Baseline& baseline) {
-  const auto cache = options.no_cache ? std::nullopt : check::ModuleCache::of_user();
+  const auto cache = options.no_cache ? std::nullopt : text::ModuleCache::of_user();
   view::Progress progress("checking");
   auto checked = judge(
       session,
@@ -223,7 +223,7 @@ void add_check(Program& program) {
                      "how to write it: for people (text, the default, or html, one page without"
                      " scripts), or for programs (json, or SARIF 2.1.0)");
   app.add_flag("--json", options->reading.json, "the same as --format json");
-  app.add_option("-o,--output", options->output, "write to FILE instead of standard output")
+  app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
       .type_name("FILE");
   std::string names;
   for (const check::Rule& rule : check::rules()) {

@@ -36,14 +36,17 @@ const Manual kManual{
         "cfg-svg is a picture, for which Graphviz's program dot has to be installed. cfg-dot is"
         " the graph in Graphviz's language, for its other layouts and formats, and needs "
         "nothing.\n\n"
-        "A function is named as 'hodo report' does, C++ functions with or without their parameters."
+        "A function is named as 'hodo report' does, C++ functions with or without their parameters,"
+        " or by an address in it, that of the file or that where it ran."
         " The code is that of the first process that ran it; counts are those of all of them, or"
         " of --pid and --tid.",
     .examples =
         {{"hodo export --to cfg-svg --function main -o main.svg",
           "A picture of main for a browser."},
          {"hodo export --to cfg-dot --function strlen --module libc | dot -Tpng > strlen.png",
-          "The same of a library's function, in another format."}},
+          "The same of a library's function, in another format."},
+         {"hodo export --to cfg-svg --function 0x401230 --module a.out -o it.svg",
+          "Of the function at that address of a stripped program."}},
     .exit_statuses = {{"0", "Done, and nothing of the recording was lost."},
                       {"2",
                        "Wrong usage, no such function ran, or the recording cannot be read or the"
@@ -100,11 +103,11 @@ void add_export(Program& program) {
                      "what to make of it")
       .required();
   app.add_option("--function", options->function, "the function to draw")
-      .type_name("NAME")
+      .type_name("NAME|0xADDRESS")
       .required();
   app.add_option("--module", options->module, "of a file whose path contains TEXT")
       .type_name("TEXT");
-  app.add_option("-o,--output", options->output, "write to FILE instead of standard output")
+  app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
       .type_name("FILE");
   add_selection_options(app, options->reading);
 }

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "hodo/capture/vm_attach.h"
 #include "hodo/view/text.h"
+#include "output_file.h"
 #include "record_options.h"
 #include "record_status.h"
 #include "version.h"
@@ -42,6 +43,10 @@ struct Options {
 };
 
 int attach(Options& options) {
+  if (Status status = check_recording_path(options.attach.record.output); !status) {
+    fmt::print(stderr, "hodo: {}\n", status.error().message);
+    return kExitUsage;
+  }
   for (const auto& [text, name, value] :
        {std::tuple{&options.max_size, "--max-size", &options.attach.record.max_size},
         std::tuple{&options.buffer_size, "--buffer-size", &options.attach.record.buffer_size}}) {

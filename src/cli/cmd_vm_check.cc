@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "commands.h"
-#include "hodo/check/kernel_checker.h"
-#include "hodo/check/kernel_image.h"
+#include "hodo/kernelcheck/kernel_checker.h"
+#include "hodo/kernelcheck/kernel_image.h"
 #include "hodo/session/time_order.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
@@ -67,13 +67,13 @@ std::vector<std::string> not_judged(bool with_image) {
 }
 
 Result<view::Checked> check_session(const Options& options, session::Session& session) {
-  std::optional<check::KernelImage> image;
+  std::optional<kernelcheck::KernelImage> image;
   if (!options.kernel.empty()) {
-    auto opened = check::KernelImage::open(options.kernel);
+    auto opened = kernelcheck::KernelImage::open(options.kernel);
     if (!opened) return std::unexpected(opened.error());
     image = std::move(*opened);
   }
-  auto checker = check::KernelChecker::of(session, image ? &*image : nullptr);
+  auto checker = kernelcheck::KernelChecker::of(session, image ? &*image : nullptr);
   if (!checker) return std::unexpected(checker.error());
   view::Progress progress("checking");
   // A task's branches lie in the streams of all processors that it ran on.

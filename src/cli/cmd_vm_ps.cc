@@ -39,14 +39,12 @@ const Manual kManual{
         "Columns: CR3, the physical address of the process's top-level page table, as in the CR3"
         " register and in PIP packets; BUSY, the share of looks at the processors that found it"
         " running. Linux guests are understood whose kernel has kallsyms and BTF, as those of all"
-        " distributions have (64-bit, Linux 5.2 and later). Of other guests each address space "
-        "that was"
-        " seen running is listed with its user code pages.\n\n"
+        " distributions have (64-bit, Linux 5.2 and later). Of other guests each address space that"
+        " was seen running is listed with its user code pages.\n\n"
         "With FILE in place of a socket: the processes that a recording of hodo vm record or attach"
-        " has, with the values of CR3 under which their user code ran (where the kernel isolates "
-        "its"
-        " page tables that of the user half) and the number of their branches. Nobody is looked for"
-        " there.",
+        " has, with the values of CR3 under which their user code ran (where the kernel isolates"
+        " its page tables that of the user half) and the number of their branches. Nobody is looked"
+        " for there.",
     .examples = {{"hodo vm ps --qmp /run/guest.qmp", "Who runs in the guest."},
                  {"hodo vm ps --qmp /run/guest.qmp --json | jq '.processes[] | select(.hidden)'",
                   "Who hides there."},

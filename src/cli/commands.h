@@ -19,6 +19,7 @@ void add_vm_record(Program& program);
 void add_vm_attach(Program& program);
 void add_vm_ps(Program& program);
 void add_vm_check(Program& program);
+void add_vm_demo(Program& program);
 void add_completion(Program& program);
 void add_help(Program& program);
 

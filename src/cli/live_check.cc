@@ -138,7 +138,7 @@ class Follower {
   int complete_;
   int end_;
   view::Style style_ = view::style_for(STDERR_FILENO, view::ColorMode::automatic);
-  std::optional<check::ModuleCache> cache_ = check::ModuleCache::of_user();
+  std::optional<text::ModuleCache> cache_ = text::ModuleCache::of_user();
   std::unique_ptr<session::Growing> growing_;
   std::unique_ptr<check::Checker> checker_;
   std::size_t told_ = 0;

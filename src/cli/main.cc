@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   add_vm_attach(program);
   add_vm_ps(program);
   add_vm_check(program);
+  add_vm_demo(program);
   add_completion(program);
   add_help(program);
   return program.run(argc, argv);

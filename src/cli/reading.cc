@@ -31,8 +31,8 @@ void add_file_options(const OptionSet& app, ReadingOptions& options) {
 void add_code_options(const OptionSet& app, ReadingOptions& options) {
   app.add_option("--image", options.images,
                  "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or"
-                 " pages:ADDRFILE:DUMPFILE (8-byte page addresses, 4 KiB pages in the same order);"
-                 " may be given several times")
+                 " pages:ADDRFILE:DUMPFILE (8-byte page addresses, those with low bits set not"
+                 " mapped; 4 KiB pages in the same order); may be given several times")
       .type_name("IMAGE")
       .one_at_a_time();
   add_choice<int>(app, "--bits", options.bits, {{"64", 64}, {"32", 32}, {"16", 16}},

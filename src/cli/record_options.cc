@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "hodo/capture/filter_spec.h"
+#include "output_file.h"
 #include "version.h"
 
 namespace hodo::cli {
@@ -95,7 +96,7 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       .capture_default_str();
   add_choice(
       app, "--source", options.source, sources(),
-      "what records: the processor's Intel PT (pt), QEMU (qemu), or the better of them (auto);"
+      "what records: the processor's Intel PT (pt), QEMU (qemu), or the best that there is (auto);"
       " branch trace store (bts) or last branch records (lbr), of the processor or else under"
       " QEMU; or a debugger's steps (step), which need neither and are slow: 10 to 50 microseconds"
       " for each branch or instruction");
@@ -156,6 +157,9 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
 }
 
 Result<capture::RecordOptions> options_of(const RecordCommand& command) {
+  if (Status status = check_recording_path(command.options.output); !status) {
+    return std::unexpected(status.error());
+  }
   if (Status status = check_source(command); !status) return std::unexpected(status.error());
   if (command.on_finding == OnFinding::stop && !command.check) {
     return fail(ErrorCode::usage, "--on-finding stop: nothing is judged without --check");

@@ -265,8 +265,11 @@ Report diagnose(const Facts& facts) {
   if (facts.kernel) {
     out.items.push_back(registers_item(facts));
     if (hardware) out.items.push_back(memory_item(*facts.kernel));
-    out.source = has(out, "pt") ? "pt" : has(out, "qemu") ? "qemu" : "";
     out.without_qemu = sources_without_qemu(out, facts);
+    out.source = has(out, "pt")         ? "pt"
+                 : has(out, "qemu")     ? "qemu"
+                 : facts.steps_branches ? "step"
+                                        : "";
   }
   return out;
 }

@@ -98,11 +98,16 @@ std::string source_text(const Report& report) {
   if (report.source == "qemu") {
     return "hodo record -- CMD runs the program under QEMU, with the software trace unit";
   }
-  if (report.without_qemu.empty()) {
-    return "nothing can record here yet; QEMU is the way that works everywhere, see its line";
+  std::vector<std::string> others = report.without_qemu;
+  std::erase(others, "step");
+  const std::string processor =
+      others.empty() ? "" : "; " + enumerated(others) + " can do without, too";
+  if (report.source == "step") {
+    return "hodo record -- CMD steps the program, which is slow, and needs QEMU for more, see its "
+           "line" +
+           processor;
   }
-  return "hodo record -- CMD needs QEMU, see its line; " + enumerated(report.without_qemu) +
-         (report.without_qemu.size() == 1 ? " records without" : " record without");
+  return "hodo record -- CMD needs QEMU, see its line" + processor;
 }
 
 }  // namespace

@@ -191,6 +191,7 @@ class GrowingDecoder::Impl {
     Output out(config_, {.listener = untold, .branches = &untold});
     PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, config_, out);
     enter(decoder, piece);
+    if (!last) decoder.expect_more();
     bool more = true;
     if (!last && pause_at_ != kEnd) {
       more = decoder.advance(pause_at_);

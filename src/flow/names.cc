@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<std::string_view, kLossCauses> kLossNames = {
     "head-cut",        "overflow", "bad-packet",         "truncated",
     "no-code",         "bad-code", "impossible-outcome", "endless-loop",
-    "filter-mismatch", "bad-time", "recorder-lost"};
+    "filter-mismatch", "bad-time", "recorder-lost",      "lost-call"};
 static_assert(!kLossNames.back().empty());
 
 constexpr std::array<std::string_view, kEventKinds> kEventNames = {

@@ -49,6 +49,7 @@ bool PathDecoder::advance(std::size_t limit) {
       }
     }
     if (step) step = run();
+    while (!step && drift(step.error())) step = run();
     if (!step && !resync(step.error(), psb_)) return false;
   }
 }
@@ -83,6 +84,7 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
   const auto ip = psb_plus().ip();
   last_ip_.clear();
   walker_.returns().clear();
+  lost_calls_ = false;
   forget_pending();
   const bool known = !psb_plus().packets().empty();
   if (auto step = known ? take_psb_plus() : read_psb_plus(psb); !step) return step;
@@ -158,6 +160,7 @@ PathDecoder::Step PathDecoder::read_psb_plus(std::size_t psb) {
 PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
   switch (packet.type) {
     case PacketType::mode_exec:
+      if (walker_.enabled && exec_ && mode_of(packet.payload) != walker_.mode) change_mode();
       exec_pending_ = packet.payload;
       apply_mode();
       return {};
@@ -172,23 +175,32 @@ PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
       return {};
     case PacketType::tsc:
       if (clock_.contradicts(packet)) go_back_in_time(packet);
-      on_other(packet);
-      return {};
+      return on_other(packet);
     default:
       if (!may_be_in_psb_plus(packet.type)) {
         return std::unexpected(Failure{LossCause::bad_packet, words::no_psbend(packet.type)});
       }
-      on_other(packet);
-      return {};
+      return on_other(packet);
   }
 }
 
-// Only at a PSB+: so a damaged time costs no more than its own segment.
-void PathDecoder::go_back_in_time(const pt::Packet& tsc) {
+// The PSB+ contradicts the packets before it: the path begins anew with what it says.
+void PathDecoder::leave_path() {
   if (!in_gap_) gap_from_ = walker_.enabled ? walker_.ip : 0;
   in_gap_ = true;
   walker_.enabled = false;
   walker_.in_tx = false;
+}
+
+// Code of another width begins at a branch, and a MODE.Exec with it.
+void PathDecoder::change_mode() {
+  leave_path();
+  report(LossCause::impossible_outcome, 0, 0, words::mode_changed());
+}
+
+// Only at a PSB+: so a damaged time costs no more than its own segment.
+void PathDecoder::go_back_in_time(const pt::Packet& tsc) {
+  leave_path();
   const std::uint64_t before = clock_.now();
   clock_.go_back();
   clock_.apply(tsc);
@@ -228,9 +240,9 @@ bool PathDecoder::resync(const Failure& failure, std::size_t psb) {
   walker_.enabled = false;
   walker_.in_tx = false;
   clock_.lose_sync();
-  // A damaged packet may have swallowed the first bytes of a PSB. One that is cut off is followed
-  // by nothing, and what it turns out to be when more bytes come is not known yet.
-  const bool cut_off = failure.cause == LossCause::truncated;
+  // A damaged packet may have swallowed the first bytes of a PSB. One that is only cut off as yet
+  // is no damage.
+  const bool cut_off = more_follows_ && failure.cause == LossCause::truncated;
   const std::size_t back = std::min<std::size_t>(reader_.offset(), kPsbSize - 1);
   reader_.seek(cut_off ? bytes_.size() : std::max(psb + kPsbSize, reader_.offset() - back));
   const bool found = reader_.sync_forward();
@@ -253,6 +265,7 @@ PathDecoder::Step PathDecoder::run() {
     if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
     if (packet.type == PacketType::psb) {
       unread(packet);
+      if (auto step = nothing_waits(packet.type); !step) return step;
       return cross_psb();
     }
     if (auto step = on_packet(packet); !step) return step;
@@ -263,6 +276,12 @@ PathDecoder::Step PathDecoder::run() {
 
 // The segment that ends here must arrive where the next one begins.
 PathDecoder::Step PathDecoder::cross_psb() {
+  if (adrift_) {
+    walker_.enabled = false;
+    walker_.in_tx = false;
+    synced_ = false;
+    return {};
+  }
   if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
   const auto ip = psb_plus().ip();
   if (after_overflow_) return {};  // either may be
@@ -310,6 +329,8 @@ void PathDecoder::unread(const pt::Packet& packet) {
 }
 
 PathDecoder::Step PathDecoder::on_packet(const pt::Packet& packet) {
+  if (auto step = nothing_waits(packet.type); !step) return step;
+  if (adrift_) return on_packet_adrift(packet);
   switch (packet.type) {
     case PacketType::tnt:
       return on_tnt(packet);
@@ -322,8 +343,7 @@ PathDecoder::Step PathDecoder::on_packet(const pt::Packet& packet) {
     case PacketType::fup:
       return on_fup(packet);
     default:
-      on_other(packet);
-      return {};
+      return on_other(packet);
   }
 }
 
@@ -332,6 +352,7 @@ PathDecoder::Step PathDecoder::on_tnt(const pt::Packet& packet) {
   if (!walker_.enabled) return std::unexpected(impossible(words::not_enabled("TNT")));
   out_.stats().tnt_bits += packet.count;
   outcomes_ = std::uint64_t{1} << packet.count | packet.payload;
+  tnt_at_ = packet_at_;
   return take_outcomes();
 }
 
@@ -380,6 +401,11 @@ PathDecoder::Step PathDecoder::on_return(const Block& block, bool taken) {
   if (!taken) return std::unexpected(unfit("TNT (not taken)", block));
   if (walker_.take_return(block)) return {};
   Failure failure = unfit("TNT", block);
+  if (lost_calls_) {
+    failure.cause = LossCause::lost_call;
+    failure.reason = words::lost_call(failure.ip);
+    return std::unexpected(std::move(failure));
+  }
   failure.reason +=
       ": it would be a compressed return, but its call is not in this part of the trace";
   return std::unexpected(std::move(failure));
@@ -393,7 +419,7 @@ PathDecoder::Step PathDecoder::on_deferred_tip(const Block& block) {
   do {
     if (reader_.at_end()) return std::unexpected(unfit("TNT at the end", branch));
     if (auto failure = next_packet(packet)) return std::unexpected(std::move(*failure));
-    if (is_timing_or_pad(packet.type)) on_other(packet);
+    if (is_timing_or_pad(packet.type)) (void)on_other(packet);
   } while (is_timing_or_pad(packet.type));
   if (packet.type != PacketType::tip || !last_ip_.update(packet)) {
     unread(packet);
@@ -477,14 +503,18 @@ PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
       close_gap(ip, 0);
       return {};
     }
-    if (deliver_bound(ip) || !has_ip) return {};
+    if (deliver_bound(ip) || (!has_ip && after_overflow_)) return {};
+    if (!has_ip) return std::unexpected(impossible(words::fup_for_nothing()));
     return std::unexpected(impossible(words::not_enabled("FUP")));
   }
   if (has_ip) {
     const Halt halt = go_to(ip);
     if (halt != Halt::arrived) return std::unexpected(stopped(halt, "FUP"));
   }
-  if (deliver_bound(ip) || !has_ip) return {};
+  if (deliver_bound(ip)) return {};
+  if (!has_ip) return std::unexpected(impossible(words::fup_for_nothing()));
+  // A software interrupt's instruction goes where the TIP says.
+  if (async_kind_ == BranchKind::int_ && walker_.is_at(InsnClass::int_)) return {};
   async_from_ = ip;
   return {};
 }
@@ -500,6 +530,7 @@ void PathDecoder::on_overflow() {
   walker_.enabled = false;
   walker_.in_tx = false;
   walker_.returns().clear();
+  lost_calls_ = false;
   last_ip_.clear();
   clock_.lose_sync();
   after_overflow_ = true;
@@ -507,7 +538,8 @@ void PathDecoder::on_overflow() {
 
 // TIP.PGD comes before TraceStop; where it is missing, this is where the path ends.
 void PathDecoder::on_trace_stop() {
-  if (walker_.enabled) walker_.emit(walker_.ip, 0, BranchKind::end, kTraceEnd);
+  if (on_path()) walker_.emit(walker_.ip, 0, BranchKind::end, kTraceEnd);
+  if (std::exchange(adrift_, false)) close_gap(0, 0);
   walker_.enabled = false;
   walker_.in_tx = false;
   async_from_.reset();
@@ -515,10 +547,12 @@ void PathDecoder::on_trace_stop() {
 
 void PathDecoder::forget_pending() {
   outcomes_ = kNoOutcomes;
+  adrift_ = false;
   async_from_.reset();
   async_kind_ = BranchKind::irq;
   exec_pending_.reset();
   give_up_bound();
+  event_data_ = 0;
   after_overflow_ = false;
 }
 

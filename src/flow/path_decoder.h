@@ -1,7 +1,8 @@
 // Follows the packets of one piece of trace and steers the walker with them.
 //
 // A piece is a row of segments, each from a PSB to the next. Nothing is needed from before a PSB to
-// decode what is behind it, and damage reaches no further than the next one.
+// decode what is behind it, and damage reaches no further than the next one. Where only the code is
+// not known, the path is found again before (drift.cc).
 #pragma once
 
 #include <bit>
@@ -36,6 +37,8 @@ class PathDecoder {
   // PSB+ has been read and nothing else; false at the end of the piece, or if no more is wanted.
   bool advance(std::size_t limit);
   void end();
+  // What the piece ends in may turn out to be something else when more of it comes.
+  void expect_more() { more_follows_ = true; }
 
   // Where a decoder paused. What is known of the return stack and IP compression ends at a PSB.
   struct State {
@@ -90,10 +93,19 @@ class PathDecoder {
   Step take_psb_plus();
   Step read_psb_plus(std::size_t psb);
   Step status_packet(const pt::Packet& packet);
+  void leave_path();
+  void change_mode();
   void go_back_in_time(const pt::Packet& tsc);
   Step run();
   Step cross_psb();
   bool resync(const Failure& failure, std::size_t psb);
+  // Without the path, from packet to packet, to where it is found again (drift.cc).
+  bool drift(const Failure& failure);
+  std::size_t look_for_landing();
+  bool can_land(std::uint64_t ip, isa::Mode mode, std::uint64_t time);
+  Step on_packet_adrift(const pt::Packet& packet);
+  void land();
+  bool on_path() const { return walker_.enabled && !adrift_; }
   Step inside_filter(std::uint64_t ip, const char* packet) const;
   void arrive(std::uint64_t ip);
   void close_gap(std::uint64_t to, std::uint8_t flags);
@@ -149,20 +161,24 @@ class PathDecoder {
   void on_overflow();
   void on_trace_stop();
   // The packets that are no part of the path (path_events.cc).
-  void on_other(const pt::Packet& packet);
+  Step on_other(const pt::Packet& packet);
   void on_pip(const pt::Packet& packet);
   void on_ptw(const pt::Packet& packet);
   void on_mode_tsx(const pt::Packet& packet);
-  void on_cfe(const pt::Packet& packet);
+  Step on_cfe(const pt::Packet& packet);
+  Step on_evd(const pt::Packet& packet);
   void on_cbr(const pt::Packet& packet);
 
   void tell(EventKind kind, const pt::Packet& packet);
   void tell_or_bind(EventKind kind, const pt::Packet& packet, bool binds);
   void bind(const Event& event, bool takes_fup);
   Event event_here(EventKind kind, const pt::Packet& packet) const;
+  Step nothing_waits(pt::PacketType next);
+  void give_up_mwait();
   bool deliver_bound(std::uint64_t ip);
   void give_up_bound();
   void deliver(const Event& event);
+  static isa::Mode mode_of(std::uint64_t exec_bits);
   void apply_mode();
   void apply_tsx(std::uint64_t bits);
   void tick(const pt::Packet& packet);
@@ -194,14 +210,20 @@ class PathDecoder {
   } looked_;                   // into the last PSB+
   std::size_t psb_ = 0;        // of the segment
   bool paused_ = false;        // the PSB+ has been read
+  bool more_follows_ = false;  // behind the piece's bytes
   std::size_t packet_at_ = 0;  // of the packet being handled, in the piece
 
   std::uint64_t outcomes_ = kNoOutcomes;
+  std::size_t tnt_at_ = 0;   // of the TNT packet that outcomes_ are of, in the piece
+  bool adrift_ = false;      // tracing is on, and nobody knows where: the path is lost
+  std::size_t landing_ = 0;  // adrift: the packet that says where, in the piece
+  bool lost_calls_ = false;  // the processor's return stack has calls that were not seen
   std::optional<std::uint64_t> async_from_;  // a FUP that waits for its TIP
   BranchKind async_kind_ = BranchKind::irq;
   std::optional<std::uint64_t> exec_pending_;  // MODE.Exec bits, for the next TIP
   std::optional<std::uint64_t> exec_;          // MODE.Exec bits in force
   std::vector<Bound> bound_;
+  std::uint32_t event_data_ = 0;  // types of EVD packets that wait for their CFE, as bits
   std::optional<std::uint64_t> cbr_;
   bool after_overflow_ = false;  // and not clear yet whether tracing is on
   bool synced_ = false;          // the state comes from the packets before

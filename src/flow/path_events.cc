@@ -14,11 +14,6 @@ namespace {
 constexpr std::uint32_t kIpBit = 1;
 constexpr std::size_t kMostBound = 16;  // more events for one FUP than any processor writes
 
-isa::Mode mode_of(std::uint64_t exec_bits) {
-  if ((exec_bits & pt::kExecCsL) != 0) return isa::Mode::bits64;
-  return (exec_bits & pt::kExecCsD) != 0 ? isa::Mode::bits32 : isa::Mode::bits16;
-}
-
 // Control-flow events that an asynchronous branch carries out (SDM, "Control Flow Event Packet").
 enum CfeType : std::uint8_t {
   kIntr = 1,
@@ -29,18 +24,41 @@ enum CfeType : std::uint8_t {
   kVmExit = 8,
   kVmExitIntr = 9,
   kUintr = 12,
+  kSwintr = 14,
+};
+
+// What EVD packets say of the CFE that follows them (SDM, "Event Data Packet").
+enum EvdType : std::uint8_t {
+  kCr2 = 0,
+  kVmxQualification = 1,
+  kVmxReason = 2,
 };
 
 bool comes_with_a_branch(std::uint64_t cfe) {
   constexpr std::uint32_t kTypes = 1u << kIntr | 1u << kSmi | 1u << kRsm | 1u << kSipi |
-                                   1u << kInit | 1u << kVmExit | 1u << kVmExitIntr | 1u << kUintr;
+                                   1u << kInit | 1u << kVmExit | 1u << kVmExitIntr | 1u << kUintr |
+                                   1u << kSwintr;
   return (kTypes >> (cfe & 31) & 1) != 0;
+}
+
+// The types of EVD, as bits, that a CFE can have before it.
+std::uint32_t event_data_of(std::uint64_t cfe) {
+  switch (cfe & 31) {
+    case kIntr:
+      return 1u << kCr2;
+    case kVmExit:
+    case kVmExitIntr:
+      return 1u << kVmxQualification | 1u << kVmxReason;
+    default:
+      return 0;
+  }
 }
 
 BranchKind kind_of(const Event& cfe) {
   constexpr std::uint32_t kFirstExternalVector = 32;
   constexpr std::uint32_t kNmi = 2;
   if (cfe.payload == kVmExit || cfe.payload == kVmExitIntr) return BranchKind::vmexit;
+  if (cfe.payload == kSwintr) return BranchKind::int_;
   const bool exception =
       cfe.payload == kIntr && cfe.extra < kFirstExternalVector && cfe.extra != kNmi;
   return exception ? BranchKind::exc : BranchKind::irq;
@@ -48,7 +66,12 @@ BranchKind kind_of(const Event& cfe) {
 
 }  // namespace
 
-void PathDecoder::on_other(const pt::Packet& packet) {
+isa::Mode PathDecoder::mode_of(std::uint64_t exec_bits) {
+  if ((exec_bits & pt::kExecCsL) != 0) return isa::Mode::bits64;
+  return (exec_bits & pt::kExecCsD) != 0 ? isa::Mode::bits32 : isa::Mode::bits16;
+}
+
+PathDecoder::Step PathDecoder::on_other(const pt::Packet& packet) {
   const bool ip_follows = (packet.extra & kIpBit) != 0;
   switch (packet.type) {
     case PacketType::tsc:
@@ -83,6 +106,7 @@ void PathDecoder::on_other(const pt::Packet& packet) {
       on_ptw(packet);
       break;
     case PacketType::exstop:
+      if (!ip_follows) give_up_mwait();
       tell_or_bind(EventKind::exstop, packet, ip_follows);
       break;
     case PacketType::mwait:
@@ -104,11 +128,12 @@ void PathDecoder::on_other(const pt::Packet& packet) {
       tell_or_bind(EventKind::block_end, packet, ip_follows);
       break;
     case PacketType::cfe:
-      on_cfe(packet);
-      break;
+      return on_cfe(packet);
     case PacketType::evd:
-      tell(EventKind::event_data, packet);
-      break;
+      return on_evd(packet);
+    case PacketType::psbend:
+      if (after_overflow_) break;  // of a PSB+ that the overflow came into
+      return std::unexpected(Failure{LossCause::bad_packet, words::lone_psbend()});
     case PacketType::trig:
       tell_or_bind(EventKind::trigger, packet, ip_follows);
       break;
@@ -116,8 +141,9 @@ void PathDecoder::on_other(const pt::Packet& packet) {
       tell(EventKind::maintenance, packet);
       break;
     default:
-      break;  // pad; psb and the path's packets do not come here; a lone psbend says nothing
+      break;  // pad; psb and the path's packets do not come here
   }
+  return {};
 }
 
 void PathDecoder::tick(const pt::Packet& packet) {
@@ -135,7 +161,7 @@ void PathDecoder::on_cbr(const pt::Packet& packet) {
 // Alone it belongs to a MOV CR3 or to the far branch whose TIP follows, behind a FUP to that event.
 void PathDecoder::on_pip(const pt::Packet& packet) {
   Event event = event_here(EventKind::paging, packet);
-  if (walker_.enabled && !async_from_) {
+  if (on_path() && !async_from_) {
     event.ip = walker_.through(isa::InsnClass::mov_cr3).value_or(event.ip);
   }
   deliver(event);
@@ -147,7 +173,7 @@ void PathDecoder::on_ptw(const pt::Packet& packet) {
   event.extra = packet.count;
   if ((packet.extra & kIpBit) != 0) return bind(event, true);
   event.ip = 0;
-  if (walker_.enabled && !async_from_) {
+  if (on_path() && !async_from_) {
     event.ip = walker_.through(isa::InsnClass::ptwrite).value_or(0);
   }
   deliver(event);
@@ -164,18 +190,40 @@ void PathDecoder::on_mode_tsx(const pt::Packet& packet) {
   tell(EventKind::tsx, packet);
 }
 
-void PathDecoder::on_cfe(const pt::Packet& packet) {
+PathDecoder::Step PathDecoder::on_cfe(const pt::Packet& packet) {
+  if ((event_data_ & ~event_data_of(packet.payload)) != 0) {
+    return std::unexpected(impossible(words::no_cfe_for_evd()));
+  }
+  event_data_ = 0;
   Event event = event_here(EventKind::control_flow, packet);
   event.extra = packet.extra >> 8;
-  if ((packet.extra & kIpBit) != 0) return bind(event, true);
-  if (walker_.enabled && comes_with_a_branch(packet.payload)) return bind(event, false);
-  deliver(event);
+  if ((packet.extra & kIpBit) != 0) {
+    bind(event, true);
+  } else if (walker_.enabled && comes_with_a_branch(packet.payload)) {
+    bind(event, false);
+  } else {
+    deliver(event);
+  }
+  return {};
+}
+
+// Of types that are not known nothing is expected.
+PathDecoder::Step PathDecoder::on_evd(const pt::Packet& packet) {
+  const std::uint32_t type = packet.extra <= kVmxReason ? 1u << packet.extra : 0;
+  const std::uint32_t all = event_data_ | type;
+  const bool mixed = (all & 1u << kCr2) != 0 && all != 1u << kCr2;
+  if ((event_data_ & type) != 0 || mixed) {
+    return std::unexpected(impossible(words::no_cfe_for_evd()));
+  }
+  event_data_ = all;
+  tell(EventKind::event_data, packet);
+  return {};
 }
 
 Event PathDecoder::event_here(EventKind kind, const pt::Packet& packet) const {
   return {.kind = kind,
           .offset = offset(),
-          .ip = walker_.enabled ? walker_.ip : 0,
+          .ip = on_path() ? walker_.ip : 0,
           .time = clock_.now(),
           .payload = packet.payload,
           .extra = packet.extra};
@@ -194,6 +242,38 @@ void PathDecoder::tell_or_bind(EventKind kind, const pt::Packet& packet, bool bi
 void PathDecoder::bind(const Event& event, bool takes_fup) {
   if (bound_.size() >= kMostBound) give_up_bound();
   bound_.push_back({event, takes_fup});
+}
+
+// A packet of the path: what an event waits for must have come by now. An MWAIT that did not send
+// the processor to sleep has no FUP; all others' FUPs follow at once (SDM, "FUP generation").
+PathDecoder::Step PathDecoder::nothing_waits(pt::PacketType next) {
+  switch (next) {
+    case PacketType::tnt:
+    case PacketType::tip:
+    case PacketType::tip_pge:
+    case PacketType::tip_pgd:
+    case PacketType::psb:
+      give_up_mwait();
+      if (!bound_.empty()) {
+        return std::unexpected(impossible(words::no_fup_for(bound_.front().event.kind)));
+      }
+      [[fallthrough]];
+    case PacketType::fup:
+      if (event_data_ != 0) return std::unexpected(impossible(words::no_cfe_for_evd()));
+      return {};
+    default:
+      return {};
+  }
+}
+
+// It did not sleep, or woke nobody knows where.
+void PathDecoder::give_up_mwait() {
+  for (Bound& bound : bound_) {
+    if (bound.event.kind != EventKind::mwait) continue;
+    bound.event.ip = 0;
+    deliver(bound.event);
+  }
+  std::erase_if(bound_, [](const Bound& b) { return b.event.kind == EventKind::mwait; });
 }
 
 // The FUP that pending events waited for is here and the walk has arrived at it. True if they take
@@ -216,7 +296,7 @@ bool PathDecoder::deliver_bound(std::uint64_t ip) {
     deliver(bound.event);
   }
   // The packet gives the PTWRITE itself, which has retired: the next one may be the same in a loop.
-  if (at_ptwrite && walker_.enabled) walker_.execute_if(isa::InsnClass::ptwrite);
+  if (at_ptwrite && on_path()) walker_.execute_if(isa::InsnClass::ptwrite);
   return taken;
 }
 

@@ -53,6 +53,7 @@ void PathDecoder::assume(const Piece& piece, std::size_t psb, const State& known
   before.pending_insns = 0;
   // That it was off need not be known: then the PSB+ says so, too.
   before.enabled = true;
+  before.exec.reset();  // it may have changed since
   resume(piece, before);
   const auto ip = psb_plus().ip();
   walker_.enabled = ip.has_value();
@@ -60,6 +61,7 @@ void PathDecoder::assume(const Piece& piece, std::size_t psb, const State& known
   psb_ = psb;
   // What cannot be read here is read again by whoever comes from before.
   (void)enter(psb);
+  if (!exec_) exec_ = known.exec;
 }
 
 bool PathDecoder::alike(const State& a, const State& b) {

@@ -295,7 +295,7 @@ void PathDecoder::Follower::run() {
 
 bool PathDecoder::may_follow() const {
   return memo_ != nullptr && !walker_.in_tx && !async_from_ && !exec_pending_ && !in_gap_ &&
-         !after_overflow_ && !reader_.in_block();
+         !after_overflow_ && bound_.empty() && event_data_ == 0 && !reader_.in_block();
 }
 
 void PathDecoder::follow() {
@@ -317,7 +317,9 @@ void PathDecoder::follow() {
   walker_.enabled = f.enabled;
   last_ip_ = pt::LastIp(f.last_ip);
   outcomes_ = f.outcomes;
-  if (outcomes_ != kNoOutcomes) packet_at_ = static_cast<std::size_t>(f.tnt_at - bytes_.data());
+  if (outcomes_ != kNoOutcomes) {
+    tnt_at_ = packet_at_ = static_cast<std::size_t>(f.tnt_at - bytes_.data());
+  }
   count_packets(out_.stats(), f.counts, 1);
 }
 

@@ -241,9 +241,13 @@ std::optional<std::uint64_t> Walker::through(isa::InsnClass cls) {
   return std::nullopt;
 }
 
-void Walker::execute_if(isa::InsnClass cls) {
+bool Walker::is_at(isa::InsnClass cls) {
   const Block* block = block_here();
-  if (block != nullptr && block->insns == 1 && block->cls == cls) execute(*block);
+  return block != nullptr && block->insns == 1 && block->cls == cls;
+}
+
+void Walker::execute_if(isa::InsnClass cls) {
+  if (is_at(cls)) execute(*block_here());
 }
 
 }  // namespace hodo::flow

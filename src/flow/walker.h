@@ -76,7 +76,8 @@ class Walker {
   // address. Otherwise stays where it is.
   std::optional<std::uint64_t> through(isa::InsnClass cls);
 
-  // Executes the instruction at ip if it is of that class (which must end a block).
+  // Whether the instruction at ip is of that class (which must end a block); executes it if so.
+  bool is_at(isa::InsnClass cls);
   void execute_if(isa::InsnClass cls);
 
   bool outside_filter(std::uint64_t address) const;
@@ -84,7 +85,7 @@ class Walker {
  private:
   class LoopGuard;
   // Where a walk that may have to be taken back began. (Returns need not be: after a failure
-  // nothing uses the return stack until the next PSB has emptied it.)
+  // the return stack is emptied before it is used again.)
   struct Start {
     Output::Mark mark;
     std::uint64_t ip;

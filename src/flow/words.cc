@@ -89,6 +89,25 @@ std::string psb_contradicts(bool enabled) {
                  : "PSB with FUP though tracing was off: the TIP.PGE before it is missing";
 }
 
+std::string fup_for_nothing() {
+  return "FUP without an IP, and no packet before it that it could belong to: packets are missing "
+         "here";
+}
+
+std::string no_fup_for(EventKind event) {
+  return "the FUP of an event (" + std::string(name(event)) +
+         ") does not follow it: packets are "
+         "missing here";
+}
+
+std::string no_cfe_for_evd() { return "EVD without a CFE that it fits: packets are missing here"; }
+
+std::string lone_psbend() { return "PSBEND without its PSB: packets are missing here"; }
+
+std::string mode_changed() {
+  return "the PSB+ says another width of code than the packets before it: a MODE.Exec is missing";
+}
+
 std::string not_enabled(const char* packet) {
   return std::string(packet) + " while tracing is off: the TIP.PGE before it is missing";
 }
@@ -121,6 +140,11 @@ std::string blocked(std::uint64_t ip, const char* packet) {
 std::string unfit(std::uint64_t ip, const char* packet, InsnClass cls) {
   return "the next packet (" + std::string(packet) + ") does not fit the next branch, " +
          branch_name(cls) + " at " + hex(ip) + kOtherCode;
+}
+
+std::string lost_call(std::uint64_t ip) {
+  return "the return at " + hex(ip) +
+         " goes back to a call that lies in a part of the path that was lost before";
 }
 
 std::string traced_outside(std::uint64_t ip, const char* packet) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "hodo/flow/decoder.h"
 #include "hodo/isa/insn.h"
 #include "hodo/pt/packet.h"
 #include "hodo/pt/reader.h"
@@ -19,6 +20,11 @@ std::string bad_packet(pt::PacketReader at);
 std::string no_psbend(pt::PacketType found);
 std::string no_tip_after_fup();
 std::string psb_contradicts(bool enabled);
+std::string fup_for_nothing();
+std::string no_fup_for(EventKind event);
+std::string no_cfe_for_evd();
+std::string lone_psbend();
+std::string mode_changed();
 std::string not_enabled(const char* packet);
 std::string enabled_twice();
 std::string no_ip(const char* packet);
@@ -27,6 +33,7 @@ std::string bad_code(std::uint64_t ip);
 std::string endless(std::uint64_t ip, const char* packet);
 std::string blocked(std::uint64_t ip, const char* packet);
 std::string unfit(std::uint64_t ip, const char* packet, isa::InsnClass cls);
+std::string lost_call(std::uint64_t ip);
 std::string traced_outside(std::uint64_t ip, const char* packet);
 std::string outside_filter();
 

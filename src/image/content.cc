@@ -79,10 +79,9 @@ Status ContentStore::load(const RegularFile& file, FileContent& known, std::uint
     if (known.loaded[block]) continue;
     const auto size = std::min(kBlock, content.size_ - block * kBlock);
     if (auto taken = take_budget(size); !taken) return taken;
-    const auto n = file.read_at(
+    const Status read = file.read(
         block * kBlock, {content.data_.get() + block * kBlock, static_cast<std::size_t>(size)});
-    if (!n) return fail(n.error().code, path + ": " + n.error().message);
-    if (*n < size) return fail(ErrorCode::truncated, path + " shrank while it was read");
+    if (!read) return fail(read.error().code, path + ": " + read.error().message);
     known.loaded[block] = true;
   }
   return {};

@@ -67,14 +67,27 @@ Result<std::size_t> RegularFile::read_at(std::uint64_t offset, std::span<std::ui
   return done;
 }
 
+Status RegularFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
+  const auto n = read_at(offset, out);
+  if (!n) return std::unexpected(n.error());
+  if (*n == out.size()) return {};
+  struct stat st{};
+  const bool known = ::fstat(fd_, &st) == 0;
+  if (!known || static_cast<std::uint64_t>(st.st_size) >= size()) {
+    return fail(ErrorCode::truncated, "the file ends before these bytes do", offset);
+  }
+  return fail(ErrorCode::truncated,
+              "the file became shorter while it was read (was " + std::to_string(size()) +
+                  " bytes, is " + std::to_string(st.st_size) + ")",
+              offset);
+}
+
 Result<std::vector<std::uint8_t>> RegularFile::read_all(std::uint64_t limit) const {
   if (size() > limit) {
     return fail(ErrorCode::unsupported, "larger than " + std::to_string(limit) + " bytes");
   }
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size()));
-  const auto n = read_at(0, bytes);
-  if (!n) return std::unexpected(n.error());
-  bytes.resize(*n);
+  if (Status status = read(0, bytes); !status) return std::unexpected(status.error());
   return bytes;
 }
 

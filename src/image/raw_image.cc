@@ -63,11 +63,6 @@ Result<std::vector<std::uint64_t>> read_addresses(const std::string& path) {
   addresses.reserve(bytes->size() / sizeof(std::uint64_t));
   ByteReader reader(*bytes);
   while (const auto address = reader.read<std::uint64_t>()) addresses.push_back(*address);
-  const auto odd = std::ranges::find_if(addresses, [](auto a) { return a % kPage != 0; });
-  if (odd != addresses.end()) {
-    return fail(ErrorCode::malformed, path + " names an address that is no page's",
-                static_cast<std::uint64_t>(odd - addresses.begin()) * sizeof(std::uint64_t));
-  }
   return addresses;
 }
 
@@ -76,10 +71,16 @@ struct Page {
   std::uint64_t index = 0;  // in the dump file
 };
 
+// kAFL and Nyx mark a page that was not mapped when they looked by low bits of its address; the
+// dump has a page in its place all the same.
+bool is_mapped(std::uint64_t address) { return address % kPage == 0; }
+
 // By address; of a page that comes twice only the later one.
 std::vector<Page> in_order(const std::vector<std::uint64_t>& addresses) {
-  std::vector<Page> pages(addresses.size());
-  for (std::size_t i = 0; i < pages.size(); ++i) pages[i] = {addresses[i], i};
+  std::vector<Page> pages;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (is_mapped(addresses[i])) pages.push_back({addresses[i], i});
+  }
   std::ranges::sort(pages, [](const Page& a, const Page& b) {
     return a.address != b.address ? a.address < b.address : a.index > b.index;
   });
@@ -88,22 +89,34 @@ std::vector<Page> in_order(const std::vector<std::uint64_t>& addresses) {
   return pages;
 }
 
+std::vector<std::uint64_t> unmapped_among(const std::vector<std::uint64_t>& addresses,
+                                          const std::vector<Page>& pages) {
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t address : addresses) {
+    const std::uint64_t page = address / kPage * kPage;
+    if (!std::ranges::binary_search(pages, page, {}, &Page::address)) out.push_back(page);
+  }
+  std::ranges::sort(out);
+  const auto repeated = std::ranges::unique(out);
+  out.erase(repeated.begin(), repeated.end());
+  return out;
+}
+
 // Pages that follow each other in memory become one content, so that blocks and instructions seldom
 // cross the border of a span.
 Status map_run(std::span<const Page> run, const RegularFile& dump, const std::string& path,
                ContentStore& store, AddressSpace& space) {
   std::vector<std::uint8_t> bytes(run.size() * kPage);
   for (std::size_t i = 0; i < run.size(); ++i) {
-    const auto n = dump.read_at(run[i].index * kPage, std::span(bytes).subspan(i * kPage, kPage));
-    if (!n) return fail(n.error().code, path + ": " + n.error().message);
-    if (*n < kPage) return fail(ErrorCode::truncated, path + " shrank while it was read");
+    const Status read = dump.read(run[i].index * kPage, std::span(bytes).subspan(i * kPage, kPage));
+    if (!read) return fail(read.error().code, path + ": " + read.error().message);
   }
   auto slice = store.memory(bytes);
   if (!slice) return std::unexpected(slice.error());
   return map_slice(run.front().address, *std::move(slice), path, space);
 }
 
-Status map_pages(const PagesImage& image, ContentStore& store, AddressSpace& space) {
+Result<Unmapped> map_pages(const PagesImage& image, ContentStore& store, AddressSpace& space) {
   const auto addresses = read_addresses(image.address_file);
   if (!addresses) return std::unexpected(addresses.error());
   const auto dump = RegularFile::open(image.dump_file);
@@ -119,20 +132,28 @@ Status map_pages(const PagesImage& image, ContentStore& store, AddressSpace& spa
       if (pages[end].address - pages[end - 1].address != kPage) break;
     }
     const auto run = std::span(pages).subspan(start, end - start);
-    if (auto mapped = map_run(run, *dump, image.dump_file, store, space); !mapped) return mapped;
+    if (auto mapped = map_run(run, *dump, image.dump_file, store, space); !mapped) {
+      return std::unexpected(mapped.error());
+    }
   }
-  return {};
+  return Unmapped{unmapped_among(*addresses, pages)};
+}
+
+Result<Unmapped> whole(Status mapped) {
+  if (!mapped) return std::unexpected(mapped.error());
+  return Unmapped{};
 }
 
 }  // namespace
 
-Status map_image(const ImageSpec& spec, ContentStore& store, AddressSpace& space) {
+Result<Unmapped> map_image(const ImageSpec& spec, ContentStore& store, AddressSpace& space) {
+  using Mapped = Result<Unmapped>;
   struct Visitor {
     ContentStore& store;
     AddressSpace& space;
-    Status operator()(const ElfImage& image) const { return map_elf(image, store, space); }
-    Status operator()(const BinImage& image) const { return map_bin(image, store, space); }
-    Status operator()(const PagesImage& image) const { return map_pages(image, store, space); }
+    Mapped operator()(const ElfImage& image) const { return whole(map_elf(image, store, space)); }
+    Mapped operator()(const BinImage& image) const { return whole(map_bin(image, store, space)); }
+    Mapped operator()(const PagesImage& image) const { return map_pages(image, store, space); }
   };
   return std::visit(Visitor{store, space}, spec);
 }

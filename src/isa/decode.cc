@@ -75,6 +75,23 @@ std::uint64_t target_of(const ZydisDecodedInstruction& insn, std::uint64_t ip, M
   return mode == Mode::bits64 ? target : target & 0xffffffffu;
 }
 
+// What Zydis 4 does not know: ERETS and ERETU (FRED: F2 and F3 0F 01 CA), and JMPABS (APX: D5 00 A1
+// and 8 bytes of address), which has a TIP packet like an indirect jump.
+std::optional<Insn> decode_newer(std::span<const std::uint8_t> bytes, Mode mode) {
+  if (mode != Mode::bits64 || bytes.size() < 4) return std::nullopt;
+  constexpr std::uint8_t kJmpabsSize = 11;
+  constexpr std::uint8_t kRex2MapOrW = 0x88;
+  if (bytes[0] == 0xd5 && (bytes[1] & kRex2MapOrW) == 0 && bytes[2] == 0xa1) {
+    if (bytes.size() < kJmpabsSize) return std::nullopt;
+    return Insn{.length = kJmpabsSize, .cls = InsnClass::ijmp};
+  }
+  if (bytes[0] != 0xf2 && bytes[0] != 0xf3) return std::nullopt;
+  const bool rex = bytes[1] >> 4 == 4;
+  const auto rest = bytes.subspan(rex ? 2 : 1);
+  if (rest.size() < 3 || rest[0] != 0x0f || rest[1] != 0x01 || rest[2] != 0xca) return std::nullopt;
+  return Insn{.length = static_cast<std::uint8_t>(rex ? 5 : 4), .cls = InsnClass::iret};
+}
+
 }  // namespace
 
 bool decode_zydis(std::span<const std::uint8_t> bytes, Mode mode, ZydisDecodedInstruction& insn) {
@@ -98,6 +115,7 @@ std::optional<Insn> decode_by_zydis(std::span<const std::uint8_t> bytes, std::ui
 
 std::optional<Insn> decode(std::span<const std::uint8_t> bytes, std::uint64_t ip, Mode mode) {
   auto insn = decode_common(bytes, ip, mode);
+  if (!insn) insn = decode_newer(bytes, mode);
   if (!insn) insn = decode_by_zydis(bytes, ip, mode);
   return insn;
 }

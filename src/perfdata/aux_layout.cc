@@ -1,6 +1,7 @@
 #include "aux_layout.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "overlap.h"
@@ -8,25 +9,40 @@
 namespace hodo::perfdata {
 namespace {
 
-using Bytes = std::span<const std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 
-Bytes bytes_of(Bytes file, const AuxPiece& piece) {
-  return file.subspan(piece.file_offset, piece.size);
+// No ring is larger: what two snapshots of one have in common is looked for in that much.
+constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 30;
+
+// `size` bytes of the piece from `skip` on; nullopt: they cannot be read. Whoever reads the trace
+// is told why.
+std::optional<Bytes> bytes_of(const Reader& file, const AuxPiece& piece, std::uint64_t skip,
+                              std::uint64_t size) {
+  if (size > kLargestRing) return std::nullopt;
+  Bytes bytes(static_cast<std::size_t>(size));
+  if (!file.read(piece.file_offset + skip, bytes)) return std::nullopt;
+  return bytes;
+}
+
+std::optional<Bytes> bytes_of(const Reader& file, const AuxPiece& piece) {
+  return bytes_of(file, piece, 0, piece.size);
 }
 
 // perf record pads each AUXTRACE payload with zeros to a multiple of 8, and Writer puts a null
 // record behind BTS ones; the next piece's offset tells them from data.
-bool ends_with_padding(Bytes file, const AuxPiece& piece, std::uint64_t size, bool bts) {
+bool ends_with_padding(const Reader& file, const AuxPiece& piece, std::uint64_t size, bool bts) {
   constexpr std::uint64_t kWord = 8, kNullRecord = 24;
   const std::uint64_t most = bts ? kNullRecord : kWord - 1;
   if (size > most || size > piece.size) return false;
-  const auto tail = bytes_of(file, piece).last(size);
-  return std::all_of(tail.begin(), tail.end(), [](std::uint8_t byte) { return byte == 0; });
+  const auto tail = bytes_of(file, piece, piece.size - size, size);
+  return tail && std::ranges::all_of(*tail, [](std::uint8_t byte) { return byte == 0; });
 }
 
-bool repeats(Bytes file, const AuxPiece& before, const AuxPiece& piece, std::uint64_t size) {
+bool repeats(const Reader& file, const AuxPiece& before, const AuxPiece& piece,
+             std::uint64_t size) {
   if (size > before.size || size > piece.size) return false;
-  return std::ranges::equal(bytes_of(file, before).last(size), bytes_of(file, piece).first(size));
+  const auto tail = bytes_of(file, before, before.size - size, size);
+  return tail && tail == bytes_of(file, piece, 0, size);
 }
 
 void drop_front(AuxPiece& piece, std::uint64_t size) {
@@ -36,7 +52,7 @@ void drop_front(AuxPiece& piece, std::uint64_t size) {
 }
 
 // Makes `piece` go on where `before` ends, or notes that it does not.
-void follow(Bytes file, AuxPiece& before, AuxPiece& piece, bool bts) {
+void follow(const Reader& file, AuxPiece& before, AuxPiece& piece, bool bts) {
   const std::uint64_t excess = before.aux_offset + before.size - piece.aux_offset;  // may wrap
   if (excess == 0) return;
   if (ends_with_padding(file, before, excess, bts)) {
@@ -51,15 +67,18 @@ void follow(Bytes file, AuxPiece& before, AuxPiece& piece, bool bts) {
 // Offsets of snapshots count within the ring: only the bytes tell what is new. (Those of hodo's own
 // snapshots go on where they do; equal BTS records are no sign of an overlap then, since a loop
 // makes many.)
-void follow_snapshot(Bytes file, AuxPiece& before, AuxPiece& piece, bool bts) {
+void follow_snapshot(const Reader& file, AuxPiece& before, AuxPiece& piece, bool bts) {
   const std::uint64_t excess = before.aux_offset + before.size - piece.aux_offset;  // may wrap
   if (bts && ends_with_padding(file, before, excess, bts)) {
     before.size -= excess;
     return;
   }
-  const Bytes earlier = bytes_of(file, before);
-  const Bytes later = bytes_of(file, piece);
-  if (const auto size = bts ? find_bts_overlap(earlier, later) : find_overlap(earlier, later)) {
+  const auto earlier = bytes_of(file, before);
+  const auto later = bytes_of(file, piece);
+  const auto size = !earlier || !later ? std::nullopt
+                    : bts              ? find_bts_overlap(*earlier, *later)
+                                       : find_overlap(*earlier, *later);
+  if (size) {
     drop_front(piece, *size);
   } else {
     piece.gap_before = true;
@@ -87,9 +106,9 @@ void AuxLayout::add(const Record& record, const Auxtrace& piece) {
     damages_.add(record.raw.offset, "AUX buffer " + std::to_string(piece.idx) +
                                         " belongs to two threads or processors");
   }
-  if (piece.data.empty() || !has_room(record.raw.offset)) return;
+  if (piece.data_size == 0 || !has_room(record.raw.offset)) return;
   queue.pieces.push_back({.file_offset = piece.data_offset,
-                          .size = piece.data.size(),
+                          .size = piece.data_size,
                           .aux_offset = piece.offset,
                           .reference = piece.reference,
                           .gap_before = false});
@@ -113,7 +132,7 @@ void AuxLayout::add(const Record& record, const Aux& aux) {
   announced_.push_back({record.raw.offset, id.tid, id.cpu, event});
 }
 
-void AuxLayout::join(AuxQueue& queue, Bytes file, bool snapshot) {
+void AuxLayout::join(AuxQueue& queue, const Reader& file, bool snapshot) {
   auto& pieces = queue.pieces;
   for (std::size_t i = 1; i < pieces.size(); ++i) {
     if (!snapshot) follow(file, pieces[i - 1], pieces[i], keep_handovers_);
@@ -168,7 +187,7 @@ void AuxLayout::assign(std::vector<AuxQueue>& queues) {
   }
 }
 
-std::vector<AuxQueue> AuxLayout::finish(Bytes file, bool snapshot) {
+std::vector<AuxQueue> AuxLayout::finish(const Reader& file, bool snapshot) {
   std::vector<AuxQueue> out;
   for (auto& [idx, queue] : queues_) {
     join(queue, file, snapshot);

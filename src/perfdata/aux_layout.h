@@ -23,8 +23,8 @@ class AuxLayout {
   void add(const Record& record, const Auxtrace& piece);
   void add(const Record& record, const Aux& aux);
 
-  // By idx. `file` is the whole perf.data file.
-  std::vector<AuxQueue> finish(std::span<const std::uint8_t> file, bool snapshot);
+  // By idx. `file` is where the records came from.
+  std::vector<AuxQueue> finish(const Reader& file, bool snapshot);
 
  private:
   struct Announced {
@@ -33,7 +33,7 @@ class AuxLayout {
     AuxEvent event;
   };
   bool has_room(std::uint64_t offset);
-  void join(AuxQueue& queue, std::span<const std::uint8_t> file, bool snapshot);
+  void join(AuxQueue& queue, const Reader& file, bool snapshot);
   void take(AuxQueue& queue, const AuxEvent& event) const;
   void assign(std::vector<AuxQueue>& queues);
 

@@ -1,5 +1,6 @@
 // Walks the records in file order, around what is damaged.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -13,30 +14,23 @@ namespace {
 // No kernel or perf has come near this; a larger number is not a record type but damage.
 constexpr std::uint32_t kMaxType = 256;
 
-// To read a record's header maps the pages around it, too (fault-around, mm/memory.c): of a long
-// recording that would be most of it in the end.
-constexpr std::uint64_t kReleaseAtOnce = 8 << 20;
-
-// T at `offset` bytes into the record; the caller has checked that it is there.
-template <class T>
-T field(std::span<const std::uint8_t> record, std::size_t offset) {
-  T value;
-  std::memcpy(&value, record.data() + offset, sizeof(value));
-  return value;
-}
+// A record's header, and as much behind it as tells the size of what trails it.
+struct Head {
+  RecordHeader header;
+  std::uint64_t word = 0;
+};
 
 // Payload bytes behind the record's own size: AUX data, and in pipe mode the tracing data. nullopt:
 // the record is too short to say.
-std::optional<std::uint64_t> trailing_size(RecordType type, std::span<const std::uint8_t> record,
-                                           bool pipe) {
+std::optional<std::uint64_t> trailing_size(const Head& head, bool pipe) {
+  const auto type = static_cast<RecordType>(head.header.type);
   if (type == RecordType::auxtrace) {
-    if (record.size() < sizeof(RecordHeader) + sizeof(AuxtraceBody)) return std::nullopt;
-    return field<std::uint64_t>(record, sizeof(RecordHeader));
+    if (head.header.size < sizeof(RecordHeader) + sizeof(AuxtraceBody)) return std::nullopt;
+    return head.word;
   }
   if (pipe && type == RecordType::header_tracing_data) {
-    if (record.size() < sizeof(RecordHeader) + 4) return std::nullopt;
-    const auto size = field<std::uint32_t>(record, sizeof(RecordHeader));
-    return (std::uint64_t{size} + 7) / 8 * 8;
+    if (head.header.size < sizeof(RecordHeader) + 4) return std::nullopt;
+    return ((head.word & 0xffffffff) + 7) / 8 * 8;
   }
   return 0;
 }
@@ -44,42 +38,52 @@ std::optional<std::uint64_t> trailing_size(RecordType type, std::span<const std:
 }  // namespace
 
 struct Cursor::Impl {
-  explicit Impl(const Reader::Impl& in) : reader(&in), at(in.data_offset) {}
+  explicit Impl(const Reader::Impl& in) : reader(&in), window(in.input), at(in.data_offset) {}
 
   std::optional<RawRecord> next_raw();
   std::optional<RawRecord> next_in_file();
   std::optional<RawRecord> next_decompressed();
-  void release_behind();
   // Bytes that lie between the record at `offset` and the next one.
   std::uint64_t take_trailing(RawRecord& record);
   void resync();
   bool plausible(std::uint64_t offset) const;
   // The size of the record at `offset` with what trails it; 0 if it is none.
   std::uint64_t extent(std::uint64_t offset) const;
-  RecordHeader header_at(std::uint64_t offset) const {
-    RecordHeader header;
-    std::memcpy(&header, reader->bytes.data() + offset, sizeof(header));
-    return header;
-  }
+  // The caller has checked that a header fits in before the end of the data.
+  std::optional<Head> head_at(std::uint64_t offset) const;
+  // Notes why the rest cannot be read, and ends the pass.
+  void give_up(const std::string& why);
 
   const Reader::Impl* reader;
+  Window window;
   std::uint64_t at;
-  std::uint64_t released = 0;       // what lies before is no longer in memory
   std::uint64_t compressed_at = 0;  // the COMPRESSED record that is being emptied
   Decompressor decompressor;
   DamageLog damages;
 };
 
+std::optional<Head> Cursor::Impl::head_at(std::uint64_t offset) const {
+  std::array<std::uint8_t, sizeof(Head)> bytes{};
+  const std::uint64_t left = reader->data_end - offset;
+  const std::size_t size = left < bytes.size() ? sizeof(RecordHeader) : bytes.size();
+  if (!window.peek(offset, std::span(bytes).first(size))) return std::nullopt;
+  Head head;
+  std::memcpy(&head.header, bytes.data(), sizeof(head.header));
+  std::memcpy(&head.word, bytes.data() + sizeof(head.header), sizeof(head.word));
+  return head;
+}
+
 std::uint64_t Cursor::Impl::extent(std::uint64_t offset) const {
   const std::uint64_t left = reader->data_end - offset;
   if (left < sizeof(RecordHeader)) return 0;
-  const auto header = header_at(offset);
+  const auto head = head_at(offset);
+  if (!head) return 0;
+  const RecordHeader& header = head->header;
   if (header.type == 0 || header.type >= kMaxType || header.size < sizeof(header) ||
       header.size % 8 != 0 || header.size > left) {
     return 0;
   }
-  const auto trailing = trailing_size(static_cast<RecordType>(header.type),
-                                      reader->bytes.subspan(offset, header.size), reader->pipe);
+  const auto trailing = trailing_size(*head, reader->pipe);
   if (!trailing || *trailing > left - header.size) return 0;
   return header.size + *trailing;
 }
@@ -99,57 +103,71 @@ void Cursor::Impl::resync() {
   const std::uint64_t from = at;
   // Records begin at multiples of 8 from the first one.
   at += 8 - (at - reader->data_offset) % 8;
-  while (at < reader->data_end && !plausible(at)) at += 8;
+  while (at < reader->data_end && !plausible(at)) {
+    at += 8;
+    // Moves the window; where that fails, next_in_file() says so.
+    if (reader->data_end - std::min(at, reader->data_end) >= sizeof(RecordHeader)) {
+      (void)window.at(at, sizeof(RecordHeader));
+    }
+  }
   at = std::min(at, reader->data_end);
   damages.add(from, "no record here: " + std::to_string(at - from) + " bytes are skipped");
 }
 
 std::uint64_t Cursor::Impl::take_trailing(RawRecord& record) {
-  const auto wanted = trailing_size(record.type, record.bytes, reader->pipe);
+  Head head;
+  std::memcpy(&head, record.bytes.data(), std::min(record.bytes.size(), sizeof(head)));
+  const auto wanted = trailing_size(head, reader->pipe);
   if (!wanted) return 0;  // parse() says that the record is too short
   const std::uint64_t begin = record.offset + record.bytes.size();
   const std::uint64_t left = reader->data_end - begin;
-  const std::uint64_t size = std::min(*wanted, left);
-  if (size < *wanted) {
-    damages.add(begin, "AUX data is cut off: " + std::to_string(size) + " of " +
+  record.trailing = std::min(*wanted, left);
+  if (record.trailing < *wanted) {
+    damages.add(begin, "AUX data is cut off: " + std::to_string(record.trailing) + " of " +
                            std::to_string(*wanted) + " bytes are here");
   }
-  record.trailing = reader->bytes.subspan(begin, size);
-  return size;
+  return record.trailing;
 }
 
-void Cursor::Impl::release_behind() {
-  if (at - released < kReleaseAtOnce) return;
-  reader->file.release(released, at);
-  released = at;
+void Cursor::Impl::give_up(const std::string& why) {
+  damages.add(at, why);
+  at = reader->data_end;
 }
 
 std::optional<RawRecord> Cursor::Impl::next_in_file() {
-  release_behind();
   while (at < reader->data_end) {
     const std::uint64_t left = reader->data_end - at;
     if (left < sizeof(RecordHeader)) {
-      damages.add(at, "the records end inside a record's header");
-      at = reader->data_end;
+      give_up("the records end inside a record's header");
       break;
     }
-    const auto header = header_at(at);
+    auto bytes = window.at(at, sizeof(RecordHeader));
+    if (!bytes) {
+      give_up(bytes.error().message);
+      break;
+    }
+    RecordHeader header;
+    std::memcpy(&header, bytes->data(), sizeof(header));
     if (header.size < sizeof(header) || header.type == 0 || header.type >= kMaxType) {
       resync();
       continue;
     }
     if (header.size > left) {
-      damages.add(at, "a record is cut off: " + std::to_string(left) + " of " +
-                          std::to_string(header.size) + " bytes are here");
-      at = reader->data_end;
+      give_up("a record is cut off: " + std::to_string(left) + " of " +
+              std::to_string(header.size) + " bytes are here");
+      break;
+    }
+    bytes = window.at(at, header.size);
+    if (!bytes) {
+      give_up(bytes.error().message);
       break;
     }
     RawRecord record{.type = static_cast<RecordType>(header.type),
                      .misc = header.misc,
                      .offset = at,
                      .decompressed = false,
-                     .bytes = reader->bytes.subspan(at, header.size),
-                     .trailing = {}};
+                     .bytes = *bytes,
+                     .trailing = 0};
     at += header.size + take_trailing(record);
     return record;
   }
@@ -160,13 +178,14 @@ std::optional<RawRecord> Cursor::Impl::next_decompressed() {
   const auto bytes = decompressor.next();
   if (!bytes) damages.add(compressed_at, bytes.error().message);
   if (!bytes || !*bytes) return std::nullopt;
-  const auto header = field<RecordHeader>(**bytes, 0);
+  RecordHeader header;
+  std::memcpy(&header, (*bytes)->data(), sizeof(header));
   return RawRecord{.type = static_cast<RecordType>(header.type),
                    .misc = header.misc,
                    .offset = compressed_at,
                    .decompressed = true,
                    .bytes = **bytes,
-                   .trailing = {}};
+                   .trailing = 0};
 }
 
 std::optional<RawRecord> Cursor::Impl::next_raw() {

@@ -32,6 +32,7 @@ class FeatureWriter {
   void build_ids(const std::map<std::string, BuildId>& ids);
   void auxtrace_index(const std::vector<AuxtraceIndexEntry>& index);
 
+  const std::map<std::uint8_t, ByteWriter>& sections() const { return sections_; }
   // The table of sections and the sections, for a place at `file_offset`.
   ByteWriter image(std::uint64_t file_offset) const;
   // The header's mask of features.

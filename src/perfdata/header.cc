@@ -8,23 +8,27 @@
 namespace hodo::perfdata {
 namespace {
 
-std::optional<std::span<const std::uint8_t>> section(const Reader::Impl& in, FileSection where) {
-  ByteReader bytes(in.bytes);
-  if (!bytes.seek(where.offset)) return std::nullopt;
-  return bytes.take(where.size);
+constexpr std::uint64_t kLargestHeader = 4096;
+
+// A trace of 256 GiB has an index of some MiB, the largest of all sections.
+constexpr std::uint64_t kLargestSection = 64 << 20;
+
+Result<std::vector<std::uint8_t>> section(const Reader::Impl& in, FileSection where) {
+  return in.input.section(where.offset, where.size, kLargestSection);
 }
 
 // Ids cannot legitimately lie on top of each other, so all of them together fit the file; `budget`
 // (in ids) keeps a hostile file from naming one stretch many times.
 std::vector<std::uint64_t> read_ids(Reader::Impl& out, FileSection where, std::uint64_t at,
                                     std::uint64_t& budget) {
-  const auto bytes = section(out, where);
-  if (!bytes || where.size / 8 > budget) {
+  const bool fits = where.size / 8 <= budget;
+  const auto bytes = section(out, fits ? where : FileSection{.offset = ~std::uint64_t{0}});
+  if (!bytes) {
     out.damages.add(at, "an event's ids lie outside the file");
     return {};
   }
   budget -= where.size / 8;
-  const PackedArray<std::uint64_t> ids(bytes->first(bytes->size() / 8 * 8));
+  const PackedArray<std::uint64_t> ids(std::span{*bytes}.first(bytes->size() / 8 * 8));
   std::vector<std::uint64_t> result(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i) result[i] = ids[i];
   return result;
@@ -37,15 +41,20 @@ void read_attrs(Reader::Impl& out, const FileHeader& header) {
     return;
   }
   auto where = header.attrs;
-  if (!section(out, where)) {
+  const std::uint64_t size = out.input.size();
+  if (where.offset > size || where.size > size - where.offset) {
     out.damages.add(where.offset, "the event attributes are cut off");
-    where.size = where.offset < out.bytes.size() ? out.bytes.size() - where.offset : 0;
+    where.size = where.offset < size ? size - where.offset : 0;
     if (where.size == 0) return;
   }
-  const auto bytes = *section(out, where);
-  std::uint64_t budget = out.bytes.size() / 8;
-  for (std::uint64_t at = 0; bytes.size() - at >= entry; at += entry) {
-    const auto one = bytes.subspan(at, entry);
+  const auto bytes = section(out, where);
+  if (!bytes) {
+    out.damages.add(where.offset, "the event attributes: " + bytes.error().message);
+    return;
+  }
+  std::uint64_t budget = size / 8;
+  for (std::uint64_t at = 0; bytes->size() - at >= entry; at += entry) {
+    const auto one = std::span(*bytes).subspan(at, entry);
     FieldReader ids(one.last(sizeof(FileSection)));
     Attr attr{.attr = parse_attr(one.first(entry - sizeof(FileSection))), .ids = {}, .name = {}};
     attr.ids = read_ids(out, ids.get<FileSection>(), where.offset + at, budget);
@@ -56,6 +65,8 @@ void read_attrs(Reader::Impl& out, const FileHeader& header) {
 void read_features(Reader::Impl& out, const FileHeader& header) {
   // A table of sections, one per set bit, directly behind the data.
   std::uint64_t at = out.data_end;
+  // They do not lie on top of each other, so all of them together fit the file.
+  std::uint64_t budget = out.input.size();
   for (unsigned bit = 0; bit < 256; ++bit) {
     if (!(header.features[bit / 64] >> (bit % 64) & 1)) continue;
     const auto entry = section(out, {at, sizeof(FileSection)});
@@ -66,8 +77,10 @@ void read_features(Reader::Impl& out, const FileHeader& header) {
     FieldReader fields(*entry);
     const auto where = fields.get<FileSection>();
     at += sizeof(FileSection);
-    if (const auto bytes = section(out, where)) {
-      read_feature(static_cast<std::uint8_t>(bit), *bytes, out.facts, out.attrs);
+    auto bytes = section(out, where);
+    if (bytes && where.size <= budget) {
+      budget -= where.size;
+      out.take_feature(static_cast<std::uint8_t>(bit), std::move(*bytes));
     } else {
       out.damages.add(where.offset, "header feature " + std::to_string(bit) + " is cut off");
     }
@@ -76,7 +89,7 @@ void read_features(Reader::Impl& out, const FileHeader& header) {
 
 // Where the records end, and whether the recorder got to say so.
 void find_data(Reader::Impl& out, const FileHeader& header) {
-  const std::uint64_t file_size = out.bytes.size();
+  const std::uint64_t file_size = out.input.size();
   const bool has_features = std::any_of(std::begin(header.features), std::end(header.features),
                                         [](std::uint64_t word) { return word != 0; });
   out.data_offset = std::min(header.data.offset, file_size);
@@ -118,34 +131,59 @@ Status check_magic(std::uint64_t magic) {
   return fail(ErrorCode::malformed, "not a perf.data file", 0);
 }
 
+// Once each, or a hostile file could have them kept without end.
+void take_once(Reader::Impl& out, const HeaderFeature& feature) {
+  const bool known = feature.feature > 255 ||
+                     out.facts.sections.contains(static_cast<std::uint8_t>(feature.feature));
+  if (known) return;
+  out.take_feature(static_cast<std::uint8_t>(feature.feature),
+                   {feature.data.begin(), feature.data.end()});
+}
+
 }  // namespace
 
+void Reader::Impl::take_feature(std::uint8_t feature, std::vector<std::uint8_t> section) {
+  read_feature(feature, sections.emplace_back(std::move(section)), facts, attrs);
+}
+
 Status read_header(Reader::Impl& out) {
-  ByteReader in(out.bytes);
+  std::vector<std::uint8_t> head(
+      static_cast<std::size_t>(std::min<std::uint64_t>(out.input.size(), kLargestHeader)));
+  if (Status status = out.input.read(0, head); !status) return status;
+  ByteReader in(head);
   const auto magic = in.read<std::uint64_t>();
-  if (!magic) return fail(ErrorCode::truncated, "too short for a perf.data file", out.bytes.size());
+  if (!magic) return fail(ErrorCode::truncated, "too short for a perf.data file", out.input.size());
   if (auto status = check_magic(*magic); !status) return status;
   const auto size = in.read<std::uint64_t>();
-  if (!size) return fail(ErrorCode::truncated, "ends inside its header", out.bytes.size());
+  if (!size) return fail(ErrorCode::truncated, "ends inside its header", out.input.size());
   if (*size == kPipeHeaderSize) {
     out.pipe = true;
     out.data_offset = kPipeHeaderSize;
-    out.data_end = out.bytes.size();
+    out.data_end = out.input.size();
     return {};
   }
   // Before feature bits existed the header ended where they begin now.
-  if (*size < kFeaturesOffset || *size > 4096) {
+  if (*size < kFeaturesOffset || *size > kLargestHeader) {
     return fail(ErrorCode::malformed, "a file header of an impossible size", 8);
   }
-  if (out.bytes.size() < *size) {
-    return fail(ErrorCode::truncated, "ends inside its header", out.bytes.size());
+  if (head.size() < *size) {
+    return fail(ErrorCode::truncated, "ends inside its header", head.size());
   }
   FileHeader header;
-  std::memcpy(&header, out.bytes.data(), std::min<std::uint64_t>(*size, sizeof(header)));
+  std::memcpy(&header, head.data(), std::min<std::uint64_t>(*size, sizeof(header)));
   find_data(out, header);
   read_attrs(out, header);
   if (out.finished) read_features(out, header);
   return {};
+}
+
+void read_announced_features(Reader::Impl& out, Cursor cursor) {
+  while (const auto raw = cursor.next_raw()) {
+    if (raw->type < RecordType::header_attr) return;
+    const auto record = parse(*raw, {});
+    const auto* feature = record ? std::get_if<HeaderFeature>(&record->body) : nullptr;
+    if (feature != nullptr) take_once(out, *feature);
+  }
 }
 
 void read_pipe_header(Reader::Impl& out, Cursor cursor) {
@@ -158,9 +196,7 @@ void read_pipe_header(Reader::Impl& out, Cursor cursor) {
       for (std::size_t i = 0; i < attr->ids.size(); ++i) added.ids.push_back(attr->ids[i]);
       out.attrs.add(std::move(added));
     } else if (const auto* feature = std::get_if<HeaderFeature>(&record->body)) {
-      if (raw->decompressed || feature->feature > 255) continue;  // its bytes would not last
-      read_feature(static_cast<std::uint8_t>(feature->feature), feature->data, out.facts,
-                   out.attrs);
+      take_once(out, *feature);
     } else if (const auto* update = std::get_if<EventUpdate>(&record->body)) {
       constexpr std::uint64_t kName = 2;  // PERF_EVENT_UPDATE__NAME
       if (update->type == kName) {

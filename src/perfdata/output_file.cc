@@ -13,10 +13,31 @@
 #include <cstring>
 #include <utility>
 
-#include "mapped_file.h"
-
 namespace hodo::perfdata {
 namespace {
+
+ErrorCode code_of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::not_found;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return ErrorCode::not_permitted;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return ErrorCode::no_space;
+    default:
+      return ErrorCode::io;
+  }
+}
+
+// An Error for an errno: "cannot create PATH: No such file or directory".
+std::unexpected<Error> os_error(const std::string& what, int error) {
+  return fail(code_of(error), what + ": " + std::generic_category().message(error));
+}
 
 Status rename_old(const std::string& path) {
   struct stat st{};

@@ -23,7 +23,7 @@ Auxtrace parse_auxtrace(FieldReader& in, const RawRecord& raw) {
   out.idx = body.idx;
   out.tid = body.tid;
   out.cpu = body.cpu;
-  out.data = raw.trailing;
+  out.data_size = raw.trailing;
   out.data_offset = raw.offset + raw.bytes.size();
   return out;
 }

@@ -1,6 +1,5 @@
 #include "hodo/perfdata/reader.h"
 
-#include "hodo/base/byte_reader.h"
 #include "reader_impl.h"
 
 namespace hodo::perfdata {
@@ -10,36 +9,33 @@ Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
+Result<Reader> Reader::make(std::unique_ptr<Impl> impl) {
+  if (auto status = read_header(*impl); !status) return std::unexpected(status.error());
+  Reader reader(std::move(impl));
+  if (reader.pipe_mode()) read_pipe_header(*reader.impl_, reader.records());
+  if (!reader.finished()) read_announced_features(*reader.impl_, reader.records());
+  return reader;
+}
+
 Result<Reader> Reader::open(const std::string& path) {
-  auto file = MappedFile::open(path);
-  if (!file) return std::unexpected(file.error());
-  auto reader = open_memory(file->bytes());
-  if (!reader) {
-    reader.error().message = path + ": " + reader.error().message;
-    return reader;
+  auto file = image::RegularFile::open(path);
+  if (!file && file.error().code == ErrorCode::unsupported) {
+    file.error().message += "; save the data to one first";
   }
-  reader->impl_->file = std::move(*file);
+  if (!file) return std::unexpected(file.error());
+  auto reader = make(std::make_unique<Impl>(Input(std::move(*file))));
+  if (!reader) reader.error().message = path + ": " + reader.error().message;
   return reader;
 }
 
 Result<Reader> Reader::open_memory(std::span<const std::uint8_t> bytes) {
-  auto impl = std::make_unique<Impl>();
-  impl->bytes = bytes;
-  if (auto status = read_header(*impl); !status) return std::unexpected(status.error());
-  Reader reader(std::move(impl));
-  if (reader.pipe_mode()) read_pipe_header(*reader.impl_, reader.records());
-  return reader;
+  return make(std::make_unique<Impl>(Input(bytes)));
 }
 
-std::span<const std::uint8_t> Reader::bytes() const { return impl_->bytes; }
+std::uint64_t Reader::size() const { return impl_->input.size(); }
 
-Result<std::span<const std::uint8_t>> Reader::bytes(std::uint64_t offset,
-                                                    std::uint64_t size) const {
-  ByteReader in(impl_->bytes);
-  if (in.seek(offset)) {
-    if (const auto taken = in.take(size)) return *taken;
-  }
-  return fail(ErrorCode::truncated, "the file ends before these bytes do", offset);
+Status Reader::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
+  return impl_->input.read(offset, out);
 }
 
 bool Reader::pipe_mode() const { return impl_->pipe; }

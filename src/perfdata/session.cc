@@ -73,10 +73,6 @@ OnCpu Session::running(std::int32_t cpu, std::uint64_t time) const {
   return next == timeline.begin() ? OnCpu{} : *std::prev(next);
 }
 
-Result<std::span<const std::uint8_t>> Session::bytes(const AuxPiece& piece) const {
-  return impl_->reader->bytes(piece.file_offset, piece.size);
-}
-
 std::optional<Sample> BranchStacks::next() {
   while (const auto record = cursor_.next()) {
     const auto* sample = std::get_if<Sample>(&record->body);

@@ -23,7 +23,7 @@ std::unique_ptr<Session::Impl> SessionBuilder::build() {
   use_header_build_ids();
   replay();
   sort_switches();
-  out_->queues = aux_.finish(reader.bytes(), out_->pt.snapshot);
+  out_->queues = aux_.finish(reader, out_->pt.snapshot);
   index_lives();
   return std::move(out_);
 }
@@ -123,17 +123,15 @@ void SessionBuilder::on(const Record& record, const TextPoke& poke) {
   code.pid = mode == PERF_RECORD_MISC_USER ? record.id.pid : -1;
   code.address = poke.address;
   code.time = time_of(record);
-  if (record.raw.decompressed) {
-    if (poke.new_bytes.size() > kMaxCopiedCode - copied_code_) {
-      out_->damages.add(record.raw.offset, "too much code in compressed records: left out");
-      return;
-    }
-    copied_code_ += poke.new_bytes.size();
-    code.bytes = out_->decompressed_code.emplace_back(poke.new_bytes.begin(), poke.new_bytes.end());
-  } else {
-    code.bytes = poke.new_bytes;
-    code.file_offset =
-        static_cast<std::uint64_t>(poke.new_bytes.data() - out_->reader->bytes().data());
+  if (poke.new_bytes.size() > kMostCode - code_bytes_) {
+    out_->damages.add(record.raw.offset, "too much code in the recording: this is left out");
+    return;
+  }
+  code_bytes_ += poke.new_bytes.size();
+  code.bytes = out_->code.emplace_back(poke.new_bytes.begin(), poke.new_bytes.end());
+  if (!record.raw.decompressed) {
+    code.file_offset = record.raw.offset +
+                       static_cast<std::uint64_t>(poke.new_bytes.data() - record.raw.bytes.data());
   }
   const auto index = static_cast<std::uint32_t>(out_->kept.size());
   out_->kept.push_back(code);

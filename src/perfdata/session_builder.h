@@ -17,7 +17,7 @@ class SessionBuilder {
   static constexpr std::size_t kMaxEvents = std::size_t{1} << 23;
   static constexpr std::size_t kMaxSwitches = std::size_t{1} << 25;
   // Code bytes that have to be copied because they lay in COMPRESSED records.
-  static constexpr std::size_t kMaxCopiedCode = std::size_t{256} << 20;
+  static constexpr std::size_t kMostCode = std::size_t{1} << 30;  // bytes, all of it
 
   explicit SessionBuilder(const Reader& reader);
   std::unique_ptr<Session::Impl> build();
@@ -82,7 +82,7 @@ class SessionBuilder {
   AuxLayout aux_;
   std::vector<Event> events_;
   std::size_t switches_ = 0;
-  std::size_t copied_code_ = 0;
+  std::size_t code_bytes_ = 0;
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t> name_indices_, file_indices_;
 };

@@ -18,7 +18,7 @@ struct Session::Impl {
   std::vector<Thread> threads;
   std::vector<File> files;
   std::vector<KeptCode> kept;
-  std::deque<std::vector<std::uint8_t>> decompressed_code;  // what KeptCode::bytes cannot point to
+  std::deque<std::vector<std::uint8_t>> code;  // what KeptCode::bytes points to
   std::vector<Mapping> kernel;
   std::vector<AuxQueue> queues;
   std::map<std::int32_t, std::vector<OnCpu>> on_cpu;

@@ -93,7 +93,10 @@ struct Writer::Impl {
   Status write_data_size();
   Status fail_with(Error error);
   Status writable() const;
+  // What is known before anything was recorded.
+  FeatureWriter known_features() const;
   FeatureWriter features(std::string_view summary) const;
+  Status announce_features();
   Status code_piece(std::uint64_t address, std::span<const std::uint8_t> bytes, const Stamp& stamp);
 };
 
@@ -221,6 +224,7 @@ Result<Writer> Writer::create(const std::string& path, WriterOptions options) {
   if (auto status = in.tool_record(RecordType::time_conv, conversion); !status) {
     return std::unexpected(status.error());
   }
+  if (auto status = in.announce_features(); !status) return std::unexpected(status.error());
   if (auto status = writer.flush(); !status) return std::unexpected(status.error());
   return writer;
 }
@@ -401,11 +405,30 @@ Status Writer::flush() {
   return status ? status : impl_->fail_with(std::move(status.error()));
 }
 
-FeatureWriter Writer::Impl::features(std::string_view summary) const {
+FeatureWriter Writer::Impl::known_features() const {
   FeatureWriter out;
   add_host_features(out);
   out.string(Feature::version, version);
   out.cmdline(cmdline);
+  if (clock) out.clock(*clock);
+  return out;
+}
+
+// As records, which is how files that go through a pipe have them: a recording that is cut off does
+// not come to its feature sections.
+Status Writer::Impl::announce_features() {
+  const FeatureWriter known = known_features();
+  for (const auto& [bit, section] : known.sections()) {
+    ByteWriter body;
+    body.u64(bit).raw(section.bytes()).align(8);
+    if (sizeof(RecordHeader) + body.size() > kMaxRecordSize) continue;  // a very long command line
+    if (auto status = tool_record(RecordType::header_feature, body); !status) return status;
+  }
+  return {};
+}
+
+FeatureWriter Writer::Impl::features(std::string_view summary) const {
+  FeatureWriter out = known_features();
   out.events(attrs);
   std::map<std::uint32_t, std::string> pmus{{PERF_TYPE_SOFTWARE, "software"}};
   if (trace == TraceKind::intel_pt) pmus.emplace(pt.pmu_type, "intel_pt");
@@ -420,7 +443,6 @@ FeatureWriter Writer::Impl::features(std::string_view summary) const {
       out.word(Feature::clockid, static_cast<std::uint64_t>(resolution.tv_sec) * 1'000'000'000u +
                                      static_cast<std::uint64_t>(resolution.tv_nsec));
     }
-    out.clock(*clock);
   }
   out.bytes(Feature::hodoscope,
             {reinterpret_cast<const std::uint8_t*>(summary.data()), summary.size()});

@@ -13,7 +13,8 @@ class Encoded {
  public:
   // The low `count` bytes of `value`, little-endian.
   void put(std::uint64_t value, unsigned count = 1) {
-    for (unsigned i = 0; i < count; ++i)
+    // No packet is longer; GCC 14 wants to see it.
+    for (unsigned i = 0; i < count && size_ < bytes_.size(); ++i)
       bytes_[size_++] = static_cast<std::uint8_t>(value >> 8 * i);
   }
   void put_extended(unsigned second_byte) {

@@ -2,20 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
+
+#include "hodo/relay/clock.h"
 
 namespace hodo::relay {
 namespace {
@@ -28,36 +28,10 @@ std::uint64_t mapped_bytes(std::uint64_t aux_size) {
   return kHeaderBytes + 2 * kRecordBytes + 2 * aux_size;
 }
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms) {
-  const timespec timeout{.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1'000'000L};
-  syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
-}
-
-// A zombie is as dead as can be, but its pid is still taken.
-bool is_alive(std::int32_t pid) {
-  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;  // no /proc here
-  std::array<char, 512> text{};
-  const ssize_t got = ::read(fd, text.data(), text.size());
-  ::close(fd);
-  const std::string_view stat(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  const auto state = stat.rfind(") ");  // behind the name, which may contain anything
-  return state == stat.npos || state + 2 >= stat.size() || stat[state + 2] != 'Z';
-}
-
-// Waits for one more drain by the recorder; false if there is no recorder left to wait for, which
-// ends the recording of this thread for good.
-bool wait_for_recorder(ChannelHeader& header, unsigned ms) {
-  const std::uint32_t seen = header.drained.load(std::memory_order_acquire);
-  header.waiting.store(1, std::memory_order_release);
-  futex_wait(header.drained, seen, ms);
-  header.waiting.store(0, std::memory_order_release);
-  if (header.drained.load(std::memory_order_acquire) != seen) return true;
-  if (is_alive(header.settings.recorder_pid)) return true;
-  header.stop.store(1, std::memory_order_release);
-  return false;
+std::uint64_t random_key() {
+  std::uint64_t key = 0;
+  if (getrandom(&key, sizeof(key), 0) != sizeof(key)) key = now();
+  return key;
 }
 
 sockaddr_un abstract_address(std::string_view name, socklen_t& length) {
@@ -116,6 +90,11 @@ ChannelMemory& ChannelMemory::operator=(ChannelMemory&& other) noexcept {
   return *this;
 }
 
+bool ChannelMemory::overlaps(std::uint64_t address, std::uint64_t size) const {
+  const auto base = reinterpret_cast<std::uintptr_t>(base_);
+  return base_ != nullptr && (address - base < mapped_bytes(aux_size_) || base - address < size);
+}
+
 ChannelMemory::~ChannelMemory() {
   if (base_ != nullptr) munmap(base_, mapped_bytes(aux_size_));
 }
@@ -136,72 +115,44 @@ Result<int> create_channel_file(std::uint64_t aux_size, const Settings& settings
   }
   auto* header = new (page) ChannelHeader;
   header->aux_size = aux_size;
+  header->key = random_key();
   header->settings = settings;
+  header->remains = settings.recording == Recording::bts
+                        ? unit::PtRemains{.digest = unit::RecordDigest(header->key).value()}
+                        : unit::no_remains(header->key);
   munmap(page, kHeaderBytes);
   return fd;
 }
 
-std::span<const std::uint8_t> ChannelReader::aux() const {
-  if (damaged_) return {};
-  const std::uint64_t head =
-      finished_ ? aux_end_ : header().aux_head.load(std::memory_order_acquire);
-  if (head - aux_tail_ > memory_.aux_size()) {
-    damaged_ = true;
-    return {};
+int connect_recorder(std::string_view name, const Key& key) {
+  constexpr int kAttempts = 10;  // strangers may have the place that the recorder has for newcomers
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (socket < 0) return -1;
+    socklen_t length = 0;
+    const sockaddr_un address = abstract_address(name, length);
+    const bool connected =
+        connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0;
+    const auto size = static_cast<ssize_t>(key.size());
+    if (connected && send(socket, key.data(), key.size(), MSG_NOSIGNAL) == size) return socket;
+    close(socket);
+    if (!connected) return -1;
   }
-  return {memory_.aux() + aux_tail_ % memory_.aux_size(), head - aux_tail_};
-}
-
-void ChannelReader::release_aux(std::size_t bytes) {
-  aux_tail_ += bytes;
-  header().aux_tail.store(aux_tail_, std::memory_order_release);
-  wake_process();
-}
-
-void ChannelReader::wake_process() {
-  header().drained.fetch_add(1, std::memory_order_acq_rel);
-  if (header().waiting.load(std::memory_order_acquire) != 0) {
-    syscall(SYS_futex, &header().drained, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  }
-}
-
-std::uint64_t ChannelReader::end_of_packets() const {
-  // A copy: the program may have scribbled over the original, which must then do no harm here.
-  unit::PtUnit unit = header().unit;
-  unit.finish(memory_.aux(), memory_.aux_size());
-  return unit.written();
-}
-
-// The records that a killed process had not published stand between the head and the DS index.
-std::uint64_t ChannelReader::end_of_bts_records() const {
-  const std::uint64_t head = header().aux_head.load(std::memory_order_acquire);
-  const auto area = hw::read_ds_area(header().ds_area, hw::DsLayout::bits64);
-  if (!area || header().ring_address == 0) return head;
-  const std::uint64_t more = (area->bts.index - header().ring_address - head) % memory_.aux_size();
-  return more % sizeof(hw::BtsRecord) == 0 ? head + more : head;
-}
-
-void ChannelReader::finish() {
-  if (finished_) return;
-  const std::uint64_t head = header().aux_head.load(std::memory_order_acquire);
-  aux_end_ = recording_ == Recording::pt    ? end_of_packets()
-             : recording_ == Recording::bts ? end_of_bts_records()
-                                            : head;
-  finished_ = true;
-  if (aux_end_ - aux_tail_ > memory_.aux_size()) aux_end_ = head;
-}
-
-int connect_recorder(std::string_view name) {
-  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (socket < 0) return -1;
-  socklen_t length = 0;
-  const sockaddr_un address = abstract_address(name, length);
-  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0) return socket;
-  close(socket);
   return -1;
 }
 
-Result<ChannelMemory> open_channel(int connection, const Hello& hello) {
+Key take_key() {
+  Key key{};
+  char* const value = std::getenv(kKeyVariable);
+  if (value == nullptr) return key;
+  const std::size_t size = std::strlen(value);
+  std::memcpy(key.data(), value, std::min(size, key.size()));
+  std::memset(value, 0, size);  // in /proc/self/environ, too
+  unsetenv(kKeyVariable);
+  return key;
+}
+
+Result<ChannelWriter> open_channel(int connection, const Hello& hello) {
   int fd = -1;
   if (send(connection, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello)) {
     fd = receive_descriptor(connection);
@@ -212,7 +163,8 @@ Result<ChannelMemory> open_channel(int connection, const Hello& hello) {
   pread(fd, &aux_size, sizeof(aux_size), offsetof(ChannelHeader, aux_size));
   auto memory = ChannelMemory::map(fd, aux_size, true);
   close(fd);
-  return memory;
+  if (!memory) return std::unexpected(memory.error());
+  return ChannelWriter(std::move(*memory));
 }
 
 Result<int> listen_socket(const std::string& name) {
@@ -227,42 +179,6 @@ Result<int> listen_socket(const std::string& name) {
     return error;
   }
   return socket;
-}
-
-std::uint64_t publish_aux(ChannelMemory& memory, std::uint64_t written, unsigned patience_ms) {
-  ChannelHeader& header = memory.header();
-  header.aux_head.store(written, std::memory_order_release);
-  constexpr unsigned kStep = 100;
-  for (unsigned waited = 0;; waited += kStep) {
-    if (header.stop.load(std::memory_order_relaxed) != 0) return 0;
-    const std::uint64_t used = written - header.aux_tail.load(std::memory_order_acquire);
-    const std::uint64_t room = memory.aux_size() - std::min(used, memory.aux_size());
-    if (room >= memory.aux_size() / 4) return room;
-    // Not what little room there is: the next call would wait as long again, for a few packets.
-    if (waited >= patience_ms || !wait_for_recorder(header, kStep)) return 0;
-  }
-}
-
-bool write_record(ChannelMemory& memory, RecordHeader record, std::span<const std::uint8_t> fixed,
-                  std::span<const std::uint8_t> payload) {
-  ChannelHeader& header = memory.header();
-  const std::size_t bytes = sizeof(record) + fixed.size() + payload.size();
-  record.size = static_cast<std::uint32_t>((bytes + 7) / 8 * 8);
-  record.payload = static_cast<std::uint32_t>(payload.size());
-  if (record.size > kRecordBytes / 2) return false;
-  const std::uint64_t head = header.record_head.load(std::memory_order_relaxed);
-  while (kRecordBytes - (head - header.record_tail.load(std::memory_order_acquire)) < record.size) {
-    if (header.stop.load(std::memory_order_relaxed) != 0) return false;
-    if (!wait_for_recorder(header, 100)) return false;
-  }
-  std::uint8_t* at = memory.records() + head % kRecordBytes;
-  std::memcpy(at, &record, sizeof(record));
-  if (!fixed.empty()) std::memcpy(at + sizeof(record), fixed.data(), fixed.size());
-  if (!payload.empty()) {
-    std::memcpy(at + sizeof(record) + fixed.size(), payload.data(), payload.size());
-  }
-  header.record_head.store(head + record.size, std::memory_order_release);
-  return true;
 }
 
 }  // namespace hodo::relay

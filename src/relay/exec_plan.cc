@@ -75,10 +75,10 @@ bool split_interpreter(std::string_view line, std::string& interpreter, std::str
   return !interpreter.empty();
 }
 
-// Variables that change how QEMU itself runs.
+// Variables that change how QEMU itself, or the plugin in it, runs.
 bool acts_on_emulator(std::string_view variable) {
-  constexpr std::array<std::string_view, 6> kPrefixes = {
-      "LD_", "QEMU_", "GLIBC_TUNABLES=", "MALLOC_", "G_SLICE=", "G_DEBUG="};
+  constexpr std::array<std::string_view, 7> kPrefixes = {
+      "LD_", "QEMU_", "GLIBC_TUNABLES=", "MALLOC_", "G_SLICE=", "G_DEBUG=", "HODO_KEY="};
   return std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [&](std::string_view p) { return variable.starts_with(p); });
 }
@@ -119,7 +119,7 @@ Result<Executable> inspect(const std::string& path, std::vector<std::string> arg
 
 Result<ExecPlan> plan_exec(const Executable& executable,
                            const std::vector<std::string>& environment, const Settings& settings,
-                           std::string_view plugin) {
+                           const Key& key, std::string_view plugin) {
   const bool wide = executable.kind == Executable::Kind::x86_64;
   ExecPlan plan;
   plan.program = wide ? settings.qemu64.data() : settings.qemu32.data();
@@ -128,18 +128,23 @@ Result<ExecPlan> plan_exec(const Executable& executable,
                 std::string("no qemu-") + (wide ? "x86_64" : "i386") + " on this machine");
   }
   plan.argv = {plan.program, "-plugin",
-               std::string(plugin) + ",comm=" + escape_option(executable.name)};
+               std::string(plugin) + ",comm=" + escape_option(executable.name) +
+                   ",path=" + escape_option(executable.path)};
   if (settings.watcher[0] != '\0') {
     plan.argv.insert(plan.argv.end(), {"-plugin", settings.watcher.data()});
   }
+  // For the plugin; the program does not get it.
+  const std::string variable(kKeyVariable);
+  plan.environment = {variable + "=" + std::string(key.data(), key.size())};
+  plan.argv.insert(plan.argv.end(), {"-U", variable});
   // Backwards: QEMU keeps its list of variables newest first, and of two with one name the newest,
   // where getenv(3) finds the first.
-  for (const std::string& variable : std::views::reverse(environment)) {
+  for (const std::string& entry : std::views::reverse(environment)) {
     // QEMU splits the argument of -E at commas, so a value with one has to go the other way.
-    if (acts_on_emulator(variable) && variable.find(',') == variable.npos) {
-      plan.argv.insert(plan.argv.end(), {"-E", variable});
+    if (acts_on_emulator(entry) && entry.find(',') == entry.npos) {
+      plan.argv.insert(plan.argv.end(), {"-E", entry});
     } else {
-      plan.environment.push_back(variable);
+      plan.environment.push_back(entry);
     }
   }
   if (!executable.argv.empty()) plan.argv.insert(plan.argv.end(), {"-0", executable.argv[0]});

@@ -15,6 +15,8 @@ std::size_t fixed_bytes(RecordType type) {
       return sizeof(CodeRecord);
     case RecordType::mark:
       return sizeof(MarkRecord);
+    case RecordType::end:
+      return sizeof(EndRecord);
     case RecordType::guest_task:
     case RecordType::guest_exit:
     case RecordType::guest_switch:
@@ -35,24 +37,22 @@ std::size_t fixed_bytes(RecordType type) {
 }  // namespace
 
 std::optional<Record> ChannelReader::next_record() {
-  const std::uint64_t head = header().record_head.load(std::memory_order_acquire);
-  const std::uint64_t there = head - record_read_;
-  if (damaged_ || there == 0) return std::nullopt;
+  const std::span<const std::uint8_t> rest =
+      std::span(sideband_).subspan(record_read_ - record_released_);
+  if (rest.empty()) return std::nullopt;
   Record record;
-  const std::uint8_t* at = memory_.records() + record_read_ % kRecordBytes;
-  std::memcpy(&record.header, at, sizeof(record.header));
+  const bool header = rest.size() >= sizeof(record.header);
+  if (header) std::memcpy(&record.header, rest.data(), sizeof(record.header));
   const std::size_t fixed = fixed_bytes(record.header.type);
   const std::size_t before = sizeof(record.header) + fixed;
-  // Measured from what was released: an honest process cannot be further ahead, and another one
-  // could keep the reader busy for ever.
-  if (head - record_released_ > kRecordBytes || record.header.size > there ||
-      record.header.size % 8 != 0 || record.header.size < before ||
-      record.header.payload > record.header.size - before) {
-    damaged_ = true;
+  if (!header || record.header.size > rest.size() || record.header.size % 8 != 0 ||
+      record.header.size < before || record.header.payload > record.header.size - before) {
+    found("a record that no trace unit writes");
+    sideband_.resize(record_read_ - record_released_);
     return std::nullopt;
   }
-  record.fixed = {at + sizeof(record.header), fixed};
-  record.payload = {at + before, record.header.payload};
+  record.fixed = rest.subspan(sizeof(record.header), fixed);
+  record.payload = rest.subspan(before, record.header.payload);
   record_read_ += record.header.size;
   return record;
 }
@@ -70,15 +70,10 @@ std::optional<Stack> take_stack(std::span<const std::uint8_t>& bytes) {
   return stack;
 }
 
-std::optional<Stack> ChannelReader::take_stack(std::span<const std::uint8_t>& bytes) const {
-  if (damaged_ || bytes.empty()) return std::nullopt;
-  auto stack = relay::take_stack(bytes);
-  damaged_ = !stack;
-  return stack;
-}
-
 void ChannelReader::release_records() {
   if (record_read_ == record_released_) return;
+  sideband_.erase(sideband_.begin(),
+                  sideband_.begin() + static_cast<std::ptrdiff_t>(record_read_ - record_released_));
   record_released_ = record_read_;
   header().record_tail.store(record_read_, std::memory_order_release);
   wake_process();

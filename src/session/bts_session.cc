@@ -39,16 +39,18 @@ class BtsSession::QueueReader {
     if (attr != nullptr) unrecorded_ = session.unrecorded(*attr);
   }
 
-  // `progress` gets the bytes done.
-  void read(std::span<const Part> parts, const std::function<void(std::uint64_t)>& progress) {
+  // `progress` gets the bytes done. Errors: as ReadTrace.
+  Status read(std::span<const Part> parts, const std::function<void(std::uint64_t)>& progress) {
     std::uint64_t done = 0;
+    std::vector<std::uint8_t> bytes;
     for (const Part& part : parts) {
       begin(part);
-      for (std::uint64_t at = 0; at < part.bytes.size() && !path_.stopped();) {
+      for (std::uint64_t at = 0; at < part.size && !path_.stopped();) {
         const std::uint64_t offset = part.offset + at;
-        const std::uint64_t size =
-            std::min<std::uint64_t>({part.bytes.size() - at, enter(offset), kStep});
-        const auto bytes = part.bytes.subspan(at, size);
+        const std::uint64_t size = std::min<std::uint64_t>({part.size - at, enter(offset), kStep});
+        bytes.resize(static_cast<std::size_t>(size));
+        Status status = session_.file().read_trace(part.file_offset + at, bytes);
+        if (!status) return status;
         stats_.bytes += size;
         if (wanted_) records_.add(bytes, offset);
         at += size;
@@ -56,6 +58,7 @@ class BtsSession::QueueReader {
       }
     }
     end_of_stream();
+    return {};
   }
 
  private:
@@ -152,13 +155,14 @@ Result<Outcome> BtsSession::decode(const DecodeOptions& options, BranchSink& sin
   bool stopped = false;
   for (std::uint32_t i = 0; i < queues().size() && !stopped; ++i) {
     flow::Stats& stats = outcome.queue_stats[i];
-    auto parts = file().parts(i);
-    if (!parts) return std::unexpected(parts.error());
+    const std::vector<Part> parts = file().parts(i);
     RecordPath path(sink, stats, losses, explain(), options.not_taken);
-    QueueReader(*this, i, options, path, losses, stats).read(*parts, [&](std::uint64_t in_queue) {
+    QueueReader reader(*this, i, options, path, losses, stats);
+    const Status status = reader.read(parts, [&](std::uint64_t in_queue) {
       if (options.progress) options.progress(done + in_queue, total);
     });
     path.finish();
+    if (!status) return std::unexpected(status.error());
     stopped = path.stopped();
     done += queues()[i].bytes;
     outcome.stats += stats;

@@ -6,7 +6,6 @@
 
 #include "as_runs.h"
 #include "packet_walk.h"
-#include "read_behind.h"
 
 namespace hodo::session {
 namespace {
@@ -50,9 +49,9 @@ Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work w
     Occupancy occupants = occupancy(i);
     if (wanted(occupants, options.selection)) {
       if (options.progress) options.progress(done, total);
-      auto found = parts(i);
-      if (!found) return std::unexpected(found.error());
-      auto joined = Joined::make(*found);
+      const std::vector<Part> found = parts(i);
+      auto joined = Joined::make(
+          found, [this](std::uint64_t offset, auto out) { return read_trace(offset, out); });
       if (!joined) return std::unexpected(joined.error());
       Context who{.queue = static_cast<std::uint32_t>(i), .cpu = queue.cpu};
       if (occupants.turns().size() == 1) {
@@ -61,16 +60,15 @@ Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work w
         who.space = occupants.turns()[0].space;
       }
       std::span<const flow::Piece> pieces = joined->pieces();
-      ReadBehind read(pieces);
       auto progress = [&](std::uint64_t offset) {
-        read.done(offset);
+        joined->done(offset);
         std::uint64_t first = pieces.empty() ? 0 : pieces.front().offset;
         std::uint64_t in_queue = std::min(offset - std::min(offset, first), queue.bytes);
         if (options.progress) options.progress(done + in_queue, total);
       };
       Job job{i, who, occupants, pieces, outcome.queue_stats[i], losses, progress};
       bool more = work(job);
-      if (!pieces.empty()) read.done(pieces.back().offset + pieces.back().bytes.size());
+      if (!pieces.empty()) joined->done(pieces.back().offset + pieces.back().bytes.size());
       outcome.stats += outcome.queue_stats[i];
       if (!more) break;
     }
@@ -108,12 +106,14 @@ flow::Decoder& DecodingSession::prepare(std::optional<Prepared>& last, const Job
 }
 
 QueueListener DecodingSession::listener(const Job& job, const DecodeOptions& options) {
-  return {job.who,
-          job.occupancy,
-          options.selection,
-          job.losses,
-          [this](const Context& who, const flow::Loss& loss) { return explain(who, loss); },
-          job.progress};
+  const auto begins_with = [this, &job](const flow::Loss& loss) {
+    return loss.cause == flow::LossCause::head_cut && snapshot() &&
+           loss.skipped < job.pieces.front().bytes.size();
+  };
+  auto explanation = [this, begins_with](const Context& who, const flow::Loss& loss) {
+    return begins_with(loss) ? std::optional(Explanation{}) : explain(who, loss);
+  };
+  return {job.who, job.occupancy, options.selection, job.losses, explanation, job.progress};
 }
 
 Result<Outcome> DecodingSession::decode(const DecodeOptions& options, BranchSink& sink) {

@@ -22,7 +22,12 @@ class DecodingSession : public Session {
  protected:
   // Success where the input has a trace that can be decoded.
   virtual Status decodable() const = 0;
-  virtual Result<std::vector<Part>> parts(std::size_t queue) = 0;
+  // The newest part of a longer trace, as was asked for: that it begins between two PSBs is no
+  // loss.
+  virtual bool snapshot() const { return false; }
+  virtual std::vector<Part> parts(std::size_t queue) = 0;
+  // As ReadTrace.
+  virtual Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) = 0;
   virtual Occupancy occupancy(std::size_t queue) = 0;
   // The code that the queue's occupants see; `occupancy` outlives it.
   virtual std::unique_ptr<image::CodeSource> code(std::size_t queue,

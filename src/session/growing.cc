@@ -25,7 +25,7 @@ std::map<perfdata::RecordType, std::uint64_t> sideband(const Recording& recordin
 }
 
 std::uint64_t end_of(const std::vector<Part>& parts) {
-  return parts.empty() ? 0 : parts.back().offset + parts.back().bytes.size();
+  return parts.empty() ? 0 : parts.back().offset + parts.back().size;
 }
 
 class GrowingRecording final : public Growing {
@@ -53,7 +53,7 @@ class GrowingRecording final : public Growing {
   // Of a queue of the latest recording.
   Stream& stream_of(std::size_t queue) { return streams_[latest_->model().queues()[queue].idx]; }
   void prepare(std::size_t queue, Stream& stream);
-  bool feed(Stream& stream, const std::vector<Part>& parts, bool all, QueueSink& sink);
+  Result<bool> feed(Stream& stream, const std::vector<Part>& parts, bool all, QueueSink& sink);
 
   std::string path_;
   std::shared_ptr<Recording> known_;   // whose processes and mappings count
@@ -73,10 +73,8 @@ Result<bool> GrowingRecording::refresh() {
   const bool news = sideband(*latest_) != sideband(*known_) ||
                     latest_->queues().size() != known_->queues().size();
   for (std::size_t i = 0; i < latest_->queues().size(); ++i) {
-    auto parts = latest_->parts(i);
-    if (!parts) return std::unexpected(parts.error());
     Stream& stream = stream_of(i);
-    stream.ready = std::exchange(stream.seen, end_of(*parts));
+    stream.ready = std::exchange(stream.seen, end_of(latest_->parts(i)));
   }
   if (!news) return false;
   const std::shared_ptr<Recording> before = std::exchange(known_, latest_);
@@ -110,8 +108,6 @@ Result<bool> GrowingRecording::each_queue(BranchSink& sink, bool all) {
     Stream& stream = stream_of(i);
     if (!all && stream.ready == stream.taken) continue;
     if (!stream.decoder) prepare(i, stream);
-    auto parts = latest_->parts(i);
-    if (!parts) return std::unexpected(parts.error());
     Context who{.queue = static_cast<std::uint32_t>(i)};
     if (const auto& turns = stream.occupancy.turns(); turns.size() == 1) {
       who.pid = turns[0].pid;
@@ -122,20 +118,23 @@ Result<bool> GrowingRecording::each_queue(BranchSink& sink, bool all) {
       return known_->explain(whose, loss);
     };
     QueueSink between({who, stream.occupancy, {}, losses_, explain, [](std::uint64_t) {}}, sink);
-    if (!feed(stream, *parts, all, between)) return false;
+    auto more = feed(stream, latest_->parts(i), all, between);
+    if (!more || !*more) return more;
   }
   return true;
 }
 
-bool GrowingRecording::feed(Stream& stream, const std::vector<Part>& parts, bool all,
-                            QueueSink& sink) {
+Result<bool> GrowingRecording::feed(Stream& stream, const std::vector<Part>& parts, bool all,
+                                    QueueSink& sink) {
   const std::uint64_t limit = all ? end_of(parts) : stream.ready;
+  std::vector<std::uint8_t> bytes;
   for (const Part& part : parts) {
     const std::uint64_t from = std::max(part.offset, stream.taken);
-    const std::uint64_t end = std::min(part.offset + part.bytes.size(), limit);
+    const std::uint64_t end = std::min(part.offset + part.size, limit);
     if (from >= end) continue;
-    const auto bytes = part.bytes.subspan(static_cast<std::size_t>(from - part.offset),
-                                          static_cast<std::size_t>(end - from));
+    bytes.resize(static_cast<std::size_t>(end - from));
+    Status status = latest_->read_trace(part.file_offset + (from - part.offset), bytes);
+    if (!status) return std::unexpected(status.error());
     const bool after_loss = part.gap_before && from == part.offset;
     stream.decoder->add(
         {.bytes = bytes, .offset = from, .lost_before = after_loss ? part.lost_before : 0},

@@ -1,75 +1,81 @@
 #include "joined.h"
 
-#include <utility>
-
-#include "read_behind.h"
+#include <algorithm>
 
 namespace hodo::session {
 namespace {
 
-// A run of parts without a gap: [first, last).
-struct Run {
-  std::size_t first = 0;
-  std::size_t last = 0;
-  std::uint64_t bytes = 0;
-};
+// So much of a queue stays in memory.
+constexpr std::uint64_t kInMemory = 16 << 20;
+// Read at once, on the way into a temporary file.
+constexpr std::uint64_t kChunk = 1 << 20;
 
-std::vector<Run> runs_of(std::span<const Part> parts) {
-  std::vector<Run> runs;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i == 0 || parts[i].gap_before) runs.push_back({.first = i});
-    runs.back().last = i + 1;
-    runs.back().bytes += parts[i].bytes.size();
-  }
-  return runs;
+std::uint64_t size_of(std::span<const Part> parts) {
+  std::uint64_t size = 0;
+  for (const Part& part : parts) size += part.size;
+  return size;
 }
 
-// Both and the few records between them, which lie on pages of theirs; else the second alone.
-std::span<const std::uint8_t> with_next(std::span<const std::uint8_t> first,
-                                        std::span<const std::uint8_t> second) {
-  constexpr std::uintptr_t kNear = 1 << 16;
-  const auto end = reinterpret_cast<std::uintptr_t>(first.data()) + first.size();
-  const auto next = reinterpret_cast<std::uintptr_t>(second.data());
-  if (first.empty() || next < end || next - end > kNear) return second;
-  return {first.data(), first.size() + (next - end) + second.size()};
+Status append(TempFile& file, const Part& part, const ReadTrace& read,
+              std::vector<std::uint8_t>& buffer) {
+  for (std::uint64_t at = 0; at < part.size; at += buffer.size()) {
+    buffer.resize(static_cast<std::size_t>(std::min(kChunk, part.size - at)));
+    if (Status status = read(part.file_offset + at, buffer); !status) return status;
+    if (Status status = file.append(buffer); !status) return status;
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<Joined> Joined::make(std::span<const Part> parts) {
+// All bytes of `parts`, one after the other.
+Result<std::span<const std::uint8_t>> Joined::copy(std::span<const Part> parts,
+                                                   const ReadTrace& read) {
+  const std::uint64_t size = size_of(parts);
+  if (size <= kInMemory) {
+    memory_.resize(static_cast<std::size_t>(size));
+    std::span<std::uint8_t> rest = memory_;
+    for (const Part& part : parts) {
+      const auto length = static_cast<std::size_t>(part.size);
+      if (Status status = read(part.file_offset, rest.first(length)); !status) {
+        return std::unexpected(status.error());
+      }
+      rest = rest.subspan(length);
+    }
+    return std::span<const std::uint8_t>(memory_);
+  }
+  file_ = std::make_unique<TempFile>();
+  if (Status status = file_->open(); !status) return std::unexpected(status.error());
+  std::vector<std::uint8_t> buffer;
+  for (const Part& part : parts) {
+    Status status = append(*file_, part, read, buffer);
+    if (!status) return std::unexpected(status.error());
+  }
+  return file_->map();
+}
+
+Result<Joined> Joined::make(std::span<const Part> parts, const ReadTrace& read) {
   Joined joined;
-  std::vector<Run> runs = runs_of(parts);
-  std::span<const std::uint8_t> copied;
-  for (const Run& run : runs) {
-    if (run.last - run.first < 2 || run.bytes == 0) continue;
-    if (!joined.store_) {
-      joined.store_ = std::make_unique<TempFile>();
-      if (Status status = joined.store_->open(); !status) return std::unexpected(status.error());
+  auto copied = joined.copy(parts, read);
+  if (!copied) return std::unexpected(copied.error());
+  const std::uint8_t* at = copied->data();
+  for (const Part& part : parts) {
+    const auto size = static_cast<std::size_t>(part.size);
+    if (joined.pieces_.empty() || part.gap_before) {
+      joined.pieces_.push_back(
+          {.bytes = {at, size}, .offset = part.offset, .lost_before = part.lost_before});
+    } else {
+      flow::Piece& piece = joined.pieces_.back();
+      piece.bytes = {piece.bytes.data(), piece.bytes.size() + size};
     }
-    std::span<const std::uint8_t> read;  // parts that lie next to each other
-    for (const Part& part : parts.subspan(run.first, run.last - run.first)) {
-      Status status = joined.store_->append(part.bytes);
-      if (!status) return std::unexpected(status.error());
-      read = with_next(read, part.bytes);
-      release_pages(read);
-      read = part.bytes;
-    }
+    at += size;
   }
-  if (joined.store_) {
-    auto mapped = joined.store_->map();
-    if (!mapped) return std::unexpected(mapped.error());
-    copied = *mapped;
-  }
-  for (const Run& run : runs) {
-    const Part& head = parts[run.first];
-    flow::Piece piece{.bytes = head.bytes, .offset = head.offset, .lost_before = head.lost_before};
-    if (run.last - run.first >= 2 && run.bytes != 0) {
-      piece.bytes = copied.first(run.bytes);
-      copied = copied.subspan(run.bytes);
-    }
-    joined.pieces_.push_back(piece);
-  }
+  if (joined.file_) joined.behind_.emplace(joined.pieces_);
   return joined;
+}
+
+void Joined::done(std::uint64_t offset) {
+  if (behind_) behind_->done(offset);
 }
 
 }  // namespace hodo::session

@@ -227,14 +227,14 @@ Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view va
   return set_register(dump, name, *number);
 }
 
-Result<std::vector<LbrDump>> parse_lbr_dump(std::string_view text) {
-  std::vector<LbrDump> stacks;
+Status parse_lbr_dump(std::string_view text, const LbrDumpSink& sink) {
   LbrDump now;
-  const auto finish = [&] {
-    if (!now.has_registers()) return;
-    stacks.push_back(now);
+  const auto finish = [&]() -> Status {
+    if (!now.has_registers()) return {};
+    Status taken = sink(now);
     now.from.clear(), now.to.clear(), now.info.clear(), now.msrs.clear();
     now.tos.reset();
+    return taken;
   };
   std::size_t number = 0;
   while (!text.empty()) {
@@ -245,15 +245,15 @@ Result<std::vector<LbrDump>> parse_lbr_dump(std::string_view text) {
     const bool comment = line.find('#') != line.npos;
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) {
-      if (!comment) finish();
+      if (comment) continue;
+      if (Status status = finish(); !status) return status;
       continue;
     }
     if (Status status = take_line(now, line); !status) {
       return fail(status.error().code, fmt::format("line {}: {}", number, status.error().message));
     }
   }
-  finish();
-  return stacks;
+  return finish();
 }
 
 Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump) {

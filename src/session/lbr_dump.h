@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,11 +26,14 @@ struct LbrDump {
   bool has_registers() const { return !from.empty() || !to.empty() || !msrs.empty(); }
 };
 
+// Takes one stack after the other; an error ends the reading.
+using LbrDumpSink = std::function<Status(LbrDump)>;
+
 // The stacks of a dump in their order. What is said of the processor holds for the stacks behind
-// it, too. malformed: with the line or member that cannot be understood; no_space: more than 4096
-// records in a stack.
-Result<std::vector<LbrDump>> parse_lbr_dump(std::string_view text);
-Result<std::vector<LbrDump>> parse_lbr_json(std::string_view text);
+// it in text. Errors: those of the sink; malformed: with the line or member that cannot be
+// understood; no_space: more than 4096 records in a stack. Stacks before it were handed on.
+Status parse_lbr_dump(std::string_view text, const LbrDumpSink& sink);
+Status parse_lbr_json(std::string_view text, const LbrDumpSink& sink);
 
 // A number, decimal or hexadecimal with 0x; of a format also its name ("info", "eip_flags2").
 std::optional<std::uint64_t> parse_lbr_number(std::string_view text);

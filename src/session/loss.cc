@@ -4,10 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "recorder_facts.h"
+
 namespace hodo::session {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kRemedies{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kRemedies{{
     {"head-cut",
      "usual for a snapshot or a trace cut out of a longer one: what came before the first"
      " PSB packet cannot be decoded"},
@@ -34,6 +36,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kRemedie
     {"recorder-lost",
      "the buffer overflowed: record with a larger one, or narrow the recording with"
      " --filter"},
+    {"lost-call",
+     "follows from the losses before it: where they end, nobody knows which calls are open"},
     {causes::kFileMissing, "put the file back, or run this command on the machine that recorded"},
     {causes::kFileChanged,
      "the file on disk is not the one that ran: record again, or put back the"
@@ -46,6 +50,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kRemedie
     {causes::kNotRecorded,
      "hodo record --wait-all waits for programs that outlive the command; set-user-ID programs of"
      " another user run natively"},
+    {causes::kChannelOverwritten,
+     "the program works against its recording: take no verdict on what it did from there on. A"
+     " virtual machine is recorded from outside, where its programs cannot reach (hodo vm record)"},
     {causes::kDamaged, "the file is damaged there; what is behind the damage was read"},
     {causes::kAuxTruncated,
      "the buffer overflowed: record with a larger one, or narrow the recording"

@@ -8,12 +8,13 @@ Place place_in(const Object& object) {
   Place place{.offset = object.offset, .object = object.path};
   if (object.table == nullptr) return place;
   auto vaddr = object.table->elf().vaddr_of(object.offset);
-  const symbol::Symbol* symbol = vaddr ? object.table->at(*vaddr) : nullptr;
+  const symbol::Symbol* symbol = vaddr ? object.table->function_at(*vaddr) : nullptr;
   if (symbol == nullptr) return place;
   place.symbol = symbol::demangle(symbol->name);
   place.offset = *vaddr - symbol->start;
   place.size = symbol->size;
   place.stub = symbol->kind == symbol::SymbolKind::plt;
+  place.synthetic = symbol->kind == symbol::SymbolKind::synthetic;
   return place;
 }
 

@@ -33,6 +33,7 @@ void QueueListener::on_loss(const flow::Loss& loss) {
   std::string_view cause = flow::name(loss.cause);
   std::string reason = loss.reason;
   std::optional<Explanation> better = explain_(who, loss);
+  if (better && better->cause.empty()) return;
   if (better) {
     cause = better->cause;
     reason = std::move(better->reason);

@@ -14,7 +14,8 @@
 
 namespace hodo::session {
 
-// A cause that is nearer to the truth than the decoder's, with the reason in words.
+// A cause that is nearer to the truth than the decoder's, with the reason in words. Without a
+// cause: nothing was lost that was promised.
 struct Explanation {
   std::string_view cause;
   std::string reason;

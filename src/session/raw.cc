@@ -21,7 +21,7 @@ Result<std::unique_ptr<Session>> Raw::open(const Options& options) {
   auto trace = RawTrace::open(options);
   if (!trace) return std::unexpected(trace.error());
   auto raw = std::unique_ptr<Raw>(new Raw(std::move(*trace)));
-  raw->queue_.bytes = raw->trace_.bytes().size();
+  raw->queue_.bytes = raw->trace_.size();
   raw->config_.initial_mode = options.raw->mode;
   for (const auto& [first, last] : options.raw->filters) {
     raw->config_.filter.push_back({first, last});

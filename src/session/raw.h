@@ -19,14 +19,15 @@ class Raw final : public RawSession<DecodingSession> {
   explicit Raw(RawTrace trace) : RawSession(std::move(trace)) {}
 
   Status decodable() const override { return {}; }
-  Result<std::vector<Part>> parts(std::size_t) override {
-    return std::vector<Part>{{.bytes = trace_.bytes()}};
+  std::vector<Part> parts(std::size_t) override { return {{.size = trace_.size()}}; }
+  Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override {
+    return trace_.read(offset, out);
   }
   Occupancy occupancy(std::size_t) override;
   std::unique_ptr<image::CodeSource> code(std::size_t, const Occupancy&) override;
   flow::Config config(std::size_t, const Occupancy&) override { return config_; }
-  std::optional<Explanation> explain(const Context&, const flow::Loss&) override {
-    return std::nullopt;
+  std::optional<Explanation> explain(const Context&, const flow::Loss& loss) override {
+    return trace_.explain(loss);
   }
 
   flow::Config config_;

@@ -14,9 +14,9 @@ namespace hodo::session {
 namespace {
 
 // Between two reports of progress, and two questions whether the user has enough.
-constexpr std::size_t kStep = 1 << 20;
-// A dump of registers has a few KiB; all of it is taken apart in memory.
-constexpr std::size_t kMaxDump = std::size_t{64} << 20;
+constexpr std::uint64_t kStep = 1 << 20;
+// A dump of registers has a few KiB; its branches are kept in memory.
+constexpr std::uint64_t kMaxDump = 64 << 20;
 
 BranchKind kind_of(hw::BranchClass type) {
   switch (type) {
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Session>> RawRecords::open(const Options& options) {
   auto trace = RawTrace::open(options);
   if (!trace) return std::unexpected(trace.error());
   auto raw = std::unique_ptr<RawRecords>(new RawRecords(std::move(*trace)));
-  raw->queue_.bytes = raw->trace_.bytes().size();
+  raw->queue_.bytes = raw->trace_.size();
   raw->mode_ = options.raw->mode;
   raw->kind_ = options.raw->kind;
   const Status status = raw->kind_ == RawKind::bts ? raw->read_bts(*options.raw) : raw->read_lbr();
@@ -67,74 +67,92 @@ Status RawRecords::read_bts(const RawInput& input) {
                   ? hw::DsLayout::bits64
                   : hw::DsLayout::bits32;
   } else {
-    auto layout = detect_layout(trace_.bytes());
+    auto first = first_bytes(kStep);
+    if (!first) return std::unexpected(first.error());
+    auto layout = detect_layout(*first);
     if (!layout) return std::unexpected(layout.error());
     layout_ = *layout;
   }
   return input.index ? begin_at(*input.index) : Status();
 }
 
+Result<std::vector<std::uint8_t>> RawRecords::first_bytes(std::uint64_t most) const {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::min(most, trace_.size())));
+  if (Status status = trace_.read(0, bytes); !status) return std::unexpected(status.error());
+  return bytes;
+}
+
 // The buffer has been filled up to its end at least once, or what lies behind the index was never
 // written to.
 Status RawRecords::begin_at(std::uint64_t index) {
-  const auto bytes = trace_.bytes();
   const std::size_t size = hw::bts_record_bytes(layout_);
-  if (index > bytes.size() || index % size != 0 || bytes.size() % size != 0) {
+  if (index > trace_.size() || index % size != 0 || trace_.size() % size != 0) {
     return fail(ErrorCode::usage, fmt::format("--index {}: the buffer has {} bytes, records of {}",
-                                              index, bytes.size(), size));
+                                              index, trace_.size(), size));
   }
-  const auto behind = bytes.subspan(static_cast<std::size_t>(index));
-  if (std::ranges::all_of(behind, [](std::uint8_t byte) { return byte == 0; })) {
-    end_ = static_cast<std::size_t>(index);
-  } else {
-    oldest_ = static_cast<std::size_t>(index);
+  std::vector<std::uint8_t> step;
+  for (std::uint64_t at = index; at < trace_.size(); at += step.size()) {
+    step.resize(static_cast<std::size_t>(std::min(kStep, trace_.size() - at)));
+    if (Status status = trace_.read(at, step); !status) return status;
+    if (std::ranges::all_of(step, [](std::uint8_t byte) { return byte == 0; })) continue;
+    oldest_ = index;
+    return {};
   }
+  end_ = index;
   return {};
 }
 
 Status RawRecords::read_lbr() {
-  if (trace_.bytes().size() > kMaxDump) {
+  if (trace_.size() > kMaxDump) {
     return fail(ErrorCode::no_space, "the file is larger than any dump of LBR registers (64 MiB)");
   }
-  const std::string_view text(reinterpret_cast<const char*>(trace_.bytes().data()),
-                              trace_.bytes().size());
+  const auto bytes = first_bytes(kMaxDump);
+  if (!bytes) return std::unexpected(bytes.error());
+  const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != text.npos && (text[first] == '{' || text[first] == '[');
-  auto dumps = json ? parse_lbr_json(text) : parse_lbr_dump(text);
-  if (!dumps) return std::unexpected(dumps.error());
-  if (dumps->empty()) return fail(ErrorCode::malformed, "the dump has no LBR registers");
-  for (const LbrDump& dump : *dumps) {
-    auto stack = newest_first(dump);
+  const auto take = [&](LbrDump dump) -> Status {
+    auto stack = newest_first(std::move(dump));
     if (!stack) return std::unexpected(stack.error());
     stacks_.push_back(std::move(*stack));
+    return {};
+  };
+  Status read = json ? parse_lbr_json(text, take) : parse_lbr_dump(text, take);
+  if (read && stacks_.empty()) {
+    return fail(ErrorCode::malformed, "the dump has no LBR registers");
+  }
+  return read;
+}
+
+Status RawRecords::add_part(BtsRecords& records, std::uint64_t from, std::uint64_t to,
+                            RecordPath& path, const DecodeOptions& options,
+                            flow::Stats& stats) const {
+  std::vector<std::uint8_t> step;
+  for (std::uint64_t at = from; at < to && !path.stopped(); at += step.size()) {
+    step.resize(static_cast<std::size_t>(std::min(kStep, to - at)));
+    if (Status status = trace_.read(at, step); !status) return status;
+    records.add(step, at);
+    stats.bytes += step.size();
+    if (options.progress) options.progress(stats.bytes, trace_.size());
   }
   return {};
 }
 
-void RawRecords::add_part(BtsRecords& records, std::size_t from, std::size_t to, RecordPath& path,
-                          const DecodeOptions& options, flow::Stats& stats) const {
-  const auto bytes = trace_.bytes();
-  for (std::size_t at = from; at < to && !path.stopped(); at += kStep) {
-    const auto step = bytes.subspan(at, std::min(kStep, to - at));
-    records.add(step, at);
-    stats.bytes += step.size();
-    if (options.progress) options.progress(stats.bytes, bytes.size());
-  }
-}
-
-void RawRecords::add_bts(RecordPath& path, const DecodeOptions& options, flow::Stats& stats,
-                         LossTally& losses) const {
+Status RawRecords::add_bts(RecordPath& path, const DecodeOptions& options, flow::Stats& stats,
+                           LossTally& losses) const {
   BtsRecords records(layout_, path);
-  const std::size_t end = std::min(end_, trace_.bytes().size());
-  add_part(records, oldest_, end, path, options, stats);
-  add_part(records, 0, oldest_, path, options, stats);
+  const std::uint64_t end = std::min(end_, trace_.size());
+  Status status = add_part(records, oldest_, end, path, options, stats);
+  if (status) status = add_part(records, 0, oldest_, path, options, stats);
+  if (!status) return status;
   const std::size_t rest = records.cut();
-  if (rest == 0 || path.stopped()) return;
+  if (rest == 0 || path.stopped()) return {};
   stats.skipped_bytes += rest;
   const flow::LossCause cause = flow::LossCause::truncated;
   ++stats.losses[static_cast<std::size_t>(cause)];
   losses.add(flow::name(cause), {.offset = end - rest, .reason = "the records end inside of one"},
              rest);
+  return {};
 }
 
 void RawRecords::add_lbr(RecordPath& path, flow::Stats& stats) const {
@@ -149,7 +167,7 @@ void RawRecords::add_lbr(RecordPath& path, flow::Stats& stats) const {
       path.add(recorded(entry));
     }
   }
-  stats.bytes = trace_.bytes().size();
+  stats.bytes = trace_.size();
 }
 
 Result<Outcome> RawRecords::decode(const DecodeOptions& options, BranchSink& sink) {
@@ -167,7 +185,12 @@ Result<Outcome> RawRecords::decode(const DecodeOptions& options, BranchSink& sin
               .mode = mode_,
               .unrecorded = Unrecorded::system_calls});
   if (selected(options.selection, -1, -1)) {
-    kind_ == RawKind::bts ? add_bts(path, options, stats, losses) : add_lbr(path, stats);
+    if (kind_ == RawKind::bts) {
+      Status status = add_bts(path, options, stats, losses);
+      if (!status) return std::unexpected(status.error());
+    } else {
+      add_lbr(path, stats);
+    }
   }
   path.finish();
   outcome.stats = stats;

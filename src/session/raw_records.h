@@ -29,18 +29,20 @@ class RawRecords final : public RawSession<Session> {
   explicit RawRecords(RawTrace trace) : RawSession(std::move(trace)) {}
   Status read_bts(const RawInput& input);
   Status begin_at(std::uint64_t index);
+  Result<std::vector<std::uint8_t>> first_bytes(std::uint64_t most) const;
   Status read_lbr();
-  void add_bts(RecordPath& path, const DecodeOptions& options, flow::Stats& stats,
-               LossTally& losses) const;
-  void add_part(BtsRecords& records, std::size_t from, std::size_t to, RecordPath& path,
-                const DecodeOptions& options, flow::Stats& stats) const;
+  // Errors: as RawTrace::read.
+  Status add_bts(RecordPath& path, const DecodeOptions& options, flow::Stats& stats,
+                 LossTally& losses) const;
+  Status add_part(BtsRecords& records, std::uint64_t from, std::uint64_t to, RecordPath& path,
+                  const DecodeOptions& options, flow::Stats& stats) const;
   void add_lbr(RecordPath& path, flow::Stats& stats) const;
 
   isa::Mode mode_ = isa::Mode::bits64;
   RawKind kind_ = RawKind::bts;
   hw::DsLayout layout_ = hw::DsLayout::bits64;     // bts
-  std::size_t oldest_ = 0;                         // bts: offset of the record to begin with
-  std::size_t end_ = ~std::size_t{0};              // bts: of what was written
+  std::uint64_t oldest_ = 0;                       // bts: offset of the record to begin with
+  std::uint64_t end_ = ~std::uint64_t{0};          // bts: of what was written
   std::vector<std::vector<hw::LbrEntry>> stacks_;  // lbr; each newest first
 };
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 
 namespace hodo::session {
+namespace {
 
+// Lets go of the whole pages in `bytes`.
 void release_pages(std::span<const std::uint8_t> bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
@@ -16,6 +18,8 @@ void release_pages(std::span<const std::uint8_t> bytes) {
   // What cannot be let go stays: nothing but memory is lost.
   (void)madvise(const_cast<std::uint8_t*>(bytes.data() + head), size, MADV_DONTNEED);
 }
+
+}  // namespace
 
 void ReadBehind::done(std::uint64_t offset) {
   constexpr std::size_t kAtOnce = 8 << 20;

@@ -10,7 +10,7 @@ namespace hodo::session {
 
 class ReadBehind {
  public:
-  // The pieces lie in mappings of files, which nobody writes to: their pages can be read again.
+  // The pieces lie in a mapping of a file, which nobody writes to: its pages can be read again.
   // Both must outlive this.
   explicit ReadBehind(std::span<const flow::Piece> pieces) : pieces_(pieces) {}
 
@@ -22,8 +22,5 @@ class ReadBehind {
   std::size_t current_ = 0;   // the first piece that is not let go
   std::size_t released_ = 0;  // of its bytes
 };
-
-// Lets go of the whole pages in `bytes`, which lie in a mapping of a file.
-void release_pages(std::span<const std::uint8_t> bytes);
 
 }  // namespace hodo::session

@@ -30,13 +30,16 @@ void append_parts(std::vector<Part>& parts, Part part, const std::vector<std::ui
   auto cut = std::ranges::lower_bound(cuts, part.offset);
   if (cut != cuts.end() && *cut == part.offset) part.gap_before = !parts.empty();
   cut = std::ranges::upper_bound(cuts, part.offset);
-  for (; cut != cuts.end() && *cut - part.offset < part.bytes.size(); ++cut) {
-    auto size = static_cast<std::size_t>(*cut - part.offset);
+  for (; cut != cuts.end() && *cut - part.offset < part.size; ++cut) {
+    const std::uint64_t size = *cut - part.offset;
     if (size == 0) continue;
     Part head = part;
-    head.bytes = part.bytes.first(size);
+    head.size = size;
     parts.push_back(head);
-    part = {.bytes = part.bytes.subspan(size), .offset = *cut, .gap_before = true};
+    part = {.file_offset = part.file_offset + size,
+            .size = part.size - size,
+            .offset = *cut,
+            .gap_before = true};
   }
   parts.push_back(part);
 }
@@ -106,14 +109,32 @@ std::uint64_t Recording::next_mode(std::uint32_t space, std::uint64_t time) {
   return after == all.end() ? perfdata::kForever : after->first;
 }
 
+std::uint32_t Recording::queue_of(std::int32_t tid) const {
+  const auto found = std::ranges::find(queues_, tid, &Queue::tid);
+  return found == queues_.end() ? 0 : static_cast<std::uint32_t>(found - queues_.begin());
+}
+
 std::vector<LossLine> Recording::input_losses() const {
   LossTally tally;
   if (!model_.finished()) {
     tally.add(causes::kUnfinished, {.reason = "the recording was not completed"});
   }
   RecorderFacts facts = recorder_facts(model_.facts());
+  if (!facts.readable) {
+    tally.add(causes::kDamaged, {.reason = "what the recorder says of this recording (feature 255)"
+                                           " cannot be read, nor what it knew to be missing"});
+  }
   for (std::string& line : facts.unrecorded) {
     tally.add(causes::kNotRecorded, {.reason = std::move(line)});
+  }
+  for (OverwrittenChannel& one : facts.overwritten) {
+    tally.add(causes::kChannelOverwritten,
+              {.who = {.queue = queue_of(one.tid), .pid = one.pid, .tid = one.tid},
+               .offset = one.offset,
+               .time = ticks(model_.trace_clock(), one.time),
+               .reason = "the program wrote over the memory that its trace is handed over in, and"
+                         " from here on nothing is known of this thread: " +
+                         one.what});
   }
   for (const perfdata::Damage& damage : model_.damages()) {
     tally.add(causes::kDamaged, {.offset = damage.offset, .reason = damage.what});
@@ -151,18 +172,23 @@ Status Recording::decodable() const {
               "holds no branch trace; record with 'hodo record' or 'perf record -e intel_pt//u'");
 }
 
-Result<std::vector<Part>> Recording::parts(std::size_t queue) {
+Status Recording::read_trace(std::uint64_t offset, std::span<std::uint8_t> out) {
+  return reader_->read(offset, out);
+}
+
+std::vector<Part> Recording::parts(std::size_t queue) {
   const perfdata::AuxQueue& aux = model_.queues()[queue];
   std::vector<std::uint64_t> cuts = cuts_of(aux);
   std::vector<Part> parts;
   std::uint64_t end = 0;
   for (const perfdata::AuxPiece& piece : aux.pieces) {
-    auto bytes = model_.bytes(piece);
-    if (!bytes) return std::unexpected(bytes.error());
-    Part part{.bytes = *bytes, .offset = piece.aux_offset, .gap_before = piece.gap_before};
+    Part part{.file_offset = piece.file_offset,
+              .size = piece.size,
+              .offset = piece.aux_offset,
+              .gap_before = piece.gap_before};
     if (piece.gap_before && piece.aux_offset > end) part.lost_before = piece.aux_offset - end;
     append_parts(parts, part, cuts);
-    end = piece.aux_offset + bytes->size();
+    end = piece.aux_offset + piece.size;
   }
   return parts;
 }

@@ -37,9 +37,11 @@ class Recording final : public DecodingSession {
   // For those who read another kind of trace from the same file, or one that grows.
   const perfdata::Session& model() const { return model_; }
   Spaces& spaces() { return spaces_; }
-  Result<std::vector<Part>> parts(std::size_t queue) override;
+  std::vector<Part> parts(std::size_t queue) override;
+  Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override;
   std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) override;
   Status decodable() const override;
+  bool snapshot() const override { return model_.pt().snapshot; }
   Occupancy occupancy(std::size_t queue) override;
   std::unique_ptr<image::CodeSource> code(std::size_t queue, const Occupancy& occupancy) override;
   flow::Config config(std::size_t queue, const Occupancy& occupancy) override;
@@ -47,6 +49,9 @@ class Recording final : public DecodingSession {
  private:
   Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model,
             std::string symfs);
+
+  // The first one if the thread has none.
+  std::uint32_t queue_of(std::int32_t tid) const;
 
   // What a space runs, by when it began to.
   using Modes = std::map<std::uint64_t, isa::Mode>;

@@ -58,7 +58,7 @@ struct Window {
   std::uint64_t offset = 0;  // of the record in the file
   perfdata::SampleId id;
   perfdata::PackedArray<BranchEntry> entries;
-  std::unique_ptr<std::vector<std::uint8_t>> copy;  // what `entries` points to, if not the file
+  std::unique_ptr<std::vector<std::uint8_t>> copy;  // what `entries` points to
   bool joins = false;
   Unrecorded unrecorded = Unrecorded::nothing;
 };
@@ -79,7 +79,7 @@ class StackSession::Windows {
     window.offset = record.raw.offset;
     window.id = sample.id;
     window.entries = sample.branches;
-    if (record.raw.decompressed) copy_entries(window);
+    copy_entries(window);
     if (const perfdata::Attr* attr = session_.recording()->reader().attr_of(sample.id)) {
       window.joins = records_all(attr->attr);
       if (!records_kernel(attr->attr)) window.unrecorded = Unrecorded::system_calls;
@@ -158,7 +158,7 @@ class StackSession::Windows {
 };
 
 StackSession::StackSession(std::unique_ptr<Recording> file) : RecordSession(std::move(file)) {
-  queue_.bytes = recording()->reader().bytes().size();
+  queue_.bytes = recording()->reader().size();
 }
 
 Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& sink) {
@@ -180,6 +180,15 @@ Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& s
   }
   windows.finish();
   path.finish();
+  // What the pass over the records for the processes has not met: the file has changed since.
+  const auto& known = recording()->damages();
+  for (const perfdata::Damage& damage : cursor.damages()) {
+    const auto same = [&](const perfdata::Damage& other) {
+      return other.offset == damage.offset && other.what == damage.what;
+    };
+    if (std::ranges::any_of(known, same)) continue;
+    losses.add(causes::kDamaged, {.offset = damage.offset, .reason = damage.what});
+  }
   outcome.stats = stats;
   outcome.losses = losses.lines();
   return outcome;

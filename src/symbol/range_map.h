@@ -15,6 +15,7 @@ struct Candidate {
   Symbol symbol;
   bool weak = false;
   std::uint64_t section_end = 0;  // where a symbol without a size ends at the latest
+  bool sizeless = false;          // the file gives no size
 };
 
 // True if `a` is the better name for code that both name (see SymbolTable::at).

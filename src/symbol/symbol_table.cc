@@ -3,6 +3,8 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <deque>
 #include <mutex>
 #include <tuple>
@@ -15,6 +17,7 @@
 #include "hodo/symbol/demangle.h"
 #include "plt.h"
 #include "range_map.h"
+#include "synthetic_functions.h"
 
 namespace hodo::symbol {
 namespace {
@@ -46,6 +49,15 @@ std::uint64_t section_end(const Elf64_Sym& symbol, const std::vector<Section>& s
   return s.address + std::min(s.size, ~s.address);
 }
 
+constexpr std::string_view kSynthetic = "sub_";
+
+// The same between runs, and wherever the file is mapped.
+std::string synthetic_name(std::uint64_t vaddr) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), vaddr, 16).ptr;
+  return std::string(kSynthetic) + std::string(digits.begin(), end);
+}
+
 // By its demangled name, with or without parameters. A stub is not the function it leads to: it
 // wants the suffix.
 bool is_called(const Symbol& symbol, std::string_view wanted) {
@@ -69,6 +81,7 @@ struct SymbolTable::Loaded {
   RangeMap ranges;
   std::vector<Symbol> symbols;         // the candidates', in the same order
   std::vector<std::uint32_t> by_name;  // indices of symbols
+  bool stripped = false;               // no .symtab, here or in a debug file
 
   void add_table(const ElfFile& file, image::ElfClass elf_class, const Section& table);
   bool add_tables(const ElfFile& file, image::ElfClass elf_class, std::uint32_t type);
@@ -95,7 +108,8 @@ void SymbolTable::Loaded::add_table(const ElfFile& file, image::ElfClass elf_cla
                                      .kind = *kind,
                                      .global = binding != STB_LOCAL},
                           .weak = binding == STB_WEAK,
-                          .section_end = section_end(symbol, sections)});
+                          .section_end = section_end(symbol, sections),
+                          .sizeless = symbol.st_size == 0});
   });
 }
 
@@ -141,12 +155,65 @@ void SymbolTable::Loaded::finish() {
   by_name.resize(symbols.size());
   for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
   std::ranges::sort(by_name, {}, [this](std::uint32_t i) { return std::pair(symbols[i].name, i); });
-  candidates = {};
+}
+
+// The symbols and the functions that have none.
+struct SymbolTable::Functions {
+  std::deque<std::string> names;
+  RangeMap ranges;
+  std::vector<Symbol> symbols;  // by start
+
+  void build(std::vector<Candidate> candidates, const std::vector<SyntheticFunction>& found);
+};
+
+namespace {
+
+// What symbols with a size cover.
+std::vector<CodeRange> named_code(std::span<const Candidate> candidates) {
+  std::vector<CodeRange> out;
+  for (const Candidate& c : candidates) {
+    if (c.sizeless) continue;
+    const std::uint64_t end = c.symbol.start + std::min(c.symbol.size, ~c.symbol.start);
+    if (!out.empty() && c.symbol.start < out.back().end) {
+      out.back().end = std::max(out.back().end, end);
+    } else {
+      out.push_back({c.symbol.start, end});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void SymbolTable::Functions::build(std::vector<Candidate> candidates,
+                                   const std::vector<SyntheticFunction>& found) {
+  for (Candidate& c : candidates) {
+    if (c.sizeless) c.symbol.size = 0;
+  }
+  const std::size_t named = candidates.size();
+  for (const SyntheticFunction& f : found) {
+    const auto same = std::ranges::equal_range(std::span(candidates).first(named), f.start, {},
+                                               [](const Candidate& c) { return c.symbol.start; });
+    // A name without a size, and the size.
+    for (Candidate& c : same) c.symbol.size = std::max(c.symbol.size, f.size);
+    if (!same.empty()) continue;
+    const auto& name = names.emplace_back(synthetic_name(f.start));
+    candidates.push_back(
+        {.symbol = {.name = name, .start = f.start, .size = f.size, .kind = SymbolKind::synthetic},
+         .section_end = f.section_end,
+         .sizeless = f.size == 0});
+  }
+  std::ranges::stable_sort(candidates, {}, [](const Candidate& c) { return c.symbol.start; });
+  ranges = RangeMap(candidates);
+  symbols.reserve(candidates.size());
+  for (const Candidate& c : candidates) symbols.push_back(c.symbol);
 }
 
 struct SymbolTable::State {
   std::once_flag once;
   Loaded loaded;
+  std::once_flag functions_once;
+  Functions functions;
   std::mutex dwarf_mutex;
   bool dwarf_tried = false;
   std::optional<DwarfSource> dwarf;
@@ -192,9 +259,8 @@ const SymbolTable::Loaded& SymbolTable::loaded() const {
     if (!file || elf_.type == image::ElfType::rel) return;
     loaded.add_tables(*file, elf_.elf_class, SHT_DYNSYM);
     if (!loaded.add_tables(*file, elf_.elf_class, SHT_SYMTAB)) {
-      if (const auto debug = open_debug_file(*file)) {
-        loaded.add_tables(*debug, elf_.elf_class, SHT_SYMTAB);
-      }
+      const auto debug = open_debug_file(*file);
+      loaded.stripped = !debug || !loaded.add_tables(*debug, elf_.elf_class, SHT_SYMTAB);
     }
     loaded.build_ranges();
     loaded.add_stubs(*file, elf_);
@@ -203,6 +269,28 @@ const SymbolTable::Loaded& SymbolTable::loaded() const {
   });
   return state_->loaded;
 }
+
+const SymbolTable::Functions& SymbolTable::all_functions() const {
+  const Loaded& known = loaded();
+  std::call_once(state_->functions_once, [&] {
+    const auto file = open_file();
+    std::vector<SyntheticFunction> found;
+    if (file && elf_.type != image::ElfType::rel) {
+      found = find_functions(*file, elf_, named_code(known.candidates),
+                             known.stripped ? LookInto::tables_and_code : LookInto::tables);
+    }
+    state_->functions.build(std::move(state_->loaded.candidates), found);
+  });
+  return state_->functions;
+}
+
+const Symbol* SymbolTable::function_at(std::uint64_t vaddr) const {
+  const Functions& all = all_functions();
+  const auto index = all.ranges.at(vaddr);
+  return index ? &all.symbols[*index] : nullptr;
+}
+
+std::span<const Symbol> SymbolTable::functions() const { return all_functions().symbols; }
 
 const Symbol* SymbolTable::at(std::uint64_t vaddr) const {
   const Loaded& l = loaded();
@@ -226,6 +314,10 @@ std::vector<Symbol> SymbolTable::named(std::string_view name) const {
   if (!found.empty()) return found;
   for (const Symbol& symbol : l.symbols) {
     if (is_called(symbol, name)) found.push_back(symbol);
+  }
+  if (!found.empty() || !name.starts_with(kSynthetic)) return found;
+  for (const Symbol& symbol : functions()) {
+    if (symbol.kind == SymbolKind::synthetic && symbol.name == name) found.push_back(symbol);
   }
   return found;
 }

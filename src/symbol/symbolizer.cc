@@ -107,11 +107,12 @@ Location Symbolizer::resolve(Process process, std::uint64_t ip, std::uint64_t ti
   const std::lock_guard lock(module->mutex);
   const SymbolTable* const table = module->opened();
   const auto vaddr = table != nullptr ? table->elf().vaddr_of(file_offset) : std::nullopt;
-  const Symbol* const symbol = vaddr ? table->at(*vaddr) : nullptr;
+  const Symbol* const symbol = vaddr ? table->function_at(*vaddr) : nullptr;
   if (symbol == nullptr) return location;
   location.symbol = module->name(*symbol);
   location.symbol_offset = *vaddr - symbol->start;
   location.plt = symbol->kind == SymbolKind::plt;
+  location.synthetic = symbol->kind == SymbolKind::synthetic;
   return location;
 }
 

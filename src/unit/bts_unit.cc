@@ -7,12 +7,17 @@ namespace hodo::unit {
 
 void BtsUnit::start(const BtsControl& control) {
   control_ = control;
+  state_ = State::off;
+  place_ = 0;
   os_ = !control.skip_os;
   wanted_ = control.skip_user ? 0 : kAllBranches;
+  digest_ = RecordDigest(control.key);
+  remains_ = control.remains != nullptr ? control.remains : &aside_digest_;
   reload();
 }
 
 void BtsUnit::stop() {
+  if (state_ == State::open) store_index();
   os_ = false;
   wanted_ = 0;
   park(State::off);
@@ -20,7 +25,9 @@ void BtsUnit::stop() {
 
 // Records go aside from here on. Slow: and service() looks at each.
 void BtsUnit::park(State state) {
+  if (state_ == State::open) place_ = place_of(cursor_);
   state_ = state;
+  in_buffer_ = digest_;
   cursor_ = reinterpret_cast<std::uint8_t*>(&aside_);
   limit_ = state == State::slow ? cursor_ : cursor_ + sizeof(aside_);
   index_ = reinterpret_cast<std::uint8_t*>(&aside_index_);
@@ -43,6 +50,7 @@ bool BtsUnit::load() {
 }
 
 void BtsUnit::reload() {
+  if (state_ == State::open) place_ = place_of(cursor_);
   const bool usable = load();
   const bool narrow = control_.layout == hw::DsLayout::bits32;
   if (!usable || narrow || !control_.interrupts || buffer_.index >= buffer_.maximum) {
@@ -50,19 +58,30 @@ void BtsUnit::reload() {
   }
   state_ = State::open;
   cursor_ = host_base_ + (buffer_.index - buffer_.base);
+  to_place_ = place_ - reinterpret_cast<std::uintptr_t>(cursor_);
   to_address_ = buffer_.base - reinterpret_cast<std::uintptr_t>(host_base_);
   const std::uint64_t limit = std::clamp(buffer_.threshold, buffer_.base, buffer_.maximum);
   limit_ = host_base_ + (limit - buffer_.base);
 }
 
+// The record that was written aside is in no buffer yet.
+void BtsUnit::leave_aside() {
+  digest_ = in_buffer_;
+  __atomic_store_n(remains_, digest_.value(), __ATOMIC_RELEASE);
+}
+
 void BtsUnit::service(std::uint64_t wanted) {
   if (state_ == State::slow) {
     const hw::BtsRecord record = aside_;
+    leave_aside();
     park(State::slow);
     if (wanted != 0) put_slowly(record);
     return;
   }
-  if (state_ == State::off) return park(State::off);
+  if (state_ == State::off) {
+    leave_aside();
+    return park(State::off);
+  }
   if (wanted == 0) return;
   drain();
   buffer_.index = reinterpret_cast<std::uintptr_t>(cursor_) + to_address_;
@@ -82,15 +101,18 @@ void BtsUnit::put_slowly(const hw::BtsRecord& record) {
   } else {
     hw::write_bts_record(record, control_.layout,
                          {host_base_ + (buffer_.index - buffer_.base), size});
+    digest_.add(place_, record.from, record.to, record.flags);
+    place_ += sizeof(hw::BtsRecord);
+    __atomic_store_n(remains_, digest_.value(), __ATOMIC_RELEASE);
     buffer_.index += size;
-    store_index(buffer_.index);
+    set_index(buffer_.index);
   }
   advance();
 }
 
 // The index has moved (or could not): wraps it, raises the interrupt, and finds out how to go on.
 void BtsUnit::advance() {
-  if (!control_.interrupts && buffer_.index >= buffer_.maximum) store_index(buffer_.base);
+  if (!control_.interrupts && buffer_.index >= buffer_.maximum) set_index(buffer_.base);
   if (control_.interrupts && buffer_.index >= buffer_.threshold && control_.interrupt != nullptr) {
     control_.interrupt(control_.owner);
     if (state_ == State::off) return;
@@ -98,7 +120,7 @@ void BtsUnit::advance() {
   reload();
 }
 
-void BtsUnit::store_index(std::uint64_t index) {
+void BtsUnit::set_index(std::uint64_t index) {
   std::memcpy(index_, &index, hw::word_bytes(control_.layout));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "hodo/hw/intel_pt.h"
 
@@ -53,13 +54,56 @@ constexpr std::uint64_t long_tnt(std::uint64_t outcomes, unsigned count) {
   return kTntLongOpcode | ((outcomes & (stop - 1)) | stop) << 16;
 }
 
+// How many outcomes there are under a stop bit `gap` places above them.
+constexpr unsigned count_outcomes(std::uint64_t outcomes, unsigned gap) {
+  return 63 - gap - static_cast<unsigned>(__builtin_clzll(outcomes));
+}
+
+// The outcomes with the digest's lowest bits in the gap.
+constexpr std::uint64_t with_digest(std::uint64_t outcomes, unsigned gap, std::uint64_t digest) {
+  const std::uint64_t bits = (1ULL << gap) - 1;
+  const unsigned count = count_outcomes(outcomes, gap);
+  return (outcomes & ~(bits << count)) | (digest & bits) << count;
+}
+
+struct TntBytes {
+  std::uint64_t value = 0;
+  unsigned size = 0;
+};
+
+// `count` outcomes in as few bytes as they fit.
+TntBytes tnt_packets(std::uint64_t outcomes, unsigned count) {
+  if (count > 42) return {long_tnt(outcomes, count), 8};
+  TntBytes out;
+  for (unsigned left = count; left > 0; ++out.size) {
+    const unsigned n = std::min(left, 6U);
+    left -= n;
+    out.value |= short_tnt(outcomes >> left, n) << 8 * out.size;
+  }
+  return out;
+}
+
 }  // namespace
 
+PtRemains PtUnit::nobodys_;
+
+PtRemains no_remains(std::uint64_t key) {
+  const std::uint64_t digest = StreamDigest(key).value();
+  return {digest, with_digest(PtUnit::kNoTnt, PtUnit::kTntGap, digest)};
+}
+
+[[gnu::always_inline]] inline void PtUnit::leave_remains() {
+  const std::uint64_t digest = digest_.value();
+  store(remains_->digest, digest);
+  set_outcomes(with_digest(tnt_, kTntGap, digest));
+}
+
+// `value` has nothing above its `bytes`.
 [[gnu::always_inline]] inline void PtUnit::put_bytes(std::uint64_t value, unsigned bytes) {
   std::memcpy(cursor_, &value, sizeof(value));
-  // The cursor moves after its bytes are written: a killed process leaves whole packets behind it.
-  __atomic_signal_fence(__ATOMIC_RELEASE);
   cursor_ += bytes;
+  digest_.add(value, bytes);
+  leave_remains();
 }
 
 // SDM, "IP Compression": the fewest low bytes that the last IP does not already have.
@@ -79,34 +123,48 @@ constexpr std::uint64_t long_tnt(std::uint64_t outcomes, unsigned count) {
   const Form form = kForms[groups];
   last_ip_ = ip;
   const std::uint64_t head = ip << 8 | (opcode | form.bits);
-  std::memcpy(cursor_, &head, 8);
-  cursor_[8] = static_cast<std::uint8_t>(ip >> 56);
-  __atomic_signal_fence(__ATOMIC_RELEASE);
-  cursor_ += 1 + form.bytes;
+  if (groups == 4) [[unlikely]] {
+    cursor_[8] = static_cast<std::uint8_t>(ip >> 56);
+    std::memcpy(cursor_, &head, 8);
+    cursor_ += 9;
+    digest_.add(head, 8);
+    digest_.add(ip >> 56, 1);
+    return leave_remains();
+  }
+  put_bytes(head & ~std::uint64_t{0} >> (56 - 8 * form.bytes), 1 + form.bytes);
 }
 
 // The pending outcomes, in as few bytes as they fit: short packets of up to 6, or one long packet.
 // How many there are is hard to predict, so up to 12 are written without asking.
 [[gnu::always_inline]] inline void PtUnit::flush_tnt() {
-  if (tnt_ == kNoTnt) return;
+  if (tnt_ < kNoTnt << 1) return;
   put_cyc();
-  const unsigned count = kTntLong - static_cast<unsigned>(__builtin_clzll(tnt_));
+  // What is in a packet must not be left as pending, too.
+  const std::uint64_t outcomes = std::exchange(tnt_, kNoTnt);
+  const unsigned count = count_outcomes(outcomes, kTntGap);
   if (count <= 12) [[likely]] {
     const unsigned two = count > 6 ? 1 : 0;
     const unsigned rest = count - 6 * two;
-    const std::uint64_t first = short_tnt(tnt_ >> rest, 6);
-    const std::uint64_t last = short_tnt(tnt_, rest);
+    const std::uint64_t first = short_tnt(outcomes >> rest, 6);
+    const std::uint64_t last = short_tnt(outcomes, rest);
     put_bytes((first & (0 - std::uint64_t{two})) | last << 8 * two, 1 + two);
-  } else if (count > 42) {
-    put_bytes(long_tnt(tnt_, count), 8);
   } else {
-    for (unsigned left = count; left > 0;) {
-      const unsigned n = std::min(left, 6U);
-      left -= n;
-      put_bytes(short_tnt(tnt_ >> left, n), 1);
-    }
+    const TntBytes packets = tnt_packets(outcomes, count);
+    put_bytes(packets.value, packets.size);
   }
-  tnt_ = kNoTnt;
+}
+
+std::optional<PtEnd> pending_packets(std::uint64_t outcomes, std::uint64_t digest) {
+  constexpr unsigned kGap = PtUnit::kTntGap;
+  TntBytes packets{kOvf, 2};
+  if ((outcomes ^ digest) != PtUnit::kEndLost) {
+    if (outcomes < PtUnit::kNoTnt) return std::nullopt;  // no stop bit
+    if (outcomes != with_digest(outcomes, kGap, digest)) return std::nullopt;
+    packets = tnt_packets(outcomes, count_outcomes(outcomes, kGap));
+  }
+  PtEnd end{.size = packets.size};
+  std::memcpy(end.bytes.data(), &packets.value, end.bytes.size());
+  return end;
 }
 
 PtUnit::PtUnit() : last_(&kNoBlock) {}
@@ -118,6 +176,9 @@ void PtUnit::start(std::uint64_t rtit_ctl, isa::Mode mode, const PtOutput& outpu
   mode_ = mode;
   output_ = output;
   clock_ = clock;
+  if (output.remains != nullptr) remains_ = output.remains;
+  digest_ = StreamDigest(output.key);
+  leave_remains();
   cursor_ = mark_ = output.base;
   state_ = State::disabled;
   grant(output_.reserve(output_.owner, 0));
@@ -254,7 +315,7 @@ void PtUnit::resolve_return(std::uint64_t to) {
     --stack_top_;
   }
   if (!predicted) return take_tip(to);
-  tnt_ = tnt_ << 1 | 1;
+  set_outcomes(tnt_ << 1 | 1);
   if (static_cast<std::int64_t>(tnt_) < 0) flush_full_tnt(to);
 }
 
@@ -344,8 +405,7 @@ void PtUnit::disable() {
 
 void PtUnit::flush_full_tnt(std::uint64_t next_ip) {
   put_cyc();
-  put_bytes(long_tnt(tnt_, kTntLong), 8);
-  tnt_ = kNoTnt;
+  put_bytes(long_tnt(std::exchange(tnt_, kNoTnt), kTntLong), 8);
   if (cursor_ >= limit_) service(next_ip);
 }
 
@@ -374,6 +434,7 @@ void PtUnit::lose() {
   if (state_ == State::off) return;  // stopped while it asked for room: nothing more was wanted
   ++overflows_;
   tnt_ = kNoTnt;
+  store(remains_->outcomes, kEndLost ^ digest_.value());
   state_ = State::overflow;
   last_ = &kNoBlock;
   clear_stack();
@@ -394,18 +455,6 @@ void PtUnit::recover(std::uint64_t ip) {
   put_psb(ip);
 }
 
-void PtUnit::finish(std::uint8_t* ring_base, std::uint64_t ring_size) {
-  const auto out = static_cast<std::uint64_t>(cursor_ - output_.base);
-  const bool lost = state_ == State::overflow;
-  if ((state_ != State::enabled && !lost) || out >= 2 * ring_size - kSlack) return;
-  written_at_mark_ = written();
-  output_.base = ring_base;
-  cursor_ = mark_ = ring_base + out;
-  rtit_ctl_ &= ~hw::rtit_ctl::kCycEn;
-  flush_tnt();
-  if (lost) put_bytes(kOvf, 2);  // the slack behind the limit has room for it
-}
-
 void PtUnit::stop() {
   if (state_ == State::enabled) {
     // As an interrupt would: no branch of the program ended the tracing.
@@ -421,8 +470,51 @@ void PtUnit::stop() {
 }
 
 void PtUnit::clear_stack() {
+  ++calls_forgotten_;
   stack_.fill(0);
   stack_top_ = 0;
+}
+
+void PtUnit::enter_at(std::uint64_t ip) {
+  if (state_ == State::disabled) {
+    enable(ip);
+  } else if (state_ == State::overflow) {
+    recover(ip);
+  }
+  if (state_ != State::enabled) limit_ = cursor_;
+}
+
+void PtUnit::leave_after(std::uint64_t outcomes) {
+  flush_at(outcomes, 0);
+  leave_context();
+}
+
+void PtUnit::interrupt_after(std::uint64_t outcomes, std::uint64_t ip) {
+  flush_at(outcomes, ip);
+  if (state_ != State::enabled) return;
+  put_cyc();
+  put_ip(kFup, ip);
+  put_bytes(kTipPgd, 1);
+  disable();
+}
+
+void PtUnit::branch_after(std::uint64_t outcomes, std::uint64_t ip) {
+  flush_at(outcomes, 0);
+  if (state_ == State::enabled) take_tip(ip);
+  if (state_ != State::enabled) limit_ = cursor_;
+}
+
+void PtUnit::flush_at(std::uint64_t outcomes, std::uint64_t ip) {
+  if (state_ == State::overflow || state_ == State::off) {
+    cursor_ = limit_;
+    if (state_ == State::overflow && ip != 0) recover(ip);
+  } else if (state_ == State::enabled) {
+    const std::uint64_t stop = 1ULL << (63 - __builtin_clzll(outcomes));
+    tnt_ = outcomes - stop + (stop << kTntGap);  // the unit keeps its stop bit further up
+    flush_tnt();
+    if (cursor_ >= limit_ && ip != 0) service(ip);
+  }
+  if (state_ != State::enabled) limit_ = cursor_;
 }
 
 // PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): everything a decoder needs to start here.

@@ -70,6 +70,7 @@ void write_calls_json(const analyze::CallTree& tree, const session::Session& ses
   for (std::size_t i = 0; i < tree.functions().size(); ++i) {
     const analyze::Function& f = tree.functions()[i];
     Json value{{"name", f.name}, {"object", f.object}};
+    if (f.synthetic) value["synthetic"] = true;
     out.write((i == 0 ? "\n  " : ",\n  ") + compact(value));
   }
   out.write("],\n\"threads\": [");

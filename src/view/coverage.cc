@@ -156,6 +156,7 @@ void write_module(const CoveredModule& m, Output& out) {
                {"entered", f.entered},
                {"blocks_hit", f.blocks_hit},
                {"blocks", f.blocks}};
+    if (f.synthetic) value["synthetic"] = true;
     if (f.line != 0) value["file"] = f.file;
     if (f.line != 0) value["line"] = f.line;
     fmt::format_to(to, "{}", compact(value));

@@ -151,8 +151,10 @@ class Page {
     const std::string_view grade = name(finding.grade);
     add("<article class=\"card\" style=\"--grade: var(--{0})\">\n<header><h3>{1}</h3>"
         "<span class=\"grade\">{0}</span><span class=\"dim\">{2}</span></header>\n"
-        "<p class=\"reason\">{3}</p>\n<dl class=\"ends\">\n",
+        "<p class=\"reason\">{3}</p>\n",
         grade, html(finding.rule->name), times(finding.count), html(finding.reason));
+    if (finding.is_doubtful()) add("<p class=\"dim\">{}</p>\n", kDoubt);
+    add("<dl class=\"ends\">\n");
     add("<dt>from</dt><dd>{}</dd>\n", end(finding, b.from));
     add("<dt>to</dt><dd>{}</dd>\n", end(finding, b.to));
     add("<dt>in</dt><dd>process {} ({}), thread {}{}</dd>\n</dl>\n", finding.who.pid,

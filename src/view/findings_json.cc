@@ -18,6 +18,7 @@ Json end_json(const session::Session& session, std::uint32_t space, std::uint64_
   out["address"] = fmt::format("{:#x}", address);
   const session::Place place = session.names().place(space, address, time);
   if (!place.symbol.empty()) out["symbol"] = place.symbol;
+  if (place.synthetic) out["synthetic"] = true;
   if (!place.object.empty()) {
     out["object"] = place.object;
     out["offset"] = place.offset;
@@ -44,6 +45,7 @@ Json finding_json(const session::Session& session, const check::Finding& finding
   out["rule"] = finding.rule->name;
   out["grade"] = name(finding.grade);
   out["reason"] = finding.reason;
+  out["doubtful"] = finding.is_doubtful();
   out["count"] = finding.count;
   out["pid"] = finding.who.pid;
   out["tid"] = finding.who.tid;

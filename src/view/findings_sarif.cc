@@ -62,6 +62,11 @@ std::string_view level(check::Grade grade) {
   return "none";
 }
 
+// A doubtful one stands below the rest [3.27.10].
+std::string_view level(const check::Finding& finding) {
+  return finding.is_doubtful() ? "note" : level(finding.grade);
+}
+
 class Writer {
  public:
   explicit Writer(const session::Session& session) : session_(session) {}
@@ -74,9 +79,10 @@ class Writer {
     out["ruleId"] = finding.rule->name;
     out["ruleIndex"] = finding.rule - check::rules().data();
     out["kind"] = finding.grade == check::Grade::explained ? "informational" : "fail";
-    out["level"] = level(finding.grade);
-    out["message"] = message(fmt::format("{}: {} => {}", finding.reason, spoken(space, b.from, b),
-                                         spoken(space, b.to, b)));
+    out["level"] = level(finding);
+    out["message"] = message(fmt::format(
+        "{}: {} => {}{}{}", finding.reason, spoken(space, b.from, b), spoken(space, b.to, b),
+        finding.is_doubtful() ? "; " : "", finding.is_doubtful() ? kDoubt : ""));
     out["locations"] = Json::array({place(space, has_source ? b.from : b.to, b)});
     if (has_source && b.to != 0) {
       Json target = place(space, b.to, b);
@@ -91,6 +97,7 @@ class Writer {
     out["partialFingerprints"]["branch/v1"] = fmt::format(
         "{} {} {}", finding.rule->name, fingerprint(space, b.from, b), fingerprint(space, b.to, b));
     out["properties"] = {{"grade", name(finding.grade)},
+                         {"doubtful", finding.is_doubtful()},
                          {"branchKind", name(b.kind)},
                          {"pid", finding.who.pid},
                          {"tid", finding.who.tid},

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/place.h"
@@ -42,6 +44,10 @@ std::string evidence(const session::Session& session, const check::Finding& find
   return out;
 }
 
+std::string grade_of(const check::Finding& finding) {
+  return std::string(name(finding.grade)) + (finding.is_doubtful() ? ", doubtful" : "");
+}
+
 std::string who_text(const session::Session& session, const check::Finding& finding) {
   session::Clock clock = session.clock();
   std::string out =
@@ -58,6 +64,8 @@ std::string summary(const Checked& checked, const Style& style) {
   std::string found = count == 0   ? style.paint(Tone::good, "no finding")
                       : count == 1 ? style.paint(Tone::bad, "1 finding")
                                    : style.paint(Tone::bad, grouped(count) + " findings");
+  const auto doubtful = std::ranges::count_if(checked.findings, &check::Finding::is_doubtful);
+  if (doubtful != 0) found += fmt::format(" ({} doubtful)", grouped(doubtful));
   std::string out = fmt::format("{} in {} branches", found, grouped(checked.branches));
   if (checked.explained != 0) {
     out += fmt::format(", {} explained (--explained shows them)", grouped(checked.explained));
@@ -72,9 +80,10 @@ std::string finding_text(const check::Finding& finding, const session::Session& 
                          const Style& style) {
   const Branch& b = finding.branch;
   std::string out = fmt::format("{}  {}, {}\n", style.paint(Tone::title, finding.rule->name),
-                                style.paint(Tone::bad, name(finding.grade)),
+                                style.paint(Tone::bad, grade_of(finding)),
                                 finding.count == 1 ? "once" : grouped(finding.count) + " times");
   out += fmt::format("  {}\n", printable(finding.reason));
+  if (finding.is_doubtful()) out += fmt::format("  {}\n", kDoubt);
   for (const auto& [label, address] : {std::pair("from", b.from), std::pair("to  ", b.to)}) {
     out += fmt::format("  {} {}{}\n", label, place_of(session, finding, address, b.time, style),
                        source_place(session, finding, address));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -162,6 +163,29 @@ void write_bts_record(std::size_t queue, std::uint64_t offset, const hw::BtsReco
   out.checkpoint();
 }
 
+Result<std::uint64_t> list_bts_piece(const perfdata::Reader& file, std::size_t queue,
+                                     const perfdata::AuxPiece& piece, bool json, Output* out) {
+  const std::uint64_t step = 32768 * hw::bts_record_bytes(hw::DsLayout::bits64);
+  std::uint64_t count = 0;
+  std::vector<std::uint8_t> bytes;
+  for (std::uint64_t at = 0; at < piece.size && (out == nullptr || out->ok()); at += bytes.size()) {
+    bytes.resize(static_cast<std::size_t>(std::min(step, piece.size - at)));
+    const Status status = file.read(piece.file_offset + at, bytes);
+    if (!status) return std::unexpected(status.error());
+    ByteReader in(bytes);
+    for (std::uint64_t offset = at; out == nullptr || out->ok(); offset = at + in.offset()) {
+      const auto record = hw::read_bts_record(in, hw::DsLayout::bits64);
+      if (!record) break;
+      if (record->from == 0 && record->to == 0) continue;
+      ++count;
+      if (out != nullptr) {
+        write_bts_record(queue, piece.aux_offset + offset, *record, json, *out);
+      }
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 std::string queue_label(const session::Queue& queue) {
@@ -201,16 +225,9 @@ Result<std::uint64_t> list_bts_records(const perfdata::Session& recording, bool 
                              grouped(queue.bytes)));
     }
     for (const perfdata::AuxPiece& piece : queue.pieces) {
-      const auto bytes = recording.bytes(piece);
-      if (!bytes) return std::unexpected(bytes.error());
-      ByteReader in(*bytes);
-      for (std::uint64_t at = 0; out == nullptr || out->ok(); at = in.offset()) {
-        const auto record = hw::read_bts_record(in, hw::DsLayout::bits64);
-        if (!record) break;
-        if (record->from == 0 && record->to == 0) continue;
-        ++count;
-        if (out != nullptr) write_bts_record(q, piece.aux_offset + at, *record, json, *out);
-      }
+      auto listed = list_bts_piece(recording.reader(), q, piece, json, out);
+      if (!listed) return listed;
+      count += *listed;
     }
   }
   return count;

@@ -147,7 +147,8 @@ class FunctionTable {
     }
     auto [it, fresh] = by_name_.try_emplace(key);
     if (!fresh) return it->second;
-    it->second = {.name = key.first, .object = key.second};
+    it->second = {
+        .name = key.first, .object = key.second, .synthetic = place.synthetic && !inlined};
     if (detail_.line && !inlined && !place.symbol.empty()) {
       std::uint64_t start = address - place.offset;
       it->second.source =
@@ -209,6 +210,9 @@ std::vector<HotEdge> hot_edges(const std::vector<Edge>& edges, const session::Na
   if (sums.size() > top) sums.resize(top);
   std::vector<HotEdge> out;
   for (Sum& sum : sums) {
+    const Edge& edge = *sum.example;
+    sum.named.from_synthetic = names.place(edge.space, edge.from, edge.time).synthetic;
+    sum.named.to_synthetic = names.place(edge.space, edge.to, edge.time).synthetic;
     if (detail.any()) {
       append_source(sum.named.from, names, *sum.example, sum.example->from, detail);
       append_source(sum.named.to, names, *sum.example, sum.example->to, detail);

@@ -4,7 +4,9 @@
 
 #include <string_view>
 
+#include "hodo/view/place.h"
 #include "hodo/view/tasks.h"
+#include "task_name.h"
 
 namespace hodo::view {
 namespace {
@@ -51,6 +53,34 @@ std::uint64_t wall_clock(const perfdata::Session& recording) {
   return clock->wall_clock_ns + (recording.first_time() - clock->clockid_ns);
 }
 
+// The last process of that number.
+std::uint32_t space_of(const perfdata::Session& recording, std::int32_t pid) {
+  const auto& processes = recording.processes();
+  for (std::size_t i = processes.size(); i-- != 0;) {
+    if (processes[i].pid == pid) return static_cast<std::uint32_t>(i);
+  }
+  return perfdata::kNone;
+}
+
+std::vector<EndLine> end_lines(const session::Session& session,
+                               const perfdata::Session& recording) {
+  std::vector<EndLine> out;
+  for (session::ProcessEnd& end : session::process_ends(recording)) {
+    EndLine line{.end = std::move(end), .place = {}};
+    if (const std::string last = task_name(session, line.end.pid, line.end.pid); !last.empty()) {
+      line.end.comm = last;
+    }
+    if (line.end.ip != 0) {
+      const std::uint32_t space = space_of(recording, line.end.pid);
+      const auto place = space == perfdata::kNone ? session::Place()
+                                                  : session.names().place(space, line.end.ip, 0);
+      line.place = describe(line.end.ip, place, {});
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
 void add_recording(Report& report, const perfdata::Session& recording, const Profile& profile) {
   report.command = command_of(recording.facts());
   report.host = host_of(recording.facts());
@@ -60,6 +90,7 @@ void add_recording(Report& report, const perfdata::Session& recording, const Pro
     report.duration_ns = recording.last_time() - recording.first_time();
   }
   report.finished = recording.finished();
+  report.snapshot = recording.pt().snapshot;
   report.tasks = task_tree(recording, profile);
 }
 
@@ -70,7 +101,10 @@ Report make_report(const session::Session& session, const session::Outcome& outc
   Report report{.file = session.path()};
   report.trace_bytes = outcome.stats.bytes;
   report.raw = session.recording() == nullptr;
-  if (!report.raw) add_recording(report, *session.recording(), profile);
+  if (!report.raw) {
+    add_recording(report, *session.recording(), profile);
+    report.ends = end_lines(session, *session.recording());
+  }
   std::vector<Edge> edges = profile.edges();
   report.functions = hot_functions(edges, session.names(), detail);
   std::erase_if(report.functions,

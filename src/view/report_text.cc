@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "hodo/view/losses.h"
 #include "hodo/view/report.h"
@@ -28,6 +30,9 @@ void append_title(std::string& out, const Style& style, std::string_view title) 
 }
 
 std::string state_of(const Report& report, const session::Outcome& outcome, const Style& style) {
+  if (outcome.complete() && report.snapshot) {
+    return style.paint(Tone::good, "a snapshot, the newest part: nothing of that was lost");
+  }
   if (outcome.complete()) return style.paint(Tone::good, "complete, nothing lost");
   if (!report.finished) return style.paint(Tone::bad, "the recorder did not finish this file");
   return style.paint(Tone::bad, "incomplete, see Losses");
@@ -38,6 +43,38 @@ std::string trace_size(const Report& report, const flow::Stats& stats) {
   if (branches == 0) return byte_size(report.trace_bytes);
   double each = 1000.0 * static_cast<double>(report.trace_bytes) / static_cast<double>(branches);
   return fmt::format("{}, {:.1f} bytes per 1000 branches", byte_size(report.trace_bytes), each);
+}
+
+std::string end_text(const EndLine& line) {
+  const session::ProcessEnd& end = line.end;
+  if (end.exit_status >= 0) return fmt::format("exit status {}", end.exit_status);
+  if (end.signal == 0) return "unknown: killed from outside, as by SIGKILL";
+  const char* name = sigabbrev_np(end.signal);
+  std::string out = name != nullptr ? fmt::format("killed by SIG{} (signal {})", name, end.signal)
+                                    : fmt::format("killed by signal {}", end.signal);
+  if (end.tid != 0) out += fmt::format(" in thread {}", end.tid);
+  return out + (line.place.empty() ? ", where is unknown" : " at " + line.place);
+}
+
+// How the command ended, and whoever a signal ended; the others are in JSON.
+std::vector<std::string> end_texts(const std::vector<EndLine>& ends) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> out;
+  std::size_t more = 0;
+  for (const EndLine& line : ends) {
+    if (line.end.command) {
+      out.insert(out.begin(), end_text(line));
+    } else if (line.end.exit_status < 0) {
+      if (out.size() < kMost) {
+        out.push_back(
+            fmt::format("{} {}: {}", printable(line.end.comm), line.end.pid, end_text(line)));
+      } else {
+        ++more;
+      }
+    }
+  }
+  if (more != 0) out.push_back(fmt::format("and {} more; --json lists all", more));
+  return out;
 }
 
 std::string head_text(const Report& report, const session::Outcome& outcome, const Style& style) {
@@ -53,6 +90,8 @@ std::string head_text(const Report& report, const session::Outcome& outcome, con
   add("host", printable(report.host));
   if (report.wall_clock_ns != 0) add("recorded", local_time(report.wall_clock_ns));
   if (report.duration_ns != 0) add("duration", duration(report.duration_ns));
+  std::string_view label = "ended";
+  for (const std::string& line : end_texts(report.ends)) add(std::exchange(label, ""), line);
   add("state", state_of(report, outcome, style));
   add("instructions", grouped(stats.instructions));
   std::uint64_t cond = stats.branches[static_cast<std::size_t>(BranchKind::cond)];

@@ -299,15 +299,84 @@ TEST_F(LaunchTest, Sigusr2AsksForASnapshot) {
   EXPECT_EQ(program->wait(), 128 + SIGKILL);
 }
 
-// nohup and background jobs ignore signals; neither hodo nor the program may bring them back.
-TEST_F(LaunchTest, IgnoredSigintStaysIgnored) {
-  ::signal(SIGINT, SIG_IGN);
+// nohup ignores it; neither hodo nor the program may bring it back.
+TEST_F(LaunchTest, IgnoredSighupStaysIgnored) {
+  ::signal(SIGHUP, SIG_IGN);
   auto program = shell("sleep 0.2; exit 5");
-  ::kill(::getpid(), SIGINT);
+  ::kill(::getpid(), SIGHUP);
   bool stop = false;
   EXPECT_EQ(program->wait(&stop), 5);
   EXPECT_FALSE(stop);
+  ::signal(SIGHUP, SIG_DFL);
+}
+
+// A shell ignores SIGINT in the background of a script; perf record ends by it all the same, and
+// so does its program, by SIGTERM.
+TEST_F(LaunchTest, SigintEndsARecordingInTheBackgroundOfAScript) {
+  ::signal(SIGINT, SIG_IGN);
+  auto program = shell(": > " + path("ready") + "; while :; do sleep 0.02; done");
+  await_file("ready");
+  ::kill(::getpid(), SIGINT);
+  bool stop = false;
+  EXPECT_EQ(program->wait(&stop), 128 + SIGTERM);
+  EXPECT_TRUE(stop);
+  EXPECT_FALSE(program->killed());
+  program.reset();
+  struct sigaction now = {};
+  ::sigaction(SIGINT, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_IGN);
   ::signal(SIGINT, SIG_DFL);
+}
+
+constexpr std::chrono::milliseconds kShort{300};
+constexpr auto kApart = 400'000;  // us: no longer one request
+
+std::string deaf_script(const std::string& ready) {
+  return "trap '' INT TERM; : > " + ready + "; while :; do sleep 0.02; done";
+}
+
+TEST_F(LaunchTest, AProgramThatIsDeafToSigtermIsKilledWhenTheGraceIsOver) {
+  auto program = prepare({.command = {"sh", "-c", deaf_script(path("ready"))}, .grace = kShort});
+  ASSERT_TRUE(program->start());
+  await_file("ready");
+  ::kill(::getpid(), SIGTERM);
+  EXPECT_EQ(program->wait(), 128 + SIGKILL);
+  EXPECT_TRUE(program->killed());
+}
+
+TEST_F(LaunchTest, AProgramThatIsDeafToSigintIsAskedTwiceMore) {
+  auto program = prepare({.command = {"sh", "-c", deaf_script(path("ready"))}, .grace = kShort});
+  ASSERT_TRUE(program->start());
+  await_file("ready");
+  ::kill(::getpid(), SIGINT);
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(program->wait(), 128 + SIGKILL);
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, 2 * kShort);
+}
+
+TEST_F(LaunchTest, ASecondSigtermKills) {
+  auto program = shell(deaf_script(path("ready")));
+  await_file("ready");
+  ::kill(::getpid(), SIGTERM);
+  program->take_events();
+  ::usleep(kApart);
+  ::kill(::getpid(), SIGTERM);
+  EXPECT_EQ(program->wait(), 128 + SIGKILL);
+  EXPECT_TRUE(program->killed());
+}
+
+// timeout(1) sends its signal to the command and to the group that it is in.
+TEST_F(LaunchTest, TheSameSignalTwiceAtOnceIsOneRequest) {
+  auto program = shell("trap 'sleep 0.2; exit 41' TERM; : > " + path("ready") +
+                       "; while :; do sleep 0.02; done");
+  await_file("ready");
+  for (int i = 0; i < 2; ++i) {
+    ::kill(::getpid(), SIGTERM);
+    program->take_events();
+    ::usleep(10'000);
+  }
+  EXPECT_EQ(program->wait(), 41);
+  EXPECT_FALSE(program->killed());
 }
 
 // With this variable set, this very program counts the interrupts of its next half second.

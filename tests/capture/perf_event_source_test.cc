@@ -112,10 +112,12 @@ struct ReadBack {
     } else if (const auto* aux = std::get_if<perfdata::Auxtrace>(&record.body)) {
       EXPECT_EQ(aux->cpu, static_cast<int>(aux->idx));
       EXPECT_EQ(aux->tid, -1);
-      EXPECT_EQ(aux->data.size(), aux->size);
+      EXPECT_EQ(aux->data_size, aux->size);
+      ByteVector data(aux->data_size);
+      EXPECT_TRUE(reader.read(aux->data_offset, data));
       ByteVector& bytes = traces[aux->cpu];
       offsets[aux->cpu].push_back(aux->offset);
-      bytes.insert(bytes.end(), aux->data.begin(), aux->data.end());
+      bytes.insert(bytes.end(), data.begin(), data.end());
     } else if (const auto* flags = std::get_if<perfdata::Aux>(&record.body)) {
       if (flags->flags != 0) aux_flags.push_back(flags->flags);
     } else if (const auto* comm = std::get_if<perfdata::Comm>(&record.body)) {
@@ -608,7 +610,8 @@ TEST_F(SourceTest, BtsComesFromThePmuOfThatName) {
   ByteVector found;
   for (const auto& piece : session.queues()[0].pieces) {
     EXPECT_FALSE(piece.gap_before) << "the null record behind a piece is no data";
-    const auto bytes = session.bytes(piece).value();
+    ByteVector bytes(piece.size);
+    EXPECT_TRUE(reader.read(piece.file_offset, bytes));
     found.insert(found.end(), bytes.begin(), bytes.end());
   }
   found.resize(std::min<std::size_t>(found.size(), 5 * 24));

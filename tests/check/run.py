@@ -11,6 +11,7 @@ import concurrent.futures
 import html.parser
 import json
 import os
+import random
 import shlex
 import shutil
 import struct
@@ -577,6 +578,62 @@ def thread_that_loads(tool):
     equal(status, CLEAN, "status")
 
 
+def payloads(data):
+    """Where trace lies in a recording: (offset, size) of what each AUXTRACE record carries."""
+    at, size = struct.unpack_from("<QQ", data, 40)  # perf_file_header::data
+    end = at + size
+    out = []
+    while at < end:
+        kind, _, length, payload = struct.unpack_from("<IHHQ", data, at)
+        at += length
+        if kind == 71:
+            out.append((at, payload))
+            at += payload
+    return out
+
+
+def doubtful_formats(tool, data, count):
+    """Every format says that all of a recording's findings are doubtful."""
+    said = {
+        form: subprocess.run(
+            [tool.hodo, "check", "--format", form, "--allow-incomplete", data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )
+        for form in ("text", "html", "sarif")
+    }  # fmt: skip
+    equal({form: done.returncode for form, done in said.items()}, dict.fromkeys(said, INCOMPLETE), "status")
+    equal(said["text"].stdout.count("impossible, doubtful, "), count, "in the text")
+    equal(f"({count} doubtful)" in said["text"].stdout, True, "in the text's last line")
+    equal(said["html"].stdout.count('<p class="dim">doubtful: '), count, "on the page")
+    results = json.loads(said["sarif"].stdout)["runs"][0]["results"]
+    equal([(r["level"], r["properties"]["doubtful"]) for r in results], [("note", True)] * count, "in SARIF")
+
+
+def damage(tool, program):
+    """Damage accuses nobody: what it makes of a clean program's trace is doubtful, and the check incomplete."""
+    data, _ = tool.record([os.path.join(tool.programs, program)])
+    with open(data, "rb") as file:
+        clean_bytes = file.read()
+    places = payloads(clean_bytes)
+    doubtful = 0
+    for seed in range(40):
+        dice = random.Random(f"{program} {seed}")
+        size = dice.choice([1, 2, 4, 8, 16, 64])
+        at, length = dice.choices(places, [length for _, length in places])[0]
+        at += dice.randrange(length - size)
+        with open(data, "wb") as file:
+            file.write(clean_bytes[:at] + bytes(size) + clean_bytes[at + size :])
+        result, status = tool.check(data)
+        found = [f for f in result["findings"] if not f["doubtful"]]
+        if result["findings"] and doubtful == 0:
+            doubtful_formats(tool, data, len(result["findings"]))
+        doubtful += len(result["findings"])
+        if found or (result["findings"] or result["losses"]) and status != INCOMPLETE:
+            raise Failure(f"seed {seed}, {size} bytes zeroed at {at}: status {status}\n{tool.text(data)}")
+    # Else nothing was tried.
+    equal(doubtful > 0, True, "some damage leads to findings")
+
+
 def cases():
     """{case: (function of a tool, quick)}"""
     out = {
@@ -606,6 +663,7 @@ def cases():
                 out[f"{source}{suffix}.{form}"] = (lambda t, a=a: by_records(t, *a), True)
     for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_32", "_nopie_32", "_noplt_32"):
         out[f"sensitive{how}"] = (lambda t, p=f"sensitive{how}": sensitive_pointer(t, p), True)
+    out["damage"] = (lambda t: damage(t, "threads"), True)
     out["bts.clean"] = (thread_that_loads, True)
     for rule, windows in OF_RECORDS.items():
         for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):

@@ -11,6 +11,11 @@
 namespace hodo::check {
 namespace {
 
+using text::append;
+using text::Bytes;
+using text::ElfBuilder;
+using text::kData;
+
 struct File {
   std::string name, soname;
   std::vector<std::string> needed;

@@ -112,6 +112,17 @@ def without_pauses(listed):
     return out, pauses
 
 
+def as_bts_says(witness, ours):
+    """The witness's list with what a BTS record can tell: one of a signal that came before a system
+    call's instruction has the same two addresses as one of the call."""
+    calls = {}
+    for shape in set(ours):
+        kind, source, target = shape.split()
+        if kind in ("syscall", "int") and target == "0":
+            calls[f"end {source} 0"] = shape
+    return [calls.get(shape, shape) for shape in witness]
+
+
 STACK_DEPTH = 32
 CALL_BYTES = 2  # of a system call: SYSCALL, INT 80H
 

@@ -82,6 +82,18 @@ class Pauses(unittest.TestCase):
             self.assertEqual(listed.without_pauses(lines), (lines, 0))
 
 
+class Bts(unittest.TestCase):
+    def test_signal_before_a_system_call_looks_like_the_call(self):
+        witness = ["jmp 1 20", "end 20 0", "begin 0 90", "int 95 0", "begin 0 20", "int 20 0"]
+        ours = ["jmp 1 20", "int 20 0", "begin 0 90", "int 95 0", "begin 0 20", "int 20 0"]
+        self.assertEqual(listed.as_bts_says(witness, ours), ours)
+
+    def test_signal_before_anything_else_does_not(self):
+        witness = ["jmp 1 20", "end 20 0", "begin 0 90"]
+        self.assertEqual(listed.as_bts_says(witness, ["jmp 1 20", "jmp 20 90"]), witness)
+        self.assertEqual(listed.as_bts_says(witness, ["jmp 1 20", "int 21 0"]), witness)
+
+
 class Compare(unittest.TestCase):
     def test_equal(self):
         self.assertEqual(compare.threads("a", {1: example()}, "b", {1: example()}), [])

@@ -192,6 +192,8 @@ TEST(Doctor, QemuIsNotInstalled) {
   EXPECT_EQ(m.item("qemu").verdict, Verdict::no);
   EXPECT_EQ(m.item("qemu").why, "qemu-x86_64 is not installed");
   EXPECT_EQ(m.item("qemu").remedy, "apt-get install qemu-user");
+  EXPECT_EQ(m.report().source, "step");
+  m.steps_branches = std::nullopt;
   EXPECT_EQ(m.report().source, "");
 }
 
@@ -204,20 +206,18 @@ TEST(Doctor, NamesTheSourcesThatRecordWithoutQemu) {
   Machine m("haswell");
   m.qemu =
       fail(ErrorCode::not_found, "qemu-x86_64 is not installed; remedy: apt-get install qemu-user");
-  EXPECT_EQ(
-      last_line(m.report()),
-      "recording  hodo record -- CMD needs QEMU, see its line; --source bts, --source lbr and "
-      "--source step record without\n");
+  EXPECT_EQ(last_line(m.report()),
+            "recording  hodo record -- CMD steps the program, which is slow, and needs QEMU for "
+            "more, see "
+            "its line; --source bts and --source lbr can do without, too\n");
   m.remove_pmu("intel_bts");
   m.kernel.lbr = EOPNOTSUPP;
-  EXPECT_EQ(
-      last_line(m.report()),
-      "recording  hodo record -- CMD needs QEMU, see its line; --source step records without\n");
+  EXPECT_EQ(last_line(m.report()),
+            "recording  hodo record -- CMD steps the program, which is slow, and needs QEMU for "
+            "more, see "
+            "its line\n");
   m.steps_branches = std::nullopt;
-  EXPECT_EQ(
-      last_line(m.report()),
-      "recording  nothing can record here yet; QEMU is the way that works everywhere, see its "
-      "line\n");
+  EXPECT_EQ(last_line(m.report()), "recording  hodo record -- CMD needs QEMU, see its line\n");
 }
 
 // What the recorder itself says: capture::find_qemu.

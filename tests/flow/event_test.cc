@@ -172,10 +172,10 @@ TEST(Events, ControlFlowEventWithAFupOfItsOwn) {
 TEST(Events, DataAndMaintenance) {
   EXPECT_THAT(told(kStraight, Trace()
                                   .psb(0x1000)
-                                  .plain(PacketType::evd, 0xcafe, 0)
+                                  .plain(PacketType::evd, 0xcafe, 33)
                                   .plain(PacketType::mnt, 0x99)
                                   .tnt("T")),
-              ElementsAre("event-data @1000 cafe 0", "maintenance @1000 99 0"));
+              ElementsAre("event-data @1000 cafe 21", "maintenance @1000 99 0"));
 }
 
 TEST(Events, ModeExecBoundToAFupIsNoInterrupt) {
@@ -205,15 +205,92 @@ TEST(Events, TraceStopIsTold) {
 }
 
 TEST(Events, OnesWithoutTheirFupAreToldAtThePsbAndTheEnd) {
-  Trace trace = Trace().psb(0x1000).plain(PacketType::ptw, 1, kIpFollows, 8).psb(0x1000);
-  trace.fup(0x1001).tip(0x1000).plain(PacketType::mwait, 2);
-  EXPECT_THAT(told(kStraight, trace), ElementsAre("ptwrite @0 1 8", "mwait @0 2 0"));
+  Trace trace = Trace().psb(0x1000).plain(PacketType::mwait, 1).psb(0x1000);
+  trace.fup(0x1001).tip(0x1000).plain(PacketType::ptw, 2, kIpFollows, 8);
+  EXPECT_THAT(told(kStraight, trace), ElementsAre("mwait @0 1 0", "ptwrite @0 2 8"));
 }
 
 TEST(Events, AFloodOfOnesWithoutFupIsTold) {
   Trace trace = Trace().psb(0x1000);
   for (int i = 0; i < 1000; ++i) trace.plain(PacketType::mwait, 2);
   EXPECT_THAT(told(kStraight, trace), SizeIs(1000));
+}
+
+// MWAIT's FUP comes with the EXSTOP, if one comes.
+TEST(Events, AnMwaitThatDidNotSleepTakesNoFup) {
+  const Code code = Code().at(0x1000).nop().nop().jz(0x1000).at(0x2000).iret();
+  const auto mwait = [] { return Trace().psb(0x1000).plain(PacketType::mwait, 0x10); };
+  for (const Trace& trace : {mwait().plain(PacketType::exstop).fup(0x1001).tip(0x2000).tip(0x1001),
+                             mwait().tnt("T").fup(0x1001).tip(0x2000).tip(0x1001)}) {
+    const Decoded out = decode(code, Trace(trace).tnt("T"));
+    EXPECT_THAT(out.losses, testing::IsEmpty());
+    EXPECT_EQ(out.stats.branches[static_cast<int>(BranchKind::irq)], 1u);
+    EXPECT_EQ(text(out.events[1]), "mwait @0 10 0");
+  }
+  EXPECT_THAT(told(code, mwait().plain(PacketType::exstop, 0, 1).fup(0x1001).tnt("T")),
+              ElementsAre("mwait @1001 10 0", "exstop @1001 0 1"));
+}
+
+// Each is followed by what does not belong behind it.
+TEST(Events, PacketsOutOfPlaceAreLosses) {
+  constexpr std::uint32_t kPageFault = 14u << 8;
+  const auto on = [] { return Trace().psb(0x1000); };
+  const auto cr2 = [&] { return on().plain(PacketType::evd, 0x1234, 0); };
+  const auto vmx = [&] { return on().plain(PacketType::evd, 7, 1); };
+  const std::pair<const char*, Trace> cases[] = {
+      {"FUP for nothing", on().plain(PacketType::fup)},
+      {"FUP for nothing while off", Trace().psb().plain(PacketType::fup)},
+      {"PSBEND alone", on().plain(PacketType::psbend)},
+      {"PTW without its FUP", on().plain(PacketType::ptw, 7, kIpFollows, 8).tnt("T")},
+      {"EXSTOP without its FUP", on().plain(PacketType::exstop, 0, kIpFollows).psb(0x1000)},
+      {"MODE.TSX without its FUP", on().plain(PacketType::mode_tsx, 1).tnt("T")},
+      {"CFE without its FUP", on().plain(PacketType::cfe, 1, kPageFault).tnt("T")},
+      {"CR2 and IRET", cr2().plain(PacketType::cfe, 2, 0)},
+      {"CR2 and a VM exit", cr2().plain(PacketType::cfe, 8, 0)},
+      {"VM exit and a page fault", vmx().plain(PacketType::cfe, 1, kPageFault)},
+      {"VM exit and RSM", vmx().plain(PacketType::cfe, 4, 0)},
+      {"CR2 and a qualification", cr2().plain(PacketType::evd, 7, 1)},
+      {"two of a kind", vmx().plain(PacketType::evd, 7, 1)},
+      {"EVD without CFE", cr2().tnt("T")},
+      {"EVD without CFE, FUP", cr2().fup(0x1001)},
+      {"EVD without CFE, PSB", cr2().psb(0x1000)},
+  };
+  for (const auto& [what, trace] : cases) {
+    EXPECT_THAT(decode(kStraight, trace).losses, SizeIs(1)) << what;
+  }
+}
+
+TEST(Events, EventDataBelongsToItsCfe) {
+  constexpr std::uint32_t kPageFault = 14u << 8;
+  const Code code = Code().at(0x1000).nop().nop().jz(0x1000).at(0x2000).iret();
+  EXPECT_THAT(told(code, Trace()
+                             .psb(0x1000)
+                             .plain(PacketType::evd, 0x1234, 0)
+                             .plain(PacketType::cfe, 1, kPageFault)
+                             .fup(0x1001)
+                             .tip(0x2000)),
+              ElementsAre("event-data @1000 1234 0", "control-flow @1001 1 e"));
+  EXPECT_THAT(told(code, Trace()
+                             .psb(0x1000)
+                             .plain(PacketType::evd, 7, 1)
+                             .plain(PacketType::evd, 8, 2)
+                             .plain(PacketType::evd, 9, 33)  // of a type that is not known yet
+                             .plain(PacketType::cfe, 8, 0)
+                             .fup(0x1001)
+                             .pgd()),
+              SizeIs(4));
+}
+
+TEST(Events, ASoftwareInterruptIsItsInstructions) {
+  const Code code = Code().at(0x1000).nop().int3().jz(0x1000).at(0x2000).iret();
+  const auto swintr = [](std::uint64_t at) {
+    return Trace().psb(0x1000).plain(PacketType::cfe, 14, 3u << 8).fup(at).tip(0x2000);
+  };
+  const Decoded out = decode(code, swintr(0x1001));
+  EXPECT_THAT(out.text(), ElementsAre("begin 0>1000 resync", "int 1001>2000"));
+  EXPECT_EQ(out.branches.back().insns, 2u);
+  EXPECT_THAT(path(code, swintr(0x1000)),
+              ElementsAre("begin 0>1000 resync", "int 1000>2000 async"));
 }
 
 }  // namespace

@@ -121,6 +121,29 @@ TEST(Loss, PacketThatSwallowsAPsbDoesNotCostTheNextSegment) {
               ElementsAre("begin 0>1000 resync", "lost 1000>1001 resync", "cond 1001>1000"));
 }
 
+TEST(Loss, PsbThatACutOffPacketReachesInto) {
+  Trace trace = Trace().psb(0x1000).tnt("T");
+  // An MNT's payload takes half of the PSB, whose other half looks like a PSB that is cut off.
+  trace.raw({0x02, 0xc3, 0x88});
+  const std::size_t psb = trace.size();
+  trace.plain(PacketType::psb);
+  const Decoded out = decode(kLoop, trace);
+  ASSERT_THAT(out.losses, SizeIs(1));
+  EXPECT_EQ(out.losses[0].cause, LossCause::truncated);
+  EXPECT_EQ(out.stats.packets[static_cast<int>(PacketType::psb)], 2u) << "the one at " << psb;
+}
+
+// The packets in between lack the far branch to code of another width.
+TEST(Loss, ModeThatChangesInAPsbPlus) {
+  const Decoded out =
+      decode(kLoop, Trace().psb(0x1000).tnt("T").psb(0x1001, Trace::kExec32).tnt("T"));
+  EXPECT_THAT(out.text(), ElementsAre("begin 0>1000 resync", "cond 1001>1000",
+                                      "lost 1001>1001 resync", "cond 1001>1000"));
+  ASSERT_THAT(out.losses, SizeIs(1));
+  EXPECT_EQ(out.losses[0].cause, LossCause::impossible_outcome);
+  EXPECT_THAT(out.losses[0].reason, HasSubstr("width"));
+}
+
 TEST(Loss, EveryTruncationEndsCleanly) {
   const Code code = Code().at(0x1000).nop().jz(0x1000).ijmp();
   const Trace whole = Trace().psb(0x1000).tnt("TN").tip(0x7fff00001000).plain(PacketType::tsc, 1);

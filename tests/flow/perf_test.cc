@@ -65,7 +65,9 @@ std::vector<Case> path_cases() {
       {"psb while off", Code().at(0x1000).syscall().jz(0x1000),
        at(0x1000).pgd().psb({}, Trace::kExec64, 3000).pge(0x1002).tnt("T")},
       {"fup before pge", straight, at(0x1000).pge(0x1000).tnt("T")},
-      {"overflow while on", straight, at(0x1000).tnt("T").ovf().fup(0x7fff00000000).tip(0x1000)},
+      {"overflow while on",
+       Code().at(0x1000).nop().nop().nop().jz(0x1000).at(0x7fff00000000).ijmp(),
+       at(0x1000).tnt("T").ovf().fup(0x7fff00000000).tip(0x1000)},
       {"overflow while off", straight, at(0x1000).tnt("T").ovf().pge(0x1000).tnt("T")},
       {"transaction", Code().at(0x1000).nop().jz(0x1000).at(0x1200).jz(0x1000),
        at(0x1000)

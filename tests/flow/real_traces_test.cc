@@ -8,10 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
+#include <set>
 
 #include "hodo/flow/decoder.h"
 #include "hodo/image/code.h"
 #include "libipt_reference.h"
+#include "taken_away.h"
 #include "ways.h"
 
 namespace hodo::flow {
@@ -143,6 +146,40 @@ TEST_P(RealTraces, EveryWayOfDecodingSaysTheSame) {
     const Config config{
         .initial_mode = known.mode, .filter = {known.filter}, .want_not_taken = not_taken};
     EXPECT_EQ(difference_between_ways(std::span(&piece, 1), pages, config), "");
+  }
+}
+
+// Each page by itself, and several at random: what is listed is in the path, and little else is
+// lost than what the pages' own code did.
+TEST_P(RealTraces, WithoutPagesOfItsCodeNoBranchIsInvented) {
+  constexpr std::uint64_t kPage = 4096;
+  const Known& known = GetParam();
+  const fs::path folder = traces_folder() / known.folder;
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  const Pages pages(folder);
+  const auto trace = read_file(folder / "trace.pt");
+  const Config config{.initial_mode = known.mode, .filter = {known.filter}};
+  const Listed whole(trace, pages, config);
+  const std::set<std::uint64_t> executed = pages_of(whole, kPage);
+  std::uint64_t kept = 0;
+  std::uint64_t all = 0;
+  for (const std::uint64_t page : executed) {
+    const WithoutPages code(pages, kPage, {page});
+    const Listed part(trace, code, config);
+    EXPECT_EQ(not_in(whole, part), "") << std::hex << page;
+    kept += part.stats.instructions;
+    all += whole.stats.instructions;
+  }
+  EXPECT_GT(kept, all / 100 * 95);
+  std::mt19937 random(1);
+  const std::vector<std::uint64_t> list(executed.begin(), executed.end());
+  for (std::size_t count = 2; count < list.size(); count *= 2) {
+    std::set<std::uint64_t> missing;
+    for (std::size_t i = 0; i < count; ++i) missing.insert(list[random() % list.size()]);
+    const WithoutPages code(pages, kPage, missing);
+    EXPECT_EQ(not_in(whole, Listed(trace, code, config)), "") << count;
+    const Piece piece{.bytes = trace};
+    EXPECT_EQ(difference_between_ways(std::span(&piece, 1), code, config), "") << count;
   }
 }
 

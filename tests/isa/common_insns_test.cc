@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "hex.h"
+
 namespace hodo::isa {
 namespace {
 
@@ -18,15 +20,6 @@ using Bytes = std::vector<std::uint8_t>;
 using View = std::span<const std::uint8_t>;
 
 constexpr std::uint64_t kIp = 0x7fffffff0;
-
-std::string hex(View bytes) {
-  std::string out;
-  for (const std::uint8_t byte : bytes.first(std::min<std::size_t>(bytes.size(), 15))) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    out += {kDigits[byte >> 4], kDigits[byte & 15], ' '};
-  }
-  return out;
-}
 
 // What both say, and how often the table had an answer.
 class Comparison {

@@ -79,6 +79,7 @@ const Case kBranches[] = {
     {"jmp [rip+x]", {0xff, 0x25, 1, 2, 3, 4}, m64, C::ijmp},
     {"jmp [x]", {0xff, 0x25, 1, 2, 3, 4}, m32, C::ijmp},
     {"66 jmp rax", {0x66, 0xff, 0xe0}, m64, C::ijmp},
+    {"jmpabs", {0xd5, 0x00, 0xa1, 1, 2, 3, 4, 5, 6, 7, 8}, m64, C::ijmp},
     {"call rel32", {0xe8, 0, 0, 0, 0}, m64, C::call, kIp + 5},
     {"call rel16", {0xe8, 0, 0}, m16, C::call, kIp + 3},
     {"call r11", {0x41, 0xff, 0xd3}, m64, C::icall},
@@ -115,6 +116,10 @@ const Case kFarTransfers[] = {
     {"iretd", {0xcf}, m32, C::iret},
     {"iretq", {0x48, 0xcf}, m64, C::iret},
     {"uiret", {0xf3, 0x0f, 0x01, 0xec}, m64, C::iret},
+    {"erets", {0xf2, 0x0f, 0x01, 0xca}, m64, C::iret},
+    {"eretu", {0xf3, 0x0f, 0x01, 0xca}, m64, C::iret},
+    {"eretu with rex", {0xf3, 0x48, 0x0f, 0x01, 0xca}, m64, C::iret},
+    {"clac", {0x0f, 0x01, 0xca}, m64, C::other},
 };
 INSTANTIATE_TEST_SUITE_P(FarTransfers, Classes, testing::ValuesIn(kFarTransfers));
 

@@ -39,9 +39,9 @@ struct Loaded {
     std::string out;
     for (const auto& piece : session.queues().at(queue).pieces) {
       if (piece.gap_before) out += '|';
-      const auto part = session.bytes(piece);
-      EXPECT_TRUE(part);
-      out.append(part->begin(), part->end());
+      Bytes part(piece.size);
+      EXPECT_TRUE(reader.read(piece.file_offset, part));
+      out.append(part.begin(), part.end());
     }
     return out;
   }

@@ -119,11 +119,11 @@ TEST_F(Traces, IntelPtBuffersAndConfiguration) {
   for (const auto& queue : session->queues()) {
     EXPECT_NE(queue.cpu, -1);
     for (const auto& piece : queue.pieces) {
-      const auto bytes = session->bytes(piece);
-      ASSERT_TRUE(bytes);
-      for (auto at = bytes->begin();; at += 16) {
-        at = std::search(at, bytes->end(), psb.begin(), psb.end());
-        if (at == bytes->end()) break;
+      std::vector<std::uint8_t> bytes(piece.size);
+      ASSERT_TRUE(reader->read(piece.file_offset, bytes));
+      for (auto at = bytes.begin();; at += 16) {
+        at = std::search(at, bytes.end(), psb.begin(), psb.end());
+        if (at == bytes.end()) break;
         ++found;
       }
     }

@@ -30,6 +30,14 @@ TEST(Areas, CallTheHeapWhatBrkReturned) {
   EXPECT_EQ(tell(areas, 0x5000, {0x1000, 0x9000}), (Told{0x5000, 0x9000, "//anon"}));
 }
 
+// QEMU has other memory of its own around its vDSO.
+TEST(Areas, CallTheKernelsPageAsTheKernelDoes) {
+  Areas areas;
+  areas.set_vdso({0x3000, 0x4000});
+  EXPECT_EQ(tell(areas, 0x3800, {0x1000, 0x9000}), (Told{0x3000, 0x4000, "[vdso]"}));
+  EXPECT_EQ(tell(areas, 0x4000, {0x1000, 0x9000}), (Told{0x4000, 0x9000, "//anon"}));
+}
+
 TEST(Areas, AreToldOnce) {
   Areas areas;
   EXPECT_EQ(tell(areas, 0x1000, {0x1000, 0x2000}), (Told{0x1000, 0x2000, "//anon"}));

@@ -58,6 +58,8 @@ qemu_plugin_insn* qemu_plugin_tb_get_insn(const qemu_plugin_tb* tb, std::size_t 
 std::size_t qemu_plugin_insn_size(const qemu_plugin_insn* insn) { return insn->bytes.size(); }
 std::uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn* insn) { return insn->address; }
 
+void* qemu_plugin_insn_haddr(const qemu_plugin_insn*) { return nullptr; }
+
 // Handles are numbers from 1 on, by name.
 GArray* qemu_plugin_get_registers() {
   ++fake_qemu().lists;

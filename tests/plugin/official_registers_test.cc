@@ -61,13 +61,15 @@ class OfficialRegisters : public ::testing::Test {
       relay::Settings settings;
       settings.recorder_pid = ::getpid();
       settings.rtit_ctl = hw::rtit_ctl::kTraceEn | hw::rtit_ctl::kUser | hw::rtit_ctl::kBranchEn;
-      capture::Connections connections(settings, 1 << 16);
+      capture::Connections connections(settings, {}, 1 << 16);
       for (int i = 0; i < 5000 && !channel; ++i) {
         auto found = connections.next(socket.get());
         if (found && *found) channel = std::move(*found);
         if (!channel) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
-      if (channel) channel->answer();
+      if (!channel) return;
+      reader.emplace(std::move(channel->memory));
+      channel->answer();
     });
     fake_qemu().on_start(1, 0);
     recorder.join();
@@ -75,10 +77,9 @@ class OfficialRegisters : public ::testing::Test {
   // The packets of the processor, once the machine has ended.
   std::vector<std::string> packets() {
     fake_qemu().on_exit(1, nullptr);
-    relay::ChannelReader reader(std::move(channel->memory));
-    reader.finish();
+    reader->finish();
     std::vector<std::string> out;
-    pt::PacketReader in(reader.aux());
+    pt::PacketReader in(reader->take());
     while (const auto packet = in.next()) out.push_back(pt::to_string(*packet));
     return out;
   }
@@ -86,6 +87,7 @@ class OfficialRegisters : public ::testing::Test {
   void* plugin = nullptr;
   capture::Fd socket;
   std::optional<capture::NewChannel> channel;
+  std::optional<relay::ChannelReader> reader;
 };
 
 TEST_F(OfficialRegisters, SayWhichRingABlockIsOf) {

@@ -4,6 +4,7 @@ import os
 import pty
 import resource
 import signal
+import subprocess
 import time
 
 from box import INCOMPLETE, Skip, alive, check, equal, kill, wait_for
@@ -47,6 +48,7 @@ def recorder_is_killed(box):
     check("unfinished" in losses, f"losses {losses}")
     check("the recorder died" in box.read("stats", INCOMPLETE), "the recorder's death is not told")
     check(box.stats(INCOMPLETE)["branches"]["taken"] > 10000, "hardly a branch is left")
+    _tells_its_origin(box)
 
 
 def recorder_is_killed_before_the_first_flush(box):
@@ -94,6 +96,36 @@ def terminated(box):
     process.terminate()
     process.communicate(timeout=60)
     equal(process.returncode, 143, "exit status")
+    box.stats(status=None)
+
+
+def deaf_to_sigterm(box):
+    """The second SIGTERM ends what does not hear the first; the recording is closed and says so."""
+    process = box.start(["sh", "-c", "trap '' TERM; echo ready; while :; do :; done"])
+    _ready(process)
+    process.terminate()
+    time.sleep(0.5)
+    process.terminate()
+    _, words = process.communicate(timeout=60)
+    equal(process.returncode, 137, "exit status")
+    check(b"did not end when a signal asked it to" in words, f"{words!r}")
+    causes = {loss["cause"] for loss in box.stats(status=None)["losses"]}
+    check("unfinished" not in causes, f"losses {causes}")
+
+
+def in_the_background_of_a_script(box):
+    """There the shell ignores SIGINT; the recording ends by it, as perf's."""
+    command = " ".join(f"'{word}'" for word in box.command([box.own("spin")]))
+    script = box.write("script", f"{command} >out & echo $!; wait $!; echo status $?\n")
+    process = subprocess.Popen(
+        ["sh", script], cwd=box.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    box.started.append(process)
+    hodo = int(process.stdout.readline())
+    wait_for(lambda: os.path.exists(box.path("out")) and os.path.getsize(box.path("out")), "spin")
+    os.kill(hodo, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    equal(out, b"status 143\n", "the script's output")
     box.stats(status=None)
 
 
@@ -162,6 +194,15 @@ def second_control_c(box):
     box.stats(status=None)
 
 
+def _tells_its_origin(box, data=None):
+    """What a reader wants to know first does not wait for the recording's end."""
+    report = box.report(INCOMPLETE, data)
+    check("spin" in report.get("command", ""), f"the command is {report.get('command')!r}")
+    check("Linux" in report.get("host", ""), f"the host is {report.get('host')!r}")
+    check(report.get("recorded_by", "").startswith("hodoscope"), "who recorded is not known")
+    check(report.get("recorded_ns", 0) > 0, "when is not known")
+
+
 def full_disk(box):
     """A file system of two megabytes."""
     folder = box.path("small")
@@ -178,6 +219,7 @@ def full_disk(box):
         check(b"done" in done.stdout, "the program did not run to its end")
         equal(done.returncode, 125, "exit status")
         check(box.opens(data)["branches"]["taken"] > 1000, "hardly a branch is left")
+        _tells_its_origin(box, data)
     finally:
         box.run(["umount", folder])
 

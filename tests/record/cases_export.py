@@ -114,6 +114,46 @@ def export_of_jump_tables_and_odd_names(box):
     check(not [e for e in tree.iter() if e.tag.endswith("}b")], "the name made no element")
 
 
+def _functions(box, name):
+    coverage = json.loads(box.read("coverage", 0, None, ["--json", "--module", "/" + name]))
+    return {f["address"]: f for m in coverage["modules"] for f in m["functions"]}
+
+
+# The compiler's own, without unwind tables: where they end nobody can say.
+START_UP = ("deregister_tm_clones", "register_tm_clones", "frame_dummy")
+
+
+def export_of_stripped_programs(box):
+    """Without symbols a program has the same functions, by their addresses, in every command."""
+    box.record([box.program("longjmp")])
+    named = _functions(box, "longjmp")
+    (leap,) = [f["address"] for f in named.values() if f["name"] == "leap"]
+    graph = _graph(box, "leap")
+    bare = box.path("bare")
+    subprocess.run(["strip", "-o", bare, box.program("longjmp")], check=True)
+    box.record([bare])
+    found = _functions(box, "bare")
+    for address, function in named.items():
+        if function["blocks_hit"] == 0 or function["name"].startswith("_") or function["name"] in START_UP:
+            continue
+        same = found[address]
+        equal((same["name"], same.get("synthetic")), ("sub_" + address[2:], True), function["name"])
+        for fact in ("size", "entered", "blocks", "blocks_hit"):
+            equal(same[fact], function[fact], f"{fact} of {function['name']}")
+    name = "sub_" + leap[2:]
+    for wanted in (name, leap, hex(int(leap, 16) + 1)):
+        drawn = _graph(box, wanted, ["--module", "/bare"])
+        equal([count for _, count in drawn.blocks.values()], [count for _, count in graph.blocks.values()], wanted)
+    report = json.loads(box.read("report", 0, None, ["--json", "--top", "1000"]))
+    functions = {f["function"]: f for f in report["functions"]}
+    check(functions[name].get("synthetic") is True, f"report tells {name} from a name")
+    left = functions.get("[bare]", {"instructions": 0})
+    check(left["instructions"] < 20, f"nothing but start-up code is left over: {left}")
+    calls = json.loads(box.read("calls", 0, None, ["--json"]))
+    check({"name": name, "object": bare, "synthetic": True} in calls["functions"], f"calls know {name}")
+    _fails(box, ["--to", "cfg-dot", "--function", "0xfffffffffff"], b"no function '0xfffffffffff' ran")
+
+
 def export_of_a_cut_file(box):
     box.record([box.program("longjmp")])
     os.truncate(box.data, os.path.getsize(box.data) * 3 // 4)

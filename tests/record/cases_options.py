@@ -1,5 +1,7 @@
 """What the options change, and what they must not."""
 
+import os
+
 from box import check, equal
 
 # A program whose branches are the same in every run: no addresses that vary, no time.
@@ -189,3 +191,19 @@ def filter_with_threads_and_signals(box):
         program = box.program(name)
         box.record([program], ["--filter", f"@{program}"])
         box.agrees_with_perf(kinds=False)
+
+
+def output_is_no_stream(box):
+    """A recording cannot go to standard output; "-" is not the name of a file either."""
+    for command in (
+        ["record", "-o", "-", "--", "true"],
+        ["vm", "record", "-o", "-", "--", "true"],
+        ["vm", "attach", "-o", "-", "--qmp", "none"],
+    ):
+        done = box.run([box.hodo, *command])
+        equal(done.returncode, 2, f"exit status of {command}")
+        check(b"standard output" in done.stderr and b"-o ./-" in done.stderr, f"{done.stderr!r}")
+        check(not os.path.exists(box.path("-")), "a file named - was written")
+    box.record([box.program(STEADY)])
+    done = box.run([box.hodo, "check", "-o", "-", box.data])
+    check(done.stdout != b"" and not os.path.exists(box.path("-")), "-o - of a reading command")

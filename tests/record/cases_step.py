@@ -50,6 +50,19 @@ def no_follow_leaves_children_alone(box):
     equal(len(_lists(box)), 1, "processes")
 
 
+def timed_out(box):
+    """timeout(1) ends a program that spins, and does not hear it, by two signals."""
+    script = "trap '' TERM; echo ready; while :; do :; done"
+    process = box.start(["sh", "-c", script], ["--source", "step"])
+    equal(process.stdout.readline(), b"ready\n", "the program")
+    for _ in range(2):
+        kill(process.pid, signal.SIGTERM)
+        time.sleep(0.5)
+    process.wait(timeout=20)
+    equal(process.returncode, 137, "exit status")
+    check(box.stats(None)["branches"]["taken"] > 100, "no branches")
+
+
 def interrupted(box):
     """Ctrl-C ends the recording; the program has it, too."""
     process = box.start([box.own("stepped"), "loop"], ["--source", "step"])

@@ -138,9 +138,10 @@ int compare(const char* path) {
   for (const perfdata::AuxQueue& queue : model->queues()) {
     std::vector<std::uint8_t> trace;
     for (const perfdata::AuxPiece& piece : queue.pieces) {
-      const auto bytes = model->bytes(piece);
-      if (!bytes) return std::fprintf(stderr, "%s\n", bytes.error().message.c_str()), 2;
-      trace.insert(trace.end(), bytes->begin(), bytes->end());
+      const std::size_t end = trace.size();
+      trace.resize(end + piece.size);
+      const Status status = reader->read(piece.file_offset, std::span(trace).subspan(end));
+      if (!status) return std::fprintf(stderr, "%s\n", status.error().message.c_str()), 2;
     }
     const Occupancy occupancy = occupancy_of(queue, *model);
     std::vector<const image::CodeSource*> by_turn;

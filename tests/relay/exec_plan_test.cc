@@ -54,6 +54,13 @@ Settings both_emulators() {
   std::strcpy(settings.qemu32.data(), "/q/qemu-i386");
   return settings;
 }
+Key sevens() {
+  Key key;
+  key.fill('7');
+  return key;
+}
+const Key kSevens = sevens();
+const std::string kKeyLine = "HODO_KEY=" + std::string(32, '7');
 
 TEST_F(ExecPlanTest, KindsOfElfFiles) {
   EXPECT_EQ(inspect(wide(), {"w"})->kind, Kind::x86_64);
@@ -139,27 +146,31 @@ TEST_F(ExecPlanTest, ChainsOfScripts) {
 
 TEST_F(ExecPlanTest, CommandLine) {
   const auto executable = inspect(wide(), {"zero", "-one", "two, three"});
-  const auto plan = plan_exec(*executable, {"A=1", "B=2"}, both_emulators(), "/p.so,socket=x");
+  const auto plan =
+      plan_exec(*executable, {"A=1", "B=2"}, both_emulators(), kSevens, "/p.so,socket=x");
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->program, "/q/qemu-x86_64");
-  EXPECT_THAT(plan->argv, ElementsAre("/q/qemu-x86_64", "-plugin", "/p.so,socket=x,comm=wide", "-0",
-                                      "zero", folder_ / "wide", "-one", "two, three"));
+  const std::string file = folder_ / "wide";
+  EXPECT_THAT(plan->argv,
+              ElementsAre("/q/qemu-x86_64", "-plugin", "/p.so,socket=x,comm=wide,path=" + file,
+                          "-U", "HODO_KEY", "-0", "zero", file, "-one", "two, three"));
   // Backwards, because QEMU turns them round.
-  EXPECT_THAT(plan->environment, ElementsAre("B=2", "A=1"));
+  EXPECT_THAT(plan->environment, ElementsAre(kKeyLine, "B=2", "A=1"));
 }
 
 TEST_F(ExecPlanTest, ThirtyTwoBitsAndTheWatcher) {
   Settings settings = both_emulators();
   std::strcpy(settings.watcher.data(), "/w.so,dir=d");
   const auto executable = inspect(write_elf("narrow", EM_386, ELFCLASS32), {"n"});
-  const auto plan = plan_exec(*executable, {}, settings, "/p.so");
+  const auto plan = plan_exec(*executable, {}, settings, kSevens, "/p.so");
   ASSERT_TRUE(plan);
-  EXPECT_THAT(plan->argv, ElementsAre("/q/qemu-i386", "-plugin", "/p.so,comm=narrow", "-plugin",
-                                      "/w.so,dir=d", "-0", "n", folder_ / "narrow"));
+  const std::string file = folder_ / "narrow";
+  EXPECT_THAT(plan->argv, ElementsAre("/q/qemu-i386", "-plugin", "/p.so,comm=narrow,path=" + file,
+                                      "-plugin", "/w.so,dir=d", "-U", "HODO_KEY", "-0", "n", file));
 }
 
 TEST_F(ExecPlanTest, MissingEmulator) {
-  const auto plan = plan_exec(*inspect(wide(), {"w"}), {}, Settings{}, "/p.so");
+  const auto plan = plan_exec(*inspect(wide(), {"w"}), {}, Settings{}, kSevens, "/p.so");
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
   EXPECT_THAT(plan.error().message, HasSubstr("qemu-x86_64"));
@@ -169,20 +180,20 @@ TEST_F(ExecPlanTest, VariablesThatActOnQemuReachOnlyTheProgram) {
   const auto plan =
       plan_exec(*inspect(wide(), {"w"}),
                 {"LD_PRELOAD=x.so", "HOME=/", "QEMU_LOG=exec", "LD_LIBRARY_PATH=a,b", "LDX=1"},
-                both_emulators(), "/p.so");
+                both_emulators(), kSevens, "/p.so");
   ASSERT_TRUE(plan);
   const auto first = std::ranges::find(plan->argv, "-E");
   ASSERT_NE(first, plan->argv.end());
   EXPECT_EQ(std::vector(first, first + 4),
             (std::vector<std::string>{"-E", "QEMU_LOG=exec", "-E", "LD_PRELOAD=x.so"}));
-  EXPECT_THAT(plan->environment, ElementsAre("LDX=1", "LD_LIBRARY_PATH=a,b", "HOME=/"));
+  EXPECT_THAT(plan->environment, ElementsAre(kKeyLine, "LDX=1", "LD_LIBRARY_PATH=a,b", "HOME=/"));
 }
 
 TEST_F(ExecPlanTest, NamesThatLookLikeOptions) {
   Executable executable{.kind = Kind::x86_64, .path = "-dash", .name = "a,b", .argv = {"-x"}};
-  const auto plan = plan_exec(executable, {}, both_emulators(), "/p.so");
-  EXPECT_THAT(plan->argv,
-              ElementsAre("/q/qemu-x86_64", "-plugin", "/p.so,comm=a,,b", "-0", "-x", "./-dash"));
+  const auto plan = plan_exec(executable, {}, both_emulators(), kSevens, "/p.so");
+  EXPECT_THAT(plan->argv, ElementsAre("/q/qemu-x86_64", "-plugin", "/p.so,comm=a,,b,path=-dash",
+                                      "-U", "HODO_KEY", "-0", "-x", "./-dash"));
 }
 
 TEST(EscapeOption, DoublesCommas) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+
 namespace hodo::session {
 namespace {
 
@@ -10,16 +12,28 @@ using Bytes = std::vector<std::uint8_t>;
 
 Bytes copy(const flow::Piece& piece) { return {piece.bytes.begin(), piece.bytes.end()}; }
 
-// Parts      |aa|bb|  gap  |cc|  |dd|ee|
-// Pieces     |aabb|        |cc|  |ddee|
+// Reads from bytes as from a file.
+ReadTrace from(const Bytes& file) {
+  return [&file](std::uint64_t offset, std::span<std::uint8_t> out) -> Status {
+    if (offset > file.size() || out.size() > file.size() - offset) {
+      return fail(ErrorCode::truncated, "shorter", offset);
+    }
+    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+    return {};
+  };
+}
+
+// Parts      |aa|bb|  gap  |cc|  |dd|e|
+// Pieces     |aabb|        |cc|  |dde|
 TEST(Joined, PartsWithoutAGapBecomeOnePiece) {
-  const Bytes a{1, 2}, b{3, 4}, c{5, 6}, d{7, 8}, e{9};
-  const std::vector<Part> parts{{.bytes = a, .offset = 0},
-                                {.bytes = b, .offset = 2},
-                                {.bytes = c, .offset = 10, .gap_before = true, .lost_before = 6},
-                                {.bytes = d, .offset = 12, .gap_before = true},
-                                {.bytes = e, .offset = 14}};
-  auto joined = Joined::make(parts);
+  const Bytes file{0, 1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 9};
+  const std::vector<Part> parts{
+      {.file_offset = 1, .size = 2, .offset = 0},
+      {.file_offset = 3, .size = 2, .offset = 2},
+      {.file_offset = 7, .size = 2, .offset = 10, .gap_before = true, .lost_before = 6},
+      {.file_offset = 9, .size = 2, .offset = 12, .gap_before = true},
+      {.file_offset = 11, .size = 1, .offset = 14}};
+  auto joined = Joined::make(parts, from(file));
   ASSERT_TRUE(joined.has_value()) << joined.error().message;
   ASSERT_EQ(joined->pieces().size(), 3u);
   EXPECT_EQ(copy(joined->pieces()[0]), (Bytes{1, 2, 3, 4}));
@@ -30,25 +44,43 @@ TEST(Joined, PartsWithoutAGapBecomeOnePiece) {
   EXPECT_EQ(joined->pieces()[2].lost_before, 0u);
 }
 
-TEST(Joined, ASinglePartIsNotCopied) {
-  const Bytes a{1, 2};
-  const Part part{.bytes = a};
-  auto joined = Joined::make(std::span(&part, 1));
-  ASSERT_TRUE(joined.has_value());
-  EXPECT_EQ(joined->pieces()[0].bytes.data(), a.data());
+// More than what is kept in memory.
+Bytes long_trace() {
+  Bytes file(17 << 20);
+  for (std::size_t i = 0; i < file.size(); ++i) file[i] = static_cast<std::uint8_t>(i >> 12);
+  return file;
+}
+
+TEST(Joined, ALongTraceLiesInAFile) {
+  const Bytes file = long_trace();
+  const Part part{.size = file.size()};
+  auto joined = Joined::make(std::span(&part, 1), from(file));
+  ASSERT_TRUE(joined.has_value()) << joined.error().message;
+  EXPECT_EQ(copy(joined->pieces()[0]), file);
+  joined->done(file.size());
+  EXPECT_EQ(copy(joined->pieces()[0]), file) << "what was let go can be read again";
+}
+
+TEST(Joined, BytesThatAreGoneAreAnError) {
+  for (const Bytes& file : {Bytes(5), long_trace()}) {
+    const Part part{.size = file.size() + 1};
+    auto joined = Joined::make(std::span(&part, 1), from(file));
+    ASSERT_FALSE(joined.has_value());
+    EXPECT_EQ(joined.error().message, "shorter");
+  }
 }
 
 TEST(Joined, NothingIsNoPiece) {
-  auto joined = Joined::make({});
+  auto joined = Joined::make({}, from({}));
   ASSERT_TRUE(joined.has_value());
   EXPECT_TRUE(joined->pieces().empty());
 }
 
 TEST(Joined, NamesTheFolderThatCannotBeUsed) {
-  const Bytes a{1};
-  const std::vector<Part> parts{{.bytes = a}, {.bytes = a, .offset = 1}};
+  const Bytes file = long_trace();
+  const Part part{.size = file.size()};
   ASSERT_EQ(setenv("TMPDIR", "/nonexistent", 1), 0);
-  auto joined = Joined::make(parts);
+  auto joined = Joined::make(std::span(&part, 1), from(file));
   unsetenv("TMPDIR");
   ASSERT_FALSE(joined.has_value());
   EXPECT_NE(joined.error().message.find("/nonexistent"), std::string::npos);

@@ -12,6 +12,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+// All stacks.
+Result<std::vector<LbrDump>> dumps_of(Status (*parse)(std::string_view, const LbrDumpSink&),
+                                      std::string_view text) {
+  std::vector<LbrDump> out;
+  const Status status = parse(text, [&](LbrDump dump) {
+    out.push_back(std::move(dump));
+    return Status();
+  });
+  if (!status) return std::unexpected(status.error());
+  return out;
+}
+
 // "from>to" of each branch, newest first, with what is set.
 std::vector<std::string> branches(const LbrDump& dump) {
   const auto stack = newest_first(dump);
@@ -31,7 +43,7 @@ std::vector<std::string> branches(const LbrDump& dump) {
 }
 
 std::vector<std::string> of_text(const std::string& text) {
-  const auto dumps = parse_lbr_dump(text);
+  const auto dumps = dumps_of(parse_lbr_dump, text);
   if (!dumps) return {dumps.error().message};
   EXPECT_THAT(*dumps, SizeIs(1));
   return branches(dumps->at(0));
@@ -142,7 +154,7 @@ TEST(LbrDump, Record0IsTheNewestWhereThereIsNoTos) {
 TEST(LbrDump, TypesAllZeroWereNotRecorded) {
   const auto types = [](const std::string& text) {
     std::vector<std::optional<hw::BranchClass>> out;
-    const auto dumps = parse_lbr_dump(text);
+    const auto dumps = dumps_of(parse_lbr_dump, text);
     const auto stack = newest_first(dumps->at(0));
     for (const hw::LbrEntry& entry : *stack) out.push_back(entry.type);
     return out;
@@ -158,7 +170,8 @@ TEST(LbrDump, RegistersThatWereNeverWrittenAreNoBranches) {
 }
 
 TEST(LbrDump, AnEmptyLineEndsAStackButNotWhatIsSaidOfTheProcessor) {
-  const auto dumps = parse_lbr_dump("format 1\n\ntos 0\nfrom0 1\nto0 2\n\n\ntos 0\nfrom0 3\nto0 4");
+  const auto dumps =
+      dumps_of(parse_lbr_dump, "format 1\n\ntos 0\nfrom0 1\nto0 2\n\n\ntos 0\nfrom0 3\nto0 4");
   ASSERT_TRUE(dumps);
   ASSERT_THAT(*dumps, SizeIs(2));
   EXPECT_THAT(branches(dumps->at(0)), ElementsAre("1>2"));
@@ -189,7 +202,8 @@ TEST(LbrDump, SaysWhichLineIsNone) {
 }
 
 TEST(LbrJson, ObjectsAndArraysOfThem) {
-  const auto dumps = parse_lbr_json(
+  const auto dumps = dumps_of(
+      parse_lbr_json,
       R"([{"family": 6, "model": "0x5e", "tos": 1, "from": ["0x10", 48], "to": [32, "0x40"],
            "info": ["0x8000000000000000"]},
           {"format": "arch", "from0": 1, "to0": 2}])");
@@ -200,10 +214,31 @@ TEST(LbrJson, ObjectsAndArraysOfThem) {
 }
 
 TEST(LbrJson, SaysWhatIsNone) {
-  EXPECT_THAT(parse_lbr_json("{").error().message, HasSubstr("no well-formed JSON"));
-  EXPECT_THAT(parse_lbr_json("[1]").error().message, HasSubstr("no JSON object"));
-  EXPECT_THAT(parse_lbr_json(R"({"tos": -1})").error().message, HasSubstr("is no number"));
-  EXPECT_THAT(parse_lbr_json(R"({"from": [{}]})").error().message, HasSubstr("is no number"));
+  EXPECT_THAT(dumps_of(parse_lbr_json, "{").error().message, HasSubstr("no well-formed JSON"));
+  EXPECT_THAT(dumps_of(parse_lbr_json, "[1]").error().message, HasSubstr("no JSON object"));
+  EXPECT_THAT(dumps_of(parse_lbr_json, R"({"tos": -1})").error().message,
+              HasSubstr("is no number"));
+  EXPECT_THAT(dumps_of(parse_lbr_json, R"({"from": [{}]})").error().message,
+              HasSubstr("is no number"));
+}
+
+// No stack waits for the end of the file: memory does not grow with it.
+TEST(LbrJson, HandsEachStackOnAtOnce) {
+  int seen = 0;
+  const auto count = [&](const LbrDump& dump) {
+    EXPECT_EQ(dump.from.size(), 1u) << "of this stack alone";
+    ++seen;
+    return Status();
+  };
+  const Status cut = parse_lbr_json(R"([{"from": [1]}, {"from": [2]}, {"from")", count);
+  EXPECT_THAT(cut.error().message, HasSubstr("no well-formed JSON"));
+  EXPECT_EQ(seen, 2);
+  const auto refuse = [&](const LbrDump&) -> Status {
+    ++seen;
+    return fail(ErrorCode::no_space, "enough");
+  };
+  EXPECT_EQ(parse_lbr_json(R"([{"from": [1]}, {"from": [2]}])", refuse).error().message, "enough");
+  EXPECT_EQ(seen, 3);
 }
 
 }  // namespace

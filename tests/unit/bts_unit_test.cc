@@ -232,6 +232,97 @@ TEST(BtsUnit, WritesNothingWithoutASoundArea) {
   EXPECT_EQ(rig.unit.dropped(), 6);
 }
 
+TEST(BtsUnit, BringsTheIndexUpToDateWhenItIsDrainedAndWhenItStops) {
+  BtsRig rig(16, DsLayout::bits64, 16);
+  rig.start();
+  const Block branch = jmp(0x401000, 0x402000);
+  rig.unit.take(branch, branch.taken, 1);
+  rig.unit.drain();
+  EXPECT_EQ(rig.used(), 1);
+  rig.unit.take(branch, branch.taken, 1);
+  rig.unit.stop();
+  EXPECT_EQ(rig.used(), 2);
+}
+
+// What it leaves after each record is the digest of all that it has put into the buffer.
+TEST(BtsUnit, LeavesTheDigestOfItsRecords) {
+  constexpr std::uint64_t kKey = 42;
+  for (const bool late : {false, true}) {
+    BtsRig rig(4, DsLayout::bits64, 3);
+    std::uint64_t left = 0;
+    rig.control.remains = &left;
+    rig.control.key = kKey;
+    RecordDigest expected(kKey);
+    std::uint64_t place = 0;
+    const auto expect = [&](const BtsRecord& record) {
+      expected.add(place, record.from, record.to, record.flags);
+      place += sizeof(record);
+    };
+    if (!late) rig.handler = [&] { rig.reset_index(); };
+    rig.start();
+    const Block branch = cond(0x401000, 0x402000);
+    for (std::uint64_t n = 1; n <= 20; ++n) {
+      const std::uint64_t dropped = rig.unit.dropped();
+      rig.unit.take(branch, branch.end(), 0);
+      if (n % 2 == 0) {
+        rig.run(n, n);
+        if (rig.unit.dropped() == dropped) expect({n, 0x1000 + n, kPredicted});
+      } else {
+        rig.unit.take(branch, branch.taken, 1);
+        if (rig.unit.dropped() == dropped) expect({branch.source(), branch.taken, kPredicted});
+      }
+      ASSERT_EQ(left, expected.value()) << n << " " << late;
+      ASSERT_EQ(rig.unit.digest(), expected.value()) << n << " " << late;
+      if (n == 10) rig.unit.reload();
+      if (n == 15) rig.reset_index();
+    }
+    EXPECT_EQ(rig.unit.dropped() != 0, late);
+    rig.unit.stop();
+    rig.run(1, 2);
+    EXPECT_EQ(rig.unit.digest(), expected.value());
+  }
+}
+
+// Of some records, each changed as somebody might who does not know the key.
+TEST(RecordDigest, TellsRecordsApart) {
+  using Records = std::vector<BtsRecord>;
+  const auto digest = [](const Records& records, std::uint64_t key = 1) {
+    RecordDigest out(key);
+    std::uint64_t place = 0;
+    for (const BtsRecord& r : records) out.add(place, r.from, r.to, r.flags), place += sizeof(r);
+    return out.value();
+  };
+  const Records records = {{1, 2, 16}, {3, 4, 16}, {5, 6, 0}, {1, 2, 16}, {7, 2, 0}};
+  std::vector<Records> others;
+  const auto other = [&](auto change) { change(others.emplace_back(records)); };
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    for (unsigned bit = 0; bit < 64; ++bit) {
+      const std::uint64_t flip = 1ULL << bit;
+      other([=](Records& all) { all[i].from ^= flip; });
+      other([=](Records& all) { all[i].to ^= flip; });
+      other([=](Records& all) { all[i].flags ^= flip; });
+      other([=](Records& all) { all[i].from ^= flip, all[i].to ^= flip; });
+      other([=](Records& all) { all[i].from += flip, all[i].to -= flip; });
+      // The flags, and what may undo that in the address.
+      for (const std::uint64_t flag : {1, 16}) {
+        other([=](Records& all) { all[i].flags ^= flag, all[i].to ^= flip; });
+      }
+      other([=](Records& all) { all[0].to += flip, all[i].to -= i != 0 ? flip : 0; });
+    }
+    other([=](Records& all) { std::swap(all[i].from, all[i].to); });
+    other([=](Records& all) { all.erase(all.begin() + static_cast<long>(i)); });
+    other([=](Records& all) { all.insert(all.begin() + static_cast<long>(i), BtsRecord()); });
+    for (std::size_t k = 0; k < i; ++k) {
+      if (records[i] == records[k]) continue;
+      other([=](Records& all) { std::swap(all[i], all[k]); });
+      other([=](Records& all) { all[i] = all[k]; });
+    }
+  }
+  for (const Records& changed : others) EXPECT_NE(digest(changed), digest(records));
+  EXPECT_NE(digest(records, 2), digest(records));
+  EXPECT_NE(digest({}, 2), digest({}));
+}
+
 // The same walk as PtUnit would see: blocks in, taken branches out.
 TEST(BranchWalk, RecordsEveryTakenBranchOfBlocks) {
   BtsRig rig(16);

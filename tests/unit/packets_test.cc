@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -518,7 +520,7 @@ TEST(PtUnit, StopAndFinishAfterALossSayThatThereWasOne) {
     if (stop) {
       rig.unit.stop();
     } else {
-      rig.unit.finish(rig.ring(), rig.ring_size());
+      rig.finish();
     }
     const auto text = rig.text();
     EXPECT_EQ(text[text.size() - (stop ? 2 : 1)], "OVF");
@@ -531,47 +533,113 @@ TEST(PtUnit, StopWhileDisabledIsATraceStopAlone) {
   EXPECT_THAT(rig.text(), ElementsAre("TraceSTOP"));
 }
 
-// What the recorder does with the unit of a process that was killed.
-TEST(PtUnit, FinishOnACopyWritesWhatWasPending) {
+// What the recorder does with what a killed process has left.
+TEST(PtUnit, LeavesWhatIsPending) {
   Rig rig;
   const Loop loop;
   rig.enter(loop.head);
   run(rig, loop, "TNTTN");
-  auto copy = std::make_unique<PtUnit>(rig.unit);
-  copy->finish(rig.ring(), rig.ring_size());
-  EXPECT_EQ(copy->written(), rig.unit.written() + 1);
-  pt::PacketReader reader(std::span(rig.ring(), copy->written()), rig.unit.written());
-  const auto packet = reader.next();
-  ASSERT_TRUE(packet);
-  EXPECT_EQ(packet->type, PacketType::tnt);
-  EXPECT_EQ(packet->count, 5);
-  EXPECT_EQ(packet->payload, 0b10110u);
+  const std::uint64_t written = rig.unit.written();
+  rig.finish();
+  EXPECT_EQ(rig.bytes().size(), written + 1);
+  const PacketType last = rig.packets().back().type;
+  EXPECT_EQ(last, PacketType::tnt);
+  EXPECT_EQ(rig.packets().back().count, 5);
+  EXPECT_EQ(rig.packets().back().payload, 0b10110u);
 }
 
-// The same from anywhere in the ring, under another address than the unit knew.
-TEST(PtUnit, FinishFindsItsPlaceInTheRing) {
+// As many as there can be: those that fit no packet yet.
+TEST(PtUnit, LeavesUpTo46Outcomes) {
   const Loop loop;
-  const Block a = ijmp(0x1000);
-  for (int rounds = 0; rounds < 6000; rounds += 97) {
-    Rig rig(kPlain, 4096);
-    for (int i = 0; i < rounds; ++i) rig.enter(a);
+  for (unsigned count = 0; count < 47; ++count) {
+    Rig rig;
     rig.enter(loop.head);
-    run(rig, loop, "TTN");
-    (void)rig.bytes();
-    auto copy = std::make_unique<PtUnit>(rig.unit);
-    std::vector<std::uint8_t> elsewhere(2 * rig.ring_size());
-    copy->finish(elsewhere.data(), rig.ring_size());
-    ASSERT_EQ(copy->written(), rig.unit.written() + 1);
-    const std::uint64_t at = rig.unit.written() % rig.ring_size();
-    EXPECT_TRUE(elsewhere[at] == 0b11100 || elsewhere[at + rig.ring_size()] == 0b11100) << rounds;
+    std::string outcomes;
+    for (unsigned i = 0; i < count; ++i) outcomes += i % 3 == 0 ? 'T' : 'N';
+    run(rig, loop, outcomes);
+    const std::size_t before = rig.packets().size();
+    rig.finish();
+    std::string found;
+    const auto packets = rig.packets();
+    for (std::size_t i = before; i < packets.size(); ++i) {
+      for (unsigned bit = packets[i].count; bit-- != 0;) {
+        found += (packets[i].payload >> bit & 1) != 0 ? 'T' : 'N';
+      }
+    }
+    EXPECT_EQ(found, outcomes) << count;
   }
 }
 
-TEST(PtUnit, FinishDoesNothingToAUnitThatIsOff) {
-  Rig rig;
-  const std::uint64_t written = rig.unit.written();
-  rig.unit.finish(rig.ring(), rig.ring_size());
-  EXPECT_EQ(rig.unit.written(), written);
+// Nobody has to know the packets' bounds for it.
+TEST(PtUnit, LeavesADigestThatTellsWhereItsPacketsEnd) {
+  const Block a = ijmp(0x1000);
+  const Block b = ijmp(0xffff'8000'1234'0000);  // the longest addresses
+  Rig rig(kTiming, 4096);
+  for (int i = 0; i < 3000; ++i) {
+    rig.enter(i % 7 == 0 ? b : a);
+    StreamDigest whole(Rig::kKey);
+    whole.add(rig.bytes().data(), rig.bytes().size());
+    ASSERT_EQ(rig.remains.digest, whole.value()) << i;
+    ASSERT_EQ(rig.unit.digest(), whole.value()) << i;
+  }
+}
+
+// Under the stop bit are 16 bits of the digest, then the outcomes.
+TEST(PtUnit, OutcomesThatNoUnitLeavesAreNone) {
+  constexpr std::uint64_t kDigest = 0x1234'5678'9abc'def0;
+  const auto size_of = [](std::uint64_t left) {
+    const auto end = pending_packets(left, kDigest);
+    return end ? static_cast<int>(end->size) : -1;
+  };
+  EXPECT_EQ(size_of(0x1'def0), 0);
+  EXPECT_EQ(size_of(0x1'def0 << 1 | 1), 1);
+  EXPECT_EQ(size_of(0xdef0ULL << 47 | 1ULL << 63), 8) << "47: the packet was about to be written";
+  EXPECT_EQ(size_of(kDigest ^ 1), 2) << "packets are missing";
+  EXPECT_EQ(size_of(0x1'def1), -1) << "left beside another digest";
+  EXPECT_EQ(size_of(0x1'0000), -1);
+  EXPECT_EQ(size_of(0xdef0), -1) << "no stop bit";
+  EXPECT_EQ(size_of(0), -1);
+  EXPECT_EQ(size_of(~std::uint64_t{0}), -1);
+}
+
+TEST(StreamDigest, DoesNotDependOnThePieces) {
+  std::array<std::uint8_t, 61> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37);
+  StreamDigest whole(1);
+  whole.add(bytes.data(), bytes.size());
+  for (unsigned piece = 1; piece <= 8; ++piece) {
+    StreamDigest parts(1);
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      const auto size = std::min<std::size_t>(piece, bytes.size() - at);
+      std::uint64_t value = 0;
+      std::memcpy(&value, bytes.data() + at, size);
+      parts.add(value, static_cast<unsigned>(size));
+    }
+    EXPECT_EQ(parts.value(), whole.value()) << piece;
+  }
+}
+
+// Every byte counts, and how many there are; so does the key.
+TEST(StreamDigest, TellsStreamsApart) {
+  std::vector<std::uint8_t> bytes(40);
+  const auto digest = [&](std::uint64_t key) {
+    StreamDigest out(key);
+    out.add(bytes.data(), bytes.size());
+    return out.value();
+  };
+  const std::uint64_t zeros = digest(1);
+  EXPECT_NE(digest(2), zeros);
+  for (std::uint8_t& byte : bytes) {
+    for (int bit = 0; bit < 8; ++bit) {
+      byte = static_cast<std::uint8_t>(1 << bit);
+      EXPECT_NE(digest(1), zeros) << &byte - bytes.data() << " " << bit;
+    }
+    byte = 0;
+  }
+  for (int more = 0; more < 20; ++more) {
+    bytes.push_back(0);
+    EXPECT_NE(digest(1), zeros) << more;
+  }
 }
 
 }  // namespace

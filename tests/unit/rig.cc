@@ -57,6 +57,8 @@ Rig::Rig(std::uint64_t rtit_ctl, std::uint64_t ring, isa::Mode mode) : size_(rin
     by_fault = rig->faulted;
     return rig->by_signal;
   };
+  output.remains = &remains;
+  output.key = kKey;
   output.cr3 = [](void* self) { return static_cast<const Rig*>(self)->cr3; };
   unit.start(rtit_ctl, mode, output, [] { return clock; });
 }
@@ -69,8 +71,18 @@ void Rig::drain(std::uint64_t written) {
 }
 
 const std::vector<std::uint8_t>& Rig::bytes() {
-  drain(unit.written());
+  if (!finished_) drain(unit.written());
   return bytes_;
+}
+
+void Rig::finish() {
+  StreamDigest digest(kKey);
+  digest.add(bytes().data(), bytes().size());
+  ASSERT_EQ(remains.digest, digest.value()) << "what it left is not what it wrote";
+  const auto end = pending_packets(remains.outcomes, digest.value());
+  ASSERT_TRUE(end);
+  bytes_.insert(bytes_.end(), end->bytes.begin(), end->bytes.begin() + end->size);
+  finished_ = true;
 }
 
 std::vector<pt::Packet> Rig::packets() {

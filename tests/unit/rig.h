@@ -24,7 +24,9 @@ class Rig {
   Rig& operator=(const Rig&) = delete;
   ~Rig();
 
+  static constexpr std::uint64_t kKey = 0x1badb002deadbeef;
   PtUnit unit;
+  PtRemains remains;
   bool draining = true;          // false: nobody takes anything out of the ring
   bool stop_when_asked = false;  // for room
   // What the unit is told when it asks whether a block was reached by a signal.
@@ -38,6 +40,8 @@ class Rig {
     unit.enter<true>(&b);
     return *this;
   }
+  // The process is killed: what its unit left behind joins bytes().
+  void finish();
   // The bytes written so far.
   const std::vector<std::uint8_t>& bytes();
   // Their packets as text, behind the first PSB+; IPs rebuilt.
@@ -52,6 +56,7 @@ class Rig {
   std::uint8_t* base_ = nullptr;  // mapped twice
   std::uint64_t size_ = 0;
   std::vector<std::uint8_t> bytes_;
+  bool finished_ = false;
 };
 
 // Blocks of one kind each. All are 16 bytes unless said otherwise, with a last instruction as long

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "../flow/fixture.h"
+#include "../flow/taken_away.h"
 #include "../flow/ways.h"
 #include "ds_memory.h"
 #include "hodo/unit/branch_walk.h"
@@ -274,19 +275,26 @@ std::vector<std::string> text(const std::vector<Branch>& branches) {
   return out;
 }
 
-flow::Decoded decode(const Program& program, Rig& rig, std::uint64_t rtit_ctl) {
-  flow::Decoded out;
+flow::Config config_for(std::uint64_t rtit_ctl) {
   flow::Config config;
   config.mtc_freq = static_cast<std::uint8_t>(hw::rtit_ctl::kMtcFreq.get(rtit_ctl));
   config.tsc_ctc_numerator = kTscPerCtc;
   config.tsc_ctc_denominator = 1;
   config.max_nonturbo_ratio = 10;
-  out.stats = flow::decode(rig.bytes(), program.code, config, out);
+  return config;
+}
+
+void expect_same_in_every_way(Rig& rig, const image::CodeSource& code, std::uint64_t rtit_ctl) {
   const flow::Piece piece{.bytes = rig.bytes()};
   // It decodes a dozen times: enough of the walks are short.
-  if (piece.bytes.size() <= 4096) {
-    EXPECT_EQ(flow::difference_between_ways(std::span(&piece, 1), program.code, config), "");
-  }
+  if (piece.bytes.size() > 4096) return;
+  EXPECT_EQ(flow::difference_between_ways(std::span(&piece, 1), code, config_for(rtit_ctl)), "");
+}
+
+flow::Decoded decode(const Program& program, Rig& rig, std::uint64_t rtit_ctl) {
+  flow::Decoded out;
+  out.stats = flow::decode(rig.bytes(), program.code, config_for(rtit_ctl), out);
+  expect_same_in_every_way(rig, program.code, rtit_ctl);
   return out;
 }
 
@@ -298,6 +306,34 @@ struct Setting {
 };
 
 class RandomWalk : public testing::TestWithParam<Setting> {};
+
+TEST_P(RandomWalk, WithoutPartsOfTheCodeHasNoBranchThatWasNotTaken) {
+  constexpr std::uint64_t kPage = 16;  // some blocks
+  const auto [name, rtit_ctl, ring] = GetParam();
+  std::uint64_t kept = 0;
+  std::uint64_t losses = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    std::mt19937 random(seed);
+    const Program program = make_program(random);
+    Rig::clock = 1'000'000;
+    Rig rig(rtit_ctl, ring);
+    Walk(program, random, rig).run(seed % 20 == 0 ? 20'000 : 500);
+    const flow::Listed whole(rig.bytes(), program.code, config_for(rtit_ctl));
+    const std::set<std::uint64_t> pages = pages_of(whole, kPage);
+    std::set<std::uint64_t> missing;
+    for (const std::uint64_t page : pages) {
+      if (random() % pages.size() < 1 + seed % 3) missing.insert(page);
+    }
+    const flow::WithoutPages code(program.code, kPage, missing);
+    const flow::Listed part(rig.bytes(), code, config_for(rtit_ctl));
+    ASSERT_EQ(not_in(whole, part), "") << "seed " << seed;
+    expect_same_in_every_way(rig, code, rtit_ctl);
+    kept += part.stats.instructions;
+    losses += part.losses.size();
+  }
+  EXPECT_GT(losses, 1000u);
+  EXPECT_GT(kept, 10'000u);
+}
 
 TEST_P(RandomWalk, IsWhatTheDecoderFinds) {
   const auto [name, rtit_ctl, ring] = GetParam();
@@ -359,6 +395,110 @@ TEST(TwoUnits, BtsRecordsWhatThePacketsDecodeTo) {
   }
 }
 
+bool has_tip(const Branch& b) {
+  const bool indirect =
+      b.kind == BranchKind::ijmp || b.kind == BranchKind::icall || b.kind == BranchKind::ret;
+  return indirect && (b.flags & (kAsync | kTraceEnd)) == 0;
+}
+
+// The packets as a processor writes them that holds TIPs back until its TNT is full (SDM, "Deferred
+// TIPs"), but for those of returns, which force it out. Without timing and compressed returns.
+flow::Trace with_deferred_tips(const std::vector<pt::Packet>& packets, const flow::Listed& whole) {
+  flow::Trace out;
+  std::string outcomes;
+  std::vector<std::uint64_t> tips;
+  const auto flush = [&] {
+    if (!outcomes.empty()) out.tnt(std::exchange(outcomes, {}));
+    for (const std::uint64_t tip : std::exchange(tips, {})) out.tip(tip);
+  };
+  auto branch = whole.branches.begin();
+  pt::LastIp last;
+  bool in_psb_plus = false;
+  bool behind_fup = false;
+  std::optional<std::uint64_t> psb_ip;
+  for (const pt::Packet& packet : packets) {
+    if (packet.type == pt::PacketType::psb) last.clear();
+    const bool has_ip = last.update(packet);
+    const auto ip = has_ip ? std::optional(last.ip()) : std::nullopt;
+    switch (packet.type) {
+      case pt::PacketType::psb:
+        flush();
+        psb_ip.reset();
+        in_psb_plus = true;
+        break;
+      case pt::PacketType::psbend:
+        out.psb(psb_ip);
+        in_psb_plus = false;
+        break;
+      case pt::PacketType::tnt:
+        for (unsigned i = packet.count; i-- > 0;) {
+          outcomes += (packet.payload >> i & 1) != 0 ? 'T' : 'N';
+          if (outcomes.size() == 6) flush();
+        }
+        break;
+      case pt::PacketType::tip: {
+        if (std::exchange(behind_fup, false)) {
+          out.tip(*ip);
+          break;
+        }
+        branch = std::find_if(branch, whole.branches.end(), has_tip);
+        const bool forces = branch->kind == BranchKind::ret;
+        ++branch;
+        tips.push_back(*ip);
+        if (forces || outcomes.empty()) flush();
+        break;
+      }
+      case pt::PacketType::fup:
+        if (in_psb_plus) {
+          psb_ip = ip;
+          break;
+        }
+        flush();
+        out.fup(*ip);
+        behind_fup = true;
+        break;
+      case pt::PacketType::tip_pge:
+        flush();
+        out.pge(*ip);
+        break;
+      case pt::PacketType::tip_pgd:
+        flush();
+        out.pgd(ip);
+        behind_fup = false;
+        break;
+      default:
+        break;  // says nothing about the path
+    }
+  }
+  flush();
+  return out;
+}
+
+TEST(DeferredTips, WithoutPartsOfTheCodeNoBranchIsInvented) {
+  constexpr std::uint64_t kCtl = kPlain | hw::rtit_ctl::kDisRetc;
+  constexpr std::uint64_t kPage = 16;
+  std::uint64_t kept = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const Program program = make_program(random);
+    Rig::clock = 1'000'000;
+    Rig rig(kCtl);
+    Walk(program, random, rig).run(1000);
+    const flow::Listed whole(rig.bytes(), program.code, config_for(kCtl));
+    const flow::Trace trace = with_deferred_tips(rig.packets(), whole);
+    const flow::Listed deferred(trace.bytes(), program.code, config_for(kCtl));
+    ASSERT_EQ(text(deferred.branches), text(whole.branches)) << seed;
+    ASSERT_EQ(deferred.losses.size(), 0u);
+    std::set<std::uint64_t> missing = pages_of(whole, kPage);
+    std::erase_if(missing, [&](std::uint64_t) { return random() % 8 != 0; });
+    const flow::WithoutPages code(program.code, kPage, missing);
+    const flow::Listed part(trace.bytes(), code, config_for(kCtl));
+    ASSERT_EQ(not_in(deferred, part), "") << "seed " << seed;
+    kept += part.stats.instructions;
+  }
+  EXPECT_GT(kept, 100'000u);
+}
+
 // The consumer stops now and then: what is decoded between the gaps is a part of the walk.
 TEST_P(RandomWalk, LosesNothingButWhatItSays) {
   const auto [name, rtit_ctl, ring] = GetParam();
@@ -371,7 +511,7 @@ TEST_P(RandomWalk, LosesNothingButWhatItSays) {
     Walk walk(program, random, rig);
     walk.hiccups = true;
     walk.run(20'000);
-    rig.unit.finish(rig.ring(), rig.ring_size());
+    rig.finish();
     const flow::Decoded decoded = decode(program, rig, rtit_ctl);
     for (const flow::Loss& loss : decoded.losses) {
       ASSERT_EQ(loss.cause, flow::LossCause::overflow)

@@ -67,8 +67,9 @@ std::vector<std::uint8_t> stream_of(const char* file) {
                         : Result<perfdata::Session>(std::unexpected(reader.error()));
   if (!session || session->queues().empty()) return bytes;
   for (const auto& piece : session->queues()[0].pieces) {
-    const auto part = session->bytes(piece);
-    if (part) bytes.insert(bytes.end(), part->begin(), part->end());
+    const std::size_t end = bytes.size();
+    bytes.resize(end + piece.size);
+    if (!reader->read(piece.file_offset, std::span(bytes).subspan(end))) bytes.resize(end);
   }
   return bytes;
 }

@@ -410,8 +410,41 @@ def usage(box):
     check(not os.listdir(box.work), f"files are left: {os.listdir(box.work)}")
 
 
+def demo(box):
+    """The guest that hodo makes by itself is recorded, and what it says to do next works."""
+    folder = os.path.dirname(os.path.dirname(box.kernel))  # of boot/vmlinuz-*, as demo keeps it
+    words = ["--folder", box.path("guest"), "--kernel", box.kernel]
+    if os.path.basename(os.path.dirname(box.kernel)) == "boot" and folder != "/":
+        words = ["--folder", folder]
+    done = box.run(box.hodo, "vm", "demo", "-o", "it.data", *words)
+    check("guest: sorting" in done.stdout, f"the guest says nothing: {done.stdout}")
+    check(set(box.names("it.data").values()) == {"sort", "gzip", "sha256sum"}, f"recorded: {box.names('it.data')}")
+    branches = box.branches("it.data")
+    for pid, listed in branches.items():
+        check(any(in_kernel(branch[1]) for branch in listed), f"nothing of process {pid} is in the kernel")
+        check(any(branch[1] and not in_kernel(branch[1]) for branch in listed), f"nothing of {pid} is outside")
+    told = [line.strip() for line in done.stdout.partition("What to do next:")[2].splitlines()]
+    commands = [re.split(r"\s{2,}", line)[0].split() for line in told if line.startswith("hodo ")]
+    check(len(commands) == 6, f"told: {told}")
+    for command in commands[:-1]:  # the last needs a guest that runs
+        box.run(box.hodo, *command[1:])
+    check("-qmp" in done.stdout and " stay" in done.stdout, f"told: {told}")
+    os.unlink(box.path("it.data"))
+
+
+def demo_needs(box):
+    """What is missing for the guest is named, with the package that has it, and nothing is left behind."""
+    for path, options, package in (("/nonexistent", [], "qemu-system-x86"),
+                                   (os.environ["PATH"], ["--kernel", "/nonexistent"], "--kernel /nonexistent")):
+        done = subprocess.run([box.hodo, "vm", "demo", "--folder", box.path("guest"), *options], cwd=box.work,
+                              capture_output=True, text=True, env={**os.environ, "PATH": path})
+        check(done.returncode == 127, f"exit status {done.returncode}: {done.stderr}")
+        check(package in done.stderr, done.stderr)
+        check(not os.path.exists(box.path("vm-demo.data")), "a recording is left")
+
+
 CASES = {case.__name__: case for case in (with_kernel, several_processes, injected_library, loaded_module,
-                                         killed_machine, restarted_machine, full_disk, usage)}
+                                         killed_machine, restarted_machine, full_disk, usage, demo, demo_needs)}
 
 
 def main(cases):

@@ -16,8 +16,9 @@
 namespace hodo::analyze {
 
 struct Function {
-  std::string name;    // raw; "[ls+0x4f30]" for a called address without a symbol
-  std::string object;  // path of the mapped file, raw; may be empty
+  std::string name;        // raw; "[ls+0x4f30]" for a called address without a symbol
+  std::string object;      // path of the mapped file, raw; may be empty
+  bool synthetic = false;  // the name is hodo's: session::Place::synthetic
 };
 
 // One call path: a function reached through its parents.

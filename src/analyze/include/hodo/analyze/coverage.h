@@ -41,6 +41,7 @@ struct CoveredFunction {
   std::uint32_t blocks_hit = 0;
   std::uint32_t file = ~std::uint32_t{0};  // of its first line, in CoveredModule::files
   std::uint32_t line = 0;                  // 0: unknown
+  bool synthetic = false;                  // no name in the file: symbol::SymbolKind::synthetic
 };
 
 struct CoveredLine {

@@ -53,7 +53,8 @@ struct FlowGraph {
   std::uint64_t undecoded = 0;     // bytes at its end that are not code, or whose code is not known
 };
 
-// Of the function that `name` means (symbol::means) in an object whose path contains `object`.
+// Of the function that `name` means (symbol::means), or that has the address "0x401230" (before
+// relocation, or where it ran), in an object whose path contains `object`.
 // Counts of all processes that mapped the same file add up; the code is that of the first one that
 // ran it. usage: no such function ran, or several of that name did; the message says where
 // those that ran are listed, or lists them.

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,7 +33,13 @@ struct LaunchSpec {
   std::vector<int> inherit_fds;
   // Take SIGUSR2 as a request for a snapshot instead of letting it act on hodo.
   bool snapshot_signal = false;
+  // How long a program that a signal asked to end may take before it is asked harder.
+  std::chrono::milliseconds grace{10'000};
 };
+
+// What a recording says of a program that had to be killed.
+inline constexpr const char* kKilledWarning =
+    "the program did not end when a signal asked it to, and was killed";
 
 // What has happened since the last take_events().
 struct ProgramEvents {
@@ -48,12 +55,16 @@ struct ProgramEvents {
 // threads, or signals will be delivered to those. SIGXFSZ is blocked, too: a file that may not
 // grow is an error of write(2) then. The destructor puts everything back.
 //
-// - Ctrl-C and Ctrl-\ reach the program from the terminal, since it shares hodo's process group;
-// hodo
-//   sees ProgramEvents::stop and survives to write its file.
+// - Ctrl-C and Ctrl-\ reach the program from the terminal, since it shares hodo's process group; of
+//   hodo they make ProgramEvents::stop, and it survives to write its file.
 // - The same signals sent by kill(1) to hodo alone, and SIGTERM always, are passed on to the
-// program.
-// - A signal that was ignored when hodo started (nohup, a shell's background job) stays ignored.
+//   program.
+// - Who does not end is asked harder, by the next such signal at once, else when the grace is over:
+//   by SIGTERM, then by SIGKILL. A terminal's first signal has no such consequence: what it means
+//   is the program's affair.
+// - SIGHUP and SIGQUIT stay ignored if they were when hodo started (nohup). SIGINT, which shells
+//   ignore in the background of a script, does not, as with perf; the program, which ignores it,
+//   gets SIGTERM then.
 //
 // At most one Program may live at a time. Not thread-safe; use it from the thread that made it.
 class Program {
@@ -89,6 +100,8 @@ class Program {
   ProgramEvents take_signals();
   void set_ended(int wait_status);
 
+  // What waitpid(2) gave; nullopt while the program runs, and where that is not known.
+  std::optional<int> wait_status() const { return wait_status_; }
   // nullopt while the program runs; else its exit status, 128 + N if signal N killed it.
   std::optional<int> exit_status() const { return exit_status_; }
   // Blocks until the program has ended, passing signals on meanwhile, and returns its exit status.
@@ -97,9 +110,19 @@ class Program {
 
   // Sends a signal to the program unless it has ended.
   void kill(int signal) const;
+  // Asks it to end: by SIGTERM, and by SIGKILL if it was asked before, or when the grace is over.
+  void end_harder();
+  // A signal has asked the program to end, and so the recording not to outlive it.
+  bool asked_to_end() const { return urge_ != Urge::none; }
+  // It had to be killed.
+  bool killed() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  enum class Urge : std::uint8_t { none, asked, terminated, killed };
+
   Program() = default;
+  void take_request(int signal, bool sent);
   Status block_signals(bool snapshot_signal);
   void restore_signals();
   void reap(int options);
@@ -113,6 +136,11 @@ class Program {
   sigset_t old_mask_ = {};
   struct sigaction old_sigchld_ = {};
   std::optional<int> exit_status_;
+  Urge urge_ = Urge::none;
+  std::optional<Clock::time_point> asked_;     // the last time that a signal did
+  std::optional<Clock::time_point> deadline_;  // when the grace is over
+  std::chrono::milliseconds grace_{};
+  std::optional<int> wait_status_;
 };
 
 // The file that `command` names, found as execvp(3) does it: looked up in PATH if it has no slash.

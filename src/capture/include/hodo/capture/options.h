@@ -32,6 +32,8 @@ struct PtOptions {
   std::uint8_t mtc_period = 3;     // 2^N crystal clocks
   std::uint8_t cyc_thresh = 0;
   std::uint8_t psb_period = 3;  // 2^(N+11) bytes: 3 = 16 KiB
+
+  bool operator==(const PtOptions&) const = default;
 };
 
 struct RecordOptions {
@@ -53,6 +55,27 @@ struct RecordOptions {
   std::string debug_log;  // directory for the independent watcher's log; empty: off
 };
 
+// A program has written over the memory that a thread's trace is handed over in: what is behind
+// `offset` of its stream cannot be trusted, and is not in the file.
+struct OverwrittenChannel {
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t time = 0;  // ns
+  std::string what;        // was found, in words
+};
+
+// How a process ended, as far as the recorder knows.
+struct ProcessEnd {
+  std::int32_t pid = 0;
+  std::string name;
+  bool command = false;  // the one that hodo started
+  std::uint64_t time = 0;
+  int exit_status = -1;  // -1: a signal ended it, or nobody knows
+  int signal = 0;        // 0: none, or nobody knows
+  std::int32_t tid = 0;  // of the signal: whose; 0: nobody knows
+  std::uint64_t ip = 0;  // where it was then; 0: in a system call, or nobody knows
+};
+
 // What a recording came to; the command turns it into its last lines and exit status.
 struct RecordResult {
   int exit_status = 0;  // the program's own, shell convention (128 + signal)
@@ -61,7 +84,9 @@ struct RecordResult {
   bool complete = true;         // false: the file lacks data that the program made
   std::uint32_t threads = 0;
   std::uint32_t processes = 0;
-  std::vector<std::string> warnings;  // each a complete line: what is missing and why
+  std::vector<std::string> warnings;            // each a complete line: what is missing and why
+  std::vector<OverwrittenChannel> overwritten;  // the first ones
+  std::vector<ProcessEnd> ends;                 // likewise
   // The same of programs that ran, or ran on, without being recorded; kept in the file, too.
   std::vector<std::string> unrecorded;
 };

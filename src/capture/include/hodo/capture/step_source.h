@@ -14,6 +14,9 @@
 
 namespace hodo::capture {
 
+// Stepping leaves out nothing that these options ask for.
+bool step_can(const RecordOptions& options);
+
 // Errors, before the program has run: usage (no command, or options that need another source),
 // not_permitted (ptrace is forbidden here), and those of Program::start and perfdata::Writer.
 Result<RecordResult> record_by_stepping(const RecordOptions& options,

@@ -12,17 +12,17 @@
 
 #include "hodo/check/baseline.h"
 #include "hodo/check/finding.h"
-#include "hodo/check/module_cache.h"
 #include "hodo/session/session.h"
+#include "hodo/text/module_cache.h"
 
 namespace hodo::check {
 
 struct Options {
-  std::vector<const Rule*> rules;      // those to apply; empty: all
-  bool allow_jit = false;              // code that is in no file comes from a code generator
-  const Baseline* baseline = nullptr;  // for baseline.new, which says nothing without
-  Baseline* learn = nullptr;           // takes what this run does
-  const ModuleCache* cache = nullptr;  // where analyses of files are kept; null: nowhere
+  std::vector<const Rule*> rules;            // those to apply; empty: all
+  bool allow_jit = false;                    // code that is in no file comes from a code generator
+  const Baseline* baseline = nullptr;        // for baseline.new, which says nothing without
+  Baseline* learn = nullptr;                 // takes what this run does
+  const text::ModuleCache* cache = nullptr;  // where analyses of files are kept; null: nowhere
 };
 
 // Why some branches were not judged.
@@ -48,7 +48,7 @@ class Checker final : public session::BranchSink {
 
   // In the order in which they were found; new ones come behind. Valid until branches come.
   std::span<const Finding> found() const;
-  // By grade, the worst first, then in the order of time.
+  // Those that are doubtful last; then by grade, the worst first, then in the order of time.
   std::vector<Finding> findings() const;
   std::vector<Unjudged> unjudged() const;
   std::uint64_t checked() const;  // branches seen
@@ -58,10 +58,10 @@ class Checker final : public session::BranchSink {
   std::unique_ptr<Impl> impl_;
 };
 
-// Hands a session's branches to a checker, or to who stands before one. The streams are merged by
-// time where threads are spread over several of them, as those that ran on several processors are.
-// In one thread: several would wait for the one that judges, which takes less time where the
-// decoder says which paths come again. Errors: as Session::decode.
+// Decodes a session and gives its branches to `sink`: a checker, or something that passes them on
+// to one. A checker has to see the branches of a thread in their order. Where each processor has a
+// trace of its own, a thread's branches are spread over several traces, which are merged by time.
+// Decodes in one thread, since more would only wait for the checker. Errors: as Session::decode.
 Result<session::Outcome> decode_for_check(session::Session& session,
                                           const session::DecodeOptions& how,
                                           session::BranchSink& sink);

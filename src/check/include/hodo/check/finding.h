@@ -39,11 +39,20 @@ struct Finding {
   Grade grade = Grade::impossible;
   std::string reason;  // one sentence; may hold names from files of the program: not yet printable
   std::uint64_t count = 0;
+  std::uint64_t doubtful = 0;     // of them, next to a loss, from whose damage they may come
+  std::uint64_t losses = 0;       // so many of those there were
+  std::uint64_t newest_loss = 0;  // the checker's number of the last of them
   // The first time it happened.
   session::Context who;
   Branch branch;
   std::vector<Branch> before;  // of the same thread, oldest first, at most kBefore
   std::vector<Branch> after;   // at most kAfter
+
+  // Nothing speaks for it but parts of the trace that may be damaged. Damage does not make the same
+  // thing up again and again: where it is found at several losses, it is what made them, as changed
+  // code does.
+  bool is_doubtful() const { return doubtful != 0 && doubtful == count && losses < kNoAccident; }
+  static constexpr std::uint64_t kNoAccident = 4;
 
   static constexpr std::size_t kBefore = 32;
   static constexpr std::size_t kAfter = 8;

@@ -70,8 +70,9 @@ enum class LossCause : std::uint8_t {
   filter_mismatch,     // as no_code to endless_loop, at an address outside the configured filter
   bad_time,            // a PSB+ has an earlier time than what came before it: the one is damaged
   recorder_lost,       // the recorder says that bytes are missing between two pieces
+  lost_call,           // a compressed return: its call lies in a part of the path that was lost
 };
-inline constexpr int kLossCauses = static_cast<int>(LossCause::recorder_lost) + 1;
+inline constexpr int kLossCauses = static_cast<int>(LossCause::lost_call) + 1;
 std::string_view name(LossCause cause);  // "head-cut", "overflow", ...
 
 // A gap in the path. A Branch of kind lost follows it in the branch stream (not for head_cut).

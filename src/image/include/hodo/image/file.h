@@ -41,7 +41,11 @@ class RegularFile {
   // the file's end. Errors: io.
   Result<std::size_t> read_at(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
-  // All of it. Errors: io; unsupported where the file is larger than `limit` bytes.
+  // Fills all of `out`. Errors: io; truncated: the file ends before, or has become shorter since it
+  // was opened, which the message then says.
+  Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
+
+  // All of it. Errors: as read(); unsupported where the file is larger than `limit` bytes.
   Result<std::vector<std::uint8_t>> read_all(std::uint64_t limit) const;
 
  private:

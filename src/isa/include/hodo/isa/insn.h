@@ -16,14 +16,14 @@ enum class InsnClass : std::uint8_t {
   other,     // falls through (REP string instructions too: they repeat without branching)
   cond,      // Jcc, JrCXZ, LOOPcc: taken or not, direct target
   jmp,       // direct near jump
-  ijmp,      // indirect near jump
+  ijmp,      // indirect near jump, JMPABS
   call,      // direct near call
   icall,     // indirect near call
   ret,       // near return
   syscall,   // SYSCALL, SYSENTER
   sysret,    // SYSRET, SYSEXIT
   int_,      // INT n, INT3, INTO, INT1
-  iret,      // IRET, IRETD, IRETQ, UIRET
+  iret,      // IRET, IRETD, IRETQ, UIRET, ERETS, ERETU
   far_jmp,   // JMPF, direct or through memory
   far_call,  // CALLF
   far_ret,   // RETF

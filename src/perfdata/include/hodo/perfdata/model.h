@@ -68,7 +68,7 @@ struct KeptCode {
   std::uint64_t address = 0;
   std::uint64_t time = 0;
   std::uint64_t file_offset = 0;        // of the bytes in the perf.data file; 0: only in `bytes`
-  std::span<const std::uint8_t> bytes;  // lives as long as Session and Reader
+  std::span<const std::uint8_t> bytes;  // lives as long as the Session
 };
 
 // `size` bytes at `address` came from `file` at `file_offset` in [from, until).
@@ -185,8 +185,6 @@ class Session {
   const Thread* thread_at(std::int32_t tid, std::uint64_t time) const;
   // Who ran on `cpu` at `time`; pid -1 where nothing says.
   OnCpu running(std::int32_t cpu, std::uint64_t time) const;
-  // The bytes of a piece.
-  Result<std::span<const std::uint8_t>> bytes(const AuxPiece& piece) const;
 
  private:
   friend class SessionBuilder;

@@ -1,6 +1,7 @@
 // Opens a perf.data file: its header, events, facts about the machine, and its records in file
-// order. The file is mapped, never slurped; it may be larger than memory, cut off anywhere, or
-// hostile. It must not be shortened by somebody else while it is open.
+// order. The file is read in pieces, never slurped; it may be larger than memory, cut off anywhere,
+// or hostile. If it is shortened while it is open, what is gone is damage or an error like any
+// other.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -95,7 +96,7 @@ struct FileFacts {
   std::optional<std::uint64_t> clock_resolution_ns;
   std::optional<ClockData> clock;
   std::map<std::uint32_t, std::string> pmus;  // type -> name
-  // Every section by feature bit, also the ones that are taken apart above.
+  // Every section by feature bit, also the ones that are taken apart above; as long as the Reader.
   std::map<std::uint8_t, std::span<const std::uint8_t>> sections;
 };
 
@@ -115,10 +116,10 @@ class Reader {
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
-  // All bytes of the file, valid as long as the Reader (moving it keeps them).
-  std::span<const std::uint8_t> bytes() const;
-  // `truncated` if they are not all there.
-  Result<std::span<const std::uint8_t>> bytes(std::uint64_t offset, std::uint64_t size) const;
+  std::uint64_t size() const;  // of the file, in bytes, when it was opened
+  // Fills all of `out` with the file's bytes. Errors: io; truncated: the file ends before, or has
+  // become shorter since it was opened.
+  Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
   bool pipe_mode() const;
   // False if the recorder did not live to finish the file: the data is read to its end, or
@@ -141,6 +142,7 @@ class Reader {
  private:
   friend class Cursor;
   explicit Reader(std::unique_ptr<Impl> impl);
+  static Result<Reader> make(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -152,8 +154,8 @@ class Cursor {
   Cursor& operator=(Cursor&&) noexcept;
   ~Cursor();
 
-  // The next record, or nullopt at the end. Bytes stay valid as long as the Reader, those of
-  // decompressed ones until the next call. Damaged stretches are skipped and noted.
+  // The next record, or nullopt at the end. Its bytes stay valid until the next call. Damaged
+  // stretches are skipped and noted.
   std::optional<RawRecord> next_raw();
   // The next record that can be taken apart; those that cannot are noted as damage.
   std::optional<Record> next();

@@ -242,11 +242,11 @@ struct Auxtrace {
   // The TSC when the data was read: perf takes from it the top byte that TSC packets lack. One
   // value per snapshot. 0 when writing: the time of the newest record.
   std::uint64_t reference = 0;
-  std::uint32_t idx = 0;               // which buffer
-  std::int32_t tid = -1;               // of a per-thread buffer
-  std::int32_t cpu = -1;               // of a per-cpu buffer
-  std::uint64_t data_offset = 0;       // in the file (0 when writing)
-  std::span<const std::uint8_t> data;  // shorter than `size` where the file is cut off
+  std::uint32_t idx = 0;          // which buffer
+  std::int32_t tid = -1;          // of a per-thread buffer
+  std::int32_t cpu = -1;          // of a per-cpu buffer
+  std::uint64_t data_offset = 0;  // in the file (0 when writing)
+  std::uint64_t data_size = 0;    // less than `size` where the file is cut off (0 when writing)
 };
 
 struct AuxtraceError {
@@ -316,9 +316,9 @@ struct RawRecord {
   RecordType type{};
   std::uint16_t misc = 0;     // PERF_RECORD_MISC_*
   std::uint64_t offset = 0;   // of its header in the file; of the COMPRESSED record it came out of
-  bool decompressed = false;  // `bytes` are not in the file and die with the next record
-  std::span<const std::uint8_t> bytes;     // header included
-  std::span<const std::uint8_t> trailing;  // AUXTRACE: the AUX data behind the record
+  bool decompressed = false;  // `bytes` are not in the file
+  std::span<const std::uint8_t> bytes;  // header included
+  std::uint64_t trailing = 0;  // AUXTRACE: bytes of AUX data that lie in the file behind the record
 };
 
 struct Record {

@@ -63,8 +63,9 @@ struct Stamp {
 class Writer {
  public:
   struct Impl;  // of the implementation
-  // Creates the file (mode 0600) and writes the header, AUXTRACE_INFO and TIME_CONV.
-  // not_permitted, not_found, io, no_space.
+  // Creates the file (mode 0600) and writes the header, AUXTRACE_INFO, TIME_CONV and, for readers
+  // of a file that is cut off, who records what and where (HEADER_FEATURE). not_permitted,
+  // not_found, io, no_space.
   static Result<Writer> create(const std::string& path, WriterOptions options);
 
   Writer(Writer&&) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,8 @@ class ChannelMemory {
   std::uint64_t aux_size() const { return aux_size_; }
   // Lets go of the mapping without unmapping it: in a forked child, where it does not exist.
   void forget() { base_ = nullptr; }
+  // Whether it shares a byte with [address, address + size).
+  bool overlaps(std::uint64_t address, std::uint64_t size) const;
 
  private:
   ChannelMemory(std::uint8_t* base, std::uint64_t aux_size) : base_(base), aux_size_(aux_size) {}
@@ -60,74 +63,154 @@ std::optional<Stack> take_stack(std::span<const std::uint8_t>& bytes);
 // The recorder's view of one channel. Everything it reads may have been forged by the program.
 class ChannelReader {
  public:
-  // `recording` as the channel's settings have it.
-  explicit ChannelReader(ChannelMemory memory, Recording recording = Recording::pt)
-      : memory_(std::move(memory)), recording_(recording) {}
+  // `recording` as the channel's settings have it. The other end does not have the memory yet: what
+  // is in it is the recorder's own.
+  explicit ChannelReader(ChannelMemory memory, Recording recording = Recording::pt);
 
-  // The next sideband record; nullopt when there is none now, or after damage(). The spans are
-  // valid until release_records().
+  // Looks at what the process has sealed since, which is what the following speak of.
+  void look();
+
+  // The next sideband record; nullopt when there is none now. The spans are valid until
+  // release_records().
   std::optional<Record> next_record();
   void release_records();
 
-  // What is there now, ending with a whole packet, record or sample; valid until release_aux.
-  std::span<const std::uint8_t> aux() const;
-  void release_aux(std::size_t bytes);
-  // Recording::lbr: takes the first stack off `bytes`, which are of aux(). nullopt when they are
-  // empty, or after damage().
-  std::optional<Stack> take_stack(std::span<const std::uint8_t>& bytes) const;
+  // How many bytes of whole packets, records or samples there are to take.
+  std::uint64_t waiting() const {
+    if (finished_) return remains_.size();
+    return seal_.aux_head - aux_tail_;
+  }
+  // Takes them: a copy, valid until the next call, whose place in the ring is free again. Empty
+  // where they are not what was sealed.
+  std::span<const std::uint8_t> take();
 
-  // The process is gone, or the channel closed: makes what the unit had pending part of aux().
+  // The process is gone, or the channel closed: looks, and makes what the unit had pending part of
+  // what can be taken. Afterwards nothing changes any more.
   void finish();
 
-  bool closed() const {
-    return header().state.load(std::memory_order_acquire) == ChannelState::closed;
-  }
-  void stop() { header().stop.store(1, std::memory_order_release); }
-  // The program has overwritten the channel; nothing that follows can be trusted.
-  bool damaged() const { return damaged_; }
-  std::uint64_t overflows() const {
-    return header().unit.overflows() + header().dropped.load(std::memory_order_relaxed);
-  }
-  std::uint64_t unexplained() const {
-    return header().unit.unexplained() + header().unexplained.load(std::memory_order_relaxed);
-  }
+  // No more will come.
+  bool closed() const { return (seal_.flags & kClosed) != 0; }
+  // The process is about to execute another program.
+  bool leaving() const { return (seal_.flags & kLeaving) != 0; }
+  void stop();
+  // Something else tells that the program works against its recording.
+  void distrust(std::string what) { found(std::move(what)); }
+  // The program has written over the channel: what take() and next_record() have given is right,
+  // nothing that follows can be trusted. Empty, or what was found, in words.
+  const std::string& damage() const { return damage_; }
+  bool damaged() const { return !damage_.empty(); }
+  // Where the trace that can be trusted ends.
+  std::uint64_t trusted() const { return aux_tail_; }
+  std::uint64_t overflows() const { return seal_.dropped; }
+  std::uint64_t unexplained() const { return seal_.unexplained; }
   Recording recording() const { return recording_; }
 
  private:
   ChannelHeader& header() const { return memory_.header(); }
+  void found(std::string what);
+  std::optional<Seal> read_seal();
+  void check_own_fields();
+  void add_remains();
+  void add_outcomes(std::span<const std::uint64_t> digests);
+  void add_to_digest(std::uint64_t place, std::span<const std::uint8_t> bytes);
+  std::uint64_t digest() const;
   void wake_process();
-  std::uint64_t end_of_packets() const;
-  std::uint64_t end_of_bts_records() const;
 
   ChannelMemory memory_;
   Recording recording_;
+  std::uint64_t key_;
+  std::unique_ptr<const Settings> settings_;
+  Seal seal_;  // the last good one
+  std::uint64_t seal_number_ = 0;
   std::uint64_t record_read_ = 0;
   std::uint64_t record_released_ = 0;
   std::uint64_t aux_tail_ = 0;
-  std::uint64_t aux_end_ = 0;  // after finish(): where the stream ends
+  unit::StreamDigest records_;  // up to record_checked_
+  std::uint64_t record_checked_ = 0;
+  unit::StreamDigest stream_;           // of the AUX bytes that were taken: pt, lbr
+  unit::RecordDigest bts_stream_;       // bts
+  std::vector<std::uint8_t> sideband_;  // a copy of the records between two releases
+  std::vector<std::uint8_t> taken_;
+  std::vector<std::uint8_t> remains_;  // behind the last seal, of a process that is gone
+  std::uint32_t drains_ = 0;
+  bool stop_ = false;
   bool finished_ = false;
-  mutable bool damaged_ = false;
+  std::string damage_;
 };
 
 // --- the traced process's end ---
 
-// Connects to the recorder's socket `name` (abstract). The recorder goes on for as long as this is
-// open: a process that connects for the child it is about to fork will not be left behind. The
-// caller owns the descriptor, which exec closes; negative: no recorder is there.
-int connect_recorder(std::string_view name);
+// Connects to the recorder's socket `name` (abstract) and shows it the key. The recorder goes on
+// for as long as this is open: a process that connects for the child it is about to fork will not
+// be left behind. The caller owns the descriptor, which exec closes; negative: no recorder is
+// there.
+int connect_recorder(std::string_view name, const Key& key);
+// The key that this process was given, which nobody finds in its environment afterwards.
+Key take_key();
+
+// The traced process's end of a channel. What it needs to know it keeps itself: in the channel
+// anybody may have put anything.
+class ChannelWriter {
+ public:
+  // Takes the settings and the key out of a channel that is new.
+  explicit ChannelWriter(ChannelMemory memory);
+
+  const Settings& settings() const { return *settings_; }
+  std::uint8_t* aux() const { return memory_.aux(); }
+  std::uint64_t aux_size() const { return memory_.aux_size(); }
+  std::uint64_t key() const { return key_; }
+  unit::PtRemains& remains() const { return memory_.header().remains; }
+
+  // Appends a sideband record, waiting for room if the recorder is alive. False: dropped.
+  bool write_record(RecordHeader record, std::span<const std::uint8_t> fixed,
+                    std::span<const std::uint8_t> payload);
+
+  // Seals `written` bytes of AUX data of that digest.
+  void seal_aux(std::uint64_t written, std::uint64_t digest);
+  // The same, and returns how much room the AUX ring has. While that is less than a quarter of the
+  // ring it waits for the recorder, up to `patience_ms`; 0 if it is still less then, or over().
+  std::uint64_t publish_aux(std::uint64_t written, std::uint64_t digest, unsigned patience_ms);
+  // What the next seal says of losses.
+  void count(std::uint64_t dropped, std::uint64_t unexplained);
+
+  // Nothing shall be written any more: the recorder wants no more or is dead, or the channel is not
+  // what it was.
+  bool over() const;
+  // The program has put its own bytes here, or is about to take the memory away: says so, and ends.
+  void give_up();
+  // The same from another thread, which must not seal: in a way that only the reader notices.
+  void condemn() { header().stop.store(1, std::memory_order_release); }
+  // The thread executes another program next, or has failed to.
+  void leave(bool leaving);
+  // All was sealed, and no more will come.
+  void close();
+  bool lies_in(std::uint64_t address, std::uint64_t size) const {
+    return memory_.overlaps(address, size);
+  }
+  // In a forked child, where the mapping does not exist.
+  void forget() { memory_.forget(); }
+
+ private:
+  ChannelHeader& header() const { return memory_.header(); }
+  void seal();
+  bool wait_for_recorder(unsigned ms);
+  // How many bytes lie between the recorder's tail and `head`; more than the ring has: the tail is
+  // none of the recorder's.
+  std::uint64_t used(std::atomic<std::uint64_t>& tail, std::uint64_t& last, std::uint64_t head);
+
+  ChannelMemory memory_;
+  std::unique_ptr<const Settings> settings_;
+  std::uint64_t key_ = 0;
+  Seal seal_;
+  std::uint64_t seal_number_ = 0;
+  unit::StreamDigest records_;
+  std::uint64_t aux_tail_ = 0;  // as last seen
+  std::uint64_t record_tail_ = 0;
+};
 
 // Says hello on a connection, closes it and maps the channel that comes back. Errors: io (no
 // recorder there, or it refused).
-Result<ChannelMemory> open_channel(int connection, const Hello& hello);
-
-// Appends a sideband record, waiting for room if the recorder is alive. False: dropped.
-bool write_record(ChannelMemory& memory, RecordHeader record, std::span<const std::uint8_t> fixed,
-                  std::span<const std::uint8_t> payload);
-
-// Publishes `written` bytes of packets and returns how much room the AUX ring has. While that is
-// less than a quarter of the ring it waits for the recorder, up to `patience_ms`; 0 if it is still
-// less then, or the recorder is dead, or wants no more.
-std::uint64_t publish_aux(ChannelMemory& memory, std::uint64_t written, unsigned patience_ms);
+Result<ChannelWriter> open_channel(int connection, const Hello& hello);
 
 // The address of the recorder's socket and how to listen on it. Errors: io.
 Result<int> listen_socket(const std::string& name);

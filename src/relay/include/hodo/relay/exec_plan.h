@@ -38,11 +38,12 @@ struct ExecPlan {
 };
 
 // The QEMU command line that runs `executable` with `environment`, with `plugin` (path and
-// arguments, already joined) loaded. Variables that would act on QEMU itself (LD_*, QEMU_*, ...)
-// reach only the program. Errors: unsupported (no QEMU for this kind of program).
+// arguments, already joined) loaded, which is given `key`. Variables that would act on QEMU itself
+// (LD_*, QEMU_*, ...) reach only the program. Errors: unsupported (no QEMU for this kind of
+// program).
 Result<ExecPlan> plan_exec(const Executable& executable,
                            const std::vector<std::string>& environment, const Settings& settings,
-                           std::string_view plugin);
+                           const Key& key, std::string_view plugin);
 
 // A value inside QEMU's comma-separated option syntax.
 std::string escape_option(std::string_view value);

@@ -1,10 +1,10 @@
 // What a traced process and its recorder share.
 //
 // The traced process (the plugin inside QEMU) connects to the recorder's socket once per thread,
-// says Hello, and receives a memory file: the thread's channel. From then on everything goes
-// through that memory, so the program under test keeps no descriptor of ours, and whatever a killed
-// process had written is still there for the recorder. Who forks makes its child's connection, so
-// that the recorder knows of the child before it runs.
+// shows the recording's key, says Hello, and receives a memory file: the thread's channel. From
+// then on everything goes through that memory, so the program under test keeps no descriptor of
+// ours, and whatever a killed process had written is still there for the recorder. Who forks makes
+// its child's connection, so that the recorder knows of the child before it runs.
 //
 //   +---------------+----------------------+------------------------------+
 //   | ChannelHeader | sideband records     | AUX: what the unit records   |
@@ -12,24 +12,40 @@
 //   0               kHeaderBytes           + kRecordBytes                 + aux_size
 //
 // Both rings count bytes without wrapping; a position is taken modulo the ring's size. The process
-// moves the heads, the recorder the tails. The recorder trusts nothing in the channel: it lies in
-// the address space of the program that is being judged.
+// moves the heads, the recorder the tails.
+//
+// The channel lies in the address space of the program that is being judged. So neither end takes
+// back from it what it has put there: the process keeps its unit, its positions and its settings
+// elsewhere, and what it hands over is under a Seal, which nobody can make without the channel's
+// key. The recorder believes what the last seal covers, copies it, and then compares.
+// docs/trust.md says what follows.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
-#include "hodo/hw/ds_area.h"
 #include "hodo/unit/pt_unit.h"
 
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
+
+// A plugin that is given this option does not run the program: it prints the answer, if it has
+// found all that it needs of the emulator, and ends.
+inline constexpr const char* kProbeOption = "probe=on";
+inline constexpr const char* kProbeAnswer = "hodo's plugin is loaded";
+
+// What tells a traced process from any other: random, and in nothing that another user can read,
+// nor in a channel. It comes to the plugin in a variable, as hexadecimal digits, and is the first
+// message on the socket.
+using Key = std::array<char, 32>;
+inline constexpr const char* kKeyVariable = "HODO_KEY";
 
 enum class Start : std::uint32_t {
   image,  // a program begins to run: the first one, or after an exec
@@ -38,7 +54,7 @@ enum class Start : std::uint32_t {
   processor,  // of a virtual machine; tid is its index
 };
 
-// First and only message on the socket, answered by one byte with the channel's descriptor.
+// Second and last message on the socket, answered by one byte with the channel's descriptor.
 struct Hello {
   std::uint32_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -68,41 +84,63 @@ enum class Recording : std::uint32_t {
 // What the recorder asks for; the same for all channels of a recording.
 struct Settings {
   Recording recording = Recording::pt;
-  std::uint32_t reserved = 0;
-  std::uint64_t rtit_ctl = 0;       // pt
-  std::uint64_t sample_period = 0;  // lbr: branches from sample to sample
-  std::uint32_t filters = 0;
-  std::array<Filter, kMaxFilters> filter;
   std::uint32_t follow_exec = 1;
   std::int32_t recorder_pid = 0;
+  std::uint32_t filters = 0;
+  std::array<Filter, kMaxFilters> filter;
+  std::uint64_t rtit_ctl = 0;                     // pt
+  std::uint64_t sample_period = 0;                // lbr: branches from sample to sample
   std::array<char, kMaxPath> qemu64{}, qemu32{};  // empty: not installed
   std::array<char, kMaxPath> watcher{};  // a second -plugin argument for children; or empty
 };
+// Compared as bytes.
+static_assert(std::has_unique_object_representations_v<Settings>);
 
-enum class ChannelState : std::uint32_t { running, closed };
+// What the process has handed over, and how it stands with the thread.
+struct Seal {
+  std::uint64_t aux_head = 0;       // whole packets, records or samples up to here
+  std::uint64_t aux_digest = 0;     // of all bytes up to there: unit::StreamDigest or RecordDigest
+  std::uint64_t record_head = 0;    // sideband
+  std::uint64_t record_digest = 0;  // unit::StreamDigest
+  std::uint64_t dropped = 0;        // gaps where something found no room
+  std::uint64_t unexplained = 0;    // jumps that nothing explained
+  std::uint64_t flags = 0;
+  std::uint64_t mac = 0;
+};
+inline constexpr std::uint64_t kClosed = 1;       // no more will come
+inline constexpr std::uint64_t kStopped = 2;      // the recorder wanted no more
+inline constexpr std::uint64_t kOverwritten = 4;  // the process has found others' bytes in here
+inline constexpr std::uint64_t kLeaving = 8;      // it is about to execute another program
+
+constexpr std::uint64_t mac_of(const Seal& seal, std::uint64_t number, std::uint64_t key) {
+  std::uint64_t mac = unit::digest_word(key, number);
+  for (const std::uint64_t word :
+       {seal.aux_head, seal.aux_digest, seal.record_head, seal.record_digest, seal.dropped,
+        seal.unexplained, seal.flags, key}) {
+    mac = unit::digest_word(mac, word);
+  }
+  return mac;
+}
 
 struct ChannelHeader {
   std::uint32_t magic = kMagic;
   std::uint32_t version = kVersion;
   std::uint64_t aux_size = 0;
+  std::uint64_t key = 0;  // the process takes it, and leaves 0
   Settings settings;
 
-  alignas(64) std::atomic<std::uint64_t> aux_head = 0;      // process: whole packets up to here
-  std::atomic<std::uint64_t> record_head = 0;               // process
-  std::atomic<ChannelState> state = ChannelState::running;  // process
-  std::atomic<std::uint32_t> waiting = 0;                   // process: sleeps until the tail moves
-  alignas(64) std::atomic<std::uint64_t> aux_tail = 0;      // recorder
-  std::atomic<std::uint64_t> record_tail = 0;               // recorder
-  std::atomic<std::uint32_t> drained = 0;                   // recorder: futex, counts drains
-  std::atomic<std::uint32_t> stop = 0;                      // recorder: write no more
-  // Process; of bts and lbr. Records that found no room, and jumps that nothing explained.
-  std::atomic<std::uint64_t> dropped = 0;
-  std::atomic<std::uint64_t> unexplained = 0;
-  // bts, process: where the AUX ring lies there, and the debug store area. Its index is an address
-  // in the ring, behind the last record: what a killed process had not published yet.
-  std::uint64_t ring_address = 0;
-  alignas(64) std::array<std::uint8_t, hw::ds_area_bytes(hw::DsLayout::bits64)> ds_area{};
-  alignas(64) unit::PtUnit unit;  // pt, process
+  // Process. Seal number n lies in seals[n % 2]; the next one goes into the other.
+  alignas(64) std::atomic<std::uint64_t> sealed = 0;
+  std::array<Seal, 2> seals{};
+  std::atomic<std::uint32_t> waiting = 0;  // it sleeps until a tail moves
+  // What a killed process leaves behind the last seal. Of bts only the digest, a RecordDigest.
+  alignas(64) unit::PtRemains remains;
+
+  // Recorder.
+  alignas(64) std::atomic<std::uint64_t> aux_tail = 0;
+  std::atomic<std::uint64_t> record_tail = 0;
+  std::atomic<std::uint32_t> drained = 0;  // futex, counts drains
+  std::atomic<std::uint32_t> stop = 0;     // write no more
 };
 
 inline constexpr std::uint64_t kHeaderBytes = (sizeof(ChannelHeader) + 4095) / 4096 * 4096;
@@ -113,6 +151,7 @@ enum class RecordType : std::uint16_t {
   code,    // CodeRecord, the bytes
   comm,    // the name; flag kExec: a new program
   exit,    // this thread ends
+  end,     // EndRecord: this process ends, and how
   mark,    // MarkRecord: a place in the AUX stream and its time
   native,  // the path of a program that runs on without being recorded, and why, after a NUL
   // Of virtual machines, where a channel belongs to a virtual processor:
@@ -142,6 +181,13 @@ struct MapRecord {
   std::uint32_t major = 0, minor = 0;
   std::uint32_t prot = 0;  // PROT_*, as the program asked for; in a guest_map: 0
   std::uint32_t reserved = 0;
+};
+
+// How the process ends.
+struct EndRecord {
+  std::int32_t exit_status = -1;  // of exit_group(2); -1: a signal ends it
+  std::int32_t signal = 0;
+  std::uint64_t ip = 0;  // where this thread was then; 0: in a system call, or nobody knows
 };
 
 struct CodeRecord {

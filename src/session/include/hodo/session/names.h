@@ -16,6 +16,7 @@ struct Place {
   std::string object;      // path of the mapped file, or "[vdso]", "[kernel]"; empty: nothing known
   std::uint64_t size = 0;  // bytes of the symbol; 0 without one
   bool stub = false;       // a PLT stub on the way to the symbol: "puts@plt"
+  bool synthetic = false;  // the file has no name for the function: "sub_401230", by its address
 };
 
 // The file that an address was mapped from.

@@ -21,6 +21,9 @@ enum class SymbolKind : std::uint8_t {
   ifunc,  // chooses the function at load time; its code is the chooser's
   plt,    // a stub that jumps to another module's function: "puts@plt"
   label,  // code without a type, as assemblers leave it
+  // A function that the file has no name for, called "sub_401230" by its address: see
+  // function_at().
+  synthetic,
 };
 
 struct Symbol {
@@ -86,11 +89,18 @@ class SymbolTable {
 
   // All symbols of that name (local ones can share it), aliases included, by address. The name is
   // compared as the file has it; if there is none, to the demangled names with and without their
-  // parameters, ABI tags left out.
+  // parameters, ABI tags left out; "sub_401230" also to functions that have no name.
   std::vector<Symbol> named(std::string_view name) const;
 
   // Every symbol with its aliases, by address.
   std::span<const Symbol> symbols() const;
+
+  // As at(), and where the file names nothing the function that its unwind table tells of, or, if
+  // it has no .symtab, that its code calls. Before such a function a symbol without a size ends.
+  // The first question about a file without .symtab takes a pass over its code.
+  const Symbol* function_at(std::uint64_t vaddr) const;
+  // All that function_at() knows, by address.
+  std::span<const Symbol> functions() const;
 
   // Source position of an address, innermost inlined call first; empty without DWARF for it. Takes
   // seconds for the first address of a huge file.
@@ -104,7 +114,9 @@ class SymbolTable {
   struct State;
   class DwarfLock;
   explicit SymbolTable(image::Elf elf);
+  struct Functions;
   const Loaded& loaded() const;
+  const Functions& all_functions() const;
   std::optional<ElfFile> open_file() const;
   std::optional<ElfFile> open_debug_file(const ElfFile& file) const;
 

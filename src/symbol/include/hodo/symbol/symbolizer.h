@@ -31,6 +31,7 @@ struct Location {
   std::uint64_t symbol_offset = 0;
   std::uint64_t file_offset = 0;  // within the module
   bool plt = false;               // a stub on the way to the symbol
+  bool synthetic = false;         // no symbol: SymbolKind::synthetic
 };
 
 // Add the processes' mappings, in any order, then ask. `process` is any number that stands for one

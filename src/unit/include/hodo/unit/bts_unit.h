@@ -2,8 +2,7 @@
 // BTS buffer out (Intel SDM vol. 3, "Branch Trace Store (BTS)" and "BTS and DS Save Area"). It
 // behaves as the registers and the DS area in memory say, and does not know who wrote those.
 //
-// Hot path: take(), a few nanoseconds. The index in the DS area is brought up to date after every
-// record, so whoever maps that memory knows what was recorded even if this process was killed.
+// Hot path: take(), a few nanoseconds.
 #pragma once
 
 #include <emmintrin.h>
@@ -15,6 +14,7 @@
 #include "hodo/hw/bts.h"
 #include "hodo/hw/ds_area.h"
 #include "hodo/unit/block.h"
+#include "hodo/unit/digest.h"
 #include "hodo/unit/executed_branch.h"
 
 namespace hodo::unit {
@@ -31,6 +31,10 @@ struct BtsControl {
   // unit. When it returns the DS area is read again.
   void (*interrupt)(void* owner) = nullptr;
   void* owner = nullptr;
+  // Where the digest of the records in the buffer is left after each, for a reader who does not
+  // believe the buffer; and what it begins with. May be null.
+  std::uint64_t* remains = nullptr;
+  std::uint64_t key = 0;
 };
 
 class BtsUnit {
@@ -46,9 +50,12 @@ class BtsUnit {
   void start(const BtsControl& control);
   // TR or BTS was cleared.
   void stop();
-  // Other processors see the records in front of the index from here on (SFENCE), as they do in the
-  // interrupt handler, and when the process has ended.
-  void drain() const { _mm_sfence(); }
+  // The index counts all records from here on, and other processors see them (SFENCE), as in the
+  // interrupt handler. take() leaves both behind.
+  void drain() {
+    store_index();
+    _mm_sfence();
+  }
   // Software changed the DS area while the unit was recording.
   void reload();
 
@@ -61,9 +68,12 @@ class BtsUnit {
   void branch(const ExecutedBranch& b) {
     if (b.from_cpl == 0 ? !os_ : wanted_ == 0) return;
     put(b.from, b.to, b.mispredicted ? 0 : hw::bts_flags::kPredicted, 1);
+    store_index();
   }
 
   bool recording() const { return state_ != State::off; }
+  // Of all records that are in the buffer, or were (RecordDigest).
+  std::uint64_t digest() const { return digest_.value(); }
   // Records since the object was made, and those of them that found no room: the interrupt handler
   // was late, or the DS area unusable.
   std::uint64_t dropped() const { return dropped_; }
@@ -76,16 +86,15 @@ class BtsUnit {
   [[gnu::always_inline]] void put(std::uint64_t from, std::uint64_t to, std::uint64_t flags,
                                   std::uint64_t wanted) {
     // What is not wanted is written, too, for the next record to overwrite: cheaper than a jump
-    // that is as hard to predict as the program's own. The index moves after its record is written:
-    // a killed process leaves whole records behind.
+    // that is as hard to predict as the program's own.
     std::uint8_t* const at = cursor_;
     store(at + offsetof(hw::BtsRecord, from), from);
     store(at + offsetof(hw::BtsRecord, to), to);
     store(at + offsetof(hw::BtsRecord, flags), flags);
     std::uint8_t* const next = at + wanted * sizeof(hw::BtsRecord);
     cursor_ = next;
-    const std::uint64_t index = reinterpret_cast<std::uintptr_t>(next) + to_address_;
-    std::memcpy(index_, &index, sizeof(index));
+    digest_.add(place_of(at), from, to, flags, wanted);
+    __atomic_store_n(remains_, digest_.value(), __ATOMIC_RELEASE);
     if (next >= limit_) [[unlikely]]
       service(wanted);
   }
@@ -96,28 +105,43 @@ class BtsUnit {
     _mm_stream_si64(reinterpret_cast<long long*>(at), static_cast<long long>(word));
   }
 
+  std::uint64_t place_of(const std::uint8_t* at) const {
+    return reinterpret_cast<std::uintptr_t>(at) + to_place_;
+  }
+  void store_index() {
+    const std::uint64_t index = reinterpret_cast<std::uintptr_t>(cursor_) + to_address_;
+    std::memcpy(index_, &index, sizeof(index));
+  }
+
   void park(State state);
   bool load();
   void service(std::uint64_t wanted);
+  void leave_aside();
   void put_slowly(const hw::BtsRecord& record);
   void advance();
-  void store_index(std::uint64_t index);
+  void set_index(std::uint64_t index);
 
   std::uint8_t* cursor_ = nullptr;  // where the next record goes
   std::uint8_t* limit_ = nullptr;   // service() is due when the cursor reaches it
-  std::uint8_t* index_ = nullptr;   // bts_index in the DS area
-  std::uint64_t to_address_ = 0;    // from a place in our memory to the linear address that it has
-  InsnClassSet wanted_ = 0;         // of user code: all branches, or none
+  std::uint8_t* index_ = nullptr;   // bts_index in the DS area; or aside_index_
+  RecordDigest digest_;
+  std::uint64_t* remains_ = &aside_digest_;
+  std::uint64_t to_place_ = 0;    // from an address of ours to the record's place in the digest
+  std::uint64_t to_address_ = 0;  // from an address of ours to the linear address that it has
+  InsnClassSet wanted_ = 0;       // of user code: all branches, or none
   bool os_ = false;
   State state_ = State::off;
   // In State::slow and off everything goes here first.
   hw::BtsRecord aside_;
   std::uint64_t aside_index_ = 0;
+  std::uint64_t aside_digest_ = 0;
+  RecordDigest in_buffer_;  // without the record that is aside
 
   // --- cold ---
   BtsControl control_;
   hw::DsBuffer buffer_;  // as last read; the index is older than the cursor in State::open
   std::uint8_t* host_base_ = nullptr;
+  std::uint64_t place_ = 0;  // of the next record, while none is open
   std::uint64_t dropped_ = 0;
 };
 

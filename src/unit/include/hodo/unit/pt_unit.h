@@ -3,8 +3,8 @@
 // by IA32_RTIT_CTL and an output area in memory, and does not know who programs it.
 //
 // Hot path: PtUnit::enter, once per executed block, a few nanoseconds. Everything else is in
-// pt_unit.cc. The object is plain data without owned memory, so it can live in memory shared with
-// the recorder, which finishes the stream of a process that was killed (see finish()).
+// pt_unit.cc. What a process that is killed leaves behind is in PtRemains, which may lie in memory
+// that others can write to: the unit never reads it.
 //
 // The clock (documented for users in docs/trace-unit.md): TSC counts nanoseconds of
 // CLOCK_MONOTONIC, the crystal clock (CTC) is TSC / 128, and CYC counts instructions.
@@ -12,13 +12,24 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "hodo/hw/intel_pt.h"
 #include "hodo/unit/block.h"
+#include "hodo/unit/digest.h"
 
 namespace hodo::unit {
 
 inline constexpr std::uint32_t kTscPerCtc = 128;  // CPUID.15H: EBX / EAX
+
+// What a reader needs to know of a unit that has stopped in its tracks, brought up to date with
+// each packet and outcome.
+struct PtRemains {
+  std::uint64_t digest = 0;    // PtUnit::digest(): tells where the packets end, too
+  std::uint64_t outcomes = 0;  // those that are in no packet yet; see pending_packets()
+};
+// Of a unit that has not started yet.
+PtRemains no_remains(std::uint64_t key);
 
 // Where packets go: a ring of `size` bytes (a power of two) that is mapped twice in a row, so that
 // a packet never has to be split. The unit appends; whoever owns the ring frees.
@@ -36,7 +47,18 @@ struct PtOutput {
   bool (*interrupted)(void* owner, const Block& b, std::uint64_t& ip, bool& faulted) = nullptr;
   // With RTIT_CTL.OS: the CR3 that is in force. Null: no PIP packets are written.
   std::uint64_t (*cr3)(void* owner) = nullptr;
+  PtRemains* remains = nullptr;  // may be null
+  std::uint64_t key = 0;         // what the digest begins with
 };
+
+// Packets that a reader of PtRemains has to add.
+struct PtEnd {
+  std::array<std::uint8_t, 8> bytes{};
+  unsigned size = 0;
+};
+// The outcomes that were pending, as packets; nullopt: nothing that a unit leaves there beside this
+// digest.
+std::optional<PtEnd> pending_packets(std::uint64_t outcomes, std::uint64_t digest);
 
 class PtUnit {
  public:
@@ -80,12 +102,28 @@ class PtUnit {
   // the change before it walks the new code, the way a page fault on the new page would.
   void code_changed();
 
-  // No more blocks: writes the TNT bits that are still pending, or that the end was lost. Safe on a
-  // unit whose process is gone, given where its ring is mapped now; the unit can only be asked for
-  // written() afterwards.
-  void finish(std::uint8_t* ring_base, std::uint64_t ring_size);
   // TraceStop: the recorder wants no more; nothing is written from here on.
   void stop();
+
+  // --- Without blocks: for an engine that works out branches by itself and writes TNT and TIP
+  // packets inline (inline_pt.h). `outcomes` are those it holds, under a stop bit, at most 47.
+  // After each of these calls it holds none, and the return addresses it keeps for RET compression
+  // are forgotten wherever `calls_forgotten()` has changed. The digest knows nothing of packets
+  // that were written inline.
+
+  // Execution enters the traced context at `ip`: TIP.PGE.
+  void enter_at(std::uint64_t ip);
+  // A system call leaves it: TIP.PGD.
+  void leave_after(std::uint64_t outcomes);
+  // A signal or fault takes control at `ip`, the next instruction: FUP, TIP.PGD.
+  void interrupt_after(std::uint64_t outcomes, std::uint64_t ip);
+  // An indirect branch or a return leads to `ip`: TIP.
+  void branch_after(std::uint64_t outcomes, std::uint64_t ip);
+  // Writes the outcomes; if the cursor has reached the limit, also timing, PSB, and gets room.
+  // Execution stands at `ip`. While packets are being lost, takes back what was written inline.
+  void flush_at(std::uint64_t outcomes, std::uint64_t ip);
+  std::uint64_t calls_forgotten() const { return calls_forgotten_; }
+
   bool counts_cycles() const { return (rtit_ctl_ & hw::rtit_ctl::kCycEn) != 0; }
   bool enabled() const { return state_ == State::enabled; }
   // The block that is executing; null while tracing is disabled.
@@ -94,24 +132,42 @@ class PtUnit {
   std::uint64_t written() const {
     return written_at_mark_ + static_cast<std::uint64_t>(cursor_ - mark_);
   }
+  // Of all of them.
+  std::uint64_t digest() const { return digest_.value(); }
   // Gaps in the stream, each an OVF packet: times that the output was full, and jumps that no
   // branch, signal or fault explained.
   std::uint64_t overflows() const { return overflows_; }
   std::uint64_t unexplained() const { return unexplained_; }
 
  private:
+  friend struct InlinePt;
   enum class State : std::uint8_t { off, disabled, enabled, overflow };
+  friend std::optional<PtEnd> pending_packets(std::uint64_t outcomes, std::uint64_t digest);
+  friend PtRemains no_remains(std::uint64_t key);
   static constexpr unsigned kTntLong = 47;
   static constexpr unsigned kTntGap = 63 - kTntLong;
   static constexpr std::uint64_t kNoTnt = 1ULL << kTntGap;
+  // In PtRemains, XOR the digest: packets are missing at the end.
+  static constexpr std::uint64_t kEndLost = 1;
+  static PtRemains nobodys_;  // of units whose owner has no use for them
   static constexpr std::uint64_t kStackMask = 63;
 
+  // What is stored is there before the next store is: a killed process leaves whole packets, and
+  // either the digest of them or the one before.
+  [[gnu::always_inline]] static void store(std::uint64_t& to, std::uint64_t value) {
+    __atomic_store_n(&to, value, __ATOMIC_RELEASE);
+  }
+  void set_outcomes(std::uint64_t outcomes) {
+    tnt_ = outcomes;
+    store(remains_->outcomes, outcomes);
+  }
   void push(const Block* call) { stack_[++stack_top_ & kStackMask] = call->end(); }
   void follow(const Block* from, std::uint64_t to, std::uint64_t taken) {
     if (from->flags & Block::kPushes) push(from);
     const unsigned n = from->tnt;
-    tnt_ = tnt_ << n | (taken & n);
-    if (static_cast<std::int64_t>(tnt_) < 0) [[unlikely]]
+    const std::uint64_t outcomes = tnt_ << n | (taken & n);
+    set_outcomes(outcomes);
+    if (static_cast<std::int64_t>(outcomes) < 0) [[unlikely]]
       flush_full_tnt(to);
   }
   void enter_unpredicted(const Block* from, const Block* b);
@@ -135,6 +191,7 @@ class PtUnit {
   const Block* settle_marker();
 
   void put_bytes(std::uint64_t value, unsigned bytes);
+  void leave_remains();
   void put_ip(std::uint8_t opcode, std::uint64_t ip);
   void put_psb(std::uint64_t ip);
   void put_mode_if_due();
@@ -150,10 +207,14 @@ class PtUnit {
 
   const Block* last_ = nullptr;
   // Pending outcomes, the newest in bit 0, and a stop bit kTntGap places above the oldest: when as
-  // many as a long packet holds are there, it has become the sign.
+  // many as a long packet holds are there, it has become the sign. The gap has as many bits of the
+  // last packet's digest: who finds the outcomes of a killed process can tell whether they are in
+  // that packet.
   std::uint64_t tnt_ = kNoTnt;
   std::uint8_t* cursor_ = nullptr;
   std::uint8_t* limit_ = nullptr;  // service() is due when the cursor reaches it
+  PtRemains* remains_ = &nobodys_;
+  StreamDigest digest_;
   std::uint64_t stack_top_ = 0;
   std::uint64_t insns_ = 0;                            // in all blocks entered so far
   std::array<std::uint64_t, kStackMask + 1> stack_{};  // RET compression; 0 = empty slot
@@ -169,6 +230,7 @@ class PtUnit {
   std::uint64_t cyc_sent_ = 0;
   std::uint64_t overflows_ = 0;
   std::uint64_t unexplained_ = 0;
+  std::uint64_t calls_forgotten_ = 0;
   std::uint64_t rtit_ctl_ = 0;
   std::uint64_t cr3_ = 0;  // of the last PIP
   PtOutput output_;

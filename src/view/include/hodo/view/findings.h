@@ -27,6 +27,10 @@ struct Checked {
   bool complete() const { return unjudged.empty() && losses.empty() && !windows; }
 };
 
+// Of a finding that is doubtful.
+inline constexpr std::string_view kDoubt =
+    "doubtful: the trace is lost just there, and what damaged it may have made this up";
+
 // A paragraph about one finding, with the branches around it.
 std::string finding_text(const check::Finding& finding, const session::Session& session,
                          const Style& style);

@@ -70,6 +70,7 @@ struct HotFunction {
   std::string source;  // where it begins: "hello.c:12"; empty where nobody asked or knows
   std::uint64_t instructions = 0;
   std::uint64_t calls = 0;
+  bool synthetic = false;  // the name is hodo's: session::Place::synthetic
 };
 
 struct HotEdge {
@@ -77,6 +78,8 @@ struct HotEdge {
   std::string to;
   BranchKind kind = BranchKind::lost;
   std::uint64_t count = 0;
+  bool from_synthetic = false;  // as HotFunction::synthetic
+  bool to_synthetic = false;
 };
 
 // Edges summed by the function they leave (instructions) and enter (calls). By instructions. A call

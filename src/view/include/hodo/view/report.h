@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hodo/session/ends.h"
 #include "hodo/session/session.h"
 #include "hodo/view/profile.h"
 #include "hodo/view/style.h"
@@ -23,6 +24,12 @@ struct TaskLine {
   TaskTotals totals;          // of a process: with its threads
 };
 
+// How a process ended. Strings are raw.
+struct EndLine {
+  session::ProcessEnd end;  // with the name that the process had last
+  std::string place;        // of end.ip, as shown; empty where that is unknown
+};
+
 // What a report says, before it is put into words.
 struct Report {
   std::string file;
@@ -33,7 +40,9 @@ struct Report {
   std::uint64_t duration_ns = 0;
   bool raw = false;  // a bare trace: no command, host, tasks
   bool finished = true;
+  bool snapshot = false;  // only the newest part of the trace was to be kept
   std::uint64_t trace_bytes = 0;
+  std::vector<EndLine> ends;  // where the recorder was hodo
   std::vector<TaskLine> tasks;
   std::vector<HotFunction> functions;  // by instructions
   std::vector<HotEdge> edges;

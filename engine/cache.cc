@@ -1,0 +1,130 @@
+#include "cache.h"
+
+#include <cstring>
+
+#include "emitter.h"
+#include "glue.h"
+#include "map.h"
+#include "memory.h"
+#include "sys.h"
+
+namespace hodo::engine {
+namespace {
+
+Map<std::uint8_t*> fragments;
+Map<CallSite*> call_sites;
+// Where dropped translations of an address lead.
+Map<Exit*> detours;
+
+std::uint32_t crc32c(std::uint64_t value) {
+  std::uint64_t crc = 0;
+  asm("crc32q %1, %0" : "+r"(crc) : "r"(value));
+  return static_cast<std::uint32_t>(crc);
+}
+
+}  // namespace
+
+IndirectTarget* indirect_targets;
+CallSite* no_call;
+
+std::uint8_t* find_fragment(std::uint64_t ip) {
+  std::uint8_t** found = fragments.find(ip);
+  return found == nullptr ? nullptr : *found;
+}
+
+void add_fragment(std::uint64_t ip, std::uint8_t* head) { fragments.put(ip, head); }
+
+CallSite* call_site(std::uint64_t return_address) {
+  if (CallSite** found = call_sites.find(return_address)) return *found;
+  auto* site = static_cast<CallSite*>(allocate_low(sizeof(CallSite), 16));
+  site->negated_return = 0 - return_address;
+  site->landing = reinterpret_cast<std::uint64_t>(&glue_return);
+  call_sites.put(return_address, site);
+  return site;
+}
+
+void add_indirect_target(std::uint64_t target, std::uint8_t* landing) {
+  std::uint64_t i = crc32c(target) & (kIndirectTargets - 1);
+  for (unsigned probe = 0; probe < kProbes; ++probe) {
+    IndirectTarget& entry = indirect_targets[i + probe];
+    if (entry.negated != 0) continue;
+    entry.landing = reinterpret_cast<std::uint64_t>(landing);
+    __atomic_store_n(&entry.negated, 0 - target, __ATOMIC_RELEASE);
+    return;
+  }
+  // All taken, by targets that others may be looking up: this one stays with the slow way.
+}
+
+namespace {
+
+// Dropped fragments jump here; from here it is one jump to the newest one.
+Exit& detour_of(std::uint64_t ip, const std::uint8_t* near) {
+  if (Exit** found = detours.find(ip)) return **found;
+  auto* exit = new (allocate_low(sizeof(Exit))) Exit;
+  exit->target = ip;
+  Arena& arena = *arena_of_code(near);
+  Emitter out(arena.cold);
+  while ((reinterpret_cast<std::uint64_t>(out.at()) + 1) % 64 > 60) out.byte(0x90);
+  exit->resume = reinterpret_cast<std::uint64_t>(out.jump(nullptr));
+  exit->stub = out.at();
+  out.store(offsetof(ThreadArea, spill), rax);
+  out.move(rax, static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(exit)));
+  out.jump(arena.glue(kGlueExit));
+  arena.cold = out.at();
+  detours.put(ip, exit);
+  return *exit;
+}
+
+// One store where nobody can be half way through (make_patchable()).
+void redirect(std::uint8_t* head, const std::uint8_t* to) {
+  std::uint8_t jump[8];
+  const auto at = reinterpret_cast<std::uint64_t>(head);
+  const bool whole = at % 8 <= 3;
+  std::memcpy(jump, whole ? head - at % 8 : head, 8);
+  Emitter out(whole ? jump + at % 8 : jump);
+  out.byte(0xe9);
+  out.word(static_cast<std::uint32_t>(to - (head + 5)));
+  if (whole) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, jump, 8);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(head - at % 8), value, __ATOMIC_RELEASE);
+  } else {
+    std::memcpy(head, jump, 5);
+  }
+}
+
+void forget_landings(std::uint64_t ip) {
+  if (CallSite** site = call_sites.find(ip)) {
+    (*site)->landing = reinterpret_cast<std::uint64_t>(&glue_return);
+  }
+  const std::uint64_t first = crc32c(ip) & (kIndirectTargets - 1);
+  for (unsigned probe = 0; probe < kProbes; ++probe) {
+    IndirectTarget& entry = indirect_targets[first + probe];
+    if (entry.negated != 0 - ip) continue;
+    // Who has compared already jumps to 0, which the handler of that fault knows.
+    __atomic_store_n(&entry.landing, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&entry.negated, 0, __ATOMIC_RELEASE);
+  }
+}
+
+}  // namespace
+
+void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
+  if (find_fragment(ip) != head) return;
+  fragments.put(ip, nullptr);
+  forget_landings(ip);
+  Exit& detour = detour_of(ip, head);
+  auto* field = reinterpret_cast<std::uint8_t*>(detour.resume);
+  Emitter::point(field, detour.stub);
+  detour.displacement = field;
+  redirect(head, field - 1);
+}
+
+void initialise_cache() {
+  no_call = static_cast<CallSite*>(allocate_low(sizeof(CallSite), 16));
+  no_call->negated_return = 1;
+  indirect_targets = static_cast<IndirectTarget*>(
+      allocate_low((kIndirectTargets + kProbes) * sizeof(IndirectTarget), 4096));
+}
+
+}  // namespace hodo::engine

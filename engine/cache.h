@@ -1,0 +1,37 @@
+// Which code of the program has been translated, and to where.
+#pragma once
+
+#include <cstdint>
+
+#include "thread_area.h"
+#include "translate.h"
+
+namespace hodo::engine {
+
+// The head of the fragment for `ip`; null: there is none.
+std::uint8_t* find_fragment(std::uint64_t ip);
+void add_fragment(std::uint64_t ip, std::uint8_t* head);
+// The fragment stands no longer for what is at `ip`: whoever comes to its head gets to a newer one.
+// Does nothing if that has been done.
+void drop_fragment(std::uint64_t ip, std::uint8_t* head);
+
+// Of the call whose return address this is; made on first need.
+CallSite* call_site(std::uint64_t return_address);
+
+// Stands for "no call": no return goes there.
+extern CallSite* no_call;
+
+// Targets of indirect branches that have a landing. Code in the cache looks here: by the CRC-32C of
+// the target, then along.
+struct IndirectTarget {
+  std::uint64_t negated = 0;
+  std::uint64_t landing = 0;
+};
+inline constexpr std::uint64_t kIndirectTargets = 1 << 16;
+inline constexpr unsigned kProbes = 16;
+extern "C" IndirectTarget* indirect_targets;
+void add_indirect_target(std::uint64_t target, std::uint8_t* landing);
+
+void initialise_cache();
+
+}  // namespace hodo::engine

@@ -1,0 +1,229 @@
+#include "code_pages.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "cache.h"
+#include "map.h"
+#include "mappings.h"
+#include "memory.h"
+#include "sys.h"
+
+namespace hodo::engine {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr unsigned kLongest = 15;
+constexpr unsigned kPatience = 8;       // writes to a page before its fragments are checked instead
+constexpr std::size_t kMostPages = 64;  // that one fragment may depend on
+
+struct Dependent {
+  std::uint64_t ip;
+  std::uint8_t* head;
+  Dependent* next;
+};
+
+struct CodePage {
+  bool known = false;
+  std::uint32_t prot = 0;  // as the program has it
+  bool is_volatile = false;
+  bool checked = false;
+  bool modifies_itself = false;
+  bool guarded = false;  // write-protected by us
+  std::uint8_t writes = 0;
+  Dependent* dependents = nullptr;
+};
+
+Map<CodePage*> pages;
+Dependent* free_dependents = nullptr;
+std::uint64_t touched[kMostPages];
+std::size_t touched_count = 0;
+bool translating = false;
+std::size_t guarded_count = 0;
+
+void protect(std::uint64_t page, std::uint32_t prot) {
+  raw_syscall(SYS_mprotect, static_cast<long>(page), kPage, prot);
+}
+
+void guard(std::uint64_t page, CodePage& code) {
+  if (code.guarded || code.checked || (code.prot & PROT_WRITE) == 0) return;
+  protect(page, code.prot & ~std::uint32_t{PROT_WRITE});
+  code.guarded = true;
+  ++guarded_count;
+}
+
+void give_back(std::uint64_t page, CodePage& code) {
+  if (!code.guarded) return;
+  protect(page, code.prot);
+  code.guarded = false;
+  --guarded_count;
+}
+
+CodePage* find_page(std::uint64_t page) {
+  CodePage** found = pages.find(page);
+  return found == nullptr ? nullptr : *found;
+}
+
+// Null: no code can be executed there.
+CodePage* take_page(std::uint64_t page) {
+  CodePage* code = find_page(page);
+  if (code != nullptr && code->known) return (code->prot & PROT_EXEC) != 0 ? code : nullptr;
+  const Mapping* mapping = page == 0 ? nullptr : find_mapping(page);
+  if (mapping == nullptr || (mapping->prot & PROT_EXEC) == 0) return nullptr;
+  if ((mapping->prot & PROT_READ) == 0) return nullptr;
+  if (code == nullptr) {
+    code = new (allocate_low(sizeof(CodePage))) CodePage;
+    pages.put(page, code);
+  }
+  *code = {};
+  code->known = true;
+  code->prot = mapping->prot;
+  code->is_volatile = !mapping->file || mapping->shared || (mapping->prot & PROT_WRITE) != 0;
+  code->checked = mapping->shared;
+  return code;
+}
+
+void drop_dependents(CodePage& code) {
+  while (code.dependents != nullptr) {
+    Dependent* one = code.dependents;
+    code.dependents = one->next;
+    drop_fragment(one->ip, one->head);
+    one->next = free_dependents;
+    free_dependents = one;
+  }
+}
+
+template <class Visit>
+void each_page(std::uint64_t start, std::uint64_t bytes, Visit visit) {
+  const std::uint64_t first = start & ~(kPage - 1);
+  if (bytes > ~std::uint64_t{0} - start - kPage) bytes = ~std::uint64_t{0} - start - kPage;
+  const std::uint64_t end = (start + bytes + kPage - 1) & ~(kPage - 1);
+  if ((end - first) / kPage <= pages.size()) {
+    for (std::uint64_t page = first; page < end; page += kPage) {
+      if (CodePage* code = find_page(page)) visit(page, *code);
+    }
+    return;
+  }
+  pages.each([&](std::uint64_t page, CodePage* code) {
+    if (page >= first && page < end) visit(page, *code);
+  });
+}
+
+// Nothing is known of the page any more.
+void forget(CodePage& code) {
+  drop_dependents(code);
+  if (code.guarded) --guarded_count;
+  code.guarded = false;
+  code.known = false;
+}
+
+bool touch(std::uint64_t page) {
+  CodePage* code = take_page(page);
+  if (code == nullptr) return false;
+  if (!translating || std::find(touched, touched + touched_count, page) != touched + touched_count)
+    return true;
+  if (touched_count == kMostPages) return false;
+  guard(page, *code);
+  touched[touched_count++] = page;
+  return true;
+}
+
+Dependent* make_dependent() {
+  if (free_dependents == nullptr) {
+    return static_cast<Dependent*>(allocate_low(sizeof(Dependent)));
+  }
+  Dependent* one = free_dependents;
+  free_dependents = one->next;
+  return one;
+}
+
+}  // namespace
+
+unsigned readable_bytes(std::uint64_t ip) {
+  const std::uint64_t page = ip & ~(kPage - 1);
+  if (!touch(page)) return 0;
+  const std::uint64_t left = page + kPage - ip;
+  if (left >= kLongest) return kLongest;
+  return touch(page + kPage) ? kLongest : static_cast<unsigned>(left);
+}
+
+bool is_volatile(std::uint64_t ip) {
+  const CodePage* code = find_page(ip & ~(kPage - 1));
+  return code != nullptr && code->is_volatile;
+}
+
+bool is_checked(std::uint64_t ip) {
+  const CodePage* code = find_page(ip & ~(kPage - 1));
+  return code != nullptr && code->checked;
+}
+
+bool modifies_itself(std::uint64_t ip) {
+  const CodePage* code = find_page(ip & ~(kPage - 1));
+  return code != nullptr && code->modifies_itself;
+}
+
+void begin_fragment() {
+  translating = true;
+  touched_count = 0;
+}
+
+void end_fragment(std::uint64_t ip, std::uint8_t* head) {
+  translating = false;
+  for (std::size_t i = 0; i < touched_count; ++i) {
+    CodePage* code = find_page(touched[i]);
+    Dependent* one = make_dependent();
+    *one = {ip, head, code->dependents};
+    code->dependents = one;
+  }
+}
+
+void code_unmapped(std::uint64_t start, std::uint64_t bytes) {
+  mappings_changed();
+  each_page(start, bytes, [](std::uint64_t, CodePage& code) { forget(code); });
+}
+
+void code_replaced(std::uint64_t start, std::uint64_t bytes) {
+  each_page(start, bytes, [](std::uint64_t, CodePage& code) { drop_dependents(code); });
+}
+
+void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot) {
+  mappings_changed();
+  each_page(start, bytes, [&](std::uint64_t page, CodePage& code) {
+    if (code.guarded) --guarded_count;
+    code.guarded = false;  // the kernel has just set what the program asked for
+    if ((prot & (PROT_WRITE | PROT_EXEC)) == 0) return forget(code);
+    code.prot = prot;
+    if ((prot & PROT_WRITE) != 0) code.is_volatile = true;
+    if (code.dependents != nullptr) guard(page, code);
+  });
+}
+
+bool code_written(std::uint64_t address, const std::uint8_t* fragment, bool& stale) {
+  const std::uint64_t page = address & ~(kPage - 1);
+  CodePage* code = find_page(page);
+  if (code == nullptr || (code->prot & PROT_WRITE) == 0) return false;
+  stale = false;
+  for (const Dependent* one = code->dependents; one != nullptr; one = one->next) {
+    stale = stale || one->head == fragment;
+  }
+  if (!code->guarded) return true;  // another thread was faster
+  give_back(page, *code);
+  drop_dependents(*code);
+  if (stale) code->modifies_itself = true;
+  if (++code->writes == kPatience) code->checked = true;
+  return true;
+}
+
+bool unprotect_all() {
+  if (guarded_count == 0) return false;
+  pages.each([](std::uint64_t page, CodePage* code) {
+    if (!code->guarded) return;
+    give_back(page, *code);
+    drop_dependents(*code);
+  });
+  return true;
+}
+
+}  // namespace hodo::engine

@@ -1,0 +1,53 @@
+// Code that changes. Pages that code was translated from, and what becomes of the translations when
+// such a page is written, unmapped or protected.
+//
+// A page that the program can write is write-protected as long as there are translations of it: the
+// first write faults, drops them, and gives the page back. Where that happens again and again, or
+// where somebody else can write (a shared mapping), each fragment compares its bytes before it runs
+// (CodeCheck).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hodo::engine {
+
+// All of these need the lock.
+
+// How many bytes of code can be executed at `ip`, at most 15; 0: there is none. What is asked
+// between begin_fragment() and end_fragment() is what the fragment depends on.
+unsigned readable_bytes(std::uint64_t ip);
+
+// What is at `ip` may be replaced while it is translated: translations may be patched at their
+// head.
+bool is_volatile(std::uint64_t ip);
+// Its fragments have to be checked.
+bool is_checked(std::uint64_t ip);
+// Code there has written to its own page: its next instruction may be another one than it was.
+bool modifies_itself(std::uint64_t ip);
+
+void begin_fragment();
+void end_fragment(std::uint64_t ip, std::uint8_t* head);
+
+// After such a system call of the program.
+void code_unmapped(std::uint64_t start, std::uint64_t bytes);
+void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot);
+// The contents have been thrown away or replaced.
+void code_replaced(std::uint64_t start, std::uint64_t bytes);
+
+// A write to `address` was refused. True: because the page was protected here; it no longer is.
+// `fragment`: where the thread stands; `stale`: that was made from this page.
+bool code_written(std::uint64_t address, const std::uint8_t* fragment, bool& stale);
+// Gives all pages back; true if there were any: the kernel could not write to them.
+bool unprotect_all();
+
+// In front of a fragment that has to be checked: what glue_check compares.
+struct CodeCheck {
+  std::uint64_t ip = 0;
+  std::uint64_t resume = 0;  // in the cache, behind the check
+  std::uint64_t bytes = 0;
+  // As they were translated, behind this.
+  std::uint8_t* copy() { return reinterpret_cast<std::uint8_t*>(this + 1); }
+};
+
+}  // namespace hodo::engine

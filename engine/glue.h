@@ -1,0 +1,65 @@
+// Between code in the cache and the engine's C++ code. In the cache RSP and all registers but R10
+// and R11 are the program's; these entries save them, change to the engine's stack, and go on at
+// ThreadArea::next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hodo::engine {
+
+struct KernelContext;
+struct ThreadArea;
+
+// Of glue_syscall(): a signal came first, nothing was done.
+inline constexpr long kInterrupted = static_cast<long>(std::uint64_t{1} << 63);
+
+extern "C" {
+// EAX: an Exit; RAX of the program is in spill[0].
+void glue_exit();
+void glue_full();   // R11 has no room for more outcomes; flags are free
+void glue_flush();  // as glue_full, with flags kept, and asks the unit in any case
+// RAX: a target that the table of indirect targets does not have at its first place; RDX: twice its
+// hash. RAX, RCX, RDX of the program are in the spill slots.
+void glue_miss();
+// RDX: the CallSite that a return goes to, which has no landing yet. Spill slots as glue_miss.
+void glue_return();
+// EAX: a CodeCheck; RAX of the program is in spill[0]. Goes on behind the check, or has a new
+// fragment made.
+void glue_check();
+void glue_check_compare();
+void glue_check_changed();
+// Where the process begins: RSP is the program's.
+void engine_start();
+// R10: the thread's area. Registers from there, then to ThreadArea::next.
+void glue_resume();
+// All of the above lies between these.
+void glue_begin();
+void glue_end();
+
+// --- functions of the C++ code ---
+
+// The system call that the program's registers say; signals that come before it has begun end it.
+long glue_syscall(ThreadArea* area);
+// In glue_syscall: the test for signals that wait, what follows the instruction, the way out.
+void glue_syscall_check();
+void glue_syscall_done();
+void glue_syscall_interrupted();
+// The same for clone, fork and vfork, with all signals blocked. The child begins in
+// engine_child(child).
+long glue_clone(ThreadArea* area, ThreadArea* child);
+// Ends this thread by the system call `number`; `used` becomes 0 when the stack is no longer.
+[[noreturn]] void glue_exit_thread(int number, int status, bool* used);
+// Goes on at ThreadArea::ip with all of the program's registers.
+[[noreturn]] void glue_native(ThreadArea* area);
+// rt_sigreturn with this context.
+[[noreturn]] void glue_restore_context(KernelContext* context);
+// What handlers of the engine return to.
+void glue_restorer();
+// 1: copied; 0: some of it cannot be read or written.
+int glue_copy(void* to, const void* from, std::size_t count);
+void glue_copy_insn();
+void glue_copy_failed();
+}
+
+}  // namespace hodo::engine

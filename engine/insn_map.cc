@@ -1,0 +1,117 @@
+#include "insn_map.h"
+
+#include <cstring>
+
+#include "memory.h"
+#include "sys.h"
+
+namespace hodo::engine {
+namespace {
+
+// An entry is two bytes: how far it lies behind the one before in the cache (255: two bytes with
+// that follow), and in the low half of the second how far in the program (0: four bytes with that
+// follow), in the high half how many outcomes more are owed.
+constexpr unsigned kFar = 255;
+constexpr unsigned kNear = 15;
+
+class Reader {
+ public:
+  Reader(const FragmentPlace& fragment, const std::uint8_t* base, const std::uint8_t* map)
+      : at(base + fragment.begin), ip(fragment.ip), map_(map + fragment.map) {}
+
+  void next() {
+    const std::uint8_t cache = *map_++;
+    const std::uint8_t program = *map_++;
+    std::uint16_t far = cache;
+    if (cache == kFar) far = take<std::uint16_t>();
+    at += far;
+    ip += (program & kNear) != 0 ? program & kNear
+                                 : static_cast<std::uint64_t>(std::int64_t{take<std::int32_t>()});
+    zeros += program >> 4;
+  }
+
+  const std::uint8_t* at;
+  std::uint64_t ip;
+  unsigned zeros = 0;
+
+ private:
+  template <class T>
+  T take() {
+    T value;
+    std::memcpy(&value, map_, sizeof value);
+    map_ += sizeof value;
+    return value;
+  }
+  const std::uint8_t* map_;
+};
+
+}  // namespace
+
+void InsnMapWriter::begin(Arena& arena, std::uint64_t ip, const std::uint8_t* at) {
+  arena_ = &arena;
+  ip_ = ip;
+  at_ = at;
+  zeros_ = 0;
+  FragmentPlace& place = arena.fragments[arena.fragment_count];
+  place = {ip, static_cast<std::uint32_t>(at - arena.base), 0, arena.map_used, 0};
+}
+
+void InsnMapWriter::add(std::uint64_t ip, const std::uint8_t* at, unsigned zeros) {
+  FragmentPlace& place = arena_->fragments[arena_->fragment_count];
+  if (at == at_ && place.entries == 0) return;  // the head says it
+  std::uint8_t* to = arena_->map + arena_->map_used;
+  const auto far = static_cast<std::uint16_t>(at - at_);
+  const std::uint64_t on = ip - ip_;
+  const bool near = on >= 1 && on <= kNear;
+  *to++ = static_cast<std::uint8_t>(far < kFar ? far : kFar);
+  *to++ = static_cast<std::uint8_t>((near ? on : 0) | (zeros - zeros_) << 4);
+  if (far >= kFar) {
+    std::memcpy(to, &far, 2);
+    to += 2;
+  }
+  if (!near) {
+    const auto wide = static_cast<std::int32_t>(on);
+    std::memcpy(to, &wide, 4);
+    to += 4;
+  }
+  arena_->map_used = static_cast<std::uint32_t>(to - arena_->map);
+  ++place.entries;
+  ip_ = ip;
+  at_ = at;
+  zeros_ = zeros;
+}
+
+void InsnMapWriter::end(const std::uint8_t* at) {
+  arena_->fragments[arena_->fragment_count++].end = static_cast<std::uint32_t>(at - arena_->base);
+}
+
+bool find_insn(std::uint64_t cache_address, InsnPlace& place) {
+  const Arena* arena = arena_of(cache_address);
+  if (arena == nullptr) return false;
+  const auto* address = reinterpret_cast<const std::uint8_t*>(cache_address);
+  const auto offset = static_cast<std::uint32_t>(address - arena->base);
+  std::uint32_t low = 0, high = arena->fragment_count;  // the last that begins at or before it
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (arena->fragments[middle].begin <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0 || offset >= arena->fragments[low - 1].end) return false;
+  const FragmentPlace& fragment = arena->fragments[low - 1];
+  Reader reader(fragment, arena->base, arena->map);
+  const std::uint8_t* head = reader.at;
+  place = {reader.ip, 0, reader.at == address, head};
+  for (std::uint32_t i = 0; i < fragment.entries; ++i) {
+    reader.next();
+    if (reader.at > address) break;
+    place = {reader.ip, reader.zeros, reader.at == address, head};
+  }
+  return true;
+}
+
+bool in_cache(std::uint64_t address) { return arena_of(address) != nullptr; }
+
+}  // namespace hodo::engine

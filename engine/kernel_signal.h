@@ -1,0 +1,99 @@
+// Signals as the kernel's interface has them. The C library's headers say it otherwise.
+// arch/x86/include/uapi/asm/{signal,sigcontext,ucontext}.h of Linux.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hodo::engine {
+
+inline constexpr unsigned kSignals = 64;
+inline constexpr unsigned kIll = 4, kTrap = 5, kAbort = 6, kBus = 7, kFpe = 8, kKill = 9,
+                          kSegv = 11, kChild = 17, kContinue = 18, kStop = 19, kTerminalStop = 20,
+                          kTerminalIn = 21, kTerminalOut = 22, kUrgent = 23, kWindow = 28,
+                          kSys = 31;
+constexpr std::uint64_t signal_bit(unsigned number) { return 1ULL << (number - 1); }
+// Those that instructions raise. They are never blocked: the engine needs them itself.
+inline constexpr std::uint64_t kFaults = signal_bit(kIll) | signal_bit(kTrap) | signal_bit(kBus) |
+                                         signal_bit(kFpe) | signal_bit(kSegv) | signal_bit(kSys);
+inline constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
+
+inline constexpr std::uint64_t kDefault = 0, kIgnore = 1;  // KernelAction::handler
+
+namespace action {  // KernelAction::flags
+inline constexpr std::uint64_t kNoChildStop = 1, kNoChildWait = 2, kSigInfo = 4,
+                               kOnStack = 0x08000000, kRestart = 0x10000000, kNoDefer = 0x40000000,
+                               kResetHandler = 0x80000000, kRestorer = 0x04000000;
+}
+
+struct KernelAction {
+  std::uint64_t handler = kDefault;
+  std::uint64_t flags = 0;
+  std::uint64_t restorer = 0;
+  std::uint64_t mask = 0;
+};
+
+struct KernelStack {
+  static constexpr std::uint32_t kOn = 1, kDisabled = 2, kAutoDisarm = 1u << 31;
+  std::uint64_t start = 0;
+  std::uint32_t flags = kDisabled;
+  std::uint32_t padding = 0;
+  std::uint64_t size = 0;
+  bool holds(std::uint64_t rsp) const { return rsp > start && rsp - start <= size; }
+};
+
+struct KernelInfo {  // siginfo_t
+  std::int32_t number;
+  std::int32_t error;
+  std::int32_t code;
+  std::int32_t padding;
+  std::uint64_t address;  // of faults; of SIGSYS the one behind the system call
+  std::uint8_t rest[104];
+};
+static_assert(sizeof(KernelInfo) == 128);
+inline constexpr std::int32_t kTrapTrace = 2;  // KernelInfo::code of a single step
+
+struct KernelContext {  // struct ucontext with struct sigcontext
+  std::uint64_t flags;
+  std::uint64_t link;
+  KernelStack stack;
+  std::uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
+  std::uint64_t eflags;
+  std::uint16_t cs, gs, fs, ss;
+  std::uint64_t error, trap, old_mask, cr2;
+  std::uint64_t fp_state;
+  std::uint64_t reserved[8];
+  std::uint64_t mask;
+};
+static_assert(sizeof(KernelContext) == 304 && offsetof(KernelContext, mask) == 296);
+
+struct KernelFrame {  // struct rt_sigframe
+  std::uint64_t return_address;
+  KernelContext context;
+  KernelInfo info;
+};
+
+// In the last bytes of the 512 that FXSAVE leaves to software: struct _fpx_sw_bytes, then XSAVE's
+// header.
+struct FpSoftware {
+  static constexpr std::uint32_t kMagic = 0x46505853;
+  static constexpr std::size_t kAt = 464;
+  std::uint32_t magic;
+  std::uint32_t bytes;  // of all, with a magic number behind it
+  std::uint64_t features;
+};
+inline constexpr std::size_t kFxBytes = 512;
+inline constexpr std::size_t kFxMxcsr = 24;
+
+// A signal that came where it could not be delivered at once.
+struct WaitingSignal {
+  unsigned number = 0;
+  std::uint64_t error = 0, trap = 0, cr2 = 0;
+  KernelInfo info = {};
+};
+
+namespace eflags {
+inline constexpr std::uint64_t kTf = 1 << 8, kDf = 1 << 10, kRf = 1 << 16, kAc = 1 << 18;
+}
+
+}  // namespace hodo::engine

@@ -1,0 +1,73 @@
+// A table from addresses to small values. Open addressing; doubles when half full. 0 is no key.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <cstdint>
+
+#include "sys.h"
+
+namespace hodo::engine {
+
+template <class Value>
+class Map {
+ public:
+  // Null: nothing was ever put there.
+  Value* find(std::uint64_t key) {
+    if (capacity_ == 0 || key == 0) return nullptr;
+    Entry& entry = at(key);
+    return entry.key == key ? &entry.value : nullptr;
+  }
+  void put(std::uint64_t key, Value value) {
+    if (key == 0) return;
+    if (Value* known = find(key)) {
+      *known = value;
+      return;
+    }
+    if (2 * (count_ + 1) > capacity_) grow();
+    at(key) = {key, value};
+    ++count_;
+  }
+  // All that there are, in any order.
+  template <class Visit>
+  void each(Visit visit) {
+    for (std::uint64_t i = 0; i < capacity_; ++i) {
+      if (entries_[i].key != 0) visit(entries_[i].key, entries_[i].value);
+    }
+  }
+  std::uint64_t size() const { return count_; }
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    Value value;
+  };
+  // Where `key` is or belongs.
+  Entry& at(std::uint64_t key) {
+    std::uint64_t i = (key * 0x9e3779b97f4a7c15) >> 20 & (capacity_ - 1);
+    while (entries_[i].key != 0 && entries_[i].key != key) i = (i + 1) & (capacity_ - 1);
+    return entries_[i];
+  }
+  void grow() {
+    Entry* old = entries_;
+    const std::uint64_t old_capacity = capacity_;
+    capacity_ = capacity_ == 0 ? 4096 : 2 * capacity_;
+    const long got = raw_syscall(SYS_mmap, 0, static_cast<long>(capacity_ * sizeof(Entry)),
+                                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (failed(got)) die("no memory for its tables", capacity_);
+    entries_ = reinterpret_cast<Entry*>(got);
+    for (std::uint64_t i = 0; i < old_capacity; ++i) {
+      if (old[i].key != 0) at(old[i].key) = old[i];
+    }
+    if (old != nullptr) {
+      raw_syscall(SYS_munmap, reinterpret_cast<long>(old),
+                  static_cast<long>(old_capacity * sizeof(Entry)));
+    }
+  }
+
+  Entry* entries_ = nullptr;
+  std::uint64_t capacity_ = 0, count_ = 0;
+};
+
+}  // namespace hodo::engine

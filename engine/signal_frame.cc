@@ -1,0 +1,117 @@
+#include "signal_frame.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "glue.h"
+#include "program_memory.h"
+
+namespace hodo::engine {
+namespace {
+
+constexpr std::uint64_t kRedZone = 128;
+
+std::uint64_t address(void (*of)()) { return reinterpret_cast<std::uint64_t>(of); }
+
+std::size_t fp_bytes(const KernelContext& context) {
+  if (context.fp_state == 0) return 0;
+  FpSoftware software;
+  std::memcpy(&software, reinterpret_cast<const void*>(context.fp_state + FpSoftware::kAt),
+              sizeof software);
+  return software.magic == FpSoftware::kMagic ? software.bytes : kFxBytes;
+}
+
+// The state that a handler begins with: none of XSAVE's components is in use.
+void clear_fp(const KernelContext& context, std::size_t bytes) {
+  if (bytes == 0) return;
+  auto* state = reinterpret_cast<std::uint8_t*>(context.fp_state);
+  const std::uint16_t control = 0x37f;
+  const std::uint32_t mxcsr = 0x1f80;
+  std::memset(state, 0, 32);
+  std::memcpy(state, &control, sizeof control);
+  std::memcpy(state + kFxMxcsr, &mxcsr, sizeof mxcsr);
+  if (bytes <= kFxBytes) {
+    std::memset(state + 32, 0, FpSoftware::kAt - 32);
+  } else {
+    const std::uint64_t none = 0;
+    std::memcpy(state + kFxBytes, &none, sizeof none);  // XSTATE_BV
+  }
+}
+
+void load_context(const ThreadArea& area, KernelContext& context) {
+  const Registers& r = area.registers;
+  context.rax = r.rax, context.rcx = r.rcx, context.rdx = r.rdx, context.rbx = r.rbx;
+  context.rsp = r.rsp, context.rbp = r.rbp, context.rsi = r.rsi, context.rdi = r.rdi;
+  context.r8 = r.r8, context.r9 = r.r9, context.r10 = area.taken[0], context.r11 = area.taken[1];
+  context.r12 = r.r12, context.r13 = r.r13, context.r14 = r.r14, context.r15 = r.r15;
+  context.eflags = r.flags & ~eflags::kTf;
+  context.rip = area.ip;
+}
+
+}  // namespace
+
+void save_registers(ThreadArea& area, const KernelContext& c) {
+  area.registers = {c.rax, c.rcx, c.rdx, c.rbx, c.rsp,
+                    c.rbp, c.rsi, c.rdi, c.r8,  c.r9,
+                    c.r12, c.r13, c.r14, c.r15, c.eflags & ~eflags::kTf};
+}
+
+void save_native_registers(ThreadArea& area, const KernelContext& context) {
+  save_registers(area, context);
+  area.taken[0] = context.r10;
+  area.taken[1] = context.r11;
+  area.ip = context.rip;
+}
+
+void return_to_engine(ThreadArea& area, KernelContext& context) {
+  context.rip = address(glue_resume);
+  context.r10 = reinterpret_cast<std::uint64_t>(&area);
+  context.rsp = area.engine_stack;
+  context.eflags = 0x202;
+}
+
+void return_to_program(const ThreadArea& area, KernelContext& context) {
+  load_context(area, context);
+}
+
+bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSignal& signal,
+                std::uint64_t mask, KernelContext& context) {
+  Registers& r = area.registers;
+  std::uint64_t top = r.rsp - kRedZone;
+  const bool alternate = (action.flags & action::kOnStack) != 0 &&
+                         (area.alternate.flags & KernelStack::kDisabled) == 0 &&
+                         !area.alternate.holds(r.rsp);
+  if (alternate) top = area.alternate.start + area.alternate.size;
+  const std::size_t fp = fp_bytes(context);
+  const std::uint64_t fp_at = (top - fp) & ~std::uint64_t{63};
+  const std::uint64_t at = ((fp_at - sizeof(KernelFrame)) & ~std::uint64_t{15}) - 8;
+  if (alternate && at < area.alternate.start) return false;
+
+  KernelFrame frame;
+  frame.return_address = action.restorer;
+  frame.context = context;
+  load_context(area, frame.context);
+  frame.context.stack = area.alternate;
+  frame.context.error = signal.error;
+  frame.context.trap = signal.trap;
+  frame.context.cr2 = signal.cr2;
+  frame.context.mask = mask;
+  frame.context.fp_state = fp == 0 ? 0 : fp_at;
+  frame.info = signal.info;
+  if (!write_program(fp_at, reinterpret_cast<const void*>(context.fp_state), fp) ||
+      !write_program(at, &frame, sizeof frame)) {
+    return false;
+  }
+  clear_fp(context, fp);
+  if ((area.alternate.flags & KernelStack::kAutoDisarm) != 0) area.alternate = {};
+  r.rsp = at;
+  r.rdi = signal.number;
+  r.rsi = at + offsetof(KernelFrame, info);
+  r.rdx = at + offsetof(KernelFrame, context);
+  r.rax = 0;
+  r.flags &= ~(eflags::kTf | eflags::kDf | eflags::kRf);
+  area.ip = action.handler;
+  return true;
+}
+
+}  // namespace hodo::engine

@@ -1,0 +1,89 @@
+// What one thread of the program has of the engine. In the cache R10 holds its address and R11 the
+// pending outcomes: of all registers programs use these two the least. FS and GS stay the
+// program's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hodo/unit/inline_pt.h"
+#include "kernel_signal.h"
+#include "output.h"
+
+namespace hodo::engine {
+
+// The program's registers while C++ code of the engine runs, in the order in which glue.S keeps
+// them. R10 and R11 are ThreadArea::taken.
+struct Registers {
+  std::uint64_t rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi;
+  std::uint64_t r8, r9, r12, r13, r14, r15;
+  std::uint64_t flags;
+};
+
+// A call that has not returned yet, for the compression of returns (SDM, "RET Compression"): where
+// it is to return and where the code for that lies. Below 2 GB, so that 32 bits name it.
+struct CallSite {
+  std::uint64_t negated_return = 0;  // 0 - the return address: LEA adds without touching flags
+  std::uint64_t landing = 0;
+};
+
+// What the program asked for with sigaction; shared as CLONE_SIGHAND says.
+struct SignalActions {
+  KernelAction of[kSignals + 1] = {};
+};
+
+struct ThreadArea {
+  static constexpr unsigned kCalls = 64;
+  // One block of memory, aligned to its size: the area, the stack of signal handlers and that of
+  // the other C++ code. A stack pointer in it tells whose it is.
+  static constexpr std::size_t kBlock = 512 << 10;
+  static constexpr std::size_t kHandlerStack = 64 << 10;  // begins here
+  static constexpr std::size_t kHandlerStackBytes = 128 << 10;
+
+  // --- within 127 bytes of R10: short instructions
+  std::uint64_t spill[3] = {};    // RAX, RCX, RDX of the program, in sequences that need registers
+  std::uint64_t scratch[2] = {};  // the registers that stand for R10 and R11 in one instruction
+  std::uint64_t taken[2] = {};    // R10 and R11 of the program
+  std::uint64_t flags = 0;        // AH and AL of LAHF and SETO
+  std::uint64_t next = 0;         // where in the cache to go on
+  std::uint32_t calls_top = 0;    // byte offset in `calls` of the newest: 0, 4, ... 252
+  std::uint32_t calls[kCalls] = {};  // addresses of CallSites
+  // --- further away
+  std::uint64_t engine_stack = 0;  // top of the stack of the engine's C++ code
+  std::uint64_t outcomes = 0;      // R11 of the processor while C++ code runs
+  Registers registers = {};
+  std::uint64_t ip = 0;      // of the program, where `registers` leave R10 and R11 to it
+  std::uint32_t waits = 0;   // signals in `waiting`
+  std::uint32_t native = 0;  // the program runs one instruction at its own address
+  unit::PtUnit unit;
+
+  // Signals that came where the program's state is not to be had; the kernel holds back all but
+  // the synchronous ones until they have been delivered. Newest last.
+  static constexpr unsigned kWaiting = 8;
+  WaitingSignal waiting[kWaiting] = {};
+  std::uint64_t held_mask = 0;       // while signals wait: what the kernel is to block behind them
+  std::uint64_t blocked_faults = 0;  // synchronous signals that the program thinks it has blocked
+  std::uint64_t native_mask = 0;     // the kernel's, while `native`
+  KernelStack alternate = {};        // sigaltstack() of the program
+  SignalActions* actions = nullptr;
+  Output output = {};
+  bool used = false;        // by a thread that runs
+  bool waited_for = false;  // the parent stands still in vfork and gives the memory back
+  // Of a child that begins: it has a copy of its parent's memory, or lost its signal handlers; the
+  // signals it is to block.
+  bool memory_is_new = false;
+  bool handlers_are_gone = false;
+  std::uint64_t first_mask = 0;
+
+  std::uint64_t handler_stack() const {
+    return reinterpret_cast<std::uint64_t>(this) + kHandlerStack;
+  }
+};
+static_assert(offsetof(ThreadArea, calls) <= 127);
+static_assert(sizeof(ThreadArea) <= ThreadArea::kHandlerStack);
+
+// Decoders begin with an empty stack of calls at a PSB and behind a system call: so do we, if the
+// unit has written one since it had forgotten `before` times.
+void forget_calls(ThreadArea& area, std::uint64_t before);
+
+}  // namespace hodo::engine

@@ -1,0 +1,36 @@
+// From the program's code to code in the cache that does the same and leaves a trace.
+//
+// The unit is a superblock: it runs on behind conditional branches that are not taken, over direct
+// jumps, until something leads elsewhere. R10 and R11 are the engine's (thread_area.h). Where they
+// are appended the status flags are free, or nothing that changes flags is used (LEA, JRCXZ,
+// BSWAP): the program may use flags over calls, returns and indirect jumps.
+#pragma once
+
+#include <cstdint>
+
+namespace hodo::engine {
+
+// One way out of a fragment, or a place where the engine is asked for something. Below 2 GB.
+struct Exit {
+  enum Kind : std::uint32_t { direct, syscall, flush, unsupported };
+  std::uint64_t target = 0;              // of the program
+  std::uint64_t resume = 0;              // in the cache, behind a flush
+  std::uint8_t* displacement = nullptr;  // of the branch that leads to the stub, as long as it does
+  std::uint8_t* stub = nullptr;
+  Kind kind = direct;
+};
+
+// How a fragment is entered first.
+enum class Entry { direct, by_return, by_tip };
+
+struct Fragment {
+  std::uint8_t* head = nullptr;  // with all registers of the program
+  std::uint8_t* landing =
+      nullptr;  // of `by_return` and `by_tip`: RAX, RCX, RDX are in the spill slots
+};
+
+Fragment translate(std::uint64_t ip, Entry entry);
+// A landing for a fragment that there is.
+std::uint8_t* make_landing(std::uint64_t ip, Entry entry, std::uint8_t* head);
+
+}  // namespace hodo::engine

@@ -1,0 +1,35 @@
+// What the model of a thread's stacks (shadow_stack.h) is told of a branch.
+#pragma once
+
+#include <cstdint>
+
+namespace hodo::check {
+
+// What the text says about both ends of a branch. Of an end whose file cannot be read nothing is
+// known, and nothing is concluded.
+enum PathFact : std::uint32_t {
+  kFromSwitch = 1 << 0,  // kSwitchesStack of `from`
+  kFromPushed = 1 << 1,  // kPushedTarget
+  kFromStored = 1 << 2,  // kStoredTarget
+  kToReturnSite = 1 << 3,
+  kToSetjmp = 1 << 4,  // `to` is behind a call that returns twice: setjmp, getcontext
+  kToLanding = 1 << 5,
+  kToFunction = 1 << 6,     // a function's start
+  kToLabel = 1 << 11,       // an address that is written down, inside of a function
+  kToSigreturn = 1 << 7,    // the code at `to` does a sigreturn
+  kToImage = 1 << 8,        // the entry point of a file
+  kFromLongjmp = 1 << 12,   // kFromSwitch, of a file that defines longjmp
+  kUnjudged = 1 << 9,       // nothing is known about one of the ends
+  kSigreturn = 1 << 10,     // `from` is the system call of code that does a sigreturn
+  kFromLinker = 1 << 13,    // the dynamic linker calls a function of another file
+  kToLoader = 1 << 14,      // dlopen or its like, through a pointer
+  kOpensNothing = 1 << 15,  // a call of code that takes its return address off the stack first
+  kToSensitive = 1 << 16,   // is_sensitive()
+  kToUntaken = 1 << 17,     // kToFunction, of which nothing in any file can know the address
+  kToUncalled = 1 << 18,    // kToReturnSite, of a call that this process has not made
+  kToNearby = 1 << 19,      // an instruction of the function that the handler interrupted
+  kForks = 1 << 20,         // `from` is the system call of a fork
+};
+using PathFacts = std::uint32_t;
+
+}  // namespace hodo::check

@@ -1,0 +1,157 @@
+// The traced process's end of a channel.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "hodo/relay/channel.h"
+
+namespace hodo::relay {
+namespace {
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms) {
+  const timespec timeout{.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1'000'000L};
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
+}
+
+// A zombie is as dead as can be, but its pid is still taken.
+bool is_alive(std::int32_t pid) {
+  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;  // no /proc here
+  std::array<char, 512> text{};
+  const ssize_t got = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  const std::string_view stat(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  const auto state = stat.rfind(") ");  // behind the name, which may contain anything
+  return state == stat.npos || state + 2 >= stat.size() || stat[state + 2] != 'Z';
+}
+
+}  // namespace
+
+ChannelWriter::ChannelWriter(ChannelMemory memory)
+    : memory_(std::move(memory)),
+      settings_(std::make_unique<const Settings>(header().settings)),
+      key_(std::exchange(header().key, 0)),
+      records_(key_) {
+  seal_.aux_digest = settings_->recording == Recording::bts ? unit::RecordDigest(key_).value()
+                                                            : unit::StreamDigest(key_).value();
+  seal_.record_digest = records_.value();
+}
+
+void ChannelWriter::seal() {
+  seal_.mac = mac_of(seal_, ++seal_number_, key_);
+  header().seals[seal_number_ % 2] = seal_;
+  header().sealed.store(seal_number_, std::memory_order_release);
+}
+
+void ChannelWriter::seal_aux(std::uint64_t written, std::uint64_t digest) {
+  seal_.aux_head = written;
+  seal_.aux_digest = digest;
+  seal();
+}
+
+void ChannelWriter::count(std::uint64_t dropped, std::uint64_t unexplained) {
+  seal_.dropped = dropped;
+  seal_.unexplained = unexplained;
+}
+
+bool ChannelWriter::over() const {
+  return (seal_.flags & kOverwritten) != 0 || header().stop.load(std::memory_order_relaxed) != 0;
+}
+
+void ChannelWriter::give_up() {
+  seal_.flags |= kOverwritten;
+  seal();
+}
+
+void ChannelWriter::leave(bool leaving) {
+  seal_.flags = leaving ? seal_.flags | kLeaving : seal_.flags & ~kLeaving;
+  seal();
+}
+
+void ChannelWriter::close() {
+  seal_.flags |= kClosed;
+  seal();
+}
+
+// Waits for one more drain by the recorder; false if there is no recorder left to wait for, which
+// ends the recording of this thread for good.
+bool ChannelWriter::wait_for_recorder(unsigned ms) {
+  const std::uint32_t seen = header().drained.load(std::memory_order_acquire);
+  header().waiting.store(1, std::memory_order_release);
+  futex_wait(header().drained, seen, ms);
+  header().waiting.store(0, std::memory_order_release);
+  if (header().drained.load(std::memory_order_acquire) != seen) return true;
+  if (is_alive(settings_->recorder_pid)) return true;
+  header().stop.store(1, std::memory_order_release);
+  return false;
+}
+
+std::uint64_t ChannelWriter::used(std::atomic<std::uint64_t>& tail, std::uint64_t& last,
+                                  std::uint64_t head) {
+  const std::uint64_t found = tail.load(std::memory_order_acquire);
+  if (found - last > head - last) {
+    give_up();
+    return ~std::uint64_t{0};
+  }
+  last = found;
+  return head - found;
+}
+
+std::uint64_t ChannelWriter::publish_aux(std::uint64_t written, std::uint64_t digest,
+                                         unsigned patience_ms) {
+  constexpr unsigned kStep = 100;
+  if (over()) seal_.flags |= kStopped;
+  seal_aux(written, digest);
+  for (unsigned waited = 0;; waited += kStep) {
+    if (over()) return 0;
+    const std::uint64_t taken = used(header().aux_tail, aux_tail_, written);
+    const std::uint64_t room = aux_size() - std::min(taken, aux_size());
+    if (room >= aux_size() / 4) return room;
+    // Not what little room there is: the next call would wait as long again, for a few packets.
+    if (waited >= patience_ms || !wait_for_recorder(kStep)) return 0;
+  }
+}
+
+bool ChannelWriter::write_record(RecordHeader record, std::span<const std::uint8_t> fixed,
+                                 std::span<const std::uint8_t> payload) {
+  const std::size_t bytes = sizeof(record) + fixed.size() + payload.size();
+  record.size = static_cast<std::uint32_t>((bytes + 7) / 8 * 8);
+  record.payload = static_cast<std::uint32_t>(payload.size());
+  if (record.size > kRecordBytes / 2) return false;
+  const std::uint64_t head = seal_.record_head;
+  while (true) {
+    const std::uint64_t there = used(header().record_tail, record_tail_, head);
+    if (there <= kRecordBytes - record.size) break;
+    if (over() || !wait_for_recorder(100)) return false;
+  }
+  std::uint8_t* at = memory_.records() + head % kRecordBytes;
+  const auto put = [&](const std::uint8_t* from, std::size_t size) {
+    if (size == 0) return;
+    std::memcpy(at, from, size);
+    records_.add(from, size);
+    at += size;
+  };
+  constexpr std::array<std::uint8_t, 8> kPadding{};
+  put(reinterpret_cast<const std::uint8_t*>(&record), sizeof(record));
+  put(fixed.data(), fixed.size());
+  put(payload.data(), payload.size());
+  put(kPadding.data(), record.size - bytes);
+  seal_.record_head = head + record.size;
+  seal_.record_digest = records_.value();
+  seal();
+  return true;
+}
+
+}  // namespace hodo::relay

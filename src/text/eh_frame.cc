@@ -1,0 +1,272 @@
+#include "eh_frame.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace hodo::text {
+namespace {
+
+// DW_EH_PE_*: how a pointer is written, and what it counts from.
+enum Encoding : std::uint8_t {
+  kOmitted = 0xff,
+  kFormatMask = 0x0f,
+  kBaseMask = 0x70,
+  kPcRelative = 0x10,
+  kDataRelative = 0x30,
+  kFunctionRelative = 0x40,
+  kIndirect = 0x80,
+};
+
+std::optional<std::uint64_t> read_uleb(ByteReader& reader) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const auto byte = reader.read<std::uint8_t>();
+    if (!byte) return std::nullopt;
+    value |= std::uint64_t{*byte & 0x7fu} << shift;
+    if ((*byte & 0x80) == 0) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> read_sleb(ByteReader& reader) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const auto byte = reader.read<std::uint8_t>();
+    if (!byte) return std::nullopt;
+    value |= std::uint64_t{*byte & 0x7fu} << shift;
+    if ((*byte & 0x80) != 0) continue;
+    if (shift < 57 && (*byte & 0x40) != 0) value |= ~std::uint64_t{0} << (shift + 7);
+    return value;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<std::uint64_t> read_as(ByteReader& reader) {
+  const auto value = reader.read<T>();
+  if (!value) return std::nullopt;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(*value));
+}
+
+// Bytes with the address at which they lie, which pc-relative pointers count from.
+class Cursor {
+ public:
+  Cursor(std::span<const std::uint8_t> bytes, std::uint64_t vaddr, const ElfBytes& elf)
+      : reader_(bytes), vaddr_(vaddr), elf_(&elf) {}
+
+  ByteReader& reader() { return reader_; }
+  std::uint64_t here() const { return vaddr_ + reader_.offset(); }
+
+  std::optional<std::uint64_t> raw(std::uint8_t encoding) {
+    switch (encoding & kFormatMask) {
+      case 0x00:
+        if (elf_->is_narrow()) return read_as<std::uint32_t>(reader_);
+        [[fallthrough]];
+      case 0x04:
+      case 0x0c:
+        return reader_.read<std::uint64_t>();
+      case 0x01:
+        return read_uleb(reader_);
+      case 0x02:
+        return read_as<std::uint16_t>(reader_);
+      case 0x03:
+        return read_as<std::uint32_t>(reader_);
+      case 0x09:
+        return read_sleb(reader_);
+      case 0x0a:
+        return read_as<std::int16_t>(reader_);
+      case 0x0b:
+        return read_as<std::int32_t>(reader_);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // A pointer; 0 stands for none, as in the format. nullopt: cut off, or an encoding that no
+  // compiler for this machine uses here.
+  std::optional<std::uint64_t> pointer(std::uint8_t encoding, std::uint64_t function = 0) {
+    const std::uint64_t place = here();
+    auto value = raw(encoding);
+    if (!value || *value == 0) return value;
+    switch (encoding & kBaseMask) {
+      case 0:
+        return value;
+      case kPcRelative:
+        return elf_->cut(place + *value);
+      case kFunctionRelative:
+        return elf_->cut(function + *value);
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  ByteReader reader_;
+  std::uint64_t vaddr_;
+  const ElfBytes* elf_;
+};
+
+// Common information entry: how its functions' entries are written.
+struct Cie {
+  std::uint8_t pointers = 0;  // encoding of the functions' addresses
+  std::uint8_t lsda = kOmitted;
+  bool has_augmentation = false;
+};
+
+std::optional<Cie> read_cie(Cursor cursor) {
+  ByteReader& reader = cursor.reader();
+  const auto version = reader.read<std::uint8_t>();
+  if (!version) return std::nullopt;
+  std::string augmentation;
+  for (;;) {
+    const auto letter = reader.read<char>();
+    if (!letter || augmentation.size() > 8) return std::nullopt;
+    if (*letter == 0) break;
+    augmentation += *letter;
+  }
+  if (!read_uleb(reader) || !read_sleb(reader)) return std::nullopt;  // alignment factors
+  if (*version == 1 ? !reader.read<std::uint8_t>() : !read_uleb(reader)) return std::nullopt;
+  Cie cie;
+  if (!augmentation.starts_with('z')) {
+    return augmentation.empty() ? std::optional(cie) : std::nullopt;
+  }
+  cie.has_augmentation = true;
+  if (!read_uleb(reader)) return std::nullopt;
+  for (const char letter : augmentation.substr(1)) {
+    if (letter == 'S' || letter == 'B') continue;  // signal frame; no argument
+    const auto encoding = reader.read<std::uint8_t>();
+    if (!encoding) return std::nullopt;
+    if (letter == 'R') {
+      cie.pointers = *encoding;
+    } else if (letter == 'L') {
+      cie.lsda = *encoding;
+    } else if (letter == 'P') {
+      if (!cursor.raw(*encoding)) return std::nullopt;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return cie;
+}
+
+class TableReader {
+ public:
+  explicit TableReader(const ElfBytes& elf) : elf_(elf), room_(elf.file().size()) {}
+
+  UnwindTables read() {
+    const auto header = elf_.part(PT_GNU_EH_FRAME);
+    if (!header) {
+      // Static programs register their tables by themselves; only the section says where they are.
+      const auto start = elf_.section(".eh_frame");
+      if (start) read_frames(*start);
+      return std::move(out_);
+    }
+    Cursor cursor(elf_.at(header->vaddr), header->vaddr, elf_);
+    const auto version = cursor.reader().read<std::uint8_t>();
+    const auto encoding = cursor.reader().read<std::uint8_t>();
+    const bool rest = cursor.reader().take(2).has_value();  // encodings of the search table
+    if (!version || *version != 1 || !encoding || !rest) return damaged();
+    const auto start = cursor.pointer(*encoding);
+    if (!start || elf_.at(*start).empty()) return damaged();
+    read_frames(*start);
+    return std::move(out_);
+  }
+
+ private:
+  UnwindTables damaged() {
+    out_.complete = false;
+    return std::move(out_);
+  }
+
+  // .eh_frame is a row of entries, each with its length in front; a length of 0 ends it.
+  void read_frames(std::uint64_t start) {
+    ByteReader reader(elf_.at(start));
+    for (;;) {
+      const std::uint64_t begin = start + reader.offset();
+      const auto length = reader.read<std::uint32_t>();
+      if (!length || *length == 0) break;
+      const std::uint64_t id_at = start + reader.offset();
+      const auto entry = reader.take(*length);
+      if (*length == 0xffffffff || !entry) {
+        out_.complete = false;
+        break;
+      }
+      Cursor cursor(*entry, id_at, elf_);
+      const auto id = cursor.reader().read<std::uint32_t>();
+      if (!id) continue;
+      if (*id == 0) {
+        cies_[begin] = read_cie(cursor);
+      } else {
+        add_function(cursor, id_at - *id);
+      }
+    }
+  }
+
+  void add_function(Cursor cursor, std::uint64_t cie_at) {
+    const auto found = cies_.find(cie_at);
+    if (found == cies_.end() || !found->second) {
+      out_.complete = false;
+      return;
+    }
+    const Cie& cie = *found->second;
+    const auto begin = cursor.pointer(cie.pointers);
+    const auto size = cursor.raw(cie.pointers & kFormatMask);
+    if (!begin || !size || *begin == 0 || *size == 0 || *size > ~*begin) return;
+    out_.functions.push_back({*begin, *begin + *size});
+    if (!cie.has_augmentation || cie.lsda == kOmitted || !read_uleb(cursor.reader())) return;
+    const auto lsda = cursor.pointer(cie.lsda, *begin);
+    if (lsda && *lsda != 0 && !add_landings(*lsda, *begin)) out_.complete = false;
+  }
+
+  // A language-specific data area as C, C++, Rust, D and Ada have it: a header, then the call
+  // sites.
+  // False: it is damaged.
+  bool add_landings(std::uint64_t lsda, std::uint64_t function) {
+    Cursor cursor(elf_.at(lsda), lsda, elf_);
+    ByteReader& reader = cursor.reader();
+    const auto base_encoding = reader.read<std::uint8_t>();
+    if (!base_encoding) return false;
+    std::uint64_t base = function;
+    if (*base_encoding != kOmitted) base = cursor.pointer(*base_encoding).value_or(function);
+    const auto type_encoding = reader.read<std::uint8_t>();
+    if (!type_encoding || (*type_encoding != kOmitted && !read_uleb(reader))) return false;
+    const auto site_encoding = reader.read<std::uint8_t>();
+    const auto size = site_encoding ? read_uleb(reader) : std::nullopt;
+    const auto table = size ? reader.take(*size) : std::nullopt;
+    if (!table) return false;
+    Cursor sites(*table, 0, elf_);
+    while (sites.reader().remaining() != 0) {
+      const auto start = sites.raw(*site_encoding);
+      const auto length = sites.raw(*site_encoding);
+      const auto pad = sites.raw(*site_encoding);
+      const auto action = pad ? read_uleb(sites.reader()) : std::nullopt;
+      if (!start || !length || !action || !spend()) return false;
+      if (*pad == 0) continue;
+      out_.landings.push_back({function + *start, function + *start + *length, base + *pad});
+    }
+    return true;
+  }
+
+  // Any number of functions can name one table. A file that no one made up has a call site for
+  // every four bytes of itself at most.
+  bool spend() {
+    if (room_ == 0) return false;
+    --room_;
+    return true;
+  }
+
+  const ElfBytes& elf_;
+  std::uint64_t room_;
+  std::map<std::uint64_t, std::optional<Cie>> cies_;
+  UnwindTables out_;
+};
+
+}  // namespace
+
+UnwindTables read_unwind_tables(const ElfBytes& elf) { return TableReader(elf).read(); }
+
+}  // namespace hodo::text

@@ -1,0 +1,152 @@
+// What an ELF file's own text allows: the facts that executed branches are held against.
+//
+// An analysis is made once per file and never changes. Addresses are the file's own, before
+// relocation. Everything in a file is input of whoever made it: what cannot be read of a damaged
+// one is missing here, and complete() says so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/isa/insn.h"
+#include "hodo/symbol/symbol_table.h"
+
+namespace hodo::text {
+
+// What is known about an address in executable memory; several may hold.
+enum Mark : std::uint16_t {
+  kInsn = 1 << 0,         // an instruction begins here: reached from a function's start by going
+                          // straight on, or from another instruction by its direct target
+  kStart = 1 << 1,        // a function begins: symbol, unwind table, entry point, DT_INIT, PLT stub
+  kTaken = 1 << 2,        // the address is written down: in data, in a relocation, or in an
+                          // instruction that loads it
+  kLeader = 1 << 3,       // a direct branch leads here, or it follows a conditional one
+  kReturnSite = 1 << 4,   // behind a call
+  kTableTarget = 1 << 5,  // in a jump table that its function uses
+  kLanding = 1 << 6,      // an exception lands here
+  kEndbr = 1 << 7,        // ENDBR64, in 32-bit files ENDBR32
+  // Of the branch that begins here:
+  kSwitchesStack = 1 << 8,  // an indirect jump or return behind a load of RSP, in straight line
+  kPushedTarget = 1 << 9,   // a return whose target the instruction before pushed
+  kStoredTarget = 1 << 10,  // a return whose target the instruction before put in place of the last
+                            // return address: a retpoline
+  kPlt = 1 << 11,           // in a PLT stub
+};
+using Marks = std::uint16_t;
+
+class ModuleCache;
+
+struct Function {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  // behind the last byte
+};
+
+// While code in [begin, end) calls, an exception lands at `pad`.
+struct LandingPad {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t pad = 0;
+};
+
+// A slot through which code calls other modules, filled by the dynamic linker.
+struct Slot {
+  std::uint64_t address = 0;
+  std::string_view name;  // of the symbol; lives as long as the module
+};
+
+// A pointer to a sensitive function, by call.sensitive's list, in the file's data.
+struct KeptPointer {
+  std::string_view name;  // of the function; lives as long as the module
+  bool constant = false;  // cannot be written to once the file is loaded
+};
+
+class Module {
+ public:
+  // Larger text is refused: it is ten times what the largest browsers have.
+  static constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;
+
+  // Errors: as image::RegularFile::open and read_elf; unsupported for what is of neither x86-64 nor
+  // i386, a file larger than kLargestFile, or text larger than kLargestText; messages name the
+  // file.
+  // `cache`: where analyses are kept, or null.
+  static Result<std::shared_ptr<const Module>> analyze(const std::string& path,
+                                                       const ModuleCache* cache = nullptr);
+  // Of an image that is no file. Errors: the same.
+  static Result<std::shared_ptr<const Module>> analyze(std::vector<std::uint8_t> bytes);
+
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  ~Module();
+
+  const image::Elf& elf() const;
+  const symbol::SymbolTable& symbols() const;
+  // False: a part of the unwind tables or jump tables could not be read, so less is known.
+  bool complete() const;
+  isa::Mode mode() const;  // of its code
+  // Linked for CET (GNU_PROPERTY_X86_FEATURE_1_IBT): indirect branches land on kEndbr.
+  bool has_ibt() const;
+  // Asks for a stack that can be executed (PT_GNU_STACK), as compilers do for nested functions.
+  bool executes_stack() const;
+  // The dynamic linker writes to its text (DT_TEXTREL).
+  bool relocates_text() const;
+  const std::vector<std::string>& needed() const;  // DT_NEEDED, in order
+  const std::string& soname() const;               // DT_SONAME; may be empty
+
+  // Whether the address lies in an executable segment's file part.
+  bool is_text(std::uint64_t vaddr) const;
+  // 0 outside of the text.
+  Marks marks(std::uint64_t vaddr) const;
+  bool has(std::uint64_t vaddr, Marks any) const { return (marks(vaddr) & any) != 0; }
+  // The file's bytes from `vaddr` to the end of its segment; empty outside of the file.
+  std::span<const std::uint8_t> bytes(std::uint64_t vaddr) const;
+  std::optional<isa::Insn> insn(std::uint64_t vaddr) const;
+  // Whether the file has this text anywhere.
+  bool contains(std::string_view text) const;
+
+  // The function that contains the address: by the unwind tables, or else by symbols; null where
+  // neither covers it.
+  const Function* function(std::uint64_t vaddr) const;
+  // Both lie in one function, or in two parts of one that the compiler split (hot and cold), which
+  // is known by a direct jump into the middle of the other part.
+  bool same_function(std::uint64_t a, std::uint64_t b) const;
+
+  // Whether an exception that passes through a call with this return address lands at `pad`.
+  bool lands(std::uint64_t return_address, std::uint64_t pad) const;
+
+  // The name of the symbol that starts at the address, or of the stub there; empty: none.
+  std::string_view name_at(std::uint64_t vaddr) const;
+  // All symbols that start there.
+  std::span<const symbol::Symbol> names_at(std::uint64_t vaddr) const;
+  // The slot that an instruction jumps or calls through, `jmp [rip + slot]`, on i386 `jmp [slot]`
+  // or `jmp [register of the GOT + distance]`; null: none.
+  const Slot* slot_of(std::uint64_t insn_vaddr) const;
+  // The same with "@plt" and the like taken off.
+  std::string_view callee_name(std::uint64_t vaddr) const;
+  // What the call whose return address this is calls, by callee_name(); empty where the text does
+  // not say.
+  std::string_view callee_before(std::uint64_t return_address) const;
+
+  std::span<const Function> functions() const;   // by address, none overlap
+  std::span<const LandingPad> landings() const;  // by `begin`
+  std::span<const Slot> slots() const;           // by address
+  std::span<const KeptPointer> kept_pointers() const;
+  // DT_PLTGOT: where distances to slots count from in code of i386; nullopt: not said.
+  std::optional<std::uint64_t> got() const;
+
+ private:
+  struct Facts;
+  explicit Module(std::unique_ptr<const Facts> facts);
+  static Result<std::shared_ptr<const Module>> make(std::vector<std::uint8_t> bytes,
+                                                    std::shared_ptr<const symbol::SymbolTable>,
+                                                    const ModuleCache* cache);
+  std::unique_ptr<const Facts> facts_;
+};
+
+}  // namespace hodo::text

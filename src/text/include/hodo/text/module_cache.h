@@ -1,0 +1,57 @@
+// Analyses of files, kept from one check to the next.
+//
+// A folder of files that only this user can write to; one that others could write to, or that is
+// somebody else's, is not used. An analysis is found by what the file it is of contains, never by
+// a name or build-id that somebody else could give another file, and by which build of hodoscope
+// made it. What is read is checked as any input is; nothing in it is believed but facts about code.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hodo::text {
+
+class ModuleCache {
+ public:
+  using Key = std::array<std::uint8_t, 32>;  // SHA-256 of what an analysis is made from
+  // More files than this, and the oldest goes.
+  static constexpr std::size_t kMostFiles = 256;
+  // Larger analyses are made anew each time.
+  static constexpr std::size_t kLargest = std::size_t{256} << 20;
+
+  // In $XDG_CACHE_HOME/hodoscope/modules (XDG Base Directory Specification), made by this build.
+  // nullopt where there is none to be had: all works without, only slower.
+  static std::optional<ModuleCache> of_user();
+  // In `folder`, which is made if its parent is there. `maker` tells builds apart.
+  static std::optional<ModuleCache> in(const std::string& folder,
+                                       std::span<const std::uint8_t> maker);
+
+  ModuleCache(ModuleCache&& other) noexcept;
+  ModuleCache& operator=(ModuleCache&& other) noexcept;
+  ~ModuleCache();
+
+  // nullopt: not there, or not as store() left it.
+  std::optional<std::vector<std::uint8_t>> load(const Key& key) const;
+  // What cannot be kept is not.
+  void store(const Key& key, std::span<const std::uint8_t> analysis) const;
+
+ private:
+  ModuleCache(int folder, Key maker) : folder_(folder), maker_(maker) {}
+  std::string name_of(const Key& key) const;
+  void remove_oldest() const;
+
+  int folder_ = -1;
+  Key maker_{};
+};
+
+// What a file of the cache holds, without the file: compressed, behind a header with the key. For
+// load(), store() and those who test them.
+std::optional<std::vector<std::uint8_t>> unwrap(std::span<const std::uint8_t> file,
+                                                const ModuleCache::Key& key);
+std::vector<std::uint8_t> wrap(std::span<const std::uint8_t> analysis, const ModuleCache::Key& key);
+
+}  // namespace hodo::text

@@ -1,0 +1,130 @@
+#include "jump_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hodo::text {
+namespace {
+
+// Labels of one function that its tables may count from; the compiler shares one among them.
+constexpr std::size_t kMostLabels = 4;
+
+class TableMarker {
+ public:
+  TableMarker(const ElfBytes& elf, const FunctionMap& functions, TextMap& text)
+      : elf_(elf), functions_(functions), text_(text), budget_(elf.file().size()) {}
+
+  // The entries of a table, as distances from `base`. False: too many were read.
+  bool mark(const Sweep::Reference& use, std::uint64_t base, bool& found) {
+    ByteReader table(elf_.at(use.to));
+    std::vector<Sweep::Reference> elsewhere;  // entries since the last one of the same function
+    while (const auto distance = table.read<std::int32_t>()) {
+      if (budget_ == 0) return false;
+      --budget_;
+      const std::uint64_t target =
+          elf_.cut(base + static_cast<std::uint64_t>(std::int64_t{*distance}));
+      if ((text_.marks(target) & kInsn) == 0) break;
+      if (!functions_.same(use.from, target)) {
+        elsewhere.push_back({use.from, target});
+        continue;
+      }
+      text_.mark(target, kTableTarget);
+      found = true;
+      // Between entries of the function lie those of a part that the compiler split off, to which
+      // nothing else may lead.
+      for (const Sweep::Reference& part : elsewhere) text_.mark(part.to, kTableTarget);
+      parts_.insert(parts_.end(), elsewhere.begin(), elsewhere.end());
+      elsewhere.clear();
+    }
+    return true;
+  }
+
+  // From functions to parts of them that only tables lead to.
+  const std::vector<Sweep::Reference>& parts() const { return parts_; }
+
+ private:
+  const ElfBytes& elf_;
+  const FunctionMap& functions_;
+  TextMap& text_;
+  std::uint64_t budget_;
+  std::vector<Sweep::Reference> parts_;
+};
+
+// A function that loads its own labels, and has no table, adds to them: it jumps into a row of
+// pieces of equal size (libffi's ffi_call_unix64). Where the last one ends is not written anywhere.
+void mark_behind_labels(const Function& function, const std::vector<std::uint64_t>& labels,
+                        TextMap& text) {
+  const std::uint64_t first = std::max(*std::ranges::min_element(labels), function.begin);
+  // Only where there is text: a symbol may claim all addresses for its function.
+  const auto stretches = text.stretches();
+  auto s = std::ranges::partition_point(stretches, [&](const auto& x) { return x.end() <= first; });
+  for (; s != stretches.end() && s->begin < function.end; ++s) {
+    const std::uint64_t end = std::min(s->end(), function.end);
+    for (std::uint64_t at = std::max(s->begin, first); at < end; ++at) {
+      if ((text.marks(at) & kInsn) != 0) text.mark(at, kTableTarget);
+    }
+  }
+}
+
+// Functions with an indirect jump, also one that is made by a retpoline: a function of its own that
+// they jump to, or a piece of themselves.
+std::vector<bool> with_indirect_jump(const Sweep& sweep, const FunctionMap& functions) {
+  std::vector<bool> out(functions.all().size());
+  for (const auto* jumps : {&sweep.indirect_jumps, &sweep.retpolines}) {
+    for (const std::uint64_t at : *jumps) {
+      if (const auto index = functions.index(at)) out[*index] = true;
+    }
+  }
+  std::vector<std::uint64_t> thunks;
+  for (const std::uint64_t at : sweep.retpolines) {
+    if (const auto index = functions.index(at)) thunks.push_back(functions.all()[*index].begin);
+  }
+  std::ranges::sort(thunks);
+  for (const Sweep::Reference& jump : sweep.jumps) {
+    if (!std::ranges::binary_search(thunks, jump.to)) continue;
+    if (const auto index = functions.index(jump.from)) out[*index] = true;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
+                      TextMap& text) {
+  const std::size_t count = functions.all().size();
+  const std::vector<bool> jumps = with_indirect_jump(sweep, functions);
+  std::vector<std::vector<std::uint64_t>> labels(count);
+  for (const Sweep::Reference& label : sweep.labels) {
+    const auto index = functions.index(label.from);
+    if (!index || !jumps[*index] || !functions.same(label.from, label.to)) continue;
+    auto& known = labels[*index];
+    const bool fresh = std::ranges::find(known, label.to) == known.end();
+    if (fresh && known.size() < kMostLabels) known.push_back(label.to);
+  }
+  std::vector<bool> tables(count);  // functions with a table
+  TableMarker marker(elf, functions, text);
+  const auto read_tables = [&](const Sweep::Reference& use) {
+    const auto index = functions.index(use.from);
+    if (!index || !jumps[*index] || functions.same(use.from, use.to)) return true;
+    bool found = false;
+    bool whole = marker.mark(use, use.to, found);
+    for (const std::vector<std::uint64_t>* bases :
+         {&std::as_const(labels[*index]), &sweep.table_bases}) {
+      for (const std::uint64_t base : *bases) whole = whole && marker.mark(use, base, found);
+    }
+    if (found) tables[*index] = true;
+    return whole;
+  };
+  // Some linkers put read-only data among the text, where a table looks like a label elsewhere.
+  if (!std::ranges::all_of(sweep.references, read_tables) ||
+      !std::ranges::all_of(sweep.labels, read_tables)) {
+    return false;
+  }
+  functions.join(marker.parts());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!labels[i].empty() && !tables[i]) mark_behind_labels(functions.all()[i], labels[i], text);
+  }
+  return true;
+}
+
+}  // namespace hodo::text

@@ -1,0 +1,359 @@
+#include "hodo/text/module.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "eh_frame.h"
+#include "function_map.h"
+#include "hodo/image/file.h"
+#include "hodo/text/elf_bytes.h"
+#include "hodo/text/module_cache.h"
+#include "hodo/text/names.h"
+#include "jump_tables.h"
+#include "kept_pointers.h"
+#include "pic.h"
+#include "sha256.h"
+#include "sweep.h"
+#include "text_facts.h"
+#include "text_map.h"
+
+namespace hodo::text {
+namespace {
+
+using symbol::Symbol;
+using symbol::SymbolKind;
+
+constexpr std::uint32_t kFeature1And = 0xc0000002;  // GNU_PROPERTY_X86_FEATURE_1_AND
+constexpr std::uint32_t kFeatureIbt = 1;
+
+// The x86-64 psABI, "Program Property": an array of { type, size, data padded to 8, on i386 to 4 }.
+bool has_ibt_property(std::span<const std::uint8_t> properties, std::size_t alignment) {
+  ByteReader reader(properties);
+  for (;;) {
+    const auto type = reader.read<std::uint32_t>();
+    const auto size = reader.read<std::uint32_t>();
+    if (!type || !size) return false;
+    const auto data = reader.take(*size);
+    if (!data) return false;
+    if (*type == kFeature1And) {
+      return (ByteReader(*data).read<std::uint32_t>().value_or(0) & kFeatureIbt) != 0;
+    }
+    if (!reader.take((alignment - *size % alignment) % alignment)) return false;
+  }
+}
+
+bool linked_for_ibt(const ElfBytes& elf) {
+  const auto part = elf.part(PT_GNU_PROPERTY);
+  if (!part) return false;
+  const auto all = elf.at(part->vaddr);
+  ByteReader note(all.first(std::min<std::uint64_t>(all.size(), part->size)));
+  const auto header = note.read<Elf64_Nhdr>();
+  if (!header || header->n_type != NT_GNU_PROPERTY_TYPE_0 || header->n_namesz != 4) return false;
+  if (!note.take(4)) return false;
+  const auto properties = note.take(header->n_descsz);
+  return properties && has_ibt_property(*properties, elf.word_size());
+}
+
+std::vector<Function> functions_of(std::span<const Symbol> symbols) {
+  std::vector<Function> out;
+  for (const Symbol& s : symbols) {
+    if (s.size != 0 && s.size <= ~s.start) out.push_back({s.start, s.start + s.size});
+  }
+  return out;
+}
+
+// Small files are analysed faster than a file is found.
+bool is_worth_keeping(const TextMap& text) {
+  constexpr std::size_t kSmall = std::size_t{128} << 10;
+  return std::ranges::any_of(text.stretches(),
+                             [](const TextMap::Stretch& s) { return s.bytes.size() >= kSmall; });
+}
+
+// Of all that an analysis is made from: symbols may come from another file.
+Digest key_of(std::span<const std::uint8_t> file, const symbol::SymbolTable& symbols) {
+  Sha256 sum;
+  sum.add(file);
+  for (const Symbol& s : symbols.symbols()) {
+    const std::array<std::uint64_t, 3> about = {s.start, s.size,
+                                                static_cast<std::uint64_t>(s.kind)};
+    const auto bytes = std::as_bytes(std::span(about));
+    sum.add({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  }
+  return sum.finish();
+}
+
+}  // namespace
+
+struct Module::Facts : TextFacts {
+  std::vector<std::uint8_t> file;
+  std::shared_ptr<const symbol::SymbolTable> symbols;
+  image::Elf elf;
+  std::vector<Slot> slots;    // by address
+  std::vector<Slot> through;  // by address, of the instructions that go through a slot
+  std::vector<KeptPointer> kept_pointers;
+  std::optional<std::uint64_t> got;
+  std::vector<std::string> needed;
+  std::string soname;
+  bool ibt = false;
+  bool executes_stack = false;
+  bool relocates_text = false;
+};
+
+namespace {
+
+// Puts the facts together, one source after the other.
+template <class Facts>
+class Analysis {
+ public:
+  Analysis(const ElfBytes& elf, Facts& facts)
+      : elf_(elf), facts_(facts), relocations_(elf.relocations()) {}
+
+  // What takes long.
+  void read_text() {
+    UnwindTables unwind = read_unwind_tables(elf_);
+    facts_.complete = unwind.complete;
+    for (const Function& f : unwind.functions) start(f.begin);
+    start_of_symbols();
+    start(elf_.elf().entry);
+    for (const std::int64_t tag : {DT_INIT, DT_FINI}) start(elf_.dynamic(tag).value_or(0));
+    take_relocations();
+    const bool fixed = elf_.elf().type == image::ElfType::exec;
+    if (fixed) take_constants();
+    std::ranges::sort(starts_);
+    const auto got = elf_.is_narrow() ? got_address(elf_, facts_.text) : std::nullopt;
+    Sweep found = sweep(facts_.text, starts_, {.mode = elf_.mode(), .fixed = fixed, .got = got});
+    facts_.functions = FunctionMap(std::move(unwind.functions), functions_of(symbols()));
+    facts_.functions.join(found.jumps);
+    if (!mark_jump_tables(elf_, found, facts_.functions, facts_.text)) facts_.complete = false;
+    land(std::move(unwind.landings));
+    facts_.through_slots = std::move(found.through_slots);
+  }
+
+  // The rest, when the text has been read.
+  void read_headers() {
+    name_slots();
+    facts_.kept_pointers = kept_pointers(elf_, relocations_, symbols(), facts_.functions);
+    facts_.got = elf_.dynamic(DT_PLTGOT);
+    facts_.needed = elf_.needed();
+    facts_.soname = elf_.soname();
+    facts_.ibt = linked_for_ibt(elf_);
+    const auto stack = elf_.part(PT_GNU_STACK);
+    facts_.executes_stack = stack && (stack->flags & PF_X) != 0;
+    facts_.relocates_text =
+        elf_.dynamic(DT_TEXTREL) || (elf_.dynamic(DT_FLAGS).value_or(0) & DF_TEXTREL) != 0;
+  }
+
+ private:
+  std::span<const Symbol> symbols() const { return facts_.symbols->symbols(); }
+
+  void start(std::uint64_t vaddr) {
+    if (vaddr != 0 && facts_.text.mark(vaddr, kStart)) starts_.push_back(vaddr);
+  }
+
+  void start_of_symbols() {
+    for (const Symbol& s : symbols()) {
+      start(s.start);
+      if (s.kind != SymbolKind::plt) continue;
+      for (std::uint64_t i = 0; i < std::min<std::uint64_t>(s.size, 16); ++i) {
+        facts_.text.mark(s.start + i, kPlt);
+      }
+    }
+  }
+
+  // Addresses of the file's own code that the dynamic linker stores somewhere.
+  void take_relocations() {
+    for (const Relocation& r : relocations_) {
+      if (r.kind == Relocation::Kind::relative) {
+        facts_.text.mark(r.addend, kTaken);
+      } else if (const auto value = elf_.symbol_value(r.symbol)) {
+        const bool adds = r.kind == Relocation::Kind::absolute;
+        facts_.text.mark(elf_.cut(*value + (adds ? r.addend : 0)), kTaken);
+      }
+    }
+  }
+
+  // Text that does not move has its addresses in data as they are.
+  void take_constants() {
+    for (const image::Segment& segment : elf_.elf().segments) {
+      if (segment.executable) continue;
+      if (elf_.is_narrow()) {
+        take_constants_of<std::uint32_t>(segment);
+      } else {
+        take_constants_of<std::uint64_t>(segment);
+      }
+    }
+  }
+
+  template <class Word>
+  void take_constants_of(const image::Segment& segment) {
+    constexpr std::size_t kSize = sizeof(Word);
+    ByteReader words(elf_.of(segment));
+    if (!words.seek((kSize - segment.vaddr % kSize) % kSize)) return;
+    while (const auto word = words.read<Word>()) facts_.text.mark(*word, kTaken);
+  }
+
+  void land(std::vector<LandingPad> landings) {
+    for (const LandingPad& l : landings) facts_.text.mark(l.pad, kLanding);
+    std::ranges::sort(landings, {}, &LandingPad::begin);
+    facts_.landings = std::move(landings);
+  }
+
+  void name_slots() {
+    for (const Relocation& r : relocations_) {
+      if (r.kind != Relocation::Kind::slot) continue;
+      const std::string_view name = elf_.symbol_name(r.symbol);
+      if (!name.empty()) facts_.slots.push_back({r.place, name});
+    }
+    std::ranges::stable_sort(facts_.slots, {}, &Slot::address);
+    for (const Sweep::Reference& r : facts_.through_slots) {
+      const auto slot = std::ranges::lower_bound(facts_.slots, r.to, {}, &Slot::address);
+      if (slot == facts_.slots.end() || slot->address != r.to) continue;
+      facts_.through.push_back({r.from, slot->name});
+    }
+    std::ranges::stable_sort(facts_.through, {}, &Slot::address);
+  }
+
+  const ElfBytes& elf_;
+  Facts& facts_;
+  std::vector<Relocation> relocations_;
+  std::vector<std::uint64_t> starts_;
+};
+
+}  // namespace
+
+Module::Module(std::unique_ptr<const Facts> facts) : facts_(std::move(facts)) {}
+Module::~Module() = default;
+
+Result<std::shared_ptr<const Module>> Module::make(
+    std::vector<std::uint8_t> bytes, std::shared_ptr<const symbol::SymbolTable> symbols,
+    const ModuleCache* cache) {
+  auto facts = std::make_unique<Facts>();
+  facts->file = std::move(bytes);
+  facts->symbols = std::move(symbols);
+  auto elf = ElfBytes::read(facts->file);
+  if (!elf) return std::unexpected(elf.error());
+  auto text = TextMap::make(*elf);
+  if (!text) return std::unexpected(text.error());
+  facts->text = std::move(*text);
+  facts->elf = elf->elf();
+  Analysis analysis(*elf, *facts);
+  const auto key = cache != nullptr && is_worth_keeping(facts->text)
+                       ? std::optional(key_of(facts->file, *facts->symbols))
+                       : std::nullopt;
+  const auto kept = key ? cache->load(*key) : std::nullopt;
+  // Half unpacked, the text has marks that nobody found.
+  TextFacts known{.text = facts->text};
+  if (kept && unpack(*kept, known)) {
+    static_cast<TextFacts&>(*facts) = std::move(known);
+  } else {
+    facts->text.unmark();
+    analysis.read_text();
+    if (key) cache->store(*key, pack(*facts));
+  }
+  analysis.read_headers();
+  return std::shared_ptr<const Module>(new Module(std::move(facts)));
+}
+
+Result<std::shared_ptr<const Module>> Module::analyze(const std::string& path,
+                                                      const ModuleCache* cache) {
+  auto file = image::RegularFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  auto bytes = file->read_all(kLargestFile);
+  if (!bytes) return std::unexpected(bytes.error());
+  auto symbols = symbol::SymbolTable::open(path);
+  if (!symbols) return std::unexpected(symbols.error());
+  auto module = make(std::move(*bytes), std::move(*symbols), cache);
+  if (!module) module.error().message = path + ": " + module.error().message;
+  return module;
+}
+
+Result<std::shared_ptr<const Module>> Module::analyze(std::vector<std::uint8_t> bytes) {
+  auto symbols = symbol::SymbolTable::from_bytes(bytes);
+  if (!symbols) return std::unexpected(symbols.error());
+  return make(std::move(bytes), std::move(*symbols), nullptr);
+}
+
+const image::Elf& Module::elf() const { return facts_->elf; }
+const symbol::SymbolTable& Module::symbols() const { return *facts_->symbols; }
+isa::Mode Module::mode() const {
+  return elf().elf_class == image::ElfClass::elf32 ? isa::Mode::bits32 : isa::Mode::bits64;
+}
+bool Module::complete() const { return facts_->complete; }
+bool Module::has_ibt() const { return facts_->ibt; }
+bool Module::executes_stack() const { return facts_->executes_stack; }
+bool Module::relocates_text() const { return facts_->relocates_text; }
+const std::vector<std::string>& Module::needed() const { return facts_->needed; }
+const std::string& Module::soname() const { return facts_->soname; }
+bool Module::is_text(std::uint64_t vaddr) const { return facts_->text.contains(vaddr); }
+Marks Module::marks(std::uint64_t vaddr) const { return facts_->text.marks(vaddr); }
+std::span<const Function> Module::functions() const { return facts_->functions.all(); }
+std::span<const LandingPad> Module::landings() const { return facts_->landings; }
+std::span<const Slot> Module::slots() const { return facts_->slots; }
+std::span<const KeptPointer> Module::kept_pointers() const { return facts_->kept_pointers; }
+
+std::span<const std::uint8_t> Module::bytes(std::uint64_t vaddr) const {
+  return facts_->text.bytes(vaddr);
+}
+
+std::optional<isa::Insn> Module::insn(std::uint64_t vaddr) const {
+  return isa::decode(bytes(vaddr), vaddr, mode());
+}
+
+std::optional<std::uint64_t> Module::got() const { return facts_->got; }
+
+bool Module::contains(std::string_view text) const {
+  const auto& file = facts_->file;
+  return memmem(file.data(), file.size(), text.data(), text.size()) != nullptr;
+}
+
+const Function* Module::function(std::uint64_t vaddr) const { return facts_->functions.at(vaddr); }
+
+bool Module::same_function(std::uint64_t a, std::uint64_t b) const {
+  return facts_->functions.same(a, b);
+}
+
+bool Module::lands(std::uint64_t return_address, std::uint64_t pad) const {
+  // The call itself lies before its return address. Call sites of one function do not overlap, and
+  // functions do not either, so that few begin before this one and reach it.
+  const auto& all = facts_->landings;
+  auto site = std::ranges::upper_bound(all, return_address - 1, {}, &LandingPad::begin);
+  return site != all.begin() && (--site)->end > return_address - 1 && site->pad == pad;
+}
+
+std::string_view Module::name_at(std::uint64_t vaddr) const {
+  const Symbol* symbol = symbols().at(vaddr);
+  return symbol != nullptr && symbol->start == vaddr ? symbol->name : std::string_view();
+}
+
+std::span<const symbol::Symbol> Module::names_at(std::uint64_t vaddr) const {
+  return std::ranges::equal_range(symbols().symbols(), vaddr, {}, &symbol::Symbol::start);
+}
+
+const Slot* Module::slot_of(std::uint64_t insn_vaddr) const {
+  const auto found = std::ranges::lower_bound(facts_->through, insn_vaddr, {}, &Slot::address);
+  return found != facts_->through.end() && found->address == insn_vaddr ? &*found : nullptr;
+}
+
+std::string_view Module::callee_name(std::uint64_t vaddr) const {
+  return without_stub(name_at(vaddr));
+}
+
+std::string_view Module::callee_before(std::uint64_t return_address) const {
+  if (!has(return_address, kReturnSite)) return {};
+  for (std::uint64_t length = 2; length <= 15 && length <= return_address; ++length) {
+    const std::uint64_t at = return_address - length;
+    if (!has(at, kInsn)) continue;
+    const auto call = insn(at);
+    if (!call || call->length != length) continue;
+    if (call->cls == isa::InsnClass::call) return callee_name(call->target);
+    if (call->cls != isa::InsnClass::icall) continue;
+    const Slot* slot = slot_of(at);
+    return slot == nullptr ? std::string_view() : slot->name;
+  }
+  return {};
+}
+
+}  // namespace hodo::text

@@ -1,0 +1,120 @@
+#include "hodo/text/names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hodo::text {
+namespace {
+
+constexpr std::array<std::string_view, 38> kSensitive = {
+    // Start programs.
+    "system",
+    "do_system",
+    "popen",
+    "execl",
+    "execle",
+    "execlp",
+    "execv",
+    "execve",
+    "execvp",
+    "execvpe",
+    "execveat",
+    "fexecve",
+    "posix_spawn",
+    "posix_spawnp",
+    // Make memory executable, or files of memory.
+    "mprotect",
+    "pkey_mprotect",
+    "mmap",
+    "mmap64",
+    "memfd_create",
+    // Load libraries and look up what is in them.
+    "dlopen",
+    "dlmopen",
+    "dlsym",
+    "dlvsym",
+    // Change rights.
+    "setuid",
+    "seteuid",
+    "setreuid",
+    "setresuid",
+    "setfsuid",
+    "setgid",
+    "setegid",
+    "setregid",
+    "setresgid",
+    "setfsgid",
+    "setgroups",
+    "initgroups",
+    "capset",
+    "chroot",
+    // Any of these.
+    "syscall",
+};
+
+// What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
+// PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU and Wine.
+constexpr std::array<Generator, 23> kGenerators = {{
+    {"libjvm.so", ""},
+    {"node", "_ZN2v8"},
+    {"libnode.so", ""},
+    {"libv8", ""},
+    {"libcoreclr.so", ""},
+    {"libmono", ""},
+    {"libjavascriptcoregtk", ""},
+    {"libmozjs", ""},
+    {"libxul.so", ""},
+    {"libluajit", ""},
+    {"luajit", "LuaJIT"},
+    {"libpcre2-", ""},
+    {"libpcre.so", ""},
+    {"libffi.so", ""},
+    {"pypy", "pypy_"},
+    {"libpypy", ""},
+    {"php", "zend_"},
+    {"ruby", "ruby_"},
+    {"beam", "enif_"},
+    {"libLLVM", ""},
+    {"libgccjit.so", ""},
+    {"qemu-", "QEMU_"},
+    {"wine", "WINE"},
+}};
+
+}  // namespace
+
+bool returns_twice(std::string_view function) {
+  return function.ends_with("setjmp") || function == "getcontext";
+}
+
+bool is_sensitive(std::string_view function) {
+  return std::ranges::find(kSensitive, function) != kSensitive.end();
+}
+
+bool depends_on_arguments(std::string_view function) {
+  return function == "mmap" || function == "mmap64";
+}
+
+bool replaces_program(std::string_view function) { return function.starts_with("exec"); }
+
+bool loads_libraries(std::string_view function) {
+  return function == "dlopen" || function == "dlmopen" || function == "__libc_dlopen_mode";
+}
+
+const Generator* find_generator(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      kGenerators, [&](const Generator& g) { return name.starts_with(g.name); });
+  return found == kGenerators.end() ? nullptr : &*found;
+}
+
+std::string_view without_stub(std::string_view name) {
+  constexpr std::string_view kStub = "@plt";
+  if (name.ends_with(kStub)) name.remove_suffix(kStub.size());
+  return name;
+}
+
+std::string_view file_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace hodo::text

@@ -1,0 +1,194 @@
+#include "sweep.h"
+
+#include <algorithm>
+
+#include "endbr.h"
+#include "hodo/isa/operands.h"
+#include "pic.h"
+
+namespace hodo::text {
+namespace {
+
+using isa::InsnClass;
+using isa::StackUse;
+
+bool ends_line(InsnClass cls) {
+  switch (cls) {
+    case InsnClass::jmp:
+    case InsnClass::ijmp:
+    case InsnClass::ret:
+    case InsnClass::iret:
+    case InsnClass::sysret:
+    case InsnClass::far_jmp:
+    case InsnClass::far_ret:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Sweeper {
+ public:
+  Sweeper(TextMap& text, const Addressing& addressing)
+      : text_(text), how_(addressing), narrow_(addressing.mode == isa::Mode::bits32) {
+    if (narrow_ && how_.got) out_.table_bases.push_back(*how_.got);
+    if (narrow_ && how_.fixed) out_.table_bases.push_back(0);
+  }
+
+  // From `begin` straight on, until `end`, or where another line is met if `joins`.
+  void line(std::uint64_t begin, std::uint64_t end, bool joins) {
+    if (joins) new_line();
+    std::uint64_t at = begin;
+    while (at < end) {
+      if (joins && (text_.marks(at) & kInsn) != 0) return;
+      const auto bytes = text_.bytes(at);
+      const auto insn = isa::decode_operands(bytes, at, how_.mode);
+      if (!insn || insn->insn.length > end - at) {
+        if (joins) return;
+        new_line();
+        ++at;
+        continue;
+      }
+      Marks marks = kInsn;
+      if (std::ranges::equal(bytes.first(std::min<std::size_t>(4, bytes.size())),
+                             narrow_ ? kEndbr32 : kEndbr64)) {
+        marks |= kEndbr;
+      }
+      const InsnClass cls = insn->insn.cls;
+      if (insn->stack == StackUse::load) foreign_stack_ = true;
+      if (insn->stack == StackUse::frame) foreign_stack_ = false;
+      if (foreign_stack_ && (cls == InsnClass::ret || cls == InsnClass::ijmp)) {
+        marks |= kSwitchesStack;
+      }
+      if (cls == InsnClass::ret) marks |= marks_of_return(*insn);
+      if ((marks & kStoredTarget) != 0) out_.retpolines.push_back(at);
+      text_.mark(at, marks);
+      note(at, *insn);
+      at += insn->insn.length;
+      // A peek at the stack does not change what is on top of it.
+      const bool peeks = narrow_ && insn->stack == StackUse::peek;
+      if (!peeks || before_ != StackUse::store_top) before_ = insn->stack;
+      peeked_ = peeks;
+      if (!ends_line(cls)) continue;
+      if (joins) return;
+      new_line();
+    }
+  }
+
+  void follow_targets() {
+    while (!targets_.empty()) {
+      const std::uint64_t target = targets_.back();
+      targets_.pop_back();
+      if (const TextMap::Stretch* s = text_.find(target)) line(target, s->end(), true);
+    }
+  }
+
+  Sweep take() { return std::move(out_); }
+
+ private:
+  // RET n behind MOV [ESP] takes what code that jumped here had pushed off the stack: the target
+  // was no return address. So ends _dl_runtime_resolve of i386.
+  Marks marks_of_return(const isa::Operands& insn) const {
+    if (before_ == StackUse::push) return kPushedTarget;
+    if (before_ != StackUse::store_top) return 0;
+    if (narrow_ && insn.releases) return kPushedTarget;
+    return peeked_ ? Marks{0} : Marks{kStoredTarget};
+  }
+
+  void new_line() {
+    foreign_stack_ = false;
+    peeked_ = false;
+    before_ = StackUse::other;
+  }
+
+  void note(std::uint64_t at, const isa::Operands& insn) {
+    const std::uint64_t next = at + insn.insn.length;
+    switch (insn.insn.cls) {
+      case InsnClass::cond:
+        text_.mark(next, kLeader);
+        [[fallthrough]];
+      case InsnClass::jmp:
+        out_.jumps.push_back({at, insn.insn.target});
+        lead(insn.insn.target);
+        break;
+      case InsnClass::call:
+        text_.mark(next, kReturnSite);
+        if (insn.insn.target != next) lead(insn.insn.target);
+        if (narrow_) note_asked(at);
+        break;
+      case InsnClass::icall:
+        text_.mark(next, kReturnSite);
+        break;
+      case InsnClass::ijmp:
+        out_.indirect_jumps.push_back(at);
+        break;
+      default:
+        break;
+    }
+    const bool indirect = insn.insn.cls == InsnClass::icall || insn.insn.cls == InsnClass::ijmp;
+    if (indirect && insn.address) out_.through_slots.push_back({at, *insn.address});
+    if (insn.address && insn.computes) refer(at, *insn.address);
+    if (insn.immediate && how_.fixed) refer(at, *insn.immediate);
+    if (insn.distance) note_distance(at, insn, indirect);
+  }
+
+  // i386. That of the GOT itself says nothing.
+  void note_asked(std::uint64_t at) {
+    const auto address = asked_address(text_, at);
+    if (address && address != how_.got) refer(at, *address);
+  }
+
+  // i386. A function's pointer in a structure lies at a distance that is positive; so may slots,
+  // where there is one GOT for all, but then only stubs are known to go through one.
+  void note_distance(std::uint64_t at, const isa::Operands& insn, bool indirect) {
+    if (insn.based && !how_.got) return;
+    const std::uint64_t base = insn.based ? *how_.got : 0;
+    const std::uint64_t address =
+        (base + static_cast<std::uint64_t>(std::int64_t{*insn.distance})) & 0xffffffff;
+    if (indirect && !insn.indexed && (*insn.distance < 0 || (text_.marks(at) & kPlt) != 0)) {
+      out_.through_slots.push_back({at, address});
+    }
+    if (insn.computes && insn.based) {
+      refer(at, address);
+    } else if (insn.indexed && !text_.contains(address)) {
+      out_.references.push_back({at, address});  // a table is read
+    }
+  }
+
+  void refer(std::uint64_t from, std::uint64_t address) {
+    (text_.mark(address, kTaken) ? out_.labels : out_.references).push_back({from, address});
+  }
+
+  void lead(std::uint64_t target) {
+    if (text_.mark(target, kLeader)) targets_.push_back(target);
+  }
+
+  TextMap& text_;
+  Addressing how_;
+  bool narrow_;
+  // Of the straight line that is gone along; the start of another function does not end it.
+  bool foreign_stack_ = false;         // RSP was loaded from elsewhere
+  StackUse before_ = StackUse::other;  // of the instruction before, or before a peek
+  bool peeked_ = false;
+  Sweep out_;
+  std::vector<std::uint64_t> targets_;
+};
+
+}  // namespace
+
+Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, const Addressing& addressing) {
+  Sweeper sweeper(text, addressing);
+  for (const TextMap::Stretch& s : text.stretches()) {
+    auto next = std::ranges::upper_bound(starts, s.begin);
+    for (std::uint64_t at = s.begin; at < s.end();) {
+      const std::uint64_t end = next != starts.end() && *next < s.end() ? *next : s.end();
+      sweeper.line(at, end, false);
+      at = end;
+      if (next != starts.end()) ++next;
+    }
+  }
+  sweeper.follow_targets();
+  return sweeper.take();
+}
+
+}  // namespace hodo::text

@@ -1,0 +1,62 @@
+#include "text_facts.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "hodo/base/byte_reader.h"
+
+namespace hodo::text {
+namespace {
+
+// Lists are a count and the elements, as they lie in memory: who reads is who wrote.
+template <class T>
+void put(std::vector<std::uint8_t>& out, std::span<const T> list) {
+  const std::uint64_t count = list.size();
+  for (const auto bytes : {std::as_bytes(std::span(&count, 1)), std::as_bytes(list)}) {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    out.insert(out.end(), first, first + bytes.size());
+  }
+}
+
+template <class T>
+bool get(ByteReader& reader, std::vector<T>& list) {
+  const auto count = reader.read<std::uint64_t>();
+  if (!count || *count > reader.remaining() / sizeof(T)) return false;
+  const auto bytes = reader.take(*count * sizeof(T));
+  if (!bytes) return false;
+  list.resize(static_cast<std::size_t>(*count));
+  std::ranges::copy(*bytes, reinterpret_cast<std::uint8_t*>(list.data()));
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> pack(const TextFacts& facts) {
+  std::vector<std::uint8_t> out = {facts.complete ? std::uint8_t{1} : std::uint8_t{0}};
+  for (const TextMap::Stretch& s : facts.text.stretches()) put(out, std::span(s.marks));
+  put(out, facts.functions.all());
+  put(out, facts.functions.joined());
+  put(out, std::span(facts.landings));
+  put(out, std::span(facts.through_slots));
+  return out;
+}
+
+bool unpack(std::span<const std::uint8_t> bytes, TextFacts& facts) {
+  ByteReader reader(bytes);
+  const auto complete = reader.read<std::uint8_t>();
+  if (!complete || *complete > 1) return false;
+  facts.complete = *complete == 1;
+  std::vector<Marks> marks;
+  for (std::size_t i = 0; i < facts.text.stretches().size(); ++i) {
+    if (!get(reader, marks) || !facts.text.set(i, std::move(marks))) return false;
+  }
+  std::vector<Function> functions;
+  std::vector<FunctionMap::Joined> joined;
+  if (!get(reader, functions) || !get(reader, joined)) return false;
+  auto map = FunctionMap::restore(std::move(functions), std::move(joined));
+  if (!map || !get(reader, facts.landings) || !get(reader, facts.through_slots)) return false;
+  facts.functions = std::move(*map);
+  return std::ranges::is_sorted(facts.landings, {}, &LandingPad::begin) && reader.remaining() == 0;
+}
+
+}  // namespace hodo::text

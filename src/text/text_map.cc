@@ -1,0 +1,70 @@
+#include "text_map.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace hodo::text {
+namespace {
+
+// A sum over bytes that overlap could be any number of times the file.
+bool overlap(std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges) {
+  std::ranges::sort(ranges);
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].first - ranges[i - 1].first < ranges[i - 1].second) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<TextMap> TextMap::make(const ElfBytes& elf) {
+  TextMap map;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> in_file;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> in_memory;
+  std::uint64_t total = 0;
+  for (const image::Segment& segment : elf.elf().segments) {
+    const auto bytes = elf.of(segment);
+    if (!segment.executable || bytes.empty()) continue;
+    if (segment.vaddr > ~std::uint64_t{0} - bytes.size()) {
+      return fail(ErrorCode::malformed, "an executable segment passes the end of memory");
+    }
+    in_file.emplace_back(segment.offset, bytes.size());
+    in_memory.emplace_back(segment.vaddr, bytes.size());
+    map.stretches_.push_back({segment.vaddr, bytes, {}});
+  }
+  if (overlap(in_file) || overlap(in_memory)) {
+    return fail(ErrorCode::malformed, "executable segments overlap");
+  }
+  for (const Stretch& s : map.stretches_) total += s.bytes.size();
+  if (total > Module::kLargestText) return fail(ErrorCode::unsupported, "more than 1 GiB of text");
+  std::ranges::sort(map.stretches_, {}, &Stretch::begin);
+  return map;
+}
+
+const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
+  const auto next = std::ranges::upper_bound(stretches_, vaddr, {}, &Stretch::begin);
+  if (next == stretches_.begin()) return nullptr;
+  const Stretch& before = *std::prev(next);
+  return vaddr - before.begin < before.bytes.size() ? &before : nullptr;
+}
+
+void TextMap::unmark() {
+  for (Stretch& s : stretches_) s.marks.assign(s.bytes.size(), Marks{0});
+}
+
+bool TextMap::set(std::size_t stretch, std::vector<Marks> marks) {
+  Stretch& s = stretches_[stretch];
+  if (marks.size() != s.bytes.size()) return false;
+  s.marks = std::move(marks);
+  return true;
+}
+
+bool TextMap::mark(std::uint64_t vaddr, Marks marks) {
+  const Stretch* found = find(vaddr);
+  if (found == nullptr) return false;
+  Stretch& s = stretches_[static_cast<std::size_t>(found - stretches_.data())];
+  s.marks[vaddr - s.begin] |= marks;
+  return true;
+}
+
+}  // namespace hodo::text

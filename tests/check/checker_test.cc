@@ -1,0 +1,342 @@
+// Each rule on a few branches of a small program: one case that it speaks of, and the nearest one
+// that it does not.
+#include "hodo/check/checker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "doubt.h"
+#include "fake_session.h"
+#include "hodo/text/module.h"
+
+namespace hodo::check {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Rules = std::vector<std::string>;
+
+constexpr std::uint64_t kBase = 0x400000;
+constexpr std::uint64_t kLibc = 0x10000000;
+constexpr std::uint64_t kStack = 0x7f0000000000;
+constexpr const char* kLibcPath = "/lib/x86_64-linux-gnu/libc.so.6";
+
+//   f: 1000 call g       g: 1010 nop       h: 1018 jmp rax
+//      1005 call rax        1011 ret          101a ret
+//      1007 jmp rax
+//      1009 ret
+//      100a je 1009
+text::ElfBuilder program() {
+  text::ElfBuilder elf;
+  elf.text = {0xe8, 0x0b, 0x00, 0x00, 0x00, 0xff, 0xd0, 0xff, 0xe0, 0xc3, 0x74,
+              0xfd, 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3, 0x90, 0x90, 0x90, 0x90,
+              0x90, 0x90, 0xff, 0xe0, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90};
+  elf.functions = {{.begin = 0x1000, .end = 0x1010},
+                   {.begin = 0x1010, .end = 0x1018},
+                   {.begin = 0x1018, .end = 0x1020}};
+  return elf;
+}
+
+// With this build-id (an ELF note), and loaded by a dynamic linker.
+text::ElfBuilder dynamic_program(std::uint8_t id) {
+  text::ElfBuilder elf = program();
+  elf.entry = 0x1000;
+  elf.data = {4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, id, id, id, id};
+  elf.more.push_back({.p_type = PT_NOTE,
+                      .p_flags = PF_R,
+                      .p_offset = text::kData,
+                      .p_vaddr = text::kData,
+                      .p_paddr = text::kData,
+                      .p_filesz = elf.data.size(),
+                      .p_memsz = elf.data.size(),
+                      .p_align = 4});
+  const std::uint64_t at = text::kData + elf.data.size();
+  const std::string linker = "/lib/ld.so";
+  text::append(elf.data, text::Bytes(linker.c_str(), linker.c_str() + linker.size() + 1));
+  elf.more.push_back({.p_type = PT_INTERP,
+                      .p_flags = PF_R,
+                      .p_offset = at,
+                      .p_vaddr = at,
+                      .p_paddr = at,
+                      .p_filesz = linker.size() + 1,
+                      .p_memsz = linker.size() + 1,
+                      .p_align = 1});
+  return elf;
+}
+
+class CheckerTest : public testing::Test {
+ protected:
+  CheckerTest() { map_program(program()); }
+
+  void map_program(const text::ElfBuilder& elf, session::Region what = {}) {
+    file_ = path_of(elf);
+    what.path = "/bin/prog";
+    what.location = file_;
+    session_.map(kBase, what);
+    session_.map(kBase + 0x10000, {.area = "//anon"});
+    session_.run_code(kBase + text::kText, elf.text);
+  }
+
+  // A branch of the program, by the addresses of its file.
+  void go(BranchKind kind, std::uint64_t from, std::uint64_t to, std::uint32_t insns = 5) {
+    go_to(kind, from, kBase + to, insns);
+  }
+  void go_to(BranchKind kind, std::uint64_t from, std::uint64_t to, std::uint32_t insns = 5) {
+    see({.from = kBase + from, .to = to, .insns = insns, .kind = kind});
+  }
+  void see(const Branch& branch) {
+    if (!checker_) checker_.emplace(session_, options_);
+    checker_->branches({.pid = 1, .tid = 1}, std::span(&branch, 1));
+  }
+
+  Rules found() {
+    Rules out;
+    for (const Finding& f : checker_->findings()) out.emplace_back(f.rule->name);
+    return out;
+  }
+
+  FakeSession session_;
+  Options options_;
+  std::optional<Checker> checker_;
+
+ private:
+  std::string file_;
+};
+
+TEST_F(CheckerTest, SaysNothingOfWhatTheTextAllows) {
+  go(BranchKind::call, 0x1000, 0x1010);
+  go(BranchKind::ret, 0x1011, 0x1005);
+  go(BranchKind::icall, 0x1005, 0x1018);
+  go(BranchKind::ret, 0x101a, 0x1007);
+  go(BranchKind::cond, 0x100a, 0x1009);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(CheckerTest, TextSourceWhereTheFileHasNoSuchBranch) {
+  go(BranchKind::cond, 0x1009, 0x1018);
+  EXPECT_THAT(found(), ElementsAre("text.source"));
+}
+
+TEST_F(CheckerTest, TextTargetOtherThanTheEncodingSays) {
+  go(BranchKind::call, 0x1000, 0x1018);
+  EXPECT_THAT(found(), ElementsAre("text.target"));
+}
+
+TEST_F(CheckerTest, TextChangedWhereOtherBytesRan) {
+  map_program(program(), {.kept = true});
+  go(BranchKind::call, 0x1000, 0x1010);
+  EXPECT_THAT(found(), IsEmpty());
+
+  text::Bytes ran = program().text;
+  ran[0x10] = 0xcc;
+  session_.run_code(kBase + text::kText, ran);
+  go(BranchKind::call, 0x1000, 0x1012);
+  EXPECT_THAT(found(), ElementsAre("text.changed"));
+}
+
+TEST_F(CheckerTest, CodeOutsideOfFilesByWhatTheMemoryIs) {
+  session_.map(kStack, {.area = "[stack]"});
+  session_.map(kStack + 0x10000, {.area = "[heap]"});
+  go_to(BranchKind::icall, 0x1005, kStack);
+  go_to(BranchKind::icall, 0x1005, kStack + 0x10000);
+  go_to(BranchKind::icall, 0x1005, kBase + 0x10000);
+  EXPECT_THAT(found(), ElementsAre("code.stack", "code.heap", "code.unknown"));
+}
+
+// Of a guest whose kernel was recorded, too, its code is in the recording and in no file.
+TEST_F(CheckerTest, NoCodeOutsideOfFilesWhereTheKernelTakesOver) {
+  constexpr std::uint64_t kEntry = 0xffffffffb1600000;
+  session_.map(kEntry, {.area = "[kernel]"});
+  see({.from = kBase + 0x100a, .to = kEntry, .kind = BranchKind::irq});
+  see({.from = kEntry + 0x10, .to = kBase + 0x100a, .kind = BranchKind::iret});
+  EXPECT_THAT(found(), ElementsAre());
+  go_to(BranchKind::icall, 0x1005, kEntry);
+  EXPECT_THAT(found(), ElementsAre("code.unknown"));
+}
+
+TEST_F(CheckerTest, NoCodeOutsideOfFilesWhereACompilerSaysThatItMadeIt) {
+  session_.map(kStack, {.area = "//anon", .generated = true});
+  go_to(BranchKind::icall, 0x1005, kStack);
+  ASSERT_THAT(found(), ElementsAre("code.unknown"));
+  EXPECT_EQ(checker_->found()[0].grade, Grade::explained);
+}
+
+TEST_F(CheckerTest, CodeWritableWhereTheProgramMayWrite) {
+  map_program(program(), {.writing = session::Region::Writing::now});
+  go(BranchKind::call, 0x1000, 0x1010);
+  EXPECT_THAT(found(), ElementsAre("code.writable"));
+}
+
+TEST_F(CheckerTest, ReturnTargetElsewhereThanBehindTheOpenCall) {
+  go(BranchKind::call, 0x1000, 0x1010);
+  go(BranchKind::ret, 0x1011, 0x1009);
+  EXPECT_THAT(found(), ElementsAre("return.target"));
+}
+
+TEST_F(CheckerTest, CallTargetInTheMidstOfAFunction) {
+  go(BranchKind::icall, 0x1005, 0x1010);
+  EXPECT_THAT(found(), IsEmpty());
+  go(BranchKind::icall, 0x1005, 0x1011);
+  EXPECT_THAT(found(), ElementsAre("call.target"));
+}
+
+TEST_F(CheckerTest, ChainRopFromThreeShortReturnsOn) {
+  go(BranchKind::ret, 0x1009, 0x1011);
+  go(BranchKind::ret, 0x1011, 0x101a);
+  EXPECT_THAT(found(), testing::Not(testing::Contains("chain.rop")));
+  go(BranchKind::ret, 0x101a, 0x1009);
+  EXPECT_THAT(found(), testing::Contains("chain.rop"));
+}
+
+TEST_F(CheckerTest, ChainRopNotOfLongPiecesOfCode) {
+  for (int i = 0; i < 4; ++i) go(BranchKind::ret, 0x1009, 0x1011, 21);
+  EXPECT_THAT(found(), testing::Not(testing::Contains("chain.rop")));
+}
+
+TEST_F(CheckerTest, ChainJopFromThreeShortJumpsOn) {
+  go(BranchKind::ijmp, 0x1007, 0x101a);
+  go(BranchKind::ijmp, 0x1018, 0x1009);
+  EXPECT_THAT(found(), testing::Not(testing::Contains("chain.jop")));
+  go(BranchKind::ijmp, 0x1007, 0x101a);
+  EXPECT_THAT(found(), testing::Contains("chain.jop"));
+}
+
+TEST_F(CheckerTest, BaselineNewUnlessItWasLearned) {
+  map_program(dynamic_program(7));
+  const Baseline::BuildId id = {7, 7, 7, 7};
+  Baseline baseline;
+  baseline.add({.from_module = id, .from = 0x1005, .to_module = id, .to = 0x1010});
+  options_.baseline = &baseline;
+  go(BranchKind::icall, 0x1005, 0x1010);
+  EXPECT_THAT(found(), IsEmpty());
+  go(BranchKind::icall, 0x1005, 0x1018);
+  EXPECT_THAT(found(), ElementsAre("baseline.new"));
+}
+
+TEST_F(CheckerTest, LibraryInjectedWhereTheProgramBeginsWithAStranger) {
+  map_program(dynamic_program(7));
+  const std::string linker = path_of(program()), stranger = path_of(program());
+  session_.map(kLibc, {.path = "/lib/ld.so", .location = linker});
+  see({.from = kLibc + 0x1007, .to = kBase + 0x1000, .kind = BranchKind::ijmp});
+  EXPECT_THAT(found(), IsEmpty());
+
+  checker_.reset();
+  session_.map(kLibc + 0x10000, {.path = "/tmp/evil.so", .location = stranger});
+  see({.from = kLibc + 0x1007, .to = kBase + 0x1000, .kind = BranchKind::ijmp});
+  EXPECT_THAT(found(), ElementsAre("library.injected"));
+}
+
+// With the system's C library, by its names.
+class LibcTest : public CheckerTest {
+ protected:
+  void SetUp() override {
+    auto libc = text::Module::analyze(kLibcPath);
+    if (!libc) GTEST_SKIP() << libc.error().message;
+    libc_ = *libc;
+    session_.map(kLibc, {.path = kLibcPath, .location = kLibcPath});
+  }
+  std::uint64_t address(std::string_view name) {
+    return kLibc + libc_->symbols().named(name).front().start;
+  }
+
+ private:
+  std::shared_ptr<const text::Module> libc_;
+};
+
+TEST_F(LibcTest, CallSensitiveThroughAPointer) {
+  go_to(BranchKind::icall, 0x1005, address("puts"));
+  EXPECT_THAT(found(), IsEmpty());
+  go_to(BranchKind::icall, 0x1005, address("system"));
+  EXPECT_THAT(found(), ElementsAre("call.sensitive"));
+}
+
+// A jump or call of a real program through the slot of abort.
+TEST_F(LibcTest, PltRedirectedToAnotherFunctionThanItsName) {
+  constexpr const char* kProgram = "/usr/bin/env";
+  const auto program = text::Module::analyze(kProgram);
+  if (!program) GTEST_SKIP() << program.error().message;
+  std::uint64_t from = 0;
+  for (std::uint64_t at = 0; at < 0x100000 && from == 0; ++at) {
+    const text::Slot* slot = (*program)->slot_of(at);
+    if (slot != nullptr && slot->name == "abort") from = at;
+  }
+  if (from == 0) GTEST_SKIP() << kProgram << " does not call abort";
+  session_.map(kLibc - 0x1000000, {.path = kProgram, .location = kProgram});
+  from += kLibc - 0x1000000;
+  see({.from = from, .to = address("abort"), .kind = BranchKind::ijmp});
+  EXPECT_THAT(found(), testing::Not(testing::Contains("plt.redirected")));
+  see({.from = from, .to = address("puts"), .kind = BranchKind::ijmp});
+  EXPECT_THAT(found(), testing::Contains("plt.redirected"));
+}
+
+// The trace is lost behind a call, and goes on at a synchronisation point.
+constexpr Branch kLost = {
+    .from = kBase + 0x1010, .to = kBase + 0x1010, .kind = BranchKind::lost, .flags = kResync};
+
+TEST_F(CheckerTest, AFindingJustBeforeALossIsDoubtful) {
+  go(BranchKind::call, 0x1000, 0x1018);
+  EXPECT_FALSE(checker_->findings().at(0).is_doubtful());
+  see(kLost);
+  ASSERT_THAT(found(), ElementsAre("text.target"));
+  EXPECT_TRUE(checker_->findings().at(0).is_doubtful());
+}
+
+TEST_F(CheckerTest, AFindingThatIsMadeAgainElsewhereIsNotDoubtful) {
+  go(BranchKind::call, 0x1000, 0x1018);
+  see(kLost);
+  go(BranchKind::cond, 0x100a, 0x1009);
+  go(BranchKind::call, 0x1000, 0x1018);
+  const Finding finding = checker_->findings().at(0);
+  EXPECT_EQ(finding.count, 2u);
+  EXPECT_EQ(finding.doubtful, 1u);
+  EXPECT_FALSE(finding.is_doubtful());
+}
+
+TEST_F(CheckerTest, ALossFarBehindCastsNoDoubt) {
+  go(BranchKind::call, 0x1000, 0x1018);
+  for (std::uint64_t i = 0; i < Doubt::kReach - 1; ++i) go(BranchKind::cond, 0x100a, 0x1009);
+  see(kLost);
+  EXPECT_TRUE(checker_->findings().at(0).is_doubtful()) << "within reach";
+
+  checker_.reset();
+  go(BranchKind::call, 0x1000, 0x1018);
+  for (std::uint64_t i = 0; i < Doubt::kReach; ++i) go(BranchKind::cond, 0x100a, 0x1009);
+  see(kLost);
+  EXPECT_FALSE(checker_->findings().at(0).is_doubtful());
+}
+
+TEST_F(CheckerTest, AFindingRightBehindALossIsDoubtful) {
+  see(kLost);
+  see({.to = kBase + 0x1000, .kind = BranchKind::begin, .flags = kResync});
+  go(BranchKind::call, 0x1000, 0x1018);
+  EXPECT_TRUE(checker_->findings().at(0).is_doubtful());
+  go(BranchKind::call, 0x1000, 0x1018);
+  EXPECT_FALSE(checker_->findings().at(0).is_doubtful());
+}
+
+// Changed code makes a gap each time it runs; damage makes nothing up twice.
+TEST_F(CheckerTest, AFindingAtManyLossesIsNotDoubtful) {
+  for (std::uint64_t losses = 1; losses <= Finding::kNoAccident; ++losses) {
+    go(BranchKind::call, 0x1000, 0x1018);
+    go(BranchKind::call, 0x1000, 0x1018);
+    see(kLost);
+    EXPECT_EQ(checker_->findings().at(0).is_doubtful(), losses < Finding::kNoAccident) << losses;
+    go(BranchKind::cond, 0x100a, 0x1009);
+  }
+}
+
+TEST_F(CheckerTest, DoubtfulFindingsStandLast) {
+  go(BranchKind::call, 0x1000, 0x1018);
+  see(kLost);
+  go(BranchKind::cond, 0x100a, 0x1009);
+  map_program(program(), {.writing = session::Region::Writing::now});
+  checker_->move_to(session_);
+  go(BranchKind::call, 0x1000, 0x1010);
+  EXPECT_THAT(found(), ElementsAre("code.writable", "text.target"));
+}
+
+}  // namespace
+}  // namespace hodo::check

@@ -1,0 +1,172 @@
+// Code that changes, in every way that a program has: each line says what the newest version
+// returns.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef int (*Function)(void);
+
+enum { kPage = 4096 };
+
+static unsigned char* map(int prot, int flags, int fd) {
+  return mmap(NULL, kPage, prot, flags, fd, 0);
+}
+
+// MOV EAX, value; RET
+static void write_function(unsigned char* at, int value) {
+  at[0] = 0xb8;
+  memcpy(at + 1, &value, 4);
+  at[5] = 0xc3;
+}
+
+static int call(unsigned char* at) { return ((Function)(void*)at)(); }
+
+static void rewritten_in_place(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  int sum = 0;
+  for (int i = 0; i < 40; ++i) {
+    write_function(page, i);
+    sum = sum * 3 + call(page);
+  }
+  printf("rewritten in place: %d\n", sum);
+}
+
+// Code and data on one page.
+static void beside_data(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  write_function(page, 5);
+  volatile int* data = (volatile int*)(page + 2048);
+  for (int i = 0; i < 1000; ++i) *data += call(page);
+  printf("beside data: %d\n", *data);
+}
+
+static void flipped(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  int sum = 0;
+  for (int i = 0; i < 40; ++i) {
+    mprotect(page, kPage, PROT_READ | PROT_WRITE);
+    write_function(page, i);
+    mprotect(page, kPage, PROT_READ | PROT_EXEC);
+    sum = sum * 3 + call(page);
+  }
+  printf("protected and unprotected: %d\n", sum);
+}
+
+static void mapped_twice(void) {
+  const int file = memfd_create("code", 0);
+  if (ftruncate(file, kPage) != 0) return;
+  unsigned char* writable = map(PROT_READ | PROT_WRITE, MAP_SHARED, file);
+  unsigned char* executable = map(PROT_READ | PROT_EXEC, MAP_SHARED, file);
+  int sum = 0;
+  for (int i = 0; i < 40; ++i) {
+    write_function(writable, i);
+    sum = sum * 3 + call(executable);
+  }
+  printf("mapped twice: %d\n", sum);
+}
+
+static void mapped_anew(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  int sum = 0;
+  for (int i = 0; i < 10; ++i) {
+    munmap(page, kPage);
+    mmap(page, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    write_function(page, i);
+    mprotect(page, kPage, PROT_READ | PROT_EXEC);
+    sum = sum * 3 + call(page);
+  }
+  printf("mapped anew: %d\n", sum);
+}
+
+static void moved(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  unsigned char* place = map(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  write_function(page, 21);
+  const int before = call(page);
+  mremap(page, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+  mmap(page, kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+       0);
+  write_function(page, 22);
+  printf("moved: %d %d %d\n", before, call(page), call(place));
+}
+
+// The kernel writes the code.
+static void read_from_pipe(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  int ends[2], sum = 0;
+  if (pipe(ends) != 0) return;
+  for (int i = 0; i < 20; ++i) {
+    unsigned char code[6];
+    write_function(code, i);
+    if (write(ends[1], code, sizeof code) != sizeof code) return;
+    if (read(ends[0], page, sizeof code) != sizeof code) printf("nothing read\n");
+    sum = sum * 3 + call(page);
+  }
+  printf("read from a pipe: %d\n", sum);
+}
+
+// MOV BYTE [RIP + 1], DIL; MOV AL, 0: the next instruction, in the same block.
+static void next_instruction(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  const unsigned char code[] = {0x31, 0xc0, 0x40, 0x88, 0x3d, 1, 0, 0, 0, 0xb0, 0, 0xc3};
+  memcpy(page, code, sizeof code);
+  int sum = 0;
+  for (int i = 1; i < 40; ++i) sum = sum * 3 + ((int (*)(int))(void*)page)(i);
+  printf("the next instruction: %d\n", sum);
+}
+
+// A jump's target is patched while another thread goes through it.
+static unsigned char* patched;
+static volatile int stop;
+
+static void* run_patched(void* count) {
+  long calls = 0;
+  while (!stop) calls += call(patched) != 0;
+  *(long*)count = calls;
+  return NULL;
+}
+
+static void patched_by_thread(void) {
+  patched = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  patched[0] = 0xe9;  // at an address where its displacement is written in one piece
+  write_function(patched + 64, 1);
+  write_function(patched + 128, 2);
+  volatile int* displacement = (volatile int*)(patched + 1);
+  *displacement = 64 - 5;
+  long calls = 0;
+  pthread_t thread;
+  pthread_create(&thread, NULL, &run_patched, &calls);
+  for (int i = 0; i < 200; ++i) {
+    *displacement = (i % 2 == 0 ? 128 : 64) - 5;
+    usleep(50);
+  }
+  stop = 1;
+  pthread_join(thread, NULL);
+  printf("patched by a thread: %s %d\n", calls > 0 ? "ran" : "did not run", call(patched));
+}
+
+// GCC's nested functions put code on the stack.
+static int apply(int (*function)(int), int value) { return function(value); }
+static int nested(int offset) {
+  int add(int value) { return value + offset; }
+  return apply(add, 2);
+}
+
+int main(void) {
+  rewritten_in_place();
+  beside_data();
+  flipped();
+  mapped_twice();
+  mapped_anew();
+  moved();
+  read_from_pipe();
+  next_instruction();
+  patched_by_thread();
+  int sum = 0;
+  for (int i = 0; i < 100; ++i) sum += nested(i);
+  printf("on the stack: %d\n", sum);
+  return 0;
+}

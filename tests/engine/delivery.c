@@ -1,0 +1,193 @@
+// When signals come, how often, on which stack, with which mask, what they interrupt.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned long ticks;
+static void tick(int number) { ++ticks; }
+
+static int compare(const void* a, const void* b) {
+  return *(const unsigned char*)a - *(const unsigned char*)b;
+}
+
+// Calls, returns, indirect calls, floating point and string instructions, while a timer runs.
+static unsigned long work(void) {
+  static unsigned char bytes[4096];
+  unsigned long hash = 7;
+  double sum = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (int i = 0; i < 4096; ++i) {
+      hash = hash * 6364136223846793005ul + 1;
+      bytes[i] = (unsigned char)(hash >> 33);
+    }
+    qsort(bytes, sizeof bytes, 1, &compare);
+    for (int i = 0; i < 4096; i += 7) hash ^= bytes[i];
+    for (int i = 1; i < 5000; ++i) sum += 1.0 / i;
+  }
+  return hash ^ (unsigned long)(sum * 1e6);
+}
+
+static void set(int number, void (*handler)(int), int flags) {
+  struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, NULL);
+}
+static void alarm_in(long us) {
+  struct itimerval once = {{0, 0}, {0, us}};
+  setitimer(ITIMER_REAL, &once, NULL);
+}
+
+static void describe(int number, siginfo_t* info, void* context) {
+  printf("signal %d code %d value %d\n", number, info->si_code, info->si_value.sival_int);
+}
+static void inner(int number) { printf("inner\n"); }
+static void outer(int number) {
+  printf("outer begins\n");
+  raise(SIGUSR2);
+  printf("outer ends\n");
+}
+static void masked(int number) {
+  sigset_t now;
+  sigprocmask(SIG_BLOCK, NULL, &now);
+  printf("in the handler:");
+  for (int i = 1; i < 32; ++i) {
+    if (sigismember(&now, i)) printf(" %d", i);
+  }
+  printf("\n");
+}
+static void rounds_up(int number) {
+  if (fegetround() != FE_TONEAREST) printf("the handler has the program's rounding\n");
+  fesetround(FE_UPWARD);
+}
+static void* sleeper(void* unused) {
+  for (;;) usleep(1000);
+}
+
+static void send_later(int number) {
+  if (fork() != 0) return;
+  usleep(30000);
+  kill(getppid(), number);
+  _exit(0);
+}
+
+// Signals that come while the mask is being changed: it is what the program set, and they go on
+// coming.
+static void change_masks(void) {
+  sigset_t all, old, now;
+  sigfillset(&all);
+  const unsigned long enough = ticks + 300;
+  const time_t end = time(NULL) + 20;
+  while (ticks < enough && time(NULL) < end) {
+    for (int i = 0; i < 1000; ++i) {
+      sigprocmask(SIG_BLOCK, &all, &old);
+      sigprocmask(SIG_SETMASK, &old, NULL);
+    }
+  }
+  sigprocmask(SIG_BLOCK, NULL, &now);
+  printf("%s, blocked: %d\n", ticks < enough ? "signals got lost" : "signals kept coming",
+         sigismember(&now, SIGALRM));
+}
+
+int main(void) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  set(SIGALRM, &tick, SA_RESTART);
+  const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &often, NULL);
+  const unsigned long result = work();
+  change_masks();
+  setitimer(ITIMER_REAL, &never, NULL);
+  printf("%lx, %s\n", result, ticks > 5 ? "interrupted" : "hardly interrupted");
+
+  struct sigaction described = {.sa_sigaction = &describe, .sa_flags = SA_SIGINFO};
+  sigaction(SIGUSR1, &described, NULL);
+  sigaction(SIGRTMIN + 3, &described, NULL);
+  union sigval value = {.sival_int = 42};
+  sigqueue(getpid(), SIGUSR1, value);
+  sigset_t queued, none, usr2;
+  sigemptyset(&none);
+  sigemptyset(&queued);
+  sigaddset(&queued, SIGRTMIN + 3);
+  sigemptyset(&usr2);
+  sigaddset(&usr2, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &queued, NULL);
+  for (value.sival_int = 0; value.sival_int < 3; ++value.sival_int)
+    sigqueue(getpid(), SIGRTMIN + 3, value);
+  printf("three wait\n");
+  sigprocmask(SIG_UNBLOCK, &queued, NULL);
+
+  set(SIGUSR1, &outer, 0);
+  set(SIGUSR2, &inner, 0);
+  raise(SIGUSR1);
+  struct sigaction blocking = {.sa_handler = &masked};
+  sigfillset(&blocking.sa_mask);
+  sigaction(SIGUSR1, &blocking, NULL);
+  raise(SIGUSR1);
+  set(SIGUSR1, &masked, 0);
+  raise(SIGUSR1);
+  set(SIGUSR1, &masked, SA_NODEFER);
+  raise(SIGUSR1);
+  sigset_t fault, old;
+  sigemptyset(&fault);
+  sigaddset(&fault, SIGSEGV);
+  sigprocmask(SIG_BLOCK, &fault, NULL);
+  sigprocmask(SIG_UNBLOCK, &fault, &old);
+  printf("blocked faults are told: %d\n", sigismember(&old, SIGSEGV));
+
+  int ends[2];
+  char byte = 0;
+  if (pipe(ends) != 0) return 1;
+  set(SIGALRM, &tick, 0);
+  alarm_in(20000);
+  ssize_t got = read(ends[0], &byte, 1);
+  printf("read: %s\n", got < 0 && errno == EINTR ? "interrupted" : "?");
+  set(SIGALRM, &tick, SA_RESTART);
+  alarm_in(20000);
+  if (fork() == 0) {
+    usleep(60000);
+    _exit(write(ends[1], "x", 1) != 1);
+  }
+  got = read(ends[0], &byte, 1);
+  printf("read, restarted: %zd %c\n", got, byte);
+  wait(NULL);
+
+  sigprocmask(SIG_BLOCK, &usr2, NULL);
+  send_later(SIGUSR2);
+  printf("sigsuspend: %d\n", sigsuspend(&none));
+  wait(NULL);
+  const struct timespec long_time = {20, 0};
+  send_later(SIGUSR2);
+  printf("sigtimedwait: %d\n", sigtimedwait(&usr2, NULL, &long_time) == SIGUSR2);
+  wait(NULL);
+
+  set(SIGUSR1, &rounds_up, 0);
+  fesetround(FE_DOWNWARD);
+  raise(SIGUSR1);
+  printf("rounding is kept: %d\n", fegetround() == FE_DOWNWARD);
+
+  pthread_t thread;
+  pthread_create(&thread, NULL, &sleeper, NULL);
+  usleep(5000);
+  pthread_cancel(thread);
+  void* end = NULL;
+  pthread_join(thread, &end);
+  printf("canceled: %d\n", end == PTHREAD_CANCELED);
+
+  struct sigaction seen;
+  set(SIGUSR1, &inner, SA_RESETHAND);
+  raise(SIGUSR1);
+  sigaction(SIGUSR1, NULL, &seen);
+  printf("reset: %d\n", seen.sa_handler == SIG_DFL);
+  signal(SIGUSR1, SIG_IGN);
+  raise(SIGUSR1);
+  printf("ignored\n");
+  return 5;
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""run.py commands|output|branches ...: programs on the engine.
+
+commands: Debian's own programs print the same and end the same as natively.
+output PROGRAM...: so do these.
+random PROGRAM SEED...: so does this one, which runs random code (random_code.c), with each of these seeds.
+branches PROGRAM: a static program does, and `hodo branches` reads from its packets the very branches that single
+steps of a native run show, in their order. Both run without ASLR, in the same environment.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+COMMANDS = [
+    ["ls", "-l", "/usr/bin"],
+    ["gzip", "-9", "-c", "/usr/bin/perl"],
+    ["xz", "-0", "-c", "/usr/bin/perl"],
+    ["perl", "-e", 'print join(",", sort { $a <=> $b } map { $_ * 7919 % 1009 } 1..2000), eval { die "x\\n" }, $@'],
+    ["/usr/bin/python3", "-S", "-E", "-c", "print(sum(x * x % 7 for x in range(30000)), sorted(map(str, range(300))))"],
+    ["sqlite3", ":memory:", "with recursive n(x) as (select 1 union all select x+1 from n where x<9999) select sum(x) from n"],
+    ["openssl", "speed", "-help"],
+    ["openssl", "dgst", "-sha512", "/usr/bin/perl"],
+    ["mawk", "BEGIN { for (i = 0; i < 20000; ++i) n += i % 7 * substr(i \"x\", 1, 1); print n }"],
+    ["sh", "-c", "exit 3"],
+    ["false"],
+]
+# The engine answers rseq's registration with ENOSYS; so must the kernel here, for the same path.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
+TAKEN = ("cond", "jmp", "ijmp", "call", "icall", "ret")
+
+
+def run(command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def compare_runs(options, command):
+    native = run(["setarch", "-R", *command])
+    engine = run([options.run, options.engine, "--no-random", "--", *command])
+    if engine == native:
+        return
+    lines = zip(native[1].splitlines(), engine[1].splitlines())
+    first = next((f"{one.decode()!r} and {other.decode()!r}" for one, other in lines if one != other), "a part is missing")
+    sys.exit(f"{command}: natively {native[0]} {native[2]}, on the engine {engine[0]} {engine[2]}, first difference: {first}")
+
+
+def taken_branches(hodo, arguments):
+    status, out, errors = run([hodo, "branches", "--format", "csv", *arguments])
+    if status != 0:
+        sys.exit(f"hodo branches {arguments}: exit status {status}: {errors.decode()}")
+    rows = (line.split(",") for line in out.decode().splitlines())
+    return [tuple(row[5:8]) for row in rows if row[7] in TAKEN]
+
+
+def compare_branches(options):
+    (program,) = options.program
+    with tempfile.TemporaryDirectory(prefix="hodo-engine-") as work:
+        packets, steps = os.path.join(work, "packets"), os.path.join(work, "steps")
+        native = run([program])
+        engine = run([options.run, options.engine, "--no-random", "-o", packets, "--", program])
+        if engine != native:
+            sys.exit(f"natively {native}, on the engine {engine}")
+        run(["setarch", "-R", options.hodo, "record", "-q", "--source", "step", "-o", steps, "--", program])
+        seen = taken_branches(options.hodo, [steps])
+        read = taken_branches(options.hodo, ["--raw", "pt", packets, "--image", f"elf:{program}"])
+    for at, (one, other) in enumerate(zip(seen, read)):
+        if one != other:
+            sys.exit(f"branch {at}: steps saw {seen[at - 5 : at + 1]}, the packets say {read[at - 5 : at + 1]}")
+    if len(seen) != len(read) or len(read) < 1000:
+        sys.exit(f"steps saw {len(seen)} branches, the packets say {len(read)}")
+    print(f"{len(read)} branches")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=["commands", "output", "random", "branches"])
+    parser.add_argument("program", nargs="*")
+    parser.add_argument("--engine", required=True)
+    parser.add_argument("--run", required=True)
+    parser.add_argument("--hodo")
+    options = parser.parse_args()
+    if options.what == "branches":
+        return compare_branches(options)
+    if options.what == "commands":
+        commands = COMMANDS
+    elif options.what == "random":
+        commands = [[options.program[0], seed, "5"] for seed in options.program[1:]]
+    else:
+        commands = [[program] for program in options.program]
+    for command in commands:
+        compare_runs(options, command)
+    print(f"{len(commands)} commands")
+
+
+main()

@@ -1,0 +1,85 @@
+"""How a recording says that its processes ended."""
+
+from box import Skip, check, equal
+
+SEGV, ABRT, FPE, ILL, TRAP, KILL, TERM = 11, 6, 8, 4, 5, 9, 15
+
+
+def _ended(box, how, status, options=()):
+    box.record([box.own("ends"), *how], options, status=status)
+    report = box.report(None)
+    ended = [end for end in report.get("ended", []) if end["command"]]
+    equal(len(ended), 1, f"ends of the command in {report.get('ended')}")
+    text = box.read("report", None)
+    head = [line for line in text.splitlines()[:10] if line.startswith("ended")]
+    equal(len(head), 1, f"lines in the report's head:\n{text[:600]}")
+    return ended[0], head[0]
+
+
+def _by_signal(box, how, number, place, options=()):
+    end, line = _ended(box, [how], 128 + number, options)
+    equal(end.get("signal"), number, f"{how}: signal")
+    check(f"signal {number}" in line, line)
+    check("exit_status" not in end, f"{how}: {end}")
+    if place is None:
+        check("ip" not in end and "unknown" in line, f"{how}: {end}, {line}")
+    else:
+        check(place in end["place"] and place in line, f"{how}: {end}, {line}")
+        check(end["tid"] > 0 and str(end["tid"]) in line, f"{how}: {end}, {line}")
+    return end
+
+
+def exit_status(box):
+    for status in (0, 42):
+        end, line = _ended(box, ["exit", str(status)], status)
+        equal(end["exit_status"], status, "exit status")
+        check(f"exit status {status}" in line, line)
+
+
+def signals(box):
+    """With the path up to the place: FUP and TIP.PGD, after which nothing comes."""
+    for how, number, place in (
+        ("segv", SEGV, "write_to"),
+        ("fpe", FPE, "main"),
+        ("ill", ILL, "main"),
+        ("trap", TRAP, "main"),
+        ("abort", ABRT, "libc"),
+        ("term", TERM, "kill"),
+        ("thread", SEGV, "write_to"),
+    ):
+        end = _by_signal(box, how, number, place)
+        box.stats()
+        last = box.branches()[end["tid"]][-1]
+        if how in ("segv", "fpe", "ill", "thread"):
+            check(end["ip"][2:] in last, f"{how}: the path ends with {last}, not at {end['ip']}")
+        box.agrees_with_perf()
+
+
+def sigkill(box):
+    """Nobody knows where."""
+    _by_signal(box, "kill", KILL, None)
+
+
+def of_children(box):
+    script = box.write("script", f"{box.own('ends')} segv; {box.own('ends')} exit 3; exit 0\n")
+    box.record(["/bin/sh", script])
+    ended = box.report()["ended"]
+    children = {(end.get("signal"), end.get("exit_status")) for end in ended if not end["command"]}
+    equal(children, {(SEGV, None), (None, 3)}, "how the children ended")
+    text = box.read("report", 0)
+    check("SIGSEGV" in "\n".join(text.splitlines()[:10]), text[:600])
+
+
+def other_units(box):
+    for source in ("bts", "lbr"):
+        _by_signal(box, "segv", SEGV, "write_to", ["--source", source])
+
+
+def stepped(box):
+    done = box.record([box.own("ends"), "exit", "1"], ["--source", "step"], status=None)
+    if done.returncode != 1:
+        raise Skip(f"nothing can be stepped here: {done.stderr.decode()}")
+    end = _by_signal(box, "segv", SEGV, "write_to", ["--source", "step"])
+    last = box.branches(None)[end["tid"]][-1]
+    check(end["ip"][2:] in last, f"the path ends with {last}")
+    _by_signal(box, "kill", KILL, None, ["--source", "step"])

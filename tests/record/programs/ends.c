@@ -1,0 +1,36 @@
+// Ends as it is told: `ends segv|fpe|ill|trap|abort|kill|term|thread|exit [STATUS]`.
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static void write_to(volatile int* place) {
+  for (volatile int i = 0; i < 10; ++i) {
+  }
+  *place = 1;  // at_fault
+}
+
+static void* in_thread(void* unused) {
+  write_to((volatile int*)8);
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "exit";
+  if (strcmp(how, "segv") == 0) write_to((volatile int*)8);
+  if (strcmp(how, "fpe") == 0) {
+    volatile int zero = 0;
+    return 1000 / zero;
+  }
+  if (strcmp(how, "ill") == 0) __builtin_trap();
+  if (strcmp(how, "trap") == 0) __asm__ volatile("int3");
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
+  if (strcmp(how, "term") == 0) kill(getpid(), SIGTERM);
+  if (strcmp(how, "thread") == 0) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, in_thread, NULL) == 0) pthread_join(thread, NULL);
+  }
+  return argc > 2 ? atoi(argv[2]) : 0;
+}

@@ -1,0 +1,91 @@
+"""The modules of src/: what each one includes is what docs/architecture.md and CMake say it may."""
+
+import os
+import re
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def listed():
+    """The modules in the order in which the top CMakeLists.txt has them."""
+    return re.search(r"foreach\(module ([a-z ]+)\)", read("CMakeLists.txt"))[1].split()
+
+
+def table():
+    """Of the page's table: a module and what it depends on."""
+    rows = re.findall(r"^\| `([a-z]+)` \| .+ \| ([a-z, ]+) \|$", read("docs", "architecture.md"), re.M)
+    return {name: set() if deps == "nothing" else set(deps.split(", ")) for name, deps in rows}
+
+
+def included(module):
+    """Other modules whose headers the module includes, with one file that does."""
+    out = {}
+    for folder, _, names in os.walk(os.path.join(ROOT, "src", module)):
+        for name in names:
+            if not name.endswith((".cc", ".h", ".in")):
+                continue
+            for other in re.findall(r'#include [<"]hodo/([a-z]+)/', read(folder, name)):
+                if other != module:
+                    out[other] = os.path.relpath(os.path.join(folder, name), ROOT)
+    return out
+
+
+def linked(module):
+    """What the module's CMakeLists.txt links; those bring what they link themselves."""
+    text = read("src", module, "CMakeLists.txt")
+    deps = re.search(r"hodo_module\([^)]*?\bDEPS\s+([a-z\s]+)", text)
+    if deps:
+        return set(deps[1].split())
+    target = re.search(rf"target_link_libraries\(hodo_{module}\s([^)]*)\)", text)
+    return set(re.findall(r"hodo_([a-z]+)", target[1])) - {"options"} if target else set()
+
+
+class Modules(unittest.TestCase):
+    def test_the_table_has_all_modules_in_their_order(self):
+        self.assertEqual(list(table()), listed())
+        folders = {entry.name for entry in os.scandir(os.path.join(ROOT, "src")) if entry.is_dir()}
+        self.assertEqual(set(listed()), folders)
+
+    def test_a_module_includes_what_the_table_says(self):
+        for module, said in table().items():
+            found = included(module)
+            with self.subTest(module):
+                self.assertEqual({m: f for m, f in found.items() if m not in said}, {}, "not in the table")
+                self.assertEqual(said - set(found), set(), "in the table, but not included")
+
+    def test_a_module_depends_only_on_those_above_it(self):
+        order = listed()
+        for module, said in table().items():
+            with self.subTest(module):
+                self.assertEqual({m for m in said if m not in order[: order.index(module)]}, set())
+
+    def test_cmake_links_what_the_table_says(self):
+        for module, said in table().items():
+            reached, todo = set(), [module]
+            while todo:
+                new = linked(todo.pop()) - reached
+                reached |= new
+                todo += new
+            with self.subTest(module):
+                self.assertEqual(said - reached, set())
+
+    def test_nobody_includes_what_a_module_keeps_to_itself(self):
+        for module in listed():
+            private = {n for n in os.listdir(os.path.join(ROOT, "src", module)) if n.endswith(".h")}
+            for other in listed():
+                own = {n for n in os.listdir(os.path.join(ROOT, "src", other)) if n.endswith(".h")}
+                for name in os.listdir(os.path.join(ROOT, "src", other)):
+                    if other == module or not name.endswith((".h", ".cc")):
+                        continue
+                    named = set(re.findall(r'#include "([^"/]+)"', read("src", other, name)))
+                    self.assertEqual((named & private) - own, set(), f"src/{other}/{name}")
+
+
+if __name__ == "__main__":
+    unittest.main()
