@@ -164,6 +164,13 @@ bool modifies_itself(std::uint64_t ip) {
   return code != nullptr && code->modifies_itself;
 }
 
+std::uint32_t protection_of(std::uint64_t address) {
+  const CodePage* code = find_page(address & ~(kPage - 1));
+  if (code != nullptr && code->known) return code->prot;
+  const Mapping* mapping = find_mapping(address);
+  return mapping == nullptr ? 0 : mapping->prot;
+}
+
 void begin_fragment() {
   translating = true;
   touched_count = 0;

@@ -26,6 +26,9 @@ bool is_checked(std::uint64_t ip);
 // Code there has written to its own page: its next instruction may be another one than it was.
 bool modifies_itself(std::uint64_t ip);
 
+// What the program may do with the memory at this address, PROT_*.
+std::uint32_t protection_of(std::uint64_t address);
+
 void begin_fragment();
 void end_fragment(std::uint64_t ip, std::uint8_t* head);
 

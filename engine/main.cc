@@ -3,9 +3,14 @@
 #include <sys/syscall.h>
 
 #include "cache.h"
+#include "channel.h"
+#include "code_report.h"
 #include "glue.h"
+#include "hodo/relay/engine_start.h"
+#include "lock.h"
+#include "mappings.h"
+#include "recording.h"
 #include "signals.h"
-#include "start_info.h"
 #include "sys.h"
 #include "thread_area.h"
 #include "threads.h"
@@ -13,16 +18,39 @@
 namespace hodo::engine {
 
 extern "C" {
-[[gnu::used]] StartInfo hodo_start_info;
+[[gnu::used]] relay::StartInfo hodo_start_info;
+
+// The recorder wrote an instruction over the program's first one and put that back, which left the
+// process a copy of the page: gives it the file's again.
+void undo_copy(std::uint64_t entry) {
+  const Mapping* mapping = find_mapping(entry);
+  if (mapping == nullptr || !mapping->file || (mapping->prot & PROT_WRITE) != 0) return;
+  raw_syscall(SYS_madvise, static_cast<long>(entry & ~std::uint64_t{4095}), 4096, MADV_DONTNEED);
+}
+
+// On the area's own stack, which says whose code runs.
+[[noreturn, gnu::used]] void engine_begin(ThreadArea* area) {
+  initialise_signals(*area);
+  begin_recording(*area, connect_recorder(), relay::Start::image, 0, 0);
+  {
+    const Locked locked;
+    undo_copy(hodo_start_info.entry);
+    report_files(*area, true);
+  }
+  begin_thread(*area, hodo_start_info.entry, true);
+  asm volatile("movq %0, %%r10\n\tjmp glue_resume" : : "r"(area) : "memory");
+  __builtin_unreachable();
+}
 
 [[noreturn]] void engine_main(std::uint64_t program_stack) {
   initialise_cache();
   ThreadArea& area = *make_area(nullptr);
   area.registers.rsp = program_stack;
   area.registers.flags = 0x202;
-  initialise_signals(area);
-  begin_thread(area, hodo_start_info.entry, 0);
-  asm volatile("movq %0, %%r10\n\tjmp glue_resume" : : "r"(&area) : "memory");
+  asm volatile("movq %0, %%rsp\n\tcall engine_begin"
+               :
+               : "r"(area.engine_stack), "D"(&area)
+               : "memory");
   __builtin_unreachable();
 }
 }

@@ -1,12 +1,9 @@
 // A table from addresses to small values. Open addressing; doubles when half full. 0 is no key.
 #pragma once
 
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
 #include <cstdint>
 
-#include "sys.h"
+#include "memory.h"
 
 namespace hodo::engine {
 
@@ -53,16 +50,12 @@ class Map {
     Entry* old = entries_;
     const std::uint64_t old_capacity = capacity_;
     capacity_ = capacity_ == 0 ? 4096 : 2 * capacity_;
-    const long got = raw_syscall(SYS_mmap, 0, static_cast<long>(capacity_ * sizeof(Entry)),
-                                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (failed(got)) die("no memory for its tables", capacity_);
-    entries_ = reinterpret_cast<Entry*>(got);
+    entries_ = static_cast<Entry*>(map_memory(capacity_ * sizeof(Entry)));
     for (std::uint64_t i = 0; i < old_capacity; ++i) {
       if (old[i].key != 0) at(old[i].key) = old[i];
     }
     if (old != nullptr) {
-      raw_syscall(SYS_munmap, reinterpret_cast<long>(old),
-                  static_cast<long>(old_capacity * sizeof(Entry)));
+      unmap_memory(reinterpret_cast<std::uint64_t>(old), old_capacity * sizeof(Entry));
     }
   }
 

@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+
+#include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -17,66 +20,141 @@ std::size_t count = 0;
 bool stale = true;
 
 // One line: "7f12a000-7f12b000 r-xp 00001000 fe:00 1234   /usr/bin/x". Takes it byte by byte, so
-// that a line may be split between two reads.
+// that a line may be split between two reads. What follows the inode is the path, blanks included.
 class Parser {
  public:
-  void take(char c) {
-    if (c == '\n') {
-      if (count < kMost) mappings[count++] = line_;
+  // True: the line is at its end, and line() and path() say what it was, until the next byte.
+  bool take(char c) {
+    if (done_) {
       line_ = {};
       field_ = column_ = 0;
+      path_bytes_ = 0;
+    }
+    done_ = c == '\n';
+    if (done_) {
+      line_.kind = kind();
     } else if (field_ == 0 && c == '-') {
       field_ = 1;
-    } else if (field_ < 6 && c == ' ') {
+    } else if (field_ == kDevice && c == ':') {
+      line_.major = line_.minor;
+      line_.minor = 0;
+    } else if (field_ < kPath && c == ' ') {
       if (column_ > 0) ++field_;
       column_ = 0;
-    } else {
+    } else if (field_ != kPath || column_ > 0 || c != ' ') {
       field(c);
       ++column_;
     }
+    return done_;
   }
+  const Mapping& line() const { return line_; }
+  std::string_view path() const { return {path_, path_bytes_}; }
 
  private:
+  enum Field : unsigned { kStart, kEnd, kRights, kOffset, kDevice, kInode, kPath };
+
   void field(char c) {
-    const auto digit = static_cast<std::uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
-    if (field_ == 0) line_.start = line_.start << 4 | digit;
-    if (field_ == 1) line_.end = line_.end << 4 | digit;
-    if (field_ == 2 && c == 'r') line_.prot |= PROT_READ;
-    if (field_ == 2 && c == 'w') line_.prot |= PROT_WRITE;
-    if (field_ == 2 && c == 'x') line_.prot |= PROT_EXEC;
-    if (field_ == 2 && c == 's') line_.shared = true;
-    if (field_ == 5 && c != '0') line_.file = true;  // the inode
+    const auto digit = static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+    switch (field_) {
+      case kStart:
+        line_.start = line_.start << 4 | digit;
+        return;
+      case kEnd:
+        line_.end = line_.end << 4 | digit;
+        return;
+      case kRights:
+        if (c == 'r') line_.prot |= PROT_READ;
+        if (c == 'w') line_.prot |= PROT_WRITE;
+        if (c == 'x') line_.prot |= PROT_EXEC;
+        if (c == 's') line_.shared = true;
+        return;
+      case kOffset:
+        line_.offset = line_.offset << 4 | digit;
+        return;
+      case kDevice:
+        line_.minor = line_.minor << 4 | digit;
+        return;
+      case kInode:
+        line_.inode = line_.inode * 10 + digit;
+        line_.file = line_.inode != 0;
+        return;
+      default:
+        if (path_bytes_ < sizeof(path_)) path_[path_bytes_++] = c;
+    }
+  }
+
+  Mapping::Kind kind() const {
+    if (path() == "[heap]") return Mapping::Kind::heap;
+    if (path() == "[stack]") return Mapping::Kind::stack;
+    return path() == "[vdso]" ? Mapping::Kind::vdso : Mapping::Kind::other;
   }
 
   Mapping line_;
   unsigned field_ = 0, column_ = 0;
+  bool done_ = false;
+  std::size_t path_bytes_ = 0;
+  char path_[4096];
 };
 
-bool read_all() {
+// Under the engine's lock, so one is enough; it would not fit on the stack.
+Parser parser;
+
+template <class Visit>
+bool each_line(Visit visit) {
   const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
                                 O_RDONLY | O_CLOEXEC);
   if (failed(file)) return false;
-  count = 0;
-  Parser parser;
+  parser = {};
   static char buffer[kBuffer];
   for (;;) {
     const long got = raw_syscall(SYS_read, file, reinterpret_cast<long>(buffer), kBuffer);
     if (got <= 0) break;
-    for (long i = 0; i < got; ++i) parser.take(buffer[i]);
+    for (long i = 0; i < got; ++i) {
+      if (parser.take(buffer[i])) visit(parser.line(), parser.path());
+    }
   }
   raw_syscall(SYS_close, file);
-  stale = false;
   return true;
+}
+
+bool read_all() {
+  count = 0;
+  stale = false;
+  return each_line([](const Mapping& line, std::string_view) {
+    if (count < kMost) mappings[count++] = line;
+  });
+}
+
+char* put_hex(char* to, std::uint64_t value) {
+  int shift = 60;
+  while (shift > 0 && value >> shift == 0) shift -= 4;
+  for (; shift >= 0; shift -= 4) *to++ = "0123456789abcdef"[value >> shift & 15];
+  return to;
+}
+
+// seq_path() in the kernel's fs/proc/task_mmu.c writes a newline as \012, which a name may have
+// itself: the link tells.
+std::string_view unescaped(const Mapping& line, std::string_view path) {
+  constexpr std::string_view kNewline = "\\012";
+  if (std::search(path.begin(), path.end(), kNewline.begin(), kNewline.end()) == path.end()) {
+    return path;
+  }
+  static char target[4096];
+  constexpr std::string_view kFolder = "/proc/self/map_files/";
+  char link[64] = {};
+  char* at = put_hex(std::copy(kFolder.begin(), kFolder.end(), link), line.start);
+  *at++ = '-';
+  put_hex(at, line.end);
+  const long size = raw_syscall(SYS_readlink, reinterpret_cast<long>(link),
+                                reinterpret_cast<long>(target), sizeof(target));
+  return failed(size) ? path : std::string_view(target, static_cast<std::size_t>(size));
 }
 
 }  // namespace
 
 const Mapping* find_mapping(std::uint64_t address) {
   if (mappings == nullptr) {
-    const long got = raw_syscall(SYS_mmap, 0, kMost * sizeof(Mapping), PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (failed(got)) die("no memory for its tables", static_cast<std::uint64_t>(-got));
-    mappings = reinterpret_cast<Mapping*>(got);
+    mappings = static_cast<Mapping*>(map_memory(kMost * sizeof(Mapping)));
   }
   if (stale && !read_all()) die("/proc/self/maps cannot be read: code cannot be told from data");
   std::size_t low = 0, high = count;
@@ -89,6 +167,27 @@ const Mapping* find_mapping(std::uint64_t address) {
     }
   }
   return low < count && mappings[low].start <= address ? &mappings[low] : nullptr;
+}
+
+void visit_files(FileVisitor visit, void* owner) {
+  each_line([&](const Mapping& line, std::string_view path) {
+    if (line.file) visit(owner, line, unescaped(line, path));
+  });
+}
+
+bool is_page_of_file(std::uint64_t address) {
+  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61;
+  // In memory, or it would say nothing.
+  static_cast<void>(*reinterpret_cast<const volatile std::uint8_t*>(address));
+  const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/pagemap"),
+                                O_RDONLY | O_CLOEXEC);
+  if (failed(file)) return false;
+  std::uint64_t entry = 0;
+  raw_syscall(SYS_pread64, file, reinterpret_cast<long>(&entry), sizeof(entry),
+              static_cast<long>(address / 4096 * sizeof(entry)));
+  raw_syscall(SYS_close, file);
+  return (entry & kPresent) != 0 && (entry & kOfFile) != 0;
 }
 
 void mappings_changed() { stale = true; }

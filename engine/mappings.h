@@ -2,19 +2,39 @@
 // changed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace hodo::engine {
 
 struct Mapping {
+  enum class Kind : std::uint8_t { other, heap, stack, vdso };
   std::uint64_t start = 0, end = 0;
+  std::uint64_t offset = 0, inode = 0;
+  std::uint32_t major = 0, minor = 0;
   std::uint32_t prot = 0;  // PROT_*
   bool shared = false;
   bool file = false;
+  Kind kind = Kind::other;  // of memory without a file
 };
 
 // The mapping that `address` lies in; null: none. Valid until the next call.
 const Mapping* find_mapping(std::uint64_t address);
+// Files that are mapped, with their paths; read anew. `visit` must not come back here.
+using FileVisitor = void (*)(void* owner, const Mapping& mapping, std::string_view path);
+void visit_files(FileVisitor visit, void* owner);
+template <class Visit>
+void each_file(Visit visit) {
+  visit_files([](void* owner, const Mapping& mapping,
+                 std::string_view path) { (*static_cast<Visit*>(owner))(mapping, path); },
+              &visit);
+}
+// Whether the page at `address`, of a file's private mapping, still is the file's own: somebody may
+// have written to it without having the right to (/proc/PID/mem, ptrace). False if that cannot be
+// found out (proc(5), pagemap).
+bool is_page_of_file(std::uint64_t address);
+
 // The program has mapped, unmapped or protected something.
 void mappings_changed();
 

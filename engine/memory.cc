@@ -8,12 +8,24 @@
 #include "sys.h"
 
 namespace hodo::engine {
+
+extern "C" const char __executable_start[], _end[];
+
 namespace {
 
-constexpr std::uint64_t kLow = 0x7100'0000;  // behind the engine's own image
-constexpr std::uint64_t kLowBytes = 0x0800'0000;
+constexpr std::uint64_t kLow = 0x3000'0000;  // up to the engine's own image
+constexpr std::uint64_t kLowBytes = 0x4000'0000;
 constexpr std::size_t kMaxArenas = 256;
-constexpr std::uint64_t kReach = std::uint64_t{1} << 30;
+// How far code may lie from what it stands for: displacements reach 2 GB, and those of operands
+// are to go on reaching. Programs whose memory is full nearby have to do with the second.
+constexpr std::uint64_t kNear = std::uint64_t{1} << 30;
+constexpr std::uint64_t kReach = (std::uint64_t{2} << 30) - (std::uint64_t{256} << 20);
+// Where other memory of the engine begins: below what the kernel gives to programs, so that the
+// place near their code stays free. Within the addresses that ThreadSanitizer takes for a
+// program's.
+constexpr std::uint64_t kElsewhere = 0x7ea0'0000'0000;
+
+std::uint64_t elsewhere = kElsewhere;
 
 std::uint64_t low_used = 0;
 Arena arenas[kMaxArenas];
@@ -21,11 +33,33 @@ std::size_t arena_count = 0;
 
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
 
+// What the engine has mapped. A place is free (start 0), being filled in (1), or holds. Without a
+// lock: a process may be forked while another thread is in here.
+struct OwnRange {
+  std::uint64_t start, end;
+};
+constexpr std::size_t kMostOwn = 1 << 14;
+OwnRange own[kMostOwn];
+std::size_t own_used = 0;  // places behind that have never been taken
+
+std::uint64_t start_of(const OwnRange& range) {
+  return __atomic_load_n(&range.start, __ATOMIC_ACQUIRE);
+}
+
+bool claim(OwnRange& range) {
+  std::uint64_t nothing = 0;
+  return __atomic_compare_exchange_n(&range.start, &nothing, 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
+}
+
 void map_low() {
   const long got =
       raw_syscall(SYS_mmap, kLow, kLowBytes, PROT_READ | PROT_WRITE, kAnonymous, -1, 0);
   if (got != static_cast<long>(kLow)) die("the addresses of its tables are taken", kLow);
   raw_syscall(SYS_madvise, kLow, kLowBytes, MADV_HUGEPAGE);
+  note_own(kLow, kLowBytes);
+  const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
+  note_own(image, reinterpret_cast<std::uint64_t>(_end) - image);
 }
 
 std::uint8_t* map_arena(std::uint64_t at) {
@@ -33,13 +67,14 @@ std::uint8_t* map_arena(std::uint64_t at) {
                                PROT_READ | PROT_WRITE | PROT_EXEC, kAnonymous, -1, 0);
   if (got != static_cast<long>(at)) return nullptr;
   raw_syscall(SYS_madvise, got, Arena::kBytes, MADV_HUGEPAGE);
+  note_own(at, Arena::kBytes);
   return reinterpret_cast<std::uint8_t*>(got);
 }
 
-// The first free place below `ip`, then above it.
-std::uint8_t* find_place(std::uint64_t ip) {
+// The first free place below `ip`, then above it; null: none is so near.
+std::uint8_t* find_place(std::uint64_t ip, std::uint64_t reach) {
   const std::uint64_t home = ip & ~(Arena::kBytes - 1);
-  for (std::uint64_t distance = Arena::kBytes; distance < kReach - Arena::kBytes;
+  for (std::uint64_t distance = Arena::kBytes; distance < reach - Arena::kBytes;
        distance += Arena::kBytes) {
     if (home > distance + 0x10000) {
       if (std::uint8_t* got = map_arena(home - distance)) return got;
@@ -48,17 +83,14 @@ std::uint8_t* find_place(std::uint64_t ip) {
       if (std::uint8_t* got = map_arena(home + distance)) return got;
     }
   }
-  die("no room for translated code near", ip);
+  return nullptr;
 }
 
 void map_tables(Arena& arena) {
   constexpr std::size_t kFragmentBytes = Arena::kFragments * sizeof(FragmentPlace);
-  const long got =
-      raw_syscall(SYS_mmap, 0, kFragmentBytes + Arena::kMapBytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (failed(got)) die("no memory for its tables", static_cast<std::uint64_t>(-got));
-  arena.fragments = reinterpret_cast<FragmentPlace*>(got);
-  arena.map = reinterpret_cast<std::uint8_t*>(got) + kFragmentBytes;
+  void* got = map_memory(kFragmentBytes + Arena::kMapBytes);
+  arena.fragments = static_cast<FragmentPlace*>(got);
+  arena.map = static_cast<std::uint8_t*>(got) + kFragmentBytes;
 }
 
 void write_glue(const Arena& arena) {
@@ -71,7 +103,94 @@ void write_glue(const Arena& arena) {
   }
 }
 
+bool lies_near(const Arena& arena, std::uint64_t ip, std::uint64_t reach) {
+  const auto here = reinterpret_cast<std::uint64_t>(arena.base);
+  return ip > here ? ip - here < reach : here + Arena::kBytes - ip < reach;
+}
+
+// With room; null: there is none.
+Arena* find_arena(std::uint64_t ip, std::uint64_t reach) {
+  constexpr std::ptrdiff_t kRoom = 1 << 16;  // more than one fragment takes
+  for (std::size_t i = arena_count; i-- > 0;) {
+    const Arena& arena = arenas[i];
+    const std::uint8_t* middle = arena.base + Arena::kBytes / 2;
+    if (lies_near(arena, ip, reach) && middle - arena.hot > kRoom &&
+        arena.base + Arena::kBytes - arena.cold > kRoom) {
+      return &arenas[i];
+    }
+  }
+  return nullptr;
+}
+
+Arena& make_arena(std::uint8_t* place) {
+  if (arena_count == kMaxArenas) die("too many arenas of translated code", arena_count);
+  Arena& arena = arenas[arena_count];
+  arena.base = place;
+  arena.hot = arena.base + 16 * 8;
+  arena.cold = arena.base + Arena::kBytes / 2;
+  map_tables(arena);
+  write_glue(arena);
+  __atomic_store_n(&arena_count, arena_count + 1, __ATOMIC_RELEASE);
+  return arena;
+}
+
 }  // namespace
+
+void note_own(std::uint64_t start, std::uint64_t bytes) {
+  for (std::size_t i = 0; i < kMostOwn; ++i) {
+    if (!claim(own[i])) continue;
+    own[i].end = start + bytes;
+    __atomic_store_n(&own[i].start, start, __ATOMIC_RELEASE);
+    std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
+    while (used < i + 1 && !__atomic_compare_exchange_n(&own_used, &used, i + 1, false,
+                                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    }
+    return;
+  }
+}
+
+void forget_own(std::uint64_t start, std::uint64_t bytes) {
+  const std::uint64_t end = start + bytes;
+  const std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
+  for (std::size_t i = 0; i < used; ++i) {
+    const std::uint64_t from = start_of(own[i]);
+    const std::uint64_t to = own[i].end;
+    if (from <= 1 || from >= end || to <= start) continue;
+    if (from < start) note_own(from, start - from);
+    if (to > end) note_own(end, to - end);
+    __atomic_store_n(&own[i].start, 0, __ATOMIC_RELEASE);
+  }
+}
+
+bool is_own(std::uint64_t start, std::uint64_t bytes) {
+  const std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
+  for (std::size_t i = 0; i < used; ++i) {
+    const std::uint64_t from = start_of(own[i]);
+    if (from <= 1) continue;
+    if (start - from < own[i].end - from || from - start < bytes) return true;
+  }
+  return false;
+}
+
+long place_elsewhere(std::size_t bytes) {
+  constexpr std::uint64_t kApart = std::uint64_t{1} << 21;
+  const std::uint64_t room = (bytes + 2 * kApart - 1) & ~(kApart - 1);
+  return static_cast<long>(__atomic_fetch_add(&elsewhere, room, __ATOMIC_RELAXED));
+}
+
+void* map_memory(std::size_t bytes) {
+  const long got =
+      raw_syscall(SYS_mmap, place_elsewhere(bytes), static_cast<long>(bytes),
+                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(got)) die("no memory for its tables", static_cast<std::uint64_t>(-got));
+  note_own(static_cast<std::uint64_t>(got), bytes);
+  return reinterpret_cast<void*>(got);
+}
+
+void unmap_memory(std::uint64_t start, std::size_t bytes) {
+  forget_own(start, bytes);
+  raw_syscall(SYS_munmap, static_cast<long>(start), static_cast<long>(bytes));
+}
 
 void* allocate_low(std::size_t bytes, std::size_t alignment) {
   if (low_used == 0) map_low();
@@ -82,30 +201,12 @@ void* allocate_low(std::size_t bytes, std::size_t alignment) {
   return got;
 }
 
-bool Arena::near(std::uint64_t ip) const {
-  const auto here = reinterpret_cast<std::uint64_t>(base);
-  return ip > here ? ip - here < kReach : here + kBytes - ip < kReach;
-}
-
 Arena& arena_near(std::uint64_t ip) {
-  constexpr std::ptrdiff_t kRoom = 1 << 16;  // more than one fragment takes
-  for (std::size_t i = arena_count; i-- > 0;) {
-    const Arena& arena = arenas[i];
-    const std::uint8_t* middle = arena.base + Arena::kBytes / 2;
-    if (arena.near(ip) && middle - arena.hot > kRoom &&
-        arena.base + Arena::kBytes - arena.cold > kRoom) {
-      return arenas[i];
-    }
+  for (const std::uint64_t reach : {kNear, kReach}) {
+    if (Arena* arena = find_arena(ip, reach)) return *arena;
+    if (std::uint8_t* place = find_place(ip, reach)) return make_arena(place);
   }
-  if (arena_count == kMaxArenas) die("too many arenas of translated code", arena_count);
-  Arena& arena = arenas[arena_count];
-  arena.base = find_place(ip);
-  arena.hot = arena.base + 16 * 8;
-  arena.cold = arena.base + Arena::kBytes / 2;
-  map_tables(arena);
-  write_glue(arena);
-  __atomic_store_n(&arena_count, arena_count + 1, __ATOMIC_RELEASE);
-  return arena;
+  die("no room for translated code near", ip);
 }
 
 std::uint8_t* far_jump(std::uint64_t near, std::uint64_t target) {

@@ -7,6 +7,17 @@
 
 namespace hodo::engine {
 
+// Memory anywhere; zeros, and dies where there is none. The program cannot take it away.
+void* map_memory(std::size_t bytes);
+void unmap_memory(std::uint64_t start, std::size_t bytes);
+// Where the kernel should put such memory, if that is free.
+long place_elsewhere(std::size_t bytes);
+// The same of memory that was mapped in another way, from here on.
+void note_own(std::uint64_t start, std::uint64_t bytes);
+void forget_own(std::uint64_t start, std::uint64_t bytes);
+// Whether any of these addresses are the engine's. Needs no lock.
+bool is_own(std::uint64_t start, std::uint64_t bytes);
+
 // Never given back. Zeroed.
 void* allocate_low(std::size_t bytes, std::size_t alignment = 8);
 
@@ -42,7 +53,6 @@ struct Arena {
   std::uint8_t* map = nullptr;
   std::uint32_t fragment_count = 0;
   std::uint32_t map_used = 0;
-  bool near(std::uint64_t ip) const;
 };
 
 // An arena with room that lies so near to `ip` that displacements of code there keep reaching.

@@ -6,18 +6,39 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
+#include "clock.h"
+#include "hodo/relay/engine_start.h"
 #include "sys.h"
 
 namespace hodo::engine {
+
+extern "C" relay::StartInfo hodo_start_info;
+
 namespace {
 
 constexpr std::uint64_t kRing = 4 << 20;
+constexpr unsigned kPatienceMs = 2000;  // how long a program waits for a recorder that lives
 
-std::uint64_t reserve(void* owner, std::uint64_t written) {
+std::uint64_t reserve_in_ring(void* owner, std::uint64_t written) {
   auto& output = *static_cast<Output*>(owner);
   if (written - output.drained > kRing / 2) drain_output(output, written);
   return kRing;
+}
+
+std::uint64_t reserve_in_channel(void* owner, std::uint64_t) {
+  auto& output = *static_cast<Output*>(owner);
+  unit::PtUnit& unit = *output.unit;
+  if (output.channel->over()) {
+    unit.stop();
+    return hand_over(output, false, 0);
+  }
+  // After a loss, do not wait again each time; go on as soon as there is room.
+  const bool lossy = unit.overflows() != output.overflows_seen;
+  const std::uint64_t room = hand_over(output, true, lossy ? 0 : kPatienceMs);
+  if (room >= output.channel->aux_size() / 4) output.overflows_seen = unit.overflows();
+  return room;
 }
 
 std::uint8_t* map_ring() {
@@ -54,10 +75,17 @@ long create(const char* path, long tid) {
                      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 }
 
-}  // namespace
+unit::PtOutput in_channel(Output& output) {
+  const relay::ChannelWriter& channel = *output.channel;
+  output.digest = unit::StreamDigest(channel.key());
+  unit::PtOutput made;
+  made.base = output.packets;
+  made.size = Output::kPackets;
+  made.reserve = &reserve_in_channel;
+  return made;
+}
 
-unit::PtOutput open_output(Output& output, const char* path, long tid) {
-  output = Output{};
+unit::PtOutput in_ring(Output& output, const char* path, long tid) {
   output.ring = map_ring();
   if (path[0] != 0) {
     output.file = create(path, tid);
@@ -68,9 +96,65 @@ unit::PtOutput open_output(Output& output, const char* path, long tid) {
   unit::PtOutput made;
   made.base = output.ring;
   made.size = kRing;
-  made.reserve = &reserve;
-  made.owner = &output;
+  made.reserve = &reserve_in_ring;
   return made;
+}
+
+// The packets of threads that are not recorded, which the code in the cache writes all the same.
+// The unit is off and takes them back; many threads may write here at once.
+unit::PtOutput to_nowhere() {
+  alignas(64) static std::uint8_t bytes[4096];
+  unit::PtOutput made;
+  made.base = bytes;
+  made.size = sizeof(bytes);
+  made.reserve = [](void*, std::uint64_t) -> std::uint64_t { return sizeof(bytes); };
+  return made;
+}
+
+}  // namespace
+
+void start_unit(Output& output, unit::PtUnit& unit, const char* path, long tid) {
+  output.unit = &unit;
+  const bool recorder = hodo_start_info.socket[0] != 0;
+  unit::PtOutput to = output.channel ? in_channel(output)
+                      : recorder     ? to_nowhere()
+                                     : in_ring(output, path, tid);
+  to.owner = &output;
+  to.remains = &output.ignored;
+  const std::uint64_t ctl =
+      output.channel ? output.channel->settings().rtit_ctl : hodo_start_info.rtit_ctl;
+  unit.start(ctl, isa::Mode::bits64, to, &now);
+  if (recorder && !output.channel) unit.stop();
+}
+
+std::uint64_t hand_over(Output& output, bool running, unsigned patience_ms) {
+  if (!output.channel) return 0;
+  relay::ChannelWriter& channel = *output.channel;
+  const unit::PtUnit& unit = *output.unit;
+  const std::uint64_t written = unit.written();
+  if (written > output.handed_over) {
+    const std::uint64_t fresh = written - output.handed_over;
+    const std::uint8_t* from = unit.end() - fresh;
+    output.digest.add(from, fresh);
+    std::memcpy(channel.aux() + output.handed_over % channel.aux_size(), from, fresh);
+    output.handed_over = written;
+  }
+  const std::uint64_t digest = output.digest.value();
+  const unit::PtRemains remains = unit::remains_behind(digest, running || unit.losing());
+  __atomic_store_n(&channel.remains().digest, remains.digest, __ATOMIC_RELEASE);
+  __atomic_store_n(&channel.remains().outcomes, remains.outcomes, __ATOMIC_RELEASE);
+  channel.count(unit.overflows(), unit.unexplained());
+  if (patience_ms == 0 && !running) {
+    channel.seal_aux(written, digest);
+    return 0;
+  }
+  return channel.publish_aux(written, digest, patience_ms);
+}
+
+void mark_running(Output& output) {
+  if (!output.channel) return;
+  const unit::PtRemains remains = unit::remains_behind(output.digest.value(), true);
+  __atomic_store_n(&output.channel->remains().outcomes, remains.outcomes, __ATOMIC_RELEASE);
 }
 
 void drain_output(Output& output, std::uint64_t written) {
@@ -85,13 +169,21 @@ void drain_output(Output& output, std::uint64_t written) {
   }
 }
 
-void close_output(Output& output, std::uint64_t written) {
-  drain_output(output, written);
-  if (output.file >= 0) raw_syscall(SYS_close, output.file);
-  if (output.ring != nullptr) {
-    raw_syscall(SYS_munmap, reinterpret_cast<long>(output.ring), 2 * kRing);
+void close_output(Output& output) {
+  if (output.channel) {
+    hand_over(output, false, 0);
+    output.channel->close();
   }
-  output = Output{};
+  if (output.ring != nullptr) drain_output(output, output.unit->written());
+  give_back(output);
+}
+
+void give_back(Output& output) {
+  output.channel.reset();
+  if (output.ring == nullptr) return;
+  if (output.file >= 0) raw_syscall(SYS_close, output.file);
+  raw_syscall(SYS_munmap, reinterpret_cast<long>(output.ring), 2 * kRing);
+  output.ring = nullptr;
 }
 
 }  // namespace hodo::engine

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
+#include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -24,7 +26,31 @@ void die(const char* text, std::uint64_t value) {
   __builtin_unreachable();
 }
 
+namespace {
+
+// In front of what is given out.
+struct alignas(16) Allocated {
+  std::size_t bytes;
+};
+
+}  // namespace
 }  // namespace hodo::engine
+
+// For the few things that are made and given back: whole pages.
+void* operator new(std::size_t bytes) {
+  using hodo::engine::Allocated;
+  bytes += sizeof(Allocated);
+  auto* made = static_cast<Allocated*>(hodo::engine::map_memory(bytes));
+  made->bytes = bytes;
+  return made + 1;
+}
+void operator delete(void* memory) noexcept {
+  using hodo::engine::Allocated;
+  if (memory == nullptr) return;
+  Allocated* made = static_cast<Allocated*>(memory) - 1;
+  hodo::engine::unmap_memory(reinterpret_cast<std::uint64_t>(made), made->bytes);
+}
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
 
 // What the compiler calls.
 extern "C" {
@@ -44,5 +70,10 @@ void* memmove(void* to, const void* from, std::size_t count) {
   if (out <= in) return memcpy(to, from, count);
   while (count-- > 0) out[count] = in[count];
   return to;
+}
+std::size_t strlen(const char* text) {
+  std::size_t count = 0;
+  while (text[count] != 0) ++count;
+  return count;
 }
 }

@@ -2,6 +2,7 @@
 
 #include "cache.h"
 #include "code_pages.h"
+#include "code_report.h"
 #include "emitter.h"
 #include "glue.h"
 #include "lock.h"
@@ -19,6 +20,30 @@ std::uint8_t* fragment(std::uint64_t ip) {
   return head != nullptr ? head : translate(ip, Entry::direct).head;
 }
 
+std::uint8_t* landing_of(std::uint64_t ip, Entry entry) {
+  std::uint8_t* head = find_fragment(ip);
+  return head != nullptr ? make_landing(ip, entry, head) : translate(ip, entry).landing;
+}
+
+// Code that the recorder was told of since counts from then on: the packets have to say that this
+// thread is past that time before they lead there. Execution stands in front of a branch.
+void pass_reports(ThreadArea& area) {
+  if (area.reports_seen == reports()) return;
+  area.reports_seen = reports();
+  area.unit.pass_time(area.outcomes);
+  area.outcomes = unit::InlinePt::kNoOutcomes;
+}
+
+// The same where execution stands at `ip`.
+void pass_reports_at(ThreadArea& area, std::uint64_t ip) {
+  if (area.reports_seen == reports()) return;
+  area.reports_seen = reports();
+  area.unit.interrupt_after(area.outcomes, ip);
+  area.outcomes = unit::InlinePt::kNoOutcomes;
+  area.unit.enter_at(ip);
+  forget_calls(area);
+}
+
 void link(Exit& exit, std::uint8_t* head) {
   if (exit.displacement == nullptr) return;
   if (Emitter::reaches(exit.displacement, head)) {
@@ -33,8 +58,9 @@ void link(Exit& exit, std::uint8_t* head) {
 
 }  // namespace
 
-void forget_calls(ThreadArea& area, std::uint64_t before) {
-  if (area.unit.calls_forgotten() == before) return;
+void forget_calls(ThreadArea& area) {
+  if (area.unit.calls_forgotten() == area.calls_forgotten) return;
+  area.calls_forgotten = area.unit.calls_forgotten();
   for (std::uint32_t& call : area.calls) call = static_cast<std::uint32_t>(address(no_call));
 }
 
@@ -43,16 +69,26 @@ void go_on_at(ThreadArea& area, std::uint64_t ip) {
   area.next = address(fragment(ip));
 }
 
+void enter_at(ThreadArea& area, std::uint64_t ip) {
+  go_on_at(area, ip);  // first: what it tells the recorder is older than the packets then
+  area.reports_seen = reports();
+  area.unit.enter_at(ip);
+  mark_running(area.output);
+  forget_calls(area);
+}
+
 extern "C" {
 
 void engine_exit(ThreadArea* area, Exit* exit) {
   switch (exit->kind) {
     case Exit::direct: {
-      const Locked locked;
-      std::uint8_t* head = fragment(exit->target);
-      link(*exit, head);
-      area->next = address(head);
-      return;
+      {
+        const Locked locked;
+        std::uint8_t* head = fragment(exit->target);
+        link(*exit, head);
+        area->next = address(head);
+      }
+      return pass_reports_at(*area, exit->target);
     }
     case Exit::syscall:
       return system_call(*area, exit->resume, exit->target);
@@ -62,36 +98,39 @@ void engine_exit(ThreadArea* area, Exit* exit) {
 }
 
 void engine_changed(ThreadArea* area, CodeCheck* check) {
-  const Locked locked;
-  if (std::uint8_t* head = find_fragment(check->ip)) drop_fragment(check->ip, head);
-  area->next = address(fragment(check->ip));
+  {
+    const Locked locked;
+    if (std::uint8_t* head = find_fragment(check->ip)) drop_fragment(check->ip, head);
+    area->next = address(fragment(check->ip));
+  }
+  pass_reports_at(*area, check->ip);
 }
 
 void engine_flush(ThreadArea* area, Exit* exit) {
-  const std::uint64_t before = area->unit.calls_forgotten();
   area->unit.flush_at(area->outcomes, exit->target);
   area->outcomes = unit::InlinePt::kNoOutcomes;
-  forget_calls(*area, before);
+  pass_reports_at(*area, exit->target);
+  forget_calls(*area);
   area->next = exit->resume;
 }
 
 void engine_miss(ThreadArea* area, std::uint64_t target) {
-  const Locked locked;
-  std::uint8_t* head = find_fragment(target);
-  std::uint8_t* landing = head != nullptr ? make_landing(target, Entry::by_tip, head)
-                                          : translate(target, Entry::by_tip).landing;
-  if (target != 0) add_indirect_target(target, landing);
-  area->next = address(landing);
+  {
+    const Locked locked;
+    std::uint8_t* landing = landing_of(target, Entry::by_tip);
+    if (target != 0) add_indirect_target(target, landing);
+    area->next = address(landing);
+  }
+  pass_reports(*area);
 }
 
 void engine_return(ThreadArea* area, CallSite* site) {
-  const std::uint64_t ip = 0 - site->negated_return;
-  const Locked locked;
-  std::uint8_t* head = find_fragment(ip);
-  std::uint8_t* landing = head != nullptr ? make_landing(ip, Entry::by_return, head)
-                                          : translate(ip, Entry::by_return).landing;
-  site->landing = address(landing);
-  area->next = site->landing;
+  {
+    const Locked locked;
+    site->landing = address(landing_of(0 - site->negated_return, Entry::by_return));
+    area->next = site->landing;
+  }
+  pass_reports(*area);
 }
 
 }  // extern "C"

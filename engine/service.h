@@ -10,6 +10,9 @@ namespace hodo::engine {
 // The program goes on at `ip`, with its registers as they are saved.
 void go_on_at(ThreadArea& area, std::uint64_t ip);
 
+// The same, and tracing begins there.
+void enter_at(ThreadArea& area, std::uint64_t ip);
+
 // The system call that the program's registers ask for, made at `ip`, goes on at `behind`.
 void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind);
 

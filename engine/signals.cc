@@ -1,6 +1,6 @@
 #include "signals.h"
 
-#include <linux/signal.h>
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -11,6 +11,7 @@
 #include "insn_map.h"
 #include "lock.h"
 #include "program_memory.h"
+#include "recording.h"
 #include "service.h"
 #include "signal_frame.h"
 #include "stand_ins.h"
@@ -173,7 +174,9 @@ WaitingSignal describe(const ThreadArea& area, unsigned number, const KernelInfo
 
 // Lets the kernel end the process, with the program's own registers for whoever looks at the core.
 void end_by(ThreadArea& area, const WaitingSignal& signal, KernelContext& context) {
-  close_output(area.output, area.unit.written());
+  stop_other_threads(area);
+  const relay::EndRecord end{.signal = static_cast<std::int32_t>(signal.number), .ip = area.ip};
+  end_recording(area, &end);
   const KernelAction standard;
   kernel_action(signal.number, &standard, nullptr);
   raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
@@ -207,12 +210,15 @@ void block(ThreadArea& area, std::uint64_t mask, KernelContext& context) {
 // Else `context` leads on.
 bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
              KernelContext& context) {
+  if (is_ending(area)) {
+    area.unit.interrupt_after(area.outcomes, area.ip);
+    stop_here(area);
+  }
   const bool fault = is_fault(signal.number) && signal.info.code > 0;
   KernelAction wanted = take_action(area, signal.number);
   if (fault && (area.blocked_faults & signal_bit(signal.number)) != 0) wanted = {};
   if (wanted.handler == kIgnore && !fault) return false;
   if (wanted.handler == kDefault && !fault && !ends_by_default(signal.number)) return false;
-  const std::uint64_t forgotten = area.unit.calls_forgotten();
   area.unit.interrupt_after(area.outcomes, area.ip);
   area.outcomes = unit::InlinePt::kNoOutcomes;
   const std::uint64_t before = (mask & ~kFaults) | area.blocked_faults;
@@ -233,9 +239,7 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
   if ((wanted.flags & action::kNoDefer) == 0) blocked |= signal_bit(signal.number);
   area.blocked_faults = blocked & kFaults;
   block(area, blocked, context);
-  area.unit.enter_at(area.ip);
-  forget_calls(area, forgotten);
-  go_on_at(area, area.ip);
+  enter_at(area, area.ip);
   return_to_engine(area, context);
   return true;
 }
@@ -292,10 +296,7 @@ void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
   const std::uint64_t mask = area.waits > 0 ? area.held_mask : area.native_mask;
   if (!step && deliver(area, describe(area, number, info, context), mask, context)) return;
   block(area, mask, context);
-  const std::uint64_t before = area.unit.calls_forgotten();
-  area.unit.enter_at(area.ip);
-  forget_calls(area, before);
-  go_on_at(area, area.ip);
+  enter_at(area, area.ip);
   return_to_engine(area, context);
 }
 
@@ -513,11 +514,8 @@ long sigreturn_call(ThreadArea& area) {
     kernel_action(kSegv, &standard, nullptr);
     raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), kSegv);
   }
-  const std::uint64_t forgotten = area.unit.calls_forgotten();
   save_native_registers(area, context);
-  area.unit.enter_at(area.ip);
-  forget_calls(area, forgotten);
-  go_on_at(area, area.ip);
+  enter_at(area, area.ip);
   area.blocked_faults = context.mask & kFaults;
   context.mask &= ~kFaults;
   area.alternate = context.stack;

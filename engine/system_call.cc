@@ -1,12 +1,17 @@
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
 
 #include "code_pages.h"
+#include "code_report.h"
+#include "exec.h"
 #include "glue.h"
 #include "lock.h"
 #include "mappings.h"
+#include "memory.h"
+#include "recording.h"
 #include "service.h"
 #include "signals.h"
 #include "threads.h"
@@ -15,20 +20,29 @@ namespace hodo::engine {
 namespace {
 
 // What the call did to the program's memory.
-void note_mappings(const Registers& r, long result) {
+void unmapped(std::uint64_t start, std::uint64_t bytes) {
+  code_unmapped(start, bytes);
+  report_unmapped(start, bytes);
+}
+
+void note_mappings(ThreadArea& area, long result) {
   if (failed(result)) return;
+  const Registers& r = area.registers;
   const Locked locked;
   switch (r.rax) {
     case SYS_mmap:
-      return code_unmapped(static_cast<std::uint64_t>(result), r.rsi);
+      unmapped(static_cast<std::uint64_t>(result), r.rsi);
+      if ((r.rdx & PROT_EXEC) != 0) report_files(area, true);
+      return;
     case SYS_munmap:
-      return code_unmapped(r.rdi, r.rsi);
+      return unmapped(r.rdi, r.rsi);
     case SYS_mremap:
-      code_unmapped(r.rdi, r.rsi);
-      return code_unmapped(static_cast<std::uint64_t>(result), r.rdx);
+      unmapped(r.rdi, r.rsi);
+      return unmapped(static_cast<std::uint64_t>(result), r.rdx);
     case SYS_mprotect:
     case SYS_pkey_mprotect:
-      return code_protected(r.rdi, r.rsi, static_cast<std::uint32_t>(r.rdx));
+      code_protected(r.rdi, r.rsi, static_cast<std::uint32_t>(r.rdx));
+      return report_protected(area, r.rdi, r.rsi, static_cast<std::uint32_t>(r.rdx));
     case SYS_madvise:
       if (r.rdx == MADV_DONTNEED || r.rdx == MADV_REMOVE || r.rdx == MADV_FREE) {
         code_replaced(r.rdi, r.rsi);
@@ -54,8 +68,27 @@ long passed_on(ThreadArea& area) {
     }
     if (any) result = glue_syscall(&area);
   }
-  note_mappings(area.registers, result);
+  note_mappings(area, result);
   return result;
+}
+
+// The program may not take away or replace what the engine lives in, whose addresses it can only
+// have from /proc.
+bool is_against_engine(const Registers& r, std::uint64_t r10) {
+  switch (r.rax) {
+    case SYS_mmap:
+      return (r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED && is_own(r.rdi, r.rsi);
+    case SYS_munmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+    case SYS_madvise:
+    case SYS_remap_file_pages:
+      return is_own(r.rdi, r.rsi);
+    case SYS_mremap:
+      return is_own(r.rdi, r.rsi) || ((r10 & MREMAP_FIXED) != 0 && is_own(r.r8, r.rdx));
+    default:
+      return false;
+  }
 }
 
 // The kernel's answer. Most calls are the program's own affair; here are those that concern the
@@ -80,13 +113,18 @@ long call(ThreadArea& area, std::uint64_t behind) {
       return clone_call(area, behind);
     case SYS_execve:
     case SYS_execveat:
-      drain_output(area.output, area.unit.written());
-      return glue_syscall(&area);
+      return exec_call(area);
+    case SYS_prctl: {
+      const long result = passed_on(area);
+      if (area.registers.rdi == PR_SET_NAME && !failed(result)) send_name(area);
+      return result;
+    }
     case SYS_rseq:
       // The kernel would restart critical sections at their addresses in the program, not in the
       // cache.
       return -ENOSYS;
     default:
+      if (is_against_engine(area.registers, area.taken[0])) return -EINVAL;
       return passed_on(area);
   }
 }
@@ -95,11 +133,12 @@ long call(ThreadArea& area, std::uint64_t behind) {
 
 void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   if (area.waits != 0) return go_on_at(area, ip);
-  const std::uint64_t before = area.unit.calls_forgotten();
   area.unit.leave_after(area.outcomes);
   area.outcomes = unit::InlinePt::kNoOutcomes;
+  hand_over(area.output, false, 0);
   area.ip = behind;
   const long result = call(area, behind);
+  if (is_ending(area)) stop_here(area);
   Registers& r = area.registers;
   if (result != kInterrupted) {
     r.rax = static_cast<std::uint64_t>(result);
@@ -107,9 +146,7 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
     area.taken[1] = r.flags & ~eflags::kTf;
     ip = behind;
   }
-  area.unit.enter_at(ip);
-  forget_calls(area, before);
-  go_on_at(area, ip);
+  enter_at(area, ip);
 }
 
 }  // namespace hodo::engine

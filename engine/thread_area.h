@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hodo/relay/protocol.h"
 #include "hodo/unit/inline_pt.h"
 #include "kernel_signal.h"
 #include "output.h"
@@ -32,6 +33,11 @@ struct SignalActions {
   KernelAction of[kSignals + 1] = {};
 };
 
+struct ClockState {
+  std::uint64_t ticks = 0, ns = 0;  // when the kernel was asked, and what it said
+  std::uint64_t last = 0;
+};
+
 struct ThreadArea {
   static constexpr unsigned kCalls = 64;
   // One block of memory, aligned to its size: the area, the stack of signal handlers and that of
@@ -52,6 +58,7 @@ struct ThreadArea {
   std::uint64_t engine_stack = 0;  // top of the stack of the engine's C++ code
   std::uint64_t outcomes = 0;      // R11 of the processor while C++ code runs
   Registers registers = {};
+  std::uint64_t stack = 0;   // the stack pointer with which a thread began
   std::uint64_t ip = 0;      // of the program, where `registers` leave R10 and R11 to it
   std::uint32_t waits = 0;   // signals in `waiting`
   std::uint32_t native = 0;  // the program runs one instruction at its own address
@@ -66,14 +73,24 @@ struct ThreadArea {
   std::uint64_t native_mask = 0;     // the kernel's, while `native`
   KernelStack alternate = {};        // sigaltstack() of the program
   SignalActions* actions = nullptr;
-  Output output = {};
-  bool used = false;        // by a thread that runs
-  bool waited_for = false;  // the parent stands still in vfork and gives the memory back
+  Output output;
+  ClockState clock = {};
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t calls_forgotten = 0;  // PtUnit's, when `calls` was last right
+  std::uint32_t reports_seen = 0;     // code_report.h
+  bool used = false;                  // by a thread that runs
+  bool stopped = false;               // its process ends, and it goes no further
+  bool waited_for = false;            // the parent stands still in vfork and gives the memory back
   // Of a child that begins: it has a copy of its parent's memory, or lost its signal handlers; the
   // signals it is to block.
+  relay::Start start = relay::Start::image;
+  std::int32_t parent_pid = 0, parent_tid = 0;
+  long connection = -1;  // to the recorder, of a process
   bool memory_is_new = false;
   bool handlers_are_gone = false;
   std::uint64_t first_mask = 0;
+
+  alignas(64) std::uint8_t packets[2 * Output::kPackets];  // of `output`
 
   std::uint64_t handler_stack() const {
     return reinterpret_cast<std::uint64_t>(this) + kHandlerStack;
@@ -83,7 +100,7 @@ static_assert(offsetof(ThreadArea, calls) <= 127);
 static_assert(sizeof(ThreadArea) <= ThreadArea::kHandlerStack);
 
 // Decoders begin with an empty stack of calls at a PSB and behind a system call: so do we, if the
-// unit has written one since it had forgotten `before` times.
-void forget_calls(ThreadArea& area, std::uint64_t before);
+// unit has written one since.
+void forget_calls(ThreadArea& area);
 
 }  // namespace hodo::engine

@@ -3,22 +3,28 @@
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
 #include "cache.h"
+#include "channel.h"
+#include "code_report.h"
 #include "glue.h"
+#include "hodo/relay/engine_start.h"
 #include "lock.h"
+#include "memory.h"
 #include "program_memory.h"
+#include "recording.h"
 #include "service.h"
 #include "signals.h"
-#include "start_info.h"
 #include "sys.h"
 
 namespace hodo::engine {
 
-extern "C" StartInfo hodo_start_info;
+extern "C" relay::StartInfo hodo_start_info;
 
 namespace {
 
@@ -29,27 +35,13 @@ constexpr std::size_t kMostThreads = 1 << 16;
 ThreadArea** areas = nullptr;
 std::size_t area_count = 0;
 
-std::uint64_t clock_tsc() {
-  std::uint32_t low = 0, high = 0;
-  asm volatile("rdtsc" : "=a"(low), "=d"(high));
-  return std::uint64_t{high} << 32 | low;
-}
-
-long map(std::size_t bytes) {
-  return raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
 // Aligned to its size.
 void* map_block() {
-  const long got = map(2 * kBlock);
-  if (failed(got)) die("no memory for a thread", static_cast<std::uint64_t>(-got));
-  const auto start = static_cast<std::uint64_t>(got);
+  const auto start = reinterpret_cast<std::uint64_t>(map_memory(2 * kBlock));
   const std::uint64_t block = (start + kBlock - 1) & ~(kBlock - 1);
-  if (block > start) raw_syscall(SYS_munmap, got, static_cast<long>(block - start));
   const std::uint64_t behind = block + kBlock;
-  raw_syscall(SYS_munmap, static_cast<long>(behind),
-              static_cast<long>(start + kBlock * 2 - behind));
+  if (block > start) unmap_memory(start, block - start);
+  unmap_memory(behind, start + kBlock * 2 - behind);
   return reinterpret_cast<void*>(block);
 }
 
@@ -58,9 +50,7 @@ void* find_block() {
     if (!__atomic_load_n(&areas[i]->used, __ATOMIC_ACQUIRE)) return areas[i];
   }
   if (areas == nullptr) {
-    const long got = map(kMostThreads * sizeof(ThreadArea*));
-    if (failed(got)) die("no memory for threads", static_cast<std::uint64_t>(-got));
-    areas = reinterpret_cast<ThreadArea**>(got);
+    areas = static_cast<ThreadArea**>(map_memory(kMostThreads * sizeof(ThreadArea*)));
   }
   if (area_count == kMostThreads) die("too many threads", area_count);
   areas[area_count] = static_cast<ThreadArea*>(map_block());
@@ -68,9 +58,7 @@ void* find_block() {
 }
 
 SignalActions* copy_actions(const SignalActions* from) {
-  const long got = map(sizeof(SignalActions));
-  if (failed(got)) die("no memory for signal actions", static_cast<std::uint64_t>(-got));
-  auto* made = new (reinterpret_cast<void*>(got)) SignalActions;
+  auto* made = new (map_memory(sizeof(SignalActions))) SignalActions;
   if (from != nullptr) *made = *from;
   return made;
 }
@@ -103,11 +91,30 @@ bool read_clone(const ThreadArea& area, Clone& clone) {
   }
 }
 
-// In a child that has a memory of its own only this thread goes on.
+// In a child that has a memory of its own only this thread goes on. The channels of the others are
+// not there.
 void forget_other_threads(const ThreadArea& self) {
   for (std::size_t i = 0; i < area_count; ++i) {
-    if (areas[i] != &self) areas[i]->used = false;
+    if (areas[i] == &self) continue;
+    areas[i]->used = false;
+    if (areas[i]->output.channel) forget_channel(*areas[i]->output.channel);
   }
+}
+
+// The process that ends. Threads of others may run in the same memory.
+std::int32_t ending_pid = 0;
+
+bool still_writes(const ThreadArea& area) {
+  return __atomic_load_n(&area.used, __ATOMIC_ACQUIRE) &&
+         !__atomic_load_n(&area.stopped, __ATOMIC_ACQUIRE) && area.unit.enabled();
+}
+
+bool is_last_thread(const ThreadArea& self) {
+  const Locked locked;
+  for (std::size_t i = 0; i < area_count; ++i) {
+    if (areas[i] != &self && areas[i]->used && areas[i]->pid == self.pid) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -121,21 +128,59 @@ ThreadArea* make_area(ThreadArea* parent) {
   const Locked locked;
   auto* area = new (find_block()) ThreadArea;
   area->used = true;
+  area->output.packets = area->packets;
   area->engine_stack = reinterpret_cast<std::uint64_t>(area) + kBlock;
   area->actions = parent == nullptr ? copy_actions(nullptr) : parent->actions;
   return area;
 }
 
-void begin_thread(ThreadArea& area, std::uint64_t ip, long tid) {
+bool is_stack_of_thread(std::uint64_t start, std::uint64_t end) {
+  return std::any_of(areas, areas + area_count, [&](const ThreadArea* area) {
+    return area->used && area->stack > start && area->stack <= end;
+  });
+}
+
+void begin_thread(ThreadArea& area, std::uint64_t ip, bool first) {
   begin_signals(area);
-  area.unit.start(hodo_start_info.rtit_ctl, isa::Mode::bits64,
-                  open_output(area.output, hodo_start_info.output, tid), &clock_tsc);
+  start_unit(area.output, area.unit, hodo_start_info.output, first ? 0 : area.tid);
   for (std::uint32_t& call : area.calls) {
     call = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(no_call));
   }
+  area.calls_forgotten = area.unit.calls_forgotten();
   area.outcomes = unit::InlinePt::kNoOutcomes;
-  area.unit.enter_at(ip);
-  go_on_at(area, ip);
+  enter_at(area, ip);
+}
+
+bool is_ending(const ThreadArea& area) {
+  return area.pid != 0 && __atomic_load_n(&ending_pid, __ATOMIC_ACQUIRE) == area.pid;
+}
+
+void stop_here(ThreadArea& area) {
+  block_signals();
+  hand_over(area.output, false, 0);
+  __atomic_store_n(&area.stopped, true, __ATOMIC_RELEASE);
+  for (;;) raw_syscall(SYS_pause);
+}
+
+void stop_other_threads(const ThreadArea& self) {
+  constexpr int kTries = 200;
+  constexpr timespec kBetween{.tv_sec = 0, .tv_nsec = 1'000'000};
+  std::int32_t nobody = 0;
+  if (!is_recorded(self) || !__atomic_compare_exchange_n(&ending_pid, &nobody, self.pid, false,
+                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    return;
+  }
+  for (int i = 0; i < kTries; ++i) {
+    bool any = false;
+    for (std::size_t at = 0; at < area_count; ++at) {
+      const ThreadArea& other = *areas[at];
+      if (&other == &self || other.pid != self.pid || !still_writes(other)) continue;
+      any = true;
+      if (i == 0) raw_syscall(SYS_tgkill, other.pid, other.tid, kTrap);
+    }
+    if (!any) return;
+    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kBetween), 0);
+  }
 }
 
 extern "C" void engine_child(ThreadArea* area) {
@@ -144,7 +189,15 @@ extern "C" void engine_child(ThreadArea* area) {
     forget_other_threads(*area);
   }
   if (area->handlers_are_gone) install_actions(*area);
-  begin_thread(*area, area->ip, raw_syscall(SYS_gettid));
+  const bool thread = area->start == relay::Start::thread;
+  begin_recording(*area, thread ? connect_recorder() : area->connection, area->start,
+                  area->parent_pid, area->parent_tid);
+  if (thread) {
+    const Locked locked;
+    area->stack = area->registers.rsp;
+    report_stack(area->stack);
+  }
+  begin_thread(*area, area->ip, false);
   set_mask(area->first_mask);
 }
 
@@ -163,6 +216,11 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.memory_is_new = (clone.flags & CLONE_VM) == 0;
   if (child.memory_is_new || (clone.flags & CLONE_VFORK) != 0) child.alternate = area.alternate;
   child.waited_for = !child.memory_is_new && (clone.flags & CLONE_VFORK) != 0;
+  const bool thread = (clone.flags & CLONE_THREAD) != 0;
+  child.start = thread ? relay::Start::thread : relay::Start::child;
+  child.parent_pid = area.pid;
+  child.parent_tid = area.tid;
+  child.connection = thread || !is_recorded(area) ? -1 : connect_recorder();
   const bool own_actions = (clone.flags & CLONE_SIGHAND) == 0;
   if (own_actions) child.actions = copy_actions(area.actions);
   if ((clone.flags & CLONE_CLEAR_SIGHAND) != 0) {
@@ -173,9 +231,11 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.first_mask = block_signals();
   if (area.waits != 0) {  // it came first
     set_mask(child.first_mask);
+    if (child.connection >= 0) raw_syscall(SYS_close, child.connection);
     child.used = false;
     return kInterrupted;
   }
+  const long connection = child.connection;
   if (child.memory_is_new) engine_lock.acquire();
   const long result = glue_clone(&area, &child);
   if (child.memory_is_new) engine_lock.release();
@@ -184,17 +244,24 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   // memory until it ran another program is gone.
   if (failed(result) || child.memory_is_new || child.waited_for) {
     if (own_actions) {
-      raw_syscall(SYS_munmap, reinterpret_cast<long>(child.actions), sizeof(SignalActions));
+      unmap_memory(reinterpret_cast<std::uint64_t>(child.actions), sizeof(SignalActions));
     }
-    if (child.waited_for) close_output(child.output, child.output.drained);
+    if (child.waited_for) give_back(child.output);
     child.used = false;
+  }
+  // The child closes its own, and with CLONE_FILES this one.
+  if (connection >= 0 && (failed(result) || (clone.flags & CLONE_FILES) == 0)) {
+    raw_syscall(SYS_close, connection);
   }
   return result;
 }
 
 void exit_call(ThreadArea& area) {
   block_signals();
-  close_output(area.output, area.unit.written());
+  const bool process = area.registers.rax == SYS_exit_group || is_last_thread(area);
+  const relay::EndRecord end{.exit_status = static_cast<std::int32_t>(area.registers.rdi & 0xff)};
+  if (process) stop_other_threads(area);
+  end_recording(area, process ? &end : nullptr);
   static bool unused;
   glue_exit_thread(static_cast<int>(area.registers.rax), static_cast<int>(area.registers.rdi),
                    area.waited_for ? &unused : &area.used);

@@ -10,14 +10,24 @@ namespace hodo::engine {
 // Memory for a thread, with the signal actions of its parent; null: the first thread.
 ThreadArea* make_area(ThreadArea* parent);
 
-// The thread that runs here begins to be traced at `ip`; `tid` names it (0: the first).
-void begin_thread(ThreadArea& area, std::uint64_t ip, long tid);
+// The thread that runs here begins to be traced at `ip`.
+void begin_thread(ThreadArea& area, std::uint64_t ip, bool first);
 
 // clone, clone3, fork or vfork of the program, which goes on at `behind`.
 long clone_call(ThreadArea& area, std::uint64_t behind);
 
 // exit and exit_group.
 [[noreturn]] void exit_call(ThreadArea& area);
+
+// The process is about to end: lets its other threads come to a place where their packets can be
+// handed over, and stop there. Waits a fraction of a second for them, at most.
+void stop_other_threads(const ThreadArea& self);
+// That has begun: a thread that gets here hands over, and goes no further.
+bool is_ending(const ThreadArea& area);
+[[noreturn]] void stop_here(ThreadArea& area);
+
+// Whether a thread that runs began with its stack pointer in there. Needs the lock.
+bool is_stack_of_thread(std::uint64_t start, std::uint64_t end);
 
 // Whose code is running: by the stack pointer.
 ThreadArea& current_area();

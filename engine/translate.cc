@@ -2,6 +2,7 @@
 
 #include "cache.h"
 #include "code_pages.h"
+#include "code_report.h"
 #include "emitter.h"
 #include "flags.h"
 #include "hodo/isa/encoding.h"
@@ -9,6 +10,7 @@
 #include "memory.h"
 #include "stand_ins.h"
 #include "sys.h"
+#include "threads.h"
 
 namespace hodo::engine {
 namespace {
@@ -85,6 +87,14 @@ class Translator {
     map_.end(hot_.at());
   }
 
+  // Tells the recorder which code has been translated.
+  void report() const {
+    ThreadArea& area = current_area();
+    for (unsigned i = 0; i < piece_count_; ++i) {
+      report_code(area, pieces_[i].start, pieces_[i].end - pieces_[i].start);
+    }
+  }
+
   // The head of a fragment that may be dropped while threads run there.
   void make_patchable(std::uint64_t ip) {
     if (!is_volatile(ip)) return;
@@ -115,6 +125,7 @@ class Translator {
       end_ = ip + e.length;
       if (e.length == 0) return ask(Exit::unsupported, ip);
       const std::uint64_t behind = ip + e.length;
+      note_piece(ip, behind);
       switch (e.cls) {
         case InsnClass::cond:
           conditional(e, ip);
@@ -149,6 +160,13 @@ class Translator {
       ip = behind;
       if (e.cls == InsnClass::cond && find_fragment(ip) != nullptr) return leave_to(ip);
     }
+  }
+
+  void note_piece(std::uint64_t ip, std::uint64_t behind) {
+    if (piece_count_ == 0 || pieces_[piece_count_ - 1].end != ip) {
+      pieces_[piece_count_++] = {ip, ip};
+    }
+    pieces_[piece_count_ - 1].end = behind;
   }
 
   static const std::uint8_t* code(std::uint64_t ip) {
@@ -587,6 +605,11 @@ class Translator {
   unsigned late_count_ = 0;
   Taken conditional_[kMaxOutcomes + 1];
   unsigned conditional_count_ = 0;
+  struct Piece {
+    std::uint64_t start, end;
+  };
+  Piece pieces_[kMaxInsns];  // of the program's code
+  unsigned piece_count_ = 0;
 };
 
 }  // namespace
@@ -603,6 +626,7 @@ Fragment translate(std::uint64_t ip, Entry entry) {
   add_fragment(ip, made.head);
   translator.body(ip);
   end_fragment(ip, made.head);
+  translator.report();
   return made;
 }
 

@@ -279,6 +279,12 @@ void Program::kill(int signal) const {
 }
 
 void Program::reap(int options) {
+  // That it stands still is news for who holds it with ptrace, not an end.
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | options) != 0 &&
+         errno == EINTR) {
+  }
+  if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) return;
   int status = 0;
   pid_t got = 0;
   do {

@@ -36,8 +36,18 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 
 void QemuChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
-    if (!stopped_) add(std::move(asked));
+    if (stopped_) return;
+    if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
+    add(std::move(asked));
   }));
+  if (takeovers_ != nullptr) takeovers_->look(native_);
+}
+
+void QemuChannels::hold(NewChannel asked) {
+  if (takeovers_ == nullptr) return;
+  const int socket = asked.socket.get();
+  if (!takeovers_->hold(asked.hello.pid, asked.hello.tid, std::move(asked.socket))) return;
+  static_cast<void>(send(socket, &relay::kTakesOver, 1, MSG_NOSIGNAL));
 }
 
 void QemuChannels::add(NewChannel asked) {
@@ -207,6 +217,9 @@ void QemuChannels::notice_ended_processes() {
 std::vector<int> QemuChannels::wake_fds() const {
   std::vector<int> fds;
   for (const Fd& socket : connections_.silent()) fds.push_back(socket.get());
+  if (takeovers_ != nullptr) {
+    for (const int fd : takeovers_->wake_fds()) fds.push_back(fd);
+  }
   for (const auto& [pid, process] : processes_) {
     if (process.pidfd && !process.gone) fds.push_back(process.pidfd.get());
   }

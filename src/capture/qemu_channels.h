@@ -10,6 +10,7 @@
 
 #include "aux_tail.h"
 #include "channel_socket.h"
+#include "dbi/takeover.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
@@ -30,6 +31,8 @@ class QemuChannels final : public ChannelSet {
         snapshot_(snapshot),
         connections_(settings, key, aux_size) {}
 
+  // Who asks to be taken over at an exec is given to these.
+  void set_takeovers(Takeovers* takeovers) { takeovers_ = takeovers; }
   void accept(int listening_socket) override;
 
   // Moves what the channels hold to the file: everything with `all`, else where enough has come
@@ -79,6 +82,7 @@ class QemuChannels final : public ChannelSet {
   };
 
   void add(NewChannel asked);
+  void hold(NewChannel asked);
   Status announce(const relay::Hello& hello);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
@@ -105,6 +109,7 @@ class QemuChannels final : public ChannelSet {
   std::uint64_t aux_size_;
   bool snapshot_;
   Connections connections_;
+  Takeovers* takeovers_ = nullptr;
   std::deque<Trace> ended_;  // snapshots: of threads that have ended, the newest last
   std::uint64_t ended_bytes_ = 0;
   std::vector<std::unique_ptr<Channel>> channels_;

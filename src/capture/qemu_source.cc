@@ -1,28 +1,17 @@
 #include "hodo/capture/qemu_source.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <climits>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "channel_recording.h"
 #include "hodo/capture/launch.h"
-#include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
-#include "hodo/relay/clock.h"
 #include "hodo/relay/exec_plan.h"
-#include "output_guard.h"
 #include "plugin_probe.h"
-#include "qemu_channels.h"
 #include "qemu_settings.h"
 #include "recording_loop.h"
-#include "summary.h"
 
 extern char** environ;
 
@@ -54,39 +43,6 @@ Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settin
   spec.environment = plan->environment;
   spec.snapshot_signal = options.snapshot;
   return spec;
-}
-
-// What the file says of the trace in it.
-void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file) {
-  switch (recording_of(options.source)) {
-    case relay::Recording::pt:
-      file.pt = make_pt_config(options);
-      file.pt.snapshot = options.snapshot;
-      return;
-    case relay::Recording::bts:
-      file.trace = perfdata::TraceKind::intel_bts;
-      file.pt.pmu_type = perfdata::kBtsPmuTypeDefault;
-      return;
-    case relay::Recording::lbr:
-      file.trace = perfdata::TraceKind::none;
-      file.attrs = perfdata::stack_attrs(options.sample_period);
-      return;
-  }
-}
-
-std::string summary_json(const RecordResult& result, relay::Recording recording) {
-  nlohmann::ordered_json json = {
-      {"source", "qemu"},
-      {"unit", unit_name(recording)},
-      {"processes", result.processes},
-      {"threads", result.threads},
-      {"trace_bytes", result.trace_bytes},
-      {"overflows", result.overflows},
-      {"exit_status", result.exit_status},
-      {"unrecorded", result.unrecorded},
-  };
-  describe_trust_and_ends(json, result);
-  return summary_line(json);
 }
 
 }  // namespace
@@ -123,70 +79,25 @@ Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuIn
                 "--level: QEMU runs the program alone, without a kernel; this needs the processor's"
                 " own trace (--source pt, bts or lbr)");
   }
+  ChannelRecording recording;
+  recording.source = "qemu";
   auto settings = make_settings(options, qemu);
   if (!settings) return std::unexpected(settings.error());
-  const auto buffer = aux_size(options);
-  if (!buffer) return std::unexpected(buffer.error());
+  recording.settings = *settings;
   const auto key = make_key();
   if (!key) return std::unexpected(key.error());
-  const std::string socket = socket_name();
+  recording.key = *key;
+  recording.socket = socket_name();
   const std::string plugin = fmt::format("{},socket={},unit={}", relay::escape_option(qemu.plugin),
-                                         socket, unit_name(settings->recording));
-  const auto spec = launch_spec(options, *settings, *key, plugin);
+                                         recording.socket, unit_name(settings->recording));
+  auto spec = launch_spec(options, *settings, *key, plugin);
   if (!spec) return std::unexpected(spec.error());
-  const auto listening = relay::listen_socket(socket);
-  if (!listening) return std::unexpected(listening.error());
-  const Fd listener(*listening);
-  perfdata::WriterOptions writer_options;
-  describe_trace(options, writer_options);
-  writer_options.cmdline = own_command_line;
-  writer_options.version = options.recorder;
-  writer_options.clock = clock_data();
-  const OutputGuard output(options.output);
-  auto writer = perfdata::Writer::create(options.output, std::move(writer_options));
-  // Not the program's fault, whatever it is.
-  if (!writer) return fail(ErrorCode::io, writer.error().message);
-  auto program = Program::prepare(*spec);
-  const Status started = program ? (*program)->start() : std::unexpected(program.error());
-  if (!started) {
-    output.undo();
-    return std::unexpected(started.error());
-  }
-
-  QemuChannels channels(*writer, *settings, *key, *buffer, options.snapshot);
-  RecordingLoop recording(options, **program, listener.get(), channels, *writer);
-  recording.run();
-
-  RecordResult result;
-  result.exit_status = (*program)->wait();
-  channels.summarize(result);
-  if (result.threads == 0 && !(*program)->asked_to_end() && !channels.file_error()) {
-    output.undo();
-    return fail(ErrorCode::io,
-                fmt::format("nothing was recorded: {} ended with status {} and its plugin did not "
-                            "report; what it said is above; remedy: hodo doctor says whether this "
-                            "QEMU can record",
-                            qemu.qemu64, result.exit_status));
-  }
-  if (const auto status = (*program)->wait_status()) {
-    add_command_end(result.ends, (*program)->pid(), options.command.front(), *status);
-  }
-  for (const std::string& who : recording.left_behind()) {
-    result.unrecorded.push_back(
-        who + " had not ended: what it did later was not recorded; --wait-all waits for it");
-  }
-  recording.add_warnings(result);
-  // Without the mark of a complete recording where data is missing, whoever's fault that is.
-  const Status finished =
-      channels.file_error() ? Status() : writer->finish(summary_json(result, settings->recording));
-  if (channels.file_error()) {
-    result.warnings.push_back("the recording ended early: " + channels.file_error()->message);
-    result.complete = false;
-  } else if (!finished) {
-    result.warnings.push_back("the recording is not complete: " + finished.error().message);
-    result.complete = false;
-  }
-  return result;
+  recording.spec = std::move(*spec);
+  recording.silent = fmt::format(
+      "{} ended and its plugin did not report; what it said is above; remedy: hodo doctor says "
+      "whether this QEMU can record",
+      qemu.qemu64);
+  return record_through_channels(options, recording, own_command_line);
 }
 
 }  // namespace hodo::capture

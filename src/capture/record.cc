@@ -2,12 +2,20 @@
 
 #include <utility>
 
+#include "hodo/capture/dbi_source.h"
 #include "hodo/capture/perf_event_source.h"
 #include "hodo/capture/qemu_source.h"
 #include "hodo/capture/step_source.h"
 
 namespace hodo::capture {
 namespace {
+
+Result<RecordResult> with_engine(const RecordOptions& options,
+                                 const std::vector<std::string>& cmdline) {
+  const auto engine = find_engine();
+  if (!engine) return std::unexpected(engine.error());
+  return record_with_engine(options, *engine, cmdline);
+}
 
 Result<RecordResult> with_qemu(const RecordOptions& options,
                                const std::vector<std::string>& cmdline) {
@@ -23,6 +31,23 @@ Result<RecordResult> with_qemu(const RecordOptions& options,
   return stepped;
 }
 
+// The processor's own trace; the engine, which runs 64-bit programs and has not every option; QEMU;
+// steps.
+Result<RecordResult> automatically(const RecordOptions& options, const PerfEventContext& perf) {
+  const bool in_program = options.wait_all || !options.debug_log.empty();
+  const Status processor =
+      in_program ? Status(fail(ErrorCode::usage, "")) : probe_perf_event(SourceKind::pt, perf);
+  if (processor) return record_perf_event(options, perf);
+  if (options.level != Level::user) return std::unexpected(processor.error());
+  const auto engine = find_engine();
+  if (!engine || !dbi_can(options)) return with_qemu(options, perf.cmdline);
+  auto recorded = record_with_engine(options, *engine, perf.cmdline);
+  // A 32-bit program, or one that lies where the engine belongs: nothing has run yet.
+  const bool other =
+      !recorded && recorded.error().code == ErrorCode::unsupported && find_qemu().has_value();
+  return other ? with_qemu(options, perf.cmdline) : recorded;
+}
+
 }  // namespace
 
 Result<RecordResult> record(const RecordOptions& options,
@@ -33,17 +58,19 @@ Result<RecordResult> record(const RecordOptions& options,
   switch (options.source) {
     case SourceKind::pt:
       return record_perf_event(options, perf);
+    case SourceKind::dbi:
+      return with_engine(options, own_command_line);
     case SourceKind::qemu:
       return with_qemu(options, own_command_line);
     case SourceKind::automatic:
+      return automatically(options, perf);
     case SourceKind::bts:
     case SourceKind::lbr: {
       // Only QEMU can do these two.
       if (options.wait_all || !options.debug_log.empty()) {
         return with_qemu(options, own_command_line);
       }
-      const bool automatic = options.source == SourceKind::automatic;
-      const Status processor = probe_perf_event(automatic ? SourceKind::pt : options.source, perf);
+      const Status processor = probe_perf_event(options.source, perf);
       if (processor) return record_perf_event(options, perf);
       // QEMU runs no kernel of which it could tell.
       if (options.level != Level::user) return std::unexpected(processor.error());

@@ -38,8 +38,8 @@ constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may co
 
 std::string find_plugin(const std::string& name) {
   const std::string here = own_folder();
-  for (const char* folder :
-       {"/../../plugin/", "/../lib/hodoscope/", "/../lib/x86_64-linux-gnu/hodoscope/"}) {
+  for (const char* folder : {"/../../plugin/", "/../../engine/", "/../lib/hodoscope/",
+                             "/../lib/x86_64-linux-gnu/hodoscope/"}) {
     std::array<char, PATH_MAX> real{};
     const std::string path = std::string(here).append(folder).append(name);
     if (realpath(path.c_str(), real.data()) != nullptr) return real.data();

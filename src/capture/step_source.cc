@@ -122,7 +122,7 @@ std::string speed_line(const Stepper& stepper, Stepper::Unit unit, std::uint64_t
                      unit == Stepper::Unit::branches
                          ? "taken branch"
                          : "instruction, since branches cannot be stepped here (DEBUGCTL.BTF is"
-                           " ignored); --source qemu is some hundred times as fast");
+                           " ignored); --source dbi is some hundred times as fast");
 }
 
 }  // namespace

@@ -163,8 +163,11 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
   out.kind = region->path.starts_with('[') ? End::Kind::vdso : End::Kind::unread;
   if (region->location.empty()) return out;
   const text::Module* module = modules_.get(region->location);
-  if (module == nullptr && modules_.is_raw(region->location)) out.kind = End::Kind::raw;
-  const auto vaddr = module == nullptr ? std::nullopt : module->elf().vaddr_of(region->file_offset);
+  if (module == nullptr) {
+    if (modules_.is_raw(region->location)) out.kind = End::Kind::raw;
+    return out;
+  }
+  const auto vaddr = module->elf().vaddr_of(region->file_offset);
   if (!vaddr) return out;
   out.kind = End::Kind::file;
   out.module = module;

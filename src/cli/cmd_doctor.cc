@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "hodo/capture/btf_probe.h"
 #include "hodo/capture/capability.h"
+#include "hodo/capture/dbi_source.h"
 #include "hodo/capture/host_cpuid.h"
 #include "hodo/capture/msr_device.h"
 #include "hodo/capture/pmu.h"
@@ -53,6 +54,7 @@ doctor::Facts gather_here() {
                          .kernel = &capture::system_kernel(),
                          .privileged = capture::is_perfmon_capable(),
                          .find_qemu = capture::find_qemu,
+                         .find_engine = capture::find_engine,
                          .steps_branches = capture::probe_btf});
 }
 

@@ -16,9 +16,9 @@ namespace {
 constexpr std::string_view kDescription =
     "Runs COMMAND, the words behind '--', and writes down every branch that it takes, in all "
     "its threads and in the programs that it starts. On a processor with Intel PT the kernel "
-    "records; on any other x86-64 machine the program runs under QEMU, where a software trace "
-    "unit writes the same packets. Where QEMU cannot load plugins the program is stepped, which is "
-    "slow: see hodo doctor.\n\n"
+    "records; on any other x86-64 machine a software trace unit writes the same packets: of 64-bit "
+    "programs in their own processes, by an engine that runs copies of their code, of others under "
+    "QEMU. Where neither can be the program is stepped, which is slow: see hodo doctor.\n\n"
     "The program keeps its standard streams, terminal, directory, environment and exit status. "
     "The recording is a perf.data file: hodo's own commands read it, and so does perf (for "
     "example perf script --itrace=b). An existing file is kept as FILE.old.\n\n"
@@ -32,7 +32,7 @@ constexpr std::string_view kDescription =
     "trace unit's. --source step needs neither processor nor QEMU, and is slow.\n\n"
     "With --check every branch is judged while the program runs, as hodo check does: what is found"
     " is on standard error within a second, and --on-finding stop kills the program then. Traces of"
-    " other sources than QEMU's Intel PT are judged when the program has ended.\n\n"
+    " other sources than the trace unit's Intel PT are judged when the program has ended.\n\n"
     "A filter keeps the trace to some code: SYMBOL@FILE (a function), @FILE (all of a file), "
     "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
 

@@ -20,7 +20,8 @@ constexpr std::uint64_t kMinPsbPeriod = 2048;  // IA32_RTIT_CTL.PSBFreq counts d
 
 std::vector<std::pair<std::string, SourceKind>> sources() {
   return {{"auto", SourceKind::automatic}, {"pt", SourceKind::pt},     {"bts", SourceKind::bts},
-          {"lbr", SourceKind::lbr},        {"qemu", SourceKind::qemu}, {"step", SourceKind::step}};
+          {"lbr", SourceKind::lbr},        {"qemu", SourceKind::qemu}, {"dbi", SourceKind::dbi},
+          {"step", SourceKind::step}};
 }
 
 std::string name_of(SourceKind source) {
@@ -33,9 +34,9 @@ std::string name_of(SourceKind source) {
 // Options that some sources have and others would ignore.
 Status check_source(const RecordCommand& command) {
   const SourceKind source = command.options.source;
-  const bool packets =
-      source == SourceKind::automatic || source == SourceKind::pt || source == SourceKind::qemu;
-  const char* const kPackets = "Intel PT (--source pt, qemu or auto)";
+  const bool packets = source == SourceKind::automatic || source == SourceKind::pt ||
+                       source == SourceKind::dbi || source == SourceKind::qemu;
+  const char* const kPackets = "Intel PT (--source pt, dbi, qemu or auto)";
   struct Rule {
     const char* option;
     bool given, fits;
@@ -96,7 +97,8 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       .capture_default_str();
   add_choice(
       app, "--source", options.source, sources(),
-      "what records: the processor's Intel PT (pt), QEMU (qemu), or the best that there is (auto);"
+      "what records: the processor's Intel PT (pt), an engine inside the program (dbi), QEMU"
+      " (qemu), or the best that there is (auto);"
       " branch trace store (bts) or last branch records (lbr), of the processor or else under"
       " QEMU; or a debugger's steps (step), which need neither and are slow: 10 to 50 microseconds"
       " for each branch or instruction");
@@ -131,7 +133,7 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
   app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
   app.add_flag("--wait-all", options.wait_all,
                "record until all that COMMAND started has ended, daemons too, not only COMMAND"
-               " (QEMU)");
+               " (dbi, qemu)");
   app.add_flag(
       "--snapshot", options.snapshot,
       "keep only the newest part of the trace, as of the end and of every SIGUSR2: of each"

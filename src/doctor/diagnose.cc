@@ -73,7 +73,7 @@ void diagnose_pt(Item& item, const Facts& facts) {
                         "not let it be used"
                       : "the kernel has no intel_pt PMU: it was built without the driver, or found "
                         "Intel PT switched off or in use when it started",
-                  "sudo dmesg | grep -iE 'intel_pt|PT is'; --source qemu records with the software "
+                  "sudo dmesg | grep -iE 'intel_pt|PT is'; --source dbi records with the software "
                   "trace unit");
   }
   if (facts.probes.pt == EBUSY && kernel.kvm_takes_pt) {
@@ -164,6 +164,29 @@ Item btf_item(const Facts& facts) {
   return item;
 }
 
+// An error that may end in a remedy.
+void refuse_by(Item& item, const Error& error) {
+  constexpr std::string_view kRemedy = "; remedy: ";
+  const std::string& message = error.message;
+  const std::size_t at = message.find(kRemedy);
+  refuse(item, message.substr(0, at),
+         at == message.npos ? std::string() : message.substr(at + kRemedy.size()));
+}
+
+Item engine_item(const Result<std::string>& engine, bool ptrace) {
+  Item item{.name = "engine", .key = "dbi"};
+  if (!engine) {
+    refuse_by(item, engine.error());
+  } else if (!ptrace) {
+    refuse(item, "ptrace is not permitted here, which puts it into programs",
+           "as root: sysctl kernel.yama.ptrace_scope=1; in a container, allow ptrace");
+  } else {
+    item.verdict = Verdict::yes;
+    item.details = {{"file", *engine}, {"32-bit programs", "no"}};
+  }
+  return item;
+}
+
 Item qemu_item(const Result<capture::QemuInstallation>& qemu) {
   Item item{.name = "QEMU", .key = "qemu"};
   if (qemu) {
@@ -173,11 +196,7 @@ Item qemu_item(const Result<capture::QemuInstallation>& qemu) {
                     {"32-bit programs", qemu->qemu32.empty() ? "no" : "yes"}};
     return item;
   }
-  constexpr std::string_view kRemedy = "; remedy: ";
-  const std::string& message = qemu.error().message;
-  const std::size_t at = message.find(kRemedy);
-  refuse(item, message.substr(0, at),
-         at == message.npos ? std::string() : message.substr(at + kRemedy.size()));
+  refuse_by(item, qemu.error());
   return item;
 }
 
@@ -231,7 +250,7 @@ bool has(const Report& report, std::string_view key) {
 
 std::vector<std::string> sources_without_qemu(const Report& report, const Facts& facts) {
   std::vector<std::string> out;
-  for (const char* key : {"pt", "bts", "lbr"}) {
+  for (const char* key : {"pt", "bts", "lbr", "dbi"}) {
     if (has(report, key)) out.emplace_back(key);
   }
   // Steps were tried, of whatever kind.
@@ -261,12 +280,16 @@ Report diagnose(const Facts& facts) {
   const bool hardware = pt.verdict == Verdict::yes || bts.verdict == Verdict::yes;
 
   out.items = {std::move(pt), std::move(bts), std::move(lbr), std::move(pebs), btf_item(facts)};
+  if (facts.engine) {
+    out.items.push_back(engine_item(*facts.engine, facts.steps_branches.has_value()));
+  }
   if (facts.qemu) out.items.push_back(qemu_item(*facts.qemu));
   if (facts.kernel) {
     out.items.push_back(registers_item(facts));
     if (hardware) out.items.push_back(memory_item(*facts.kernel));
     out.without_qemu = sources_without_qemu(out, facts);
     out.source = has(out, "pt")         ? "pt"
+                 : has(out, "dbi")      ? "dbi"
                  : has(out, "qemu")     ? "qemu"
                  : facts.steps_branches ? "step"
                                         : "";

@@ -64,7 +64,7 @@ bool linux_samples(const hw::BranchFeatures& f) {
 }  // namespace
 
 std::string stand_in(const std::string& key) {
-  if (key == "pt") return "--source qemu records with the software trace unit";
+  if (key == "pt") return "--source dbi records with the software trace unit";
   if (key != "bts" && key != "lbr") return {};
   return "--source " + key + " records with the software trace unit";
 }

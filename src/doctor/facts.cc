@@ -14,6 +14,7 @@ Facts gather(const System& system) {
     out.probes = probe_events(*system.kernel, paths_below(system.root));
   }
   if (system.find_qemu) out.qemu = system.find_qemu();
+  if (system.find_engine) out.engine = system.find_engine();
   if (system.steps_branches) out.steps_branches = system.steps_branches();
   return out;
 }

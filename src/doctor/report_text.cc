@@ -95,6 +95,10 @@ std::string enumerated(const std::vector<std::string>& sources) {
 
 std::string source_text(const Report& report) {
   if (report.source == "pt") return "hodo record -- CMD uses Intel PT";
+  if (report.source == "dbi") {
+    return "hodo record -- CMD runs the program with an engine inside it, which writes what Intel "
+           "PT would";
+  }
   if (report.source == "qemu") {
     return "hodo record -- CMD runs the program under QEMU, with the software trace unit";
   }

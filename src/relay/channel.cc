@@ -24,10 +24,6 @@ std::unexpected<Error> io_error(const char* what) {
   return fail(ErrorCode::io, std::string(what) + ": " + std::strerror(errno));
 }
 
-std::uint64_t mapped_bytes(std::uint64_t aux_size) {
-  return kHeaderBytes + 2 * kRecordBytes + 2 * aux_size;
-}
-
 std::uint64_t random_key() {
   std::uint64_t key = 0;
   if (getrandom(&key, sizeof(key), 0) != sizeof(key)) key = now();
@@ -82,17 +78,6 @@ Result<ChannelMemory> ChannelMemory::map(int fd, std::uint64_t aux_size, bool pr
   if (!ok) return io_error("cannot map a trace buffer");
   if (private_to_process) madvise(area, total, MADV_DONTFORK);
   return memory;
-}
-
-ChannelMemory& ChannelMemory::operator=(ChannelMemory&& other) noexcept {
-  std::swap(base_, other.base_);
-  std::swap(aux_size_, other.aux_size_);
-  return *this;
-}
-
-bool ChannelMemory::overlaps(std::uint64_t address, std::uint64_t size) const {
-  const auto base = reinterpret_cast<std::uintptr_t>(base_);
-  return base_ != nullptr && (address - base < mapped_bytes(aux_size_) || base - address < size);
 }
 
 ChannelMemory::~ChannelMemory() {

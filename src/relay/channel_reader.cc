@@ -169,13 +169,13 @@ void ChannelReader::add_remains() {
 // `digests`: of the stream up to each of its last bytes.
 void ChannelReader::add_outcomes(std::span<const std::uint64_t> digests) {
   const std::uint64_t outcomes = load(header().remains.outcomes);
-  const std::size_t back = std::min(digests.size(), kLongestPacket);
-  for (std::size_t i = 0; i < back; ++i) {
+  for (std::size_t i = 0; i < digests.size(); ++i) {
     const auto packets = unit::pending_packets(outcomes, digests[digests.size() - 1 - i]);
-    if (!packets) continue;
+    // A unit that tells of all it does tells of it with each packet.
+    if (!packets || (i >= kLongestPacket && !packets->lost)) continue;
     // Those that were left with an earlier digest are in a packet by now.
     const auto* bytes = packets->bytes.data();
-    if (i == 0) remains_.insert(remains_.end(), bytes, bytes + packets->size);
+    if (i == 0 || packets->lost) remains_.insert(remains_.end(), bytes, bytes + packets->size);
     return;
   }
   found("the outcomes at the end of the trace were changed");

@@ -1,44 +1,13 @@
-// The traced process's end of a channel.
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
+// The traced process's end of a channel. Also part of the engine's image, which has no C library.
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
 #include <utility>
 
 #include "hodo/relay/channel.h"
+#include "hodo/relay/recorder_wait.h"
 
 namespace hodo::relay {
-namespace {
-
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms) {
-  const timespec timeout{.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1'000'000L};
-  syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
-}
-
-// A zombie is as dead as can be, but its pid is still taken.
-bool is_alive(std::int32_t pid) {
-  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;  // no /proc here
-  std::array<char, 512> text{};
-  const ssize_t got = ::read(fd, text.data(), text.size());
-  ::close(fd);
-  const std::string_view stat(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  const auto state = stat.rfind(") ");  // behind the name, which may contain anything
-  return state == stat.npos || state + 2 >= stat.size() || stat[state + 2] != 'Z';
-}
-
-}  // namespace
-
 ChannelWriter::ChannelWriter(ChannelMemory memory)
     : memory_(std::move(memory)),
       settings_(std::make_unique<const Settings>(header().settings)),
@@ -90,7 +59,7 @@ void ChannelWriter::close() {
 bool ChannelWriter::wait_for_recorder(unsigned ms) {
   const std::uint32_t seen = header().drained.load(std::memory_order_acquire);
   header().waiting.store(1, std::memory_order_release);
-  futex_wait(header().drained, seen, ms);
+  wait_on(header().drained, seen, ms);
   header().waiting.store(0, std::memory_order_release);
   if (header().drained.load(std::memory_order_acquire) != seen) return true;
   if (is_alive(settings_->recorder_pid)) return true;

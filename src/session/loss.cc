@@ -15,7 +15,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kRemedie
      " PSB packet cannot be decoded"},
     {"overflow",
      "the trace source could not keep up: narrow the recording with --filter, or turn"
-     " timing packets off; under QEMU it may also be a jump that no branch or signal explains,"
+     " timing packets off; at the end of a thread that was killed it is what the engine (--source dbi)"
+     " had not handed over; under QEMU it may also be a jump that no branch or signal explains,"
      " which hodo record warns of"},
     {"bad-packet", "the trace is damaged there; decoding goes on at the next PSB packet"},
     {"truncated", "the trace ends inside a packet: the recording was cut off"},

@@ -106,7 +106,8 @@ Location Symbolizer::resolve(Process process, std::uint64_t ip, std::uint64_t ti
   Location location{.module = module->path, .file_offset = file_offset};
   const std::lock_guard lock(module->mutex);
   const SymbolTable* const table = module->opened();
-  const auto vaddr = table != nullptr ? table->elf().vaddr_of(file_offset) : std::nullopt;
+  if (table == nullptr) return location;
+  const auto vaddr = table->elf().vaddr_of(file_offset);
   const Symbol* const symbol = vaddr ? table->function_at(*vaddr) : nullptr;
   if (symbol == nullptr) return location;
   location.symbol = module->name(*symbol);
@@ -122,7 +123,8 @@ std::vector<SourceFrame> Symbolizer::source(Process process, std::uint64_t ip,
   if (module == nullptr) return {};
   const std::lock_guard lock(module->mutex);
   const SymbolTable* const table = module->opened();
-  const auto vaddr = table != nullptr ? table->elf().vaddr_of(file_offset) : std::nullopt;
+  if (table == nullptr) return {};
+  const auto vaddr = table->elf().vaddr_of(file_offset);
   if (!vaddr) return {};
   auto frames = table->source(*vaddr);
   for (auto& frame : frames) frame.function = demangle(frame.function);

@@ -251,7 +251,7 @@ Result<std::shared_ptr<const Module>> Module::make(
   } else {
     facts->text.unmark();
     analysis.read_text();
-    if (key) cache->store(*key, pack(*facts));
+    if (cache != nullptr && key) cache->store(*key, pack(*facts));
   }
   analysis.read_headers();
   return std::shared_ptr<const Module>(new Module(std::move(facts)));

@@ -87,10 +87,12 @@ TntBytes tnt_packets(std::uint64_t outcomes, unsigned count) {
 
 PtRemains PtUnit::nobodys_;
 
-PtRemains no_remains(std::uint64_t key) {
-  const std::uint64_t digest = StreamDigest(key).value();
+PtRemains remains_behind(std::uint64_t digest, bool lost) {
+  if (lost) return {digest, digest ^ PtUnit::kEndLost};
   return {digest, with_digest(PtUnit::kNoTnt, PtUnit::kTntGap, digest)};
 }
+
+PtRemains no_remains(std::uint64_t key) { return remains_behind(StreamDigest(key).value(), false); }
 
 [[gnu::always_inline]] inline void PtUnit::leave_remains() {
   const std::uint64_t digest = digest_.value();
@@ -157,12 +159,13 @@ PtRemains no_remains(std::uint64_t key) {
 std::optional<PtEnd> pending_packets(std::uint64_t outcomes, std::uint64_t digest) {
   constexpr unsigned kGap = PtUnit::kTntGap;
   TntBytes packets{kOvf, 2};
-  if ((outcomes ^ digest) != PtUnit::kEndLost) {
+  const bool lost = (outcomes ^ digest) == PtUnit::kEndLost;
+  if (!lost) {
     if (outcomes < PtUnit::kNoTnt) return std::nullopt;  // no stop bit
     if (outcomes != with_digest(outcomes, kGap, digest)) return std::nullopt;
     packets = tnt_packets(outcomes, count_outcomes(outcomes, kGap));
   }
-  PtEnd end{.size = packets.size};
+  PtEnd end{.size = packets.size, .lost = lost};
   std::memcpy(end.bytes.data(), &packets.value, end.bytes.size());
   return end;
 }
@@ -502,6 +505,11 @@ void PtUnit::branch_after(std::uint64_t outcomes, std::uint64_t ip) {
   flush_at(outcomes, 0);
   if (state_ == State::enabled) take_tip(ip);
   if (state_ != State::enabled) limit_ = cursor_;
+}
+
+void PtUnit::pass_time(std::uint64_t outcomes) {
+  flush_at(outcomes, 0);
+  if (state_ == State::enabled) put_tsc();
 }
 
 void PtUnit::flush_at(std::uint64_t outcomes, std::uint64_t ip) {

@@ -39,7 +39,7 @@ TEST(Doctor, HypervisorWithoutPmu) {
   EXPECT_EQ(m.report().hypervisor, "VMware");
   EXPECT_EQ(m.item("pt").why, "the hypervisor (VMware) hides Intel PT from this machine");
   EXPECT_EQ(m.item("pt").remedy,
-            "run hodo on its host; here, --source qemu records with the software trace unit");
+            "run hodo on its host; here, --source dbi records with the software trace unit");
   EXPECT_EQ(m.item("lbr").verdict, Verdict::no);
   EXPECT_THAT(m.item("lbr").remedy, HasSubstr("pmu=on"));
   EXPECT_THAT(m.item("lbr").remedy,
@@ -48,7 +48,7 @@ TEST(Doctor, HypervisorWithoutPmu) {
   EXPECT_THAT(m.item("btf").why, HasSubstr("the hypervisor ignores it"));
   EXPECT_EQ(m.item("registers").why, "/dev/cpu/0/msr is not there");
   EXPECT_EQ(m.item("registers").remedy, "as root: modprobe msr");
-  EXPECT_EQ(m.report().source, "qemu");
+  EXPECT_EQ(m.report().source, "dbi");
 }
 
 // KVM has no virtual PMU with AMD's stack that one could ask for.
@@ -97,7 +97,7 @@ TEST(Doctor, PerfEventParanoid) {
   }
   // BTS shows kernel addresses.
   EXPECT_EQ(m.item("bts").remedy, "as root: sysctl kernel.perf_event_paranoid=1");
-  EXPECT_EQ(m.report().source, "qemu");
+  EXPECT_EQ(m.report().source, "dbi");
 }
 
 TEST(Doctor, ContainerThatForbidsPerfEventOpen) {
@@ -147,7 +147,7 @@ TEST(Doctor, FirmwareSwitchedIntelPtOff) {
   m.remove_pmu("intel_pt");
   EXPECT_THAT(m.item("pt").why, HasSubstr("the firmware may have switched it off"));
   EXPECT_THAT(m.item("pt").remedy, HasSubstr("Intel Processor Trace"));
-  EXPECT_EQ(m.report().source, "qemu");
+  EXPECT_EQ(m.report().source, "dbi");
 }
 
 TEST(Doctor, KernelWithoutDriver) {
@@ -185,8 +185,23 @@ TEST(Doctor, AnotherUserOfIntelPt) {
   EXPECT_THAT(m.item("pt").remedy, HasSubstr("modprobe kvm_intel pt_mode=0"));
 }
 
+TEST(Doctor, TheEngineComesBeforeQemu) {
+  Machine m("skylake");
+  m.remove_pmu("intel_pt");
+  EXPECT_EQ(m.report().source, "dbi");
+  EXPECT_THAT(report_text(m.report(), {.columns = 200}), HasSubstr("an engine inside it"));
+  m.steps_branches = std::nullopt;  // ptrace is not permitted
+  EXPECT_EQ(m.item("dbi").verdict, Verdict::no);
+  EXPECT_EQ(m.report().source, "qemu");
+  m.remove_engine();
+  EXPECT_EQ(m.item("dbi").why, "hodo-engine is missing");
+  EXPECT_EQ(m.item("dbi").remedy, "build it");
+  EXPECT_EQ(m.report().source, "qemu");
+}
+
 TEST(Doctor, QemuIsNotInstalled) {
   Machine m("haswell");
+  m.remove_engine();
   m.qemu =
       fail(ErrorCode::not_found, "qemu-x86_64 is not installed; remedy: apt-get install qemu-user");
   EXPECT_EQ(m.item("qemu").verdict, Verdict::no);
@@ -204,6 +219,7 @@ std::string last_line(const Report& report) {
 
 TEST(Doctor, NamesTheSourcesThatRecordWithoutQemu) {
   Machine m("haswell");
+  m.remove_engine();
   m.qemu =
       fail(ErrorCode::not_found, "qemu-x86_64 is not installed; remedy: apt-get install qemu-user");
   EXPECT_EQ(last_line(m.report()),
@@ -394,7 +410,7 @@ TEST(DoctorJson, HasEveryFact) {
   EXPECT_EQ(json["source"], "qemu");
   EXPECT_EQ(json["means"]["pt"]["available"], false);
   EXPECT_EQ(json["means"]["pt"]["why"], "this processor has no Intel PT");
-  EXPECT_EQ(json["means"]["pt"]["remedy"], "--source qemu records with the software trace unit");
+  EXPECT_EQ(json["means"]["pt"]["remedy"], "--source dbi records with the software trace unit");
   EXPECT_TRUE(json["means"]["qemu"]["remedy"].is_null());
   EXPECT_EQ(json["means"]["lbr"]["remedy"], "as root: sysctl kernel.perf_event_paranoid=2");
   EXPECT_EQ(json["means"]["lbr"]["details"]["depth"], "16");

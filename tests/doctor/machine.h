@@ -102,6 +102,7 @@ class Machine {
                             .kernel = &kernel,
                             .privileged = privileged,
                             .find_qemu = [this] { return qemu; },
+                            .find_engine = [this] { return engine; },
                             .steps_branches = [this] { return steps_branches; }}));
   }
   Item item(const std::string& key) {
@@ -119,6 +120,10 @@ class Machine {
   FakeKernel kernel;
   bool privileged = false;
   Result<capture::QemuInstallation> qemu;
+  Result<std::string> engine = std::string("/usr/lib/hodoscope/hodo-engine");
+  void remove_engine() {
+    engine = fail(ErrorCode::unsupported, "hodo-engine is missing; remedy: build it");
+  }
   std::optional<bool> steps_branches = true;
 
  private:

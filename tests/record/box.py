@@ -63,8 +63,9 @@ def _addresses(lists):
 
 
 class Box:
-    def __init__(self, hodo, programs, own_programs, work):
+    def __init__(self, hodo, programs, own_programs, work, source="qemu"):
         self.hodo = hodo
+        self.source = source  # what records where a case does not say
         self.programs = programs
         self.own_programs = own_programs
         self.work = work
@@ -94,7 +95,7 @@ class Box:
         return path
 
     def command(self, arguments, options=(), data=None):
-        source = () if "--source" in options else ("--source", "qemu")
+        source = () if "--source" in options else ("--source", self.source)
         return [
             *(self.hodo, "record", *source, "-q", "-o", data or self.data),
             *options,

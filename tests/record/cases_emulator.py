@@ -34,13 +34,12 @@ def without_plugins(box):
     equal(os.listdir(box.work).count("trace.data.old"), 0, "files moved aside")
 
 
-def without_plugins_it_steps(box):
-    done = box.record(
+def without_plugins_the_engine_records(box):
+    box.record(
         [box.own("stepped")], ["--source", "auto"], status=5, env=_with_qemu(box, WITHOUT_PLUGINS)
     )
-    check(b"was stepped, since" in done.stderr, f"not a word of it: {done.stderr!r}")
     check(box.stats()["branches"]["taken"] > 5, "no branches")
-    # What stepping cannot do is refused, not left out.
+    # What the engine cannot do is refused, not left out.
     done = box.record(
         ["true"], ["--source", "auto", "--cyc"], 126, env=_with_qemu(box, WITHOUT_PLUGINS)
     )

@@ -308,6 +308,34 @@ TEST(Remains, OutcomesOfBeforeTheLastPacketAreNotPending) {
   EXPECT_EQ(channel.take().size(), 4u);
 }
 
+// An engine that writes packets inline says of them only that there may be some.
+TEST(Remains, OfAnEngineEndInALossWhileItRuns) {
+  for (const bool lost : {false, true}) {
+    Channel channel;
+    std::memcpy(channel.process.aux(), "abcd", 4);
+    channel.publish(4);
+    channel.process.remains() = unit::remains_behind(channel.stream.value(), lost);
+    channel.reader.finish();
+    EXPECT_FALSE(channel.reader.damaged()) << channel.reader.damage();
+    const auto bytes = channel.take();
+    EXPECT_EQ(std::string(bytes.begin(), bytes.end()), lost ? "abcd\x02\xf3" : "abcd");
+  }
+}
+
+// Killed between the digest of what it hands over and the word that it runs.
+TEST(Remains, OfAnEngineThatWasHandingOver) {
+  Channel channel;
+  const std::string packets(1000, 'x');
+  std::memcpy(channel.process.aux(), packets.data(), packets.size());
+  channel.publish(10);
+  const std::uint64_t before = channel.stream.value();
+  channel.add(1000);
+  channel.process.remains() = {channel.stream.value(), unit::remains_behind(before, true).outcomes};
+  channel.reader.finish();
+  EXPECT_FALSE(channel.reader.damaged()) << channel.reader.damage();
+  EXPECT_EQ(channel.take().size(), 1002u) << "all, and the loss behind";
+}
+
 TEST(Remains, OfBtsAreRecords) {
   Channel channel(getpid(), Recording::bts);
   const hw::BtsRecord records[3] = {{1, 2, 16}, {3, 4, 16}, {5, 6, 16}};

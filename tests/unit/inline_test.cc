@@ -71,6 +71,18 @@ TEST(PtUnitWithoutBlocks, ForgetsCallsAtASystemCall) {
   EXPECT_NE(rig.unit.calls_forgotten(), before);
 }
 
+// In front of a branch whose target is younger than the last time in the stream.
+TEST(PtUnitWithoutBlocks, SaysThatTimeHasPassed) {
+  Rig rig(hw::rtit_ctl::kTscEn);
+  rig.unit.enter_at(0x1000);
+  const std::size_t before = rig.text().size();
+  rig.unit.pass_time(held("T"));
+  rig.unit.branch_after(held(""), 0x2000);
+  std::vector<std::string> text = rig.text();
+  text.erase(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_THAT(text, ElementsAre("TNT T (1)", testing::StartsWith("TSC"), "TIP 0x2000"));
+}
+
 // The engine goes on writing inline while there is no room; none of that may reach the stream.
 TEST(PtUnitWithoutBlocks, TakesBackWhatWasWrittenWithoutRoom) {
   Rig rig(kPlain, 4096);

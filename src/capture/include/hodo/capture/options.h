@@ -9,7 +9,7 @@
 namespace hodo::capture {
 
 // What records. bts and lbr: the processor where the kernel offers it, else QEMU's trace unit.
-enum class SourceKind : std::uint8_t { automatic, pt, bts, lbr, qemu, step };
+enum class SourceKind : std::uint8_t { automatic, pt, bts, lbr, qemu, dbi, step };
 
 // Whose branches are recorded. Everything but `user` needs privileges.
 enum class Level : std::uint8_t { user, kernel, both };

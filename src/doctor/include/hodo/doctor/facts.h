@@ -24,6 +24,7 @@ struct System {
   capture::Kernel* kernel = nullptr;  // what opens events to try them; null: nothing is tried
   bool privileged = false;            // CAP_PERFMON or CAP_SYS_ADMIN
   std::function<Result<capture::QemuInstallation>()> find_qemu;
+  std::function<Result<std::string>()> find_engine;
   std::function<std::optional<bool>()> steps_branches;  // is BTF honoured? nullopt: cannot tell
 };
 
@@ -56,6 +57,7 @@ struct Facts {
   std::optional<KernelFacts> kernel;
   Probes probes;
   std::optional<Result<capture::QemuInstallation>> qemu;
+  std::optional<Result<std::string>> engine;  // its file
   std::optional<bool> steps_branches;
 };
 

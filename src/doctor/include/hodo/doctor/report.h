@@ -29,7 +29,8 @@ struct Report {
   std::string hypervisor;  // "none", "KVM"
   std::string kernel;      // "6.1.0-18-amd64, perf_event_paranoid 2"; "" for a dump
   std::vector<Item> items;
-  std::string source;  // what `hodo record` uses here: "pt", "qemu", "step"; "": nothing, or a dump
+  std::string
+      source;  // what `hodo record` uses here: "pt", "dbi", "qemu", "step"; "": nothing, or a dump
   std::vector<std::string> without_qemu;  // what --source can record with here but for QEMU
 };
 

@@ -7,12 +7,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hodo/base/result.h"
 #include "hodo/relay/protocol.h"
 
 namespace hodo::relay {
+
+// What a channel takes of the address space.
+constexpr std::uint64_t mapped_bytes(std::uint64_t aux_size) {
+  return kHeaderBytes + 2 * kRecordBytes + 2 * aux_size;
+}
 
 // The memory of a channel. Each ring is mapped twice in a row, so that no record, packet or span is
 // ever split at the end.
@@ -21,8 +27,16 @@ class ChannelMemory {
   // Maps `fd`; `aux_size` is a power of two and at least a page. With `private_to_process` a forked
   // child does not inherit the mapping. Errors: io.
   static Result<ChannelMemory> map(int fd, std::uint64_t aux_size, bool private_to_process);
+  // The same of memory that is mapped already, in a process that has no C library.
+  static ChannelMemory adopt(std::uint8_t* base, std::uint64_t aux_size) {
+    return {base, aux_size};
+  }
   ChannelMemory(ChannelMemory&& other) noexcept { *this = std::move(other); }
-  ChannelMemory& operator=(ChannelMemory&& other) noexcept;
+  ChannelMemory& operator=(ChannelMemory&& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(aux_size_, other.aux_size_);
+    return *this;
+  }
   ~ChannelMemory();
 
   ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(base_); }
@@ -32,7 +46,10 @@ class ChannelMemory {
   // Lets go of the mapping without unmapping it: in a forked child, where it does not exist.
   void forget() { base_ = nullptr; }
   // Whether it shares a byte with [address, address + size).
-  bool overlaps(std::uint64_t address, std::uint64_t size) const;
+  bool overlaps(std::uint64_t address, std::uint64_t size) const {
+    const auto base = reinterpret_cast<std::uint64_t>(base_);
+    return base_ != nullptr && (address - base < mapped_bytes(aux_size_) || base - address < size);
+  }
 
  private:
   ChannelMemory(std::uint8_t* base, std::uint64_t aux_size) : base_(base), aux_size_(aux_size) {}

@@ -31,7 +31,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -51,8 +51,13 @@ enum class Start : std::uint32_t {
   image,  // a program begins to run: the first one, or after an exec
   child,  // after fork
   thread,
+  executes,   // the thread asks to be taken over behind its next exec: see Takeover
   processor,  // of a virtual machine; tid is its index
 };
+
+// The answer to Start::executes, in place of a channel: the recorder holds the thread with ptrace.
+// It lets go when the connection is closed: by the exec, or because that has failed.
+inline constexpr char kTakesOver = 'y';
 
 // Second and last message on the socket, answered by one byte with the channel's descriptor.
 struct Hello {

@@ -44,7 +44,9 @@ class StreamDigest {
   }
 
   // Of all so far. Zeros count: a stream and the same with a zero behind it differ.
-  constexpr std::uint64_t value() const { return words_ + part_ + bits_ * 0x2545'f491'4f6c'dd1d; }
+  constexpr std::uint64_t value() const {
+    return words_ + part_ + std::uint64_t{bits_} * 0x2545'f491'4f6c'dd1d;
+  }
 
  private:
   std::uint64_t words_;     // of whole words

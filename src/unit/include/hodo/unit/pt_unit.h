@@ -30,6 +30,9 @@ struct PtRemains {
 };
 // Of a unit that has not started yet.
 PtRemains no_remains(std::uint64_t key);
+// Of one that leaves no trace of what it does behind the packets of this digest: nothing, or
+// nobody knows what (`lost`).
+PtRemains remains_behind(std::uint64_t digest, bool lost);
 
 // Where packets go: a ring of `size` bytes (a power of two) that is mapped twice in a row, so that
 // a packet never has to be split. The unit appends; whoever owns the ring frees.
@@ -55,6 +58,7 @@ struct PtOutput {
 struct PtEnd {
   std::array<std::uint8_t, 8> bytes{};
   unsigned size = 0;
+  bool lost = false;  // packets are missing there
 };
 // The outcomes that were pending, as packets; nullopt: nothing that a unit leaves there beside this
 // digest.
@@ -119,6 +123,8 @@ class PtUnit {
   void interrupt_after(std::uint64_t outcomes, std::uint64_t ip);
   // An indirect branch or a return leads to `ip`: TIP.
   void branch_after(std::uint64_t outcomes, std::uint64_t ip);
+  // Writes the time: what comes next is not older.
+  void pass_time(std::uint64_t outcomes);
   // Writes the outcomes; if the cursor has reached the limit, also timing, PSB, and gets room.
   // Execution stands at `ip`. While packets are being lost, takes back what was written inline.
   void flush_at(std::uint64_t outcomes, std::uint64_t ip);
@@ -126,12 +132,16 @@ class PtUnit {
 
   bool counts_cycles() const { return (rtit_ctl_ & hw::rtit_ctl::kCycEn) != 0; }
   bool enabled() const { return state_ == State::enabled; }
+  // Packets have been lost, and none were written since.
+  bool losing() const { return state_ == State::overflow; }
   // The block that is executing; null while tracing is disabled.
   const Block* current() const;
   // Bytes written to the output since start().
   std::uint64_t written() const {
     return written_at_mark_ + static_cast<std::uint64_t>(cursor_ - mark_);
   }
+  // Behind the last of them in the output.
+  const std::uint8_t* end() const { return cursor_; }
   // Of all of them.
   std::uint64_t digest() const { return digest_.value(); }
   // Gaps in the stream, each an OVF packet: times that the output was full, and jumps that no
@@ -143,7 +153,7 @@ class PtUnit {
   friend struct InlinePt;
   enum class State : std::uint8_t { off, disabled, enabled, overflow };
   friend std::optional<PtEnd> pending_packets(std::uint64_t outcomes, std::uint64_t digest);
-  friend PtRemains no_remains(std::uint64_t key);
+  friend PtRemains remains_behind(std::uint64_t digest, bool lost);
   static constexpr unsigned kTntLong = 47;
   static constexpr unsigned kTntGap = 63 - kTntLong;
   static constexpr std::uint64_t kNoTnt = 1ULL << kTntGap;

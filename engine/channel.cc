@@ -1,0 +1,173 @@
+#include "channel.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "hodo/relay/engine_start.h"
+#include "hodo/relay/recorder_wait.h"
+#include "memory.h"
+#include "sys.h"
+
+namespace hodo::engine {
+
+extern "C" relay::StartInfo hodo_start_info;
+
+namespace {
+
+long address(const void* of) { return reinterpret_cast<long>(of); }
+
+long send_on(long socket, const void* bytes, std::size_t count) {
+  return raw_syscall(SYS_sendto, socket, address(bytes), static_cast<long>(count), MSG_NOSIGNAL);
+}
+
+long receive_descriptor(long socket) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  long got = 0;
+  do {
+    got = raw_syscall(SYS_recvmsg, socket, address(&message), MSG_CMSG_CLOEXEC);
+  } while (got == -EINTR);
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (got != 1 || header == nullptr || header->cmsg_type != SCM_RIGHTS) return -EPROTO;
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+  return fd;
+}
+
+std::uint8_t* map_channel(long fd, std::uint64_t aux_size) {
+  using relay::kHeaderBytes;
+  using relay::kRecordBytes;
+  const std::uint64_t total = relay::mapped_bytes(aux_size);
+  const long base = raw_syscall(SYS_mmap, place_elsewhere(total), static_cast<long>(total),
+                                PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (failed(base)) return nullptr;
+  const auto place = [&](std::uint64_t at, std::uint64_t size, std::uint64_t offset) {
+    const long where = base + static_cast<long>(at);
+    return raw_syscall(SYS_mmap, where, static_cast<long>(size), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_FIXED, fd, static_cast<long>(offset)) == where;
+  };
+  const std::uint64_t aux_at = kHeaderBytes + 2 * kRecordBytes;
+  const bool ok = place(0, kHeaderBytes + kRecordBytes, 0) &&
+                  place(kHeaderBytes + kRecordBytes, kRecordBytes, kHeaderBytes) &&
+                  place(aux_at, aux_size, kHeaderBytes + kRecordBytes) &&
+                  place(aux_at + aux_size, aux_size, kHeaderBytes + kRecordBytes);
+  if (!ok) {
+    raw_syscall(SYS_munmap, base, static_cast<long>(total));
+    return nullptr;
+  }
+  raw_syscall(SYS_madvise, base, static_cast<long>(total), MADV_DONTFORK);
+  note_own(static_cast<std::uint64_t>(base), total);
+  return reinterpret_cast<std::uint8_t*>(base);
+}
+
+}  // namespace
+
+long connect_recorder() {
+  constexpr int kAttempts = 10;  // strangers may have the place that the recorder has for newcomers
+  const relay::StartInfo& start = hodo_start_info;
+  if (start.socket[0] == 0) return -ENOENT;
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  std::size_t length = 0;
+  while (length < start.socket.size() && start.socket[length] != 0) ++length;
+  std::memcpy(to.sun_path + 1, start.socket.data(), length);
+  const long bytes = static_cast<long>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const long socket = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (failed(socket)) return socket;
+    long connected = 0;
+    do {
+      connected = raw_syscall(SYS_connect, socket, address(&to), bytes);
+    } while (connected == -EINTR);
+    const auto size = static_cast<long>(start.key.size());
+    if (!failed(connected) && send_on(socket, start.key.data(), start.key.size()) == size) {
+      return socket;
+    }
+    raw_syscall(SYS_close, socket);
+    if (failed(connected)) return connected;
+  }
+  return -ECONNREFUSED;
+}
+
+std::optional<relay::ChannelWriter> open_channel(long connection, const relay::Hello& hello) {
+  if (connection < 0) return std::nullopt;
+  long fd = -1;
+  if (send_on(connection, &hello, sizeof(hello)) == sizeof(hello)) {
+    fd = receive_descriptor(connection);
+  }
+  raw_syscall(SYS_close, connection);
+  if (fd < 0) return std::nullopt;
+  std::uint64_t aux_size = 0;
+  raw_syscall(SYS_pread64, fd, address(&aux_size), sizeof(aux_size),
+              offsetof(relay::ChannelHeader, aux_size));
+  std::uint8_t* base = map_channel(fd, aux_size);
+  raw_syscall(SYS_close, fd);
+  if (base == nullptr) return std::nullopt;
+  return relay::ChannelWriter(relay::ChannelMemory::adopt(base, aux_size));
+}
+
+void forget_channel(relay::ChannelWriter& channel) {
+  const std::uint8_t* base = channel.aux() - relay::kHeaderBytes - 2 * relay::kRecordBytes;
+  forget_own(reinterpret_cast<std::uint64_t>(base), relay::mapped_bytes(channel.aux_size()));
+  channel.forget();
+}
+
+}  // namespace hodo::engine
+
+namespace hodo::relay {
+
+using engine::failed;
+using engine::raw_syscall;
+
+ChannelMemory::~ChannelMemory() {
+  if (base_ == nullptr) return;
+  engine::unmap_memory(reinterpret_cast<std::uint64_t>(base_), mapped_bytes(aux_size_));
+}
+
+void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms) {
+  const timespec timeout{.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1'000'000L};
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT, value,
+              reinterpret_cast<long>(&timeout));
+}
+
+bool is_alive(std::int32_t pid) {
+  const long there = raw_syscall(SYS_kill, pid, 0);
+  if (failed(there) && there != -EPERM) return false;
+  char path[32] = "/proc/";
+  std::size_t at = std::strlen(path);
+  char digits[12];
+  unsigned count = 0;
+  for (auto left = static_cast<unsigned>(pid); left != 0; left /= 10) {
+    digits[count++] = static_cast<char>('0' + left % 10);
+  }
+  while (count > 0) path[at++] = digits[--count];
+  std::memcpy(path + at, "/stat", sizeof("/stat"));
+  const long fd =
+      raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+  if (failed(fd)) return true;  // no /proc here
+  char text[512];
+  const long got = raw_syscall(SYS_read, fd, reinterpret_cast<long>(text), sizeof(text));
+  raw_syscall(SYS_close, fd);
+  // Behind the name, which may contain anything.
+  for (long i = got - 3; i >= 0; --i) {
+    if (text[i] == ')' && text[i + 1] == ' ') return text[i + 2] != 'Z';
+  }
+  return true;
+}
+
+}  // namespace hodo::relay

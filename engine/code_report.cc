@@ -1,0 +1,299 @@
+#include "code_report.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "code_pages.h"
+#include "map.h"
+#include "mappings.h"
+#include "memory.h"
+#include "recording.h"
+#include "sys.h"
+#include "threads.h"
+
+namespace hodo::engine {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Addresses that the recorder has been told of.
+struct Told {
+  std::uint64_t start = 0, end = 0;
+  std::uint64_t inode = 0;  // 0: memory that no file backs
+  std::uint64_t from = 0;   // the address that the file's first byte would have
+  bool written = false;     // the program may write to it, or could
+  bool contains(std::uint64_t address) const { return address - start < end - start; }
+};
+
+// The bytes of a page that were sent.
+struct Kept {
+  std::uint8_t bytes[kPage];
+  std::uint64_t sent[kPage / 64];
+  Kept* next;
+};
+
+enum class State : std::uint8_t { unknown, in_file, kept };
+struct Page {
+  State state = State::unknown;
+  Kept* kept = nullptr;
+};
+
+constexpr std::size_t kMostTold = 1 << 16;
+Told* told = nullptr;
+std::size_t told_count = 0;
+Map<Page> pages;
+Kept* free_kept = nullptr;
+std::uint32_t report_count = 0;
+
+Told* find_told(std::uint64_t address) {
+  for (std::size_t i = told_count; i-- > 0;) {
+    if (told[i].contains(address)) return &told[i];
+  }
+  return nullptr;
+}
+
+void remember(const Told& one) {
+  if (told == nullptr) told = static_cast<Told*>(map_memory(kMostTold * sizeof(Told)));
+  // Beyond that mappings are told of again and again, which is slow but right.
+  if (told_count == kMostTold) told_count = 0;
+  told[told_count++] = one;
+}
+
+void forget_told(std::uint64_t start, std::uint64_t end) {
+  for (std::size_t i = told_count; i-- > 0;) {
+    const Told one = told[i];
+    if (one.end <= start || one.start >= end) continue;
+    told[i] = told[--told_count];
+    if (one.start < start) {
+      remember(one);
+      told[told_count - 1].end = start;
+    }
+    if (one.end > end) {
+      remember(one);
+      told[told_count - 1].start = end;
+    }
+  }
+}
+
+Kept* make_kept() {
+  constexpr std::size_t kAtOnce = 64;
+  if (free_kept == nullptr) {
+    auto* fresh = static_cast<Kept*>(map_memory(kAtOnce * sizeof(Kept)));
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      fresh[i].next = free_kept;
+      free_kept = &fresh[i];
+    }
+  }
+  Kept* one = free_kept;
+  free_kept = one->next;
+  std::memset(one->sent, 0, sizeof(one->sent));
+  return one;
+}
+
+void drop_kept(Page& page) {
+  if (page.kept == nullptr) return;
+  page.kept->next = free_kept;
+  free_kept = page.kept;
+  page.kept = nullptr;
+}
+
+void count_report() { __atomic_store_n(&report_count, report_count + 1, __ATOMIC_RELEASE); }
+
+void send_code(ThreadArea& area, std::uint64_t address, const std::uint8_t* bytes,
+               std::size_t count) {
+  send(area, relay::RecordType::code, relay::CodeRecord{address}, bytes, count);
+  count_report();
+}
+
+bool is_sent(const Kept& kept, std::size_t at) { return (kept.sent[at / 64] >> at % 64 & 1) != 0; }
+
+// In a recording a mapping replaces what was there, also the code that was sent: it comes again.
+void send_again(ThreadArea& area, std::uint64_t address, const Kept& kept) {
+  for (std::size_t at = 0; at < kPage;) {
+    std::size_t end = at;
+    while (end < kPage && is_sent(kept, end)) ++end;
+    if (end > at) send_code(area, address + at, kept.bytes + at, end - at);
+    at = end + 1;
+  }
+}
+
+void send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_view path) {
+  send(area, relay::RecordType::map, where, path.data(), path.size());
+  count_report();
+  pages.each([&](std::uint64_t address, const Page& page) {
+    if (page.kept != nullptr && address - where.start < where.length) {
+      send_again(area, address, *page.kept);
+    }
+  });
+}
+
+// The stack of each thread counts as one, not only the main thread's, as the kernel has it.
+std::string_view name_of(const Mapping& mapping) {
+  if (is_stack_of_thread(mapping.start, mapping.end)) return "[stack]";
+  switch (mapping.kind) {
+    case Mapping::Kind::heap:
+      return "[heap]";
+    case Mapping::Kind::stack:
+      return "[stack]";
+    case Mapping::Kind::vdso:
+      return "[vdso]";
+    default:
+      return "//anon";
+  }
+}
+
+// The memory without a file around `address`, as far as it has not been told of.
+void report_memory(ThreadArea& area, std::uint64_t address) {
+  const Mapping* at = find_mapping(address);
+  if (at == nullptr) return;
+  const std::string_view name = name_of(*at);
+  relay::MapRecord where;
+  where.start = at->start;
+  where.prot = protection_of(address);
+  std::uint64_t end = at->end;
+  for (std::size_t i = 0; i < told_count; ++i) {
+    if (told[i].start > address) end = std::min(end, told[i].start);
+    if (told[i].end <= address) where.start = std::max(where.start, told[i].end);
+  }
+  where.length = end - where.start;
+  remember({where.start, end, 0, 0, true});
+  send_mapping(area, where, name);
+}
+
+bool is_told(const Mapping& mapping, std::uint64_t address) {
+  const Told* known = find_told(address);
+  return known != nullptr && known->inode == mapping.inode &&
+         known->from == mapping.start - mapping.offset;
+}
+
+// Whether a file is known there that the program could write to, or can from now on.
+bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
+  return std::any_of(told, told + told_count, [&](const Told& one) {
+    return one.inode != 0 && one.start < end && one.end > start && (written || one.written);
+  });
+}
+
+void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, bool written) {
+  forget_told(mapping.start, mapping.end);
+  remember({mapping.start, mapping.end, mapping.inode, mapping.start - mapping.offset, written});
+  relay::MapRecord where;
+  where.start = mapping.start;
+  where.length = mapping.end - mapping.start;
+  where.offset = mapping.offset;
+  where.inode = mapping.inode;
+  where.major = mapping.major;
+  where.minor = mapping.minor;
+  where.prot = mapping.prot;
+  send_mapping(area, where, path);
+}
+
+Told* tell_page(ThreadArea& area, std::uint64_t address) {
+  if (Told* known = find_told(address)) return known;
+  const Mapping* mapping = find_mapping(address);
+  if (mapping != nullptr && mapping->file) report_files(area, false);
+  if (Told* known = find_told(address)) return known;
+  report_memory(area, address);
+  return find_told(address);
+}
+
+// Sends those of these bytes, which lie in one page, that the recorder does not have.
+void keep(ThreadArea& area, Page& page, std::uint64_t ip, std::size_t count) {
+  if (page.kept == nullptr) page.kept = make_kept();
+  Kept& kept = *page.kept;
+  const auto* now = reinterpret_cast<const std::uint8_t*>(ip);
+  const std::size_t begin = ip % kPage;
+  bool news = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    news = news || !is_sent(kept, begin + i) || kept.bytes[begin + i] != now[i];
+    kept.sent[(begin + i) / 64] |= std::uint64_t{1} << (begin + i) % 64;
+  }
+  if (!news) return;
+  std::memcpy(kept.bytes + begin, now, count);
+  send_code(area, ip, kept.bytes + begin, count);
+}
+
+void report_in_page(ThreadArea& area, std::uint64_t ip, std::size_t count) {
+  const std::uint64_t address = ip - ip % kPage;
+  Page* known = pages.find(address);
+  Page page = known != nullptr ? *known : Page{};
+  if (page.state == State::in_file) return;
+  if (page.state == State::unknown) {
+    const Told* where = tell_page(area, address);
+    const bool in_file = where != nullptr && where->inode != 0 && !where->written;
+    page.state = in_file && is_page_of_file(address) ? State::in_file : State::kept;
+  }
+  if (page.state == State::kept) keep(area, page, ip, count);
+  pages.put(address, page);
+}
+
+void visit_pages(std::uint64_t start, std::uint64_t end, auto visit) {
+  pages.each([&](std::uint64_t address, Page& page) {
+    if (address >= start && address < end) visit(page);
+  });
+}
+
+}  // namespace
+
+std::uint32_t reports() { return __atomic_load_n(&report_count, __ATOMIC_ACQUIRE); }
+
+void report_code(ThreadArea& area, std::uint64_t ip, std::size_t bytes) {
+  if (!is_recorded(area)) return;
+  while (bytes > 0) {
+    const std::size_t count = std::min<std::size_t>(bytes, kPage - ip % kPage);
+    report_in_page(area, ip, count);
+    ip += count;
+    bytes -= count;
+  }
+}
+
+void report_files(ThreadArea& area, bool unwritten) {
+  if (!is_recorded(area)) return;
+  each_file([&](const Mapping& mapping, std::string_view path) {
+    if ((mapping.prot & PROT_EXEC) == 0) return;
+    if (is_told(mapping, mapping.start) && is_told(mapping, mapping.end - 1)) return;
+    const bool written = !unwritten || mapping.shared || (mapping.prot & PROT_WRITE) != 0;
+    tell_file(area, mapping, path, written);
+  });
+}
+
+void report_unmapped(std::uint64_t start, std::uint64_t bytes) {
+  const std::uint64_t end = start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+  forget_told(start, end);
+  visit_pages(start, end, [](Page& page) {
+    drop_kept(page);
+    page.state = State::unknown;
+  });
+}
+
+void report_stack(std::uint64_t pointer) {
+  const Told* known = find_told(pointer - 1);
+  if (known != nullptr && known->inode == 0)
+    report_unmapped(known->start, known->end - known->start);
+}
+
+void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes,
+                      std::uint32_t prot) {
+  if (!is_recorded(area)) return;
+  const std::uint64_t end = start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+  const bool written = (prot & PROT_WRITE) != 0;
+  if (written) visit_pages(start, end, [](Page& page) { page.state = State::unknown; });
+  if (is_file_told(start, end, written)) {
+    each_file([&](Mapping mapping, std::string_view path) {
+      if (mapping.start >= end || mapping.end <= start) return;
+      const std::uint64_t first = std::max(mapping.start, start);
+      if (!is_told(mapping, first)) return;
+      mapping.prot = prot;  // not what the kernel says where pages are guarded
+      mapping.offset += first - mapping.start;
+      mapping.start = first;
+      mapping.end = std::min(mapping.end, end);
+      tell_file(area, mapping, path, true);
+    });
+  }
+  if ((prot & PROT_EXEC) != 0) report_files(area, false);
+}
+
+}  // namespace hodo::engine

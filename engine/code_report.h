@@ -1,0 +1,29 @@
+// Which code the program runs: told to the recorder before it runs for the first time. Files are
+// told of as mappings; what is in no file, or can be written to, is sent as it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "thread_area.h"
+
+namespace hodo::engine {
+
+// All of these need the lock, and do nothing where there is no recorder.
+
+// These bytes have been translated and may run from now on.
+void report_code(ThreadArea& area, std::uint64_t ip, std::size_t bytes);
+// The files whose code the program has mapped since the last time. `unwritten`: nobody has had the
+// right to write to what has come.
+void report_files(ThreadArea& area, bool unwritten);
+// After such system calls of the program.
+void report_unmapped(std::uint64_t start, std::uint64_t bytes);
+void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes,
+                      std::uint32_t prot);
+// A thread begins with its stack pointer here: code may have run there before.
+void report_stack(std::uint64_t pointer);
+// How often anything was told: a thread that has seen fewer may come to code that is younger than
+// the time in its packets.
+std::uint32_t reports();
+
+}  // namespace hodo::engine

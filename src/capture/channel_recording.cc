@@ -1,0 +1,123 @@
+#include "channel_recording.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hodo/capture/fd.h"
+#include "hodo/perfdata/writer.h"
+#include "hodo/relay/channel.h"
+#include "output_guard.h"
+#include "qemu_channels.h"
+#include "qemu_settings.h"
+#include "recording_loop.h"
+#include "summary.h"
+
+namespace hodo::capture {
+namespace {
+
+// What the file says of the trace in it.
+void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file) {
+  switch (recording_of(options.source)) {
+    case relay::Recording::pt:
+      file.pt = make_pt_config(options);
+      file.pt.snapshot = options.snapshot;
+      return;
+    case relay::Recording::bts:
+      file.trace = perfdata::TraceKind::intel_bts;
+      file.pt.pmu_type = perfdata::kBtsPmuTypeDefault;
+      return;
+    case relay::Recording::lbr:
+      file.trace = perfdata::TraceKind::none;
+      file.attrs = perfdata::stack_attrs(options.sample_period);
+      return;
+  }
+}
+
+std::string summary_json(const RecordResult& result, const ChannelRecording& what) {
+  nlohmann::ordered_json json = {
+      {"source", what.source},
+      {"unit", unit_name(what.settings.recording)},
+      {"processes", result.processes},
+      {"threads", result.threads},
+      {"trace_bytes", result.trace_bytes},
+      {"overflows", result.overflows},
+      {"exit_status", result.exit_status},
+      {"unrecorded", result.unrecorded},
+  };
+  describe_trust_and_ends(json, result);
+  return summary_line(json);
+}
+
+}  // namespace
+
+Result<RecordResult> record_through_channels(const RecordOptions& options,
+                                             const ChannelRecording& what,
+                                             const std::vector<std::string>& own_command_line) {
+  const auto buffer = aux_size(options);
+  if (!buffer) return std::unexpected(buffer.error());
+  const auto listening = relay::listen_socket(what.socket);
+  if (!listening) return std::unexpected(listening.error());
+  const Fd listener(*listening);
+  perfdata::WriterOptions writer_options;
+  describe_trace(options, writer_options);
+  writer_options.cmdline = own_command_line;
+  writer_options.version = options.recorder;
+  writer_options.clock = clock_data();
+  const OutputGuard output(options.output);
+  auto writer = perfdata::Writer::create(options.output, std::move(writer_options));
+  // Not the program's fault, whatever it is.
+  if (!writer) return fail(ErrorCode::io, writer.error().message);
+  auto program = Program::prepare(what.spec);
+  if (program && what.takeovers != nullptr) {
+    const pid_t child = (*program)->pid();
+    what.takeovers->set_child(child);
+    if (!what.takeovers->hold(child, child, {})) {
+      output.undo();
+      return fail(ErrorCode::not_permitted,
+                  "the program cannot be held with ptrace; remedy: allow it in this container or "
+                  "by /proc/sys/kernel/yama/ptrace_scope, or take --source qemu");
+    }
+  }
+  const Status started = program ? (*program)->start() : std::unexpected(program.error());
+  if (!started) {
+    output.undo();
+    return std::unexpected(started.error());
+  }
+
+  QemuChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
+  channels.set_takeovers(what.takeovers);
+  RecordingLoop recording(options, **program, listener.get(), channels, *writer);
+  recording.run();
+
+  RecordResult result;
+  result.exit_status = (*program)->wait();
+  channels.summarize(result);
+  if (result.threads == 0 && !(*program)->asked_to_end() && !channels.file_error()) {
+    output.undo();
+    return fail(ErrorCode::io,
+                fmt::format("nothing was recorded (exit status {}): {}", result.exit_status,
+                            result.unrecorded.empty() ? what.silent : result.unrecorded.front()));
+  }
+  if (const auto status = (*program)->wait_status()) {
+    add_command_end(result.ends, (*program)->pid(), options.command.front(), *status);
+  }
+  for (const std::string& who : recording.left_behind()) {
+    result.unrecorded.push_back(
+        who + " had not ended: what it did later was not recorded; --wait-all waits for it");
+  }
+  recording.add_warnings(result);
+  // Without the mark of a complete recording where data is missing, whoever's fault that is.
+  const Status finished =
+      channels.file_error() ? Status() : writer->finish(summary_json(result, what));
+  if (channels.file_error()) {
+    result.warnings.push_back("the recording ended early: " + channels.file_error()->message);
+    result.complete = false;
+  } else if (!finished) {
+    result.warnings.push_back("the recording is not complete: " + finished.error().message);
+    result.complete = false;
+  }
+  return result;
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,31 @@
+// Recording a program whose trace units hand over through channels, whatever runs it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dbi/takeover.h"
+#include "hodo/base/result.h"
+#include "hodo/capture/launch.h"
+#include "hodo/capture/options.h"
+#include "hodo/relay/protocol.h"
+
+namespace hodo::capture {
+
+struct ChannelRecording {
+  std::string_view source;  // for the file: "qemu", "dbi"
+  relay::Settings settings;
+  relay::Key key{};
+  std::string socket;
+  LaunchSpec spec;
+  Takeovers* takeovers = nullptr;  // of the engine; outlives the recording
+  std::string silent;              // what to say when nothing has asked for a channel
+};
+
+// Runs the program and writes its file. Errors: as record_with_qemu().
+Result<RecordResult> record_through_channels(const RecordOptions& options,
+                                             const ChannelRecording& what,
+                                             const std::vector<std::string>& own_command_line);
+
+}  // namespace hodo::capture

@@ -1,0 +1,127 @@
+#include "hodo/capture/dbi_source.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
+
+#include "../channel_recording.h"
+#include "../qemu_settings.h"
+#include "../recording_loop.h"
+#include "engine_image.h"
+#include "hodo/capture/launch.h"
+#include "hodo/capture/qemu_source.h"
+#include "hodo/relay/exec_plan.h"
+#include "takeover.h"
+#include "tsc_clock.h"
+
+namespace hodo::capture {
+namespace {
+
+Status check_program(const RecordOptions& options) {
+  const auto path = find_command(options.command.front());
+  if (!path) return std::unexpected(path.error());
+  const auto executable = relay::inspect(*path, options.command);
+  if (!executable) return std::unexpected(executable.error());
+  using Kind = relay::Executable::Kind;
+  switch (executable->kind) {
+    case Kind::foreign:
+      return fail(ErrorCode::unsupported,
+                  *path + ": it is set-user-ID, not readable, or not an x86 program");
+    case Kind::i386:
+      return fail(ErrorCode::unsupported,
+                  *path + ": a 32-bit program; remedy: --source qemu records these");
+    case Kind::not_binary:
+      return fail(
+          ErrorCode::unsupported,
+          *path + ": neither a program nor a script with a \"#!\" line; record its interpreter");
+    case Kind::x86_64:
+      return {};
+  }
+  std::unreachable();
+}
+
+bool processor_has(std::string_view flag) {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("flags")) continue;
+    return (line + ' ').find(fmt::format(" {} ", flag)) != std::string::npos;
+  }
+  return false;
+}
+
+relay::StartInfo start_info(const ChannelRecording& recording) {
+  relay::StartInfo info;
+  info.key = recording.key;
+  std::copy_n(recording.socket.begin(), std::min(recording.socket.size(), info.socket.size() - 1),
+              info.socket.begin());
+  if (processor_has("constant_tsc") && processor_has("nonstop_tsc")) info.clock = measure_tsc();
+  return info;
+}
+
+}  // namespace
+
+Result<std::string> find_engine() {
+  std::string engine = find_plugin("hodo-engine");
+  if (engine.empty()) {
+    return fail(ErrorCode::unsupported,
+                "hodo-engine is missing; remedy: build or install hodoscope again");
+  }
+  if (!processor_has("sse4_2")) {
+    return fail(ErrorCode::unsupported, "the engine needs a processor with SSE 4.2");
+  }
+  return engine;
+}
+
+Status dbi_can(const RecordOptions& options) {
+  const auto cannot = [](std::string_view what, std::string_view remedy) {
+    return fail(ErrorCode::usage, fmt::format("{}; remedy: {}", what, remedy));
+  };
+  if (options.pid) {
+    return cannot("-p needs the processor's own trace", "--source pt, bts or lbr");
+  }
+  if (options.level != Level::user) {
+    return cannot("--level: the engine runs in the program alone",
+                  "the processor's own trace (--source pt, bts or lbr)");
+  }
+  if (!options.filters.empty()) return cannot("--filter: the engine has none", "--source qemu");
+  if (options.pt.cyc) return cannot("cyc: the engine counts no instructions", "--source qemu");
+  if (!options.pt.branch)
+    return cannot("branch=0: the engine always writes branches", "leave it out");
+  if (!options.pt.return_compression) {
+    return cannot("noretcomp: the engine always compresses returns", "--source qemu");
+  }
+  if (!options.debug_log.empty()) {
+    return cannot("--debug-log: the watcher is a plugin of QEMU", "--source qemu");
+  }
+  return {};
+}
+
+Result<RecordResult> record_with_engine(const RecordOptions& options, const std::string& engine,
+                                        const std::vector<std::string>& own_command_line) {
+  if (const Status can = dbi_can(options); !can) return std::unexpected(can.error());
+  if (const Status program = check_program(options); !program) {
+    return std::unexpected(program.error());
+  }
+  const auto image = EngineImage::load(engine);
+  if (!image) return std::unexpected(image.error());
+  ChannelRecording recording;
+  recording.source = "dbi";
+  auto settings = make_settings(options, {});
+  if (!settings) return std::unexpected(settings.error());
+  recording.settings = *settings;
+  const auto key = make_key();
+  if (!key) return std::unexpected(key.error());
+  recording.key = *key;
+  recording.socket = socket_name();
+  recording.spec.command = options.command;
+  recording.spec.snapshot_signal = options.snapshot;
+  recording.silent = "the engine did not report from the program";
+  Takeovers takeovers(*image, start_info(recording));
+  recording.takeovers = &takeovers;
+  return record_through_channels(options, recording, own_command_line);
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,127 @@
+#include "takeover.h"
+
+#include <fmt/format.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+namespace hodo::capture {
+namespace {
+
+std::string program_of(pid_t pid) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t n =
+      readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size() - 1);
+  return n > 0 ? std::string(path.data(), static_cast<std::size_t>(n))
+               : fmt::format("process {}", pid);
+}
+
+bool is_stop_signal(int signal) {
+  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+enum class Found { nothing, stopped, ended, gone };
+
+// Without taking it.
+Found peek(pid_t tid) {
+  siginfo_t info{};
+  int got = 0;
+  do {
+    got = waitid(P_PID, static_cast<id_t>(tid), &info,
+                 WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return Found::gone;
+  if (info.si_pid == 0) return Found::nothing;
+  const bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+  return stopped ? Found::stopped : Found::ended;
+}
+
+}  // namespace
+
+bool Takeovers::hold(pid_t pid, pid_t tid, Fd connection) {
+  const auto known = std::ranges::find(held_, tid, &Held::tid);
+  if (known != held_.end()) {  // it has failed to execute one program, and tries the next
+    known->connection = std::move(connection);
+    known->over = false;
+    return true;
+  }
+  if (ptrace(PTRACE_SEIZE, tid, nullptr, PTRACE_O_TRACEEXEC) != 0) return false;
+  held_.push_back({pid, tid, std::move(connection)});
+  return true;
+}
+
+std::vector<int> Takeovers::wake_fds() const {
+  std::vector<int> fds;
+  for (const Held& held : held_) {
+    if (held.connection && !held.over) fds.push_back(held.connection.get());
+  }
+  return fds;
+}
+
+void Takeovers::look(std::vector<std::string>& failures) {
+  std::erase_if(held_, [&](Held& held) { return look_at(held, failures); });
+}
+
+bool Takeovers::look_at(Held& held, std::vector<std::string>& failures) {
+  if (held.connection && !held.over) {
+    pollfd p{.fd = held.connection.get(), .events = POLLIN, .revents = 0};
+    if (poll(&p, 1, 0) > 0) {
+      held.over = true;
+      // It stops now in either case: behind its exec, or where it goes on without one.
+      ptrace(PTRACE_INTERRUPT, held.tid, nullptr, nullptr);
+    }
+  }
+  Found found = peek(held.tid);
+  // A thread that executes a program becomes the process's first.
+  if (held.tid != held.pid && found != Found::stopped && peek(held.pid) == Found::stopped) {
+    held.tid = held.pid;
+    found = Found::stopped;
+  }
+  if (found == Found::nothing) return false;
+  if (found == Found::gone) return held.tid == held.pid || held.over;
+  if (found == Found::ended) {
+    if (held.tid != child_) waitpid(held.tid, nullptr, __WALL | WNOHANG);
+    return true;
+  }
+  int status = 0;
+  if (waitpid(held.tid, &status, __WALL | WNOHANG) != held.tid) return false;
+  return handle_stop(held, status, failures);
+}
+
+bool Takeovers::handle_stop(const Held& held, int status, std::vector<std::string>& failures) {
+  const int signal = WSTOPSIG(status);
+  const int event = status >> 16;
+  if (event == PTRACE_EVENT_EXEC) {
+    take_over(held.tid, failures);
+    ptrace(PTRACE_DETACH, held.tid, nullptr, nullptr);
+    return true;
+  }
+  const bool delivers = event == 0;
+  if (held.over) {
+    ptrace(PTRACE_DETACH, held.tid, nullptr, delivers ? signal : 0);
+    return true;
+  }
+  if (!delivers && is_stop_signal(signal)) {
+    ptrace(PTRACE_LISTEN, held.tid, nullptr, nullptr);
+  } else {
+    ptrace(PTRACE_CONT, held.tid, nullptr, delivers ? signal : 0);
+  }
+  return false;
+}
+
+void Takeovers::take_over(pid_t pid, std::vector<std::string>& failures) {
+  if (const Status started = engine_.start_in(pid, info_); !started) {
+    failures.push_back(
+        fmt::format("{} ran without being recorded: {}", program_of(pid), started.error().message));
+  }
+}
+
+}  // namespace hodo::capture

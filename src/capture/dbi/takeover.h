@@ -1,0 +1,51 @@
+// Programs that begin: the thread that is about to execute one is held with ptrace, and the engine
+// is started in the new program before its first instruction. Nothing is held longer than that, so
+// that programs can be debugged, and debug others, while they are recorded.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "engine_image.h"
+#include "hodo/capture/fd.h"
+
+namespace hodo::capture {
+
+class Takeovers {
+ public:
+  // `child`: the program that hodo waits for itself.
+  Takeovers(const EngineImage& engine, const relay::StartInfo& info)
+      : engine_(engine), info_(info) {}
+
+  // From here on the thread is held at its next exec. False: somebody else holds it, or it may not
+  // be held. `connection` is closed when it has executed a program, or failed to; without one that
+  // is sure to happen.
+  bool hold(pid_t pid, pid_t tid, Fd connection);
+  // The exit status of this one is for others to take.
+  void set_child(pid_t child) { child_ = child; }
+
+  // Goes on with what has happened. What could not be recorded, in words, is added to `failures`.
+  void look(std::vector<std::string>& failures);
+  // Readable when look() should be called.
+  std::vector<int> wake_fds() const;
+
+ private:
+  struct Held {
+    pid_t pid = 0, tid = 0;
+    Fd connection;
+    bool over = false;  // it has executed, or failed to
+  };
+  // True: it is not held any more.
+  bool look_at(Held& held, std::vector<std::string>& failures);
+  bool handle_stop(const Held& held, int status, std::vector<std::string>& failures);
+  void take_over(pid_t pid, std::vector<std::string>& failures);
+
+  const EngineImage& engine_;
+  relay::StartInfo info_;
+  pid_t child_ = 0;
+  std::vector<Held> held_;
+};
+
+}  // namespace hodo::capture

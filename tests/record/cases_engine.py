@@ -1,0 +1,59 @@
+"""What only the engine (--source dbi) does, or does in its own way."""
+
+import time
+
+from box import COMPLETE, INCOMPLETE, check, equal
+
+
+def is_the_default_without_trace_hardware(box):
+    box.record([box.program("hello")], ["--source", "auto"])
+    check(b'"source":"dbi"' in open(box.data, "rb").read(), "not recorded by the engine")
+
+
+def threads_that_run_when_the_process_ends(box):
+    """Their packets are handed over: nothing is lost."""
+    for how in ("exit", "return", "abort"):
+        box.record([box.own("spinners"), how], status={"abort": 134}.get(how, 7))
+        report = box.report(COMPLETE)
+        equal(sum(task["thread"] for task in report["tasks"]), 4, "threads")
+
+
+def killed_while_it_runs(box):
+    """What was not handed over is missing at the end, and that is said."""
+    process = box.start([box.own("spinners"), "wait"])
+    check(process.stdout.readline() == b"ready\n", "it does not run")
+    pid = int(process.stdout.readline())
+    time.sleep(0.2)
+    box.run(["kill", "-KILL", str(pid)])
+    process.wait(60)
+    losses = box.report(INCOMPLETE)["losses"]
+    check(losses, "no word of the loss")
+    check(all(loss["cause"] == "overflow" for loss in losses), f"{losses}")
+
+
+def refuses_what_it_does_not_do(box):
+    for options in (["--filter", "0x1000-0x2000"], ["--cyc"], ["--no-return-compression"]):
+        done = box.record([box.program("hello")], ["--source", "dbi", *options], status=2)
+        check(b"remedy: " in done.stderr, f"no remedy: {done.stderr!r}")
+    done = box.record([box.program("hello_32")], ["--source", "dbi"], status=126)
+    check(b"--source qemu" in done.stderr, f"no remedy: {done.stderr!r}")
+
+
+def a_debugger_is_recorded_and_what_it_debugs_runs(box):
+    """Two cannot hold one process: the debugger has it."""
+    box.record([box.tool("gdb"), "-q", "-batch", "-ex", "run", "--args", box.program("hello")])
+    report = box.report(INCOMPLETE)
+    causes = {loss["cause"] for loss in report["losses"]}
+    # It also kills a child that it has only made to try what the kernel can do.
+    check("not-recorded" in causes and causes <= {"not-recorded", "overflow"}, f"{causes}")
+
+
+def execs_that_fail(box):
+    """As a shell looks for a command in one folder after another."""
+    script = "import os\nfor p in ('/nowhere/x', '/etc/passwd', '/'):\n"
+    script += "  try: os.execv(p, [p])\n  except OSError: pass\nos.execv('/bin/echo', ['echo', 'found'])"
+    done = box.record(["/usr/bin/python3", "-c", script])
+    equal(done.stdout, b"found\n", "output")
+    stats = box.stats(COMPLETE)
+    check("echo" in box.read("report", COMPLETE), "the program that it executes in the end")
+    check(stats["instructions"] > 0, "no instructions")
