@@ -169,7 +169,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                             .tsc_ctc_numerator = 10,
                             .tsc_ctc_denominator = 3,
                             .max_nonturbo_ratio = 24,
-                            .erratum_bdm70 = false,
+                            .errata = {.bdm70 = false},
                             .want_not_taken = true,
                             .want_instructions = true};
   const flow::Stats stats = flow::decode(trace, code, config, sink);
@@ -184,6 +184,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (stats.bytes != trace.size()) Sink::fail("bytes not counted");
   if (stats.total_losses() == 0 && packet_bytes != trace.size()) Sink::fail("silently skipped");
   compare(trace, sink,
-          flow::libipt_path(trace, code, {.stop_at_error = true, .most = sink.ips.size() + 64}));
+          flow::libipt_path(
+              trace, code,
+              {.errata = {.bdm70 = false}, .stop_at_error = true, .most = sink.ips.size() + 64}));
   return 0;
 }

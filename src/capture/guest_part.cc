@@ -48,7 +48,7 @@ void GuestPart::feed(std::span<const std::uint8_t> bytes, std::vector<std::uint8
 
 // Gives the number of bytes that are done with; a truncated packet's are not.
 std::size_t GuestPart::read(std::span<const std::uint8_t> bytes, std::vector<std::uint8_t>& out) {
-  pt::PacketReader reader(bytes);
+  pt::PacketReader reader(bytes, 0, errata_);
   pt::Packet packet;
   for (;;) {
     reader.skip_padding();
@@ -71,6 +71,7 @@ std::size_t GuestPart::read(std::span<const std::uint8_t> bytes, std::vector<std
 }
 
 void GuestPart::take(const pt::Packet& packet, std::vector<std::uint8_t>& out) {
+  if (packet.type == PacketType::tma && (packet.extra & pt::kTmaCorrupt) != 0) return;
   if (packet.type == PacketType::psb) {
     read_ip_.clear();
     in_header_ = true;

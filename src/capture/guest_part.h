@@ -35,8 +35,8 @@ class GuestPart {
     std::uint64_t damaged_bytes = 0;  // that are no packets
   };
 
-  // `timing`: how timing packets count (mtc_freq and the ratios).
-  explicit GuestPart(const flow::Config& timing) : clock_(timing) {}
+  // `timing`: how timing packets count (mtc_freq and the ratios), and the processor's errata.
+  explicit GuestPart(const flow::Config& timing) : errata_(timing.errata), clock_(timing) {}
 
   // The next bytes of the stream. What of them is the guest's is appended to `out`, in whole
   // packets; a packet's first part waits for the rest of it.
@@ -63,6 +63,7 @@ class GuestPart {
   void runs_in(std::uint64_t cr3);
   void put(pt::Packet packet, std::vector<std::uint8_t>& out);
 
+  pt::Errata errata_;
   flow::Clock clock_;
   Side side_ = Side::unknown;
   bool entering_ = false;            // the TIP that comes next completes a VM entry ...

@@ -11,8 +11,10 @@
 
 #include "attached_guest.h"
 #include "guest_stream.h"
+#include "hodo/capture/host_cpuid.h"
 #include "hodo/capture/perf_attr.h"
 #include "hodo/capture/qmp.h"
+#include "hodo/hw/features.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/clock.h"
 #include "perf_event_limits.h"
@@ -187,6 +189,8 @@ Status AttachRecorder::open_streams(const std::vector<VirtualCpu>& cpus, const S
   timing.tsc_ctc_numerator = config_.tsc_ctc_n;
   timing.tsc_ctc_denominator = config_.tsc_ctc_d;
   timing.max_nonturbo_ratio = config_.max_nonturbo_ratio;
+  const hw::Signature host = hw::find_branch_features(HostCpuid()).signature;
+  if (host.vendor == hw::Vendor::intel) timing.errata = pt::errata_of(host.family, host.model);
   for (const VirtualCpu& cpu : cpus) {
     auto stream = PerfEventStream::open(kernel, context_.paths, spec, cpu.thread, -1, cpu.index);
     if (!stream) return std::unexpected(stream.error());

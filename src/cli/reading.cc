@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -42,6 +43,10 @@ void add_code_options(const OptionSet& app, ReadingOptions& options) {
                  " first-last address, 0x400000-0x426fff; may be given several times")
       .type_name("LO-HI")
       .one_at_a_time();
+  app.add_option("--cpu", options.cpu,
+                 "Intel's processor that wrote a raw trace, by CPUID's numbers (as 6/0x5e/3), whose"
+                 " known mistakes in packets are then understood; a perf.data file names its own")
+      .type_name("FAMILY/MODEL[/STEPPING]");
 }
 
 }  // namespace
@@ -132,6 +137,9 @@ Status check_raw(const ReadingOptions& options) {
   if (!options.filters.empty() && options.raw != RawKind::pt) {
     return fail(ErrorCode::usage, "--filter goes with --raw pt; a perf.data file has its own");
   }
+  if (!options.cpu.empty() && options.raw != RawKind::pt) {
+    return fail(ErrorCode::usage, "--cpu goes with --raw pt; a perf.data file has its own");
+  }
   if (options.record_size != 0 && options.raw != RawKind::bts) {
     return fail(ErrorCode::usage, "--record-size goes with --raw bts");
   }
@@ -139,6 +147,27 @@ Status check_raw(const ReadingOptions& options) {
     return fail(ErrorCode::usage, "--index goes with --raw bts");
   }
   return {};
+}
+
+Result<pt::Errata> errata_of(const std::string& cpu) {
+  std::array<std::uint64_t, 3> numbers{};
+  std::size_t count = 0;
+  std::string_view rest = cpu;
+  bool good = true;
+  for (bool more = true; more && good; ++count) {
+    const auto slash = rest.find('/');
+    more = slash != rest.npos;
+    good = count < numbers.size() && parse_number(rest.substr(0, slash), numbers[count]) &&
+           numbers[count] <= 0xfff;
+    if (more) rest.remove_prefix(slash + 1);
+  }
+  if (!good || count < 2) {
+    return fail(ErrorCode::usage,
+                fmt::format("--cpu {}: give family, model and perhaps stepping of the processor, as"
+                            " /proc/cpuinfo has them: 6/94/3 or 6/0x5e/3",
+                            cpu));
+  }
+  return pt::errata_of(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));
 }
 
 }  // namespace
@@ -159,6 +188,11 @@ Result<session::Options> input_of(const ReadingOptions& options) {
   }
   out.raw->images = options.images;
   out.raw->mode = mode_of(options.bits);
+  if (!options.cpu.empty()) {
+    const auto errata = errata_of(options.cpu);
+    if (!errata) return std::unexpected(errata.error());
+    out.raw->errata = *errata;
+  }
   for (const std::string& filter : options.filters) {
     auto range = parse_range(filter);
     if (!range) return std::unexpected(range.error());

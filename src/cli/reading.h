@@ -24,13 +24,14 @@ struct ReadingOptions {
   std::string symfs;                    // --symfs
   int bits = 64;
   std::vector<std::string> filters;  // --filter LO-HI
+  std::string cpu;                   // --cpu FAMILY/MODEL/STEPPING
   std::int32_t pid = -1, tid = -1;
   bool json = false;
   view::ColorMode color = view::ColorMode::automatic;
   view::SourceDetail source;  // --srcline, --inline
 };
 
-// FILE, --symfs, --raw, --record-size, --index, --image, --bits, --filter.
+// FILE, --symfs, --raw, --record-size, --index, --image, --bits, --filter, --cpu.
 void add_input_options(const OptionSet& app, ReadingOptions& options);
 // Those of them that packets have: no --record-size and no --index, and only --raw pt.
 void add_packet_input_options(const OptionSet& app, ReadingOptions& options);
@@ -42,8 +43,8 @@ void add_source_options(const OptionSet& app, ReadingOptions& options);
 void add_color_option(const OptionSet& app, ReadingOptions& options);
 void add_color_option(const OptionSet& app, view::ColorMode& color);
 
-// usage: --filter that is no range, and options of raw traces that are given without --raw or with
-// one of another kind.
+// usage: --filter that is no range, --cpu that is no processor, and options of raw traces that are
+// given without --raw or with one of another kind.
 Result<session::Options> input_of(const ReadingOptions& options);
 session::Selection selection_of(const ReadingOptions& options);
 

@@ -28,6 +28,7 @@ void Clock::apply(const pt::Packet& packet) {
     case pt::PacketType::tsc:
       return on_tsc(packet.payload);
     case pt::PacketType::tma:
+      if ((packet.extra & pt::kTmaCorrupt) != 0) return;
       return on_tma(packet.payload, packet.extra);
     case pt::PacketType::mtc:
       return on_mtc(packet.payload);

@@ -10,11 +10,15 @@
 //                 it nobody knows. A TNT with room left, followed by TIPs and the next TNT, shows
 //                 that the last of them was not deferred: it is what forced that TNT out.
 //
+// Behind an OVF whose FUP was dropped (erratum SKD010) the last IP is not known either: only a
+// packet with a whole one tells.
+//
 // What the calls and returns in between did to the processor's return stack is not known either, so
 // that it is empty at first, and a compressed return that is not on it loses the path again.
 #include <algorithm>
 
 #include "path_decoder.h"
+#include "words.h"
 
 namespace hodo::flow {
 
@@ -26,7 +30,11 @@ namespace {
 // either may be wrong, and what seems to be an address need not be one.
 bool leaves_packets_whole(LossCause cause) {
   return cause == LossCause::no_code || cause == LossCause::bad_code ||
-         cause == LossCause::lost_call;
+         cause == LossCause::lost_call || cause == LossCause::overflow;
+}
+
+bool has_whole_ip(const pt::Packet& packet) {
+  return packet.ip_bytes == pt::IpBytes::sext48 || packet.ip_bytes == pt::IpBytes::full;
 }
 
 bool has_room(const pt::Packet& tnt) {
@@ -47,8 +55,11 @@ bool PathDecoder::drift(const Failure& failure) {
     (void)reader_.read(packet);
     unread(packet);
   }
-  gap_from_ = walker_.ip;
+  if (!in_gap_) gap_from_ = walker_.ip;
   in_gap_ = true;
+  whole_ip_ = failure.cause == LossCause::overflow;
+  after_overflow_ = false;
+  walker_.enabled = true;
   landing_ = look_for_landing();
   report(failure.cause, landing_ - packet_at_, failure.ip, failure.reason);
   outcomes_ = kNoOutcomes;
@@ -68,7 +79,7 @@ bool PathDecoder::can_land(std::uint64_t ip, isa::Mode mode, std::uint64_t time)
 std::size_t PathDecoder::look_for_landing() {
   const bool in_tnt = outcomes_ != kNoOutcomes;
   const std::size_t first = reader_.offset();
-  pt::PacketReader reader(bytes_, in_tnt ? tnt_at_ : first);
+  pt::PacketReader reader(bytes_, in_tnt ? tnt_at_ : first, config_.errata);
   pt::LastIp last_ip = last_ip_;  // packets that are read again do not change it
   Clock clock = clock_;
   isa::Mode mode = walker_.mode;
@@ -76,6 +87,7 @@ std::size_t PathDecoder::look_for_landing() {
   enum class Open : std::uint8_t { none, with_room, full } open = Open::none;
   constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t candidate = kNone;  // a TIP, if a TNT is next
+  bool needs_whole_ip = whole_ip_;
   pt::Packet packet;
   for (;;) {
     (void)reader.skip_padding();
@@ -84,7 +96,8 @@ std::size_t PathDecoder::look_for_landing() {
     const auto lands = [&] {
       const bool has_ip = last_ip.update(packet);
       mode = next_mode;
-      return has_ip && at >= first && can_land(last_ip.ip(), mode, clock.now());
+      needs_whole_ip = needs_whole_ip && !has_whole_ip(packet);
+      return has_ip && !needs_whole_ip && at >= first && can_land(last_ip.ip(), mode, clock.now());
     };
     switch (packet.type) {
       case PacketType::tnt:
@@ -151,6 +164,8 @@ PathDecoder::Step PathDecoder::on_packet_adrift(const pt::Packet& packet) {
       apply_mode();
       return {};
     case PacketType::tip_pge:
+      if (whole_ip_ && !has_whole_ip(packet))
+        return std::unexpected(impossible(words::part_of_ip()));
       adrift_ = false;
       walker_.enabled = false;
       return on_tip_pge(packet);

@@ -87,8 +87,8 @@ struct Settled {
   bool whole = false;  // so are packets up to the segment's end
 };
 
-Settled settled(std::span<const std::uint8_t> segment) {
-  pt::PacketReader reader(segment);
+Settled settled(std::span<const std::uint8_t> segment, const pt::Errata& errata) {
+  pt::PacketReader reader(segment, 0, errata);
   pt::Packet packet;
   Settled out;
   bool behind_psb_plus = false;
@@ -174,7 +174,8 @@ class GrowingDecoder::Impl {
     std::size_t end = 0;
     for (std::size_t i = psbs.size(); i-- > 0 && pause_at_ == kEnd;) {
       const std::size_t begin = psbs[i];
-      const Settled found = settled(std::span(bytes_).subspan(begin, behind - begin));
+      const Settled found =
+          settled(std::span(bytes_).subspan(begin, behind - begin), config_.errata);
       const bool last = i + 1 == psbs.size();
       if (end == 0 && (last || !found.whole)) end = found.end == 0 ? 0 : begin + found.end;
       if (end == 0 && !last && found.whole) end = behind;

@@ -27,7 +27,7 @@ void PathDecoder::begin(const Piece& piece, bool after_loss) {
 }
 
 void PathDecoder::enter_piece(const Piece& piece, std::size_t offset) {
-  reader_ = pt::PacketReader(piece.bytes, offset);
+  reader_ = pt::PacketReader(piece.bytes, offset, config_.errata);
   bytes_ = piece.bytes;
   looked_.at = nullptr;
   piece_offset_ = piece.offset;
@@ -112,7 +112,7 @@ PathDecoder::Step PathDecoder::inside_filter(std::uint64_t ip, const char* packe
 // its FUP need not be believed.
 const PsbPlus& PathDecoder::psb_plus() {
   const bool known_off = synced_ && !walker_.enabled;
-  const bool bdm70 = known_off || config_.erratum_bdm70;
+  const bool bdm70 = known_off || config_.errata.bdm70;
   // Both segments that meet at a PSB ask.
   if (looked_.at != bytes_.data() + reader_.offset() || looked_.bdm70 != bdm70) {
     looked_.at = bytes_.data() + reader_.offset();
@@ -349,7 +349,7 @@ PathDecoder::Step PathDecoder::on_packet(const pt::Packet& packet) {
 
 PathDecoder::Step PathDecoder::on_tnt(const pt::Packet& packet) {
   if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
-  if (!walker_.enabled) return std::unexpected(impossible(words::not_enabled("TNT")));
+  if (!walker_.enabled) return std::unexpected(traced_while_off("TNT"));
   out_.stats().tnt_bits += packet.count;
   outcomes_ = std::uint64_t{1} << packet.count | packet.payload;
   tnt_at_ = packet_at_;
@@ -430,7 +430,7 @@ PathDecoder::Step PathDecoder::on_deferred_tip(const Block& block) {
 }
 
 PathDecoder::Step PathDecoder::on_tip(const pt::Packet& packet) {
-  if (!walker_.enabled) return std::unexpected(impossible(words::not_enabled("TIP")));
+  if (!walker_.enabled) return std::unexpected(traced_while_off("TIP"));
   if (!last_ip_.update(packet)) return std::unexpected(impossible(words::no_ip("TIP")));
   if (async_from_) {
     const std::uint8_t flags = async_kind_ == BranchKind::abort ? 0 : kAsync;
@@ -443,8 +443,9 @@ PathDecoder::Step PathDecoder::on_tip(const pt::Packet& packet) {
     const Halt halt = walker_.to_decision(block);
     if (halt != Halt::decision) return std::unexpected(stopped(halt, "TIP"));
     if (block->cls == InsnClass::cond) return std::unexpected(unfit("TIP", *block));
-    walker_.take_indirect(*block, last_ip_.ip());
-    remember(StepKind::indirect, last_ip_.ip(), 0, start, position());
+    const std::uint64_t to = aborted_target().value_or(last_ip_.ip());
+    walker_.take_indirect(*block, to);
+    remember(StepKind::indirect, to, 0, start, position());
   }
   apply_mode();
   return {};
@@ -456,6 +457,10 @@ PathDecoder::Step PathDecoder::on_tip_pgd(const pt::Packet& packet) {
     // Erratum APL11: one too many after an overflow.
     if (std::exchange(after_overflow_, false)) return {};
     return std::unexpected(impossible(words::not_enabled("TIP.PGD")));
+  }
+  // Erratum SKD022: that FUP should not be.
+  if (async_from_ && config_.errata.skd022 && walker_.is_at(InsnClass::vmentry)) {
+    async_from_.reset();
   }
   if (async_from_) {
     const bool abort = async_kind_ == BranchKind::abort;
@@ -497,6 +502,7 @@ PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
   if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
   if (!walker_.enabled) {
     if (has_ip && after_overflow_) {
+      if (config_.errata.apl12 && stays_off()) return {};
       after_overflow_ = false;
       walker_.enabled = true;
       walker_.ip = ip;
@@ -509,7 +515,9 @@ PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
   }
   if (has_ip) {
     const Halt halt = go_to(ip);
-    if (halt != Halt::arrived) return std::unexpected(stopped(halt, "FUP"));
+    if (halt != Halt::arrived && !misled_abort(ip)) {
+      return std::unexpected(stopped(halt, "FUP"));
+    }
   }
   if (deliver_bound(ip)) return {};
   if (!has_ip) return std::unexpected(impossible(words::fup_for_nothing()));

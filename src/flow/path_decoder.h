@@ -160,6 +160,11 @@ class PathDecoder {
   Step on_fup(const pt::Packet& packet);
   void on_overflow();
   void on_trace_stop();
+  // What errata make of the packets (path_errata.cc).
+  Failure traced_while_off(const char* packet) const;
+  std::optional<std::uint64_t> aborted_target();
+  bool misled_abort(std::uint64_t ip);
+  bool stays_off() const;
   // The packets that are no part of the path (path_events.cc).
   Step on_other(const pt::Packet& packet);
   void on_pip(const pt::Packet& packet);
@@ -191,6 +196,7 @@ class PathDecoder {
 
   // Outcomes of TNT packets that are still to come, under a stop bit. 1: none.
   static constexpr std::uint64_t kNoOutcomes = 1;
+  static constexpr std::uint64_t kTsxAbort = 2;  // of MODE.TSX
 
   const Config& config_;
   BlockCache& blocks_;
@@ -217,6 +223,7 @@ class PathDecoder {
   std::size_t tnt_at_ = 0;   // of the TNT packet that outcomes_ are of, in the piece
   bool adrift_ = false;      // tracing is on, and nobody knows where: the path is lost
   std::size_t landing_ = 0;  // adrift: the packet that says where, in the piece
+  bool whole_ip_ = false;    // adrift: packets with a part of an IP do not say where
   bool lost_calls_ = false;  // the processor's return stack has calls that were not seen
   std::optional<std::uint64_t> async_from_;  // a FUP that waits for its TIP
   BranchKind async_kind_ = BranchKind::irq;

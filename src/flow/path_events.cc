@@ -182,9 +182,8 @@ void PathDecoder::on_ptw(const pt::Packet& packet) {
 // While tracing is on the packet belongs to the FUP that follows. An abort's FUP begins the branch
 // to the fallback handler.
 void PathDecoder::on_mode_tsx(const pt::Packet& packet) {
-  constexpr std::uint64_t kAbort = 2;
   if (walker_.enabled) {
-    return bind(event_here(EventKind::tsx, packet), (packet.payload & kAbort) == 0);
+    return bind(event_here(EventKind::tsx, packet), (packet.payload & kTsxAbort) == 0);
   }
   apply_tsx(packet.payload);
   tell(EventKind::tsx, packet);

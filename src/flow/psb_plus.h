@@ -21,7 +21,7 @@ class PsbPlus {
     std::size_t offset = 0;
   };
 
-  // `reader` stands at the PSB; it is a copy that may be moved. `bdm70`: see Config.
+  // `reader` stands at the PSB; it is a copy that may be moved. `bdm70`: see pt::Errata.
   void look(pt::PacketReader reader, bool bdm70);
 
   // Tracing is on, and this instruction is next.

@@ -131,15 +131,20 @@ std::optional<std::uint64_t> Walker::take_return(const Block& block) {
 }
 
 // Whether one of the instructions of the block at ip starts at `wanted`.
-bool Walker::starts_insn(std::uint64_t wanted, const Block& block) const {
-  if (wanted - ip > block.size - block.last_size) return false;
-  std::uint64_t at = ip;
-  while (at - ip < wanted - ip) {
+bool Walker::starts_insn(std::uint64_t wanted, std::uint64_t start, const Block& block) const {
+  if (wanted - start > block.size - block.last_size) return false;
+  std::uint64_t at = start;
+  while (at - start < wanted - start) {
     const std::uint8_t size = blocks_.insn_size(at, mode, time);
     if (size == 0) return false;
     at += size;
   }
   return at == wanted;
+}
+
+bool Walker::in_line(std::uint64_t from, std::uint64_t to) {
+  const Block* const block = blocks_.at(from, mode, time);
+  return block != nullptr && starts_insn(to, from, *block);
 }
 
 // Executes up to `wanted`, which starts an instruction of the block at ip.
@@ -159,7 +164,7 @@ Halt Walker::to_ip(std::uint64_t wanted) {
   while (ip != wanted) {
     const Block* block = block_here();
     if (block == nullptr) return no_block();
-    if (starts_insn(wanted, *block)) {
+    if (starts_insn(wanted, ip, *block)) {
       step_to(wanted);
       break;
     }

@@ -80,6 +80,9 @@ class Walker {
   bool is_at(isa::InsnClass cls);
   void execute_if(isa::InsnClass cls);
 
+  // Whether nothing but instructions without a branch lead from one address to the other.
+  bool in_line(std::uint64_t from, std::uint64_t to);
+
   bool outside_filter(std::uint64_t address) const;
 
  private:
@@ -96,7 +99,7 @@ class Walker {
   Halt no_block() const;
   void execute(const Block& block);
   void pass(const Block& block);
-  bool starts_insn(std::uint64_t wanted, const Block& block) const;
+  bool starts_insn(std::uint64_t wanted, std::uint64_t start, const Block& block) const;
   void step_to(std::uint64_t wanted);
   void leave(const Block& block, std::uint64_t to);
   std::optional<Halt> ends_at(const Block& block, std::optional<std::uint64_t> to);

@@ -67,6 +67,19 @@ std::string overflow() {
   return "the processor dropped packets (OVF): more branches than its memory bandwidth can take";
 }
 
+std::string dropped_fup() {
+  return "nothing says where the path goes on behind an OVF: a mistake of this processor (SKD010)";
+}
+
+std::string part_of_ip() {
+  return "tracing begins at an address of which only a part is known, since the one before was lost";
+}
+
+std::string misled_abort() {
+  return "the branch before a transaction's abort is recorded with a wrong target: a mistake of this"
+         " processor (BDM64)";
+}
+
 std::string truncated() { return "the trace ends inside a packet: the recording was cut off"; }
 
 std::string bad_packet(pt::PacketReader at) {

@@ -14,6 +14,9 @@ namespace hodo::flow::words {
 std::string head_cut(bool no_psb);
 std::string recorder_lost(std::uint64_t bytes);
 std::string overflow();
+std::string dropped_fup();
+std::string part_of_ip();
+std::string misled_abort();
 std::string bad_time(std::uint64_t ahead);
 std::string truncated();
 std::string bad_packet(pt::PacketReader at);

@@ -86,6 +86,7 @@ std::string details(const Packet& packet) {
     case PacketType::mnt:
       return hex(payload);
     case PacketType::tma:
+      if ((extra & kTmaCorrupt) != 0) return " corrupt (erratum SKZ84)";
       return " CTC" + hex(payload) + " FC" + hex(extra);
     case PacketType::ptw:
       return hex(payload) + " IP:" + bit(extra, 0);

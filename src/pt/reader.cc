@@ -84,6 +84,13 @@ ReadStatus take_cyc(Bytes rest, Packet& packet) {
   return ReadStatus::packet;
 }
 
+// Erratum SKD007: the first byte of a CYC that has more, and an OVF. Read as they stand, these are
+// two CYCs in a row, which come only when the counter is full, and then the first is longer.
+bool overflows_in_cyc(Bytes rest) {
+  return rest.size() >= 3 && (rest[0] & opcode::kCycMore) != 0 && rest[1] == opcode::kExtended &&
+         rest[2] == opcode::kExtOvf;
+}
+
 ReadStatus take_mnt(Bytes rest, Packet& packet) {
   constexpr std::size_t kSize = 11;
   if (rest[2] != opcode::kExt2Mnt) return ReadStatus::malformed;
@@ -266,10 +273,27 @@ ReadStatus PacketReader::read(Packet& packet) {
   packet = {};
   const ReadStatus status = in_block_ && is_block_item(rest[0])
                                 ? decode_block_item(rest, block_items_small_, packet)
-                                : decode(rest, packet);
+                                : mend(decode(rest, packet), packet);
   if (status != ReadStatus::packet) return status;
   offset_ += packet.size;
   if (in_block_ || packet.type == PacketType::bbp) follow_block(packet);
+  return status;
+}
+
+// What the processor's errata made of the packet at offset().
+ReadStatus PacketReader::mend(ReadStatus status, Packet& packet) const {
+  const Bytes rest = bytes_.subspan(offset_);
+  if (errata_.skd007 && packet.type == PacketType::cyc && overflows_in_cyc(rest)) {
+    packet = {.type = PacketType::ovf, .size = 3};
+    return ReadStatus::packet;
+  }
+  // Only reserved bits that are set show it.
+  if (errata_.skz84 && packet.type == PacketType::tma && status == ReadStatus::malformed) {
+    const auto size = static_cast<std::uint8_t>(packet.size + 1);
+    if (rest.size() < size) return ReadStatus::truncated;
+    packet = {.type = PacketType::tma, .size = size, .extra = kTmaCorrupt};
+    return ReadStatus::packet;
+  }
   return status;
 }
 

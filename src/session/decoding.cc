@@ -157,7 +157,8 @@ Result<Outcome> DecodingSession::count(const DecodeOptions& options) {
 Result<Outcome> DecodingSession::packets(const DecodeOptions& options, PacketSink& sink) {
   return each_queue(options, [&](Job& job) {
     sink.queue(job.who.queue, queues()[job.index]);
-    return walk_packets(job.pieces, job.who, sink, job.stats, job.losses);
+    const pt::Errata errata = config(job.index, job.occupancy).errata;
+    return walk_packets(job.pieces, errata, job.who, sink, job.stats, job.losses);
   });
 }
 

@@ -15,10 +15,10 @@ bool carries_ip(pt::PacketType type) {
 // The packets of one piece.
 class Walk {
  public:
-  Walk(const flow::Piece& piece, const Context& who, PacketSink& sink, flow::Stats& stats,
-       LossTally& losses)
+  Walk(const flow::Piece& piece, const pt::Errata& errata, const Context& who, PacketSink& sink,
+       flow::Stats& stats, LossTally& losses)
       : piece_(piece),
-        reader_(piece.bytes),
+        reader_(piece.bytes, 0, errata),
         who_(who),
         sink_(sink),
         stats_(stats),
@@ -72,8 +72,8 @@ class Walk {
 
 }  // namespace
 
-bool walk_packets(std::span<const flow::Piece> pieces, const Context& who, PacketSink& sink,
-                  flow::Stats& stats, LossTally& losses) {
+bool walk_packets(std::span<const flow::Piece> pieces, const pt::Errata& errata, const Context& who,
+                  PacketSink& sink, flow::Stats& stats, LossTally& losses) {
   bool first = true;
   for (const flow::Piece& piece : pieces) {
     stats.bytes += piece.bytes.size();
@@ -87,7 +87,7 @@ bool walk_packets(std::span<const flow::Piece> pieces, const Context& who, Packe
           piece.lost_before);
     }
     first = false;
-    if (!Walk(piece, who, sink, stats, losses).run()) return false;
+    if (!Walk(piece, errata, who, sink, stats, losses).run()) return false;
   }
   return true;
 }

@@ -11,7 +11,7 @@ namespace hodo::session {
 
 // Hands the packets of `pieces` to `sink` and counts them in `stats`. Bytes that are no packet are
 // handed over as such up to the next PSB, and counted in `losses`. False if the sink wants no more.
-bool walk_packets(std::span<const flow::Piece> pieces, const Context& who, PacketSink& sink,
-                  flow::Stats& stats, LossTally& losses);
+bool walk_packets(std::span<const flow::Piece> pieces, const pt::Errata& errata, const Context& who,
+                  PacketSink& sink, flow::Stats& stats, LossTally& losses);
 
 }  // namespace hodo::session

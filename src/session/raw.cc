@@ -23,6 +23,7 @@ Result<std::unique_ptr<Session>> Raw::open(const Options& options) {
   auto raw = std::unique_ptr<Raw>(new Raw(std::move(*trace)));
   raw->queue_.bytes = raw->trace_.size();
   raw->config_.initial_mode = options.raw->mode;
+  raw->config_.errata = options.raw->errata;
   for (const auto& [first, last] : options.raw->filters) {
     raw->config_.filter.push_back({first, last});
   }

@@ -1,6 +1,7 @@
 #include "recording.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "filter_ranges.h"
 #include "recorder_facts.h"
@@ -9,6 +10,14 @@
 
 namespace hodo::session {
 namespace {
+
+// Of the processor that the file names. They do no harm to what a software trace unit wrote there,
+// which makes none of these mistakes.
+pt::Errata errata_of(const perfdata::FileFacts& facts) {
+  unsigned family = 0, model = 0;
+  if (std::sscanf(facts.cpuid.c_str(), "GenuineIntel,%u,%u", &family, &model) != 2) return {};
+  return pt::errata_of(family, model);
+}
 
 // Where data is missing behind `event`, in the queue's stream.
 bool truncates(const perfdata::AuxEvent& event) {
@@ -206,6 +215,7 @@ std::unique_ptr<image::CodeSource> Recording::code(std::size_t, const Occupancy&
 flow::Config Recording::config(std::size_t, const Occupancy& occupancy) {
   const perfdata::PtConfig& pt = model_.pt();
   flow::Config config;
+  config.errata = errata_of(model_.facts());
   config.mtc_freq = static_cast<std::uint8_t>(pt.mtc_period());
   config.tsc_ctc_numerator = pt.tsc_ctc_n;
   config.tsc_ctc_denominator = pt.tsc_ctc_d;

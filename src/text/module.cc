@@ -240,10 +240,9 @@ Result<std::shared_ptr<const Module>> Module::make(
   facts->text = std::move(*text);
   facts->elf = elf->elf();
   Analysis analysis(*elf, *facts);
-  const auto key = cache != nullptr && is_worth_keeping(facts->text)
-                       ? std::optional(key_of(facts->file, *facts->symbols))
-                       : std::nullopt;
-  const auto kept = key ? cache->load(*key) : std::nullopt;
+  const bool keeps = cache != nullptr && is_worth_keeping(facts->text);
+  const auto key = keeps ? std::optional(key_of(facts->file, *facts->symbols)) : std::nullopt;
+  const auto kept = keeps ? cache->load(*key) : std::nullopt;
   // Half unpacked, the text has marks that nobody found.
   TextFacts known{.text = facts->text};
   if (kept && unpack(*kept, known)) {
@@ -251,7 +250,7 @@ Result<std::shared_ptr<const Module>> Module::make(
   } else {
     facts->text.unmark();
     analysis.read_text();
-    if (cache != nullptr && key) cache->store(*key, pack(*facts));
+    if (keeps) cache->store(*key, pack(*facts));
   }
   analysis.read_headers();
   return std::shared_ptr<const Module>(new Module(std::move(facts)));

@@ -229,6 +229,54 @@ TEST_F(Reading, RawTraceWithFilters) {
   EXPECT_EQ(hodo("stats --raw pt --image bin:x trace.pt").err.find("hodo: --image bin:x: "), 0u);
 }
 
+// Erratum SKZ84: a TMA with reserved bits and a byte too many.
+constexpr std::array<std::uint8_t, 8> kCorruptTma = {0x02, 0x73, 1, 2, 3, 4, 5, 6};
+
+TEST_F(Reading, RawTraceOfAProcessorWithErrata) {
+  auto trace = sample_trace().bytes();
+  trace.insert(trace.end(), kCorruptTma.begin(), kCorruptTma.end());
+  write("trace.pt", std::string(trace.begin(), trace.end()));
+  EXPECT_EQ(hodo("packets --raw pt trace.pt").status, 3);
+  for (const char* cpu : {"6/85/4", "6/0x55", "0x13/1/0"}) {
+    Ran ran = hodo(std::string("packets --raw pt trace.pt --cpu ") + cpu);
+    EXPECT_EQ(ran.status, 0) << cpu << ran.err;
+    EXPECT_NE(ran.out.find("TMA corrupt (erratum SKZ84)"), ran.out.npos) << ran.out;
+  }
+  for (const char* cpu : {"6", "6/x", "6/85/4/1", "6//4", "/", "6/99999999999999999999", "''"}) {
+    EXPECT_EQ(hodo(std::string("stats --raw pt trace.pt --cpu ") + cpu).status,
+              std::string_view(cpu) == "''" ? 3 : 2)
+        << cpu;
+  }
+  EXPECT_EQ(hodo("stats --cpu 6/85").err,
+            "hodo: --cpu goes with --raw pt; a perf.data file has its own\n");
+}
+
+// Of a perf.data file's feature CPUID: "GenuineIntel,6,94,3".
+std::size_t find_processor(const std::string& file, std::size_t from) {
+  return std::min(file.find("GenuineIntel,", from), file.find("AuthenticAMD,", from));
+}
+
+TEST_F(Reading, ARecordingNamesTheProcessorWithErrata) {
+  Packets packets = sample_trace();
+  auto trace = packets.bytes();
+  trace.insert(trace.end(), kCorruptTma.begin(), kCorruptTma.end());
+  write_recording(at("hodo.data"), {.threads = {{42, 42, trace}}});
+  const std::string bytes = contents(at("hodo.data"));
+  for (const auto& [processor, status] :
+       {std::pair<std::string_view, int>{"GenuineIntel,6,85,4", 0}, {"GenuineIntel,6,94,3", 3}}) {
+    std::string other = bytes;
+    unsigned found = 0;
+    for (std::size_t place = 0; (place = find_processor(other, place)) != other.npos; ++place) {
+      other.replace(place, processor.size() + 1, processor.data(), processor.size() + 1);
+      ++found;
+    }
+    ASSERT_GT(found, 0U);
+    write("other.data", other);
+    EXPECT_EQ(hodo("stats other.data").status, status) << processor;
+    EXPECT_EQ(hodo("packets other.data").status, status) << processor;
+  }
+}
+
 // As DRAKVUF's ipt plugin marks its streams: PTWRITE packets that no instruction made say which
 // address space and which thread ran from there on.
 TEST_F(Reading, MarksInARawTraceSayWhoRan) {

@@ -106,7 +106,7 @@ TEST_F(RealTraces, BranchLinesAgreeWithTheCounts) {
 TEST_F(RealTraces, CodeOf32Bits) {
   Ran ran = hodo("stats --json" + raw("avscript", "0x1000-0x7ffffffff000", "32"));
   EXPECT_EQ(ran.status, 0) << ran.err;
-  // libipt finds 1,091,780: it gives up the first 22,414 (erratum BDM70, Config::erratum_bdm70).
+  // libipt finds 1,091,780: it gives up the first 22,414 (erratum BDM70, Errata::bdm70).
   EXPECT_EQ(json::parse(ran.out)["instructions"], 1'091'780 + 22'414);
 }
 

@@ -26,6 +26,18 @@ int read_code(std::uint8_t* buffer, std::size_t size, const pt_asid*, std::uint6
   return static_cast<int>(taken);
 }
 
+pt_errata libipt_errata(const pt::Errata& errata) {
+  pt_errata out{};
+  out.bdm64 = errata.bdm64 ? 1 : 0;
+  out.bdm70 = errata.bdm70 ? 1 : 0;
+  out.skd007 = errata.skd007 ? 1 : 0;
+  out.skd010 = errata.skd010 ? 1 : 0;
+  out.skd022 = errata.skd022 ? 1 : 0;
+  out.skz84 = errata.skz84 ? 1 : 0;
+  out.apl12 = errata.apl12 ? 1 : 0;
+  return out;
+}
+
 class Reference {
  public:
   Reference(std::span<const std::uint8_t> trace, const image::CodeSource& code,
@@ -35,7 +47,7 @@ class Reference {
     pt_config_init(&config);
     config.begin = const_cast<std::uint8_t*>(trace.data());
     config.end = config.begin + trace.size();
-    config.errata.bdm70 = options.bdm70 ? 1 : 0;
+    config.errata = libipt_errata(options.errata);
     decoder_.reset(pt_insn_alloc_decoder(&config));
     if (options.follow_time) reader_.clock = decoder_.get();
     pt_image_set_callback(pt_insn_get_image(decoder_.get()), read_code, &reader_);

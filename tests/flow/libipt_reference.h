@@ -25,7 +25,7 @@ struct ReferencePath {
 };
 
 struct ReferenceOptions {
-  bool bdm70 = false;                  // the erratum's workaround
+  pt::Errata errata;                   // whose workarounds it uses
   bool stop_at_error = false;          // otherwise goes on at the next PSB
   bool follow_time = false;            // look code up at the time that libipt has come to, not at 0
   std::size_t most = ~std::size_t{0};  // instructions

@@ -297,7 +297,7 @@ TEST(Path, FupInPsbPlusBeforePgeIsIgnored) {
   const Code code = Code().at(0x1000).nop().jz(0x1000);
   const Trace trace = Trace().psb(0x1000).plain(PacketType::pad).pge(0x1000).tnt("T");
   EXPECT_THAT(path(code, trace), ElementsAre("begin 0>1000", "cond 1001>1000"));
-  EXPECT_THAT(decode(code, trace, {.erratum_bdm70 = false}).text(),
+  EXPECT_THAT(decode(code, trace, {.errata = {.bdm70 = false}}).text(),
               ElementsAre(kStart, "lost 1000>0"));
 }
 

@@ -101,7 +101,7 @@ TEST_P(RealTraces, PathIsTheKnownOne) {
   const Stats stats = decode(trace, pages,
                              {.initial_mode = known.mode,
                               .filter = {known.filter},
-                              .erratum_bdm70 = false,
+                              .errata = {.bdm70 = false},
                               .want_instructions = true},
                              sink);
   EXPECT_EQ(sink.losses.size(), known.errors);
@@ -123,7 +123,7 @@ TEST_P(RealTraces, AllOfThePathIsWhatLibiptFinds) {
       trace, pages,
       {.initial_mode = known.mode, .filter = {known.filter}, .want_instructions = true}, sink);
   EXPECT_TRUE(sink.losses.empty()) << sink.losses[0].reason;
-  const ReferencePath reference = libipt_path(trace, pages, {.bdm70 = true});
+  const ReferencePath reference = libipt_path(trace, pages, {});
   EXPECT_TRUE(reference.errors.empty());
   EXPECT_GE(sink.ips.size(), known.instructions);
   EXPECT_TRUE(sink.ips == reference.ips) << sink.ips.size() << " and " << reference.ips.size();

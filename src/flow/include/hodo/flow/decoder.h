@@ -20,6 +20,7 @@
 #include "hodo/flow/branch.h"
 #include "hodo/image/code.h"
 #include "hodo/isa/insn.h"
+#include "hodo/pt/errata.h"
 #include "hodo/pt/packet.h"
 
 namespace hodo::flow {
@@ -41,11 +42,7 @@ struct Config {
   std::uint32_t tsc_ctc_denominator = 0;
   std::uint32_t max_nonturbo_ratio = 0;  // TSC ticks per bus clock: CYC counts / CBR * this
 
-  // Erratum BDM70 and the like: a processor that sends a PSB+ with a FUP before it has enabled
-  // tracing, which the TIP.PGE behind then does. Ignores such a FUP, as perf does on all
-  // processors; without, as in libipt's default configuration, the TIP.PGE contradicts a FUP that
-  // decoding begins with, and the segment is lost.
-  bool erratum_bdm70 = true;
+  pt::Errata errata;  // of the processor that wrote the trace
 
   // Threads that decode, 0: as many as there are processors. What a sink is told, and that the
   // calling thread tells it, does not depend on it (but for the Stats after on_progress() ended the

@@ -83,6 +83,9 @@ struct Packet {
   friend bool operator==(const Packet&, const Packet&) = default;
 };
 
+// `extra` of a TMA whose values are wrong (erratum SKZ84), which has 8 bytes and no payload.
+inline constexpr std::uint32_t kTmaCorrupt = 1u << 31;
+
 // MODE.Exec payload bits.
 inline constexpr std::uint8_t kExecCsL = 1 << 0;
 inline constexpr std::uint8_t kExecCsD = 1 << 1;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "hodo/base/result.h"
+#include "hodo/pt/errata.h"
 #include "hodo/pt/packet.h"
 
 namespace hodo::pt {
@@ -14,9 +15,10 @@ enum class ReadStatus : std::uint8_t { packet, truncated, malformed };
 
 class PacketReader {
  public:
-  // The bytes must outlive the reader.
-  explicit PacketReader(std::span<const std::uint8_t> bytes, std::size_t offset = 0)
-      : bytes_(bytes), offset_(offset) {}
+  // The bytes must outlive the reader. `errata`: of the processor that wrote them (SKD007, SKZ84).
+  explicit PacketReader(std::span<const std::uint8_t> bytes, std::size_t offset = 0,
+                        const Errata& errata = {})
+      : bytes_(bytes), offset_(offset), errata_(errata) {}
 
   // Decodes the packet at offset() and moves behind it. Errors, without moving:
   //   truncated  the bytes end inside the packet (or there are none left)
@@ -52,11 +54,13 @@ class PacketReader {
 
  private:
   void follow_block(const Packet& packet);
+  ReadStatus mend(ReadStatus status, Packet& packet) const;
 
   std::span<const std::uint8_t> bytes_;
   std::size_t offset_ = 0;
   bool in_block_ = false;
   bool block_items_small_ = false;
+  Errata errata_;
 };
 
 }  // namespace hodo::pt

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hodo/isa/insn.h"
+#include "hodo/pt/errata.h"
 
 namespace hodo::session {
 
@@ -27,6 +28,7 @@ struct RawInput {
   std::optional<std::uint64_t> index;
   std::vector<std::string> images;     // elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], pages:A:D
   isa::Mode mode = isa::Mode::bits64;  // pt: until the stream's MODE.Exec says otherwise
+  pt::Errata errata;                   // pt: of the processor that wrote it
   // pt: the IP filters that were active while recording, as [first, last], both included. None:
   // everything was recorded, or it is not known what.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> filters;
