@@ -33,14 +33,46 @@ void send_descriptor(int socket, int fd) {
   sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
+struct Sent {
+  ssize_t bytes = 0;
+  relay::Hello hello;
+  std::int32_t sender = 0;
+};
+
+Sent receive_hello(int socket) {
+  Sent out;
+  iovec part{&out.hello, sizeof(out.hello)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  out.bytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const cmsghdr* header = out.bytes < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET &&
+      header->cmsg_type == SCM_CREDENTIALS) {
+    ucred who{};
+    std::memcpy(&who, CMSG_DATA(header), sizeof(who));
+    out.sender = who.pid;
+  }
+  return out;
+}
+
+ucred peer_of(int socket) {
+  ucred who{};
+  socklen_t size = sizeof(who);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return {.pid = 0, .uid = ~0U};
+  return who;
+}
+
 }  // namespace
 
 Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
   accept_some(listening_socket);
   look_for_keys();
   for (std::size_t i = 0; i < silent_.size();) {
-    relay::Hello hello;
-    const ssize_t n = recv(silent_[i].get(), &hello, sizeof(hello), MSG_DONTWAIT);
+    const auto [n, hello, sender] = receive_hello(silent_[i].get());
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
       ++i;
       continue;
@@ -49,7 +81,7 @@ Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
     silent_.erase(silent_.begin() + static_cast<std::ptrdiff_t>(i));
     if (n != sizeof(hello)) continue;
     if (hello.magic != relay::kMagic || hello.version != relay::kVersion) continue;
-    return open_channel(hello, std::move(socket));
+    return open_channel(hello, sender, std::move(socket));
   }
   return std::nullopt;
 }
@@ -72,9 +104,7 @@ void Connections::accept_some(int listening_socket) {
 }
 
 void Connections::admit(Fd socket) {
-  ucred who{};
-  socklen_t size = sizeof(who);
-  if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
+  const ucred who = peer_of(socket.get());
   const bool stranger = who.uid != geteuid() && who.uid != 0;
   if (stranger && geteuid() != 0) return;
   if (stranger && strangers() >= kMostUnproven) look_for_keys();
@@ -108,13 +138,16 @@ void Connections::look_for_keys() {
   }
 }
 
-Result<NewChannel> Connections::open_channel(const relay::Hello& hello, Fd socket) const {
+Result<NewChannel> Connections::open_channel(const relay::Hello& hello, std::int32_t sender,
+                                             Fd socket) const {
   const auto fd = relay::create_channel_file(aux_size_, settings_);
   if (!fd) return std::unexpected(fd.error());
   Fd file(*fd);
   auto memory = relay::ChannelMemory::map(file.get(), aux_size_, false);
   if (!memory) return std::unexpected(memory.error());
-  return NewChannel{hello, std::move(*memory), std::move(socket), std::move(file)};
+  const std::int32_t connected = peer_of(socket.get()).pid;
+  return NewChannel{hello,  std::move(*memory), std::move(socket), std::move(file),
+                    sender, connected};
 }
 
 void NewChannel::answer() const { send_descriptor(socket.get(), file.get()); }

@@ -17,6 +17,9 @@ struct NewChannel {
   relay::Hello hello;
   relay::ChannelMemory memory;
   Fd socket, file;
+  // As the kernel says: who sent the hello, and who made the connection. 0: nobody that is seen
+  // here.
+  std::int32_t sender = 0, connected = 0;
   // Hands the memory over; the other end waits for it. Without, it goes on unrecorded.
   void answer() const;
 };
@@ -56,7 +59,7 @@ class Connections {
   void admit(Fd socket);
   void look_for_keys();
   std::size_t strangers() const;
-  Result<NewChannel> open_channel(const relay::Hello& hello, Fd socket) const;
+  Result<NewChannel> open_channel(const relay::Hello& hello, std::int32_t sender, Fd socket) const;
 
   const relay::Settings& settings_;
   const relay::Key key_;

@@ -15,6 +15,7 @@
 
 #include "hodo/image/elf.h"
 #include "hodo/relay/clock.h"
+#include "pid_namespace.h"
 
 namespace hodo::capture {
 namespace {
@@ -37,6 +38,7 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 void QemuChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
     if (stopped_) return;
+    asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
     add(std::move(asked));
   }));

@@ -157,7 +157,10 @@ Result<int> listen_socket(const std::string& name) {
   if (socket < 0) return io_error("cannot make a socket");
   socklen_t length = 0;
   const sockaddr_un address = abstract_address(name, length);
-  if (bind(socket, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+  // Who sends each hello: accepted sockets have this, too.
+  const int on = 1;
+  if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0 ||
+      bind(socket, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
       listen(socket, 128) != 0) {
     const auto error = io_error("cannot listen for traced processes");
     close(socket);

@@ -5,7 +5,7 @@ import pty
 import signal
 import subprocess
 
-from box import check, equal
+from box import COMPLETE, Skip, check, equal
 
 # What the shell or ctest put there differs from nothing but itself.
 ENVIRONMENT = {
@@ -169,3 +169,16 @@ def terminal(box):
     alone = run([box.own("surroundings")])
     equal(run(box.command([box.own("surroundings")])), alone, "what the program sees")
     check(any(b"terminal 1" in line for line in alone[1]), "there was no terminal")
+
+
+def in_a_pid_namespace(box):
+    """A program there calls itself by another number; the recording has this machine's."""
+    shell = "echo $$; ls / >/dev/null; (exit 3); echo $?"
+    command = [box.tool("unshare"), "--pid", "--fork", "--mount-proc", "sh", "-c", shell]
+    if box.run(command).returncode != 0:
+        raise Skip("no PID namespace can be made here")
+    done = box.record(command)
+    equal(done.stdout, b"1\n3\n", "output")
+    tasks = box.report(COMPLETE)["tasks"]
+    check(len(tasks) >= 4, f"{tasks}")
+    check(all(task["pid"] > 3 for task in tasks), f"numbers of the namespace: {tasks}")
