@@ -155,8 +155,12 @@ bool is_volatile(std::uint64_t ip) {
 }
 
 bool is_checked(std::uint64_t ip) {
-  const CodePage* code = find_page(ip & ~(kPage - 1));
-  return code != nullptr && code->checked;
+  const std::uint64_t last = (ip + kLongest - 1) & ~(kPage - 1);
+  for (std::uint64_t page = ip & ~(kPage - 1);; page += kPage) {
+    const CodePage* code = find_page(page);
+    if (code != nullptr && code->known && code->checked) return true;
+    if (page == last) return false;
+  }
 }
 
 bool modifies_itself(std::uint64_t ip) {
@@ -186,8 +190,16 @@ void end_fragment(std::uint64_t ip, std::uint8_t* head) {
   }
 }
 
+void give_back_pages(std::uint64_t start, std::uint64_t bytes) {
+  if (guarded_count == 0) return;
+  each_page(start, bytes, [](std::uint64_t page, CodePage& code) {
+    if (!code.guarded) return;
+    give_back(page, code);
+    drop_dependents(code);
+  });
+}
+
 void code_unmapped(std::uint64_t start, std::uint64_t bytes) {
-  mappings_changed();
   each_page(start, bytes, [](std::uint64_t, CodePage& code) { forget(code); });
 }
 
@@ -196,7 +208,6 @@ void code_replaced(std::uint64_t start, std::uint64_t bytes) {
 }
 
 void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot) {
-  mappings_changed();
   each_page(start, bytes, [&](std::uint64_t page, CodePage& code) {
     if (code.guarded) --guarded_count;
     code.guarded = false;  // the kernel has just set what the program asked for
@@ -215,7 +226,14 @@ bool code_written(std::uint64_t address, const std::uint8_t* fragment, bool& sta
   for (const Dependent* one = code->dependents; one != nullptr; one = one->next) {
     stale = stale || one->head == fragment;
   }
-  if (!code->guarded) return true;  // another thread was faster
+  if (!code->guarded) {
+    // Another thread was faster, or the page is not what was thought: somebody else changed it.
+    mappings_changed();
+    const Mapping* mapping = find_mapping(page);
+    if (mapping != nullptr && (mapping->prot & PROT_WRITE) != 0) return true;
+    code->prot = mapping == nullptr ? 0 : mapping->prot;
+    return false;
+  }
   give_back(page, *code);
   drop_dependents(*code);
   if (stale) code->modifies_itself = true;

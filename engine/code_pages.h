@@ -21,7 +21,7 @@ unsigned readable_bytes(std::uint64_t ip);
 // What is at `ip` may be replaced while it is translated: translations may be patched at their
 // head.
 bool is_volatile(std::uint64_t ip);
-// Its fragments have to be checked.
+// Fragments have to be checked that an instruction here is in: it may reach into the next page.
 bool is_checked(std::uint64_t ip);
 // Code there has written to its own page: its next instruction may be another one than it was.
 bool modifies_itself(std::uint64_t ip);
@@ -32,6 +32,9 @@ std::uint32_t protection_of(std::uint64_t address);
 void begin_fragment();
 void end_fragment(std::uint64_t ip, std::uint8_t* head);
 
+// Before a system call that changes mappings there: afterwards nobody could tell whose protection a
+// page has, and a page that moves would take ours along.
+void give_back_pages(std::uint64_t start, std::uint64_t bytes);
 // After such a system call of the program.
 void code_unmapped(std::uint64_t start, std::uint64_t bytes);
 void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot);

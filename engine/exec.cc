@@ -30,22 +30,25 @@ Found look_at_file(const Registers& r) {
                                static_cast<long>(at ? r.rsi : r.rdi), reinterpret_cast<long>(&st),
                                at ? static_cast<long>(r.r8 & AT_EMPTY_PATH) : 0);
   if (got == -ENOENT || got == -ENOTDIR) return Found::nothing;
-  const bool changes = !failed(got) && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
+  if (failed(got)) return Found::program;
+  const auto user = static_cast<std::uint32_t>(raw_syscall(SYS_geteuid));
+  const auto group = static_cast<std::uint32_t>(raw_syscall(SYS_getegid));
+  const bool changes = ((st.st_mode & S_ISUID) != 0 && st.st_uid != user) ||
+                       ((st.st_mode & S_ISGID) != 0 && st.st_gid != group);
   return changes ? Found::other_rights : Found::program;
 }
 
-void send_native(ThreadArea& area, std::string_view why) {
-  char text[1024];
-  const Registers& r = area.registers;
+// The program's name, as it was given.
+std::string_view path_of(const Registers& r, char (&text)[800]) {
   const std::uint64_t path = r.rax == SYS_execveat ? r.rsi : r.rdi;
   std::size_t at = 0;
-  while (at < 800 && read_program(&text[at], path + at, 1) && text[at] != 0) ++at;
-  text[at++] = 0;
-  std::memcpy(text + at, why.data(), why.size());
-  send_record(area, relay::RecordType::native, nullptr, 0, text, at + why.size());
+  while (at < sizeof(text) && read_program(&text[at], path + at, 1) && text[at] != 0) ++at;
+  return {text, at};
 }
 
-// The recorder holds this thread from here on; negative: it does not.
+constexpr long kRefused = -EBUSY;
+
+// The recorder holds this thread from here on; negative: it does not, or cannot be reached.
 long ask_for_takeover(ThreadArea& area) {
   const long connection = connect_recorder();
   if (connection < 0) return connection;
@@ -65,7 +68,7 @@ long ask_for_takeover(ThreadArea& area) {
   }
   if (got == 1 && answer == relay::kTakesOver) return connection;
   raw_syscall(SYS_close, connection);
-  return -EPERM;
+  return kRefused;
 }
 
 }  // namespace
@@ -76,14 +79,19 @@ long exec_call(ThreadArea& area) {
     return glue_syscall(&area);
   }
   if (area.output.channel->settings().follow_exec == 0) return glue_syscall(&area);
-  long connection = -EPERM;
+  char path[800];
+  long connection = kRefused;
   const Found found = look_at_file(area.registers);
   if (found == Found::nothing) return glue_syscall(&area);
   if (found == Found::other_rights) {  // with ptrace it would run without them
-    send_native(area, "it is set-user-ID");
+    send_native(area, path_of(area.registers, path), "it is set-user-ID");
   } else {
     connection = ask_for_takeover(area);
-    if (connection < 0) send_native(area, "another process traces it, or its recorder is gone");
+    if (connection < 0) {
+      send_native(
+          area, path_of(area.registers, path),
+          connection == kRefused ? "another process traces it" : why_unreachable(connection));
+    }
   }
   area.output.channel->leave(true);
   const long result = glue_syscall(&area);

@@ -220,7 +220,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       popq %%rbx
       ret
 
-    .globl glue_clone
+    .globl glue_clone, glue_clone_done
     glue_clone:
       pushq %%rbx
       pushq %%r12
@@ -228,6 +228,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %%rsi, %%r12
       load_arguments %%rbx
       syscall
+    glue_clone_done:
       testq %%rax, %%rax
       jz 5f
       popq %%r12

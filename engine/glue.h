@@ -44,6 +44,7 @@ long glue_syscall(ThreadArea* area);
 // In glue_syscall: the test for signals that wait, what follows the instruction, the way out.
 void glue_syscall_check();
 void glue_syscall_done();
+void glue_clone_done();
 void glue_syscall_interrupted();
 // The same for clone, fork and vfork, with all signals blocked. The child begins in
 // engine_child(child).

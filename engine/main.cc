@@ -4,6 +4,7 @@
 
 #include "cache.h"
 #include "channel.h"
+#include "clock.h"
 #include "code_report.h"
 #include "glue.h"
 #include "hodo/relay/engine_start.h"
@@ -44,6 +45,7 @@ void undo_copy(std::uint64_t entry) {
 
 [[noreturn]] void engine_main(std::uint64_t program_stack) {
   initialise_cache();
+  look_for_counter();
   ThreadArea& area = *make_area(nullptr);
   area.registers.rsp = program_stack;
   area.registers.flags = 0x202;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "memory.h"
 #include "sys.h"
@@ -118,11 +119,58 @@ bool each_line(Visit visit) {
 }
 
 bool read_all() {
-  count = 0;
-  stale = false;
-  return each_line([](const Mapping& line, std::string_view) {
-    if (count < kMost) mappings[count++] = line;
+  std::size_t found = 0;
+  const bool done = each_line([&](const Mapping& line, std::string_view) {
+    if (found < kMost) mappings[found++] = line;
   });
+  if (done) count = found;
+  stale = false;
+  return done || count != 0;
+}
+
+// The first mapping that ends behind `address`.
+std::size_t find_behind(std::uint64_t address) {
+  std::size_t low = 0, high = count;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (mappings[middle].end <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+std::uint64_t page_end(std::uint64_t start, std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 4096;
+  return start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+}
+
+// Puts `with` in the place of what was between its ends, or nothing there.
+void replace(std::uint64_t start, std::uint64_t end, const Mapping* with) {
+  if (stale || end <= start) return;
+  const std::size_t first = find_behind(start);
+  std::size_t behind = first;
+  while (behind < count && mappings[behind].start < end) ++behind;
+  Mapping pieces[3];
+  std::size_t made = 0;
+  if (first < behind && mappings[first].start < start) {
+    pieces[made] = mappings[first];
+    pieces[made++].end = start;
+  }
+  if (with != nullptr) pieces[made++] = *with;
+  if (first < behind && mappings[behind - 1].end > end) {
+    pieces[made] = mappings[behind - 1];
+    pieces[made++].start = end;
+  }
+  if (count - (behind - first) + made > kMost) {
+    stale = true;
+    return;
+  }
+  std::memmove(mappings + first + made, mappings + behind, (count - behind) * sizeof(Mapping));
+  std::copy(pieces, pieces + made, mappings + first);
+  count = count - (behind - first) + made;
 }
 
 char* put_hex(char* to, std::uint64_t value) {
@@ -156,17 +204,13 @@ const Mapping* find_mapping(std::uint64_t address) {
   if (mappings == nullptr) {
     mappings = static_cast<Mapping*>(map_memory(kMost * sizeof(Mapping)));
   }
+  const bool fresh = stale;
   if (stale && !read_all()) die("/proc/self/maps cannot be read: code cannot be told from data");
-  std::size_t low = 0, high = count;
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (mappings[middle].end <= address) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < count && mappings[low].start <= address ? &mappings[low] : nullptr;
+  std::size_t at = find_behind(address);
+  const auto found = [&] { return at < count && mappings[at].start <= address; };
+  // Stacks and the heap grow, and other processes may have mapped something here.
+  if (!found() && !fresh && read_all()) at = find_behind(address);
+  return found() ? &mappings[at] : nullptr;
 }
 
 void visit_files(FileVisitor visit, void* owner) {
@@ -188,6 +232,46 @@ bool is_page_of_file(std::uint64_t address) {
               static_cast<long>(address / 4096 * sizeof(entry)));
   raw_syscall(SYS_close, file);
   return (entry & kPresent) != 0 && (entry & kOfFile) != 0;
+}
+
+void note_mapped(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot, bool shared,
+                 bool file) {
+  const std::uint64_t end = page_end(start, bytes);
+  Mapping made;
+  made.start = start;
+  made.end = end;
+  made.prot = prot & (PROT_READ | PROT_WRITE | PROT_EXEC);
+  made.shared = shared;
+  made.file = file;
+  replace(start, end, &made);
+}
+
+void note_unmapped(std::uint64_t start, std::uint64_t bytes) {
+  replace(start, page_end(start, bytes), nullptr);
+}
+
+void note_moved(std::uint64_t from, std::uint64_t from_bytes, std::uint64_t to,
+                std::uint64_t to_bytes) {
+  if (stale) return;
+  const std::size_t at = find_behind(from);
+  if (at == count || mappings[at].start > from) return mappings_changed();
+  const Mapping old = mappings[at];
+  note_unmapped(from, from_bytes);
+  note_mapped(to, to_bytes, old.prot, old.shared, old.file);
+}
+
+void note_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot) {
+  const std::uint64_t end = page_end(start, bytes);
+  while (!stale && start < end) {
+    const std::size_t at = find_behind(start);
+    if (at == count || mappings[at].start >= end) return;
+    Mapping part = mappings[at];
+    part.start = std::max(part.start, start);
+    part.end = std::min(part.end, end);
+    part.prot = prot & (PROT_READ | PROT_WRITE | PROT_EXEC);
+    replace(part.start, part.end, &part);
+    start = part.end;
+  }
 }
 
 void mappings_changed() { stale = true; }

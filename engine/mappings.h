@@ -1,5 +1,6 @@
-// What the kernel says about a page of the program: /proc/self/maps, read again when it has
-// changed.
+// What the kernel says about a page of the program: /proc/self/maps, read at first and brought up
+// to date with the program's own system calls. What those do not tell is read again; a program that
+// has forbidden itself to open files (seccomp) goes on with what is known.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace hodo::engine {
 struct Mapping {
   enum class Kind : std::uint8_t { other, heap, stack, vdso };
   std::uint64_t start = 0, end = 0;
-  std::uint64_t offset = 0, inode = 0;
+  std::uint64_t offset = 0, inode = 0;  // these and the device only from visit_files()
   std::uint32_t major = 0, minor = 0;
   std::uint32_t prot = 0;  // PROT_*
   bool shared = false;
@@ -35,7 +36,14 @@ void each_file(Visit visit) {
 // found out (proc(5), pagemap).
 bool is_page_of_file(std::uint64_t address);
 
-// The program has mapped, unmapped or protected something.
+// The program has done this. Whole pages.
+void note_mapped(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot, bool shared,
+                 bool file);
+void note_unmapped(std::uint64_t start, std::uint64_t bytes);
+void note_moved(std::uint64_t from, std::uint64_t from_bytes, std::uint64_t to,
+                std::uint64_t to_bytes);
+void note_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot);
+// Something else.
 void mappings_changed();
 
 }  // namespace hodo::engine

@@ -13,8 +13,10 @@ extern "C" const char __executable_start[], _end[];
 
 namespace {
 
-constexpr std::uint64_t kLow = 0x3000'0000;  // up to the engine's own image
-constexpr std::uint64_t kLowBytes = 0x4000'0000;
+// The tables grow by so much at a time. They begin below what MAP_32BIT gives (mm/mmap.c), and
+// above the heaps of most programs that lie at a fixed place.
+constexpr std::uint64_t kChunk = 0x400'0000;
+constexpr std::uint64_t kFirstChunk = 0x3bc0'0000, kLowest = 0x800'0000, kHighest = 0x7c00'0000;
 constexpr std::size_t kMaxArenas = 256;
 // How far code may lie from what it stands for: displacements reach 2 GB, and those of operands
 // are to go on reaching. Programs whose memory is full nearby have to do with the second.
@@ -27,7 +29,7 @@ constexpr std::uint64_t kElsewhere = 0x7ea0'0000'0000;
 
 std::uint64_t elsewhere = kElsewhere;
 
-std::uint64_t low_used = 0;
+std::uint64_t low = 0, low_end = 0;  // of the chunk in use, what is free
 Arena arenas[kMaxArenas];
 std::size_t arena_count = 0;
 
@@ -52,14 +54,25 @@ bool claim(OwnRange& range) {
                                      __ATOMIC_RELAXED);
 }
 
-void map_low() {
-  const long got =
-      raw_syscall(SYS_mmap, kLow, kLowBytes, PROT_READ | PROT_WRITE, kAnonymous, -1, 0);
-  if (got != static_cast<long>(kLow)) die("the addresses of its tables are taken", kLow);
-  raw_syscall(SYS_madvise, kLow, kLowBytes, MADV_HUGEPAGE);
-  note_own(kLow, kLowBytes);
-  const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
-  note_own(image, reinterpret_cast<std::uint64_t>(_end) - image);
+bool map_chunk(std::uint64_t at) {
+  const long got = raw_syscall(SYS_mmap, static_cast<long>(at), kChunk, PROT_READ | PROT_WRITE,
+                               kAnonymous, -1, 0);
+  if (got != static_cast<long>(at)) return false;
+  raw_syscall(SYS_madvise, got, kChunk, MADV_HUGEPAGE);
+  note_own(at, kChunk);
+  low = at;
+  low_end = at + kChunk;
+  return true;
+}
+
+void find_chunk() {
+  for (std::uint64_t at = kFirstChunk; at >= kLowest; at -= kChunk) {
+    if (map_chunk(at)) return;
+  }
+  for (std::uint64_t at = kFirstChunk + kChunk; at <= kHighest; at += kChunk) {
+    if (map_chunk(at)) return;
+  }
+  die("the addresses below 2 GB are taken");
 }
 
 std::uint8_t* map_arena(std::uint64_t at) {
@@ -193,11 +206,14 @@ void unmap_memory(std::uint64_t start, std::size_t bytes) {
 }
 
 void* allocate_low(std::size_t bytes, std::size_t alignment) {
-  if (low_used == 0) map_low();
-  low_used = (low_used + alignment - 1) & ~(alignment - 1);
-  if (bytes > kLowBytes - low_used) die("its tables are full", low_used);
-  void* got = reinterpret_cast<void*>(kLow + low_used);
-  low_used += bytes;
+  if (low == 0) {
+    const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
+    note_own(image, reinterpret_cast<std::uint64_t>(_end) - image);
+  }
+  low = (low + alignment - 1) & ~(alignment - 1);
+  if (low >= low_end || bytes > low_end - low) find_chunk();
+  void* got = reinterpret_cast<void*>(low);
+  low += bytes;
   return got;
 }
 

@@ -3,6 +3,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "channel.h"
@@ -53,6 +55,24 @@ void send_record(ThreadArea& area, RecordType type, const void* fixed, std::size
   header.time = now();
   area.output.channel->write_record(header, bytes_of(fixed, fixed_bytes),
                                     bytes_of(payload, payload_bytes));
+}
+
+void send_native(ThreadArea& area, std::string_view who, std::string_view why) {
+  char text[1024];
+  const std::size_t left = sizeof(text) - 1 - why.size();
+  const std::size_t taken = std::min(who.size(), left);
+  std::memcpy(text, who.data(), taken);
+  text[taken] = 0;
+  std::memcpy(text + taken + 1, why.data(), why.size());
+  send_record(area, RecordType::native, nullptr, 0, text, taken + 1 + why.size());
+}
+
+std::string_view why_unreachable(long error) {
+  if (error == -ECONNREFUSED || error == -ENOENT) {
+    return "its recorder is gone, or in another network namespace";
+  }
+  if (error == -EMFILE || error == -ENFILE) return "no file descriptor was left for the recorder";
+  return "it may not call the recorder; a filter of system calls (seccomp) forbids that";
 }
 
 void send_name(ThreadArea& area) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "hodo/relay/protocol.h"
 #include "thread_area.h"
@@ -24,6 +25,10 @@ void send(ThreadArea& area, relay::RecordType type, const Fixed& fixed,
           const void* payload = nullptr, std::size_t bytes = 0) {
   send_record(area, type, &fixed, sizeof(fixed), payload, bytes);
 }
+// `who` runs, or will, without being recorded.
+void send_native(ThreadArea& area, std::string_view who, std::string_view why);
+// Why, after connect_recorder() has failed.
+std::string_view why_unreachable(long error);
 // Its name has changed.
 void send_name(ThreadArea& area);
 

@@ -163,9 +163,15 @@ void save_at_nothing(ThreadArea& area, const KernelContext& context) {
 
 // --- delivery ---
 
+constexpr std::int32_t kSeccomp = 1;  // SYS_SECCOMP
+
+// Whether the system call in front of this address is made for the program.
+bool is_programs_call(std::uint64_t rip) {
+  return rip == address(glue_syscall_done) || rip == address(glue_clone_done);
+}
+
 WaitingSignal describe(const ThreadArea& area, unsigned number, const KernelInfo& info,
                        const KernelContext& context) {
-  constexpr std::int32_t kSeccomp = 1;  // SYS_SECCOMP
   WaitingSignal made = {number, context.error, context.trap, context.cr2, info};
   const bool names_itself = info.code > 0 && info.address == context.rip;
   if (names_itself || (number == kSys && info.code == kSeccomp)) made.info.address = area.ip;
@@ -340,6 +346,11 @@ extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext*
     return native_done(area, signal, *info, *context);
   }
   if (signal == kTrap && info->code == kTrapTrace) return stepped(area, *context);
+  if (signal == kSys && info->code == kSeccomp && place == Place::engine &&
+      !is_programs_call(context->rip)) {
+    context->rax = static_cast<std::uint64_t>(-ENOSYS);  // a filter of the program's forbids it
+    return;
+  }
   const bool raised = is_fault(signal) && info->code > 0 && signal != kSys;
   if (raised && context->rip == address(glue_copy_insn)) {
     context->rip = address(glue_copy_failed);

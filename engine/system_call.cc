@@ -1,9 +1,13 @@
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
+#include "clock.h"
 #include "code_pages.h"
 #include "code_report.h"
 #include "exec.h"
@@ -19,30 +23,100 @@
 namespace hodo::engine {
 namespace {
 
-// What the call did to the program's memory.
-void unmapped(std::uint64_t start, std::uint64_t bytes) {
+// Something else is there now, or nothing.
+void forget(std::uint64_t start, std::uint64_t bytes) {
   code_unmapped(start, bytes);
   report_unmapped(start, bytes);
 }
 
-void note_mappings(ThreadArea& area, long result) {
-  if (failed(result)) return;
+// What the program gets where it asks for this.
+std::uint32_t rights(std::uint64_t prot) {
+  if ((prot & PROT_READ) == 0 || (prot & PROT_EXEC) != 0) return static_cast<std::uint32_t>(prot);
+  constexpr long kAsk = 0xffff'ffff;
+  const bool implied = (raw_syscall(SYS_personality, kAsk) & READ_IMPLIES_EXEC) != 0;
+  return static_cast<std::uint32_t>(implied ? prot | PROT_EXEC : prot);
+}
+
+// Where the heap ends now.
+void broke(std::uint64_t end) {
+  static std::uint64_t before = 0;
+  const std::uint64_t first = (end + 4095) / 4096 * 4096;
+  if (first < before) {
+    note_unmapped(first, before - first);
+    forget(first, before - first);
+  }
+  before = end;
+}
+
+void mapped(ThreadArea& area, std::uint64_t start) {
   const Registers& r = area.registers;
+  const std::uint64_t flags = area.taken[0];
+  const bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+  const std::uint32_t prot = rights(r.rdx);
+  forget(start, r.rsi);
+  note_mapped(start, r.rsi, prot, shared, (flags & MAP_ANONYMOUS) == 0 || shared);
+  if ((flags & MAP_HUGETLB) != 0) mappings_changed();
+  if ((prot & PROT_EXEC) != 0) report_files(area, true);
+}
+
+struct Range {
+  std::uint64_t start = 0, bytes = 0;
+};
+struct Ranges {
+  Range of[2];
+};
+
+// The mappings that a call changes which are there before it.
+Ranges changed_mappings(const Registers& r, std::uint64_t r10) {
+  switch (r.rax) {
+    case SYS_mmap:
+      if ((r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != MAP_FIXED) return {};
+      return {{{r.rdi, r.rsi}, {}}};
+    case SYS_munmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+      return {{{r.rdi, r.rsi}, {}}};
+    case SYS_mremap:
+      if ((r10 & MREMAP_FIXED) == 0) return {{{r.rdi, r.rsi}, {}}};
+      return {{{r.rdi, r.rsi}, {r.r8, r.rdx}}};
+    default:
+      return {};
+  }
+}
+
+// What the call did to the program's memory.
+void note_mappings(ThreadArea& area, long result) {
+  const Registers& r = area.registers;
+  if (failed(result)) {
+    // It may have been done in part.
+    for (const Range& range : changed_mappings(r, area.taken[0]).of) {
+      if (range.bytes == 0) continue;
+      const Locked locked;
+      mappings_changed();
+      forget(range.start, range.bytes);
+    }
+    return;
+  }
   const Locked locked;
   switch (r.rax) {
     case SYS_mmap:
-      unmapped(static_cast<std::uint64_t>(result), r.rsi);
-      if ((r.rdx & PROT_EXEC) != 0) report_files(area, true);
-      return;
+      return mapped(area, static_cast<std::uint64_t>(result));
     case SYS_munmap:
-      return unmapped(r.rdi, r.rsi);
+      note_unmapped(r.rdi, r.rsi);
+      return forget(r.rdi, r.rsi);
+    case SYS_brk:
+      return broke(static_cast<std::uint64_t>(result));
     case SYS_mremap:
-      unmapped(r.rdi, r.rsi);
-      return unmapped(static_cast<std::uint64_t>(result), r.rdx);
+      note_moved(r.rdi, r.rsi, static_cast<std::uint64_t>(result), r.rdx);
+      forget(r.rdi, r.rsi);
+      return forget(static_cast<std::uint64_t>(result), r.rdx);
     case SYS_mprotect:
-    case SYS_pkey_mprotect:
-      code_protected(r.rdi, r.rsi, static_cast<std::uint32_t>(r.rdx));
-      return report_protected(area, r.rdi, r.rsi, static_cast<std::uint32_t>(r.rdx));
+    case SYS_pkey_mprotect: {
+      const std::uint32_t prot = rights(r.rdx);
+      note_protected(r.rdi, r.rsi, prot);
+      code_protected(r.rdi, r.rsi, prot);
+      return report_protected(area, r.rdi, r.rsi, prot);
+    }
     case SYS_madvise:
       if (r.rdx == MADV_DONTNEED || r.rdx == MADV_REMOVE || r.rdx == MADV_FREE) {
         code_replaced(r.rdi, r.rsi);
@@ -59,6 +133,11 @@ void note_mappings(ThreadArea& area, long result) {
 
 // The kernel may have failed to write to a page that is protected because its code was translated.
 long passed_on(ThreadArea& area) {
+  for (const Range& range : changed_mappings(area.registers, area.taken[0]).of) {
+    if (range.bytes == 0) continue;
+    const Locked locked;
+    give_back_pages(range.start, range.bytes);
+  }
   long result = glue_syscall(&area);
   if (result == -EFAULT) {
     bool any = false;
@@ -75,20 +154,11 @@ long passed_on(ThreadArea& area) {
 // The program may not take away or replace what the engine lives in, whose addresses it can only
 // have from /proc.
 bool is_against_engine(const Registers& r, std::uint64_t r10) {
-  switch (r.rax) {
-    case SYS_mmap:
-      return (r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED && is_own(r.rdi, r.rsi);
-    case SYS_munmap:
-    case SYS_mprotect:
-    case SYS_pkey_mprotect:
-    case SYS_madvise:
-    case SYS_remap_file_pages:
-      return is_own(r.rdi, r.rsi);
-    case SYS_mremap:
-      return is_own(r.rdi, r.rsi) || ((r10 & MREMAP_FIXED) != 0 && is_own(r.r8, r.rdx));
-    default:
-      return false;
-  }
+  if (r.rax == SYS_madvise || r.rax == SYS_remap_file_pages) return is_own(r.rdi, r.rsi);
+  const Ranges changed = changed_mappings(r, r10);
+  return std::any_of(std::begin(changed.of), std::end(changed.of), [](const Range& range) {
+    return range.bytes != 0 && is_own(range.start, range.bytes);
+  });
 }
 
 // The kernel's answer. Most calls are the program's own affair; here are those that concern the
@@ -117,6 +187,7 @@ long call(ThreadArea& area, std::uint64_t behind) {
     case SYS_prctl: {
       const long result = passed_on(area);
       if (area.registers.rdi == PR_SET_NAME && !failed(result)) send_name(area);
+      if (area.registers.rdi == PR_SET_TSC) look_for_counter();
       return result;
     }
     case SYS_rseq:

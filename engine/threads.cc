@@ -190,8 +190,7 @@ extern "C" void engine_child(ThreadArea* area) {
   }
   if (area->handlers_are_gone) install_actions(*area);
   const bool thread = area->start == relay::Start::thread;
-  begin_recording(*area, thread ? connect_recorder() : area->connection, area->start,
-                  area->parent_pid, area->parent_tid);
+  begin_recording(*area, area->connection, area->start, area->parent_pid, area->parent_tid);
   if (thread) {
     const Locked locked;
     area->stack = area->registers.rsp;
@@ -220,7 +219,10 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.start = thread ? relay::Start::thread : relay::Start::child;
   child.parent_pid = area.pid;
   child.parent_tid = area.tid;
-  child.connection = thread || !is_recorded(area) ? -1 : connect_recorder();
+  child.connection = is_recorded(area) ? connect_recorder() : -1;
+  if (is_recorded(area) && child.connection < 0) {
+    send_native(area, thread ? "a new thread" : "a new process", why_unreachable(child.connection));
+  }
   const bool own_actions = (clone.flags & CLONE_SIGHAND) == 0;
   if (own_actions) child.actions = copy_actions(area.actions);
   if ((clone.flags & CLONE_CLEAR_SIGHAND) != 0) {

@@ -77,6 +77,7 @@ class Translator {
 
   // Emits the fragment that begins at `ip`.
   void body(std::uint64_t ip) {
+    (void)readable_bytes(ip);  // so that it is known whether it is checked
     map_.begin(arena_, ip, hot_.at());
     if (is_volatile(ip)) hot_.bytes({0x0f, 0x1f, 0x44, 0, 0});  // NOP: what redirect() replaces
     if (is_checked(ip)) {
@@ -121,7 +122,9 @@ class Translator {
     for (unsigned count = 0;; ++count) {
       map_.add(ip, hot_.at(), pending_);
       if (count == most_insns_ || pending_ == kMaxOutcomes) return leave_to(ip);
-      const Encoding e = isa::decode_encoding(code(ip), readable_bytes(ip));
+      const unsigned readable = readable_bytes(ip);
+      if (count > 0 && !checked_ && is_checked(ip)) return leave_to(ip);
+      const Encoding e = isa::decode_encoding(code(ip), readable);
       end_ = ip + e.length;
       if (e.length == 0) return ask(Exit::unsupported, ip);
       const std::uint64_t behind = ip + e.length;

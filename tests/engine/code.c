@@ -119,6 +119,26 @@ static void next_instruction(void) {
 }
 
 // A jump's target is patched while another thread goes through it.
+// A page that is written again and again, behind one that is not: reached by falling into it, and
+// by an instruction that lies in both.
+static void behind_a_page(void) {
+  unsigned char* pages =
+      mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char* second = pages + kPage;
+  memset(second - 16, 0x90, 16);
+  int sum = 0;
+  for (int i = 0; i < 40; ++i) {
+    write_function(second, i);
+    sum = sum * 3 + call(second - 8) + call(second);
+  }
+  write_function(second - 3, 0);
+  for (int i = 0; i < 40; ++i) {
+    second[1] = (unsigned char)i;
+    sum = sum * 3 + call(second - 16) + call(second - 3);
+  }
+  printf("behind a page: %d\n", sum);
+}
+
 static unsigned char* patched;
 static volatile int stop;
 
@@ -164,6 +184,7 @@ int main(void) {
   moved();
   read_from_pipe();
   next_instruction();
+  behind_a_page();
   patched_by_thread();
   int sum = 0;
   for (int i = 0; i < 100; ++i) sum += nested(i);

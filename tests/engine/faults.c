@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -80,8 +81,28 @@ static void go_back_from_ret(int number, siginfo_t* info, void* context) {
 }
 static void save(int number, siginfo_t* info, void* context) { siglongjmp(away, number); }
 
+static void on_rdtsc(int number, siginfo_t* info, void* context) {
+  long long* r = registers_of(context);
+  printf("rdtsc, signal %d\n", number);
+  r[REG_RIP] += 2;
+  r[REG_RAX] = 5;
+}
+
+// The process may not read the time-stamp counter.
+static void without_counter(void) {
+  unsigned value = 0;
+  prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+  set(SIGSEGV, &on_rdtsc, 0);
+  for (int i = 0; i < 2; ++i) {
+    __asm__ volatile("rdtsc" : "=a"(value) : : "edx");
+    printf("counter %u\n", value);
+  }
+  prctl(PR_SET_TSC, PR_TSC_ENABLE);
+}
+
 int main(void) {
   long got = 0;
+  without_counter();
   set(SIGSEGV, &skip_load, 0);
   LOAD("r10");
   LOAD("r11");

@@ -57,3 +57,21 @@ def execs_that_fail(box):
     stats = box.stats(COMPLETE)
     check("echo" in box.read("report", COMPLETE), "the program that it executes in the end")
     check(stats["instructions"] > 0, "no instructions")
+
+
+def without_the_time_stamp_counter(box):
+    """The program forbids itself to read it (PR_SET_TSC)."""
+    alone = box.run([box.own("no_counter")])
+    done = box.record([box.own("no_counter")])
+    equal(done.stdout, alone.stdout, "output")
+    box.stats(COMPLETE)
+
+
+def system_calls_that_the_program_forbids_itself(box):
+    """What cannot be recorded for that runs as ever, and it is said."""
+    alone = box.run([box.program("seccomp")])
+    done = box.record([box.program("seccomp")])
+    equal(done.stdout, alone.stdout, "what it did")
+    losses = box.report(INCOMPLETE)["losses"]
+    equal([loss["cause"] for loss in losses], ["not-recorded"], f"{losses}")
+    check("seccomp" in losses[0]["sites"][0]["reason"], f"{losses}")

@@ -27,6 +27,7 @@ NOT_DBI = re.compile(
     r"(emulator|source|sources|step|options)\.|.*_32$|.*_32_bit_|tasks.wide_to_narrow_and_back"
     r"|coverage.coverage_across_exec|libipt.without_return_compression|libipt.with_cycles"
     r"|status.missing_source|status.nothing_recorded_is_said|hostile.fills_the_ring_of_other_sources"
+    r"|ends.(stepped|other_units)"
 )
 
 
