@@ -88,7 +88,7 @@ Status probe_plugin(const std::string& emulator, const std::string& plugin,
                           "and Ubuntu 25.10's are linked statically, Fedora's and RHEL's built "
                           "without plugins; remedy: build QEMU's targets x86_64-linux-user and "
                           "i386-linux-user with --enable-plugins and put them first in PATH; until "
-                          "then hodo record --source step",
+                          "then --source dbi records 64-bit programs, --source step all",
                           emulator, first_line(words)));
 }
 

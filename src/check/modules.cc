@@ -29,6 +29,10 @@ bool is_generator(const text::Generator& generator, const text::Module& module) 
   return generator.content.empty() ? is_library(module) : module.contains(generator.content);
 }
 
+std::string bytes_of(const std::vector<std::uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace
 
 const text::Module* Modules::get(std::string_view location) {
@@ -39,7 +43,7 @@ const text::Module* Modules::get(std::string_view location) {
   std::shared_ptr<const text::Module>& slot = by_location_[path];
   const auto elf = image::read_elf_file(path);
   if (elf && !elf->build_id.empty()) {
-    const auto same = by_build_id_.find(elf->build_id);
+    const auto same = by_build_id_.find(bytes_of(elf->build_id));
     if (same != by_build_id_.end()) {
       slot = same->second;
       return slot.get();
@@ -55,7 +59,8 @@ const text::Module* Modules::get(std::string_view location) {
     return nullptr;
   }
   slot = std::move(*module);
-  if (!slot->elf().build_id.empty()) by_build_id_.emplace(slot->elf().build_id, slot);
+  const auto& build_id = slot->elf().build_id;
+  if (!build_id.empty()) by_build_id_.emplace(bytes_of(build_id), slot);
   return slot.get();
 }
 

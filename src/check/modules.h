@@ -38,7 +38,7 @@ class Modules {
   const text::ModuleCache* cache_;
   std::map<std::string, std::shared_ptr<const text::Module>, std::less<>> by_location_;
   // The same file under other names.
-  std::map<std::vector<std::uint8_t>, std::shared_ptr<const text::Module>> by_build_id_;
+  std::map<std::string, std::shared_ptr<const text::Module>> by_build_id_;  // their bytes
   std::vector<Unread> unread_;
   std::set<std::string, std::less<>> raw_;
   std::map<std::string, bool, std::less<>> makes_code_;  // by path as recorded
