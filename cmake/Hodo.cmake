@@ -53,15 +53,19 @@ function(hodo_module name)
   endif()
 endfunction()
 
-# hodo_test(NAME SOURCES a.cc ... DEPS pt ... LIBS ...): a GoogleTest program, one CTest case each.
+# hodo_test(NAME SOURCES a.cc ... DEPS pt ... LIBS ... INSIDE capture): a GoogleTest program, one CTest
+# case each. INSIDE: modules whose private headers it includes, too.
 function(hodo_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;INSIDE" ${ARGN})
   find_package(GTest REQUIRED)
   include(GoogleTest)
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gmock GTest::gtest_main
     hodo_options)
+  foreach(module ${ARG_INSIDE})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/${module})
+  endforeach()
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
 endfunction()
 

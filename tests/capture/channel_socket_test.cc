@@ -1,5 +1,5 @@
 // Who asks for a channel, and who only holds a connection.
-#include "channel_socket.h"
+#include "channel/channel_socket.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "guest_part.h"
+#include "vm/guest_part.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

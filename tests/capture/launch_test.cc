@@ -1,4 +1,4 @@
-#include "hodo/capture/launch.h"
+#include "run/launch.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -18,7 +18,7 @@
 #include "fake_sysfs.h"
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/reader.h"
-#include "perf_event_limits.h"
+#include "perf/perf_event_limits.h"
 
 namespace hodo::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "plugin_probe.h"
+#include "qemu/plugin_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

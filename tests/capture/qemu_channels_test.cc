@@ -1,5 +1,5 @@
 // What processes say to their recorder, and what it believes of that.
-#include "qemu_channels.h"
+#include "channel/qemu_channels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

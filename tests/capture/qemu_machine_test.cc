@@ -1,4 +1,4 @@
-#include "hodo/capture/qemu_machine.h"
+#include "vm/qemu_machine.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "hodo/capture/ring.h"
+#include "perf/ring.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "step_code.h"
+#include "step/step_code.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

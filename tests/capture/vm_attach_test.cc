@@ -10,10 +10,10 @@
 #include "fake_qmp.h"
 #include "fake_sysfs.h"
 #include "guest_trace.h"
-#include "hodo/capture/launch.h"
-#include "hodo/capture/qmp.h"
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/reader.h"
+#include "run/launch.h"
+#include "vm/qmp.h"
 
 namespace hodo::capture {
 namespace {

@@ -1,5 +1,5 @@
 // What the recorder of a virtual machine believes of what its plugin hands over.
-#include "vm_channels.h"
+#include "vm/vm_channels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

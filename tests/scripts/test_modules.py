@@ -23,6 +23,16 @@ def table():
     return {name: set() if deps == "nothing" else set(deps.split(", ")) for name, deps in rows}
 
 
+def sources(module):
+    """The module's private files, as paths in its folder."""
+    top = os.path.join(ROOT, "src", module)
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name != "include"]
+        for name in names:
+            if name.endswith((".cc", ".h", ".in")):
+                yield os.path.relpath(os.path.join(folder, name), top)
+
+
 def included(module):
     """Other modules whose headers the module includes, with one file that does."""
     out = {}
@@ -76,15 +86,12 @@ class Modules(unittest.TestCase):
                 self.assertEqual(said - reached, set())
 
     def test_nobody_includes_what_a_module_keeps_to_itself(self):
+        headers = {module: {name for name in sources(module) if name.endswith(".h")} for module in listed()}
         for module in listed():
-            private = {n for n in os.listdir(os.path.join(ROOT, "src", module)) if n.endswith(".h")}
-            for other in listed():
-                own = {n for n in os.listdir(os.path.join(ROOT, "src", other)) if n.endswith(".h")}
-                for name in os.listdir(os.path.join(ROOT, "src", other)):
-                    if other == module or not name.endswith((".h", ".cc")):
-                        continue
-                    named = set(re.findall(r'#include "([^"/]+)"', read("src", other, name)))
-                    self.assertEqual((named & private) - own, set(), f"src/{other}/{name}")
+            for path in sources(module):
+                named = set(re.findall(r'#include "(?!hodo/)([^"]+)"', read("src", module, path)))
+                near = {name for name in named if os.path.join(os.path.dirname(path), name) in headers[module]}
+                self.assertEqual(named - near - headers[module], set(), f"src/{module}/{path}")
 
 
 if __name__ == "__main__":

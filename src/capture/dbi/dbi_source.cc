@@ -7,13 +7,13 @@
 #include <fstream>
 #include <string_view>
 
-#include "../channel_recording.h"
-#include "../qemu_settings.h"
-#include "../recording_loop.h"
+#include "channel/channel_recording.h"
+#include "channel/qemu_settings.h"
 #include "engine_image.h"
-#include "hodo/capture/launch.h"
 #include "hodo/capture/qemu_source.h"
 #include "hodo/relay/exec_plan.h"
+#include "run/launch.h"
+#include "run/recording_loop.h"
 #include "takeover.h"
 #include "tsc_clock.h"
 

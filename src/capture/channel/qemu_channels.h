@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "aux_tail.h"
 #include "channel_socket.h"
 #include "dbi/takeover.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
-#include "recording_loop.h"
+#include "perf/aux_tail.h"
+#include "run/recording_loop.h"
 
 namespace hodo::capture {
 

@@ -6,15 +6,15 @@
 
 #include <algorithm>
 
-#include "hodo/capture/launch.h"
+#include "channel/qemu_settings.h"
 #include "hodo/hw/intel_pt.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/exec_plan.h"
-#include "output_guard.h"
-#include "qemu_settings.h"
-#include "recording_loop.h"
-#include "summary.h"
+#include "run/launch.h"
+#include "run/output_guard.h"
+#include "run/recording_loop.h"
+#include "run/summary.h"
 #include "vm_channels.h"
 
 namespace hodo::capture {

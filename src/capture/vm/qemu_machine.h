@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "hodo/base/result.h"
-#include "hodo/capture/qmp.h"
 #include "hodo/guest/memory.h"
 #include "hodo/guest/running.h"
+#include "qmp.h"
 
 namespace hodo::capture {
 

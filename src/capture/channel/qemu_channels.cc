@@ -15,7 +15,7 @@
 
 #include "hodo/image/elf.h"
 #include "hodo/relay/clock.h"
-#include "pid_namespace.h"
+#include "run/pid_namespace.h"
 
 namespace hodo::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "hodo/capture/qemu_machine.h"
+#include "qemu_machine.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "hodo/capture/qmp.h"
+#include "qmp.h"
 
 #include <fmt/format.h>
 #include <poll.h>

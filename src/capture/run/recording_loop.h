@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "hodo/base/result.h"
-#include "hodo/capture/launch.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/protocol.h"
+#include "launch.h"
 
 namespace hodo::capture {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "channel_socket.h"
+#include "channel/channel_socket.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
-#include "recording_loop.h"
+#include "run/recording_loop.h"
 
 namespace hodo::capture {
 

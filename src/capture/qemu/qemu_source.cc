@@ -5,13 +5,13 @@
 
 #include <cstdlib>
 
-#include "channel_recording.h"
-#include "hodo/capture/launch.h"
+#include "channel/channel_recording.h"
+#include "channel/qemu_settings.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/exec_plan.h"
 #include "plugin_probe.h"
-#include "qemu_settings.h"
-#include "recording_loop.h"
+#include "run/launch.h"
+#include "run/recording_loop.h"
 
 extern char** environ;
 

@@ -7,11 +7,11 @@
 #include "hodo/capture/fd.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
-#include "output_guard.h"
 #include "qemu_channels.h"
 #include "qemu_settings.h"
-#include "recording_loop.h"
-#include "summary.h"
+#include "run/output_guard.h"
+#include "run/recording_loop.h"
+#include "run/summary.h"
 
 namespace hodo::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "hodo/capture/ring.h"
+#include "ring.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,8 +4,8 @@
 #include <map>
 #include <thread>
 
-#include "hodo/capture/qemu_machine.h"
 #include "hodo/guest/running.h"
+#include "qemu_machine.h"
 
 namespace hodo::capture {
 namespace {

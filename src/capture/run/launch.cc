@@ -1,4 +1,4 @@
-#include "hodo/capture/launch.h"
+#include "launch.h"
 
 #include <fcntl.h>
 #include <poll.h>

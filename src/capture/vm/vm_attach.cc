@@ -13,11 +13,11 @@
 #include "guest_stream.h"
 #include "hodo/capture/host_cpuid.h"
 #include "hodo/capture/perf_attr.h"
-#include "hodo/capture/qmp.h"
 #include "hodo/hw/features.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/clock.h"
-#include "perf_event_limits.h"
+#include "perf/perf_event_limits.h"
+#include "qmp.h"
 
 namespace hodo::capture {
 namespace {

@@ -1,4 +1,4 @@
-#include "hodo/capture/step_source.h"
+#include "step_source.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "hodo/capture/btf_probe.h"
-#include "hodo/capture/launch.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/clock.h"
-#include "output_guard.h"
-#include "recording_loop.h"
+#include "run/launch.h"
+#include "run/output_guard.h"
+#include "run/recording_loop.h"
+#include "run/summary.h"
 #include "step_file.h"
 #include "stepper.h"
-#include "summary.h"
 
 namespace hodo::capture {
 namespace {

@@ -8,7 +8,7 @@
 #include "attached_guest.h"
 #include "guest_part.h"
 #include "hodo/perfdata/writer.h"
-#include "perf_event_stream.h"
+#include "perf/perf_event_stream.h"
 
 namespace hodo::capture {
 

@@ -10,10 +10,10 @@
 #include "hodo/base/result.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/kernel.h"
-#include "hodo/capture/ring.h"
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/writer.h"
 #include "perf_event_limits.h"
+#include "ring.h"
 #include "sample_ring.h"
 
 namespace hodo::capture {

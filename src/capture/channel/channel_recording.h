@@ -7,9 +7,9 @@
 
 #include "dbi/takeover.h"
 #include "hodo/base/result.h"
-#include "hodo/capture/launch.h"
 #include "hodo/capture/options.h"
 #include "hodo/relay/protocol.h"
+#include "run/launch.h"
 
 namespace hodo::capture {
 

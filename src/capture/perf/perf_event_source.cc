@@ -12,15 +12,15 @@
 #include <memory>
 #include <optional>
 
-#include "hodo/capture/launch.h"
 #include "hodo/capture/perf_attr.h"
 #include "hodo/hw/bts.h"
 #include "hodo/perfdata/writer.h"
-#include "output_guard.h"
 #include "perf_event_limits.h"
 #include "perf_event_refusal.h"
 #include "perf_event_stream.h"
-#include "summary.h"
+#include "run/launch.h"
+#include "run/output_guard.h"
+#include "run/summary.h"
 
 namespace hodo::capture {
 namespace {

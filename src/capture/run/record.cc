@@ -5,7 +5,7 @@
 #include "hodo/capture/dbi_source.h"
 #include "hodo/capture/perf_event_source.h"
 #include "hodo/capture/qemu_source.h"
-#include "hodo/capture/step_source.h"
+#include "step/step_source.h"
 
 namespace hodo::capture {
 namespace {

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "hodo/capture/qemu_machine.h"
 #include "hodo/guest/functions.h"
 #include "hodo/guest/mappings.h"
 #include "hodo/guest/running.h"
 #include "hodo/guest/tasks.h"
 #include "hodo/perfdata/writer.h"
+#include "qemu_machine.h"
 
 namespace hodo::capture {
 

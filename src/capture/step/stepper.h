@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "hodo/base/result.h"
-#include "hodo/capture/launch.h"
 #include "hodo/capture/options.h"
+#include "run/launch.h"
 #include "step_code.h"
 #include "step_file.h"
 
