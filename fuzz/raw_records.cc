@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "bts_records.h"
-#include "lbr_dump.h"
+#include "raw/lbr_dump.h"
+#include "records/bts_records.h"
 
 namespace {
 

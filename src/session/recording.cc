@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "filter_ranges.h"
+#include "pt/filter_ranges.h"
+#include "pt/switched_source.h"
 #include "recorder_facts.h"
-#include "switched_source.h"
 #include "ticks.h"
 
 namespace hodo::session {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "decoding.h"
-#include "files.h"
+#include "code/files.h"
+#include "code/recording_regions.h"
+#include "code/spaces.h"
 #include "hodo/perfdata/model.h"
-#include "recording_names.h"
-#include "recording_regions.h"
-#include "spaces.h"
+#include "names/recording_names.h"
+#include "pt/decoding.h"
 
 namespace hodo::session {
 

@@ -1,11 +1,11 @@
 #include "hodo/session/session.h"
 
-#include "as_runs.h"
-#include "bts_session.h"
-#include "raw.h"
-#include "raw_records.h"
+#include "raw/raw.h"
+#include "raw/raw_records.h"
 #include "recording.h"
-#include "stack_session.h"
+#include "records/as_runs.h"
+#include "records/bts_session.h"
+#include "records/stack_session.h"
 
 namespace hodo::session {
 namespace {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "../flow/libipt_reference.h"
+#include "code/spaces.h"
 #include "hodo/flow/decoder.h"
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/reader.h"
-#include "occupancy.h"
-#include "spaces.h"
-#include "switched_source.h"
+#include "pt/occupancy.h"
+#include "pt/switched_source.h"
 
 namespace hodo::session {
 namespace {

@@ -1,4 +1,4 @@
-#include "filter_ranges.h"
+#include "pt/filter_ranges.h"
 
 #include <gtest/gtest.h>
 

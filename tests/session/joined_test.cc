@@ -1,4 +1,4 @@
-#include "joined.h"
+#include "pt/joined.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

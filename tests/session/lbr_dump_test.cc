@@ -1,4 +1,4 @@
-#include "lbr_dump.h"
+#include "raw/lbr_dump.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Who has a processor when, where its number has had several lives.
-#include "occupancy.h"
+#include "pt/occupancy.h"
 
 #include <gtest/gtest.h>
 

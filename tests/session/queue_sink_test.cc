@@ -1,9 +1,9 @@
 // Attribution of a queue's branches to those who ran.
-#include "queue_sink.h"
+#include "pt/queue_sink.h"
 
 #include <gtest/gtest.h>
 
-#include "switched_source.h"
+#include "pt/switched_source.h"
 
 namespace hodo::session {
 namespace {

@@ -1,11 +1,11 @@
-#include "record_path.h"
+#include "records/record_path.h"
 
 #include <gmock/gmock.h>
 
 #include <sstream>
 
-#include "bts_records.h"
 #include "code_fixture.h"
+#include "records/bts_records.h"
 
 namespace hodo::session {
 namespace {

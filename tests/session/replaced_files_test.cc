@@ -1,5 +1,5 @@
 // When an address came to belong to another file.
-#include "replaced_files.h"
+#include "code/replaced_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "straight_line.h"
+#include "records/straight_line.h"
 
 #include "code_fixture.h"
 

@@ -1,9 +1,9 @@
 // Names from the files that a recording's mappings name.
 #pragma once
 
+#include "code/spaces.h"
 #include "hodo/session/names.h"
 #include "kernel_names.h"
-#include "spaces.h"
 
 namespace hodo::session {
 

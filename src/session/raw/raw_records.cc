@@ -6,9 +6,9 @@
 #include <ranges>
 #include <utility>
 
-#include "bts_records.h"
 #include "lbr_dump.h"
-#include "record_path.h"
+#include "records/bts_records.h"
+#include "records/record_path.h"
 
 namespace hodo::session {
 namespace {

@@ -10,8 +10,8 @@
 #include "hodo/image/address_space.h"
 #include "hodo/image/file.h"
 #include "hodo/session/options.h"
-#include "image_names.h"
-#include "queue_sink.h"
+#include "names/image_names.h"
+#include "pt/queue_sink.h"
 
 namespace hodo::session {
 

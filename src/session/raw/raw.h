@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "decoding.h"
+#include "pt/decoding.h"
 #include "raw_session.h"
 
 namespace hodo::session {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "drakvuf_marks.h"
+#include "raw/drakvuf_marks.h"
 
 namespace hodo::session {
 

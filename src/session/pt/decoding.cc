@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "as_runs.h"
 #include "packet_walk.h"
+#include "records/as_runs.h"
 
 namespace hodo::session {
 namespace {

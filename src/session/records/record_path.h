@@ -11,7 +11,7 @@
 #include "hodo/flow/decoder.h"
 #include "hodo/session/loss.h"
 #include "hodo/session/sink.h"
-#include "queue_sink.h"
+#include "pt/queue_sink.h"
 #include "straight_line.h"
 
 namespace hodo::session {
