@@ -11,6 +11,7 @@
 namespace hodo::check {
 
 class EdgeRule;
+class HistoryRule;
 struct Options;
 
 enum class RuleId : std::uint8_t {
@@ -34,8 +35,9 @@ inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(RuleId::basel
 
 const Rule& rule(RuleId id);
 
-// The rules that judge a branch by itself, those that are asked for, in the order of rules().
+// The rules that are asked for, in the order of rules(): those that judge a branch by itself, and
+// those that follow a thread.
 std::vector<std::unique_ptr<EdgeRule>> make_edge_rules(const Options& options);
-bool is_wanted(RuleId id, const Options& options);
+std::vector<std::unique_ptr<HistoryRule>> make_history_rules(const Options& options);
 
 }  // namespace hodo::check

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "edge_rules.h"
+#include "history_rules.h"
 #include "hodo/check/checker.h"
 #include "rule_list.h"
 
@@ -10,11 +11,14 @@ namespace hodo::check {
 namespace {
 
 using MakeEdgeRule = std::unique_ptr<EdgeRule> (*)(const Options&);
+using MakeHistoryRule = std::unique_ptr<HistoryRule> (*)();
 
+// One of the two makes the rule.
 struct Entry {
   RuleId id = {};
   Rule rule;
-  MakeEdgeRule make = nullptr;  // null: it follows a thread, which Checker does
+  MakeEdgeRule edge = nullptr;
+  MakeHistoryRule history = nullptr;
 };
 
 template <RuleId kId>
@@ -50,7 +54,8 @@ constexpr std::array kTable = {
           [](const Options&) { return make_code_writable(); }},
     Entry{RuleId::return_target,
           {"return.target", Grade::impossible, "a return goes where no open call explains it"},
-          nullptr},
+          nullptr,
+          make_return_target},
     Entry{RuleId::call_target,
           {"call.target", Grade::impossible, "an indirect call or jump lands where none may"},
           [](const Options&) { return make_call_target(); }},
@@ -60,10 +65,12 @@ constexpr std::array kTable = {
           [](const Options& options) { return make_call_sensitive(options.baseline); }},
     Entry{RuleId::chain_rop,
           {"chain.rop", Grade::impossible, "short pieces of code are chained by returns"},
-          nullptr},
+          nullptr,
+          make_chain_rop},
     Entry{RuleId::chain_jop,
           {"chain.jop", Grade::impossible, "short pieces of code are chained by indirect jumps"},
-          nullptr},
+          nullptr,
+          make_chain_jop},
     Entry{RuleId::plt_redirected,
           {"plt.redirected", Grade::impossible,
            "a call of another module's function goes elsewhere than its name says"},
@@ -71,7 +78,8 @@ constexpr std::array kTable = {
     Entry{RuleId::library_injected,
           {"library.injected", Grade::unusual,
            "a library is mapped that the program does not depend on"},
-          nullptr},
+          nullptr,
+          make_library_injected},
     Entry{RuleId::baseline_new,
           {"baseline.new", Grade::unusual,
            "an indirect call or jump that no run took which --baseline learned from"},
@@ -84,6 +92,7 @@ constexpr std::array kTable = {
 consteval bool is_in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].id != static_cast<RuleId>(i)) return false;
+    if ((kTable[i].edge == nullptr) == (kTable[i].history == nullptr)) return false;
   }
   return kTable.size() == kRuleCount;
 }
@@ -120,16 +129,28 @@ const Rule* find_rule(std::string_view name) {
 
 const Rule& rule(RuleId id) { return kRules[static_cast<std::size_t>(id)]; }
 
+namespace {
+
 bool is_wanted(RuleId id, const Options& options) {
   return options.rules.empty() ||
          std::ranges::find(options.rules, &rule(id)) != options.rules.end();
 }
 
+}  // namespace
+
 std::vector<std::unique_ptr<EdgeRule>> make_edge_rules(const Options& options) {
   std::vector<std::unique_ptr<EdgeRule>> out;
   for (const Entry& entry : kTable) {
-    if (entry.make == nullptr || !is_wanted(entry.id, options)) continue;
-    if (auto rule = entry.make(options)) out.push_back(std::move(rule));
+    if (entry.edge == nullptr || !is_wanted(entry.id, options)) continue;
+    if (auto rule = entry.edge(options)) out.push_back(std::move(rule));
+  }
+  return out;
+}
+
+std::vector<std::unique_ptr<HistoryRule>> make_history_rules(const Options& options) {
+  std::vector<std::unique_ptr<HistoryRule>> out;
+  for (const Entry& entry : kTable) {
+    if (entry.history != nullptr && is_wanted(entry.id, options)) out.push_back(entry.history());
   }
   return out;
 }

@@ -1,0 +1,87 @@
+#include "edge_judge.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hodo::check {
+
+EdgeJudge::EdgeJudge(const Options& options, Locator& locator, Reports& reports)
+    : locator_(locator),
+      reports_(reports),
+      allow_jit_(options.allow_jit),
+      uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
+      learn_(options.learn),
+      rules_(make_edge_rules(options)) {}
+
+void EdgeJudge::judge(const session::Context& context, const Branch& branch, KnownEdge& known) {
+  const Edge edge = locator_.locate(context.space, branch);
+  known.next = edge.next;
+  known.facts = edge.facts;
+  known.findings = 0;
+  for (const End* end : {&edge.from, &edge.to}) {
+    if (end->outside() && is_generated(*end, context.space, branch.time, locator_, allow_jit_)) {
+      known.facts |= kUnjudged;  // generators change return addresses and jump as they like
+    }
+  }
+  note_unjudged(edge);
+  if (uses_baseline_) learn(edge);
+  std::vector<std::size_t> list;
+  for (const auto& rule : rules_) {
+    auto verdict = rule->judge(edge, locator_);
+    if (verdict) list.push_back(reports_.note(context, branch, rule->id(), std::move(*verdict)));
+  }
+  if (list.empty()) return;
+  known.findings = static_cast<std::uint32_t>(lists_.size());
+  lists_.push_back(std::move(list));
+}
+
+bool EdgeJudge::has_finding(const KnownEdge& known, RuleId id) const {
+  return std::ranges::any_of(
+      findings(known), [&](std::size_t index) { return reports_.at(index).rule == &rule(id); });
+}
+
+void EdgeJudge::note_unjudged(const Edge& edge) {
+  for (const End* end : {&edge.from, &edge.to}) {
+    if (end->kind == End::Kind::unread) ++unread_[std::string(end->path)];
+  }
+}
+
+void EdgeJudge::learn(const Edge& edge) {
+  const auto known = baseline_edge(edge);
+  if (!known) return;
+  for (const End* end : {&edge.from, &edge.to}) {
+    if (end->module->elf().build_id.empty()) ++without_id_[std::string(end->path)];
+  }
+  if (learn_ != nullptr) learn_->add(*known);
+}
+
+// Those that are met again are counted again.
+void EdgeJudge::begin_again() {
+  for (const auto& [path, count] : std::exchange(unread_, {})) {
+    std::uint64_t& most = unread_before_[path];
+    most = std::max(most, count);
+  }
+}
+
+std::vector<Unjudged> EdgeJudge::unjudged() const {
+  std::vector<Unjudged> out;
+  std::map<std::string, std::uint64_t> all = unread_before_;
+  for (const auto& [path, count] : unread_) all[path] = std::max(all[path], count);
+  for (const auto& [path, count] : all) {
+    Unjudged line{.path = path,
+                  .reason =
+                      "the file is missing or has changed; --symfs DIR says where those of a"
+                      " guest or of another machine are",
+                  .branches = count};
+    for (const Unread& unread : locator_.modules().unread()) {
+      if (unread.path == path) line.reason = unread.reason;
+    }
+    out.push_back(std::move(line));
+  }
+  for (const auto& [path, count] : without_id_) {
+    out.push_back({path, "the file has no build-id, by which a baseline knows files", count});
+  }
+  return out;
+}
+
+}  // namespace hodo::check

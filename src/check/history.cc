@@ -1,0 +1,179 @@
+#include "history.h"
+
+#include <utility>
+
+namespace hodo::check {
+namespace {
+
+// The unwind tables of the file that a jump leads to.
+class LandingsOf final : public Landings {
+ public:
+  LandingsOf(Locator& locator, const Step& step)
+      : locator_(locator),
+        step_(step),
+        to_(locator.end(step.context.space, step.branch.to, step.branch.time)) {}
+
+  bool lands(std::uint64_t return_address, std::uint64_t) const override {
+    const End frame = locator_.end(step_.context.space, return_address, step_.branch.time);
+    return frame.module != nullptr && frame.module == to_.module &&
+           frame.module->lands(frame.vaddr, to_.vaddr);
+  }
+
+ private:
+  Locator& locator_;
+  const Step& step_;
+  End to_;
+};
+
+}  // namespace
+
+History::History(const Options& options, Locator& locator, Pasts& pasts, const EdgeJudge& edges,
+                 Reports& reports)
+    : locator_(locator),
+      pasts_(pasts),
+      edges_(edges),
+      reports_(reports),
+      rules_(make_history_rules(options)) {}
+
+void History::tell(const Happening& happening) {
+  for (const auto& rule : rules_) {
+    for (Verdict& verdict : rule->judge(happening, locator_)) {
+      reports_.add(happening.step, rule->id(), std::move(verdict));
+    }
+  }
+}
+
+void History::tell_problem(const Step& step, const ShadowStack::Verdict& problem) {
+  if (problem) tell({.what = Happening::What::problem, .step = step, .problem = *problem});
+}
+
+void History::follow(const Step& step) {
+  const Branch& branch = step.branch;
+  if ((branch.flags & kNotTaken) != 0) return;
+  ShadowStack& stack = step.thread.stack;
+  if ((branch.flags & kTraceEnd) != 0 && is_near_transfer(branch.kind)) {
+    const bool call = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
+    if (call) stack.call(step.edge.next);
+    pasts_.set_whole(step.context.space, false);
+    return stack.leave_filter();
+  }
+  switch (branch.kind) {
+    case BranchKind::cond:
+    case BranchKind::jmp:
+      return;
+    case BranchKind::call:
+    case BranchKind::icall:
+      // SDM, "RET Compression": a call of the next instruction only asks where it is.
+      if (branch.to != step.edge.next && (step.edge.facts & kOpensNothing) == 0) {
+        stack.call(step.edge.next);
+      }
+      step.thread.returns.end();
+      if ((step.edge.facts & kToLoader) != 0) step.thread.loader_call = step.edge.next;
+      if ((step.edge.facts & kFromLinker) != 0) {
+        tell({.what = Happening::What::from_linker, .step = step});
+      }
+      if (branch.kind == BranchKind::icall) return follow_jump(step);
+      step.thread.jumps.end();
+      return;
+    case BranchKind::ijmp:
+      follow_switch(step);
+      return follow_jump(step);
+    case BranchKind::ret:
+      return follow_return(step);
+    default:
+      return follow_absence(step);
+  }
+}
+
+void History::follow_return(const Step& step) {
+  Thread& thread = step.thread;
+  thread.jumps.end();
+  const bool counted = !thread.stack.knows_all() && thread.stack.depth() == 0;
+  const bool uncalled = (step.edge.facts & kFromSwitch) != 0 && is_uncalled(step);
+  const auto problem =
+      thread.stack.ret(step.branch.to, step.edge.facts | (uncalled ? kToUncalled : PathFacts{0}));
+  // Where the calls are not known, a return that goes behind no call is as good a link.
+  const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
+  tell_problem(step, problem);
+  if (!problem && !odd) return thread.returns.end();
+  tell({.what = Happening::What::stray_return, .step = step});
+}
+
+// Jumps that may change the stack, and the one that begins the program.
+void History::follow_switch(const Step& step) {
+  const PathFacts facts = step.edge.facts;
+  if ((facts & kFromSwitch) != 0) {
+    tell_problem(step, step.thread.stack.jump(step.branch.to, facts, LandingsOf(locator_, step)));
+  }
+  if ((facts & kToImage) != 0) tell({.what = Happening::What::to_program, .step = step});
+}
+
+// A link of a chain is a step that call.target has found wrong.
+void History::follow_jump(const Step& step) {
+  if (!edges_.has_finding(step.edge, RuleId::call_target)) return step.thread.jumps.end();
+  tell({.what = Happening::What::stray_jump, .step = step});
+}
+
+// What happens while the thread is not traced: system calls, signals, gaps.
+void History::follow_absence(const Step& step) {
+  const Branch& branch = step.branch;
+  ShadowStack& stack = step.thread.stack;
+  step.thread.returns.end();
+  step.thread.jumps.end();
+  if (branch.kind == BranchKind::lost || branch.kind == BranchKind::unknown) return lose(step);
+  const bool back = branch.kind == BranchKind::begin ||
+                    (is_kernel(branch.from) && branch.to != 0 && !is_kernel(branch.to));
+  if (!back) {
+    const bool call = branch.kind == BranchKind::syscall || branch.kind == BranchKind::int_;
+    const std::uint64_t next = call ? step.edge.next : branch.from;
+    // Calls have two bytes; which the kernel repeats may be another one (see Edge::next).
+    const std::uint64_t again = call && next > branch.from ? next - 2 : branch.from;
+    stack.leave(next, again, step.edge.facts);
+    if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);
+    return;
+  }
+  if (branch.kind == BranchKind::begin && (branch.flags & kResync) != 0) return lose(step);
+  come_back(step);
+}
+
+void History::lose(const Step& step) {
+  step.thread.stack.lose();
+  pasts_.set_whole(step.context.space, false);
+}
+
+void History::come_back(const Step& step) {
+  Thread& thread = step.thread;
+  const std::uint32_t space = step.context.space;
+  if (std::exchange(thread.fresh, false)) pasts_.begin_as_child(step);
+  pasts_.see(space, step.branch.time);
+  PathFacts facts = step.edge.facts;
+  if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;
+  const bool known = thread.stack.knows_all();
+  tell_problem(step, thread.stack.enter(step.branch.to, facts));
+  const bool knows = thread.stack.knows_all();
+  if ((facts & kToImage) != 0 && knows && !known) pasts_.set_whole(space, true);
+  if (known && !knows) pasts_.set_whole(space, false);
+}
+
+// Whether a handler can mean this place: by what it interrupted, which it has to know.
+bool History::is_nearby(const Step& step, std::uint64_t interrupted) {
+  const Branch& branch = step.branch;
+  if (branch.to == interrupted) return true;
+  const End to = locator_.end(step.context.space, branch.to, branch.time);
+  const End from = locator_.end(step.context.space, interrupted, branch.time);
+  if (!to.known() || !from.known()) return true;  // other rules speak of code that no file has
+  if (!to.has(text::kInsn)) return false;
+  if (to.module->function(to.vaddr) == nullptr) return true;  // as in call.target
+  return from.module == to.module && to.module->same_function(from.vaddr, to.vaddr);
+}
+
+// Whether nobody can have left a stack there: the call before it was never made. Of threads nobody
+// knows what the others have done until then.
+bool History::is_uncalled(const Step& step) {
+  const std::uint32_t space = step.context.space;
+  if ((step.edge.facts & kToReturnSite) == 0 || !pasts_.whole(space)) return false;
+  return !pasts_.has_called(space, step.branch.to) &&
+         locator_.regions().next_thread(space, 0) > step.branch.time;
+}
+
+}  // namespace hodo::check

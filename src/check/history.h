@@ -1,0 +1,49 @@
+// Follows each thread through its calls, returns, signals and gaps, and asks the rules that follow
+// a thread where something is out of the ordinary.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "edge.h"
+#include "edge_judge.h"
+#include "history_rules.h"
+#include "pasts.h"
+#include "reports.h"
+#include "step.h"
+
+namespace hodo::check {
+
+// What is more than a call, a return or a jump.
+inline constexpr PathFacts kNeedsHistory =
+    kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader;
+
+class History {
+ public:
+  // The others must outlive this.
+  History(const Options& options, Locator& locator, Pasts& pasts, const EdgeJudge& edges,
+          Reports& reports);
+
+  void follow(const Step& step);
+
+ private:
+  void follow_return(const Step& step);
+  void follow_jump(const Step& step);
+  void follow_switch(const Step& step);
+  void follow_absence(const Step& step);
+  void come_back(const Step& step);
+  void lose(const Step& step);
+  bool is_nearby(const Step& step, std::uint64_t interrupted);
+  bool is_uncalled(const Step& step);
+  void tell(const Happening& happening);
+  void tell_problem(const Step& step, const ShadowStack::Verdict& problem);
+
+  Locator& locator_;
+  Pasts& pasts_;
+  const EdgeJudge& edges_;
+  Reports& reports_;
+  std::vector<std::unique_ptr<HistoryRule>> rules_;
+};
+
+}  // namespace hodo::check

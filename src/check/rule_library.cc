@@ -1,0 +1,102 @@
+// library.injected: libraries that the program does not depend on and did not ask for.
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "history_rules.h"
+#include "scope.h"
+
+namespace hodo::check {
+namespace {
+
+Verdict stranger(std::string reason, std::string_view path) {
+  return {.grade = Grade::unusual, .reason = std::move(reason), .cause = std::string(path)};
+}
+
+// The dynamic linker hands over to the program: all that is mapped now came before its first
+// instruction.
+std::vector<Verdict> mapped_before(const Step& step, Locator& locator) {
+  const std::uint32_t space = step.context.space;
+  auto files = locator.regions().files(space, step.branch.time);
+  if (files.empty()) return {};
+  // The linker has no other thread. The time of a branch may be a late one, as that of BTS records
+  // is, and other threads load libraries.
+  const std::uint64_t alone = locator.regions().next_thread(space, files.front().since);
+  std::erase_if(files, [&](const auto& file) { return file.since >= alone; });
+  const Scope scope(files, locator.modules());
+  const End to = locator.end(space, step.branch.to, step.branch.time);
+  if (scope.program() == nullptr || to.module != scope.program()) return {};
+  std::vector<Verdict> out;
+  for (const Scope::Loaded& loaded : scope.strangers()) {
+    out.push_back(
+        stranger(fmt::format("{} was mapped before the program began, which does not depend on it"
+                             " (LD_PRELOAD, /etc/ld.so.preload)",
+                             loaded.path),
+                 loaded.path));
+  }
+  return out;
+}
+
+// What stands between the dynamic linker and who asked for a library: itself, and libc's dlopen.
+bool is_loaders(const Step& step, std::uint64_t address, Locator& locator) {
+  const End end = locator.end(step.context.space, address, step.branch.time);
+  return end.known() &&
+         (is_dynamic_linker(*end.module) || !end.module->symbols().named("dlopen").empty());
+}
+
+// How a library came to be loaded by somebody who is not to be seen in the program's code, by the
+// innermost call that is not the loader's; empty: the program asked, or nobody knows.
+std::string_view way_of_loading(const Step& step, Locator& locator) {
+  const auto frames = step.thread.stack.frames();
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal) {
+      return "by a call that no code made: a debugger or a signal handler put the thread there";
+    }
+    if (frames[i].address == step.thread.loader_call) {
+      return "by a call of dlopen through a pointer";
+    }
+    if (!is_loaders(step, frames[i].address, locator)) return {};
+  }
+  return {};  // the program's start, or nobody knows
+}
+
+class LibraryInjected final : public HistoryRule {
+ public:
+  LibraryInjected() : HistoryRule(RuleId::library_injected) {}
+
+  std::vector<Verdict> judge(const Happening& happening, Locator& locator) override {
+    switch (happening.what) {
+      case Happening::What::to_program:
+        return mapped_before(happening.step, locator);
+      case Happening::What::from_linker:
+        return loaded(happening.step, locator);
+      default:
+        return {};
+    }
+  }
+
+ private:
+  // The dynamic linker calls into a library for the first time. One that the program does not
+  // depend on has been asked for.
+  std::vector<Verdict> loaded(const Step& step, Locator& locator) {
+    const std::uint32_t space = step.context.space;
+    const End library = locator.end(space, step.branch.to, step.branch.time);
+    if (!loaded_.emplace(space, library.module).second) return {};
+    const std::string_view how = way_of_loading(step, locator);
+    if (how.empty()) return {};
+    const auto files = locator.regions().files(space, step.branch.time);
+    const Scope scope(files, locator.modules());
+    if (scope.depends(scope.program(), library.module)) return {};
+    return {stranger(fmt::format("{} was loaded {}", library.path, how), library.path)};
+  }
+
+  // The libraries that the dynamic linker has called into, by space.
+  std::set<std::pair<std::uint32_t, const text::Module*>> loaded_;
+};
+
+}  // namespace
+
+std::unique_ptr<HistoryRule> make_library_injected() { return std::make_unique<LibraryInjected>(); }
+
+}  // namespace hodo::check

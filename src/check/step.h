@@ -1,0 +1,67 @@
+// The branches of one thread at work, and what is kept of a thread between them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "chains.h"
+#include "doubt.h"
+#include "edge_cache.h"
+#include "hodo/check/recent.h"
+#include "hodo/flow/branch.h"
+#include "hodo/flow/decoder.h"
+#include "hodo/session/sink.h"
+#include "shadow_stack.h"
+
+namespace hodo::check {
+
+// A process from its beginning to its end, by number and start: spaces are counted anew with each
+// session of a recording.
+using Life = std::pair<std::int32_t, std::uint64_t>;
+
+struct Thread {
+  std::optional<Life> life;
+  bool fresh = true;  // nothing of it has been seen
+  ShadowStack stack;
+  Recent recent;
+  Chain returns;
+  Chain jumps;
+  std::vector<std::size_t> open;  // findings that still collect what comes after
+  Doubt doubt;
+  std::uint64_t executed = 0;     // branches before the row at work
+  std::uint64_t loader_call = 0;  // behind the last call of dlopen through a pointer
+};
+
+struct Batch {
+  const session::Context& context;
+  const flow::Repeats& branches;
+  Thread& thread;
+  flow::Repeats::Position at{};  // the row at work begins here
+  std::uint64_t time = 0;
+  std::uint32_t generation = 0;  // of the mappings at that time
+  std::uint64_t salt = 0;        // of both
+  bool steady = false;           // the same for all branches
+};
+
+// One branch at work.
+struct Step {
+  const session::Context& context;
+  const Branch& branch;
+  Thread& thread;
+  KnownEdge& edge;
+  const Batch& batch;
+  std::span<const Branch> before;  // of the row at work
+
+  std::vector<Branch> recent() const {
+    return thread.recent.list(batch.branches, batch.at, before);
+  }
+  // How many branches of the thread came before.
+  std::uint64_t position() const { return thread.executed + before.size(); }
+};
+
+inline bool is_near_transfer(BranchKind kind) { return kind <= BranchKind::ret; }
+
+}  // namespace hodo::check
