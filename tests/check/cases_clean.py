@@ -1,0 +1,111 @@
+"""Clean programs: no finding, also where their trace is damaged."""
+
+import json
+import os
+import random
+import shlex
+import struct
+import subprocess
+
+from harness import CLEAN, INCOMPLETE, SOURCES, TIMEOUT, Failure, equal, lines
+
+
+def clean(tool, options, command):
+    options = options.split()
+    expected = [int(o.removeprefix("status=")) for o in options if o.startswith("status=")]
+    values = {"P": tool.programs, "S": SOURCES, "W": tool.work}
+    for name, value in values.items():
+        command = command.replace("{" + name + "}", value)
+    data, _ = tool.record(shlex.split(command), expected[0] if expected else 0)
+    result, status = tool.check(data)
+    if result["findings"]:
+        raise Failure(tool.text(data))
+    equal(status, INCOMPLETE if "incomplete" in options else CLEAN, "status")
+    explained = [int(o.removeprefix("explained=")) for o in options if o.startswith("explained=")]
+    equal(result["explained"], explained[0] if explained else int("jit" in options), "explained findings")
+    if "quick" in options:
+        tool.both_ways(data)
+
+
+def thread_that_loads(tool):
+    """What one thread loads was not there when another began, though BTS records have no times."""
+    data, _ = tool.record([os.path.join(tool.programs, "thread_loads")], options=["--source", "bts"])
+    result, status = tool.check(data)
+    if result["findings"]:
+        raise Failure(tool.text(data))
+    equal(status, CLEAN, "status")
+
+
+def payloads(data):
+    """Where trace lies in a recording: (offset, size) of what each AUXTRACE record carries."""
+    at, size = struct.unpack_from("<QQ", data, 40)  # perf_file_header::data
+    end = at + size
+    out = []
+    while at < end:
+        kind, _, length, payload = struct.unpack_from("<IHHQ", data, at)
+        at += length
+        if kind == 71:
+            out.append((at, payload))
+            at += payload
+    return out
+
+
+def doubtful_formats(tool, data, count):
+    """Every format says that all of a recording's findings are doubtful."""
+    said = {
+        form: subprocess.run(
+            [tool.hodo, "check", "--format", form, "--allow-incomplete", data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )
+        for form in ("text", "html", "sarif")
+    }  # fmt: skip
+    equal({form: done.returncode for form, done in said.items()}, dict.fromkeys(said, INCOMPLETE), "status")
+    equal(said["text"].stdout.count("impossible, doubtful, "), count, "in the text")
+    equal(f"({count} doubtful)" in said["text"].stdout, True, "in the text's last line")
+    equal(said["html"].stdout.count('<p class="dim">doubtful: '), count, "on the page")
+    results = json.loads(said["sarif"].stdout)["runs"][0]["results"]
+    equal([(r["level"], r["properties"]["doubtful"]) for r in results], [("note", True)] * count, "in SARIF")
+
+
+def damage(tool, program):
+    """Damage accuses nobody: what it makes of a clean program's trace is doubtful, and the check incomplete.
+
+    Of what is damaged a little can fit the code by chance, to the end: of such nobody can tell that it is damage.
+    """
+    data, _ = tool.record([os.path.join(tool.programs, program)])
+    with open(data, "rb") as file:
+        clean_bytes = file.read()
+    places = payloads(clean_bytes)
+    doubtful = unnoticed = 0
+    for seed in range(40):
+        dice = random.Random(f"{program} {seed}")
+        size = dice.choice([1, 2, 4, 8, 16, 64])
+        at, length = dice.choices(places, [length for _, length in places])[0]
+        at += dice.randrange(length - size)
+        with open(data, "wb") as file:
+            file.write(clean_bytes[:at] + bytes(size) + clean_bytes[at + size :])
+        result, status = tool.check(data)
+        found = [f for f in result["findings"] if not f["doubtful"]]
+        if result["findings"] and doubtful == 0:
+            doubtful_formats(tool, data, len(result["findings"]))
+        doubtful += len(result["findings"])
+        if not result["losses"]:
+            unnoticed += bool(found)
+        elif found or status != INCOMPLETE:
+            raise Failure(f"seed {seed}, {size} bytes zeroed at {at}: status {status}\n{tool.text(data)}")
+    equal(unnoticed < 5, True, "damage is noticed, but for chance")
+    # Else nothing was tried.
+    equal(doubtful > 0, True, "some damage leads to findings")
+
+
+def programs():
+    """{case: (function of a tool, whether ./test runs it)} of each line of clean.txt"""
+    return {
+        f"clean.{name}": (lambda t, a=(options, command): clean(t, *a), "quick" in options.split())
+        for name, options, command in lines("clean.txt")
+    }
+
+
+def cases():
+    quick = {name: function for name, (function, in_test) in programs().items() if in_test}
+    return {"damage": lambda t: damage(t, "threads"), "bts.clean": thread_that_loads, **quick}

@@ -1,0 +1,162 @@
+"""Hijacked programs: each form of hijacks.txt is found by the rules that its line names."""
+
+import os
+import struct
+import subprocess
+
+from harness import (
+    CLEAN, FOUND, INCOMPLETE, SOURCES, TIMEOUT, WINDOWS, Failure, equal, lines, rules_of, symbols_of,
+)  # fmt: skip
+
+# Forms that are none in 32-bit programs: QEMU does not lay them out at the addresses that they see, by which
+# /proc/self/mem goes; and a fork is not known by its system call, which the vDSO makes.
+ONLY_64 = {"text-through-proc", "rop-in-child"}
+# Rules that no program can break under QEMU, as the code that ran is known, and whether branch stacks
+# show it: the records themselves are changed.
+OF_RECORDS = {"text.source": True, "text.target": True}
+
+
+def hijack(tool, program, form, first, others):
+    data, output = tool.record([os.path.join(tool.programs, program), form])
+    if "reached" not in output:
+        raise Failure("the hijack did not reach its end")
+    tool.both_ways(data)
+    result, status = tool.check(data)
+    rule, _, place = first.partition(" ")
+    expected = set(others.split()) | ({rule} if rule != "-" else set())
+    equal(rules_of(result), expected, "rules")
+    equal(status, FOUND if expected else CLEAN, "status")
+    if not expected:
+        return
+    finding = result["findings"][0]
+    equal(finding["rule"], rule, "the first rule")
+    equal("(bad)" in finding["reason"], False, "an instruction that cannot be read")
+    if place not in symbols_of(finding):
+        raise Failure(f"the first finding is at {symbols_of(finding)}, expected {place}")
+    if not finding["before"]:
+        raise Failure("no branches before the finding")
+
+
+def without_names(tool):
+    """A longjmp that no symbol tells of."""
+    data, output = tool.record([os.path.join(tool.programs, "jmpbuf_overwritten")])
+    equal("reached" in output, True, "the hijack reached its end")
+    result, status = tool.check(data)
+    equal((rules_of(result), len(result["findings"]), status), ({"return.target"}, 1, FOUND), "rules")
+
+
+def by_records(tool, program, form, expected, options):
+    """The same in a recording of BTS records or branch stacks."""
+    data, _ = tool.record([os.path.join(tool.programs, program), form], options=options)
+    result, status = tool.check(data)
+    equal(rules_of(result), expected, "rules")
+    windows = options == WINDOWS
+    equal(result["complete"], not windows, "complete")
+    equal(status, FOUND if expected else INCOMPLETE if windows else CLEAN, "status")
+
+
+def forms():
+    """(form, RULE PLACE, rules besides, all rules, those in windows) of each hijack."""
+    for form, first, others, windows in lines("hijacks.txt"):
+        rules = set(others.split()) | ({first.partition(" ")[0]} - {"-"})
+        yield form, first, others, rules, rules if windows == "=" else set(windows.split()) - {"-"}
+
+
+def sums(_):
+    """The table of docs/rules/README.md says what the list of hijacks says."""
+    counts = {}
+    for _, _, _, rules, windows in forms():
+        for rule in rules:
+            row = counts.setdefault(rule, [0, 0, 0])
+            counts[rule] = [row[0] + 1, row[1] + 1, row[2] + (rule in windows)]
+    counts.update({rule: [0, 1, int(windows)] for rule, windows in OF_RECORDS.items()})
+    expected = {f"| {rule} | {a} | {b} | {c} |" for rule, (a, b, c) in counts.items()}
+    with open(os.path.join(SOURCES, "docs/rules/README.md"), encoding="utf-8") as file:
+        section = file.read().partition("## How it was tried")[2].partition("RIPE64")[0]
+    rows = {line for line in section.splitlines() if line.startswith("|")}
+    equal({row for row in rows if any(c.isdigit() for c in row)}, expected, "the table")
+
+
+def changed_record(tool, rule, options):
+    """A call that led behind the first instructions of a function, or a branch that one of them made."""
+    program = os.path.join(tool.programs, "hijacks")
+    data, _ = tool.record([program, "none"], options=options)
+    listed = subprocess.run(
+        [tool.hodo, "branches", "--format", "csv", data],
+        capture_output=True, text=True, timeout=TIMEOUT, check=True,
+    )  # fmt: skip
+    header, *rows = (line.split(",") for line in listed.stdout.splitlines())
+    # (kind, from, to) of two in a row: the call, and the next branch, some instructions later.
+    columns = [header.index(name) for name in ("kind", "from", "to")]
+    branches = [[row[c] for c in columns] for row in rows]
+    (_, *call), (_, *after) = [
+        (a, b) for a, b in zip(branches, branches[1:])
+        if (a[0], b[0]) == ("call", "cond") and a[2] != b[1]
+    ][-1]  # fmt: skip
+    if rule == "text.target":
+        old, new = call, (call[0], after[0])
+    else:
+        old, new = after, (call[1], after[1])
+    packed = lambda pair: struct.pack("<QQ", *(int(address, 16) for address in pair))
+    with open(data, "rb") as file:
+        content = file.read()
+    equal(packed(old) in content, True, "the record is in the file")
+    with open(data, "wb") as file:
+        file.write(content.replace(packed(old), packed(new)))
+    result, status = tool.check(data)
+    equal((rules_of(result), status), ({rule}, FOUND), "rules, status")
+    finding = result["findings"][0]
+    equal((finding["from"]["address"], finding["to"]["address"]), new, "the branch")
+
+
+def injected_record(tool, program):
+    """A debugger stops the thread, sets its registers so that it goes on in dlopen, and lets it go."""
+    options = ["--source", "bts"]
+    data, _ = tool.record([os.path.join(tool.programs, program), "library-by-pointer"], options=options)
+    called = next(f for f in tool.check(data)[0]["findings"] if f["rule"] == "call.sensitive")
+    ends = lambda branch: [branch[end]["address"] for end in ("from", "to")]
+    stopped, back, called = (ends(b) for b in (*called["before"][-2:], called))
+    # Where the last jump before had led to, the thread leaves for the kernel, and comes back in dlopen.
+    changes = [(back, (stopped[1], "0x0")), (called, ("0x0", called[1]))]
+    with open(data, "rb") as file:
+        content = file.read()
+    for old, new in changes:
+        old, new = (struct.pack("<QQ", *(int(address, 16) for address in pair)) for pair in (old, new))
+        equal(content.count(old), 1, "records of this branch")
+        content = content.replace(old, new)
+    with open(data, "wb") as file:
+        file.write(content)
+    result, status = tool.check(data)
+    equal((rules_of(result), status), ({"library.injected"}, FOUND), "rules, status")
+    equal("a debugger" in result["findings"][0]["reason"], True, "the reason")
+
+
+def sensitive_pointer(tool, program):
+    """However the program is built: with the function's own address, or that of its stub, or static."""
+    for source in ("qemu", "bts"):
+        data, _ = tool.record([os.path.join(tool.programs, program), "pointer"], options=["--source", source])
+        result, status = tool.check(data)
+        equal((rules_of(result), status), ({"call.sensitive"}, FOUND), f"{source}: rules, status")
+        ends = {name.removesuffix("@plt") for name in symbols_of(result["findings"][0])}
+        equal(ends, {"main", "seteuid"}, f"{source}: ends")
+
+
+def cases():
+    out = {"table": sums, "without-names": without_names}
+    for form, first, others, rules, windows in forms():
+        for program, suffix in (("hijacks", ""), ("hijacks_32", "_32")):
+            if suffix and form in ONLY_64:
+                continue
+            a = (program, form, first, others)
+            out[f"hijack{suffix}.{form}"] = lambda t, a=a: hijack(t, *a)
+            for source, found, how in (("bts", rules, ["--source", "bts"]), ("lbr", windows, WINDOWS)):
+                a = (program, form, found, how)
+                out[f"{source}{suffix}.{form}"] = lambda t, a=a: by_records(t, *a)
+    for how in ("", "_nopie", "_static", "_static_pie", "_cet", "_32", "_nopie_32", "_noplt_32"):
+        out[f"sensitive{how}"] = lambda t, p=f"sensitive{how}": sensitive_pointer(t, p)
+    for rule, windows in OF_RECORDS.items():
+        for source, how in [("bts", ["--source", "bts"])] + ([("lbr", WINDOWS)] if windows else []):
+            out[f"{source}.{rule}"] = lambda t, a=(rule, how): changed_record(t, *a)
+    for program in ("hijacks", "hijacks_32"):
+        out[f"bts.debugger.{program}"] = lambda t, p=program: injected_record(t, p)
+    return out
