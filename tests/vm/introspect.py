@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs one case of looking into a virtual machine from outside; status and options are run.py's."""
+"""Runs one case of looking into a virtual machine from outside; status and options are box.py's."""
 
 import contextlib
 import json
@@ -11,8 +11,7 @@ import sys
 import time
 
 import guest
-import run
-from run import check
+from box import Failure, check, main
 
 
 @contextlib.contextmanager
@@ -37,7 +36,7 @@ def boots(console, word):
         said.append(line)
         if word in line:
             return said
-    raise run.Failure(f"the guest did not come to '{word}': {''.join(said)}")
+    raise Failure(f"the guest did not come to '{word}': {''.join(said)}")
 
 
 def listed(box, *words, status=0):
@@ -231,4 +230,4 @@ def nobody_to_ask(box):
 CASES = {case.__name__: case for case in (processes, hidden_process, hooked_kernel, attached, unknown_system, nobody_to_ask)}
 
 if __name__ == "__main__":
-    sys.exit(run.main(CASES))
+    sys.exit(main(CASES))
