@@ -74,22 +74,46 @@ class Decoder::Impl {
     if (std::exchange(not_taken_known_, config.want_not_taken) != config.want_not_taken) {
       for (const auto& one : knowledge_) one->memo.clear();
     }
+    const bool by_steps = goes_by_steps(pieces, config, to);
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
-    PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo, config, out);
+    PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo,
+                        by_steps ? &own.graph : nullptr, config, out);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       decoder.begin(pieces[i], i > 0);
-      if (for_a_crew(pieces[i], config)) {
+      const Config how = for_threads(pieces[i], config, to);
+      if (for_a_crew(pieces[i], how)) {
         // The asking thread has the first one's, and seldom decodes.
-        Crew(pieces[i], config, to, decoder, out, knowledge(1 + config.threads).subspan(1))
+        Crew(pieces[i], how, to, by_steps, decoder, out, knowledge(1 + how.threads).subspan(1))
             .decode();
       } else if (!decoder.advance(pieces[i].bytes.size())) {
         decoder.end();
       }
     }
     out.settle(own.memo);
+    out.settle(own.graph);
     out.flush();
     return out.stats();
+  }
+
+  // What is remembered of a small trace pays when it comes again. Otherwise steps are faster.
+  bool goes_by_steps(std::span<const Piece> pieces, const Config& config, const Receivers& to) {
+    constexpr std::size_t kSmall = 4 << 20;
+    std::size_t bytes = 0;
+    for (const Piece& piece : pieces) bytes += piece.bytes.size();
+    const bool again = std::exchange(decoded_, true) && bytes <= kSmall;
+    return !again && to.branches == nullptr && !config.want_instructions;
+  }
+
+  // Counts are settled at the end of what a thread takes: not too often.
+  static Config for_threads(const Piece& piece, const Config& config, const Receivers& to) {
+    constexpr std::size_t kMost = 16 << 20;
+    constexpr std::size_t kShares = 8;
+    Config how = config;
+    if (to.branches != nullptr) return how;
+    const std::size_t share = piece.bytes.size() / (kShares * config.threads);
+    how.thread_bytes = std::max(how.thread_bytes, std::min(share, kMost));
+    return how;
   }
 
   // Starting threads takes longer than decoding a little.
@@ -102,6 +126,7 @@ class Decoder::Impl {
   Config config_;
   std::vector<std::unique_ptr<Knowledge>> knowledge_;
   bool not_taken_known_ = false;
+  bool decoded_ = false;  // something, before
 };
 
 Decoder::Decoder(const image::CodeSource& code, const Config& config)

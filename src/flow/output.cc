@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "steps.h"
+
 namespace hodo::flow {
 
 Output::Output(const Config& config, const Receivers& to)
@@ -122,5 +124,7 @@ void Output::settle(PathMemo& memo) {
   }
   to_.runs->on_runs(runs_);
 }
+
+void Output::settle(StepGraph& graph) { graph.settle(stats_, to_); }
 
 }  // namespace hodo::flow

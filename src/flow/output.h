@@ -21,6 +21,8 @@ struct Receivers {
   RunSink* runs = nullptr;
 };
 
+class StepGraph;
+
 // Where the straight line began that leads on from a place in the middle of it, if that is not
 // known here: whoever decoded what is before knows.
 inline constexpr std::uint64_t kLineFromBefore = ~std::uint64_t{0};
@@ -33,6 +35,7 @@ class Output {
   bool wants_instructions() const { return config_.want_instructions; }
   bool wants_branches() const { return to_.branches != nullptr; }
   bool wants_runs() const { return to_.runs != nullptr; }
+  bool wants_edges() const { return to_.edges != nullptr; }
   void count(std::uint32_t instructions) {
     pending_insns_ += instructions;
     stats_.instructions += instructions;
@@ -86,8 +89,11 @@ class Output {
     if (path.edge_count == 0) return;
     line_ = line_behind(memo.edges()[memo.edge_ids(path)[path.edge_count - 1]]);
   }
+  void begin_line(std::uint64_t ip) { line_ = ip; }
   // Counts the paths that were taken again, for the numbers and for Receivers::edges and runs.
   void settle(PathMemo& memo);
+  // And the steps that were taken.
+  void settle(StepGraph& graph);
 
   std::uint64_t pending_insns() const { return pending_insns_; }
   // For Receivers::runs: where the branch before led.

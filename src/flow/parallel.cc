@@ -136,11 +136,12 @@ class Crew::Recorder final : public BranchSink {
   bool listening_ = false;
 };
 
-Crew::Crew(const Piece& piece, const Config& config, const Receivers& to, PathDecoder& head,
-           Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge)
+Crew::Crew(const Piece& piece, const Config& config, const Receivers& to, bool by_steps,
+           PathDecoder& head, Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge)
     : piece_(piece),
       config_(config),
       to_(to),
+      by_steps_(by_steps),
       head_(head),
       out_(out),
       state_(head.state()),
@@ -305,7 +306,8 @@ void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& 
   using enum Stretch::Status;
   Recorder recorder(*this, stretch);
   Output out(config_, recorder.receivers(to_));
-  PathDecoder decoder(knowledge.blocks, &knowledge.memo, config_, out);
+  StepGraph* const graph = by_steps_ ? &knowledge.graph : nullptr;
+  PathDecoder decoder(knowledge.blocks, &knowledge.memo, graph, config_, out);
   decoder.assume(piece_, stretch.begin, known);
   out.start_over();
   recorder.listen();
@@ -318,6 +320,7 @@ void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& 
   const bool reached_limit = decoder.advance(stretch.limit);
   if (!reached_limit) decoder.end();
   out.settle(knowledge.memo);
+  out.settle(knowledge.graph);
   out.flush();
   const std::lock_guard lock(mutex_);
   stretch.end = decoder.state();

@@ -28,6 +28,7 @@ struct Knowledge {
   explicit Knowledge(const image::CodeSource& code) : blocks(code) {}
   BlockCache blocks;
   PathMemo memo;
+  StepGraph graph{blocks};
 };
 
 // What decoding a stretch has said so far, in order.
@@ -51,9 +52,9 @@ class Log {
 class Crew {
  public:
   // One thread for each knowledge. All must outlive the crew; `head` has begun the piece, and tells
-  // `out`, which hands on to `to`.
-  Crew(const Piece& piece, const Config& config, const Receivers& to, PathDecoder& head,
-       Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge);
+  // `out`, which hands on to `to`. `by_steps`: they use their graphs.
+  Crew(const Piece& piece, const Config& config, const Receivers& to, bool by_steps,
+       PathDecoder& head, Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
@@ -84,6 +85,7 @@ class Crew {
   const Piece& piece_;
   const Config& config_;
   const Receivers to_;
+  const bool by_steps_;
   PathDecoder& head_;
   Output& out_;
   PathDecoder::State state_;  // the true one; head_ may be elsewhere

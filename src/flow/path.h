@@ -22,6 +22,11 @@ enum class StepKind : std::uint8_t {
   stretch_off,   // ... that begin while it is off; the path begins at 0
 };
 
+// Those that need not be remembered where the path is followed step by step.
+constexpr bool is_stepped(StepKind kind) {
+  return kind == StepKind::outcomes || kind == StepKind::compressed || kind == StepKind::indirect;
+}
+
 struct alignas(64) Path {
   std::uint64_t ip = 0;  // where it begins
   std::uint64_t key = 0;

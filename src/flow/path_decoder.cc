@@ -12,10 +12,12 @@ using isa::InsnClass;
 using pt::PacketType;
 using pt::ReadStatus;
 
-PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, const Config& config, Output& out)
+PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, const Config& config,
+                         Output& out)
     : config_(config),
       blocks_(blocks),
       memo_(memo),
+      graph_(graph),
       out_(out),
       walker_(blocks, config, out),
       clock_(config) {}

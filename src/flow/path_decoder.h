@@ -20,15 +20,20 @@
 #include "output.h"
 #include "path_memo.h"
 #include "psb_plus.h"
+#include "steps.h"
 #include "walker.h"
 
 namespace hodo::flow {
 
+// What the path is followed for.
+enum class Want : std::uint8_t { counts, edges, branches, runs };
+
 class PathDecoder {
  public:
-  // All must outlive the decoder. Time goes on from piece to piece. `memo` may be null: every step
-  // is walked.
-  PathDecoder(BlockCache& blocks, PathMemo* memo, const Config& config, Output& out);
+  // All must outlive the decoder. Time goes on from piece to piece. `memo` may be null: everything
+  // is walked. With a graph the path is followed by its steps, and the memo is only for the rest.
+  PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, const Config& config,
+              Output& out);
 
   // A piece is decoded by begin(), advance() until it is at the end, and end(). `after_loss`: it is
   // not the stream's first piece.
@@ -110,6 +115,10 @@ class PathDecoder {
   void arrive(std::uint64_t ip);
   void close_gap(std::uint64_t to, std::uint8_t flags);
   void report(LossCause cause, std::uint64_t skipped, std::uint64_t ip, std::string reason);
+
+  // Step by step (stepping.cc).
+  struct Stepper;
+  void go_by_steps();
 
   // The paths that are remembered (remembered.cc).
   struct Position {
@@ -201,6 +210,7 @@ class PathDecoder {
   const Config& config_;
   BlockCache& blocks_;
   PathMemo* memo_;
+  StepGraph* graph_;
   Output& out_;
   StretchBuilder builder_;
   Walker walker_;

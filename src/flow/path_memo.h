@@ -14,6 +14,7 @@
 
 #include "hodo/flow/decoder.h"
 #include "path.h"
+#include "return_stack.h"
 #include "stretch.h"
 #include "tally.h"
 
@@ -69,6 +70,13 @@ class PathMemo {
   std::uint64_t return_address(const Path& path, unsigned i) const {
     const std::uint32_t* half = edge_ids(path) - 2 * path.pushes + 2 * i;
     return half[0] | std::uint64_t{half[1]} << 32;
+  }
+
+  // What the path does to the return stack.
+  void move_returns(ReturnStack& returns, const Path& path) const {
+    returns.rise_to(path.peak);
+    if (path.pops != 0) returns.drop();
+    for (unsigned i = 0; i < path.pushes; ++i) returns.put(return_address(path, i));
   }
 
   // What the hits since the last settling come to; after it, there are none.

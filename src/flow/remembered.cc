@@ -4,43 +4,14 @@
 // looks up what each of them did the last time at this address. Whatever is not known, or is any
 // other packet, it leaves to run(), which walks the code and remembers the way.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "packet_bytes.h"
 #include "path_decoder.h"
 
 namespace hodo::flow {
-namespace {
-
-constexpr int kIpForms = 8;
-constexpr std::array<std::uint8_t, kIpForms> kIpSize = {0, 2, 4, 6, 6, 0, 8, 0};
-
-// The IP of a packet whose header is `byte` and whose payload begins `low`; the form is one that
-// has an IP.
-std::uint64_t ip_of(std::uint8_t byte, std::uint64_t low, std::uint64_t last_ip) {
-  constexpr unsigned kSext48 = 3;
-  const unsigned form = byte >> 5;
-  const unsigned unused = 64 - 8u * kIpSize[form];
-  if (form == kSext48) {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(low << unused) >> unused);
-  }
-  const std::uint64_t mask = ~std::uint64_t{0} >> unused;
-  return (last_ip & ~mask) | (low & mask);
-}
-
-// What the path is followed for.
-enum class Want : std::uint8_t { counts, branches, runs };
-
-void move_returns(ReturnStack& returns, const Path& path, const PathMemo& memo) {
-  returns.rise_to(path.peak);
-  if (path.pops != 0) returns.drop();
-  for (unsigned i = 0; i < path.pushes; ++i) returns.put(memo.return_address(path, i));
-}
-
-}  // namespace
-
 // The decoder's state, in registers as far as possible, and what was counted.
 struct PathDecoder::Follower {
   explicit Follower(PathDecoder& decoder)
@@ -78,7 +49,6 @@ struct PathDecoder::Follower {
   template <Want kWant>
   bool step_and_build();
   void finish_stretch(const std::uint8_t* stretch_end);
-  std::size_t packet_size() const;
   const std::uint8_t* pads_end() const;
 
   template <Want kWant>
@@ -106,7 +76,7 @@ template <Want kWant>
   }
   memo.hit(*path);
   if (builder.building()) builder.append(*path, guard, memo);
-  if ((path->peak | path->pops) != 0) move_returns(returns, *path, memo);
+  if ((path->peak | path->pops) != 0) memo.move_returns(returns, *path);
   if constexpr (kWant == Want::branches) out.repeat(*path, memo, time);
   ip = path->next;
   return path;
@@ -160,7 +130,7 @@ bool PathDecoder::Follower::step_end() {
 
 template <Want kWant>
 bool PathDecoder::Follower::step_tnt() {
-  const std::size_t size = packet_size();
+  const std::size_t size = short_packet_size(at, end);
   if (size == 0) return false;
   const std::uint64_t bits = size == 1 ? *at >> 1 : load_word(at) >> 16;
   if (bits <= kNoOutcomes) return false;
@@ -170,20 +140,6 @@ bool PathDecoder::Follower::step_tnt() {
   counts.tnt_bytes += size;
   counts.tnt_bits += outcomes_left(bits);
   return take_outcomes<kWant>(bits);
-}
-
-// Of the packet at `at`, if it is one of those that are followed here; 0: it is none, or it is cut
-// off.
-std::size_t PathDecoder::Follower::packet_size() const {
-  constexpr std::size_t kLongTnt = 8;
-  const auto left = static_cast<std::size_t>(end - at);
-  std::size_t size = 1;
-  if (*at == 2) {
-    size = left >= kLongTnt && at[1] == 0xa3 ? kLongTnt : 0;
-  } else if ((*at & 1) != 0) {
-    size += kIpSize[*at >> 5];
-  }
-  return size <= left ? size : 0;
 }
 
 // One packet, or a run of padding; false if it needs the walker.
@@ -259,7 +215,8 @@ void PathDecoder::Follower::finish_stretch(const std::uint8_t* stretch_end) {
 // A step of a stretch that is being built.
 template <Want kWant>
 bool PathDecoder::Follower::step_and_build() {
-  if (at + packet_size() > builder.limit() || at == builder.limit() || !builder.has_room()) {
+  if (at + short_packet_size(at, end) > builder.limit() || at == builder.limit() ||
+      !builder.has_room()) {
     finish_stretch(at);
     return true;
   }
@@ -299,6 +256,7 @@ bool PathDecoder::may_follow() const {
 }
 
 void PathDecoder::follow() {
+  if (graph_ != nullptr) return go_by_steps();
   if (memo_->full()) {
     out_.flush();  // repeats name paths of the memory that they are of
     out_.settle(*memo_);
@@ -341,7 +299,7 @@ bool PathDecoder::follow_to(std::uint64_t ip) {
     out_.move_line(*path, *memo_);
   }
   memo_->hit(*path);
-  move_returns(walker_.returns(), *path, *memo_);
+  memo_->move_returns(walker_.returns(), *path);
   if (out_.wants_branches()) out_.repeat(*path, *memo_, walker_.time);
   walker_.ip = path->next;
   return true;
@@ -362,6 +320,7 @@ PathDecoder::Position PathDecoder::position() const {
 void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, const Position& from,
                            const Position& to) {
   if (memo_ == nullptr || walker_.in_tx || memo_->full()) return;
+  if (graph_ != nullptr && is_stepped(kind)) return;
   const std::uint8_t what = what_of(kind, walker_.mode);
   const Path* const known = memo_->find(from.ip, key, what);
   if (known != nullptr && known->valid_at(walker_.time)) return;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "link.h"
+
 namespace hodo::flow {
 
 class ReturnStack {
@@ -41,11 +43,15 @@ class ReturnStack {
   // The effect of a stretch of path that was watched before. Calls that returned in it left nothing
   // behind, but pushed the oldest entries off the end all the same.
   void rise_to(unsigned peak) { depth_ = std::min(depth_, kSize - peak); }
-  void put(std::uint64_t ip) {
+  // `link` is the step at `ip` (steps.h), if it is known.
+  void put(std::uint64_t ip, Link link = kNoLink) {
     top_ = (top_ + 1) % kSize;
     ips_[top_] = ip;
+    links_[top_] = link;
     if (depth_ < kSize) ++depth_;
   }
+  Link top_link() const { return links_[top_]; }
+  void forget_links() { links_.fill(kNoLink); }
   void drop() {
     if (depth_ == 0) return;
     top_ = (top_ + kSize - 1) % kSize;
@@ -56,6 +62,7 @@ class ReturnStack {
 
  private:
   std::array<std::uint64_t, kSize> ips_{};
+  std::array<Link, kSize> links_{};
   unsigned top_ = 0;
   unsigned depth_ = 0;
   int level_ = 0;

@@ -182,6 +182,9 @@ struct Covered {
       return "an edge that did not run";
     }
     if (edges.sums() != all.sums()) return "edges";
+    return runs_differ(decoder);
+  }
+  std::string runs_differ(Decoder& decoder) const {
     Runs ran;
     if (auto found = difference(decoder.cover(pieces, ran), stats); !found.empty()) return found;
     return ran.sums() == runs.sums() ? "" : "code between edges";
@@ -201,6 +204,9 @@ std::string covering_differs(std::span<const Piece> pieces, const image::CodeSou
   half.bytes = half.bytes.first(half.bytes.size() / 2);
   const Covered whole(pieces, code, config);
   const Covered less(std::span(&half, 1), code, config);
+  // Of a decoder that knows nothing yet.
+  Decoder first(code, config);
+  if (auto found = whole.runs_differ(first); !found.empty()) return "covering first: " + found;
   Decoder decoder(code, config);
   for (const auto& [what, covered] : {std::pair{"covering: ", &whole},
                                       {"covering again: ", &whole},
@@ -314,6 +320,9 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   Told unread;
   const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
   if (!counted.empty()) return "counting: " + counted;
+  const std::string counted_first =
+      difference(Decoder(code, quick).count(pieces, unread), expected.stats);
+  if (!counted_first.empty()) return "counting first: " + counted_first;
   for (const std::size_t parts : {std::size_t{7}, std::size_t{100}}) {
     const std::string grown = growing_differs(pieces, code, quick, parts);
     if (!grown.empty()) return grown;

@@ -1,0 +1,353 @@
+// Following the path step by step (steps.h): the hot loop of the decoder where a trace is long.
+//
+// It reads the packets that most of a trace consists of. Whatever is any other, or does not fit, it
+// leaves to run(), which walks the code. Where tracing goes on and off it uses what is remembered.
+#include <algorithm>
+#include <utility>
+
+#include "packet_bytes.h"
+#include "path_decoder.h"
+
+namespace hodo::flow {
+
+// The decoder's state, in registers as far as possible, and what was counted.
+struct PathDecoder::Stepper {
+  explicit Stepper(PathDecoder& decoder)
+      : memo(*decoder.memo_),
+        graph(*decoder.graph_),
+        out(decoder.out_),
+        returns(decoder.walker_.returns()),
+        time(decoder.walker_.time),
+        mode(decoder.walker_.mode),
+        at(decoder.bytes_.data() + decoder.reader_.offset()),
+        end(at + std::min(decoder.bytes_.size() - decoder.reader_.offset(), kMostBytes)),
+        ip(decoder.walker_.ip),
+        last_ip(decoder.last_ip_.ip()),
+        enabled(decoder.walker_.enabled) {}
+
+  // A byte has at most eight outcomes.
+  static constexpr std::size_t kMostBytes = StepGraph::kMostAtOnce / 8;
+
+  PathMemo& memo;
+  StepGraph& graph;
+  Output& out;
+  ReturnStack& returns;
+  const std::uint64_t time;
+  const isa::Mode mode;
+  const std::uint8_t* at;
+  const std::uint8_t* const end;
+  std::uint64_t ip;     // of no account while there is a link
+  Link link = kNoLink;  // the step here; kNoLink: nobody has looked
+  std::uint64_t last_ip;
+  bool enabled;
+  bool stepped = false;
+  std::uint64_t outcomes = kNoOutcomes;
+  const std::uint8_t* tnt_at = nullptr;  // the last TNT
+  LongPacketCounts counts;
+
+  // Outcomes that are still to be taken; the next one is the highest bit.
+  struct Row {
+    explicit Row(std::uint64_t bits) : left(outcomes_left(bits)), outcomes(bits << (64 - left)) {}
+    bool next() const { return outcomes >> 63 != 0; }
+    void drop(unsigned count) {
+      outcomes <<= count;
+      left -= count;
+    }
+    unsigned left;
+    std::uint64_t outcomes;
+  };
+
+  template <Want kWant>
+  void run();
+  template <Want kWant>
+  bool step();
+  template <Want kWant>
+  bool step_tnt();
+  template <Want kWant>
+  bool step_tip();
+  template <Want kWant>
+  bool step_begin();
+  template <Want kWant>
+  bool step_end();
+  template <Want kWant>
+  bool take(StepKind kind, std::uint64_t key);
+  template <Want kWant>
+  bool arrive();
+  template <Want kWant>
+  void leave();
+  template <Want kWant>
+  void stay(std::uint64_t here);
+
+  bool leave_outcomes(const Row& row);
+  bool jump(Link& here, Row& row);
+  template <Want kWant>
+  bool take_outcomes(std::uint64_t bits);
+  template <Want kWant>
+  Link take_return(Link here, bool taken);
+  void call(Tail& tail);
+};
+
+// The step that begins here.
+template <Want kWant>
+bool PathDecoder::Stepper::arrive() {
+  if (link == kNoLink) {
+    if (kWant == Want::runs && out.line() != ip) return false;
+    link = graph.find(ip);
+  }
+  stepped = true;
+  return link != kNoLink;
+}
+
+// Behind a step, where there may be none.
+template <Want kWant>
+void PathDecoder::Stepper::stay(std::uint64_t here) {
+  ip = here;
+  link = kNoLink;
+  if constexpr (kWant == Want::runs) out.begin_line(ip);
+}
+
+template <Want kWant>
+void PathDecoder::Stepper::leave() {
+  if (link != kNoLink) stay<kWant>(graph.ip_of(link));
+}
+
+// What a packet did when it came here before.
+template <Want kWant>
+bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
+  Path* const path = memo.find(ip, key, what_of(kind, mode));
+  if (path == nullptr || !path->valid_at(time)) return false;
+  if constexpr (kWant == Want::runs) {
+    if (!out.line_begins(*path, ip)) return false;
+    out.move_line(*path, memo);
+  }
+  memo.hit(*path);
+  if ((path->peak | path->pops) != 0) memo.move_returns(returns, *path);
+  ip = path->next;
+  return true;
+}
+
+void PathDecoder::Stepper::call(Tail& tail) {
+  if (tail.calls == 1) {
+    if (tail.link == kNoLink) tail.link = graph.known(tail.returns);
+    return returns.put(tail.returns, tail.link);
+  }
+  for (StepGraph::Call& call : graph.calls(tail)) {
+    if (call.link == kNoLink) call.link = graph.known(call.returns);
+    returns.put(call.returns, call.link);
+  }
+}
+
+// A compressed return: to the step there; kNoLink if it is none, or does not fit.
+template <Want kWant>
+Link PathDecoder::Stepper::take_return(Link here, bool taken) {
+  const std::uint32_t number = number_of(here);
+  Tail& tail = graph.steps()[number + 1].tail;
+  if (!taken || tail.end != Tail::End::ret) return kNoLink;
+  Link to = kNoLink;
+  if (tail.calls != 0) {
+    const std::uint64_t back = tail.calls == 1 ? tail.returns : graph.calls(tail).back().returns;
+    to = graph.find(wrap(back, mode));
+  } else if (returns.depth() != 0) {
+    to = returns.top_link();
+    if (to == kNoLink) to = graph.find(wrap(*returns.top(), mode));
+  }
+  if (to == kNoLink) return kNoLink;
+  StepOrTail* const step = graph.steps() + number;  // they may have moved
+  if (step[1].tail.calls != 0) call(step[1].tail);
+  returns.drop();
+  ++step->step.count[0];
+  if constexpr (kWant != Want::counts) graph.went(here, to);
+  return to;
+}
+
+// To the walker.
+bool PathDecoder::Stepper::leave_outcomes(const Row& row) {
+  outcomes = std::uint64_t{1} << row.left | row.outcomes >> (64 - row.left);
+  return false;
+}
+
+// Several outcomes at once, if it is known where they lead.
+[[gnu::always_inline]] inline bool PathDecoder::Stepper::jump(Link& here, Row& row) {
+  const auto first = static_cast<std::uint8_t>(row.outcomes >> (64 - Supersteps::kOutcomes));
+  Superstep& found = graph.supersteps().at(here, first);
+  if (found.from != here || found.outcomes != first) {
+    if (!graph.supersteps().missed() || !graph.learn(found, here, first)) return false;
+  }
+  ++found.count;
+  here = found.to;
+  row.drop(found.used);
+  return true;
+}
+
+// Outcomes under their stop bit; false: some are left for the walker.
+template <Want kWant>
+bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
+  Row row(bits);
+  const bool jumps = row.left >= Supersteps::kOutcomes && graph.supersteps().worth_a_look();
+  StepOrTail* steps = graph.steps();
+  Link here = link;
+  unsigned plain = 0;  // so many outcomes are taken one by one
+  while (row.left != 0) {
+    if (shape_of(here) != Shape::outcome) [[unlikely]] {
+      plain = 0;
+      if (shape_of(here) == Shape::packet) {
+        const Link to = take_return<kWant>(here, row.next());
+        steps = graph.steps();
+        if (to == kNoLink) break;
+        here = to;
+        row.drop(1);
+        continue;
+      }
+      call(steps[number_of(here) + 1].tail);
+    } else if (jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
+      if (jump(here, row)) continue;
+      plain = Supersteps::kOutcomes;
+    }
+    const bool taken = row.next();
+    hodo::flow::Step& step = steps[number_of(here)].step;
+    ++step.count[taken ? 1 : 0];
+    row.drop(1);
+    plain -= plain != 0 ? 1 : 0;
+    Link to = step.next[taken ? 1 : 0];
+    if (to == kNoLink) [[unlikely]] {
+      to = graph.resolve(here, taken);
+      steps = graph.steps();
+      if (to == kNoLink) stay<kWant>(graph.outcome_ip(here, taken));
+      if (to == kNoLink && row.left != 0) return leave_outcomes(row);
+    }
+    here = to;
+  }
+  link = here;
+  return row.left == 0 || leave_outcomes(row);
+}
+
+template <Want kWant>
+bool PathDecoder::Stepper::step_tnt() {
+  const std::size_t size = short_packet_size(at, end);
+  if (size == 0) return false;
+  const std::uint64_t bits = size == 1 ? *at >> 1 : load_word(at) >> 16;
+  if (bits <= kNoOutcomes || !arrive<kWant>()) return false;
+  tnt_at = at;
+  at += size;
+  counts.tnts += 1;
+  counts.tnt_bytes += size;
+  counts.tnt_bits += outcomes_left(bits);
+  return take_outcomes<kWant>(bits);
+}
+
+template <Want kWant>
+bool PathDecoder::Stepper::step_tip() {
+  const std::size_t size = kIpSize[*at >> 5];
+  if (size == 0 || end - at < 9) return false;
+  const std::uint64_t to_ip = ip_of(*at, load_word(at + 1), last_ip);
+  if (!arrive<kWant>() || shape_of(link) != Shape::packet) return false;
+  const Link to = graph.find(to_ip);
+  if (to == kNoLink) return false;
+  StepOrTail* const step = graph.steps() + number_of(link);
+  Tail& tail = step[1].tail;
+  if (tail.calls != 0) call(tail);
+  // Every near return pops, also one whose target did not match.
+  if (tail.end == Tail::End::ret) returns.drop();
+  ++step->step.count[0];
+  if constexpr (kWant != Want::counts) graph.went(link, to);
+  link = to;
+  last_ip = to_ip;
+  counts.tips += 1;
+  counts.tip_bytes += 1 + size;
+  at += 1 + size;
+  return true;
+}
+
+template <Want kWant>
+bool PathDecoder::Stepper::step_begin() {
+  const std::size_t size = kIpSize[*at >> 5];
+  if (enabled || size == 0 || end - at < 9) return false;
+  const std::uint64_t to = ip_of(*at, load_word(at + 1), last_ip);
+  leave<kWant>();
+  ip = 0;
+  if (!take<kWant>(StepKind::trace_begin, to)) return false;
+  enabled = true;
+  last_ip = to;
+  counts.begins += 1;
+  counts.begin_bytes += 1 + size;
+  at += 1 + size;
+  return true;
+}
+
+template <Want kWant>
+bool PathDecoder::Stepper::step_end() {
+  const std::size_t size = kIpSize[*at >> 5];
+  if (!enabled || (*at >> 5 != 0 && size == 0) || end - at < 9) return false;
+  const std::uint64_t to = size == 0 ? 0 : ip_of(*at, load_word(at + 1), last_ip);
+  leave<kWant>();
+  if (!take<kWant>(size == 0 ? StepKind::trace_end_at : StepKind::trace_end, to)) return false;
+  enabled = false;
+  if (size != 0) last_ip = to;
+  counts.ends += 1;
+  counts.end_bytes += 1 + size;
+  at += 1 + size;
+  return true;
+}
+
+// One packet, or a run of padding; false if it needs the walker.
+template <Want kWant>
+bool PathDecoder::Stepper::step() {
+  if (*at == 0) {
+    const std::uint8_t* const start = at;
+    while (at != end && *at == 0) ++at;
+    counts.pads += static_cast<std::size_t>(at - start);
+    return true;
+  }
+  if ((*at & 1) == 0) return enabled && step_tnt<kWant>();
+  switch (*at & 0x1f) {
+    case 0x0d:
+      return enabled && step_tip<kWant>();
+    case 0x01:
+      return step_end<kWant>();
+    case 0x11:
+      return step_begin<kWant>();
+    default:
+      return false;
+  }
+}
+
+template <Want kWant>
+void PathDecoder::Stepper::run() {
+  while (at != end && !graph.full() && step<kWant>()) {
+  }
+  leave<kWant>();
+}
+
+void PathDecoder::go_by_steps() {
+  if (memo_->full() || graph_->full() || graph_->counted_out()) {
+    out_.settle(*memo_);
+    out_.settle(*graph_);
+    if (memo_->full()) memo_->clear();
+    if (graph_->full()) {
+      graph_->clear();
+      walker_.returns().forget_links();
+    }
+  }
+  if (graph_->move_to(walker_.time, walker_.mode)) walker_.returns().forget_links();
+  Stepper s(*this);
+  const std::uint8_t* const start = s.at;
+  if (out_.wants_runs()) {
+    s.run<Want::runs>();
+  } else if (out_.wants_edges()) {
+    s.run<Want::edges>();
+  } else {
+    s.run<Want::counts>();
+  }
+  if (s.stepped) graph_->followed(8 * static_cast<std::uint64_t>(s.at - start) + 64);
+  reader_.seek(static_cast<std::size_t>(s.at - bytes_.data()));
+  walker_.ip = s.ip;
+  walker_.enabled = s.enabled;
+  last_ip_ = pt::LastIp(s.last_ip);
+  outcomes_ = s.outcomes;
+  if (outcomes_ != kNoOutcomes) {
+    tnt_at_ = packet_at_ = static_cast<std::size_t>(s.tnt_at - bytes_.data());
+  }
+  count_packets(out_.stats(), s.counts, 1);
+}
+
+}  // namespace hodo::flow

@@ -1,0 +1,430 @@
+#include "steps.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "hodo/flow/branch_kind.h"
+#include "walker.h"
+
+namespace hodo::flow {
+namespace {
+
+using isa::InsnClass;
+
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+bool holds(const BlockCache::Validity& validity, std::uint64_t time) {
+  return validity.from <= time && time < validity.until;
+}
+
+BlockCache::Validity narrower(const BlockCache::Validity& a, const BlockCache::Validity& b) {
+  return {std::max(a.from, b.from), std::min(a.until, b.until)};
+}
+
+Tail::End end_of(InsnClass cls) {
+  switch (cls) {
+    case InsnClass::cond:
+      return Tail::End::outcome;
+    case InsnClass::ret:
+      return Tail::End::ret;
+    case InsnClass::icall:
+      return Tail::End::call;
+    default:
+      return Tail::End::indirect;
+  }
+}
+
+}  // namespace
+
+// From an address to the next branch that needs a packet.
+class StepGraph::Walk {
+ public:
+  // False: it is for the walker to say what is wrong here.
+  bool go(BlockCache& blocks, std::uint64_t ip, isa::Mode mode, std::uint64_t time) {
+    for (unsigned i = 0; i < kMostBlocks; ++i) {
+      const Block* const next = blocks.at(ip, mode, time);
+      if (next == nullptr) return false;
+      block = *next;
+      insns += block.insns;
+      tail += block.insns;
+      at = last_ip(ip, block);
+      const std::uint64_t end = end_ip(ip, block);
+      if (needs_packet(block.cls)) {
+        if (block.cls == InsnClass::icall) calls.push_back({.returns = end});
+        return true;
+      }
+      const bool branches = block.cls == InsnClass::jmp || block.cls == InsnClass::call;
+      ip = branches ? branch(ip, end) : end;
+    }
+    return false;
+  }
+
+  Block block;  // the last
+  std::uint64_t at = 0;
+  std::uint32_t insns = 0;
+  std::uint32_t tail = 0;  // behind the last edge
+  std::vector<Branch> edges;
+  std::vector<Call> calls;
+
+ private:
+  std::uint64_t branch(std::uint64_t ip, std::uint64_t end) {
+    const std::uint64_t to = target_ip(ip, block);
+    edges.push_back(
+        {.from = at, .to = to, .insns = std::exchange(tail, 0), .kind = describe(block.cls).kind});
+    // As the walker has it.
+    if (block.cls == InsnClass::call && block.displacement != 0) calls.push_back({.returns = end});
+    return to;
+  }
+};
+
+StepGraph::StepGraph(BlockCache& blocks) : blocks_(blocks) { clear(); }
+
+void StepGraph::clear() {
+  window_ = {};
+  steps_.assign(1, {});
+  details_.assign(1, {});
+  edges_.clear();
+  calls_.clear();
+  validities_.clear();
+  table_.assign(kLeastSize, {});
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
+  place_count_ = 0;
+  front_.assign(kFrontSize, {});
+  pairs_.assign(kLeastSize, {});
+  pair_shift_ = shift_;
+  pair_count_ = 0;
+  supersteps_.clear();
+  uncounted_ = 0;
+  full_ = false;
+}
+
+bool StepGraph::move_to(std::uint64_t time, isa::Mode mode) {
+  time_ = time;
+  bool moved = false;
+  if (std::exchange(mode_, mode) != mode) {
+    front_.assign(kFrontSize, {});
+    moved = true;
+  }
+  if (holds(window_, time)) return moved;
+  drop_outdated();
+  return true;
+}
+
+Link StepGraph::known(std::uint64_t ip) const {
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t at = hash_of(ip, mode_) >> shift_;; at = (at + 1) & mask) {
+    const Place& place = table_[at];
+    if (place.link == kNoLink) return kNoLink;
+    if (place.ip == ip && place.mode == mode_) return place.link;
+  }
+}
+
+Link StepGraph::look(std::uint64_t ip) {
+  Link link = known(ip);
+  if (link == kNoLink) link = build(ip);
+  if (link != kNoLink) front_[front_slot(ip)] = {ip, link};
+  return link;
+}
+
+Link StepGraph::build(std::uint64_t ip) {
+  if (full_) return kNoLink;
+  Walk walk;
+  blocks_.watch();
+  if (!walk.go(blocks_, ip, mode_, time_)) return kNoLink;
+  const Link link = add(walk, ip);
+  insert({ip, link, mode_});
+  full_ = steps_.size() >= kMostSteps;
+  return link;
+}
+
+Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
+  const Tail::End end = end_of(walk.block.cls);
+  const bool has_tail = end != Tail::End::outcome || !walk.calls.empty();
+  // Both in one cache line.
+  if (has_tail && steps_.size() % 2 != 0) {
+    steps_.emplace_back();
+    details_.emplace_back();
+  }
+  const auto number = static_cast<std::uint32_t>(steps_.size());
+  steps_.emplace_back();
+  details_.push_back({.ip = ip,
+                      .at = walk.at,
+                      .insns = walk.insns,
+                      .edges = static_cast<std::uint32_t>(edges_.size()),
+                      .displacement = walk.block.displacement,
+                      .validity = add_validity(),
+                      .time = time_,
+                      .outcome_time = {kNever, kNever},
+                      .edge_count = static_cast<std::uint8_t>(walk.edges.size()),
+                      .last_size = walk.block.last_size,
+                      .cls = walk.block.cls,
+                      .mode = mode_,
+                      .has_tail = has_tail});
+  edges_.insert(edges_.end(), walk.edges.begin(), walk.edges.end());
+  if (!has_tail) return link_to(number, Shape::outcome);
+  Tail tail{.calls = static_cast<std::uint16_t>(walk.calls.size()), .end = end};
+  if (tail.calls == 1) tail.returns = walk.calls[0].returns;
+  if (tail.calls > 1) {
+    tail.returns = calls_.size();
+    calls_.insert(calls_.end(), walk.calls.begin(), walk.calls.end());
+  }
+  steps_.emplace_back().tail = tail;
+  details_.emplace_back();
+  return link_to(number, end == Tail::End::outcome ? Shape::calls : Shape::packet);
+}
+
+std::uint32_t StepGraph::add_validity() {
+  const BlockCache::Validity& now = blocks_.validity();
+  window_ = narrower(window_, now);
+  const bool same = !validities_.empty() && validities_.back().from == now.from &&
+                    validities_.back().until == now.until;
+  if (!same) validities_.push_back(now);
+  return static_cast<std::uint32_t>(validities_.size() - 1);
+}
+
+void StepGraph::insert(const Place& place) {
+  if (2 * ++place_count_ > table_.size()) grow();
+  std::size_t at = hash_of(place.ip, place.mode) >> shift_;
+  while (table_[at].link != kNoLink) at = (at + 1) & (table_.size() - 1);
+  table_[at] = place;
+}
+
+void StepGraph::grow() {
+  const std::vector<Place> old = std::exchange(table_, std::vector<Place>(2 * table_.size()));
+  --shift_;
+  place_count_ = 1;  // the one that is about to be inserted
+  for (const Place& place : old) {
+    if (place.link != kNoLink) insert(place);
+  }
+}
+
+std::uint64_t StepGraph::behind(Link link) const {
+  const Detail& detail = details_[number_of(link)];
+  return wrap(detail.at + detail.last_size, detail.mode);
+}
+
+std::uint64_t StepGraph::outcome_ip(Link link, bool taken) const {
+  const Detail& detail = details_[number_of(link)];
+  if (!taken) return behind(link);
+  const auto displacement = static_cast<std::uint64_t>(std::int64_t{detail.displacement});
+  return wrap(detail.at + detail.last_size + displacement, detail.mode);
+}
+
+Link StepGraph::resolve(Link from, bool taken) {
+  std::uint64_t& time = details_[number_of(from)].outcome_time[taken ? 1 : 0];
+  time = std::min(time, time_);
+  const Link link = look(outcome_ip(from, taken));
+  steps_[number_of(from)].step.next[taken ? 1 : 0] = link;
+  return link;
+}
+
+void StepGraph::change(Link from, Link to) {
+  const std::uint32_t number = number_of(from);
+  Step& step = steps_[number].step;
+  if (step.next[1] != kNoLink) {
+    pair(number, number_of(step.next[1])).count += std::exchange(step.count[1], 0);
+  }
+  step.next[1] = to;
+  (void)pair(number, number_of(to));
+}
+
+StepGraph::Pair& StepGraph::pair(std::uint32_t from, std::uint32_t to) {
+  const auto slot = [&](std::uint32_t a, std::uint32_t b) {
+    const std::uint64_t key = std::uint64_t{a} << 32 | b;
+    return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> pair_shift_);
+  };
+  std::size_t at = slot(from, to);
+  const auto search = [&] {
+    for (; pairs_[at].from != 0; at = (at + 1) & (pairs_.size() - 1)) {
+      if (pairs_[at].from == from && pairs_[at].to == to) return true;
+    }
+    return false;
+  };
+  if (search()) return pairs_[at];
+  if (2 * ++pair_count_ > pairs_.size()) {
+    const std::vector<Pair> old = std::exchange(pairs_, std::vector<Pair>(2 * pairs_.size()));
+    --pair_shift_;
+    for (const Pair& one : old) {
+      if (one.from == 0) continue;
+      at = slot(one.from, one.to);
+      (void)search();
+      pairs_[at] = one;
+    }
+    at = slot(from, to);
+    (void)search();
+  }
+  full_ = full_ || pair_count_ >= kMostPairs;
+  pairs_[at] = {.from = from, .to = to, .time = time_};
+  return pairs_[at];
+}
+
+bool StepGraph::learn(Superstep& at, Link from, std::uint8_t outcomes) {
+  Link link = from;
+  unsigned used = 0;
+  for (; used < Supersteps::kOutcomes && shape_of(link) == Shape::outcome; ++used) {
+    const unsigned taken = outcomes >> (Supersteps::kOutcomes - 1 - used) & 1u;
+    link = steps_[number_of(link)].step.next[taken];
+  }
+  if (link == kNoLink) return false;
+  count(at);
+  at = {.from = from, .to = link, .outcomes = outcomes, .used = static_cast<std::uint8_t>(used)};
+  return true;
+}
+
+void StepGraph::count(const Superstep& superstep) {
+  if (superstep.count == 0) return;
+  Link link = superstep.from;
+  for (unsigned used = 0; used < superstep.used; ++used) {
+    const unsigned taken = superstep.outcomes >> (Supersteps::kOutcomes - 1 - used) & 1u;
+    Step& step = steps_[number_of(link)].step;
+    step.count[taken] += superstep.count;
+    link = step.next[taken];
+  }
+}
+
+bool StepGraph::is_valid(Link link) const {
+  return holds(validities_[details_[number_of(link)].validity], time_);
+}
+
+// The code has changed: what is not as it was can no longer be found. It stays until it is counted.
+void StepGraph::drop_outdated() {
+  window_ = {};
+  front_.assign(kFrontSize, {});
+  supersteps_.settle([&](const Superstep& superstep) { count(superstep); });
+  supersteps_.clear();
+  for (std::size_t n = 1; n < steps_.size(); ++n) {
+    if (details_[n].last_size != 0) drop_outdated_links(n);
+  }
+  for (Call& call : calls_) {
+    if (call.link != kNoLink && !is_valid(call.link)) call.link = kNoLink;
+  }
+  const std::vector<Place> old = std::exchange(table_, std::vector<Place>(table_.size()));
+  place_count_ = 0;
+  for (const Place& place : old) {
+    if (place.link == kNoLink || !is_valid(place.link)) continue;
+    insert(place);
+    window_ = narrower(window_, validities_[details_[number_of(place.link)].validity]);
+  }
+}
+
+void StepGraph::drop_outdated_links(std::size_t n) {
+  Step& step = steps_[n].step;
+  const Tail::End end = end_of(details_[n].cls);
+  if (end != Tail::End::outcome && step.next[1] != kNoLink) {
+    const auto number = static_cast<std::uint32_t>(n);
+    pair(number, number_of(step.next[1])).count += std::exchange(step.count[1], 0);
+  }
+  for (Link& link : step.next) {
+    if (link != kNoLink && !is_valid(link)) link = kNoLink;
+  }
+  if (!details_[n].has_tail) return;
+  Tail& tail = steps_[n + 1].tail;
+  if (tail.link != kNoLink && !is_valid(tail.link)) tail.link = kNoLink;
+}
+
+// What the counts come to.
+class StepGraph::Settling {
+ public:
+  Settling(StepGraph& graph, Stats& stats, const Receivers& to)
+      : graph_(graph), stats_(stats), to_(to) {}
+
+  void step(std::uint32_t number) {
+    Step& step = graph_.steps_[number].step;
+    if ((step.count[0] | step.count[1]) == 0) return;
+    const Detail& detail = graph_.details_[number];
+    const auto counts = std::exchange(step.count, {});
+    std::uint64_t times = counts[0];
+    if (detail.cls == InsnClass::cond) {
+      times += counts[1];
+      stats_.not_taken += counts[0];
+      branches(BranchKind::cond) += counts[1];
+    } else {
+      branches(describe(detail.cls).kind) += times;
+      if (counts[1] != 0) graph_.pair(number, number_of(step.next[1])).count += counts[1];
+    }
+    stats_.instructions += times * detail.insns;
+    on_the_way(detail, times);
+    if (detail.cls == InsnClass::cond) outcomes(number, counts);
+  }
+
+  void pair(Pair& pair) {
+    const std::uint64_t times = std::exchange(pair.count, 0);
+    if (times == 0) return;
+    const Detail& from = graph_.details_[pair.from];
+    const auto [kind, flags] = describe(from.cls);
+    add({from.at, graph_.details_[pair.to].ip, times, kind, flags}, line(from), pair.time);
+  }
+
+  void finish() { hand_on(); }
+
+ private:
+  static constexpr std::size_t kBatch = 1 << 10;
+
+  std::uint64_t& branches(BranchKind kind) {
+    return stats_.branches[static_cast<std::size_t>(kind)];
+  }
+  bool wants_edges() const { return to_.edges != nullptr || to_.runs != nullptr; }
+  std::span<const Branch> edges(const Detail& detail) const {
+    return std::span(graph_.edges_).subspan(detail.edges, detail.edge_count);
+  }
+  // Where the straight line begins that the branch at the end ends.
+  std::uint64_t line(const Detail& detail) const {
+    return detail.edge_count == 0 ? detail.ip : edges(detail).back().to;
+  }
+
+  void on_the_way(const Detail& detail, std::uint64_t times) {
+    std::uint64_t begin = detail.ip;
+    for (const Branch& edge : edges(detail)) {
+      branches(edge.kind) += times;
+      if (wants_edges())
+        add({edge.from, edge.to, times, edge.kind, edge.flags}, begin, detail.time);
+      begin = edge.to;
+    }
+  }
+
+  void outcomes(std::uint32_t number, const std::array<std::uint32_t, 2>& counts) {
+    if (!wants_edges()) return;
+    const Detail& detail = graph_.details_[number];
+    const Link link = link_to(number, Shape::outcome);
+    for (const bool taken : {false, true}) {
+      const std::size_t i = taken ? 1 : 0;
+      if (counts[i] == 0) continue;
+      add({detail.at, graph_.outcome_ip(link, taken), counts[i], BranchKind::cond,
+           taken ? std::uint8_t{0} : std::uint8_t{kNotTaken}},
+          line(detail), detail.outcome_time[i]);
+    }
+  }
+
+  void add(const EdgeCount& edge, std::uint64_t begin, std::uint64_t time) {
+    if (to_.edges != nullptr) graph_.edge_counts_.push_back(edge);
+    if (to_.runs != nullptr) graph_.run_counts_.push_back({edge, begin, time});
+    if (graph_.edge_counts_.size() + graph_.run_counts_.size() >= kBatch) hand_on();
+  }
+
+  void hand_on() {
+    if (!graph_.edge_counts_.empty()) to_.edges->on_edges(graph_.edge_counts_);
+    if (!graph_.run_counts_.empty()) to_.runs->on_runs(graph_.run_counts_);
+    graph_.edge_counts_.clear();
+    graph_.run_counts_.clear();
+  }
+
+  StepGraph& graph_;
+  Stats& stats_;
+  const Receivers& to_;
+};
+
+void StepGraph::settle(Stats& stats, const Receivers& to) {
+  if (std::exchange(uncounted_, 0) == 0) return;
+  supersteps_.settle([&](const Superstep& superstep) { count(superstep); });
+  Settling settling(*this, stats, to);
+  for (std::uint32_t n = 1; n < steps_.size(); ++n) {
+    if (details_[n].last_size != 0) settling.step(n);
+  }
+  if (to.edges != nullptr || to.runs != nullptr) {
+    for (Pair& pair : pairs_) settling.pair(pair);
+  }
+  settling.finish();
+}
+
+}  // namespace hodo::flow

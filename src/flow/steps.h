@@ -1,0 +1,189 @@
+// The code as a graph of steps: each from an address through everything that needs no packet to the
+// next branch that needs one.
+//
+// This is what lies beneath all that is remembered. A step takes 16 bytes, its successors are
+// numbers of other steps, and an outcome costs one load and one increment: four steps to a cache
+// line, so that the code of large programs stays in the second cache, where the paths through it do
+// not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "block_cache.h"
+#include "hodo/flow/decoder.h"
+#include "link.h"
+#include "output.h"
+#include "supersteps.h"
+
+namespace hodo::flow {
+
+struct alignas(16) Step {
+  std::array<Link, 2> next = {kNoLink, kNoLink};  // by the outcome
+  std::array<std::uint32_t, 2> count{};           // times each was taken
+};
+static_assert(sizeof(Step) == 16);
+// Of Shape::packet, count[0] is how often it was executed, and count[1] how often next[1] was where
+// it led, for those who want edges.
+
+// What a step does to the return stack. It lies in the place of the next one.
+struct alignas(16) Tail {
+  enum class End : std::uint8_t { outcome, ret, indirect, call };
+  std::uint64_t returns = 0;  // one call: its return address; several: the first's place in calls()
+  Link link = kNoLink;        // one call: the step there
+  std::uint16_t calls = 0;    // at the end of type `call` without that one
+  End end = End::outcome;
+};
+static_assert(sizeof(Tail) == sizeof(Step));
+
+union StepOrTail {
+  StepOrTail() : step() {}
+  Step step;
+  Tail tail;
+};
+
+class StepGraph {
+ public:
+  // `blocks` must outlive the graph.
+  explicit StepGraph(BlockCache& blocks);
+
+  struct Call {
+    std::uint64_t returns = 0;
+    Link link = kNoLink;
+  };
+
+  // Before anything else is asked: what follows is of this time and mode. True: links that were
+  // given before are void.
+  bool move_to(std::uint64_t time, isa::Mode mode);
+
+  // The step at an address; kNoLink: there is none, or one that only the walker can judge. Steps
+  // may move.
+  Link find(std::uint64_t ip) {
+    const Front& front = front_[front_slot(ip)];
+    return front.ip == ip ? front.link : look(ip);
+  }
+  // As find(), but kNoLink if nobody has been there.
+  Link known(std::uint64_t ip) const;
+  // Finds the step behind an outcome, and makes it the successor.
+  Link resolve(Link from, bool taken);
+
+  StepOrTail* steps() { return steps_.data(); }
+  std::span<Call> calls(const Tail& tail) {
+    return std::span(calls_).subspan(static_cast<std::size_t>(tail.returns), tail.calls);
+  }
+  std::uint64_t ip_of(Link link) const { return details_[number_of(link)].ip; }
+  // Where the branch leads that an outcome decides.
+  std::uint64_t outcome_ip(Link link, bool taken) const;
+  // Behind the branch at the end: the return address, if it is a call.
+  std::uint64_t behind(Link link) const;
+
+  Supersteps& supersteps() { return supersteps_; }
+  // The superstep from a step over outcomes, the next one the highest bit; false: it leads to where
+  // nobody has been.
+  bool learn(Superstep& at, Link from, std::uint8_t outcomes);
+
+  // A branch with a packet of its own, or a compressed return, went from one step to another.
+  void went(Link from, Link to) {
+    Step& step = steps_[number_of(from)].step;
+    if (step.next[1] != to) change(from, to);
+    ++step.count[1];
+  }
+
+  // So many outcomes and packets were followed, at most; before it is full, or could have counted
+  // too far, it has to be settled.
+  void followed(std::uint64_t most) { uncounted_ += most; }
+  bool full() const { return full_; }
+  bool counted_out() const { return uncounted_ >= kMostCounted; }
+  static constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;
+
+  // What has been counted, and nothing is counted any more.
+  void settle(Stats& stats, const Receivers& to);
+  void clear();
+
+ private:
+  static constexpr std::size_t kMostSteps = 1 << 19;
+  static constexpr std::size_t kMostPairs = 1 << 18;
+  static constexpr std::uint64_t kMostCounted = std::uint64_t{3} << 30;
+  static constexpr std::size_t kLeastSize = 1 << 10;
+  static constexpr std::size_t kFrontSize = 1 << 13;
+  static constexpr unsigned kMostBlocks = 64;
+
+  struct Detail {
+    std::uint64_t ip = 0;
+    std::uint64_t at = 0;                         // of the branch at the end
+    std::uint32_t insns = 0;                      // with that one
+    std::uint32_t edges = 0;                      // of its first edge in edges_
+    std::int32_t displacement = 0;                // of the branch, as Block has it
+    std::uint32_t validity = 0;                   // in validities_
+    std::uint64_t time = 0;                       // when it was executed first,
+    std::array<std::uint64_t, 2> outcome_time{};  // and with each outcome
+    std::uint8_t edge_count = 0;
+    std::uint8_t last_size = 0;  // 0: this is no step
+    isa::InsnClass cls = isa::InsnClass::other;
+    isa::Mode mode = isa::Mode::bits64;
+    bool has_tail = false;
+  };
+  struct Place {
+    std::uint64_t ip = 0;
+    Link link = kNoLink;
+    isa::Mode mode = isa::Mode::bits64;
+  };
+  struct Front {
+    std::uint64_t ip = 0;
+    Link link = kNoLink;
+  };
+  // How often a step led to another that is not its next[1].
+  struct Pair {
+    std::uint32_t from = 0;  // number; 0: free
+    std::uint32_t to = 0;
+    std::uint64_t count = 0;
+    std::uint64_t time = 0;  // when first
+  };
+  class Walk;
+
+  static std::size_t front_slot(std::uint64_t ip) { return (ip ^ (ip >> 13)) & (kFrontSize - 1); }
+  static std::uint64_t hash_of(std::uint64_t ip, isa::Mode mode) {
+    return (ip ^ static_cast<std::uint64_t>(mode) << 62) * 0x9e3779b97f4a7c15u;
+  }
+  Link look(std::uint64_t ip);
+  Link build(std::uint64_t ip);
+  Link add(const Walk& walk, std::uint64_t ip);
+  std::uint32_t add_validity();
+  void insert(const Place& place);
+  void grow();
+  void change(Link from, Link to);
+  Pair& pair(std::uint32_t from, std::uint32_t to);
+  void grow_pairs();
+  void drop_outdated();
+  void drop_outdated_links(std::size_t n);
+  void count(const Superstep& superstep);
+  bool is_valid(Link link) const;
+
+  class Settling;
+  BlockCache& blocks_;
+  std::uint64_t time_ = 0;
+  isa::Mode mode_ = isa::Mode::bits64;
+  // All steps that can be found are valid in it.
+  BlockCache::Validity window_;
+  std::vector<StepOrTail> steps_;
+  std::vector<Detail> details_;  // by number
+  std::vector<Branch> edges_;    // those on the way, without time
+  std::vector<Call> calls_;
+  std::vector<BlockCache::Validity> validities_;
+  std::vector<Place> table_;  // open addressing, at most half full
+  unsigned shift_ = 0;
+  std::size_t place_count_ = 0;
+  std::vector<Front> front_;
+  std::vector<Pair> pairs_;  // the same
+  unsigned pair_shift_ = 0;
+  std::size_t pair_count_ = 0;
+  Supersteps supersteps_;
+  std::uint64_t uncounted_ = 0;
+  bool full_ = false;
+  std::vector<EdgeCount> edge_counts_;
+  std::vector<RunCount> run_counts_;
+};
+
+}  // namespace hodo::flow
