@@ -16,16 +16,23 @@ bool behind(std::uint64_t address, std::uint64_t site) {
 
 }  // namespace
 
-CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread)
-    : functions_(functions), paths_(paths), sites_(sites), thread_(thread) {}
+CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread,
+                     CallWatcher* watcher)
+    : functions_(functions), paths_(paths), sites_(sites), thread_(thread), watcher_(watcher) {}
 
 void CallStack::branch(std::uint32_t space, const Branch& branch, std::uint64_t now) {
   if (space != space_) {  // another program
-    frames_.clear();
+    cut(0, CallEnd::replaced);
     started_ = false;
     space_ = space;
   }
-  if ((branch.flags & kNotTaken) != 0) return;
+  if ((branch.flags & kNotTaken) != 0) {
+    clock_.instructions += branch.insns;
+    return;
+  }
+  ++clock_.branches;
+  clock_.instructions += branch.insns;
+  if (now != 0) clock_.time = now;
   count(branch, now);
   if (frames_.empty() && branch.kind < BranchKind::begin) {
     start({.to = branch.from, .time = branch.time}, false);
@@ -51,7 +58,7 @@ void CallStack::branch(std::uint32_t space, const Branch& branch, std::uint64_t 
       return returned(branch);
     case BranchKind::vmentry:
     case BranchKind::vmexit:
-      frames_.clear();
+      cut(0, CallEnd::lost);
       if (branch.to != 0) start(branch, false);
       return;
     case BranchKind::cond:
@@ -76,7 +83,7 @@ void CallStack::count(const Branch& branch, std::uint64_t now) {
 
 void CallStack::lost(const Branch& branch) {
   ++thread_.gaps;
-  frames_.clear();
+  cut(0, CallEnd::lost);
   ended_at_ = 0;
   started_ = true;  // what comes has a caller that was not seen
   if (branch.to != 0) start(branch, false);
@@ -87,11 +94,13 @@ void CallStack::begun(const Branch& branch) {
   if (branch.to == 0) return;
   if (frames_.empty() || (branch.flags & kResync) != 0) return start(branch, !started_);
   if (behind(branch.to, ended_at)) return;
-  if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) return cut(below);
+  if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) {
+    return cut(below, CallEnd::returned);
+  }
   const Located& function = locate(branch.to, branch.time);
-  if (function.entry) return push(function, Entered::outside, ended_at);
+  if (function.entry) return push(function, CallEntry::outside, {ended_at, branch.to});
   if (function.same_function(frames_.back().function)) return;
-  if (std::size_t keep = up_to(function); keep != 0) return cut(keep);
+  if (std::size_t keep = up_to(function); keep != 0) return cut(keep, CallEnd::skipped);
   start(branch, false);
 }
 
@@ -102,28 +111,32 @@ void CallStack::called(const Branch& branch) {
   }
   if (branch.to == 0) {
     Located hidden{.function = functions_.pseudo("[not traced]")};
-    return push(hidden, Entered::called, branch.from);
+    return push(hidden, CallEntry::called, {branch.from, 0});
   }
   const Located& target = functions_.called(space_, branch.to, branch.time);
   const Located& caller = frames_.back().function;
   // call 1f; 1: pop %ebx
   if (target.known() && !target.entry && target.same_function(caller)) return;
-  push(target, Entered::called, branch.from);
+  push(target, CallEntry::called, {branch.from, branch.to});
 }
 
 void CallStack::returned(const Branch& branch) {
   sites_.add(branch.to);
-  if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) return cut(below);
+  if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) {
+    return cut(below, CallEnd::returned);
+  }
   if ((branch.flags & kTraceEnd) != 0) return leave_function();
   // A handler returns into the system's trampoline.
   auto entered = std::ranges::find_if(frames_.rbegin(), frames_.rend(), [](const Frame& frame) {
-    return frame.how != Entered::jumped;
+    return frame.call.how != CallEntry::jumped;
   });
-  if (entered != frames_.rend() && entered->how == Entered::outside) return;
+  if (entered != frames_.rend() && entered->call.how == CallEntry::outside) return;
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(frames_.back().function)) return;
-  if (std::size_t keep = up_to(function); keep != 0) return cut(keep);  // a landing pad
-  if (function.entry) return push(function, Entered::jumped, 0);        // push; ret
+  if (std::size_t keep = up_to(function); keep != 0) {  // a landing pad
+    return cut(keep, CallEnd::skipped);
+  }
+  if (function.entry) return push(function, CallEntry::jumped, {0, branch.to});  // push; ret
   ++thread_.restarts;
   start(branch, false);
 }
@@ -138,35 +151,70 @@ void CallStack::jumped(const Branch& branch) {
   if (top.function.stub) return enter_from_stub(branch);
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(top.function)) return;
-  if (top.function.resolver && function.entry) return leave_resolver(function);
+  if (top.function.resolver && function.entry) return leave_resolver(function, branch.to);
   bool tail_call = function.known() ? function.entry : !sites_.has(branch.to);
   std::size_t keep = tail_call ? up_to_in_jumps(function) : up_to(function);
-  if (keep != 0) return cut(keep);
-  push(function, Entered::jumped, 0);
+  if (keep != 0) return cut(keep, tail_call ? CallEnd::returned : CallEnd::skipped);
+  push(function, CallEntry::jumped, {branch.from, branch.to});
 }
 
 void CallStack::start(const Branch& branch, bool known_start) {
-  frames_.clear();
+  cut(0, CallEnd::lost);
   started_ = true;
   const Located& function = locate(branch.to, branch.time);
   std::uint32_t parent = known_start ? thread_.root : unknown_caller();
   std::uint32_t node = paths_.child(parent, function.function);
   ++paths_[node].calls;
-  frames_.push_back({.function = function, .node = node});
+  open({.function = function, .call = {.entry = branch.to}, .node = node});
 }
 
-void CallStack::push(const Located& function, Entered how, std::uint64_t site) {
+void CallStack::open(Frame frame) {
+  frame.call.function = frame.function.function;
+  frame.call.stub = frame.function.stub;
+  frame.call.since = clock_;
+  if (watcher_ != nullptr) watcher_->opened(frame.call, frames_.size());
+  frames_.push_back(frame);
+}
+
+void CallStack::cut(std::size_t keep, CallEnd how) {
+  if (watcher_ == nullptr) return frames_.resize(std::min(keep, frames_.size()));
+  while (frames_.size() > keep) {
+    // What was left behind for a caller further down did not return itself, unless it was jumped
+    // to.
+    const bool last = frames_.size() == keep + 1;
+    const CallEntry entry = frames_.back().call.how;
+    const OpenCall call = frames_.back().call;
+    frames_.pop_back();
+    const bool together = how == CallEnd::returned && !last && entry != CallEntry::jumped;
+    watcher_->closed(call, together ? CallEnd::skipped : how, clock_);
+  }
+}
+
+void CallStack::call_is(Frame& frame, const Located& function, std::uint64_t entry) {
+  frame.function = function;
+  frame.call.entry = entry;
+  frame.call.since = clock_;
+  frame.call.function = function.function;
+  frame.call.stub = function.stub;
+  if (watcher_ != nullptr && !function.stub) {
+    watcher_->became(frame.call, static_cast<std::size_t>(&frame - frames_.data()));
+  }
+}
+
+void CallStack::push(const Located& function, CallEntry how, Way way) {
   std::uint32_t node = top_node();
   if (frames_.size() == kDeepest) {
     ++thread_.restarts;
-    frames_.clear();
+    cut(0, CallEnd::lost);
     node = unknown_caller();
   }
   if (!function.stub) {
     node = paths_.child(node, function.function);
     ++paths_[node].calls;
   }
-  frames_.push_back({.function = function, .site = site, .node = node, .how = how});
+  open({.function = function,
+        .call = {.site = way.site, .entry = way.entry, .how = how},
+        .node = node});
 }
 
 std::uint32_t CallStack::unknown_caller() {
@@ -178,25 +226,26 @@ void CallStack::enter_from_stub(const Branch& branch) {
   const Located& function = functions_.called(space_, branch.to, branch.time);
   // The first call of a function goes through the head of the PLT, which has no name.
   if (!function.known() && function.object == top.function.object) return;
-  top.function = function;
+  call_is(top, function, branch.to);
   if (function.stub) return;
   top.node = paths_.child(top.node, function.function);
   ++paths_[top.node].calls;
 }
 
 // The function that was called takes the resolver's place.
-void CallStack::leave_resolver(const Located& function) {
+void CallStack::leave_resolver(const Located& function, std::uint64_t entry) {
   Frame& top = frames_.back();
   std::uint32_t caller =
       top.node == CallPaths::kOther ? CallPaths::kOther : paths_[top.node].parent;
-  top.function = function;
+  call_is(top, function, entry);
   top.node = paths_.child(caller, function.function);
   ++paths_[top.node].calls;
 }
 
 std::size_t CallStack::below_entry_from(std::uint64_t address) const {
   for (std::size_t i = frames_.size(); i-- > 0;) {
-    if (behind(address, frames_[i].site)) return i;
+    const OpenCall& call = frames_[i].call;
+    if (call.how != CallEntry::jumped && behind(address, call.site)) return i;
   }
   return frames_.size();
 }
@@ -213,15 +262,16 @@ std::size_t CallStack::up_to_in_jumps(const Located& function) const {
   std::size_t last = frames_.size() - std::min(frames_.size(), kSearched);
   for (std::size_t i = frames_.size(); i-- > last;) {
     if (frames_[i].function.same_function(function)) return i + 1;
-    if (frames_[i].how != Entered::jumped) break;
+    if (frames_[i].call.how != CallEntry::jumped) break;
   }
   return 0;
 }
 
 // To a caller that is not traced.
 void CallStack::leave_function() {
-  while (!frames_.empty() && frames_.back().how == Entered::jumped) frames_.pop_back();
-  if (!frames_.empty()) frames_.pop_back();
+  std::size_t keep = frames_.size();
+  while (keep > 0 && frames_[keep - 1].call.how == CallEntry::jumped) --keep;
+  cut(keep == 0 ? 0 : keep - 1, CallEnd::returned);
 }
 
 }  // namespace hodo::analyze

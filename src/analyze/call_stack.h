@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "call_paths.h"
 #include "functions.h"
+#include "hodo/analyze/open_calls.h"
 #include "hodo/flow/branch.h"
 #include "return_sites.h"
 
@@ -16,27 +18,23 @@ class CallStack {
   // As many frames as a stack of 16 MiB can have; a deeper one is nobody's.
   static constexpr std::size_t kDeepest = std::size_t{1} << 20;
 
-  // All must outlive the stack.
-  CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread);
+  struct Frame {
+    Located function;
+    OpenCall call;  // its function is `function`'s
+    std::uint32_t node = 0;
+  };
+
+  // All must outlive the stack; `watcher` may be null.
+  CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread,
+            CallWatcher* watcher = nullptr);
 
   // `now`: nanoseconds, 0 if unknown.
   void branch(std::uint32_t space, const Branch& branch, std::uint64_t now);
+  // Outermost first.
+  std::span<const Frame> frames() const { return frames_; }
+  const CallClock& clock() const { return clock_; }
 
  private:
-  enum class Entered : std::uint8_t {
-    first,    // the path begins in it
-    called,   // leaves to behind `site`
-    jumped,   // by a tail call: leaves together with the frame below
-    outside,  // from the kernel or from where a filter hides the path; `site` is where that
-              // happened
-  };
-  struct Frame {
-    Located function;
-    std::uint64_t site = 0;  // 0: none, or unknown
-    std::uint32_t node = 0;
-    Entered how = Entered::first;
-  };
-
   void count(const Branch& branch, std::uint64_t now);
   void lost(const Branch& branch);
   void begun(const Branch& branch);
@@ -45,12 +43,20 @@ class CallStack {
   void jumped(const Branch& branch);
 
   void start(const Branch& branch, bool known_start);
-  void push(const Located& function, Entered how, std::uint64_t site);
+  // Where a call came from, and where it went.
+  struct Way {
+    std::uint64_t site = 0;
+    std::uint64_t entry = 0;
+  };
+  void push(const Located& function, CallEntry how, Way way);
   void enter_from_stub(const Branch& branch);
-  void leave_resolver(const Located& function);
+  void leave_resolver(const Located& function, std::uint64_t entry);
   std::uint32_t unknown_caller();
+  void open(Frame frame);
   // Removes the frames above `keep` frames.
-  void cut(std::size_t keep) { frames_.resize(keep); }
+  void cut(std::size_t keep, CallEnd how);
+  // What was a stub or the dynamic linker's resolver leads to this function.
+  void call_is(Frame& frame, const Located& function, std::uint64_t entry);
   // The number of frames below the one that was entered at `address`, less up to an instruction's
   // length; frames_.size() if none was.
   std::size_t below_entry_from(std::uint64_t address) const;
@@ -67,6 +73,8 @@ class CallStack {
   CallPaths& paths_;
   ReturnSites& sites_;
   CallThread& thread_;
+  CallWatcher* watcher_;
+  CallClock clock_;
   std::vector<Frame> frames_;
   std::uint32_t space_ = 0;
   bool started_ = false;  // in this address space

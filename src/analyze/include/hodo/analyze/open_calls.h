@@ -1,0 +1,98 @@
+// Which calls a thread has open, branch after branch, and what became of each: for those who ask
+// about single calls, where CallTree sums them up.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hodo/analyze/call_tree.h"
+#include "hodo/session/clock.h"
+#include "hodo/session/names.h"
+
+namespace hodo::analyze {
+
+// How a function came to be on the stack.
+enum class CallEntry : std::uint8_t {
+  first,    // the path begins in it, or was picked up in it: its caller is not known
+  called,   // leaves to behind `site`
+  jumped,   // by a tail call: leaves together with the call below
+  outside,  // from the kernel or from where a filter hides the path; `site` is where that happened
+};
+
+// How a call ended.
+enum class CallEnd : std::uint8_t {
+  returned,
+  skipped,  // left together with a call below it that it did not return to: exception, longjmp
+  lost,     // the path was lost, or went to where no known caller is
+  replaced  // by another program (exec), or another address space
+};
+
+// How far a thread has come.
+struct CallClock {
+  std::uint64_t branches = 0;      // executed: the number of the last one, counted from 1
+  std::uint64_t instructions = 0;  // with that branch
+  std::uint64_t time = 0;          // nanoseconds; 0: unknown
+};
+
+// A call that has not returned yet.
+struct OpenCall {
+  std::uint32_t function = 0;  // index in Following::functions()
+  std::uint64_t site = 0;      // address of the call; 0: none, or unknown
+  std::uint64_t entry = 0;     // where in the function the path came in
+  CallClock since;             // with the branch that led there
+  CallEntry how = CallEntry::first;
+  bool stub = false;  // a PLT stub, which turns into the function that it leads to
+};
+
+// Hears of each call of a thread. References are valid during the call.
+class CallWatcher {
+ public:
+  virtual ~CallWatcher() = default;
+  // `depth`: so many calls were open before it.
+  virtual void opened(const OpenCall& call, std::size_t depth) = 0;
+  // The innermost open call ends; what it had called has been told before.
+  virtual void closed(const OpenCall& call, CallEnd how, const CallClock& now) = 0;
+  // What was a stub turned out to be this function.
+  virtual void became(const OpenCall& call, std::size_t depth) = 0;
+};
+
+// What threads of a session have in common when their calls are followed.
+class Following {
+ public:
+  // `names` must outlive this.
+  Following(const session::Names& names, session::Clock clock);
+  ~Following();
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+
+  std::span<const Function> functions() const;
+
+ private:
+  friend class OpenCalls;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The open calls of one thread, by the rules of CallTree (call_tree.h). Give it all branches of the
+// thread in order; those that were not taken count for nothing. Memory is bounded by a stack's
+// possible depth.
+class OpenCalls {
+ public:
+  // Both must outlive this; `watcher` may be null.
+  OpenCalls(Following& following, CallWatcher* watcher);
+  ~OpenCalls();
+  OpenCalls(OpenCalls&&) noexcept;
+
+  void branch(std::uint32_t space, const Branch& branch);
+  // Outermost first, stubs among them.
+  std::vector<OpenCall> open() const;
+  const CallClock& clock() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hodo::analyze

@@ -1,0 +1,50 @@
+#include "hodo/analyze/open_calls.h"
+
+#include "call_paths.h"
+#include "call_stack.h"
+#include "functions.h"
+
+namespace hodo::analyze {
+
+struct Following::State {
+  State(const session::Names& names, session::Clock how) : functions(names), clock(how) {}
+
+  Functions functions;
+  CallPaths paths{0};  // nobody asks for sums: all is one path
+  ReturnSites sites;
+  session::Clock clock;
+};
+
+Following::Following(const session::Names& names, session::Clock clock)
+    : state_(std::make_unique<State>(names, clock)) {}
+Following::~Following() = default;
+
+std::span<const Function> Following::functions() const { return state_->functions.all(); }
+
+struct OpenCalls::State {
+  State(Following::State& shared, CallWatcher* watcher)
+      : following(shared), stack(shared.functions, shared.paths, shared.sites, thread, watcher) {}
+
+  Following::State& following;
+  CallThread thread{.root = CallPaths::kOther};
+  CallStack stack;
+};
+
+OpenCalls::OpenCalls(Following& following, CallWatcher* watcher)
+    : state_(std::make_unique<State>(*following.state_, watcher)) {}
+OpenCalls::~OpenCalls() = default;
+OpenCalls::OpenCalls(OpenCalls&&) noexcept = default;
+
+void OpenCalls::branch(std::uint32_t space, const Branch& branch) {
+  state_->stack.branch(space, branch, state_->following.clock.nanoseconds(branch.time));
+}
+
+std::vector<OpenCall> OpenCalls::open() const {
+  std::vector<OpenCall> out;
+  for (const CallStack::Frame& frame : state_->stack.frames()) out.push_back(frame.call);
+  return out;
+}
+
+const CallClock& OpenCalls::clock() const { return state_->stack.clock(); }
+
+}  // namespace hodo::analyze
