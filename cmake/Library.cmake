@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(library_modules base isa hw pt image symbol flow perfdata session analyze)
+set(library_modules base isa hw pt image symbol flow perfdata session analyze ask)
 foreach(module ${library_modules})
   get_target_property(type hodo_${module} TYPE)
   if(type STREQUAL STATIC_LIBRARY)

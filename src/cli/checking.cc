@@ -18,13 +18,16 @@ view::Checked checked_by(const check::Checker& checker, const session::Session& 
 }
 
 Result<view::Checked> judge(session::Session& session, const check::Options& options,
-                            const session::DecodeOptions& how) {
+                            const session::DecodeOptions& how, const ask::Window& window) {
   if (session.regions() == nullptr) {
     return fail(ErrorCode::unsupported,
                 "a raw trace does not say which files were mapped; check a recording");
   }
   check::Checker checker(session, options);
-  auto outcome = check::decode_for_check(session, how, checker);
+  auto outcome =
+      window.everything()
+          ? check::decode_for_check(session, how, checker)
+          : ask::decode_window(session, window, {.walk = how, .mark_gaps = true}, checker);
   if (!outcome) return std::unexpected(outcome.error());
   return checked_by(checker, session, std::move(outcome->losses));
 }

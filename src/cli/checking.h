@@ -1,6 +1,7 @@
 // What `hodo check` and `hodo record --check` share.
 #pragma once
 
+#include "hodo/ask/window.h"
 #include "hodo/base/result.h"
 #include "hodo/check/checker.h"
 #include "hodo/session/session.h"
@@ -8,9 +9,9 @@
 
 namespace hodo::cli {
 
-// Judges what a session holds. Errors: unsupported for a raw trace; as Session::decode.
+// Judges what a session holds in a window. Errors: unsupported for a raw trace; as Session::decode.
 Result<view::Checked> judge(session::Session& session, const check::Options& options,
-                            const session::DecodeOptions& how);
+                            const session::DecodeOptions& how, const ask::Window& window = {});
 // What came of a checker that has judged all of `session`.
 view::Checked checked_by(const check::Checker& checker, const session::Session& session,
                          std::vector<session::LossLine> losses);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "asking.h"
 #include "commands.h"
 #include "hodo/session/session.h"
 #include "hodo/session/time_order.h"
@@ -17,6 +18,7 @@ enum class Order : unsigned char { queue, time };
 
 struct Options {
   ReadingOptions reading;
+  WindowInput window;
   view::BranchFormat format = view::BranchFormat::text;
   Order order = Order::queue;
   bool not_taken = false;
@@ -91,10 +93,13 @@ Result<view::BranchListOptions> list_options(const Options& options, session::Cl
 Result<session::Outcome> decode(const Options& options, session::Session& session,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
+  auto window = window_of(session, options.reading, options.window, progress);
+  if (!window) return std::unexpected(window.error());
   session::DecodeOptions how{
       .selection = selection_of(options.reading),
       .not_taken = options.not_taken,
       .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }};
+  if (!window->everything()) return ask::decode_window(session, *window, {.walk = how}, sink);
   // Writing records takes less time than handing the branches from one thread to another.
   if (options.format == view::BranchFormat::bin) how.threads = 1;
   if (options.order == Order::queue) return session.decode(how, sink);
@@ -141,6 +146,7 @@ void add_branches(Program& program) {
          "only branches of this time, as first-last in the unit of the time column; those of"
          " unknown time count as 0")
       .type_name("FROM-TO");
+  add_window_options(app, options->window);
   add_color_option(app, options->reading);
 }
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "asking.h"
 #include "commands.h"
 #include "hodo/analyze/call_tree.h"
-#include "hodo/session/time_order.h"
 #include "hodo/view/calls.h"
 #include "hodo/view/progress.h"
 #include "reading.h"
@@ -17,6 +17,7 @@ enum class Format : unsigned char { text, json, folded };
 
 struct Options {
   ReadingOptions reading;
+  WindowInput window;
   Format format = Format::text;
   view::CallWeight by = view::CallWeight::instructions;
   double min_percent = -1;  // not given
@@ -50,17 +51,15 @@ const Manual kManual{
                  {"hodo calls --format folded | flamegraph.pl > calls.svg", "A flame graph."}},
     .exit_statuses = reading_exit_statuses()};
 
-// A thread's branches have to come in order: it may have run on several cpus.
 Result<session::Outcome> decode(const Options& options, session::Session& session,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
-  session::DecodeOptions how{
-      .selection = selection_of(options.reading),
-      .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }};
-  for (const session::Queue& queue : session.queues()) {
-    if (queue.cpu >= 0 && queue.tid < 0) return session::decode_by_time(session, how, sink);
-  }
-  return session.decode(how, sink);
+  auto window = window_of(session, options.reading, options.window, progress);
+  if (!window) return std::unexpected(window.error());
+  const session::DecodeOptions how{.selection = selection_of(options.reading),
+                                   .progress = told_to(progress)};
+  if (window->everything()) return ask::decode_in_order(session, how, sink);
+  return ask::decode_window(session, *window, {.walk = how}, sink);
 }
 
 int run(const Options& options) {
@@ -106,6 +105,7 @@ void add_calls(Program& program) {
       .range(1, ~std::uint32_t{0})
       .type_name("N");
   add_selection_options(app, options->reading);
+  add_window_options(app, options->window);
   add_color_option(app, options->reading);
 }
 

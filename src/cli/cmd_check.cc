@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "asking.h"
 #include "checking.h"
 #include "commands.h"
 #include "hodo/check/checker.h"
@@ -24,6 +25,7 @@ enum class Format : unsigned char { text, json, sarif, html };
 
 struct Options {
   ReadingOptions reading;
+  WindowInput window;
   Format format = Format::text;
   std::string output;  // empty: standard output
   std::vector<std::string> only;
@@ -104,15 +106,16 @@ Result<view::Checked> check_session(const Options& options, session::Session& se
                                     check::Baseline& baseline) {
   const auto cache = options.no_cache ? std::nullopt : text::ModuleCache::of_user();
   view::Progress progress("checking");
-  auto checked = judge(
-      session,
-      {.rules = std::move(rules),
-       .allow_jit = options.allow_jit,
-       .baseline = options.baseline.empty() ? nullptr : &baseline,
-       .learn = options.learn.empty() ? nullptr : &baseline,
-       .cache = cache ? &*cache : nullptr},
-      {.selection = selection_of(options.reading),
-       .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }});
+  auto window = window_of(session, options.reading, options.window, progress);
+  if (!window) return std::unexpected(window.error());
+  auto checked =
+      judge(session,
+            {.rules = std::move(rules),
+             .allow_jit = options.allow_jit,
+             .baseline = options.baseline.empty() ? nullptr : &baseline,
+             .learn = options.learn.empty() ? nullptr : &baseline,
+             .cache = cache ? &*cache : nullptr},
+            {.selection = selection_of(options.reading), .progress = told_to(progress)}, *window);
   progress.clear();
   if (checked && !options.explained) hide_explained(*checked);
   return checked;
@@ -252,6 +255,7 @@ void add_check(Program& program) {
                " ~/.cache/hodoscope");
   app.add_flag("--explained", options->explained, "show what looked wrong and was explained, too");
   add_selection_options(app, options->reading);
+  add_window_options(app, options->window);
   add_color_option(app, options->reading);
 }
 

@@ -20,6 +20,7 @@ enum class Format : unsigned char { text, json, drcov, drcov2, lcov, bitmap };
 
 struct Options {
   ReadingOptions reading;
+  WindowInput window;
   Format format = Format::text;
   std::string module;
   std::size_t top = 20;
@@ -110,7 +111,7 @@ int run(const Options& options) {
       return fail(ErrorCode::usage, "--map-size must be a power of two");
     }
     analyze::CoverageCounts counts(session.names());
-    auto outcome = count_coverage(session, options.reading, counts);
+    auto outcome = count_coverage(session, options.reading, options.window, counts);
     if (!outcome) return std::unexpected(outcome.error());
     Format format = options.reading.json ? Format::json : options.format;
     analyze::Coverage coverage = analyze::coverage_of(counts, session, wants_lines(format));
@@ -146,6 +147,7 @@ void add_coverage(Program& program) {
       .range(1, std::uint64_t{1} << 30)
       .type_name("BYTES");
   add_selection_options(app, options->reading);
+  add_window_options(app, options->window, false);
   add_color_option(app, options->reading);
 }
 

@@ -73,7 +73,7 @@ Error with_losses(Error error, const std::vector<session::LossLine>& losses) {
 
 Result<Shown> draw(const Options& options, session::Session& session) {
   analyze::CoverageCounts counts(session.names());
-  auto outcome = count_coverage(session, options.reading, counts);
+  auto outcome = count_coverage(session, options.reading, {}, counts);
   if (!outcome) return std::unexpected(outcome.error());
   const auto graph = analyze::flow_graph(counts, session, options.function, options.module);
   if (!graph) return std::unexpected(with_losses(graph.error(), outcome->losses));

@@ -7,6 +7,10 @@ int main(int argc, char** argv) {
   add_record(program);
   add_report(program);
   add_check(program);
+  add_crash(program);
+  add_show(program);
+  add_list(program);
+  add_diff(program);
   add_branches(program);
   add_calls(program);
   add_coverage(program);

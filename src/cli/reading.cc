@@ -81,8 +81,8 @@ void add_packet_input_options(const OptionSet& app, ReadingOptions& options) {
 }
 
 void add_selection_options(const OptionSet& app, ReadingOptions& options) {
-  app.add_option("--pid", options.pid, "only this process").type_name("PID");
-  app.add_option("--tid", options.tid, "only this thread").type_name("TID");
+  app.add_option("--pid,--process", options.pid, "only this process").type_name("PID");
+  app.add_option("--tid,--thread", options.tid, "only this thread").type_name("TID");
 }
 
 void add_source_options(const OptionSet& app, ReadingOptions& options) {

@@ -10,15 +10,26 @@
 #include "hodo/view/report.h"
 
 namespace hodo::cli {
+namespace {
+
+Result<session::Outcome> decode(session::Session& session, const ReportOptions& options,
+                                view::Progress& progress, view::Profile& profile) {
+  auto window = window_of(session, options.reading, options.window, progress);
+  if (!window) return std::unexpected(window.error());
+  session::DecodeOptions how{.selection = selection_of(options.reading),
+                             .progress = told_to(progress)};
+  if (window->everything()) return session.decode(how, profile);
+  how.not_taken = true;  // they are counted
+  return ask::decode_window(session, *window, {.walk = how, .only_taken = true}, profile);
+}
+
+}  // namespace
 
 int show_report(const ReportOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
     view::Profile profile(session.names());
-    auto outcome = session.decode(
-        {.selection = selection_of(options.reading),
-         .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
-        profile);
+    auto outcome = decode(session, options, progress, profile);
     progress.clear();
     if (!outcome) return std::unexpected(outcome.error());
     view::Report report =

@@ -1,12 +1,14 @@
 // Prints the report of a recording; `hodo record` ends with it, too.
 #pragma once
 
+#include "asking.h"
 #include "reading.h"
 
 namespace hodo::cli {
 
 struct ReportOptions {
   ReadingOptions reading;
+  WindowInput window;
   std::size_t top = 10;
   int output = 1;  // descriptor
 };

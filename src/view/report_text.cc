@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <ctime>
 #include <utility>
 
 #include "hodo/view/losses.h"
+#include "hodo/view/moments.h"
 #include "hodo/view/report.h"
 #include "hodo/view/stats.h"
 #include "hodo/view/table.h"
@@ -46,13 +46,8 @@ std::string trace_size(const Report& report, const flow::Stats& stats) {
 }
 
 std::string end_text(const EndLine& line) {
-  const session::ProcessEnd& end = line.end;
-  if (end.exit_status >= 0) return fmt::format("exit status {}", end.exit_status);
-  if (end.signal == 0) return "unknown: killed from outside, as by SIGKILL";
-  const char* name = sigabbrev_np(end.signal);
-  std::string out = name != nullptr ? fmt::format("killed by SIG{} (signal {})", name, end.signal)
-                                    : fmt::format("killed by signal {}", end.signal);
-  if (end.tid != 0) out += fmt::format(" in thread {}", end.tid);
+  const std::string out = end_words(line.end);
+  if (line.end.signal == 0) return out;
   return out + (line.place.empty() ? ", where is unknown" : " at " + line.place);
 }
 
@@ -85,13 +80,19 @@ std::string head_text(const Report& report, const session::Outcome& outcome, con
     if (value.empty()) return;
     out += style.paint(Tone::dim, fmt::format("{:<13}", label)) + value + "\n";
   };
+  const auto add_ends = [&] {
+    std::string_view label = "ended";
+    for (const std::string& line : end_texts(report.ends)) add(std::exchange(label, ""), line);
+  };
+  const bool crashed =
+      std::ranges::any_of(report.ends, [](const EndLine& line) { return line.end.signal != 0; });
+  if (crashed) add_ends();
   add("file", printable(report.file));
   add("command", printable(report.command));
   add("host", printable(report.host));
   if (report.wall_clock_ns != 0) add("recorded", local_time(report.wall_clock_ns));
   if (report.duration_ns != 0) add("duration", duration(report.duration_ns));
-  std::string_view label = "ended";
-  for (const std::string& line : end_texts(report.ends)) add(std::exchange(label, ""), line);
+  if (!crashed) add_ends();
   add("state", state_of(report, outcome, style));
   add("instructions", grouped(stats.instructions));
   std::uint64_t cond = stats.branches[static_cast<std::size_t>(BranchKind::cond)];

@@ -1,0 +1,282 @@
+#include "hodo/ask/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "neutral.h"
+
+namespace hodo::ask {
+namespace {
+
+constexpr std::size_t kBlock = 1024;
+// So many equal branches in a row are no accident.
+constexpr std::size_t kGram = 12;
+
+// One that counts.
+struct Entry {
+  std::uint64_t token = 0;
+  std::uint64_t number = 0;  // of the branch
+  std::uint32_t insns = 0;
+  BranchKind kind = BranchKind::lost;
+  int depth = 0;  // calls less returns
+};
+
+// Gives the branches of a side that count.
+class Entries : public ThreadSink {
+ public:
+  Entries(const Side& side, const std::set<std::string>& rebuilt)
+      : side_(side), neutral_(side.session->names(), rebuilt) {}
+
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    if (thread_of(who) != side_.thread) return true;
+    for (const Branch& branch : batch) {
+      if ((branch.flags & kNotTaken) != 0) continue;
+      const std::uint64_t number = first++;
+      if (number <= side_.from) continue;
+      if (number > side_.to) return false;
+      if (!add(who, number, branch)) return false;
+    }
+    return true;
+  }
+  bool flush() { return !held_ || give(); }
+  bool lost() const { return lost_; }
+
+ protected:
+  virtual bool entry(const Entry& entry) = 0;
+
+ private:
+  // An interruption waits for how it goes on.
+  bool add(const session::Context& who, std::uint64_t number, const Branch& branch) {
+    if (branch.kind == BranchKind::lost) lost_ = true;
+    const bool stops = branch.kind == BranchKind::end && (branch.flags & kAsync) != 0;
+    const bool resumes = branch.kind == BranchKind::begin;
+    if (held_ && resumes && branch.to == held_from_) {
+      held_ = false;
+      return true;
+    }
+    if (held_ && !give()) return false;
+    const bool picked_up = resumes && (branch.flags & kResync) != 0 && number != 1;
+    const auto token = neutral_.token(who.space, branch);
+    if (picked_up || !token) return true;
+    waiting_ = {.token = *token,
+                .number = number,
+                .insns = branch.insns,
+                .kind = branch.kind,
+                .depth = depth_};
+    if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) ++depth_;
+    if (branch.kind == BranchKind::ret) --depth_;
+    held_from_ = branch.from;
+    if (stops) return held_ = true;
+    return entry(waiting_);
+  }
+  bool give() {
+    held_ = false;
+    return entry(waiting_);
+  }
+
+  Side side_;
+  Neutral neutral_;
+  Entry waiting_;
+  std::uint64_t held_from_ = 0;
+  bool held_ = false;
+  bool lost_ = false;
+  int depth_ = 0;
+};
+
+// A number for each block of branches.
+class Digests final : public Entries {
+ public:
+  using Entries::Entries;
+  std::vector<std::uint64_t> blocks;
+  std::uint64_t count = 0;
+
+ private:
+  bool entry(const Entry& entry) override {
+    if (count++ % kBlock == 0) blocks.push_back(0xcbf29ce484222325);
+    blocks.back() = (blocks.back() ^ entry.token) * 0x9e3779b97f4a7c15;
+    blocks.back() ^= blocks.back() >> 29;
+    return true;
+  }
+};
+
+// The branches behind a number of them.
+class Window final : public Entries {
+ public:
+  Window(const Side& side, const std::set<std::string>& rebuilt, std::uint64_t skip,
+         std::size_t most)
+      : Entries(side, rebuilt), skip_(skip), most_(most) {}
+  std::vector<Entry> entries;
+
+ private:
+  bool entry(const Entry& entry) override {
+    if (skip_ > 0) {
+      --skip_;
+      return true;
+    }
+    entries.push_back(entry);
+    return entries.size() < most_;
+  }
+  std::uint64_t skip_;
+  std::size_t most_;
+};
+
+template <class Sink>
+Status run(const Side& side, const CompareOptions& options, Sink& sink) {
+  auto outcome =
+      walk(*side.session, {.selection = only(side.thread), .progress = options.progress}, sink);
+  if (!outcome) return std::unexpected(outcome.error());
+  sink.flush();
+  return {};
+}
+
+std::uint64_t gram(const std::vector<Entry>& all, std::size_t at) {
+  std::uint64_t h = 0;
+  for (std::size_t i = 0; i < kGram; ++i) h = (h ^ all[at + i].token) * 0x9e3779b97f4a7c15 + 1;
+  return h;
+}
+
+// Aligns what lies in two windows.
+class Aligner {
+ public:
+  Aligner(const Side& a, const Side& b, const std::vector<Entry>& in_a,
+          const std::vector<Entry>& in_b)
+      : a_(in_a), b_(in_b), side_a_(a), side_b_(b) {
+    for (std::size_t j = 0; j + kGram <= b_.size(); ++j) grams_[gram(b_, j)].push_back(j);
+  }
+
+  void align(std::size_t most, bool a_ends, bool b_ends, Comparison& out) {
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (true) {
+      while (i < a_.size() && j < b_.size() && a_[i].token == b_[j].token) ++i, ++j;
+      if (out.partings.empty()) out.common += i;
+      const bool a_done = i == a_.size();
+      const bool b_done = j == b_.size();
+      // The windows end, not the paths.
+      if ((a_done && !a_ends) || (b_done && !b_ends)) break;
+      if (a_done && b_done) return;
+      if (out.partings.size() == most) break;
+      out.partings.push_back(parting(i, j));
+      if (!meet(i, j, out.partings.back()) &&
+          !(a_ends && b_ends && meet_at_end(i, j, out.partings.back()))) {
+        out.more = !(a_ends && b_ends);
+        return;
+      }
+    }
+    out.more = true;
+  }
+
+ private:
+  // Behind the branch before, with the instructions that both executed.
+  Parting parting(std::size_t i, std::size_t j) const {
+    Parting out;
+    const auto before = [](const Side& side, const std::vector<Entry>& all, std::size_t at) {
+      return Moment{side.thread, at == 0 ? side.from : all[at - 1].number, 0};
+    };
+    out.a = i < a_.size() ? Moment{side_a_.thread, a_[i].number - 1, 0} : before(side_a_, a_, i);
+    out.b = j < b_.size() ? Moment{side_b_.thread, b_[j].number - 1, 0} : before(side_b_, b_, j);
+    if (i < a_.size()) out.a_next = Moment{side_a_.thread, a_[i].number, 0};
+    if (j < b_.size()) out.b_next = Moment{side_b_.thread, b_[j].number, 0};
+    const auto line = [](const Entry& e) { return e.insns - std::min(e.insns, std::uint32_t{1}); };
+    if (i < a_.size() && j < b_.size())
+      out.a.insn = out.b.insn = std::min(line(a_[i]), line(b_[j]));
+    return out;
+  }
+
+  // Moves i and j to where the paths go on alike with as few branches in between as there can be.
+  bool meet(std::size_t& i, std::size_t& j, Parting& parting) {
+    std::size_t best = ~std::size_t{0};
+    std::size_t best_i = 0;
+    std::size_t best_j = 0;
+    const int depth_a = i < a_.size() ? a_[i].depth : 0;
+    const int depth_b = j < b_.size() ? b_[j].depth : 0;
+    for (std::size_t x = i; x + kGram <= a_.size() && x - i < best; ++x) {
+      auto found = grams_.find(gram(a_, x));
+      if (found == grams_.end()) continue;
+      for (auto y = std::ranges::lower_bound(found->second, j); y != found->second.end(); ++y) {
+        const std::size_t cost = (x - i) + (*y - j);
+        if (cost >= best) break;
+        if (a_[x].depth - depth_a != b_[*y].depth - depth_b) continue;
+        best = cost;
+        best_i = x;
+        best_j = *y;
+        break;
+      }
+    }
+    if (best == ~std::size_t{0}) return false;
+    i = best_i;
+    j = best_j;
+    met(i, j, parting);
+    return true;
+  }
+
+  // What both end with is alike, if it is shorter than what is no accident elsewhere.
+  bool meet_at_end(std::size_t& i, std::size_t& j, Parting& parting) {
+    std::size_t same = 0;
+    while (same < a_.size() - i && same < b_.size() - j &&
+           a_[a_.size() - 1 - same].token == b_[b_.size() - 1 - same].token) {
+      ++same;
+    }
+    if (same == 0) return false;
+    i = a_.size() - same;
+    j = b_.size() - same;
+    met(i, j, parting);
+    return true;
+  }
+
+  void met(std::size_t i, std::size_t j, Parting& parting) const {
+    const auto start = [](const Side& side, const Entry& e) {
+      return Moment{side.thread, e.number - 1, 0};
+    };
+    parting.a_meet = start(side_a_, a_[i]);
+    parting.b_meet = start(side_b_, b_[j]);
+  }
+
+  const std::vector<Entry>& a_;
+  const std::vector<Entry>& b_;
+  Side side_a_;
+  Side side_b_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> grams_;
+};
+
+}  // namespace
+
+Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& options) {
+  Digests in_a(a, options.rebuilt);
+  Digests in_b(b, options.rebuilt);
+  if (Status done = run(a, options, in_a); !done) return std::unexpected(done.error());
+  if (Status done = run(b, options, in_b); !done) return std::unexpected(done.error());
+  for (const auto* side : {&in_a, &in_b}) {
+    if (side->count == 0) {
+      return fail(ErrorCode::not_found, fmt::format("thread {} has no branches to compare",
+                                                    text((side == &in_a ? a : b).thread)));
+    }
+  }
+  Comparison out{
+      .a_branches = in_a.count, .b_branches = in_b.count, .lost = in_a.lost() || in_b.lost()};
+  if (in_a.count == in_b.count && in_a.blocks == in_b.blocks) {
+    out.equal = true;
+    out.common = in_a.count;
+    return out;
+  }
+  std::uint64_t same = 0;
+  while (same < in_a.blocks.size() && same < in_b.blocks.size() &&
+         in_a.blocks[same] == in_b.blocks[same]) {
+    ++same;
+  }
+  // The last equal block may be a part of the other's.
+  out.common = (same == 0 ? 0 : same - 1) * kBlock;
+  Window window_a(a, options.rebuilt, out.common, options.window);
+  Window window_b(b, options.rebuilt, out.common, options.window);
+  if (Status done = run(a, options, window_a); !done) return std::unexpected(done.error());
+  if (Status done = run(b, options, window_b); !done) return std::unexpected(done.error());
+  const bool a_ends = out.common + window_a.entries.size() == in_a.count;
+  const bool b_ends = out.common + window_b.entries.size() == in_b.count;
+  Aligner(a, b, window_a.entries, window_b.entries).align(options.most, a_ends, b_ends, out);
+  return out;
+}
+
+}  // namespace hodo::ask

@@ -1,0 +1,288 @@
+#include "hodo/ask/find.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hodo/ask/occurrences.h"
+
+namespace hodo::ask {
+namespace {
+
+class Lasts final : public ThreadSink {
+ public:
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    const ThreadId thread = thread_of(who);
+    auto [it, fresh] = index_.try_emplace(thread, found_.size());
+    if (fresh) found_.push_back({.moment = {.thread = thread}});
+    LastMoment& out = found_[it->second];
+    for (const Branch& branch : batch) {
+      if ((branch.flags & kNotTaken) != 0) continue;
+      out.number = first++;
+      out.last = branch;
+      out.who = who;
+    }
+    return true;
+  }
+
+  std::vector<LastMoment> take() {
+    for (LastMoment& out : found_) place(out);
+    return std::move(found_);
+  }
+
+ private:
+  static void place(LastMoment& out) {
+    const Branch& last = out.last;
+    out.moment.branch = out.number;
+    const bool stopped = (last.flags & kTraceEnd) != 0 || last.kind == BranchKind::end;
+    if (!stopped || last.from == 0 || out.number == 0) return;
+    const bool counted = last.kind != BranchKind::end && (last.flags & kAsync) == 0;
+    --out.moment.branch;
+    out.moment.insn = last.insns - (counted && last.insns != 0 ? 1 : 0);
+  }
+
+  std::map<ThreadId, std::size_t> index_;
+  std::vector<LastMoment> found_;
+};
+
+class InTime final : public ThreadSink {
+ public:
+  InTime(session::Clock clock, std::uint64_t time) : clock_(clock), time_(time) {}
+
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    const ThreadId thread = thread_of(who);
+    MomentInTime* out = nullptr;
+    for (const Branch& branch : batch) {
+      if ((branch.flags & kNotTaken) != 0) continue;
+      const std::uint64_t number = first++;
+      const std::uint64_t now = clock_.nanoseconds(branch.time);
+      if (now == 0 || now > time_) continue;
+      if (out == nullptr) {
+        auto [it, fresh] = index_.try_emplace(thread, found_.size());
+        if (fresh) found_.push_back({.moment = {.thread = thread}});
+        out = &found_[it->second];
+      }
+      out->moment.branch = number;
+      out->time = now;
+      out->who = who;
+    }
+    return true;
+  }
+
+  std::vector<MomentInTime> take() { return std::move(found_); }
+
+ private:
+  session::Clock clock_;
+  std::uint64_t time_;
+  std::map<ThreadId, std::size_t> index_;
+  std::vector<MomentInTime> found_;
+};
+
+// The first branch that is equal to one that was found.
+class Equal final : public ThreadSink {
+ public:
+  explicit Equal(const FoundBranch& wanted) : wanted_(wanted) {}
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    if (!(who == wanted_.who)) return true;
+    for (const Branch& branch : batch) {
+      if ((branch.flags & kNotTaken) != 0) continue;
+      const Branch& b = wanted_.branch;
+      if (branch.from == b.from && branch.to == b.to && branch.time == b.time &&
+          branch.kind == b.kind) {
+        const bool counted = branch.insns != 0 && (branch.flags & kAsync) == 0;
+        found = Moment{thread_of(who), first - 1, branch.insns - (counted ? 1U : 0U)};
+        return false;
+      }
+      ++first;
+    }
+    return true;
+  }
+  std::optional<Moment> found;
+
+ private:
+  const FoundBranch& wanted_;
+};
+
+Result<Moment> find_edge(session::Session& session, const MomentSpec& spec,
+                         const FindOptions& options) {
+  WalkOptions how = options.walk;
+  if (spec.thread) how.selection = only(*spec.thread);
+  auto lasts = last_moments(session, how);
+  if (!lasts) return std::unexpected(lasts.error());
+  if (spec.thread) {
+    std::erase_if(*lasts,
+                  [&](const LastMoment& last) { return last.moment.thread != *spec.thread; });
+  }
+  if (lasts->empty()) {
+    return fail(ErrorCode::not_found,
+                spec.thread
+                    ? fmt::format("the recording has no branches of thread {}", text(*spec.thread))
+                    : "the recording has no branches");
+  }
+  const bool start = spec.kind == MomentSpec::Kind::start;
+  if (lasts->size() > 1) {
+    // The one that is meant is the first to begin, or the last to end.
+    const auto time = [](const LastMoment& last) { return last.last.time; };
+    if (!start) return std::ranges::max_element(*lasts, {}, time)->moment;
+  }
+  return start ? Moment{(*lasts)[0].moment.thread, 0, 0} : (*lasts)[0].moment;
+}
+
+Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
+                          const FindOptions& options) {
+  std::vector<const session::ProcessEnd*> crashes;
+  for (const session::ProcessEnd& end : options.ends) {
+    if (is_crash(end) && (!spec.process || *spec.process == end.pid)) crashes.push_back(&end);
+  }
+  if (crashes.empty()) {
+    return fail(ErrorCode::not_found,
+                options.ends.empty()
+                    ? "the recording does not say how its processes ended; end:TID is where a"
+                      " thread's path ends"
+                    : "no process of the recording was ended by a signal");
+  }
+  if (crashes.size() > 1) {
+    std::string list;
+    for (const auto* end : crashes) list += fmt::format(" crash:{}", end->pid);
+    return fail(ErrorCode::usage, "several processes were ended by signals:" + list);
+  }
+  const session::ProcessEnd& end = *crashes[0];
+  WalkOptions how = options.walk;
+  how.selection = {};
+  if (end.tid != 0) {
+    how.selection.tid = end.tid;
+  } else {
+    how.selection.pid = end.pid;
+  }
+  auto lasts = last_moments(session, how);
+  if (!lasts) return std::unexpected(lasts.error());
+  if (lasts->empty()) {
+    return fail(ErrorCode::not_found,
+                fmt::format("nothing is known of the path of process {}", end.pid));
+  }
+  const auto time = [](const LastMoment& last) { return last.last.time; };
+  return std::ranges::max_element(*lasts, {}, time)->moment;
+}
+
+Result<Moment> find_time(session::Session& session, const MomentSpec& spec,
+                         const FindOptions& options) {
+  auto all = moments_at(session, spec.time, options.walk);
+  if (!all) return std::unexpected(all.error());
+  if (all->empty()) {
+    return fail(ErrorCode::not_found, session.clock().known()
+                                          ? "no thread had begun at that time"
+                                          : "no branch of the recording has a time by the clock");
+  }
+  return std::ranges::max_element(*all, {}, &MomentInTime::time)->moment;
+}
+
+Result<Moment> find_finding(session::Session& session, const MomentSpec& spec,
+                            const FindOptions& options) {
+  if (!options.finding) return fail(ErrorCode::unsupported, "findings are not known here");
+  auto branch = options.finding(spec.count);
+  if (!branch) return std::unexpected(branch.error());
+  Equal equal(*branch);
+  auto outcome = walk(session, options.walk, equal);
+  if (!outcome) return std::unexpected(outcome.error());
+  if (!equal.found) return fail(ErrorCode::not_found, "the finding's branch is not selected");
+  return *equal.found;
+}
+
+Wanted wanted_by(const MomentSpec& spec) {
+  using Kind = MomentSpec::Kind;
+  Wanted out{.name = spec.name, .value = spec.value};
+  if (spec.kind == Kind::call) out.kind = Wanted::Kind::call;
+  if (spec.kind == Kind::ret) out.kind = Wanted::Kind::ret;
+  if (spec.kind == Kind::line) out.kind = Wanted::Kind::line;
+  if (spec.kind == Kind::address) out.kind = Wanted::Kind::address;
+  return out;
+}
+
+Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec,
+                               const FindOptions& options) {
+  std::uint64_t seen = 0;
+  std::optional<Moment> found;
+  Meant meant;
+  auto outcome = each_occurrence(
+      session, wanted_by(spec), options.walk,
+      [&](const Moment& moment, const session::Context&) {
+        if (++seen < spec.count) return true;
+        found = moment;
+        return false;
+      },
+      meant);
+  if (!outcome) return std::unexpected(outcome.error());
+  if (meant.functions.size() > 1) {
+    std::string list;
+    for (const std::string& name : meant.functions) list += (list.empty() ? "" : ", ") + name;
+    return fail(ErrorCode::usage,
+                fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with"
+                            " its parameters",
+                            spec.name, list));
+  }
+  if (!found) {
+    return fail(ErrorCode::not_found,
+                seen == 0 ? "the path never comes there"
+                          : fmt::format("number {} was asked for, and there are only {}",
+                                        spec.count, seen));
+  }
+  return *found;
+}
+
+}  // namespace
+
+bool is_crash(const session::ProcessEnd& end) { return end.signal != 0; }
+
+Result<std::vector<LastMoment>> last_moments(session::Session& session, const WalkOptions& options,
+                                             session::Outcome* came_to) {
+  Lasts lasts;
+  auto outcome = walk(session, options, lasts);
+  if (!outcome) return std::unexpected(outcome.error());
+  if (came_to != nullptr) *came_to = std::move(*outcome);
+  return lasts.take();
+}
+
+Result<std::vector<MomentInTime>> moments_at(session::Session& session, std::uint64_t nanoseconds,
+                                             const WalkOptions& options) {
+  InTime in_time(session.clock(), nanoseconds);
+  auto outcome = walk(session, options, in_time);
+  if (!outcome) return std::unexpected(outcome.error());
+  return in_time.take();
+}
+
+Result<Moment> find_moment(session::Session& session, const MomentSpec& spec,
+                           const FindOptions& options) {
+  using Kind = MomentSpec::Kind;
+  switch (spec.kind) {
+    case Kind::position:
+      return spec.position;
+    case Kind::start:
+    case Kind::end:
+      return find_edge(session, spec, options);
+    case Kind::crash:
+      return find_crash(session, spec, options);
+    case Kind::time:
+      return find_time(session, spec, options);
+    case Kind::finding:
+      return find_finding(session, spec, options);
+    case Kind::call:
+    case Kind::ret:
+    case Kind::line:
+    case Kind::address:
+      return find_occurrence(session, spec, options);
+  }
+  return fail(ErrorCode::usage, "no such moment");
+}
+
+Result<Moment> find_moment(session::Session& session, std::string_view text,
+                           const FindOptions& options) {
+  auto spec = parse_moment(text);
+  if (!spec) return std::unexpected(spec.error());
+  return find_moment(session, *spec, options);
+}
+
+}  // namespace hodo::ask

@@ -1,0 +1,60 @@
+// Every call of a function, one by one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hodo/analyze/open_calls.h"
+#include "hodo/ask/moment.h"
+#include "hodo/ask/walk.h"
+
+namespace hodo::ask {
+
+struct CallRow {
+  enum class Outcome : std::uint8_t {
+    returned,
+    skipped,   // left by an exception or longjmp
+    lost,      // the path was lost meanwhile
+    replaced,  // another program took its place
+    open       // the path ends in it
+  };
+  std::uint64_t number = 0;  // as in call:NAME#N
+  Moment at;                 // before the first instruction
+  Moment until;              // behind the end, or where the thread's path ends
+  std::int32_t pid = -1;
+  std::uint64_t time = 0;          // of the beginning, nanoseconds; 0: unknown
+  std::uint64_t duration = 0;      // nanoseconds
+  std::uint64_t instructions = 0;  // with what it called
+  std::uint32_t function = 0;      // in CallList::functions
+  std::uint32_t caller = 0;        // the same; of a call without a known caller kNobody
+  std::uint64_t site = 0;          // address of the call; 0: unknown
+  std::uint32_t space = 0;         // for Names, with `ticks`
+  std::uint64_t ticks = 0;
+  Outcome outcome = Outcome::open;
+};
+inline constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+std::string_view name(CallRow::Outcome outcome);
+
+struct CallListOptions {
+  WalkOptions walk;
+  std::uint64_t slower_than = 0;            // only calls of at least so many nanoseconds
+  std::size_t most = std::size_t{1} << 20;  // rows that are kept; the longest are
+};
+
+struct CallList {
+  std::vector<analyze::Function> functions;
+  std::vector<std::uint32_t> meant;  // those that the name stood for
+  std::vector<CallRow> rows;         // in the order of walk(), by their beginning
+  std::uint64_t calls = 0;           // all of them, also those that are too fast to be listed
+  std::uint64_t left_out = 0;        // for want of room
+  std::uint64_t total_time = 0;
+  std::uint64_t longest = 0;
+  session::Outcome outcome;
+};
+
+// Errors: as walk(); not_found if there was no such call, with the nearest names.
+Result<CallList> list_calls(session::Session& session, const std::string& name,
+                            const CallListOptions& options);
+
+}  // namespace hodo::ask

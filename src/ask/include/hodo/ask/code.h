@@ -1,0 +1,50 @@
+// The instructions that lie between two branches.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hodo/session/session.h"
+
+namespace hodo::ask {
+
+struct Instruction {
+  std::uint64_t address = 0;
+  std::uint8_t length = 0;
+};
+
+// Reads the code that a session ran. What it has decoded is kept, within a bound.
+class Code {
+ public:
+  // `session` must outlive this.
+  explicit Code(session::Session& session) : session_(session) {}
+
+  // The first `count` instructions of the straight line that begins at `address`; fewer where the
+  // code ends or is not known.
+  std::vector<Instruction> line(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                                std::uint64_t count);
+  // How many instructions the straight line has before it comes to `to`, if it does within `most`;
+  // else `most`.
+  std::uint64_t distance(std::uint32_t space, std::uint64_t address, std::uint64_t to,
+                         std::uint64_t time, std::uint64_t most);
+  // "mov eax, dword ptr [rdi]"; "(unknown code)" where there is none.
+  std::string disassemble(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+
+ private:
+  std::uint8_t length_at(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+
+  struct Key {
+    std::uint32_t space;
+    std::uint32_t generation;
+    std::uint64_t address;
+    auto operator<=>(const Key&) const = default;
+  };
+  static constexpr std::size_t kMostKept = std::size_t{1} << 18;
+
+  session::Session& session_;
+  std::map<Key, std::uint8_t> lengths_;
+};
+
+}  // namespace hodo::ask

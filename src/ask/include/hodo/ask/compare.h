@@ -1,0 +1,55 @@
+// Where two paths part, and where they meet again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hodo/ask/moment.h"
+#include "hodo/ask/walk.h"
+
+namespace hodo::ask {
+
+// A part of a thread's path: the branches numbered from + 1 to `to`.
+struct Side {
+  session::Session* session = nullptr;
+  ThreadId thread;
+  std::uint64_t from = 0;
+  std::uint64_t to = ~std::uint64_t{0};
+};
+
+// The two paths were alike up to the instruction at these moments, and went on differently.
+struct Parting {
+  Moment a, b;
+  // Moments of each side behind the branch that it took from there; absent: its path ends.
+  std::optional<Moment> a_next, b_next;
+  // Where they go on alike again; absent: not within what was looked at.
+  std::optional<Moment> a_meet, b_meet;
+};
+
+struct Comparison {
+  std::uint64_t a_branches = 0;  // of each side, that count
+  std::uint64_t b_branches = 0;
+  std::uint64_t common = 0;  // before they part, or all
+  bool equal = false;
+  std::vector<Parting> partings;  // in order, at most CompareOptions::most
+  bool more = false;              // behind the last of `partings` not all was looked at
+  bool lost = false;  // a part of a path was lost: what comes behind it was compared as it stands
+};
+
+struct CompareOptions {
+  std::set<std::string> rebuilt;              // files that are compared by their functions' names
+  std::size_t window = std::size_t{1} << 19;  // branches of each side behind the first parting
+  std::size_t most = 100;
+  session::ProgressFunction progress;
+};
+
+// Compares by file and place in the file, so that addresses may differ. Left out is what depends on
+// time alone: interruptions after which the path goes on as before. Two passes over each side at
+// most; memory grows with the window and by 16 bytes for every 1024 branches. Errors: as walk();
+// not_found for a side without branches.
+Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& options);
+
+}  // namespace hodo::ask

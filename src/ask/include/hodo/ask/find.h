@@ -1,0 +1,65 @@
+// From what somebody wrote for a moment to the moment.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hodo/ask/moment.h"
+#include "hodo/ask/walk.h"
+#include "hodo/flow/branch.h"
+#include "hodo/session/ends.h"
+
+namespace hodo::ask {
+
+// Where a thread's path ends.
+struct LastMoment {
+  Moment moment;  // at the instruction that it came to last, where that is known
+  session::Context who;
+  Branch last;               // its last branch
+  std::uint64_t number = 0;  // of it
+};
+
+// Of every selected thread, in the order of walk(), and what decoding came to for who wants that.
+// Errors: as walk().
+Result<std::vector<LastMoment>> last_moments(session::Session& session, const WalkOptions& options,
+                                             session::Outcome* came_to = nullptr);
+
+// Where a thread was at a time.
+struct MomentInTime {
+  Moment moment;           // behind its last branch that is not later
+  std::uint64_t time = 0;  // of that branch, nanoseconds
+  session::Context who;
+};
+
+// Every selected thread that had begun then. Errors: as walk().
+Result<std::vector<MomentInTime>> moments_at(session::Session& session, std::uint64_t nanoseconds,
+                                             const WalkOptions& options);
+
+// What finding `number` (from 1) of the check is: the branch, and who executed it.
+struct FoundBranch {
+  session::Context who;
+  Branch branch;
+};
+using FindingLookup = std::function<Result<FoundBranch>(std::uint64_t number)>;
+
+struct FindOptions {
+  WalkOptions walk;  // which threads are meant, where the moment does not say it
+  FindingLookup finding;
+  std::vector<session::ProcessEnd> ends;  // of the recording
+};
+
+// Errors: as walk() and each_occurrence(); not_found where there is no such moment; usage where
+// more than one is meant.
+Result<Moment> find_moment(session::Session& session, const MomentSpec& spec,
+                           const FindOptions& options);
+// With parse_moment().
+Result<Moment> find_moment(session::Session& session, std::string_view text,
+                           const FindOptions& options);
+
+// Whether an end is one that its process did not choose.
+bool is_crash(const session::ProcessEnd& end);
+
+}  // namespace hodo::ask

@@ -1,0 +1,59 @@
+// Where something happens on the paths of a session's threads: calls and ends of a function, and
+// executions of a source line or an address.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hodo/analyze/call_tree.h"
+#include "hodo/ask/moment.h"
+#include "hodo/ask/walk.h"
+
+namespace hodo::ask {
+
+// A function as people write it: "parse", "ns::parse(int)", "libc.so.6!malloc".
+class FunctionName {
+ public:
+  explicit FunctionName(const std::string& written);
+  bool means(const analyze::Function& function) const;
+
+ private:
+  std::string object_;  // last path component; empty: any
+  std::string name_;
+};
+
+struct Wanted {
+  enum class Kind : std::uint8_t { call, ret, line, address };
+  Kind kind = Kind::call;
+  // A function; the end of a source file's path; or a symbol, empty where `value` is the address.
+  std::string name;
+  std::uint64_t value = 0;  // line; address, or what is added to the symbol's
+};
+
+// What a name stood for, to tell of it where it stood for nothing or for too much.
+struct Meant {
+  std::vector<std::string> functions;  // that were meant and seen, "name (object)"; raw
+  std::vector<std::string> others;     // names that were not meant: what could be suggested
+  std::vector<std::uint64_t> lines;    // lines with code in the files that were meant, in order
+};
+
+// False: enough.
+using OnOccurrence = std::function<bool(const Moment&, const session::Context&)>;
+
+// Tells every occurrence, those of a thread in their order, the threads as walk() has them.
+// A call occurs where its first instruction is about to be executed, PLT stubs left out; a return
+// behind it, also if an exception or longjmp left the call. A line is executed where the path comes
+// to it from another line, by any way but a return: coming back from what it called goes on with
+// it. Errors: as walk(); not_found for what means nothing in the whole session, with the nearest
+// names in its message.
+Result<session::Outcome> each_occurrence(session::Session& session, const Wanted& wanted,
+                                         const WalkOptions& options, const OnOccurrence& tell,
+                                         Meant& meant);
+
+// "did you mean 'parse', ...?", or empty: names that are like what was written, the nearest first.
+std::string suggestion(const std::string& written, const std::vector<std::string>& names);
+
+}  // namespace hodo::ask

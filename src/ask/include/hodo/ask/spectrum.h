@@ -1,0 +1,56 @@
+// What runs executed, by names that other runs and builds have too, and how runs differ in it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hodo/analyze/coverage.h"
+
+namespace hodo::ask {
+
+struct Executed {
+  enum class Kind : std::uint8_t {
+    function,
+    line,
+    taken,      // a conditional branch that was taken
+    not_taken,  // ... or not
+  };
+  Kind kind = Kind::function;
+  std::string module;      // last path component, raw
+  std::string name;        // of a function as in the file (mangled), or of a source file; raw
+  std::uint32_t line = 0;  // of a function where it begins; 0: unknown
+  std::uint32_t nth = 0;   // of the line's conditional branches, by address
+  auto operator<=>(const Executed&) const = default;
+};
+std::string_view name(Executed::Kind kind);  // "function", "line", "taken", "not-taken"
+
+// How often each was executed.
+using Spectrum = std::map<Executed, std::uint64_t>;
+Spectrum spectrum_of(const analyze::Coverage& coverage);
+
+struct Difference {
+  Executed what;
+  std::uint64_t a = 0;  // executions
+  std::uint64_t b = 0;
+};
+
+// What only one of two runs did, then what both did, but not equally often; the largest first.
+std::vector<Difference> differences(const Spectrum& a, const Spectrum& b);
+
+// How well something tells failing from passing runs: 1 for what is in all failing runs and in no
+// passing one (the coefficient of Ochiai).
+struct Suspect {
+  Executed what;
+  std::uint32_t failing = 0;  // runs that executed it
+  std::uint32_t passing = 0;
+  double score = 0;
+};
+
+// What is in at least one failing run and not in all passing ones alike, the highest score first.
+std::vector<Suspect> suspects(std::span<const Spectrum> failing, std::span<const Spectrum> passing);
+
+}  // namespace hodo::ask

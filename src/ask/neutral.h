@@ -1,0 +1,53 @@
+// Branches without what differs from run to run: where files were mapped.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "hodo/ask/scene.h"
+#include "hodo/session/session.h"
+
+namespace hodo::ask {
+
+// What a branch is, for two runs alike. Code that is in no file is one place.
+class Neutral {
+ public:
+  // `rebuilt`: files (last path components) of which only calls and returns are compared, by the
+  // functions' names. Both must outlive this.
+  Neutral(const session::Names& names, const std::set<std::string>& rebuilt)
+      : names_(names), rebuilt_(rebuilt) {}
+
+  // nullopt: of no account.
+  std::optional<std::uint64_t> token(std::uint32_t space, const Branch& branch);
+
+ private:
+  struct Page {
+    std::uint64_t object = 0;  // hash; 0: in no file
+    std::uint64_t delta = 0;
+    bool rebuilt = false;
+  };
+  struct Key {
+    std::uint32_t space;
+    std::uint32_t generation;
+    std::uint64_t page;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  static constexpr std::size_t kMostPages = std::size_t{1} << 18;
+
+  const Page& page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  std::uint64_t side(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  std::uint64_t function(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+
+  const session::Names& names_;
+  const std::set<std::string>& rebuilt_;
+  std::unordered_map<Key, Page, Hash> pages_;
+  std::unordered_map<Key, std::uint64_t, Hash> functions_;
+};
+
+}  // namespace hodo::ask

@@ -1,0 +1,257 @@
+#include "hodo/ask/occurrences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "hodo/ask/code.h"
+#include "hodo/symbol/demangle.h"
+#include "spots.h"
+#include "thread_calls.h"
+
+namespace hodo::ask {
+namespace {
+
+constexpr std::uint64_t kLongestLine = std::uint64_t{1} << 20;  // instructions without a branch
+constexpr std::size_t kMostListed = 5;
+constexpr std::size_t kLongestName = 200;  // of those that are compared letter by letter
+
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Calls and ends of a function.
+class FunctionEvents final : public ThreadSink {
+ public:
+  FunctionEvents(session::Session& session, const Wanted& wanted, const OnOccurrence& tell,
+                 Meant& meant)
+      : calls_(session), name_(wanted.name), wanted_(wanted), tell_(tell), meant_(meant) {}
+
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    const ThreadId thread = thread_of(who);
+    auto [it, fresh] = watchers_.try_emplace(thread, *this, thread);
+    Watcher& watcher = it->second;
+    watcher.who = &who;
+    analyze::OpenCalls& calls = calls_.of(thread, &watcher);
+    (void)first;
+    for (const Branch& branch : batch) {
+      if (!more_) break;
+      calls.branch(who.space, branch);
+    }
+    return more_;
+  }
+
+  bool found_any() const { return found_; }
+  void add_names() {
+    for (const analyze::Function& f : calls_.functions()) meant_.others.push_back(f.name);
+  }
+
+ private:
+  class Watcher final : public analyze::CallWatcher {
+   public:
+    Watcher(FunctionEvents& events, const ThreadId& thread) : events_(events), thread_(thread) {}
+    void opened(const analyze::OpenCall& call, std::size_t) override { became(call, 0); }
+    void became(const analyze::OpenCall& call, std::size_t) override {
+      if (events_.wanted_.kind != Wanted::Kind::call || call.stub) return;
+      if (events_.is_meant(call.function)) at(call.since.branches);
+    }
+    void closed(const analyze::OpenCall& call, analyze::CallEnd,
+                const analyze::CallClock& now) override {
+      if (events_.wanted_.kind != Wanted::Kind::ret || call.stub) return;
+      if (events_.is_meant(call.function)) at(now.branches);
+    }
+    const session::Context* who = nullptr;
+
+   private:
+    void at(std::uint64_t branch) {
+      if (events_.more_) events_.more_ = events_.tell_({thread_, branch, 0}, *who);
+    }
+    FunctionEvents& events_;
+    ThreadId thread_;
+  };
+
+  bool is_meant(std::uint32_t function) {
+    for (std::size_t i = judged_.size(); i < calls_.functions().size(); ++i) {
+      judged_.push_back(name_.means(calls_.functions()[i]));
+    }
+    if (!judged_[function]) return false;
+    found_ = true;
+    const analyze::Function& f = calls_.functions()[function];
+    const std::string text =
+        f.object.empty() ? f.name : fmt::format("{} ({})", f.name, last_component(f.object));
+    if (std::ranges::find(meant_.functions, text) == meant_.functions.end()) {
+      meant_.functions.push_back(text);
+    }
+    return true;
+  }
+
+  ThreadCalls calls_;
+  FunctionName name_;
+  const Wanted& wanted_;
+  const OnOccurrence& tell_;
+  Meant& meant_;
+  std::map<ThreadId, Watcher> watchers_;
+  std::vector<bool> judged_;
+  bool found_ = false;
+  bool more_ = true;
+};
+
+// Executions of lines and addresses.
+class SpotEvents final : public ThreadSink {
+ public:
+  SpotEvents(session::Session& session, const Wanted& wanted, const OnOccurrence& tell)
+      : code_(session),
+        spots_(session, wanted),
+        line_(wanted.kind == Wanted::Kind::line),
+        tell_(tell) {}
+
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    const ThreadId thread = thread_of(who);
+    Branch& before = last_[thread];
+    std::uint64_t number = first;
+    for (const Branch& branch : batch) {
+      if ((branch.flags & kNotTaken) != 0) continue;
+      if (!run(who, {thread, number - 1, 0}, before, branch)) return false;
+      before = branch;
+      ++number;
+    }
+    return true;
+  }
+
+  const Spots& spots() const { return spots_; }
+
+ private:
+  bool run(const session::Context& who, Moment at, const Branch& before, const Branch& branch) {
+    const std::uint64_t begin = at.branch == 0 ? 0 : flow::line_behind(before);
+    if (begin == 0 || branch.from < begin) return true;
+    const auto found = spots_.within(who.space, begin, branch.from, branch.time);
+    if (found.empty()) return true;
+    // A copy, since more is asked meanwhile.
+    for (const Spot& spot : std::vector<Spot>(found.begin(), found.end())) {
+      const std::uint64_t there = std::max(spot.begin, begin);
+      if (line_ && there == begin && goes_on(who, before)) continue;
+      if (!line_ && there != spot.begin) continue;
+      at.insn = code_.distance(who.space, begin, there, branch.time, kLongestLine);
+      // Not at the beginning of an instruction, or of one that the path did not come to.
+      if (at.insn == kLongestLine || at.insn > branch.insns) continue;
+      if (!tell_(at, who)) return false;
+    }
+    return true;
+  }
+
+  // The path was in the line before.
+  bool goes_on(const session::Context& who, const Branch& before) {
+    switch (before.kind) {
+      case BranchKind::ret:
+      case BranchKind::sysret:
+      case BranchKind::iret:
+      case BranchKind::begin:
+        return true;
+      case BranchKind::lost:
+        return false;
+      default:
+        return before.from != 0 && spots_.has(who.space, before.from, before.time);
+    }
+  }
+
+  Code code_;
+  Spots spots_;
+  bool line_;
+  const OnOccurrence& tell_;
+  std::map<ThreadId, Branch> last_;
+};
+
+unsigned distance(std::string_view a, std::string_view b) {
+  std::vector<unsigned> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0U);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    unsigned corner = row[0];
+    row[0] = static_cast<unsigned>(i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const unsigned changed = corner + (a[i] == b[j] ? 0 : 1);
+      corner = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, corner + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+Error no_such_line(const Wanted& wanted, const Meant& meant) {
+  if (meant.lines.empty()) {
+    return {ErrorCode::not_found,
+            fmt::format("no code of a source file '{}' ran whose lines are known{}", wanted.name,
+                        suggestion(wanted.name, meant.others))};
+  }
+  std::uint64_t below = 0;
+  std::uint64_t above = ~std::uint64_t{0};
+  for (const std::uint64_t line : meant.lines) {
+    if (line < wanted.value) below = std::max(below, line);
+    if (line > wanted.value) above = std::min(above, line);
+  }
+  std::string near;
+  if (below != 0) near += fmt::format(" {}", below);
+  if (above != ~std::uint64_t{0}) near += fmt::format("{} {}", near.empty() ? "" : " and", above);
+  return {ErrorCode::not_found, fmt::format("{} has no code in line {}; the nearest lines are{}",
+                                            wanted.name, wanted.value, near)};
+}
+
+}  // namespace
+
+FunctionName::FunctionName(const std::string& written) {
+  const std::size_t mark = written.find('!');
+  name_ = mark == written.npos ? written : written.substr(mark + 1);
+  if (mark != written.npos) object_ = written.substr(0, mark);
+}
+
+bool FunctionName::means(const analyze::Function& function) const {
+  if (!object_.empty() && last_component(function.object) != object_) return false;
+  return name_ == function.name || symbol::means(name_, function.name);
+}
+
+std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
+  std::map<std::string, unsigned> near;
+  // Two letters that changed places are two differences.
+  const auto most =
+      std::max<unsigned>(written.size() < 4 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
+  for (const std::string& name : names) {
+    if (name.size() > kLongestName || written.size() > kLongestName) continue;
+    const std::string bare = name.substr(0, name.find('('));
+    unsigned d = distance(written, bare);
+    if (d > most && written.size() >= 3 && bare.find(written) != bare.npos) d = most;
+    if (d <= most) near.try_emplace(name, d);
+  }
+  std::vector<std::pair<std::string, unsigned>> best(near.begin(), near.end());
+  std::ranges::stable_sort(best, {}, &std::pair<std::string, unsigned>::second);
+  if (best.empty()) return "";
+  std::string out = "; did you mean ";
+  for (std::size_t i = 0; i < std::min(best.size(), kMostListed); ++i) {
+    out += fmt::format("{}'{}'", i == 0 ? "" : ", ", best[i].first);
+  }
+  return out + "?";
+}
+
+Result<session::Outcome> each_occurrence(session::Session& session, const Wanted& wanted,
+                                         const WalkOptions& options, const OnOccurrence& tell,
+                                         Meant& meant) {
+  if (wanted.kind == Wanted::Kind::call || wanted.kind == Wanted::Kind::ret) {
+    FunctionEvents events(session, wanted, tell, meant);
+    auto outcome = walk(session, options, events);
+    if (!outcome || events.found_any()) return outcome;
+    events.add_names();
+    return fail(ErrorCode::not_found,
+                fmt::format("no call of a function '{}' is in the recording{}", wanted.name,
+                            suggestion(wanted.name, meant.others)));
+  }
+  SpotEvents events(session, wanted, tell);
+  auto outcome = walk(session, options, events);
+  if (!outcome) return outcome;
+  meant = events.spots().meant();
+  if (events.spots().found_any()) return outcome;
+  if (wanted.kind == Wanted::Kind::line) return std::unexpected(no_such_line(wanted, meant));
+  return fail(ErrorCode::not_found,
+              fmt::format("no program or library that ran has a symbol '{}'{}", wanted.name,
+                          suggestion(wanted.name, meant.others)));
+}
+
+}  // namespace hodo::ask

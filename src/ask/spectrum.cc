@@ -1,0 +1,107 @@
+#include "hodo/ask/spectrum.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hodo::ask {
+namespace {
+
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void add_branches(const analyze::CoveredModule& m, const std::string& module, Spectrum& out) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> in_line;
+  for (const analyze::CoveredBranch& branch : m.branches) {
+    if (branch.file >= m.files.size() || branch.line == 0) continue;
+    Executed what{.module = module,
+                  .name = last_component(m.files[branch.file]),
+                  .line = branch.line,
+                  .nth = in_line[{branch.file, branch.line}]++};
+    what.kind = Executed::Kind::taken;
+    if (branch.taken != 0) out[what] += branch.taken;
+    what.kind = Executed::Kind::not_taken;
+    if (branch.not_taken != 0) out[what] += branch.not_taken;
+  }
+}
+
+}  // namespace
+
+std::string_view name(Executed::Kind kind) {
+  switch (kind) {
+    case Executed::Kind::function:
+      return "function";
+    case Executed::Kind::line:
+      return "line";
+    case Executed::Kind::taken:
+      return "taken";
+    case Executed::Kind::not_taken:
+      break;
+  }
+  return "not-taken";
+}
+
+Spectrum spectrum_of(const analyze::Coverage& coverage) {
+  Spectrum out;
+  for (const analyze::CoveredModule& m : coverage.modules) {
+    const std::string module = last_component(m.path);
+    for (const analyze::CoveredFunction& f : m.functions) {
+      // By what ran of it: a function may be entered in its middle, too.
+      const std::uint64_t count = std::max<std::uint64_t>(f.entered, f.blocks_hit != 0 ? 1 : 0);
+      if (count == 0) continue;
+      out[{.kind = Executed::Kind::function, .module = module, .name = f.name}] += count;
+    }
+    for (const analyze::CoveredLine& line : m.lines) {
+      if (line.count == 0 || line.file >= m.files.size()) continue;
+      out[{.kind = Executed::Kind::line,
+           .module = module,
+           .name = last_component(m.files[line.file]),
+           .line = line.line}] += line.count;
+    }
+    add_branches(m, module, out);
+  }
+  return out;
+}
+
+std::vector<Difference> differences(const Spectrum& a, const Spectrum& b) {
+  std::vector<Difference> out;
+  for (const auto& [what, count] : a) {
+    const auto other = b.find(what);
+    const std::uint64_t in_b = other == b.end() ? 0 : other->second;
+    if (count != in_b) out.push_back({what, count, in_b});
+  }
+  for (const auto& [what, count] : b) {
+    if (!a.contains(what)) out.push_back({what, 0, count});
+  }
+  const auto apart = [](const Difference& d) { return d.a > d.b ? d.a - d.b : d.b - d.a; };
+  std::ranges::stable_sort(out, [&](const Difference& x, const Difference& y) {
+    const bool one_x = x.a == 0 || x.b == 0;
+    const bool one_y = y.a == 0 || y.b == 0;
+    return one_x != one_y ? one_x : apart(x) > apart(y);
+  });
+  return out;
+}
+
+std::vector<Suspect> suspects(std::span<const Spectrum> failing,
+                              std::span<const Spectrum> passing) {
+  std::map<Executed, Suspect> all;
+  for (const Spectrum& run : failing) {
+    for (const auto& [what, count] : run) ++all[what].failing;
+  }
+  for (const Spectrum& run : passing) {
+    for (const auto& [what, count] : run) {
+      if (auto it = all.find(what); it != all.end()) ++it->second.passing;
+    }
+  }
+  std::vector<Suspect> out;
+  for (auto& [what, suspect] : all) {
+    const bool everywhere = suspect.failing == failing.size() && suspect.passing == passing.size();
+    if (everywhere && !passing.empty()) continue;
+    suspect.what = what;
+    const double ran = suspect.failing + suspect.passing;
+    suspect.score = suspect.failing / std::sqrt(static_cast<double>(failing.size()) * ran);
+    out.push_back(suspect);
+  }
+  std::ranges::stable_sort(out, std::ranges::greater{}, &Suspect::score);
+  return out;
+}
+
+}  // namespace hodo::ask

@@ -1,0 +1,123 @@
+#include "spots.h"
+
+#include <algorithm>
+
+namespace hodo::ask {
+namespace {
+
+constexpr unsigned kPageBits = 12;
+constexpr std::size_t kMostSuggested = 100'000;
+
+// "foo.cc" and "src/foo.cc" are ends of "/home/me/src/foo.cc".
+bool ends_path(const std::string& path, const std::string& end) {
+  if (!path.ends_with(end)) return false;
+  return path.size() == end.size() || end.starts_with('/') ||
+         path[path.size() - end.size() - 1] == '/';
+}
+
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Ranges that touch are one.
+void join(std::vector<Spot>& ranges) {
+  std::ranges::sort(ranges, {}, &Spot::begin);
+  std::size_t kept = 0;
+  for (const Spot& range : ranges) {
+    if (kept > 0 && range.begin <= ranges[kept - 1].end) {
+      ranges[kept - 1].end = std::max(ranges[kept - 1].end, range.end);
+    } else {
+      ranges[kept++] = range;
+    }
+  }
+  ranges.resize(kept);
+}
+
+}  // namespace
+
+std::size_t Spots::Hash::operator()(const Key& key) const {
+  std::uint64_t h = key.page ^ std::uint64_t{key.space} << 52 ^ std::uint64_t{key.generation} << 36;
+  h *= 0x9e3779b97f4a7c15;
+  return static_cast<std::size_t>(h ^ h >> 29);
+}
+
+void Spots::add_lines(const symbol::SymbolTable& table, Ranges& out) {
+  const symbol::LineTable lines = table.lines();
+  std::vector<bool> meant(lines.files.size());
+  for (std::size_t i = 0; i < lines.files.size(); ++i) {
+    meant[i] = ends_path(lines.files[i], wanted_.name);
+    if (!meant[i] && meant_.others.size() < kMostSuggested) {
+      meant_.others.push_back(last_component(lines.files[i]));
+    }
+  }
+  for (const symbol::LineRow& row : lines.rows) {
+    if (row.file >= meant.size() || !meant[row.file] || row.line == 0) continue;
+    if (meant_.lines.size() < kMostSuggested) meant_.lines.push_back(row.line);
+    if (row.line != wanted_.value || row.end <= row.address) continue;
+    const auto offset = table.elf().offset_of(row.address);
+    if (offset) out.push_back({*offset, *offset + (row.end - row.address)});
+  }
+}
+
+void Spots::add_symbol(const symbol::SymbolTable& table, Ranges& out) {
+  for (const symbol::Symbol& symbol : table.named(wanted_.name)) {
+    if (symbol.kind == symbol::SymbolKind::plt) continue;
+    const auto offset = table.elf().offset_of(symbol.start + wanted_.value);
+    if (offset) out.push_back({*offset, *offset + 1});
+  }
+  if (!out.empty()) return;
+  for (const symbol::Symbol& symbol : table.symbols()) {
+    if (meant_.others.size() == kMostSuggested) break;
+    meant_.others.emplace_back(symbol.name);
+  }
+}
+
+Spots::Ranges Spots::ranges_of(const session::Object& object) {
+  Ranges out;
+  if (wanted_.kind == Wanted::Kind::line) {
+    add_lines(*object.table, out);
+  } else {
+    add_symbol(*object.table, out);
+  }
+  join(out);
+  found_ |= !out.empty();
+  return out;
+}
+
+const Spots::Mapped& Spots::mapped(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+  const Key key{space, session_.names().generation(space, time), address >> kPageBits};
+  if (auto it = pages_.find(key); it != pages_.end()) return it->second;
+  if (pages_.size() == kMostPages) pages_.clear();
+  Mapped& out = pages_[key];
+  const session::Object object = session_.names().object(space, address, time);
+  if (object.table == nullptr) return out;
+  auto [it, fresh] = files_.try_emplace(object.table);
+  if (fresh) it->second = ranges_of(object);
+  out = {&it->second, address - object.offset};
+  return out;
+}
+
+std::span<const Spot> Spots::within(std::uint32_t space, std::uint64_t first, std::uint64_t last,
+                                    std::uint64_t time) {
+  answer_.clear();
+  if (wanted_.kind == Wanted::Kind::address && wanted_.name.empty()) {
+    found_ = true;
+    if (wanted_.value >= first && wanted_.value <= last) {
+      answer_.push_back({wanted_.value, wanted_.value + 1});
+    }
+    return answer_;
+  }
+  const Mapped& where = mapped(space, first, time);
+  if (where.ranges == nullptr) return {};
+  const std::uint64_t low = first - where.delta;
+  const std::uint64_t high = last - where.delta;
+  auto it = std::ranges::upper_bound(*where.ranges, low, {}, &Spot::end);
+  for (; it != where.ranges->end() && it->begin <= high; ++it) {
+    answer_.push_back({it->begin + where.delta, it->end + where.delta});
+  }
+  return answer_;
+}
+
+bool Spots::has(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+  return !within(space, address, address, time).empty();
+}
+
+}  // namespace hodo::ask

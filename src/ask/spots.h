@@ -1,0 +1,69 @@
+// Places in files that are looked for on a path: the code of a line, or of an address.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "hodo/ask/occurrences.h"
+#include "hodo/session/session.h"
+
+namespace hodo::ask {
+
+// Code of a process: [begin, end).
+struct Spot {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+class Spots {
+ public:
+  // `session` must outlive this.
+  Spots(session::Session& session, Wanted wanted) : session_(session), wanted_(std::move(wanted)) {}
+
+  // Those of the object that `first` lies in that meet [first, last], by address. Valid until the
+  // next question.
+  std::span<const Spot> within(std::uint32_t space, std::uint64_t first, std::uint64_t last,
+                               std::uint64_t time);
+  // Whether one of them has this address.
+  bool has(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+
+  const Meant& meant() const { return meant_; }
+  bool found_any() const { return found_; }
+
+ private:
+  using Ranges = std::vector<Spot>;  // in a file, by offset
+  struct Mapped {
+    const Ranges* ranges = nullptr;
+    std::uint64_t delta = 0;  // address less offset
+  };
+  const Mapped& mapped(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  Ranges ranges_of(const session::Object& object);
+  void add_lines(const symbol::SymbolTable& table, Ranges& out);
+  void add_symbol(const symbol::SymbolTable& table, Ranges& out);
+
+  struct Key {
+    std::uint32_t space;
+    std::uint32_t generation;
+    std::uint64_t page;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  static constexpr std::size_t kMostPages = std::size_t{1} << 18;
+
+  session::Session& session_;
+  Wanted wanted_;
+  std::unordered_map<Key, Mapped, Hash> pages_;
+  std::map<const symbol::SymbolTable*, Ranges> files_;
+  std::vector<Spot> answer_;
+  Meant meant_;
+  bool found_ = false;
+};
+
+}  // namespace hodo::ask

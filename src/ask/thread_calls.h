@@ -1,0 +1,31 @@
+// The open calls of every thread of a walk.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "hodo/analyze/open_calls.h"
+#include "hodo/ask/moment.h"
+#include "hodo/session/session.h"
+
+namespace hodo::ask {
+
+class ThreadCalls {
+ public:
+  explicit ThreadCalls(session::Session& session) : following_(session.names(), session.clock()) {}
+
+  // The calls of a thread; the first question for it makes them, with this watcher.
+  analyze::OpenCalls& of(const ThreadId& thread, analyze::CallWatcher* watcher) {
+    auto it = threads_.find(thread);
+    if (it == threads_.end()) it = threads_.try_emplace(thread, following_, watcher).first;
+    return it->second;
+  }
+  std::span<const analyze::Function> functions() const { return following_.functions(); }
+
+ private:
+  analyze::Following following_;
+  std::map<ThreadId, analyze::OpenCalls> threads_;
+};
+
+}  // namespace hodo::ask

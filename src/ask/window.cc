@@ -1,0 +1,253 @@
+#include "hodo/ask/window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "hodo/ask/find.h"
+#include "hodo/ask/occurrences.h"
+#include "hodo/flow/decoder.h"
+#include "thread_calls.h"
+
+namespace hodo::ask {
+namespace {
+
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Whether an address lies in the module that is meant, by page.
+class ModuleTest {
+ public:
+  ModuleTest(const session::Names& names, const std::string& module)
+      : names_(names), module_(module) {}
+
+  bool has(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+    if (address == 0) return false;
+    const Key key{space, names_.generation(space, time), address >> kPageBits};
+    if (auto it = known_.find(key); it != known_.end()) return it->second;
+    if (known_.size() == kMostKept) known_.clear();
+    const std::string path = names_.object(space, address, time).path;
+    if (seen_.size() < kMostSeen) seen_.insert(last_component(path));
+    const bool is = path.find(module_) != path.npos;
+    found_ |= is;
+    return known_[key] = is;
+  }
+  bool found() const { return found_; }
+  std::vector<std::string> seen() const { return {seen_.begin(), seen_.end()}; }
+
+ private:
+  static constexpr unsigned kPageBits = 12;
+  static constexpr std::size_t kMostKept = std::size_t{1} << 18;
+  static constexpr std::size_t kMostSeen = 10'000;
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
+
+  const session::Names& names_;
+  std::string module_;
+  std::map<Key, bool> known_;
+  std::set<std::string> seen_;
+  bool found_ = false;
+};
+
+// Whether a call of the function is open in a thread.
+class FunctionTest final : public analyze::CallWatcher {
+ public:
+  explicit FunctionTest(const std::function<bool(std::uint32_t)>& is_meant) : is_meant_(is_meant) {}
+
+  void opened(const analyze::OpenCall& call, std::size_t) override {
+    stack_.push_back(!call.stub && is_meant_(call.function));
+    open_ += stack_.back() ? 1 : 0;
+  }
+  void became(const analyze::OpenCall& call, std::size_t depth) override {
+    open_ -= stack_[depth] ? 1 : 0;
+    stack_[depth] = is_meant_(call.function);
+    open_ += stack_[depth] ? 1 : 0;
+  }
+  void closed(const analyze::OpenCall&, analyze::CallEnd, const analyze::CallClock&) override {
+    open_ -= stack_.back() ? 1 : 0;
+    stack_.pop_back();
+  }
+  bool open() const { return open_ != 0; }
+
+ private:
+  const std::function<bool(std::uint32_t)>& is_meant_;
+  std::vector<bool> stack_;
+  std::size_t open_ = 0;
+};
+
+class Filter final : public ThreadSink {
+ public:
+  Filter(session::Session& session, const Window& window, const WindowOptions& options,
+         std::map<ThreadId, std::uint64_t> ends, session::BranchSink& sink)
+      : window_(window),
+        mark_gaps_(options.mark_gaps),
+        only_taken_(options.only_taken),
+        ends_(std::move(ends)),
+        sink_(sink),
+        clock_(session.clock()),
+        calls_(session),
+        function_(window.function),
+        module_(session.names(), window.module) {
+    is_meant_ = [this](std::uint32_t f) {
+      const bool is = function_.means(calls_.functions()[f]);
+      found_function_ |= is;
+      return is;
+    };
+  }
+
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    const ThreadId thread = thread_of(who);
+    if (window_.thread && thread != *window_.thread) return true;
+    out_.clear();
+    Thread& state = threads_.try_emplace(thread).first->second;
+    std::uint64_t number = first;
+    for (const Branch& branch : batch) {
+      const bool counted = (branch.flags & kNotTaken) == 0;
+      const bool in = wanted(who, thread, number, branch, state);
+      if (in) let_through(branch, state);
+      state.in = in;
+      state.before = branch;
+      if (counted) ++number;
+    }
+    const bool past = window_.thread && number > window_.to;
+    return (out_.empty() || sink_.branches(who, out_)) && !past;
+  }
+
+  flow::Stats stats;
+  Status found() const;
+
+ private:
+  struct Thread {
+    Branch before{.kind = BranchKind::end};
+    std::unique_ptr<FunctionTest> test;
+    std::uint32_t carried = 0;  // instructions of branches that are not handed on
+    bool in = false;
+  };
+
+  bool wanted(const session::Context& who, const ThreadId& thread, std::uint64_t number,
+              const Branch& branch, Thread& state) {
+    bool in = number > window_.from && number <= window_.to;
+    if (in && !in_time(branch)) in = false;
+    if (window_.last) in &= ends_[thread] - number < *window_.last;
+    if (!window_.module.empty()) {
+      in &= module_.has(who.space, branch.from, branch.time) ||
+            module_.has(who.space, branch.to, branch.time);
+    }
+    if (!window_.function.empty()) in &= in_function(who, thread, branch, state);
+    return in;
+  }
+  bool in_time(const Branch& branch) {
+    if (window_.from_time == 0 && window_.to_time == ~std::uint64_t{0}) return true;
+    const std::uint64_t now = clock_.nanoseconds(branch.time);
+    return now >= window_.from_time && now <= window_.to_time;
+  }
+  bool in_function(const session::Context& who, const ThreadId& thread, const Branch& branch,
+                   Thread& state) {
+    if (!state.test) state.test = std::make_unique<FunctionTest>(is_meant_);
+    const bool before = state.test->open();
+    calls_.of(thread, state.test.get()).branch(who.space, branch);
+    return before || state.test->open();
+  }
+  void let_through(const Branch& branch, Thread& state) {
+    if (mark_gaps_ && !state.in && branch.kind != BranchKind::begin) {
+      const std::uint64_t begin = flow::line_behind(state.before);
+      out_.push_back({.to = begin != 0 ? begin : branch.from,
+                      .time = branch.time,
+                      .kind = BranchKind::begin,
+                      .flags = kResync});
+    }
+    const bool taken = (branch.flags & kNotTaken) == 0;
+    if (only_taken_ && !taken) {
+      state.carried += branch.insns;
+    } else {
+      out_.push_back(branch);
+      out_.back().insns += std::exchange(state.carried, 0);
+    }
+    stats.instructions += branch.insns;
+    ++(taken ? stats.branches[static_cast<std::size_t>(branch.kind)] : stats.not_taken);
+  }
+
+  Window window_;
+  bool mark_gaps_;
+  bool only_taken_;
+  std::map<ThreadId, std::uint64_t> ends_;
+  session::BranchSink& sink_;
+  session::Clock clock_;
+  ThreadCalls calls_;
+  FunctionName function_;
+  std::function<bool(std::uint32_t)> is_meant_;
+  bool found_function_ = false;
+  ModuleTest module_;
+  std::map<ThreadId, Thread> threads_;
+  std::vector<Branch> out_;
+};
+
+Status Filter::found() const {
+  if (!window_.module.empty() && !module_.found()) {
+    return fail(ErrorCode::not_found, fmt::format("no code of a module '{}' ran{}", window_.module,
+                                                  suggestion(window_.module, module_.seen())));
+  }
+  if (!window_.function.empty() && !found_function_) {
+    std::vector<std::string> names;
+    for (const analyze::Function& f : calls_.functions()) names.push_back(f.name);
+    return fail(ErrorCode::not_found,
+                fmt::format("no call of a function '{}' is in the recording{}", window_.function,
+                            suggestion(window_.function, names)));
+  }
+  return {};
+}
+
+class Runs final : public session::BranchSink {
+ public:
+  explicit Runs(session::RunSink& sink) : sink_(sink) {}
+
+  bool branches(const session::Context& who, std::span<const Branch> batch) override {
+    std::uint64_t& begin = begins_[thread_of(who)];
+    out_.clear();
+    for (const Branch& b : batch) {
+      out_.push_back(
+          {.edge = {.from = b.from, .to = b.to, .count = 1, .kind = b.kind, .flags = b.flags},
+           .begin = b.kind == BranchKind::begin ? 0 : begin,
+           .time = b.time});
+      begin = flow::line_behind(b);
+    }
+    return sink_.runs(who, out_);
+  }
+
+ private:
+  session::RunSink& sink_;
+  std::map<ThreadId, std::uint64_t> begins_;
+  std::vector<flow::RunCount> out_;
+};
+
+}  // namespace
+
+Result<session::Outcome> decode_window(session::Session& session, const Window& window,
+                                       const WindowOptions& options, session::BranchSink& sink) {
+  WalkOptions how = options.walk;
+  if (window.thread && window.thread->tid >= 0) how.selection.tid = window.thread->tid;
+  std::map<ThreadId, std::uint64_t> ends;
+  if (window.last) {
+    WalkOptions counting = how;
+    counting.not_taken = false;
+    auto lasts = last_moments(session, counting);
+    if (!lasts) return std::unexpected(lasts.error());
+    for (const LastMoment& last : *lasts) ends[last.moment.thread] = last.number;
+  }
+  Filter filter(session, window, options, std::move(ends), sink);
+  auto outcome = walk(session, how, filter);
+  if (!outcome) return outcome;
+  if (Status found = filter.found(); !found) return std::unexpected(found.error());
+  outcome->stats.instructions = filter.stats.instructions;
+  outcome->stats.not_taken = filter.stats.not_taken;
+  outcome->stats.branches = filter.stats.branches;
+  return outcome;
+}
+
+std::unique_ptr<session::BranchSink> as_runs(session::RunSink& sink) {
+  return std::make_unique<Runs>(sink);
+}
+
+}  // namespace hodo::ask

@@ -1,0 +1,111 @@
+// Every call of a function.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "hodo/view/losses.h"
+#include "hodo/view/moments.h"
+#include "hodo/view/place.h"
+#include "hodo/view/table.h"
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+using ask::CallRow;
+
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void sort(ask::CallList& list, const CallListView& how) {
+  if (how.order == CallOrder::duration) {
+    std::ranges::stable_sort(list.rows, std::ranges::greater{}, &CallRow::duration);
+  }
+  if (how.order == CallOrder::instructions) {
+    std::ranges::stable_sort(list.rows, std::ranges::greater{}, &CallRow::instructions);
+  }
+}
+
+std::size_t shown(const ask::CallList& list, const CallListView& how) {
+  return how.most == 0 ? list.rows.size() : std::min(list.rows.size(), how.most);
+}
+
+std::string site_line(session::Session& session, const CallRow& row) {
+  if (row.site == 0) return "";
+  return source_line(session::source_of(session.names().object(row.space, row.site, row.ticks)));
+}
+
+}  // namespace
+
+std::string call_list_text(ask::CallList& list, session::Session& session, const CallListView& how,
+                           const Style& style) {
+  sort(list, how);
+  std::string out;
+  for (const std::uint32_t f : list.meant) {
+    out += style.paint(Tone::name, printable(list.functions[f].name)) +
+           style.paint(Tone::dim,
+                       fmt::format(" ({})\n", printable(last_component(list.functions[f].object))));
+  }
+  const bool several = list.meant.size() > 1;
+  std::vector<Column> columns{{.title = "#", .align = Align::right, .tone = Tone::dim},
+                              {.title = "moment"},
+                              {.title = "time"},
+                              {.title = "duration", .align = Align::right},
+                              {.title = "instructions", .align = Align::right},
+                              {.title = "caller", .tone = Tone::name, .shrinks = true},
+                              {.title = "called at", .tone = Tone::dim, .shrinks = true},
+                              {.title = "outcome"}};
+  if (several) columns.push_back({.title = "function", .tone = Tone::name, .shrinks = true});
+  Table table(columns);
+  const std::size_t count = shown(list, how);
+  for (const CallRow& row : std::span(list.rows).first(count)) {
+    const std::string caller =
+        row.caller == ask::kNobody ? "" : printable(list.functions[row.caller].name);
+    table.add({std::to_string(row.number), text(row.at), row.time == 0 ? "-" : seconds(row.time),
+               row.time == 0 ? "-" : duration(row.duration), grouped(row.instructions), caller,
+               site_line(session, row), std::string(ask::name(row.outcome)),
+               printable(list.functions[row.function].name)});
+  }
+  out += table.render(style);
+  out += fmt::format("\n{} calls", grouped(list.calls));
+  if (count < list.calls) out += fmt::format(", {} shown", grouped(count));
+  if (list.longest != 0) {
+    out += fmt::format("; the longest took {}, all together {}", duration(list.longest),
+                       duration(list.total_time));
+  }
+  return out + "\n";
+}
+
+nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& session,
+                                      const CallListView& how) {
+  using Json = nlohmann::ordered_json;
+  sort(list, how);
+  Json out{{"functions", Json::array()}};
+  for (const std::uint32_t f : list.meant) {
+    out["functions"].push_back(
+        {{"name", list.functions[f].name}, {"object", list.functions[f].object}});
+  }
+  out["count"] = list.calls;
+  out["left_out"] = list.left_out;
+  out["total_time"] = list.total_time;
+  Json& calls = out["calls"] = Json::array();
+  for (const CallRow& row : std::span(list.rows).first(shown(list, how))) {
+    Json call{{"number", row.number},
+              {"moment", text(row.at)},
+              {"until", text(row.until)},
+              {"pid", row.pid},
+              {"time", row.time == 0 ? Json(nullptr) : Json(row.time)},
+              {"duration", row.time == 0 ? Json(nullptr) : Json(row.duration)},
+              {"instructions", row.instructions},
+              {"function", list.functions[row.function].name},
+              {"outcome", ask::name(row.outcome)}};
+    if (row.caller != ask::kNobody) call["caller"] = list.functions[row.caller].name;
+    if (row.site != 0) call["site"] = fmt::format("{:#x}", row.site);
+    if (const std::string line = site_line(session, row); !line.empty()) call["line"] = line;
+    calls.push_back(std::move(call));
+  }
+  out["losses"] = losses_json(list.outcome.losses, session.clock());
+  return out;
+}
+
+}  // namespace hodo::view

@@ -1,0 +1,269 @@
+#include "hodo/view/differences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "hodo/symbol/demangle.h"
+#include "hodo/view/moments.h"
+#include "hodo/view/place.h"
+#include "hodo/view/table.h"
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string source_at(session::Session& session, const session::Context& who, std::uint64_t address,
+                      std::uint64_t time) {
+  if (address == 0) return "";
+  return source_line(session::source_of(session.names().object(who.space, address, time)));
+}
+
+// "foo.c:42 in parse (401136 parse+0x16 (prog))".
+std::string place_text(session::Session& session, const session::Context& who,
+                       std::uint64_t address, std::uint64_t time) {
+  if (address == 0) return "nowhere that is traced";
+  const std::string line = source_at(session, who, address, time);
+  const std::string place =
+      describe(address, session.names().place(who.space, address, time), Style{});
+  return line.empty() ? place : fmt::format("{}  {}", line, place);
+}
+
+// What a side does at the parting.
+std::string way_text(const ask::Side& side, const ask::Scene& scene) {
+  session::Session& session = *side.session;
+  if (scene.after.empty()) return "the path ends";
+  const ask::Passed& next = scene.after.front();
+  const Branch& b = next.branch;
+  if (b.kind == BranchKind::lost) return "the path is lost";
+  if (b.from != scene.address && b.from != 0) {
+    return fmt::format("goes on, to the {} at {}", name(b.kind),
+                       place_text(session, next.who, b.from, b.time));
+  }
+  const std::string_view how = (b.flags & kAsync) != 0 ? " (a signal or interrupt)" : "";
+  if (b.to == 0) return fmt::format("leaves the trace: {}{}", name(b.kind), how);
+  return fmt::format("{}{} to {}", name(b.kind), how, place_text(session, next.who, b.to, b.time));
+}
+
+std::string meeting_text(const ask::Parting& parting) {
+  if (!parting.a_meet) return "not within the branches that were looked at";
+  return fmt::format("A {} after {} branches, B {} after {}", text(*parting.a_meet),
+                     grouped(parting.a_meet->branch - parting.a.branch), text(*parting.b_meet),
+                     grouped(parting.b_meet->branch - parting.b.branch));
+}
+
+std::string parting_text(const ComparedPaths& paths, const Style& style) {
+  const ask::Comparison& c = paths.comparison;
+  const ask::Scene& a = *paths.a_scene;
+  const ask::Scene& b = *paths.b_scene;
+  std::string out;
+  const auto add = [&](std::string_view label, const std::string& value) {
+    out += style.paint(Tone::dim, fmt::format("  {:<14}", label)) + value + "\n";
+  };
+  add("they part at", place_text(*paths.a.session, a.who, a.address, a.time));
+  add("A", fmt::format("{}  {}", text(a.moment), way_text(paths.a, a)));
+  add("B", fmt::format("{}  {}", text(b.moment), way_text(paths.b, b)));
+  add("meet again", meeting_text(c.partings.front()));
+  out += "\n  open calls\n";
+  SceneView view(*paths.a.session, a, 1);
+  return out + calls_of_scene(view, style);
+}
+
+std::string path_text(const ComparedPaths& paths, const Style& style) {
+  const ask::Comparison& c = paths.comparison;
+  std::string out = style.paint(Tone::title, fmt::format("{} | {}", printable(paths.a_name),
+                                                         printable(paths.b_name))) +
+                    "\n";
+  if (c.equal) return out + fmt::format("  the same path: {} branches\n", grouped(c.common));
+  out += fmt::format("  {} and {} branches, the first {} alike\n", grouped(c.a_branches),
+                     grouped(c.b_branches), grouped(c.common));
+  if (c.lost) out += style.paint(Tone::bad, "  a part of a path was lost\n");
+  out += parting_text(paths, style);
+  if (c.partings.size() > 1) {
+    out += fmt::format("\n  and {}{} more partings\n", c.more ? "at least " : "",
+                       c.partings.size() - 1);
+    Table table({{.title = "A"}, {.title = "B"}, {.title = "A meets"}, {.title = "B meets"}});
+    for (std::size_t i = 1; i < std::min<std::size_t>(c.partings.size(), 11); ++i) {
+      const ask::Parting& p = c.partings[i];
+      table.add({text(p.a), text(p.b), p.a_meet ? text(*p.a_meet) : "-",
+                 p.b_meet ? text(*p.b_meet) : "-"});
+    }
+    out += table.render(style);
+  }
+  if (c.more) out += "  what follows was not compared branch by branch\n";
+  return out;
+}
+
+std::string executed_text(const ask::Executed& what) {
+  using Kind = ask::Executed::Kind;
+  if (what.kind == Kind::function) return printable(symbol::demangle(what.name));
+  std::string out = fmt::format("{}:{}", printable(what.name), what.line);
+  if (what.kind == Kind::taken || what.kind == Kind::not_taken) {
+    out += fmt::format(" branch {} {}", what.nth + 1,
+                       what.kind == Kind::taken ? "taken" : "not taken");
+  }
+  return out;
+}
+
+Json executed_json(const ask::Executed& what) {
+  Json out{{"kind", ask::name(what.kind)}, {"module", what.module}};
+  if (what.kind == ask::Executed::Kind::function) {
+    out["function"] = symbol::demangle(what.name);
+  } else {
+    out["file"] = what.name;
+    out["line"] = what.line;
+    if (what.kind != ask::Executed::Kind::line) out["branch"] = what.nth + 1;
+  }
+  return out;
+}
+
+std::string counts_text(const DiffView& diff, bool only_one, const Style& style) {
+  Table table({{.title = "A", .align = Align::right},
+               {.title = "B", .align = Align::right},
+               {.title = "what", .tone = Tone::name, .shrinks = true},
+               {.title = "module", .tone = Tone::dim, .shrinks = true}});
+  std::size_t count = 0;
+  for (const ask::Difference& d : diff.differences) {
+    if ((d.a == 0 || d.b == 0) != only_one) continue;
+    if (count++ >= diff.top && diff.top != 0) continue;
+    table.add({grouped(d.a), grouped(d.b), executed_text(d.what), printable(d.what.module)});
+  }
+  if (count == 0) return "";
+  std::string out =
+      style.paint(Tone::title, only_one ? "\nOnly one of them executed" : "\nNot equally often") +
+      "\n" + table.render(style);
+  if (count > diff.top && diff.top != 0) {
+    out += fmt::format("  and {} more; --top 0 lists all\n", grouped(count - diff.top));
+  }
+  return out;
+}
+
+Json place_json(session::Session& session, const session::Context& who, std::uint64_t address,
+                std::uint64_t time) {
+  if (address == 0) return nullptr;
+  const session::Place place = session.names().place(who.space, address, time);
+  Json out{{"address", fmt::format("{:#x}", address)}};
+  if (!place.symbol.empty()) out["function"] = place.symbol;
+  if (!place.object.empty()) out["object"] = place.object;
+  const auto frames = session::source_of(session.names().object(who.space, address, time));
+  if (!frames.empty() && frames[0].line != 0) {
+    out["file"] = frames[0].file;
+    out["line"] = frames[0].line;
+  }
+  return out;
+}
+
+Json side_json(const ask::Side& side, const ask::Scene& scene,
+               const std::optional<ask::Moment>& meet) {
+  Json out{{"moment", text(scene.moment)},
+           {"at", place_json(*side.session, scene.who, scene.address, scene.time)},
+           {"way", way_text(side, scene)}};
+  if (!scene.after.empty()) {
+    const ask::Passed& next = scene.after.front();
+    out["next"] = {
+        {"kind", name(next.branch.kind)},
+        {"from", place_json(*side.session, next.who, next.branch.from, next.branch.time)},
+        {"to", place_json(*side.session, next.who, next.branch.to, next.branch.time)}};
+  }
+  Json calls = Json::array();
+  for (const ask::OpenFrame& frame : scene.calls) calls.push_back(frame.name);
+  out["calls"] = std::move(calls);
+  out["meets"] = meet ? Json(text(*meet)) : Json(nullptr);
+  return out;
+}
+
+}  // namespace
+
+std::string diff_text(const DiffView& diff, const Style& style) {
+  std::string out;
+  for (const std::string& note : diff.notes) out += style.paint(Tone::dim, printable(note)) + "\n";
+  for (const ComparedPaths& paths : diff.paths) {
+    if (!out.empty()) out += "\n";
+    out += path_text(paths, style);
+  }
+  for (const std::string& thread : diff.unpaired) {
+    out += fmt::format("\n{} has no counterpart\n", printable(thread));
+  }
+  out += counts_text(diff, true, style);
+  out += counts_text(diff, false, style);
+  return out;
+}
+
+Json diff_json(const DiffView& diff) {
+  Json out{{"notes", diff.notes}, {"paths", Json::array()}, {"unpaired", diff.unpaired}};
+  for (const ComparedPaths& paths : diff.paths) {
+    const ask::Comparison& c = paths.comparison;
+    Json one{{"a", paths.a_name},
+             {"b", paths.b_name},
+             {"equal", c.equal},
+             {"a_branches", c.a_branches},
+             {"b_branches", c.b_branches},
+             {"common", c.common},
+             {"lost", c.lost},
+             {"more", c.more}};
+    if (paths.a_scene && paths.b_scene) {
+      const ask::Parting& first = c.partings.front();
+      one["first"] = {{"a", side_json(paths.a, *paths.a_scene, first.a_meet)},
+                      {"b", side_json(paths.b, *paths.b_scene, first.b_meet)}};
+    }
+    Json& partings = one["partings"] = Json::array();
+    for (const ask::Parting& p : c.partings) {
+      const auto side = [](const std::optional<ask::Moment>& m) {
+        return m ? Json(text(*m)) : Json(nullptr);
+      };
+      partings.push_back({{"a", text(p.a)},
+                          {"b", text(p.b)},
+                          {"a_meets", side(p.a_meet)},
+                          {"b_meets", side(p.b_meet)}});
+    }
+    out["paths"].push_back(std::move(one));
+  }
+  Json& differences = out["differences"] = Json::array();
+  for (const ask::Difference& d : diff.differences) {
+    if (diff.top != 0 && differences.size() == diff.top) break;
+    Json one = executed_json(d.what);
+    one["a"] = d.a;
+    one["b"] = d.b;
+    differences.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string suspects_text(std::span<const ask::Suspect> suspects, std::size_t failing,
+                          std::size_t passing, std::size_t top, const Style& style) {
+  Table table({{.title = "score", .align = Align::right},
+               {.title = "failing", .align = Align::right},
+               {.title = "passing", .align = Align::right},
+               {.title = "what", .tone = Tone::name, .shrinks = true},
+               {.title = "module", .tone = Tone::dim, .shrinks = true}});
+  const std::size_t count = top == 0 ? suspects.size() : std::min(top, suspects.size());
+  for (const ask::Suspect& s : suspects.first(count)) {
+    table.add({fmt::format("{:.3f}", s.score), fmt::format("{}/{}", s.failing, failing),
+               fmt::format("{}/{}", s.passing, passing), executed_text(s.what),
+               printable(s.what.module)});
+  }
+  if (table.empty()) return "the failing runs executed nothing that all passing ones did not\n";
+  std::string out = table.render(style);
+  if (count < suspects.size()) {
+    out += fmt::format("  and {} more; --top 0 lists all\n", grouped(suspects.size() - count));
+  }
+  return out;
+}
+
+Json suspects_json(std::span<const ask::Suspect> suspects, std::size_t top) {
+  Json out{{"suspects", Json::array()}};
+  for (const ask::Suspect& s : suspects) {
+    if (top != 0 && out["suspects"].size() == top) break;
+    Json one = executed_json(s.what);
+    one["score"] = s.score;
+    one["failing"] = s.failing;
+    one["passing"] = s.passing;
+    out["suspects"].push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace hodo::view

@@ -1,0 +1,65 @@
+// What `hodo show`, `hodo list` and `hodo crash` print: moments, open calls, code that ran, calls.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hodo/ask/calls.h"
+#include "hodo/ask/find.h"
+#include "hodo/ask/navigate.h"
+#include "hodo/ask/scene.h"
+#include "hodo/session/ends.h"
+#include "hodo/session/session.h"
+#include "hodo/view/style.h"
+
+namespace hodo::view {
+
+// A scene with what is shown of it. `around`: lines of source, instructions and branches on either
+// side of the moment.
+struct SceneView {
+  SceneView(session::Session& in, const ask::Scene& of, std::size_t lines)
+      : session(in), scene(of), around(lines), code(in), lines_of(in.names()) {
+    steps = ask::steps_of(scene, code, kSteps);
+    near = ask::neighbours_of(scene, steps, lines_of);
+  }
+  static constexpr std::size_t kSteps = 4096;
+
+  session::Session& session;
+  const ask::Scene& scene;
+  std::size_t around;
+  ask::Code code;
+  ask::SourceLines lines_of;
+  std::vector<ask::Step> steps;
+  ask::Neighbours near;
+  std::vector<ask::MomentInTime> others;  // the other threads at the same time
+};
+
+// What `hodo show` says.
+std::string scene_text(SceneView& view, const Style& style);
+nlohmann::ordered_json scene_json(SceneView& view);
+
+// Parts of it, for `hodo crash`.
+std::string calls_of_scene(SceneView& view, const Style& style);
+std::string instructions_of_scene(SceneView& view, const Style& style);
+std::string lines_of_scene(SceneView& view, const Style& style);
+std::string branches_of_scene(SceneView& view, const Style& style);
+std::string source_of_scene(SceneView& view, const Style& style);
+
+// How `hodo list` sorts.
+enum class CallOrder : std::uint8_t { order, duration, instructions };
+struct CallListView {
+  CallOrder order = CallOrder::order;
+  std::size_t most = 0;  // rows; 0: all
+};
+std::string call_list_text(ask::CallList& list, session::Session& session, const CallListView& how,
+                           const Style& style);
+nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& session,
+                                      const CallListView& how);
+
+// How a process ended, in words: "killed by SIGSEGV (signal 11) in thread 4242".
+std::string end_words(const session::ProcessEnd& end);
+
+}  // namespace hodo::view

@@ -1,0 +1,110 @@
+// A moment, for programs.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hodo/view/moments.h"
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json address_json(SceneView& view, const session::Context& who, std::uint64_t address,
+                  std::uint64_t time) {
+  if (address == 0) return nullptr;
+  const session::Place place = view.session.names().place(who.space, address, time);
+  Json out{{"address", fmt::format("{:#x}", address)}};
+  if (!place.object.empty()) out["object"] = place.object;
+  if (!place.symbol.empty()) out["function"] = place.symbol;
+  if (!place.object.empty() || !place.symbol.empty()) out["offset"] = place.offset;
+  const auto& line = view.lines_of.at(who.space, address, time);
+  if (line.line != 0) {
+    out["file"] = view.lines_of.path(line);
+    out["line"] = line.line;
+  }
+  return out;
+}
+
+Json moment_json(const std::optional<ask::Moment>& moment) {
+  return moment ? Json(text(*moment)) : Json(nullptr);
+}
+
+std::string_view entry_name(analyze::CallEntry how) {
+  switch (how) {
+    case analyze::CallEntry::called:
+      return "called";
+    case analyze::CallEntry::jumped:
+      return "jumped";
+    case analyze::CallEntry::outside:
+      return "outside";
+    case analyze::CallEntry::first:
+      break;
+  }
+  return "first";
+}
+
+Json calls_json(SceneView& view) {
+  Json out = Json::array();
+  for (const ask::OpenFrame& frame : view.scene.calls) {
+    const bool known = frame.how != analyze::CallEntry::first;
+    Json call{{"function", frame.name},
+              {"object", frame.object},
+              {"at", address_json(view, view.scene.who, frame.at, view.scene.time)},
+              {"entered", known ? Json(text(frame.entered)) : Json(nullptr)},
+              {"how", entry_name(frame.how)},
+              {"instructions", frame.instructions}};
+    if (frame.entry_time != 0) call["time"] = frame.entry_time;
+    out.push_back(std::move(call));
+  }
+  return out;
+}
+
+Json branch_json(SceneView& view, const ask::Passed& passed, std::uint64_t number) {
+  const Branch& b = passed.branch;
+  return {{"number", number},
+          {"kind", name(b.kind)},
+          {"from", address_json(view, passed.who, b.from, b.time)},
+          {"to", address_json(view, passed.who, b.to, b.time)},
+          {"instructions", b.insns}};
+}
+
+}  // namespace
+
+Json scene_json(SceneView& view) {
+  const ask::Scene& scene = view.scene;
+  session::Clock clock = view.session.clock();
+  Json out{{"moment", text(scene.moment)}};
+  if (scene.who.pid >= 0) out["pid"] = scene.who.pid;
+  if (scene.who.tid >= 0) out["tid"] = scene.who.tid;
+  out["time"] = scene.time == 0 ? Json(nullptr) : Json(clock.nanoseconds(scene.time));
+  out["stands_at"] = address_json(view, scene.who, scene.address, scene.time);
+  if (scene.address != 0) {
+    out["instruction"] = view.code.disassemble(scene.who.space, scene.address, scene.time);
+  }
+  out["calls"] = calls_json(view);
+  out["lost_before"] = scene.last_loss == 0 ? Json(nullptr) : Json(scene.last_loss);
+  Json& before = out["before"] = Json::array();
+  for (std::size_t i = scene.before.size() - std::min(scene.before.size(), view.around);
+       i < scene.before.size(); ++i) {
+    before.push_back(
+        branch_json(view, scene.before[i], scene.moment.branch + 1 + i - scene.before.size()));
+  }
+  Json& after = out["after"] = Json::array();
+  for (std::size_t i = 0; i < std::min(scene.after.size(), view.around); ++i) {
+    after.push_back(branch_json(view, scene.after[i], scene.moment.branch + 1 + i));
+  }
+  Json& steps = out["steps"];
+  for (std::size_t i = 0; i < ask::kStepKinds; ++i) {
+    steps[std::string(ask::name(static_cast<ask::StepKind>(i)))] = {
+        {"back", moment_json(view.near.before[i])}, {"forward", moment_json(view.near.after[i])}};
+  }
+  Json& others = out["other_threads"] = Json::array();
+  for (const ask::MomentInTime& other : view.others) {
+    others.push_back({{"moment", text(other.moment)}, {"time", other.time}});
+  }
+  return out;
+}
+
+}  // namespace hodo::view

@@ -1,0 +1,218 @@
+// The parts of a scene, for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "hodo/view/moments.h"
+#include "hodo/view/place.h"
+#include "hodo/view/table.h"
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+constexpr std::size_t kMostCalls = 64;
+constexpr std::size_t kLongestSourceLine = 200;
+constexpr std::uintmax_t kLargestSource = std::uintmax_t{16} << 20;
+
+std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string place_of(SceneView& view, const session::Context& who, std::uint64_t address,
+                     std::uint64_t time) {
+  const session::Place place = view.session.names().place(who.space, address, time);
+  if (place.symbol.empty()) return function_name(address, place);
+  return fmt::format("{}+{:#x}", function_name(address, place), place.offset);
+}
+
+std::string line_text(SceneView& view, const ask::SourceLines::Line& line) {
+  if (line.line == 0) return "";
+  return fmt::format("{}:{}", printable(last_component(view.lines_of.path(line))), line.line);
+}
+
+// The lines of a file from `first` to `last`, as far as they can be read.
+std::map<std::uint32_t, std::string> read_lines(const std::string& path, std::uint32_t first,
+                                                std::uint32_t last) {
+  std::map<std::uint32_t, std::string> out;
+  std::ifstream file(path);
+  std::string text;
+  std::uintmax_t read = 0;
+  for (std::uint32_t line = 1; line <= last && std::getline(file, text); ++line) {
+    read += text.size();
+    if (read > kLargestSource) break;
+    if (line >= first) out[line] = fit(printable(text), kLongestSourceLine);
+  }
+  return out;
+}
+
+}  // namespace
+
+// The innermost first; where a compiler has inlined, one line for each function.
+std::string calls_of_scene(SceneView& view, const Style& style) {
+  Table table({{.title = "#", .align = Align::right, .tone = Tone::dim},
+               {.title = "function", .tone = Tone::name, .shrinks = true},
+               {.title = "at", .shrinks = true, .by_head = true},
+               {.title = "object", .tone = Tone::dim, .shrinks = true},
+               {.title = "entered at"},
+               {.title = "instructions since", .align = Align::right}});
+  std::size_t number = 0;
+  for (const ask::OpenFrame& frame : view.scene.calls) {
+    if (number == kMostCalls) break;
+    const auto object =
+        view.session.names().object(view.scene.who.space, frame.at, view.scene.time);
+    const auto sources =
+        frame.at == 0 ? std::vector<symbol::SourceFrame>{} : session::source_of(object);
+    for (const symbol::SourceFrame& source : sources) {
+      if (!source.inlined) break;
+      table.add({std::to_string(number), printable(source.function) + " (inlined)",
+                 fmt::format("{}:{}", printable(last_component(source.file)), source.line)});
+    }
+    std::string where;
+    if (!sources.empty() && sources.back().line != 0) {
+      where =
+          fmt::format("{}:{}", printable(last_component(sources.back().file)), sources.back().line);
+    }
+    if (where.empty()) where = place_of(view, view.scene.who, frame.at, view.scene.time);
+    const bool known = frame.how != analyze::CallEntry::first;
+    table.add({std::to_string(number++), printable(frame.name), where,
+               printable(last_component(frame.object)),
+               known ? text(frame.entered) : "not in the trace", grouped(frame.instructions)});
+  }
+  std::string out = table.render(style);
+  if (view.scene.calls.size() > number) {
+    out += fmt::format("  and {} outer calls\n", view.scene.calls.size() - number);
+  }
+  if (view.scene.calls.empty()) out = "  none are known\n";
+  if (view.scene.last_loss != 0) {
+    out += style.paint(Tone::bad,
+                       fmt::format("  the path was lost before branch {}: calls from before are not"
+                                   " known\n",
+                                   view.scene.last_loss));
+  }
+  return out;
+}
+
+std::string instructions_of_scene(SceneView& view, const Style& style) {
+  const auto there =
+      std::ranges::lower_bound(view.steps, view.scene.moment, {}, &ask::Step::moment);
+  const auto here = static_cast<std::size_t>(there - view.steps.begin());
+  const std::size_t first = here - std::min(here, view.around);
+  const std::size_t last = std::min(view.steps.size(), here + view.around + 1);
+  Table table({{.title = ""},
+               {.title = "moment"},
+               {.title = "place", .tone = Tone::name, .shrinks = true},
+               {.title = "instruction", .shrinks = true},
+               {.title = "line", .tone = Tone::dim}});
+  for (std::size_t i = first; i < last; ++i) {
+    const ask::Step& step = view.steps[i];
+    const std::string note = step.executed ? "" : "  (not executed)";
+    table.add({step.moment == view.scene.moment ? ">" : "", text(step.moment),
+               place_of(view, step.who, step.address, step.time),
+               printable(view.code.disassemble(step.who.space, step.address, step.time)) + note,
+               line_text(view, view.lines_of.at(step.who.space, step.address, step.time))});
+  }
+  if (table.empty()) return "  no instructions are known here\n";
+  return table.render(style);
+}
+
+// The source lines that were executed last, the newest last.
+std::string lines_of_scene(SceneView& view, const Style& style) {
+  struct Ran {
+    ask::SourceLines::Line line;
+    ask::Moment moment;
+  };
+  std::vector<Ran> ran;
+  for (const ask::Step& step : view.steps) {
+    if (view.scene.moment < step.moment) break;
+    const auto line = view.lines_of.at(step.who.space, step.address, step.time);
+    if (line.line == 0 || (!ran.empty() && ran.back().line == line)) continue;
+    ran.push_back({line, step.moment});
+  }
+  if (ran.empty()) return "  no source lines are known here\n";
+  const std::size_t first = ran.size() - std::min(ran.size(), view.around);
+  Table table({{.title = "moment"},
+               {.title = "line", .tone = Tone::dim},
+               {.title = "source", .shrinks = true}});
+  for (std::size_t i = first; i < ran.size(); ++i) {
+    const auto text_of =
+        read_lines(view.lines_of.path(ran[i].line), ran[i].line.line, ran[i].line.line);
+    table.add({text(ran[i].moment), line_text(view, ran[i].line),
+               text_of.empty() ? "" : text_of.begin()->second});
+  }
+  return table.render(style);
+}
+
+std::string branches_of_scene(SceneView& view, const Style& style) {
+  Table table({{.title = "number", .align = Align::right},
+               {.title = "kind"},
+               {.title = "from", .shrinks = true},
+               {.title = "to", .shrinks = true},
+               {.title = "instructions", .align = Align::right},
+               {.title = "line", .tone = Tone::dim}});
+  const auto add = [&](const ask::Passed& passed, std::uint64_t number) {
+    const Branch& b = passed.branch;
+    const auto side = [&](std::uint64_t address) {
+      return address == 0 ? std::string("-") : place_of(view, passed.who, address, b.time);
+    };
+    const auto line =
+        b.from == 0 ? ask::SourceLines::Line{} : view.lines_of.at(passed.who.space, b.from, b.time);
+    table.add({std::to_string(number), std::string(name(b.kind)), side(b.from), side(b.to),
+               std::to_string(b.insns), line_text(view, line)});
+  };
+  const auto& before = view.scene.before;
+  const std::size_t first = before.size() - std::min(before.size(), view.around);
+  for (std::size_t i = first; i < before.size(); ++i) {
+    add(before[i], view.scene.moment.branch + 1 + i - before.size());
+  }
+  table.add({"", ">"});
+  for (std::size_t i = 0; i < std::min(view.scene.after.size(), view.around); ++i) {
+    add(view.scene.after[i], view.scene.moment.branch + 1 + i);
+  }
+  std::string out = table.render(style);
+  if (view.scene.ends && view.scene.after.size() <= view.around) {
+    out += "  the thread's path ends here\n";
+  }
+  return out;
+}
+
+// Source around the moment: '*' before the lines that ran near it.
+std::string source_of_scene(SceneView& view, const Style& style) {
+  if (view.scene.address == 0) return "";
+  const auto here = view.lines_of.at(view.scene.who.space, view.scene.address, view.scene.time);
+  if (here.line == 0) return "";
+  const auto reach = static_cast<std::uint32_t>(std::min<std::size_t>(view.around, 1000));
+  const std::uint32_t first = here.line - std::min(here.line - 1, reach);
+  const auto lines = read_lines(view.lines_of.path(here), first, here.line + reach);
+  if (lines.empty()) {
+    return fmt::format("  {} is not here\n", printable(view.lines_of.path(here)));
+  }
+  std::set<std::uint32_t> ran;
+  for (const ask::Step& step : view.steps) {
+    const auto line = view.lines_of.at(step.who.space, step.address, step.time);
+    if (step.executed && line.file == here.file) ran.insert(line.line);
+  }
+  std::string out;
+  for (const auto& [number, text_of] : lines) {
+    const bool now = number == here.line;
+    std::string line = fmt::format("  {}{} {:>5}  {}", now ? '>' : ' ',
+                                   ran.contains(number) ? '*' : ' ', number, text_of);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += (now ? style.paint(Tone::title, line) : line) + "\n";
+  }
+  return out;
+}
+
+std::string end_words(const session::ProcessEnd& end) {
+  if (end.exit_status >= 0) return fmt::format("exit status {}", end.exit_status);
+  if (end.signal == 0) return "unknown: killed from outside, as by SIGKILL";
+  const char* name = sigabbrev_np(end.signal);
+  std::string out = name != nullptr ? fmt::format("killed by SIG{} (signal {})", name, end.signal)
+                                    : fmt::format("killed by signal {}", end.signal);
+  if (end.tid != 0) out += fmt::format(" in thread {}", end.tid);
+  return out;
+}
+
+}  // namespace hodo::view

@@ -1,0 +1,101 @@
+#include "hodo/ask/moment.h"
+
+#include <gtest/gtest.h>
+
+#include "hodo/ask/occurrences.h"
+
+namespace hodo::ask {
+namespace {
+
+using Kind = MomentSpec::Kind;
+
+MomentSpec parsed(std::string_view text) {
+  auto spec = parse_moment(text);
+  EXPECT_TRUE(spec) << text << ": " << (spec ? "" : spec.error().message);
+  return spec ? *spec : MomentSpec{};
+}
+
+TEST(Moment, is_printed_as_it_is_read) {
+  for (const char* text : {"4242:0", "4242:1700", "4242:1700+3", "q0:12", "q7:1+1"}) {
+    const MomentSpec spec = parsed(text);
+    EXPECT_EQ(spec.kind, Kind::position);
+    EXPECT_EQ(hodo::ask::text(spec.position), text);
+  }
+}
+
+TEST(Moment, orders_branches_before_instructions) {
+  EXPECT_LT(parsed("7:9+100").position, parsed("7:10").position);
+  EXPECT_LT(parsed("7:10").position, parsed("7:10+1").position);
+}
+
+TEST(Moment, is_a_time) {
+  EXPECT_EQ(parsed("12.5").time, 12'500'000'000U);
+  EXPECT_EQ(parsed("755.557755731").time, 755'557'755'731U);
+  EXPECT_EQ(parsed("time:17").time, 17U);
+}
+
+TEST(Moment, is_the_nth_of_something) {
+  const MomentSpec call = parsed("call:ns::parse(int)#17");
+  EXPECT_EQ(call.kind, Kind::call);
+  EXPECT_EQ(call.name, "ns::parse(int)");
+  EXPECT_EQ(call.count, 17U);
+  EXPECT_EQ(parsed("return:parse").count, 1U);
+  const MomentSpec line = parsed("line:src/foo.cc:42#2");
+  EXPECT_EQ(line.name, "src/foo.cc");
+  EXPECT_EQ(line.value, 42U);
+  EXPECT_EQ(line.count, 2U);
+  const MomentSpec symbol = parsed("at:parse+0x10#3");
+  EXPECT_EQ(symbol.name, "parse");
+  EXPECT_EQ(symbol.value, 0x10U);
+  EXPECT_EQ(parsed("at:0x401136").value, 0x401136U);
+  EXPECT_EQ(parsed("finding:3").count, 3U);
+  EXPECT_EQ(parsed("crash:99").process, 99);
+  EXPECT_EQ(parsed("end:7").thread->tid, 7);
+}
+
+TEST(Moment, refuses_what_is_none) {
+  for (const char* text : {"",
+                           "x",
+                           "4242:",
+                           ":7",
+                           "4242:7+",
+                           "4242:7+x",
+                           "-1:7",
+                           "12.",
+                           "12.1234567890",
+                           "1e3.5",
+                           "call:",
+                           "call:f#0",
+                           "call:f#x",
+                           "line:foo.cc",
+                           "line::3",
+                           "line:foo.cc:0",
+                           "finding:0",
+                           "finding:x",
+                           "crash:x",
+                           "99999999999999999999:1",
+                           "4242:99999999999999999999",
+                           "q:1"}) {
+    EXPECT_FALSE(parse_moment(text)) << text;
+  }
+}
+
+TEST(FunctionName, may_name_the_object_and_leave_out_parameters) {
+  const analyze::Function parse{.name = "ns::parse(int)", .object = "/usr/bin/prog"};
+  EXPECT_TRUE(FunctionName("ns::parse").means(parse));
+  EXPECT_TRUE(FunctionName("ns::parse(int)").means(parse));
+  EXPECT_TRUE(FunctionName("prog!ns::parse").means(parse));
+  EXPECT_FALSE(FunctionName("bin!ns::parse").means(parse));
+  EXPECT_FALSE(FunctionName("ns::parse(long)").means(parse));
+  EXPECT_FALSE(FunctionName("parse(int)").means(parse));
+}
+
+TEST(Suggestion, has_the_nearest_first) {
+  EXPECT_EQ(suggestion("prase", {"main", "parse", "erase"}), "; did you mean 'erase', 'parse'?");
+  EXPECT_EQ(suggestion("parse_line", {"parse_lines(int)", "x"}),
+            "; did you mean 'parse_lines(int)'?");
+  EXPECT_EQ(suggestion("parse", {"main"}), "");
+}
+
+}  // namespace
+}  // namespace hodo::ask

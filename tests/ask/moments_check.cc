@@ -1,0 +1,167 @@
+// Holds moments of a recording against a plain decode of it from front to back.
+//   moments_check RECORDING COUNT SEED
+// For COUNT random moments: the branches before and after, the time, the instruction and the open
+// calls are those that a plain walk has there; and each step back undoes the step forward. Prints
+// how many were checked; status 1 at the first difference.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "hodo/analyze/open_calls.h"
+#include "hodo/ask/navigate.h"
+#include "hodo/ask/scene.h"
+#include "hodo/session/session.h"
+#include "hodo/session/time_order.h"
+
+namespace {
+
+using namespace hodo;
+
+struct Thread {
+  std::vector<Branch> branches;
+  std::vector<session::Context> who;
+};
+
+// All branches, by thread.
+class Plain final : public session::BranchSink {
+ public:
+  bool branches(const session::Context& who, std::span<const Branch> batch) override {
+    Thread& thread = threads[ask::thread_of(who)];
+    for (const Branch& b : batch) {
+      thread.branches.push_back(b);
+      thread.who.push_back(who);
+    }
+    return true;
+  }
+  std::map<ask::ThreadId, Thread> threads;
+};
+
+[[noreturn]] void differ(const ask::Moment& at, const std::string& what) {
+  fmt::print("{}: {}\n", text(at), what);
+  std::exit(1);
+}
+
+bool same(const Branch& a, const Branch& b) {
+  return a.from == b.from && a.to == b.to && a.time == b.time && a.insns == b.insns &&
+         a.kind == b.kind && a.flags == b.flags;
+}
+
+class Checker {
+ public:
+  Checker(session::Session& session, const Plain& plain) : session_(session), plain_(plain) {}
+
+  void check(const ask::Moment& at) {
+    auto scene = ask::scene_at(session_, at, {.before = 40, .after = 40});
+    if (!scene) differ(at, scene.error().message);
+    const Thread& thread = plain_.threads.at(at.thread);
+    branches(*scene, thread);
+    calls(*scene, thread);
+    steps(*scene);
+  }
+
+  std::size_t steps_checked = 0;
+
+ private:
+  void branches(const ask::Scene& scene, const Thread& thread) {
+    const ask::Moment& at = scene.moment;
+    const auto first = at.branch - scene.before.size();
+    if (at.branch != 0 && scene.before.empty()) differ(at, "no branches before");
+    for (std::size_t i = 0; i < scene.before.size(); ++i) {
+      if (!same(scene.before[i].branch, thread.branches[first + i])) differ(at, "before");
+    }
+    const auto count = std::min<std::size_t>(40, thread.branches.size() - at.branch);
+    if (scene.after.size() != count) differ(at, "number of branches after");
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!same(scene.after[i].branch, thread.branches[at.branch + i])) differ(at, "after");
+    }
+    const std::uint64_t time = at.branch == 0 ? 0 : thread.branches[at.branch - 1].time;
+    if (scene.time != time) differ(at, "time");
+  }
+
+  void calls(const ask::Scene& scene, const Thread& thread) {
+    analyze::Following following(session_.names(), session_.clock());
+    analyze::OpenCalls open(following, nullptr);
+    for (std::size_t i = 0; i < scene.moment.branch; ++i) {
+      open.branch(thread.who[i].space, thread.branches[i]);
+    }
+    std::vector<std::string> names;
+    const auto all = open.open();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].stub || i + 1 == all.size()) {
+        names.push_back(following.functions()[all[i].function].name);
+      }
+    }
+    std::ranges::reverse(names);
+    if (names.size() != scene.calls.size()) differ(scene.moment, "number of open calls");
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] != scene.calls[i].name) differ(scene.moment, "open call " + names[i]);
+    }
+  }
+
+  void steps(const ask::Scene& scene) {
+    ask::Code code(session_);
+    const auto steps = ask::steps_of(scene, code, 10'000);
+    ask::SourceLines lines(session_.names());
+    for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+      if (!(steps[i].moment < steps[i + 1].moment)) differ(scene.moment, "steps are not in order");
+    }
+    const auto here = std::ranges::find(steps, scene.moment, &ask::Step::moment);
+    if (here == steps.end() || here + 1 == steps.end()) return;
+    ask::Scene next = scene;
+    next.moment = (here + 1)->moment;
+    const auto back = ask::neighbours_of(next, steps, lines).before[0];
+    if (!back || *back != scene.moment) differ(scene.moment, "a step back does not undo a step");
+    ++steps_checked;
+    const auto there = ask::neighbours_of(scene, steps, lines);
+    const auto& line_here = lines.at(here->who.space, here->address, here->time);
+    if (!there.after[1] || line_here.line == 0) return;
+    next.moment = *there.after[1];
+    const auto line = ask::neighbours_of(next, steps, lines).before[1];
+    if (!line || scene.moment < *line) differ(scene.moment, "a line back is not before it");
+    next.moment = *line;
+    const auto again = ask::neighbours_of(next, steps, lines).after[1];
+    if (again != there.after[1]) differ(scene.moment, "a line back and forward leads elsewhere");
+    ++steps_checked;
+  }
+
+  session::Session& session_;
+  const Plain& plain_;
+};
+
+// A moment of the thread: behind any branch, and any instructions that were executed there.
+ask::Moment random_moment(const ask::ThreadId& id, const Thread& thread, std::mt19937_64& random) {
+  ask::Moment out{.thread = id, .branch = random() % (thread.branches.size() + 1)};
+  if (out.branch == thread.branches.size() || out.branch == 0) return out;
+  const Branch& next = thread.branches[out.branch];
+  const bool line = flow::line_behind(thread.branches[out.branch - 1]) != 0;
+  if (line && next.insns > 1) out.insn = random() % next.insns;
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  auto session = session::Session::open({.path = argv[1]});
+  if (!session) return fmt::print("{}\n", session.error().message), 2;
+  Plain plain;
+  bool by_time = false;
+  for (const auto& queue : (*session)->queues()) by_time |= queue.cpu >= 0 && queue.tid < 0;
+  auto outcome = by_time ? session::decode_by_time(**session, {}, plain)
+                         : (*session)->decode({.threads = 1}, plain);
+  if (!outcome || plain.threads.empty()) return fmt::print("nothing was decoded\n"), 2;
+  std::mt19937_64 random(std::strtoull(argv[3], nullptr, 10));
+  const auto count = std::strtoull(argv[2], nullptr, 10);
+  Checker checker(**session, plain);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto it = plain.threads.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(i % plain.threads.size()));
+    checker.check(random_moment(it->first, it->second, random));
+  }
+  fmt::print("{} moments of {} threads, {} steps\n", count, plain.threads.size(),
+             checker.steps_checked);
+  return checker.steps_checked == 0 && count > 10 ? 1 : 0;
+}

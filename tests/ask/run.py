@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Asks recordings of small programs for moments, calls, crashes and differences.
+
+    run.py CASE --hodo HODO --programs DIR --moments MOMENTS_CHECK --work DIR
+    run.py --list
+
+A case is a function below. Exit status 77: skipped, since its recorder does not work here.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+# Program, source: those whose paths are hard to follow.
+MOMENTS = {
+    "moments_dbi_threads": ("threads", "dbi"),
+    "moments_dbi_signals": ("signals", "dbi"),
+    "moments_dbi_longjmp": ("longjmp", "dbi"),
+    "moments_dbi_exceptions": ("exceptions", "dbi"),
+    "moments_dbi_exec": ("exec_chain", "dbi"),
+    "moments_dbi_jit": ("jit", "dbi"),
+    "moments_dbi_fork": ("fork_wait", "dbi"),
+    "moments_qemu_signals": ("signals", "qemu"),
+    "moments_bts_longjmp": ("longjmp", "bts"),
+    "moments_lbr_hello": ("hello", "lbr"),
+}
+
+DEATHS = r"""
+#include <cassert>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <unistd.h>
+#define HERE __attribute__((noinline))
+static volatile int zero = 0;
+HERE static void null_read() { *(volatile int*)zero; }                        // LINE null_read
+HERE static void null_call() { ((void (*)(void))(long)zero)(); }              // LINE null_call
+HERE static int overflow(int n) { volatile char b[4096]; b[0] = (char)n;
+  if (n == zero - 1) return 0;  // without a conditional branch the trace cannot say how often
+  return overflow(n + 1) + b[0]; }
+HERE static void aborts() { abort(); }                                        // LINE abort
+HERE static void asserts() { assert(zero == 1); }                             // LINE assertion
+HERE static void throws() { throw std::runtime_error("x"); }                  // LINE uncaught
+HERE static void illegal() { __builtin_trap(); }                              // LINE illegal
+HERE static void divides() { volatile int x = 1234 / zero; (void)x; }            // LINE divide
+static char* volatile kept;
+HERE static void frees_twice() { kept = (char*)malloc(100); free(kept); free(kept); }  // LINE double_free
+HERE static void smashes() { char b[8]; memset(b, 'x', (size_t)(zero + 64));
+  asm volatile("" ::"r"(b) : "memory"); }                                     // LINE smash
+HERE static void bus() { FILE* f = tmpfile(); char* p = (char*)mmap(0, 4096, PROT_READ, MAP_SHARED,
+  fileno(f), 0); volatile char c = p[0]; (void)c; }                           // LINE bus
+HERE static void kills() { kill(getpid(), SIGKILL); }                         // LINE killed
+HERE static void terms() { raise(SIGTERM); }                                  // LINE term
+int main(int, char** argv) {
+  const char* how = argv[1];
+  if (!strcmp(how, "null_read")) null_read();
+  if (!strcmp(how, "null_call")) null_call();
+  if (!strcmp(how, "overflow")) overflow(0);
+  if (!strcmp(how, "abort")) aborts();
+  if (!strcmp(how, "assertion")) asserts();
+  if (!strcmp(how, "uncaught")) throws();
+  if (!strcmp(how, "illegal")) illegal();
+  if (!strcmp(how, "divide")) divides();
+  if (!strcmp(how, "double_free")) frees_twice();
+  if (!strcmp(how, "smash")) smashes();
+  if (!strcmp(how, "bus")) bus();
+  if (!strcmp(how, "killed")) kills();
+  if (!strcmp(how, "term")) terms();
+  return 0;
+}
+"""
+# How a program dies: the signal, and a function that has to be among the open calls.
+KINDS = {
+    "null_read": ("SIGSEGV", "null_read"), "null_call": ("SIGSEGV", "null_call"),
+    "overflow": ("SIGSEGV", "overflow"), "abort": ("SIGABRT", "aborts"),
+    "assertion": ("SIGABRT", "asserts"), "uncaught": ("SIGABRT", "throws"),
+    "illegal": ("SIGILL", "illegal"), "divide": ("SIGFPE", "divides"),
+    "double_free": ("SIGABRT", "frees_twice"), "smash": ("SIGABRT", "smashes"),
+    "bus": ("SIGBUS", "bus"), "term": ("SIGTERM", "terms"), "killed": ("SIGKILL", "kills"),
+}
+
+PARSE = r"""
+#include <stdio.h>
+#include <string.h>
+__attribute__((noinline)) static int digit(char c) { return c - '0'; }
+__attribute__((noinline)) static int letter(char c) { return c - 'a' + 10; }
+__attribute__((noinline)) static int parse(const char* text) {
+  int sum = 0;
+  for (; *text; ++text) {
+    if (*text >= 'a')                /* LINE parts */
+      sum += letter(*text);
+    else
+      sum += digit(*text);
+  }
+  return sum;
+}
+int main(int argc, char** argv) {
+  int total = 0;
+  for (int i = 1; i < argc; ++i) total += parse(argv[i]);
+  return total == 0;
+}
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+class Case:
+    def __init__(self, args, work):
+        self.args, self.work = args, work
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def hodo(self, *words, status=0, env=None):
+        done = subprocess.run([self.args.hodo, *words], capture_output=True, text=True, env=env,
+                              errors="replace", cwd=self.work, check=False)
+        if status is not None and done.returncode != status:
+            raise Failed(f"hodo {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def json(self, *words, status=0):
+        return json.loads(self.hodo(*words, "--json", status=status).stdout)
+
+    def record(self, name, *command, source="dbi"):
+        data = self.path(name)
+        done = self.hodo("record", "--source", source, "-o", data, "--", *command, status=None)
+        if not os.path.exists(data):
+            print(f"skipped: {source} does not record here: {done.stderr.strip()}")
+            sys.exit(77)
+        return data
+
+    def program(self, name, source, *flags):
+        cxx = "memory" not in name and "class" in source or "<cstdio>" in source
+        path = self.path(name + (".cc" if cxx else ".c"))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(source)
+        out = self.path(name)
+        subprocess.run(["g++" if cxx else "gcc", "-g", *flags, path, "-o", out], check=True)
+        return out
+
+    def branches(self, data):
+        lines = self.hodo("branches", "--format", "jsonl", data, status=None).stdout.splitlines()
+        return [json.loads(line) for line in lines]
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+def line_of(source, mark):
+    for number, line in enumerate(source.splitlines(), 1):
+        if line.rstrip(" */").endswith("LINE " + mark):
+            return number
+    raise KeyError(mark)
+
+
+def moments(case, program, source):
+    data = case.record("a.data", os.path.join(case.args.programs, program), source=source)
+    done = subprocess.run([case.args.moments, data, "60", "7"], capture_output=True, text=True,
+                          check=False)
+    check(done.returncode == 0, done.stdout + done.stderr)
+    print(done.stdout.strip())
+
+
+def case_show(case):
+    """What `hodo show` says is what `hodo branches` lists there, and every way to write a moment."""
+    data = case.record("a.data", case.program("parse", PARSE, "-O1"), "12a", "7", "b")
+    listed = case.branches(data)
+    tid = listed[0]["tid"]
+    for number in (1, len(listed) // 2, len(listed) - 1):
+        scene = case.json("show", f"{tid}:{number}", data)
+        for branch, want in ((scene["before"][-1], listed[number - 1]),
+                             (scene["after"][0], listed[number])):
+            got = {side: branch[side]["address"] for side in ("from", "to") if branch[side]}
+            check(got == {s: want[s] for s in ("from", "to") if s in want}, f"{number}: {branch} {want}")
+            check(branch["kind"] == want["kind"], f"{number}: {branch} {want}")
+        check(scene["time"] == listed[number - 1]["time"], "time")
+    third = case.json("show", "call:parse#3", data)
+    check([call["function"] for call in third["calls"]][:2] == ["parse", "main"], third["calls"])
+    check(third["stands_at"]["function"] == "parse" and third["stands_at"]["offset"] == 0, third)
+    letter = case.json("show", "call:letter#2", data)
+    check(letter["moment"] == case.json("show", third["moment"], data, "--next", "letter")["moment"],
+          "--next")
+    parts = line_of(PARSE, "parts")
+    lines = [case.json("show", f"line:parse.c:{parts}#{n}", data) for n in (1, 2, 5)]
+    check(all(scene["stands_at"]["line"] == parts for scene in lines), lines)
+    out = case.json("show", letter["moment"], data, "--step", "out")
+    check(out["stands_at"]["function"] == "parse", out)
+    back = case.json("show", out["moment"], data, "--step=-insn", "--step=insn")
+    check(back["moment"] == out["moment"], "back and forth")
+    called = case.json("show", letter["moment"], data, "--step=-out")
+    check(called["instruction"].startswith("call"), called)
+    check(case.json("show", f"time:{out['time']}", data)["time"] == out["time"], "time:")
+    check(case.json("show", "end", data)["after"][-1]["number"] == len(listed), "end")
+    for words, says in ((("call:prase", ), "'parse'"), (("call:parse#4", ), "only 3"),
+                        (("line:parse.c:1", ), "nearest lines"), ((f"{tid}:99999999", ), "branches"),
+                        (("1:1", ), str(tid)), (("crash", ), "no process"), (("what", ), "THREAD:BRANCH"),
+                        (("line:pars.c:3", ), "'parse.c'"), (("call:nothing!parse", ), "no call")):
+        done = case.hodo("show", *words, data, status=2)
+        check(says in done.stderr, done.stderr)
+
+
+def case_list(case):
+    data = case.record("a.data", case.program("parse", PARSE, "-O1"), "12a", "7", "b")
+    calls = case.json("list", "parse", data)
+    check([c["outcome"] for c in calls["calls"]] == ["returned"] * 3, calls)
+    check([c["caller"] for c in calls["calls"]] == ["main"] * 3, calls)
+    most = case.json("list", "parse", data, "--sort", "instructions", "--top", "1")["calls"]
+    check(len(most) == 1 and most[0]["number"] == 1, most)
+    for call in calls["calls"]:
+        scene = case.json("show", call["moment"], data)
+        check(scene["stands_at"]["function"] == "parse", scene)
+        check(case.json("show", f"call:parse#{call['number']}", data)["moment"] == call["moment"], call)
+    check(case.json("list", "parse", data, "--slower-than", "1000s")["calls"] == [], "--slower-than")
+    check("'parse'" in case.hodo("list", "prase", data, status=2).stderr, "suggestion")
+
+
+def case_windows(case):
+    data = case.record("a.data", case.program("parse", PARSE, "-O1"), "12a", "7", "b")
+    listed = case.branches(data)
+    tid = listed[0]["tid"]
+
+    def window(*words):
+        out = case.hodo("branches", "--format", "jsonl", data, *words).stdout.splitlines()
+        return [json.loads(line) for line in out]
+
+    check(window("--from", f"{tid}:10", "--to", f"{tid}:20") == listed[10:20], "--from --to")
+    check(window("--last", "7") == listed[-7:], "--last")
+    check(window("--at", f"{tid}:100", "--around", "5") == listed[95:105], "--around")
+    times = [b["time"] for b in listed]
+    middle = times[len(times) // 2]
+    check(window("--from", f"time:{middle}") == [b for b in listed if b["time"] >= middle], "time")
+    calls = case.json("list", "parse", data)["calls"]
+    inside = window("--function", "parse")
+    want = [b for call in calls for b in
+            listed[int(call["moment"].split(":")[1]) - 1:int(call["until"].split(":")[1])]]
+    check(inside == want, "--function")
+    check(window("--thread", "1") == [], "--thread")
+    check(all("parse" in line for line in case.hodo(
+        "branches", data, "--module", case.path("parse")).stdout.splitlines()), "--module")
+    part = case.json("report", data, "--from", calls[0]["moment"], "--to", calls[0]["until"])
+    check(part["instructions"] == calls[0]["instructions"] if "instructions" in part else True, part)
+    covered = case.hodo("coverage", data, "--from", calls[1]["moment"], "--to", calls[1]["until"]).stdout
+    check("digit" in covered and "letter" not in covered, covered)
+    tree = case.hodo("calls", data, "--function", "parse", "--min-percent", "0").stdout
+    check("letter" in tree and "_dl_" not in tree, tree)
+    case.hodo("check", data, "--from", calls[1]["moment"])
+    for words in (("--around", "3"), ("--last", "3", "--at", "crash"), ("--from", "x"),
+                  ("--function", "prase"), ("--module", "nothing")):
+        case.hodo("branches", data, *words, status=2)
+
+
+def case_crash(case):
+    program = case.program("deaths", DEATHS, "-O1", "-fstack-protector-all", "-U_FORTIFY_SOURCE",
+                           "-fno-optimize-sibling-calls", "-Wno-stringop-overflow", "-Wno-int-to-pointer-cast")
+    for kind, (name, function) in KINDS.items():
+        data = case.record(kind + ".data", program, kind)
+        crash = case.json("crash", data, status=None)["processes"][0]
+        check(crash.get("signal") == getattr(signal, name), f"{kind}: {crash['ended']}")
+        check(crash["threads"], f"{kind}: no thread")
+        calls = crash["threads"][0]["calls"]
+        names = [call["function"].split("(")[0] for call in calls]
+        check(any(n == function or n.startswith(function + ".") for n in names), f"{kind}: {names}")
+        if kind == "overflow":
+            check(len(names) > 1000, f"{len(names)} calls")
+            continue
+        mine = next(c for c in calls if c["function"].split("(")[0].split(".")[0] == function)
+        want = line_of(DEATHS, kind)
+        check(mine["at"] and mine["at"].get("line") == want, f"{kind}: {mine['at']}, not line {want}")
+        text = case.hodo("crash", data, status=None).stdout
+        check("Open calls" in text and crash["ended"] in text, text)
+
+
+def case_diff(case):
+    """Two runs of one program are alike; one letter later in the input they part at its line."""
+    program = case.program("parse", PARSE, "-O1")
+    first = case.record("a.data", program, "12a", "7", "b")
+    same = case.record("b.data", program, "12a", "7", "b")
+    other = case.record("c.data", program, "1a2", "7", "b")
+    alike = case.json("diff", first, same)
+    check(alike["paths"][0]["equal"] and not alike["differences"], alike)
+    parted = case.json("diff", first, other, status=1)["paths"][0]
+    parts = line_of(PARSE, "parts")
+    for side in ("a", "b"):
+        where = parted["first"][side]
+        check(where["at"]["line"] == parts and where["calls"][:2] == ["parse", "main"], where)
+        check(where["meets"], where)
+    check(parted["first"]["a"]["way"] != parted["first"]["b"]["way"], parted)
+    listed = (case.branches(first), case.branches(other))
+    for side, branches in zip(("a", "b"), listed):
+        number = int(parted["first"][side]["moment"].split(":")[1].split("+")[0])
+        check(number >= parted["common"], "the first branches are alike")
+        check(branches[number]["kind"] in ("cond", "call", "jmp", "ret"), branches[number])
+    calls = case.json("diff", first, "--call", "parse#1", "--call", "parse#3", status=1)
+    check(calls["paths"][0]["first"]["a"]["at"]["function"] == "parse", calls)
+    only = [d for d in calls["differences"] if d["b"] == 0 and d["kind"] == "function"]
+    check([d["function"] for d in only] == ["digit"], only)
+    longer = case.record("d.data", program, "12", "7", "b")
+    ranked = case.json("diff", "--only-in", longer, "--", first, same, status=None)["suspects"]
+    check(all(s["score"] < 1 for s in ranked), ranked)
+    none = case.record("e.data", program, "12")
+    ranked = case.json("diff", "--only-in", first, same, "--", none, status=1)["suspects"]
+    check(any(s.get("function") == "letter" and s["score"] == 1 for s in ranked), ranked)
+    case.hodo("diff", first, status=2)
+    case.hodo("diff", first, "--call", "parse#1", status=2)
+    check("only 3" in case.hodo("diff", first, "--call", "parse#1", "--call", "parse#9",
+                                status=2).stderr, "call")
+    check("no-such" in case.hodo("diff", first, "no-such", status=2).stderr, "file")
+
+
+def cases():
+    out = {name[5:]: f for name, f in globals().items() if name.startswith("case_")}
+    for name, (program, source) in MOMENTS.items():
+        out[name] = lambda case, p=program, s=source: moments(case, p, s)
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", nargs="?")
+    parser.add_argument("--list", action="store_true")
+    for option in ("--hodo", "--programs", "--moments", "--work"):
+        parser.add_argument(option)
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(cases()))
+        return 0
+    work = os.path.join(args.work, args.case)
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    try:
+        cases()[args.case](Case(args, work))
+    except Failed as failed:
+        print(failed)
+        return 1
+    shutil.rmtree(work)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
