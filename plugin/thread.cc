@@ -28,8 +28,8 @@ Thread* Thread::start(int connection, relay::Start how, std::int32_t parent_pid,
   if (!channel) return nullptr;
   auto* thread = new Thread(std::move(*channel), hello.tid, guest);
   thread->tracer_ =
-      start_tracer(thread->channel_, guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32,
-                   {.interrupted = &Thread::interrupted, .owner = thread});
+      relay::start_tracer(thread->channel_, guest.wide() ? isa::Mode::bits64 : isa::Mode::bits32,
+                          {.interrupted = &Thread::interrupted, .owner = thread}, &relay::now);
   return thread;
 }
 

@@ -7,7 +7,7 @@
 
 #include "guest.h"
 #include "hodo/relay/channel.h"
-#include "tracer.h"
+#include "hodo/relay/tracer.h"
 
 namespace hodo::plugin {
 
@@ -20,7 +20,7 @@ class Thread {
                        std::int32_t parent_tid, const Guest& guest);
   ~Thread();
 
-  Tracer& tracer() { return *tracer_; }
+  relay::Tracer& tracer() { return *tracer_; }
   const relay::Settings& settings() const { return channel_.settings(); }
   std::int32_t tid() const { return tid_; }
   // How many versions of code the process had sent when this thread last said that it is past them.
@@ -57,7 +57,7 @@ class Thread {
   relay::ChannelWriter channel_;
   std::int32_t tid_;
   const Guest& guest_;
-  std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<relay::Tracer> tracer_;
 };
 
 }  // namespace hodo::plugin

@@ -5,8 +5,6 @@
 // Hot path: take(), a few nanoseconds.
 #pragma once
 
-#include <emmintrin.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -54,7 +52,7 @@ class BtsUnit {
   // interrupt handler. take() leaves both behind.
   void drain() {
     store_index();
-    _mm_sfence();
+    asm volatile("sfence" ::: "memory");
   }
   // Software changed the DS area while the unit was recording.
   void reload();
@@ -102,7 +100,7 @@ class BtsUnit {
   // Past the caches (MOVNTI): nobody reads a record here, so its line need not be read before it is
   // written, and the program's own lines stay.
   [[gnu::always_inline]] static void store(std::uint8_t* at, std::uint64_t word) {
-    _mm_stream_si64(reinterpret_cast<long long*>(at), static_cast<long long>(word));
+    asm volatile("movnti %1, %0" : "=m"(*reinterpret_cast<std::uint64_t*>(at)) : "r"(word));
   }
 
   std::uint64_t place_of(const std::uint8_t* at) const {

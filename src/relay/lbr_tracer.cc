@@ -4,11 +4,10 @@
 #include <cstring>
 
 #include "hodo/hw/lbr.h"
-#include "hodo/relay/clock.h"
+#include "hodo/relay/tracer.h"
 #include "hodo/unit/lbr_unit.h"
-#include "tracer.h"
 
-namespace hodo::plugin {
+namespace hodo::relay {
 namespace {
 
 constexpr unsigned kDepth = 32;
@@ -18,7 +17,8 @@ constexpr unsigned kCyclesShift = 4;
 
 class LbrTracer final : public Tracer {
  public:
-  LbrTracer(relay::ChannelWriter& channel, const unit::SignalQuery& signals) : channel_(channel) {
+  LbrTracer(ChannelWriter& channel, const unit::SignalQuery& signals, Clock clock)
+      : channel_(channel), clock_(clock) {
     walk_.unit.configure(hw::arch_lbr_layout(kDepth, true));
     count_down();
     walk_.unit.enable(true);
@@ -49,8 +49,7 @@ class LbrTracer final : public Tracer {
 
   // Whether a sample fits into the ring; waits for that at first.
   bool reserve() {
-    constexpr std::uint64_t kLargest =
-        sizeof(relay::StackSample) + relay::kMaxStack * sizeof(relay::StackEntry);
+    constexpr std::uint64_t kLargest = sizeof(StackSample) + kMaxStack * sizeof(StackEntry);
     if (channel_.over()) {
       walk_.unit.enable(false);
       walk_.stop();
@@ -71,19 +70,19 @@ class LbrTracer final : public Tracer {
     std::array<hw::LbrRegisters, hw::LbrLayout::kMaxDepth> registers;
     const std::size_t count = walk_.unit.newest_first(registers);
     // Made aside: what is in the ring may not be ours by the time that it is sealed.
-    relay::StackSample head{.time = relay::now()};
-    std::array<relay::StackEntry, kDepth> entries;
+    StackSample head{.time = clock_()};
+    std::array<StackEntry, kDepth> entries;
     for (std::size_t i = 0; i < count; ++i) {
       const auto branch = hw::decode_lbr(registers[i], walk_.unit.layout().format);
       if (!branch) continue;
-      const relay::StackEntry entry{branch->from, branch->to,
-                                    (branch->mispredicted ? kMispred : kPredicted) |
-                                        std::uint64_t{branch->cycles} << kCyclesShift};
+      const StackEntry entry{branch->from, branch->to,
+                             (branch->mispredicted ? kMispred : kPredicted) |
+                                 std::uint64_t{branch->cycles} << kCyclesShift};
       if (head.entries == 0) head.ip = branch->to;
       entries[head.entries++] = entry;
     }
     put(&head, sizeof(head));
-    put(entries.data(), head.entries * sizeof(relay::StackEntry));
+    put(entries.data(), head.entries * sizeof(StackEntry));
     channel_.count(dropped_, walk_.unexplained());
     channel_.seal_aux(written_, digest_.value());
   }
@@ -100,7 +99,8 @@ class LbrTracer final : public Tracer {
     room_ -= size;
   }
 
-  relay::ChannelWriter& channel_;
+  ChannelWriter& channel_;
+  Clock clock_;
   unit::BranchWalk<unit::LbrUnit> walk_;
   unit::StreamDigest digest_{channel_.key()};
   std::uint64_t written_ = 0;
@@ -111,8 +111,9 @@ class LbrTracer final : public Tracer {
 
 }  // namespace
 
-std::unique_ptr<Tracer> start_lbr(relay::ChannelWriter& channel, const unit::SignalQuery& signals) {
-  return std::make_unique<LbrTracer>(channel, signals);
+std::unique_ptr<Tracer> start_lbr(ChannelWriter& channel, const unit::SignalQuery& signals,
+                                  Clock clock) {
+  return std::make_unique<LbrTracer>(channel, signals, clock);
 }
 
-}  // namespace hodo::plugin
+}  // namespace hodo::relay

@@ -1,24 +1,23 @@
 // Intel PT packets into the channel's ring.
-#include "hodo/relay/clock.h"
+#include "hodo/relay/tracer.h"
 #include "hodo/unit/pt_unit.h"
-#include "tracer.h"
 
-namespace hodo::plugin {
+namespace hodo::relay {
 namespace {
 
 class PtTracer final : public Tracer {
  public:
-  PtTracer(relay::ChannelWriter& channel, isa::Mode mode, const unit::SignalQuery& signals)
+  PtTracer(ChannelWriter& channel, isa::Mode mode, const unit::SignalQuery& signals, Clock clock)
       : channel_(channel), signals_(signals) {
     unit::PtOutput output;
     output.base = channel.aux();
     output.size = channel.aux_size();
     output.owner = this;
     output.reserve = &PtTracer::reserve;
-    output.interrupted = &PtTracer::interrupted;
+    if (signals.interrupted != nullptr) output.interrupted = &PtTracer::interrupted;
     output.remains = &channel.remains();
     output.key = channel.key();
-    unit_.start(channel.settings().rtit_ctl, mode, output, &relay::now);
+    unit_.start(channel.settings().rtit_ctl, mode, output, clock);
   }
 
   void* unit() override { return &unit_; }
@@ -54,7 +53,7 @@ class PtTracer final : public Tracer {
     return signals.interrupted(signals.owner, b, ip, faulted);
   }
 
-  relay::ChannelWriter& channel_;
+  ChannelWriter& channel_;
   unit::SignalQuery signals_;
   alignas(64) unit::PtUnit unit_;  // its first line is the hot one
   std::uint64_t overflows_seen_ = 0;
@@ -62,9 +61,9 @@ class PtTracer final : public Tracer {
 
 }  // namespace
 
-std::unique_ptr<Tracer> start_pt(relay::ChannelWriter& channel, isa::Mode mode,
-                                 const unit::SignalQuery& signals) {
-  return std::make_unique<PtTracer>(channel, mode, signals);
+std::unique_ptr<Tracer> start_pt(ChannelWriter& channel, isa::Mode mode,
+                                 const unit::SignalQuery& signals, Clock clock) {
+  return std::make_unique<PtTracer>(channel, mode, signals, clock);
 }
 
-}  // namespace hodo::plugin
+}  // namespace hodo::relay

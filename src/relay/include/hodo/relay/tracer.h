@@ -1,17 +1,18 @@
-// The trace unit of one guest thread: one of three, chosen when the recording begins.
+// The trace unit of one traced thread, told of executed blocks: one of three, chosen when the
+// recording begins.
 //
-// The hot path calls the unit itself through a pointer (see UnitCallbacks in recorder.cc); a Tracer
-// is what the rare events go through, and joins the unit to the thread's channel.
+// The hot path calls the unit itself through a pointer (UnitCallbacks in the plugin's recorder.cc,
+// block_calls.cc in the engine); a Tracer is what the rare events go through, and joins the unit to
+// the thread's channel. Also part of the engine's image, which has no C library.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "hodo/isa/insn.h"
 #include "hodo/relay/channel.h"
 #include "hodo/unit/branch_walk.h"
 
-namespace hodo::plugin {
+namespace hodo::relay {
 
 class Tracer {
  public:
@@ -36,16 +37,21 @@ class Tracer {
   virtual void publish() = 0;
 };
 
+// Nanoseconds of CLOCK_MONOTONIC.
+using Clock = std::uint64_t (*)();
+
 // Starts the unit that the channel's settings ask for. `channel` must outlive the tracer.
-std::unique_ptr<Tracer> start_tracer(relay::ChannelWriter& channel, isa::Mode mode,
-                                     const unit::SignalQuery& signals);
-std::unique_ptr<Tracer> start_pt(relay::ChannelWriter& channel, isa::Mode mode,
-                                 const unit::SignalQuery& signals);
-std::unique_ptr<Tracer> start_bts(relay::ChannelWriter& channel, const unit::SignalQuery& signals);
-std::unique_ptr<Tracer> start_lbr(relay::ChannelWriter& channel, const unit::SignalQuery& signals);
+std::unique_ptr<Tracer> start_tracer(ChannelWriter& channel, isa::Mode mode,
+                                     const unit::SignalQuery& signals, Clock clock);
+std::unique_ptr<Tracer> start_pt(ChannelWriter& channel, isa::Mode mode,
+                                 const unit::SignalQuery& signals, Clock clock);
+std::unique_ptr<Tracer> start_bts(ChannelWriter& channel, const unit::SignalQuery& signals,
+                                  Clock clock);
+std::unique_ptr<Tracer> start_lbr(ChannelWriter& channel, const unit::SignalQuery& signals,
+                                  Clock clock);
 
 // How long a full buffer may hold the program up before data is dropped instead. Long enough for
 // any recorder that is alive and not stopped.
 inline constexpr unsigned kPatienceMs = 10'000;
 
-}  // namespace hodo::plugin
+}  // namespace hodo::relay

@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "hodo/relay/clock.h"
+#include "hodo/relay/tracer.h"
 #include "hodo/unit/bts_unit.h"
-#include "tracer.h"
 
-namespace hodo::plugin {
+namespace hodo::relay {
 namespace {
 
 constexpr std::uint64_t kRecord = sizeof(hw::BtsRecord);
@@ -18,7 +17,8 @@ constexpr std::uint64_t kStretch = 16 * 1024 * kRecord;
 
 class BtsTracer final : public Tracer, private hw::DsMemory {
  public:
-  BtsTracer(relay::ChannelWriter& channel, const unit::SignalQuery& signals) : channel_(channel) {
+  BtsTracer(ChannelWriter& channel, const unit::SignalQuery& signals, Clock clock)
+      : channel_(channel), clock_(clock) {
     arm(channel.aux_size());
     unit::BtsControl control;
     control.ds_area = reinterpret_cast<std::uintptr_t>(ds_area_.data());
@@ -91,16 +91,17 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
 
   void mark() {
     const std::uint64_t dropped = walk_.unit.dropped();
-    relay::RecordHeader record;
-    record.type = relay::RecordType::mark;
-    record.time = relay::now();
-    const relay::MarkRecord fixed{.position = written_, .dropped = dropped - dropped_told_};
+    RecordHeader record;
+    record.type = RecordType::mark;
+    record.time = clock_();
+    const MarkRecord fixed{.position = written_, .dropped = dropped - dropped_told_};
     channel_.write_record(record, {reinterpret_cast<const std::uint8_t*>(&fixed), sizeof(fixed)},
                           {});
     dropped_told_ = dropped;
   }
 
-  relay::ChannelWriter& channel_;
+  ChannelWriter& channel_;
+  Clock clock_;
   std::array<std::uint8_t, hw::ds_area_bytes(hw::DsLayout::bits64)> ds_area_{};
   unit::BranchWalk<unit::BtsUnit> walk_;
   std::uint64_t written_ = 0;
@@ -109,8 +110,9 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
 
 }  // namespace
 
-std::unique_ptr<Tracer> start_bts(relay::ChannelWriter& channel, const unit::SignalQuery& signals) {
-  return std::make_unique<BtsTracer>(channel, signals);
+std::unique_ptr<Tracer> start_bts(ChannelWriter& channel, const unit::SignalQuery& signals,
+                                  Clock clock) {
+  return std::make_unique<BtsTracer>(channel, signals, clock);
 }
 
-}  // namespace hodo::plugin
+}  // namespace hodo::relay
