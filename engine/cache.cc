@@ -25,6 +25,7 @@ std::uint32_t crc32c(std::uint64_t value) {
 }  // namespace
 
 IndirectTarget* indirect_targets;
+std::uint64_t* first_landings;
 CallSite* no_call;
 
 std::uint8_t* find_fragment(std::uint64_t ip) {
@@ -50,6 +51,7 @@ void add_indirect_target(std::uint64_t target, std::uint8_t* landing) {
     if (entry.negated != 0) continue;
     entry.landing = reinterpret_cast<std::uint64_t>(landing);
     __atomic_store_n(&entry.negated, 0 - target, __ATOMIC_RELEASE);
+    first_landings[i] = entry.landing;
     return;
   }
   // All taken, by targets that others may be looking up: this one stays with the slow way.
@@ -98,6 +100,8 @@ void forget_landings(std::uint64_t ip) {
     (*site)->landing = reinterpret_cast<std::uint64_t>(&glue_return);
   }
   const std::uint64_t first = crc32c(ip) & (kIndirectTargets - 1);
+  // A thread may put the old one back right away: it leads to the newest code, too.
+  first_landings[first] = reinterpret_cast<std::uint64_t>(&glue_miss);
   for (unsigned probe = 0; probe < kProbes; ++probe) {
     IndirectTarget& entry = indirect_targets[first + probe];
     if (entry.negated != 0 - ip) continue;
@@ -125,6 +129,11 @@ void initialise_cache() {
   no_call->negated_return = 1;
   indirect_targets = static_cast<IndirectTarget*>(
       allocate_low((kIndirectTargets + kProbes) * sizeof(IndirectTarget), 4096));
+  first_landings =
+      static_cast<std::uint64_t*>(allocate_low(kIndirectTargets * sizeof(std::uint64_t), 4096));
+  for (std::uint64_t i = 0; i < kIndirectTargets; ++i) {
+    first_landings[i] = reinterpret_cast<std::uint64_t>(&glue_miss);
+  }
 }
 
 }  // namespace hodo::engine

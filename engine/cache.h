@@ -21,8 +21,9 @@ CallSite* call_site(std::uint64_t return_address);
 // Stands for "no call": no return goes there.
 extern CallSite* no_call;
 
-// Targets of indirect branches that have a landing. Code in the cache looks here: by the CRC-32C of
-// the target, then along.
+// Targets of indirect branches that have a landing. Code in the cache jumps to where
+// `first_landings` says, by the low half of the target's CRC-32C; a landing looks whether it is the
+// target's own. If not, glue_miss looks here: by the same number, then along.
 struct IndirectTarget {
   std::uint64_t negated = 0;
   std::uint64_t landing = 0;
@@ -30,6 +31,7 @@ struct IndirectTarget {
 inline constexpr std::uint64_t kIndirectTargets = 1 << 16;
 inline constexpr unsigned kProbes = 16;
 extern "C" IndirectTarget* indirect_targets;
+extern "C" std::uint64_t* first_landings;
 void add_indirect_target(std::uint64_t target, std::uint8_t* landing);
 
 void initialise_cache();

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "block_calls.h"
 #include "code_pages.h"
+#include "filters.h"
 #include "map.h"
 #include "mappings.h"
 #include "memory.h"
@@ -47,7 +49,6 @@ Told* told = nullptr;
 std::size_t told_count = 0;
 Map<Page> pages;
 Kept* free_kept = nullptr;
-std::uint32_t report_count = 0;
 
 Told* find_told(std::uint64_t address) {
   for (std::size_t i = told_count; i-- > 0;) {
@@ -101,12 +102,16 @@ void drop_kept(Page& page) {
   page.kept = nullptr;
 }
 
-void count_report() { __atomic_store_n(&report_count, report_count + 1, __ATOMIC_RELEASE); }
+void count_report(ThreadArea& area) {
+  __atomic_store_n(&report_count, report_count + 1, __ATOMIC_RELEASE);
+  after_new_code(area);
+}
 
 void send_code(ThreadArea& area, std::uint64_t address, const std::uint8_t* bytes,
                std::size_t count) {
+  before_new_code(area);
   send(area, relay::RecordType::code, relay::CodeRecord{address}, bytes, count);
-  count_report();
+  count_report(area);
 }
 
 bool is_sent(const Kept& kept, std::size_t at) { return (kept.sent[at / 64] >> at % 64 & 1) != 0; }
@@ -122,8 +127,9 @@ void send_again(ThreadArea& area, std::uint64_t address, const Kept& kept) {
 }
 
 void send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_view path) {
+  before_new_code(area);
   send(area, relay::RecordType::map, where, path.data(), path.size());
-  count_report();
+  count_report(area);
   pages.each([&](std::uint64_t address, const Page& page) {
     if (page.kept != nullptr && address - where.start < where.length) {
       send_again(area, address, *page.kept);
@@ -179,6 +185,7 @@ bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
 
 void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, bool written) {
   forget_told(mapping.start, mapping.end);
+  filter_mapping(mapping, path);
   remember({mapping.start, mapping.end, mapping.inode, mapping.start - mapping.offset, written});
   relay::MapRecord where;
   where.start = mapping.start;
@@ -238,7 +245,7 @@ void visit_pages(std::uint64_t start, std::uint64_t end, auto visit) {
 
 }  // namespace
 
-std::uint32_t reports() { return __atomic_load_n(&report_count, __ATOMIC_ACQUIRE); }
+std::uint32_t report_count = 0;
 
 void report_code(ThreadArea& area, std::uint64_t ip, std::size_t bytes) {
   if (!is_recorded(area)) return;
@@ -263,6 +270,7 @@ void report_files(ThreadArea& area, bool unwritten) {
 void report_unmapped(std::uint64_t start, std::uint64_t bytes) {
   const std::uint64_t end = start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
   forget_told(start, end);
+  filter_nothing(start, end);
   visit_pages(start, end, [](Page& page) {
     drop_kept(page);
     page.state = State::unknown;

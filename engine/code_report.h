@@ -24,6 +24,7 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
 void report_stack(std::uint64_t pointer);
 // How often anything was told: a thread that has seen fewer may come to code that is younger than
 // the time in its packets.
-std::uint32_t reports();
+extern std::uint32_t report_count;
+inline std::uint32_t reports() { return __atomic_load_n(&report_count, __ATOMIC_ACQUIRE); }
 
 }  // namespace hodo::engine

@@ -87,6 +87,10 @@ class Emitter {
     byte(0xe9);
     return displacement(target);
   }
+  void call(const std::uint8_t* target) {
+    byte(0xe8);
+    displacement(target);
+  }
   std::uint8_t* jump_if(unsigned condition, const std::uint8_t* target) {
     bytes({0x0f, 0x80 | condition});
     return displacement(target);

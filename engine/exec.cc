@@ -93,6 +93,7 @@ long exec_call(ThreadArea& area) {
           connection == kRefused ? "another process traces it" : why_unreachable(connection));
     }
   }
+  if (area.output.tracer) area.output.tracer->publish();
   area.output.channel->leave(true);
   const long result = glue_syscall(&area);
   area.output.channel->leave(false);

@@ -94,7 +94,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       call engine_flush
       jmp glue_resume_rbx
 
-    // CRC32 and probes; the first place has been looked at.
+    // CRC32 and probes; what is found is the first one next time.
     glue_miss:
       movq %%rsp, %c[rsp](%%r10)
       movq %c[stack](%%r10), %%rsp
@@ -123,9 +123,19 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       jmp glue_resume_rbx
     4:
       negq %%rax
+      movq 8(%%rdx), %%rcx
+      testq %%rcx, %%rcx
+      jz 5f
+      xorl %%edx, %%edx
+      crc32q %%rax, %%rdx
+      movzwl %%dx, %%edx
+      shll $3, %%edx
+      addq first_landings(%%rip), %%rdx
+      movq %%rcx, (%%rdx)
+    5:
       popfq
       movq %c[rsp](%%r10), %%rsp
-      jmp *8(%%rdx)
+      jmp *%%rcx
 
     glue_return:
       save_three_spilled
@@ -133,6 +143,50 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %%rdx, %%rsi
       call engine_return
       jmp glue_resume_rbx
+
+    .macro call_on_block
+      pushfq
+      pushq %%rcx
+      pushq %%rdx
+      pushq %%rsi
+      pushq %%rdi
+      pushq %%r8
+      pushq %%r9
+      pushq %%r10
+      pushq %%r11
+      cld
+      movl %%eax, %%esi
+      movq %%r10, %%rdi
+      call *%c[on_block](%%r10)
+      popq %%r11
+      popq %%r10
+      popq %%r9
+      popq %%r8
+      popq %%rdi
+      popq %%rsi
+      popq %%rdx
+      popq %%rcx
+    .endm
+
+    // A signal that came in the C++ code is delivered at the next instruction: by EFLAGS.TF.
+    .globl glue_block, glue_block_keep
+    glue_block:
+      call_on_block
+      cmpl $0, %c[waits](%%r10)
+      jne 6f
+      testl $0x40400, (%%rsp)
+      jnz 7f
+      leaq 8(%%rsp), %%rsp
+      ret
+    glue_block_keep:
+      call_on_block
+      cmpl $0, %c[waits](%%r10)
+      je 7f
+    6:
+      orl $0x100, (%%rsp)
+    7:
+      popfq
+      ret
 
     .globl glue_check, glue_check_compare, glue_check_changed
     glue_check:
@@ -310,8 +364,9 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       [outcomes] "i"(offsetof(ThreadArea, outcomes)),
       [stack] "i"(offsetof(ThreadArea, engine_stack)), [spill0] "i"(offsetof(ThreadArea, spill)),
       [spill1] "i"(offsetof(ThreadArea, spill) + 8), [spill2] "i"(offsetof(ThreadArea, spill) + 16),
-      [next] "i"(offsetof(ThreadArea, next)), [taken] "i"(offsetof(ThreadArea, taken)),
-      [ip] "i"(offsetof(ThreadArea, ip)), [waits] "i"(offsetof(ThreadArea, waits)),
+      [on_block] "i"(offsetof(ThreadArea, on_block)), [next] "i"(offsetof(ThreadArea, next)),
+      [taken] "i"(offsetof(ThreadArea, taken)), [ip] "i"(offsetof(ThreadArea, ip)),
+      [waits] "i"(offsetof(ThreadArea, waits)),
       [cursor] "i"(offsetof(ThreadArea, unit) + unit::InlinePt::kCursor),
       [limit] "i"(offsetof(ThreadArea, unit) + unit::InlinePt::kLimit),
       [resume] "i"(offsetof(Exit, resume)), [probes] "i"(kProbes));

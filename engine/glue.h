@@ -19,8 +19,8 @@ extern "C" {
 void glue_exit();
 void glue_full();   // R11 has no room for more outcomes; flags are free
 void glue_flush();  // as glue_full, with flags kept, and asks the unit in any case
-// RAX: a target that the table of indirect targets does not have at its first place; RDX: twice its
-// hash. RAX, RCX, RDX of the program are in the spill slots.
+// RAX: a target that `first_landings` does not have. RAX, RCX, RDX of the program are in the spill
+// slots.
 void glue_miss();
 // RDX: the CallSite that a return goes to, which has no landing yet. Spill slots as glue_miss.
 void glue_return();
@@ -29,6 +29,10 @@ void glue_return();
 void glue_check();
 void glue_check_compare();
 void glue_check_changed();
+// On the engine's stack, with a return address: EAX names a BlockSite, RAX is in spill[0]. Tells
+// the unit of the block that runs next. The second keeps the status flags, too.
+void glue_block();
+void glue_block_keep();
 // Where the process begins: RSP is the program's.
 void engine_start();
 // R10: the thread's area. Registers from there, then to ThreadArea::next.

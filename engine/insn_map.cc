@@ -103,11 +103,11 @@ bool find_insn(std::uint64_t cache_address, InsnPlace& place) {
   const FragmentPlace& fragment = arena->fragments[low - 1];
   Reader reader(fragment, arena->base, arena->map);
   const std::uint8_t* head = reader.at;
-  place = {reader.ip, 0, reader.at == address, head};
+  place = {reader.ip, 0, reader.at == address, head, true};
   for (std::uint32_t i = 0; i < fragment.entries; ++i) {
     reader.next();
     if (reader.at > address) break;
-    place = {reader.ip, reader.zeros, reader.at == address, head};
+    place = {reader.ip, reader.zeros, reader.at == address, head, reader.ip == fragment.ip};
   }
   return true;
 }

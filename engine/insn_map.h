@@ -17,6 +17,7 @@ struct InsnPlace {
   // ThreadArea::taken and R11 holds the pending outcomes.
   bool exact = false;
   const std::uint8_t* head = nullptr;  // of the fragment
+  bool first = false;                  // the fragment's first instruction
 };
 
 // Writes the map of one fragment while it is translated; addresses only grow.

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "block_calls.h"
 #include "cache.h"
 #include "channel.h"
 #include "clock.h"
@@ -35,6 +36,7 @@ void undo_copy(std::uint64_t entry) {
   begin_recording(*area, connect_recorder(), relay::Start::image, 0, 0);
   {
     const Locked locked;
+    if (area->output.channel) choose_tracing(area->output.channel->settings());
     undo_copy(hodo_start_info.entry);
     report_files(*area, true);
   }

@@ -29,6 +29,8 @@ enum Glue : unsigned {
   kGlueMiss,
   kGlueReturn,
   kGlueCheck,
+  kGlueBlock,
+  kGlueBlockKeep,
   kGlues
 };
 

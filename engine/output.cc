@@ -81,6 +81,7 @@ unit::PtOutput in_channel(Output& output) {
   unit::PtOutput made;
   made.base = output.packets;
   made.size = Output::kPackets;
+  made.service_bytes = Output::kServiceBytes;
   made.reserve = &reserve_in_channel;
   return made;
 }
@@ -96,6 +97,7 @@ unit::PtOutput in_ring(Output& output, const char* path, long tid) {
   unit::PtOutput made;
   made.base = output.ring;
   made.size = kRing;
+  made.service_bytes = Output::kServiceBytes;
   made.reserve = &reserve_in_ring;
   return made;
 }
@@ -129,6 +131,10 @@ void start_unit(Output& output, unit::PtUnit& unit, const char* path, long tid) 
 
 std::uint64_t hand_over(Output& output, bool running, unsigned patience_ms) {
   if (!output.channel) return 0;
+  if (output.tracer) {
+    output.tracer->publish();
+    return 0;
+  }
   relay::ChannelWriter& channel = *output.channel;
   const unit::PtUnit& unit = *output.unit;
   const std::uint64_t written = unit.written();
@@ -179,6 +185,7 @@ void close_output(Output& output) {
 }
 
 void give_back(Output& output) {
+  output.tracer.reset();
   output.channel.reset();
   if (output.ring == nullptr) return;
   if (output.file >= 0) raw_syscall(SYS_close, output.file);

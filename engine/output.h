@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "hodo/relay/channel.h"
+#include "hodo/relay/tracer.h"
 #include "hodo/unit/pt_unit.h"
 
 namespace hodo::engine {
@@ -17,9 +19,12 @@ struct Output {
   // the program does to the channel changes what is said of them. The unit begins anew when
   // kPackets are full, and writes less than as much again before it hands over.
   static constexpr std::uint64_t kPackets = 4 << 10;
+  // Handing over less at a time costs more than what is handed over.
+  static constexpr std::uint64_t kServiceBytes = 2 << 10;
   std::uint8_t* packets = nullptr;  // twice as many bytes
   std::optional<relay::ChannelWriter> channel;
-  unit::StreamDigest digest;  // of the first `handed_over` bytes
+  std::unique_ptr<relay::Tracer> tracer;  // by blocks: instead of all that follows
+  unit::StreamDigest digest;              // of the first `handed_over` bytes
   std::uint64_t handed_over = 0;
   std::uint64_t overflows_seen = 0;
   // --- without

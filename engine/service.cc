@@ -1,5 +1,6 @@
 #include "service.h"
 
+#include "block_calls.h"
 #include "cache.h"
 #include "code_pages.h"
 #include "code_report.h"
@@ -8,6 +9,7 @@
 #include "lock.h"
 #include "memory.h"
 #include "signals.h"
+#include "tracing.h"
 #include "translate.h"
 
 namespace hodo::engine {
@@ -28,7 +30,7 @@ std::uint8_t* landing_of(std::uint64_t ip, Entry entry) {
 // Code that the recorder was told of since counts from then on: the packets have to say that this
 // thread is past that time before they lead there. Execution stands in front of a branch.
 void pass_reports(ThreadArea& area) {
-  if (area.reports_seen == reports()) return;
+  if (by_blocks || area.reports_seen == reports()) return;
   area.reports_seen = reports();
   area.unit.pass_time(area.outcomes);
   area.outcomes = unit::InlinePt::kNoOutcomes;
@@ -36,7 +38,7 @@ void pass_reports(ThreadArea& area) {
 
 // The same where execution stands at `ip`.
 void pass_reports_at(ThreadArea& area, std::uint64_t ip) {
-  if (area.reports_seen == reports()) return;
+  if (by_blocks || area.reports_seen == reports()) return;
   area.reports_seen = reports();
   area.unit.interrupt_after(area.outcomes, ip);
   area.outcomes = unit::InlinePt::kNoOutcomes;
@@ -71,10 +73,7 @@ void go_on_at(ThreadArea& area, std::uint64_t ip) {
 
 void enter_at(ThreadArea& area, std::uint64_t ip) {
   go_on_at(area, ip);  // first: what it tells the recorder is older than the packets then
-  area.reports_seen = reports();
-  area.unit.enter_at(ip);
-  mark_running(area.output);
-  forget_calls(area);
+  trace_from(area, ip);
 }
 
 extern "C" {
@@ -120,6 +119,7 @@ void engine_miss(ThreadArea* area, std::uint64_t target) {
     std::uint8_t* landing = landing_of(target, Entry::by_tip);
     if (target != 0) add_indirect_target(target, landing);
     area->next = address(landing);
+    area->registers.rax = target;  // the program's own is still in its spill slot
   }
   pass_reports(*area);
 }

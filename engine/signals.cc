@@ -17,6 +17,7 @@
 #include "stand_ins.h"
 #include "sys.h"
 #include "threads.h"
+#include "tracing.h"
 
 namespace hodo::engine {
 
@@ -101,6 +102,7 @@ bool save_exact(ThreadArea& area, const KernelContext& context) {
   if (!find_insn_locked(context.rip, place) || !place.exact) return false;
   save_registers(area, context);
   area.ip = place.ip;
+  area.in_block = !place.first;
   area.outcomes = context.r11 << place.zeros;
   return true;
 }
@@ -112,6 +114,7 @@ bool save_resuming(ThreadArea& area, const KernelContext& context) {
   if (!find_insn_locked(area.next, place) || !place.exact) return false;
   area.registers.flags &= ~eflags::kTf;
   area.ip = place.ip;
+  area.in_block = !place.first;
   area.outcomes <<= place.zeros;
   return true;
 }
@@ -129,6 +132,7 @@ bool save_faulted(ThreadArea& area, const KernelContext& context) {
   if (!find_insn_locked(context.rip, place)) return false;
   save_registers(area, context);
   area.ip = place.ip;
+  area.in_block = true;
   area.outcomes = context.r11 << place.zeros;
   std::uint8_t code[16];
   const unsigned bytes = readable_bytes_locked(place.ip);
@@ -144,7 +148,8 @@ bool save_faulted(ThreadArea& area, const KernelContext& context) {
   }
   const StandIns stand = stand_ins(e);
   for (unsigned i = 0; i < 2; ++i) {
-    if (stand.reg[i] != StandIns::kNone) by_number(area.registers, stand.reg[i]) = area.scratch[i];
+    const unsigned reg = stand.of[i].reg;
+    if (reg != StandIns::kNone) by_number(area.registers, reg) = area.scratch[i];
   }
   return true;
 }
@@ -154,8 +159,8 @@ bool save_faulted(ThreadArea& area, const KernelContext& context) {
 void save_at_nothing(ThreadArea& area, const KernelContext& context) {
   save_registers(area, context);
   area.ip = context.rax;
-  area.unit.branch_after(context.r11, area.ip);
-  area.outcomes = unit::InlinePt::kNoOutcomes;
+  area.outcomes = context.r11;
+  trace_branch(area, area.ip);
   area.registers.rax = area.spill[0];
   area.registers.rcx = area.spill[1];
   area.registers.rdx = area.spill[2];
@@ -217,7 +222,7 @@ void block(ThreadArea& area, std::uint64_t mask, KernelContext& context) {
 bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
              KernelContext& context) {
   if (is_ending(area)) {
-    area.unit.interrupt_after(area.outcomes, area.ip);
+    trace_interruption(area, area.ip);
     stop_here(area);
   }
   const bool fault = is_fault(signal.number) && signal.info.code > 0;
@@ -225,8 +230,7 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
   if (fault && (area.blocked_faults & signal_bit(signal.number)) != 0) wanted = {};
   if (wanted.handler == kIgnore && !fault) return false;
   if (wanted.handler == kDefault && !fault && !ends_by_default(signal.number)) return false;
-  area.unit.interrupt_after(area.outcomes, area.ip);
-  area.outcomes = unit::InlinePt::kNoOutcomes;
+  trace_interruption(area, area.ip);
   const std::uint64_t before = (mask & ~kFaults) | area.blocked_faults;
   if (wanted.handler <= kIgnore) {
     end_by(area, signal, context);
@@ -308,8 +312,7 @@ void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
 
 // Runs the instruction natively whose registers are saved, without the engine's code seeing it.
 void step_natively(ThreadArea& area, KernelContext& context) {
-  area.unit.interrupt_after(area.outcomes, area.ip);
-  area.outcomes = unit::InlinePt::kNoOutcomes;
+  trace_interruption(area, area.ip);
   area.native_mask = context.mask;
   area.native = 1;
   context.mask = ~kFaults;
@@ -539,8 +542,8 @@ long sigreturn_call(ThreadArea& area) {
 }
 
 void run_native(ThreadArea& area, std::uint64_t ip) {
-  area.unit.interrupt_after(area.outcomes, ip);
-  area.outcomes = unit::InlinePt::kNoOutcomes;
+  area.in_block = false;  // a fragment ends in front of it
+  trace_interruption(area, ip);
   area.native_mask = block_signals();
   area.ip = ip;
   area.registers.flags |= eflags::kTf;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <iterator>
 
+#include "block_calls.h"
 #include "clock.h"
 #include "code_pages.h"
 #include "code_report.h"
@@ -19,6 +20,7 @@
 #include "service.h"
 #include "signals.h"
 #include "threads.h"
+#include "tracing.h"
 
 namespace hodo::engine {
 namespace {
@@ -203,10 +205,12 @@ long call(ThreadArea& area, std::uint64_t behind) {
 }  // namespace
 
 void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
-  if (area.waits != 0) return go_on_at(area, ip);
-  area.unit.leave_after(area.outcomes);
-  area.outcomes = unit::InlinePt::kNoOutcomes;
-  hand_over(area.output, false, 0);
+  if (area.waits != 0) {
+    area.in_block = true;  // and to the unit it has been left
+    if (by_blocks) trace_interruption(area, ip);
+    return go_on_at(area, ip);
+  }
+  trace_system_call(area);
   area.ip = behind;
   const long result = call(area, behind);
   if (is_ending(area)) stop_here(area);

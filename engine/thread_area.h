@@ -78,9 +78,14 @@ struct ThreadArea {
   std::int32_t pid = 0, tid = 0;
   std::uint64_t calls_forgotten = 0;  // PtUnit's, when `calls` was last right
   std::uint32_t reports_seen = 0;     // code_report.h
-  bool used = false;                  // by a thread that runs
-  bool stopped = false;               // its process ends, and it goes no further
-  bool waited_for = false;            // the parent stands still in vfork and gives the memory back
+  // Tracing by blocks (block_calls.h): what is called in front of each, and on which unit.
+  using OnBlock = void (*)(ThreadArea*, const struct BlockSite*);
+  OnBlock on_block = nullptr;
+  void* block_unit = nullptr;
+  bool in_block = false;    // ThreadArea::ip is in the midst of the last block, not behind it
+  bool used = false;        // by a thread that runs
+  bool stopped = false;     // its process ends, and it goes no further
+  bool waited_for = false;  // the parent stands still in vfork and gives the memory back
   // Of a child that begins: it has a copy of its parent's memory, or lost its signal handlers; the
   // signals it is to block.
   relay::Start start = relay::Start::image;

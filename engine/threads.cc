@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <new>
 
+#include "block_calls.h"
 #include "cache.h"
 #include "channel.h"
 #include "code_report.h"
@@ -97,6 +98,7 @@ void forget_other_threads(const ThreadArea& self) {
   for (std::size_t i = 0; i < area_count; ++i) {
     if (areas[i] == &self) continue;
     areas[i]->used = false;
+    areas[i]->output.tracer.reset();
     if (areas[i]->output.channel) forget_channel(*areas[i]->output.channel);
   }
 }
@@ -105,8 +107,11 @@ void forget_other_threads(const ThreadArea& self) {
 std::int32_t ending_pid = 0;
 
 bool still_writes(const ThreadArea& area) {
-  return __atomic_load_n(&area.used, __ATOMIC_ACQUIRE) &&
-         !__atomic_load_n(&area.stopped, __ATOMIC_ACQUIRE) && area.unit.enabled();
+  if (!__atomic_load_n(&area.used, __ATOMIC_ACQUIRE) ||
+      __atomic_load_n(&area.stopped, __ATOMIC_ACQUIRE)) {
+    return false;
+  }
+  return area.output.tracer ? area.output.tracer->current() != nullptr : area.unit.enabled();
 }
 
 bool is_last_thread(const ThreadArea& self) {
@@ -142,7 +147,11 @@ bool is_stack_of_thread(std::uint64_t start, std::uint64_t end) {
 
 void begin_thread(ThreadArea& area, std::uint64_t ip, bool first) {
   begin_signals(area);
-  start_unit(area.output, area.unit, hodo_start_info.output, first ? 0 : area.tid);
+  if (by_blocks) {
+    start_block_unit(area);
+  } else {
+    start_unit(area.output, area.unit, hodo_start_info.output, first ? 0 : area.tid);
+  }
   for (std::uint32_t& call : area.calls) {
     call = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(no_call));
   }
@@ -217,6 +226,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.waited_for = !child.memory_is_new && (clone.flags & CLONE_VFORK) != 0;
   const bool thread = (clone.flags & CLONE_THREAD) != 0;
   child.start = thread ? relay::Start::thread : relay::Start::child;
+  if (thread) child.pid = area.pid;  // it counts from now on: is_last_thread()
   child.parent_pid = area.pid;
   child.parent_tid = area.tid;
   child.connection = is_recorded(area) ? connect_recorder() : -1;

@@ -1,13 +1,16 @@
 #include "translate.h"
 
+#include "block_calls.h"
 #include "cache.h"
 #include "code_pages.h"
 #include "code_report.h"
 #include "emitter.h"
+#include "filters.h"
 #include "flags.h"
 #include "hodo/isa/encoding.h"
 #include "insn_map.h"
 #include "memory.h"
+#include "recording.h"
 #include "stand_ins.h"
 #include "sys.h"
 #include "threads.h"
@@ -29,6 +32,7 @@ constexpr std::size_t scratch(unsigned reg) {
   return offsetof(ThreadArea, scratch) + 8 * (reg - r10);
 }
 constexpr std::size_t kFlags = offsetof(ThreadArea, flags);
+constexpr std::size_t kProgramStack = offsetof(ThreadArea, registers.rsp);
 constexpr std::size_t spill(unsigned i) { return offsetof(ThreadArea, spill) + 8 * i; }
 
 // Outcomes that one way through a fragment may leave pending without a look at how many there are.
@@ -59,7 +63,10 @@ class Translator {
   std::uint8_t* at() const { return hot_.at(); }
 
   void landing(std::uint64_t ip, Entry entry) {
-    if (entry == Entry::by_return) {
+    if (entry == Entry::by_tip) check_target(ip);
+    if (by_blocks) {
+      if (entry != Entry::direct) restore_spilled();
+    } else if (entry == Entry::by_return) {
       restore_spilled();
       append(hot_, 0, true, flags_dead(ip), make_exit(Exit::flush, ip));
     } else if (entry == Entry::by_tip) {
@@ -79,7 +86,10 @@ class Translator {
   void body(std::uint64_t ip) {
     (void)readable_bytes(ip);  // so that it is known whether it is checked
     map_.begin(arena_, ip, hot_.at());
-    if (is_volatile(ip)) hot_.bytes({0x0f, 0x1f, 0x44, 0, 0});  // NOP: what redirect() replaces
+    if (is_volatile(ip)) {
+      hot_.bytes({0x0f, 0x1f, 0x44, 0, 0});  // NOP: what redirect() replaces
+      if (!by_blocks && is_recorded(current_area())) pass_time(ip);
+    }
     if (is_checked(ip)) {
       checked(ip);
     } else {
@@ -94,6 +104,9 @@ class Translator {
     for (unsigned i = 0; i < piece_count_; ++i) {
       report_code(area, pieces_[i].start, pieces_[i].end - pieces_[i].start);
     }
+    if (told_ == nullptr) return;
+    const std::uint32_t count = reports();
+    std::memcpy(told_, &count, sizeof(count));
   }
 
   // The head of a fragment that may be dropped while threads run there.
@@ -118,6 +131,33 @@ class Translator {
     std::memcpy(check->copy(), code(ip), check->bytes);
   }
 
+  // Another thread may come here that was not told of this code yet: its packets have to say that
+  // it is past that time.
+  void pass_time(std::uint64_t ip) {
+    const bool dead = flags_dead(ip);
+    if (!dead) {
+      hot_.store(spill(0), rax);
+      hot_.bytes({0x9f, 0x0f, 0x90, 0xc0});  // LAHF; SETO AL
+    }
+    hot_.bytes({0x41, 0x81});  // CMP dword [reports_seen], count
+    hot_.operand(7, offsetof(ThreadArea, reports_seen));
+    told_ = hot_.at();
+    hot_.word(0);
+    std::uint8_t* field = hot_.jump_if(0x2, nullptr);
+    if (!dead) {
+      hot_.bytes({0x04, 0x7f, 0x9e});  // ADD AL, 127; SAHF
+      hot_.load(rax, spill(0));
+    }
+    Exit* exit = make_exit(Exit::flush, ip);
+    exit->resume = reinterpret_cast<std::uint64_t>(hot_.at());
+    Emitter::point(field, cold_.at());
+    if (!dead) {
+      cold_.bytes({0x04, 0x7f, 0x9e});
+      cold_.load(rax, spill(0));
+    }
+    request(cold_, exit, kGlueFlush);
+  }
+
   void insns(std::uint64_t ip) {
     for (unsigned count = 0;; ++count) {
       map_.add(ip, hot_.at(), pending_);
@@ -125,6 +165,7 @@ class Translator {
       const unsigned readable = readable_bytes(ip);
       if (count > 0 && !checked_ && is_checked(ip)) return leave_to(ip);
       const Encoding e = isa::decode_encoding(code(ip), readable);
+      if (by_blocks && !add_to_block(e, ip)) return leave_to(ip);
       end_ = ip + e.length;
       if (e.length == 0) return ask(Exit::unsupported, ip);
       const std::uint64_t behind = ip + e.length;
@@ -135,7 +176,7 @@ class Translator {
           break;
         case InsnClass::jmp:
           if (find_fragment(target_of(e, ip)) != nullptr || target_of(e, ip) <= ip || checked_ ||
-              is_checked(target_of(e, ip))) {
+              by_blocks || is_checked(target_of(e, ip))) {
             return leave_to(target_of(e, ip));
           }
           ip = target_of(e, ip);
@@ -148,20 +189,90 @@ class Translator {
         case InsnClass::ret:
           return ret(e, ip);
         case InsnClass::syscall:
-          if (e.opcode != 0x05) return ask(Exit::unsupported, ip);  // SYSENTER
+          if (is_unsupported(e)) return ask(Exit::unsupported, ip);
           return ask(Exit::syscall, behind, ip);
-        case InsnClass::int_:
-        case InsnClass::xbegin:
-        case InsnClass::iret:
-        case InsnClass::far_call:
-        case InsnClass::far_jmp:
-        case InsnClass::far_ret:
-          return ask(Exit::unsupported, ip);
         default:
+          if (is_unsupported(e)) return ask(Exit::unsupported, ip);
           copy(e, ip);
       }
       ip = behind;
-      if (e.cls == InsnClass::cond && find_fragment(ip) != nullptr) return leave_to(ip);
+      if (e.cls == InsnClass::cond && (by_blocks || find_fragment(ip) != nullptr)) {
+        return leave_to(ip);
+      }
+    }
+  }
+
+  static bool is_unsupported(const Encoding& e) {
+    switch (e.cls) {
+      case InsnClass::syscall:
+        return e.opcode != 0x05;  // SYSENTER
+      case InsnClass::int_:
+      case InsnClass::xbegin:
+      case InsnClass::iret:
+      case InsnClass::far_call:
+      case InsnClass::far_jmp:
+      case InsnClass::far_ret:
+        return true;
+      default:
+        return e.length == 0;
+    }
+  }
+
+  // --- tracing by blocks ---
+
+  // False: the block ends in front of this instruction. The call in front of the first one.
+  bool add_to_block(const Encoding& e, std::uint64_t ip) {
+    const bool first = site_ == nullptr;
+    if (is_unsupported(e)) return first;
+    const bool excluded = is_excluded(ip);
+    if (!first && excluded != site_->excluded) return false;
+    if (first) {
+      site_ = new (allocate_low(sizeof(BlockSite), 32)) BlockSite;
+      site_->block.start = ip;
+      site_->excluded = excluded;
+      call_unit(flags_dead(ip));
+    }
+    describe_last(e, ip);
+    return true;
+  }
+
+  void call_unit(bool flags_are_dead) {
+    hot_.store(spill(0), rax);
+    hot_.store(kProgramStack, rsp);
+    hot_.load(rsp, offsetof(ThreadArea, engine_stack));
+    hot_.move(rax, low(site_));
+    hot_.call(arena_.glue(flags_are_dead ? kGlueBlock : kGlueBlockKeep));
+    hot_.load(rsp, kProgramStack);
+    hot_.load(rax, spill(0));
+  }
+
+  void describe_last(const Encoding& e, std::uint64_t ip) {
+    unit::Block& b = site_->block;
+    b.size = static_cast<std::uint16_t>(b.size + e.length);
+    ++b.insns;
+    b.last = e.length;
+    b.cls = e.cls;
+    switch (e.cls) {
+      case InsnClass::cond:
+        b.taken = target_of(e, ip), b.other = b.end(), b.tnt = 1;
+        return;
+      case InsnClass::jmp:
+      case InsnClass::call:
+        b.taken = b.other = target_of(e, ip);
+        // SDM, "RET Compression": a call to the next instruction will not be returned from.
+        if (e.cls == InsnClass::call && b.taken != b.end()) b.flags |= unit::Block::kPushes;
+        return;
+      case InsnClass::icall:
+        b.flags |= unit::Block::kPushes;
+        [[fallthrough]];
+      case InsnClass::ijmp:
+      case InsnClass::ret:
+      case InsnClass::syscall:
+        b.taken = b.other = unit::Block::kNowhere;
+        return;
+      default:
+        b.cls = InsnClass::other;
+        b.taken = b.other = b.end();
     }
   }
 
@@ -194,7 +305,7 @@ class Translator {
 
   // The same, and writes them out if 31 or more are pending.
   void append(Emitter& out, unsigned zeros, bool one, bool flags_are_dead, Exit* exit) {
-    if (zeros == 0 && !one) return;
+    if (by_blocks || (zeros == 0 && !one)) return;
     if (!flags_are_dead) return append_keeping_flags(out, zeros, one, exit);
     if (zeros > 0) out.bytes({0x49, 0xc1, 0xe3, zeros});  // SHL R11, zeros
     if (one) shift_in(out, 0, true);
@@ -269,7 +380,7 @@ class Translator {
       std::uint8_t* field = hot_.jump_if(e.opcode & 15u, nullptr);
       conditional_[conditional_count_++] = {field, exit, pending_, dead};
     }
-    ++pending_;
+    if (!by_blocks) ++pending_;
   }
 
   // What was put off while the fragment was written.
@@ -316,25 +427,33 @@ class Translator {
   }
 
   // Remembers the call, by way of a register that is free.
-  void remember_call(Reg index, std::uint64_t return_address) {
+  void remember_call(Reg index, std::uint64_t return_address, bool flags_are_dead) {
     const unsigned r = index;
-    load_top(index);
-    hot_.bytes({0x8d, 0x40 | r << 3 | r, 4});  // LEA r32, [r + 4]
-    store_top(index);
-    hot_.bytes({0x0f, 0xb6, 0xc0 | r << 3 | r});  // MOVZX r32, r8
+    if (flags_are_dead) {
+      hot_.bytes({0x41, 0x80});  // ADD byte [top], 4
+      hot_.operand(0, kTop);
+      hot_.byte(4);
+      load_top(index);
+    } else {
+      load_top(index);
+      hot_.bytes({0x8d, 0x40 | r << 3 | r, 4});  // LEA r32, [r + 4]
+      store_top(index);
+      hot_.bytes({0x0f, 0xb6, 0xc0 | r << 3 | r});  // MOVZX r32, r8
+    }
     set_call(index, call_site(return_address));
   }
 
   void call(const Encoding& e, std::uint64_t ip) {
     const std::uint64_t behind = ip + e.length;
     Exit* exit = make_exit(Exit::direct, target_of(e, ip));
+    const bool dead = flags_dead(exit->target);
     if (exit->target != behind) {  // a call to the next instruction only asks where it is
       hot_.store(spill(0), rax);
-      remember_call(rax, behind);
+      remember_call(rax, behind, dead);
       hot_.load(rax, spill(0));
     }
     push_return(behind);
-    append(hot_, pending_, false, pending_ == 0 || flags_dead(exit->target), exit);
+    append(hot_, pending_, false, dead, exit);
     jump_to(hot_, exit);
     stubs();
   }
@@ -379,20 +498,14 @@ class Translator {
     spill_three();
     load_target(e, ip);
     if (e.cls == InsnClass::icall) {
-      remember_call(rcx, ip + e.length);
+      remember_call(rcx, ip + e.length, false);
       push_return(ip + e.length);
     }
     hot_.move(rdx, 0);
     hot_.bytes({0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xd0});  // CRC32 RDX, RAX
     hot_.bytes({0x0f, 0xb7, 0xd2});                    // MOVZX EDX, DX
-    hot_.bytes({0x8d, 0x14, 0x12});                    // LEA EDX, [RDX + RDX]
-    hot_.bytes({0x48, 0x8b, 0x0c, 0xd5});              // MOV RCX, [targets + RDX * 8]
-    hot_.word(low(indirect_targets));
-    hot_.bytes({0x48, 0x8d, 0x0c, 0x01});  // LEA RCX, [RCX + RAX]
-    hot_.bytes({0xe3, 5});                 // JRCXZ
-    hot_.jump(arena_.glue(kGlueMiss));
-    hot_.bytes({0xff, 0x24, 0xd5});  // JMP [targets + 8 + RDX * 8]
-    hot_.word(low(indirect_targets) + 8);
+    hot_.bytes({0xff, 0x24, 0xd5});                    // JMP [first_landings + RDX * 8]
+    hot_.word(low(first_landings));
     stubs();
   }
 
@@ -419,25 +532,38 @@ class Translator {
     copy_bytes(load, insn, ip + e.length, false);
   }
 
+  // Goes on only where RAX is `ip`.
+  void check_target(std::uint64_t ip) {
+    const std::uint64_t negated = 0 - ip;
+    if (ip < 0x8000'0000) {
+      hot_.bytes({0x48, 0x8d, 0x88});  // LEA RCX, [RAX - ip]
+      hot_.word(static_cast<std::uint32_t>(negated));
+    } else {
+      hot_.move64(rcx, negated);
+      hot_.bytes({0x48, 0x8d, 0x0c, 0x01});  // LEA RCX, [RCX + RAX]
+    }
+    hot_.bytes({0xe3, 5});  // JRCXZ
+    hot_.jump(arena_.glue(kGlueMiss));
+  }
+
   // Everything that a TIP to here needs: the pending outcomes, the packet with this address, which
-  // is compressed against the last one. SDM, "Target IP (TIP) Packet", "IP Compression".
+  // RAX has and which is compressed against the last one. SDM, "Target IP (TIP) Packet", "IP
+  // Compression".
   void tip(std::uint64_t ip) {
     const bool keep_flags = !flags_dead(ip);
     if (keep_flags) {
+      hot_.bytes({0x48, 0x89, 0xc2});        // MOV RDX, RAX
       hot_.bytes({0x9f, 0x0f, 0x90, 0xc0});  // LAHF; SETO AL
       hot_.store(kFlags, rax);
+      hot_.bytes({0x48, 0x89, 0xd0});  // MOV RAX, RDX
     }
     hot_.load(rcx, kCursor);
-    write_outcomes();
-    if (ip >> 32 == 0) {
-      hot_.move(rdx, static_cast<std::uint32_t>(ip));
-    } else {
-      hot_.move64(rdx, ip);
-    }
-    hot_.load(rax, kLastIp);
-    hot_.store(kLastIp, rdx);
-    hot_.bytes({0x48, 0x31, 0xd0});        // XOR RAX, RDX
-    hot_.bytes({0x48, 0xc1, 0xe8, 0x10});  // SHR RAX, 16
+    std::uint8_t* more = write_outcomes();
+    const std::uint8_t* outcomes_written = hot_.at();
+    hot_.load(rdx, kLastIp);
+    hot_.store(kLastIp, rax);
+    hot_.bytes({0x48, 0x31, 0xc2});        // XOR RDX, RAX
+    hot_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
     std::uint8_t* wide = hot_.jump_if(0x5, nullptr);
     hot_.bytes({0xc7, 0x01});  // MOV dword [RCX], TIP with 2 bytes
     hot_.word(0x2d | static_cast<std::uint32_t>(ip & 0xffff) << 8);
@@ -460,29 +586,69 @@ class Translator {
     cold_.jump(arena_.glue(kGlueFlush));
     Emitter::point(wide, cold_.at());
     wide_tip(ip, done);
+    Emitter::point(more, cold_.at());
+    write_more_outcomes(outcomes_written);
   }
 
-  // [RCX]: the outcomes as one short TNT packet where they fit, else a long one; nothing if there
-  // are none.
-  void write_outcomes() {
-    hot_.bytes({0x4c, 0x89, 0xd8});                 // MOV RAX, R11
-    hot_.bytes({0x48, 0xc1, 0xe0, 0x10});           // SHL RAX, 16
-    hot_.bytes({0x48, 0x0d, 0x02, 0xa3, 0, 0});     // OR RAX, long TNT
-    hot_.bytes({0x4b, 0x8d, 0x14, 0x1b});           // LEA RDX, [R11 + R11]: short TNT
-    hot_.bytes({0x49, 0x81, 0xfb, 0x80, 0, 0, 0});  // CMP R11, 128
-    hot_.bytes({0x48, 0x0f, 0x42, 0xc2});           // CMOVB RAX, RDX
-    hot_.bytes({0x19, 0xd2});                       // SBB EDX, EDX
-    hot_.bytes({0x83, 0xe2, 0xf9});                 // AND EDX, -7
-    hot_.bytes({0x83, 0xc2, 8});                    // ADD EDX, 8: 1 byte or 8
-    hot_.bytes({0x49, 0x83, 0xfb, 2});              // CMP R11, 2
-    hot_.bytes({0x83, 0xda, 0});                    // SBB EDX, 0: or none
-    hot_.bytes({0x48, 0x89, 0x01});                 // MOV [RCX], RAX
-    hot_.bytes({0x48, 0x01, 0xd1});                 // ADD RCX, RDX
+  // [RCX]: up to six outcomes as a short TNT packet, nothing if there are none. The branch to where
+  // more are written.
+  std::uint8_t* write_outcomes() {
+    hot_.bytes({0x43, 0x8d, 0x14, 0x1b});                    // LEA EDX, [R11 + R11]
+    hot_.bytes({0x89, 0x11});                                // MOV [RCX], EDX
+    hot_.bytes({0x49, 0x83, 0xfb, 2});                       // CMP R11, 2
+    hot_.bytes({0x48, 0x83, 0xd9, 0xff});                    // SBB RCX, -1
+    hot_.bytes({0x49, 0xf7, 0xc3, 0x80, 0xff, 0xff, 0xff});  // TEST R11, -128
+    return hot_.jump_if(0x5, nullptr);
   }
 
-  // RAX: the difference to the last IP above its lowest 16 bits; RDX: the IP.
+  // From one byte before [RCX]: as two or three short packets where they fit, else a long one.
+  void write_more_outcomes(const std::uint8_t* done) {
+    std::uint8_t* more_than_two = jump_if_outcomes(2);
+    first_of_short(6);
+    other_short(0, 0);
+    cold_.bytes({0x48, 0x83, 0xc1, 1});  // ADD RCX, 1
+    cold_.jump(done);
+    Emitter::point(more_than_two, cold_.at());
+    std::uint8_t* more_than_three = jump_if_outcomes(3);
+    first_of_short(12);
+    other_short(6, 0);
+    other_short(0, 1);
+    cold_.bytes({0x48, 0x83, 0xc1, 2});  // ADD RCX, 2
+    cold_.jump(done);
+    Emitter::point(more_than_three, cold_.at());
+    cold_.bytes({0x4c, 0x89, 0xda});                    // MOV RDX, R11
+    cold_.bytes({0x48, 0xc1, 0xe2, 0x10});              // SHL RDX, 16
+    cold_.bytes({0x48, 0x81, 0xca, 0x02, 0xa3, 0, 0});  // OR RDX, long TNT
+    cold_.bytes({0x48, 0x89, 0x51, 0xff});              // MOV [RCX - 1], RDX
+    cold_.bytes({0x48, 0x83, 0xc1, 7});                 // ADD RCX, 7
+    cold_.jump(done);
+  }
+
+  // To where there are more than fit into so many short packets.
+  std::uint8_t* jump_if_outcomes(unsigned packets) {
+    cold_.bytes({0x49, 0x81, 0xfb});  // CMP R11, stop bit behind them
+    cold_.word(2u << (6 * packets));
+    return cold_.jump_if(0x3, nullptr);
+  }
+  // Those above the lowest `shift`, under the stop bit that they have.
+  void first_of_short(unsigned shift) {
+    cold_.bytes({0x44, 0x89, 0xda});   // MOV EDX, R11D
+    cold_.bytes({0xc1, 0xea, shift});  // SHR EDX, shift
+    cold_.bytes({0x01, 0xd2});         // ADD EDX, EDX
+    cold_.bytes({0x88, 0x51, 0xff});   // MOV [RCX - 1], DL
+  }
+  // Six from there, under a stop bit of their own, to [RCX + at].
+  void other_short(unsigned shift, unsigned at) {
+    cold_.bytes({0x44, 0x89, 0xda});  // MOV EDX, R11D
+    if (shift != 0) cold_.bytes({0xc1, 0xea, shift});
+    cold_.bytes({0x83, 0xe2, 0x3f});                 // AND EDX, 63
+    cold_.bytes({0x8d, 0x94, 0x12, 0x80, 0, 0, 0});  // LEA EDX, [RDX + RDX + 128]
+    cold_.bytes({0x88, 0x51, at});                   // MOV [RCX + at], DL
+  }
+
+  // RDX: the difference to the last IP above its lowest 16 bits; RAX: the IP.
   void wide_tip(std::uint64_t ip, const std::uint8_t* done) {
-    cold_.bytes({0x48, 0xc1, 0xe8, 0x10});  // SHR RAX, 16
+    cold_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
     std::uint8_t* wider = cold_.jump_if(0x5, nullptr);
     cold_.bytes({0xc6, 0x01, 0x4d});  // MOV byte [RCX], TIP with 4 bytes
     cold_.bytes({0xc7, 0x41, 0x01});  // MOV dword [RCX + 1], IP
@@ -490,9 +656,9 @@ class Translator {
     cold_.bytes({0x48, 0x83, 0xc1, 5});  // ADD RCX, 5
     cold_.jump(done);
     Emitter::point(wider, cold_.at());
-    cold_.bytes({0x48, 0xc1, 0xe2, 0x08});  // SHL RDX, 8
-    cold_.bytes({0x48, 0x83, 0xca, 0x6d});  // OR RDX, TIP with 6 bytes
-    cold_.bytes({0x48, 0x89, 0x11});        // MOV [RCX], RDX
+    cold_.bytes({0x48, 0xc1, 0xe0, 0x08});  // SHL RAX, 8
+    cold_.bytes({0x48, 0x83, 0xc8, 0x6d});  // OR RAX, TIP with 6 bytes
+    cold_.bytes({0x48, 0x89, 0x01});        // MOV [RCX], RAX
     cold_.bytes({0x48, 0x83, 0xc1, 7});     // ADD RCX, 7
     cold_.jump(done);
   }
@@ -503,7 +669,30 @@ class Translator {
     std::uint8_t insn[16];
     std::memcpy(insn, code(ip), e.length);
     if (copies_simply(e)) return copy_simply(e);
+    const InPlace place = in_place(e);
+    if (place != InPlace::no) return copy_in_place(e, insn, place);
     copy_bytes(e, insn, ip + e.length, true);
+  }
+
+  // With the place of our register in memory instead: in_place().
+  void copy_in_place(const Encoding& e, const std::uint8_t* insn, InPlace place) {
+    const unsigned wide = e.rex & 8;
+    if (place == InPlace::both) {  // CMP 0 for TEST, AND 0 for XOR, which clears all 64 bits
+      const bool test = e.opcode == 0x85;
+      hot_.bytes({0x41 | (test ? wide : 8), 0x83});
+      hot_.operand(test ? 7 : 4, taken(e.rm()));
+      return hot_.byte(0);
+    }
+    const bool turned = place == InPlace::reg;
+    const unsigned ours = turned ? e.reg() : e.rm();
+    const unsigned other = turned ? e.rm() : e.modrm >> 3 & 7;
+    const unsigned rex_r = turned ? (e.rex & 1u) << 2 : e.rex & 4u;
+    hot_.copy(insn, e.prefix_at);
+    hot_.byte(0x41 | wide | rex_r);
+    hot_.copy(insn + e.prefix_at + 1, e.opcode_at - e.prefix_at - 1u);
+    hot_.byte(turned ? operands(e).turned : e.opcode);
+    hot_.operand(other & 7, taken(ours));
+    hot_.copy(insn + e.modrm_at + 1, e.length - e.modrm_at - 1u);
   }
 
   // Without another register, where copies_simply().
@@ -527,30 +716,23 @@ class Translator {
   // RIP mended. `insn` lay before `behind`.
   void copy_bytes(const Encoding& e, std::uint8_t* insn, std::uint64_t behind, bool may_write) {
     const StandIns stand = stand_ins(e);
+    const bool faults = e.map != 0 || e.opcode != 0x8d;  // all but LEA
     for (const unsigned i : {0u, 1u}) {
-      if (stand.reg[i] == StandIns::kNone) continue;
-      const auto reg = static_cast<Reg>(stand.reg[i]);
-      hot_.store(scratch(r10 + i), reg);
-      hot_.load(reg, taken(r10 + i));
+      const StandIns::One& one = stand.of[i];
+      if (one.reg == StandIns::kNone) continue;
+      const auto reg = static_cast<Reg>(one.reg);
+      if (one.comes_back || faults) hot_.store(scratch(r10 + i), reg);
+      if (one.is_read) hot_.load(reg, taken(r10 + i));
       rename(e, insn, r10 + i, reg);
     }
     emit(e, insn, behind);
     for (const unsigned i : {0u, 1u}) {
-      if (stand.reg[i] == StandIns::kNone) continue;
-      const auto reg = static_cast<Reg>(stand.reg[i]);
-      if (may_write && is_operand(e, r10 + i)) hot_.store(taken(r10 + i), reg);
-      hot_.load(reg, scratch(r10 + i));
+      const StandIns::One& one = stand.of[i];
+      if (one.reg == StandIns::kNone) continue;
+      const auto reg = static_cast<Reg>(one.reg);
+      if (may_write && one.is_written) hot_.store(taken(r10 + i), reg);
+      if (one.comes_back) hot_.load(reg, scratch(r10 + i));
     }
-  }
-
-  // Named by more than an address.
-  static bool is_operand(const Encoding& e, unsigned reg) {
-    using isa::RegisterField;
-    for (const RegisterField field :
-         {RegisterField::reg, RegisterField::rm, RegisterField::vvvv, RegisterField::opcode}) {
-      if (e.named(field) == reg) return true;
-    }
-    return false;
   }
 
   void emit(const Encoding& e, std::uint8_t* insn, std::uint64_t behind) {
@@ -573,6 +755,9 @@ class Translator {
     const auto set = [&](RegisterField field, unsigned at, unsigned shift) {
       if (e.named(field) != reg) return;
       insn[at] = static_cast<std::uint8_t>((insn[at] & ~(7u << shift)) | bits << shift);
+      if (stand_in >= r8) return;  // as ours
+      const unsigned extends = field == RegisterField::index ? 2 : 1;
+      insn[e.prefix_at] = static_cast<std::uint8_t>(insn[e.prefix_at] & ~extends);
     };
     set(RegisterField::reg, e.modrm_at, 3);
     set(RegisterField::rm, e.modrm_at, 0);
@@ -600,6 +785,8 @@ class Translator {
   Arena& arena_;
   Emitter hot_, cold_;
   InsnMapWriter map_;
+  BlockSite* site_ = nullptr;
+  std::uint8_t* told_ = nullptr;  // how many reports a thread must have seen
   bool checked_ = false;
   unsigned most_insns_ = kMaxInsns;
   std::uint64_t end_ = 0;  // of the code that was read

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "engine_image.h"
+#include "tsc_clock.h"
 
 int main(int argc, char** argv) {
   hodo::relay::StartInfo info;
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: engine-run ENGINE [-o FILE] [--no-random] -- COMMAND\n");
     return 2;
   }
+  if (hodo::capture::has_steady_tsc()) info.clock = hodo::capture::measure_tsc();
   info.rtit_ctl =
       1 | 8 | 1 << 9 | 1 << 10 | 1 << 13 | 3 << 14 | 3 << 24;  // as hodo record asks for
   const auto engine = hodo::capture::EngineImage::load(argv[1]);

@@ -99,8 +99,8 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       app, "--source", options.source, sources(),
       "what records: the processor's Intel PT (pt), an engine inside the program (dbi), QEMU"
       " (qemu), or the best that there is (auto);"
-      " branch trace store (bts) or last branch records (lbr), of the processor or else under"
-      " QEMU; or a debugger's steps (step), which need neither and are slow: 10 to 50 microseconds"
+      " branch trace store (bts) or last branch records (lbr), of the processor or else of"
+      " the engine, of 32-bit programs of QEMU; or a debugger's steps (step), which need neither and are slow: 10 to 50 microseconds"
       " for each branch or instruction");
   app.add_option("--period", command.period,
                  "with --source lbr: branches from one branch stack to the next (default 10007)")
@@ -129,7 +129,7 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
   app.add_flag("--no-timing", command.no_timing,
                "Intel PT: leave out the packets that tell the time");
   app.add_flag("--cyc", options.pt.cyc,
-               "Intel PT: add cycle counts (under QEMU: instructions executed)");
+               "Intel PT: add cycle counts (in software: instructions executed)");
   app.add_flag("--no-follow", command.no_follow, "do not record programs that COMMAND executes");
   app.add_flag("--wait-all", options.wait_all,
                "record until all that COMMAND started has ended, daemons too, not only COMMAND"
@@ -141,7 +141,7 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       " trace: at most --buffer-size of each processor)");
   app.add_option("--buffer-size", command.buffer_size,
                  "size of each thread's trace buffer, rounded up to a power of two from 64K to 1G"
-                 " (default 4M; of BTS under QEMU 16M); of each processor's, and from 8K on, where"
+                 " (default 4M; of BTS in software 16M); of each processor's, and from 8K on, where"
                  " the processor records")
       .type_name("SIZE");
   app.add_option("--debug-log", options.debug_log,

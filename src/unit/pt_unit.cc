@@ -430,7 +430,7 @@ void PtUnit::grant(std::uint64_t room) {
     mark_ = cursor_;
   }
   if (room < 2 * kSlack) return lose();
-  limit_ = cursor_ + std::min(kServiceBytes, room - kSlack);
+  limit_ = cursor_ + std::min(output_.service_bytes, room - kSlack);
 }
 
 void PtUnit::lose() {

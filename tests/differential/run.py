@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Records one program of cases.txt and holds three accounts of its branches against each other:
 what `hodo branches` and what `perf script` read from the recording, and what the watcher saw.
-With --source bts or lbr the trace unit records BTS records, or samples with branch stacks.
+With --source bts or lbr the trace unit records BTS records, or samples with branch stacks. With --source dbi the engine
+records, whom no watcher sees: there are two accounts, and tests/engine has a third, of single steps.
 
 Exit status 0: all equal; 1: not; 77: the program is not installed.
 """
@@ -62,9 +63,11 @@ def record(case, options, arguments, work, expected_output):
     data, log = os.path.join(work, "trace.data"), os.path.join(work, "watched")
     os.mkdir(log)
     source = ["--source", options.source]
+    if options.source != "dbi":
+        source += ["--debug-log", log]
     if options.source == "lbr":
         source += ["--period", str(PERIOD)]
-    command = [options.hodo, "record", *source, "--debug-log", log, "-o", data, "--", *arguments]
+    command = [options.hodo, "record", *source, "-o", data, "--", *arguments]
     done = subprocess.run(
         command, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT
     )
@@ -121,8 +124,19 @@ def compare_stacks(case, hodo, data, witness):
     return report, f"{branches} branches in stacks of {len(expected)} threads"
 
 
+def compare_two(options, data):
+    ours = hodo_list(options.hodo, data)
+    reduced = {tid: listed.as_perf_says(lines) for tid, lines in ours.items()}
+    branches = sum(len(lines) for lines in ours.values())
+    if branches == 0:
+        raise Failure("hodo reads no branch")
+    return compare.threads("hodo", reduced, "perf", perf_list(data)), f"{branches} branches in {len(ours)} threads"
+
+
 def compare_lists(case, options, data, log):
     """Reports of every pair that differs, and what was compared in one line."""
+    if options.source == "dbi":
+        return compare_two(options, data)
     seen = watched.read(log)
     witness = {tid: lines for tid, (lines, _) in seen.items()}
     tails = {tid: CUT_TAIL for tid, (_, whole) in seen.items() if not whole} if case.cut else {}
@@ -178,7 +192,7 @@ def main():
     parser.add_argument("--hodo", required=True)
     parser.add_argument("--programs", required=True, help="folder of the fixture programs")
     parser.add_argument("--work", required=True, help="folder for this case; kept when it fails")
-    parser.add_argument("--source", default="qemu", choices=["qemu", "bts", "lbr"])
+    parser.add_argument("--source", default="qemu", choices=["qemu", "bts", "lbr", "dbi"])
     parser.add_argument("case")
     options = parser.parse_args()
     work = os.path.abspath(options.work)

@@ -96,8 +96,10 @@ class Box:
 
     def command(self, arguments, options=(), data=None):
         source = () if "--source" in options else ("--source", self.source)
+        # The engine leaves addresses as random as they are; QEMU's are always the same.
+        steady = ("setarch", "-R") if self.source == "dbi" else ()
         return [
-            *(self.hodo, "record", *source, "-q", "-o", data or self.data),
+            *(*steady, self.hodo, "record", *source, "-q", "-o", data or self.data),
             *options,
             "--",
             *arguments,

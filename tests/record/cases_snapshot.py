@@ -27,7 +27,7 @@ def _newest_is_the_end(box, source, rounds, status, *options):
 
 
 def pt(box):
-    _newest_is_the_end(box, "qemu", 12, COMPLETE, "--psb-period", "2048")
+    _newest_is_the_end(box, box.source, 12, COMPLETE, "--psb-period", "2048")
     check("a snapshot" in box.read("report", COMPLETE), "the report does not say what this is")
     check(box.report()["snapshot"], "nor does its JSON")
     box.perf()

@@ -20,12 +20,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
 
 
-# Cases that are not run with the engine: about QEMU or another source, or with what it does not do
-# (32-bit programs, filters, cycles, returns without compression), or that compare two runs by their
-# addresses, which it leaves as random as they are.
+# Cases that are not run with the engine: about QEMU, steps or which source is taken, with 32-bit programs, or
+# that compare two runs by their addresses, which it leaves as random as they are.
 NOT_DBI = re.compile(
-    r"(emulator|source|sources|step|options)\.|.*_32$|.*_32_bit_|tasks.wide_to_narrow_and_back"
-    r"|coverage.coverage_across_exec|libipt.without_return_compression|libipt.with_cycles"
+    r"(emulator|step)\.|.*_32$|.*_32_bit_|tasks.wide_to_narrow_and_back|coverage.coverage_across_exec"
     r"|status.missing_source|status.nothing_recorded_is_said|hostile.fills_the_ring_of_other_sources"
     r"|ends.(stepped|other_units)"
 )

@@ -390,7 +390,7 @@ TEST(PtUnit, PsbComesEveryPeriodAndSaysWhereExecutionIs) {
   ASSERT_GT(at.size(), 4u);
   for (std::size_t i = 1; i < at.size(); ++i) {
     EXPECT_GE(at[i] - at[i - 1], 2048u);
-    EXPECT_LE(at[i] - at[i - 1], 2048u + 2 * PtUnit::kServiceBytes);
+    EXPECT_LE(at[i] - at[i - 1], 2048u + 2 * unit::PtOutput{}.service_bytes);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string_view>
 
 #include "channel/channel_recording.h"
@@ -12,6 +11,7 @@
 #include "engine_image.h"
 #include "hodo/capture/qemu_source.h"
 #include "hodo/relay/exec_plan.h"
+#include "processor_flag.h"
 #include "run/launch.h"
 #include "run/recording_loop.h"
 #include "takeover.h"
@@ -43,21 +43,12 @@ Status check_program(const RecordOptions& options) {
   std::unreachable();
 }
 
-bool processor_has(std::string_view flag) {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with("flags")) continue;
-    return (line + ' ').find(fmt::format(" {} ", flag)) != std::string::npos;
-  }
-  return false;
-}
-
 relay::StartInfo start_info(const ChannelRecording& recording) {
   relay::StartInfo info;
   info.key = recording.key;
   std::copy_n(recording.socket.begin(), std::min(recording.socket.size(), info.socket.size() - 1),
               info.socket.begin());
-  if (processor_has("constant_tsc") && processor_has("nonstop_tsc")) info.clock = measure_tsc();
+  if (has_steady_tsc()) info.clock = measure_tsc();
   return info;
 }
 
@@ -86,13 +77,8 @@ Status dbi_can(const RecordOptions& options) {
     return cannot("--level: the engine runs in the program alone",
                   "the processor's own trace (--source pt, bts or lbr)");
   }
-  if (!options.filters.empty()) return cannot("--filter: the engine has none", "--source qemu");
-  if (options.pt.cyc) return cannot("cyc: the engine counts no instructions", "--source qemu");
   if (!options.pt.branch)
     return cannot("branch=0: the engine always writes branches", "leave it out");
-  if (!options.pt.return_compression) {
-    return cannot("noretcomp: the engine always compresses returns", "--source qemu");
-  }
   if (!options.debug_log.empty()) {
     return cannot("--debug-log: the watcher is a plugin of QEMU", "--source qemu");
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "hodo/relay/clock.h"
+#include "processor_flag.h"
 
 namespace hodo::capture {
 namespace {
@@ -30,6 +31,8 @@ Moment look() {
 }
 
 }  // namespace
+
+bool has_steady_tsc() { return processor_has("constant_tsc") && processor_has("nonstop_tsc"); }
 
 relay::TscClock measure_tsc() {
   const Moment first = look();

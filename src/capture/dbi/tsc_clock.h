@@ -5,8 +5,11 @@
 
 namespace hodo::capture {
 
-// How fast the counter is, by both clocks over some milliseconds. To be asked only where the
-// counter neither stops nor changes its pace.
+// Whether the counter neither stops nor changes its pace.
+bool has_steady_tsc();
+
+// How fast the counter is, by both clocks over some milliseconds. To be asked only where that
+// is steady.
 relay::TscClock measure_tsc();
 
 }  // namespace hodo::capture

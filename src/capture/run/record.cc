@@ -31,21 +31,26 @@ Result<RecordResult> with_qemu(const RecordOptions& options,
   return stepped;
 }
 
-// The processor's own trace; the engine, which runs 64-bit programs and has not every option; QEMU;
-// steps.
+// What there is without trace hardware: the engine, which runs 64-bit programs; QEMU; steps.
+Result<RecordResult> in_software(const RecordOptions& options,
+                                 const std::vector<std::string>& cmdline) {
+  const auto engine = find_engine();
+  if (!engine || !dbi_can(options)) return with_qemu(options, cmdline);
+  auto recorded = record_with_engine(options, *engine, cmdline);
+  // A 32-bit program, or one that lies where the engine belongs: nothing has run yet.
+  const bool other =
+      !recorded && recorded.error().code == ErrorCode::unsupported && find_qemu().has_value();
+  return other ? with_qemu(options, cmdline) : recorded;
+}
+
+// The processor's own trace, else software's.
 Result<RecordResult> automatically(const RecordOptions& options, const PerfEventContext& perf) {
   const bool in_program = options.wait_all || !options.debug_log.empty();
   const Status processor =
       in_program ? Status(fail(ErrorCode::usage, "")) : probe_perf_event(SourceKind::pt, perf);
   if (processor) return record_perf_event(options, perf);
   if (options.level != Level::user) return std::unexpected(processor.error());
-  const auto engine = find_engine();
-  if (!engine || !dbi_can(options)) return with_qemu(options, perf.cmdline);
-  auto recorded = record_with_engine(options, *engine, perf.cmdline);
-  // A 32-bit program, or one that lies where the engine belongs: nothing has run yet.
-  const bool other =
-      !recorded && recorded.error().code == ErrorCode::unsupported && find_qemu().has_value();
-  return other ? with_qemu(options, perf.cmdline) : recorded;
+  return in_software(options, perf.cmdline);
 }
 
 }  // namespace
@@ -66,15 +71,15 @@ Result<RecordResult> record(const RecordOptions& options,
       return automatically(options, perf);
     case SourceKind::bts:
     case SourceKind::lbr: {
-      // Only QEMU can do these two.
+      // Software alone can do these two.
       if (options.wait_all || !options.debug_log.empty()) {
-        return with_qemu(options, own_command_line);
+        return in_software(options, own_command_line);
       }
       const Status processor = probe_perf_event(options.source, perf);
       if (processor) return record_perf_event(options, perf);
-      // QEMU runs no kernel of which it could tell.
+      // Software runs no kernel of which it could tell.
       if (options.level != Level::user) return std::unexpected(processor.error());
-      return with_qemu(options, own_command_line);
+      return in_software(options, own_command_line);
     }
     case SourceKind::step:
       return record_by_stepping(options, own_command_line);

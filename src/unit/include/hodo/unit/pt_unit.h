@@ -39,9 +39,10 @@ PtRemains remains_behind(std::uint64_t digest, bool lost);
 struct PtOutput {
   std::uint8_t* base = nullptr;
   std::uint64_t size = 0;
-  // Called at every service point (at least once per kServiceBytes of output) with the number of
-  // bytes written so far. Returns how many bytes the ring can take now; it may wait to make that
-  // more.
+  // From one service point to the next, at most: where time is told.
+  std::uint64_t service_bytes = 512;
+  // Called at every service point with the number of bytes written so far. Returns how many bytes
+  // the ring can take now; it may wait to make that more.
   std::uint64_t (*reserve)(void* owner, std::uint64_t written) = nullptr;
   void* owner = nullptr;
   // Asked when block b is no successor of the last one, or is flagged as a handler: was it reached
@@ -68,7 +69,6 @@ class PtUnit {
  public:
   // Bytes that one service point or one event may write, at most; kept free behind the limit.
   static constexpr std::uint64_t kSlack = 256;
-  static constexpr std::uint64_t kServiceBytes = 512;
 
   // A unit that is off: blocks may be entered, nothing is written.
   PtUnit();
