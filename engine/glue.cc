@@ -55,7 +55,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
     .endm
 
     .globl glue_begin, glue_end
-    .globl glue_exit, glue_full, glue_flush, glue_miss, glue_return, glue_resume
+    .globl glue_exit, glue_flush, glue_miss, glue_return, glue_resume
     glue_begin:
     glue_exit:
       save_rax_spilled
@@ -63,29 +63,6 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movl %%eax, %%esi
       call engine_exit
       jmp glue_resume_rbx
-
-    glue_full:
-      movq %%rcx, %c[spill1](%%r10)
-      movq %%rdx, %c[spill2](%%r10)
-      movq %c[cursor](%%r10), %%rcx
-      movq %%r11, %%rdx
-      shlq $16, %%rdx
-      orq $0xa302, %%rdx
-      leaq 8(%%rcx), %%rcx
-      cmpq %c[limit](%%r10), %%rcx
-      jae 1f
-      movq %%rdx, -8(%%rcx)
-      movq %%rcx, %c[cursor](%%r10)
-      movl $1, %%r11d
-      movq %c[spill1](%%r10), %%rcx
-      movq %c[spill2](%%r10), %%rdx
-      movq %c[resume](%%rax), %%rax
-      movq %%rax, %c[next](%%r10)
-      movq %c[spill0](%%r10), %%rax
-      jmp *%c[next](%%r10)
-    1:
-      movq %c[spill1](%%r10), %%rcx
-      movq %c[spill2](%%r10), %%rdx
 
     glue_flush:
       save_rax_spilled
@@ -366,10 +343,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       [spill1] "i"(offsetof(ThreadArea, spill) + 8), [spill2] "i"(offsetof(ThreadArea, spill) + 16),
       [on_block] "i"(offsetof(ThreadArea, on_block)), [next] "i"(offsetof(ThreadArea, next)),
       [taken] "i"(offsetof(ThreadArea, taken)), [ip] "i"(offsetof(ThreadArea, ip)),
-      [waits] "i"(offsetof(ThreadArea, waits)),
-      [cursor] "i"(offsetof(ThreadArea, unit) + unit::InlinePt::kCursor),
-      [limit] "i"(offsetof(ThreadArea, unit) + unit::InlinePt::kLimit),
-      [resume] "i"(offsetof(Exit, resume)), [probes] "i"(kProbes));
+      [waits] "i"(offsetof(ThreadArea, waits)), [probes] "i"(kProbes));
 }
 
 }  // namespace hodo::engine

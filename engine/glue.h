@@ -17,8 +17,9 @@ inline constexpr long kInterrupted = static_cast<long>(std::uint64_t{1} << 63);
 extern "C" {
 // EAX: an Exit; RAX of the program is in spill[0].
 void glue_exit();
-void glue_full();   // R11 has no room for more outcomes; flags are free
-void glue_flush();  // as glue_full, with flags kept, and asks the unit in any case
+// R11 may have no room for more outcomes, or the packets none; flags are kept, and the unit is
+// asked in any case.
+void glue_flush();
 // RAX: a target that `first_landings` does not have. RAX, RCX, RDX of the program are in the spill
 // slots.
 void glue_miss();

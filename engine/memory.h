@@ -24,7 +24,6 @@ void* allocate_low(std::size_t bytes, std::size_t alignment = 8);
 // Where an entry of the engine lies that code in every arena can jump to.
 enum Glue : unsigned {
   kGlueExit,
-  kGlueFull,
   kGlueFlush,
   kGlueMiss,
   kGlueReturn,

@@ -95,7 +95,7 @@ class Translator {
     } else {
       insns(ip);
     }
-    map_.end(hot_.at());
+    map_.end(code_end_);
   }
 
   // Tells the recorder which code has been translated.
@@ -312,7 +312,7 @@ class Translator {
     out.bytes({0x49, 0xf7, 0xc3, 0, 0, 0, 0x80});  // TEST R11, -1 << 31
     std::uint8_t* full = out.jump_if(0x5, nullptr);
     exit->resume = reinterpret_cast<std::uint64_t>(out.at());
-    late_[late_count_++] = {full, exit, kGlueFull};
+    late_[late_count_++] = {full, exit, Late::full};
   }
 
   // As append(): by JRCXZ, which reads no flags.
@@ -352,7 +352,7 @@ class Translator {
     const std::uint8_t* head = find_fragment(exit->target);
     if (head != nullptr && Emitter::reaches(field, head)) return Emitter::point(field, head);
     exit->displacement = field;
-    late_[late_count_++] = {field, exit, kGlueExit};
+    late_[late_count_++] = {field, exit, Late::unlinked};
   }
 
   void ask(Exit::Kind kind, std::uint64_t target, std::uint64_t ip = 0) {
@@ -385,18 +385,40 @@ class Translator {
 
   // What was put off while the fragment was written.
   void stubs() {
-    for (unsigned i = 0; i < conditional_count_; ++i) {
+    code_end_ = hot_.at();
+    for (unsigned i = 0; i < conditional_count_; ++i) {  // half of them run often
       const Taken& taken = conditional_[i];
-      Emitter::point(taken.field, cold_.at());
-      append(cold_, taken.zeros, true, taken.flags_are_dead, taken.exit);
-      jump_to(cold_, taken.exit);
+      Emitter::point(taken.field, hot_.at());
+      append(hot_, taken.zeros, true, taken.flags_are_dead, taken.exit);
+      jump_to(hot_, taken.exit);
     }
     for (unsigned i = 0; i < late_count_; ++i) {
       Emitter::point(late_[i].field, cold_.at());
-      if (late_[i].glue == kGlueExit) late_[i].exit->stub = cold_.at();
-      request(cold_, late_[i].exit, late_[i].glue);
+      if (late_[i].what == Late::full) {
+        write_full(late_[i].exit);
+      } else {
+        late_[i].exit->stub = cold_.at();
+        request(cold_, late_[i].exit, kGlueExit);
+      }
     }
     late_count_ = conditional_count_ = 0;
+  }
+
+  // The outcomes as a long TNT packet; flags are free.
+  void write_full(Exit* exit) {
+    cold_.store(spill(1), rcx);
+    cold_.load(rcx, kCursor);
+    cold_.bytes({0x49, 0xc1, 0xe3, 0x10});              // SHL R11, 16
+    cold_.bytes({0x49, 0x81, 0xcb, 0x02, 0xa3, 0, 0});  // OR R11, long TNT
+    cold_.bytes({0x4c, 0x89, 0x19});                    // MOV [RCX], R11
+    cold_.bytes({0x41, 0xbb, 1, 0, 0, 0});              // MOV R11D, no outcomes
+    cold_.bytes({0x48, 0x83, 0xc1, 8});                 // ADD RCX, 8
+    cold_.store(kCursor, rcx);
+    cold_.area(0x3b, rcx, kLimit);  // CMP RCX, limit
+    cold_.load(rcx, spill(1));
+    Emitter::point(cold_.jump_if(0x2, nullptr),
+                   reinterpret_cast<const std::uint8_t*>(exit->resume));
+    request(cold_, exit, kGlueFlush);
   }
 
   // --- calls and returns ---
@@ -773,7 +795,7 @@ class Translator {
   struct Late {
     std::uint8_t* field;
     Exit* exit;
-    Glue glue;
+    enum { full, unlinked } what;
   };
   struct Taken {
     std::uint8_t* field;
@@ -789,8 +811,9 @@ class Translator {
   std::uint8_t* told_ = nullptr;  // how many reports a thread must have seen
   bool checked_ = false;
   unsigned most_insns_ = kMaxInsns;
-  std::uint64_t end_ = 0;  // of the code that was read
-  unsigned pending_ = 0;   // outcomes since the fragment's head, all "not taken"
+  std::uint64_t end_ = 0;             // of the code that was read
+  std::uint8_t* code_end_ = nullptr;  // of its copy
+  unsigned pending_ = 0;              // outcomes since the fragment's head, all "not taken"
   Late late_[4 * kMaxOutcomes + 8];
   unsigned late_count_ = 0;
   Taken conditional_[kMaxOutcomes + 1];
