@@ -96,10 +96,8 @@ class Box:
 
     def command(self, arguments, options=(), data=None):
         source = () if "--source" in options else ("--source", self.source)
-        # The engine leaves addresses as random as they are; QEMU's are always the same.
-        steady = ("setarch", "-R") if self.source == "dbi" else ()
         return [
-            *(*steady, self.hodo, "record", *source, "-q", "-o", data or self.data),
+            *(self.hodo, "record", *source, "-q", "-o", data or self.data),
             *options,
             "--",
             *arguments,
@@ -113,7 +111,9 @@ class Box:
 
     def record(self, arguments, options=(), status=0, data=None, **keywords):
         """Records, and checks the exit status unless that is None."""
-        done = self.run(self.command(arguments, options, data), **keywords)
+        # The engine leaves addresses as random as they are; QEMU's are always the same.
+        steady = ("setarch", "-R") if self.source == "dbi" else ()
+        done = self.run([*steady, *self.command(arguments, options, data)], **keywords)
         if status is not None and shell_status(done.returncode) != status:
             raise Failure(
                 f"exit status {shell_status(done.returncode)}, expected {status}\n"
