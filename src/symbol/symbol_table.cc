@@ -106,7 +106,8 @@ void SymbolTable::Loaded::add_table(const ElfFile& file, image::ElfClass elf_cla
                                      .start = symbol.st_value,
                                      .size = symbol.st_size,
                                      .kind = *kind,
-                                     .global = binding != STB_LOCAL},
+                                     .global = binding != STB_LOCAL,
+                                     .sized = symbol.st_size != 0},
                           .weak = binding == STB_WEAK,
                           .section_end = section_end(symbol, sections),
                           .sizeless = symbol.st_size == 0});

@@ -50,6 +50,68 @@ class TableMarker {
   std::vector<Sweep::Reference> parts_;
 };
 
+// Assembly whose pieces are entered by number: a table of 16-bit distances from where its function
+// begins, that other code makes pointers of (LuaJIT's interpreter). Nothing says where such a table
+// ends, nor that it is one, but that many entries in a row lead to instructions.
+class DistanceTables {
+ public:
+  DistanceTables(const ElfBytes& elf, const FunctionMap& functions, const Sweep& sweep,
+                 TextMap& text)
+      : elf_(elf), functions_(functions), text_(text), budget_(elf.file().size()) {
+    jumps_.resize(functions.all().size());
+    for (const std::uint64_t at : sweep.indirect_jumps) {
+      if (const auto index = functions.index(at)) jumps_[*index] = true;
+    }
+  }
+
+  // `labels`: addresses in the text that a function loads; `table`: one elsewhere.
+  void mark(const std::vector<std::uint64_t>& labels, std::uint64_t table) {
+    for (const std::uint64_t label : labels) {
+      const auto index = functions_.index(label);
+      if (!index || !jumps_[*index] || functions_.all()[*index].begin != label) continue;
+      const auto targets = read(*index, table);
+      if (targets.size() < kFewest) continue;
+      for (const std::uint64_t target : targets) text_.mark(target, kTableTarget);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kFewest = 32;  // by chance one in four fits
+
+  std::vector<std::uint64_t> read(std::uint32_t index, std::uint64_t table) {
+    std::vector<std::uint64_t> out;
+    const Function& function = functions_.all()[index];
+    ByteReader reader(elf_.at(table));
+    while (const auto distance = reader.read<std::uint16_t>()) {
+      const std::uint64_t target = function.begin + *distance;
+      if (budget_ == 0 || target >= function.end || (text_.marks(target) & kInsn) == 0) break;
+      --budget_;
+      out.push_back(target);
+    }
+    return out;
+  }
+
+  const ElfBytes& elf_;
+  const FunctionMap& functions_;
+  TextMap& text_;
+  std::vector<bool> jumps_;  // functions with an indirect jump
+  std::uint64_t budget_;
+};
+
+void mark_distance_tables(const ElfBytes& elf, const Sweep& sweep, const FunctionMap& functions,
+                          TextMap& text) {
+  std::vector<std::vector<std::uint64_t>> labels(functions.all().size());
+  for (const Sweep::Reference& label : sweep.labels) {
+    const auto index = functions.index(label.from);
+    if (index && labels[*index].size() < kMostLabels) labels[*index].push_back(label.to);
+  }
+  DistanceTables tables(elf, functions, sweep, text);
+  for (const Sweep::Reference& use : sweep.references) {
+    const auto index = functions.index(use.from);
+    if (index) tables.mark(labels[*index], use.to);
+  }
+}
+
 // A function that loads its own labels, and has no table, adds to them: it jumps into a row of
 // pieces of equal size (libffi's ffi_call_unix64). Where the last one ends is not written anywhere.
 void mark_behind_labels(const Function& function, const std::vector<std::uint64_t>& labels,
@@ -121,6 +183,7 @@ bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& func
     return false;
   }
   functions.join(marker.parts());
+  mark_distance_tables(elf, sweep, functions, text);
   for (std::size_t i = 0; i < count; ++i) {
     if (!labels[i].empty() && !tables[i]) mark_behind_labels(functions.all()[i], labels[i], text);
   }

@@ -8,6 +8,7 @@
 
 #include "eh_frame.h"
 #include "function_map.h"
+#include "go_tables.h"
 #include "hodo/image/file.h"
 #include "hodo/text/elf_bytes.h"
 #include "hodo/text/module_cache.h"
@@ -57,12 +58,43 @@ bool linked_for_ibt(const ElfBytes& elf) {
   return properties && has_ibt_property(*properties, elf.word_size());
 }
 
+// Where the file does not say how long a function is, nobody knows what belongs to it.
 std::vector<Function> functions_of(std::span<const Symbol> symbols) {
   std::vector<Function> out;
   for (const Symbol& s : symbols) {
-    if (s.size != 0 && s.size <= ~s.start) out.push_back({s.start, s.start + s.size});
+    if (s.sized && s.size <= ~s.start) out.push_back({s.start, s.start + s.size});
   }
   return out;
+}
+
+constexpr std::uint8_t kRexB = 1;
+constexpr std::uint8_t kRexR = 4;
+
+// The number of REG in CALL REG or JMP REG: FF /2, /4 (SDM vol. 2).
+std::optional<unsigned> called_register(std::span<const std::uint8_t> code) {
+  ByteReader reader(code);
+  auto opcode = reader.read<std::uint8_t>();
+  const unsigned rex = opcode && (*opcode & 0xf0) == 0x40 ? *opcode : 0u;
+  if (rex != 0) opcode = reader.read<std::uint8_t>();
+  const auto modrm = reader.read<std::uint8_t>();
+  if (!modrm || *opcode != 0xff || (*modrm & 0xc0) != 0xc0) return std::nullopt;
+  const int what = *modrm >> 3 & 7;
+  if (what != 2 && what != 4) return std::nullopt;
+  return (*modrm & 7u) + ((rex & kRexB) != 0 ? 8u : 0u);
+}
+
+// Calls leave the register as it was (psABI, "Register Usage"): RBX, RBP, R12 to R15.
+bool is_preserved(unsigned reg) { return reg == 3 || reg == 5 || reg >= 12; }
+
+// The address that MOV REG, [RIP + distance] reads; nullopt for any other instruction.
+std::optional<std::uint64_t> loaded_place(std::span<const std::uint8_t> code, std::uint64_t at,
+                                          unsigned reg) {
+  constexpr std::uint64_t kLength = 7;
+  if (code.size() < kLength || (code[0] & 0xf8) != 0x48 || code[1] != 0x8b) return std::nullopt;
+  if ((code[2] & 0xc7) != 5) return std::nullopt;
+  if ((code[2] >> 3 & 7u) + ((code[0] & kRexR) != 0 ? 8u : 0u) != reg) return std::nullopt;
+  ByteReader distance(code.subspan(3));
+  return at + kLength + static_cast<std::uint64_t>(std::int64_t{*distance.read<std::int32_t>()});
 }
 
 // Small files are analysed faster than a file is found.
@@ -115,6 +147,7 @@ class Analysis {
   void read_text() {
     UnwindTables unwind = read_unwind_tables(elf_);
     facts_.complete = unwind.complete;
+    add_go_functions(elf_, relocations_, unwind);
     for (const Function& f : unwind.functions) start(f.begin);
     start_of_symbols();
     start(elf_.elf().entry);
@@ -123,8 +156,12 @@ class Analysis {
     const bool fixed = elf_.elf().type == image::ElfType::exec;
     if (fixed) take_constants();
     std::ranges::sort(starts_);
+    std::ranges::sort(taken_);
+    const auto once = std::ranges::unique(taken_);
+    taken_.erase(once.begin(), once.end());
     const auto got = elf_.is_narrow() ? got_address(elf_, facts_.text) : std::nullopt;
-    Sweep found = sweep(facts_.text, starts_, {.mode = elf_.mode(), .fixed = fixed, .got = got});
+    Sweep found =
+        sweep(facts_.text, starts_, taken_, {.mode = elf_.mode(), .fixed = fixed, .got = got});
     facts_.functions = FunctionMap(std::move(unwind.functions), functions_of(symbols()));
     facts_.functions.join(found.jumps);
     if (!mark_jump_tables(elf_, found, facts_.functions, facts_.text)) facts_.complete = false;
@@ -153,6 +190,10 @@ class Analysis {
     if (vaddr != 0 && facts_.text.mark(vaddr, kStart)) starts_.push_back(vaddr);
   }
 
+  void take(std::uint64_t vaddr) {
+    if (facts_.text.mark(vaddr, kTaken)) taken_.push_back(vaddr);
+  }
+
   void start_of_symbols() {
     for (const Symbol& s : symbols()) {
       start(s.start);
@@ -167,18 +208,18 @@ class Analysis {
   void take_relocations() {
     for (const Relocation& r : relocations_) {
       if (r.kind == Relocation::Kind::relative) {
-        facts_.text.mark(r.addend, kTaken);
+        take(r.addend);
       } else if (const auto value = elf_.symbol_value(r.symbol)) {
         const bool adds = r.kind == Relocation::Kind::absolute;
-        facts_.text.mark(elf_.cut(*value + (adds ? r.addend : 0)), kTaken);
+        take(elf_.cut(*value + (adds ? r.addend : 0)));
       }
     }
   }
 
-  // Text that does not move has its addresses in data as they are.
+  // Text that does not move has its addresses in data as they are. Some linkers put read-only data
+  // among the text.
   void take_constants() {
     for (const image::Segment& segment : elf_.elf().segments) {
-      if (segment.executable) continue;
       if (elf_.is_narrow()) {
         take_constants_of<std::uint32_t>(segment);
       } else {
@@ -192,7 +233,7 @@ class Analysis {
     constexpr std::size_t kSize = sizeof(Word);
     ByteReader words(elf_.of(segment));
     if (!words.seek((kSize - segment.vaddr % kSize) % kSize)) return;
-    while (const auto word = words.read<Word>()) facts_.text.mark(*word, kTaken);
+    while (const auto word = words.read<Word>()) take(*word);
   }
 
   void land(std::vector<LandingPad> landings) {
@@ -205,13 +246,14 @@ class Analysis {
     for (const Relocation& r : relocations_) {
       if (r.kind != Relocation::Kind::slot) continue;
       const std::string_view name = elf_.symbol_name(r.symbol);
-      if (!name.empty()) facts_.slots.push_back({r.place, name});
+      const std::uint64_t initial = elf_.word(r.place).value_or(0);
+      if (!name.empty()) facts_.slots.push_back({r.place, name, initial});
     }
     std::ranges::stable_sort(facts_.slots, {}, &Slot::address);
     for (const Sweep::Reference& r : facts_.through_slots) {
       const auto slot = std::ranges::lower_bound(facts_.slots, r.to, {}, &Slot::address);
       if (slot == facts_.slots.end() || slot->address != r.to) continue;
-      facts_.through.push_back({r.from, slot->name});
+      facts_.through.push_back({r.from, slot->name, slot->initial});
     }
     std::ranges::stable_sort(facts_.through, {}, &Slot::address);
   }
@@ -220,6 +262,7 @@ class Analysis {
   Facts& facts_;
   std::vector<Relocation> relocations_;
   std::vector<std::uint64_t> starts_;
+  std::vector<std::uint64_t> taken_;
 };
 
 }  // namespace
@@ -334,6 +377,21 @@ std::span<const symbol::Symbol> Module::names_at(std::uint64_t vaddr) const {
 const Slot* Module::slot_of(std::uint64_t insn_vaddr) const {
   const auto found = std::ranges::lower_bound(facts_->through, insn_vaddr, {}, &Slot::address);
   return found != facts_->through.end() && found->address == insn_vaddr ? &*found : nullptr;
+}
+
+std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
+  std::vector<const Slot*> out;
+  const auto reg = called_register(bytes(insn_vaddr));
+  const Function* f = function(insn_vaddr);
+  if (!reg || !is_preserved(*reg) || f == nullptr || mode() != isa::Mode::bits64) return out;
+  for (std::uint64_t at = f->begin; at < f->end && is_text(at); ++at) {
+    if (!has(at, kInsn)) continue;
+    const auto place = loaded_place(bytes(at), at, *reg);
+    if (!place) continue;
+    const auto slot = std::ranges::lower_bound(facts_->slots, *place, {}, &Slot::address);
+    if (slot != facts_->slots.end() && slot->address == *place) out.push_back(&*slot);
+  }
+  return out;
 }
 
 std::string_view Module::callee_name(std::uint64_t vaddr) const {

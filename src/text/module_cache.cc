@@ -20,7 +20,7 @@
 namespace hodo::text {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'h', 'o', 'd', 'o', 'm', 'o', 'd', '1'};
+constexpr std::array<char, 8> kMagic = {'h', 'o', 'd', 'o', 'm', 'o', 'd', '2'};
 
 struct Header {
   std::array<char, 8> magic = kMagic;

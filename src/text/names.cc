@@ -53,8 +53,9 @@ constexpr std::array<std::string_view, 38> kSensitive = {
 };
 
 // What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
-// PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU and Wine.
-constexpr std::array<Generator, 23> kGenerators = {{
+// PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU, Wine, SBCL, Mono,
+// Chez Scheme, Guile and TCC.
+constexpr std::array<Generator, 31> kGenerators = {{
     {"libjvm.so", ""},
     {"node", "_ZN2v8"},
     {"libnode.so", ""},
@@ -78,6 +79,14 @@ constexpr std::array<Generator, 23> kGenerators = {{
     {"libgccjit.so", ""},
     {"qemu-", "QEMU_"},
     {"wine", "WINE"},
+    {"sbcl", "SBCL_HOME"},
+    {"mono", "mono_jit"},
+    {"racket", "S_generic_invoke"},
+    {"scheme", "S_generic_invoke"},
+    {"petite", "S_generic_invoke"},
+    {"libguile-", ""},
+    {"tcc", "libtcc1", true},
+    {"libtcc.so", "", true},
 }};
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace {
 using isa::InsnClass;
 using isa::StackUse;
 
+constexpr std::uint8_t kPopf = 0x9d;
+
 bool ends_line(InsnClass cls) {
   switch (cls) {
     case InsnClass::jmp:
@@ -35,12 +37,21 @@ class Sweeper {
     if (narrow_ && how_.fixed) out_.table_bases.push_back(0);
   }
 
+  // From `begin` straight on until `end`. Behind a jump or return there may be data: what is read
+  // there as instructions is certain only where a branch leads to it.
+  void function(std::uint64_t begin, std::uint64_t end) {
+    certain_ = (text_.marks(begin) & kStart) != 0;
+    line(begin, end, false);
+  }
+
   // From `begin` straight on, until `end`, or where another line is met if `joins`.
   void line(std::uint64_t begin, std::uint64_t end, bool joins) {
     if (joins) new_line();
     std::uint64_t at = begin;
     while (at < end) {
-      if (joins && (text_.marks(at) & kInsn) != 0) return;
+      const Marks known = text_.marks(at);
+      certain_ = certain_ || (known & kAwaited) != 0;
+      if (joins && (known & (certain_ ? kFlow : kInsn)) != 0) return;
       const auto bytes = text_.bytes(at);
       const auto insn = isa::decode_operands(bytes, at, how_.mode);
       if (!insn || insn->insn.length > end - at) {
@@ -49,7 +60,12 @@ class Sweeper {
         ++at;
         continue;
       }
-      Marks marks = kInsn;
+      if (const auto next = certain_ ? 0 : awaited_inside(at, insn->insn.length); next != 0) {
+        new_line();
+        at = next;
+        continue;
+      }
+      Marks marks = certain_ ? kInsn | kFlow : kInsn;
       if (std::ranges::equal(bytes.first(std::min<std::size_t>(4, bytes.size())),
                              narrow_ ? kEndbr32 : kEndbr64)) {
         marks |= kEndbr;
@@ -61,6 +77,7 @@ class Sweeper {
         marks |= kSwitchesStack;
       }
       if (cls == InsnClass::ret) marks |= marks_of_return(*insn);
+      if (bytes[0] == kPopf) restores_flags_ = true;
       if ((marks & kStoredTarget) != 0) out_.retpolines.push_back(at);
       text_.mark(at, marks);
       note(at, *insn);
@@ -72,16 +89,22 @@ class Sweeper {
       if (!ends_line(cls)) continue;
       if (joins) return;
       new_line();
+      certain_ = false;
     }
   }
 
+  // What branches lead to, and what is written down: in a row of pieces with data between, each may
+  // be named by the one before only.
   void follow_targets() {
     while (!targets_.empty()) {
       const std::uint64_t target = targets_.back();
       targets_.pop_back();
+      certain_ = false;
       if (const TextMap::Stretch* s = text_.find(target)) line(target, s->end(), true);
     }
   }
+
+  void follow(std::uint64_t target) { targets_.push_back(target); }
 
   Sweep take() { return std::move(out_); }
 
@@ -89,6 +112,11 @@ class Sweeper {
   // RET n behind MOV [ESP] takes what code that jumped here had pushed off the stack: the target
   // was no return address. So ends _dl_runtime_resolve of i386.
   Marks marks_of_return(const isa::Operands& insn) const {
+    const Marks resumes = restores_flags_ ? kResumes : 0;
+    return static_cast<Marks>(resumes | marks_of_target(insn));
+  }
+
+  Marks marks_of_target(const isa::Operands& insn) const {
     if (before_ == StackUse::push) return kPushedTarget;
     if (before_ != StackUse::store_top) return 0;
     if (narrow_ && insn.releases) return kPushedTarget;
@@ -98,7 +126,16 @@ class Sweeper {
   void new_line() {
     foreign_stack_ = false;
     peeked_ = false;
+    restores_flags_ = false;
     before_ = StackUse::other;
+  }
+
+  // 0: no certain branch leads into the middle of these bytes.
+  std::uint64_t awaited_inside(std::uint64_t at, std::size_t length) const {
+    for (std::size_t i = 1; i < length; ++i) {
+      if ((text_.marks(at + i) & kAwaited) != 0) return at + i;
+    }
+    return 0;
   }
 
   void note(std::uint64_t at, const isa::Operands& insn) {
@@ -156,18 +193,26 @@ class Sweeper {
   }
 
   void refer(std::uint64_t from, std::uint64_t address) {
-    (text_.mark(address, kTaken) ? out_.labels : out_.references).push_back({from, address});
+    if (!text_.mark(address, kTaken | kNamed)) {
+      out_.references.push_back({from, address});
+      return;
+    }
+    out_.labels.push_back({from, address});
+    targets_.push_back(address);
   }
 
   void lead(std::uint64_t target) {
-    if (text_.mark(target, kLeader)) targets_.push_back(target);
+    const Marks marks = certain_ ? kLeader | kAwaited : kLeader;
+    if (text_.mark(target, marks)) targets_.push_back(target);
   }
 
   TextMap& text_;
   Addressing how_;
   bool narrow_;
   // Of the straight line that is gone along; the start of another function does not end it.
+  bool certain_ = false;               // as kFlow
   bool foreign_stack_ = false;         // RSP was loaded from elsewhere
+  bool restores_flags_ = false;        // by POPF
   StackUse before_ = StackUse::other;  // of the instruction before, or before a peek
   bool peeked_ = false;
   Sweep out_;
@@ -176,17 +221,19 @@ class Sweeper {
 
 }  // namespace
 
-Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, const Addressing& addressing) {
+Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts,
+            const std::vector<std::uint64_t>& taken, const Addressing& addressing) {
   Sweeper sweeper(text, addressing);
   for (const TextMap::Stretch& s : text.stretches()) {
     auto next = std::ranges::upper_bound(starts, s.begin);
     for (std::uint64_t at = s.begin; at < s.end();) {
       const std::uint64_t end = next != starts.end() && *next < s.end() ? *next : s.end();
-      sweeper.line(at, end, false);
+      sweeper.function(at, end);
       at = end;
       if (next != starts.end()) ++next;
     }
   }
+  for (const std::uint64_t address : taken) sweeper.follow(address);
   sweeper.follow_targets();
   return sweeper.take();
 }

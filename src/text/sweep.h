@@ -41,8 +41,10 @@ struct Addressing {
   std::optional<std::uint64_t> got;
 };
 
-// Decodes from each of `starts` (ascending) straight on to the next, and from direct targets that
-// lie off this path. Takes time and memory linear in the text.
-Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts, const Addressing& addressing);
+// Decodes from each of `starts` (ascending) straight on to the next, and from direct targets and
+// addresses that are written down, in `taken` or in the text, and lie off this path. Takes time and
+// memory linear in the text and `taken`.
+Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts,
+            const std::vector<std::uint64_t>& taken, const Addressing& addressing);
 
 }  // namespace hodo::text

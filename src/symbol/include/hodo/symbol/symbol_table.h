@@ -32,6 +32,7 @@ struct Symbol {
   std::uint64_t size = 0;   // bytes; where the file gives 0, up to the next symbol or section's end
   SymbolKind kind = SymbolKind::function;
   bool global = false;
+  bool sized = true;  // the file gives the size
 };
 
 // One step of the way from an address out to the function whose code it is.

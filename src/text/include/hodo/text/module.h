@@ -37,6 +37,11 @@ enum Mark : std::uint16_t {
   kStoredTarget = 1 << 10,  // a return whose target the instruction before put in place of the last
                             // return address: a retpoline
   kPlt = 1 << 11,           // in a PLT stub
+  // Of an instruction: what is certain, where kInsn may be read from data that lies among the code.
+  kFlow = 1 << 12,     // it is gone on to from a function's start, a direct branch or a call
+  kAwaited = 1 << 13,  // a direct branch of kFlow leads here
+  kResumes = 1 << 14,  // a return behind POPF: of code that interrupts at any place
+  kNamed = 1 << 15,    // kTaken, by an instruction: what it does with the address, nobody knows
 };
 using Marks = std::uint16_t;
 
@@ -58,6 +63,9 @@ struct LandingPad {
 struct Slot {
   std::uint64_t address = 0;
   std::string_view name;  // of the symbol; lives as long as the module
+  // What it holds in the file; of one that is filled when it is first used, the place of the stub
+  // that asks for that.
+  std::uint64_t initial = 0;
 };
 
 // A pointer to a sensitive function, by call.sensitive's list, in the file's data.
@@ -127,7 +135,10 @@ class Module {
   // The slot that an instruction jumps or calls through, `jmp [rip + slot]`, on i386 `jmp [slot]`
   // or `jmp [register of the GOT + distance]`; null: none.
   const Slot* slot_of(std::uint64_t insn_vaddr) const;
-  // The same with "@plt" and the like taken off.
+  // Of an instruction that jumps or calls through a register: the slots that its function loads
+  // into this register, as compilers keep a slot's value for several calls.
+  std::vector<const Slot*> slots_held(std::uint64_t insn_vaddr) const;
+  // name_at() with "@plt" and the like taken off.
   std::string_view callee_name(std::uint64_t vaddr) const;
   // What the call whose return address this is calls, by callee_name(); empty where the text does
   // not say.

@@ -17,6 +17,7 @@ bool replaces_program(std::string_view function);
 struct Generator {
   std::string_view name;     // what its file's name begins with: "libjvm.so"
   std::string_view content;  // what stands somewhere in the program's file; empty: a library
+  bool uses_heap = false;    // its code may lie on the heap
 };
 // By the name of a file; null: none.
 const Generator* find_generator(std::string_view file_name);

@@ -1,0 +1,147 @@
+// What an analysis finds in files that no C compiler made: data among the code, tables of runtimes.
+#include <gtest/gtest.h>
+
+#include "elf_builder.h"
+#include "hodo/text/module.h"
+
+namespace hodo::text {
+namespace {
+
+std::shared_ptr<const Module> analyze(const ElfBuilder& elf) {
+  auto module = Module::analyze(elf.build());
+  if (!module) {
+    ADD_FAILURE() << module.error().message;
+    return nullptr;
+  }
+  return *module;
+}
+
+TEST(RuntimeModule, WhatADirectBranchLeadsToIsCertainAndDataBeforeItIsNot) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {
+      0xeb, 0x07,                                // 1000 jmp 1009
+      0x48, 0xb8, 0x00, 0x00, 0x00, 0x00, 0x00,  // 1002 data that reads as mov rax, imm64
+      0x90,                                      // 1009 nop
+      0xc3,                                      // 100a ret
+      0x90,                                      // 100b
+  };
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x1000, kFlow));
+  EXPECT_FALSE(module->has(0x1002, kFlow | kInsn));
+  EXPECT_TRUE(module->has(0x1009, kFlow));
+  EXPECT_TRUE(module->has(0x100a, kFlow));
+  EXPECT_TRUE(module->has(0x100b, kInsn));
+  EXPECT_FALSE(module->has(0x100b, kFlow)) << "behind a return there may be data";
+}
+
+TEST(RuntimeModule, CodeThatIsNamedOnlyIsReadFromWhereItBegins) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {
+      0x48, 0x8d, 0x05, 0x08, 0x00, 0x00, 0x00,  // 1000 lea rax, [100f]
+      0xc3,                                      // 1007 ret
+      0x00, 0x48, 0x01, 0x00, 0x00, 0x48, 0xb8,  // 1008 data, the last of which joins the code
+      0x48, 0x8d, 0x05, 0x05, 0x00, 0x00, 0x00,  // 100f lea rax, [101b]
+      0xc3,                                      // 1016 ret
+      0x01, 0x02, 0x48, 0xb8,                    // 1017 data
+      0x58,                                      // 101b pop rax
+      0xc3,                                      // 101c ret
+      0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+  };
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x100f, kInsn));
+  EXPECT_TRUE(module->has(0x1016, kInsn));
+  EXPECT_TRUE(module->has(0x101b, kInsn)) << "named by what was named";
+  EXPECT_TRUE(module->has(0x101b, kNamed));
+  EXPECT_FALSE(module->has(0x101b, kFlow));
+}
+
+TEST(RuntimeModule, AReturnBehindPopfGoesBackToWhatWasInterrupted) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {0x9d, 0x5d, 0xc3, 0x5d, 0xc3};  // popf; pop rbp; ret; pop rbp; ret
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x1002, kResumes));
+  EXPECT_FALSE(module->has(0x1004, kResumes));
+}
+
+ElfBuilder with_distances(std::size_t entries) {
+  ElfBuilder elf;
+  elf.text = {0xff, 0xe0};                          // 1000 jmp rax
+  elf.text.insert(elf.text.end(), 62, 0x90);        // 1002 nops
+  append(elf.text, Bytes{0x48, 0x8d, 0x05});        // 1040 lea rax, [1000]
+  append(elf.text, std::int32_t{0x1000 - 0x1047});  //
+  append(elf.text, Bytes{0x48, 0x8d, 0x15});        // 1047 lea rdx, [2000]
+  append(elf.text, std::int32_t{0x2000 - 0x104e});  //
+  elf.text.push_back(0xc3);                         // 104e ret
+  for (std::size_t i = 0; i < entries; ++i) append(elf.data, static_cast<std::uint16_t>(2 + i));
+  append(elf.data, std::uint16_t{0xffff});
+  elf.functions = {{0x1000, 0x1040}, {0x1040, 0x104f}};
+  return elf;
+}
+
+TEST(RuntimeModule, ARowOfDistancesFromAFunctionsStartIsATable) {
+  const auto module = analyze(with_distances(40));
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x1002, kTableTarget));
+  EXPECT_TRUE(module->has(0x1029, kTableTarget));
+  EXPECT_FALSE(module->has(0x102a, kTableTarget));
+}
+
+TEST(RuntimeModule, FewDistancesAreChance) {
+  const auto module = analyze(with_distances(20));
+  ASSERT_TRUE(module);
+  EXPECT_FALSE(module->has(0x1002, kTableTarget));
+}
+
+// Two functions of a Go program, and where deferred calls of the first are made.
+Bytes go_tables(std::uint32_t deferred, std::uint64_t functions = 2) {
+  Bytes out = {0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8};
+  const std::uint64_t table = 8 + 8 * 8;
+  for (const std::uint64_t field : {functions, std::uint64_t{0}, kText, std::uint64_t{0},
+                                    std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{0}, table}) {
+    append(out, field);
+  }
+  // Entries and places of the rest; then the end of the last.
+  for (const std::uint32_t word : {0u, 20u, 0x10u, 36u, 0x20u}) append(out, word);
+  for (const std::uint32_t word : {0u, 0u, 0u, deferred}) append(out, word);
+  for (const std::uint32_t word : {0x10u, 0u, 0u, 0u}) append(out, word);
+  return out;
+}
+
+TEST(RuntimeModule, TablesOfGoSayWhereFunctionsAndDeferredCallsAre) {
+  ElfBuilder elf;
+  elf.text = Bytes(0x30, 0x90);
+  elf.data = go_tables(8);
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  ASSERT_NE(module->function(0x1014), nullptr);
+  EXPECT_EQ(module->function(0x1014)->begin, 0x1010u);
+  EXPECT_EQ(module->function(0x1014)->end, 0x1020u);
+  EXPECT_EQ(module->function(0x1024), nullptr);
+  EXPECT_TRUE(module->has(0x1010, kStart));
+  EXPECT_TRUE(module->lands(0x1005, 0x1008));
+  EXPECT_FALSE(module->lands(0x1015, 0x1008));
+  EXPECT_TRUE(module->has(0x1008, kLanding));
+}
+
+TEST(RuntimeModule, DamagedTablesOfGoSayNothingThatIsNotThere) {
+  ElfBuilder elf;
+  elf.text = Bytes(0x30, 0x90);
+  for (std::size_t size = 0; size < go_tables(8).size(); ++size) {
+    elf.data = go_tables(8);
+    elf.data.resize(size);
+    EXPECT_TRUE(analyze(elf)) << size;
+  }
+  elf.data = go_tables(8, ~std::uint64_t{0});
+  EXPECT_EQ(analyze(elf)->function(0x1014), nullptr) << "more functions than bytes";
+  elf.data = go_tables(0x10);
+  EXPECT_TRUE(analyze(elf)->landings().empty()) << "a place outside of the function";
+}
+
+}  // namespace
+}  // namespace hodo::text
