@@ -110,6 +110,22 @@ bool ends_context(const End& end) {
   return symbol != nullptr && symbol->name == "makecontext";
 }
 
+// NOPs of one byte lie between a place whose address is written down and this one: Go makes return
+// addresses of functions so, since what unwinds a stack looks before them.
+bool is_behind_nops(const End& end) {
+  constexpr std::uint8_t kNop = 0x90;
+  constexpr std::uint64_t kMost = 4;
+  for (std::uint64_t i = 1; i <= std::min(kMost, end.vaddr); ++i) {
+    const auto code = end.module->bytes(end.vaddr - i);
+    if (code.empty() || code[0] != kNop) return false;
+    if (end.module->has(end.vaddr - i, text::kTaken) &&
+        end.module->has(end.vaddr - i, text::kStart)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // What code of other files can know: the names of a file's symbols tell no more than that they are
 // not static.
 bool is_global(const symbol::SymbolTable& symbols, std::uint64_t vaddr) {
@@ -128,6 +144,14 @@ bool is_sensitive_start(const End& to) {
 
 bool is_dynamic_linker(const text::Module& module) {
   return module.soname().starts_with("ld-linux");
+}
+
+bool is_resolver(const End& from) {
+  if (!from.has(text::kSwitchesStack)) return false;
+  if (is_dynamic_linker(*from.module)) return true;
+  const symbol::Symbol* symbol = from.module->symbols().at(from.vaddr);
+  if (symbol != nullptr) return symbol->name.starts_with("_dl_");
+  return from.module->elf().interpreter.empty() && from.module->soname().empty();
 }
 
 bool is_libc(const text::Module& module) {
@@ -214,6 +238,10 @@ PathFacts Locator::facts(const Edge& edge) const {
   const bool unnamed = jumps && !edge.to.has(text::kReturnSite) && demangles(edge.from);
   if (edge.from.has(text::kSwitchesStack) && (unnamed || is_longjmp(edge.from)))
     out |= kFromLongjmp;
+  if (edge.from.has(text::kSwitchesStack) && edge.from.known() && is_resolver(edge.from)) {
+    out |= kFromResolver;
+  }
+  if (edge.from.has(text::kResumes) && edge.to.has(text::kInsn)) out |= kResumes;
   if (edge.from.has(text::kPushedTarget)) out |= kFromPushed;
   if (edge.from.has(text::kStoredTarget)) {
     out |= kFromStored;
@@ -225,6 +253,12 @@ PathFacts Locator::facts(const Edge& edge) const {
   }
   const bool other_file =
       edge.from.known() && edge.to.known() && edge.from.module != edge.to.module;
+  if (other_file) out |= kToOtherFile;
+  const bool own = edge.from.known() && edge.from.module == edge.to.module &&
+                   edge.from.module->same_function(edge.from.vaddr, edge.to.vaddr);
+  // What a table of its function leads to is as good as a label.
+  if ((out & kFromSwitch) != 0 && own && edge.to.has(text::kTableTarget)) out |= kToLabel;
+  if ((out & kToLabel) != 0 && own) out |= kToOwnLabel;
   if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
     out |= kFromLinker;
   }
@@ -257,6 +291,9 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
     const text::Function* f = to.module->function(to.vaddr);
     const bool starts = f == nullptr || f->begin == to.vaddr || ends_context(to);
     out |= starts ? kToFunction : kToLabel;
+  }
+  if (edge.branch.kind == BranchKind::ret && (out & kToFunction) == 0 && is_behind_nops(to)) {
+    return out | kToFunction;
   }
   if ((out & kToFunction) != 0 && edge.branch.kind >= BranchKind::ret) {  // neither call nor jump
     const bool taken =

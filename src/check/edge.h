@@ -57,6 +57,8 @@ struct Edge {
 
 // By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.
 bool is_dynamic_linker(const text::Module& module);
+// The dynamic linker's resolver, which static programs that load libraries contain, too.
+bool is_resolver(const End& from);
 // By DT_SONAME: the C library of glibc or musl, or their dynamic linkers.
 bool is_libc(const text::Module& module);
 // The function there has the name. A stub of that name counts: in a program that does not move, the

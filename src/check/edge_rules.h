@@ -40,7 +40,7 @@ std::unique_ptr<EdgeRule> make_code_outside(RuleId id, bool allow_jit);
 std::unique_ptr<EdgeRule> make_code_writable();
 std::unique_ptr<EdgeRule> make_call_target();
 // `baseline`: whose edges are none, or null; it must outlive the rule.
-std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline);
+std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline, bool allow_jit);
 std::unique_ptr<EdgeRule> make_plt_redirected();
 // `baseline` must outlive the rule.
 std::unique_ptr<EdgeRule> make_baseline_new(const Baseline& baseline);

@@ -2,30 +2,36 @@
 
 #include <utility>
 
+#include "handler_entry.h"
+
 namespace hodo::check {
-namespace {
-
-// The unwind tables of the file that a jump leads to.
-class LandingsOf final : public Landings {
+// What the model of the stack asks of a branch.
+class History::Here final : public Landings {
  public:
-  LandingsOf(Locator& locator, const Step& step)
-      : locator_(locator),
-        step_(step),
-        to_(locator.end(step.context.space, step.branch.to, step.branch.time)) {}
+  Here(History& history, const Step& step) : history_(history), step_(step) {}
 
-  bool lands(std::uint64_t return_address, std::uint64_t) const override {
-    const End frame = locator_.end(step_.context.space, return_address, step_.branch.time);
-    return frame.module != nullptr && frame.module == to_.module &&
-           frame.module->lands(frame.vaddr, to_.vaddr);
+  bool lands(std::uint64_t return_address, std::uint64_t pad) const override {
+    const End frame = end(return_address);
+    const End to = end(pad);
+    return frame.known() && frame.module == to.module && frame.module->lands(frame.vaddr, to.vaddr);
   }
+  bool owns(std::uint64_t return_address, std::uint64_t label) const override {
+    const End frame = end(return_address);
+    const End to = end(label);
+    // The call itself lies before its return address.
+    return frame.known() && frame.module == to.module &&
+           frame.module->same_function(frame.vaddr - 1, to.vaddr);
+  }
+  bool was_called() const override { return !history_.is_uncalled(step_); }
 
  private:
-  Locator& locator_;
-  const Step& step_;
-  End to_;
-};
+  End end(std::uint64_t address) const {
+    return history_.locator_.end(step_.context.space, address, step_.branch.time);
+  }
 
-}  // namespace
+  History& history_;
+  const Step& step_;
+};
 
 History::History(const Options& options, Locator& locator, Pasts& pasts, const EdgeJudge& edges,
                  Reports& reports)
@@ -33,6 +39,8 @@ History::History(const Options& options, Locator& locator, Pasts& pasts, const E
       pasts_(pasts),
       edges_(edges),
       reports_(reports),
+      wants_targets_(is_wanted(RuleId::call_target, options)),
+      wants_sensitive_(is_wanted(RuleId::call_sensitive, options)),
       rules_(make_history_rules(options)) {}
 
 void History::tell(const Happening& happening) {
@@ -89,9 +97,13 @@ void History::follow_return(const Step& step) {
   Thread& thread = step.thread;
   thread.jumps.end();
   const bool counted = !thread.stack.knows_all() && thread.stack.depth() == 0;
-  const bool uncalled = (step.edge.facts & kFromSwitch) != 0 && is_uncalled(step);
-  const auto problem =
-      thread.stack.ret(step.branch.to, step.edge.facts | (uncalled ? kToUncalled : PathFacts{0}));
+  PathFacts facts = step.edge.facts;
+  if ((facts & kFromSwitch) != 0) {
+    if (is_uncalled(step)) facts |= kToUncalled;
+    if (is_shared(step)) facts |= kShared;
+  }
+  const Here here(*this, step);
+  const auto problem = thread.stack.ret(step.branch.to, facts, &here);
   // Where the calls are not known, a return that goes behind no call is as good a link.
   const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
   tell_problem(step, problem);
@@ -101,9 +113,12 @@ void History::follow_return(const Step& step) {
 
 // Jumps that may change the stack, and the one that begins the program.
 void History::follow_switch(const Step& step) {
-  const PathFacts facts = step.edge.facts;
-  if ((facts & kFromSwitch) != 0) {
-    tell_problem(step, step.thread.stack.jump(step.branch.to, facts, LandingsOf(locator_, step)));
+  PathFacts facts = step.edge.facts;
+  constexpr PathFacts kStart = kToImage | kToOtherFile;
+  const bool starts = (facts & kStart) == kStart && step.thread.stack.start_program();
+  if (!starts && (facts & kFromSwitch) != 0) {
+    if (is_shared(step)) facts |= kShared;
+    tell_problem(step, step.thread.stack.jump(step.branch.to, facts, Here(*this, step)));
   }
   if ((facts & kToImage) != 0) tell({.what = Happening::What::to_program, .step = step});
 }
@@ -148,11 +163,24 @@ void History::come_back(const Step& step) {
   pasts_.see(space, step.branch.time);
   PathFacts facts = step.edge.facts;
   if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;
+  if (thread.stack.is_put_elsewhere(step.branch.to)) tell_handler(step);
   const bool known = thread.stack.knows_all();
   tell_problem(step, thread.stack.enter(step.branch.to, facts));
   const bool knows = thread.stack.knows_all();
   if ((facts & kToImage) != 0 && knows && !known) pasts_.set_whole(space, true);
   if (known && !knows) pasts_.set_whole(space, false);
+}
+
+void History::tell_handler(const Step& step) {
+  auto found = judge_handler(step, locator_);
+  if (!found) return;
+  const bool wanted = found->rule == RuleId::call_target ? wants_targets_ : wants_sensitive_;
+  if (wanted) reports_.add(step, found->rule, std::move(found->verdict));
+}
+
+// Whether other threads may go on with a stack that this one has left.
+bool History::is_shared(const Step& step) {
+  return locator_.regions().next_thread(step.context.space, 0) <= step.branch.time;
 }
 
 // Whether a handler can mean this place: by what it interrupted, which it has to know.

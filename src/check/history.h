@@ -28,6 +28,7 @@ class History {
   void follow(const Step& step);
 
  private:
+  class Here;
   void follow_return(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);
@@ -36,6 +37,8 @@ class History {
   void lose(const Step& step);
   bool is_nearby(const Step& step, std::uint64_t interrupted);
   bool is_uncalled(const Step& step);
+  bool is_shared(const Step& step);
+  void tell_handler(const Step& step);
   void tell(const Happening& happening);
   void tell_problem(const Step& step, const ShadowStack::Verdict& problem);
 
@@ -43,6 +46,8 @@ class History {
   Pasts& pasts_;
   const EdgeJudge& edges_;
   Reports& reports_;
+  bool wants_targets_;
+  bool wants_sensitive_;
   std::vector<std::unique_ptr<HistoryRule>> rules_;
 };
 

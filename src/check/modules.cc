@@ -64,14 +64,14 @@ const text::Module* Modules::get(std::string_view location) {
   return slot.get();
 }
 
-bool Modules::makes_code(const session::MappedFile& file) {
+const text::Generator* Modules::generator(const session::MappedFile& file) {
   const text::Generator* generator = text::find_generator(text::file_name(file.path));
-  if (generator == nullptr) return false;
-  const auto [it, fresh] = makes_code_.try_emplace(std::string(file.path), true);
+  if (generator == nullptr) return nullptr;
+  const auto [it, fresh] = generators_.try_emplace(std::string(file.path), generator);
   if (!fresh) return it->second;
   // Where it cannot be read there is only its name, and the check says that it has not been read.
   const text::Module* module = file.location.empty() ? nullptr : get(file.location);
-  if (module != nullptr) it->second = is_generator(*generator, *module);
+  if (module != nullptr && !is_generator(*generator, *module)) it->second = nullptr;
   return it->second;
 }
 

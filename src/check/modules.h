@@ -11,6 +11,7 @@
 
 #include "hodo/session/regions.h"
 #include "hodo/text/module.h"
+#include "hodo/text/names.h"
 
 namespace hodo::check {
 
@@ -30,8 +31,8 @@ class Modules {
   // There is no analysis, since the file is neither ELF nor PE, in which Wine and .NET have code.
   bool is_raw(std::string_view location) const { return raw_.contains(location); }
   // The file makes code at run time, as those that a code generator's name is known of: a library
-  // by its DT_SONAME, a program by what is in it, since anybody can name a file.
-  bool makes_code(const session::MappedFile& file);
+  // by its DT_SONAME, a program by what is in it, since anybody can name a file. Null: not known.
+  const text::Generator* generator(const session::MappedFile& file);
   const std::vector<Unread>& unread() const { return unread_; }
 
  private:
@@ -41,7 +42,7 @@ class Modules {
   std::map<std::string, std::shared_ptr<const text::Module>> by_build_id_;  // their bytes
   std::vector<Unread> unread_;
   std::set<std::string, std::less<>> raw_;
-  std::map<std::string, bool, std::less<>> makes_code_;  // by path as recorded
+  std::map<std::string, const text::Generator*, std::less<>> generators_;  // by path as recorded
 };
 
 }  // namespace hodo::check

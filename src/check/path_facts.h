@@ -29,6 +29,11 @@ enum PathFact : std::uint32_t {
   kToUncalled = 1 << 18,    // kToReturnSite, of a call that this process has not made
   kToNearby = 1 << 19,      // an instruction of the function that the handler interrupted
   kForks = 1 << 20,         // `from` is the system call of a fork
+  kToOwnLabel = 1 << 21,    // kToLabel, of the function that `from` lies in
+  kResumes = 1 << 22,       // a return behind POPF to an instruction
+  kShared = 1 << 23,        // the process has other threads
+  kFromResolver = 1 << 24,  // kFromSwitch, of the dynamic linker's code that binds functions
+  kToOtherFile = 1 << 25,   // both ends are known, in different files
 };
 using PathFacts = std::uint32_t;
 

@@ -31,9 +31,12 @@ class CallTarget final : public EdgeRule {
     // V8's builtins, of which the file does not say where functions begin.
     if (module.function(edge.to.vaddr) == nullptr && edge.to.has(text::kInsn)) return std::nullopt;
     if (!jump) return Verdict{.reason = "calls a place where no function begins"};
-    if ((edge.facts & kToLabel) != 0) return std::nullopt;  // computed goto
     const bool inside =
         edge.from.module == edge.to.module && module.same_function(edge.from.vaddr, edge.to.vaddr);
+    // A computed goto. Tables of labels are their own function's; what an instruction names may be
+    // put where other functions jump by it.
+    const bool label = (edge.facts & kToLabel) != 0 && (inside || edge.to.has(text::kNamed));
+    if (label) return std::nullopt;
     if (inside && edge.to.has(text::kTableTarget | text::kLeader)) return std::nullopt;
     return Verdict{.reason = inside ? "jumps within a function to where no branch of its text leads"
                                     : "jumps to a place where no function begins"};
@@ -42,13 +45,17 @@ class CallTarget final : public EdgeRule {
 
 class CallSensitive final : public EdgeRule {
  public:
-  explicit CallSensitive(const Baseline* baseline)
-      : EdgeRule(RuleId::call_sensitive), baseline_(baseline) {}
+  CallSensitive(const Baseline* baseline, bool allow_jit)
+      : EdgeRule(RuleId::call_sensitive), baseline_(baseline), allow_jit_(allow_jit) {}
 
-  std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+  std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     const std::string_view function = reached_through_pointer(edge);
     if (function.empty() || was_learned(edge)) return std::nullopt;
-    return Verdict{.grade = Grade::unusual,
+    // Code that was made at run time has no slots: it calls all by addresses that it was given.
+    const bool generated =
+        edge.from.outside() &&
+        is_generated(edge.from, edge.space, edge.branch.time, locator, allow_jit_);
+    return Verdict{.grade = generated ? Grade::explained : Grade::unusual,
                    .reason = fmt::format("reaches {} through a pointer", function)};
   }
 
@@ -60,13 +67,14 @@ class CallSensitive final : public EdgeRule {
   }
 
   const Baseline* baseline_;
+  bool allow_jit_;
 };
 
 }  // namespace
 
 std::unique_ptr<EdgeRule> make_call_target() { return std::make_unique<CallTarget>(); }
-std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline) {
-  return std::make_unique<CallSensitive>(baseline);
+std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline, bool allow_jit) {
+  return std::make_unique<CallSensitive>(baseline, allow_jit);
 }
 
 }  // namespace hodo::check

@@ -14,10 +14,13 @@ namespace hodo::check {
 bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
                   bool allow_jit) {
   if (allow_jit || end.generated) return true;
-  if (end.area == "[stack]" || end.area == "[heap]") return false;
-  return std::ranges::any_of(
-      locator.regions().files(space, time),
-      [&](const session::MappedFile& file) { return locator.modules().makes_code(file); });
+  if (end.area == "[stack]") return false;
+  const bool heap = end.area == "[heap]";
+  return std::ranges::any_of(locator.regions().files(space, time),
+                             [&](const session::MappedFile& file) {
+                               const text::Generator* made = locator.modules().generator(file);
+                               return made != nullptr && (!heap || made->uses_heap);
+                             });
 }
 
 namespace {
@@ -66,8 +69,7 @@ class CodeOutside final : public EdgeRule {
                      .reason = "a trampoline of a nested function ran",
                      .cause = process + ", trampolines"};
     }
-    return Verdict{.reason = std::string(what_ran(id())),
-                   .cause = fmt::format("{}, page {:#x}", process, edge.to.address / kPage)};
+    return Verdict{.reason = std::string(what_ran(id())), .cause = process};
   }
 
  private:

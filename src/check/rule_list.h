@@ -34,6 +34,7 @@ enum class RuleId : std::uint8_t {
 inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(RuleId::baseline_new) + 1;
 
 const Rule& rule(RuleId id);
+bool is_wanted(RuleId id, const Options& options);
 
 // The rules that are asked for, in the order of rules(): those that judge a branch by itself, and
 // those that follow a thread.

@@ -10,11 +10,10 @@
 namespace hodo::check {
 namespace {
 
-// The function that an instruction calls by name; empty: it does not.
-std::string_view called_name(const Edge& edge) {
-  if (!edge.from.known() || edge.from.kept) return {};
-  const text::Slot* slot = edge.from.module->slot_of(edge.from.vaddr);
-  return slot == nullptr ? std::string_view() : slot->name;
+// Null: the instruction calls nothing by name.
+const text::Slot* slot_called(const Edge& edge) {
+  if (!edge.from.known() || edge.from.kept) return nullptr;
+  return edge.from.module->slot_of(edge.from.vaddr);
 }
 
 bool is_ifunc(const symbol::Symbol& symbol) { return symbol.kind == symbol::SymbolKind::ifunc; }
@@ -38,15 +37,16 @@ class PltRedirected final : public EdgeRule {
   PltRedirected() : EdgeRule(RuleId::plt_redirected) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
-    const std::string_view name = called_name(edge);
-    if (name.empty() || edge.to.kept) return std::nullopt;
+    const text::Slot* slot = slot_called(edge);
+    if (slot == nullptr || edge.to.kept) return std::nullopt;
+    const std::string_view name = slot->name;
     if (edge.to.kind == End::Kind::no_file || edge.to.kind == End::Kind::nowhere) {
       return Verdict{.grade = Grade::impossible,
                      .reason = fmt::format("the call of {} leads out of all files", name)};
     }
     if (!edge.to.known()) return std::nullopt;
-    // Before the first call, a slot leads back to the stub, which asks the dynamic linker.
-    if (edge.to.module == edge.from.module && edge.to.has(text::kPlt)) return std::nullopt;
+    // Before the first call, a slot leads back to its own stub, which asks the dynamic linker.
+    if (edge.to.module == edge.from.module && edge.to.vaddr == slot->initial) return std::nullopt;
     const text::Module& module = *edge.to.module;
     if (!is_called(module, edge.to.vaddr, name) && !is_chosen(edge.to, name)) {
       const std::string_view other = module.name_at(edge.to.vaddr);

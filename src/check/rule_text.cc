@@ -47,6 +47,18 @@ bool is_forged_event(const Branch& branch) {
          branch.to >> 63 == 0;
 }
 
+// The place lies behind the first byte of an instruction that is one for certain: there may be data
+// among the code, and what that reads as is nothing that the file says.
+bool is_inside_insn(const End& end) {
+  constexpr std::uint64_t kLongest = 15;
+  for (std::uint64_t i = 1; i < kLongest && i <= end.vaddr; ++i) {
+    if (!end.module->has(end.vaddr - i, text::kFlow)) continue;
+    const auto insn = end.module->insn(end.vaddr - i);
+    return insn && insn->length > i;
+  }
+  return false;
+}
+
 class TextSource final : public EdgeRule {
  public:
   TextSource() : EdgeRule(RuleId::text_source) {}
@@ -61,9 +73,7 @@ class TextSource final : public EdgeRule {
     if (!insn || !same_kind(insn->cls, edge.branch.kind)) {
       return Verdict{.reason = fmt::format("the file has no {} there", name(edge.branch.kind))};
     }
-    if (edge.from.has(text::kInsn) || edge.from.module->function(edge.from.vaddr) == nullptr) {
-      return std::nullopt;
-    }
+    if (edge.from.has(text::kInsn) || !is_inside_insn(edge.from)) return std::nullopt;
     return Verdict{.reason = "the branch begins in the middle of an instruction of the file"};
   }
 };

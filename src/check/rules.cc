@@ -62,7 +62,9 @@ constexpr std::array kTable = {
     Entry{RuleId::call_sensitive,
           {"call.sensitive", Grade::unusual,
            "a function that starts programs or changes rights is reached through a pointer"},
-          [](const Options& options) { return make_call_sensitive(options.baseline); }},
+          [](const Options& options) {
+            return make_call_sensitive(options.baseline, options.allow_jit);
+          }},
     Entry{RuleId::chain_rop,
           {"chain.rop", Grade::impossible, "short pieces of code are chained by returns"},
           nullptr,
@@ -129,14 +131,10 @@ const Rule* find_rule(std::string_view name) {
 
 const Rule& rule(RuleId id) { return kRules[static_cast<std::size_t>(id)]; }
 
-namespace {
-
 bool is_wanted(RuleId id, const Options& options) {
   return options.rules.empty() ||
          std::ranges::find(options.rules, &rule(id)) != options.rules.end();
 }
-
-}  // namespace
 
 std::vector<std::unique_ptr<EdgeRule>> make_edge_rules(const Options& options) {
   std::vector<std::unique_ptr<EdgeRule>> out;

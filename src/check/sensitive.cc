@@ -24,15 +24,6 @@ std::string_view sensitive_name(const End& end) {
   return {};
 }
 
-// The dynamic linker's resolver, which static programs that load libraries contain, too.
-bool is_resolver(const End& from) {
-  if (!from.has(text::kSwitchesStack)) return false;
-  if (is_dynamic_linker(*from.module)) return true;
-  const symbol::Symbol* symbol = from.module->symbols().at(from.vaddr);
-  if (symbol != nullptr) return symbol->name.starts_with("_dl_");
-  return from.module->elf().interpreter.empty() && from.module->soname().empty();
-}
-
 // call or jmp [register + distance]: FF /2, /4 (SDM, "CALL", "JMP").
 std::optional<std::int32_t> distance_of(std::span<const std::uint8_t> code) {
   ByteReader reader(code);
@@ -70,6 +61,9 @@ bool is_by_name(const Edge& edge) {
     return symbol == nullptr || is_called(callee, edge.to.vaddr, caller.callee_name(symbol->start));
   }
   if (is_resolver(edge.from) || is_by_slot(edge)) return true;
+  const auto held = caller.slots_held(edge.from.vaddr);
+  const auto leads = [&](const text::Slot* s) { return is_called(callee, edge.to.vaddr, s->name); };
+  if (std::ranges::any_of(held, leads)) return true;
   if (symbol == nullptr || !symbol->global) return false;
   return std::ranges::any_of(caller.names_at(symbol->start), [&](const symbol::Symbol& s) {
     return is_called(callee, edge.to.vaddr, s.name);

@@ -1,6 +1,7 @@
 #include "shadow_stack.h"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 #include <utility>
 
@@ -12,8 +13,9 @@ namespace {
 constexpr std::size_t kDeepest = std::size_t{1} << 20;
 constexpr std::size_t kMostParked = 1024;
 constexpr std::size_t kMostParkedFrames = std::size_t{1} << 22;
-constexpr std::size_t kMostMarks = 4096;
-constexpr std::size_t kMostAlternatives = 64;
+constexpr std::size_t kMostMarks = std::size_t{1} << 16;
+constexpr std::size_t kMostChoices = 256;
+constexpr std::size_t kMostOthers = std::size_t{1} << 18;  // of all choices together
 constexpr std::size_t kMostConsumed = 64;
 // Returns that nothing explains, until a stack is given up: longer than any chain of interest.
 constexpr unsigned kMostAstray = 64;
@@ -24,7 +26,8 @@ void ShadowStack::push(Frame frame) {
   if (current_.frames.size() == kDeepest) {
     current_.frames.erase(current_.frames.begin(), current_.frames.begin() + kDeepest / 2);
     current_.marks.clear();
-    current_.alternatives.clear();
+    current_.choices.clear();
+    current_.guess = current_.entry = kNothing;
     current_.whole = false;
     floor_ = 0;
   }
@@ -49,6 +52,9 @@ void ShadowStack::pop() {
 void ShadowStack::cut(std::size_t depth) {
   current_.frames.resize(depth);
   while (!current_.marks.empty() && current_.marks.back().depth > depth) current_.marks.pop_back();
+  for (Choice& choice : current_.choices) choice.low = std::min(choice.low, depth);
+  if (current_.guess != kNothing) current_.guess = std::min(current_.guess, depth);
+  if (current_.entry != kNothing && depth < current_.entry) current_.entry = kNothing;
   if (depth >= floor_) return;
   // More than the last call: nothing can be compared with other stacks any more.
   floor_ = 0;
@@ -66,9 +72,9 @@ void ShadowStack::lose() { reset(false); }
 
 // --- returns ---
 
-ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts) {
+ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts, const Landings* landings) {
   const bool leaves = std::exchange(unsettled_, false) || (facts & kFromSwitch) != 0;
-  if (leaves && !parked_.empty() && resume_stack(to)) return std::nullopt;
+  if (leaves && !parked_.empty() && resume_stack(to, facts)) return std::nullopt;
   if (!current_.frames.empty()) {
     const Frame& top = current_.frames.back();
     if (!top.signal && top.address == to) {
@@ -80,7 +86,7 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts) {
     if (top.signal && (facts & kToSigreturn) != 0) return std::nullopt;
     if (top.supposed && leave_supposed(to)) return std::nullopt;
   }
-  return mismatch(to, leaves ? facts | kFromSwitch : facts);
+  return mismatch(to, leaves ? facts | kFromSwitch : facts, landings);
 }
 
 // It was no handler that a sigreturn went to, but a function that takes the place of what was
@@ -120,12 +126,19 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
 void ShadowStack::remember(std::uint64_t address) {
   const Mark mark{address, current_.frames.size()};
   auto& marks = current_.marks;
-  const bool known =
-      !marks.empty() && marks.back().address == mark.address && marks.back().depth == mark.depth;
-  if (!known && marks.size() < kMostMarks) marks.push_back(mark);
+  for (const Mark& known : marks | std::views::reverse) {
+    if (known.depth != mark.depth) break;
+    if (known.address == mark.address) return;
+  }
+  if (marks.size() < kMostMarks) {
+    marks.push_back(mark);
+  } else {
+    current_.vague = true;
+  }
 }
 
-ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts) {
+ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
+                                           const Landings* landings) {
   constexpr PathFacts kMayBeJumpedTo = kToFunction | kToLabel | kUnjudged;
   if ((facts & (kFromPushed | kFromStored)) != 0 && (facts & kMayBeJumpedTo) != 0) {
     const bool replaces = (facts & kFromStored) != 0 && !current_.frames.empty();
@@ -133,28 +146,79 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts) {
     return std::nullopt;
   }
   if (take_alternative(to)) return std::nullopt;
-  if ((facts & kFromSwitch) != 0) return switch_to(to, facts);
+  if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
+  if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
   if (take_other_stack(to)) return std::nullopt;
-  if (current_.frames.empty() && !current_.whole) {
-    constexpr PathFacts kFine = kToReturnSite | kToSigreturn | kUnjudged;
-    if ((facts & kFine) != 0) return std::nullopt;
-    const bool ends = (facts & kToFunction) != 0 && (facts & kToSensitive) == 0;
-    if (ends && std::exchange(current_.begun, false)) return std::nullopt;
-    return Problem{Grade::impossible, "returns to a place that is behind no call"};
+  if (current_.frames.empty() && !current_.whole) return at_unknown_depth(facts);
+  // The function that a stack began with ends.
+  const bool ends = current_.frames.size() == current_.entry && (facts & kToFunction) != 0 &&
+                    (facts & (kToSensitive | kToUntaken)) == 0;
+  if (ends) {
+    current_.entry = kNothing;
+    return std::nullopt;
   }
   if ((facts & kUnjudged) != 0) {
     lose();
+    return std::nullopt;
+  }
+  if (contradicts_guess(facts, landings)) {
+    lose();
+    current_.begun = true;  // or it is one that another thread began
     return std::nullopt;
   }
   const auto& frames = current_.frames;
   for (std::size_t i = frames.size(); i-- > 0;) {
     if (frames[i].signal || frames[i].address != to) continue;
     cut(i);
-    if (comes_back(i)) return std::nullopt;  // the end of what was found
+    if (comes_back(i) || current_.vague) return std::nullopt;  // the end of what was found
     return Problem{Grade::unexplained,
                    "returns past open calls, and no longjmp, unwinder or handler was seen"};
   }
   return nowhere("returns to a place that no open call returns to");
+}
+
+ShadowStack::Verdict ShadowStack::at_unknown_depth(PathFacts facts) {
+  constexpr PathFacts kFine = kToReturnSite | kToSigreturn | kUnjudged | kResumes;
+  if ((facts & kFine) != 0) return std::nullopt;
+  const bool ends = (facts & kToFunction) != 0 && (facts & kToSensitive) == 0;
+  if (ends && std::exchange(current_.begun, false)) return std::nullopt;
+  return Problem{Grade::impossible, "returns to a place that is behind no call"};
+}
+
+// A handler put a call of a function in between, which saves all that the program does not expect
+// to change, and goes back.
+bool ShadowStack::resume_interrupted(std::uint64_t to) {
+  const auto& frames = current_.frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (!frames[i].supposed || frames[i].address != to) continue;
+    cut(i);
+    return true;
+  }
+  return false;
+}
+
+// The calls that are open from here on were open when the stack was left, if it is the one that it
+// was taken for.
+bool ShadowStack::contradicts_guess(PathFacts facts, const Landings* landings) {
+  if (current_.frames.size() != current_.guess) return false;
+  if ((facts & kToReturnSite) != 0) return landings == nullptr || landings->was_called();
+  if ((facts & kToFunction) != 0) {
+    return (facts & (kToSensitive | kToUntaken)) == 0 && may_end();
+  }
+  return (facts & kResumes) != 0;
+}
+
+// Whether one of the stacks that this one was chosen from has come to its end.
+bool ShadowStack::may_end() const {
+  if (current_.shared) return true;
+  const std::size_t closed = consumed_.size();
+  return std::ranges::any_of(parked_,
+                             [&](const Stack& s) { return !s.whole && s.frames.size() <= closed; });
+}
+
+void ShadowStack::guess(PathFacts facts) {
+  current_.guess = current_.frames.size();
+  current_.shared = (facts & kShared) != 0;
 }
 
 // The calls stay open: what goes on from here is held against them.
@@ -173,19 +237,38 @@ bool ShadowStack::comes_back(std::size_t depth) {
 
 // A jump was taken to end at one of several depths; the return shows which it was.
 bool ShadowStack::take_alternative(std::uint64_t to) {
-  auto& all = current_.alternatives;
-  if (all.empty() || current_.frames.size() > current_.chosen) return false;
-  const std::size_t returned = current_.chosen - current_.frames.size();
-  for (std::size_t i = all.size(); i-- > 0;) {
-    if (all[i] <= returned) continue;
-    const std::size_t depth = all[i] - returned - 1;
-    if (current_.frames[depth].signal || current_.frames[depth].address != to) continue;
-    current_.chosen = all[i];
-    all.resize(i);
-    cut(depth);
-    return true;
+  auto& choices = current_.choices;
+  for (std::size_t c = choices.size(); c-- > 0;) {
+    auto& [chosen, low, others] = choices[c];
+    if (current_.frames.size() != low) continue;
+    const std::size_t returned = chosen - low;
+    for (std::size_t i = others.size(); i-- > 0;) {
+      if (others[i] <= returned) break;
+      const std::size_t depth = others[i] - returned - 1;
+      if (current_.frames[depth].signal || current_.frames[depth].address != to) continue;
+      chosen = others[i];
+      others.resize(i);
+      choices.resize(c + 1);
+      cut(depth);
+      return true;
+    }
   }
   return false;
+}
+
+// A jump ended at `depth` or at one of the others, which are ascending.
+void ShadowStack::choose(std::size_t depth, std::vector<std::size_t> others) {
+  cut(depth);
+  auto& choices = current_.choices;
+  // What was open from when these were made is closed, whichever holds.
+  while (!choices.empty() && choices.back().chosen >= depth) choices.pop_back();
+  if (others.empty()) return;
+  choices.push_back({.chosen = depth, .low = depth, .others = std::move(others)});
+  std::size_t all = 0;
+  for (const Choice& choice : choices) all += choice.others.size();
+  if (choices.size() <= kMostChoices && all <= kMostOthers) return;
+  choices.erase(choices.begin());
+  current_.vague = true;
 }
 
 // Another stack begins like the one that a switch was taken to lead to, and this return is where
@@ -212,11 +295,17 @@ bool ShadowStack::take_other_stack(std::uint64_t to) {
 
 // --- jumps ---
 
+bool ShadowStack::start_program() {
+  if (!std::exchange(starting_, false)) return false;
+  reset(true);
+  return true;
+}
+
 ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
                                        const Landings& landings) {
   if (long_jump(to)) return std::nullopt;
   if ((facts & kToLanding) != 0 && land(to, landings)) return std::nullopt;
-  if (resume_stack(to)) return std::nullopt;
+  if (resume_stack(to, facts)) return std::nullopt;
   if ((facts & kUnjudged) != 0 || !current_.whole || current_.astray != 0) {
     constexpr PathFacts kFine = kToSetjmp | kToLanding | kUnjudged;
     if ((facts & kFine) != 0) {
@@ -228,9 +317,12 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
   // frames then lie on those of this one, and are told apart when this one goes on.
   // longjmp does neither.
   const bool may_begin = (facts & kFromLongjmp) == 0;
-  if ((facts & kToFunction) != 0 && may_begin) return std::nullopt;
+  if ((facts & kToFunction) != 0 && may_begin) {
+    if ((facts & kFromResolver) == 0) current_.entry = current_.frames.size();
+    return std::nullopt;
+  }
   if ((facts & kToLabel) != 0 && may_begin) {
-    unsettled_ = true;
+    if (!go_to_label(to, facts, landings)) unsettled_ = true;
     return std::nullopt;
   }
   if ((facts & kToSetjmp) != 0) {
@@ -242,7 +334,7 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
     return Problem{Grade::unexplained,
                    "jumps to the exception handler of a function that is not open"};
   }
-  if ((facts & kToReturnSite) != 0 && may_begin) return switch_to(to, facts);
+  if ((facts & kToReturnSite) != 0 && may_begin) return switch_to(to, facts, &landings);
   if (!may_begin) return nowhere("a longjmp to a place that is no setjmp");
   return nowhere(
       "changes the stack and jumps to a place that is no setjmp, no exception handler,"
@@ -268,11 +360,7 @@ bool ShadowStack::long_jump(std::uint64_t to) {
   for (const Mark& m : current_.marks) {
     if (m.address == to && m.depth < depth) others.push_back(m.depth);
   }
-  if (others.size() > kMostAlternatives)
-    others.erase(others.begin(), others.end() - kMostAlternatives);
-  cut(depth);
-  current_.alternatives = std::move(others);
-  current_.chosen = depth;
+  choose(depth, std::move(others));
   return true;
 }
 
@@ -283,7 +371,7 @@ bool ShadowStack::land(std::uint64_t to, const Landings& landings) {
   // Recursion repeats return addresses; each is asked for once.
   std::uint64_t last = 0;
   bool fits = false;
-  for (std::size_t i = frames.size(); i-- > 0 && others.size() < kMostAlternatives;) {
+  for (std::size_t i = frames.size(); i-- > 0;) {
     if (frames[i].signal) continue;
     if (frames[i].address != last) {
       if (found && frames[i].address != frames[*found].address) continue;
@@ -299,9 +387,29 @@ bool ShadowStack::land(std::uint64_t to, const Landings& landings) {
   }
   if (!found) return false;
   std::ranges::reverse(others);
-  cut(*found);
-  current_.alternatives = std::move(others);
-  current_.chosen = *found;
+  choose(*found, std::move(others));
+  return true;
+}
+
+// The label's function is open: what it called is closed. Or it jumps itself, and nothing is, or it
+// is a switch between stacks that leaves one at a label.
+bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings) {
+  const auto& frames = current_.frames;
+  std::vector<std::size_t> depths;  // the innermost first
+  if ((facts & kToOwnLabel) != 0) depths.push_back(frames.size());
+  std::map<std::uint64_t, bool> asked;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal) continue;
+    const auto [answer, fresh] = asked.try_emplace(frames[i].address, false);
+    if (fresh) answer->second = landings.owns(frames[i].address, to);
+    if (answer->second) depths.push_back(i);
+  }
+  if (depths.empty()) return false;
+  const std::size_t innermost = depths.front();
+  std::ranges::reverse(depths);
+  depths.pop_back();
+  choose(innermost, std::move(depths));
+  if ((facts & kToOwnLabel) != 0) unsettled_ = true;
   return true;
 }
 
@@ -332,19 +440,22 @@ void ShadowStack::park() {
 
 // Goes on with a stack that was left at `to`: the one that was left first of those, since such
 // programs mostly take turns. Where `to` lies inside of a stack, what is above was another one.
-bool ShadowStack::resume_stack(std::uint64_t to) {
-  for (std::size_t p = 0; p < parked_.size(); ++p) {
-    const auto& frames = parked_[p].frames;
-    if (frames.empty() || frames.back().signal || frames.back().address != to) continue;
-    Stack next = std::move(parked_[p]);
-    parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
-    park();
-    current_ = std::move(next);
-    floor_ = current_.frames.size();
-    pop();
-    return true;
-  }
-  return false;
+bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
+  const auto fits = [to](const Stack& stack) {
+    const auto& frames = stack.frames;
+    return !frames.empty() && !frames.back().signal && frames.back().address == to;
+  };
+  const auto found = std::ranges::find_if(parked_, fits);
+  if (found == parked_.end()) return false;
+  const bool only = std::none_of(std::next(found), parked_.end(), fits);
+  Stack next = std::move(*found);
+  parked_.erase(found);
+  park();
+  current_ = std::move(next);
+  floor_ = current_.frames.size();
+  if (!only || (facts & kShared) != 0) guess(facts);
+  pop();
+  return true;
 }
 
 // Where `to` lies inside of this stack, what is above was another one that began on top of it.
@@ -356,7 +467,9 @@ bool ShadowStack::split_stack(std::uint64_t to) {
     current_.frames.erase(current_.frames.begin(),
                           current_.frames.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     current_.marks.clear();
-    current_.alternatives.clear();
+    current_.choices.clear();
+    current_.begun = current_.entry == i + 1;
+    current_.guess = current_.entry = kNothing;
     current_.whole = false;
     park();
     current_ = std::move(below);
@@ -366,12 +479,19 @@ bool ShadowStack::split_stack(std::uint64_t to) {
   return false;
 }
 
-ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts) {
-  if (resume_stack(to) || long_jump(to)) return std::nullopt;
-  if ((facts & kToReturnSite) != 0 && split_stack(to)) return std::nullopt;
+ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
+                                            const Landings* landings) {
+  if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
+  if ((facts & kToReturnSite) != 0 && split_stack(to)) {
+    if ((facts & kShared) != 0) guess(facts);
+    return std::nullopt;
+  }
+  if ((facts & kToLabel) != 0 && landings != nullptr && go_to_label(to, facts, *landings)) {
+    return std::nullopt;
+  }
   if (begins_stack(facts)) {
     park();
-    current_.begun = (facts & kToFunction) != 0;
+    current_.begun = (facts & (kToFunction | kShared)) != 0;
     return std::nullopt;
   }
   if ((facts & kToSensitive) != 0) {
@@ -457,6 +577,7 @@ ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
   if ((facts & kToImage) != 0 && (!away || to != away->resume)) {
     parked_.clear();
     reset(true);
+    starting_ = true;
     return std::nullopt;
   }
   if (!away) {

@@ -11,6 +11,11 @@
 //                   still open has returned to. Calls since then are closed.
 //   unwinding       such a jump to a landing pad of a function that is open, as that function's
 //                   exception table says.
+//   planted label   such a jump or return to a label whose address is written down, of a function
+//                   that is open: __builtin_longjmp, the exceptions of OCaml.
+//   program start   a jump of the file that the kernel began with to another file's entry point,
+//                   once.
+//   interruption    a return behind POPF, to where a handler put a call in between.
 //   other stacks    such a jump or return (swapcontext and its like) to the place where another
 //                   stack of this thread was left, or to a function's start, which begins a new
 //                   stack. A jump to a label of the switching code leaves it to the next return. A
@@ -27,7 +32,8 @@
 //
 // Several setjmps or frames can fit one jump, and several stacks one switch. The innermost frame
 // and the stack that was left last are taken, the others kept as alternatives until a return
-// decides.
+// decides. Where several stacks fit, or other threads may have gone on with one, what was open when
+// it was left is a guess: a return that contradicts it goes behind any call.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +47,16 @@
 
 namespace hodo::check {
 
-// What the unwind tables say, asked only where an exception may have landed.
+// What is asked only where a branch is no plain return.
 class Landings {
  public:
   virtual ~Landings() = default;
   // Whether an exception that passes through the call with this return address lands at `pad`.
   virtual bool lands(std::uint64_t return_address, std::uint64_t pad) const = 0;
+  // Whether the call is one of the function that the label belongs to.
+  virtual bool owns(std::uint64_t return_address, std::uint64_t label) const = 0;
+  // Whether the process has made the call that this return goes behind, as far as that is known.
+  virtual bool was_called() const { return true; }
 };
 
 class ShadowStack {
@@ -58,11 +68,14 @@ class ShadowStack {
   using Verdict = std::optional<Problem>;
 
   void call(std::uint64_t return_address);
-  Verdict ret(std::uint64_t to, PathFacts facts);
+  Verdict ret(std::uint64_t to, PathFacts facts, const Landings* landings = nullptr);
   // Returns to `returned`, the innermost first, and calls that return to `called`, all as call()
   // and ret() with no facts would take them. False, and nothing is changed, where one of the
   // returns does not go behind the call that is open, or a jump before left open what it was.
   bool follow(std::span<const std::uint64_t> returned, std::span<const std::uint64_t> called);
+  // The dynamic linker, which the kernel started, jumps to the entry point of the program. False:
+  // it has done so before, or was not started.
+  bool start_program();
   // An indirect jump that has kFromSwitch; others do not concern the stack.
   Verdict jump(std::uint64_t to, PathFacts facts, const Landings& landings);
 
@@ -83,6 +96,12 @@ class ShadowStack {
   bool knows_all() const { return current_.whole; }
   // Whether the thread is in a system call, or was interrupted, and would go on at `resume`.
   bool is_away_from(std::uint64_t resume) const { return away_ && away_->resume == resume; }
+  // Whether the thread, which is away, comes back where neither its call nor a sigreturn leads: so
+  // the kernel has a signal handled.
+  bool is_put_elsewhere(std::uint64_t to) const {
+    return away_ && !away_->sigreturn && !away_->filtered && to != away_->resume &&
+           to != away_->again;
+  }
   // The same calls are open in both, above the same depth.
   bool is_like(const ShadowStack& other) const {
     return current_.frames == other.current_.frames && current_.whole == other.current_.whole;
@@ -103,12 +122,23 @@ class ShadowStack {
     std::uint64_t address = 0;
     std::size_t depth = 0;  // calls that were open: valid as long as they are
   };
+  // A jump was taken to end at depth `chosen`, and may have ended at one of the others.
+  struct Choice {
+    std::size_t chosen = 0;
+    std::size_t low = 0;              // the lowest depth since
+    std::vector<std::size_t> others;  // ascending
+  };
+  static constexpr std::size_t kNothing = ~std::size_t{0};
   struct Stack {
     std::vector<Frame> frames;
-    std::vector<Mark> marks;  // by depth
-    // Depths at which a jump may have ended instead of at `chosen`.
-    std::vector<std::size_t> alternatives;
-    std::size_t chosen = 0;
+    std::vector<Mark> marks;      // by depth
+    std::vector<Choice> choices;  // by `chosen`, all different
+    // Calls below this depth are a guess.
+    std::size_t guess = kNothing;
+    bool shared = false;  // guessed since another thread may have gone on with it
+    // A jump to a function at this depth may have begun another stack.
+    std::size_t entry = kNothing;
+    bool vague = false;  // there were more marks or choices than are kept
     // Branches that nothing explained since a call that was open at the first of them went on.
     unsigned astray = 0;
     std::size_t known = 0;  // how many calls were open then
@@ -130,12 +160,19 @@ class ShadowStack {
   void park();
   bool long_jump(std::uint64_t to);
   bool land(std::uint64_t to, const Landings& landings);
-  bool resume_stack(std::uint64_t to);
+  bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings);
+  void choose(std::size_t depth, std::vector<std::size_t> others);
+  bool resume_stack(std::uint64_t to, PathFacts facts);
   bool split_stack(std::uint64_t to);
+  void guess(PathFacts facts);
+  bool may_end() const;
   bool take_alternative(std::uint64_t to);
   bool take_other_stack(std::uint64_t to);
-  Verdict switch_to(std::uint64_t to, PathFacts facts);
-  Verdict mismatch(std::uint64_t to, PathFacts facts);
+  Verdict switch_to(std::uint64_t to, PathFacts facts, const Landings* landings);
+  Verdict mismatch(std::uint64_t to, PathFacts facts, const Landings* landings);
+  bool resume_interrupted(std::uint64_t to);
+  bool contradicts_guess(PathFacts facts, const Landings* landings);
+  Verdict at_unknown_depth(PathFacts facts);
   Verdict nowhere(std::string_view why);
   bool comes_back(std::size_t depth);
   bool leave_supposed(std::uint64_t to);
@@ -148,6 +185,7 @@ class ShadowStack {
   // Of the stack that a switch went to: the frames that were closed since, and what is left of it.
   std::vector<std::uint64_t> consumed_;
   std::size_t floor_ = 0;
+  bool starting_ = false;   // the kernel began with a file, which may hand over to another one
   bool unsettled_ = false;  // a jump may have left the stack; the next return says for which
   std::optional<Away> away_;
 };

@@ -22,6 +22,10 @@ class Pads final : public Landings {
   bool lands(std::uint64_t return_address, std::uint64_t pad) const override {
     return pad == kPad && sites.contains(return_address);
   }
+  // Of one function: the hundred that a label lies in.
+  bool owns(std::uint64_t return_address, std::uint64_t label) const override {
+    return return_address / 100 == label / 100;
+  }
 };
 
 class Stack : public testing::Test {
@@ -110,6 +114,129 @@ TEST_F(Stack, AChainIsJudgedAboveAnUnknownDepth) {
   calls({3});
   EXPECT_EQ(ret(3), "");
   EXPECT_EQ(ret(9), "") << "what lies below is not known";
+}
+
+// --- addresses that the program's own text planted ---
+
+constexpr PathFacts kLabelOfSwitch = kFromSwitch | kToLabel;
+
+TEST_F(Stack, AJumpToALabelOfAnOpenFunctionClosesWhatItCalled) {
+  calls({101, 202, 303});
+  EXPECT_EQ(jump(250, kLabelOfSwitch), "");
+  EXPECT_EQ(stack.depth(), 1u) << "the call that 202 was the return address of is gone on in";
+  EXPECT_EQ(ret(101), "");
+}
+
+TEST_F(Stack, AReturnToALabelOfAnOpenFunctionDoesAsAJump) {
+  calls({101, 202, 303});
+  EXPECT_EQ(grade(stack.ret(250, kLabelOfSwitch, &pads)), "");
+  EXPECT_EQ(ret(101), "");
+}
+
+TEST_F(Stack, AReturnToALabelOfAClosedFunctionIsImpossible) {
+  calls({101, 202, 303});
+  EXPECT_EQ(grade(stack.ret(450, kLabelOfSwitch, &pads)), "impossible");
+}
+
+TEST_F(Stack, WhichOfARecursionsLabelsItWasTheNextReturnSays) {
+  calls({101, 202, 203, 202, 404});
+  EXPECT_EQ(jump(250, kLabelOfSwitch), "");
+  EXPECT_EQ(ret(101), "") << "the outermost one";
+  EXPECT_EQ(ret(101), "impossible");
+}
+
+TEST_F(Stack, ALongjmpThatWasOpenToDoubtStaysSoBehindAnother) {
+  // Two setjmps at one place in a recursion, and one in what was called behind a jump.
+  calls({1});
+  setjmp(50);
+  calls({2, 3});
+  setjmp(50);
+  calls({4});
+  EXPECT_EQ(longjmp(50), "") << "the outer one, as it turns out";
+  calls({5});
+  setjmp(60);
+  calls({6});
+  EXPECT_EQ(longjmp(60), "");
+  EXPECT_EQ(ret(5), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, SetjmpsOfHundredsOfLevelsAreToldApart) {
+  for (std::uint64_t level = 1; level <= 500; ++level) {
+    calls({1000 + level});
+    setjmp(50);
+  }
+  EXPECT_EQ(longjmp(50), "");
+  EXPECT_EQ(ret(1003), "");
+  EXPECT_EQ(ret(1002), "");
+  EXPECT_EQ(ret(1004), "impossible");
+}
+
+TEST_F(Stack, SetjmpsInTurnAtOneDepthAreKeptOnce) {
+  calls({1});
+  for (int i = 0; i < 100'000; ++i) {
+    setjmp(50);
+    setjmp(60);
+  }
+  setjmp(70);
+  calls({2});
+  EXPECT_EQ(longjmp(70), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, TheFileThatTheKernelBeganWithStartsTheProgramOnce) {
+  calls({1, 2});
+  EXPECT_TRUE(stack.start_program());
+  EXPECT_EQ(stack.depth(), 0u);
+  EXPECT_FALSE(stack.start_program());
+}
+
+TEST_F(Stack, WhatAnotherThreadMayHaveGoneOnWithIsAGuess) {
+  calls({1, 2});
+  EXPECT_EQ(jump(300, kFromSwitch | kToReturnSite), "") << "a stack that is not known begins";
+  calls({3});
+  EXPECT_EQ(jump(2, kFromSwitch | kToReturnSite | kShared), "") << "back, or so it seems";
+  calls({4});
+  EXPECT_EQ(ret(7), "impossible") << "what was called since is certain";
+  EXPECT_EQ(ret(4), "");
+  EXPECT_EQ(ret(9), "") << "the other thread's";
+}
+
+TEST_F(Stack, WhatOneThreadLeftIsKnown) {
+  calls({1, 2});
+  EXPECT_EQ(jump(300, kFromSwitch | kToReturnSite), "");
+  calls({3});
+  EXPECT_EQ(jump(2, kFromSwitch | kToReturnSite), "");
+  EXPECT_EQ(ret(9), "impossible");
+}
+
+TEST_F(Stack, AFunctionThatAHandlerPutInBetweenGoesBackBehindPopf) {
+  calls({1});
+  interrupted(30);
+  EXPECT_EQ(sigreturn(kFunction, kToFunction), "") << "into a function that saves everything";
+  calls({2, 3});
+  EXPECT_EQ(ret(30, kResumes), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AReturnBehindPopfNeedsAnInterruption) {
+  calls({1});
+  EXPECT_EQ(ret(30, kResumes), "impossible");
+}
+
+TEST_F(Stack, AStackThatAJumpBeganEndsInAFunctionThatIsWrittenDown) {
+  calls({1});
+  EXPECT_EQ(jump(kFunction, kFromSwitch | kToFunction), "");
+  calls({2});
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(ret(kFunction + 1, kToFunction), "");
+  EXPECT_EQ(ret(kFunction + 1, kToFunction), "impossible") << "once";
+}
+
+TEST_F(Stack, WhatTheLinkersResolverJumpsToBeginsNoStack) {
+  calls({1});
+  EXPECT_EQ(jump(kFunction, kFromSwitch | kToFunction | kFromResolver), "");
+  EXPECT_EQ(ret(kFunction + 1, kToFunction), "impossible");
 }
 
 TEST_F(Stack, NothingIsConcludedOfFilesThatCannotBeRead) {

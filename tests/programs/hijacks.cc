@@ -550,6 +550,10 @@ void hook_register_jump() {  // jmp rax
 
 [[gnu::noinline]] void nothing() { reached(); }
 
+#ifndef __i386__
+#include "hijacks_planted.h"
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -586,6 +590,18 @@ int main(int argc, char** argv) {
       {"library-hooked", library_hooked},
       {"slot-overwritten", slot_overwritten},
       {"chosen-slot-overwritten", chosen_slot_overwritten},
+#ifndef __i386__
+      {"handler-inside", handler_inside},
+      {"handler-sensitive", handler_sensitive},
+      {"label-of-another", jump_to_label_of_another},
+      {"context-to-closed-label", context_to_closed_label},
+      {"jmpbuf-to-entry", jmpbuf_to_entry},
+      {"pointer-beside-held-slot", pointer_beside_held_slot},
+      {"slot-to-stub", slot_to_stub},
+      {"coroutine-inside", coroutine_inside},
+      {"coroutine-behind-call", coroutine_behind_call},
+      {"coroutine-to-function", coroutine_to_function},
+#endif
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
   if (form == forms.end()) {

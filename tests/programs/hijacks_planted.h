@@ -1,0 +1,159 @@
+// Forms of `hijacks` that try what the check allows to runtimes of languages: addresses that a
+// program's own text planted. For x86-64, included by hijacks.cc into its namespace.
+
+// --- where a signal handler begins ---
+
+[[gnu::noinline]] void handle_by(Word handler) {
+  struct sigaction action{};
+  std::memcpy(&action.sa_handler, &handler, sizeof handler);
+  sigaction(SIGUSR1, &action, nullptr);
+  raise(SIGUSR1);
+  reached();
+}
+void handler_inside() { handle_by(inside(host_call)); }
+void handler_sensitive() { handle_by(reinterpret_cast<Word>(&setuid)); }
+
+// --- labels that are written down ---
+
+// A function with labels of its own in data: one that only data names, one that it pushes itself.
+extern "C" {
+extern const Word labels_in_data[];
+void labelled();
+void labelled_pusher();
+extern const std::uint32_t pushed_label;
+}
+asm(R"(
+        .text
+        .type labelled, @function
+labelled:
+        xor %eax, %eax
+        ret
+1:      mov $16, %ecx
+2:      loop 2b
+        and $-16, %rsp
+        call reached
+        .size labelled, .-labelled
+        .type labelled_pusher, @function
+labelled_pusher:
+        lea 3f(%rip), %rax
+        push %rax
+        pop %rax
+        ret
+3:      mov $16, %ecx
+4:      loop 4b
+        and $-16, %rsp
+        call reached
+        .size labelled_pusher, .-labelled_pusher
+        .section .data.rel.ro, "aw"
+labels_in_data: .quad 1b
+        .section .rodata
+pushed_label: .long 3b - labelled_pusher
+        .text
+)");
+
+[[gnu::noinline]] void jump_to_label_of_another() {
+  asm volatile("jmp *%0" : : "r"(labels_in_data[0]));
+}
+
+// As an exception of OCaml would be thrown, to a handler of a function that has returned.
+[[gnu::noinline]] void context_to_closed_label() {
+  labelled_pusher();
+  const Word label = reinterpret_cast<Word>(&labelled_pusher) + pushed_label;
+  const Word words[] = {1, 2};
+  corrupt_context(label, words, 2);
+}
+
+// --- the program's entry point, a second time ---
+
+extern "C" void _start();
+[[gnu::noinline]] void jmpbuf_to_entry() {
+  static char name[] = "hijacks", form[] = "none";
+  static Word stack[8192];
+  Word* top = stack + std::size(stack) - 64;
+  const Word arguments[] = {
+      2, reinterpret_cast<Word>(name), reinterpret_cast<Word>(form), 0, 0, 0, 0, 0};
+  std::memcpy(top, arguments, sizeof arguments);
+  jmp_buf buffer;
+  if (setjmp(buffer) != 0) return;
+  constexpr std::size_t kSavedSp = 6;
+  using Saved = std::remove_reference_t<decltype(buffer[0].__jmpbuf[0])>;
+  buffer[0].__jmpbuf[kSavedSp] = static_cast<Saved>(mangled(reinterpret_cast<Word>(top)));
+  buffer[0].__jmpbuf[kSavedPc] = static_cast<Saved>(mangled(address(_start)));
+  longjmp(buffer, 1);
+}
+
+// --- a register that holds a slot's value ---
+
+// Calls setuid by a slot that it holds in a register, and then what its argument says.
+extern "C" int holds_slot(uid_t user, int (*const* then)(uid_t));
+asm(R"(
+        .text
+        .type holds_slot, @function
+holds_slot:
+        push %rbx
+        push %r12
+        push %r13
+        mov %rsi, %r12
+        mov %edi, %r13d
+        mov setuid@GOTPCREL(%rip), %rbx
+        call *%rbx
+        mov %r13d, %edi
+        call *(%r12)
+        pop %r13
+        pop %r12
+        pop %rbx
+        ret
+        .size holds_slot, .-holds_slot
+)");
+[[gnu::noinline]] void pointer_beside_held_slot() {
+  static int (*corrupted)(uid_t) = nullptr;
+  corrupted = &setuid;
+  holds_slot(getuid(), &corrupted);
+  reached();
+}
+
+// --- slots ---
+
+// Each stub of the program's PLT is called so by name somewhere; this slot is another one's.
+[[gnu::noinline]] void slot_to_stub() {
+  Word* slot = nullptr;
+  Word stub = 0;
+  asm("lea getppid@GOTPCREL(%%rip), %0; lea getpid@PLT(%%rip), %1" : "=r"(slot), "=r"(stub));
+  *slot = stub;
+  if (getppid() == getpid()) reached();
+}
+
+// --- coroutines that are left at one place ---
+
+ucontext_t main_context, coroutines[2];
+Word* saved_return[2];
+int running;
+
+[[gnu::noinline]] void leave_coroutine() { swapcontext(&coroutines[running], &main_context); }
+[[gnu::noinline]] void run_coroutine() {
+  saved_return[running] = static_cast<Word*>(__builtin_frame_address(0)) + 1;
+  leave_coroutine();
+}
+void coroutine() {
+  run_coroutine();
+  run_coroutine();
+}
+// While it is left, the return address of a call that is open in it is overwritten.
+void coroutine_overwritten(Word target) {
+  static char stacks[2][65536];
+  for (running = 0; running < 2; ++running) {
+    getcontext(&coroutines[running]);
+    coroutines[running].uc_stack.ss_sp = stacks[running];
+    coroutines[running].uc_stack.ss_size = sizeof stacks[running];
+    makecontext(&coroutines[running], coroutine, 0);
+    swapcontext(&main_context, &coroutines[running]);
+  }
+  running = 0;
+  *saved_return[0] = target;
+  saved_return[0][1] = inside(host_call);
+  saved_return[0][2] = inside(host_call);
+  swapcontext(&main_context, &coroutines[0]);
+}
+void coroutine_inside() { coroutine_overwritten(inside(host_call)); }
+void coroutine_behind_call() { coroutine_overwritten(inside(host_called_pop)); }
+void coroutine_to_function() { coroutine_overwritten(address(reached)); }
