@@ -8,6 +8,7 @@ class Program;
 void add_record(Program& program);
 void add_report(Program& program);
 void add_check(Program& program);
+void add_explain(Program& program);
 void add_crash(Program& program);
 void add_show(Program& program);
 void add_list(Program& program);

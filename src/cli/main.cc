@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   add_record(program);
   add_report(program);
   add_check(program);
+  add_explain(program);
   add_crash(program);
   add_show(program);
   add_list(program);

@@ -5,7 +5,7 @@ namespace hodo::cli {
 namespace {
 
 const std::vector<std::string> kCommands{"report", "branches",   "packets", "stats",
-                                         "doctor", "completion", "help"};
+                                         "doctor", "completion", "help",    "explain"};
 
 TEST_F(Command, HelpOfEveryCommandHasExamplesAndExitStatus) {
   for (const std::string& name : kCommands) {

@@ -1,0 +1,11 @@
+# The pages of docs/rules, as they are, in the program: hodo explain prints them.
+file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/rules/*.*.md)
+set(rule_pages "")
+foreach(page ${pages})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  get_filename_component(name ${page} NAME)
+  string(REGEX REPLACE "\\.md$" "" name ${name})
+  file(READ ${page} text)
+  string(APPEND rule_pages "    {\"${name}\", R\"page(${text})page\"},\n")
+endforeach()
+configure_file(rule_pages.cc.in rule_pages.cc @ONLY)
