@@ -39,9 +39,11 @@ def without_plugins_the_engine_records(box):
         [box.own("stepped")], ["--source", "auto"], status=5, env=_with_qemu(box, WITHOUT_PLUGINS)
     )
     check(box.stats()["branches"]["taken"] > 5, "no branches")
+    for options in (["--source", "auto", "--cyc"], ["--source", "bts"], ["--source", "lbr"]):
+        box.record([box.own("stepped")], options, 5, env=_with_qemu(box, WITHOUT_PLUGINS))
     # What the engine cannot do is refused, not left out.
     done = box.record(
-        ["true"], ["--source", "auto", "--cyc"], 126, env=_with_qemu(box, WITHOUT_PLUGINS)
+        [box.program("hello_32")], ["--source", "auto"], 126, env=_with_qemu(box, WITHOUT_PLUGINS)
     )
     check(b"remedy: " in done.stderr, f"no remedy: {done.stderr!r}")
 

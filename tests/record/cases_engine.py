@@ -38,6 +38,20 @@ def refuses_what_it_does_not_do(box):
     check(b"--source qemu" in done.stderr, f"no remedy: {done.stderr!r}")
 
 
+def without_ptrace_qemu_records(box):
+    """As in containers that forbid it: QEMU where it can, a remedy where not, and the doctor says so."""
+    forbidden = [box.own("no_ptrace")]
+    done = box.run([*forbidden, *box.command([box.program("hello")], ["--source", "auto"])])
+    equal((done.returncode, done.stdout), (0, b"hello\n"), f"recorded ({done.stderr!r})")
+    check(b"ptrace is not permitted here" in done.stderr, f"why QEMU: {done.stderr!r}")
+    check("complete, nothing lost" in box.read("report", COMPLETE), "the recording is whole")
+    done = box.run([*forbidden, *box.command([box.program("hello")], ["--source", "dbi"])])
+    equal((done.returncode, done.stdout), (126, b""), "the engine alone")
+    check(b"remedy: " in done.stderr, f"no remedy: {done.stderr!r}")
+    done = box.run([*forbidden, box.hodo, "doctor"])
+    check(b"ptrace is not permitted here" in done.stdout, "the doctor")
+
+
 def a_debugger_is_recorded_and_what_it_debugs_runs(box):
     """Two cannot hold one process: the debugger has it."""
     box.record([box.tool("gdb"), "-q", "-batch", "-ex", "run", "--args", box.program("hello")])

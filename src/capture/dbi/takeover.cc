@@ -46,6 +46,19 @@ Found peek(pid_t tid) {
 
 }  // namespace
 
+bool may_hold_children() {
+  const pid_t child = fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    for (;;) pause();
+  }
+  const bool held = ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0;
+  ::kill(child, SIGKILL);
+  while (waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+  return held;
+}
+
 bool Takeovers::hold(pid_t pid, pid_t tid, Fd connection) {
   const auto known = std::ranges::find(held_, tid, &Held::tid);
   if (known != held_.end()) {  // it has failed to execute one program, and tries the next

@@ -13,6 +13,10 @@
 
 namespace hodo::capture {
 
+// Whether this process may hold one that it starts: a filter of system calls or the Yama module may
+// forbid it. Tries.
+bool may_hold_children();
+
 class Takeovers {
  public:
   // `child`: the program that hodo waits for itself.

@@ -31,11 +31,24 @@ Result<RecordResult> with_qemu(const RecordOptions& options,
   return stepped;
 }
 
+Result<RecordResult> without_engine(const RecordOptions& options,
+                                    const std::vector<std::string>& cmdline, const Error& why) {
+  auto recorded = with_qemu(options, cmdline);
+  if (!recorded) {
+    Error error = recorded.error();
+    error.message += "; nor the engine: " + why.message;
+    return std::unexpected(error);
+  }
+  recorded->warnings.push_back("recorded without the engine: " + why.message);
+  return recorded;
+}
+
 // What there is without trace hardware: the engine, which runs 64-bit programs; QEMU; steps.
 Result<RecordResult> in_software(const RecordOptions& options,
                                  const std::vector<std::string>& cmdline) {
   const auto engine = find_engine();
-  if (!engine || !dbi_can(options)) return with_qemu(options, cmdline);
+  if (!engine) return without_engine(options, cmdline, engine.error());
+  if (!dbi_can(options)) return with_qemu(options, cmdline);
   auto recorded = record_with_engine(options, *engine, cmdline);
   // A 32-bit program, or one that lies where the engine belongs: nothing has run yet.
   const bool other =
