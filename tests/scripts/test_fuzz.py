@@ -49,6 +49,14 @@ class Fuzz(unittest.TestCase):
         self.assertTrue(calls.endswith("/found/pt_packets " + os.path.join(ROOT, "fuzz/corpus/pt_packets") + "\n"), calls)
         self.assertIn("pt_packets: fuzzed for 30 s, 12 inputs run", output)
 
+    def test_with_a_total_what_changed_shares_it(self):
+        self.target()
+        self.assertIn("-max_total_time=30 ", self.fuzz("--changed", "--total", "600")[2])
+        self.target("# other\n")
+        seconds = 2 * os.cpu_count()
+        self.assertIn(f"-max_total_time={seconds} ", self.fuzz("--changed", "--total", "2")[2])
+        self.assertIn("-runs=0 ", self.fuzz("--changed", "--total", "2")[2])
+
     def test_with_changed_the_same_program_is_only_replayed(self):
         self.target()
         self.assertIn("-max_total_time=30 ", self.fuzz("--changed")[2])
