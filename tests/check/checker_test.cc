@@ -11,6 +11,7 @@
 #include "doubt.h"
 #include "fake_session.h"
 #include "hodo/text/module.h"
+#include "small_program.h"
 
 namespace hodo::check {
 namespace {
@@ -19,26 +20,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Rules = std::vector<std::string>;
 
-constexpr std::uint64_t kBase = 0x400000;
 constexpr std::uint64_t kLibc = 0x10000000;
 constexpr std::uint64_t kStack = 0x7f0000000000;
 constexpr const char* kLibcPath = "/lib/x86_64-linux-gnu/libc.so.6";
-
-//   f: 1000 call g       g: 1010 nop       h: 1018 jmp rax
-//      1005 call rax        1011 ret          101a ret
-//      1007 jmp rax
-//      1009 ret
-//      100a je 1009
-text::ElfBuilder program() {
-  text::ElfBuilder elf;
-  elf.text = {0xe8, 0x0b, 0x00, 0x00, 0x00, 0xff, 0xd0, 0xff, 0xe0, 0xc3, 0x74,
-              0xfd, 0x90, 0x90, 0x90, 0x90, 0x90, 0xc3, 0x90, 0x90, 0x90, 0x90,
-              0x90, 0x90, 0xff, 0xe0, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90};
-  elf.functions = {{.begin = 0x1000, .end = 0x1010},
-                   {.begin = 0x1010, .end = 0x1018},
-                   {.begin = 0x1018, .end = 0x1020}};
-  return elf;
-}
 
 // With this build-id (an ELF note), and loaded by a dynamic linker.
 text::ElfBuilder dynamic_program(std::uint8_t id) {

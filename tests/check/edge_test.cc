@@ -1,0 +1,224 @@
+// A branch by itself: what is found at its ends, and what each rule says of it.
+#include "edge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "edge_rules.h"
+#include "fake_session.h"
+#include "hodo/check/finding.h"
+#include "sensitive.h"
+#include "small_program.h"
+
+namespace hodo::check {
+namespace {
+
+using testing::Eq;
+using testing::HasSubstr;
+using testing::Optional;
+
+constexpr std::uint64_t kAnon = kBase + 0x10000;
+constexpr std::uint64_t kElsewhere = 0x10000000;
+
+class EdgeTest : public testing::Test {
+ protected:
+  EdgeTest() { map({}); }
+
+  void map(session::Region what, const text::ElfBuilder& elf = program()) {
+    what.path = "/bin/prog";
+    what.location = paths_.emplace_back(path_of(elf));  // regions only point to it
+    session_.map(kBase, what);
+    session_.map(kAnon, {});
+    session_.run_code(kBase + text::kText, elf.text);
+  }
+
+  // Addresses are those of the file.
+  Edge edge(BranchKind kind, std::uint64_t from, std::uint64_t to) {
+    return edge_to(kind, from, kBase + to);
+  }
+  Edge edge_to(BranchKind kind, std::uint64_t from, std::uint64_t to) {
+    return locator_.locate(1, {.from = kBase + from, .to = to, .kind = kind});
+  }
+  End::Kind kind_at(std::uint64_t address) { return locator_.end(1, address, 0).kind; }
+  // "GRADE: REASON", or nothing.
+  std::optional<std::string> says(const std::unique_ptr<EdgeRule>& rule, const Edge& edge) {
+    const auto verdict = rule->judge(edge, locator_);
+    if (!verdict) return std::nullopt;
+    return std::string(name(verdict->grade)) + ": " + verdict->reason;
+  }
+
+  FakeSession session_;
+  Locator locator_{session_, nullptr};
+
+ private:
+  std::deque<std::string> paths_;
+};
+
+TEST_F(EdgeTest, AnEndIsWhatTheMemoryIs) {
+  session_.map(kElsewhere, {.path = "/gone"});
+  session_.map(kElsewhere + 0x1000, {.path = "[vdso]"});
+  EXPECT_EQ(kind_at(0), End::Kind::absent);
+  EXPECT_EQ(kind_at(kBase + 0x1000), End::Kind::file);
+  EXPECT_EQ(kind_at(kAnon), End::Kind::no_file);
+  EXPECT_EQ(kind_at(kBase - 1), End::Kind::nowhere);
+  EXPECT_EQ(kind_at(kElsewhere), End::Kind::unread);
+  EXPECT_EQ(kind_at(kElsewhere + 0x1000), End::Kind::vdso);
+}
+
+TEST_F(EdgeTest, AnEndInAFileHasItsPlaceThere) {
+  const End end = locator_.end(1, kBase + 0x1010, 0);
+  ASSERT_TRUE(end.known());
+  EXPECT_EQ(end.vaddr, 0x1010u);
+  EXPECT_TRUE(end.has(text::kStart));
+  EXPECT_FALSE(locator_.end(1, kBase + 0x1011, 0).has(text::kStart));
+}
+
+TEST_F(EdgeTest, TheNextInstructionIsBehindTheBranch) {
+  EXPECT_EQ(edge(BranchKind::call, 0x1000, 0x1010).next, kBase + 0x1005);
+  EXPECT_EQ(edge(BranchKind::icall, 0x1005, 0x1010).next, kBase + 0x1007);
+}
+
+// SYSENTER; INT 0x80, as in the kernel's page of 32-bit programs.
+TEST_F(EdgeTest, BehindSysenterTheKernelGoesOnBehindTheInt80) {
+  text::ElfBuilder elf = program();
+  elf.narrow = true;
+  elf.text[0] = 0x0f, elf.text[1] = 0x34, elf.text[2] = 0xcd, elf.text[3] = 0x80;
+  map({}, elf);
+  EXPECT_EQ(edge_to(BranchKind::syscall, 0x1000, 0).next, kBase + 0x1004);
+  elf.text[3] = 0x81;
+  map({}, elf);
+  EXPECT_EQ(edge_to(BranchKind::syscall, 0x1000, 0).next, kBase + 0x1002);
+}
+
+TEST_F(EdgeTest, FactsAreOfTheTarget) {
+  EXPECT_TRUE(edge(BranchKind::ret, 0x1011, 0x1005).facts & kToReturnSite);
+  EXPECT_FALSE(edge(BranchKind::ret, 0x1011, 0x1009).facts & kToReturnSite);
+  EXPECT_TRUE(edge(BranchKind::ijmp, 0x1007, 0x1018).facts & kToFunction);
+  EXPECT_FALSE(edge(BranchKind::ijmp, 0x1007, 0x101a).facts & kToFunction);
+}
+
+TEST_F(EdgeTest, NothingIsConcludedOfAFileThatCannotBeRead) {
+  session_.map(kElsewhere, {.path = "/gone"});
+  EXPECT_TRUE(edge_to(BranchKind::icall, 0x1005, kElsewhere).facts & kUnjudged);
+  EXPECT_FALSE(edge_to(BranchKind::icall, 0x1005, kAnon).facts & kUnjudged);
+}
+
+TEST_F(EdgeTest, TextSource) {
+  const auto rule = make_text_source();
+  EXPECT_EQ(says(rule, edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);
+  EXPECT_THAT(says(rule, edge(BranchKind::ret, 0x1000, 0x1010)),
+              Optional(Eq("impossible: the file has no ret there")));
+  EXPECT_THAT(says(rule, edge(BranchKind::irq, 0x1010, 0x1005)),
+              Optional(Eq("impossible: the file has no branch there")));
+}
+
+TEST_F(EdgeTest, TextTarget) {
+  const auto rule = make_text_target();
+  EXPECT_EQ(says(rule, edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);
+  EXPECT_THAT(says(rule, edge(BranchKind::call, 0x1000, 0x1011)),
+              Optional(Eq("impossible: its encoding says 0x401010")));
+}
+
+TEST_F(EdgeTest, TextChangedWithBothInstructions) {
+  map({.kept = true});
+  const auto rule = make_text_changed();
+  EXPECT_EQ(says(rule, edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);
+  text::Bytes ran = program().text;
+  ran[0x10] = 0xcc;
+  session_.run_code(kBase + text::kText, ran);
+  EXPECT_THAT(says(rule, edge(BranchKind::call, 0x1000, 0x1010)),
+              Optional(Eq("impossible: at 0x401010 ran 'int3' where the file has 'nop'")));
+}
+
+TEST_F(EdgeTest, CodeOutsideIsOfOneRuleOnly) {
+  const Edge outside = edge_to(BranchKind::icall, 0x1005, kAnon);
+  EXPECT_THAT(says(make_code_outside(RuleId::code_unknown, false), outside),
+              Optional(HasSubstr("impossible: ")));
+  EXPECT_EQ(says(make_code_outside(RuleId::code_stack, false), outside), std::nullopt);
+  EXPECT_EQ(says(make_code_outside(RuleId::code_heap, false), outside), std::nullopt);
+  EXPECT_THAT(says(make_code_outside(RuleId::code_unknown, true), outside),
+              Optional(HasSubstr("explained: ")));
+}
+
+TEST_F(EdgeTest, CodeWritableSaysWhetherItIsNow) {
+  const auto rule = make_code_writable();
+  EXPECT_EQ(says(rule, edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);
+  map({.writing = session::Region::Writing::now});
+  EXPECT_THAT(says(rule, edge(BranchKind::call, 0x1000, 0x1010)),
+              Optional(HasSubstr("in memory that the program may write to")));
+  map({.writing = session::Region::Writing::before});
+  EXPECT_THAT(says(rule, edge(BranchKind::call, 0x1000, 0x1010)),
+              Optional(HasSubstr("could have written to before")));
+}
+
+TEST_F(EdgeTest, CallTargetOfCallsAndOfJumps) {
+  const auto rule = make_call_target();
+  EXPECT_EQ(says(rule, edge(BranchKind::icall, 0x1005, 0x1018)), std::nullopt);
+  EXPECT_THAT(says(rule, edge(BranchKind::icall, 0x1005, 0x1011)),
+              Optional(Eq("impossible: calls a place where no function begins")));
+  EXPECT_THAT(says(rule, edge(BranchKind::ijmp, 0x1007, 0x1011)),
+              Optional(Eq("impossible: jumps to a place where no function begins")));
+  EXPECT_THAT(says(rule, edge(BranchKind::ijmp, 0x1007, 0x1002)),
+              Optional(HasSubstr("within a function")));
+}
+
+// Which one a branch is, of those that baselines are about: indirect ones with both ends in files.
+TEST_F(EdgeTest, ABaselineHoldsIndirectBranches) {
+  const auto indirect = baseline_edge(edge(BranchKind::icall, 0x1005, 0x1010));
+  ASSERT_TRUE(indirect.has_value());
+  EXPECT_EQ(indirect->from, 0x1005u);
+  EXPECT_EQ(indirect->to, 0x1010u);
+  EXPECT_EQ(baseline_edge(edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);
+  EXPECT_EQ(baseline_edge(edge_to(BranchKind::icall, 0x1005, kAnon)), std::nullopt);
+}
+
+// With the system's C library: names are what makes a function sensitive.
+class SensitiveTest : public EdgeTest {
+ protected:
+  static constexpr const char* kLibcPath = "/lib/x86_64-linux-gnu/libc.so.6";
+  void SetUp() override {
+    auto libc = text::Module::analyze(kLibcPath);
+    if (!libc) GTEST_SKIP() << libc.error().message;
+    libc_ = *libc;
+    session_.map(kElsewhere, {.path = kLibcPath, .location = kLibcPath});
+  }
+  std::uint64_t address(std::string_view name) {
+    return kElsewhere + libc_->symbols().named(name).front().start;
+  }
+
+ private:
+  std::shared_ptr<const text::Module> libc_;
+};
+
+TEST_F(SensitiveTest, ReachedByAPointerOfTheProgram) {
+  EXPECT_EQ(reached_through_pointer(edge_to(BranchKind::icall, 0x1005, address("system"))),
+            "system");
+  EXPECT_EQ(reached_through_pointer(edge_to(BranchKind::ijmp, 0x1007, address("setuid"))),
+            "setuid");
+}
+
+TEST_F(SensitiveTest, NotReachedByOtherBranchesNorOtherFunctions) {
+  EXPECT_EQ(reached_through_pointer(edge_to(BranchKind::icall, 0x1005, address("puts"))), "");
+  EXPECT_EQ(reached_through_pointer(edge_to(BranchKind::call, 0x1000, address("system"))), "");
+  EXPECT_EQ(reached_through_pointer(edge_to(BranchKind::icall, 0x1005, address("system") + 1)), "");
+}
+
+// Of a branch from code of no file nobody can say that it had the name.
+TEST_F(SensitiveTest, ReachedFromOutsideOfFiles) {
+  const Branch branch = {.from = kAnon, .to = address("execve"), .kind = BranchKind::icall};
+  EXPECT_EQ(reached_through_pointer(locator_.locate(1, branch)), "execve");
+}
+
+TEST_F(SensitiveTest, TheVerdictNamesTheFunction) {
+  EXPECT_THAT(
+      says(make_call_sensitive(nullptr), edge_to(BranchKind::icall, 0x1005, address("system"))),
+      Optional(Eq("unusual: reaches system through a pointer")));
+}
+
+}  // namespace
+}  // namespace hodo::check
