@@ -282,8 +282,15 @@ TEST_F(LaunchTest, SigintAfterTheProgramsEndKillsNobody) {
   auto program = shell("exit 0");
   EXPECT_EQ(program->wait(), 0);
   ::kill(::getpid(), SIGINT);  // while hodo would be writing its file
-  program.reset();             // unblocks
-  SUCCEED();
+  sigset_t signals;
+  ::sigpending(&signals);
+  EXPECT_EQ(::sigismember(&signals, SIGINT), 1) << "it is held back";
+  program.reset();
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &signals);
+  EXPECT_EQ(::sigismember(&signals, SIGINT), 0)
+      << "it is let through again, and this one was taken";
+  ::sigpending(&signals);
+  EXPECT_EQ(::sigismember(&signals, SIGINT), 0);
 }
 
 TEST_F(LaunchTest, Sigusr2AsksForASnapshot) {

@@ -380,19 +380,30 @@ TEST(Parse, UnknownTypesAreKeptWhole) {
 // A record of any kind, cut at any length, is refused or understood but never read past its end
 // (the sanitizer builds watch).
 TEST(Parse, EveryTypeAtEveryLengthStaysInside) {
+  unsigned understood = 0, refused = 0;
   for (std::uint32_t type = 0; type < 90; ++type) {
     for (std::size_t size = 0; size <= 160; ++size) {
       Bytes payload(size, 0xff);
       const auto bytes = record(static_cast<RecordType>(type), 0xffff, payload);
       const Bytes exact(bytes.begin(), bytes.end());
-      (void)parse_bytes(exact, Layout{.sample_type = ~std::uint64_t{0},
-                                      .read_format = ~std::uint64_t{0},
-                                      .branch_sample_type = ~std::uint64_t{0},
-                                      .sample_regs_user = ~std::uint64_t{0},
-                                      .sample_regs_intr = ~std::uint64_t{0},
-                                      .sample_id_all = size % 2 == 0});
+      const auto result = parse_bytes(exact, Layout{.sample_type = ~std::uint64_t{0},
+                                                    .read_format = ~std::uint64_t{0},
+                                                    .branch_sample_type = ~std::uint64_t{0},
+                                                    .sample_regs_user = ~std::uint64_t{0},
+                                                    .sample_regs_intr = ~std::uint64_t{0},
+                                                    .sample_id_all = size % 2 == 0});
+      if (result) {
+        ++understood;
+        continue;
+      }
+      ++refused;
+      EXPECT_EQ(result.error().code, ErrorCode::malformed) << result.error().message;
+      EXPECT_GE(result.error().offset, 1000u) << "type " << type << ", " << size << " bytes";
+      EXPECT_LE(result.error().offset, 1000u + exact.size()) << "type " << type;
     }
   }
+  EXPECT_GT(understood, 1000u);
+  EXPECT_GT(refused, 1000u);
 }
 
 TEST(RecordNames, AreThoseOfPerf) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -138,21 +139,28 @@ TEST(Records, TooLargeIsDropped) {
 
 TEST(Records, FullRingWaitsForTheRecorder) {
   Channel channel;
-  const std::string text(8000, 'x');
-  unsigned sent = 0;
+  constexpr unsigned kRecords = 200;
+  constexpr std::size_t kSize = 8000;
+  static_assert(kRecords * kSize > 5 * kRecordBytes);
+  const auto text = [](unsigned i) { return std::string(kSize, static_cast<char>('a' + i % 26)); };
+  std::atomic<unsigned> sent = 0;
+  std::atomic<bool> ended = false;
   std::thread program([&] {
-    for (; sent < 200; ++sent) ASSERT_TRUE(channel.write(text));
+    while (sent < kRecords && channel.write(text(sent))) ++sent;
+    ended = true;
   });
-  unsigned received = 0;
-  while (received < 200) {
-    if (channel.read() == text) {
-      ++received;
-    } else {
-      channel.reader.release_records();
-    }
+  // As many as fit are there before the first is read, and then the program waits.
+  while (sent < kRecordBytes / kSize - 1 && !ended) std::this_thread::yield();
+  EXPECT_FALSE(ended);
+  std::vector<std::string> received;
+  for (bool last = false; !last;) {
+    last = ended;  // before reading, so that nothing comes later
+    for (std::string record; !(record = channel.read()).empty();) received.push_back(record);
+    channel.reader.release_records();
   }
   program.join();
-  EXPECT_EQ(sent, 200u);
+  ASSERT_EQ(received.size(), kRecords);
+  for (unsigned i = 0; i < kRecords; ++i) EXPECT_EQ(received[i], text(i)) << i;
 }
 
 TEST(Records, FullRingOfADeadRecorderIsGivenUp) {
@@ -181,8 +189,13 @@ TEST(Records, StopEndsTheWait) {
   Channel channel;
   channel.reader.stop();
   const std::string text(8000, 'x');
-  while (channel.write(text)) {
-  }
+  unsigned written = 0;
+  while (channel.write(text)) ++written;
+  EXPECT_LE(written, kRecordBytes / text.size());
+  // What fitted before is not lost.
+  unsigned read = 0;
+  while (channel.read() == text) ++read;
+  EXPECT_EQ(read, written);
 }
 
 TEST(Aux, IsThereWhenPublished) {

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -11,14 +12,23 @@
 namespace hodo::symbol {
 namespace {
 
-// Asks everything that can be asked.
+// Asks everything that can be asked, and counts the answers. They have to hold together: symbols
+// come in order, and what is found at an address has it inside.
 std::size_t ask(test::Bytes bytes) {
   const auto table = SymbolTable::from_bytes(std::move(bytes));
-  if (!table) return 0;
+  if (!table) {
+    EXPECT_FALSE(table.error().message.empty());
+    return 0;
+  }
   const auto symbols = (*table)->symbols();
+  EXPECT_TRUE(std::ranges::is_sorted(symbols, {}, &Symbol::start));
   std::size_t answers = symbols.size();
   for (std::size_t i = 0; i < symbols.size(); i += 1 + symbols.size() / 50) {
-    answers += (*table)->at(symbols[i].start) != nullptr;
+    if (const Symbol* found = (*table)->at(symbols[i].start)) {
+      EXPECT_LE(found->start, symbols[i].start);
+      EXPECT_LT(symbols[i].start - found->start, found->size);
+      ++answers;
+    }
     answers += (*table)->source(symbols[i].start).size();
   }
   answers += (*table)->named("fixture::outer").size();
@@ -36,14 +46,16 @@ TEST(DamagedElf, CutOffAnywhere) {
 
 TEST(DamagedElf, BytesOverwritten) {
   const auto whole = test::read_file(HODO_FIXTURE);
+  unsigned answered = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     auto bytes = whole;
     for (int i = 0; i < 1 + static_cast<int>(seed % 64); ++i) {
       bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
     }
-    ask(std::move(bytes));
+    answered += ask(std::move(bytes)) > 0;
   }
+  EXPECT_GT(answered, 100u) << "damage that costs all symbols is rare";
 }
 
 // Overwrites a field in all section headers: what the tables say of their own places and sizes.
@@ -53,13 +65,14 @@ TEST(DamagedElf, SectionHeadersThatLie) {
   std::memcpy(&header, whole.data(), sizeof header);
   const std::uint64_t values[] = {0,          1,          7,    whole.size() - 1, whole.size(),
                                   1ull << 32, 1ull << 62, ~0ull};
+  const std::size_t complete = ask(whole);
   for (std::size_t field = 0; field < sizeof(Elf64_Shdr); field += 4) {
     for (const auto value : values) {
       for (int section = 0; section < header.e_shnum; ++section) {
         auto bytes = whole;
         const auto at = header.e_shoff + static_cast<std::size_t>(section) * sizeof(Elf64_Shdr);
         std::memcpy(&bytes[at + field], &value, field + 8 <= sizeof(Elf64_Shdr) ? 8 : 4);
-        ask(std::move(bytes));
+        EXPECT_LE(ask(std::move(bytes)), 2 * complete) << "field " << field << " of " << section;
       }
     }
   }
@@ -74,14 +87,18 @@ TEST(DamagedElf, DwarfThatLies) {
   std::memcpy(sections.data(), &whole[header.e_shoff], sections.size() * sizeof(Elf64_Shdr));
   const char* names = reinterpret_cast<const char*>(&whole[sections[header.e_shstrndx].sh_offset]);
   std::mt19937 random(1);
+  const std::size_t count = SymbolTable::from_bytes(whole).value()->symbols().size();
+  unsigned read = 0;
   for (const Elf64_Shdr& s : sections) {
     if (std::strncmp(names + s.sh_name, ".debug_", 7) != 0) continue;
     for (int i = 0; i < 200; ++i) {
       auto bytes = whole;
       bytes[s.sh_offset + random() % s.sh_size] = static_cast<std::uint8_t>(random());
-      ask(std::move(bytes));
+      EXPECT_GE(ask(std::move(bytes)), count) << "DWARF costs source lines, no symbols";
+      ++read;
     }
   }
+  EXPECT_GE(read, 5 * 200u);
 }
 
 }  // namespace
