@@ -109,6 +109,27 @@ TEST_F(Path, AnEventTakesControlBeforeTheInstructionRuns) {
                           "irq 100a>1010 0 async", "ret 1010>1001 1", "end 1003>0 1 async end"));
 }
 
+// A record of leaving the program at a return: a signal came before it ran.
+TEST_F(Path, ASignalMayComeBeforeAReturn) {
+  EXPECT_THAT(list({{.to = 0x1010}, {.from = 0x1010, .to = 0}, {.to = 0x1000}}),
+              ElementsAre("begin 0>1010 0", "end 1010>0 0 async end", "begin 0>1000 0"));
+  EXPECT_EQ(stats_.instructions, 0u);
+  EXPECT_EQ(stats_.branches[static_cast<std::size_t>(BranchKind::ret)], 0u);
+}
+
+// Unless the fault of fetching code at address 0 follows. The record is the last of a batch, too.
+TEST_F(Path, AReturnToAddressZeroIsKnownByItsFault) {
+  for (const std::size_t before : {0u, 1u, 1022u, 1023u, 1024u}) {
+    std::vector<RecordedBranch> records(before, {.from = 0x100a, .to = 0x1008});
+    records.insert(records.end(), {{.from = 0x1010, .to = 0}, {.from = 0, .to = 0}});
+    executing_.joins = false;
+    begin();
+    const auto listed = list(records);
+    ASSERT_EQ(listed.size(), before + 1) << before;
+    EXPECT_EQ(listed.back(), "ret 1010>0 1 end") << before;
+  }
+}
+
 TEST_F(Path, AFetchThatFaultsIsAnEventAndNoLoss) {
   EXPECT_THAT(list({{.from = 0x1010, .to = 0x7000}, {.from = 0x7000, .to = 0}}),
               ElementsAre("ret 1010>7000 1", "end 7000>0 0 async end"));

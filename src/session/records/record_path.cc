@@ -146,7 +146,7 @@ void RecordPath::tell(Known& known) {
 }
 
 void RecordPath::add_begin(std::uint64_t to) {
-  if (to == 0) return;  // an entry that was never written
+  if (to == 0) return settle_doubt();  // an entry that was never written, or a fault at address 0
   emit({.to = to, .time = time_, .kind = BranchKind::begin});
   at_ = to;
 }
@@ -189,6 +189,29 @@ bool RecordPath::is_event(const RecordedBranch& record, const Known& known) cons
   return known.kind == BranchKind::unknown || elsewhere;
 }
 
+// Whether a record that leaves the program says of an indirect branch either that a signal came
+// before it or that it led to address 0, which looks the same.
+bool RecordPath::is_doubtful(const RecordedBranch& record, const Known& known) {
+  const bool indirect = known.kind == BranchKind::ret || known.kind == BranchKind::icall ||
+                        known.kind == BranchKind::ijmp;
+  return indirect && record.kind == BranchKind::unknown && record.to == 0 &&
+         known.line.end == End::joined;
+}
+
+// The fault of fetching code at address 0 follows: the branch led there, and no signal came before
+// it.
+void RecordPath::settle_doubt() {
+  if (filled_ == 0 || doubtful_.behind != filled_) return;
+  Branch& branch = batch_[filled_ - 1];
+  --stats_.branches[static_cast<std::size_t>(branch.kind)];
+  ++stats_.branches[static_cast<std::size_t>(doubtful_.kind)];
+  branch.kind = doubtful_.kind;
+  branch.flags &= static_cast<std::uint8_t>(~kAsync);
+  ++branch.insns;
+  ++stats_.instructions;
+  doubtful_ = {};
+}
+
 void RecordPath::add_slowly(const RecordedBranch& record) {
   if (record.from == 0) return add_begin(record.to);
   const std::uint64_t start = at_ != 0 && executing_.joins ? at_ : record.from;
@@ -212,7 +235,8 @@ void RecordPath::add_slowly(const RecordedBranch& record) {
                 .kind = record.kind != BranchKind::unknown ? record.kind : known->kind,
                 .flags = static_cast<std::uint8_t>(record.flags | known->flags),
                 .cycles = record.cycles};
-  if (is_event(record, *known)) {
+  const bool doubtful = is_doubtful(record, *known);
+  if (doubtful || is_event(record, *known)) {
     if (record.kind == BranchKind::unknown) {
       branch.kind = record.to == 0 ? BranchKind::end : BranchKind::irq;
     }
@@ -226,7 +250,9 @@ void RecordPath::add_slowly(const RecordedBranch& record) {
       add_not_taken(known->start, record.from, branch.insns);
     }
   }
+  if (doubtful && filled_ + 1 == kBatch) flush();  // so that it can still be changed
   emit(branch);
+  if (doubtful) doubtful_ = {.kind = known->kind, .behind = filled_};
   at_ = executing_.joins ? record.to : 0;
 }
 
@@ -234,6 +260,7 @@ void RecordPath::flush() {
   const std::span<const Branch> batch(batch_.data(), filled_);
   if (filled_ != 0 && !stopped_) stopped_ = !out_.branches(executing_.who, batch);
   filled_ = 0;
+  doubtful_ = {};
 }
 
 void RecordPath::finish() {

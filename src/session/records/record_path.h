@@ -105,6 +105,8 @@ class RecordPath {
   Known& find(std::uint64_t start, std::uint64_t source);
   bool is_event(const RecordedBranch& record, const Known& known) const;
   bool fetch_failed(const RecordedBranch& record, const Known& known) const;
+  static bool is_doubtful(const RecordedBranch& record, const Known& known);
+  void settle_doubt();
   void add_slowly(const RecordedBranch& record);
   void add_begin(std::uint64_t to);
   void add_not_taken(std::uint64_t start, std::uint64_t source, std::uint32_t& insns);
@@ -133,6 +135,11 @@ class RecordPath {
   std::uint64_t at_ = 0;  // where execution stands; 0: unknown
   bool stopped_ = false;
   std::size_t filled_ = 0;
+  // The last branch of the batch is told as an event, but may have been of this kind.
+  struct {
+    BranchKind kind = BranchKind::unknown;
+    std::size_t behind = 0;  // filled_ behind it; 0: none
+  } doubtful_;
   std::vector<Branch> batch_ = std::vector<Branch>(kBatch);
   std::vector<Known> known_ = std::vector<Known>(kKnown);
   struct Cause {
