@@ -41,7 +41,7 @@ bool overlap(const Mapping& a, const Mapping& b) {
   return space && a.from < b.until && b.from < a.until;
 }
 
-void check(const std::vector<Mapping>& mappings, const Session& session) {
+void check(const std::vector<Mapping>& mappings, const Model& session) {
   constexpr std::size_t kPairs = 300;  // all pairs of the first ones
   for (std::size_t i = 0; i < mappings.size(); ++i) {
     const Mapping& m = mappings[i];
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto reader = Reader::open_memory({data, size});
   if (!reader) return 0;
   walk(*reader, {data, size});
-  const auto session = Session::load(*reader);
+  const auto session = Model::load(*reader);
   require(session.has_value());
   for (const auto& queue : session->queues()) {
     for (const auto& piece : queue.pieces) {

@@ -12,7 +12,7 @@ void Pasts::move_to(session::Session& session) {
 }
 
 Life Pasts::life(std::uint32_t space) const {
-  const perfdata::Session* recording = session_->recording();
+  const perfdata::Model* recording = session_->recording();
   if (recording == nullptr || space >= recording->processes().size()) return {-1, space};
   const perfdata::Process& process = recording->processes()[space];
   return {process.pid, process.start};
@@ -57,7 +57,7 @@ void Pasts::begin_as_child(const Step& step) {
   if (fork == forks_.end() || step.thread.stack.depth() != 0) return;
   const Past& parent = of(fork->parent);
   if (parent.forgot || parent.seen < fork->time) return;
-  const perfdata::Session* recording = session_->recording();
+  const perfdata::Model* recording = session_->recording();
   const bool timed = recording != nullptr && recording->trace() == perfdata::TraceKind::intel_pt;
   const ShadowStack* found = nullptr;
   for (const ForkCall& call : parent.forks) {

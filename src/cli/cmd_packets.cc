@@ -44,7 +44,7 @@ Result<session::Outcome> walk(const Options& options, session::Session& session,
 }
 
 bool only_stacks(const session::Session& session) {
-  const perfdata::Session* recording = session.recording();
+  const perfdata::Model* recording = session.recording();
   return recording != nullptr && recording->trace() == perfdata::TraceKind::none &&
          recording->branch_stacks() != 0;
 }
@@ -61,7 +61,7 @@ Result<Shown> show_stacks(const Options& options, const session::Session& sessio
 }
 
 bool has_bts(const session::Session& session) {
-  const perfdata::Session* recording = session.recording();
+  const perfdata::Model* recording = session.recording();
   return recording != nullptr && recording->trace() == perfdata::TraceKind::intel_bts;
 }
 

@@ -236,7 +236,7 @@ KernelChecker::~KernelChecker() = default;
 Result<std::unique_ptr<KernelChecker>> KernelChecker::of(session::Session& session,
                                                          const KernelImage* image) {
   std::vector<perfdata::KernelSymbol> symbols;
-  if (const perfdata::Session* recording = session.recording()) {
+  if (const perfdata::Model* recording = session.recording()) {
     symbols = perfdata::read_kernel_symbols(recording->reader());
   }
   if (symbols.empty()) {

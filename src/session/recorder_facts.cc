@@ -81,11 +81,11 @@ RecorderFacts recorder_facts(const perfdata::FileFacts& facts) {
   return out;
 }
 
-std::vector<ProcessEnd> process_ends(const perfdata::Session& recording) {
+std::vector<ProcessEnd> process_ends(const perfdata::Model& recording) {
   return recorder_facts(recording.facts()).ends;
 }
 
-bool of_guest(const perfdata::Session& recording) {
+bool of_guest(const perfdata::Model& recording) {
   const std::string source = recorder_facts(recording.facts()).source;
   if (source == "qemu-system" || source == "kvm") return true;
   return std::ranges::any_of(recording.files(), [](const perfdata::File& file) {

@@ -35,6 +35,6 @@ struct RecorderFacts {
 RecorderFacts recorder_facts(const perfdata::FileFacts& facts);
 
 // The processes are those of a virtual machine, so that their numbers and paths mean nothing here.
-bool of_guest(const perfdata::Session& recording);
+bool of_guest(const perfdata::Model& recording);
 
 }  // namespace hodo::session

@@ -60,13 +60,13 @@ Result<std::unique_ptr<Recording>> Recording::open(const std::string& path,
   auto reader = perfdata::Reader::open(path);
   if (!reader) return std::unexpected(reader.error());
   auto kept = std::make_unique<perfdata::Reader>(std::move(*reader));
-  auto model = perfdata::Session::load(*kept);
+  auto model = perfdata::Model::load(*kept);
   if (!model) return std::unexpected(model.error());
   return std::unique_ptr<Recording>(new Recording(path, std::move(kept), std::move(*model), symfs));
 }
 
 Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
-                     perfdata::Session model, std::string symfs)
+                     perfdata::Model model, std::string symfs)
     : path_(std::move(path)),
       reader_(std::move(reader)),
       model_(std::move(model)),

@@ -22,7 +22,7 @@ class Recording final : public DecodingSession {
                                                  const std::string& symfs = {});
 
   const std::string& path() const override { return path_; }
-  const perfdata::Session* recording() const override { return &model_; }
+  const perfdata::Model* recording() const override { return &model_; }
   Clock clock() const override { return Clock(model_.trace_clock()); }
   std::span<const Queue> queues() const override { return queues_; }
   const Names& names() const override { return names_; }
@@ -35,7 +35,7 @@ class Recording final : public DecodingSession {
   std::vector<LossLine> input_losses() const override;
 
   // For those who read another kind of trace from the same file, or one that grows.
-  const perfdata::Session& model() const { return model_; }
+  const perfdata::Model& model() const { return model_; }
   Spaces& spaces() { return spaces_; }
   std::vector<Part> parts(std::size_t queue) override;
   Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override;
@@ -47,7 +47,7 @@ class Recording final : public DecodingSession {
   flow::Config config(std::size_t queue, const Occupancy& occupancy) override;
 
  private:
-  Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Session model,
+  Recording(std::string path, std::unique_ptr<perfdata::Reader> reader, perfdata::Model model,
             std::string symfs);
 
   // The first one if the thread has none.
@@ -59,7 +59,7 @@ class Recording final : public DecodingSession {
 
   std::string path_;
   std::unique_ptr<perfdata::Reader> reader_;
-  perfdata::Session model_;
+  perfdata::Model model_;
   std::vector<Queue> queues_;
   Spaces spaces_;
   RecordingNames names_;

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Session>> Session::open(const Options& options) {
   if (options.raw) return RawRecords::open(options);
   auto file = Recording::open(options.path, options.symfs);
   if (!file) return std::unexpected(file.error());
-  const perfdata::Session& model = (*file)->model();
+  const perfdata::Model& model = (*file)->model();
   if (model.trace() == perfdata::TraceKind::intel_bts) {
     return std::make_unique<BtsSession>(std::move(*file));
   }

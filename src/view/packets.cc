@@ -204,7 +204,7 @@ std::unique_ptr<session::PacketSink> make_packet_counter() {
   return std::make_unique<CountPackets>();
 }
 
-std::uint64_t list_branch_stacks(const perfdata::Session& recording, bool json, Output& out) {
+std::uint64_t list_branch_stacks(const perfdata::Model& recording, bool json, Output& out) {
   perfdata::BranchStacks stacks(recording.reader());
   std::uint64_t count = 0;
   while (auto sample = stacks.next()) {
@@ -215,7 +215,7 @@ std::uint64_t list_branch_stacks(const perfdata::Session& recording, bool json, 
   return count;
 }
 
-Result<std::uint64_t> list_bts_records(const perfdata::Session& recording, bool json, Output* out) {
+Result<std::uint64_t> list_bts_records(const perfdata::Model& recording, bool json, Output* out) {
   std::uint64_t count = 0;
   for (std::size_t q = 0; q < recording.queues().size(); ++q) {
     const perfdata::AuxQueue& queue = recording.queues()[q];

@@ -47,14 +47,14 @@ std::string host_of(const perfdata::FileFacts& facts) {
 }
 
 // When the first record was written, by the wall clock.
-std::uint64_t wall_clock(const perfdata::Session& recording) {
+std::uint64_t wall_clock(const perfdata::Model& recording) {
   const auto& clock = recording.facts().clock;
   if (!clock || recording.first_time() == 0) return 0;
   return clock->wall_clock_ns + (recording.first_time() - clock->clockid_ns);
 }
 
 // The last process of that number.
-std::uint32_t space_of(const perfdata::Session& recording, std::int32_t pid) {
+std::uint32_t space_of(const perfdata::Model& recording, std::int32_t pid) {
   const auto& processes = recording.processes();
   for (std::size_t i = processes.size(); i-- != 0;) {
     if (processes[i].pid == pid) return static_cast<std::uint32_t>(i);
@@ -62,8 +62,7 @@ std::uint32_t space_of(const perfdata::Session& recording, std::int32_t pid) {
   return perfdata::kNone;
 }
 
-std::vector<EndLine> end_lines(const session::Session& session,
-                               const perfdata::Session& recording) {
+std::vector<EndLine> end_lines(const session::Session& session, const perfdata::Model& recording) {
   std::vector<EndLine> out;
   for (session::ProcessEnd& end : session::process_ends(recording)) {
     EndLine line{.end = std::move(end), .place = {}};
@@ -81,7 +80,7 @@ std::vector<EndLine> end_lines(const session::Session& session,
   return out;
 }
 
-void add_recording(Report& report, const perfdata::Session& recording, const Profile& profile) {
+void add_recording(Report& report, const perfdata::Model& recording, const Profile& profile) {
   report.command = command_of(recording.facts());
   report.host = host_of(recording.facts());
   report.recorded_by = recording.facts().version;

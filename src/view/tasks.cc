@@ -11,7 +11,7 @@ using perfdata::Thread;
 
 class Tree {
  public:
-  Tree(const perfdata::Session& recording, const Profile& profile)
+  Tree(const perfdata::Model& recording, const Profile& profile)
       : recording_(recording), profile_(profile), children_(recording.processes().size()) {
     link();
     choose();
@@ -112,7 +112,7 @@ class Tree {
     }
   }
 
-  const perfdata::Session& recording_;
+  const perfdata::Model& recording_;
   const Profile& profile_;
   std::vector<std::vector<std::uint32_t>> children_;
   std::vector<std::uint32_t> parents_;
@@ -122,7 +122,7 @@ class Tree {
 
 }  // namespace
 
-std::vector<TaskLine> task_tree(const perfdata::Session& recording, const Profile& profile) {
+std::vector<TaskLine> task_tree(const perfdata::Model& recording, const Profile& profile) {
   return Tree(recording, profile).lines();
 }
 

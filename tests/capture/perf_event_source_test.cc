@@ -603,7 +603,7 @@ TEST_F(SourceTest, BtsComesFromThePmuOfThatName) {
   EXPECT_THAT(kernel.filters, IsEmpty());
 
   const auto reader = perfdata::Reader::open(options.output).value();
-  const auto session = perfdata::Session::load(reader).value();
+  const auto session = perfdata::Model::load(reader).value();
   EXPECT_EQ(session.trace(), perfdata::TraceKind::intel_bts);
   EXPECT_EQ(session.pt().pmu_type, 12u);
   ASSERT_THAT(session.queues(), SizeIs(1));
@@ -660,7 +660,7 @@ TEST_F(SourceTest, BranchStacksNeedNoAuxArea) {
   EXPECT_GT(result.trace_bytes, 0u);
 
   const auto reader = perfdata::Reader::open(options.output).value();
-  const auto session = perfdata::Session::load(reader).value();
+  const auto session = perfdata::Model::load(reader).value();
   EXPECT_EQ(session.trace(), perfdata::TraceKind::none);
   EXPECT_EQ(session.branch_stacks(), 2u);
   perfdata::BranchStacks stacks(reader);

@@ -109,7 +109,7 @@ TEST_F(AttachTest, TheFileHasTheGuestsPartAndItsAddressSpaces) {
   EXPECT_EQ(result->processes, 2u);
 
   const auto reader = perfdata::Reader::open(options.record.output).value();
-  auto session = perfdata::Session::load(reader).value();
+  auto session = perfdata::Model::load(reader).value();
   EXPECT_TRUE(session.finished());
   EXPECT_THAT(session.damages(), IsEmpty());
   ASSERT_THAT(session.queues(), SizeIs(2));

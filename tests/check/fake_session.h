@@ -69,7 +69,7 @@ class FakeSession : public session::Session, public session::Regions, public ses
 
   // Session.
   const std::string& path() const override { return path_; }
-  const perfdata::Session* recording() const override { return nullptr; }
+  const perfdata::Model* recording() const override { return nullptr; }
   session::Clock clock() const override { return {}; }
   std::span<const session::Queue> queues() const override { return {}; }
   const session::Names& names() const override { return *this; }

@@ -28,11 +28,11 @@ Bytes aux_record(std::int32_t tid, std::uint64_t offset, std::uint64_t size, std
 struct Loaded {
   Bytes bytes;
   Reader reader;
-  Session session;
+  Model session;
   explicit Loaded(const Bytes& records)
       : bytes(file_of(records)),
         reader(*Reader::open_memory(bytes)),
-        session(*Session::load(reader)) {}
+        session(*Model::load(reader)) {}
 
   // All of a queue's bytes; '|' for a gap.
   std::string stream(std::size_t queue) const {
@@ -122,7 +122,7 @@ TEST(AuxLayout, CutOffDataIsAsLongAsTheFile) {
   bytes.resize(kDataAt + pt_info(false).size() + 48 + 3);
   const auto reader = Reader::open_memory(bytes);
   ASSERT_TRUE(reader);
-  const auto session = Session::load(*reader);
+  const auto session = Model::load(*reader);
   ASSERT_TRUE(session);
   EXPECT_FALSE(session->finished());
   EXPECT_EQ(session->queues().at(0).bytes, 3u);

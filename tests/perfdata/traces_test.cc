@@ -87,7 +87,7 @@ TEST_F(Traces, RecordsAreThoseThatPerfFinds) {
     SCOPED_TRACE(expected.file);
     const auto reader = Reader::open(traces() / expected.file);
     ASSERT_TRUE(reader) << reader.error().message;
-    const auto session = Session::load(*reader);
+    const auto session = Model::load(*reader);
     ASSERT_TRUE(session) << session.error().message;
     EXPECT_THAT(session->damages(), IsEmpty());
     EXPECT_TRUE(session->finished());
@@ -103,7 +103,7 @@ TEST_F(Traces, RecordsAreThoseThatPerfFinds) {
 TEST_F(Traces, IntelPtBuffersAndConfiguration) {
   const auto reader = Reader::open(traces() / "perf.data.intel_pt-4.14");
   ASSERT_TRUE(reader);
-  const auto session = Session::load(*reader);
+  const auto session = Model::load(*reader);
   ASSERT_TRUE(session);
   EXPECT_EQ(session->trace(), TraceKind::intel_pt);
   EXPECT_EQ(session->pt().config, 0x300e601u);
@@ -134,7 +134,7 @@ TEST_F(Traces, IntelPtBuffersAndConfiguration) {
 TEST_F(Traces, TheTracedProcessIsFound) {
   const auto reader = Reader::open(traces() / "perf.data.intel_pt-4.14");
   ASSERT_TRUE(reader);
-  const auto session = Session::load(*reader);
+  const auto session = Model::load(*reader);
   ASSERT_TRUE(session);
   const auto echo =
       std::ranges::find_if(session->processes(), [](const Process& p) { return p.comm == "echo"; });

@@ -161,7 +161,7 @@ TEST_F(WriterTest, TheConfigurationComesBack) {
   Writer writer = create(options);
   ok(writer.finish(""));
   const Reader reader = reopen();
-  const auto session = Session::load(reader);
+  const auto session = Model::load(reader);
   ASSERT_TRUE(session);
   const PtConfig& pt = session->pt();
   EXPECT_EQ(pt.config, 0x300ec03u);
@@ -186,7 +186,7 @@ TEST_F(WriterTest, KeptCodeIsFoundAgainAlsoUnderAnotherName) {
   std::filesystem::rename(path(), moved);
   const auto reader = Reader::open(moved);
   ASSERT_TRUE(reader);
-  const auto session = Session::load(*reader);
+  const auto session = Model::load(*reader);
   ASSERT_TRUE(session);
   EXPECT_THAT(session->damages(), IsEmpty());
   const auto* process = session->process_at(10, 5000);
@@ -248,7 +248,7 @@ TEST_F(WriterTest, LargeAuxDataFromManyPlaces) {
   ok(writer.auxtrace(Auxtrace{.offset = 8, .tid = 11}, pieces));
   ok(writer.finish(""));
   const Reader reader = reopen();
-  const auto session = Session::load(reader);
+  const auto session = Model::load(reader);
   ASSERT_TRUE(session);
   const auto& queue = session->queues().at(0);
   ASSERT_EQ(queue.pieces.size(), 1u);
@@ -308,7 +308,7 @@ TEST_F(WriterTest, KernelCodeHasANameAndItsBytes) {
   ok(writer.code(address, code, kernel));
   ok(writer.finish(""));
   const Reader reader = reopen();
-  const auto session = Session::load(reader);
+  const auto session = Model::load(reader);
   ASSERT_TRUE(session);
   const auto symbols = read_kernel_symbols(reader);
   ASSERT_EQ(symbols.size(), 1u);

@@ -128,7 +128,7 @@ void print_counts(const std::array<std::uint64_t, 16>& classes, const PacketCoun
 int compare(const char* path) {
   auto reader = perfdata::Reader::open(path);
   if (!reader) return std::fprintf(stderr, "%s\n", reader.error().message.c_str()), 2;
-  auto model = perfdata::Session::load(*reader);
+  auto model = perfdata::Model::load(*reader);
   if (!model) return std::fprintf(stderr, "%s\n", model.error().message.c_str()), 2;
   Spaces spaces(*model);
   bool good = !model->queues().empty();

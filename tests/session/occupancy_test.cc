@@ -33,7 +33,7 @@ struct Recorded {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> turns() {
     EXPECT_TRUE(writer.finish(""));
     const perfdata::Reader reader = perfdata::Reader::open(dir.file("data")).value();
-    const auto session = perfdata::Session::load(reader).value();
+    const auto session = perfdata::Model::load(reader).value();
     perfdata::AuxQueue queue;
     queue.cpu = 0;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> out;

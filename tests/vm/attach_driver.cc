@@ -63,8 +63,8 @@ class Monitor {
 std::vector<std::uint8_t> stream_of(const char* file) {
   std::vector<std::uint8_t> bytes;
   const auto reader = perfdata::Reader::open(file);
-  auto session = reader ? perfdata::Session::load(*reader)
-                        : Result<perfdata::Session>(std::unexpected(reader.error()));
+  auto session = reader ? perfdata::Model::load(*reader)
+                        : Result<perfdata::Model>(std::unexpected(reader.error()));
   if (!session || session->queues().empty()) return bytes;
   for (const auto& piece : session->queues()[0].pieces) {
     const std::size_t end = bytes.size();

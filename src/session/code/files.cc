@@ -33,7 +33,7 @@ bool names_a_file(std::string_view path) {
          !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
 }
 
-Files::Files(const perfdata::Session& recording, std::string symfs)
+Files::Files(const perfdata::Model& recording, std::string symfs)
     : files_(recording.files()),
       of_guest_(of_guest(recording)),
       symfs_(std::move(symfs)),

@@ -30,7 +30,7 @@ class Files {
   };
 
   // `recording` must outlive this. `symfs`: as in Options.
-  Files(const perfdata::Session& recording, std::string symfs);
+  Files(const perfdata::Model& recording, std::string symfs);
 
   // Bytes of file `index`; an empty slice where state() is not good.
   image::Slice slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length);

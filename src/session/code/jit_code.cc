@@ -30,14 +30,14 @@ std::vector<std::uint8_t> contents_of(const std::string& path) {
 
 }  // namespace
 
-JitCode::JitCode(const perfdata::Process& process, const perfdata::Session& recording,
+JitCode::JitCode(const perfdata::Process& process, const perfdata::Model& recording,
                  const Files& files, image::ContentStore& kept) {
   if (read_dump(process, recording, files, kept)) return;
   const auto map = files.unnamed_place("/tmp/perf-" + std::to_string(process.pid) + ".map");
   if (map) read_map(*map, kept);
 }
 
-bool JitCode::read_dump(const perfdata::Process& process, const perfdata::Session& recording,
+bool JitCode::read_dump(const perfdata::Process& process, const perfdata::Model& recording,
                         const Files& files, image::ContentStore& kept) {
   // perf finds it in the same way (jit_detect in tools/perf/util/jitdump.c).
   const std::string name = "/jit-" + std::to_string(process.pid) + ".dump";

@@ -20,7 +20,7 @@ class JitCode {
   // /tmp/perf-PID.map; of a guest's process neither, unless `files` say where its files are. Files
   // of other users than root and the reader's are not believed: anybody can write to /tmp. What
   // cannot be read is not there.
-  JitCode(const perfdata::Process& process, const perfdata::Session& recording, const Files& files,
+  JitCode(const perfdata::Process& process, const perfdata::Model& recording, const Files& files,
           image::ContentStore& kept);
 
   // The code there, which only a jitdump has; content 0 where there is none.
@@ -39,7 +39,7 @@ class JitCode {
 
  private:
   void add(const symbol::JitFunction& function, std::uint64_t time, image::ContentStore& kept);
-  bool read_dump(const perfdata::Process& process, const perfdata::Session& recording,
+  bool read_dump(const perfdata::Process& process, const perfdata::Model& recording,
                  const Files& files, image::ContentStore& kept);
   void read_map(const std::string& path, image::ContentStore& kept);
 

@@ -9,7 +9,7 @@ namespace hodo::session {
 class RecordingRegions final : public Regions {
  public:
   // Both must outlive this.
-  RecordingRegions(const perfdata::Session& recording, Spaces& spaces)
+  RecordingRegions(const perfdata::Model& recording, Spaces& spaces)
       : recording_(recording), spaces_(spaces), of_files_(recording.processes().size()) {}
 
   std::optional<Region> region(std::uint32_t space, std::uint64_t address,
@@ -25,7 +25,7 @@ class RecordingRegions final : public Regions {
   std::string_view location(std::uint32_t file) const;
   const std::vector<std::uint32_t>& mappings_of_files(std::uint32_t space) const;
 
-  const perfdata::Session& recording_;
+  const perfdata::Model& recording_;
   Spaces& spaces_;
   // For each space the indices of its mappings of files' code, found when they are first asked for:
   // few among all the pieces of code that a process with a code generator has.

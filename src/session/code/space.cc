@@ -20,7 +20,7 @@ std::uint64_t last_address(const perfdata::Mapping& m) {
 
 }  // namespace
 
-Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
+Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Model& recording,
              Files& files, image::ContentStore& kept, std::unique_ptr<const JitCode> jit)
     : mappings_(mappings),
       recording_(recording),
@@ -47,7 +47,7 @@ Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Ses
   std::ranges::sort(changes_);
 }
 
-void Space::apply(const Change& change, const perfdata::Session& recording, Files& files,
+void Space::apply(const Change& change, const perfdata::Model& recording, Files& files,
                   image::ContentStore& kept) {
   const perfdata::Mapping& m = mappings_[change.mapping];
   changes_.push_back(change.time);

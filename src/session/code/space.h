@@ -20,7 +20,7 @@ class Space final : public image::CodeSource {
  public:
   // `mappings`, `files` and `recording` must outlive the space. `jit`: of a user's process, or
   // null.
-  Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Session& recording,
+  Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Model& recording,
         Files& files, image::ContentStore& kept, std::unique_ptr<const JitCode> jit);
 
   // Nothing that runs is unmapped: where nothing is mapped at `time` the mapping that comes next at
@@ -46,14 +46,14 @@ class Space final : public image::CodeSource {
   };
   image::CodeSpan find_jit(std::uint64_t address, std::uint64_t time,
                            const image::CodeSpan& nothing) const;
-  void apply(const Change& change, const perfdata::Session& recording, Files& files,
+  void apply(const Change& change, const perfdata::Model& recording, Files& files,
              image::ContentStore& kept);
 
   // The kept bytes count as a file's.
   bool has_file(const perfdata::Mapping& mapping) const;
 
   const std::vector<perfdata::Mapping>& mappings_;
-  const perfdata::Session& recording_;
+  const perfdata::Model& recording_;
   image::AddressSpace code_;
   image::Timeline timeline_;
   std::unique_ptr<const JitCode> jit_;

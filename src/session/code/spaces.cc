@@ -6,7 +6,7 @@
 
 namespace hodo::session {
 
-Spaces::Spaces(const perfdata::Session& recording, std::string symfs)
+Spaces::Spaces(const perfdata::Model& recording, std::string symfs)
     : recording_(recording),
       files_(recording, std::move(symfs)),
       spaces_(recording.processes().size()) {

@@ -14,7 +14,7 @@ namespace hodo::session {
 class Spaces {
  public:
   // `recording` must outlive this. `symfs`: as in Options.
-  explicit Spaces(const perfdata::Session& recording, std::string symfs = {});
+  explicit Spaces(const perfdata::Model& recording, std::string symfs = {});
 
   // Of process `index` of the recording; null if there is none. Addresses stay valid.
   const Space* user(std::uint32_t index);
@@ -40,7 +40,7 @@ class Spaces {
   const perfdata::Mapping* last_mapped(std::uint32_t index, std::uint64_t address,
                                        std::uint64_t time, Fits fits) const;
 
-  const perfdata::Session& recording_;
+  const perfdata::Model& recording_;
   Files files_;
   image::ContentStore kept_;
   std::vector<std::unique_ptr<Space>> spaces_;

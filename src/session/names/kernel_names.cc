@@ -9,7 +9,7 @@ constexpr std::string_view kKernel = "[kernel]";
 
 }  // namespace
 
-KernelNames::KernelNames(const perfdata::Session& recording) {
+KernelNames::KernelNames(const perfdata::Model& recording) {
   if (!recording.counts().contains(perfdata::RecordType::ksymbol)) return;
   symbols_ = perfdata::read_kernel_symbols(recording.reader());
   const perfdata::TimeConversion conversion = recording.trace_clock();

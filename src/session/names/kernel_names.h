@@ -14,7 +14,7 @@ namespace hodo::session {
 
 class KernelNames {
  public:
-  explicit KernelNames(const perfdata::Session& recording);
+  explicit KernelNames(const perfdata::Model& recording);
 
   struct Named {
     std::string_view symbol;  // empty: code without a name

@@ -10,7 +10,7 @@ namespace hodo::session {
 class RecordingNames final : public Names {
  public:
   // Both must outlive this.
-  RecordingNames(const perfdata::Session& recording, Spaces& spaces)
+  RecordingNames(const perfdata::Model& recording, Spaces& spaces)
       : recording_(recording), spaces_(spaces), kernel_(recording) {}
 
   Place place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
@@ -19,7 +19,7 @@ class RecordingNames final : public Names {
   Era era(std::uint32_t space, std::uint64_t time) const override;
 
  private:
-  const perfdata::Session& recording_;
+  const perfdata::Model& recording_;
   Spaces& spaces_;
   KernelNames kernel_;
 };

@@ -8,14 +8,14 @@
 namespace hodo::session {
 namespace {
 
-std::uint32_t space_of(const perfdata::Session& recording, std::int32_t pid, std::uint64_t time) {
+std::uint32_t space_of(const perfdata::Model& recording, std::int32_t pid, std::uint64_t time) {
   const perfdata::Process* process = recording.process_at(pid, time);
   if (process == nullptr) return kNoSpace;
   return static_cast<std::uint32_t>(process - recording.processes().data());
 }
 
 // A thread's pid is the same for life, but the number may have had several lives.
-Occupancy of_thread(std::int32_t pid, std::int32_t tid, const perfdata::Session& recording) {
+Occupancy of_thread(std::int32_t pid, std::int32_t tid, const perfdata::Model& recording) {
   if (pid < 0) {
     const perfdata::Thread* thread = recording.thread_at(tid, 0);
     if (thread != nullptr) pid = thread->pid;
@@ -31,7 +31,7 @@ Occupancy of_thread(std::int32_t pid, std::int32_t tid, const perfdata::Session&
 }
 
 // The lives of each pid, in order of time.
-std::map<std::int32_t, std::vector<std::uint32_t>> lives_of(const perfdata::Session& recording) {
+std::map<std::int32_t, std::vector<std::uint32_t>> lives_of(const perfdata::Model& recording) {
   std::map<std::int32_t, std::vector<std::uint32_t>> out;
   const auto& processes = recording.processes();
   for (std::uint32_t i = 0; i < processes.size(); ++i) out[processes[i].pid].push_back(i);
@@ -41,7 +41,7 @@ std::map<std::int32_t, std::vector<std::uint32_t>> lives_of(const perfdata::Sess
 // The turns between two context switches: one, unless the number is used again meanwhile. That may
 // go without a switch where only some processes are recorded, and when a virtual machine restarts.
 void add_turns(const perfdata::OnCpu& on, std::uint64_t until,
-               const std::vector<std::uint32_t>& lives, const perfdata::Session& recording,
+               const std::vector<std::uint32_t>& lives, const perfdata::Model& recording,
                std::vector<Occupant>& turns) {
   const auto& time = recording.pt().time;
   const std::uint32_t space = on.pid > 0 ? space_of(recording, on.pid, on.from) : kNoSpace;
@@ -53,7 +53,7 @@ void add_turns(const perfdata::OnCpu& on, std::uint64_t until,
   }
 }
 
-Occupancy of_cpu(std::int32_t cpu, const perfdata::Session& recording) {
+Occupancy of_cpu(std::int32_t cpu, const perfdata::Model& recording) {
   auto timeline = recording.on_cpu().find(cpu);
   std::vector<Occupant> turns;
   if (timeline != recording.on_cpu().end()) {
@@ -91,7 +91,7 @@ std::size_t Occupancy::at(std::uint64_t time) const {
   return static_cast<std::size_t>(after - turns_.begin()) - 1;
 }
 
-Occupancy occupancy_of(const perfdata::AuxQueue& queue, const perfdata::Session& recording) {
+Occupancy occupancy_of(const perfdata::AuxQueue& queue, const perfdata::Model& recording) {
   // perf names the first traced thread with each cpu's buffer, whoever runs there: the context
   // switches know better.
   bool of_a_cpu = queue.cpu >= 0 && (queue.tid < 0 || recording.on_cpu().contains(queue.cpu));

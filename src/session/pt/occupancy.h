@@ -15,7 +15,7 @@ struct Occupant {
   std::uint64_t from = 0;  // trace time
   std::int32_t pid = -1;
   std::int32_t tid = -1;
-  std::uint32_t space = kNoSpace;  // index of the process in perfdata::Session::processes()
+  std::uint32_t space = kNoSpace;  // index of the process in perfdata::Model::processes()
   bool same_task(const Occupant& other) const {
     return pid == other.pid && tid == other.tid && space == other.space;
   }
@@ -42,6 +42,6 @@ class Occupancy {
 
 // The occupancy of a recorded queue: a thread's own, by the lives of its process; a cpu's by its
 // context switches.
-Occupancy occupancy_of(const perfdata::AuxQueue& queue, const perfdata::Session& recording);
+Occupancy occupancy_of(const perfdata::AuxQueue& queue, const perfdata::Model& recording);
 
 }  // namespace hodo::session

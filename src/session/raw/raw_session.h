@@ -17,7 +17,7 @@ template <class Base>
 class RawSession : public Base {
  public:
   const std::string& path() const override { return trace_.path(); }
-  const perfdata::Session* recording() const override { return nullptr; }
+  const perfdata::Model* recording() const override { return nullptr; }
   Clock clock() const override { return Clock(); }
   std::span<const Queue> queues() const override { return {&queue_, 1}; }
   const Names& names() const override { return trace_.names(); }

@@ -12,7 +12,7 @@ namespace {
 // Between two reports of progress, and two questions whether the user has enough.
 constexpr std::size_t kStep = 1 << 20;
 
-const perf_event_attr* traced_event(const perfdata::Session& model) {
+const perf_event_attr* traced_event(const perfdata::Model& model) {
   for (const perfdata::Attr& attr : model.reader().attrs()) {
     if (attr.attr.type == model.pt().pmu_type) return &attr.attr;
   }

@@ -38,7 +38,7 @@ const image::CodeSource* RecordSession::code_of(std::uint32_t space) {
 
 Executing RecordSession::executing(std::uint32_t queue, std::int32_t pid, std::int32_t tid,
                                    std::int32_t cpu, std::uint64_t time) {
-  const perfdata::Session& model = file_->model();
+  const perfdata::Model& model = file_->model();
   Executing out;
   out.who = {.queue = queue, .space = kNoSpace, .pid = pid, .tid = tid, .cpu = cpu};
   if (const perfdata::Process* life = model.process_at(pid, time); life != nullptr) {

@@ -15,7 +15,7 @@ namespace hodo::session {
 class RecordSession : public Session {
  public:
   const std::string& path() const final { return file_->path(); }
-  const perfdata::Session* recording() const final { return file_->recording(); }
+  const perfdata::Model* recording() const final { return file_->recording(); }
   Clock clock() const final { return file_->clock(); }
   const Names& names() const final { return file_->names(); }
   const Regions* regions() const final { return file_->regions(); }

@@ -68,16 +68,16 @@ struct KeptCode {
   std::uint64_t address = 0;
   std::uint64_t time = 0;
   std::uint64_t file_offset = 0;        // of the bytes in the perf.data file; 0: only in `bytes`
-  std::span<const std::uint8_t> bytes;  // lives as long as the Session
+  std::span<const std::uint8_t> bytes;  // lives as long as the Model
 };
 
 // `size` bytes at `address` came from `file` at `file_offset` in [from, until).
 struct Mapping {
   std::uint64_t address = 0, size = 0, file_offset = 0;
   std::uint64_t from = 0, until = kForever;  // perf time, ns
-  std::uint32_t file = kNone;                // index in Session::files(); also of kept code that
+  std::uint32_t file = kNone;                // index in Model::files(); also of kept code that
                                              // lies where the file was mapped
-  std::uint32_t kept = kNone;                // index in Session::kept(): use these bytes instead;
+  std::uint32_t kept = kNone;                // index in Model::kept(): use these bytes instead;
                                              // the first is kept[i].bytes[kept_offset]
   std::uint64_t kept_offset = 0;
   std::uint32_t prot = 0;
@@ -101,11 +101,11 @@ struct Thread {
 struct Process {
   std::int32_t pid = -1, ppid = -1;
   std::uint64_t start = 0, end = kForever;
-  std::vector<std::uint32_t> threads;  // indices in Session::threads(), leader first if known
+  std::vector<std::uint32_t> threads;  // indices in Model::threads(), leader first if known
   // By `from`; at any time no two overlap. What a parent had mapped at the fork is included, what
   // was there before an exec ends with it.
   std::vector<Mapping> mappings;
-  std::string_view comm;  // of the leader, at the end; lives as long as the Session
+  std::string_view comm;  // of the leader, at the end; lives as long as the Model
 };
 
 struct AuxPiece {
@@ -147,16 +147,16 @@ struct LostRecords {
 
 enum class TraceKind : std::uint8_t { none, intel_pt, intel_bts };
 
-class Session {
+class Model {
  public:
   struct Impl;  // of the implementation
-  // One pass over the records. `reader` must outlive the Session. Fails only where nothing can be
+  // One pass over the records. `reader` must outlive the Model. Fails only where nothing can be
   // said (no_space: limits against hostile files); damage is in damages().
-  static Result<Session> load(const Reader& reader);
+  static Result<Model> load(const Reader& reader);
 
-  Session(Session&&) noexcept;
-  Session& operator=(Session&&) noexcept;
-  ~Session();
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
 
   const Reader& reader() const;
   const FileFacts& facts() const;
@@ -187,8 +187,8 @@ class Session {
   OnCpu running(std::int32_t cpu, std::uint64_t time) const;
 
  private:
-  friend class SessionBuilder;
-  explicit Session(std::unique_ptr<Impl> impl);
+  friend class ModelBuilder;
+  explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

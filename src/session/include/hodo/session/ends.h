@@ -21,6 +21,6 @@ struct ProcessEnd {
 };
 
 // In the order in which they ended, as far as that is known.
-std::vector<ProcessEnd> process_ends(const perfdata::Session& recording);
+std::vector<ProcessEnd> process_ends(const perfdata::Model& recording);
 
 }  // namespace hodo::session

@@ -78,7 +78,7 @@ class Session {
 
   virtual const std::string& path() const = 0;
   // The recording behind it; null for a raw trace.
-  virtual const perfdata::Session* recording() const = 0;
+  virtual const perfdata::Model* recording() const = 0;
   virtual Clock clock() const = 0;
   virtual std::span<const Queue> queues() const = 0;
   virtual const Names& names() const = 0;

@@ -20,10 +20,10 @@ std::string queue_label(const session::Queue& queue);
 
 // The branch stacks of a recording's samples, which are all that files without a trace have: a line
 // per sample, a line per entry, newest first. The number of stacks written.
-std::uint64_t list_branch_stacks(const perfdata::Session& recording, bool json, Output& out);
+std::uint64_t list_branch_stacks(const perfdata::Model& recording, bool json, Output& out);
 
 // The BTS records of a recording as they lie in its buffers, a line each; null ones are padding and
-// left out. Gives their number; with `out` null that is all. Errors: as perfdata::Session::bytes.
-Result<std::uint64_t> list_bts_records(const perfdata::Session& recording, bool json, Output* out);
+// left out. Gives their number; with `out` null that is all. Errors: as perfdata::Model::bytes.
+Result<std::uint64_t> list_bts_records(const perfdata::Model& recording, bool json, Output* out);
 
 }  // namespace hodo::view

@@ -11,7 +11,7 @@
 #include "hodo/view/style.h"
 
 namespace hodo::perfdata {
-class Session;
+class Model;
 }
 
 namespace hodo::view {
@@ -20,7 +20,7 @@ namespace hodo::view {
 class RecordedProcesses final : public session::BranchSink {
  public:
   // `recording` must outlive it.
-  explicit RecordedProcesses(const perfdata::Session& recording) : recording_(recording) {}
+  explicit RecordedProcesses(const perfdata::Model& recording) : recording_(recording) {}
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
 
@@ -35,7 +35,7 @@ class RecordedProcesses final : public session::BranchSink {
     std::set<std::uint64_t> cr3s;
     std::uint64_t branches = 0;
   };
-  const perfdata::Session& recording_;
+  const perfdata::Model& recording_;
   std::map<std::uint32_t, Seen> seen_;  // by index of the process
 };
 

@@ -1,10 +1,11 @@
 // Sideband turned into lives and mappings.
+#include "hodo/perfdata/model.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include "file_builder.h"
-#include "hodo/perfdata/model.h"
 
 namespace hodo::perfdata {
 namespace {
@@ -29,11 +30,11 @@ Bytes task_record(RecordType type, std::int32_t pid, std::int32_t ppid, std::int
 struct Loaded {
   Bytes bytes;
   Reader reader;
-  Session session;
+  Model session;
   explicit Loaded(const Bytes& records, const std::vector<TestAttr>& attrs = {TestAttr{}})
       : bytes(file_of(records, attrs)),
         reader(*Reader::open_memory(bytes)),
-        session(*Session::load(reader)) {}
+        session(*Model::load(reader)) {}
 
   // "address+size:file_offset@[from,until) path", one a line.
   std::string mappings(const Process* process) const {
@@ -51,7 +52,7 @@ struct Loaded {
   }
 };
 
-TEST(Session, NamesThreadsOverTime) {
+TEST(Model, NamesThreadsOverTime) {
   const Loaded in(join(comm_record(1, 1, "sh", 10), comm_record(1, 1, "ls", 20, true),
                        task_record(RecordType::fork, 1, 1, 2, 1, 30),
                        comm_record(1, 2, "worker", 40)));
@@ -70,7 +71,7 @@ TEST(Session, NamesThreadsOverTime) {
   EXPECT_EQ(in.session.processes()[0].threads.size(), 2u);
 }
 
-TEST(Session, ANewMappingCutsWhatItCovers) {
+TEST(Model, ANewMappingCutsWhatItCovers) {
   const Loaded in(
       join(mmap_record(1, 1000, 100, 0, "a", 10), mmap_record(1, 1040, 20, 7, "b", 20)));
   EXPECT_EQ(in.mappings(in.session.process_at(1, 0)),
@@ -80,7 +81,7 @@ TEST(Session, ANewMappingCutsWhatItCovers) {
             "1040+20:7@[20,ever) b\n");
 }
 
-TEST(Session, ANewMappingReplacesSeveral) {
+TEST(Model, ANewMappingReplacesSeveral) {
   const Loaded in(join(mmap_record(1, 1000, 100, 0, "a", 10), mmap_record(1, 1100, 100, 0, "b", 10),
                        mmap_record(1, 1050, 100, 0, "c", 20)));
   EXPECT_EQ(in.mappings(in.session.process_at(1, 0)),
@@ -91,7 +92,7 @@ TEST(Session, ANewMappingReplacesSeveral) {
             "1050+100:0@[20,ever) c\n");
 }
 
-TEST(Session, DataMappingsAreMarked) {
+TEST(Model, DataMappingsAreMarked) {
   const Loaded in(join(mmap_record(1, 1000, 100, 0, "a", 10),
                        mmap_record(1, 1000, 100, 0, "b", 20, PROT_READ)));
   const auto& mappings = in.session.process_at(1, 0)->mappings;
@@ -101,7 +102,7 @@ TEST(Session, DataMappingsAreMarked) {
   EXPECT_FALSE(mappings[1].executable);
 }
 
-TEST(Session, ForkCopiesMappingsAndExecEndsThem) {
+TEST(Model, ForkCopiesMappingsAndExecEndsThem) {
   const Loaded in(join(comm_record(1, 1, "sh", 5), mmap_record(1, 1000, 100, 0, "sh", 10),
                        task_record(RecordType::fork, 2, 1, 2, 1, 20),
                        comm_record(2, 2, "ls", 30, true), mmap_record(2, 5000, 100, 0, "ls", 31),
@@ -115,14 +116,14 @@ TEST(Session, ForkCopiesMappingsAndExecEndsThem) {
             "1000+100:0@[10,ever) sh\n2000+100:0@[40,ever) late\n");
 }
 
-TEST(Session, ForksThatPerfMadeUpCopyNothing) {
+TEST(Model, ForksThatPerfMadeUpCopyNothing) {
   const Loaded in(join(mmap_record(1, 1000, 100, 0, "sh", 0),
                        task_record(RecordType::fork, 2, 1, 2, 1, 0, PERF_RECORD_MISC_FORK_EXEC),
                        mmap_record(2, 5000, 100, 0, "ls", 0)));
   EXPECT_EQ(in.mappings(in.session.process_at(2, 0)), "5000+100:0@[0,ever) ls\n");
 }
 
-TEST(Session, RecordsAreSortedByTime) {
+TEST(Model, RecordsAreSortedByTime) {
   // Two cpus' rings: the child's mapping lies in the file before the fork that made the child.
   const Loaded in(join(mmap_record(2, 5000, 100, 0, "ls", 31), comm_record(2, 2, "ls", 30, true),
                        mmap_record(1, 1000, 100, 0, "sh", 10),
@@ -131,7 +132,7 @@ TEST(Session, RecordsAreSortedByTime) {
             "1000+100:0@[20,30) sh\n5000+100:0@[31,ever) ls\n");
 }
 
-TEST(Session, ExitEndsThreadsAndWithTheLastTheProcess) {
+TEST(Model, ExitEndsThreadsAndWithTheLastTheProcess) {
   const Loaded in(join(comm_record(1, 1, "x", 5), task_record(RecordType::fork, 1, 1, 2, 1, 10),
                        task_record(RecordType::exit, 1, 1, 1, 1, 20),
                        task_record(RecordType::exit, 1, 1, 2, 1, 30)));
@@ -139,7 +140,7 @@ TEST(Session, ExitEndsThreadsAndWithTheLastTheProcess) {
   EXPECT_EQ(in.session.process_at(1, 0)->end, 30u);
 }
 
-TEST(Session, APidThatIsUsedAgainIsAnotherProcess) {
+TEST(Model, APidThatIsUsedAgainIsAnotherProcess) {
   const Loaded in(
       join(comm_record(9, 9, "sh", 1), task_record(RecordType::fork, 2, 9, 2, 9, 10),
            comm_record(2, 2, "first", 11), task_record(RecordType::exit, 2, 9, 2, 9, 20),
@@ -159,7 +160,7 @@ Bytes poke_record(std::int32_t pid, std::uint64_t address, const Bytes& code, st
   return record(RecordType::text_poke, PERF_RECORD_MISC_USER, join(padded, stamp(pid, pid, time)));
 }
 
-TEST(Session, KeptCodeReplacesTheMappingThatShowsItToPerf) {
+TEST(Model, KeptCodeReplacesTheMappingThatShowsItToPerf) {
   const Bytes poke = poke_record(1, 1000, {1, 2, 3, 4}, 10);
   const Loaded in(join(poke, mmap_record(1, 1000, 4, kDataAt + 20, "/moved/since.data", 10),
                        poke_record(1, 1002, {9}, 20)));
@@ -176,7 +177,7 @@ TEST(Session, KeptCodeReplacesTheMappingThatShowsItToPerf) {
   EXPECT_EQ(mappings[3].kept, 1u);
 }
 
-TEST(Session, KeptCodeHasItsPlaceInTheFileThatItLiesOver) {
+TEST(Model, KeptCodeHasItsPlaceInTheFileThatItLiesOver) {
   const Loaded in(join(mmap_record(1, 1000, 100, 4000, "/bin/x", 10),
                        poke_record(1, 1010, {1, 2}, 20), poke_record(1, 1099, {3, 4}, 20)));
   const auto& mappings = in.session.process_at(1, 0)->mappings;
@@ -188,7 +189,7 @@ TEST(Session, KeptCodeHasItsPlaceInTheFileThatItLiesOver) {
   EXPECT_EQ(kept(1).file, kNone);  // one byte lies behind the mapping's end
 }
 
-TEST(Session, AFileMappedAtTheOffsetOfKeptCodeIsStillAFile) {
+TEST(Model, AFileMappedAtTheOffsetOfKeptCodeIsStillAFile) {
   const Bytes poke = poke_record(1, 1000, {1, 2, 3, 4}, 10);
   const Loaded in(join(poke, mmap_record(1, 8000, 4, kDataAt + 20, "/lib/x", 10)));
   EXPECT_EQ(in.mappings(in.session.process_at(1, 0)),
@@ -196,7 +197,7 @@ TEST(Session, AFileMappedAtTheOffsetOfKeptCodeIsStillAFile) {
                 "@[10,ever) kept\n8000+4:" + std::to_string(kDataAt + 20) + "@[10,ever) /lib/x\n");
 }
 
-TEST(Session, KernelMappingsAreApart) {
+TEST(Model, KernelMappingsAreApart) {
   const Loaded in(record(RecordType::mmap, PERF_RECORD_MISC_KERNEL,
                          join(pack(-1, 0, std::uint64_t{0xffffffff81000000}, ~std::uint64_t{0},
                                    std::uint64_t{0xffffffff81000000}),
@@ -213,7 +214,7 @@ Bytes switch_record(bool out, std::int32_t pid, std::int32_t next, std::uint64_t
                 join(pack(next, next), stamp(pid, pid, time, cpu)));
 }
 
-TEST(Session, TellsWhoRanWhere) {
+TEST(Model, TellsWhoRanWhere) {
   const Loaded in(
       join(switch_record(true, 1, 2, 20, 0), switch_record(false, 2, 1, 21, 0),
            switch_record(true, 2, 0, 40, 0), switch_record(false, 5, 0, 30, 1),
@@ -230,7 +231,7 @@ TEST(Session, TellsWhoRanWhere) {
   EXPECT_EQ(in.session.on_cpu().at(0).size(), 2u);  // out and in of one switch are one entry
 }
 
-TEST(Session, LostRecordsAreLocated) {
+TEST(Model, LostRecordsAreLocated) {
   const Bytes first = comm_record(1, 1, "x", 5);
   const Loaded in(
       join(first, record(RecordType::lost, 0,
@@ -242,7 +243,7 @@ TEST(Session, LostRecordsAreLocated) {
   EXPECT_EQ(in.session.lost()[0].offset, kDataAt + first.size());
 }
 
-TEST(Session, CountsRecordsAndTimes) {
+TEST(Model, CountsRecordsAndTimes) {
   const Loaded in(join(comm_record(1, 1, "x", 50), comm_record(1, 1, "y", 5),
                        record(RecordType::finished_round, 0, {})));
   EXPECT_EQ(in.session.counts().at(RecordType::comm), 2u);
@@ -251,7 +252,7 @@ TEST(Session, CountsRecordsAndTimes) {
   EXPECT_EQ(in.session.last_time(), 50u);
 }
 
-TEST(Session, ReadsThePtConfiguration) {
+TEST(Model, ReadsThePtConfiguration) {
   std::uint64_t words[17] = {8, 10,      683,        77,  1, 1u << 10, 1u << 11, 3, 0,
                              1, 1u << 9, 0xfu << 14, 250, 2, 2,        36,       12};
   const Loaded in(
@@ -273,14 +274,14 @@ TEST(Session, ReadsThePtConfiguration) {
   EXPECT_EQ(pt.time.to_ns(1024 * 5 + 512), 77u + 5 * 683 + 341);
 }
 
-TEST(Session, PtWithoutItsEventIsDamage) {
+TEST(Model, PtWithoutItsEventIsDamage) {
   std::uint64_t words[17] = {99};
   const Loaded in(record(RecordType::auxtrace_info, 0, pack(1u, 0u, words)));
   ASSERT_EQ(in.session.damages().size(), 1u);
   EXPECT_THAT(in.session.damages()[0].what, HasSubstr("no Intel PT event"));
 }
 
-TEST(Session, FilterLongerThanTheRecordIsDamage) {
+TEST(Model, FilterLongerThanTheRecordIsDamage) {
   std::uint64_t words[17] = {8};
   words[16] = ~std::uint64_t{0};
   const Loaded in(record(RecordType::auxtrace_info, 0, pack(1u, 0u, words)));
@@ -289,7 +290,7 @@ TEST(Session, FilterLongerThanTheRecordIsDamage) {
   EXPECT_EQ(in.session.trace(), TraceKind::none);
 }
 
-TEST(Session, BtsHasTimesToo) {
+TEST(Model, BtsHasTimesToo) {
   std::uint64_t words[6] = {9, 10, 683, 77, 1, 1};
   const Loaded in(record(RecordType::auxtrace_info, 0, pack(2u, 0u, words)));
   EXPECT_EQ(in.session.trace(), TraceKind::intel_bts);
@@ -309,7 +310,7 @@ TEST(TimeConversion, GoesThereAndBack) {
 }
 
 // 2000 children of a process with 4000 mappings: 8 million copies from 300 KiB of file.
-TEST(Session, HostileForksDoNotFillMemory) {
+TEST(Model, HostileForksDoNotFillMemory) {
   Bytes records;
   const auto add = [&records](const Bytes& one) {
     records.insert(records.end(), one.begin(), one.end());

@@ -8,7 +8,7 @@
 
 namespace hodo::perfdata {
 
-struct Session::Impl {
+struct Model::Impl {
   explicit Impl(const Reader& in) : reader(&in) {}
 
   const Reader* reader;

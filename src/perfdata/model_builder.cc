@@ -1,4 +1,4 @@
-#include "session_builder.h"
+#include "model_builder.h"
 
 #include <sys/mman.h>
 
@@ -10,10 +10,10 @@
 
 namespace hodo::perfdata {
 
-SessionBuilder::SessionBuilder(const Reader& reader)
-    : out_(std::make_unique<Session::Impl>(reader)), aux_(out_->damages) {}
+ModelBuilder::ModelBuilder(const Reader& reader)
+    : out_(std::make_unique<Model::Impl>(reader)), aux_(out_->damages) {}
 
-std::unique_ptr<Session::Impl> SessionBuilder::build() {
+std::unique_ptr<Model::Impl> ModelBuilder::build() {
   const Reader& reader = *out_->reader;
   for (const auto& damage : reader.damages()) out_->damages.add(damage.offset, damage.what);
   auto cursor = reader.records();
@@ -28,7 +28,7 @@ std::unique_ptr<Session::Impl> SessionBuilder::build() {
   return std::move(out_);
 }
 
-void SessionBuilder::visit(const Record& record) {
+void ModelBuilder::visit(const Record& record) {
   ++out_->counts[record.raw.type];
   if (const auto time = record.id.time.value_or(0); time != 0) {
     out_->first_time = out_->first_time == 0 ? time : std::min(out_->first_time, time);
@@ -39,11 +39,11 @@ void SessionBuilder::visit(const Record& record) {
 
 // What perf made up for processes that were there before has time 0 and comes first. Records
 // without any time happen where they stand.
-std::uint64_t SessionBuilder::time_of(const Record& record) const {
+std::uint64_t ModelBuilder::time_of(const Record& record) const {
   return record.id.time.value_or(out_->last_time);
 }
 
-void SessionBuilder::add(const Record& record, std::uint64_t time, Event event) {
+void ModelBuilder::add(const Record& record, std::uint64_t time, Event event) {
   if (events_.size() == kMaxEvents) {
     out_->damages.add(record.raw.offset, "too many processes and mappings: this one is left out");
     return;
@@ -52,14 +52,14 @@ void SessionBuilder::add(const Record& record, std::uint64_t time, Event event) 
   events_.push_back(event);
 }
 
-std::uint32_t SessionBuilder::name_index(std::string_view name) {
+std::uint32_t ModelBuilder::name_index(std::string_view name) {
   const auto [it, added] =
       name_indices_.try_emplace(std::string(name), static_cast<std::uint32_t>(names_.size()));
   if (added) names_.emplace_back(name);
   return it->second;
 }
 
-std::uint32_t SessionBuilder::file_index(const Mmap& mmap) {
+std::uint32_t ModelBuilder::file_index(const Mmap& mmap) {
   // One path can be two files at different times.
   std::string key(mmap.path);
   key.push_back('\0');
@@ -83,13 +83,13 @@ std::uint32_t SessionBuilder::file_index(const Mmap& mmap) {
   return it->second;
 }
 
-void SessionBuilder::on(const Record& record, const Comm& comm) {
+void ModelBuilder::on(const Record& record, const Comm& comm) {
   // The kernel has at most 15 characters; longer ones would multiply with hostile forks.
   const auto name = name_index(comm.comm.substr(0, 63));
   add(record, time_of(record), {0, CommEvent{comm.pid, comm.tid, name, comm.exec}});
 }
 
-void SessionBuilder::on(const Record& record, const Task& task) {
+void ModelBuilder::on(const Record& record, const Task& task) {
   const auto time = task.time != 0 ? task.time : time_of(record);
   if (record.raw.type == RecordType::exit) {
     add(record, time, {0, ExitEvent{task}});
@@ -100,7 +100,7 @@ void SessionBuilder::on(const Record& record, const Task& task) {
   }
 }
 
-void SessionBuilder::on(const Record& record, const Mmap& mmap) {
+void ModelBuilder::on(const Record& record, const Mmap& mmap) {
   Mapping mapping;
   mapping.address = mmap.address;
   mapping.size = mmap.size;
@@ -116,7 +116,7 @@ void SessionBuilder::on(const Record& record, const Mmap& mmap) {
   add(record, mapping.from, {0, MapEvent{kernel ? -1 : mmap.pid, mapping}});
 }
 
-void SessionBuilder::on(const Record& record, const TextPoke& poke) {
+void ModelBuilder::on(const Record& record, const TextPoke& poke) {
   if (poke.new_bytes.empty()) return;
   const auto mode = record.raw.misc & PERF_RECORD_MISC_CPUMODE_MASK;
   KeptCode code;
@@ -138,7 +138,7 @@ void SessionBuilder::on(const Record& record, const TextPoke& poke) {
   add(record, code.time, {0, KeepEvent{index}});
 }
 
-void SessionBuilder::add_on_cpu(const Record& record, OnCpu who) {
+void ModelBuilder::add_on_cpu(const Record& record, OnCpu who) {
   if (record.id.cpu < 0) return;
   if (switches_ == kMaxSwitches) {
     out_->damages.add(record.raw.offset, "too many context switches: this one is left out");
@@ -148,7 +148,7 @@ void SessionBuilder::add_on_cpu(const Record& record, OnCpu who) {
   out_->on_cpu[record.id.cpu].push_back(who);
 }
 
-void SessionBuilder::on(const Record& record, const Switch& change) {
+void ModelBuilder::on(const Record& record, const Switch& change) {
   if (!record.id.time) return;
   const bool wide = record.raw.type == RecordType::switch_cpu_wide;
   OnCpu who{.from = *record.id.time};
@@ -162,11 +162,11 @@ void SessionBuilder::on(const Record& record, const Switch& change) {
   add_on_cpu(record, who);
 }
 
-void SessionBuilder::on(const Record& record, const ItraceStart& start) {
+void ModelBuilder::on(const Record& record, const ItraceStart& start) {
   add_on_cpu(record, {.from = time_of(record), .pid = start.pid, .tid = start.tid});
 }
 
-void SessionBuilder::on(const Record& record, const AuxtraceInfo& info) {
+void ModelBuilder::on(const Record& record, const AuxtraceInfo& info) {
   if (info.type != kAuxtraceIntelPt && info.type != kAuxtraceIntelBts) {
     out_->damages.add(record.raw.offset,
                       "a trace of a kind that is not x86's: type " + std::to_string(info.type));
@@ -183,7 +183,7 @@ void SessionBuilder::on(const Record& record, const AuxtraceInfo& info) {
   out_->pt = std::move(*config);
 }
 
-void SessionBuilder::on(const Record&, const TimeConv& conversion) {
+void ModelBuilder::on(const Record&, const TimeConv& conversion) {
   if (out_->trace != TraceKind::none) return;  // AUXTRACE_INFO has it too
   auto& time = out_->pt.time;
   time.valid = conversion.cap_user_time_zero && conversion.shift < 64 && conversion.mult != 0 &&
@@ -194,16 +194,16 @@ void SessionBuilder::on(const Record&, const TimeConv& conversion) {
   time.zero = conversion.zero;
 }
 
-void SessionBuilder::add_lost(const Record& record, std::uint64_t count) {
+void ModelBuilder::add_lost(const Record& record, std::uint64_t count) {
   if (out_->lost.size() == kMaxEvents) return;
   out_->lost.push_back({record.id.time.value_or(0), count, record.id.cpu, record.raw.offset});
 }
 
-void SessionBuilder::on(const Record&, const Sample& sample) {
+void ModelBuilder::on(const Record&, const Sample& sample) {
   if (sample.has_branches && !sample.branches.empty()) ++out_->branch_stacks;
 }
 
-void SessionBuilder::find_config() {
+void ModelBuilder::find_config() {
   if (out_->trace != TraceKind::intel_pt) return;
   out_->pt.config = 0;
   for (const auto& attr : out_->reader->attrs()) {
@@ -214,7 +214,7 @@ void SessionBuilder::find_config() {
   out_->damages.add(0, "the file describes no Intel PT event: how it was configured is unknown");
 }
 
-void SessionBuilder::use_header_build_ids() {
+void ModelBuilder::use_header_build_ids() {
   std::unordered_map<std::string_view, const FileBuildId*> by_path;
   for (const auto& entry : out_->reader->facts().build_ids) by_path.emplace(entry.path, &entry);
   for (auto& file : out_->files) {
@@ -223,7 +223,7 @@ void SessionBuilder::use_header_build_ids() {
   }
 }
 
-void SessionBuilder::replay() {
+void ModelBuilder::replay() {
   // The kernel's buffers are per cpu: records lie in the file in no order of time.
   std::ranges::stable_sort(events_, {}, &Event::time);
   Lives lives(out_->kept, out_->damages);
@@ -242,7 +242,7 @@ void SessionBuilder::replay() {
   lives.finish(out_->processes, out_->threads, out_->kernel);
 }
 
-void SessionBuilder::sort_switches() {
+void ModelBuilder::sort_switches() {
   for (auto& [cpu, timeline] : out_->on_cpu) {
     std::ranges::stable_sort(timeline, {}, &OnCpu::from);
     // An out record names who comes next, the in record says it again.
@@ -252,7 +252,7 @@ void SessionBuilder::sort_switches() {
   }
 }
 
-void SessionBuilder::index_lives() {
+void ModelBuilder::index_lives() {
   for (std::uint32_t i = 0; i < out_->processes.size(); ++i) {
     out_->processes_by_pid[out_->processes[i].pid].push_back(i);
   }

@@ -1,4 +1,4 @@
-// Collects the sideband of one pass over a file, sorts it by time and joins it into a Session.
+// Collects the sideband of one pass over a file, sorts it by time and joins it into a Model.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "aux_layout.h"
-#include "session_impl.h"
+#include "model_impl.h"
 
 namespace hodo::perfdata {
 
-class SessionBuilder {
+class ModelBuilder {
  public:
   // Events of processes and mappings, and context switches, each; against hostile files.
   static constexpr std::size_t kMaxEvents = std::size_t{1} << 23;
@@ -19,8 +19,8 @@ class SessionBuilder {
   // Code bytes that have to be copied because they lay in COMPRESSED records.
   static constexpr std::size_t kMostCode = std::size_t{1} << 30;  // bytes, all of it
 
-  explicit SessionBuilder(const Reader& reader);
-  std::unique_ptr<Session::Impl> build();
+  explicit ModelBuilder(const Reader& reader);
+  std::unique_ptr<Model::Impl> build();
 
  private:
   struct CommEvent {
@@ -78,7 +78,7 @@ class SessionBuilder {
   void index_lives();
   void find_config();
 
-  std::unique_ptr<Session::Impl> out_;
+  std::unique_ptr<Model::Impl> out_;
   AuxLayout aux_;
   std::vector<Event> events_;
   std::size_t switches_ = 0;
