@@ -67,7 +67,7 @@ bool measure(const std::string& path) {
       std::fprintf(stderr, "%s: %s\n", path.c_str(), outcome.error().message.c_str());
       return false;
     }
-    stacks = (*session)->recording()->branch_stacks();
+    stacks = (*session)->facts()->stacks;
     if (round == 0) continue;  // reads the file and its programs from the disk
     opening.push_back(opened - start);
     decoding.push_back(processor_seconds() - opened);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "hodo/perfdata/model.h"
-
 namespace hodo::check {
 
 void Pasts::move_to(session::Session& session) {
@@ -12,9 +10,9 @@ void Pasts::move_to(session::Session& session) {
 }
 
 Life Pasts::life(std::uint32_t space) const {
-  const perfdata::Model* recording = session_->recording();
-  if (recording == nullptr || space >= recording->processes().size()) return {-1, space};
-  const perfdata::Process& process = recording->processes()[space];
+  const session::Facts* facts = session_->facts();
+  if (facts == nullptr || space >= facts->processes.size()) return {-1, space};
+  const session::Process& process = facts->processes[space];
   return {process.pid, process.start};
 }
 
@@ -57,8 +55,7 @@ void Pasts::begin_as_child(const Step& step) {
   if (fork == forks_.end() || step.thread.stack.depth() != 0) return;
   const Past& parent = of(fork->parent);
   if (parent.forgot || parent.seen < fork->time) return;
-  const perfdata::Model* recording = session_->recording();
-  const bool timed = recording != nullptr && recording->trace() == perfdata::TraceKind::intel_pt;
+  const bool timed = session_->trace() == session::TraceKind::pt;
   const ShadowStack* found = nullptr;
   for (const ForkCall& call : parent.forks) {
     if ((timed && call.time > fork->time) || !call.stack.is_away_from(step.branch.to)) continue;

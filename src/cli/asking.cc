@@ -112,9 +112,8 @@ Result<ask::Window> window_of(session::Session& session, const ReadingOptions& o
 }
 
 std::vector<session::ProcessEnd> ends_of(const session::Session& session) {
-  const auto* recording = session.recording();
-  return recording == nullptr ? std::vector<session::ProcessEnd>{}
-                              : session::process_ends(*recording);
+  const session::Facts* facts = session.facts();
+  return facts == nullptr ? std::vector<session::ProcessEnd>{} : facts->ends;
 }
 
 session::ProgressFunction told_to(view::Progress& progress) {

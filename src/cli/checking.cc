@@ -14,7 +14,7 @@ view::Checked checked_by(const check::Checker& checker, const session::Session& 
           .findings = checker.findings(),
           .unjudged = checker.unjudged(),
           .losses = std::move(losses),
-          .windows = session.recording()->trace() == perfdata::TraceKind::none};
+          .windows = session.trace() == session::TraceKind::stacks};
 }
 
 Result<view::Checked> judge(session::Session& session, const check::Options& options,

@@ -43,34 +43,42 @@ Result<session::Outcome> walk(const Options& options, session::Session& session,
   return session.packets(how, sink);
 }
 
-bool only_stacks(const session::Session& session) {
-  const perfdata::Model* recording = session.recording();
-  return recording != nullptr && recording->trace() == perfdata::TraceKind::none &&
-         recording->branch_stacks() != 0;
+class CountRecords final : public session::RecordSink {
+ public:
+  bool record(std::uint64_t, const hw::BtsRecord&) override {
+    ++records;
+    return true;
+  }
+
+  std::uint64_t records = 0;
+};
+
+// Of a recording: those without a file around them are only decoded.
+bool has_records(const session::Session& session) {
+  const session::TraceKind kind = session.trace();
+  return session.facts() != nullptr &&
+         (kind == session::TraceKind::bts || kind == session::TraceKind::stacks);
 }
 
-Result<Shown> show_stacks(const Options& options, const session::Session& session) {
+Result<std::string> count_records(const session::Session& session) {
+  if (session.trace() == session::TraceKind::stacks) {
+    return std::to_string(session.facts()->stacks) + " branch stacks\n";
+  }
+  CountRecords count;
+  if (Status status = session.records(count); !status) return std::unexpected(status.error());
+  return std::to_string(count.records) + " BTS records\n";
+}
+
+Result<Shown> show_records(const Options& options, const session::Session& session) {
   view::Output out(STDOUT_FILENO);
   if (options.counts) {
-    out.write(std::to_string(session.recording()->branch_stacks()) + " branch stacks\n");
+    const auto counted = count_records(session);
+    if (!counted) return std::unexpected(counted.error());
+    out.write(*counted);
   } else {
-    view::list_branch_stacks(*session.recording(), options.reading.json, out);
+    const auto list = view::make_record_list(options.reading.json, out);
+    if (Status status = session.records(*list); !status) return std::unexpected(status.error());
   }
-  if (Status status = out.finish(); !status) return std::unexpected(status.error());
-  return Shown{.losses = session.input_losses(), .tell = true};
-}
-
-bool has_bts(const session::Session& session) {
-  const perfdata::Model* recording = session.recording();
-  return recording != nullptr && recording->trace() == perfdata::TraceKind::intel_bts;
-}
-
-Result<Shown> show_bts(const Options& options, const session::Session& session) {
-  view::Output out(STDOUT_FILENO);
-  const auto count = view::list_bts_records(*session.recording(), options.reading.json,
-                                            options.counts ? nullptr : &out);
-  if (!count) return std::unexpected(count.error());
-  if (options.counts) out.write(std::to_string(*count) + " BTS records\n");
   if (Status status = out.finish(); !status) return std::unexpected(status.error());
   return Shown{.losses = session.input_losses(), .tell = true};
 }
@@ -89,8 +97,7 @@ Result<Shown> show_packets(const Options& options, session::Session& session) {
 
 int run(const Options& options) {
   return with_session(options.reading, [&](session::Session& session) {
-    if (has_bts(session)) return show_bts(options, session);
-    return only_stacks(session) ? show_stacks(options, session) : show_packets(options, session);
+    return has_records(session) ? show_records(options, session) : show_packets(options, session);
   });
 }
 

@@ -74,10 +74,10 @@ int status_of(const guest::Survey& survey) {
 
 int list_recorded(const ReadingOptions& options) {
   return with_session(options, [&](session::Session& session) -> Result<Shown> {
-    if (session.recording() == nullptr) {
+    if (session.facts() == nullptr) {
       return fail(ErrorCode::usage, "a raw trace has no processes; give a recording");
     }
-    view::RecordedProcesses processes(*session.recording());
+    view::RecordedProcesses processes(*session.facts());
     view::Progress progress("reading");
     const auto outcome = session.decode(
         {.progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},

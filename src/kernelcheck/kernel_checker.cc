@@ -14,7 +14,6 @@
 #include <unordered_map>
 
 #include "hodo/check/recent.h"
-#include "hodo/perfdata/kernel_symbols.h"
 #include "kernel_rules.h"
 
 namespace hodo::kernelcheck {
@@ -43,7 +42,7 @@ struct KeyHash {
 };
 
 // Read-only data that was recorded because it leads to a module is named "SYMBOL+0xOFFSET".
-bool is_pointer(const perfdata::KernelSymbol& symbol) {
+bool is_pointer(const session::KernelSymbol& symbol) {
   return symbol.size == 8 && symbol.name.find("+0x") != std::string::npos;
 }
 
@@ -55,9 +54,9 @@ struct LinkedKernel {
 
 // By the distance that most of the functions in the recording have.
 std::optional<LinkedKernel> link(const KernelImage& image,
-                                 const std::vector<perfdata::KernelSymbol>& recorded) {
+                                 const std::vector<session::KernelSymbol>& recorded) {
   std::map<std::uint64_t, std::size_t> votes;
-  for (const perfdata::KernelSymbol& symbol : recorded) {
+  for (const session::KernelSymbol& symbol : recorded) {
     if (const auto linked = image.address_of(symbol.name)) ++votes[symbol.address - *linked];
   }
   const auto most =
@@ -70,7 +69,7 @@ std::optional<LinkedKernel> link(const KernelImage& image,
 
 class KernelChecker::Impl {
  public:
-  Impl(session::Session& session, std::vector<perfdata::KernelSymbol> pointers,
+  Impl(session::Session& session, std::vector<session::KernelSymbol> pointers,
        std::optional<LinkedKernel> image)
       : session_(session), pointers_(std::move(pointers)), image_(image) {}
 
@@ -103,7 +102,7 @@ class KernelChecker::Impl {
   void collect_after(Thread& thread, const Branch& branch);
 
   session::Session& session_;
-  std::vector<perfdata::KernelSymbol> pointers_;
+  std::vector<session::KernelSymbol> pointers_;
   std::optional<LinkedKernel> image_;
   std::set<std::tuple<std::uint64_t, std::uint32_t>> compared_;  // functions, and in which version
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
@@ -198,7 +197,7 @@ std::optional<KernelVerdict> KernelChecker::Impl::compare_text(const session::Co
 
 std::string KernelChecker::Impl::slot_to(const session::Context& context,
                                          const Branch& branch) const {
-  for (const perfdata::KernelSymbol& pointer : pointers_) {
+  for (const session::KernelSymbol& pointer : pointers_) {
     std::array<std::uint8_t, 8> bytes{};
     std::uint64_t target = 0;
     if (session_.read_code(context.space, pointer.address, branch.time, bytes) != bytes.size()) {
@@ -235,10 +234,7 @@ KernelChecker::~KernelChecker() = default;
 
 Result<std::unique_ptr<KernelChecker>> KernelChecker::of(session::Session& session,
                                                          const KernelImage* image) {
-  std::vector<perfdata::KernelSymbol> symbols;
-  if (const perfdata::Model* recording = session.recording()) {
-    symbols = perfdata::read_kernel_symbols(recording->reader());
-  }
+  std::vector<session::KernelSymbol> symbols = session.kernel_symbols();
   if (symbols.empty()) {
     return fail(ErrorCode::unsupported,
                 "the recording has no code of a guest's kernel; record with hodo vm record "
@@ -249,7 +245,7 @@ Result<std::unique_ptr<KernelChecker>> KernelChecker::of(session::Session& sessi
     return fail(ErrorCode::unsupported,
                 "the image is of another kernel than the one that was recorded");
   }
-  std::erase_if(symbols, [](const perfdata::KernelSymbol& symbol) { return !is_pointer(symbol); });
+  std::erase_if(symbols, [](const session::KernelSymbol& symbol) { return !is_pointer(symbol); });
   return std::unique_ptr<KernelChecker>(
       new KernelChecker(std::make_unique<Impl>(session, std::move(symbols), linked)));
 }

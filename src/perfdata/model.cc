@@ -32,7 +32,10 @@ Result<Model> Model::load(const Reader& reader) { return Model(ModelBuilder(read
 const Reader& Model::reader() const { return *impl_->reader; }
 const FileFacts& Model::facts() const { return impl_->reader->facts(); }
 bool Model::finished() const { return impl_->reader->finished(); }
-TraceKind Model::trace() const { return impl_->trace; }
+TraceKind Model::trace() const {
+  const bool stacks = impl_->trace == TraceKind::none && impl_->branch_stacks != 0;
+  return stacks ? TraceKind::branch_stacks : impl_->trace;
+}
 const PtConfig& Model::pt() const { return impl_->pt; }
 const std::vector<Process>& Model::processes() const { return impl_->processes; }
 const std::vector<Thread>& Model::threads() const { return impl_->threads; }

@@ -1,4 +1,4 @@
-#include "hodo/perfdata/model.h"
+#include "hodo/perfdata/time_conversion.h"
 
 namespace hodo::perfdata {
 

@@ -211,7 +211,7 @@ Result<Writer> Writer::create(const std::string& path, WriterOptions options) {
 
   Writer writer(std::move(impl));
   auto& in = *writer.impl_;
-  if (in.trace != TraceKind::none) {
+  if (in.trace == TraceKind::intel_pt || in.trace == TraceKind::intel_bts) {
     const ByteWriter info =
         in.trace == TraceKind::intel_bts ? bts_info_payload(in.pt) : auxtrace_info_payload(in.pt);
     if (auto status = in.tool_record(RecordType::auxtrace_info, info); !status) {

@@ -81,10 +81,6 @@ RecorderFacts recorder_facts(const perfdata::FileFacts& facts) {
   return out;
 }
 
-std::vector<ProcessEnd> process_ends(const perfdata::Model& recording) {
-  return recorder_facts(recording.facts()).ends;
-}
-
 bool of_guest(const perfdata::Model& recording) {
   const std::string source = recorder_facts(recording.facts()).source;
   if (source == "qemu-system" || source == "kvm") return true;

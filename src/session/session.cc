@@ -1,8 +1,10 @@
 #include "hodo/session/session.h"
 
+#include <utility>
+
+#include "pt/pt_session.h"
 #include "raw/raw.h"
 #include "raw/raw_records.h"
-#include "recording.h"
 #include "records/as_runs.h"
 #include "records/bts_session.h"
 #include "records/stack_session.h"
@@ -32,16 +34,22 @@ Result<Outcome> Session::count(const DecodeOptions& options) {
 Result<std::unique_ptr<Session>> Session::open(const Options& options) {
   if (options.raw && options.raw->kind == RawKind::pt) return Raw::open(options);
   if (options.raw) return RawRecords::open(options);
-  auto file = Recording::open(options.path, options.symfs);
+  auto file = OpenedFile::open(options.path, options.symfs);
   if (!file) return std::unexpected(file.error());
-  const perfdata::Model& model = (*file)->model();
-  if (model.trace() == perfdata::TraceKind::intel_bts) {
-    return std::make_unique<BtsSession>(std::move(*file));
+  switch (file->model.trace()) {
+    case perfdata::TraceKind::intel_bts:
+      return std::make_unique<BtsSession>(std::move(*file));
+    case perfdata::TraceKind::branch_stacks:
+      return std::make_unique<StackSession>(std::move(*file));
+    case perfdata::TraceKind::intel_pt:
+    case perfdata::TraceKind::none:
+      return std::make_unique<PtSession>(std::move(*file));
   }
-  if (model.trace() == perfdata::TraceKind::none && model.branch_stacks() != 0) {
-    return std::make_unique<StackSession>(std::move(*file));
-  }
-  return std::move(*file);
+  std::unreachable();
+}
+
+Status Session::records(RecordSink&) const {
+  return fail(ErrorCode::unsupported, "has no branch records");
 }
 
 }  // namespace hodo::session

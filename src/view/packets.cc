@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "hodo/base/byte_reader.h"
 #include "hodo/hw/bts.h"
 #include "hodo/pt/describe.h"
 #include "hodo/view/text.h"
@@ -107,84 +107,87 @@ class CountPackets final : public session::PacketSink {
   void gap(std::uint64_t) override {}
 };
 
-std::string entry_flags(const perfdata::BranchEntry& entry) {
+std::string entry_flags(const session::StackEntry& entry) {
   std::string out;
-  if (entry.mispredicted()) out += " mispredicted";
-  if (entry.in_tx()) out += " in_tx";
-  if (entry.abort()) out += " abort";
-  if (entry.wrong_path()) out += " wrong_path";
+  if (entry.mispredicted) out += " mispredicted";
+  if (entry.in_tx) out += " in_tx";
+  if (entry.abort) out += " abort";
+  if (entry.wrong_path) out += " wrong_path";
   return out;
 }
 
-void write_stack_text(const perfdata::Sample& sample, Output& out) {
-  auto to = std::back_inserter(out.buffer());
-  fmt::format_to(to, "sample {}/{}", sample.id.pid, sample.id.tid);
-  if (sample.id.cpu >= 0) fmt::format_to(to, " [{:03}]", sample.id.cpu);
-  if (sample.id.time) fmt::format_to(to, " {}", seconds(*sample.id.time));
-  fmt::format_to(to, ": branch stack of {}\n", sample.branches.size());
-  for (std::size_t i = 0; i < sample.branches.size(); ++i) {
-    perfdata::BranchEntry entry = sample.branches[i];
-    fmt::format_to(to, "  {:#x} => {:#x}", entry.from, entry.to);
-    if (entry.cycles() != 0) fmt::format_to(to, " {} cycles", entry.cycles());
-    out.buffer() += entry_flags(entry) + "\n";
-  }
-  out.checkpoint();
-}
+class TextRecords final : public session::RecordSink {
+ public:
+  explicit TextRecords(Output& out) : out_(out) {}
 
-void write_stack_json(const perfdata::Sample& sample, Output& out) {
-  auto to = std::back_inserter(out.buffer());
-  fmt::format_to(to, R"({{"type":"branch_stack","pid":{},"tid":{})", sample.id.pid, sample.id.tid);
-  if (sample.id.cpu >= 0) fmt::format_to(to, R"(,"cpu":{})", sample.id.cpu);
-  if (sample.id.time) fmt::format_to(to, R"(,"time":{})", *sample.id.time);
-  out.buffer() += ",\"branches\":[";
-  for (std::size_t i = 0; i < sample.branches.size(); ++i) {
-    perfdata::BranchEntry entry = sample.branches[i];
-    fmt::format_to(to, R"({}{{"from":"{:#x}","to":"{:#x}","mispredicted":{},"cycles":{}{}}})",
-                   i == 0 ? "" : ",", entry.from, entry.to, entry.mispredicted(), entry.cycles(),
-                   entry.wrong_path() ? R"(,"wrong_path":true)" : "");
+  void queue(std::uint32_t index, const session::Queue& queue) override {
+    out_.write(
+        fmt::format("queue {}: {}, {} bytes\n", index, queue_label(queue), grouped(queue.bytes)));
   }
-  out.buffer() += "]}\n";
-  out.checkpoint();
-}
 
-void write_bts_record(std::size_t queue, std::uint64_t offset, const hw::BtsRecord& record,
-                      bool json, Output& out) {
-  auto to = std::back_inserter(out.buffer());
-  if (json) {
-    fmt::format_to(to,
-                   R"({{"queue":{},"offset":{},"size":{},"type":"BTS","from":"{:#x}","to":"{:#x}",)"
-                   R"("predicted":{}}})",
-                   queue, offset, sizeof(record), record.from, record.to, record.predicted());
-  } else {
-    fmt::format_to(to, "{:08x}  {:#x} => {:#x}{}", offset, record.from, record.to,
-                   record.predicted() ? "  predicted" : "");
+  bool record(std::uint64_t offset, const hw::BtsRecord& record) override {
+    fmt::format_to(std::back_inserter(out_.buffer()), "{:08x}  {:#x} => {:#x}{}\n", offset,
+                   record.from, record.to, record.predicted() ? "  predicted" : "");
+    out_.checkpoint();
+    return out_.ok();
   }
-  out.buffer() += '\n';
-  out.checkpoint();
-}
 
-Result<std::uint64_t> list_bts_piece(const perfdata::Reader& file, std::size_t queue,
-                                     const perfdata::AuxPiece& piece, bool json, Output* out) {
-  const std::uint64_t step = 32768 * hw::bts_record_bytes(hw::DsLayout::bits64);
-  std::uint64_t count = 0;
-  std::vector<std::uint8_t> bytes;
-  for (std::uint64_t at = 0; at < piece.size && (out == nullptr || out->ok()); at += bytes.size()) {
-    bytes.resize(static_cast<std::size_t>(std::min(step, piece.size - at)));
-    const Status status = file.read(piece.file_offset + at, bytes);
-    if (!status) return std::unexpected(status.error());
-    ByteReader in(bytes);
-    for (std::uint64_t offset = at; out == nullptr || out->ok(); offset = at + in.offset()) {
-      const auto record = hw::read_bts_record(in, hw::DsLayout::bits64);
-      if (!record) break;
-      if (record->from == 0 && record->to == 0) continue;
-      ++count;
-      if (out != nullptr) {
-        write_bts_record(queue, piece.aux_offset + offset, *record, json, *out);
-      }
+  bool stack(const session::BranchStack& stack) override {
+    auto to = std::back_inserter(out_.buffer());
+    fmt::format_to(to, "sample {}/{}", stack.pid, stack.tid);
+    if (stack.cpu >= 0) fmt::format_to(to, " [{:03}]", stack.cpu);
+    if (stack.time) fmt::format_to(to, " {}", seconds(*stack.time));
+    fmt::format_to(to, ": branch stack of {}\n", stack.entries.size());
+    for (const session::StackEntry& entry : stack.entries) {
+      fmt::format_to(to, "  {:#x} => {:#x}", entry.from, entry.to);
+      if (entry.cycles != 0) fmt::format_to(to, " {} cycles", entry.cycles);
+      out_.buffer() += entry_flags(entry) + "\n";
     }
+    out_.checkpoint();
+    return out_.ok();
   }
-  return count;
-}
+
+ private:
+  Output& out_;
+};
+
+class JsonRecords final : public session::RecordSink {
+ public:
+  explicit JsonRecords(Output& out) : out_(out) {}
+
+  void queue(std::uint32_t index, const session::Queue&) override { queue_ = index; }
+
+  bool record(std::uint64_t offset, const hw::BtsRecord& record) override {
+    fmt::format_to(std::back_inserter(out_.buffer()),
+                   R"({{"queue":{},"offset":{},"size":{},"type":"BTS","from":"{:#x}","to":"{:#x}",)"
+                   R"("predicted":{}}})"
+                   "\n",
+                   queue_, offset, sizeof(record), record.from, record.to, record.predicted());
+    out_.checkpoint();
+    return out_.ok();
+  }
+
+  bool stack(const session::BranchStack& stack) override {
+    auto to = std::back_inserter(out_.buffer());
+    fmt::format_to(to, R"({{"type":"branch_stack","pid":{},"tid":{})", stack.pid, stack.tid);
+    if (stack.cpu >= 0) fmt::format_to(to, R"(,"cpu":{})", stack.cpu);
+    if (stack.time) fmt::format_to(to, R"(,"time":{})", *stack.time);
+    out_.buffer() += ",\"branches\":[";
+    const char* between = "";
+    for (const session::StackEntry& entry : stack.entries) {
+      fmt::format_to(to, R"({}{{"from":"{:#x}","to":"{:#x}","mispredicted":{},"cycles":{}{}}})",
+                     std::exchange(between, ","), entry.from, entry.to, entry.mispredicted,
+                     entry.cycles, entry.wrong_path ? R"(,"wrong_path":true)" : "");
+    }
+    out_.buffer() += "]}\n";
+    out_.checkpoint();
+    return out_.ok();
+  }
+
+ private:
+  Output& out_;
+  std::uint32_t queue_ = 0;
+};
 
 }  // namespace
 
@@ -204,33 +207,9 @@ std::unique_ptr<session::PacketSink> make_packet_counter() {
   return std::make_unique<CountPackets>();
 }
 
-std::uint64_t list_branch_stacks(const perfdata::Model& recording, bool json, Output& out) {
-  perfdata::BranchStacks stacks(recording.reader());
-  std::uint64_t count = 0;
-  while (auto sample = stacks.next()) {
-    json ? write_stack_json(*sample, out) : write_stack_text(*sample, out);
-    ++count;
-    if (!out.ok()) break;
-  }
-  return count;
-}
-
-Result<std::uint64_t> list_bts_records(const perfdata::Model& recording, bool json, Output* out) {
-  std::uint64_t count = 0;
-  for (std::size_t q = 0; q < recording.queues().size(); ++q) {
-    const perfdata::AuxQueue& queue = recording.queues()[q];
-    if (!json && out != nullptr) {
-      out->write(fmt::format("queue {}: {}, {} bytes\n", q,
-                             queue_label({queue.pid, queue.tid, queue.cpu, queue.bytes}),
-                             grouped(queue.bytes)));
-    }
-    for (const perfdata::AuxPiece& piece : queue.pieces) {
-      auto listed = list_bts_piece(recording.reader(), q, piece, json, out);
-      if (!listed) return listed;
-      count += *listed;
-    }
-  }
-  return count;
+std::unique_ptr<session::RecordSink> make_record_list(bool json, Output& out) {
+  if (json) return std::make_unique<JsonRecords>(out);
+  return std::make_unique<TextRecords>(out);
 }
 
 }  // namespace hodo::view

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "hodo/perfdata/model.h"
 #include "hodo/view/table.h"
 #include "hodo/view/text.h"
 
@@ -42,8 +41,8 @@ std::string RecordedProcesses::text(const Style& style) const {
                {"NAME", Align::left, Tone::name},
                {"CR3", Align::left, Tone::plain, true}});
   bool any_cr3 = false;
-  for (std::uint32_t i = 0; i < recording_.processes().size(); ++i) {
-    const perfdata::Process& process = recording_.processes()[i];
+  for (std::uint32_t i = 0; i < facts_.processes.size(); ++i) {
+    const session::Process& process = facts_.processes[i];
     const auto found = seen_.find(i);
     const Seen seen = found == seen_.end() ? Seen{} : found->second;
     std::string cr3s;
@@ -66,15 +65,15 @@ std::string RecordedProcesses::text(const Style& style) const {
 nlohmann::ordered_json RecordedProcesses::json() const {
   using Json = nlohmann::ordered_json;
   Json processes = Json::array();
-  for (std::uint32_t i = 0; i < recording_.processes().size(); ++i) {
-    const perfdata::Process& process = recording_.processes()[i];
+  for (std::uint32_t i = 0; i < facts_.processes.size(); ++i) {
+    const session::Process& process = facts_.processes[i];
     const auto found = seen_.find(i);
     const Seen seen = found == seen_.end() ? Seen{} : found->second;
     Json cr3s = Json::array(), threads = Json::array();
     for (const std::uint64_t cr3 : seen.cr3s) cr3s.push_back(fmt::format("{:#x}", cr3));
     for (const std::uint32_t index : process.threads) {
-      const perfdata::Thread& thread = recording_.threads()[index];
-      threads.push_back({{"tid", thread.tid}, {"name", printable(thread.comm())}});
+      const session::Thread& thread = facts_.threads[index];
+      threads.push_back({{"tid", thread.tid}, {"name", printable(thread.comm)}});
     }
     processes.push_back({{"pid", process.pid},
                          {"ppid", process.ppid < 0 ? Json() : Json(process.ppid)},

@@ -27,52 +27,46 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-std::string command_of(const perfdata::FileFacts& facts) {
+std::string command_of(const session::Facts& facts) {
   std::string out;
-  for (const std::string& word : facts.cmdline) out += (out.empty() ? "" : " ") + shell_word(word);
+  for (const std::string& word : facts.command) out += (out.empty() ? "" : " ") + shell_word(word);
   return out;
 }
 
-std::string host_of(const perfdata::FileFacts& facts) {
+std::string host_of(const session::Facts& facts) {
   std::string details;
   auto add = [&](const std::string& text) {
     if (!text.empty()) details += (details.empty() ? "" : ", ") + text;
   };
   add(facts.osrelease.empty() ? "" : "Linux " + facts.osrelease);
   add(facts.arch);
-  add(facts.cpus_online ? fmt::format("{} cpus", *facts.cpus_online) : "");
+  add(facts.cpus != 0 ? fmt::format("{} cpus", facts.cpus) : "");
   add(facts.cpudesc);
   if (details.empty()) return facts.hostname;
   return facts.hostname.empty() ? details : fmt::format("{} ({})", facts.hostname, details);
 }
 
-// When the first record was written, by the wall clock.
-std::uint64_t wall_clock(const perfdata::Model& recording) {
-  const auto& clock = recording.facts().clock;
-  if (!clock || recording.first_time() == 0) return 0;
-  return clock->wall_clock_ns + (recording.first_time() - clock->clockid_ns);
-}
-
 // The last process of that number.
-std::uint32_t space_of(const perfdata::Model& recording, std::int32_t pid) {
-  const auto& processes = recording.processes();
+std::uint32_t space_of(const session::Facts& facts, std::int32_t pid) {
+  const auto& processes = facts.processes;
   for (std::size_t i = processes.size(); i-- != 0;) {
     if (processes[i].pid == pid) return static_cast<std::uint32_t>(i);
   }
-  return perfdata::kNone;
+  return session::kNoProcess;
 }
 
-std::vector<EndLine> end_lines(const session::Session& session, const perfdata::Model& recording) {
+std::vector<EndLine> end_lines(const session::Session& session, const session::Facts& facts) {
   std::vector<EndLine> out;
-  for (session::ProcessEnd& end : session::process_ends(recording)) {
-    EndLine line{.end = std::move(end), .place = {}};
+  for (const session::ProcessEnd& end : facts.ends) {
+    EndLine line{.end = end, .place = {}};
     if (const std::string last = task_name(session, line.end.pid, line.end.pid); !last.empty()) {
       line.end.comm = last;
     }
     if (line.end.ip != 0) {
-      const std::uint32_t space = space_of(recording, line.end.pid);
-      const auto place = space == perfdata::kNone ? session::Place()
-                                                  : session.names().place(space, line.end.ip, 0);
+      const std::uint32_t space = space_of(facts, line.end.pid);
+      const auto place = space == session::kNoProcess
+                             ? session::Place()
+                             : session.names().place(space, line.end.ip, 0);
       line.place = describe(line.end.ip, place, {});
     }
     out.push_back(std::move(line));
@@ -80,17 +74,15 @@ std::vector<EndLine> end_lines(const session::Session& session, const perfdata::
   return out;
 }
 
-void add_recording(Report& report, const perfdata::Model& recording, const Profile& profile) {
-  report.command = command_of(recording.facts());
-  report.host = host_of(recording.facts());
-  report.recorded_by = recording.facts().version;
-  report.wall_clock_ns = wall_clock(recording);
-  if (recording.last_time() > recording.first_time()) {
-    report.duration_ns = recording.last_time() - recording.first_time();
-  }
-  report.finished = recording.finished();
-  report.snapshot = recording.pt().snapshot;
-  report.tasks = task_tree(recording, profile);
+void add_recording(Report& report, const session::Facts& facts, const Profile& profile) {
+  report.command = command_of(facts);
+  report.host = host_of(facts);
+  report.recorded_by = facts.recorder;
+  report.wall_clock_ns = facts.wall_clock;
+  if (facts.last_time > facts.first_time) report.duration_ns = facts.last_time - facts.first_time;
+  report.finished = facts.finished;
+  report.snapshot = facts.snapshot;
+  report.tasks = task_tree(facts, profile);
 }
 
 }  // namespace
@@ -99,10 +91,10 @@ Report make_report(const session::Session& session, const session::Outcome& outc
                    const Profile& profile, std::size_t top, SourceDetail detail) {
   Report report{.file = session.path()};
   report.trace_bytes = outcome.stats.bytes;
-  report.raw = session.recording() == nullptr;
-  if (!report.raw) {
-    add_recording(report, *session.recording(), profile);
-    report.ends = end_lines(session, *session.recording());
+  report.raw = session.facts() == nullptr;
+  if (const session::Facts* facts = session.facts()) {
+    add_recording(report, *facts, profile);
+    report.ends = end_lines(session, *facts);
   }
   std::vector<Edge> edges = profile.edges();
   report.functions = hot_functions(edges, session.names(), detail);

@@ -6,13 +6,13 @@
 namespace hodo::view {
 namespace {
 
-using perfdata::Process;
-using perfdata::Thread;
+using session::Process;
+using session::Thread;
 
 class Tree {
  public:
-  Tree(const perfdata::Model& recording, const Profile& profile)
-      : recording_(recording), profile_(profile), children_(recording.processes().size()) {
+  Tree(const session::Facts& facts, const Profile& profile)
+      : facts_(facts), profile_(profile), children_(facts.processes.size()) {
     link();
     choose();
   }
@@ -37,8 +37,8 @@ class Tree {
   // A process's parent comes before it in processes(), which are sorted by start; that also keeps
   // contradictory files from making a circle.
   void link() {
-    const auto& processes = recording_.processes();
-    parents_.assign(processes.size(), perfdata::kNone);
+    const auto& processes = facts_.processes;
+    parents_.assign(processes.size(), session::kNoProcess);
     std::map<std::int32_t, std::uint32_t> latest;
     for (std::uint32_t i = 0; i < processes.size(); ++i) {
       auto parent = latest.find(processes[i].ppid);
@@ -53,16 +53,16 @@ class Tree {
   }
 
   void choose() {
-    const auto& processes = recording_.processes();
+    const auto& processes = facts_.processes;
     shown_.assign(processes.size(), false);
     bool any = false;
     for (std::uint32_t i = 0; i < processes.size(); ++i) {
       if (totals(processes[i]).instructions == 0) continue;
       any = true;
-      for (std::uint32_t p = i; p != perfdata::kNone && !shown_[p]; p = parents_[p])
+      for (std::uint32_t p = i; p != session::kNoProcess && !shown_[p]; p = parents_[p])
         shown_[p] = true;
     }
-    bool everything = !any || recording_.on_cpu().empty();
+    bool everything = !any || !facts_.switches;
     if (everything) shown_.assign(processes.size(), true);
   }
 
@@ -75,7 +75,7 @@ class Tree {
     TaskTotals sum;
     std::vector<std::int32_t> seen;
     for (std::uint32_t t : process.threads) {
-      std::int32_t tid = recording_.threads()[t].tid;
+      std::int32_t tid = facts_.threads[t].tid;
       if (std::ranges::find(seen, tid) != seen.end()) continue;
       seen.push_back(tid);
       TaskTotals one = of_thread(process.pid, tid);
@@ -86,33 +86,33 @@ class Tree {
   }
 
   std::uint64_t wall(std::uint64_t start, std::uint64_t end) const {
-    if (start == 0) start = recording_.first_time();
-    if (end == perfdata::kForever) end = recording_.last_time();
+    if (start == 0) start = facts_.first_time;
+    if (end == session::kForever) end = facts_.last_time;
     return end > start ? end - start : 0;
   }
 
   void append(std::vector<TaskLine>& out, std::uint32_t index, std::size_t depth) const {
-    const Process& process = recording_.processes()[index];
+    const Process& process = facts_.processes[index];
     out.push_back({.pid = process.pid,
                    .tid = process.pid,
                    .depth = depth,
-                   .comm = std::string(process.comm),
+                   .comm = process.comm,
                    .wall_ns = wall(process.start, process.end),
                    .totals = totals(process)});
     if (process.threads.size() < 2) return;
     for (std::uint32_t t : process.threads) {
-      const Thread& thread = recording_.threads()[t];
+      const Thread& thread = facts_.threads[t];
       out.push_back({.pid = thread.pid,
                      .tid = thread.tid,
                      .depth = depth + 1,
                      .thread = true,
-                     .comm = std::string(thread.comm()),
+                     .comm = thread.comm,
                      .wall_ns = wall(thread.start, thread.end),
                      .totals = of_thread(thread.pid, thread.tid)});
     }
   }
 
-  const perfdata::Model& recording_;
+  const session::Facts& facts_;
   const Profile& profile_;
   std::vector<std::vector<std::uint32_t>> children_;
   std::vector<std::uint32_t> parents_;
@@ -122,8 +122,8 @@ class Tree {
 
 }  // namespace
 
-std::vector<TaskLine> task_tree(const perfdata::Model& recording, const Profile& profile) {
-  return Tree(recording, profile).lines();
+std::vector<TaskLine> task_tree(const session::Facts& facts, const Profile& profile) {
+  return Tree(facts, profile).lines();
 }
 
 }  // namespace hodo::view

@@ -661,7 +661,7 @@ TEST_F(SourceTest, BranchStacksNeedNoAuxArea) {
 
   const auto reader = perfdata::Reader::open(options.output).value();
   const auto session = perfdata::Model::load(reader).value();
-  EXPECT_EQ(session.trace(), perfdata::TraceKind::none);
+  EXPECT_EQ(session.trace(), perfdata::TraceKind::branch_stacks);
   EXPECT_EQ(session.branch_stacks(), 2u);
   perfdata::BranchStacks stacks(reader);
   const auto first = stacks.next();

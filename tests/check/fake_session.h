@@ -69,7 +69,8 @@ class FakeSession : public session::Session, public session::Regions, public ses
 
   // Session.
   const std::string& path() const override { return path_; }
-  const perfdata::Model* recording() const override { return nullptr; }
+  session::TraceKind trace() const override { return session::TraceKind::pt; }
+  const session::Facts* facts() const override { return nullptr; }
   session::Clock clock() const override { return {}; }
   std::span<const session::Queue> queues() const override { return {}; }
   const session::Names& names() const override { return *this; }

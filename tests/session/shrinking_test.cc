@@ -104,7 +104,7 @@ TEST_F(ShrinkingInput, Recordings) {
 // The records are walked again for the branch stacks: what is gone then is a loss.
 TEST_F(ShrinkingInput, BranchStacks) {
   perfdata::WriterOptions how;
-  how.trace = perfdata::TraceKind::none;
+  how.trace = perfdata::TraceKind::branch_stacks;
   perfdata::Attr attr;
   attr.attr.type = PERF_TYPE_HARDWARE;
   attr.attr.size = sizeof(attr.attr);

@@ -12,7 +12,8 @@ class Canned final : public Session {
       : times_(std::move(times)), queues_(times_.size()) {}
 
   const std::string& path() const override { return path_; }
-  const perfdata::Model* recording() const override { return nullptr; }
+  TraceKind trace() const override { return TraceKind::pt; }
+  const Facts* facts() const override { return nullptr; }
   Clock clock() const override { return Clock(); }
   std::span<const Queue> queues() const override { return queues_; }
   std::size_t read_code(std::uint32_t, std::uint64_t, std::uint64_t,

@@ -28,7 +28,7 @@ void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file)
       file.pt.pmu_type = perfdata::kBtsPmuTypeDefault;
       return;
     case relay::Recording::lbr:
-      file.trace = perfdata::TraceKind::none;
+      file.trace = perfdata::TraceKind::branch_stacks;
       file.attrs = perfdata::stack_attrs(options.sample_period);
       return;
   }

@@ -241,7 +241,7 @@ Status Recorder::create_file() {
 // What the file says of the trace in it.
 void Recorder::describe_trace(perfdata::WriterOptions& file) const {
   if (options_.source == SourceKind::lbr) {
-    file.trace = perfdata::TraceKind::none;
+    file.trace = perfdata::TraceKind::branch_stacks;
   } else if (options_.source == SourceKind::bts) {
     file.trace = perfdata::TraceKind::intel_bts;
     file.pt.pmu_type = spec_.event.type;

@@ -22,7 +22,7 @@ bool wanted(const Occupancy& occupancy, const Selection& selection) {
 }  // namespace
 
 // One queue in work.
-struct DecodingSession::Job {
+struct PtDecoding::Job {
   std::size_t index;
   Context who;
   const Occupancy& occupancy;
@@ -35,23 +35,23 @@ struct DecodingSession::Job {
 
 // Runs `work` on every selected queue; it returns false to stop.
 template <class Work>
-Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work work) {
-  if (Status status = decodable(); !status) return std::unexpected(status.error());
+Result<Outcome> PtDecoding::each_queue(const DecodeOptions& options, Work work) {
+  if (Status status = input_.decodable(); !status) return std::unexpected(status.error());
   Outcome outcome;
-  outcome.queue_stats.resize(queues().size());
+  outcome.queue_stats.resize(session_.queues().size());
   LossTally losses;
-  for (LossLine& line : input_losses()) losses.take(std::move(line));
+  for (LossLine& line : session_.input_losses()) losses.take(std::move(line));
   std::uint64_t total = 0;
-  for (const Queue& queue : queues()) total += queue.bytes;
+  for (const Queue& queue : session_.queues()) total += queue.bytes;
   std::uint64_t done = 0;
-  for (std::size_t i = 0; i < queues().size(); ++i) {
-    const Queue& queue = queues()[i];
-    Occupancy occupants = occupancy(i);
+  for (std::size_t i = 0; i < session_.queues().size(); ++i) {
+    const Queue& queue = session_.queues()[i];
+    Occupancy occupants = input_.occupancy(i);
     if (wanted(occupants, options.selection)) {
       if (options.progress) options.progress(done, total);
-      const std::vector<Part> found = parts(i);
+      const std::vector<Part> found = input_.parts(i);
       auto joined = Joined::make(
-          found, [this](std::uint64_t offset, auto out) { return read_trace(offset, out); });
+          found, [this](std::uint64_t offset, auto out) { return input_.read_trace(offset, out); });
       if (!joined) return std::unexpected(joined.error());
       Context who{.queue = static_cast<std::uint32_t>(i), .cpu = queue.cpu};
       if (occupants.turns().size() == 1) {
@@ -81,7 +81,7 @@ Result<Outcome> DecodingSession::each_queue(const DecodeOptions& options, Work w
 
 // What was made for a queue: the next may be another thread of the same process, and its decoder
 // then knows the code already.
-struct DecodingSession::Prepared {
+struct PtDecoding::Prepared {
   Occupancy occupancy;
   std::unique_ptr<image::CodeSource> source;
   std::unique_ptr<flow::Decoder> decoder;
@@ -93,30 +93,30 @@ struct DecodingSession::Prepared {
   }
 };
 
-flow::Decoder& DecodingSession::prepare(std::optional<Prepared>& last, const Job& job,
-                                        const DecodeOptions& options) {
+flow::Decoder& PtDecoding::prepare(std::optional<Prepared>& last, const Job& job,
+                                   const DecodeOptions& options) {
   if (last && last->serves(job.occupancy)) return *last->decoder;
   last.emplace(job.occupancy);
-  last->source = code(job.index, last->occupancy);
-  flow::Config how = config(job.index, last->occupancy);
+  last->source = input_.code(job.index, last->occupancy);
+  flow::Config how = input_.config(job.index, last->occupancy);
   how.want_not_taken = options.not_taken;
   how.threads = options.threads;
   last->decoder = std::make_unique<flow::Decoder>(*last->source, how);
   return *last->decoder;
 }
 
-QueueListener DecodingSession::listener(const Job& job, const DecodeOptions& options) {
+QueueListener PtDecoding::listener(const Job& job, const DecodeOptions& options) {
   const auto begins_with = [this, &job](const flow::Loss& loss) {
-    return loss.cause == flow::LossCause::head_cut && snapshot() &&
+    return loss.cause == flow::LossCause::head_cut && input_.snapshot() &&
            loss.skipped < job.pieces.front().bytes.size();
   };
   auto explanation = [this, begins_with](const Context& who, const flow::Loss& loss) {
-    return begins_with(loss) ? std::optional(Explanation{}) : explain(who, loss);
+    return begins_with(loss) ? std::optional(Explanation{}) : input_.explain(who, loss);
   };
   return {job.who, job.occupancy, options.selection, job.losses, explanation, job.progress};
 }
 
-Result<Outcome> DecodingSession::decode(const DecodeOptions& options, BranchSink& sink) {
+Result<Outcome> PtDecoding::decode(const DecodeOptions& options, BranchSink& sink) {
   std::optional<Prepared> prepared;
   return each_queue(options, [&](Job& job) {
     QueueSink between(listener(job, options), sink);
@@ -125,7 +125,7 @@ Result<Outcome> DecodingSession::decode(const DecodeOptions& options, BranchSink
   });
 }
 
-Result<Outcome> DecodingSession::cover(const DecodeOptions& options, RunSink& sink) {
+Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
   std::optional<Prepared> prepared;
   return each_queue(options, [&](Job& job) {
     if (job.occupancy.turns().size() == 1) {
@@ -145,7 +145,7 @@ Result<Outcome> DecodingSession::cover(const DecodeOptions& options, RunSink& si
   });
 }
 
-Result<Outcome> DecodingSession::count(const DecodeOptions& options) {
+Result<Outcome> PtDecoding::count(const DecodeOptions& options) {
   std::optional<Prepared> prepared;
   return each_queue(options, [&](Job& job) {
     QueueListener between = listener(job, options);
@@ -154,10 +154,10 @@ Result<Outcome> DecodingSession::count(const DecodeOptions& options) {
   });
 }
 
-Result<Outcome> DecodingSession::packets(const DecodeOptions& options, PacketSink& sink) {
+Result<Outcome> PtDecoding::packets(const DecodeOptions& options, PacketSink& sink) {
   return each_queue(options, [&](Job& job) {
-    sink.queue(job.who.queue, queues()[job.index]);
-    const pt::Errata errata = config(job.index, job.occupancy).errata;
+    sink.queue(job.who.queue, session_.queues()[job.index]);
+    const pt::Errata errata = input_.config(job.index, job.occupancy).errata;
     return walk_packets(job.pieces, errata, job.who, sink, job.stats, job.losses);
   });
 }

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "hodo/flow/growing.h"
+#include "pt_session.h"
 #include "queue_sink.h"
-#include "recording.h"
 
 namespace hodo::session {
 namespace {
@@ -18,7 +18,7 @@ bool is_trace(perfdata::RecordType type) {
   return type == aux || type == auxtrace || type == finished_round;
 }
 
-std::map<perfdata::RecordType, std::uint64_t> sideband(const Recording& recording) {
+std::map<perfdata::RecordType, std::uint64_t> sideband(const PtSession& recording) {
   auto counts = recording.model().counts();
   std::erase_if(counts, [](const auto& entry) { return is_trace(entry.first); });
   return counts;
@@ -30,7 +30,7 @@ std::uint64_t end_of(const std::vector<Part>& parts) {
 
 class GrowingRecording final : public Growing {
  public:
-  GrowingRecording(std::string path, std::shared_ptr<Recording> first)
+  GrowingRecording(std::string path, std::shared_ptr<PtSession> first)
       : path_(std::move(path)), known_(first), latest_(std::move(first)) {}
 
   Result<bool> refresh() override;
@@ -56,8 +56,8 @@ class GrowingRecording final : public Growing {
   Result<bool> feed(Stream& stream, const std::vector<Part>& parts, bool all, QueueSink& sink);
 
   std::string path_;
-  std::shared_ptr<Recording> known_;   // whose processes and mappings count
-  std::shared_ptr<Recording> latest_;  // whose trace counts: the same, or with more of it
+  std::shared_ptr<PtSession> known_;   // whose processes and mappings count
+  std::shared_ptr<PtSession> latest_;  // whose trace counts: the same, or with more of it
   // By AuxQueue::idx. A queue's place among the others changes when an earlier thread's first piece
   // comes later.
   std::map<std::uint32_t, Stream> streams_;
@@ -65,9 +65,9 @@ class GrowingRecording final : public Growing {
 };
 
 Result<bool> GrowingRecording::refresh() {
-  auto opened = Recording::open(path_);
+  auto opened = OpenedFile::open(path_);
   if (!opened) return std::unexpected(opened.error());
-  latest_ = std::move(*opened);
+  latest_ = std::make_shared<PtSession>(std::move(*opened));
   // A queue is there when its first piece is, which may be later than what else tells of its
   // thread.
   const bool news = sideband(*latest_) != sideband(*known_) ||
@@ -77,7 +77,7 @@ Result<bool> GrowingRecording::refresh() {
     stream.ready = std::exchange(stream.seen, end_of(latest_->parts(i)));
   }
   if (!news) return false;
-  const std::shared_ptr<Recording> before = std::exchange(known_, latest_);
+  const std::shared_ptr<PtSession> before = std::exchange(known_, latest_);
   for (std::size_t i = 0; i < latest_->queues().size(); ++i) prepare(i, stream_of(i));
   return true;
 }
@@ -152,14 +152,15 @@ Result<bool> GrowingRecording::feed(Stream& stream, const std::vector<Part>& par
 }  // namespace
 
 Result<std::unique_ptr<Growing>> Growing::open(const std::string& path) {
-  auto recording = Recording::open(path);
-  if (!recording) return std::unexpected(recording.error());
-  const auto queues = (*recording)->queues();
+  auto file = OpenedFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  auto recording = std::make_shared<PtSession>(std::move(*file));
+  const auto queues = recording->queues();
   const bool of_threads = std::ranges::all_of(queues, [](const Queue& q) { return q.cpu < 0; });
-  if ((*recording)->model().trace() != perfdata::TraceKind::intel_pt || !of_threads) {
+  if (recording->trace() != TraceKind::pt || !of_threads) {
     return fail(ErrorCode::unsupported, "only Intel PT of threads can be decoded as it grows");
   }
-  return std::make_unique<GrowingRecording>(path, std::move(*recording));
+  return std::make_unique<GrowingRecording>(path, std::move(recording));
 }
 
 }  // namespace hodo::session

@@ -9,16 +9,16 @@
 
 namespace hodo::session {
 
-class Raw final : public RawSession<DecodingSession> {
+class Raw final : public DecodingSession<RawSession> {
  public:
   static Result<std::unique_ptr<Session>> open(const Options& options);
 
+  TraceKind trace() const override { return TraceKind::pt; }
   isa::Mode mode(std::uint32_t, std::uint64_t) override { return config_.initial_mode; }
 
  private:
-  explicit Raw(RawTrace trace) : RawSession(std::move(trace)) {}
+  explicit Raw(RawTrace trace) : DecodingSession(std::move(trace)) {}
 
-  Status decodable() const override { return {}; }
   std::vector<Part> parts(std::size_t) override { return {{.size = trace_.size()}}; }
   Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override {
     return trace_.read(offset, out);

@@ -14,11 +14,14 @@ namespace hodo::session {
 class BtsRecords;
 class RecordPath;
 
-class RawRecords final : public RawSession<Session> {
+class RawRecords final : public RawSession {
  public:
   // Errors: as RawTrace::open, detect_layout, parse_lbr_dump and newest_first.
   static Result<std::unique_ptr<Session>> open(const Options& options);
 
+  TraceKind trace() const override {
+    return kind_ == RawKind::bts ? TraceKind::bts : TraceKind::stacks;
+  }
   isa::Mode mode(std::uint32_t, std::uint64_t) override { return mode_; }
 
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) override;

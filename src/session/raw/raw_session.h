@@ -12,12 +12,10 @@
 
 namespace hodo::session {
 
-// Base is Session, or what derives from it.
-template <class Base>
-class RawSession : public Base {
+class RawSession : public Session {
  public:
   const std::string& path() const override { return trace_.path(); }
-  const perfdata::Model* recording() const override { return nullptr; }
+  const Facts* facts() const override { return nullptr; }
   Clock clock() const override { return Clock(); }
   std::span<const Queue> queues() const override { return {&queue_, 1}; }
   const Names& names() const override { return trace_.names(); }

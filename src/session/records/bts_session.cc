@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bts_records.h"
+#include "hodo/base/byte_reader.h"
 
 namespace hodo::session {
 namespace {
@@ -29,13 +30,13 @@ class BtsSession::QueueReader {
               RecordPath& path, LossTally& losses, flow::Stats& stats)
       : session_(session),
         index_(index),
-        queue_(session.file().model().queues()[index]),
+        queue_(session.model().queues()[index]),
         options_(options),
         path_(path),
         losses_(losses),
         stats_(stats),
         records_(hw::DsLayout::bits64, path) {
-    const perf_event_attr* attr = traced_event(session.file().model());
+    const perf_event_attr* attr = traced_event(session.model());
     if (attr != nullptr) unrecorded_ = session.unrecorded(*attr);
   }
 
@@ -49,7 +50,7 @@ class BtsSession::QueueReader {
         const std::uint64_t offset = part.offset + at;
         const std::uint64_t size = std::min<std::uint64_t>({part.size - at, enter(offset), kStep});
         bytes.resize(static_cast<std::size_t>(size));
-        Status status = session_.file().read_trace(part.file_offset + at, bytes);
+        Status status = session_.read_aux(part.file_offset + at, bytes);
         if (!status) return status;
         stats_.bytes += size;
         if (wanted_) records_.add(bytes, offset);
@@ -155,7 +156,7 @@ Result<Outcome> BtsSession::decode(const DecodeOptions& options, BranchSink& sin
   bool stopped = false;
   for (std::uint32_t i = 0; i < queues().size() && !stopped; ++i) {
     flow::Stats& stats = outcome.queue_stats[i];
-    const std::vector<Part> parts = file().parts(i);
+    const std::vector<Part> parts = aux_parts(i);
     RecordPath path(sink, stats, losses, explain(), options.not_taken);
     QueueReader reader(*this, i, options, path, losses, stats);
     const Status status = reader.read(parts, [&](std::uint64_t in_queue) {
@@ -169,6 +170,37 @@ Result<Outcome> BtsSession::decode(const DecodeOptions& options, BranchSink& sin
   }
   outcome.losses = losses.lines();
   return outcome;
+}
+
+namespace {
+
+// Hands on the records of a stretch. False: the sink wants no more.
+bool hand_on(std::span<const std::uint8_t> bytes, std::uint64_t offset, RecordSink& sink) {
+  ByteReader in(bytes);
+  for (std::uint64_t at = 0;; at = in.offset()) {
+    const auto record = hw::read_bts_record(in, hw::DsLayout::bits64);
+    if (!record) return true;
+    if (record->from == 0 && record->to == 0) continue;
+    if (!sink.record(offset + at, *record)) return false;
+  }
+}
+
+}  // namespace
+
+Status BtsSession::records(RecordSink& sink) const {
+  const std::uint64_t step = 32768 * hw::bts_record_bytes(hw::DsLayout::bits64);
+  std::vector<std::uint8_t> bytes;
+  for (std::uint32_t i = 0; i < queues().size(); ++i) {
+    sink.queue(i, queues()[i]);
+    for (const perfdata::AuxPiece& piece : model().queues()[i].pieces) {
+      for (std::uint64_t at = 0; at < piece.size; at += bytes.size()) {
+        bytes.resize(static_cast<std::size_t>(std::min(step, piece.size - at)));
+        if (Status status = read_aux(piece.file_offset + at, bytes); !status) return status;
+        if (!hand_on(bytes, piece.aux_offset + at, sink)) return {};
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace hodo::session

@@ -1,7 +1,7 @@
 // A perf.data file with BTS records (AUXTRACE type 2) as a session.
 #pragma once
 
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "record_session.h"
@@ -12,10 +12,10 @@ namespace hodo::session {
 // branch has that of the AUX record that handed it over, by which it had happened.
 class BtsSession final : public RecordSession {
  public:
-  explicit BtsSession(std::unique_ptr<Recording> file) : RecordSession(std::move(file)) {}
+  explicit BtsSession(OpenedFile file) : RecordSession(std::move(file)) {}
 
-  std::span<const Queue> queues() const override { return file().queues(); }
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) override;
+  Status records(RecordSink& sink) const override;
 
  private:
   class QueueReader;

@@ -31,35 +31,31 @@ Result<Outcome> RecordSession::packets(const DecodeOptions&, PacketSink&) {
 
 const image::CodeSource* RecordSession::code_of(std::uint32_t space) {
   auto& code = codes_[space];
-  Spaces& spaces = file_->spaces();
-  if (!code) code = std::make_unique<ProcessCode>(spaces.user(space), spaces.kernel());
+  if (!code) code = std::make_unique<ProcessCode>(spaces().user(space), spaces().kernel());
   return code.get();
 }
 
 Executing RecordSession::executing(std::uint32_t queue, std::int32_t pid, std::int32_t tid,
                                    std::int32_t cpu, std::uint64_t time) {
-  const perfdata::Model& model = file_->model();
   Executing out;
   out.who = {.queue = queue, .space = kNoSpace, .pid = pid, .tid = tid, .cpu = cpu};
-  if (const perfdata::Process* life = model.process_at(pid, time); life != nullptr) {
-    out.who.space = static_cast<std::uint32_t>(life - model.processes().data());
+  if (const perfdata::Process* life = model().process_at(pid, time); life != nullptr) {
+    out.who.space = static_cast<std::uint32_t>(life - model().processes().data());
     if (time < life->end) out.until = life->end;
   }
   out.code = code_of(out.who.space);
   out.mode = mode(out.who.space, time);
-  out.until = std::min(out.until, file_->next_mode(out.who.space, time));
+  out.until = std::min(out.until, next_mode(out.who.space, time));
   return out;
 }
 
-ExplainFunction RecordSession::explain() const {
-  return [file = file_.get()](const Context& who, const flow::Loss& loss) {
-    return file->explain(who, loss);
-  };
+ExplainFunction RecordSession::explain() {
+  return [this](const Context& who, const flow::Loss& loss) { return explain_missing(who, loss); };
 }
 
 LossTally RecordSession::known_losses() const {
   LossTally tally;
-  for (LossLine& line : file_->input_losses()) tally.take(std::move(line));
+  for (LossLine& line : input_losses()) tally.take(std::move(line));
   return tally;
 }
 

@@ -80,7 +80,7 @@ class StackSession::Windows {
     window.id = sample.id;
     window.entries = sample.branches;
     copy_entries(window);
-    if (const perfdata::Attr* attr = session_.recording()->reader().attr_of(sample.id)) {
+    if (const perfdata::Attr* attr = session_.model().reader().attr_of(sample.id)) {
       window.joins = records_all(attr->attr);
       if (!records_kernel(attr->attr)) window.unrecorded = Unrecorded::system_calls;
     }
@@ -157,8 +157,8 @@ class StackSession::Windows {
   std::int32_t cpu_ = -1;
 };
 
-StackSession::StackSession(std::unique_ptr<Recording> file) : RecordSession(std::move(file)) {
-  queue_.bytes = recording()->reader().size();
+StackSession::StackSession(OpenedFile file) : RecordSession(std::move(file)) {
+  queue_.bytes = model().reader().size();
 }
 
 Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& sink) {
@@ -168,7 +168,7 @@ Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& s
   LossTally losses = known_losses();
   RecordPath path(sink, stats, losses, explain(), options.not_taken);
   Windows windows(*this, options, path, stats);
-  auto cursor = recording()->reader().records();
+  auto cursor = model().reader().records();
   while (auto record = cursor.next()) {
     if (const auto* sample = std::get_if<perfdata::Sample>(&record->body)) {
       if (!sample->branches.empty()) windows.add(*record, *sample);
@@ -181,7 +181,7 @@ Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& s
   windows.finish();
   path.finish();
   // What the pass over the records for the processes has not met: the file has changed since.
-  const auto& known = recording()->damages();
+  const auto& known = model().damages();
   for (const perfdata::Damage& damage : cursor.damages()) {
     const auto same = [&](const perfdata::Damage& other) {
       return other.offset == damage.offset && other.what == damage.what;
@@ -192,6 +192,32 @@ Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& s
   outcome.stats = stats;
   outcome.losses = losses.lines();
   return outcome;
+}
+
+Status StackSession::records(RecordSink& sink) const {
+  perfdata::BranchStacks stacks(model().reader());
+  std::vector<StackEntry> entries;
+  while (const auto sample = stacks.next()) {
+    entries.clear();
+    for (std::size_t i = 0; i < sample->branches.size(); ++i) {
+      const BranchEntry entry = sample->branches[i];
+      entries.push_back({.from = entry.from,
+                         .to = entry.to,
+                         .cycles = entry.cycles(),
+                         .mispredicted = entry.mispredicted(),
+                         .in_tx = entry.in_tx(),
+                         .abort = entry.abort(),
+                         .wrong_path = entry.wrong_path()});
+    }
+    if (!sink.stack({.pid = sample->id.pid,
+                     .tid = sample->id.tid,
+                     .cpu = sample->id.cpu,
+                     .time = sample->id.time,
+                     .entries = entries})) {
+      break;
+    }
+  }
+  return {};
 }
 
 }  // namespace hodo::session

@@ -15,10 +15,11 @@ namespace hodo::session {
 // are counted.
 class StackSession final : public RecordSession {
  public:
-  explicit StackSession(std::unique_ptr<Recording> file);
+  explicit StackSession(OpenedFile file);
 
   std::span<const Queue> queues() const override { return {&queue_, 1}; }
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) override;
+  Status records(RecordSink& sink) const override;
 
  private:
   class Windows;

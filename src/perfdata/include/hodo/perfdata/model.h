@@ -13,21 +13,12 @@
 #include "hodo/base/result.h"
 #include "hodo/perfdata/reader.h"
 #include "hodo/perfdata/records.h"
+#include "hodo/perfdata/time_conversion.h"
 
 namespace hodo::perfdata {
 
 inline constexpr std::uint64_t kForever = ~std::uint64_t{0};
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-// TSC ticks to perf time and back (struct perf_event_mmap_page: cap_user_time_zero).
-struct TimeConversion {
-  std::uint16_t shift = 0;
-  std::uint32_t mult = 1;
-  std::uint64_t zero = 0;
-  bool valid = true;  // false: the file relates the two in no way
-  std::uint64_t to_ns(std::uint64_t tsc) const;
-  std::uint64_t to_tsc(std::uint64_t ns) const;
-};
 
 // How the trace was made: AUXTRACE_INFO (intel_pt_info_fill in perf's tools/perf/arch/x86) together
 // with the event's attr.config. A bit that the PMU does not have is 0.
@@ -145,7 +136,8 @@ struct LostRecords {
   std::uint64_t offset = 0;
 };
 
-enum class TraceKind : std::uint8_t { none, intel_pt, intel_bts };
+// branch_stacks: there are no trace buffers, but samples that hold a stack of last branches.
+enum class TraceKind : std::uint8_t { none, intel_pt, intel_bts, branch_stacks };
 
 class Model {
  public:

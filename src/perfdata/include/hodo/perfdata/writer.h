@@ -35,7 +35,7 @@ std::vector<Attr> stack_attrs(std::uint64_t period);
 inline constexpr std::uint32_t kBtsPmuTypeDefault = 9;
 
 struct WriterOptions {
-  // What AUXTRACE_INFO says; none: the file has no AUX data.
+  // What AUXTRACE_INFO says; none, branch_stacks: the file has no AUX data, and no such record.
   TraceKind trace = TraceKind::intel_pt;
   // Empty: pt_attrs(pt) or bts_attrs(pt.pmu_type). The first is the traced event, the last the
   // tracking one. All must have sample_id_all and the same sample_type with PERF_SAMPLE_IDENTIFIER

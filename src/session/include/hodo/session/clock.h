@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "hodo/perfdata/model.h"
+#include "hodo/perfdata/time_conversion.h"
 
 namespace hodo::session {
 

@@ -3,9 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
-
-#include "hodo/perfdata/model.h"
 
 namespace hodo::session {
 
@@ -19,8 +16,5 @@ struct ProcessEnd {
   std::int32_t tid = 0;    // which thread took the signal; 0: unknown
   std::uint64_t ip = 0;    // where that was then; 0: unknown
 };
-
-// In the order in which they ended, as far as that is known.
-std::vector<ProcessEnd> process_ends(const perfdata::Model& recording);
 
 }  // namespace hodo::session

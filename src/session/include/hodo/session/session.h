@@ -12,12 +12,13 @@
 #include "hodo/base/result.h"
 #include "hodo/flow/decoder.h"
 #include "hodo/isa/insn.h"
-#include "hodo/perfdata/model.h"
 #include "hodo/pt/packet.h"
 #include "hodo/session/clock.h"
+#include "hodo/session/facts.h"
 #include "hodo/session/loss.h"
 #include "hodo/session/names.h"
 #include "hodo/session/options.h"
+#include "hodo/session/records.h"
 #include "hodo/session/regions.h"
 #include "hodo/session/sink.h"
 
@@ -70,15 +71,17 @@ class PacketSink {
 
 class Session {
  public:
-  // Errors: as perfdata::Reader::open and Session::load; for a raw trace as image::RegularFile and
-  // image::map_image. Their messages name the file concerned.
+  // Errors: of a recording io, not_permitted, not_found as the system says, unsupported, malformed,
+  // truncated, no_space; of a raw trace as image::RegularFile and image::map_image. Their messages
+  // name the file concerned.
   static Result<std::unique_ptr<Session>> open(const Options& options);
 
   virtual ~Session() = default;
 
   virtual const std::string& path() const = 0;
-  // The recording behind it; null for a raw trace.
-  virtual const perfdata::Model* recording() const = 0;
+  virtual TraceKind trace() const = 0;
+  // What a recording says beside its branches; null for a raw trace. Lives as long as the session.
+  virtual const Facts* facts() const = 0;
   virtual Clock clock() const = 0;
   virtual std::span<const Queue> queues() const = 0;
   virtual const Names& names() const = 0;
@@ -90,7 +93,6 @@ class Session {
   virtual isa::Mode mode(std::uint32_t space, std::uint64_t time) = 0;
   // Null for a raw trace, which has images but no processes.
   virtual const Regions* regions() const { return nullptr; }
-  // Where the code of kept pieces or files was missing or wrong, found so far: lines for a person.
   // Losses that need no decoding to be known: damage, a recorder that died, records it dropped.
   virtual std::vector<LossLine> input_losses() const = 0;
 
@@ -104,6 +106,12 @@ class Session {
   virtual Result<Outcome> count(const DecodeOptions& options);
   // The packets of all selected queues. Errors as decode().
   virtual Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) = 0;
+  // The BTS records or branch stacks of a recording, as they lie there. Errors: io, truncated;
+  // unsupported: it has none, or is a raw trace.
+  virtual Status records(RecordSink& sink) const;
+
+  // Of the kernel whose code was recorded, in the file's order.
+  virtual std::vector<KernelSymbol> kernel_symbols() const { return {}; }
 };
 
 }  // namespace hodo::session

@@ -18,12 +18,9 @@ std::unique_ptr<session::PacketSink> make_packet_counter();
 // "thread 12/34", "cpu 3", "raw trace".
 std::string queue_label(const session::Queue& queue);
 
-// The branch stacks of a recording's samples, which are all that files without a trace have: a line
-// per sample, a line per entry, newest first. The number of stacks written.
-std::uint64_t list_branch_stacks(const perfdata::Model& recording, bool json, Output& out);
-
-// The BTS records of a recording as they lie in its buffers, a line each; null ones are padding and
-// left out. Gives their number; with `out` null that is all. Errors: as perfdata::Model::bytes.
-Result<std::uint64_t> list_bts_records(const perfdata::Model& recording, bool json, Output* out);
+// The branch records of a recording. Text: a line for each BTS record under a heading per queue;
+// for a branch stack one for the sample and one for each entry, the newest first. json: an object
+// for each record or stack.
+std::unique_ptr<session::RecordSink> make_record_list(bool json, Output& out);
 
 }  // namespace hodo::view

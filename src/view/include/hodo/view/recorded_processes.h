@@ -7,20 +7,17 @@
 #include <set>
 #include <string>
 
+#include "hodo/session/facts.h"
 #include "hodo/session/sink.h"
 #include "hodo/view/style.h"
-
-namespace hodo::perfdata {
-class Model;
-}
 
 namespace hodo::view {
 
 // Takes the branches of a session and keeps what they say of processes.
 class RecordedProcesses final : public session::BranchSink {
  public:
-  // `recording` must outlive it.
-  explicit RecordedProcesses(const perfdata::Model& recording) : recording_(recording) {}
+  // `facts` must outlive it.
+  explicit RecordedProcesses(const session::Facts& facts) : facts_(facts) {}
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
 
@@ -35,7 +32,7 @@ class RecordedProcesses final : public session::BranchSink {
     std::set<std::uint64_t> cr3s;
     std::uint64_t branches = 0;
   };
-  const perfdata::Model& recording_;
+  const session::Facts& facts_;
   std::map<std::uint32_t, Seen> seen_;  // by index of the process
 };
 

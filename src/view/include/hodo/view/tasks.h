@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "hodo/perfdata/model.h"
+#include "hodo/session/facts.h"
 #include "hodo/view/profile.h"
 #include "hodo/view/report.h"
 
@@ -11,6 +11,6 @@ namespace hodo::view {
 
 // Processes below their parents, each followed by its threads if it has more than one; of a
 // system-wide recording only those that left branches, and their ancestors.
-std::vector<TaskLine> task_tree(const perfdata::Model& recording, const Profile& profile);
+std::vector<TaskLine> task_tree(const session::Facts& facts, const Profile& profile);
 
 }  // namespace hodo::view

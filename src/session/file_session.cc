@@ -1,23 +1,15 @@
-#include "recording.h"
+#include "file_session.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <utility>
 
-#include "pt/filter_ranges.h"
-#include "pt/switched_source.h"
+#include "facts_of.h"
+#include "hodo/perfdata/kernel_symbols.h"
 #include "recorder_facts.h"
 #include "ticks.h"
 
 namespace hodo::session {
 namespace {
-
-// Of the processor that the file names. They do no harm to what a software trace unit wrote there,
-// which makes none of these mistakes.
-pt::Errata errata_of(const perfdata::FileFacts& facts) {
-  unsigned family = 0, model = 0;
-  if (std::sscanf(facts.cpuid.c_str(), "GenuineIntel,%u,%u", &family, &model) != 2) return {};
-  return pt::errata_of(family, model);
-}
 
 // Where data is missing behind `event`, in the queue's stream.
 bool truncates(const perfdata::AuxEvent& event) {
@@ -55,22 +47,21 @@ void append_parts(std::vector<Part>& parts, Part part, const std::vector<std::ui
 
 }  // namespace
 
-Result<std::unique_ptr<Recording>> Recording::open(const std::string& path,
-                                                   const std::string& symfs) {
+Result<OpenedFile> OpenedFile::open(const std::string& path, const std::string& symfs) {
   auto reader = perfdata::Reader::open(path);
   if (!reader) return std::unexpected(reader.error());
   auto kept = std::make_unique<perfdata::Reader>(std::move(*reader));
   auto model = perfdata::Model::load(*kept);
   if (!model) return std::unexpected(model.error());
-  return std::unique_ptr<Recording>(new Recording(path, std::move(kept), std::move(*model), symfs));
+  return OpenedFile{path, std::move(kept), std::move(*model), symfs};
 }
 
-Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
-                     perfdata::Model model, std::string symfs)
-    : path_(std::move(path)),
-      reader_(std::move(reader)),
-      model_(std::move(model)),
-      spaces_(model_, std::move(symfs)),
+FileSession::FileSession(OpenedFile file)
+    : path_(std::move(file.path)),
+      reader_(std::move(file.reader)),
+      model_(std::move(file.model)),
+      facts_(facts_of(model_)),
+      spaces_(model_, std::move(file.symfs)),
       names_(model_, spaces_),
       regions_(model_, spaces_) {
   for (const perfdata::AuxQueue& queue : model_.queues()) {
@@ -78,14 +69,36 @@ Recording::Recording(std::string path, std::unique_ptr<perfdata::Reader> reader,
   }
 }
 
-std::size_t Recording::read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
-                                 std::span<std::uint8_t> out) {
+TraceKind FileSession::trace() const {
+  switch (model_.trace()) {
+    case perfdata::TraceKind::none:
+      return TraceKind::none;
+    case perfdata::TraceKind::intel_pt:
+      return TraceKind::pt;
+    case perfdata::TraceKind::intel_bts:
+      return TraceKind::bts;
+    case perfdata::TraceKind::branch_stacks:
+      return TraceKind::stacks;
+  }
+  std::unreachable();
+}
+
+std::vector<KernelSymbol> FileSession::kernel_symbols() const {
+  std::vector<KernelSymbol> out;
+  for (perfdata::KernelSymbol& symbol : perfdata::read_kernel_symbols(*reader_)) {
+    out.push_back({symbol.address, symbol.size, std::move(symbol.name)});
+  }
+  return out;
+}
+
+std::size_t FileSession::read_code(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                                   std::span<std::uint8_t> out) {
   const Space* where = spaces_.of(space, address);
   return where == nullptr ? 0 : image::read_code(*where, address, time, out);
 }
 
 // By where the program lies, or by its files. Another one that exec runs may be of another width.
-const Recording::Modes& Recording::modes(std::uint32_t space) {
+const FileSession::Modes& FileSession::modes(std::uint32_t space) {
   const auto [it, fresh] = modes_.try_emplace(space);
   Modes& out = it->second;
   if (!fresh || space >= model_.processes().size()) return out;
@@ -105,25 +118,25 @@ const Recording::Modes& Recording::modes(std::uint32_t space) {
   return out;
 }
 
-isa::Mode Recording::mode(std::uint32_t space, std::uint64_t time) {
+isa::Mode FileSession::mode(std::uint32_t space, std::uint64_t time) {
   const Modes& all = modes(space);
   if (all.empty()) return isa::Mode::bits64;
   const auto after = all.upper_bound(time);
   return after == all.begin() ? after->second : std::prev(after)->second;
 }
 
-std::uint64_t Recording::next_mode(std::uint32_t space, std::uint64_t time) {
+std::uint64_t FileSession::next_mode(std::uint32_t space, std::uint64_t time) {
   const Modes& all = modes(space);
   const auto after = all.upper_bound(time);
   return after == all.end() ? perfdata::kForever : after->first;
 }
 
-std::uint32_t Recording::queue_of(std::int32_t tid) const {
+std::uint32_t FileSession::queue_of(std::int32_t tid) const {
   const auto found = std::ranges::find(queues_, tid, &Queue::tid);
   return found == queues_.end() ? 0 : static_cast<std::uint32_t>(found - queues_.begin());
 }
 
-std::vector<LossLine> Recording::input_losses() const {
+std::vector<LossLine> FileSession::input_losses() const {
   LossTally tally;
   if (!model_.finished()) {
     tally.add(causes::kUnfinished, {.reason = "the recording was not completed"});
@@ -171,21 +184,11 @@ std::vector<LossLine> Recording::input_losses() const {
   return tally.lines();
 }
 
-Status Recording::decodable() const {
-  if (model_.trace() == perfdata::TraceKind::intel_pt) return {};
-  if (!model_.damages().empty()) {
-    const perfdata::Damage& first = model_.damages().front();
-    return fail(ErrorCode::unsupported, "no branch trace can be read: " + first.what, first.offset);
-  }
-  return fail(ErrorCode::unsupported,
-              "holds no branch trace; record with 'hodo record' or 'perf record -e intel_pt//u'");
-}
-
-Status Recording::read_trace(std::uint64_t offset, std::span<std::uint8_t> out) {
+Status FileSession::read_aux(std::uint64_t offset, std::span<std::uint8_t> out) const {
   return reader_->read(offset, out);
 }
 
-std::vector<Part> Recording::parts(std::size_t queue) {
+std::vector<Part> FileSession::aux_parts(std::size_t queue) const {
   const perfdata::AuxQueue& aux = model_.queues()[queue];
   std::vector<std::uint64_t> cuts = cuts_of(aux);
   std::vector<Part> parts;
@@ -202,35 +205,8 @@ std::vector<Part> Recording::parts(std::size_t queue) {
   return parts;
 }
 
-Occupancy Recording::occupancy(std::size_t queue) {
-  return occupancy_of(model_.queues()[queue], model_);
-}
-
-std::unique_ptr<image::CodeSource> Recording::code(std::size_t, const Occupancy& occupancy) {
-  std::vector<const image::CodeSource*> by_turn;
-  for (const Occupant& who : occupancy.turns()) by_turn.push_back(spaces_.user(who.space));
-  return std::make_unique<SwitchedSource>(occupancy, std::move(by_turn), &spaces_.kernel());
-}
-
-flow::Config Recording::config(std::size_t, const Occupancy& occupancy) {
-  const perfdata::PtConfig& pt = model_.pt();
-  flow::Config config;
-  config.errata = errata_of(model_.facts());
-  config.mtc_freq = static_cast<std::uint8_t>(pt.mtc_period());
-  config.tsc_ctc_numerator = pt.tsc_ctc_n;
-  config.tsc_ctc_denominator = pt.tsc_ctc_d;
-  config.max_nonturbo_ratio = pt.max_nonturbo_ratio;
-  std::vector<AddressFilter> filters = parse_filters(pt.filter);
-  for (const Occupant& who : occupancy.turns()) {
-    if (filters.empty() || who.space == kNoSpace) continue;
-    const auto& mappings = model_.processes()[who.space].mappings;
-    std::vector<flow::IpRange> more = filter_ranges(filters, mappings, model_.files());
-    config.filter.insert(config.filter.end(), more.begin(), more.end());
-  }
-  return config;
-}
-
-std::optional<Explanation> Recording::explain(const Context& who, const flow::Loss& loss) {
+std::optional<Explanation> FileSession::explain_missing(const Context& who,
+                                                        const flow::Loss& loss) {
   if (loss.cause != flow::LossCause::no_code || loss.ip == 0) return std::nullopt;
   if (loss.ip >> 63 != 0) return Explanation{causes::kKernelCode, loss.reason};
   const Space* space = spaces_.of(who.space, loss.ip);

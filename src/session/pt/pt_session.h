@@ -1,0 +1,33 @@
+// A perf.data file with Intel PT packets as a session; or with no trace, which decoding says.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "decoding.h"
+#include "file_session.h"
+
+namespace hodo::session {
+
+class PtSession final : public DecodingSession<FileSession> {
+ public:
+  explicit PtSession(OpenedFile file) : DecodingSession(std::move(file)) {}
+
+  // PtInput.
+  Status decodable() const override;
+  bool snapshot() const override { return model().pt().snapshot; }
+  std::vector<Part> parts(std::size_t queue) override { return aux_parts(queue); }
+  Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override {
+    return read_aux(offset, out);
+  }
+  Occupancy occupancy(std::size_t queue) override;
+  std::unique_ptr<image::CodeSource> code(std::size_t queue, const Occupancy& occupancy) override;
+  flow::Config config(std::size_t queue, const Occupancy& occupancy) override;
+  std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) override {
+    return explain_missing(who, loss);
+  }
+};
+
+}  // namespace hodo::session
