@@ -12,12 +12,11 @@
 #include <memory>
 #include <optional>
 
-#include "hodo/capture/perf_attr.h"
-#include "hodo/hw/bts.h"
 #include "hodo/perfdata/writer.h"
 #include "perf_event_limits.h"
 #include "perf_event_refusal.h"
 #include "perf_event_stream.h"
+#include "perf_trace.h"
 #include "run/launch.h"
 #include "run/output_guard.h"
 #include "run/summary.h"
@@ -32,9 +31,6 @@ constexpr int kPollMilliseconds = 200;
 // How much a killed hodo may lose.
 constexpr std::uint64_t kFlushEveryNs = 1'000'000'000;
 
-// Value 2 of AUXTRACE_INFO's word: the kernel's SWITCH records of the traced threads.
-constexpr std::uint32_t kSwitchRecords = 2;
-
 std::uint64_t now_ns(clockid_t clock) {
   timespec time = {};
   ::clock_gettime(clock, &time);
@@ -48,12 +44,6 @@ Result<std::vector<int>> online_cpus(const SystemPaths& paths) {
   return parse_cpu_list(*text);
 }
 
-// What the event of a source records, for messages.
-std::string_view trace_name(SourceKind source) {
-  if (source == SourceKind::bts) return "Intel BTS";
-  return source == SourceKind::lbr ? "a stack of last branches (LBR)" : "Intel PT";
-}
-
 class Recorder {
  public:
   Recorder(const RecordOptions& options, const PerfEventContext& context)
@@ -65,9 +55,6 @@ class Recorder {
 
  private:
   Status prepare();
-  Result<TraceEvent> trace_event(std::uint32_t watermark);
-  std::size_t reference_size() const;
-  void describe_trace(perfdata::WriterOptions& file) const;
   Status open_streams(const std::vector<int>& cpus);
   Result<PerfEventStream> open_stream(int cpu, std::uint32_t index);
   Status create_file();
@@ -88,7 +75,7 @@ class Recorder {
   const RecordOptions& options_;
   const PerfEventContext& context_;
   Kernel& kernel_;
-  PtPmu pmu_;
+  std::unique_ptr<PerfTrace> trace_;
   EventScope scope_;
   StreamSpec spec_;
   std::string event_name_;
@@ -144,20 +131,23 @@ Status Recorder::prepare() {
   scope_.only_threads = !options_.follow_children;
   scope_.level = options_.level;
   const auto watermark = options_.snapshot ? 0 : static_cast<std::uint32_t>(plan->aux / 4);
-  auto event = trace_event(watermark);
+  auto trace = find_perf_trace(options_, context_.paths);
+  if (!trace) return std::unexpected(trace.error());
+  trace_ = std::move(*trace);
+  auto event = trace_->event(scope_, watermark);
   if (!event) return std::unexpected(event.error());
-  auto filter = filter_text(pmu_.caps, options_.filters);
+  auto filter = trace_->filter(options_.filters);
   if (!filter) return std::unexpected(filter.error());
 
-  spec_.trace = trace_name(options_.source);
+  spec_.trace = trace_->name();
   spec_.event = event->attr;
   spec_.tracking = tracking_attr(scope_);
   spec_.filter = std::move(*filter);
   spec_.buffers = *plan;
   spec_.shrink = options_.buffer_size == 0;
-  spec_.aux = options_.source != SourceKind::lbr;
+  spec_.aux = trace_->has_buffer();
   spec_.snapshot = options_.snapshot;
-  spec_.reference_size = reference_size();
+  spec_.reference_size = trace_->reference_size();
   event_name_ = event->name;
   warnings_ = std::move(event->notes);
 
@@ -168,28 +158,6 @@ Status Recorder::prepare() {
   if (!program) return std::unexpected(program.error());
   program_ = std::move(*program);
   return open_streams(*cpus);
-}
-
-// The event of the source that was asked for.
-Result<TraceEvent> Recorder::trace_event(std::uint32_t watermark) {
-  if (options_.source == SourceKind::lbr) {
-    return stack_event(context_.paths, options_.sample_period, scope_);
-  }
-  if (options_.source == SourceKind::bts) {
-    const auto type = read_bts_type(context_.paths);
-    if (!type) return std::unexpected(type.error());
-    return bts_event(*type, scope_, watermark);
-  }
-  auto pmu = read_pt_pmu(context_.paths);
-  if (!pmu) return std::unexpected(pmu.error());
-  pmu_ = std::move(*pmu);
-  return pt_event(pmu_, options_.pt, scope_, watermark);
-}
-
-// See AuxSnapshot. Two PSB periods, 2^(N+11) bytes each; some BTS records.
-std::size_t Recorder::reference_size() const {
-  if (options_.source == SourceKind::bts) return 64 * sizeof(hw::BtsRecord);
-  return std::size_t{2} << (std::min<unsigned>(options_.pt.psb_period, 15) + 11);
 }
 
 Status Recorder::open_streams(const std::vector<int>& cpus) {
@@ -228,7 +196,9 @@ Status Recorder::create_file() {
     tracking.ids.push_back(stream.tracking_id());
   }
   file.attrs = {std::move(traced), std::move(tracking)};
-  describe_trace(file);
+  trace_->describe(file, spec_.event, spec_.filter);
+  file.pt.snapshot = options_.snapshot;
+  file.pt.time = streams_.front().time();
   file.cmdline = context_.cmdline;
   file.version = context_.version;
   auto writer = Writer::create(options_.output, std::move(file));
@@ -236,23 +206,6 @@ Status Recorder::create_file() {
   if (!writer) return fail(ErrorCode::io, writer.error().message);
   writer_ = std::move(*writer);
   return {};
-}
-
-// What the file says of the trace in it.
-void Recorder::describe_trace(perfdata::WriterOptions& file) const {
-  if (options_.source == SourceKind::lbr) {
-    file.trace = perfdata::TraceKind::branch_stacks;
-  } else if (options_.source == SourceKind::bts) {
-    file.trace = perfdata::TraceKind::intel_bts;
-    file.pt.pmu_type = spec_.event.type;
-  } else {
-    file.pt = describe_pt(pmu_, spec_.event);
-    file.pt.have_sched_switch = kSwitchRecords;
-    file.pt.per_cpu = true;
-    file.pt.filter = spec_.filter;
-  }
-  file.pt.snapshot = options_.snapshot;
-  file.pt.time = streams_.front().time();
 }
 
 Status Recorder::start_program() {
@@ -344,10 +297,7 @@ std::string Recorder::summary() const {
     counts += stream.counts();
     trace_bytes += stream.trace_bytes();
   }
-  const char* source = options_.source == SourceKind::bts   ? "bts"
-                       : options_.source == SourceKind::lbr ? "lbr"
-                                                            : "pt";
-  nlohmann::ordered_json json = {{"source", source},
+  nlohmann::ordered_json json = {{"source", trace_->word()},
                                  {"trace_bytes", trace_bytes},
                                  {"lost_records", counts.lost_records},
                                  {"aux_truncated", counts.aux_truncated},
@@ -407,29 +357,15 @@ void Recorder::warn_of_losses(const RingCounts& counts) {
 
 }  // namespace
 
-namespace {
-
-Result<TraceEvent> probe_event(SourceKind source, const PerfEventContext& context) {
-  if (source == SourceKind::lbr) return stack_event(context.paths, 10'007, {});
-  if (source == SourceKind::bts) {
-    const auto type = read_bts_type(context.paths);
-    if (!type) return std::unexpected(type.error());
-    return bts_event(*type, {}, 0);
-  }
-  const auto pmu = read_pt_pmu(context.paths);
-  if (!pmu) return std::unexpected(pmu.error());
-  return pt_event(*pmu, {}, {}, 0);
-}
-
-}  // namespace
-
 Status probe_perf_event(SourceKind source, const PerfEventContext& context) {
-  const auto event = probe_event(source, context);
+  const auto trace = find_perf_trace({.source = source}, context.paths);
+  if (!trace) return std::unexpected(trace.error());
+  const auto event = (*trace)->event({}, 0);
   if (!event) return std::unexpected(event.error());
   Kernel& kernel = context.kernel ? *context.kernel : system_kernel();
   const auto opened = kernel.open_event(event->attr, 0, -1);
   if (!opened) {
-    return std::unexpected(open_refused(opened.error(), context.paths, trace_name(source)));
+    return std::unexpected(open_refused(opened.error(), context.paths, (*trace)->name()));
   }
   return {};
 }

@@ -18,6 +18,7 @@
 #include "hodo/relay/clock.h"
 #include "perf/perf_event_limits.h"
 #include "qmp.h"
+#include "run/summary.h"
 
 namespace hodo::capture {
 namespace {
@@ -143,9 +144,10 @@ Result<RecordResult> AttachRecorder::run() {
   if (status) status = guest_->read_rest(now(), *writer_);
   if (!status) return std::unexpected(status.error());
   RecordResult out = result();
-  const auto finished = writer_->finish(
-      fmt::format(R"({{"source":"kvm","processes":{},"trace_bytes":{},"overflows":{}}})",
-                  out.processes, out.trace_bytes, out.overflows));
+  const auto finished = writer_->finish(summary_line({{"source", "kvm"},
+                                                      {"processes", out.processes},
+                                                      {"trace_bytes", out.trace_bytes},
+                                                      {"overflows", out.overflows}}));
   if (!finished) return std::unexpected(finished.error());
   return out;
 }
