@@ -33,6 +33,7 @@ void CallStack::branch(std::uint32_t space, const Branch& branch, std::uint64_t 
   ++clock_.branches;
   clock_.instructions += branch.insns;
   if (now != 0) clock_.time = now;
+  if (branch.time != 0) clock_.ticks = branch.time;
   count(branch, now);
   if (frames_.empty() && branch.kind < BranchKind::begin) {
     start({.to = branch.from, .time = branch.time}, false);

@@ -138,6 +138,14 @@ std::uint64_t gram(const std::vector<Entry>& all, std::size_t at) {
   return h;
 }
 
+// How the comparison of two windows ended.
+enum class Ended : std::uint8_t {
+  done,    // with both paths
+  window,  // with one of the windows, where both are alike
+  apart,   // where the paths do not meet again
+  enough   // with as many partings as are wanted
+};
+
 // Aligns what lies in two windows.
 class Aligner {
  public:
@@ -147,27 +155,30 @@ class Aligner {
     for (std::size_t j = 0; j + kGram <= b_.size(); ++j) grams_[gram(b_, j)].push_back(j);
   }
 
-  void align(std::size_t most, bool a_ends, bool b_ends, Comparison& out) {
+  Ended align(std::size_t most, bool a_ends, bool b_ends, Comparison& out) {
     std::size_t i = 0;
     std::size_t j = 0;
     while (true) {
       while (i < a_.size() && j < b_.size() && a_[i].token == b_[j].token) ++i, ++j;
       if (out.partings.empty()) out.common += i;
+      a_done_ = i == 0 ? side_a_.from : a_[i - 1].number;
+      b_done_ = j == 0 ? side_b_.from : b_[j - 1].number;
       const bool a_done = i == a_.size();
       const bool b_done = j == b_.size();
       // The windows end, not the paths.
-      if ((a_done && !a_ends) || (b_done && !b_ends)) break;
-      if (a_done && b_done) return;
-      if (out.partings.size() == most) break;
+      if ((a_done && !a_ends) || (b_done && !b_ends)) return Ended::window;
+      if (a_done && b_done) return Ended::done;
+      if (out.partings.size() == most) return Ended::enough;
       out.partings.push_back(parting(i, j));
       if (!meet(i, j, out.partings.back()) &&
           !(a_ends && b_ends && meet_at_end(i, j, out.partings.back()))) {
-        out.more = !(a_ends && b_ends);
-        return;
+        return a_ends && b_ends ? Ended::done : Ended::apart;
       }
     }
-    out.more = true;
   }
+  // The last branches that were alike.
+  std::uint64_t a_done() const { return a_done_; }
+  std::uint64_t b_done() const { return b_done_; }
 
  private:
   // Behind the branch before, with the instructions that both executed.
@@ -239,28 +250,26 @@ class Aligner {
   const std::vector<Entry>& b_;
   Side side_a_;
   Side side_b_;
+  std::uint64_t a_done_ = 0;
+  std::uint64_t b_done_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> grams_;
 };
 
-}  // namespace
-
-Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& options) {
+// From the beginning of both sides to the end of a window behind the first parting; moves the sides
+// on to there.
+Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, Comparison& out) {
   Digests in_a(a, options.rebuilt);
   Digests in_b(b, options.rebuilt);
   if (Status done = run(a, options, in_a); !done) return std::unexpected(done.error());
   if (Status done = run(b, options, in_b); !done) return std::unexpected(done.error());
-  for (const auto* side : {&in_a, &in_b}) {
-    if (side->count == 0) {
-      return fail(ErrorCode::not_found, fmt::format("thread {} has no branches to compare",
-                                                    text((side == &in_a ? a : b).thread)));
-    }
+  out.lost |= in_a.lost() || in_b.lost();
+  if (out.a_branches == 0) {
+    out.a_branches = in_a.count;
+    out.b_branches = in_b.count;
   }
-  Comparison out{
-      .a_branches = in_a.count, .b_branches = in_b.count, .lost = in_a.lost() || in_b.lost()};
   if (in_a.count == in_b.count && in_a.blocks == in_b.blocks) {
-    out.equal = true;
-    out.common = in_a.count;
-    return out;
+    if (out.partings.empty()) out.common = in_a.count;
+    return Ended::done;
   }
   std::uint64_t same = 0;
   while (same < in_a.blocks.size() && same < in_b.blocks.size() &&
@@ -268,14 +277,40 @@ Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& o
     ++same;
   }
   // The last equal block may be a part of the other's.
-  out.common = (same == 0 ? 0 : same - 1) * kBlock;
-  Window window_a(a, options.rebuilt, out.common, options.window);
-  Window window_b(b, options.rebuilt, out.common, options.window);
+  const std::uint64_t skip = (same == 0 ? 0 : same - 1) * kBlock;
+  if (out.partings.empty()) out.common = skip;
+  Window window_a(a, options.rebuilt, skip, options.window);
+  Window window_b(b, options.rebuilt, skip, options.window);
   if (Status done = run(a, options, window_a); !done) return std::unexpected(done.error());
   if (Status done = run(b, options, window_b); !done) return std::unexpected(done.error());
-  const bool a_ends = out.common + window_a.entries.size() == in_a.count;
-  const bool b_ends = out.common + window_b.entries.size() == in_b.count;
-  Aligner(a, b, window_a.entries, window_b.entries).align(options.most, a_ends, b_ends, out);
+  const bool a_ends = skip + window_a.entries.size() == in_a.count;
+  const bool b_ends = skip + window_b.entries.size() == in_b.count;
+  Aligner aligner(a, b, window_a.entries, window_b.entries);
+  const Ended ended = aligner.align(options.most, a_ends, b_ends, out);
+  a.from = aligner.a_done();
+  b.from = aligner.b_done();
+  return ended;
+}
+
+}  // namespace
+
+Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& options) {
+  Comparison out;
+  Side rest_a = a;
+  Side rest_b = b;
+  out.more = true;
+  for (std::size_t part = 0; part < options.windows && out.more; ++part) {
+    auto ended = compare_part(rest_a, rest_b, options, out);
+    if (!ended) return std::unexpected(ended.error());
+    for (const bool is_a : {true, false}) {
+      if ((is_a ? out.a_branches : out.b_branches) != 0) continue;
+      return fail(ErrorCode::not_found,
+                  fmt::format("thread {} has no branches to compare", text((is_a ? a : b).thread)));
+    }
+    out.more = *ended != Ended::done;
+    if (*ended == Ended::apart || *ended == Ended::enough) break;
+  }
+  out.equal = out.partings.empty() && !out.more;
   return out;
 }
 

@@ -5,12 +5,19 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "hodo/ask/scene.h"
 #include "hodo/session/session.h"
 
 namespace hodo::ask {
+
+// Whether a function of the C library goes by where its arguments lie in memory: memcpy, strlen and
+// their like, which look whether they would come to another page. What they do within themselves
+// differs from run to run and decides nothing that their callers would not show. `object`: last
+// path component.
+bool depends_on_addresses(const std::string& object, std::string_view function);
 
 // What a branch is, for two runs alike. Code that is in no file is one place.
 class Neutral {
@@ -28,6 +35,7 @@ class Neutral {
     std::uint64_t object = 0;  // hash; 0: in no file
     std::uint64_t delta = 0;
     bool rebuilt = false;
+    bool c_library = false;
   };
   struct Key {
     std::uint32_t space;
@@ -42,12 +50,18 @@ class Neutral {
 
   const Page& page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   std::uint64_t side(std::uint32_t space, std::uint64_t address, std::uint64_t time);
-  std::uint64_t function(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  // A function, and whether its way through itself is of no account.
+  struct Function {
+    std::uint64_t name = 0;  // hash
+    bool by_address = false;
+  };
+  const Function& function(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  bool of_no_account(std::uint32_t space, const Branch& branch);
 
   const session::Names& names_;
   const std::set<std::string>& rebuilt_;
   std::unordered_map<Key, Page, Hash> pages_;
-  std::unordered_map<Key, std::uint64_t, Hash> functions_;
+  std::unordered_map<Key, Function, Hash> functions_;
 };
 
 }  // namespace hodo::ask

@@ -140,6 +140,7 @@ Error Gatherer::no_such(const session::Session& session) const {
 
 void Gatherer::frames() {
   std::uint64_t at = scene_.address;
+  std::uint64_t at_time = scene_.time;
   for (std::size_t i = open_.size(); i-- > 0;) {
     const analyze::OpenCall& call = open_[i];
     const std::uint64_t site = call.site;
@@ -148,12 +149,14 @@ void Gatherer::frames() {
       scene_.calls.push_back({.name = f.name,
                               .object = f.object,
                               .at = at,
+                              .at_time = at_time,
                               .entered = {moment_.thread, call.since.branches, 0},
                               .entry_time = call.since.time,
                               .instructions = insns_ + moment_.insn - call.since.instructions,
                               .how = call.how});
     }
     at = site;
+    at_time = call.since.ticks;
   }
   if (open_.empty() || open_.back().how == analyze::CallEntry::first) return;
   const std::uint64_t entered = open_.back().since.branches;

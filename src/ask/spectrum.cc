@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neutral.h"
+
 namespace hodo::ask {
 namespace {
 
@@ -12,6 +14,7 @@ void add_branches(const analyze::CoveredModule& m, const std::string& module, Sp
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> in_line;
   for (const analyze::CoveredBranch& branch : m.branches) {
     if (branch.file >= m.files.size() || branch.line == 0) continue;
+    if (depends_on_addresses(module, last_component(m.files[branch.file]))) continue;
     Executed what{.module = module,
                   .name = last_component(m.files[branch.file]),
                   .line = branch.line,
@@ -46,11 +49,12 @@ Spectrum spectrum_of(const analyze::Coverage& coverage) {
     for (const analyze::CoveredFunction& f : m.functions) {
       // By what ran of it: a function may be entered in its middle, too.
       const std::uint64_t count = std::max<std::uint64_t>(f.entered, f.blocks_hit != 0 ? 1 : 0);
-      if (count == 0) continue;
+      if (count == 0 || depends_on_addresses(module, f.name)) continue;
       out[{.kind = Executed::Kind::function, .module = module, .name = f.name}] += count;
     }
     for (const analyze::CoveredLine& line : m.lines) {
       if (line.count == 0 || line.file >= m.files.size()) continue;
+      if (depends_on_addresses(module, last_component(m.files[line.file]))) continue;
       out[{.kind = Executed::Kind::line,
            .module = module,
            .name = last_component(m.files[line.file]),

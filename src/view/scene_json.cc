@@ -51,7 +51,7 @@ Json calls_json(SceneView& view) {
     const bool known = frame.how != analyze::CallEntry::first;
     Json call{{"function", frame.name},
               {"object", frame.object},
-              {"at", address_json(view, view.scene.who, frame.at, view.scene.time)},
+              {"at", address_json(view, view.scene.who, frame.at, frame.at_time)},
               {"entered", known ? Json(text(frame.entered)) : Json(nullptr)},
               {"how", entry_name(frame.how)},
               {"instructions", frame.instructions}};

@@ -61,8 +61,7 @@ std::string calls_of_scene(SceneView& view, const Style& style) {
   std::size_t number = 0;
   for (const ask::OpenFrame& frame : view.scene.calls) {
     if (number == kMostCalls) break;
-    const auto object =
-        view.session.names().object(view.scene.who.space, frame.at, view.scene.time);
+    const auto object = view.session.names().object(view.scene.who.space, frame.at, frame.at_time);
     const auto sources =
         frame.at == 0 ? std::vector<symbol::SourceFrame>{} : session::source_of(object);
     for (const symbol::SourceFrame& source : sources) {
@@ -75,7 +74,7 @@ std::string calls_of_scene(SceneView& view, const Style& style) {
       where =
           fmt::format("{}:{}", printable(last_component(sources.back().file)), sources.back().line);
     }
-    if (where.empty()) where = place_of(view, view.scene.who, frame.at, view.scene.time);
+    if (where.empty()) where = place_of(view, view.scene.who, frame.at, frame.at_time);
     const bool known = frame.how != analyze::CallEntry::first;
     table.add({std::to_string(number++), printable(frame.name), where,
                printable(last_component(frame.object)),

@@ -34,6 +34,7 @@ struct CallClock {
   std::uint64_t branches = 0;      // executed: the number of the last one, counted from 1
   std::uint64_t instructions = 0;  // with that branch
   std::uint64_t time = 0;          // nanoseconds; 0: unknown
+  std::uint64_t ticks = 0;         // the same by the trace's clock, as Names take it
 };
 
 // A call that has not returned yet.

@@ -42,14 +42,16 @@ struct Comparison {
 struct CompareOptions {
   std::set<std::string> rebuilt;              // files that are compared by their functions' names
   std::size_t window = std::size_t{1} << 19;  // branches of each side behind the first parting
-  std::size_t most = 100;
+  std::size_t windows = 8;                    // so many times
+  std::size_t most = 100;                     // partings
   session::ProgressFunction progress;
 };
 
 // Compares by file and place in the file, so that addresses may differ. Left out is what depends on
-// time alone: interruptions after which the path goes on as before. Two passes over each side at
-// most; memory grows with the window and by 16 bytes for every 1024 branches. Errors: as walk();
-// not_found for a side without branches.
+// time alone, interruptions after which the path goes on as before, and the inner life of memcpy,
+// strlen and their like, which goes by where their arguments lie. Two passes over each side for
+// every window; memory grows with the window and by 8 bytes for every 1024 branches. Errors: as
+// walk(); not_found for a side without branches.
 Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& options);
 
 }  // namespace hodo::ask

@@ -26,7 +26,8 @@ struct OpenFrame {
   std::string name;      // raw; "[ls+0x4f30]" without a symbol
   std::string object;    // path, raw
   std::uint64_t at = 0;  // where it stands: the next instruction, or the call that it waits for
-  Moment entered;        // before its first instruction
+  std::uint64_t at_time = 0;       // when it came there, trace clock
+  Moment entered;                  // before its first instruction
   std::uint64_t entry_time = 0;    // nanoseconds; 0: unknown
   std::uint64_t instructions = 0;  // executed since, with what it called
   analyze::CallEntry how = analyze::CallEntry::first;
