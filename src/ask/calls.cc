@@ -185,6 +185,7 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
   out.outcome = std::move(*outcome);
   if (out.calls != 0) return out;
   std::vector<std::string> names;
+  names.reserve(out.functions.size());
   for (const analyze::Function& f : out.functions) names.push_back(f.name);
   return fail(ErrorCode::not_found, fmt::format("no call of a function '{}' is in the recording{}",
                                                 name, suggestion(name, names)));

@@ -64,7 +64,8 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
     if (scene_.after.size() < options_.after) scene_.after.push_back({branch, who, depth_});
     if (number - moment_.branch < std::max<std::uint64_t>(options_.after, 1)) return true;
     if (number - moment_.branch >= options_.reach) return false;
-    return !(scene_.call_after && scene_.return_after && (scene_.out_after || depth_there_ == 0));
+    const bool out_known = scene_.out_after || depth_there_ == 0;
+    return !scene_.call_after || !scene_.return_after || !out_known;
   }
 
   // The path has come to the moment's branch.
@@ -227,6 +228,7 @@ Result<Scene> scene_at(session::Session& session, const Moment& moment,
 std::vector<Step> steps_of(const Scene& scene, Code& code, std::size_t most) {
   std::vector<Step> out;
   std::vector<const Passed*> all;
+  all.reserve(scene.before.size() + scene.after.size());
   for (const Passed& passed : scene.before) all.push_back(&passed);
   for (const Passed& passed : scene.after) all.push_back(&passed);
   const std::uint64_t first = scene.moment.branch + 1 - scene.before.size();

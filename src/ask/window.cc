@@ -191,6 +191,7 @@ Status Filter::found() const {
   }
   if (!window_.function.empty() && !found_function_) {
     std::vector<std::string> names;
+    names.reserve(calls_.functions().size());
     for (const analyze::Function& f : calls_.functions()) names.push_back(f.name);
     return fail(ErrorCode::not_found,
                 fmt::format("no call of a function '{}' is in the recording{}", window_.function,

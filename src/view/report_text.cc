@@ -46,9 +46,8 @@ std::string trace_size(const Report& report, const flow::Stats& stats) {
 }
 
 std::string end_text(const EndLine& line) {
-  const std::string out = end_words(line.end);
-  if (line.end.signal == 0) return out;
-  return out + (line.place.empty() ? ", where is unknown" : " at " + line.place);
+  if (line.end.signal == 0) return end_words(line.end);
+  return end_words(line.end) + (line.place.empty() ? ", where is unknown" : " at " + line.place);
 }
 
 // How the command ended, and whoever a signal ended; the others are in JSON.
