@@ -215,9 +215,9 @@ TEST_F(SensitiveTest, ReachedFromOutsideOfFiles) {
 }
 
 TEST_F(SensitiveTest, TheVerdictNamesTheFunction) {
-  EXPECT_THAT(
-      says(make_call_sensitive(nullptr), edge_to(BranchKind::icall, 0x1005, address("system"))),
-      Optional(Eq("unusual: reaches system through a pointer")));
+  EXPECT_THAT(says(make_call_sensitive(nullptr, false),
+                   edge_to(BranchKind::icall, 0x1005, address("system"))),
+              Optional(Eq("unusual: reaches system through a pointer")));
 }
 
 }  // namespace
