@@ -1,12 +1,14 @@
 #!/usr/bin/python3
-"""What recording costs: whole-process wall and processor time of CPU-bound programs natively, under plain
-qemu-user and under `hodo record --source ...`, in turn, so that a machine whose speed drifts slows all of them.
+"""What recording costs: whole-process wall and processor time of CPU-bound programs, and of the start of small ones,
+natively, under plain qemu-user, under DynamoRIO without a client where its drrun is given, and under `hodo record
+--source ...`, in turn, so that a machine whose speed drifts slows all of them.
 Prints medians, the spread, and ratios; absolute times mean little on a shared machine. Processor time is that of
 the program and of the recorder beside it.
 
     cmake --preset release && ninja -C build/release
     bench/record_cost.py --hodo build/release/src/cli/hodo
     bench/record_cost.py --hodo build/release/src/cli/hodo --source qemu --source bts sort
+    bench/record_cost.py --hodo build/release/src/cli/hodo --source dbi --no-plain true ls forks
 
 Every run's output has to equal the native one's, and every recording has to be complete. For comparison,
 the sort also runs once under Valgrind's lackey, which traces superblocks too (skipped without valgrind).
@@ -58,6 +60,9 @@ def commands(work):
         "gzip": ["/usr/bin/gzip", "-9", "-c", data],
         "python": ["/usr/bin/python3", "-S", "-E", os.path.join(PROGRAMS, "interpreted.py")],
         "compile": [*compiler, os.path.join(PROGRAMS, "templates.cc"), "-o", "-"],
+        "true": ["/bin/true"],
+        "ls": ["/bin/ls", "-l", "/usr/bin"],
+        "forks": ["/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done"],
     }
 
 
@@ -89,7 +94,7 @@ def timed(command):
 def check_recording(path):
     """Complete: decoding it would take as long as everything else, its summary does not."""
     with open(path, "rb") as file:
-        file.seek(-4096, os.SEEK_END)
+        file.seek(-min(os.path.getsize(path), 1 << 20), os.SEEK_END)
         if b'"overflows":0' not in file.read():
             sys.exit(f"record_cost: {path} is not complete")
 
@@ -97,7 +102,11 @@ def check_recording(path):
 def measure(name, command, options, work):
     """By way of running: the cost of each run; by source: the size of the recording."""
     recordings = {source: os.path.join(work, f"{source}.data") for source in options.source}
-    ways = {"native": command, "plain": ["qemu-x86_64", *command]}
+    ways = {"native": command}
+    if not options.no_plain:
+        ways["plain"] = ["qemu-x86_64", *command]
+    if options.drrun:
+        ways["dynamorio"] = [options.drrun, "--", *command]
     for source, path in recordings.items():
         ways[source] = [options.hodo, "record", "-q", "--source", source, "-o", path, "--", *command]
     costs = {way: [] for way in ways}
@@ -136,17 +145,21 @@ def report(name, costs, sizes):
         walls = [run.wall for run in runs]
         user = statistics.median(run.user for run in runs)
         system = statistics.median(run.system for run in runs)
-        line = f"  {way:8}{statistics.median(walls):7.2f} s ({min(walls):.2f}-{max(walls):.2f})"
+        line = f"  {way:10}{statistics.median(walls):7.2f} s ({min(walls):.2f}-{max(walls):.2f})"
         line += f"  user {user:6.2f} s  system {system:5.2f} s"
         rows[way] = {
-            "to_plain": ratio(way, "plain", lambda run: run.wall),
-            "to_plain_processor": ratio(way, "plain", lambda run: run.processor),
             "to_native": ratio(way, "native", lambda run: run.wall),
+            "to_native_processor": ratio(way, "native", lambda run: run.processor),
+            "ms_over_native": 1000 * statistics.median(x.wall - y.wall for x, y in zip(runs, costs["native"])),
         }
         if way != "native":
+            line += f"  {rows[way]['to_native']:5.2f} x native"
+            line += f" ({rows[way]['to_native_processor']:.2f} x processor time, {rows[way]['ms_over_native']:+.0f} ms)"
+        if "plain" in costs and way not in ("native", "plain"):
+            rows[way]["to_plain"] = ratio(way, "plain", lambda run: run.wall)
+            rows[way]["to_plain_processor"] = ratio(way, "plain", lambda run: run.processor)
             line += f"  {rows[way]['to_plain']:5.2f} x plain"
             line += f" ({rows[way]['to_plain_processor']:.2f} x processor time)"
-            line += f"  {rows[way]['to_native']:5.1f} x native"
         print(line, flush=True)
     if "qemu" in costs and "bts" in costs:
         print(
@@ -170,11 +183,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hodo", required=True)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--source", action="append", help="qemu, bts, lbr; qemu by default")
+    parser.add_argument("--source", action="append", help="dbi, qemu, bts, lbr; dbi and qemu by default")
+    parser.add_argument("--no-plain", action="store_true", help="without plain qemu-x86_64")
+    parser.add_argument("--drrun", help="DynamoRIO's drrun")
     parser.add_argument("--json", help="also write the ratios to this file")
-    parser.add_argument("programs", nargs="*", help="sort, gzip, python, compile; all by default")
+    parser.add_argument("programs", nargs="*", help="sort, gzip, python, compile, true, ls, forks; all by default")
     options = parser.parse_args()
-    options.source = options.source or ["qemu"]
+    options.source = options.source or ["dbi", "qemu"]
     with tempfile.TemporaryDirectory(prefix="hodo-bench-", dir="/var/tmp") as work:
         lines = commands(work)
         chosen = options.programs or list(lines)

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "hodo/image/elf.h"
@@ -66,6 +67,8 @@ void QemuChannels::add(NewChannel asked) {
   Process& process = processes_[hello.pid];
   if (process.channels == 0) {
     process.pidfd = Fd(static_cast<int>(syscall(SYS_pidfd_open, hello.pid, 0)));
+    // It was killed after it had asked, and somebody has taken its exit status.
+    process.gone = !process.pidfd && errno == ESRCH;
   }
   process.name = name_of(hello.comm);
   ++process.channels;
