@@ -211,7 +211,7 @@ void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot
   each_page(start, bytes, [&](std::uint64_t page, CodePage& code) {
     if (code.guarded) --guarded_count;
     code.guarded = false;  // the kernel has just set what the program asked for
-    if ((prot & (PROT_WRITE | PROT_EXEC)) == 0) return forget(code);
+    if ((prot & PROT_EXEC) == 0) return forget(code);
     code.prot = prot;
     if ((prot & PROT_WRITE) != 0) code.is_volatile = true;
     if (code.dependents != nullptr) guard(page, code);

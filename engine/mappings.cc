@@ -254,7 +254,10 @@ void note_moved(std::uint64_t from, std::uint64_t from_bytes, std::uint64_t to,
                 std::uint64_t to_bytes) {
   if (stale) return;
   const std::size_t at = find_behind(from);
-  if (at == count || mappings[at].start > from) return mappings_changed();
+  // Since 6.17 Linux moves several mappings at once.
+  if (at == count || mappings[at].start > from || mappings[at].end - from < from_bytes) {
+    return mappings_changed();
+  }
   const Mapping old = mappings[at];
   note_unmapped(from, from_bytes);
   note_mapped(to, to_bytes, old.prot, old.shared, old.file);

@@ -91,6 +91,10 @@ void note_mappings(ThreadArea& area, long result) {
   const Registers& r = area.registers;
   if (failed(result)) {
     // It may have been done in part.
+    if (r.rax == SYS_madvise) {
+      const Locked locked;
+      return code_replaced(r.rdi, r.rsi);
+    }
     for (const Range& range : changed_mappings(r, area.taken[0]).of) {
       if (range.bytes == 0) continue;
       const Locked locked;

@@ -1,5 +1,6 @@
 // Memory that changes what it is while code runs in it: mapped, moved, protected and unmapped in
-// every way that splits and joins, with READ_IMPLIES_EXEC, by a stack and a heap that grow.
+// every way that splits and joins, with READ_IMPLIES_EXEC, by a stack and a heap that grow. With a
+// seed as its argument other random calls, and a timer that interrupts.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { kPage = 4096, kPages = 64 };
@@ -36,6 +38,7 @@ static uint32_t draw(uint32_t below) {
   return (next >> 8) % below;
 }
 
+static int seeded;
 static long sum;
 static void mix(int value) { sum = sum * 31 + value; }
 
@@ -50,7 +53,7 @@ static void shuffle(void) {
     char* const at = area + kPage * draw(kPages);
     const size_t size = kPage * (1 + draw(4));
     if (at + size > area + kPages * kPage) continue;
-    switch (draw(6)) {
+    switch (draw(7)) {
       case 0:
         munmap(at, size);
         break;
@@ -63,6 +66,9 @@ static void shuffle(void) {
         break;
       case 2:
         mremap(at, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, area + kPage * draw(kPages - 4));
+        break;
+      case 3:
+        if (seeded) madvise(at, size, MADV_DONTNEED);
         break;
       default:
         mprotect(at, size - draw(2), rights[draw(5)]);
@@ -110,7 +116,19 @@ static void fixed_places(void) {
   printf("32 bits: %d\n", low != MAP_FAILED);
 }
 
-int main(void) {
+static volatile sig_atomic_t ticks;
+static void tick(int number) { ++ticks; }
+static void begin(const char* seed) {
+  const struct itimerval often = {{0, 200}, {0, 200}};
+  seeded = 1;
+  next = (uint32_t)atoi(seed) * 2654435761u + 1;
+  const struct sigaction act = {.sa_handler = tick, .sa_flags = SA_RESTART | SA_ONSTACK};
+  sigaction(SIGALRM, &act, NULL);
+  setitimer(ITIMER_REAL, &often, NULL);
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1) begin(argv[1]);
   fixed_places();
   char* const stack = malloc(65536);
   const stack_t other = {.ss_sp = stack, .ss_size = 65536};
