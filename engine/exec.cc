@@ -13,6 +13,7 @@
 #include "channel.h"
 #include "clock.h"
 #include "glue.h"
+#include "leave.h"
 #include "program_memory.h"
 #include "recording.h"
 #include "sys.h"
@@ -78,7 +79,7 @@ long exec_call(ThreadArea& area) {
     drain_output(area.output, area.unit.written());
     return glue_syscall(&area);
   }
-  if (area.output.channel->settings().follow_exec == 0) return glue_syscall(&area);
+  if (is_leaving() || area.output.channel->settings().follow_exec == 0) return glue_syscall(&area);
   char path[800];
   long connection = kRefused;
   const Found found = look_at_file(area.registers);

@@ -71,6 +71,7 @@ extern "C" {
     .pushsection .bss
     .balign 64
     .skip 16384
+    .globl first_stack_top
     first_stack_top:
     .popsection
   )");

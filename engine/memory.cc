@@ -185,6 +185,16 @@ bool is_own(std::uint64_t start, std::uint64_t bytes) {
   return false;
 }
 
+void unmap_all_but_image() {
+  const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
+  for (std::size_t i = 0; i < own_used; ++i) {
+    const OwnRange& range = own[i];
+    if (range.start <= 1 || range.start == image) continue;
+    raw_syscall(SYS_munmap, static_cast<long>(range.start),
+                static_cast<long>(range.end - range.start));
+  }
+}
+
 long place_elsewhere(std::size_t bytes) {
   constexpr std::uint64_t kApart = std::uint64_t{1} << 21;
   const std::uint64_t room = (bytes + 2 * kApart - 1) & ~(kApart - 1);

@@ -18,6 +18,9 @@ void forget_own(std::uint64_t start, std::uint64_t bytes);
 // Whether any of these addresses are the engine's. Needs no lock.
 bool is_own(std::uint64_t start, std::uint64_t bytes);
 
+// Gives all of it back but the engine's program file. Nothing of it can be used afterwards.
+void unmap_all_but_image();
+
 // Never given back. Zeroed.
 void* allocate_low(std::size_t bytes, std::size_t alignment = 8);
 

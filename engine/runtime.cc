@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <new>
 
+#include "attach.h"
 #include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
 
 void die(const char* text, std::uint64_t value) {
+  fail_to_attach(text, value);
   char line[256];
   std::size_t at = 0;
   const auto put = [&](const char* from) {

@@ -4,11 +4,13 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "code_pages.h"
 #include "glue.h"
 #include "hodo/isa/encoding.h"
 #include "insn_map.h"
+#include "leave.h"
 #include "lock.h"
 #include "program_memory.h"
 #include "recording.h"
@@ -209,11 +211,25 @@ KernelAction take_action(ThreadArea& area, unsigned number) {
 
 // The kernel is to block `mask` from here on: as soon as no signal waits any more.
 void block(ThreadArea& area, std::uint64_t mask, KernelContext& context) {
-  context.mask = mask & ~kFaults;
+  area.program_mask = context.mask = mask & ~kFaults;
   if (area.waits == 0) return;
   area.held_mask = context.mask;
   context.mask = ~kFaults;
   area.registers.flags |= eflags::kTf;
+}
+
+// A handler comes to a thread that stands at a system call which it has been in before it was
+// attached to: arch/x86/kernel/signal.c, handle_signal().
+void end_call(ThreadArea& area, const KernelAction& wanted) {
+  constexpr std::int32_t kRestartSys = 512, kRestartAlways = 513;  // ERESTARTSYS, ERESTARTNOINTR
+  const std::int32_t how = std::exchange(area.native_thread.restart, 0);
+  if (how == 0 || how == kRestartAlways) return;
+  if (how == kRestartSys && (wanted.flags & action::kRestart) != 0) return;
+  constexpr std::uint64_t kSyscallBytes = 2;
+  area.ip += kSyscallBytes;
+  area.registers.rax = static_cast<std::uint64_t>(-EINTR);
+  area.registers.rcx = area.ip;
+  area.taken[1] = area.registers.flags;
 }
 
 // What the kernel would do on the way back to user mode, where the program blocks `mask`. The
@@ -224,6 +240,10 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
   if (is_ending(area)) {
     trace_interruption(area, area.ip);
     stop_here(area);
+  }
+  if (is_leaving()) {
+    trace_interruption(area, area.ip);
+    leave_here(area, signal, mask, context);
   }
   const bool fault = is_fault(signal.number) && signal.info.code > 0;
   KernelAction wanted = take_action(area, signal.number);
@@ -236,6 +256,7 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
     end_by(area, signal, context);
     return true;
   }
+  end_call(area, wanted);
   if (!push_frame(area, wanted, signal, before, context)) {
     WaitingSignal overflow = signal;
     overflow.number = kSegv;
@@ -255,8 +276,12 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
 }
 
 void remember(ThreadArea& area, const WaitingSignal& signal, KernelContext& context) {
+  if (area.waits != 0 && asks_to_leave(signal)) return;  // whatever waits is delivered there, too
   if (area.waits == ThreadArea::kWaiting) die("too many signals wait", signal.number);
-  if (area.waits == 0) area.held_mask = context.mask;
+  // It may have come while the engine itself blocks all that it can.
+  constexpr std::uint64_t kBlocked = ~kFaults & ~signal_bit(kKill) & ~signal_bit(kStop);
+  const bool own = (context.mask & ~signal_bit(kKill) & ~signal_bit(kStop)) == kBlocked;
+  if (area.waits == 0) area.held_mask = own ? area.program_mask : context.mask;
   area.waiting[area.waits] = signal;
   __atomic_store_n(&area.waits, area.waits + 1, __ATOMIC_RELEASE);
   context.mask = ~kFaults;
@@ -402,15 +427,29 @@ void install_actions(const ThreadArea& area) {
   }
 }
 
-void initialise_signals(ThreadArea& area) {
+void read_actions(ThreadArea& area) {
   for (unsigned number = 1; number <= kSignals; ++number) {
     kernel_action(number, nullptr, &area.actions->of[number]);
   }
+}
+
+const KernelAction* restore_actions(const SignalActions& actions) {
+  for (unsigned number = 1; number <= kSignals; ++number) {
+    if (number != kKill && number != kStop && number != kTrap) {
+      kernel_action(number, &actions.of[number], nullptr);
+    }
+  }
+  return &actions.of[kTrap];
+}
+
+void initialise_signals(ThreadArea& area) {
+  read_actions(area);
   std::uint64_t mask = 0;
   raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, reinterpret_cast<long>(&mask), kSetBytes);
   area.blocked_faults = mask & kFaults;
   begin_signals(area);
-  set_mask(mask & ~kFaults);
+  area.program_mask = mask & ~kFaults;
+  set_mask(area.program_mask);
   install_actions(area);
 }
 
@@ -483,7 +522,8 @@ long sigprocmask_call(ThreadArea& area) {
     after = r.rdi == SIG_BLOCK ? before | set : r.rdi == SIG_UNBLOCK ? before & ~set : set;
   }
   area.blocked_faults = after & kFaults;
-  set_mask(after & ~kFaults);
+  area.program_mask = after & ~kFaults;
+  set_mask(area.program_mask);
   if (r.rdx != 0 && !write_program(r.rdx, &before, sizeof before)) return -EFAULT;
   return 0;
 }
@@ -532,6 +572,7 @@ long sigreturn_call(ThreadArea& area) {
   enter_at(area, area.ip);
   area.blocked_faults = context.mask & kFaults;
   context.mask &= ~kFaults;
+  area.program_mask = context.mask;
   area.alternate = context.stack;
   area.alternate.flags &= ~KernelStack::kOn;
   context.stack.start = area.handler_stack();

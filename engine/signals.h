@@ -18,6 +18,10 @@ namespace hodo::engine {
 void initialise_signals(ThreadArea& area);
 // Installs what area.actions says, all of it.
 void install_actions(const ThreadArea& area);
+// What the kernel has, into area.actions; and back to what that says, without the engine: of all
+// but SIGTRAP, which is given back.
+void read_actions(ThreadArea& area);
+const KernelAction* restore_actions(const SignalActions& actions);
 // Handlers become the default action, as exec and CLONE_CLEAR_SIGHAND do.
 void reset_handlers(SignalActions& actions);
 // Of a thread that begins, on itself.

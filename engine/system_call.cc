@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <iterator>
 
+#include "attach.h"
 #include "block_calls.h"
 #include "clock.h"
 #include "code_pages.h"
@@ -145,6 +146,7 @@ long passed_on(ThreadArea& area) {
     give_back_pages(range.start, range.bytes);
   }
   long result = glue_syscall(&area);
+  if (result == kInterrupted) return result;
   if (result == -EFAULT) {
     bool any = false;
     {
@@ -197,9 +199,7 @@ long call(ThreadArea& area, std::uint64_t behind) {
       return result;
     }
     case SYS_rseq:
-      // The kernel would restart critical sections at their addresses in the program, not in the
-      // cache.
-      return -ENOSYS;
+      return rseq_call(area);
     default:
       if (is_against_engine(area.registers, area.taken[0])) return -EINVAL;
       return passed_on(area);
@@ -214,6 +214,7 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
     if (by_blocks) trace_interruption(area, ip);
     return go_on_at(area, ip);
   }
+  area.native_thread.restart = 0;
   trace_system_call(area);
   area.ip = behind;
   const long result = call(area, behind);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hodo/relay/engine_start.h"
 #include "hodo/relay/protocol.h"
 #include "hodo/unit/inline_pt.h"
 #include "kernel_signal.h"
@@ -69,6 +70,7 @@ struct ThreadArea {
   static constexpr unsigned kWaiting = 8;
   WaitingSignal waiting[kWaiting] = {};
   std::uint64_t held_mask = 0;       // while signals wait: what the kernel is to block behind them
+  std::uint64_t program_mask = 0;    // as the kernel has it while the engine does not block more
   std::uint64_t blocked_faults = 0;  // synchronous signals that the program thinks it has blocked
   std::uint64_t native_mask = 0;     // the kernel's, while `native`
   KernelStack alternate = {};        // sigaltstack() of the program
@@ -94,6 +96,9 @@ struct ThreadArea {
   bool memory_is_new = false;
   bool handlers_are_gone = false;
   std::uint64_t first_mask = 0;
+  // Of a thread that ran before it was recorded: rseq, restart and whether it is recorded; while it
+  // is let go, all of it.
+  relay::NativeThread native_thread = {};
 
   alignas(64) std::uint8_t packets[2 * Output::kPackets];  // of `output`
 

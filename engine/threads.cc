@@ -139,6 +139,14 @@ ThreadArea* make_area(ThreadArea* parent) {
   return area;
 }
 
+const SignalActions& actions_of_process() {
+  const long pid = raw_syscall(SYS_getpid);
+  for (std::size_t i = 0; i < area_count; ++i) {
+    if (areas[i]->used && areas[i]->pid == pid) return *areas[i]->actions;
+  }
+  die("no thread is known of process", static_cast<std::uint64_t>(pid));
+}
+
 bool is_stack_of_thread(std::uint64_t start, std::uint64_t end) {
   return std::any_of(areas, areas + area_count, [&](const ThreadArea* area) {
     return area->used && area->stack > start && area->stack <= end;
@@ -193,6 +201,8 @@ void stop_other_threads(const ThreadArea& self) {
 }
 
 extern "C" void engine_child(ThreadArea* area) {
+  begin_signals(*area);  // a process has its parent's stack of handlers
+  area->program_mask = area->first_mask;
   if (area->memory_is_new) {
     engine_lock.release();  // the parent held it over the call, so that nothing was half done
     forget_other_threads(*area);
@@ -222,6 +232,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.ip = behind;
   child.blocked_faults = area.blocked_faults;
   child.memory_is_new = (clone.flags & CLONE_VM) == 0;
+  if (child.memory_is_new) child.native_thread = area.native_thread;  // as rseq_fork()
   if (child.memory_is_new || (clone.flags & CLONE_VFORK) != 0) child.alternate = area.alternate;
   child.waited_for = !child.memory_is_new && (clone.flags & CLONE_VFORK) != 0;
   const bool thread = (clone.flags & CLONE_THREAD) != 0;

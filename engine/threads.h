@@ -26,6 +26,9 @@ void stop_other_threads(const ThreadArea& self);
 bool is_ending(const ThreadArea& area);
 [[noreturn]] void stop_here(ThreadArea& area);
 
+// Of a process whose threads stand still.
+const SignalActions& actions_of_process();
+
 // Whether a thread that runs began with its stack pointer in there. Needs the lock.
 bool is_stack_of_thread(std::uint64_t start, std::uint64_t end);
 

@@ -14,6 +14,28 @@ struct TscClock {
   std::uint64_t ns_per_tick = 0;  // << kShift; 0: the counter is not steady, the kernel is asked
 };
 
+// A thread of a process that runs: as it goes on, or as it is to go on when it is let go.
+struct NativeThread {
+  std::uint64_t rax = 0, rcx = 0, rdx = 0, rbx = 0, rsp = 0, rbp = 0, rsi = 0, rdi = 0;
+  std::uint64_t r8 = 0, r9 = 0, r10 = 0, r11 = 0, r12 = 0, r13 = 0, r14 = 0, r15 = 0;
+  std::uint64_t rip = 0, flags = 0;
+  std::uint64_t mask = 0;  // signals that it blocks
+  // rseq(2) as it was registered; 0: it was not.
+  std::uint64_t rseq = 0;
+  std::uint32_t rseq_size = 0, rseq_signature = 0;
+  std::int32_t tid = 0;
+  // It stands at a system call that it has been in: what a signal does to that, ERESTARTSYS and the
+  // others of include/linux/errno.h. 0: it does not.
+  std::int32_t restart = 0;
+  std::uint32_t recorded = 1;
+  std::uint32_t padding = 0;
+  std::uint64_t area = 0;   // the engine's ThreadArea
+  std::uint64_t stack = 0;  // and the top of its stack there
+};
+
+// The value of a SIGTRAP, queued by the recorder, that a thread is let go at (engine/leave.h).
+inline constexpr std::uint64_t kLeaveSignal = 0x6f67206f6c746574;
+
 struct StartInfo {
   std::uint64_t entry = 0;     // of the program, or of its interpreter
   std::uint64_t rtit_ctl = 0;  // IA32_RTIT_CTL, where there is no recorder
@@ -22,6 +44,9 @@ struct StartInfo {
   // The recorder's abstract socket, without the 0 in front; empty: there is no recorder.
   std::array<char, 64> socket = {};
   char output[256] = {};  // without a recorder: a file for the packets, or empty
+  // Of a process that runs already: NativeThreads, in memory that the engine gives back, and the
+  // recorder's Settings behind them.
+  std::uint64_t threads = 0, thread_count = 0, threads_bytes = 0, settings = 0;
 };
 
 }  // namespace hodo::relay

@@ -31,7 +31,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -53,6 +53,7 @@ enum class Start : std::uint32_t {
   thread,
   executes,   // the thread asks to be taken over behind its next exec: see Takeover
   processor,  // of a virtual machine; tid is its index
+  attached,   // a thread that runs already
 };
 
 // The answer to Start::executes, in place of a channel: the recorder holds the thread with ptrace.
