@@ -26,6 +26,9 @@ constexpr std::string_view kDescription =
     "SIGINT from a process, are passed on; a program that has not ended after ten seconds, or at "
     "the next signal, gets SIGTERM, and then SIGKILL. What could not be recorded is said at the end"
     " and counts in the exit status of the commands that read the file.\n\n"
+    "With -p processes that run already are recorded instead, with all of their threads: by the "
+    "processor, or by the engine, which takes them over where they stand and lets go of them at the "
+    "end (--duration, Ctrl-C, --max-size). That needs the rights of a debugger: see docs/attach.md.\n\n"
     "Besides Intel PT there are the older mechanisms: --source bts writes every taken branch as a "
     "record of 24 bytes, --source lbr a stack of the last branches every --period branches, as "
     "sampling profilers use it. Both take the processor's own where the kernel offers it, else the "
@@ -37,12 +40,12 @@ constexpr std::string_view kDescription =
     "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
 
 int record(const RecordCommand& command) {
-  if (command.options.command.empty()) {
+  if (command.options.command.empty() && command.pids.empty()) {
     fmt::print(stderr, "hodo: record: no command given; write for example: hodo record -- ls -l\n");
     return kExitUsage;
   }
   // CLI11 takes the first word that it does not know for the command.
-  if (command.options.command.front().starts_with('-')) {
+  if (!command.options.command.empty() && command.options.command.front().starts_with('-')) {
     fmt::print(stderr, "hodo: record: no such option: {}; see 'hodo record --help'\n",
                command.options.command.front());
     return kExitUsage;
@@ -88,6 +91,7 @@ void add_record(Program& program) {
             "Records only what runs inside the function main of ./prog."},
            {"hodo record --max-size 200M -q -- ./server",
             "Stops recording, not the server, when the file has 200 MiB."},
+           {"hodo record -p 4711 --duration 10", "Ten seconds of a process that runs already."},
            {"hodo record --check --on-finding stop -- ./server",
             "Judges every branch, and kills the server at the first that is not allowed."},
            {"hodo record --source lbr --period 1000 -- ./prog",

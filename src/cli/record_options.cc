@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 
 #include "hodo/capture/filter_spec.h"
@@ -82,6 +84,21 @@ Result<std::uint64_t> parse_size(const std::string& text, const char* option) {
   return value << shift;
 }
 
+Result<std::uint64_t> parse_duration(const std::string& text) {
+  constexpr double kMost = 1e9;  // seconds
+  char* unit = nullptr;
+  const double value = std::strtod(text.c_str(), &unit);
+  const std::pair<std::string_view, double> units[] = {
+      {"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+  for (const auto& [name, seconds] : units) {
+    if (name != unit || unit == text.c_str() || !(value > 0) || value * seconds > kMost) continue;
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(value * seconds * 1e9));
+  }
+  return fail(
+      ErrorCode::usage,
+      fmt::format("--duration {}: not a time; write for example 10, 1.5s, 200ms or 2m", text));
+}
+
 std::vector<std::string> command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
@@ -106,6 +123,18 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
                  "with --source lbr: branches from one branch stack to the next (default 10007)")
       .type_name("BRANCHES")
       .range(1);
+  app.add_option("-p,--pid", command.pids,
+                 "record these processes, which run already, with all of their threads, instead of"
+                 " running COMMAND; let go of them at the end")
+      .type_name("PID[,PID...]")
+      .one_at_a_time();
+  app.add_option("--duration", command.duration,
+                 "with -p: end the recording after this time: 10 (seconds), 200ms, 2m")
+      .type_name("TIME");
+  app.add_option("--threads", command.threads,
+                 "with -p: keep only what these threads do, and those that they start")
+      .type_name("TID[,TID...]")
+      .one_at_a_time();
   using capture::Level;
   add_choice(app, "--level", options.level,
              {{"user", Level::user}, {"kernel", Level::kernel}, {"both", Level::both}},
@@ -158,6 +187,59 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
   app.prefix_command();
 }
 
+namespace {
+
+// "12,34", perhaps given more than once.
+Result<std::vector<int>> numbers(const std::vector<std::string>& lists, const char* option) {
+  std::vector<int> found;
+  for (const std::string& list : lists) {
+    for (const char* at = list.c_str();; ++at) {
+      int value = 0;
+      const char* const end = list.c_str() + list.size();
+      const auto [behind, error] = std::from_chars(at, end, value);
+      if (error != std::errc() || value <= 0 || (behind != end && *behind != ',')) {
+        return fail(
+            ErrorCode::usage,
+            fmt::format("{} {}: not the numbers of processes, such as 12 or 12,34", option, list));
+      }
+      if (std::ranges::find(found, value) == found.end()) found.push_back(value);
+      if (behind == end) break;
+      at = behind;
+    }
+  }
+  return found;
+}
+
+Status take_processes(const RecordCommand& command, capture::RecordOptions& options) {
+  const auto pids = numbers(command.pids, "-p");
+  if (!pids) return std::unexpected(pids.error());
+  const auto threads = numbers(command.threads, "--threads");
+  if (!threads) return std::unexpected(threads.error());
+  options.pids = *pids;
+  options.threads = *threads;
+  if (options.pids.empty()) {
+    if (!command.duration.empty() || !threads->empty()) {
+      return fail(ErrorCode::usage,
+                  "--duration and --threads are of -p, recording what runs already");
+    }
+    return {};
+  }
+  if (!options.command.empty()) {
+    return fail(ErrorCode::usage, "-p and a command to run do not go together");
+  }
+  if (options.wait_all) return fail(ErrorCode::usage, "--wait-all does not go with -p");
+  if (options.source == SourceKind::qemu || options.source == SourceKind::step) {
+    return fail(ErrorCode::usage, "-p needs --source dbi or the processor's own trace");
+  }
+  if (command.duration.empty()) return {};
+  const auto duration = parse_duration(command.duration);
+  if (!duration) return std::unexpected(duration.error());
+  options.duration = *duration;
+  return {};
+}
+
+}  // namespace
+
 Result<capture::RecordOptions> options_of(const RecordCommand& command) {
   if (Status status = check_recording_path(command.options.output); !status) {
     return std::unexpected(status.error());
@@ -167,6 +249,9 @@ Result<capture::RecordOptions> options_of(const RecordCommand& command) {
     return fail(ErrorCode::usage, "--on-finding stop: nothing is judged without --check");
   }
   capture::RecordOptions options = command.options;
+  if (const Status taken = take_processes(command, options); !taken) {
+    return std::unexpected(taken.error());
+  }
   if (command.period != 0) options.sample_period = command.period;
   options.recorder = fmt::format("hodoscope {}", version());
   options.pt.return_compression = !command.no_return_compression;

@@ -14,7 +14,8 @@ namespace hodo::cli {
 struct RecordCommand {
   capture::RecordOptions options;
   std::vector<std::string> filters;
-  std::string max_size, buffer_size;
+  std::string max_size, buffer_size, duration;
+  std::vector<std::string> pids, threads;
   bool no_return_compression = false;
   bool no_timing = false;
   bool no_follow = false;
@@ -30,6 +31,8 @@ void add_record_options(const OptionSet& app, RecordCommand& command);
 
 // "4096", "64K", "10M", "2G": bytes, not 0. Errors: usage, with the option's name.
 Result<std::uint64_t> parse_size(const std::string& text, const char* option);
+// "10", "1.5s", "200ms", "2m", "1h": nanoseconds, not 0. Errors: usage.
+Result<std::uint64_t> parse_duration(const std::string& text);
 // What this process was started with.
 std::vector<std::string> command_line();
 

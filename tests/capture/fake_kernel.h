@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -178,6 +179,8 @@ class FakeKernel final : public Kernel {
   std::vector<std::string> filters;
   std::vector<std::size_t> aux_sizes;
   std::vector<bool> aux_writable;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> joined;  // events, and whose ring
+  std::map<std::uint64_t, bool> switched;                       // by event, when last
 
   KernelResult<Fd> open_event(const perf_event_attr& attr, pid_t pid, int cpu) override {
     const Opened event{attr, pid, cpu};
@@ -214,8 +217,10 @@ class FakeKernel final : public Kernel {
   KernelResult<std::uint64_t> event_id(int fd) override { return ids_.at(fd); }
   KernelResult<void> enable(int fd) override { return switch_event(fd, true); }
   KernelResult<void> disable(int fd) override { return switch_event(fd, false); }
-  KernelResult<void> set_output(int, int ring_fd) override {
+  KernelResult<void> set_output(int fd, int ring_fd) override {
     FakeCpu& cpu = *cpus_.at(ring_fd);
+    joined.push_back({ids_.at(fd), ids_.at(ring_fd)});
+    if (!playing_.insert(ring_fd).second) return {};
     if (cpu.cpu() < 0) {
       const auto script = thread_scripts.find(cpu.pid());
       if (script != thread_scripts.end()) cpu.play(script->second);
@@ -234,12 +239,14 @@ class FakeKernel final : public Kernel {
  private:
   KernelResult<void> switch_event(int fd, bool on) {
     if (refuse_switch != 0) return std::unexpected(refuse_switch);
+    switched[ids_.at(fd)] = on;
     const auto cpu = cpus_.find(fd);
     if (cpu != cpus_.end()) cpu->second->set_enabled(on);
     return {};
   }
 
   std::map<int, std::uint64_t> ids_;
+  std::set<int> playing_;
   std::map<int, std::unique_ptr<FakeCpu>> cpus_;
   std::map<std::uint8_t*, int> owners_;
 };

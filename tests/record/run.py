@@ -53,7 +53,7 @@ def listed(source="qemu"):
         for case, function in cases(module).items()
     }
     if source == "qemu":
-        return {name: case for name, case in found.items() if not name.startswith("engine.")}
+        return {name: case for name, case in found.items() if not name.startswith(("attach.", "engine."))}
     return {name: case for name, case in found.items() if not NOT_DBI.match(name)}
 
 

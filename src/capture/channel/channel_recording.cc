@@ -14,9 +14,6 @@
 #include "run/summary.h"
 
 namespace hodo::capture {
-namespace {
-
-// What the file says of the trace in it.
 void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file) {
   switch (recording_of(options.source)) {
     case relay::Recording::pt:
@@ -49,7 +46,18 @@ std::string summary_json(const RecordResult& result, const ChannelRecording& wha
   return summary_line(json);
 }
 
-}  // namespace
+// Without the mark of a complete recording where data is missing, whoever's fault that is.
+void finish_file(perfdata::Writer& writer, const std::optional<Error>& error,
+                 const ChannelRecording& what, RecordResult& result) {
+  const Status finished = error ? Status() : writer.finish(summary_json(result, what));
+  if (error) {
+    result.warnings.push_back("the recording ended early: " + error->message);
+    result.complete = false;
+  } else if (!finished) {
+    result.warnings.push_back("the recording is not complete: " + finished.error().message);
+    result.complete = false;
+  }
+}
 
 Result<RecordResult> record_through_channels(const RecordOptions& options,
                                              const ChannelRecording& what,
@@ -107,16 +115,7 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
         who + " had not ended: what it did later was not recorded; --wait-all waits for it");
   }
   recording.add_warnings(result);
-  // Without the mark of a complete recording where data is missing, whoever's fault that is.
-  const Status finished =
-      channels.file_error() ? Status() : writer->finish(summary_json(result, what));
-  if (channels.file_error()) {
-    result.warnings.push_back("the recording ended early: " + channels.file_error()->message);
-    result.complete = false;
-  } else if (!finished) {
-    result.warnings.push_back("the recording is not complete: " + finished.error().message);
-    result.complete = false;
-  }
+  finish_file(*writer, channels.file_error(), what, result);
   return result;
 }
 

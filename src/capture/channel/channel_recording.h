@@ -1,6 +1,7 @@
 // Recording a program whose trace units hand over through channels, whatever runs it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "dbi/takeover.h"
 #include "hodo/base/result.h"
 #include "hodo/capture/options.h"
+#include "hodo/perfdata/writer.h"
 #include "hodo/relay/protocol.h"
 #include "run/launch.h"
 
@@ -22,6 +24,13 @@ struct ChannelRecording {
   Takeovers* takeovers = nullptr;  // of the engine; outlives the recording
   std::string silent;              // what to say when nothing has asked for a channel
 };
+
+// What the file says of the trace in it, and of the recording.
+void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file);
+std::string summary_json(const RecordResult& result, const ChannelRecording& what);
+// Ends the file; in `result` is what it says.
+void finish_file(perfdata::Writer& writer, const std::optional<Error>& error,
+                 const ChannelRecording& what, RecordResult& result);
 
 // Runs the program and writes its file. Errors: as record_with_qemu().
 Result<RecordResult> record_through_channels(const RecordOptions& options,

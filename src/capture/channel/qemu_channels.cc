@@ -38,8 +38,9 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 
 void QemuChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
-    if (stopped_) return;
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
+    seen_.insert(asked.hello.pid);
+    if (stopped_) return;
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
     add(std::move(asked));
   }));
@@ -58,7 +59,9 @@ void QemuChannels::add(NewChannel asked) {
   notice_ended_processes();
   const auto known = processes_.find(hello.pid);
   const bool executes = known != processes_.end() && !known->second.gone;
-  if (hello.start != relay::Start::thread) {
+  const bool attached = hello.start == relay::Start::attached;
+  if (attached && !executes) ++process_count_;
+  if (hello.start != relay::Start::thread && !attached) {
     if (!executes) ++process_count_;
     if (executes) distrust_unless_leaving(hello.pid);
     retire_channels(hello.pid);
@@ -88,6 +91,9 @@ Status QemuChannels::announce(const relay::Hello& hello) {
     const auto status = writer_.comm(
         {.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm), .exec = true}, stamp);
     if (!status) return status;
+  } else if (hello.start == relay::Start::attached) {
+    const Status status = announce_attached(hello, stamp);
+    if (!status) return status;
   } else {
     const auto status = writer_.fork({.pid = hello.pid,
                                       .ppid = hello.parent_pid,
@@ -98,6 +104,20 @@ Status QemuChannels::announce(const relay::Hello& hello) {
     if (!status) return status;
   }
   return writer_.itrace_start({.pid = hello.pid, .tid = hello.tid}, stamp);
+}
+
+// As perf does for what runs when it begins: nobody has forked it, or executed anything.
+Status QemuChannels::announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp) {
+  if (hello.tid != hello.pid) {
+    const auto status = writer_.fork({.pid = hello.pid,
+                                      .ppid = hello.pid,
+                                      .tid = hello.tid,
+                                      .ptid = hello.pid,
+                                      .time = hello.time},
+                                     stamp);
+    if (!status) return status;
+  }
+  return writer_.comm({.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm)}, stamp);
 }
 
 void QemuChannels::keep(const Status& status) {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class QemuChannels final : public ChannelSet {
   bool idle() const { return channels_.empty(); }
   std::vector<int> wake_fds() const override;
   std::vector<std::string> running() const override;
+  // All processes that have asked for a channel, also behind stop(); some may have ended.
+  const std::set<std::int32_t>& seen() const { return seen_; }
   // True once the file could take no more.
   const std::optional<Error>& file_error() const override { return file_error_; }
   // Adds what is known about threads, losses and programs that could not be recorded.
@@ -84,6 +87,7 @@ class QemuChannels final : public ChannelSet {
   void add(NewChannel asked);
   void hold(NewChannel asked);
   Status announce(const relay::Hello& hello);
+  Status announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
@@ -117,6 +121,7 @@ class QemuChannels final : public ChannelSet {
   std::map<std::int32_t, Stream> streams_;                      // by tid
   std::map<std::string, std::vector<std::uint8_t>> build_ids_;  // by path; empty: has none
   std::optional<Error> file_error_;
+  std::set<std::int32_t> seen_;
   bool stopped_ = false;
 
   bool round_open_ = false;  // stacks were written since the last finished round

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "attach_source.h"
 #include "channel/channel_recording.h"
 #include "channel/qemu_settings.h"
 #include "engine_image.h"
@@ -77,9 +78,6 @@ Status dbi_can(const RecordOptions& options) {
   const auto cannot = [](std::string_view what, std::string_view remedy) {
     return fail(ErrorCode::usage, fmt::format("{}; remedy: {}", what, remedy));
   };
-  if (options.pid) {
-    return cannot("-p needs the processor's own trace", "--source pt, bts or lbr");
-  }
   if (options.level != Level::user) {
     return cannot("--level: the engine runs in the program alone",
                   "the processor's own trace (--source pt, bts or lbr)");
@@ -95,8 +93,10 @@ Status dbi_can(const RecordOptions& options) {
 Result<RecordResult> record_with_engine(const RecordOptions& options, const std::string& engine,
                                         const std::vector<std::string>& own_command_line) {
   if (const Status can = dbi_can(options); !can) return std::unexpected(can.error());
-  if (const Status program = check_program(options); !program) {
-    return std::unexpected(program.error());
+  if (options.pids.empty()) {
+    if (const Status program = check_program(options); !program) {
+      return std::unexpected(program.error());
+    }
   }
   const auto image = EngineImage::load(engine);
   if (!image) return std::unexpected(image.error());
@@ -112,8 +112,12 @@ Result<RecordResult> record_with_engine(const RecordOptions& options, const std:
   recording.spec.command = options.command;
   recording.spec.snapshot_signal = options.snapshot;
   recording.silent = "the engine did not report from the program";
-  Takeovers takeovers(*image, start_info(recording));
+  const relay::StartInfo info = start_info(recording);
+  Takeovers takeovers(*image, info);
   recording.takeovers = &takeovers;
+  if (!options.pids.empty()) {
+    return record_attached(options, recording, *image, info, own_command_line);
+  }
   return record_through_channels(options, recording, own_command_line);
 }
 

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -17,6 +16,9 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
+
+#include "tracee.h"
 
 namespace hodo::capture {
 namespace {
@@ -129,10 +131,22 @@ class Held {
   std::uint64_t mask_ = 0;
 };
 
-bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t count) {
-  iovec local{const_cast<void*>(from), count};
-  iovec remote{reinterpret_cast<void*>(to), count};
-  return process_vm_writev(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(count);
+// False: the file is not of this version.
+bool find_entries(const std::vector<char>& file, const Elf64_Ehdr& header, EngineEntries& found) {
+  const std::pair<std::uint64_t*, const char*> names[] = {
+      {&found.attach, "engine_attach"},        {&found.begin, "engine_begin_attached"},
+      {&found.leaving, "hodo_leaving"},        {&found.parked, "glue_parked"},
+      {&found.call_done, "glue_syscall_done"}, {&found.leave_call, "engine_leave_call"},
+      {&found.give_back, "engine_give_back"},  {&found.unmap, "engine_unmap"},
+      {&found.area_bytes, "hodo_area_bytes"},  {&found.area_native, "hodo_area_native"},
+      {&found.unmapped, "glue_unmapped"},      {&found.stopped, "glue_stopped"},
+  };
+  for (const auto& [entry, name] : names) {
+    const auto address = find_symbol(file, header, name);
+    if (!address) return false;
+    *entry = *address;
+  }
+  return true;
 }
 
 }  // namespace
@@ -164,6 +178,7 @@ Result<EngineImage> EngineImage::load(const std::string& path) {
   }
   const auto start_info = find_symbol(file, *header, "hodo_start_info");
   if (image.segments_.empty() || !start_info) return broken();
+  if (!find_entries(file, *header, image.entries_)) return broken();
   image.start_info_ = *start_info;
   return image;
 }
@@ -182,15 +197,23 @@ Status EngineImage::start_in(pid_t pid, relay::StartInfo info) const {
                                            std::strerror(static_cast<int>(-*mapped))));
   }
   info.entry = held.registers().rip;
-  bool written = true;
-  for (const Segment& segment : segments_) {
-    written =
-        written && write_memory(pid, segment.address, segment.bytes.data(), segment.bytes.size());
-  }
-  written = written && write_memory(pid, start_info_, &info, sizeof(info));
-  if (!written) return system_error("the engine cannot be written into the program");
+  if (!write_into(pid, info)) return system_error("the engine cannot be written into the program");
   held.registers().rip = entry_;
   return {};
+}
+
+bool EngineImage::write_into(pid_t pid, const relay::StartInfo& info) const {
+  return std::ranges::all_of(segments_,
+                             [pid](const Segment& segment) {
+                               return write_memory(pid, segment.address, segment.bytes.data(),
+                                                   segment.bytes.size());
+                             }) &&
+         write_memory(pid, start_info_, &info, sizeof(info));
+}
+
+bool EngineImage::is_in(pid_t pid, const relay::Key& key) const {
+  relay::StartInfo there;
+  return read_memory(pid, start_info_, &there, sizeof(there)) && there.key == key;
 }
 
 }  // namespace hodo::capture

@@ -12,6 +12,14 @@
 
 namespace hodo::capture {
 
+// Where in the engine the recorder sends threads and finds them: engine/attach.h, engine/leave.h.
+struct EngineEntries {
+  std::uint64_t attach = 0, begin = 0;
+  std::uint64_t leaving = 0, parked = 0, call_done = 0, leave_call = 0;
+  std::uint64_t area_bytes = 0, area_native = 0;
+  std::uint64_t give_back = 0, unmap = 0, unmapped = 0, stopped = 0;
+};
+
 class EngineImage {
  public:
   // Errors: io, malformed (no program that hodo has built).
@@ -23,6 +31,14 @@ class EngineImage {
   // lies where the engine belongs), io.
   Status start_in(pid_t pid, relay::StartInfo info) const;
 
+  // Of a process that runs: what is to be mapped there, and how it is filled.
+  std::uint64_t begin() const { return low_; }
+  std::uint64_t bytes() const { return high_ - low_; }
+  bool write_into(pid_t pid, const relay::StartInfo& info) const;
+  // Whether the process has this engine with this key.
+  bool is_in(pid_t pid, const relay::Key& key) const;
+  const EngineEntries& entries() const { return entries_; }
+
  private:
   struct Segment {
     std::uint64_t address = 0;
@@ -31,6 +47,7 @@ class EngineImage {
   std::vector<Segment> segments_;
   std::uint64_t low_ = 0, high_ = 0;  // all of it, in whole pages
   std::uint64_t entry_ = 0, start_info_ = 0;
+  EngineEntries entries_;
 };
 
 }  // namespace hodo::capture

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -20,6 +21,7 @@
 #include "run/launch.h"
 #include "run/output_guard.h"
 #include "run/summary.h"
+#include "running_process.h"
 
 namespace hodo::capture {
 namespace {
@@ -28,6 +30,7 @@ using perfdata::Writer;
 
 // perf wakes us when a quarter of a buffer is full; this is for what never gets that far.
 constexpr int kPollMilliseconds = 200;
+constexpr int kPollAttached = 20;  // --duration is to be kept
 // How much a killed hodo may lose.
 constexpr std::uint64_t kFlushEveryNs = 1'000'000'000;
 
@@ -54,7 +57,14 @@ class Recorder {
   Result<RecordResult> run();
 
  private:
+  bool attached() const { return !options_.pids.empty(); }
   Status prepare();
+  Status look_for_targets();
+  Status begin_attached();
+  bool have_ended() const;
+  // That no record of the kernel's has announced.
+  std::size_t first_processes() const { return attached() ? running_.size() : 1; }
+  std::size_t first_threads() const { return attached() ? targets_.size() : 1; }
   Status open_streams(const std::vector<int>& cpus);
   Result<PerfEventStream> open_stream(int cpu, std::uint32_t index);
   Status create_file();
@@ -80,6 +90,9 @@ class Recorder {
   StreamSpec spec_;
   std::string event_name_;
   std::unique_ptr<Program> program_;
+  std::vector<RunningProcess> running_;  // where there is no program to start
+  std::vector<pid_t> targets_;           // the threads of these that are traced
+  std::vector<Fd> pidfds_;               // of these
   std::vector<PerfEventStream> streams_;
   std::vector<pollfd> polled_;  // the program's signals, then one of each stream
   std::optional<Writer> writer_;
@@ -102,25 +115,19 @@ Result<RecordResult> Recorder::run() {
   record();
   stop();
   finish_file();
-  program_->wait();
+  if (!attached()) program_->wait();
   if (!status_) return std::unexpected(status_.error());
   return result();
 }
 
 // Everything that can be refused without having touched a file or run anything.
 Status Recorder::prepare() {
-  if (options_.pid) {
-    return fail(ErrorCode::usage, "attaching to a process is not possible yet");
-  }
   if (options_.wait_all) {
     return fail(
         ErrorCode::usage,
         "--wait-all: the processor's trace ends with the command; this needs --source qemu");
   }
-  if (options_.command.empty()) return fail(ErrorCode::usage, "no command to run");
-  if (auto found = find_command(options_.command[0]); !found) {
-    return std::unexpected(found.error());
-  }
+  if (auto targets = look_for_targets(); !targets) return targets;
   const auto cpus = online_cpus(context_.paths);
   if (!cpus) return std::unexpected(cpus.error());
 
@@ -151,13 +158,46 @@ Status Recorder::prepare() {
   event_name_ = event->name;
   warnings_ = std::move(event->notes);
 
-  auto program = Program::prepare({.command = options_.command,
-                                   .environment = {},
-                                   .inherit_fds = {},
-                                   .snapshot_signal = options_.snapshot});
+  if (attached()) {  // begun by hand, once all that is there is known
+    spec_.event.enable_on_exec = 0;
+    spec_.tracking.enable_on_exec = 0;
+  }
+  auto program = attached() ? Program::none(options_.snapshot)
+                            : Program::prepare({.command = options_.command,
+                                                .environment = {},
+                                                .inherit_fds = {},
+                                                .snapshot_signal = options_.snapshot});
   if (!program) return std::unexpected(program.error());
   program_ = std::move(*program);
   return open_streams(*cpus);
+}
+
+// The command, or the processes that run already.
+Status Recorder::look_for_targets() {
+  if (!attached()) {
+    if (options_.command.empty()) return fail(ErrorCode::usage, "no command to run");
+    const auto found = find_command(options_.command[0]);
+    return found ? Status() : std::unexpected(found.error());
+  }
+  for (const pid_t pid : options_.pids) {
+    auto found = look_at_process(pid, options_.threads);
+    if (!found) return std::unexpected(found.error());
+    targets_.insert(targets_.end(), found->threads.begin(), found->threads.end());
+    running_.push_back(std::move(*found));
+    pidfds_.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  }
+  if (targets_.empty()) {
+    return fail(ErrorCode::not_found, "--threads: these are no threads of the processes");
+  }
+  return {};
+}
+
+// Of those that were attached to.
+bool Recorder::have_ended() const {
+  return std::ranges::all_of(pidfds_, [](const Fd& process) {
+    pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
+    return !process || ::poll(&ended, 1, 0) > 0;
+  });
 }
 
 Status Recorder::open_streams(const std::vector<int>& cpus) {
@@ -174,13 +214,15 @@ Status Recorder::open_streams(const std::vector<int>& cpus) {
 }
 
 Result<PerfEventStream> Recorder::open_stream(int cpu, std::uint32_t index) {
-  const pid_t pid = program_->pid();
-  auto stream = PerfEventStream::open(kernel_, context_.paths, spec_, pid, cpu, index);
+  const pid_t pid = attached() ? targets_.front() : program_->pid();
+  const std::span<const pid_t> others =
+      attached() ? std::span<const pid_t>(targets_).subspan(1) : std::span<const pid_t>();
+  auto stream = PerfEventStream::open(kernel_, context_.paths, spec_, pid, cpu, index, others);
   // Linux before 5.12 does not know this bit of the tracking event.
   if (!stream && stream.error().code == ErrorCode::unsupported && spec_.tracking.build_id) {
     StreamSpec older = spec_;
     older.tracking.build_id = 0;
-    auto retry = PerfEventStream::open(kernel_, context_.paths, older, pid, cpu, index);
+    auto retry = PerfEventStream::open(kernel_, context_.paths, older, pid, cpu, index, others);
     if (retry) spec_ = older;
     if (retry) return retry;
   }
@@ -194,6 +236,10 @@ Status Recorder::create_file() {
   for (const auto& stream : streams_) {
     traced.ids.push_back(stream.event_id());
     tracking.ids.push_back(stream.tracking_id());
+    for (const auto& other : stream.others()) {
+      traced.ids.push_back(other.event_id);
+      tracking.ids.push_back(other.tracking_id);
+    }
   }
   file.attrs = {std::move(traced), std::move(tracking)};
   trace_->describe(file, spec_.event, spec_.filter);
@@ -208,7 +254,20 @@ Status Recorder::create_file() {
   return {};
 }
 
+// What runs already is told of, and then traced.
+Status Recorder::begin_attached() {
+  for (const RunningProcess& process : running_) {
+    if (Status written = write_running(*writer_, process); !written) return written;
+  }
+  if (Status written = writer_->finished_init(); !written) return written;
+  for (auto& stream : streams_) {
+    if (Status enabled = stream.enable(); !enabled) return enabled;
+  }
+  return {};
+}
+
 Status Recorder::start_program() {
+  if (attached()) return begin_attached();
   // hodo's own name stands until exec; without it perf would show the process as ":PID" until then.
   const pid_t pid = program_->pid();
   const perfdata::Comm comm{.pid = pid, .tid = pid, .comm = "hodo", .exec = false};
@@ -220,8 +279,9 @@ Status Recorder::start_program() {
 
 // Until something ends the recording.
 void Recorder::record() {
-  last_flush_ = now_ns(CLOCK_MONOTONIC);
+  const std::uint64_t began = last_flush_ = now_ns(CLOCK_MONOTONIC);
   while (status_) {
+    if (options_.duration != 0 && now_ns(CLOCK_MONOTONIC) - began >= options_.duration) return;
     const bool go_on = wait_for_news();
     if (!go_on) return;
     drain_all(false);
@@ -236,7 +296,8 @@ void Recorder::record() {
 
 // Waits for data or signals; false if the recording is to end.
 bool Recorder::wait_for_news() {
-  if (::poll(polled_.data(), polled_.size(), kPollMilliseconds) < 0 && errno != EINTR) {
+  if (::poll(polled_.data(), polled_.size(), attached() ? kPollAttached : kPollMilliseconds) < 0 &&
+      errno != EINTR) {
     keep(fail(ErrorCode::io, "cannot wait for trace data"));
     return false;
   }
@@ -246,6 +307,7 @@ bool Recorder::wait_for_news() {
   }
   const ProgramEvents events = program_->take_events();
   if (events.stop || events.ended) return false;
+  if (attached() && have_ended()) return false;
   if (events.snapshot) take_snapshot(false);
   return true;
 }
@@ -302,8 +364,8 @@ std::string Recorder::summary() const {
                                  {"lost_records", counts.lost_records},
                                  {"aux_truncated", counts.aux_truncated},
                                  {"aux_partial", counts.aux_partial},
-                                 {"processes", counts.processes + 1},
-                                 {"threads", counts.processes + counts.threads + 1}};
+                                 {"processes", counts.processes + first_processes()},
+                                 {"threads", counts.processes + counts.threads + first_threads()}};
   RecordResult how;
   if (const auto status = program_ ? program_->wait_status() : std::nullopt) {
     add_command_end(how.ends, program_->pid(), options_.command.front(), *status);
@@ -325,9 +387,9 @@ RecordResult Recorder::result() {
       counts.aux_truncated + counts.aux_partial + counts.lost_records + counts.damaged_bytes == 0;
   warn_of_losses(counts);
   if (program_->killed()) warnings_.emplace_back(kKilledWarning);
-  result.exit_status = *program_->exit_status();
-  result.processes = static_cast<std::uint32_t>(counts.processes + 1);
-  result.threads = static_cast<std::uint32_t>(counts.processes + counts.threads + 1);
+  if (!attached()) result.exit_status = *program_->exit_status();
+  result.processes = static_cast<std::uint32_t>(counts.processes + first_processes());
+  result.threads = static_cast<std::uint32_t>(counts.processes + counts.threads + first_threads());
   result.warnings = std::move(warnings_);
   return result;
 }

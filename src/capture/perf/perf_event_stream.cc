@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "perf_event_refusal.h"
@@ -45,7 +46,7 @@ void Mapping::reset() {
 
 Result<PerfEventStream> PerfEventStream::open(Kernel& kernel, const SystemPaths& paths,
                                               const StreamSpec& spec, pid_t pid, int cpu,
-                                              std::uint32_t index) {
+                                              std::uint32_t index, std::span<const pid_t> others) {
   PerfEventStream stream;
   stream.kernel_ = &kernel;
   stream.cpu_ = cpu;
@@ -81,6 +82,11 @@ Result<PerfEventStream> PerfEventStream::open(Kernel& kernel, const SystemPaths&
       return std::unexpected(filter_refused(set.error(), spec.filter));
     }
   }
+  for (const pid_t other : others) {
+    if (Status joined = stream.join(paths, spec, other); !joined) {
+      return std::unexpected(joined.error());
+    }
+  }
   const auto aux = stream.aux_memory_.memory();
   if (!spec.aux) return stream;
   if (spec.snapshot) {
@@ -89,6 +95,33 @@ Result<PerfEventStream> PerfEventStream::open(Kernel& kernel, const SystemPaths&
     stream.aux_ = AuxRing(stream.page_, aux);
   }
   return stream;
+}
+
+// Events of another thread on the same processor may share a ring with an AUX area: kernel/events/
+// core.c, perf_event_set_output().
+Status PerfEventStream::join(const SystemPaths& paths, const StreamSpec& spec, pid_t other) {
+  OtherEvents made;
+  for (const auto& [attr, fd, id] :
+       {std::tuple{&spec.event, &made.event, &made.event_id},
+        std::tuple{&spec.tracking, &made.tracking, &made.tracking_id}}) {
+    auto event = kernel_->open_event(*attr, other, cpu_);
+    if (!event && event.error() == ESRCH) return {};
+    if (!event) return std::unexpected(open_refused(event.error(), paths, trace_));
+    *fd = std::move(*event);
+    const auto got = kernel_->event_id(fd->get());
+    if (!got) return std::unexpected(open_refused(got.error(), paths, trace_));
+    *id = *got;
+    if (auto joined = kernel_->set_output(fd->get(), event_.get()); !joined) {
+      return std::unexpected(open_refused(joined.error(), paths, trace_));
+    }
+  }
+  if (!spec.filter.empty()) {
+    if (auto set = kernel_->set_filter(made.event.get(), spec.filter.c_str()); !set) {
+      return std::unexpected(filter_refused(set.error(), spec.filter));
+    }
+  }
+  others_.push_back(std::move(made));
+  return {};
 }
 
 Status PerfEventStream::map_buffers(const SystemPaths& paths, const StreamSpec& spec) {
@@ -194,10 +227,18 @@ Status PerfEventStream::write(perfdata::Writer& writer, const AuxData& data,
   return {};
 }
 
-Status PerfEventStream::enable() { return switched(kernel_->enable(event_.get()), trace_); }
-Status PerfEventStream::disable() { return switched(kernel_->disable(event_.get()), trace_); }
-Status PerfEventStream::disable_tracking() {
-  return switched(kernel_->disable(tracking_.get()), trace_);
+Status PerfEventStream::each_event(KernelResult<void> (Kernel::*change)(int), bool tracking) {
+  Status done = switched((kernel_->*change)(tracking ? tracking_.get() : event_.get()), trace_);
+  for (const OtherEvents& other : others_) {
+    const Status one =
+        switched((kernel_->*change)((tracking ? other.tracking : other.event).get()), trace_);
+    if (done) done = one;
+  }
+  return done;
 }
+
+Status PerfEventStream::enable() { return each_event(&Kernel::enable, false); }
+Status PerfEventStream::disable() { return each_event(&Kernel::disable, false); }
+Status PerfEventStream::disable_tracking() { return each_event(&Kernel::disable, true); }
 
 }  // namespace hodo::capture

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "hodo/base/result.h"
 #include "hodo/capture/fd.h"
@@ -49,15 +50,22 @@ struct StreamSpec {
 class PerfEventStream {
  public:
   // Opens the events of process `pid` on `cpu` (-1: of that thread, wherever it runs) and maps the
-  // buffers; tracing begins as spec.event says. Errors as open_refused, map_refused and
+  // buffers; tracing begins as spec.event says. Events of `others` go into the same buffers; those
+  // that have ended meanwhile are left out. Errors as open_refused, map_refused and
   // filter_refused give them.
   static Result<PerfEventStream> open(Kernel& kernel, const SystemPaths& paths,
                                       const StreamSpec& spec, pid_t pid, int cpu,
-                                      std::uint32_t index);
+                                      std::uint32_t index, std::span<const pid_t> others = {});
 
   int poll_fd() const { return event_.get(); }
   std::uint64_t event_id() const { return event_id_; }
   std::uint64_t tracking_id() const { return tracking_id_; }
+  // Of `others`.
+  struct OtherEvents {
+    Fd event, tracking;
+    std::uint64_t event_id = 0, tracking_id = 0;
+  };
+  std::span<const OtherEvents> others() const { return others_; }
   perfdata::TimeConversion time() const;
 
   // Moves what is in the ring, and in full-trace mode in the AUX area, to the file. True if there
@@ -81,6 +89,8 @@ class PerfEventStream {
   std::size_t aux_size() const { return aux_memory_.memory().size(); }
 
  private:
+  Status join(const SystemPaths& paths, const StreamSpec& spec, pid_t other);
+  Status each_event(KernelResult<void> (Kernel::*change)(int), bool tracking);
   Status map_buffers(const SystemPaths& paths, const StreamSpec& spec);
   KernelResult<void> try_map(const BufferPlan& plan, bool writable);
   Status write(perfdata::Writer& writer, const AuxData& data, std::uint64_t reference);
@@ -94,6 +104,7 @@ class PerfEventStream {
   Fd tracking_;
   std::uint64_t event_id_ = 0;
   std::uint64_t tracking_id_ = 0;
+  std::vector<OtherEvents> others_;
   Mapping ring_memory_;
   Mapping aux_memory_;
   perf_event_mmap_page* page_ = nullptr;

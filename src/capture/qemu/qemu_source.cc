@@ -71,8 +71,8 @@ Result<QemuInstallation> find_qemu() {
 
 Result<RecordResult> record_with_qemu(const RecordOptions& options, const QemuInstallation& qemu,
                                       const std::vector<std::string>& own_command_line) {
-  if (options.pid) {
-    return fail(ErrorCode::usage, "-p needs the processor's own trace (--source pt, bts or lbr)");
+  if (!options.pids.empty()) {
+    return fail(ErrorCode::usage, "-p: QEMU cannot attach; remedy: --source dbi");
   }
   if (options.level != Level::user) {
     return fail(ErrorCode::usage,

@@ -187,6 +187,14 @@ Result<std::unique_ptr<Program>> Program::prepare(const LaunchSpec& spec) {
   return program;
 }
 
+Result<std::unique_ptr<Program>> Program::none(bool snapshot_signal) {
+  std::unique_ptr<Program> nobody(new Program);
+  if (auto blocked = nobody->block_signals(snapshot_signal); !blocked) {
+    return std::unexpected(blocked.error());
+  }
+  return nobody;
+}
+
 Program::~Program() {
   go_.reset();  // releases a child that was never started: it exits
   if (exec_error_ && !exit_status_) reap(0);
@@ -211,7 +219,7 @@ Status Program::start() {
 
 ProgramEvents Program::take_events() {
   ProgramEvents events = take_signals();
-  if (!exit_status_) reap(WNOHANG);
+  if (!exit_status_ && pid_ > 0) reap(WNOHANG);
   events.ended = exit_status_.has_value();
   return events;
 }
@@ -233,8 +241,8 @@ ProgramEvents Program::take_signals() {
         events.snapshot = true;
         break;
       default:
-        take_request(signal, sent_by_process(info));
-        events.stop = events.stop || signal != SIGTERM;
+        if (pid_ > 0) take_request(signal, sent_by_process(info));
+        events.stop = events.stop || signal != SIGTERM || pid_ <= 0;
     }
   }
   if (deadline_ && Clock::now() >= *deadline_) end_harder();

@@ -74,6 +74,10 @@ class Program {
   // (no process or descriptor to be had).
   static Result<std::unique_ptr<Program>> prepare(const LaunchSpec& spec);
 
+  // No program, for who records processes that run already: only the signals. Each that asks for an
+  // end, SIGTERM too, makes ProgramEvents::stop. Errors: io.
+  static Result<std::unique_ptr<Program>> none(bool snapshot_signal);
+
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   // Does not wait for a program that is still running.

@@ -46,6 +46,7 @@ Result<RecordResult> without_engine(const RecordOptions& options,
 // What there is without trace hardware: the engine, which runs 64-bit programs; QEMU; steps.
 Result<RecordResult> in_software(const RecordOptions& options,
                                  const std::vector<std::string>& cmdline) {
+  if (!options.pids.empty()) return with_engine(options, cmdline);  // only that can attach
   const auto engine = find_engine();
   if (!engine) return without_engine(options, cmdline, engine.error());
   if (!dbi_can(options)) return with_qemu(options, cmdline);
@@ -85,7 +86,7 @@ Result<RecordResult> record(const RecordOptions& options,
     case SourceKind::bts:
     case SourceKind::lbr: {
       // Software alone can do these two.
-      if (options.wait_all || !options.debug_log.empty()) {
+      if (options.pids.empty() && (options.wait_all || !options.debug_log.empty())) {
         return in_software(options, own_command_line);
       }
       const Status processor = probe_perf_event(options.source, perf);

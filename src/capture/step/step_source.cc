@@ -23,7 +23,7 @@ constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may co
 
 // The option that stepping does not have; null: it has them all.
 const char* refused_by(const RecordOptions& options) {
-  return options.pid                    ? "-p"
+  return !options.pids.empty()          ? "-p"
          : options.snapshot             ? "--snapshot"
          : options.wait_all             ? "--wait-all"
          : !options.filters.empty()     ? "--filter"

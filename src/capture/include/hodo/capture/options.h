@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +38,10 @@ struct PtOptions {
 struct RecordOptions {
   SourceKind source = SourceKind::automatic;
   std::string output = "hodo.data";
-  std::vector<std::string> command;  // empty with `pid`
-  std::optional<int> pid;
+  std::vector<std::string> command;  // empty with `pids`
+  std::vector<int> pids;             // processes that run already
+  std::vector<int> threads;          // of these; empty: all of their threads
+  std::uint64_t duration = 0;        // ns after which the recording of `pids` ends; 0: no limit
   PtOptions pt;
   Level level = Level::user;
   std::vector<FilterRange> filters;  // at most four, as the hardware has

@@ -1,0 +1,187 @@
+#include "attach_source.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <set>
+
+#include "attachment.h"
+#include "channel/qemu_channels.h"
+#include "hodo/relay/channel.h"
+#include "hodo/relay/clock.h"
+#include "run/launch.h"
+#include "run/output_guard.h"
+#include "run/recording_loop.h"
+
+namespace hodo::capture {
+namespace {
+
+constexpr int kPollMs = 4;
+constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may cost
+
+class AttachedRecording {
+ public:
+  AttachedRecording(const RecordOptions& options, const ChannelRecording& what,
+                    const EngineImage& engine, const relay::StartInfo& info, Program& signals,
+                    int socket, QemuChannels& channels, perfdata::Writer& writer)
+      : options_(options),
+        what_(what),
+        engine_(engine),
+        info_(info),
+        signals_(signals),
+        socket_(socket),
+        channels_(channels),
+        writer_(writer) {}
+
+  Status attach_all() {
+    for (const pid_t pid : options_.pids) {
+      const Status attached =
+          attach(engine_, info_, what_.settings, pid, options_.threads, [this] { serve(); });
+      if (!attached) {
+        release_all();
+        return attached;
+      }
+      attached_.insert(pid);
+      serve();
+    }
+    return {};
+  }
+
+  void run() {
+    began_ = relay::now();
+    while (!over()) {
+      wait();
+      channels_.drain(false);
+      flush_if_due();
+    }
+    release_all();
+    channels_.stop();
+    channels_.drain(true);
+    channels_.snapshot();
+  }
+
+  void add_warnings(RecordResult& result) const {
+    if (full_) result.warnings.emplace_back("the recording ended at --max-size");
+    result.warnings.insert(result.warnings.end(), left_.begin(), left_.end());
+  }
+
+ private:
+  void serve() {
+    channels_.accept(socket_);
+    channels_.drain(false);
+  }
+
+  bool over() {
+    full_ = options_.max_size != 0 && writer_.bytes_written() >= options_.max_size;
+    if (full_ || stop_ || channels_.file_error()) return true;
+    if (options_.duration != 0 && relay::now() - began_ >= options_.duration) return true;
+    if (!channels_.running().empty()) return false;
+    channels_.accept(socket_);
+    return channels_.running().empty() && relay::now() - began_ > kSettled;
+  }
+
+  void wait() {
+    std::vector<pollfd> fds = {{.fd = signals_.event_fd(), .events = POLLIN, .revents = 0},
+                               {.fd = socket_, .events = POLLIN, .revents = 0}};
+    for (const int fd : channels_.wake_fds()) {
+      fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    }
+    if (options_.end_fd >= 0) {
+      fds.push_back({.fd = options_.end_fd, .events = POLLIN, .revents = 0});
+    }
+    poll(fds.data(), fds.size(), channels_.busy() ? 0 : kPollMs);
+    channels_.accept(socket_);
+    const ProgramEvents events = signals_.take_events();
+    stop_ = stop_ || events.stop;
+    if (events.snapshot) channels_.snapshot();
+    if (options_.end_fd >= 0 && (fds.back().revents & POLLIN) != 0) {
+      channels_.kill();
+      stop_ = true;
+    }
+  }
+
+  void flush_if_due() {
+    if (relay::now() - last_flush_ < kFlushEvery || channels_.file_error()) return;
+    last_flush_ = relay::now();
+    static_cast<void>(writer_.flush());  // an error comes back from the next record
+  }
+
+  // Also of what comes meanwhile: programs that they start.
+  void release_all() {
+    std::set<pid_t> done;
+    for (bool more = true; more;) {
+      more = false;
+      serve();
+      std::set<pid_t> all = attached_;
+      all.insert(channels_.seen().begin(), channels_.seen().end());
+      for (const pid_t pid : all) {
+        if (done.contains(pid)) continue;
+        done.insert(pid);
+        more = true;
+        const Status let_go = release(engine_, what_.key, pid, [this] { serve(); });
+        if (!let_go) left_.push_back(let_go.error().message + ": it goes on in the engine");
+      }
+    }
+  }
+
+  // How long threads may take until they say hello.
+  static constexpr std::uint64_t kSettled = 1'000'000'000;
+
+  const RecordOptions& options_;
+  const ChannelRecording& what_;
+  const EngineImage& engine_;
+  const relay::StartInfo& info_;
+  Program& signals_;
+  int socket_;
+  QemuChannels& channels_;
+  perfdata::Writer& writer_;
+  std::set<pid_t> attached_;
+  std::vector<std::string> left_;
+  std::uint64_t began_ = 0, last_flush_ = 0;
+  bool stop_ = false, full_ = false;
+};
+
+}  // namespace
+
+Result<RecordResult> record_attached(const RecordOptions& options, const ChannelRecording& what,
+                                     const EngineImage& engine, const relay::StartInfo& info,
+                                     const std::vector<std::string>& own_command_line) {
+  for (const pid_t pid : options.pids) {
+    if (const Status allowed = check_attachable(pid); !allowed) {
+      return std::unexpected(allowed.error());
+    }
+  }
+  const auto buffer = aux_size(options);
+  if (!buffer) return std::unexpected(buffer.error());
+  const auto listening = relay::listen_socket(what.socket);
+  if (!listening) return std::unexpected(listening.error());
+  const Fd listener(*listening);
+  perfdata::WriterOptions file;
+  describe_trace(options, file);
+  file.cmdline = own_command_line;
+  file.version = options.recorder;
+  file.clock = clock_data();
+  const OutputGuard output(options.output);
+  auto writer = perfdata::Writer::create(options.output, std::move(file));
+  if (!writer) return fail(ErrorCode::io, writer.error().message);
+  auto signals = Program::none(options.snapshot);
+  if (!signals) return std::unexpected(signals.error());
+
+  QemuChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
+  channels.set_takeovers(what.takeovers);
+  AttachedRecording recording(options, what, engine, info, **signals, listener.get(), channels,
+                              *writer);
+  if (const Status attached = recording.attach_all(); !attached) {
+    output.undo();
+    return std::unexpected(attached.error());
+  }
+  recording.run();
+  RecordResult result;
+  channels.summarize(result);
+  recording.add_warnings(result);
+  finish_file(*writer, channels.file_error(), what, result);
+  return result;
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "attachment.h"
+#include "unmapping.h"
+
+namespace hodo::capture {
+namespace {
+
+constexpr std::uint64_t kSyscallBytes = 2;
+
+// A thread on its way out (engine/leave.h).
+struct Leaving {
+  enum class State : std::uint8_t {
+    stopped,  // somewhere
+    walks,    // to where it can be let go
+    gives,    // back what it has, in the midst of a system call
+    parked,   // in front of its rt_sigreturn
+    given,    // `native` says how it goes on
+  };
+  State state = State::stopped;
+  user_regs_struct native{};
+  std::uint64_t mask = 0;
+  int restart = 0;
+};
+
+class Releasing {
+ public:
+  Releasing(const EngineImage& engine, const relay::Key& key, pid_t pid, const Meanwhile& meanwhile)
+      : engine_(engine), key_(key), pid_(pid), meanwhile_(meanwhile) {}
+
+  Status run() {
+    do {
+      const int error = held_.hold(pid_, meanwhile_);
+      if (error == ESRCH && threads_.empty()) return {};
+      if (error != 0 && error != ESRCH && threads_.empty()) {
+        return fail(ErrorCode::io, fmt::format("process {} could not be let go: {}", pid_,
+                                               error == EBUSY ? "a thread of it does not stop"
+                                                              : std::strerror(error)));
+      }
+      if (!engine_.is_in(pid_, key_)) {  // it has executed another program
+        held_.let_go();
+        return {};
+      }
+      constexpr std::uint32_t kYes = 1;
+      write_memory(pid_, engine_.entries().leaving, &kYes, sizeof(kYes));
+      for (const pid_t tid : held_.tids()) {
+        if (!send_off(tid, threads_[tid])) threads_.erase(tid);
+      }
+      held_.hand_over();
+      wait_for_all();
+    } while (!all_are_here());
+    let_go();
+    return {};
+  }
+
+ private:
+  using State = Leaving::State;
+
+  // On its way, from wherever it stands.
+  bool send_off(pid_t tid, Leaving& thread) {
+    const auto registers = registers_of(tid);
+    const auto mask = blocked_signals(tid);
+    if (!registers || !mask) return false;
+    thread.mask = *mask;
+    thread.restart =
+        registers->rip == engine_.entries().call_done ? interrupted_call(*registers) : 0;
+    if (thread.restart != 0) {
+      block_signals(tid, kAllButFaults);
+      user_regs_struct sent = *registers;
+      sent.rip = engine_.entries().leave_call;
+      sent.rdi = registers->rbx;
+      sent.orig_rax = ~0ULL;
+      sent.eflags = 0x202;
+      set_registers(tid, sent);
+      thread.state = State::gives;
+    } else if (stands_before_call(tid, *registers)) {
+      thread.state = State::walks;
+    } else {
+      siginfo_t info{};
+      info.si_signo = SIGTRAP;
+      info.si_code = SI_QUEUE;
+      info.si_value.sival_ptr = reinterpret_cast<void*>(relay::kLeaveSignal);
+      syscall(SYS_rt_tgsigqueueinfo, pid_, tid, SIGTRAP, &info);
+      thread.state = State::walks;
+    }
+    return ptrace(PTRACE_CONT, tid, nullptr, nullptr) == 0;
+  }
+
+  // It has not got back yet to the call that attaching to it has interrupted, and of which the
+  // kernel knows how far it had come: rt_sigreturn would make it forget that.
+  bool stands_before_call(pid_t tid, const user_regs_struct& registers) const {
+    constexpr int kRestartBlock = 516;
+    if (registers.rip - engine_.begin() >= engine_.bytes()) return false;
+    const std::uint64_t area = registers.rsp & ~(engine_.entries().area_bytes - 1);
+    relay::NativeThread native;
+    return read_memory(pid_, area + engine_.entries().area_native, &native, sizeof(native)) &&
+           native.tid == tid && native.restart == kRestartBlock;
+  }
+
+  // In turn: one may wait for the lock of another.
+  void wait_for_all() {
+    constexpr std::chrono::milliseconds kAgain{5};
+    Patience patience(meanwhile_);
+    auto again = std::chrono::steady_clock::now() + kAgain;
+    while (
+        std::ranges::any_of(threads_, [](const auto& one) { return is_on_its_way(one.second); })) {
+      bool news = false;
+      for (auto at = threads_.begin(); at != threads_.end();) {
+        const Waited got = is_on_its_way(at->second) ? look_for(at->first) : Waited{};
+        const bool any = got.state != Waited::nothing;
+        const bool ended = any && (got.state == Waited::gone || !WIFSTOPPED(got.status) ||
+                                   !take_stop(at->first, at->second, got.status));
+        news = news || any;
+        at = ended ? threads_.erase(at) : std::next(at);
+      }
+      if (!news) patience.wait();
+      if (std::chrono::steady_clock::now() > again) {
+        stop_who_walks();
+        again += kAgain;
+      }
+    }
+  }
+
+  // A signal may have come to one before it had a handler's stack.
+  void stop_who_walks() {
+    for (const auto& [tid, thread] : threads_) {
+      if (thread.state == State::walks) ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    }
+  }
+
+  static bool is_on_its_way(const Leaving& thread) {
+    return thread.state == State::walks || thread.state == State::gives;
+  }
+
+  // False: the thread has ended.
+  bool take_stop(pid_t tid, Leaving& thread, int status) {
+    const auto registers = registers_of(tid);
+    if (!registers) return false;
+    const bool trap = WSTOPSIG(status) == SIGTRAP && status >> 16 == 0;
+    if (trap && registers->rip == engine_.entries().parked) {
+      thread.state = State::parked;
+      return true;
+    }
+    if (trap && registers->rip == engine_.entries().stopped && thread.state == State::gives) {
+      thread.state = State::given;
+      return take_given(thread, *registers);
+    }
+    if (thread.state == State::walks && status >> 16 == PTRACE_EVENT_STOP) {
+      undo_interruption(tid);
+      return send_off(tid, thread);
+    }
+    const int signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+    return ptrace(PTRACE_CONT, tid, nullptr, signal) == 0;
+  }
+
+  bool take_given(Leaving& thread, const user_regs_struct& now) const {
+    relay::NativeThread given;
+    if (!read_memory(pid_, now.rax, &given, sizeof(given))) return false;
+    user_regs_struct& r = thread.native = now;
+    r.orig_rax = given.rax;
+    r.rax = static_cast<std::uint64_t>(-thread.restart);
+    r.rcx = given.rcx, r.rdx = given.rdx, r.rbx = given.rbx, r.rsp = given.rsp, r.rbp = given.rbp;
+    r.rsi = given.rsi, r.rdi = given.rdi, r.r8 = given.r8, r.r9 = given.r9, r.r10 = given.r10;
+    r.r11 = given.r11, r.r12 = given.r12, r.r13 = given.r13, r.r14 = given.r14, r.r15 = given.r15;
+    r.rip = given.rip;
+    r.eflags = given.flags;
+    thread.mask |= given.mask;
+    return true;
+  }
+
+  // No thread has come that is not stopped.
+  bool all_are_here() const {
+    const auto tids = threads_of(pid_);
+    return std::ranges::all_of(tids, [this](pid_t tid) { return threads_.contains(tid); });
+  }
+
+  // Which one does what is left for one to do: not the first, which in most servers is the one that
+  // answers.
+  pid_t last() const {
+    for (const auto& [tid, thread] : threads_) {
+      if (tid != pid_) return tid;
+    }
+    return threads_.begin()->first;
+  }
+
+  void let_go() {
+    if (threads_.empty() || !give_back(last())) return end_early();
+    for (auto& [tid, thread] : threads_) {
+      if (tid == last()) continue;
+      if (become_native(tid, thread)) ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+    }
+    Leaving& thread = threads_[last()];
+    if (become_native(last(), thread)) unmap(last());
+    ptrace(PTRACE_DETACH, last(), nullptr, nullptr);
+  }
+
+  // The process has ended, or does so.
+  void end_early() {
+    for (const auto& [tid, thread] : threads_) ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+  }
+
+  // The signals' actions, and the code's protection.
+  bool give_back(pid_t tid) {
+    const auto saved = registers_of(tid);
+    if (!saved) return false;
+    user_regs_struct sent = *saved;
+    sent.rip = engine_.entries().give_back;
+    sent.orig_rax = ~0ULL;
+    sent.eflags = 0x202;
+    if (!set_registers(tid, sent) || !run_to(tid, engine_.entries().stopped, meanwhile_)) {
+      return false;
+    }
+    const auto done = registers_of(tid);
+    return done &&
+           make_call(tid, engine_.entries().call_done - kSyscallBytes, SYS_rt_sigaction,
+                     {SIGTRAP, done->rax, 0, 8, 0, 0}) &&
+           set_registers(tid, *saved);
+  }
+
+  // Its registers are the program's, and so is what it blocks.
+  bool become_native(pid_t tid, const Leaving& thread) {
+    if (thread.state == State::given) {
+      return set_registers(tid, thread.native) && block_signals(tid, thread.mask);
+    }
+    for (;;) {  // to its rt_sigreturn
+      if (!to_next_call(tid)) return false;
+      const auto registers = registers_of(tid);
+      if (!registers) return false;
+      const bool returns = registers->orig_rax == SYS_rt_sigreturn;
+      if (!to_next_call(tid)) return false;
+      if (returns) return true;
+    }
+  }
+
+  void unmap(pid_t tid) {
+    const auto native = registers_of(tid);
+    const auto mask = blocked_signals(tid);
+    if (!native || !mask) return;
+    block_signals(tid, ~std::uint64_t{0});
+    const std::uint64_t call = find_syscall(pid_);
+    if (!unmap_tables(tid, engine_) || call == 0 ||
+        !make_call(tid, call, SYS_munmap, {engine_.begin(), engine_.bytes()}) || !settle(tid)) {
+      return;
+    }
+    set_registers(tid, *native);
+    block_signals(tid, *mask);
+  }
+
+  const EngineImage& engine_;
+  const relay::Key& key_;
+  pid_t pid_;
+  const Meanwhile& meanwhile_;
+  HeldThreads held_;
+  std::map<pid_t, Leaving> threads_;
+};
+
+}  // namespace
+
+Status release(const EngineImage& engine, const relay::Key& key, pid_t pid,
+               const Meanwhile& meanwhile) {
+  const Urgent urgent;
+  return Releasing(engine, key, pid, meanwhile).run();
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,351 @@
+#include "tracee.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace hodo::capture {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int kSyscallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
+
+void pause_shortly() {
+  const timespec shortly{.tv_sec = 0, .tv_nsec = 30'000};
+  nanosleep(&shortly, nullptr);
+}
+
+std::uint64_t hex(const std::string& text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  return value;
+}
+
+// Of system calls that fail with EINTR when the thread was stopped, and can be made again as they
+// were: nothing has been done yet.
+bool can_be_made_again(const user_regs_struct& r) {
+  switch (r.orig_rax) {
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_rt_sigtimedwait:
+    case SYS_io_getevents:
+    case SYS_io_pgetevents:
+    case SYS_read:
+    case SYS_write:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+      return true;
+    case SYS_io_uring_enter:
+      return r.rsi == 0;
+    default:
+      return false;
+  }
+}
+
+// include/linux/errno.h
+constexpr int kRestartSys = 512, kRestartAlways = 513, kRestartNoHandler = 514, kRestartBlock = 516;
+
+void detach(pid_t tid) { ptrace(PTRACE_DETACH, tid, nullptr, nullptr); }
+
+}  // namespace
+
+bool read_memory(pid_t pid, std::uint64_t from, void* to, std::size_t count) {
+  const iovec local{to, count};
+  const iovec remote{reinterpret_cast<void*>(from), count};
+  return process_vm_readv(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(count);
+}
+
+bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t count) {
+  const iovec local{const_cast<void*>(from), count};
+  const iovec remote{reinterpret_cast<void*>(to), count};
+  return process_vm_writev(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(count);
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> tids;
+  std::error_code none;
+  const std::string tasks = fmt::format("/proc/{}/task", pid);
+  for (const auto& task : std::filesystem::directory_iterator(tasks, none)) {
+    const pid_t tid = std::atoi(task.path().filename().c_str());
+    const std::string state = status_line(tid, "State");
+    if (!state.empty() && state[0] != 'Z' && state[0] != 'X') tids.push_back(tid);
+  }
+  return tids;
+}
+
+std::string status_line(pid_t pid, const char* name) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  const std::string field = fmt::format("{}:\t", name);
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) return line.substr(field.size());
+  }
+  return {};
+}
+
+bool has_signal(pid_t tid) {
+  const std::uint64_t pending = hex(status_line(tid, "SigPnd")) | hex(status_line(tid, "ShdPnd"));
+  // Of one who is traced the ignored ones wait, too.
+  const std::uint64_t handled = hex(status_line(tid, "SigCgt"));
+  return (pending & handled & ~hex(status_line(tid, "SigBlk"))) != 0;
+}
+
+std::optional<user_regs_struct> registers_of(pid_t tid) {
+  user_regs_struct registers{};
+  if (ptrace(PTRACE_GETREGS, tid, nullptr, &registers) != 0) return std::nullopt;
+  return registers;
+}
+
+bool set_registers(pid_t tid, const user_regs_struct& registers) {
+  return ptrace(PTRACE_SETREGS, tid, nullptr, &registers) == 0;
+}
+
+std::optional<std::uint64_t> blocked_signals(pid_t tid) {
+  std::uint64_t mask = 0;
+  if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) != 0) return std::nullopt;
+  return mask;
+}
+
+bool block_signals(pid_t tid, std::uint64_t mask) {
+  return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) == 0;
+}
+
+void undo_interruption(pid_t tid) {
+  auto registers = registers_of(tid);
+  if (!registers || static_cast<std::int64_t>(registers->rax) != -EINTR ||
+      static_cast<std::int64_t>(registers->orig_rax) < 0 || !can_be_made_again(*registers) ||
+      has_signal(tid)) {
+    return;
+  }
+  registers->rax = static_cast<std::uint64_t>(-kRestartNoHandler);
+  set_registers(tid, *registers);
+}
+
+int interrupted_call(const user_regs_struct& registers) {
+  if (static_cast<std::int64_t>(registers.orig_rax) < 0) return 0;
+  const auto result = -static_cast<std::int64_t>(registers.rax);
+  for (const int how : {kRestartSys, kRestartAlways, kRestartNoHandler, kRestartBlock}) {
+    if (result == how) return how;
+  }
+  return 0;
+}
+
+Waited look_for(pid_t tid) {
+  int status = 0;
+  const pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+  if (got == tid) return {Waited::status_taken, status};
+  return {got < 0 && errno != EINTR ? Waited::gone : Waited::nothing};
+}
+
+void Patience::wait() {
+  constexpr unsigned kAtOnce = 16, kEvery = 32;
+  ++tries_;
+  if (tries_ > kAtOnce) pause_shortly();
+  if (tries_ % kEvery == 0 && meanwhile_) meanwhile_();
+}
+
+std::optional<int> wait_for(pid_t tid, const Meanwhile& meanwhile) {
+  Patience patience(meanwhile);
+  for (;;) {
+    const Waited got = look_for(tid);
+    if (got.state == Waited::status_taken) return got.status;
+    if (got.state == Waited::gone) return std::nullopt;
+    patience.wait();
+  }
+}
+
+bool run_to(pid_t tid, std::uint64_t rip, const Meanwhile& meanwhile) {
+  constexpr std::size_t kMost = 64;  // else the engine has failed
+  std::vector<int> others;
+  bool there = false;
+  while (!there && others.size() < kMost) {
+    if (ptrace(PTRACE_CONT, tid, nullptr, nullptr) != 0) return false;
+    const auto status = wait_for(tid, meanwhile);
+    if (!status || !WIFSTOPPED(*status)) return false;
+    const auto registers = registers_of(tid);
+    if (!registers) return false;
+    there = WSTOPSIG(*status) == SIGTRAP && registers->rip == rip;
+    if (!there && *status >> 16 == 0) others.push_back(WSTOPSIG(*status));
+  }
+  for (const int signal : others) syscall(SYS_tkill, tid, signal);
+  return there;
+}
+
+bool to_next_call(pid_t tid) {
+  std::vector<int> others;
+  for (;;) {
+    if (ptrace(PTRACE_SYSCALL, tid, nullptr, nullptr) != 0) return false;
+    const auto status = wait_for(tid, {});
+    if (!status || !WIFSTOPPED(*status)) return false;
+    if (WSTOPSIG(*status) == kSyscallStop) break;
+    if (*status >> 16 == 0) others.push_back(WSTOPSIG(*status));
+  }
+  for (const int signal : others) syscall(SYS_tkill, tid, signal);
+  return true;
+}
+
+std::optional<long> make_call(pid_t tid, std::uint64_t instruction, long number,
+                              std::array<std::uint64_t, 6> a) {
+  auto registers = registers_of(tid);
+  if (!registers) return std::nullopt;
+  registers->rip = instruction;
+  registers->rax = static_cast<std::uint64_t>(number);
+  registers->orig_rax = ~0ULL;
+  registers->rdi = a[0], registers->rsi = a[1], registers->rdx = a[2];
+  registers->r10 = a[3], registers->r8 = a[4], registers->r9 = a[5];
+  registers->eflags = 0x202;
+  if (!set_registers(tid, *registers) || !to_next_call(tid) || !to_next_call(tid)) {
+    return std::nullopt;
+  }
+  registers = registers_of(tid);
+  if (!registers) return std::nullopt;
+  return static_cast<long>(registers->rax);
+}
+
+std::uint64_t find_syscall(pid_t pid) {
+  constexpr std::string_view kSyscall = "\x0f\x05";
+  constexpr std::uint64_t kMost = 16 << 20;
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t dash = line.find('-'), blank = line.find(' ');
+    if (dash == line.npos || blank == line.npos || line.size() < blank + 5) continue;
+    if (line.compare(blank + 1, 4, "r-xp") != 0) continue;
+    const std::pair place(hex(line.substr(0, dash)), hex(line.substr(dash + 1, blank - dash - 1)));
+    const bool vdso = line.ends_with("[vdso]");
+    if (vdso || line.find('/') != line.npos)
+      places.insert(vdso ? places.begin() : places.end(), place);
+  }
+  for (const auto& [start, end] : places) {
+    std::string code(std::min(end - start, kMost), '\0');
+    if (!read_memory(pid, start, code.data(), code.size())) continue;
+    const std::size_t at = code.find(kSyscall);
+    if (at != code.npos) return start + at;
+  }
+  return 0;
+}
+
+Urgent::Urgent() : policy_(sched_getscheduler(0)) {
+  sched_param before{};
+  sched_getparam(0, &before);
+  priority_ = before.sched_priority;
+  const sched_param urgent{.sched_priority = 1};
+  if (policy_ == SCHED_OTHER) sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &urgent);
+}
+
+Urgent::~Urgent() {
+  const sched_param before{.sched_priority = priority_};
+  sched_setscheduler(0, policy_, &before);
+}
+
+int HeldThreads::hold(pid_t pid, const Meanwhile& meanwhile) {
+  constexpr milliseconds kPatience{5000}, kBetween{20};
+  const auto deadline = Clock::now() + kPatience;
+  for (;;) {
+    bool stopped = true;
+    for (bool more = true; more && stopped;) {
+      std::vector<pid_t> fresh;
+      for (const pid_t tid : threads_of(pid)) {
+        const auto is_tid = [tid](pid_t other) { return other == tid; };
+        if (std::ranges::none_of(tids_, is_tid) && std::ranges::none_of(running_, is_tid) &&
+            std::ranges::none_of(others_, is_tid)) {
+          fresh.push_back(tid);
+        }
+      }
+      if (const int error = hold_some(fresh); error != 0) {
+        let_go();
+        return error;
+      }
+      more = !fresh.empty();
+      stopped = stop_all(meanwhile);
+    }
+    if (stopped) return tids_.empty() ? ESRCH : 0;
+    if (Clock::now() > deadline) break;
+    for (const pid_t tid : tids_) ptrace(PTRACE_CONT, tid, nullptr, nullptr);
+    running_.insert(running_.end(), tids_.begin(), tids_.end());
+    tids_.clear();
+    for (const auto end = Clock::now() + kBetween; Clock::now() < end;) {
+      pause_shortly();
+      if (meanwhile) meanwhile();
+    }
+    for (const pid_t tid : running_) ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+  }
+  let_go();
+  return EBUSY;
+}
+
+int HeldThreads::hold_some(const std::vector<pid_t>& fresh) {
+  for (const pid_t tid : fresh) {
+    if (ptrace(PTRACE_SEIZE, tid, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
+      const int error = errno;
+      const std::string state = status_line(tid, "State");
+      if (error == ESRCH || state.empty() || state[0] == 'Z' || state[0] == 'X') continue;
+      return error;
+    }
+    ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    running_.push_back(tid);
+  }
+  return 0;
+}
+
+// False: not all came to a stop in time.
+bool HeldThreads::stop_all(const Meanwhile& meanwhile) {
+  constexpr milliseconds kWindow{100};
+  const auto deadline = Clock::now() + kWindow;
+  Patience patience(meanwhile);
+  while (!running_.empty()) {
+    std::erase_if(running_, [&](pid_t tid) {
+      const auto [state, status] = look_for(tid);
+      if (state == Waited::nothing) return false;
+      if (state == Waited::gone || !WIFSTOPPED(status)) return true;  // it has ended
+      if (status >> 16 == PTRACE_EVENT_STOP) {
+        undo_interruption(tid);
+        tids_.push_back(tid);
+        return true;
+      }
+      const int signal = WSTOPSIG(status) == kSyscallStop ? 0 : WSTOPSIG(status);
+      ptrace(PTRACE_CONT, tid, nullptr, status >> 16 == 0 ? signal : 0);
+      return false;
+    });
+    if (running_.empty()) break;
+    if (Clock::now() > deadline) return false;
+    patience.wait();
+  }
+  return true;
+}
+
+void HeldThreads::hand_over() {
+  others_.insert(others_.end(), tids_.begin(), tids_.end());
+  tids_.clear();
+}
+
+// What does not stop now does when it comes back from its system call: it is free when the recorder
+// ends.
+void HeldThreads::let_go() {
+  for (const pid_t tid : tids_) detach(tid);
+  tids_.clear();
+}
+
+}  // namespace hodo::capture

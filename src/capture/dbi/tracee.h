@@ -1,0 +1,116 @@
+// A thread that is held with ptrace, and its process's memory.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hodo::capture {
+
+// Called again and again while something is waited for that may in turn wait for the recorder.
+using Meanwhile = std::function<void()>;
+
+bool read_memory(pid_t pid, std::uint64_t from, void* to, std::size_t count);
+bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t count);
+
+// The threads of a process that have not ended.
+std::vector<pid_t> threads_of(pid_t pid);
+// The value of a line of /proc/PID/status; empty: there is none.
+std::string status_line(pid_t pid, const char* name);
+// Whether a signal waits for the thread which it does not block, and has a handler for.
+bool has_signal(pid_t tid);
+
+std::optional<user_regs_struct> registers_of(pid_t tid);
+bool set_registers(pid_t tid, const user_regs_struct& registers);
+std::optional<std::uint64_t> blocked_signals(pid_t tid);
+bool block_signals(pid_t tid, std::uint64_t mask);
+
+// Everything but what the engine's breakpoints and faults need.
+inline constexpr std::uint64_t kAllButFaults =
+    ~std::uint64_t{0x400004d8};  // SYS SEGV FPE BUS TRAP ILL
+
+// Whether a stop has interrupted a system call: what the kernel does with it next, as an
+// ERESTART... of include/linux/errno.h; 0: it has not.
+int interrupted_call(const user_regs_struct& registers);
+
+// Where nothing but being stopped made a call fail with EINTR (signal(7)), it counts as
+// interrupted.
+void undo_interruption(pid_t tid);
+
+// Whether there is a wait status of this thread.
+struct Waited {
+  enum State : std::uint8_t { nothing, status_taken, gone };
+  State state = nothing;
+  int status = 0;
+};
+Waited look_for(pid_t tid);
+
+// Between two looks: soon again, then after some time, and meanwhile what there is to do.
+class Patience {
+ public:
+  explicit Patience(const Meanwhile& meanwhile) : meanwhile_(meanwhile) {}
+  void wait();
+
+ private:
+  const Meanwhile& meanwhile_;
+  unsigned tries_ = 0;
+};
+
+// The next wait status of this thread; nullopt: it is not there.
+std::optional<int> wait_for(pid_t tid, const Meanwhile& meanwhile);
+// Lets it run until it stands at `rip` behind a breakpoint. Other signals come to it afterwards.
+// False: it has ended.
+bool run_to(pid_t tid, std::uint64_t rip, const Meanwhile& meanwhile);
+// The kernel's answer to a system call, made at `instruction`; nullopt: the thread has ended. Its
+// registers are not restored.
+std::optional<long> make_call(pid_t tid, std::uint64_t instruction, long number,
+                              std::array<std::uint64_t, 6> arguments);
+// From one system call to the next stop, before or behind it. False: it has ended.
+bool to_next_call(pid_t tid);
+
+// The address of a SYSCALL instruction that is not the engine's; 0: there is none.
+std::uint64_t find_syscall(pid_t pid);
+
+// While a program stands still for its recorder, that goes first, where it has the right to
+// (CAP_SYS_NICE).
+class Urgent {
+ public:
+  Urgent();
+  ~Urgent();
+  Urgent(const Urgent&) = delete;
+  Urgent& operator=(const Urgent&) = delete;
+
+ private:
+  int policy_ = 0, priority_ = 0;
+};
+
+// Threads held so that none of their process runs. System calls that fail with EINTR by being
+// stopped alone (signal(7)) count as interrupted.
+class HeldThreads {
+ public:
+  // Holds all that there are, also those that come meanwhile; tries again for some seconds where
+  // one is in a system call that cannot be interrupted, while the others go on. 0, or the errno
+  // with which one could not be held, EBUSY: one did not stop. Then nobody is held.
+  int hold(pid_t pid, const Meanwhile& meanwhile);
+  const std::vector<pid_t>& tids() const { return tids_; }
+  void forget(pid_t tid) { std::erase(tids_, tid); }
+  void let_go();
+  // The caller holds those in tids() from here on.
+  void hand_over();
+
+ private:
+  int hold_some(const std::vector<pid_t>& fresh);
+  bool stop_all(const Meanwhile& meanwhile);
+  std::vector<pid_t> tids_;     // that stand still
+  std::vector<pid_t> running_;  // that were asked to
+  std::vector<pid_t> others_;   // of the caller
+};
+
+}  // namespace hodo::capture

@@ -1,0 +1,184 @@
+"""hodo record -p: attaching to what runs already, and letting go of it again."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from box import COMPLETE, check, equal, wait_for
+
+ENGINE = re.compile(r"^3ff[0-9a-f]{5}-", re.M)
+
+
+def _started(box, arguments, **keywords):
+    process = subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=box.work, **keywords
+    )
+    box.started.append(process)
+    equal(process.stdout.readline(), "ready\n", "it does not run")
+    return process
+
+
+def _attach(box, pids, options=(), **keywords):
+    """The recorder, in the background."""
+    command = [box.hodo, "record", "--source", "dbi", "-q", "-o", box.data, "-p", pids, *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=box.work, **keywords)
+    box.started.append(process)
+    return process
+
+
+def _maps(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        return file.read()
+
+
+def _end(recorder, status=0):
+    error = recorder.communicate(timeout=60)[1]
+    equal(recorder.returncode, status, f"exit status ({error})")
+    return error
+
+
+def _goes_on(process):
+    """Every thread that computes or handles signals gets on."""
+    process.stdin.write("go on\n")
+    process.stdin.flush()
+    equal(process.stdout.readline(), "goes on\n", "it stands still")
+
+
+def _ends_as_ever(process):
+    out = process.communicate(timeout=60)[0]
+    equal(out, "all as ever\n", "what it says at the end")
+    equal(process.returncode, 3, "exit status")
+
+
+def _refused(box, pids, *words, status=None, user=None, options=()):
+    done = box.run(
+        [*(["setpriv", "--reuid", user, "--clear-groups"] if user else []), box.hodo, "record",
+         "--source", "dbi", "-o", box.path("refused"), "-p", pids, *options]
+    )
+    text = done.stderr.decode()
+    check(done.returncode != 0, f"recorded: {text}")
+    if status is not None:
+        equal(done.returncode, status, text)
+    for word in words:
+        check(word in text, f"no {word!r} in {text!r}")
+
+
+def threads_of_every_kind(box):
+    """Attached to and let go twice: they go on as if nothing had been."""
+    process = _started(box, [box.own("attached")])
+    before = set(os.listdir(f"/proc/{process.pid}/fd"))
+    for _ in range(2):
+        recorder = _attach(box, str(process.pid), ["--duration", "150ms"])
+        _end(recorder)
+        maps = _maps(process.pid)
+        check(not ENGINE.search(maps) and "hodo" not in maps, f"left behind:\n{maps}")
+        equal({name for name in os.listdir(f"/proc/{process.pid}/fd")} - before, set(), "descriptors")
+        _goes_on(process)
+        branches = box.agrees_with_perf(status=None)
+        check(len(branches) >= 11, f"threads: {len(branches)}")
+        box.read("check", COMPLETE)
+    _ends_as_ever(process)
+
+
+def ends_that_let_it_go_on(box):
+    """A signal to the recorder, and --max-size."""
+    process = _started(box, [box.own("attached")])
+    recorder = _attach(box, str(process.pid))
+    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    _goes_on(process)
+    recorder.send_signal(signal.SIGINT)
+    _end(recorder)
+    _goes_on(process)
+    recorder = _attach(box, str(process.pid), ["--max-size", "100K"])
+    check("--max-size" in _end(recorder), "no word of the limit")
+    check(not ENGINE.search(_maps(process.pid)), "left behind")
+    _goes_on(process)
+    _ends_as_ever(process)
+
+
+def ends_with_the_process(box):
+    process = _started(box, [box.own("attached")])
+    recorder = _attach(box, str(process.pid))
+    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    _ends_as_ever(process)
+    _end(recorder)
+    box.stats(COMPLETE)
+
+
+def programs_that_it_starts(box):
+    """A shell: they are recorded, and let go of as well."""
+    script = "echo ready; while read line; do /bin/true; ls / > /dev/null & wait; done; echo all as ever"
+    process = _started(box, ["/bin/sh", "-c", script + "; exit 3"])
+    recorder = _attach(box, str(process.pid))
+    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    process.stdin.write("a\nb\n")
+    process.stdin.flush()
+    time.sleep(1)
+    recorder.send_signal(signal.SIGINT)
+    process.stdin.write("c\n" * 20)
+    process.stdin.flush()
+    _end(recorder)
+    check({"sh", "true", "ls"} <= set(box.names(status=None)), f"names {box.names(status=None)}")
+    box.read("check", COMPLETE)
+    _ends_as_ever(process)
+
+
+def several_processes_and_some_threads(box):
+    first, second = (_started(box, [box.own("attached")]) for _ in range(2))
+    pids = [first.pid, second.pid]
+    _end(_attach(box, ",".join(map(str, pids)), ["--duration", "100ms"]))
+    tasks = box.report(status=None)["tasks"]
+    check(set(pids) <= {task["pid"] for task in tasks}, f"processes {tasks}")
+    thread = first.pid + 1
+    _end(_attach(box, str(first.pid), ["--duration", "100ms", "--threads", str(thread)]))
+    equal(set(box.branches(status=None)), {thread}, "threads")
+    for process in (first, second):
+        _ends_as_ever(process)
+
+
+def a_process_that_stands_still(box):
+    """SIGSTOP: it is attached to, let go of, and stands still all the while."""
+    process = _started(box, [box.own("attached")])
+    process.send_signal(signal.SIGSTOP)
+
+    def stands():
+        with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] == "T"
+
+    wait_for(stands, "it stands still")
+    _end(_attach(box, str(process.pid), ["--duration", "100ms"]))
+    wait_for(stands, "it stands still")
+    process.send_signal(signal.SIGCONT)
+    _goes_on(process)
+    _ends_as_ever(process)
+
+
+def refusals(box):
+    """Each names the rule, and what to do."""
+    process = _started(box, [box.own("attached")])
+    pid = str(process.pid)
+    _refused(box, "999999999", "no process", status=127)
+    _refused(box, "12x", "-p 12x", status=2)
+    _refused(box, str(process.pid + 1), f"-p {pid} --threads", status=2)
+    _refused(box, "2", "of the kernel", status=126)
+    done = box.run([box.hodo, "record", "-p", pid, "--", "true"])
+    check(done.returncode == 2 and b"do not go together" in done.stderr, f"{done.stderr}")
+    own = box.run(["/bin/sh", "-c", f'exec "{box.hodo}" record --source dbi -p $$'])
+    check(own.returncode == 2 and b"itself" in own.stderr, f"{own.stderr}")
+    ended = subprocess.Popen(["/bin/true"])
+    time.sleep(0.5)
+    _refused(box, str(ended.pid), "zombie", status=127)
+    ended.wait()
+    if os.getuid() == 0:
+        _refused(box, pid, "it is root's", "remedy", status=126, user="65534")
+    seize = f"import ctypes, time; ctypes.CDLL(None).ptrace(0x4206, {pid}, None, None); time.sleep(60)"
+    debugger = subprocess.Popen([sys.executable, "-c", seize])
+    box.started.append(debugger)
+    wait_for(lambda: f"TracerPid:\t{debugger.pid}" in open(f"/proc/{pid}/status").read(), "the debugger")
+    _refused(box, pid, "traced already", "python", status=126)
+    debugger.terminate()
+    debugger.wait()
+    _ends_as_ever(process)
