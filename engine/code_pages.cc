@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr unsigned kLongest = 15;
-constexpr unsigned kPatience = 8;       // writes to a page before its fragments are checked instead
+constexpr unsigned kPatience = 64;      // writes to a page before its fragments are checked instead
 constexpr std::size_t kMostPages = 64;  // that one fragment may depend on
 
 struct Dependent {

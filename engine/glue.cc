@@ -165,7 +165,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       popfq
       ret
 
-    .globl glue_check, glue_check_compare, glue_check_changed
+    .globl glue_check, glue_check_compare, glue_check_changed, glue_check_end, glue_check_begin
     glue_check:
       movq %%rsp, %c[rsp](%%r10)
       movq %c[stack](%%r10), %%rsp
@@ -174,12 +174,30 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       pushq %%rcx
       pushq %%rsi
       pushq %%rdi
+      pushq %%rdx
       movq (%%rax), %%rsi
       movl 16(%%rax), %%ecx
       leaq 24(%%rax), %%rdi
+      cmpl $8, %%ecx
+      jb glue_check_compare
+    // Eight bytes at a time from the end, at last those at the beginning, which may overlap.
+    glue_check_end:
+      movq -8(%%rsi,%%rcx), %%rdx
+      cmpq -8(%%rdi,%%rcx), %%rdx
+      jne glue_check_changed
+      subl $8, %%ecx
+      cmpl $8, %%ecx
+      jae glue_check_end
+    glue_check_begin:
+      movq (%%rsi), %%rdx
+      cmpq (%%rdi), %%rdx
+      jne glue_check_changed
+      jmp glue_check_same
     glue_check_compare:
       repe cmpsb
       jne glue_check_changed
+    glue_check_same:
+      popq %%rdx
       popq %%rdi
       popq %%rsi
       popq %%rcx
@@ -190,6 +208,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %c[spill0](%%r10), %%rax
       jmp *%c[next](%%r10)
     glue_check_changed:
+      popq %%rdx
       popq %%rdi
       popq %%rsi
       popq %%rcx

@@ -28,7 +28,10 @@ void glue_return();
 // EAX: a CodeCheck; RAX of the program is in spill[0]. Goes on behind the check, or has a new
 // fragment made.
 void glue_check();
+// Where it reads what may be there no longer.
 void glue_check_compare();
+void glue_check_end();
+void glue_check_begin();
 void glue_check_changed();
 // On the engine's stack, with a return address: EAX names a BlockSite, RAX is in spill[0]. Tells
 // the unit of the block that runs next. The second keeps the status flags, too.

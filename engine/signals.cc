@@ -170,6 +170,12 @@ void save_at_nothing(ThreadArea& area, const KernelContext& context) {
 
 // --- delivery ---
 
+// The comparison in front of code that is checked.
+bool reads_code(std::uint64_t rip) {
+  return rip == address(glue_check_compare) || rip == address(glue_check_end) ||
+         rip == address(glue_check_begin);
+}
+
 constexpr std::int32_t kSeccomp = 1;  // SYS_SECCOMP
 
 // Whether the system call in front of this address is made for the program.
@@ -384,7 +390,7 @@ extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext*
     context->rip = address(glue_copy_failed);
     return;
   }
-  if (raised && context->rip == address(glue_check_compare)) {
+  if (raised && reads_code(context->rip)) {
     context->rip = address(glue_check_changed);
     return;
   }
