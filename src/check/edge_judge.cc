@@ -23,6 +23,10 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
       known.facts |= kUnjudged;  // generators change return addresses and jump as they like
     }
   }
+  // Such as to where an exception is handled.
+  const bool jumps_back = branch.kind == BranchKind::ijmp && edge.from.outside() &&
+                          edge.to.known() && (edge.facts & kToFunction) == 0;
+  if (jumps_back && (known.facts & kUnjudged) != 0) known.facts |= kFromSwitch;
   note_unjudged(edge);
   if (uses_baseline_) learn(edge);
   std::vector<std::size_t> list;

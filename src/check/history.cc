@@ -23,6 +23,11 @@ class History::Here final : public Landings {
            frame.module->same_function(frame.vaddr - 1, to.vaddr);
   }
   bool was_called() const override { return !history_.is_uncalled(step_); }
+  bool is_generated(std::uint64_t return_address) const override {
+    const End frame = end(return_address);
+    return frame.outside() && check::is_generated(frame, step_.context.space, step_.branch.time,
+                                                  history_.locator_, history_.allow_jit_);
+  }
 
  private:
   End end(std::uint64_t address) const {
@@ -39,6 +44,7 @@ History::History(const Options& options, Locator& locator, Pasts& pasts, const E
       pasts_(pasts),
       edges_(edges),
       reports_(reports),
+      allow_jit_(options.allow_jit),
       wants_targets_(is_wanted(RuleId::call_target, options)),
       wants_sensitive_(is_wanted(RuleId::call_sensitive, options)),
       rules_(make_history_rules(options)) {}

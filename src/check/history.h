@@ -46,6 +46,7 @@ class History {
   Pasts& pasts_;
   const EdgeJudge& edges_;
   Reports& reports_;
+  bool allow_jit_;
   bool wants_targets_;
   bool wants_sensitive_;
   std::vector<std::unique_ptr<HistoryRule>> rules_;

@@ -169,8 +169,9 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
   const auto& frames = current_.frames;
   for (std::size_t i = frames.size(); i-- > 0;) {
     if (frames[i].signal || frames[i].address != to) continue;
+    const bool discarded = is_discarded(i + 1, landings);
     cut(i);
-    if (comes_back(i) || current_.vague) return std::nullopt;  // the end of what was found
+    if (comes_back(i) || current_.vague || discarded) return std::nullopt;
     return Problem{Grade::unexplained,
                    "returns past open calls, and no longjmp, unwinder or handler was seen"};
   }
@@ -219,6 +220,15 @@ bool ShadowStack::may_end() const {
 void ShadowStack::guess(PathFacts facts) {
   current_.guess = current_.frames.size();
   current_.shared = (facts & kShared) != 0;
+}
+
+// All calls that are open from this depth on were made by code that a generator made, which may
+// only have asked where it is called from.
+bool ShadowStack::is_discarded(std::size_t depth, const Landings* landings) const {
+  const auto above = std::span(current_.frames).subspan(depth);
+  return landings != nullptr && !above.empty() && std::ranges::all_of(above, [&](const Frame& f) {
+           return !f.signal && landings->is_generated(f.address);
+         });
 }
 
 // The calls stay open: what goes on from here is held against them.
@@ -306,7 +316,8 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
   if (long_jump(to)) return std::nullopt;
   if ((facts & kToLanding) != 0 && land(to, landings)) return std::nullopt;
   if (resume_stack(to, facts)) return std::nullopt;
-  if ((facts & kUnjudged) != 0 || !current_.whole || current_.astray != 0) {
+  const bool guessed = current_.guess != kNothing;
+  if ((facts & kUnjudged) != 0 || !current_.whole || current_.astray != 0 || guessed) {
     constexpr PathFacts kFine = kToSetjmp | kToLanding | kUnjudged;
     if ((facts & kFine) != 0) {
       lose();
@@ -322,7 +333,9 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
     return std::nullopt;
   }
   if ((facts & kToLabel) != 0 && may_begin) {
-    if (!go_to_label(to, facts, landings)) unsettled_ = true;
+    if (go_to_label(to, facts, landings)) return std::nullopt;
+    if (guessed) lose();
+    unsettled_ = true;
     return std::nullopt;
   }
   if ((facts & kToSetjmp) != 0) {
@@ -458,34 +471,36 @@ bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
   return true;
 }
 
-// Where `to` lies inside of this stack, what is above was another one that began on top of it.
-bool ShadowStack::split_stack(std::uint64_t to) {
+// Where `to` lies inside of this stack, what is above was another one that began on top of it. The
+// last call is the one that leaves, mostly from the same place: it is what is gone on in only where
+// no other is.
+bool ShadowStack::split_stack(std::uint64_t to, PathFacts facts) {
   const auto& frames = current_.frames;
-  for (std::size_t i = frames.size(); i-- > 0;) {
-    if (frames[i].signal || frames[i].address != to) continue;
-    Stack below = current_;
-    current_.frames.erase(current_.frames.begin(),
-                          current_.frames.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    current_.marks.clear();
-    current_.choices.clear();
-    current_.begun = current_.entry == i + 1;
-    current_.guess = current_.entry = kNothing;
-    current_.whole = false;
-    park();
-    current_ = std::move(below);
-    cut(i);
-    return true;
-  }
-  return false;
+  const auto fits = [to](const Frame& f) { return !f.signal && f.address == to; };
+  const auto count = std::ranges::count_if(frames, fits);
+  if (count == 0) return false;
+  std::size_t i = frames.size() - 1;
+  if (count > 1 && fits(frames[i])) --i;
+  while (!fits(frames[i])) --i;
+  Stack below = current_;
+  current_.frames.erase(current_.frames.begin(),
+                        current_.frames.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  current_.marks.clear();
+  current_.choices.clear();
+  current_.begun = current_.entry == i + 1;
+  current_.guess = current_.entry = kNothing;
+  current_.whole = false;
+  park();
+  current_ = std::move(below);
+  cut(i);
+  if (count > 1 || (facts & kShared) != 0) guess(facts);
+  return true;
 }
 
 ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
                                             const Landings* landings) {
   if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
-  if ((facts & kToReturnSite) != 0 && split_stack(to)) {
-    if ((facts & kShared) != 0) guess(facts);
-    return std::nullopt;
-  }
+  if ((facts & kToReturnSite) != 0 && split_stack(to, facts)) return std::nullopt;
   if ((facts & kToLabel) != 0 && landings != nullptr && go_to_label(to, facts, *landings)) {
     return std::nullopt;
   }

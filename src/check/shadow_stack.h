@@ -57,6 +57,8 @@ class Landings {
   virtual bool owns(std::uint64_t return_address, std::uint64_t label) const = 0;
   // Whether the process has made the call that this return goes behind, as far as that is known.
   virtual bool was_called() const { return true; }
+  // Whether the call with this return address is one of code that was made at run time.
+  virtual bool is_generated(std::uint64_t /*return_address*/) const { return false; }
 };
 
 class ShadowStack {
@@ -163,7 +165,8 @@ class ShadowStack {
   bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings);
   void choose(std::size_t depth, std::vector<std::size_t> others);
   bool resume_stack(std::uint64_t to, PathFacts facts);
-  bool split_stack(std::uint64_t to);
+  bool split_stack(std::uint64_t to, PathFacts facts);
+  bool is_discarded(std::size_t depth, const Landings* landings) const;
   void guess(PathFacts facts);
   bool may_end() const;
   bool take_alternative(std::uint64_t to);

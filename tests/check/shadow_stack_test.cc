@@ -18,7 +18,10 @@ constexpr std::uint64_t kPad = 0x5000;
 // Calls with the return addresses in `sites` land at kPad.
 class Pads final : public Landings {
  public:
-  std::set<std::uint64_t> sites;
+  std::set<std::uint64_t> sites, generated;
+  bool is_generated(std::uint64_t return_address) const override {
+    return generated.contains(return_address);
+  }
   bool lands(std::uint64_t return_address, std::uint64_t pad) const override {
     return pad == kPad && sites.contains(return_address);
   }
@@ -222,6 +225,23 @@ TEST_F(Stack, AFunctionThatAHandlerPutInBetweenGoesBackBehindPopf) {
 TEST_F(Stack, AReturnBehindPopfNeedsAnInterruption) {
   calls({1});
   EXPECT_EQ(ret(30, kResumes), "impossible");
+}
+
+TEST_F(Stack, TwoStacksThatAreLeftAtOnePlaceAreNotOne) {
+  calls({1, 50});
+  EXPECT_EQ(jump(kFunction, kFromSwitch | kToFunction), "");
+  calls({2, 50});
+  EXPECT_EQ(jump(50, kFromSwitch | kToReturnSite), "") << "back to the first, not to itself";
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, CallsOfGeneratedCodeMayStayOpen) {
+  calls({1, 2});
+  pads.generated = {7, 8};
+  calls({7, 8});
+  EXPECT_EQ(grade(stack.ret(2, kToReturnSite, &pads)), "");
+  calls({7, 9});
+  EXPECT_EQ(grade(stack.ret(1, kToReturnSite, &pads)), "unexplained") << "9 is another's";
 }
 
 TEST_F(Stack, AStackThatAJumpBeganEndsInAFunctionThatIsWrittenDown) {
