@@ -7,7 +7,7 @@ import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
-FIELDS = {"hijacks.txt": 4, "clean.txt": 3}
+FIELDS = {"hijacks.txt": 4, "clean.txt": 3, "corpus.txt": 5}
 SKIPPED = 77
 TIMEOUT = 280  # less than CTest's
 CLEAN, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3

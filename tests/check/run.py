@@ -15,6 +15,7 @@ import sys
 
 import cases_clean
 import cases_commands
+import cases_corpus
 import cases_formats
 import cases_hijacks
 import cases_live
@@ -50,6 +51,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true", help="print the quick cases and exit")
     parser.add_argument("--all", action="store_true", help="run every clean program")
+    parser.add_argument("--corpus", action="store_true", help="run every program of corpus.txt that is installed")
+    parser.add_argument("--part", default="", help="of --corpus, a tenth, chosen by this name (a commit's)")
     parser.add_argument("--hodo", default=os.path.join(SOURCES, "build/dev/src/cli/hodo"))
     parser.add_argument("--programs", default=os.path.join(SOURCES, "build/dev/tests/programs"))
     parser.add_argument("--ways", default=os.path.join(SOURCES, "build/dev/tests/check/check_ways"))
@@ -62,14 +65,17 @@ def main():
         print("\n".join(cases()))
         return 0
     programs = {name: function for name, (function, _) in cases_clean.programs().items()}
-    if options.all:
+    corpus = cases_corpus.programs(options.part)
+    if options.corpus:
+        programs = corpus
+    if options.all or options.corpus:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(lambda name: run(name, programs[name], options, PATIENCE), programs))
         good, skipped = results.count(0), results.count(SKIPPED)
         bad = len(results) - good - skipped
         print(f"{good} programs without a finding, {bad} with, {skipped} not installed")
         return 1 if bad else 0
-    return run(options.case, {**cases(), **programs}[options.case], options)
+    return run(options.case, {**cases(), **programs, **corpus}[options.case], options)
 
 
 sys.exit(main())

@@ -1,0 +1,6 @@
+(defun f (n) (if (= n 0) (error "x") (+ 1 (f (- n 1)))))
+(dotimes (i 5) (handler-case (f i) (error (e) (format t "~a~%" e))))
+(print (catch 'a (dotimes (i 5) (when (= i 3) (throw 'a i)))))
+(print (block b (mapcar (lambda (x) (when (= x 2) (return-from b x))) '(1 2 3))))
+(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (compile 'fib) (print (fib 15))
+(print (sort (list 3 1 2) #'<))

@@ -1,0 +1,1 @@
+(defun f (n) (if (= n 0) (error "x") (f (- n 1)))) (dotimes (i 4) (condition-case e (f i) (error (princ "c")))) (princ (catch 'a (dotimes (i 5) (if (= i 3) (throw 'a i))))) (unwind-protect (princ "u") (princ "v"))
