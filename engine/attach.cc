@@ -46,7 +46,7 @@ void fill(ThreadArea& area, relay::NativeThread& thread) {
 void look_for_recorder() {
   const long connection = connect_recorder();
   if (connection < 0) {
-    die(why_unreachable(connection).data(), static_cast<std::uint64_t>(-connection));
+    die(why_unreachable(connection), static_cast<std::uint64_t>(-connection));
   }
   raw_syscall(SYS_close, connection);
 }
@@ -102,16 +102,13 @@ extern "C" {
   find_mapping(threads[0].rip);  // ends this if /proc is not to be had
   look_for_recorder();
   choose_tracing(*reinterpret_cast<const relay::Settings*>(start.settings));
-  ThreadArea* first = nullptr;
-  for (std::uint64_t i = 0; i < start.thread_count; ++i) {
-    ThreadArea* area = make_area(first);
-    if (first == nullptr) first = area;
-    fill(*area, threads[i]);
-  }
+  ThreadArea& first = *make_area(nullptr);
+  fill(first, threads[0]);
+  for (std::uint64_t i = 1; i < start.thread_count; ++i) fill(*make_area(&first), threads[i]);
   preparing = false;
   was_attached = true;
-  read_actions(*first);
-  install_actions(*first);
+  read_actions(first);
+  install_actions(first);
 }
 
 // On the area's own stack.

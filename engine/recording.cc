@@ -67,7 +67,7 @@ void send_native(ThreadArea& area, std::string_view who, std::string_view why) {
   send_record(area, RecordType::native, nullptr, 0, text, taken + 1 + why.size());
 }
 
-std::string_view why_unreachable(long error) {
+const char* why_unreachable(long error) {
   if (error == -ECONNREFUSED || error == -ENOENT) {
     return "its recorder is gone, or in another network namespace";
   }

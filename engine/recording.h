@@ -28,7 +28,7 @@ void send(ThreadArea& area, relay::RecordType type, const Fixed& fixed,
 // `who` runs, or will, without being recorded.
 void send_native(ThreadArea& area, std::string_view who, std::string_view why);
 // Why, after connect_recorder() has failed.
-std::string_view why_unreachable(long error);
+const char* why_unreachable(long error);
 // Its name has changed.
 void send_name(ThreadArea& area);
 
