@@ -44,6 +44,7 @@ void PairCounts::add(const PairCount& pair) {
     ++used_;
   }
   found.count += pair.count;
+  found.time = std::min(found.time, pair.time);
   if (2 * used_ > table_.size()) grow();
 }
 

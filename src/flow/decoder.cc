@@ -77,8 +77,8 @@ class Decoder::Impl {
     const bool by_steps = goes_by_steps(pieces, config, to);
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
-    PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo,
-                        by_steps ? &own.graph : nullptr, config, out);
+    PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo, &own.graph,
+                        by_steps, config, out);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       decoder.begin(pieces[i], i > 0);
       const Config how = for_threads(pieces[i], config, to);
@@ -96,7 +96,8 @@ class Decoder::Impl {
     return out.stats();
   }
 
-  // What is remembered of a small trace pays when it comes again. Otherwise steps are faster.
+  // What is remembered of a small trace pays when it comes again, and is copied faster than
+  // branches are put together. Otherwise steps are faster from the beginning.
   bool goes_by_steps(std::span<const Piece> pieces, const Config& config, const Receivers& to) {
     constexpr std::size_t kSmall = 4 << 20;
     std::size_t bytes = 0;

@@ -190,7 +190,7 @@ class GrowingDecoder::Impl {
         .bytes = std::span(bytes_).first(size), .offset = begin_, .lost_before = lost_before_};
     Untold untold(sink, told_, last);
     Output out(config_, {.listener = untold, .branches = &untold});
-    PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, nullptr, config_, out);
+    PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, nullptr, false, config_, out);
     enter(decoder, piece);
     if (!last) decoder.expect_more();
     bool more = true;

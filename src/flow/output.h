@@ -74,6 +74,19 @@ class Output {
   }
   void flush();
 
+  // For who writes branches himself, with their `insns`: where the next one goes, with room for at
+  // least kMostAtOnce, and how far he came.
+  static constexpr std::size_t kMostAtOnce = kMostPathEdges / 2;
+  Branch* pen() {
+    commit();
+    return batch_.data() + used_;
+  }
+  void put(const Branch* pen, std::uint64_t pending_insns) {
+    used_ = static_cast<std::size_t>(pen - batch_.data());
+    pending_insns_ = pending_insns;
+  }
+  bool wants_not_taken() const { return config_.want_not_taken; }
+
   // The branches between two marks, if they are still here: no flush() came between.
   std::span<const Branch> between(const Mark& from, const Mark& to) const {
     return std::span(batch_).subspan(from.branches, to.branches - from.branches);

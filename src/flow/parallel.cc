@@ -306,8 +306,7 @@ void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& 
   using enum Stretch::Status;
   Recorder recorder(*this, stretch);
   Output out(config_, recorder.receivers(to_));
-  StepGraph* const graph = by_steps_ ? &knowledge.graph : nullptr;
-  PathDecoder decoder(knowledge.blocks, &knowledge.memo, graph, config_, out);
+  PathDecoder decoder(knowledge.blocks, &knowledge.memo, &knowledge.graph, by_steps_, config_, out);
   decoder.assume(piece_, stretch.begin, known);
   out.start_over();
   recorder.listen();

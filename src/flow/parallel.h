@@ -52,7 +52,7 @@ class Log {
 class Crew {
  public:
   // One thread for each knowledge. All must outlive the crew; `head` has begun the piece, and tells
-  // `out`, which hands on to `to`. `by_steps`: they use their graphs.
+  // `out`, which hands on to `to`. `by_steps` as PathDecoder has it.
   Crew(const Piece& piece, const Config& config, const Receivers& to, bool by_steps,
        PathDecoder& head, Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge);
   ~Crew();

@@ -12,12 +12,13 @@ using isa::InsnClass;
 using pt::PacketType;
 using pt::ReadStatus;
 
-PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, const Config& config,
-                         Output& out)
+PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, bool by_steps,
+                         const Config& config, Output& out)
     : config_(config),
       blocks_(blocks),
       memo_(memo),
       graph_(graph),
+      by_steps_(by_steps),
       out_(out),
       walker_(blocks, config, out),
       clock_(config) {}

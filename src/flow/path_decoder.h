@@ -31,9 +31,10 @@ enum class Want : std::uint8_t { counts, edges, branches, runs };
 class PathDecoder {
  public:
   // All must outlive the decoder. Time goes on from piece to piece. `memo` may be null: everything
-  // is walked. With a graph the path is followed by its steps, and the memo is only for the rest.
-  PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, const Config& config,
-              Output& out);
+  // is walked. With a graph the path can be followed by its steps, and then the memo is only for
+  // the rest: from the beginning with `by_steps`, else when the memo gives up.
+  PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, bool by_steps,
+              const Config& config, Output& out);
 
   // A piece is decoded by begin(), advance() until it is at the end, and end(). `after_loss`: it is
   // not the stream's first piece.
@@ -118,6 +119,7 @@ class PathDecoder {
 
   // Step by step (stepping.cc).
   struct Stepper;
+  bool goes_by_steps() const { return by_steps_ || (graph_ != nullptr && memo_->gave_up()); }
   void go_by_steps();
 
   // The paths that are remembered (remembered.cc).
@@ -211,6 +213,7 @@ class PathDecoder {
   BlockCache& blocks_;
   PathMemo* memo_;
   StepGraph* graph_;
+  const bool by_steps_;
   Output& out_;
   StretchBuilder builder_;
   Walker walker_;

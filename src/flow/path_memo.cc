@@ -26,6 +26,7 @@ PathMemo::PathMemo() { clear(); }
 void PathMemo::clear() {
   static std::atomic<std::uint32_t> memories = 0;
   number_ = ++memories;
+  followed_ = 0;
   table_.assign(kLeastSize, {});
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
   count_ = 0;

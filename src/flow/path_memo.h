@@ -79,13 +79,24 @@ class PathMemo {
     for (unsigned i = 0; i < path.pushes; ++i) returns.put(return_address(path, i));
   }
 
+  // So many bytes of trace were followed by it.
+  void followed(std::size_t bytes) { followed_ += bytes; }
+  // It was full again so soon that steps are faster.
+  bool gave_up() const { return gave_up_; }
+
   // What the hits since the last settling come to; after it, there are none.
   const Tally& settle();
   // Forgets everything; unsettled hits are lost.
   void clear();
+  // The same when it is full.
+  void start_anew() {
+    gave_up_ = followed_ < kWorthRemembering;
+    clear();
+  }
 
  private:
   static constexpr std::size_t kLeastSize = 1 << 10;
+  static constexpr std::size_t kWorthRemembering = 64 << 20;
   static constexpr std::size_t kMostPaths = 1 << 18;
   static constexpr std::size_t kMostNumbers = 1 << 23;
   static constexpr std::uint32_t kNumberMask = (1 << 24) - 1;  // all that a Path can name
@@ -101,6 +112,8 @@ class PathMemo {
   std::uint32_t number_of(const Branch& edge, const Line& line, const Path& path);
   void grow_numbers();
 
+  std::size_t followed_ = 0;
+  bool gave_up_ = false;
   std::uint32_t number_ = 0;
   std::vector<Path> table_;  // open addressing, at most half full
   unsigned shift_ = 0;       // 64 - log2 of its size

@@ -256,12 +256,12 @@ bool PathDecoder::may_follow() const {
 }
 
 void PathDecoder::follow() {
-  if (graph_ != nullptr) return go_by_steps();
   if (memo_->full()) {
     out_.flush();  // repeats name paths of the memory that they are of
     out_.settle(*memo_);
-    memo_->clear();
+    memo_->start_anew();
   }
+  if (goes_by_steps()) return go_by_steps();
   Follower f(*this);
   if (out_.wants_branches()) {
     f.run<Want::branches>();
@@ -270,7 +270,9 @@ void PathDecoder::follow() {
   } else {
     f.run<Want::counts>();
   }
-  reader_.seek(static_cast<std::size_t>(f.at - bytes_.data()));
+  const auto reached = static_cast<std::size_t>(f.at - bytes_.data());
+  memo_->followed(reached - reader_.offset());
+  reader_.seek(reached);
   walker_.ip = f.ip;
   walker_.enabled = f.enabled;
   last_ip_ = pt::LastIp(f.last_ip);
@@ -320,7 +322,7 @@ PathDecoder::Position PathDecoder::position() const {
 void PathDecoder::remember(StepKind kind, std::uint64_t key, unsigned used, const Position& from,
                            const Position& to) {
   if (memo_ == nullptr || walker_.in_tx || memo_->full()) return;
-  if (graph_ != nullptr && is_stepped(kind)) return;
+  if (goes_by_steps() && is_stepped(kind)) return;
   const std::uint8_t what = what_of(kind, walker_.mode);
   const Path* const known = memo_->find(from.ip, key, what);
   if (known != nullptr && known->valid_at(walker_.time)) return;

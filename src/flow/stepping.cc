@@ -3,12 +3,21 @@
 // It reads the packets that most of a trace consists of. Whatever is any other, or does not fit, it
 // leaves to run(), which walks the code. Where tracing goes on and off it uses what is remembered.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "packet_bytes.h"
 #include "path_decoder.h"
 
 namespace hodo::flow {
+namespace {
+
+template <Want kWant>
+constexpr bool kCounts = kWant != Want::branches;
+template <Want kWant>
+constexpr bool kCountsEdges = kWant == Want::edges || kWant == Want::runs;
+
+}  // namespace
 
 // The decoder's state, in registers as far as possible, and what was counted.
 struct PathDecoder::Stepper {
@@ -57,6 +66,11 @@ struct PathDecoder::Stepper {
     std::uint64_t outcomes;
   };
 
+  class Pen;
+  class NoPen;
+  template <Want kWant>
+  using PenFor = std::conditional_t<kWant == Want::branches, Pen, NoPen>;
+
   template <Want kWant>
   void run();
   template <Want kWant>
@@ -83,8 +97,91 @@ struct PathDecoder::Stepper {
   template <Want kWant>
   bool take_outcomes(std::uint64_t bits);
   template <Want kWant>
-  Link take_return(Link here, bool taken);
+  Link take_return(Link here, bool taken, PenFor<kWant>& pen);
   void call(Tail& tail);
+};
+
+// Writes the branches of steps, and counts them: steps that are written have no counts.
+class PathDecoder::Stepper::Pen {
+ public:
+  explicit Pen(Stepper& stepper)
+      : graph_(stepper.graph),
+        out_(stepper.out),
+        time_(stepper.time),
+        not_taken_(out_.wants_not_taken()),
+        at_(out_.pen()),
+        full_(at_ + Output::kMostAtOnce),
+        pending_(out_.pending_insns()),
+        instructions_(0) {}
+  ~Pen() {
+    out_.put(at_, pending_);
+    out_.stats().instructions += instructions_;
+  }
+  Pen(const Pen&) = delete;
+  Pen& operator=(const Pen&) = delete;
+
+  void outcome(Link link, bool taken) {
+    const StepGraph::Shown& shown = graph_.shown(link);
+    if (shown.edge_count != 0) on_the_way(shown);
+    pending_ += shown.tail;
+    instructions_ += shown.tail;
+    if (taken) return take(shown.at, shown.to, BranchKind::cond, 0);
+    ++out_.stats().not_taken;
+    if (not_taken_) {
+      write(shown.at, graph_.outcome_ip(link, false), BranchKind::cond, kNotTaken);
+    }
+  }
+  void packet(Link link, std::uint64_t to) {
+    const StepGraph::Shown& shown = graph_.shown(link);
+    if (shown.edge_count != 0) on_the_way(shown);
+    pending_ += shown.tail;
+    instructions_ += shown.tail;
+    take(shown.at, to, shown.kind, shown.flags);
+  }
+
+ private:
+  void on_the_way(const StepGraph::Shown& shown) {
+    for (const Branch& edge : graph_.edges(shown)) {
+      pending_ += edge.insns;
+      instructions_ += edge.insns;
+      take(edge.from, edge.to, edge.kind, edge.flags);
+    }
+  }
+  void take(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint8_t flags) {
+    ++out_.stats().branches[static_cast<std::size_t>(kind)];
+    write(from, to, kind, flags);
+  }
+  void write(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint8_t flags) {
+    *at_++ = {.from = from,
+              .to = to,
+              .time = time_,
+              .insns = saturate_insns(pending_),
+              .kind = kind,
+              .flags = flags};
+    pending_ = 0;
+    if (at_ == full_) turn_over();
+  }
+  [[gnu::noinline]] void turn_over() {
+    out_.put(at_, pending_);
+    at_ = out_.pen();
+    full_ = at_ + Output::kMostAtOnce;
+  }
+
+  StepGraph& graph_;
+  Output& out_;
+  const std::uint64_t time_;
+  const bool not_taken_;
+  Branch* at_;
+  Branch* full_;
+  std::uint64_t pending_;
+  std::uint64_t instructions_;
+};
+
+class PathDecoder::Stepper::NoPen {
+ public:
+  explicit NoPen(Stepper&) {}
+  void outcome(Link, bool) {}
+  void packet(Link, std::uint64_t) {}
 };
 
 // The step that begins here.
@@ -121,6 +218,7 @@ bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
     out.move_line(*path, memo);
   }
   memo.hit(*path);
+  if constexpr (kWant == Want::branches) out.repeat(*path, memo, time);
   if ((path->peak | path->pops) != 0) memo.move_returns(returns, *path);
   ip = path->next;
   return true;
@@ -139,7 +237,7 @@ void PathDecoder::Stepper::call(Tail& tail) {
 
 // A compressed return: to the step there; kNoLink if it is none, or does not fit.
 template <Want kWant>
-Link PathDecoder::Stepper::take_return(Link here, bool taken) {
+Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen) {
   const std::uint32_t number = number_of(here);
   Tail& tail = graph.steps()[number + 1].tail;
   if (!taken || tail.end != Tail::End::ret) return kNoLink;
@@ -155,8 +253,9 @@ Link PathDecoder::Stepper::take_return(Link here, bool taken) {
   StepOrTail* const step = graph.steps() + number;  // they may have moved
   if (step[1].tail.calls != 0) call(step[1].tail);
   returns.drop();
-  ++step->step.count[0];
-  if constexpr (kWant != Want::counts) graph.went(here, to);
+  if constexpr (kCounts<kWant>) ++step->step.count[0];
+  if constexpr (kCountsEdges<kWant>) graph.went(here, to);
+  pen.packet(here, graph.ip_of(to));
   return to;
 }
 
@@ -183,7 +282,10 @@ bool PathDecoder::Stepper::leave_outcomes(const Row& row) {
 template <Want kWant>
 bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   Row row(bits);
-  const bool jumps = row.left >= Supersteps::kOutcomes && graph.supersteps().worth_a_look();
+  // Branches are written one by one.
+  const bool jumps = kWant != Want::branches && row.left >= Supersteps::kOutcomes &&
+                     graph.supersteps().worth_a_look();
+  PenFor<kWant> pen(*this);
   StepOrTail* steps = graph.steps();
   Link here = link;
   unsigned plain = 0;  // so many outcomes are taken one by one
@@ -191,7 +293,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
     if (shape_of(here) != Shape::outcome) [[unlikely]] {
       plain = 0;
       if (shape_of(here) == Shape::packet) {
-        const Link to = take_return<kWant>(here, row.next());
+        const Link to = take_return<kWant>(here, row.next(), pen);
         steps = graph.steps();
         if (to == kNoLink) break;
         here = to;
@@ -205,7 +307,8 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
     }
     const bool taken = row.next();
     hodo::flow::Step& step = steps[number_of(here)].step;
-    ++step.count[taken ? 1 : 0];
+    if constexpr (kCounts<kWant>) ++step.count[taken ? 1 : 0];
+    pen.outcome(here, taken);
     row.drop(1);
     plain -= plain != 0 ? 1 : 0;
     Link to = step.next[taken ? 1 : 0];
@@ -248,8 +351,9 @@ bool PathDecoder::Stepper::step_tip() {
   if (tail.calls != 0) call(tail);
   // Every near return pops, also one whose target did not match.
   if (tail.end == Tail::End::ret) returns.drop();
-  ++step->step.count[0];
-  if constexpr (kWant != Want::counts) graph.went(link, to);
+  if constexpr (kCounts<kWant>) ++step->step.count[0];
+  if constexpr (kCountsEdges<kWant>) graph.went(link, to);
+  PenFor<kWant>(*this).packet(link, to_ip);
   link = to;
   last_ip = to_ip;
   counts.tips += 1;
@@ -319,10 +423,8 @@ void PathDecoder::Stepper::run() {
 }
 
 void PathDecoder::go_by_steps() {
-  if (memo_->full() || graph_->full() || graph_->counted_out()) {
-    out_.settle(*memo_);
+  if (graph_->full() || graph_->counted_out()) {
     out_.settle(*graph_);
-    if (memo_->full()) memo_->clear();
     if (graph_->full()) {
       graph_->clear();
       walker_.returns().forget_links();
@@ -333,12 +435,15 @@ void PathDecoder::go_by_steps() {
   const std::uint8_t* const start = s.at;
   if (out_.wants_runs()) {
     s.run<Want::runs>();
+  } else if (out_.wants_branches()) {
+    s.run<Want::branches>();
   } else if (out_.wants_edges()) {
     s.run<Want::edges>();
   } else {
     s.run<Want::counts>();
   }
-  if (s.stepped) graph_->followed(8 * static_cast<std::uint64_t>(s.at - start) + 64);
+  if (s.stepped && !out_.wants_branches())
+    graph_->followed(8 * static_cast<std::uint64_t>(s.at - start) + 64);
   reader_.seek(static_cast<std::size_t>(s.at - bytes_.data()));
   walker_.ip = s.ip;
   walker_.enabled = s.enabled;

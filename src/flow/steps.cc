@@ -84,6 +84,7 @@ void StepGraph::clear() {
   window_ = {};
   steps_.assign(1, {});
   details_.assign(1, {});
+  shown_.assign(1, {});
   edges_.clear();
   calls_.clear();
   validities_.clear();
@@ -138,29 +139,37 @@ Link StepGraph::build(std::uint64_t ip) {
   return link;
 }
 
+void StepGraph::add_place() {
+  steps_.emplace_back();
+  details_.emplace_back();
+  shown_.emplace_back();
+}
+
 Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
   const Tail::End end = end_of(walk.block.cls);
   const bool has_tail = end != Tail::End::outcome || !walk.calls.empty();
   // Both in one cache line.
-  if (has_tail && steps_.size() % 2 != 0) {
-    steps_.emplace_back();
-    details_.emplace_back();
-  }
+  if (has_tail && steps_.size() % 2 != 0) add_place();
   const auto number = static_cast<std::uint32_t>(steps_.size());
-  steps_.emplace_back();
-  details_.push_back({.ip = ip,
-                      .at = walk.at,
-                      .insns = walk.insns,
-                      .edges = static_cast<std::uint32_t>(edges_.size()),
-                      .displacement = walk.block.displacement,
-                      .validity = add_validity(),
-                      .time = time_,
-                      .outcome_time = {kNever, kNever},
-                      .edge_count = static_cast<std::uint8_t>(walk.edges.size()),
-                      .last_size = walk.block.last_size,
-                      .cls = walk.block.cls,
-                      .mode = mode_,
-                      .has_tail = has_tail});
+  add_place();
+  details_.back() = {.ip = ip,
+                     .time = time_,
+                     .outcome_time = {kNever, kNever},
+                     .insns = walk.insns,
+                     .validity = add_validity(),
+                     .last_size = walk.block.last_size,
+                     .cls = walk.block.cls,
+                     .mode = mode_,
+                     .has_tail = has_tail};
+  const auto displacement = static_cast<std::uint64_t>(std::int64_t{walk.block.displacement});
+  const auto [kind, flags] = describe(walk.block.cls);
+  shown_.back() = {.at = walk.at,
+                   .to = wrap(walk.at + walk.block.last_size + displacement, mode_),
+                   .tail = walk.tail,
+                   .edges = static_cast<std::uint32_t>(edges_.size()),
+                   .edge_count = static_cast<std::uint16_t>(walk.edges.size()),
+                   .kind = kind,
+                   .flags = flags};
   edges_.insert(edges_.end(), walk.edges.begin(), walk.edges.end());
   if (!has_tail) return link_to(number, Shape::outcome);
   Tail tail{.calls = static_cast<std::uint16_t>(walk.calls.size()), .end = end};
@@ -169,8 +178,8 @@ Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
     tail.returns = calls_.size();
     calls_.insert(calls_.end(), walk.calls.begin(), walk.calls.end());
   }
-  steps_.emplace_back().tail = tail;
-  details_.emplace_back();
+  add_place();
+  steps_.back().tail = tail;
   return link_to(number, end == Tail::End::outcome ? Shape::calls : Shape::packet);
 }
 
@@ -199,16 +208,11 @@ void StepGraph::grow() {
   }
 }
 
-std::uint64_t StepGraph::behind(Link link) const {
-  const Detail& detail = details_[number_of(link)];
-  return wrap(detail.at + detail.last_size, detail.mode);
-}
-
 std::uint64_t StepGraph::outcome_ip(Link link, bool taken) const {
+  const Shown& shown = shown_[number_of(link)];
+  if (taken) return shown.to;
   const Detail& detail = details_[number_of(link)];
-  if (!taken) return behind(link);
-  const auto displacement = static_cast<std::uint64_t>(std::int64_t{detail.displacement});
-  return wrap(detail.at + detail.last_size + displacement, detail.mode);
+  return wrap(shown.at + detail.last_size, detail.mode);
 }
 
 Link StepGraph::resolve(Link from, bool taken) {
@@ -332,28 +336,28 @@ class StepGraph::Settling {
   void step(std::uint32_t number) {
     Step& step = graph_.steps_[number].step;
     if ((step.count[0] | step.count[1]) == 0) return;
-    const Detail& detail = graph_.details_[number];
+    const Shown& shown = graph_.shown_[number];
     const auto counts = std::exchange(step.count, {});
     std::uint64_t times = counts[0];
-    if (detail.cls == InsnClass::cond) {
+    if (shown.kind == BranchKind::cond) {
       times += counts[1];
       stats_.not_taken += counts[0];
       branches(BranchKind::cond) += counts[1];
     } else {
-      branches(describe(detail.cls).kind) += times;
+      branches(shown.kind) += times;
       if (counts[1] != 0) graph_.pair(number, number_of(step.next[1])).count += counts[1];
     }
-    stats_.instructions += times * detail.insns;
-    on_the_way(detail, times);
-    if (detail.cls == InsnClass::cond) outcomes(number, counts);
+    stats_.instructions += times * graph_.details_[number].insns;
+    on_the_way(number, times);
+    if (shown.kind == BranchKind::cond) outcomes(number, counts);
   }
 
   void pair(Pair& pair) {
     const std::uint64_t times = std::exchange(pair.count, 0);
     if (times == 0) return;
-    const Detail& from = graph_.details_[pair.from];
-    const auto [kind, flags] = describe(from.cls);
-    add({from.at, graph_.details_[pair.to].ip, times, kind, flags}, line(from), pair.time);
+    const Shown& from = graph_.shown_[pair.from];
+    add({from.at, graph_.details_[pair.to].ip, times, from.kind, from.flags}, line(pair.from),
+        pair.time);
   }
 
   void finish() { hand_on(); }
@@ -365,34 +369,34 @@ class StepGraph::Settling {
     return stats_.branches[static_cast<std::size_t>(kind)];
   }
   bool wants_edges() const { return to_.edges != nullptr || to_.runs != nullptr; }
-  std::span<const Branch> edges(const Detail& detail) const {
-    return std::span(graph_.edges_).subspan(detail.edges, detail.edge_count);
-  }
   // Where the straight line begins that the branch at the end ends.
-  std::uint64_t line(const Detail& detail) const {
-    return detail.edge_count == 0 ? detail.ip : edges(detail).back().to;
+  std::uint64_t line(std::uint32_t number) const {
+    const auto edges = graph_.edges(graph_.shown_[number]);
+    return edges.empty() ? graph_.details_[number].ip : edges.back().to;
   }
 
-  void on_the_way(const Detail& detail, std::uint64_t times) {
+  void on_the_way(std::uint32_t number, std::uint64_t times) {
+    const Detail& detail = graph_.details_[number];
     std::uint64_t begin = detail.ip;
-    for (const Branch& edge : edges(detail)) {
+    for (const Branch& edge : graph_.edges(graph_.shown_[number])) {
       branches(edge.kind) += times;
-      if (wants_edges())
+      if (wants_edges()) {
         add({edge.from, edge.to, times, edge.kind, edge.flags}, begin, detail.time);
+      }
       begin = edge.to;
     }
   }
 
   void outcomes(std::uint32_t number, const std::array<std::uint32_t, 2>& counts) {
     if (!wants_edges()) return;
-    const Detail& detail = graph_.details_[number];
+    const Shown& shown = graph_.shown_[number];
     const Link link = link_to(number, Shape::outcome);
     for (const bool taken : {false, true}) {
       const std::size_t i = taken ? 1 : 0;
       if (counts[i] == 0) continue;
-      add({detail.at, graph_.outcome_ip(link, taken), counts[i], BranchKind::cond,
+      add({shown.at, graph_.outcome_ip(link, taken), counts[i], BranchKind::cond,
            taken ? std::uint8_t{0} : std::uint8_t{kNotTaken}},
-          line(detail), detail.outcome_time[i]);
+          line(number), graph_.details_[number].outcome_time[i]);
     }
   }
 

@@ -54,6 +54,17 @@ class StepGraph {
     Link link = kNoLink;
   };
 
+  // What branches a step is: those on the way and the one at its end.
+  struct alignas(32) Shown {
+    std::uint64_t at = 0;     // of the branch at the end
+    std::uint64_t to = 0;     // where a conditional one leads
+    std::uint32_t tail = 0;   // instructions behind the last one on the way, with it
+    std::uint32_t edges = 0;  // of the first on the way in edges_
+    std::uint16_t edge_count = 0;
+    BranchKind kind = BranchKind::cond;
+    std::uint8_t flags = 0;
+  };
+
   // Before anything else is asked: what follows is of this time and mode. True: links that were
   // given before are void.
   bool move_to(std::uint64_t time, isa::Mode mode);
@@ -73,11 +84,14 @@ class StepGraph {
   std::span<Call> calls(const Tail& tail) {
     return std::span(calls_).subspan(static_cast<std::size_t>(tail.returns), tail.calls);
   }
+  const Shown& shown(Link link) const { return shown_[number_of(link)]; }
+  // On the way, without time.
+  std::span<const Branch> edges(const Shown& shown) const {
+    return std::span(edges_).subspan(shown.edges, shown.edge_count);
+  }
   std::uint64_t ip_of(Link link) const { return details_[number_of(link)].ip; }
   // Where the branch leads that an outcome decides.
   std::uint64_t outcome_ip(Link link, bool taken) const;
-  // Behind the branch at the end: the return address, if it is a call.
-  std::uint64_t behind(Link link) const;
 
   Supersteps& supersteps() { return supersteps_; }
   // The superstep from a step over outcomes, the next one the highest bit; false: it leads to where
@@ -112,15 +126,11 @@ class StepGraph {
 
   struct Detail {
     std::uint64_t ip = 0;
-    std::uint64_t at = 0;                         // of the branch at the end
-    std::uint32_t insns = 0;                      // with that one
-    std::uint32_t edges = 0;                      // of its first edge in edges_
-    std::int32_t displacement = 0;                // of the branch, as Block has it
-    std::uint32_t validity = 0;                   // in validities_
     std::uint64_t time = 0;                       // when it was executed first,
     std::array<std::uint64_t, 2> outcome_time{};  // and with each outcome
-    std::uint8_t edge_count = 0;
-    std::uint8_t last_size = 0;  // 0: this is no step
+    std::uint32_t insns = 0;                      // with the branch at the end
+    std::uint32_t validity = 0;                   // in validities_
+    std::uint8_t last_size = 0;                   // 0: this is no step
     isa::InsnClass cls = isa::InsnClass::other;
     isa::Mode mode = isa::Mode::bits64;
     bool has_tail = false;
@@ -150,6 +160,7 @@ class StepGraph {
   Link look(std::uint64_t ip);
   Link build(std::uint64_t ip);
   Link add(const Walk& walk, std::uint64_t ip);
+  void add_place();
   std::uint32_t add_validity();
   void insert(const Place& place);
   void grow();
@@ -169,6 +180,7 @@ class StepGraph {
   BlockCache::Validity window_;
   std::vector<StepOrTail> steps_;
   std::vector<Detail> details_;  // by number
+  std::vector<Shown> shown_;     // by number
   std::vector<Branch> edges_;    // those on the way, without time
   std::vector<Call> calls_;
   std::vector<BlockCache::Validity> validities_;

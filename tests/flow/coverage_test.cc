@@ -49,12 +49,13 @@ TEST(Coverage, EdgeSetCountsEveryEdge) {
                                  "syscall 12>0 x2", "ret 32>12 x2"));
 }
 
-// The first that is told of a run has the time when it ran first, the sum is what it ran in all.
+// The least time that is told of a run is when it ran first, the sum is what it ran in all.
 TEST(Coverage, RunsHaveTheirBeginAndTheirFirstTime) {
   struct Runs final : RunSink {
     void on_runs(std::span<const RunCount> runs) override {
       for (const auto& [edge, begin, time] : runs) {
         auto [known, fresh] = all.try_emplace({begin, edge.from, edge.to}, time, 0);
+        known->second.first = std::min(known->second.first, time);
         known->second.second += edge.count;
       }
     }

@@ -109,5 +109,42 @@ TEST(Steps, ALongTraceOverCodeThatChanges) {
   EXPECT_GT(entered, 0);
 }
 
+// So many paths that remembering is given up: from there on branches come from steps.
+//
+//  0 jz 4; 2 nop; 3 nop; 4 call c; 9 jmp rax; b nop; c ret      in every sixteen bytes
+TEST(Steps, BranchesWhereThereAreTooManyPathsToRemember) {
+  struct Everywhere final : image::CodeSource {
+    image::CodeSpan find(std::uint64_t address, std::uint64_t) const override {
+      static constexpr std::uint8_t kCell[] = {0x74, 0x02, 0x90, 0x90, 0xe8, 0x03, 0x00, 0x00,
+                                               0x00, 0xff, 0xe0, 0x90, 0xc3, 0x90, 0x90, 0x90};
+      return {.content = 1, .address = address & ~std::uint64_t{15}, .bytes = kCell};
+    }
+  } everywhere;
+  constexpr std::uint64_t kCells = (1 << 17) + 20'000;  // each has two paths
+  Trace trace;
+  trace.psb(0x100000);
+  for (std::uint64_t i = 1; i <= kCells; ++i) {
+    trace.tnt(i % 3 == 0 ? "TT" : "NT").tip(0x100000 + 16 * (i % (kCells / 3)) * (1 + i % 3));
+  }
+  for (const bool not_taken : {false, true}) {
+    Config config{.want_not_taken = not_taken};
+    Decoded quick;
+    quick.stats = flow::decode(trace.bytes(), everywhere, config, quick);
+    config.want_instructions = true;
+    Decoded walked;
+    walked.stats = flow::decode(trace.bytes(), everywhere, config, walked);
+    EXPECT_EQ(quick.stats.instructions, walked.stats.instructions);
+    EXPECT_EQ(quick.stats.branches, walked.stats.branches);
+    EXPECT_EQ(quick.stats.not_taken, walked.stats.not_taken);
+    EXPECT_EQ(quick.text(), walked.text());
+    const auto insns = [](const Decoded& of) {
+      std::vector<std::uint32_t> out;
+      for (const Branch& branch : of.branches) out.push_back(branch.insns);
+      return out;
+    };
+    EXPECT_EQ(insns(quick), insns(walked));
+  }
+}
+
 }  // namespace
 }  // namespace hodo::flow
