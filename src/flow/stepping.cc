@@ -120,19 +120,19 @@ class PathDecoder::Stepper::Pen {
   Pen(const Pen&) = delete;
   Pen& operator=(const Pen&) = delete;
 
-  void outcome(Link link, bool taken) {
-    const StepGraph::Shown& shown = graph_.shown(link);
+  void outcome(Link here, bool taken) {
+    const StepGraph::Shown& shown = graph_.shown(here);
     if (shown.edge_count != 0) on_the_way(shown);
     pending_ += shown.tail;
     instructions_ += shown.tail;
     if (taken) return take(shown.at, shown.to, BranchKind::cond, 0);
     ++out_.stats().not_taken;
     if (not_taken_) {
-      write(shown.at, graph_.outcome_ip(link, false), BranchKind::cond, kNotTaken);
+      write(shown.at, graph_.outcome_ip(here, false), BranchKind::cond, kNotTaken);
     }
   }
-  void packet(Link link, std::uint64_t to) {
-    const StepGraph::Shown& shown = graph_.shown(link);
+  void packet(Link here, std::uint64_t to) {
+    const StepGraph::Shown& shown = graph_.shown(here);
     if (shown.edge_count != 0) on_the_way(shown);
     pending_ += shown.tail;
     instructions_ += shown.tail;
