@@ -77,7 +77,10 @@ Result<std::unique_ptr<session::Session>> open(const Options& options, const std
 }
 
 Error about(const std::string& file, Error error) {
-  if (error.code != ErrorCode::usage) error.message = file + ": " + error.message;
+  // The libraries' messages may begin with it already.
+  if (error.code != ErrorCode::usage && !error.message.starts_with(file)) {
+    error.message = file + ": " + error.message;
+  }
   return error;
 }
 
