@@ -1,4 +1,4 @@
-// How the engine comes to a channel: what hodo/relay/channel.h does with the C library's help.
+// Connects the engine to its recorder: hodo/relay/channel.h without the C library.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the emulator says on standard error in its own name, which is the program's stream.
+// Keeps QEMU's own messages off the standard error of the program that it runs.
 #pragma once
 
 namespace hodo::plugin {

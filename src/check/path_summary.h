@@ -1,8 +1,9 @@
-// What a path that the decoder remembers does to a thread, so that its second execution costs one
-// look-up for all its branches.
+// The decoder recognises stretches of a program's way that it has seen before (flow::Repeats). Here
+// is kept what such a path does to the calls that a thread has open, so that its next execution
+// costs the checker one look-up instead of one for each branch.
 //
-// Only paths of which no rule has anything to say have a summary, and which do nothing but call,
-// return and jump: what a rule or the stack's model has to see branch by branch has none.
+// A path has such a summary if no rule has anything to say of it and it does nothing but call, return
+// and jump. All others are looked at branch by branch.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace hodo::check {
 
-// What a path does to a thread's open calls: first it returns from some of those that were open
-// before it, then it leaves calls of its own open.
+// What a path does to a thread's open calls: it returns from some that were open before, and leaves
+// some of its own open.
 struct PathEffect {
   std::span<const std::uint64_t> returned;  // where to, the innermost call's first
   std::span<const std::uint64_t> called;    // where these will return to, the innermost last

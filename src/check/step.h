@@ -1,4 +1,4 @@
-// The branches of one thread at work, and what is kept of a thread between them.
+// What the checker keeps of a thread from one branch to the next, and of the branch at hand.
 #pragma once
 
 #include <cstdint>

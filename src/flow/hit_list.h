@@ -1,4 +1,5 @@
-// Which entries of a table of paths were hit, in this decoding and in the one before.
+// Which of the remembered paths ran in this decoding, and which in the one before it: only where
+// the two differ have sums to be made anew.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the decoder says about a loss: what happened and what the likely cause is.
+// The sentences about losses: what happened and what the likely cause is.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Perf time to the trace's clock.
+// Converts perf's time, in nanoseconds, to ticks of the trace's clock.
 #pragma once
 
 #include <cstdint>

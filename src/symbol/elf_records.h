@@ -1,4 +1,5 @@
-// Records of ELF tables read by class, as the wider of the two.
+// Reads the tables of 32-bit and 64-bit ELF files alike: each record is handed on in its 64-bit
+// form.
 #pragma once
 
 #include <elf.h>

@@ -1,4 +1,5 @@
-// Who executed on a queue when.
+// Which thread ran on a processor at which time, for traces that are a processor's and not a
+// thread's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Branches as code that ran once each, where nothing counts it.
+// For users who ask how often code ran (RunSink), of recordings that list every branch: each
+// branch becomes the run of code before it, once.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Names as people wrote them.
+// C++ and Rust names as their programmers wrote them, from the mangled ones of symbol tables.
 #pragma once
 
 #include <cstddef>
