@@ -116,8 +116,8 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
     const std::string where = object.empty() ? "" : fmt::format(" of '{}'", object);
     return fail(
         ErrorCode::usage,
-        fmt::format("no function '{}'{} ran in this recording; 'hodo coverage --top 0' lists"
-                    " those that did",
+        fmt::format("no function '{}'{} ran in this recording; 'hodo coverage --top 0' lists those "
+                    "that did",
                     name, where));
   }
   if (found.size() > 1) return fail(ErrorCode::usage, several(name, found));

@@ -141,8 +141,8 @@ Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
   if (crashes.empty()) {
     return fail(ErrorCode::not_found,
                 options.ends.empty()
-                    ? "the recording does not say how its processes ended; end:TID is where a"
-                      " thread's path ends"
+                    ? "the recording does not say how its processes ended; end:TID is where a "
+                      "thread's path ends"
                     : "no process of the recording was ended by a signal");
   }
   if (crashes.size() > 1) {
@@ -220,8 +220,8 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
     std::string list;
     for (const std::string& name : meant.functions) list += (list.empty() ? "" : ", ") + name;
     return fail(ErrorCode::usage,
-                fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with"
-                            " its parameters",
+                fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with "
+                            "its parameters",
                             spec.name, list));
   }
   if (!found) {

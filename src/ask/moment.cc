@@ -8,9 +8,9 @@ namespace hodo::ask {
 namespace {
 
 constexpr std::string_view kForms =
-    "a moment is THREAD:BRANCH[+INSTRUCTIONS], SECONDS.NANOSECONDS, time:NANOSECONDS, crash[:PID],"
-    " start[:TID], end[:TID], finding:N, call:FUNCTION#N, return:FUNCTION#N, line:FILE:LINE#N or"
-    " at:ADDRESS#N";
+    "a moment is THREAD:BRANCH[+INSTRUCTIONS], SECONDS.NANOSECONDS, time:NANOSECONDS, crash[:PID], "
+    "start[:TID], end[:TID], finding:N, call:FUNCTION#N, return:FUNCTION#N, line:FILE:LINE#N or "
+    "at:ADDRESS#N";
 constexpr std::size_t kNanosecondDigits = 9;
 
 template <class T>

@@ -46,8 +46,8 @@ class ChainJop final : public HistoryRule {
     const Step& step = happening.step;
     if (!step.thread.jumps.link(step.branch.insns)) return {};
     return chained(step,
-                   "three indirect jumps or more in a row to where none may lead, with few"
-                   " instructions between");
+                   "three indirect jumps or more in a row to where none may lead, with few "
+                   "instructions between");
   }
 };
 

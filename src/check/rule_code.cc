@@ -59,8 +59,8 @@ class CodeOutside final : public EdgeRule {
     }
     if (edge.to.kind == End::Kind::raw) {
       return Verdict{.grade = Grade::unexplained,
-                     .reason = fmt::format("code of {} ran, which is neither a program nor a"
-                                           " library",
+                     .reason = fmt::format("code of {} ran, which is neither a program nor a "
+                                           "library",
                                            text::file_name(edge.to.path)),
                      .cause = fmt::format("{}, {}", process, edge.to.path)};
     }

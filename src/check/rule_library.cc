@@ -30,8 +30,8 @@ std::vector<Verdict> mapped_before(const Step& step, Locator& locator) {
   std::vector<Verdict> out;
   for (const Scope::Loaded& loaded : scope.strangers()) {
     out.push_back(
-        stranger(fmt::format("{} was mapped before the program began, which does not depend on it"
-                             " (LD_PRELOAD, /etc/ld.so.preload)",
+        stranger(fmt::format("{} was mapped before the program began, which does not depend on it "
+                             "(LD_PRELOAD, /etc/ld.so.preload)",
                              loaded.path),
                  loaded.path));
   }

@@ -61,8 +61,8 @@ class PltRedirected final : public EdgeRule {
     }
     return Verdict{
         .grade = Grade::unexplained,
-        .reason = fmt::format("the call of {} leads to {}, which neither the program nor the caller"
-                              " depends on",
+        .reason = fmt::format("the call of {} leads to {}, which neither the program nor the "
+                              "caller depends on",
                               name, text::file_name(edge.to.path))};
   }
 };

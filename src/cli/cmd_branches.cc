@@ -28,43 +28,43 @@ struct Options {
 const Manual kManual{
     .summary = "list every branch of a recording",
     .description =
-        "Rebuilds the executed path and writes one line per taken branch: who, when, of which kind,"
-        " from where, to where.\n\n"
-        "The branches of a thread (of a cpu, in recordings with a buffer per cpu) come one after"
-        " the other in the order of execution, and one thread after the other. --sort time mixes"
-        " them by time; it needs room for 80 bytes per branch in TMPDIR.\n\n"
-        "text is for people: 'pid/tid [cpu] time: kind from => to', addresses in hex with the name"
-        " of the function.\n\n"
-        "csv has the columns time,cpu,pid,tid,cr3,from,to,kind,flags; addresses are in hex with 0x,"
-        " absent values are empty. time is in nanoseconds of perf's clock, or in the trace's own"
-        " clock where the recording relates the two in no way. jsonl has the same as one JSON"
-        " object per line.\n\n"
-        "bin is a header of 16 bytes, 'HODOBR01' and the size of a record (48), followed by records"
-        " of little-endian numbers: time, from, to, cr3 (8 bytes each; all ones where cr3 is"
-        " unknown), cpu, pid, tid (4 bytes each, -1 where unknown), kind and flags (a byte each),"
-        " cycles (2 bytes, of LBR).\n\n"
-        "Kinds are cond jmp ijmp call icall ret syscall sysret int iret irq exc abort vmentry"
-        " vmexit, and unknown for a branch of a BTS or LBR recording whose code is not at hand;"
-        " begin and end mark where tracing starts and stops, lost a gap. Flags are not_taken, async"
-        " (an interrupt or signal, not the instruction itself), trace_end, in_tx, mispredicted,"
-        " far, and resync (the path is picked up here without a branch having gone here). Branches"
-        " of wrong paths, which AMD's LBR records although they were not taken, are left out and"
-        " counted.\n\n"
-        "A dump for --raw lbr has a name and a number on each line (blanks, ':' or '=' between; '#'"
-        " begins a comment; an empty line ends a stack): from0, from1, ..., to0, ..., info0, ..."
-        " for the registers as they were read, tos for the number of the newest, and either format"
-        " (LBR_FMT, bits 5:0 of IA32_PERF_CAPABILITIES; arch or amd_v2) or vendor, family and"
-        " model. With those, registers may also be named by their MSR, as in '0x680 ="
-        " 0xffffffff81000123'. In JSON the same names are members of an object, or of several in an"
-        " array; from, to and info may be arrays, and numbers strings: {\"format\": 5, \"tos\": 1,"
-        " \"from\": [\"0x401000\", \"0x401010\"], \"to\": [...]}. Branches come oldest first.",
+        "Rebuilds the executed path and writes one line per taken branch: who, when, of which "
+        "kind, from where, to where.\n\n"
+        "The branches of a thread (of a cpu, in recordings with a buffer per cpu) come one after "
+        "the other in the order of execution, and one thread after the other. --sort time mixes "
+        "them by time; it needs room for 80 bytes per branch in TMPDIR.\n\n"
+        "text is for people: 'pid/tid [cpu] time: kind from => to', addresses in hex with the name "
+        "of the function.\n\n"
+        "csv has the columns time,cpu,pid,tid,cr3,from,to,kind,flags; addresses are in hex with "
+        "0x, absent values are empty. time is in nanoseconds of perf's clock, or in the trace's "
+        "own clock where the recording relates the two in no way. jsonl has the same as one JSON "
+        "object per line.\n\n"
+        "bin is a header of 16 bytes, 'HODOBR01' and the size of a record (48), followed by "
+        "records of little-endian numbers: time, from, to, cr3 (8 bytes each; all ones where cr3 "
+        "is unknown), cpu, pid, tid (4 bytes each, -1 where unknown), kind and flags (a byte "
+        "each), cycles (2 bytes, of LBR).\n\n"
+        "Kinds are cond jmp ijmp call icall ret syscall sysret int iret irq exc abort vmentry "
+        "vmexit, and unknown for a branch of a BTS or LBR recording whose code is not at hand; "
+        "begin and end mark where tracing starts and stops, lost a gap. Flags are not_taken, async "
+        "(an interrupt or signal, not the instruction itself), trace_end, in_tx, mispredicted, "
+        "far, and resync (the path is picked up here without a branch having gone here). Branches "
+        "of wrong paths, which AMD's LBR records although they were not taken, are left out and "
+        "counted.\n\n"
+        "A dump for --raw lbr has a name and a number on each line (blanks, ':' or '=' between; "
+        "'#' begins a comment; an empty line ends a stack): from0, from1, ..., to0, ..., info0, "
+        "... for the registers as they were read, tos for the number of the newest, and either "
+        "format (LBR_FMT, bits 5:0 of IA32_PERF_CAPABILITIES; arch or amd_v2) or vendor, family "
+        "and model. With those, registers may also be named by their MSR, as in '0x680 = "
+        "0xffffffff81000123'. In JSON the same names are members of an object, or of several in an "
+        "array; from, to and info may be arrays, and numbers strings: {\"format\": 5, \"tos\": 1, "
+        "\"from\": [\"0x401000\", \"0x401010\"], \"to\": [...]}. Branches come oldest first.",
     .examples =
         {{"hodo branches | less", "Page through the path of the last recording."},
          {"hodo branches --format csv --tid 4242 run.data > path.csv",
           "One thread's branches as CSV."},
          {"hodo branches --srcline --inline", "With source lines and inlined functions."},
-         {"hodo branches --raw pt --image pages:pages.addr:pages.dump --filter 0x400000-0x426fff"
-          " trace.pt",
+         {"hodo branches --raw pt --image pages:pages.addr:pages.dump --filter 0x400000-0x426fff "
+          "trace.pt",
           "A bare packet stream with the memory pages that it ran."},
          {"hodo branches --raw bts --image elf:/bin/ls@0x555555554000 bts.bin",
           "Branch trace store records that a driver dumped."},
@@ -143,8 +143,8 @@ void add_branches(Program& program) {
   add_selection_options(app, options->reading);
   app.add_option(
          "--time", options->time,
-         "only branches of this time, as first-last in the unit of the time column; those of"
-         " unknown time count as 0")
+         "only branches of this time, as first-last in the unit of the time column; those of "
+         "unknown time count as 0")
       .type_name("FROM-TO");
   add_window_options(app, options->window);
   add_color_option(app, options->reading);

@@ -29,22 +29,22 @@ constexpr double kMinPercent = 1;  // of text
 const Manual kManual{
     .summary = "show who called whom, how often, and what it cost",
     .description =
-        "Follows calls and returns and shows a tree of call paths for each thread: the share of"
-        " the thread's instructions (or time) with everything called from there and in the"
-        " function itself, how often the path was entered, instructions and time.\n\n"
-        "The tree rests on what was executed, not on samples: counts of calls and instructions are"
-        " exact. Time is exact at the trace's timing packets and counts waiting and the"
-        " kernel's work for the function that waits.\n\n"
-        "Where a part of the trace is missing, the path starts anew below '[unknown caller]', and"
-        " so does a path that returns to where no caller was seen. Jumps to the start of another"
-        " function are tail calls: the callee stands below the function that jumped. Exceptions and"
-        " longjmp leave the functions that they skip. A signal handler stands below the function"
-        " that it interrupted, a program below the execve that started it. PLT stubs count for"
-        " their caller. Code without symbols is named by its place in the file, [ls+0x4f30]. Behind"
-        " a million different paths new ones count as 'other'.\n\n"
-        "folded is a line per path, 'thread;main;work 4711', which flamegraph.pl turns into a"
-        " picture. json has all functions and, for each thread, the paths, parents before"
-        " children; time is in nanoseconds.",
+        "Follows calls and returns and shows a tree of call paths for each thread: the share of "
+        "the thread's instructions (or time) with everything called from there and in the function "
+        "itself, how often the path was entered, instructions and time.\n\n"
+        "The tree rests on what was executed, not on samples: counts of calls and instructions are "
+        "exact. Time is exact at the trace's timing packets and counts waiting and the kernel's "
+        "work for the function that waits.\n\n"
+        "Where a part of the trace is missing, the path starts anew below '[unknown caller]', and "
+        "so does a path that returns to where no caller was seen. Jumps to the start of another "
+        "function are tail calls: the callee stands below the function that jumped. Exceptions and "
+        "longjmp leave the functions that they skip. A signal handler stands below the function "
+        "that it interrupted, a program below the execve that started it. PLT stubs count for "
+        "their caller. Code without symbols is named by its place in the file, [ls+0x4f30]. Behind "
+        "a million different paths new ones count as 'other'.\n\n"
+        "folded is a line per path, 'thread;main;work 4711', which flamegraph.pl turns into a "
+        "picture. json has all functions and, for each thread, the paths, parents before children; "
+        "time is in nanoseconds.",
     .examples = {{"hodo calls", "Call trees of the last recording."},
                  {"hodo calls --by time --min-percent 5 --depth 10 run.data",
                   "Only the large branches, by time."},
@@ -100,8 +100,8 @@ void add_calls(Program& program) {
       .percent()
       .type_name("PERCENT");
   app.add_option("--depth", options->depth,
-                 "leave out deeper frames; in folded stacks they count for the frame at that depth"
-                 " (default 64)")
+                 "leave out deeper frames; in folded stacks they count for the frame at that depth "
+                 "(default 64)")
       .range(1, ~std::uint32_t{0})
       .type_name("N");
   add_selection_options(app, options->reading);

@@ -26,8 +26,8 @@ void add_completion(Program& program) {
   const OptionSet app = program.command(
       "completion",
       {.summary = "print a completion script for a shell",
-       .description = "The script completes commands, options and their values. 'cmake --install'"
-                      " puts it where the shells look for it.",
+       .description = "The script completes commands, options and their values. 'cmake --install' "
+                      "puts it where the shells look for it.",
        .examples = {{"source <(hodo completion bash)", "Complete in the running bash."},
                     {"hodo completion fish > ~/.config/fish/completions/hodo.fish",
                      "Complete in every fish from now on."}},

@@ -30,22 +30,22 @@ struct Options {
 const Manual kManual{
     .summary = "show which functions, blocks, edges and lines have run",
     .description =
-        "Counts every basic block, edge (branch from one place to another, or fall through) and"
-        " source line that was executed, exactly, and shows for each file how much of it that "
+        "Counts every basic block, edge (branch from one place to another, or fall through) and "
+        "source line that was executed, exactly, and shows for each file how much of it that "
         "is.\n\n"
-        "How many blocks a function has is found by disassembling it from its start to its end."
-        " Files without symbols have no functions; of them only what ran is known. Lines are those"
-        " of the files' DWARF, of the programs themselves or of separate debug files.\n\n"
+        "How many blocks a function has is found by disassembling it from its start to its end. "
+        "Files without symbols have no functions; of them only what ran is known. Lines are those "
+        "of the files' DWARF, of the programs themselves or of separate debug files.\n\n"
         "Addresses in json are those of the file before relocation, as nm and objdump print "
         "them.\n\n"
-        "drcov (version 3) and drcov2 (version 2) are files of DynamoRIO's drcov, for Lighthouse,"
-        " Cartographer and the like. lcov is a tracefile for genhtml, of the source files that are"
-        " there. bitmap is an AFL-style map: a byte for each hash of an edge, which counts up to"
-        " 255; addresses do not depend on where the files were mapped.",
+        "drcov (version 3) and drcov2 (version 2) are files of DynamoRIO's drcov, for Lighthouse, "
+        "Cartographer and the like. lcov is a tracefile for genhtml, of the source files that are "
+        "there. bitmap is an AFL-style map: a byte for each hash of an edge, which counts up to "
+        "255; addresses do not depend on where the files were mapped.",
     .examples = {{"hodo coverage", "A summary of the last recording."},
                  {"hodo coverage --module myprog --top 0", "All functions of one program."},
-                 {"hodo coverage --format lcov run.data > run.info && genhtml --branch-coverage"
-                  " run.info -o html",
+                 {"hodo coverage --format lcov run.data > run.info && genhtml --branch-coverage "
+                  "run.info -o html",
                   "Coloured source code."},
                  {"hodo coverage --format drcov run.data > run.drcov",
                   "Blocks to load into a disassembler."}},

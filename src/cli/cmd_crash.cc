@@ -24,15 +24,15 @@ struct Options {
 const Manual kManual{
     .summary = "show how each process ended, and what led up to it",
     .description =
-        "Says of each process how it ended. Of those that a signal ended it shows the thread that"
-        " took it: the instruction where it happened, which was not executed if it faulted, the open"
-        " calls with their source lines, the source lines, instructions and branches that were"
-        " executed last. Of a process that was killed from outside, as by SIGKILL, it shows where"
-        " each of its threads stood last.\n\n"
-        "Recorders other than hodo do not note how processes end. Of their recordings the ends of"
-        " all threads' paths are shown.\n\n"
-        "The first moment that is shown can be given to hodo show, which steps back from there;"
-        " `crash` stands for it in every command that takes a moment.",
+        "Says of each process how it ended. Of those that a signal ended it shows the thread that "
+        "took it: the instruction where it happened, which was not executed if it faulted, the "
+        "open calls with their source lines, the source lines, instructions and branches that were "
+        "executed last. Of a process that was killed from outside, as by SIGKILL, it shows where "
+        "each of its threads stood last.\n\n"
+        "Recorders other than hodo do not note how processes end. Of their recordings the ends of "
+        "all threads' paths are shown.\n\n"
+        "The first moment that is shown can be given to hodo show, which steps back from there; "
+        "`crash` stands for it in every command that takes a moment.",
     .examples = {{"hodo crash", "How the last recording ended."},
                  {"hodo crash --pid 4242 run.data", "One process of many."},
                  {"hodo show crash --step=-line", "One line back."},

@@ -24,14 +24,14 @@ namespace {
 const Manual kManual{
     .summary = "say what this machine can record, and what to do about the rest",
     .description =
-        "One screen: the processor, the hypervisor and the kernel, and for each way of recording"
-        " branches (Intel PT, BTS, LBR, PEBS, stepping by BTF, QEMU) whether it can be used, why"
-        " not, and what to do about it, with the details of what there is.\n\n"
-        "The facts come from CPUID, /sys, /proc and, for root, the processor's registers"
-        " (/dev/cpu/0/msr). An event of each kind is opened for a moment, since only the kernel"
-        " knows all its reasons to refuse; nothing is recorded and nothing changed.\n\n"
-        "With --cpuid-dump the processor is another machine's, as the text that `cpuid -r` prints"
-        " there says. Its kernel and its firmware's settings are not known then.",
+        "One screen: the processor, the hypervisor and the kernel, and for each way of recording "
+        "branches (Intel PT, BTS, LBR, PEBS, stepping by BTF, QEMU) whether it can be used, why "
+        "not, and what to do about it, with the details of what there is.\n\n"
+        "The facts come from CPUID, /sys, /proc and, for root, the processor's registers "
+        "(/dev/cpu/0/msr). An event of each kind is opened for a moment, since only the kernel "
+        "knows all its reasons to refuse; nothing is recorded and nothing changed.\n\n"
+        "With --cpuid-dump the processor is another machine's, as the text that `cpuid -r` prints "
+        "there says. Its kernel and its firmware's settings are not known then.",
     .examples = {{"hodo doctor", "This machine."},
                  {"hodo doctor --json | jq .means.pt.available", "One answer for a script."},
                  {"hodo doctor --cpuid-dump server.txt",

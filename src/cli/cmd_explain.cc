@@ -38,9 +38,9 @@ void add_explain(Program& program) {
   const OptionSet app = program.command(
       "explain",
       {.summary = "say what a rule of 'hodo check' proves and cannot see",
-       .description = "Prints the page of the rule that a finding names: what it proves, by what,"
-                      " what explains such branches in clean programs, and what it cannot see."
-                      " Without a rule, lists all of them.",
+       .description = "Prints the page of the rule that a finding names: what it proves, by what, "
+                      "what explains such branches in clean programs, and what it cannot see. "
+                      "Without a rule, lists all of them.",
        .examples = {{"hodo explain return.target", "What a finding of this rule means."},
                     {"hodo explain", "All rules, one a line."}},
        .exit_statuses = {{"0", "Done."}, {"2", "There is no such rule."}}},

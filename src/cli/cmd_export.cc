@@ -29,17 +29,17 @@ struct Options {
 const Manual kManual{
     .summary = "draw the control flow graph of a function, coloured by what ran",
     .description =
-        "The graph has a box for each basic block of the function, with its instructions. Blocks"
-        " that were executed are yellow and say how often; edges that were executed have their"
-        " counts, the others are dotted. A dashed edge is a jump through a register or memory,"
-        " which is only drawn to where it went.\n\n"
-        "cfg-svg is a picture, for which Graphviz's program dot has to be installed. cfg-dot is"
-        " the graph in Graphviz's language, for its other layouts and formats, and needs "
+        "The graph has a box for each basic block of the function, with its instructions. Blocks "
+        "that were executed are yellow and say how often; edges that were executed have their "
+        "counts, the others are dotted. A dashed edge is a jump through a register or memory, "
+        "which is only drawn to where it went.\n\n"
+        "cfg-svg is a picture, for which Graphviz's program dot has to be installed. cfg-dot is "
+        "the graph in Graphviz's language, for its other layouts and formats, and needs "
         "nothing.\n\n"
-        "A function is named as 'hodo report' does, C++ functions with or without their parameters,"
-        " or by an address in it, that of the file or that where it ran."
-        " The code is that of the first process that ran it; counts are those of all of them, or"
-        " of --pid and --tid.",
+        "A function is named as 'hodo report' does, C++ functions with or without their "
+        "parameters, or by an address in it, that of the file or that where it ran. The code is "
+        "that of the first process that ran it; counts are those of all of them, or of --pid and "
+        "--tid.",
     .examples =
         {{"hodo export --to cfg-svg --function main -o main.svg",
           "A picture of main for a browser."},
@@ -49,8 +49,8 @@ const Manual kManual{
           "Of the function at that address of a stripped program."}},
     .exit_statuses = {{"0", "Done, and nothing of the recording was lost."},
                       {"2",
-                       "Wrong usage, no such function ran, or the recording cannot be read or the"
-                       " picture not be made."},
+                       "Wrong usage, no such function ran, or the recording cannot be read or the "
+                       "picture not be made."},
                       {"3", "Done, but part of the recording was lost or could not be decoded."}}};
 
 Status write(const Options& options, const std::string& dot) {

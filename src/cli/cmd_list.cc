@@ -27,16 +27,16 @@ struct Options {
 const Manual kManual{
     .summary = "list every call of a function",
     .description =
-        "Lists the calls of a function one by one: its moment (for hodo show and --at), when it"
-        " began, how long it took and how many instructions it executed with all that it called, who"
-        " called it from which line, and how it ended: returned; skipped by an exception or longjmp;"
-        " lost with a part of the trace; replaced by another program (exec); or open to the end of"
-        " the thread's path.\n\n"
-        "FUNCTION is a name with or without parameters, as in 'parse' or 'ns::parse(int)'; all"
-        " functions of that name count. 'libc.so.6!malloc' means only that of one file. The number"
-        " in the first column is the one that call:FUNCTION#N takes.\n\n"
-        "Durations contain the time in which the thread waited. They are as exact as the trace's"
-        " timing packets: what begins and ends between two of them took no time.",
+        "Lists the calls of a function one by one: its moment (for hodo show and --at), when it "
+        "began, how long it took and how many instructions it executed with all that it called, "
+        "who called it from which line, and how it ended: returned; skipped by an exception or "
+        "longjmp; lost with a part of the trace; replaced by another program (exec); or open to "
+        "the end of the thread's path.\n\n"
+        "FUNCTION is a name with or without parameters, as in 'parse' or 'ns::parse(int)'; all "
+        "functions of that name count. 'libc.so.6!malloc' means only that of one file. The number "
+        "in the first column is the one that call:FUNCTION#N takes.\n\n"
+        "Durations contain the time in which the thread waited. They are as exact as the trace's "
+        "timing packets: what begins and ends between two of them took no time.",
     .examples = {{"hodo list parse", "All calls of parse in the last recording."},
                  {"hodo list handle_request --slower-than 1ms --sort duration",
                   "The slow ones, the slowest first."},

@@ -11,12 +11,12 @@ namespace {
 const Manual kManual{
     .summary = "show the summary of a recording",
     .description =
-        "Says what was recorded where and when, which processes and threads ran and for how long,"
-        " how many instructions and branches they executed, which functions and branches were the"
-        " hottest, how large the trace is, and what was lost and why.\n\n"
-        "Instructions count for the function that the branch after them left; calls count for the"
-        " function entered, also where a PLT stub leads to it. With --inline the instructions of"
-        " branches in inlined code count for the inlined function.",
+        "Says what was recorded where and when, which processes and threads ran and for how long, "
+        "how many instructions and branches they executed, which functions and branches were the "
+        "hottest, how large the trace is, and what was lost and why.\n\n"
+        "Instructions count for the function that the branch after them left; calls count for the "
+        "function entered, also where a PLT stub leads to it. With --inline the instructions of "
+        "branches in inlined code count for the inlined function.",
     .examples = {{"hodo report", "The last recording."},
                  {"hodo report --top 30 run.data", "Longer tables."},
                  {"hodo report --srcline --inline", "With source lines and inlined functions."},

@@ -27,24 +27,24 @@ struct Options {
 const Manual kManual{
     .summary = "show one moment of a recording",
     .description =
-        "Says where a thread stood at a moment: the open calls with their source lines, the source,"
-        " instructions and branches around it, and the moments to which single steps lead from there,"
-        " back and forward, to be given to hodo show again. Where the recording has several threads,"
-        " also where the others were at that time.\n\n"
-        "A moment is a place on a thread's path. THREAD:N stands behind the thread's N-th branch, as"
-        " hodo branches --tid numbers its lines from 1, and THREAD:N+K another K instructions on; it"
-        " is the same for everybody who has the recording. Also: SECONDS.NANOSECONDS or"
-        " time:NANOSECONDS (the newest branch of any thread that is not later), start and end (with"
-        " :THREAD), crash (with :PID where several crashed), finding:N as hodo check lists them,"
-        " call:FUNCTION#N and return:FUNCTION#N (its N-th call), line:FILE:LINE#N and at:ADDRESS#N"
-        " or at:SYMBOL+OFFSET#N (the N-th time that the path comes there). #1 may be left out; where"
-        " several functions have one name, write OBJECT!FUNCTION.\n\n"
-        "--step walks on from the moment; it may be given several times. insn is one instruction;"
-        " line the beginning of another source line, also in a function that is called; over the"
-        " same, but not into calls; call the next function that is entered; return what is behind"
-        " the next return; out the place behind the end of the innermost open call, and back the"
-        " call itself. With a - in front they go back. --next and --previous go to where the thread"
-        " executes a function, FILE:LINE or address the next or the last time.",
+        "Says where a thread stood at a moment: the open calls with their source lines, the "
+        "source, instructions and branches around it, and the moments to which single steps lead "
+        "from there, back and forward, to be given to hodo show again. Where the recording has "
+        "several threads, also where the others were at that time.\n\n"
+        "A moment is a place on a thread's path. THREAD:N stands behind the thread's N-th branch, "
+        "as hodo branches --tid numbers its lines from 1, and THREAD:N+K another K instructions "
+        "on; it is the same for everybody who has the recording. Also: SECONDS.NANOSECONDS or "
+        "time:NANOSECONDS (the newest branch of any thread that is not later), start and end (with "
+        ":THREAD), crash (with :PID where several crashed), finding:N as hodo check lists them, "
+        "call:FUNCTION#N and return:FUNCTION#N (its N-th call), line:FILE:LINE#N and at:ADDRESS#N "
+        "or at:SYMBOL+OFFSET#N (the N-th time that the path comes there). #1 may be left out; "
+        "where several functions have one name, write OBJECT!FUNCTION.\n\n"
+        "--step walks on from the moment; it may be given several times. insn is one instruction; "
+        "line the beginning of another source line, also in a function that is called; over the "
+        "same, but not into calls; call the next function that is entered; return what is behind "
+        "the next return; out the place behind the end of the innermost open call, and back the "
+        "call itself. With a - in front they go back. --next and --previous go to where the thread "
+        "executes a function, FILE:LINE or address the next or the last time.",
     .examples = {{"hodo show crash", "Where the program died."},
                  {"hodo show call:parse#17 run.data", "The seventeenth call of parse."},
                  {"hodo show 4242:1700 --step out", "Where it returns to."},
@@ -64,8 +64,8 @@ Result<NamedStep> step_named(const std::string& word) {
     const auto kind = static_cast<ask::StepKind>(i);
     if (word.substr(back ? 1 : 0) == ask::name(kind)) return NamedStep{kind, !back};
   }
-  return fail(ErrorCode::usage, fmt::format("--step '{}' is none of insn, line, over, call, return,"
-                                            " out, or these with a - in front",
+  return fail(ErrorCode::usage, fmt::format("--step '{}' is none of insn, line, over, call, "
+                                            "return, out, or these with a - in front",
                                             word));
 }
 
@@ -154,8 +154,8 @@ void add_show(Program& program) {
       .required();
   add_input_options(app, options->reading);
   app.add_option("--step", options->steps,
-                 "go on by a step: insn, line, over, call, return or out; back with a - in front,"
-                 " as --step=-line; may be given several times")
+                 "go on by a step: insn, line, over, call, return or out; back with a - in front, "
+                 "as --step=-line; may be given several times")
       .type_name("STEP")
       .one_at_a_time();
   app.add_option("--next", options->next,

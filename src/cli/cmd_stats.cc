@@ -18,9 +18,9 @@ namespace {
 const Manual kManual{
     .summary = "count instructions, branches, packets and losses",
     .description =
-        "Decodes the whole recording and counts: instructions, branches by kind, taken and not,"
-        " packets and their bytes by kind, events that are no branches, and what was lost for which"
-        " cause.",
+        "Decodes the whole recording and counts: instructions, branches by kind, taken and not, "
+        "packets and their bytes by kind, events that are no branches, and what was lost for which "
+        "cause.",
     .examples = {{"hodo stats", "Counts of the last recording."},
                  {"hodo stats --json run.data | jq .instructions", "One number for a script."}},
     .exit_statuses = reading_exit_statuses()};

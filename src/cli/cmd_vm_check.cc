@@ -21,23 +21,23 @@ namespace {
 const Manual kManual{
     .summary = "find hooks in the kernel of a virtual machine",
     .description =
-        "Follows every branch that a guest's kernel took in a recording of hodo vm record --kernel,"
-        " and reports where a module has put itself in the place of the kernel's own functions, as"
-        " rootkits do to hide files, processes or connections. Each finding names the kernel's"
-        " function and the module's, and shows the branches around the first time.\n\n"
-        "kernel.jump: a function of the kernel jumps or calls straight into a module, so its text"
-        " was changed, at its start or inside. kernel.pointer: an indirect call went where a"
-        " pointer leads that lies in the kernel's read-only data (file operations, the table of"
-        " system calls) and should lead to the kernel. kernel.detour: the call at a function's"
-        " start that is there for tracing did not come back but went on in a module's function;"
-        " live patches do that as well. kernel.text, with --kernel: code that ran differs from the"
-        " kernel's image, and none of the kernel's own tables lists that place as one that it"
-        " changes.\n\n"
-        "What a kernel does to itself is no finding: alternatives, return thunks, retpolines, jump"
-        " labels, static calls, ftrace and kprobes that come back, and calls of modules through"
-        " pointers that are meant to be changed. Nor is a pointer that can be written, which is how"
-        " modules offer what they have: one that was hijacked is not told from one that was"
-        " registered. A hook is seen when it runs; record what it would hide from (ls, ps).",
+        "Follows every branch that a guest's kernel took in a recording of hodo vm record "
+        "--kernel, and reports where a module has put itself in the place of the kernel's own "
+        "functions, as rootkits do to hide files, processes or connections. Each finding names the "
+        "kernel's function and the module's, and shows the branches around the first time.\n\n"
+        "kernel.jump: a function of the kernel jumps or calls straight into a module, so its text "
+        "was changed, at its start or inside. kernel.pointer: an indirect call went where a "
+        "pointer leads that lies in the kernel's read-only data (file operations, the table of "
+        "system calls) and should lead to the kernel. kernel.detour: the call at a function's "
+        "start that is there for tracing did not come back but went on in a module's function; "
+        "live patches do that as well. kernel.text, with --kernel: code that ran differs from the "
+        "kernel's image, and none of the kernel's own tables lists that place as one that it "
+        "changes.\n\n"
+        "What a kernel does to itself is no finding: alternatives, return thunks, retpolines, jump "
+        "labels, static calls, ftrace and kprobes that come back, and calls of modules through "
+        "pointers that are meant to be changed. Nor is a pointer that can be written, which is how "
+        "modules offer what they have: one that was hijacked is not told from one that was "
+        "registered. A hook is seen when it runs; record what it would hide from (ls, ps).",
     .examples = {{"hodo vm record --kernel --user --process ls -o vm.data -- qemu-system-x86_64 "
                   "-drive file=disk.img",
                   "Records every ls in the guest with the kernel's part; then run some there."},

@@ -26,22 +26,22 @@ constexpr const char* kPrograms[] = {"sort", "gzip", "sha256sum"};
 const Manual kManual{
     .summary = "record a small virtual machine that is made for it",
     .description =
-        "For who has no virtual machine at hand. Makes a Linux guest of two files, a Debian kernel"
-        " and busybox, in a folder of the cache, starts it with 'hodo vm record', and says what can"
-        " be done with the recording. Needs no root, and from Debian the packages qemu-system-x86"
-        " and busybox-static.\n\n"
-        "The kernel is one of Debian's in /boot that can be read; else that of the package"
-        " linux-image-amd64, which apt-get fetches, some 70 MB, once; else the one that --kernel"
-        " names. In the guest three programs run, each a process: sort, gzip and sha256sum. They"
-        " are recorded in user mode and in the kernel. Then the guest goes off. It takes about a"
-        " minute.",
+        "For who has no virtual machine at hand. Makes a Linux guest of two files, a Debian kernel "
+        "and busybox, in a folder of the cache, starts it with 'hodo vm record', and says what can "
+        "be done with the recording. Needs no root, and from Debian the packages qemu-system-x86 "
+        "and busybox-static.\n\n"
+        "The kernel is one of Debian's in /boot that can be read; else that of the package "
+        "linux-image-amd64, which apt-get fetches, some 70 MB, once; else the one that --kernel "
+        "names. In the guest three programs run, each a process: sort, gzip and sha256sum. They "
+        "are recorded in user mode and in the kernel. Then the guest goes off. It takes about a "
+        "minute.",
     .examples = {{"hodo vm demo", "Makes the guest and records it into vm-demo.data."}},
     .exit_statuses = {{"0", "Recorded."},
                       {"2", "Wrong usage."},
                       {"125", "The recording could not be made, or is not whole."},
                       {"127",
-                       "Something that is needed is not installed; the message names the"
-                       " package."}}};
+                       "Something that is needed is not installed; the message names the "
+                       "package."}}};
 
 struct Options {
   std::string output = "vm-demo.data";
@@ -73,8 +73,8 @@ void tell_what_next(const Options& options, const DemoGuest& guest) {
       "  hodo vm ps {0}                who was recorded\n"
       "  hodo vm check {0} --kernel {1}\n"
       "                                has somebody hooked the kernel?\n\n"
-      "And with a guest that runs: start it, wait for 'guest: ready', and ask from another"
-      " terminal.\n"
+      "And with a guest that runs: start it, wait for 'guest: ready', and ask from another "
+      "terminal.\n"
       "  {2}-qmp unix:{3},server=on,wait=off\n"
       "  hodo vm ps --qmp {3}\n",
       file, quoted(guest.kernel), machine, socket);
@@ -88,9 +88,8 @@ int report(const Error& error) {
 int run(Options& options, const std::vector<std::string>& own_command_line) {
   if (options.folder.empty()) options.folder = demo_folder();
   if (options.folder.empty()) {
-    return report({ErrorCode::usage,
-                   "neither HOME nor XDG_CACHE_HOME is set; name a folder with"
-                   " --folder"});
+    return report(
+        {ErrorCode::usage, "neither HOME nor XDG_CACHE_HOME is set; name a folder with --folder"});
   }
   const auto guest = make_demo_guest(options.folder, options.kernel, std::string(kScript));
   if (!guest) return report(guest.error());
@@ -125,8 +124,8 @@ void add_vm_demo(Program& program) {
   app.add_option("--kernel", options->kernel, "the kernel that the guest runs").type_name("IMAGE");
   app.add_option(
          "--folder", options->folder,
-         "where the guest's files are made and kept; the default is hodoscope/vm-demo in the"
-         " user's cache")
+         "where the guest's files are made and kept; the default is hodoscope/vm-demo in the "
+         "user's cache")
       .type_name("FOLDER");
 }
 

@@ -17,21 +17,21 @@ namespace hodo::cli {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Runs a virtual machine, the words behind '--', and writes down every branch that the chosen"
-    " processes inside of it take: in user mode, with --kernel in the guest's kernel, with both"
-    " everywhere. The guest needs no agent, no driver and no change: a plugin inside QEMU watches"
-    " it from outside and asks the guest's own kernel structures who runs. Linux guests whose"
-    " kernel has BTF and kallsyms are understood, as those of all distributions have; of other"
-    " guests each address space counts as a process, named by its CR3, and their kernel is not"
-    " recorded.\n\n"
-    "--process, --pid and --cr3 may be given several times and together. Who starts later is"
-    " recorded, too; a name is the one that the guest's kernel has, of at most 15 characters."
-    " Processes that are not recorded cost one look-up at each switch. A process that is chosen by"
-    " its name is recorded from the moment it gets that name: in the midst of the exec, or when it"
-    " renames itself, as busybox's commands do; what came before is not. Its kernel part goes up to"
-    " its end; with --process all the kernel's own threads and the idle task (process 0) are"
-    " recorded, too, from the first program on. The kernel's functions and those of its modules"
-    " have their names; code that the kernel patches is kept in every version that ran.\n\n"
+    "Runs a virtual machine, the words behind '--', and writes down every branch that the chosen "
+    "processes inside of it take: in user mode, with --kernel in the guest's kernel, with both "
+    "everywhere. The guest needs no agent, no driver and no change: a plugin inside QEMU watches "
+    "it from outside and asks the guest's own kernel structures who runs. Linux guests whose "
+    "kernel has BTF and kallsyms are understood, as those of all distributions have; of other "
+    "guests each address space counts as a process, named by its CR3, and their kernel is not "
+    "recorded.\n\n"
+    "--process, --pid and --cr3 may be given several times and together. Who starts later is "
+    "recorded, too; a name is the one that the guest's kernel has, of at most 15 characters. "
+    "Processes that are not recorded cost one look-up at each switch. A process that is chosen by "
+    "its name is recorded from the moment it gets that name: in the midst of the exec, or when it "
+    "renames itself, as busybox's commands do; what came before is not. Its kernel part goes up to "
+    "its end; with --process all the kernel's own threads and the idle task (process 0) are "
+    "recorded, too, from the first program on. The kernel's functions and those of its modules "
+    "have their names; code that the kernel patches is kept in every version that ran.\n\n"
     "QEMU must emulate the processor (-accel tcg, which is its default); with KVM nothing would be "
     "seen. The recording is a perf.data file with a buffer for each virtual processor and the "
     "guest's processes as processes; it holds the code that ran, so hodo's reading commands need "
@@ -67,8 +67,8 @@ int record(Options& options) {
   const auto& command = options.vm.record.command;
   if (command.empty() || command.front().starts_with('-')) {
     fmt::print(stderr,
-               "hodo: vm record: no machine given; write for example: hodo vm record --process init"
-               " -- qemu-system-x86_64 -kernel vmlinuz -initrd initrd.img\n");
+               "hodo: vm record: no machine given; write for example: hodo vm record --process "
+               "init -- qemu-system-x86_64 -kernel vmlinuz -initrd initrd.img\n");
     return kExitUsage;
   }
   const Status chosen = choose(options);

@@ -20,9 +20,9 @@ Manual program_manual() {
   return {
       .summary = "record and read the branches that a program took",
       .description =
-          "hodo records every branch of a program, on machines with trace hardware (Intel PT) and,"
-          " through QEMU, on x86-64 machines without it. The recording is a perf.data file; the"
-          " reading commands rebuild the executed path from it and from the program's files.\n\n"
+          "hodo records every branch of a program, on machines with trace hardware (Intel PT) and, "
+          "through QEMU, on x86-64 machines without it. The recording is a perf.data file; the "
+          "reading commands rebuild the executed path from it and from the program's files.\n\n"
           "Each command reads hodo.data unless it is given another FILE.",
       .examples = {{"hodo record -- ls -l /usr/bin", "Record a program and print the report."},
                    {"hodo report", "Show the report of the last recording again."},
@@ -52,8 +52,8 @@ std::vector<ExitStatus> reading_exit_statuses() {
   return {{"0", "Done, and nothing of the recording was lost."},
           {"2", "Wrong usage, or the input cannot be read."},
           {"3",
-           "Done, but part of the recording was lost or could not be decoded; the output says"
-           " what and why."}};
+           "Done, but part of the recording was lost or could not be decoded; the output says what "
+           "and why."}};
 }
 
 Program::Program() : app_(std::make_unique<CLI::App>("", "hodo")), manual_(program_manual()) {

@@ -117,9 +117,9 @@ Result<std::string> find_kernel(const std::string& folder, const std::string& wa
     return kernel;
   }
   return fail(ErrorCode::not_found,
-              "there is no kernel for the guest: /boot has none of Debian's that can be read, and"
-              " the package linux-image-amd64 could not be fetched with apt-get; remedy: as root"
-              " apt-get install linux-image-amd64, or name an image with --kernel");
+              "there is no kernel for the guest: /boot has none of Debian's that can be read, and "
+              "the package linux-image-amd64 could not be fetched with apt-get; remedy: as root "
+              "apt-get install linux-image-amd64, or name an image with --kernel");
 }
 
 Result<std::string> read_busybox() {

@@ -43,8 +43,8 @@ Result<pid_t> start_dot(int in, int out) {
   posix_spawn_file_actions_destroy(&files);
   if (error == ENOENT) {
     return fail(ErrorCode::not_found,
-                "Graphviz's program 'dot', which draws the picture, is not installed; remedy:"
-                " apt-get install graphviz, or write the graph itself with --to cfg-dot");
+                "Graphviz's program 'dot', which draws the picture, is not installed; remedy: "
+                "apt-get install graphviz, or write the graph itself with --to cfg-dot");
   }
   if (error != 0) return fail(ErrorCode::io, fmt::format("cannot run dot: {}", reason(error)));
   return pid;

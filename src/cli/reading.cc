@@ -22,8 +22,8 @@ void add_file_options(const OptionSet& app, ReadingOptions& options) {
   app.add_option("FILE", options.file,
                  "the recording: a perf.data file made by hodo or perf (default hodo.data)");
   app.add_option("--symfs", options.symfs,
-                 "the files that the recording names lie below DIR: those of a guest, or of another"
-                 " machine")
+                 "the files that the recording names lie below DIR: those of a guest, or of "
+                 "another machine")
       .type_name("DIR")
       .existing_directory();
 }
@@ -31,21 +31,22 @@ void add_file_options(const OptionSet& app, ReadingOptions& options) {
 // What --raw pt goes with, too.
 void add_code_options(const OptionSet& app, ReadingOptions& options) {
   app.add_option("--image", options.images,
-                 "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or"
-                 " pages:ADDRFILE:DUMPFILE (8-byte page addresses, those with low bits set not"
-                 " mapped; 4 KiB pages in the same order); may be given several times")
+                 "code that the raw trace ran: elf:PATH[@BASE], bin:ADDR:PATH[:OFFSET:LENGTH], or "
+                 "pages:ADDRFILE:DUMPFILE (8-byte page addresses, those with low bits set not "
+                 "mapped; 4 KiB pages in the same order); may be given several times")
       .type_name("IMAGE")
       .one_at_a_time();
   add_choice<int>(app, "--bits", options.bits, {{"64", 64}, {"32", 32}, {"16", 16}},
                   "width of the code in a raw trace until it says otherwise (default 64)");
   app.add_option("--filter", options.filters,
-                 "an address filter that was active while a raw trace was recorded, as"
-                 " first-last address, 0x400000-0x426fff; may be given several times")
+                 "an address filter that was active while a raw trace was recorded, as first-last "
+                 "address, 0x400000-0x426fff; may be given several times")
       .type_name("LO-HI")
       .one_at_a_time();
   app.add_option("--cpu", options.cpu,
-                 "Intel's processor that wrote a raw trace, by CPUID's numbers (as 6/0x5e/3), whose"
-                 " known mistakes in packets are then understood; a perf.data file names its own")
+                 "Intel's processor that wrote a raw trace, by CPUID's numbers (as 6/0x5e/3), "
+                 "whose known mistakes in packets are then understood; a perf.data file names its "
+                 "own")
       .type_name("FAMILY/MODEL[/STEPPING]");
 }
 
@@ -57,16 +58,16 @@ void add_input_options(const OptionSet& app, ReadingOptions& options) {
   add_choice<std::optional<RawKind>>(
       app, "--raw", options.raw,
       {{"pt", RawKind::pt}, {"bts", RawKind::bts}, {"lbr", RawKind::lbr}},
-      "FILE is a bare trace, without the perf.data around it: pt for Intel PT packets, bts for"
-      " branch trace store records, lbr for a dump of LBR registers as text or JSON (hodo branches"
-      " --help shows how it looks)");
+      "FILE is a bare trace, without the perf.data around it: pt for Intel PT packets, bts for "
+      "branch trace store records, lbr for a dump of LBR registers as text or JSON (hodo branches "
+      "--help shows how it looks)");
   add_choice<unsigned>(app, "--record-size", options.record_size, {{"24", 24}, {"12", 12}},
-                       "bytes of a record in --raw bts: 24 of 64-bit processors, 12 of 32-bit ones"
-                       " (default: found out)");
+                       "bytes of a record in --raw bts: 24 of 64-bit processors, 12 of 32-bit ones "
+                       "(default: found out)");
   app.add_option(
          "--index", options.index,
-         "--raw bts FILE is a whole circular buffer, and the next record would have gone to"
-         " this offset (BTS index less buffer base of the DS area): the oldest one is there")
+         "--raw bts FILE is a whole circular buffer, and the next record would have gone to this "
+         "offset (BTS index less buffer base of the DS area): the oldest one is there")
       .type_name("OFFSET");
   add_code_options(app, options);
 }
@@ -75,8 +76,8 @@ void add_packet_input_options(const OptionSet& app, ReadingOptions& options) {
   add_file_options(app, options);
   add_choice<std::optional<session::RawKind>>(
       app, "--raw", options.raw, {{"pt", session::RawKind::pt}},
-      "FILE is a bare trace of Intel PT packets, without the perf.data around it; bare branch"
-      " records are listed by hodo branches --raw");
+      "FILE is a bare trace of Intel PT packets, without the perf.data around it; bare branch "
+      "records are listed by hodo branches --raw");
   add_code_options(app, options);
 }
 
@@ -100,8 +101,7 @@ void add_color_option(const OptionSet& app, view::ColorMode& color) {
   add_choice<ColorMode>(
       app, "--color", color,
       {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}},
-      "colour the output; auto (the default) colours a terminal unless NO_COLOR is"
-      " set");
+      "colour the output; auto (the default) colours a terminal unless NO_COLOR is set");
 }
 
 Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& text) {
@@ -163,8 +163,8 @@ Result<pt::Errata> errata_of(const std::string& cpu) {
   }
   if (!good || count < 2) {
     return fail(ErrorCode::usage,
-                fmt::format("--cpu {}: give family, model and perhaps stepping of the processor, as"
-                            " /proc/cpuinfo has them: 6/94/3 or 6/0x5e/3",
+                fmt::format("--cpu {}: give family, model and perhaps stepping of the processor, "
+                            "as /proc/cpuinfo has them: 6/94/3 or 6/0x5e/3",
                             cpu));
   }
   return pt::errata_of(static_cast<unsigned>(numbers[0]), static_cast<unsigned>(numbers[1]));

@@ -205,8 +205,8 @@ Result<Kernel> find_kernel(const VirtualMemory& memory, std::uint64_t text) {
   if (kernel.current_task == 0) kernel.current_task = kernel.address_of("pcpu_hot");  // 6.2 to 6.14
   if (kernel.init_task == 0 || kernel.current_task == 0) {
     return fail(ErrorCode::unsupported,
-                "the guest's kernel does not list init_task and current_task"
-                " (CONFIG_KALLSYMS_ALL)");
+                "the guest's kernel does not list init_task and current_task "
+                "(CONFIG_KALLSYMS_ALL)");
   }
   return kernel;
 }

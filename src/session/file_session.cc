@@ -143,8 +143,8 @@ std::vector<LossLine> FileSession::input_losses() const {
   }
   RecorderFacts facts = recorder_facts(model_.facts());
   if (!facts.readable) {
-    tally.add(causes::kDamaged, {.reason = "what the recorder says of this recording (feature 255)"
-                                           " cannot be read, nor what it knew to be missing"});
+    tally.add(causes::kDamaged, {.reason = "what the recorder says of this recording (feature 255) "
+                                           "cannot be read, nor what it knew to be missing"});
   }
   for (std::string& line : facts.unrecorded) {
     tally.add(causes::kNotRecorded, {.reason = std::move(line)});
@@ -154,8 +154,8 @@ std::vector<LossLine> FileSession::input_losses() const {
               {.who = {.queue = queue_of(one.tid), .pid = one.pid, .tid = one.tid},
                .offset = one.offset,
                .time = ticks(model_.trace_clock(), one.time),
-               .reason = "the program wrote over the memory that its trace is handed over in, and"
-                         " from here on nothing is known of this thread: " +
+               .reason = "the program wrote over the memory that its trace is handed over in, and "
+                         "from here on nothing is known of this thread: " +
                          one.what});
   }
   for (const perfdata::Damage& damage : model_.damages()) {

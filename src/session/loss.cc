@@ -11,59 +11,57 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kRemedies{{
     {"head-cut",
-     "usual for a snapshot or a trace cut out of a longer one: what came before the first"
-     " PSB packet cannot be decoded"},
+     "usual for a snapshot or a trace cut out of a longer one: what came before the first PSB "
+     "packet cannot be decoded"},
     {"overflow",
-     "the trace source could not keep up: narrow the recording with --filter, or turn"
-     " timing packets off; at the end of a thread that was killed it is what the engine (--source dbi)"
-     " had not handed over; under QEMU it may also be a jump that no branch or signal explains,"
-     " which hodo record warns of"},
+     "the trace source could not keep up: narrow the recording with --filter, or turn timing "
+     "packets off; at the end of a thread that was killed it is what the engine (--source dbi) had "
+     "not handed over; under QEMU it may also be a jump that no branch or signal explains, which "
+     "hodo record warns of"},
     {"bad-packet", "the trace is damaged there; decoding goes on at the next PSB packet"},
     {"truncated", "the trace ends inside a packet: the recording was cut off"},
     {"no-code",
-     "code was executed that is in no known file: give raw traces its bytes with --image,"
-     " and record programs that generate code with hodo record"},
+     "code was executed that is in no known file: give raw traces its bytes with --image, and "
+     "record programs that generate code with hodo record"},
     {"bad-code", "the bytes known for this address are no code: the file or image is not what ran"},
     {"impossible-outcome",
-     "the code known for this address is not what ran; check that files and"
-     " images are those of the recording"},
+     "the code known for this address is not what ran; check that files and images are those of "
+     "the recording"},
     {"endless-loop",
-     "the code known for this address is not what ran; check that files and images"
-     " are those of the recording"},
+     "the code known for this address is not what ran; check that files and images are those of "
+     "the recording"},
     {"filter-mismatch", "give the address filter that was active while recording with --filter"},
     {"bad-time",
-     "the trace is damaged before that place: the times of branches up to there, and the code that"
-     " was looked up by them, may be wrong"},
+     "the trace is damaged before that place: the times of branches up to there, and the code that "
+     "was looked up by them, may be wrong"},
     {"recorder-lost",
-     "the buffer overflowed: record with a larger one, or narrow the recording with"
-     " --filter"},
+     "the buffer overflowed: record with a larger one, or narrow the recording with --filter"},
     {"lost-call",
      "follows from the losses before it: where they end, nobody knows which calls are open"},
     {causes::kFileMissing, "put the file back, or run this command on the machine that recorded"},
     {causes::kFileChanged,
-     "the file on disk is not the one that ran: record again, or put back the"
-     " old file (also looked for in ~/.debug)"},
+     "the file on disk is not the one that ran: record again, or put back the old file (also "
+     "looked for in ~/.debug)"},
     {causes::kKernelCode,
-     "the kernel's code is in no file that hodo reads: record user space only,"
-     " with hodo record or -e intel_pt//u"},
+     "the kernel's code is in no file that hodo reads: record user space only, with hodo record or "
+     "-e intel_pt//u"},
     {causes::kUnfinished,
      "the recorder died or is still running; all that it had written was read"},
     {causes::kNotRecorded,
-     "hodo record --wait-all waits for programs that outlive the command; set-user-ID programs of"
-     " another user run natively"},
+     "hodo record --wait-all waits for programs that outlive the command; set-user-ID programs of "
+     "another user run natively"},
     {causes::kChannelOverwritten,
-     "the program works against its recording: take no verdict on what it did from there on. A"
-     " virtual machine is recorded from outside, where its programs cannot reach (hodo vm record)"},
+     "the program works against its recording: take no verdict on what it did from there on. A "
+     "virtual machine is recorded from outside, where its programs cannot reach (hodo vm record)"},
     {causes::kDamaged, "the file is damaged there; what is behind the damage was read"},
     {causes::kAuxTruncated,
-     "the buffer overflowed: record with a larger one, or narrow the recording"
-     " with --filter"},
+     "the buffer overflowed: record with a larger one, or narrow the recording with --filter"},
     {causes::kGap,
-     "branches are missing there (an interrupt or signal that was not recorded, a full buffer), or"
-     " the code known for these addresses is not what ran"},
+     "branches are missing there (an interrupt or signal that was not recorded, a full buffer), or "
+     "the code known for these addresses is not what ran"},
     {causes::kLostRecords,
-     "the kernel dropped records about processes and mappings: record with a"
-     " larger buffer (perf record -m)"},
+     "the kernel dropped records about processes and mappings: record with a larger buffer (perf "
+     "record -m)"},
 }};
 
 }  // namespace

@@ -117,8 +117,8 @@ class Page {
 
   void lead() {
     const std::size_t count = checked_.findings.size();
-    add("<h1>hodo check</h1>\n<p class=\"lead\"><span class=\"{}\">{}</span> in {} branches of"
-        " <code>{}</code>",
+    add("<h1>hodo check</h1>\n<p class=\"lead\"><span class=\"{}\">{}</span> in {} branches of "
+        "<code>{}</code>",
         count == 0 ? "clean" : "found",
         count == 0   ? "No finding"
         : count == 1 ? "1 finding"
@@ -209,8 +209,8 @@ class Page {
     if (checked_.unjudged.empty() && !checked_.windows) return;
     add("<h2>Not checked</h2>\n<div class=\"card\">\n");
     if (checked_.windows) {
-      add("<p class=\"reason\">What ran between the branch stacks; of a return whose call is in"
-          " none, only that it goes behind some call.</p>\n");
+      add("<p class=\"reason\">What ran between the branch stacks; of a return whose call is in "
+          "none, only that it goes behind some call.</p>\n");
     }
     if (!checked_.unjudged.empty()) {
       add("<div class=\"scroll\"><table>\n<tr><th>different branches</th><th>in</th><th>why</th>"

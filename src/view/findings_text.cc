@@ -102,8 +102,8 @@ std::string summary_text(const Checked& checked, const session::Session& session
   }
   if (checked.windows) {
     out += fmt::format(
-        "{} what ran between the branch stacks; of a return whose call is in none,"
-        " only that it goes behind some call\n",
+        "{} what ran between the branch stacks; of a return whose call is in none, only that it "
+        "goes behind some call\n",
         style.paint(Tone::bad, "not checked:"));
   }
   for (const std::string& line : checked.not_judged) {

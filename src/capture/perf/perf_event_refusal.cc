@@ -43,8 +43,8 @@ Error open_refused(int reason, const SystemPaths& paths, std::string_view trace)
     case EOPNOTSUPP:
       return {ErrorCode::unsupported, "the kernel cannot use " + name +
                                           " here: the processor has none, or this is a virtual "
-                                          "machine to which it is not given,"
-                                          " or a processor is offline; record with --source qemu"};
+                                          "machine to which it is not given, or a processor is "
+                                          "offline; record with --source qemu"};
     case EINVAL:
       return {ErrorCode::unsupported,
               "the kernel does not accept this combination of options for " + name +

@@ -75,8 +75,8 @@ Status Stepper::seize() {
   if (follow_children_) options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
   if (::ptrace(PTRACE_SEIZE, program_.pid(), nullptr, options) == 0) return {};
   return fail(ErrorCode::not_permitted,
-              fmt::format("the program may not be traced: {}; kernel.yama.ptrace_scope=3 or a"
-                          " container's seccomp profile forbids ptrace, or another debugger has it",
+              fmt::format("the program may not be traced: {}; kernel.yama.ptrace_scope=3 or a "
+                          "container's seccomp profile forbids ptrace, or another debugger has it",
                           std::strerror(errno)));
 }
 

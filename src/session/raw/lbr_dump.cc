@@ -72,8 +72,8 @@ std::optional<std::uint64_t> numbered(std::string_view name, std::string_view wo
 
 std::unexpected<Error> not_understood(std::string_view what) {
   return fail(ErrorCode::malformed,
-              fmt::format("'{}' is nothing that a dump of LBR registers has; see"
-                          " 'hodo branches --help'",
+              fmt::format("'{}' is nothing that a dump of LBR registers has; see 'hodo branches "
+                          "--help'",
                           what));
 }
 
@@ -168,12 +168,12 @@ void drop_types_never_recorded(std::vector<hw::LbrEntry>& stack) {
 std::unexpected<Error> no_records(const std::optional<hw::LbrLayout>& layout) {
   if (!layout) {
     return fail(ErrorCode::malformed,
-                "which registers are FROM and TO is not known: say 'family' and 'model', or call"
-                " them from0, to0, ...");
+                "which registers are FROM and TO is not known: say 'family' and 'model', or call "
+                "them from0, to0, ...");
   }
   return fail(ErrorCode::malformed,
-              fmt::format("none of the registers is FROM or TO of this stack, which has them from"
-                          " {:#x} and {:#x} on",
+              fmt::format("none of the registers is FROM or TO of this stack, which has them from "
+                          "{:#x} and {:#x} on",
                           layout->from, layout->to));
 }
 
@@ -200,8 +200,8 @@ Status set_in_lbr_dump(LbrDump& dump, std::string_view what, std::string_view va
     dump.vendor = parse_vendor(lower(value));
     if (dump.vendor) return {};
     return fail(ErrorCode::malformed,
-                fmt::format("'{}' is no vendor of processors with LBR: intel, amd or hygon, or as"
-                            " CPUID spells it (GenuineIntel)",
+                fmt::format("'{}' is no vendor of processors with LBR: intel, amd or hygon, or as "
+                            "CPUID spells it (GenuineIntel)",
                             value));
   }
   if (name == "format" || name == "lbr_fmt") {
@@ -263,8 +263,8 @@ Result<std::vector<hw::LbrEntry>> newest_first(LbrDump dump) {
   if (!dump.format && layout) dump.format = layout->format;
   if (!dump.format) {
     return fail(ErrorCode::malformed,
-                "how to read the registers is not known: say 'format' (LBR_FMT of"
-                " IA32_PERF_CAPABILITIES), or 'family' and 'model' of a processor with LBR");
+                "how to read the registers is not known: say 'format' (LBR_FMT of "
+                "IA32_PERF_CAPABILITIES), or 'family' and 'model' of a processor with LBR");
   }
   if (layout) take_msrs(dump, *layout);
   std::uint64_t given = 0;

@@ -46,8 +46,8 @@ std::optional<Explanation> RawTrace::explain(const flow::Loss& loss) const {
                         std::ranges::binary_search(unmapped_, loss.ip / kPage * kPage);
   if (!unmapped) return std::nullopt;
   return Explanation{flow::name(loss.cause),
-                     fmt::format("no code at {:#x}: its page was not mapped when the image was"
-                                 " taken, one of {} that the image names as such",
+                     fmt::format("no code at {:#x}: its page was not mapped when the image was "
+                                 "taken, one of {} that the image names as such",
                                  loss.ip, unmapped_.size())};
 }
 

@@ -44,8 +44,8 @@ Result<hw::DsLayout> detect_layout(std::span<const std::uint8_t> bytes) {
   const std::size_t narrow = likeness(bytes, hw::DsLayout::bits32);
   if (std::max(wide, narrow) < kCertain) {
     return fail(ErrorCode::malformed,
-                "these do not look like BTS records of 24 or of 12 bytes; if they are, say which"
-                " with --record-size");
+                "these do not look like BTS records of 24 or of 12 bytes; if they are, say which "
+                "with --record-size");
   }
   return wide >= narrow ? hw::DsLayout::bits64 : hw::DsLayout::bits32;
 }
