@@ -10,7 +10,7 @@ find_package(Threads REQUIRED)
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/scripts/ccache)
 endif()
 
 add_library(hodo_options INTERFACE)
@@ -35,11 +35,24 @@ if(HODO_FUZZ)
   hodo_sanitize(fuzzer-no-link)
 endif()
 
-# hodo_module(NAME SOURCES a.cc ... DEPS base pt ... LIBS PkgConfig::X ...)
-# A library hodo_NAME whose public headers are src/NAME/include/hodo/NAME/*.h. Without SOURCES it is
-# header-only.
+# For sources that run once in a command, or say what was found: reports, options, JSON. A compiler spends
+# most of its time with them on what their libraries write in headers, and nobody waits for them when they run.
+# The dev build has them as all others, for the warnings that need optimisation.
+if(HODO_SANITIZE)
+  set(HODO_SHORT_BUILD -O0)
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(HODO_SHORT_BUILD -O1)
+endif()
+
+# hodo_module(NAME SOURCES a.cc ... RARE b.cc ... DEPS base pt ... LIBS PkgConfig::X ...)
+# A library hodo_NAME whose public headers are src/NAME/include/hodo/NAME/*.h. RARE: sources for a short build.
+# Without sources it is header-only.
 function(hodo_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;RARE;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  list(APPEND ARG_SOURCES ${ARG_RARE})
+  if(HODO_SHORT_BUILD)
+    set_source_files_properties(${ARG_RARE} PROPERTIES COMPILE_OPTIONS ${HODO_SHORT_BUILD})
+  endif()
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
   if(ARG_SOURCES)
     add_library(hodo_${name} STATIC ${ARG_SOURCES})
@@ -53,6 +66,23 @@ function(hodo_module name)
   endif()
 endfunction()
 
+# What nearly every test includes, compiled once. A program, as the tests are: position independent in the same way.
+function(hodo_test_headers)
+  if(TARGET hodo_test_headers)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(hodo_test_headers EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/no_test.cc)
+  target_link_libraries(hodo_test_headers PRIVATE GTest::gmock GTest::gtest_main hodo_options)
+  target_compile_options(hodo_test_headers PRIVATE ${HODO_TEST_OPTIONS})
+  target_precompile_headers(hodo_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>
+    <algorithm> <array> <chrono> <cstdint> <filesystem> <fstream> <map> <optional> <span> <string> <string_view>
+    <thread> <vector>)
+endfunction()
+# Most of a test is compiled to run once. The rest is what ccache needs to keep precompiled headers.
+set(HODO_TEST_OPTIONS -O0
+  $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+
 # hodo_test(NAME SOURCES a.cc ... DEPS pt ... LIBS ... INSIDE capture): a GoogleTest program, one CTest
 # case each. INSIDE: modules whose private headers it includes, too.
 function(hodo_test name)
@@ -63,6 +93,9 @@ function(hodo_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gmock GTest::gtest_main
     hodo_options)
+  hodo_test_headers()
+  target_compile_options(${name} PRIVATE ${HODO_TEST_OPTIONS})
+  target_precompile_headers(${name} REUSE_FROM hodo_test_headers)
   foreach(module ${ARG_INSIDE})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/${module})
   endforeach()

@@ -2,8 +2,8 @@
 // is kept what such a path does to the calls that a thread has open, so that its next execution
 // costs the checker one look-up instead of one for each branch.
 //
-// A path has such a summary if no rule has anything to say of it and it does nothing but call, return
-// and jump. All others are looked at branch by branch.
+// A path has such a summary if no rule has anything to say of it and it does nothing but call,
+// return and jump. All others are looked at branch by branch.
 #pragma once
 
 #include <cstdint>
