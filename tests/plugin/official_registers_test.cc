@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "channel_socket.h"
+#include "channel/channel_socket.h"
 #include "fake_qemu.h"
 #include "hodo/hw/intel_pt.h"
 #include "hodo/pt/describe.h"
