@@ -9,6 +9,7 @@
 #include "asking.h"
 #include "checking.h"
 #include "commands.h"
+#include "format_option.h"
 #include "hodo/check/checker.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
@@ -21,13 +22,11 @@
 namespace hodo::cli {
 namespace {
 
-enum class Format : unsigned char { text, json, sarif, html };
-
 struct Options {
   ReadingOptions reading;
   WindowInput window;
-  Format format = Format::text;
-  std::string output;  // empty: standard output
+  std::string format = "text";  // json, html, or one of exports::findings_formats()
+  std::string output;           // empty: standard output
   std::vector<std::string> only;
   std::vector<std::string> without;
   std::string baseline;  // empty: none; as learn
@@ -121,23 +120,18 @@ Result<view::Checked> check_session(const Options& options, session::Session& se
   return checked;
 }
 
-std::string rendered(Format format, const view::Checked& checked, const session::Session& session,
-                     const view::Style& style) {
-  switch (format) {
-    case Format::json:
-      return view::json_text(view::findings_json(checked, session));
-    case Format::sarif:
-      return view::json_text(view::findings_sarif(checked, session, version()));
-    case Format::html:
-      return view::findings_html(checked, session);
-    case Format::text:
-      break;
+std::string rendered(const std::string& format, const view::Checked& checked,
+                     const session::Session& session, const view::Style& style) {
+  if (format == "json") return view::json_text(view::findings_json(checked, session));
+  if (format == "html") return view::findings_html(checked, session);
+  if (const auto* exported = exports::find(exports::findings_formats(), format)) {
+    return exported->write(checked, session, version());
   }
   return view::findings_text(checked, session, style);
 }
 
 Status show(const Options& options, const view::Checked& checked, const session::Session& session) {
-  const Format format = options.reading.json ? Format::json : options.format;
+  const std::string format = options.reading.json ? "json" : options.format;
   const auto file = open_output(options.output);
   if (!file) return std::unexpected(file.error());
   const int fd = descriptor(*file);
@@ -218,13 +212,10 @@ void add_check(Program& program) {
   auto options = std::make_shared<Options>();
   const OptionSet app = program.command("check", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
-  add_choice<Format>(app, "--format", options->format,
-                     {{"text", Format::text},
-                      {"json", Format::json},
-                      {"sarif", Format::sarif},
-                      {"html", Format::html}},
-                     "how to write it: for people (text, the default, or html, one page without"
-                     " scripts), or for programs (json, or SARIF 2.1.0)");
+  add_format(app, "--format", options->format, {"text", "json", "html"},
+             exports::findings_formats(),
+             "how to write it: for people (text, the default, or html, one page without"
+             " scripts), or for programs (json, or SARIF 2.1.0)");
   app.add_flag("--json", options->reading.json, "the same as --format json");
   app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
       .type_name("FILE");

@@ -7,8 +7,8 @@
 
 #include "commands.h"
 #include "coverage_decoding.h"
+#include "format_option.h"
 #include "hodo/analyze/coverage.h"
-#include "hodo/analyze/coverage_formats.h"
 #include "hodo/view/coverage.h"
 #include "hodo/view/text.h"
 #include "reading.h"
@@ -16,12 +16,10 @@
 namespace hodo::cli {
 namespace {
 
-enum class Format : unsigned char { text, json, drcov, drcov2, lcov, bitmap };
-
 struct Options {
   ReadingOptions reading;
   WindowInput window;
-  Format format = Format::text;
+  std::string format = "text";  // text, json, or one of export's
   std::string module;
   std::size_t top = 20;
   std::uint64_t map_size = 65536;
@@ -51,58 +49,51 @@ const Manual kManual{
                   "Blocks to load into a disassembler."}},
     .exit_statuses = reading_exit_statuses()};
 
-bool wants_lines(Format format) {
-  return format == Format::text || format == Format::json || format == Format::lcov;
+// Of exports::coverage_formats(); null: text or json.
+const exports::CoverageFormat* foreign(const Options& options) {
+  return options.reading.json ? nullptr
+                              : exports::find(exports::coverage_formats(), options.format);
+}
+
+bool is_json(const Options& options) { return options.reading.json || options.format == "json"; }
+
+bool wants_lines(const Options& options) {
+  const auto* const format = foreign(options);
+  return format == nullptr || format->lines;
 }
 
 // Only the modules whose path has `part`; the others lose what they have, not their numbers.
-void select(analyze::Coverage& coverage, const std::string& part, Format format) {
-  if (part.empty()) return;
+void select(analyze::Coverage& coverage, const Options& options) {
+  if (options.module.empty()) return;
   for (analyze::CoveredModule& m : coverage.modules) {
-    if (m.path.find(part) == std::string::npos) m = {.path = m.path};
+    if (m.path.find(options.module) == std::string::npos) m = {.path = m.path};
   }
+  const auto* const format = foreign(options);
   // Text and drcov do not number them for others.
-  if (format == Format::json || format == Format::bitmap) return;
+  if (is_json(options) || (format != nullptr && format->numbers)) return;
   std::erase_if(coverage.modules, [](const analyze::CoveredModule& m) { return m.blocks.empty(); });
 }
 
-std::string lcov_text(const analyze::Coverage& coverage) {
+std::string exported(const Options& options, const analyze::Coverage& coverage) {
   std::size_t absent = 0;
-  std::string out = analyze::lcov(coverage, [&](const std::string& path) {
-    bool there = access(path.c_str(), R_OK) == 0;
-    absent += !there;
-    return there;
-  });
+  std::string out = foreign(options)->write(
+      coverage, {.map_size = options.map_size, .wanted = [&](const std::string& path) {
+                   const bool there = access(path.c_str(), R_OK) == 0;
+                   absent += !there;
+                   return there;
+                 }});
   if (absent != 0) {
-    std::string line = fmt::format("hodo: {} source files are not here and left out\n", absent);
-    std::fputs(line.c_str(), stderr);
+    fmt::print(stderr, "hodo: {} source files are not here and left out\n", absent);
   }
   return out;
 }
 
-std::string bitmap(const analyze::Coverage& coverage, std::size_t size) {
-  std::vector<std::uint8_t> map(size);
-  analyze::add_to_bitmap(coverage, map);
-  return {map.begin(), map.end()};
-}
-
-void write(const Options& options, Format format, const analyze::Coverage& coverage,
+void write(const Options& options, const analyze::Coverage& coverage,
            const session::Session& session, const session::Outcome& outcome, view::Output& out) {
-  switch (format) {
-    case Format::text:
-      return out.write(view::coverage_text(coverage, options.top,
-                                           view::style_for(STDOUT_FILENO, options.reading.color)));
-    case Format::json:
-      return view::write_coverage_json(coverage, session, outcome, out);
-    case Format::drcov:
-      return out.write(analyze::drcov(coverage, analyze::DrcovVersion::v3));
-    case Format::drcov2:
-      return out.write(analyze::drcov(coverage, analyze::DrcovVersion::v2));
-    case Format::lcov:
-      return out.write(lcov_text(coverage));
-    case Format::bitmap:
-      return out.write(bitmap(coverage, options.map_size));
-  }
+  if (is_json(options)) return view::write_coverage_json(coverage, session, outcome, out);
+  if (foreign(options) != nullptr) return out.write(exported(options, coverage));
+  out.write(view::coverage_text(coverage, options.top,
+                                view::style_for(STDOUT_FILENO, options.reading.color)));
 }
 
 int run(const Options& options) {
@@ -113,13 +104,12 @@ int run(const Options& options) {
     analyze::CoverageCounts counts(session.names());
     auto outcome = count_coverage(session, options.reading, options.window, counts);
     if (!outcome) return std::unexpected(outcome.error());
-    Format format = options.reading.json ? Format::json : options.format;
-    analyze::Coverage coverage = analyze::coverage_of(counts, session, wants_lines(format));
-    select(coverage, options.module, format);
+    analyze::Coverage coverage = analyze::coverage_of(counts, session, wants_lines(options));
+    select(coverage, options);
     view::Output out(STDOUT_FILENO);
-    write(options, format, coverage, session, *outcome, out);
+    write(options, coverage, session, *outcome, out);
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
-    return Shown{.losses = std::move(outcome->losses), .tell = format != Format::json};
+    return Shown{.losses = std::move(outcome->losses), .tell = !is_json(options)};
   });
 }
 
@@ -129,14 +119,8 @@ void add_coverage(Program& program) {
   auto options = std::make_shared<Options>();
   const OptionSet app = program.command("coverage", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
-  add_choice<Format>(app, "--format", options->format,
-                     {{"text", Format::text},
-                      {"json", Format::json},
-                      {"drcov", Format::drcov},
-                      {"drcov2", Format::drcov2},
-                      {"lcov", Format::lcov},
-                      {"bitmap", Format::bitmap}},
-                     "how to write it (default text)");
+  add_format(app, "--format", options->format, {"text", "json"}, exports::coverage_formats(),
+             "how to write it (default text)");
   app.add_flag("--json", options->reading.json, "the same as --format json");
   app.add_option("--module", options->module, "only files whose path contains TEXT")
       .type_name("TEXT");

@@ -5,9 +5,9 @@
 
 #include "commands.h"
 #include "coverage_decoding.h"
+#include "format_option.h"
 #include "graphviz.h"
 #include "hodo/analyze/flow_graph.h"
-#include "hodo/view/flow_graph.h"
 #include "hodo/view/output.h"
 #include "hodo/view/text.h"
 #include "output_file.h"
@@ -16,11 +16,9 @@
 namespace hodo::cli {
 namespace {
 
-enum class Format : unsigned char { cfg_svg, cfg_dot };
-
 struct Options {
   ReadingOptions reading;
-  Format format = Format::cfg_svg;
+  std::string format = "cfg-svg";  // or one of exports::graph_formats()
   std::string function;
   std::string module;
   std::string output;  // empty: standard output
@@ -53,12 +51,18 @@ const Manual kManual{
                        "picture not be made."},
                       {"3", "Done, but part of the recording was lost or could not be decoded."}}};
 
-Status write(const Options& options, const std::string& dot) {
+Status write(const Options& options, const analyze::FlowGraph& graph,
+             const session::Session& session) {
   const auto file = open_output(options.output);
   if (!file) return std::unexpected(file.error());
-  if (options.format == Format::cfg_svg) return write_svg(dot, descriptor(*file));
+  const auto formats = exports::graph_formats();
+  const auto* const format = exports::find(formats, options.format);
+  // Graphviz draws the picture.
+  if (format == nullptr) {
+    return write_svg(exports::find(formats, "cfg-dot")->write(graph, session), descriptor(*file));
+  }
   view::Output out(descriptor(*file));
-  out.write(dot);
+  out.write(format->write(graph, session));
   return out.finish();
 }
 
@@ -81,7 +85,7 @@ Result<Shown> draw(const Options& options, session::Session& session) {
     fmt::print(stderr, "hodo: {} at the end of {} are no code that is known, and left out\n",
                view::byte_size(graph->undecoded), view::printable(graph->function));
   }
-  if (Status status = write(options, view::flow_graph_dot(*graph, session)); !status) {
+  if (Status status = write(options, *graph, session); !status) {
     return std::unexpected(status.error());
   }
   return Shown{.losses = std::move(outcome->losses), .tell = true};
@@ -98,9 +102,8 @@ void add_export(Program& program) {
   auto options = std::make_shared<Options>();
   const OptionSet app = program.command("export", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
-  add_choice<Format>(app, "--to", options->format,
-                     {{"cfg-svg", Format::cfg_svg}, {"cfg-dot", Format::cfg_dot}},
-                     "what to make of it")
+  add_format(app, "--to", options->format, {"cfg-svg"}, exports::graph_formats(),
+             "what to make of it")
       .required();
   app.add_option("--function", options->function, "the function to draw")
       .type_name("NAME|0xADDRESS")

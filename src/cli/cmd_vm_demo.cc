@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "demo_guest.h"
 #include "hodo/capture/vm_source.h"
+#include "hodo/view/shell.h"
 #include "hodo/view/text.h"
 #include "record_options.h"
 #include "record_status.h"
@@ -49,22 +50,12 @@ struct Options {
   std::string kernel;
 };
 
-// A word as a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool plain = word.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                         "0123456789-_./,=:+@") == std::string::npos;
-  if (plain && !word.empty()) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 void tell_what_next(const Options& options, const DemoGuest& guest) {
-  const std::string file = quoted(options.output);
-  const std::string socket = quoted(options.folder + "/qmp");
+  const std::string file = view::shell_word(options.output);
+  const std::string socket = view::shell_word(options.folder + "/qmp");
   std::string machine;
-  for (const std::string& word : demo_machine(guest, " stay")) machine += quoted(word) + " ";
+  for (const std::string& word : demo_machine(guest, " stay"))
+    machine += view::shell_word(word) + " ";
   fmt::print(
       "\nWhat to do next:\n"
       "  hodo report {0}               what the three programs did\n"
@@ -77,7 +68,7 @@ void tell_what_next(const Options& options, const DemoGuest& guest) {
       "terminal.\n"
       "  {2}-qmp unix:{3},server=on,wait=off\n"
       "  hodo vm ps --qmp {3}\n",
-      file, quoted(guest.kernel), machine, socket);
+      file, view::shell_word(guest.kernel), machine, socket);
 }
 
 int report(const Error& error) {

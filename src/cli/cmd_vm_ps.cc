@@ -77,16 +77,18 @@ int list_recorded(const ReadingOptions& options) {
     if (session.facts() == nullptr) {
       return fail(ErrorCode::usage, "a raw trace has no processes; give a recording");
     }
-    view::RecordedProcesses processes(*session.facts());
+    analyze::ProcessSpaces spaces;
     view::Progress progress("reading");
     const auto outcome = session.decode(
         {.progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }},
-        processes);
+        spaces);
     progress.clear();
     if (!outcome) return std::unexpected(outcome.error());
     view::Output out(STDOUT_FILENO);
-    out.write(options.json ? view::json_text(processes.json())
-                           : processes.text(view::style_for(STDOUT_FILENO, options.color)));
+    out.write(options.json
+                  ? view::json_text(view::recorded_processes_json(*session.facts(), spaces))
+                  : view::recorded_processes_text(*session.facts(), spaces,
+                                                  view::style_for(STDOUT_FILENO, options.color)));
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
     return Shown{.losses = outcome->losses, .tell = true};
   });

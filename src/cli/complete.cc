@@ -4,8 +4,12 @@
 
 #include <map>
 
+#include "hodo/view/shell.h"
+
 namespace hodo::cli {
 namespace {
+
+using view::shell_quoted;
 
 std::string join(const std::vector<std::string>& words, std::string_view between) {
   std::string out;
@@ -14,19 +18,6 @@ std::string join(const std::vector<std::string>& words, std::string_view between
     out += word;
   }
   return out;
-}
-
-// A word in single quotes for sh-like shells.
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
 }
 
 // The description's first clause: menus have no room for more.

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hodo/analyze/profile.h"
 #include "hodo/session/session.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
-#include "hodo/view/profile.h"
 #include "hodo/view/progress.h"
 #include "hodo/view/report.h"
 
@@ -13,7 +13,7 @@ namespace hodo::cli {
 namespace {
 
 Result<session::Outcome> decode(session::Session& session, const ReportOptions& options,
-                                view::Progress& progress, view::Profile& profile) {
+                                view::Progress& progress, analyze::Profile& profile) {
   auto window = window_of(session, options.reading, options.window, progress);
   if (!window) return std::unexpected(window.error());
   session::DecodeOptions how{.selection = selection_of(options.reading),
@@ -28,7 +28,7 @@ Result<session::Outcome> decode(session::Session& session, const ReportOptions& 
 int show_report(const ReportOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
-    view::Profile profile(session.names());
+    analyze::Profile profile(session.names());
     auto outcome = decode(session, options, progress, profile);
     progress.clear();
     if (!outcome) return std::unexpected(outcome.error());

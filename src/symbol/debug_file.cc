@@ -1,7 +1,6 @@
 #include "debug_file.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "elf_records.h"
@@ -12,16 +11,6 @@ namespace hodo::symbol {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 16;
-
-constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ (value & 1 ? 0xedb88320u : 0);
-    table[i] = value;
-  }
-  return table;
-}();
 
 bool has_build_id(const std::string& path, std::span<const std::uint8_t> build_id) {
   const auto elf = image::read_elf_file(path);
@@ -76,9 +65,7 @@ std::vector<std::string> link_places(const std::string& path, const std::string&
 }  // namespace
 
 std::uint32_t debuglink_crc(std::span<const std::uint8_t> bytes, std::uint32_t crc) {
-  crc = ~crc;
-  for (const auto b : bytes) crc = kCrcTable[(crc ^ b) & 0xff] ^ (crc >> 8);
-  return ~crc;
+  return static_cast<std::uint32_t>(crc32_z(crc, bytes.data(), bytes.size()));
 }
 
 std::optional<std::string> find_debug_file(const std::string& path, const ElfFile& elf,

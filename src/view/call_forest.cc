@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "task_name.h"
+#include "hodo/view/task_name.h"
 
 namespace hodo::view {
 

@@ -4,7 +4,7 @@
 
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
-#include "task_name.h"
+#include "hodo/view/task_name.h"
 
 namespace hodo::view {
 namespace {

@@ -5,8 +5,8 @@
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/place.h"
+#include "hodo/view/task_name.h"
 #include "hodo/view/text.h"
-#include "task_name.h"
 
 namespace hodo::view {
 namespace {

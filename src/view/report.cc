@@ -2,30 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "hodo/view/place.h"
-#include "hodo/view/tasks.h"
-#include "task_name.h"
+#include "hodo/view/shell.h"
+#include "hodo/view/task_name.h"
 
 namespace hodo::view {
 namespace {
-
-// A word as one would type it into a shell.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%^";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
 
 std::string command_of(const session::Facts& facts) {
   std::string out;
@@ -74,7 +56,7 @@ std::vector<EndLine> end_lines(const session::Session& session, const session::F
   return out;
 }
 
-void add_recording(Report& report, const session::Facts& facts, const Profile& profile) {
+void add_recording(Report& report, const session::Facts& facts, const analyze::Profile& profile) {
   report.command = command_of(facts);
   report.host = host_of(facts);
   report.recorded_by = facts.recorder;
@@ -82,13 +64,13 @@ void add_recording(Report& report, const session::Facts& facts, const Profile& p
   if (facts.last_time > facts.first_time) report.duration_ns = facts.last_time - facts.first_time;
   report.finished = facts.finished;
   report.snapshot = facts.snapshot;
-  report.tasks = task_tree(facts, profile);
+  report.tasks = analyze::task_tree(facts, profile);
 }
 
 }  // namespace
 
 Report make_report(const session::Session& session, const session::Outcome& outcome,
-                   const Profile& profile, std::size_t top, SourceDetail detail) {
+                   const analyze::Profile& profile, std::size_t top, SourceDetail detail) {
   Report report{.file = session.path()};
   report.trace_bytes = outcome.stats.bytes;
   report.raw = session.facts() == nullptr;
@@ -96,7 +78,7 @@ Report make_report(const session::Session& session, const session::Outcome& outc
     add_recording(report, *facts, profile);
     report.ends = end_lines(session, *facts);
   }
-  std::vector<Edge> edges = profile.edges();
+  const std::vector<analyze::Edge> edges = profile.edges();
   report.functions = hot_functions(edges, session.names(), detail);
   std::erase_if(report.functions,
                 [](const HotFunction& f) { return f.instructions == 0 && f.calls == 0; });

@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json tasks_json(const std::vector<TaskLine>& tasks) {
+Json tasks_json(const std::vector<analyze::TaskLine>& tasks) {
   Json out = Json::array();
-  for (const TaskLine& task : tasks) {
+  for (const analyze::TaskLine& task : tasks) {
     Json line{{"pid", task.pid},
               {"tid", task.tid},
               {"thread", task.thread},

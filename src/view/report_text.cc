@@ -120,7 +120,7 @@ std::string tasks_text(const Report& report, const Style& style) {
                {.title = "instructions", .align = Align::right},
                {.title = "branches", .align = Align::right}});
   std::size_t shown = std::min(report.tasks.size(), kMostTasks);
-  for (const TaskLine& task : std::span(report.tasks).first(shown)) {
+  for (const analyze::TaskLine& task : std::span(report.tasks).first(shown)) {
     std::string label(2 * std::min<std::size_t>(task.depth, 16), ' ');
     label += fmt::format("{} {}", printable(task.comm), task.thread ? "thread " : "");
     label += std::to_string(task.thread ? task.tid : task.pid);

@@ -1,4 +1,4 @@
-#include "task_name.h"
+#include "hodo/view/task_name.h"
 
 namespace hodo::view {
 

@@ -1,11 +1,13 @@
-#include "hodo/view/profile.h"
-
 #include <gtest/gtest.h>
 
 #include "fixture.h"
+#include "hodo/view/hot.h"
 
 namespace hodo::view {
 namespace {
+
+using analyze::Edge;
+using analyze::Profile;
 
 Branch taken(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint32_t insns) {
   return {.from = from, .to = to, .insns = insns, .kind = kind};

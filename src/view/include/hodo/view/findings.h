@@ -42,10 +42,6 @@ std::string findings_text(const Checked& checked, const session::Session& sessio
                           const Style& style);
 // One JSON object. docs/rules/README.md describes it.
 nlohmann::ordered_json findings_json(const Checked& checked, const session::Session& session);
-// A SARIF 2.1.0 log of one run; `version` is that of the tool. Addresses of 2^53 and more, which
-// its readers cannot hold, are only in text.
-nlohmann::ordered_json findings_sarif(const Checked& checked, const session::Session& session,
-                                      std::string_view version);
 // One HTML page that needs no other file.
 std::string findings_html(const Checked& checked, const session::Session& session);
 

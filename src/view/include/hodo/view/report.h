@@ -6,23 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "hodo/analyze/profile.h"
+#include "hodo/analyze/tasks.h"
 #include "hodo/session/ends.h"
 #include "hodo/session/session.h"
-#include "hodo/view/profile.h"
+#include "hodo/view/hot.h"
 #include "hodo/view/style.h"
 
 namespace hodo::view {
-
-// A line of the process tree: a process, or a thread below its process. Strings are raw.
-struct TaskLine {
-  std::int32_t pid = -1;
-  std::int32_t tid = -1;
-  std::size_t depth = 0;  // below the tree's roots
-  bool thread = false;    // not the process itself but one of its threads
-  std::string comm;
-  std::uint64_t wall_ns = 0;  // as far as the recording saw it; 0: unknown
-  TaskTotals totals;          // of a process: with its threads
-};
 
 // How a process ended. Strings are raw.
 struct EndLine {
@@ -43,14 +34,14 @@ struct Report {
   bool snapshot = false;  // only the newest part of the trace was to be kept
   std::uint64_t trace_bytes = 0;
   std::vector<EndLine> ends;  // where the recorder was hodo
-  std::vector<TaskLine> tasks;
+  std::vector<analyze::TaskLine> tasks;
   std::vector<HotFunction> functions;  // by instructions
   std::vector<HotEdge> edges;
   std::uint64_t dropped_edges = 0;
 };
 
 Report make_report(const session::Session& session, const session::Outcome& outcome,
-                   const Profile& profile, std::size_t top, SourceDetail detail = {});
+                   const analyze::Profile& profile, std::size_t top, SourceDetail detail = {});
 
 // `top`: how many functions and edges the tables show.
 std::string report_text(const Report& report, const session::Session& session,

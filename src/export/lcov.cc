@@ -5,10 +5,15 @@
 #include <map>
 #include <vector>
 
-#include "hodo/analyze/coverage_formats.h"
+#include "writers.h"
 
-namespace hodo::analyze {
+namespace hodo::exports {
 namespace {
+
+using analyze::CoveredBranch;
+using analyze::CoveredFunction;
+using analyze::CoveredLine;
+using analyze::CoveredModule;
 
 struct Function {
   std::uint32_t line = 0;
@@ -73,13 +78,13 @@ void append_lines(std::string& out, const Source& source) {
 
 }  // namespace
 
-std::string lcov(const Coverage& coverage, const std::function<bool(const std::string&)>& wanted) {
+std::string lcov(const analyze::Coverage& coverage, const CoverageOptions& options) {
   std::map<std::string, Source> sources;
   for (const CoveredModule& module : coverage.modules) {
     std::vector<Source*> files;  // null: not wanted
     files.reserve(module.files.size());
     for (const std::string& path : module.files) {
-      files.push_back(wanted(path) ? &sources[path] : nullptr);
+      files.push_back(!options.wanted || options.wanted(path) ? &sources[path] : nullptr);
     }
     auto source = [&](std::uint32_t file) { return file < files.size() ? files[file] : nullptr; };
     for (const CoveredFunction& f : module.functions) {
@@ -107,4 +112,4 @@ std::string lcov(const Coverage& coverage, const std::function<bool(const std::s
   return out;
 }
 
-}  // namespace hodo::analyze
+}  // namespace hodo::exports

@@ -4,12 +4,16 @@
 #include <iterator>
 #include <set>
 
-#include "hodo/view/flow_graph.h"
 #include "hodo/view/place.h"
 #include "hodo/view/text.h"
+#include "writers.h"
 
-namespace hodo::view {
+namespace hodo::exports {
 namespace {
+
+using view::describe;
+using view::grouped;
+using view::printable;
 
 // Instructions of a block that are shown: a long one says how many it leaves out.
 constexpr std::size_t kMostLines = 40;
@@ -101,8 +105,8 @@ class Dot {
 
 }  // namespace
 
-std::string flow_graph_dot(const analyze::FlowGraph& graph, const session::Session& session) {
+std::string dot(const analyze::FlowGraph& graph, const session::Session& session) {
   return Dot(graph, session).make();
 }
 
-}  // namespace hodo::view
+}  // namespace hodo::exports

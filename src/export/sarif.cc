@@ -5,16 +5,21 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/place.h"
+#include "hodo/view/task_name.h"
 #include "hodo/view/text.h"
-#include "task_name.h"
+#include "writers.h"
 
-namespace hodo::view {
+namespace hodo::exports {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using view::Checked;
+using view::describe;
+using view::kDoubt;
+using view::printable;
+using view::task_name;
 
 constexpr std::string_view kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -205,8 +210,8 @@ Json notifications(const Checked& checked) {
 
 }  // namespace
 
-Json findings_sarif(const Checked& checked, const session::Session& session,
-                    std::string_view version) {
+std::string sarif(const view::Checked& checked, const session::Session& session,
+                  std::string_view version) {
   Json results = Json::array();
   Writer writer(session);
   for (const check::Finding& f : checked.findings) results.push_back(writer.result(f));
@@ -227,7 +232,7 @@ Json findings_sarif(const Checked& checked, const session::Session& session,
   out["$schema"] = kSchema;
   out["version"] = "2.1.0";
   out["runs"] = Json::array({std::move(run)});
-  return out;
+  return view::json_text(out);
 }
 
-}  // namespace hodo::view
+}  // namespace hodo::exports

@@ -1,9 +1,9 @@
-#include "hodo/view/tasks.h"
+#include "hodo/analyze/tasks.h"
 
 #include <algorithm>
 #include <ranges>
 
-namespace hodo::view {
+namespace hodo::analyze {
 namespace {
 
 using session::Process;
@@ -126,4 +126,4 @@ std::vector<TaskLine> task_tree(const session::Facts& facts, const Profile& prof
   return Tree(facts, profile).lines();
 }
 
-}  // namespace hodo::view
+}  // namespace hodo::analyze

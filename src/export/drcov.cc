@@ -4,10 +4,13 @@
 #include <iterator>
 #include <map>
 
-#include "hodo/analyze/coverage_formats.h"
+#include "writers.h"
 
-namespace hodo::analyze {
+namespace hodo::exports {
 namespace {
+
+using analyze::CoveredBlock;
+using analyze::CoveredModule;
 
 constexpr std::size_t kMostModules = 65535;  // 16 bits, and the last number stands for "unknown"
 constexpr std::uint32_t kLargestBlock = 65535;
@@ -18,9 +21,11 @@ std::string one_line(std::string path) {
   return path.empty() ? "[unknown]" : path;
 }
 
+enum class Version : std::uint8_t { v2 = 2, v3 = 3 };
+
 class Drcov {
  public:
-  explicit Drcov(DrcovVersion version) : version_(version) {}
+  explicit Drcov(Version version) : version_(version) {}
 
   void add(const CoveredModule& module) {
     if (module.file) {
@@ -39,7 +44,7 @@ class Drcov {
   }
 
   std::string text() const {
-    bool v3 = version_ == DrcovVersion::v3;
+    bool v3 = version_ == Version::v3;
     std::string out = fmt::format("DRCOV VERSION: {}\nDRCOV FLAVOR: drcov-64\n", v3 ? 3 : 2);
     out += fmt::format("Module Table: version {}, count {}\n", v3 ? 5 : 4, modules_);
     out += "Columns: id, containing_id, start, end, entry, offset, ";
@@ -54,7 +59,7 @@ class Drcov {
     auto out = std::back_inserter(table_);
     fmt::format_to(out, "{:>3}, {:>3}, {:#018x}, {:#018x}, {:#018x}, {:#018x}, ", modules_,
                    modules_, base, end, 0, 0);
-    if (version_ == DrcovVersion::v3) fmt::format_to(out, "{:#018x}, ", preferred);
+    if (version_ == Version::v3) fmt::format_to(out, "{:#018x}, ", preferred);
     table_ += one_line(path) + "\n";
     return modules_++;
   }
@@ -71,18 +76,26 @@ class Drcov {
     for (int i = 0; i < bytes; ++i) blocks_ += static_cast<char>(value >> 8 * i & 0xff);
   }
 
-  DrcovVersion version_;
+  Version version_;
   std::size_t modules_ = 0;
   std::string table_;
   std::string blocks_;
 };
 
-}  // namespace
-
-std::string drcov(const Coverage& coverage, DrcovVersion version) {
+std::string drcov(const analyze::Coverage& coverage, Version version) {
   Drcov out(version);
   for (const CoveredModule& module : coverage.modules) out.add(module);
   return out.text();
 }
 
-}  // namespace hodo::analyze
+}  // namespace
+
+std::string drcov2(const analyze::Coverage& coverage, const CoverageOptions&) {
+  return drcov(coverage, Version::v2);
+}
+
+std::string drcov3(const analyze::Coverage& coverage, const CoverageOptions&) {
+  return drcov(coverage, Version::v3);
+}
+
+}  // namespace hodo::exports

@@ -1,28 +1,22 @@
-// Findings as one page for a browser. It needs no script and no other file, and its own policy
-// forbids both: whatever a name in it looks like, it stays text.
+// Findings as one page for a browser.
+#include "hodo/view/findings.h"
+
 #include <fmt/format.h>
 
 #include <iterator>
 #include <map>
 
-#include "hodo/view/findings.h"
+#include "hodo/view/html.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/place.h"
+#include "hodo/view/task_name.h"
 #include "hodo/view/text.h"
-#include "task_name.h"
 
 namespace hodo::view {
 namespace {
 
-constexpr std::string_view kHead = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>hodo check</title>
-<style>
-:root { color-scheme: light dark; --ink: #1c2024; --dim: #667079; --page: #f6f7f9; --card: #fff;
+constexpr std::string_view kStyle =
+    R"(:root { color-scheme: light dark; --ink: #1c2024; --dim: #667079; --page: #f6f7f9; --card: #fff;
   --line: #dde1e6; --mark: #fdecea; --impossible: #b3261e; --unexplained: #a15c00;
   --unusual: #7a6400; --explained: #4a5560; --good: #1e7b3c; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e6ea; --dim: #98a2ac; --page: #14171a;
@@ -59,37 +53,7 @@ td.number { text-align: right; }
 table.path { margin-top: .4rem; width: 100%; table-layout: fixed; overflow-wrap: anywhere; }
 table.path td:first-child { width: 5.5rem; }
 table.path tr.itself td { background: var(--mark); font-weight: 600; }
-</style>
-</head>
-<body>
 )";
-
-// Text of the program, harmless in a page: no markup, and nothing that turns a line around.
-std::string html(std::string_view raw) {
-  std::string out;
-  for (const char c : printable(raw)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string times(std::uint64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
 
@@ -99,13 +63,13 @@ class Page {
       : checked_(checked), session_(session) {}
 
   std::string make() {
-    out_ = kHead;
+    out_ = page_begin("hodo check", kStyle);
     lead();
     if (!checked_.findings.empty()) rules();
     for (const check::Finding& finding : checked_.findings) card(finding);
     unjudged();
     losses();
-    out_ += "</body>\n</html>\n";
+    out_ += kPageEnd;
     return std::move(out_);
   }
 
@@ -123,7 +87,7 @@ class Page {
         count == 0   ? "No finding"
         : count == 1 ? "1 finding"
                      : grouped(count) + " findings",
-        grouped(checked_.branches), html(session_.path()));
+        grouped(checked_.branches), escaped(session_.path()));
     if (checked_.explained != 0) add(", {} explained", grouped(checked_.explained));
     if (!checked_.complete()) add(", <span class=\"found\">not everything was checked</span>");
     add("</p>\n");
@@ -141,7 +105,7 @@ class Page {
     for (const auto& [rule, count] : counts) {
       add("<tr><td><code>{}</code></td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
           "<td>{}</td></tr>\n",
-          html(rule->name), grouped(count.first), grouped(count.second), html(rule->summary));
+          escaped(rule->name), grouped(count.first), grouped(count.second), escaped(rule->summary));
     }
     add("</table></div>\n<h2>Findings</h2>\n");
   }
@@ -152,13 +116,13 @@ class Page {
     add("<article class=\"card\" style=\"--grade: var(--{0})\">\n<header><h3>{1}</h3>"
         "<span class=\"grade\">{0}</span><span class=\"dim\">{2}</span></header>\n"
         "<p class=\"reason\">{3}</p>\n",
-        grade, html(finding.rule->name), times(finding.count), html(finding.reason));
+        grade, escaped(finding.rule->name), times(finding.count), escaped(finding.reason));
     if (finding.is_doubtful()) add("<p class=\"dim\">{}</p>\n", kDoubt);
     add("<dl class=\"ends\">\n");
     add("<dt>from</dt><dd>{}</dd>\n", end(finding, b.from));
     add("<dt>to</dt><dd>{}</dd>\n", end(finding, b.to));
     add("<dt>in</dt><dd>process {} ({}), thread {}{}</dd>\n</dl>\n", finding.who.pid,
-        html(task_name(session_, finding.who.pid, finding.who.tid)), finding.who.tid,
+        escaped(task_name(session_, finding.who.pid, finding.who.tid)), finding.who.tid,
         time_of(b.time));
     path(finding);
     add("</article>\n");
@@ -174,7 +138,7 @@ class Page {
                     std::uint64_t time) const {
     if (address == 0) return "-";
     const session::Place place = session_.names().place(finding.who.space, address, time);
-    return html(describe(address, place, {}));
+    return escaped(describe(address, place, {}));
   }
 
   // With the path of the file and the source line.
@@ -184,10 +148,10 @@ class Page {
     if (address == 0) return out;
     const session::Object object = session_.names().object(finding.who.space, address, time);
     if (!object.path.empty())
-      out += fmt::format(" <span class=\"dim\">{}</span>", html(object.path));
+      out += fmt::format(" <span class=\"dim\">{}</span>", escaped(object.path));
     const auto frames = source_of(object);
     if (frames.empty() || frames[0].file.empty()) return out;
-    return out + fmt::format("<br>{}:{}", html(frames[0].file), frames[0].line);
+    return out + fmt::format("<br>{}:{}", escaped(frames[0].file), frames[0].line);
   }
 
   void path(const check::Finding& finding) {
@@ -217,7 +181,7 @@ class Page {
           "</tr>\n");
       for (const check::Unjudged& line : checked_.unjudged) {
         add("<tr><td class=\"number\">{}</td><td><code>{}</code></td><td>{}</td></tr>\n",
-            grouped(line.branches), html(line.path), html(line.reason));
+            grouped(line.branches), escaped(line.path), escaped(line.reason));
       }
       add("</table></div>\n");
     }
@@ -227,18 +191,7 @@ class Page {
   void losses() {
     if (checked_.losses.empty()) return;
     add("<h2>Losses</h2>\n<div class=\"card\"><pre>{}</pre></div>\n",
-        html_lines(losses_text(checked_.losses, session_.clock(), {})));
-  }
-
-  // Of text whose line ends are meant: its other characters are printable already.
-  static std::string html_lines(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      out += html(text.substr(0, end)) + "\n";
-      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
-    return out;
+        escaped_lines(losses_text(checked_.losses, session_.clock(), {})));
   }
 
   const Checked& checked_;

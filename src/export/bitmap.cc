@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "hodo/analyze/coverage_formats.h"
 #include "hodo/flow/coverage.h"
+#include "writers.h"
 
-namespace hodo::analyze {
+namespace hodo::exports {
 namespace {
 
 // FNV-1a, so that maps of different runs and machines compare.
@@ -16,20 +16,23 @@ std::uint64_t hash(std::string_view text) {
 
 }  // namespace
 
-void add_to_bitmap(const Coverage& coverage, std::span<std::uint8_t> map) {
+std::string bitmap(const analyze::Coverage& coverage, const CoverageOptions& options) {
+  std::string map(options.map_size, '\0');
   auto place = [&](std::uint32_t module, std::uint64_t address) {
-    const CoveredModule& m = coverage.modules[module];
+    const analyze::CoveredModule& m = coverage.modules[module];
     return m.file ? address ^ hash(m.path) : address;
   };
   for (std::uint32_t i = 0; i < coverage.modules.size(); ++i) {
-    for (const CoveredEdge& e : coverage.modules[i].edges) {
+    for (const analyze::CoveredEdge& e : coverage.modules[i].edges) {
       std::uint64_t from = place(i, e.from);
       std::uint64_t to = place(e.to_module, e.to);
-      std::uint8_t& count = map[flow::Bitmap::index(from, to, map.size())];
-      count = static_cast<std::uint8_t>(
-          std::min<std::uint64_t>(255, count + std::min<std::uint64_t>(e.count, 255)));
+      char& count = map[flow::Bitmap::index(from, to, map.size())];
+      const std::uint64_t sum =
+          std::min<std::uint64_t>(e.count, 255) + static_cast<std::uint8_t>(count);
+      count = static_cast<char>(std::min<std::uint64_t>(255, sum));
     }
   }
+  return map;
 }
 
-}  // namespace hodo::analyze
+}  // namespace hodo::exports

@@ -1,0 +1,54 @@
+// What a recording says, in the formats of other tools. Each format is one file of this folder and
+// one line in the table of its subject (formats.cc): commands take the names from there.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hodo/analyze/coverage.h"
+#include "hodo/analyze/flow_graph.h"
+#include "hodo/view/findings.h"
+
+namespace hodo::exports {
+
+struct CoverageOptions {
+  std::size_t map_size = 65536;  // of bitmap: a power of two
+  // Of lcov: whether a source file shall be in it. Null: all.
+  std::function<bool(const std::string&)> wanted;
+};
+
+struct CoverageFormat {
+  std::string_view name;  // as --format has it
+  bool lines = false;     // it tells of source lines: coverage_of() has to find them
+  bool numbers = false;  // it has the modules' numbers: those that are left out must not shift them
+  std::string (*write)(const analyze::Coverage& coverage, const CoverageOptions& options);
+};
+std::span<const CoverageFormat> coverage_formats();
+
+struct FindingsFormat {
+  std::string_view name;
+  // `version` is that of this program.
+  std::string (*write)(const view::Checked& checked, const session::Session& session,
+                       std::string_view version);
+};
+std::span<const FindingsFormat> findings_formats();
+
+struct GraphFormat {
+  std::string_view name;
+  std::string (*write)(const analyze::FlowGraph& graph, const session::Session& session);
+};
+std::span<const GraphFormat> graph_formats();
+
+// The format of that name; null: there is none.
+template <class Format>
+const Format* find(std::span<const Format> formats, std::string_view name) {
+  for (const Format& format : formats) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace hodo::exports
