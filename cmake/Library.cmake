@@ -1,9 +1,9 @@
-# What other programs can use: one static library with the reading half of the modules, their headers,
+# What other programs can use: one static library with the modules that read, the trace unit and the drivers, their headers,
 # a CMake package and a pkg-config file. docs/library.md says what is promised of them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(library_modules base isa hw pt image symbol flow perfdata session analyze ask)
+set(library_modules base isa hw pt unit driver image symbol flow perfdata session analyze ask)
 foreach(module ${library_modules})
   get_target_property(type hodo_${module} TYPE)
   if(type STREQUAL STATIC_LIBRARY)

@@ -1,5 +1,7 @@
 #include "debug_file.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <filesystem>
 

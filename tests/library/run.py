@@ -62,6 +62,8 @@ def main():
         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={options.cxx}")
     run("ninja", "-C", built)
     same(run(os.path.join(built, "own_code")), OWN_CODE, "own_code")
+    same(run(os.path.join(built, "debug_store")),
+         "100 records, 1 interrupt, the last 64 -> 1064\n", "debug_store")
 
     with open(os.path.join(work, "code.bin"), "wb") as file:
         file.write(bytes.fromhex("85ff7404ffcfebf8c3"))
