@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "chains.h"
 #include "doubt.h"
 #include "edge_cache.h"
+#include "gadget_chain.h"
 #include "hodo/check/recent.h"
 #include "hodo/flow/branch.h"
 #include "hodo/flow/decoder.h"
@@ -27,8 +27,8 @@ struct Thread {
   bool fresh = true;  // nothing of it has been seen
   ShadowStack stack;
   Recent recent;
-  Chain returns;
-  Chain jumps;
+  GadgetChain returns;
+  GadgetChain jumps;
   std::vector<std::size_t> open;  // findings that still collect what comes after
   Doubt doubt;
   std::uint64_t executed = 0;     // branches before the row at work

@@ -14,7 +14,7 @@
 #include "hodo/perfdata/model.h"
 #include "hodo/session/session.h"
 #include "names/recording_names.h"
-#include "pt/joined.h"
+#include "pt/queue_bytes.h"
 #include "pt/queue_sink.h"
 
 namespace hodo::session {

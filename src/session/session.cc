@@ -5,8 +5,8 @@
 #include "pt/pt_session.h"
 #include "raw/raw.h"
 #include "raw/raw_records.h"
-#include "records/as_runs.h"
 #include "records/bts_session.h"
+#include "records/runs_from_branches.h"
 #include "records/stack_session.h"
 
 namespace hodo::session {
@@ -22,7 +22,7 @@ class Nobody final : public BranchSink {
 Result<Outcome> Session::cover(const DecodeOptions& options, RunSink& sink) {
   DecodeOptions how = options;
   how.not_taken = true;
-  AsRuns runs(sink);
+  RunsFromBranches runs(sink);
   return decode(how, runs);
 }
 

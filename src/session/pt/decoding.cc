@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "packet_walk.h"
-#include "records/as_runs.h"
+#include "records/runs_from_branches.h"
 
 namespace hodo::session {
 namespace {
@@ -50,7 +50,7 @@ Result<Outcome> PtDecoding::each_queue(const DecodeOptions& options, Work work) 
     if (wanted(occupants, options.selection)) {
       if (options.progress) options.progress(done, total);
       const std::vector<Part> found = input_.parts(i);
-      auto joined = Joined::make(
+      auto joined = QueueBytes::make(
           found, [this](std::uint64_t offset, auto out) { return input_.read_trace(offset, out); });
       if (!joined) return std::unexpected(joined.error());
       Context who{.queue = static_cast<std::uint32_t>(i), .cpu = queue.cpu};
@@ -136,7 +136,7 @@ Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
     // Whose code it is the time tells.
     DecodeOptions how = options;
     how.not_taken = true;
-    AsRuns runs(sink);
+    RunsFromBranches runs(sink);
     QueueSink between(listener(job, options), runs);
     prepared.reset();
     job.stats = prepare(prepared, job, how).decode(job.pieces, between);

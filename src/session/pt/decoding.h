@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "hodo/session/session.h"
-#include "joined.h"
 #include "occupancy.h"
+#include "queue_bytes.h"
 #include "queue_sink.h"
 
 namespace hodo::session {

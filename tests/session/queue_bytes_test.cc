@@ -1,4 +1,4 @@
-#include "pt/joined.h"
+#include "pt/queue_bytes.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ ReadTrace from(const Bytes& file) {
 
 // Parts      |aa|bb|  gap  |cc|  |dd|e|
 // Pieces     |aabb|        |cc|  |dde|
-TEST(Joined, PartsWithoutAGapBecomeOnePiece) {
+TEST(QueueBytes, PartsWithoutAGapBecomeOnePiece) {
   const Bytes file{0, 1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 9};
   const std::vector<Part> parts{
       {.file_offset = 1, .size = 2, .offset = 0},
@@ -33,7 +33,7 @@ TEST(Joined, PartsWithoutAGapBecomeOnePiece) {
       {.file_offset = 7, .size = 2, .offset = 10, .gap_before = true, .lost_before = 6},
       {.file_offset = 9, .size = 2, .offset = 12, .gap_before = true},
       {.file_offset = 11, .size = 1, .offset = 14}};
-  auto joined = Joined::make(parts, from(file));
+  auto joined = QueueBytes::make(parts, from(file));
   ASSERT_TRUE(joined.has_value()) << joined.error().message;
   ASSERT_EQ(joined->pieces().size(), 3u);
   EXPECT_EQ(copy(joined->pieces()[0]), (Bytes{1, 2, 3, 4}));
@@ -51,36 +51,36 @@ Bytes long_trace() {
   return file;
 }
 
-TEST(Joined, ALongTraceLiesInAFile) {
+TEST(QueueBytes, ALongTraceLiesInAFile) {
   const Bytes file = long_trace();
   const Part part{.size = file.size()};
-  auto joined = Joined::make(std::span(&part, 1), from(file));
+  auto joined = QueueBytes::make(std::span(&part, 1), from(file));
   ASSERT_TRUE(joined.has_value()) << joined.error().message;
   EXPECT_EQ(copy(joined->pieces()[0]), file);
   joined->done(file.size());
   EXPECT_EQ(copy(joined->pieces()[0]), file) << "what was let go can be read again";
 }
 
-TEST(Joined, BytesThatAreGoneAreAnError) {
+TEST(QueueBytes, BytesThatAreGoneAreAnError) {
   for (const Bytes& file : {Bytes(5), long_trace()}) {
     const Part part{.size = file.size() + 1};
-    auto joined = Joined::make(std::span(&part, 1), from(file));
+    auto joined = QueueBytes::make(std::span(&part, 1), from(file));
     ASSERT_FALSE(joined.has_value());
     EXPECT_EQ(joined.error().message, "shorter");
   }
 }
 
-TEST(Joined, NothingIsNoPiece) {
-  auto joined = Joined::make({}, from({}));
+TEST(QueueBytes, NothingIsNoPiece) {
+  auto joined = QueueBytes::make({}, from({}));
   ASSERT_TRUE(joined.has_value());
   EXPECT_TRUE(joined->pieces().empty());
 }
 
-TEST(Joined, NamesTheFolderThatCannotBeUsed) {
+TEST(QueueBytes, NamesTheFolderThatCannotBeUsed) {
   const Bytes file = long_trace();
   const Part part{.size = file.size()};
   ASSERT_EQ(setenv("TMPDIR", "/nonexistent", 1), 0);
-  auto joined = Joined::make(std::span(&part, 1), from(file));
+  auto joined = QueueBytes::make(std::span(&part, 1), from(file));
   unsetenv("TMPDIR");
   ASSERT_FALSE(joined.has_value());
   EXPECT_NE(joined.error().message.find("/nonexistent"), std::string::npos);

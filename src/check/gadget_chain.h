@@ -9,7 +9,7 @@
 namespace hodo::check {
 
 // Counts links of one kind that follow each other.
-class Chain {
+class GadgetChain {
  public:
   // Three already do something; compilers make none.
   static constexpr unsigned kLinks = 3;

@@ -30,10 +30,10 @@ using ReadTrace = std::function<Status(std::uint64_t offset, std::span<std::uint
 // Parts that follow each other without a gap become one Piece. Their bytes are copied, since nobody
 // can say what becomes of the file meanwhile: into memory if they are few, else into a file without
 // a name (in TMPDIR), which is mapped. So a long trace costs disk, not memory.
-class Joined {
+class QueueBytes {
  public:
   // Errors: as `read`; io, no_space: the temporary file.
-  static Result<Joined> make(std::span<const Part> parts, const ReadTrace& read);
+  static Result<QueueBytes> make(std::span<const Part> parts, const ReadTrace& read);
 
   std::span<const flow::Piece> pieces() const { return pieces_; }
   // Everything before `offset` of the stream has been read: what lies in a file need not stay in

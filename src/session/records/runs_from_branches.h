@@ -9,10 +9,10 @@
 
 namespace hodo::session {
 
-class AsRuns final : public BranchSink {
+class RunsFromBranches final : public BranchSink {
  public:
   // `sink` must outlive this.
-  explicit AsRuns(RunSink& sink) : sink_(sink) {}
+  explicit RunsFromBranches(RunSink& sink) : sink_(sink) {}
   bool branches(const Context& context, std::span<const Branch> batch) override {
     if (queue_ != context.queue) line_ = 0;
     queue_ = context.queue;

@@ -1,4 +1,4 @@
-#include "joined.h"
+#include "queue_bytes.h"
 
 #include <algorithm>
 
@@ -29,8 +29,8 @@ Status append(TempFile& file, const Part& part, const ReadTrace& read,
 }  // namespace
 
 // All bytes of `parts`, one after the other.
-Result<std::span<const std::uint8_t>> Joined::copy(std::span<const Part> parts,
-                                                   const ReadTrace& read) {
+Result<std::span<const std::uint8_t>> QueueBytes::copy(std::span<const Part> parts,
+                                                       const ReadTrace& read) {
   const std::uint64_t size = size_of(parts);
   if (size <= kInMemory) {
     memory_.resize(static_cast<std::size_t>(size));
@@ -54,8 +54,8 @@ Result<std::span<const std::uint8_t>> Joined::copy(std::span<const Part> parts,
   return file_->map();
 }
 
-Result<Joined> Joined::make(std::span<const Part> parts, const ReadTrace& read) {
-  Joined joined;
+Result<QueueBytes> QueueBytes::make(std::span<const Part> parts, const ReadTrace& read) {
+  QueueBytes joined;
   auto copied = joined.copy(parts, read);
   if (!copied) return std::unexpected(copied.error());
   const std::uint8_t* at = copied->data();
@@ -74,7 +74,7 @@ Result<Joined> Joined::make(std::span<const Part> parts, const ReadTrace& read) 
   return joined;
 }
 
-void Joined::done(std::uint64_t offset) {
+void QueueBytes::done(std::uint64_t offset) {
   if (behind_) behind_->done(offset);
 }
 
