@@ -85,9 +85,13 @@ ChannelMemory::~ChannelMemory() {
 }
 
 Result<int> create_channel_file(std::uint64_t aux_size, const Settings& settings) {
-  const int fd = memfd_create("hodo-channel", MFD_CLOEXEC);
+  const int fd = memfd_create("hodo-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return io_error("cannot create a trace buffer");
-  if (ftruncate(fd, static_cast<off_t>(kHeaderBytes + kRecordBytes + aux_size)) != 0) {
+  // The program may find the file (/proc/self/map_files). Were it to make it shorter, the recorder
+  // would get SIGBUS.
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (ftruncate(fd, static_cast<off_t>(kHeaderBytes + kRecordBytes + aux_size)) != 0 ||
+      fcntl(fd, F_ADD_SEALS, kSeals) != 0) {
     const auto error = io_error("cannot size a trace buffer");
     close(fd);
     return error;

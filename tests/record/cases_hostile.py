@@ -3,7 +3,7 @@ cannot be trusted (docs/trust.md)."""
 
 import json
 
-from box import COMPLETE, INCOMPLETE, check, equal
+from box import COMPLETE, INCOMPLETE, Skip, check, equal
 
 CAUSE = "channel-overwritten"
 
@@ -70,6 +70,15 @@ def _told_or_harmless(box, *how):
 def takes_the_channel_away(box):
     for how in ("unmap", "protect", "remap", "move", "empty"):
         _told_or_refused(box, how)
+
+
+def makes_the_file_shorter(box):
+    """Of which the recorder would get SIGBUS. Who may open it (root) is refused."""
+    done = box.record([box.own("hostile"), "shorten"])
+    if b"not permitted" in done.stdout:
+        raise Skip("only root can open the files of a process's mappings")
+    check(b"refused" in done.stdout and b"shorter" not in done.stdout, f"{done.stdout!r}")
+    box.stats(COMPLETE)
 
 
 def takes_another_threads_channel_away(box):

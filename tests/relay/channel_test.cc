@@ -95,6 +95,14 @@ std::int32_t dead_process() {
   return child;
 }
 
+// By whoever finds the file: the other end would get SIGBUS.
+TEST(Channel, CannotBeMadeShorter) {
+  const Channel channel;
+  EXPECT_NE(ftruncate(channel.fd, 0), 0);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(ftruncate(channel.fd, 1 << 30), 0);
+}
+
 TEST(Records, ComeInOrderWithTheirFields) {
   Channel channel;
   const MapRecord map{.start = 1, .length = 2, .offset = 3, .inode = 4, .major = 5, .minor = 6};

@@ -4,6 +4,7 @@
 //        ones zeros random                  fills it
 //        mem                                the same by /proc/thread-self/mem
 //        old                                puts back what was there a while before
+//        shorten                            the file that it is, found in /proc/self/map_files
 //        none                               leaves it alone
 // WHERE  all header records ring            of that memory; default: all
 //        N                                  only its Nth page
@@ -63,6 +64,15 @@ static void by_file(uint64_t start, uint64_t size) {
   close(fd);
 }
 
+static void shorten(void) {
+  char path[100];
+  snprintf(path, sizeof path, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, areas[0].start,
+           areas[0].end);
+  const int fd = open(path, O_RDWR);
+  puts(fd < 0 ? "not permitted" : ftruncate(fd, 0) == 0 ? "shorter" : "refused");
+  close(fd);
+}
+
 static void attack(uint64_t start, uint64_t size) {
   void* const at = (void*)start;
   if (strcmp(what, "unmap") == 0) munmap(at, size);
@@ -76,6 +86,7 @@ static void attack(uint64_t start, uint64_t size) {
   if (strcmp(what, "ones") == 0) memset(at, 0xff, size);
   if (strcmp(what, "zeros") == 0) memset(at, 0, size);
   if (strcmp(what, "mem") == 0) by_file(start, size);
+  if (strcmp(what, "shorten") == 0) shorten();
   if (strcmp(what, "random") == 0) {
     unsigned seed = 1;
     for (uint64_t to = start; to < start + size; to += 4) {
