@@ -150,6 +150,18 @@ TEST_F(ConnectionsTest, StrangersTakeLittleOfRootsAndKeepNobodyOut) {
   EXPECT_EQ(connections.unproven(), 0u) << "they never show the key";
 }
 
+// The recorded program can find the socket, too.
+TEST_F(ConnectionsTest, TheSameUserTakesLittleAndKeepsNobodyOut) {
+  Strangers many(name, ::geteuid(), 1000);
+  for (int round = 0; round < 5000 && !many.all_there(); ++round) {
+    EXPECT_FALSE(next());
+    EXPECT_LE(connections.unproven(), Connections::kMostOwnUnproven);
+    ::usleep(1000);
+  }
+  EXPECT_EQ(connections.unproven(), Connections::kMostOwnUnproven);
+  expect_channel(*this);
+}
+
 TEST_F(ConnectionsTest, StrangersTakeNothingOfAUsersAndKeepNobodyOut) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   Strangers strangers(name, kNobody, 500);

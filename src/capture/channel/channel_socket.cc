@@ -107,16 +107,17 @@ void Connections::admit(Fd socket) {
   const ucred who = peer_of(socket.get());
   const bool stranger = who.uid != geteuid() && who.uid != 0;
   if (stranger && geteuid() != 0) return;
-  if (stranger && strangers() >= kMostUnproven) look_for_keys();
+  const std::size_t most = stranger ? kMostUnproven : kMostOwnUnproven;
+  if (waiting(stranger) >= most) look_for_keys();
   // The one who has waited longest goes: a traced process shows the key at once, and tries again.
-  if (stranger && strangers() >= kMostUnproven) {
-    unproven_.erase(std::ranges::find_if(unproven_, &Unproven::stranger));
+  if (waiting(stranger) >= most) {
+    unproven_.erase(std::ranges::find(unproven_, stranger, &Unproven::stranger));
   }
   unproven_.push_back({std::move(socket), stranger, relay::now()});
 }
 
-std::size_t Connections::strangers() const {
-  return static_cast<std::size_t>(std::ranges::count_if(unproven_, &Unproven::stranger));
+std::size_t Connections::waiting(bool strangers) const {
+  return static_cast<std::size_t>(std::ranges::count(unproven_, strangers, &Unproven::stranger));
 }
 
 // Moves those who have shown the key to the silent ones.

@@ -26,13 +26,15 @@ struct NewChannel {
 
 // The connections to a recording's socket, whose name everybody can read in /proc/net/unix. Other
 // users are turned away, except by root's recorder, whose program may become another user: there
-// they have to show the key (relay::Key), soon, and few may wait meanwhile.
+// they have to show the key (relay::Key), soon, and few may wait meanwhile. So must the user's own
+// processes, of which the recorded program may make many.
 //
 // A process connects before it forks, for its child: who has shown the key and said nothing yet is
 // a child that has not begun, or it is gone and is forgotten.
 class Connections {
  public:
   static constexpr std::size_t kMostUnproven = 64;           // of all other users together
+  static constexpr std::size_t kMostOwnUnproven = 256;       // of the recorder's and of root
   static constexpr std::uint64_t kPatience = 1'000'000'000;  // ns, for the key
 
   // `settings` must outlive it; `aux_size` is a power of two and at least a page.
@@ -58,7 +60,7 @@ class Connections {
   void accept_some(int listening_socket);
   void admit(Fd socket);
   void look_for_keys();
-  std::size_t strangers() const;
+  std::size_t waiting(bool strangers) const;
   Result<NewChannel> open_channel(const relay::Hello& hello, std::int32_t sender, Fd socket) const;
 
   const relay::Settings& settings_;
