@@ -92,6 +92,11 @@ Result<std::vector<const check::Rule*>> chosen(const Options& options) {
   if (!options.baseline.empty() && !options.learn.empty()) {
     return fail(ErrorCode::usage, "--baseline and --learn exclude each other");
   }
+  if (options.learn == "-") {
+    return fail(ErrorCode::usage,
+                "--learn -: a baseline is read before it is written; name a file (--learn ./- for "
+                "one of this name)");
+  }
   const bool named = std::ranges::find(options.only, "baseline.new") != options.only.end();
   if (named && options.baseline.empty()) {
     return fail(ErrorCode::usage, "the rule baseline.new needs --baseline FILE");

@@ -48,6 +48,13 @@ TEST_F(Command, UnknownCommandSuggestsTheNearest) {
   EXPECT_EQ(hodo("").status, 2);
 }
 
+// A baseline is read and written.
+TEST_F(Command, BaselinesAreNoStandardOutput) {
+  const Ran ran = hodo("check --learn - nothing.data");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_TRUE(ran.err.starts_with("hodo: --learn -: ")) << ran.err;
+}
+
 TEST_F(Command, ManPagesPassTheFormatter) {
   bool formatter = std::system("command -v man > /dev/null 2>&1") == 0;
   for (const std::string& name : kCommands) {
