@@ -194,7 +194,8 @@ WaitingSignal describe(const ThreadArea& area, unsigned number, const KernelInfo
 // Lets the kernel end the process, with the program's own registers for whoever looks at the core.
 void end_by(ThreadArea& area, const WaitingSignal& signal, KernelContext& context) {
   stop_other_threads(area);
-  const relay::EndRecord end{.signal = static_cast<std::int32_t>(signal.number), .ip = area.ip};
+  const relay::EndRecord end{
+      .signal = static_cast<std::int32_t>(signal.number), .ip_known = 1, .ip = area.ip};
   end_recording(area, &end);
   const KernelAction standard;
   kernel_action(signal.number, &standard, nullptr);

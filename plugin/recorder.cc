@@ -6,6 +6,7 @@
 // kernel.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -79,6 +80,7 @@ struct Recorder {
   Filters filters;
   std::mutex mutex;  // mappings, areas, known_code, filters, threads
   std::vector<Thread*> threads;
+  std::atomic<int> alive = 1;  // threads of the program, also those that have not begun to run
   bool first_image = true;
   // Around fork(): who forks, and the child's connection.
   struct {
@@ -143,9 +145,16 @@ void end_thread(std::uint64_t status, bool process) {
   forget_thread(thread);
 }
 
-bool is_last_thread() {
-  const std::lock_guard lock(recorder->mutex);
-  return recorder->threads.size() == 1;
+// Counted before the call that makes a thread: it may end before that returns.
+thread_local bool makes_thread __attribute__((tls_model("initial-exec"))) = false;
+
+void on_clone(std::uint64_t flags) {
+  makes_thread = (flags & CLONE_THREAD) != 0;
+  if (makes_thread) ++recorder->alive;
+}
+
+void on_clone_return(std::int64_t result) {
+  if (makes_thread && result < 0) --recorder->alive;
 }
 
 // A signal ends the program. Nothing here waits for a lock: another thread may hold it for ever.
@@ -156,8 +165,8 @@ void before_fatal_signal(int signal) {
   const std::uint64_t ip = recorder->guest.instruction_pointer();
   const bool faulted =
       signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
-  if (ip != 0) thread->tracer().interrupt(ip, faulted);
-  send_end(*thread, {.signal = signal, .ip = ip});
+  thread->tracer().interrupt(ip, faulted);
+  send_end(*thread, {.signal = signal, .ip_known = 1, .ip = ip});
   thread->send(RecordType::exit, {}, {});
   thread->close();
 }
@@ -441,8 +450,10 @@ void on_syscall(qemu_plugin_id_t, unsigned, std::int64_t number, std::uint64_t a
       // Maybe SIGKILL for itself: what is not sealed then the program may have taken back.
       if (current_thread != nullptr) current_thread->tracer().publish();
       return;
+    case Syscall::clone:
+      return on_clone(a1);
     case Syscall::exit_thread:
-      return end_thread(a1, is_last_thread());
+      return end_thread(a1, --recorder->alive == 0);
     case Syscall::exit_process:
       return end_thread(a1, true);
     default:
@@ -493,6 +504,8 @@ void on_syscall_return(qemu_plugin_id_t, unsigned, std::int64_t number, std::int
     case Syscall::brk:
     case Syscall::changes_mappings:
       return on_mapping_call(call, result);
+    case Syscall::clone:
+      return on_clone_return(result);
     case Syscall::prctl:
       if (current_thread != nullptr) current_thread->report_name();
       return;
@@ -522,6 +535,7 @@ void after_fork_in_child() {
     delete thread;
   }
   recorder->threads.clear();
+  recorder->alive = 1;
   begin_thread(recorder->fork.connection, relay::Start::child, recorder->fork.pid,
                recorder->fork.tid);
 }

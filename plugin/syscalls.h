@@ -18,6 +18,7 @@ enum class Syscall : std::uint8_t {
   prctl,
   execve,
   sends_signal,
+  clone,  // CLONE_*
   exit_thread,
   exit_process,
 };
@@ -50,6 +51,8 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
       case 234:
       case 297:  // kill rt_sigqueueinfo tkill tgkill rt_tgsigqueueinfo
         return Syscall::sends_signal;
+      case 56:
+        return Syscall::clone;
       case 60:
         return Syscall::exit_thread;
       case 231:
@@ -86,6 +89,8 @@ constexpr Syscall classify_syscall(bool wide, std::int64_t number) {
     case 270:
     case 335:  // kill rt_sigqueueinfo tkill tgkill rt_tgsigqueueinfo
       return Syscall::sends_signal;
+    case 120:
+      return Syscall::clone;
     case 1:
       return Syscall::exit_thread;
     case 252:

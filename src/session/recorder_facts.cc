@@ -23,13 +23,12 @@ std::int64_t number(const Json& object, const char* member, std::int64_t otherwi
 }
 
 // "0x401136"
-std::uint64_t address(const Json& object, const char* member) {
+std::optional<std::uint64_t> address(const Json& object, const char* member) {
   const std::string word = text(object, member);
   std::uint64_t value = 0;
-  if (word.starts_with("0x")) {
-    std::from_chars(word.data() + 2, word.data() + word.size(), value, 16);
-  }
-  return value;
+  if (!word.starts_with("0x")) return std::nullopt;
+  const auto read = std::from_chars(word.data() + 2, word.data() + word.size(), value, 16);
+  return read.ec == std::errc() ? std::optional(value) : std::nullopt;
 }
 
 OverwrittenChannel overwritten(const Json& one) {

@@ -44,12 +44,12 @@ std::vector<EndLine> end_lines(const session::Session& session, const session::F
     if (const std::string last = task_name(session, line.end.pid, line.end.pid); !last.empty()) {
       line.end.comm = last;
     }
-    if (line.end.ip != 0) {
+    if (line.end.ip) {
       const std::uint32_t space = space_of(facts, line.end.pid);
       const auto place = space == session::kNoProcess
                              ? session::Place()
-                             : session.names().place(space, line.end.ip, 0);
-      line.place = describe(line.end.ip, place, {});
+                             : session.names().place(space, *line.end.ip, 0);
+      line.place = describe(*line.end.ip, place, {});
     }
     out.push_back(std::move(line));
   }

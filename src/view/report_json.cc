@@ -42,8 +42,8 @@ Json ends_json(const std::vector<EndLine>& ends) {
         one["signal_name"] = fmt::format("SIG{}", name);
     }
     if (end.tid != 0) one["tid"] = end.tid;
-    if (end.ip != 0) {
-      one["ip"] = fmt::format("{:#x}", end.ip);
+    if (end.ip) {
+      one["ip"] = fmt::format("0x{:x}", *end.ip);
       one["place"] = line.place;
     }
     out.push_back(std::move(one));

@@ -1,6 +1,6 @@
 """How a recording says that its processes ended."""
 
-from box import Skip, check, equal
+from box import COMPLETE, Skip, check, equal
 
 SEGV, ABRT, FPE, ILL, TRAP, KILL, TERM = 11, 6, 8, 4, 5, 9, 15
 
@@ -40,6 +40,9 @@ def signals(box):
     """With the path up to the place: FUP and TIP.PGD, after which nothing comes."""
     for how, number, place in (
         ("segv", SEGV, "write_to"),
+        ("null", SEGV, "0 [unknown]"),
+        # A return to what is no address is refused by the processor, where it stands.
+        ("nowhere", SEGV, "main" if box.source == "dbi" else "4141414141414141"),
         ("fpe", FPE, "main"),
         ("ill", ILL, "main"),
         ("trap", TRAP, "main"),
@@ -52,7 +55,19 @@ def signals(box):
         last = box.branches()[end["tid"]][-1]
         if how in ("segv", "fpe", "ill", "thread"):
             check(end["ip"][2:] in last, f"{how}: the path ends with {last}, not at {end['ip']}")
-        box.agrees_with_perf()
+        if how != "null":  # address 0 is the end of a trace to perf
+            box.agrees_with_perf()
+
+
+def after_the_first_thread(box):
+    """It ends before the second one has begun, and the process goes on."""
+    end, _ = _ended(box, ["left_exit"], 5)
+    equal(end["exit_status"], 5, "exit status")
+    check("exits_late" in box.read("calls", COMPLETE), "not recorded")
+    # QEMU itself fails when a signal ends such a process.
+    if box.source == "dbi":
+        _by_signal(box, "left", SEGV, "write_to")
+        box.stats()
 
 
 def sigkill(box):

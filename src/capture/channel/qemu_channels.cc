@@ -301,7 +301,8 @@ Status QemuChannels::write_record(Channel& channel, const relay::Record& record)
                              .exit_status = end.exit_status,
                              .signal = end.signal,
                              .tid = end.signal != 0 ? tid : 0,
-                             .ip = end.ip};
+                             .ip = {}};
+      if (end.ip_known == 1) processes_[pid].end->ip = end.ip;
       return {};
     }
     case relay::RecordType::native: {

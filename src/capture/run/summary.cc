@@ -16,7 +16,7 @@ Json end_json(const ProcessEnd& end) {
   if (end.exit_status >= 0) out["exit_status"] = end.exit_status;
   if (end.signal != 0) out["signal"] = end.signal;
   if (end.tid != 0) out["tid"] = end.tid;
-  if (end.ip != 0) out["ip"] = fmt::format("{:#x}", end.ip);
+  if (end.ip) out["ip"] = fmt::format("0x{:x}", *end.ip);
   return out;
 }
 
@@ -32,7 +32,7 @@ void add_command_end(std::vector<ProcessEnd>& ends, std::int32_t pid, const std:
   end.command = true;
   if (end.name.empty()) end.name = name;
   const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-  if (signal != end.signal) end.tid = 0, end.ip = 0;
+  if (signal != end.signal) end.tid = 0, end.ip.reset();
   end.signal = signal;
   end.exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
 }

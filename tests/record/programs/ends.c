@@ -1,8 +1,10 @@
-// Ends as it is told: `ends segv|fpe|ill|trap|abort|kill|term|thread|exit [STATUS]`.
+// Ends as it is told: `ends segv|null|nowhere|fpe|ill|trap|abort|kill|term|thread|left|
+// left_exit|exit [STATUS]`.
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 __attribute__((noinline)) static void write_to(volatile int* place) {
@@ -16,8 +18,26 @@ static void* in_thread(void* unused) {
   return unused;
 }
 
+static void* exits_late(void* unused) {
+  usleep(100000);
+  exit(5);
+  return unused;
+}
+
+// The first thread ends, most likely before the second has begun; the process goes on.
+static void leave(void* (*second)(void*)) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, second, NULL) == 0) syscall(SYS_exit, 0);
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "exit";
+  if (strcmp(how, "null") == 0) ((void (*volatile)(void))0)();
+  if (strcmp(how, "nowhere") == 0) {
+    __asm__ volatile("pushq %0\n at_return: ret" ::"r"(0x4141414141414141));
+  }
+  if (strcmp(how, "left") == 0) leave(in_thread);
+  if (strcmp(how, "left_exit") == 0) leave(exits_late);
   if (strcmp(how, "segv") == 0) write_to((volatile int*)8);
   if (strcmp(how, "fpe") == 0) {
     volatile int zero = 0;

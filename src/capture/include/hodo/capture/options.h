@@ -71,10 +71,10 @@ struct ProcessEnd {
   std::string name;
   bool command = false;  // the one that hodo started
   std::uint64_t time = 0;
-  int exit_status = -1;  // -1: a signal ended it, or nobody knows
-  int signal = 0;        // 0: none, or nobody knows
-  std::int32_t tid = 0;  // of the signal: whose; 0: nobody knows
-  std::uint64_t ip = 0;  // where it was then; 0: in a system call, or nobody knows
+  int exit_status = -1;             // -1: a signal ended it, or nobody knows
+  int signal = 0;                   // 0: none, or nobody knows
+  std::int32_t tid = 0;             // of the signal: whose; 0: nobody knows
+  std::optional<std::uint64_t> ip;  // where it was then; in a system call, or nobody knows: none
 };
 
 // What a recording came to; the command turns it into its last lines and exit status.

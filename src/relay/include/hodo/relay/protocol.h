@@ -193,7 +193,8 @@ struct MapRecord {
 struct EndRecord {
   std::int32_t exit_status = -1;  // of exit_group(2); -1: a signal ends it
   std::int32_t signal = 0;
-  std::uint64_t ip = 0;  // where this thread was then; 0: in a system call, or nobody knows
+  std::uint64_t ip_known = 0;  // 1, or 0: it was in a system call, or nobody knows
+  std::uint64_t ip = 0;        // where this thread was then
 };
 
 struct CodeRecord {
