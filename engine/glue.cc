@@ -300,7 +300,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       syscall
       hlt
 
-    .globl glue_native
+    .globl glue_native, glue_native_return
     glue_native:
       movq %%rdi, %%r10
       movq %c[stack](%%r10), %%rsp
@@ -324,6 +324,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %c[r15](%%r10), %%r15
       movq %c[taken]+8(%%r10), %%r11
       movq %c[taken](%%r10), %%r10
+    glue_native_return:
       iretq
 
     .globl glue_restore_context, glue_restorer

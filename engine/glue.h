@@ -61,6 +61,7 @@ long glue_clone(ThreadArea* area, ThreadArea* child);
 [[noreturn]] void glue_exit_thread(int number, int status, bool* used);
 // Goes on at ThreadArea::ip with all of the program's registers.
 [[noreturn]] void glue_native(ThreadArea* area);
+void glue_native_return();  // a place: its last instruction, which faults where `ip` is no address
 // rt_sigreturn with this context.
 [[noreturn]] void glue_restore_context(KernelContext* context);
 // What handlers of the engine return to.

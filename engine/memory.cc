@@ -232,6 +232,9 @@ Arena& arena_near(std::uint64_t ip) {
     if (Arena* arena = find_arena(ip, reach)) return *arena;
     if (std::uint8_t* place = find_place(ip, reach)) return make_arena(place);
   }
+  // Programs have nothing there: nothing can be copied that would have to lie near.
+  const bool beyond = ip >> 47 != 0;
+  if (beyond) return arena_near(reinterpret_cast<std::uint64_t>(__executable_start));
   die("no room for translated code near", ip);
 }
 

@@ -17,6 +17,12 @@ namespace {
 
 std::uint64_t address(const void* of) { return reinterpret_cast<std::uint64_t>(of); }
 
+// With 48 bits, bits 63 to 48 are those of bit 47 (SDM vol. 1, "Canonical Addressing").
+bool is_canonical(std::uint64_t ip) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 47;
+  return ip + kHalf < 2 * kHalf;
+}
+
 std::uint8_t* fragment(std::uint64_t ip) {
   std::uint8_t* head = find_fragment(ip);
   return head != nullptr ? head : translate(ip, Entry::direct).head;
@@ -114,6 +120,7 @@ void engine_flush(ThreadArea* area, Exit* exit) {
 }
 
 void engine_miss(ThreadArea* area, std::uint64_t target) {
+  if (!is_canonical(target)) refuse_branch(*area);
   {
     const Locked locked;
     std::uint8_t* landing = landing_of(target, Entry::by_tip);

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "code_pages.h"
@@ -342,6 +343,16 @@ void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
   return_to_engine(area, context);
 }
 
+// The program was to go on where no address is, as after a signal frame that says so. The kernel
+// has it stand there, too.
+void native_refused(ThreadArea& area, unsigned number, const KernelInfo& info,
+                    KernelContext& context) {
+  area.native = 0;
+  area.registers.flags &= ~eflags::kTf;
+  const std::uint64_t mask = area.waits > 0 ? area.held_mask : area.native_mask;
+  deliver(area, describe(area, number, info, context), mask, context);
+}
+
 // Runs the instruction natively whose registers are saved, without the engine's code seeing it.
 void step_natively(ThreadArea& area, KernelContext& context) {
   trace_interruption(area, area.ip);
@@ -350,6 +361,28 @@ void step_natively(ThreadArea& area, KernelContext& context) {
   context.mask = ~kFaults;
   return_to_program(area, context);
   context.eflags |= eflags::kTf;
+}
+
+bool is_on_alternate(const ThreadArea& area) {
+  return area.alternate.holds(area.registers.rsp) &&
+         (area.alternate.flags & KernelStack::kAutoDisarm) == 0;
+}
+
+// As the kernel's do_sigaltstack(): 0, or why not.
+long set_alternate(ThreadArea& area, KernelStack wanted) {
+  constexpr std::uint64_t kLeast = 2048;  // MINSIGSTKSZ
+  if (is_on_alternate(area)) return -EPERM;
+  const std::uint32_t mode = wanted.flags & ~KernelStack::kAutoDisarm;
+  if (mode > KernelStack::kDisabled) return -EINVAL;
+  if (mode == KernelStack::kDisabled) {
+    wanted.start = wanted.size = 0;
+  } else if (wanted.size < kLeast) {
+    return -ENOMEM;
+  } else {
+    wanted.flags &= ~KernelStack::kOn;
+  }
+  area.alternate = wanted;
+  return 0;
 }
 
 // A write to a page that is protected because code of it has been translated. False: it is not.
@@ -379,6 +412,9 @@ extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext*
   if (signal == kSegv && was_write_to_code(area, *info, place, *context)) return;
   if (place == Place::program && area.native != 0) {
     return native_done(area, signal, *info, *context);
+  }
+  if (area.native != 0 && context->rip == address(glue_native_return)) {
+    return native_refused(area, signal, *info, *context);
   }
   if (signal == kTrap && info->code == kTrapTrace) return stepped(area, *context);
   if (signal == kSys && info->code == kSeccomp && place == Place::engine &&
@@ -536,26 +572,13 @@ long sigprocmask_call(ThreadArea& area) {
 }
 
 long sigaltstack_call(ThreadArea& area) {
-  constexpr std::uint64_t kLeast = 2048;  // MINSIGSTKSZ
   const Registers& r = area.registers;
-  const bool on =
-      area.alternate.holds(r.rsp) && (area.alternate.flags & KernelStack::kAutoDisarm) == 0;
   KernelStack before = area.alternate;
-  if (on) before.flags |= KernelStack::kOn;
+  if (is_on_alternate(area)) before.flags |= KernelStack::kOn;
   if (r.rdi != 0) {
     KernelStack wanted;
     if (!read_program(&wanted, r.rdi, sizeof wanted)) return -EFAULT;
-    if (on) return -EPERM;
-    const std::uint32_t mode = wanted.flags & ~KernelStack::kAutoDisarm;
-    if (mode > KernelStack::kDisabled) return -EINVAL;
-    if (mode == KernelStack::kDisabled) {
-      wanted.start = wanted.size = 0;
-    } else if (wanted.size < kLeast) {
-      return -ENOMEM;
-    } else {
-      wanted.flags &= ~KernelStack::kOn;
-    }
-    area.alternate = wanted;
+    if (const long refused = set_alternate(area, wanted); refused != 0) return refused;
   }
   if (r.rsi != 0 && !write_program(r.rsi, &before, sizeof before)) return -EFAULT;
   return 0;
@@ -575,13 +598,12 @@ long sigreturn_call(ThreadArea& area) {
     kernel_action(kSegv, &standard, nullptr);
     raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), kSegv);
   }
+  set_alternate(area, context.stack);  // what a frame says wrong counts for nothing
   save_native_registers(area, context);
   enter_at(area, area.ip);
   area.blocked_faults = context.mask & kFaults;
   context.mask &= ~kFaults;
   area.program_mask = context.mask;
-  area.alternate = context.stack;
-  area.alternate.flags &= ~KernelStack::kOn;
   context.stack.start = area.handler_stack();
   context.stack.flags = 0;
   context.stack.size = ThreadArea::kHandlerStackBytes;
@@ -589,14 +611,40 @@ long sigreturn_call(ThreadArea& area) {
   glue_restore_context(&context);
 }
 
-void run_native(ThreadArea& area, std::uint64_t ip) {
-  area.in_block = false;  // a fragment ends in front of it
+namespace {
+
+// Goes on natively at `ip`, for one instruction.
+[[noreturn]] void go_native(ThreadArea& area, std::uint64_t ip) {
   trace_interruption(area, ip);
   area.native_mask = block_signals();
   area.ip = ip;
   area.registers.flags |= eflags::kTf;
   area.native = 1;
   glue_native(&area);
+}
+
+}  // namespace
+
+void run_native(ThreadArea& area, std::uint64_t ip) {
+  area.in_block = false;  // a fragment ends in front of it
+  go_native(area, ip);
+}
+
+void refuse_branch(ThreadArea& area) {
+  const std::uint64_t ip = *reinterpret_cast<const std::uint64_t*>(std::uint64_t{area.branch});
+  std::uint8_t code[16];
+  const unsigned bytes = readable_bytes_locked(ip);
+  if (!read_program(code, ip, bytes)) die("a branch cannot be read", ip);
+  const isa::Encoding e = isa::decode_encoding(code, bytes);
+  std::uint64_t& rsp = area.registers.rsp;
+  if (e.cls == isa::InsnClass::icall) rsp += 8;
+  if (e.cls == isa::InsnClass::ret) {
+    std::uint16_t more = 0;
+    if (e.imm_size == sizeof more) std::memcpy(&more, code + e.imm_at, sizeof more);
+    rsp -= 8 + std::uint64_t{more};
+  }
+  area.in_block = true;
+  go_native(area, ip);
 }
 
 }  // namespace hodo::engine

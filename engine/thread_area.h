@@ -54,6 +54,7 @@ struct ThreadArea {
   std::uint64_t flags = 0;        // AH and AL of LAHF and SETO
   std::uint64_t next = 0;         // where in the cache to go on
   std::uint32_t calls_top = 0;    // byte offset in `calls` of the newest: 0, 4, ... 252
+  std::uint32_t branch = 0;       // address of the address of the one whose target is looked up
   std::uint32_t calls[kCalls] = {};  // addresses of CallSites
   // --- further away
   std::uint64_t engine_stack = 0;  // top of the stack of the engine's C++ code

@@ -421,6 +421,14 @@ class Translator {
     request(cold_, exit, kGlueFlush);
   }
 
+  // Where a target is no address, it is the branch that fails.
+  static void note_branch(Emitter& out, std::uint64_t ip) {
+    auto* branch = static_cast<std::uint64_t*>(allocate_low(sizeof(std::uint64_t)));
+    *branch = ip;
+    out.bytes({0x41, 0xc7, 0x42, offsetof(ThreadArea, branch)});  // MOV dword [R10 + disp8], branch
+    out.word(low(branch));
+  }
+
   // --- calls and returns ---
 
   void push_return(std::uint64_t address) {
@@ -508,7 +516,9 @@ class Translator {
       hot_.bytes({code(ip)[e.imm_at], code(ip)[e.imm_at + 1], 0, 0});
     }
     hot_.bytes({0xe3, 5});  // JRCXZ
-    hot_.jump(arena_.glue(kGlueMiss));
+    hot_.jump(cold_.at());
+    note_branch(cold_, ip);
+    cold_.jump(arena_.glue(kGlueMiss));
     hot_.bytes({0xff, 0x62, 0x08});  // JMP [RDX + landing]
     stubs();
   }
@@ -526,7 +536,8 @@ class Translator {
     hot_.move(rdx, 0);
     hot_.bytes({0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xd0});  // CRC32 RDX, RAX
     hot_.bytes({0x0f, 0xb7, 0xd2});                    // MOVZX EDX, DX
-    hot_.bytes({0xff, 0x24, 0xd5});                    // JMP [first_landings + RDX * 8]
+    note_branch(hot_, ip);
+    hot_.bytes({0xff, 0x24, 0xd5});  // JMP [first_landings + RDX * 8]
     hot_.word(low(first_landings));
     stubs();
   }
