@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "exit_code.h"
 #include "hodo/image/elf.h"
 #include "hodo/relay/clock.h"
 #include "run/pid_namespace.h"
@@ -214,6 +216,10 @@ void QemuChannels::finish_channel(std::size_t index) {
 void QemuChannels::note_end(std::int32_t pid, Process& process) {
   if ((!process.gone && !process.end) || ends_.size() >= kMostEnds) return;
   ProcessEnd end = process.end.value_or(ProcessEnd{});
+  // Killed before it could say a word.
+  const auto status = process.end ? std::nullopt : wait_status(process.pidfd.get(), pid);
+  if (status && WIFSIGNALED(*status)) end.signal = WTERMSIG(*status);
+  if (status && WIFEXITED(*status)) end.exit_status = WEXITSTATUS(*status);
   end.pid = pid;
   end.name = process.name;
   ends_.push_back(std::move(end));
