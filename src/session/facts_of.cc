@@ -17,6 +17,7 @@ std::uint64_t wall_clock(const perfdata::Model& model) {
 
 Facts facts_of(const perfdata::Model& model) {
   const perfdata::FileFacts& file = model.facts();
+  RecorderFacts recorder = recorder_facts(file);
   Facts out{.command = file.cmdline,
             .recorder = file.version,
             .hostname = file.hostname,
@@ -28,10 +29,10 @@ Facts facts_of(const perfdata::Model& model) {
             .last_time = model.last_time(),
             .wall_clock = wall_clock(model),
             .finished = model.finished(),
-            .snapshot = model.pt().snapshot,
+            .snapshot = model.pt().snapshot || recorder.snapshot,
             .switches = !model.on_cpu().empty(),
             .stacks = model.branch_stacks(),
-            .ends = recorder_facts(file).ends};
+            .ends = std::move(recorder.ends)};
   for (const perfdata::Process& process : model.processes()) {
     out.processes.push_back({.pid = process.pid,
                              .ppid = process.ppid,

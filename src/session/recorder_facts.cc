@@ -71,6 +71,7 @@ RecorderFacts recorder_facts(const perfdata::FileFacts& facts) {
   if (!json.is_object()) return {.readable = false};
   RecorderFacts out;
   out.source = text(json, "source");
+  out.snapshot = json.contains("snapshot") && json["snapshot"] == true;
   each(json, "overwritten", [&](const Json& one) { out.overwritten.push_back(overwritten(one)); });
   each(json, "ended", [&](const Json& one) { out.ends.push_back(process_end(one)); });
   if (!json.contains("unrecorded")) return out;

@@ -26,6 +26,7 @@ struct OverwrittenChannel {
 struct RecorderFacts {
   bool readable = true;                 // false: there are some, and nobody knows which
   std::string source;                   // "qemu", "qemu-system", "kvm", ...
+  bool snapshot = false;                // only the newest part was to be kept
   std::vector<std::string> unrecorded;  // what the recorder knows to be missing, each a line
   std::vector<OverwrittenChannel> overwritten;
   std::vector<ProcessEnd> ends;

@@ -112,7 +112,8 @@ class Box:
     def record(self, arguments, options=(), status=0, data=None, **keywords):
         """Records, and checks the exit status unless that is None."""
         # The engine leaves addresses as random as they are; QEMU's are always the same.
-        steady = ("setarch", "-R") if self.source == "dbi" else ()
+        engine = self.source == "dbi" or "bts" in options or "lbr" in options
+        steady = ("setarch", "-R") if engine else ()
         done = self.run([*steady, *self.command(arguments, options, data)], **keywords)
         if status is not None and shell_status(done.returncode) != status:
             raise Failure(

@@ -19,6 +19,8 @@ def _branches(box, rounds, options, status):
 def _newest_is_the_end(box, source, rounds, status, *options):
     whole = _branches(box, rounds, ["--source", source, *options], 0)
     newest = _branches(box, rounds, ["--source", source, *SMALL, "--snapshot", *options], status)
+    check("a snapshot" in box.read("report", COMPLETE), "the report does not say what this is")
+    check(box.report()["snapshot"], "nor does its JSON")
     # Up to one buffer more than was asked for: pieces go when they are not needed at all.
     check(len(newest) * 4 < len(whole) * 3, f"{len(newest)} of {len(whole)} branches were kept")
     check(len(newest) > 1000, f"only {len(newest)} branches were kept")
@@ -28,8 +30,6 @@ def _newest_is_the_end(box, source, rounds, status, *options):
 
 def pt(box):
     _newest_is_the_end(box, box.source, 12, COMPLETE, "--psb-period", "2048")
-    check("a snapshot" in box.read("report", COMPLETE), "the report does not say what this is")
-    check(box.report()["snapshot"], "nor does its JSON")
     box.perf()
 
 

@@ -31,7 +31,7 @@ void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file)
   }
 }
 
-std::string summary_json(const RecordResult& result, const ChannelRecording& what) {
+std::string summary_json(const RecordResult& result, const ChannelRecording& what, bool snapshot) {
   nlohmann::ordered_json json = {
       {"source", what.source},
       {"unit", unit_name(what.settings.recording)},
@@ -42,14 +42,15 @@ std::string summary_json(const RecordResult& result, const ChannelRecording& wha
       {"exit_status", result.exit_status},
       {"unrecorded", result.unrecorded},
   };
+  if (snapshot) json["snapshot"] = true;
   describe_trust_and_ends(json, result);
   return summary_line(json);
 }
 
 // Without the mark of a complete recording where data is missing, whoever's fault that is.
 void finish_file(perfdata::Writer& writer, const std::optional<Error>& error,
-                 const ChannelRecording& what, RecordResult& result) {
-  const Status finished = error ? Status() : writer.finish(summary_json(result, what));
+                 const ChannelRecording& what, bool snapshot, RecordResult& result) {
+  const Status finished = error ? Status() : writer.finish(summary_json(result, what, snapshot));
   if (error) {
     result.warnings.push_back("the recording ended early: " + error->message);
     result.complete = false;
@@ -115,7 +116,7 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
         who + " had not ended: what it did later was not recorded; --wait-all waits for it");
   }
   recording.add_warnings(result);
-  finish_file(*writer, channels.file_error(), what, result);
+  finish_file(*writer, channels.file_error(), what, options.snapshot, result);
   return result;
 }
 

@@ -366,6 +366,7 @@ std::string Recorder::summary() const {
                                  {"aux_partial", counts.aux_partial},
                                  {"processes", counts.processes + first_processes()},
                                  {"threads", counts.processes + counts.threads + first_threads()}};
+  if (options_.snapshot) json["snapshot"] = true;
   RecordResult how;
   if (const auto status = program_ ? program_->wait_status() : std::nullopt) {
     add_command_end(how.ends, program_->pid(), options_.command.front(), *status);
