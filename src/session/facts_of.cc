@@ -1,5 +1,7 @@
 #include "facts_of.h"
 
+#include <utility>
+
 #include "recorder_facts.h"
 
 namespace hodo::session {
