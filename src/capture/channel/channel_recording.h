@@ -27,10 +27,10 @@ struct ChannelRecording {
 
 // What the file says of the trace in it, and of the recording.
 void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file);
-std::string summary_json(const RecordResult& result, const ChannelRecording& what);
+std::string summary_json(const RecordResult& result, const ChannelRecording& what, bool snapshot);
 // Ends the file; in `result` is what it says.
 void finish_file(perfdata::Writer& writer, const std::optional<Error>& error,
-                 const ChannelRecording& what, RecordResult& result);
+                 const ChannelRecording& what, bool snapshot, RecordResult& result);
 
 // Runs the program and writes its file. Errors: as record_with_qemu().
 Result<RecordResult> record_through_channels(const RecordOptions& options,

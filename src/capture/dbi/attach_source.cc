@@ -180,7 +180,7 @@ Result<RecordResult> record_attached(const RecordOptions& options, const Channel
   RecordResult result;
   channels.summarize(result);
   recording.add_warnings(result);
-  finish_file(*writer, channels.file_error(), what, result);
+  finish_file(*writer, channels.file_error(), what, options.snapshot, result);
   return result;
 }
 
