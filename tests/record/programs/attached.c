@@ -178,9 +178,9 @@ static void* handles(void* unused) {
   return unused;
 }
 
-static void* (*const kinds[])(void*) = {computes,           reads,  waits,  waits_for_events, sleeps,
-                                        waits_for_a_signal, pauses, counts, makes_threads,
-                                        makes_processes,    handles};
+static void* (*const kinds[])(void*) = {
+    computes, reads,  waits,         waits_for_events, sleeps, waits_for_a_signal,
+    pauses,   counts, makes_threads, makes_processes,  handles};
 enum { kKinds = sizeof(kinds) / sizeof(kinds[0]), kPauses = 6, kWaitsForASignal = 5 };
 
 static void check_signals(void) {
@@ -208,7 +208,8 @@ int main(void) {
   sigaddset(&set, SIGSEGV);
   sigaddset(&set, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
-  struct sigaction action = {.sa_sigaction = tick, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+  struct sigaction action = {.sa_sigaction = tick,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
   sigaction(SIGALRM, &action, NULL);
   signal(SIGTRAP, SIG_IGN);
   struct sigaction noted = {.sa_handler = usr1};
