@@ -53,6 +53,10 @@ def _ends_as_ever(process):
     equal(process.returncode, 3, "exit status")
 
 
+def _another_thread(process):
+    return max(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
+
+
 def _refused(box, pids, *words, status=None, user=None, options=()):
     done = box.run(
         [*(["setpriv", "--reuid", user, "--clear-groups"] if user else []), box.hodo, "record",
@@ -132,7 +136,7 @@ def several_processes_and_some_threads(box):
     _end(_attach(box, ",".join(map(str, pids)), ["--duration", "100ms"]))
     tasks = box.report(status=None)["tasks"]
     check(set(pids) <= {task["pid"] for task in tasks}, f"processes {tasks}")
-    thread = first.pid + 1
+    thread = _another_thread(first)
     _end(_attach(box, str(first.pid), ["--duration", "100ms", "--threads", str(thread)]))
     equal(set(box.branches(status=None)), {thread}, "threads")
     for process in (first, second):
@@ -162,7 +166,7 @@ def refusals(box):
     pid = str(process.pid)
     _refused(box, "999999999", "no process", status=127)
     _refused(box, "12x", "-p 12x", status=2)
-    _refused(box, str(process.pid + 1), f"-p {pid} --threads", status=2)
+    _refused(box, str(_another_thread(process)), f"-p {pid} --threads", status=2)
     _refused(box, "2", "of the kernel", status=126)
     done = box.run([box.hodo, "record", "-p", pid, "--", "true"])
     check(done.returncode == 2 and b"do not go together" in done.stderr, f"{done.stderr}")

@@ -13,15 +13,21 @@ def _lists(box, status=0):
     return [lines for _, lines in sorted(box.branches(status).items())]
 
 
-def the_same_branches_as_under_qemu(box):
+def the_same_branches_as_by_the_engine(box):
     """Signals, a fault, a child and an exec: the same records as the trace unit writes."""
     program = box.own("stepped")
     box.record([program], ["--source", "bts"], status=5)
     expected = _lists(box)
     box.record([program], ["--source", "step"], status=5)
+    found = _lists(box)
     equal(len(expected), 2, "processes")
     check(sum(map(len, expected)) > 70, f"{expected}")
-    check(_lists(box) == expected, f"{_lists(box)}\n{expected}")
+    # The engine runs INT3 outside of the trace, and leaves no record of it.
+    at = [i for i, line in enumerate(found[0]) if line.startswith("int ")]
+    equal(len(at), 1, f"INT3 in {found}")
+    check(found[0][at[0] - 1].startswith("begin "), f"{found}")
+    del found[0][at[0] - 1 : at[0] + 1]
+    check(found == expected, f"{found}\n{expected}")
 
 
 def perf_reads_them(box):

@@ -29,6 +29,10 @@ NOT_DBI = re.compile(
 )
 
 
+# BTS records and branch stacks of 64-bit programs come from the engine, also where QEMU is what a case gets by default.
+NOT_QEMU = re.compile(r"(attach|engine|sources)\.")
+
+
 def modules():
     return sorted(name[:-3] for name in os.listdir(HERE) if name.startswith("cases_"))
 
@@ -53,7 +57,7 @@ def listed(source="qemu"):
         for case, function in cases(module).items()
     }
     if source == "qemu":
-        return {name: case for name, case in found.items() if not name.startswith(("attach.", "engine."))}
+        return {name: case for name, case in found.items() if not NOT_QEMU.match(name)}
     return {name: case for name, case in found.items() if not NOT_DBI.match(name)}
 
 
