@@ -500,7 +500,7 @@ TEST_F(SourceTest, MaxSizeEndsTheRecordingAndTheProgramGoesOn) {
   };
   const RecordResult result = record();
   EXPECT_EQ(result.exit_status, 4);
-  EXPECT_THAT(result.warnings, Contains(HasSubstr("size limit of 100000 bytes")));
+  EXPECT_THAT(result.warnings, Contains(HasSubstr("--max-size")));
   EXPECT_FALSE(result.complete);
   EXPECT_GE(result.trace_bytes, 80'000u);
   EXPECT_LE(result.trace_bytes, 400'000u);

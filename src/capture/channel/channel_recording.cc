@@ -4,13 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "channel_loop.h"
 #include "hodo/capture/fd.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "qemu_channels.h"
 #include "qemu_settings.h"
 #include "run/output_guard.h"
-#include "run/recording_loop.h"
+#include "run/setting_up.h"
 #include "run/summary.h"
 
 namespace hodo::capture {
@@ -96,7 +97,7 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
 
   QemuChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
   channels.set_takeovers(what.takeovers);
-  RecordingLoop recording(options, **program, listener.get(), channels, *writer);
+  ChannelLoop recording(options, **program, listener.get(), channels, *writer);
   recording.run();
 
   RecordResult result;

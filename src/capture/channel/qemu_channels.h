@@ -9,14 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "channel_set.h"
 #include "channel_socket.h"
 #include "dbi/takeover.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
+#include "hodo/relay/protocol.h"
 #include "perf/aux_tail.h"
-#include "run/recording_loop.h"
 
 namespace hodo::capture {
 

@@ -13,14 +13,14 @@
 #include "run/launch.h"
 #include "run/output_guard.h"
 #include "run/recording_loop.h"
+#include "run/setting_up.h"
 
 namespace hodo::capture {
 namespace {
 
 constexpr int kPollMs = 4;
-constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may cost
 
-class AttachedRecording {
+class AttachedRecording final : public Recorder {
  public:
   AttachedRecording(const RecordOptions& options, const ChannelRecording& what,
                     const EngineImage& engine, const relay::StartInfo& info, Program& signals,
@@ -32,7 +32,8 @@ class AttachedRecording {
         signals_(signals),
         socket_(socket),
         channels_(channels),
-        writer_(writer) {}
+        writer_(writer),
+        loop_(options, *this, writer) {}
 
   Status attach_all() {
     for (const pid_t pid : options_.pids) {
@@ -50,11 +51,7 @@ class AttachedRecording {
 
   void run() {
     began_ = relay::now();
-    while (!over()) {
-      wait();
-      channels_.drain(false);
-      flush_if_due();
-    }
+    static_cast<void>(loop_.run());  // no step of ours fails
     release_all();
     channels_.stop();
     channels_.drain(true);
@@ -62,7 +59,7 @@ class AttachedRecording {
   }
 
   void add_warnings(RecordResult& result) const {
-    if (full_) result.warnings.emplace_back("the recording ended at --max-size");
+    loop_.add_warnings(result);
     result.warnings.insert(result.warnings.end(), left_.begin(), left_.end());
   }
 
@@ -72,16 +69,14 @@ class AttachedRecording {
     channels_.drain(false);
   }
 
-  bool over() {
-    full_ = options_.max_size != 0 && writer_.bytes_written() >= options_.max_size;
-    if (full_ || stop_ || channels_.file_error()) return true;
-    if (options_.duration != 0 && relay::now() - began_ >= options_.duration) return true;
+  bool over() override {
+    if (stop_ || channels_.file_error()) return true;
     if (!channels_.running().empty()) return false;
     channels_.accept(socket_);
     return channels_.running().empty() && relay::now() - began_ > kSettled;
   }
 
-  void wait() {
+  Status wait() override {
     std::vector<pollfd> fds = {{.fd = signals_.event_fd(), .events = POLLIN, .revents = 0},
                                {.fd = socket_, .events = POLLIN, .revents = 0}};
     for (const int fd : channels_.wake_fds()) {
@@ -92,19 +87,27 @@ class AttachedRecording {
     }
     poll(fds.data(), fds.size(), channels_.busy() ? 0 : kPollMs);
     channels_.accept(socket_);
-    const ProgramEvents events = signals_.take_events();
-    stop_ = stop_ || events.stop;
-    if (events.snapshot) channels_.snapshot();
     if (options_.end_fd >= 0 && (fds.back().revents & POLLIN) != 0) {
       channels_.kill();
       stop_ = true;
     }
+    return {};
   }
 
-  void flush_if_due() {
-    if (relay::now() - last_flush_ < kFlushEvery || channels_.file_error()) return;
-    last_flush_ = relay::now();
-    static_cast<void>(writer_.flush());  // an error comes back from the next record
+  ProgramEvents take_events() override { return signals_.take_events(); }
+
+  Status drain() override {
+    channels_.drain(false);
+    return {};
+  }
+
+  void snapshot() override { channels_.snapshot(); }
+  void stop() override { stop_ = true; }
+
+  Status flush() override {
+    // An error comes back from the next record.
+    if (!channels_.file_error()) static_cast<void>(writer_.flush());
+    return {};
   }
 
   // Also of what comes meanwhile: programs that they start.
@@ -138,8 +141,9 @@ class AttachedRecording {
   perfdata::Writer& writer_;
   std::set<pid_t> attached_;
   std::vector<std::string> left_;
-  std::uint64_t began_ = 0, last_flush_ = 0;
-  bool stop_ = false, full_ = false;
+  RecordingLoop loop_;
+  std::uint64_t began_ = 0;
+  bool stop_ = false;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "hodo/relay/exec_plan.h"
 #include "processor_flag.h"
 #include "run/launch.h"
-#include "run/recording_loop.h"
+#include "run/setting_up.h"
 #include "takeover.h"
 #include "tsc_clock.h"
 

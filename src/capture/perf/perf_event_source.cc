@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -20,6 +19,7 @@
 #include "perf_trace.h"
 #include "run/launch.h"
 #include "run/output_guard.h"
+#include "run/recording_loop.h"
 #include "run/summary.h"
 #include "running_process.h"
 
@@ -31,15 +31,6 @@ using perfdata::Writer;
 // perf wakes us when a quarter of a buffer is full; this is for what never gets that far.
 constexpr int kPollMilliseconds = 200;
 constexpr int kPollAttached = 20;  // --duration is to be kept
-// How much a killed hodo may lose.
-constexpr std::uint64_t kFlushEveryNs = 1'000'000'000;
-
-std::uint64_t now_ns(clockid_t clock) {
-  timespec time = {};
-  ::clock_gettime(clock, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 Result<std::vector<int>> online_cpus(const SystemPaths& paths) {
   const auto text = read_small_file(paths.online_cpus);
@@ -47,9 +38,9 @@ Result<std::vector<int>> online_cpus(const SystemPaths& paths) {
   return parse_cpu_list(*text);
 }
 
-class Recorder {
+class PerfRecorder final : public Recorder {
  public:
-  Recorder(const RecordOptions& options, const PerfEventContext& context)
+  PerfRecorder(const RecordOptions& options, const PerfEventContext& context)
       : options_(options),
         context_(context),
         kernel_(context.kernel ? *context.kernel : system_kernel()) {}
@@ -70,10 +61,16 @@ class Recorder {
   Status create_file();
   Status start_program();
   void record();
-  bool wait_for_news();
+  bool over() override { return stopped_ || !status_; }
+  Status wait() override;
+  ProgramEvents take_events() override;
+  Status drain() override;
+  void snapshot() override;
+  void stop() override { stopped_ = true; }
+  Status flush() override { return writer_->flush(); }
   void drain_all(bool last);
   void take_snapshot(bool last);
-  void stop();
+  void switch_off();
   void finish_file();
   void keep(const Status& status) {
     if (status_ && !status) status_ = status;
@@ -96,13 +93,13 @@ class Recorder {
   std::vector<PerfEventStream> streams_;
   std::vector<pollfd> polled_;  // the program's signals, then one of each stream
   std::optional<Writer> writer_;
-  std::uint64_t last_flush_ = 0;
-  bool size_limit_reached_ = false;
+  std::optional<RecordingLoop> loop_;
+  bool stopped_ = false;  // by a signal, the size limit, or the program's end
   std::vector<std::string> warnings_;
   Status status_;  // of writing the file: its first error
 };
 
-Result<RecordResult> Recorder::run() {
+Result<RecordResult> PerfRecorder::run() {
   if (auto ready = prepare(); !ready) return std::unexpected(ready.error());
   const OutputGuard output(options_.output);
   if (auto created = create_file(); !created) return std::unexpected(created.error());
@@ -113,7 +110,7 @@ Result<RecordResult> Recorder::run() {
     return std::unexpected(started.error());
   }
   record();
-  stop();
+  switch_off();
   finish_file();
   if (!attached()) program_->wait();
   if (!status_) return std::unexpected(status_.error());
@@ -121,7 +118,7 @@ Result<RecordResult> Recorder::run() {
 }
 
 // Everything that can be refused without having touched a file or run anything.
-Status Recorder::prepare() {
+Status PerfRecorder::prepare() {
   if (options_.wait_all) {
     return fail(
         ErrorCode::usage,
@@ -173,7 +170,7 @@ Status Recorder::prepare() {
 }
 
 // The command, or the processes that run already.
-Status Recorder::look_for_targets() {
+Status PerfRecorder::look_for_targets() {
   if (!attached()) {
     if (options_.command.empty()) return fail(ErrorCode::usage, "no command to run");
     const auto found = find_command(options_.command[0]);
@@ -193,14 +190,14 @@ Status Recorder::look_for_targets() {
 }
 
 // Of those that were attached to.
-bool Recorder::have_ended() const {
+bool PerfRecorder::have_ended() const {
   return std::ranges::all_of(pidfds_, [](const Fd& process) {
     pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
     return !process || ::poll(&ended, 1, 0) > 0;
   });
 }
 
-Status Recorder::open_streams(const std::vector<int>& cpus) {
+Status PerfRecorder::open_streams(const std::vector<int>& cpus) {
   for (const int cpu : cpus) {
     auto stream = open_stream(cpu, static_cast<std::uint32_t>(streams_.size()));
     if (!stream) return std::unexpected(stream.error());
@@ -213,7 +210,7 @@ Status Recorder::open_streams(const std::vector<int>& cpus) {
   return {};
 }
 
-Result<PerfEventStream> Recorder::open_stream(int cpu, std::uint32_t index) {
+Result<PerfEventStream> PerfRecorder::open_stream(int cpu, std::uint32_t index) {
   const pid_t pid = attached() ? targets_.front() : program_->pid();
   const std::span<const pid_t> others =
       attached() ? std::span<const pid_t>(targets_).subspan(1) : std::span<const pid_t>();
@@ -229,7 +226,7 @@ Result<PerfEventStream> Recorder::open_stream(int cpu, std::uint32_t index) {
   return stream;
 }
 
-Status Recorder::create_file() {
+Status PerfRecorder::create_file() {
   perfdata::WriterOptions file;
   perfdata::Attr traced{.attr = spec_.event, .ids = {}, .name = event_name_};
   perfdata::Attr tracking{.attr = spec_.tracking, .ids = {}, .name = "dummy:u"};
@@ -255,7 +252,7 @@ Status Recorder::create_file() {
 }
 
 // What runs already is told of, and then traced.
-Status Recorder::begin_attached() {
+Status PerfRecorder::begin_attached() {
   for (const RunningProcess& process : running_) {
     if (Status written = write_running(*writer_, process); !written) return written;
   }
@@ -266,7 +263,7 @@ Status Recorder::begin_attached() {
   return {};
 }
 
-Status Recorder::start_program() {
+Status PerfRecorder::start_program() {
   if (attached()) return begin_attached();
   // hodo's own name stands until exec; without it perf would show the process as ":PID" until then.
   const pid_t pid = program_->pid();
@@ -278,41 +275,39 @@ Status Recorder::start_program() {
 }
 
 // Until something ends the recording.
-void Recorder::record() {
-  const std::uint64_t began = last_flush_ = now_ns(CLOCK_MONOTONIC);
-  while (status_) {
-    if (options_.duration != 0 && now_ns(CLOCK_MONOTONIC) - began >= options_.duration) return;
-    const bool go_on = wait_for_news();
-    if (!go_on) return;
-    drain_all(false);
-    if (options_.max_size != 0 && writer_->bytes_written() >= options_.max_size) {
-      size_limit_reached_ = true;
-      warnings_.push_back("the recording ended at its size limit of " +
-                          std::to_string(options_.max_size) + " bytes; the program went on");
-      return;
-    }
-  }
+void PerfRecorder::record() {
+  loop_.emplace(options_, *this, *writer_);
+  keep(loop_->run());
 }
 
-// Waits for data or signals; false if the recording is to end.
-bool Recorder::wait_for_news() {
-  if (::poll(polled_.data(), polled_.size(), attached() ? kPollAttached : kPollMilliseconds) < 0 &&
-      errno != EINTR) {
-    keep(fail(ErrorCode::io, "cannot wait for trace data"));
-    return false;
+Status PerfRecorder::wait() {
+  const int most = attached() ? kPollAttached : kPollMilliseconds;
+  if (::poll(polled_.data(), polled_.size(), most) < 0 && errno != EINTR) {
+    return fail(ErrorCode::io, "cannot wait for trace data");
   }
   for (pollfd& entry : polled_) {
     // The kernel says so for good when no traced thread is left on a processor's event.
     if (entry.revents & (POLLHUP | POLLERR | POLLNVAL)) entry.fd = -1;
   }
-  const ProgramEvents events = program_->take_events();
-  if (events.stop || events.ended) return false;
-  if (attached() && have_ended()) return false;
-  if (events.snapshot) take_snapshot(false);
-  return true;
+  return {};
 }
 
-void Recorder::drain_all(bool last) {
+ProgramEvents PerfRecorder::take_events() {
+  const ProgramEvents events = program_->take_events();
+  stopped_ = stopped_ || events.ended || (attached() && have_ended());
+  return events;
+}
+
+Status PerfRecorder::drain() {
+  if (!stopped_) drain_all(false);  // else the rest comes when the events are off
+  return status_;
+}
+
+void PerfRecorder::snapshot() {
+  if (!stopped_) take_snapshot(false);
+}
+
+void PerfRecorder::drain_all(bool last) {
   bool any = false;
   for (auto& stream : streams_) {
     const auto drained = stream.drain(*writer_, last);
@@ -320,14 +315,9 @@ void Recorder::drain_all(bool last) {
     any |= *drained;
   }
   if (any) keep(writer_->finished_round());
-  const std::uint64_t now = now_ns(CLOCK_MONOTONIC);
-  if (any && now - last_flush_ >= kFlushEveryNs) {
-    keep(writer_->flush());
-    last_flush_ = now;
-  }
 }
 
-void Recorder::take_snapshot(bool last) {
+void PerfRecorder::take_snapshot(bool last) {
   for (auto& stream : streams_) keep(stream.disable());
   drain_all(last);
   const std::uint64_t reference = __rdtsc();  // tells the snapshots of a file apart
@@ -338,7 +328,7 @@ void Recorder::take_snapshot(bool last) {
   }
 }
 
-void Recorder::stop() {
+void PerfRecorder::switch_off() {
   for (auto& stream : streams_) {
     keep(stream.disable());
     keep(stream.disable_tracking());
@@ -347,12 +337,12 @@ void Recorder::stop() {
   drain_all(true);
 }
 
-void Recorder::finish_file() {
+void PerfRecorder::finish_file() {
   if (status_) keep(writer_->finish(summary()));
   writer_.reset();
 }
 
-std::string Recorder::summary() const {
+std::string PerfRecorder::summary() const {
   RingCounts counts;
   std::uint64_t trace_bytes = 0;
   for (const auto& stream : streams_) {
@@ -375,7 +365,7 @@ std::string Recorder::summary() const {
   return summary_line(json);
 }
 
-RecordResult Recorder::result() {
+RecordResult PerfRecorder::result() {
   RecordResult result;
   RingCounts counts;
   for (const auto& stream : streams_) {
@@ -384,18 +374,19 @@ RecordResult Recorder::result() {
   }
   result.overflows = counts.aux_truncated;
   result.complete =
-      !size_limit_reached_ &&
+      !loop_->full() &&
       counts.aux_truncated + counts.aux_partial + counts.lost_records + counts.damaged_bytes == 0;
   warn_of_losses(counts);
+  loop_->add_warnings(result);
   if (program_->killed()) warnings_.emplace_back(kKilledWarning);
   if (!attached()) result.exit_status = *program_->exit_status();
   result.processes = static_cast<std::uint32_t>(counts.processes + first_processes());
   result.threads = static_cast<std::uint32_t>(counts.processes + counts.threads + first_threads());
-  result.warnings = std::move(warnings_);
+  result.warnings.insert(result.warnings.begin(), warnings_.begin(), warnings_.end());
   return result;
 }
 
-void Recorder::warn_of_losses(const RingCounts& counts) {
+void PerfRecorder::warn_of_losses(const RingCounts& counts) {
   if (counts.aux_truncated != 0) {
     warnings_.push_back(
         "the trace has " + std::to_string(counts.aux_truncated) +
@@ -435,7 +426,7 @@ Status probe_perf_event(SourceKind source, const PerfEventContext& context) {
 
 Result<RecordResult> record_perf_event(const RecordOptions& options,
                                        const PerfEventContext& context) {
-  return Recorder(options, context).run();
+  return PerfRecorder(options, context).run();
 }
 
 }  // namespace hodo::capture

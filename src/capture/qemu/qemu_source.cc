@@ -11,7 +11,7 @@
 #include "hodo/relay/exec_plan.h"
 #include "plugin_probe.h"
 #include "run/launch.h"
-#include "run/recording_loop.h"
+#include "run/setting_up.h"
 
 extern char** environ;
 

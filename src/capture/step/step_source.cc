@@ -11,6 +11,7 @@
 #include "run/launch.h"
 #include "run/output_guard.h"
 #include "run/recording_loop.h"
+#include "run/setting_up.h"
 #include "run/summary.h"
 #include "step_file.h"
 #include "stepper.h"
@@ -19,7 +20,6 @@ namespace hodo::capture {
 namespace {
 
 constexpr int kPollMs = 50;
-constexpr std::uint64_t kFlushEvery = 250'000'000;  // ns: what a kill -9 may cost
 
 // The option that stepping does not have; null: it has them all.
 const char* refused_by(const RecordOptions& options) {
@@ -41,66 +41,48 @@ Status check(const RecordOptions& options) {
   return found ? Status() : std::unexpected(found.error());
 }
 
-// How the recording went until its end, and why that came.
-class Loop {
+class StepRecorder final : public Recorder {
  public:
-  Loop(const RecordOptions& options, Program& program, Stepper& stepper, StepFile& file,
-       perfdata::Writer& writer)
-      : options_(options), program_(program), stepper_(stepper), file_(file), writer_(writer) {}
+  StepRecorder(Program& program, Stepper& stepper, StepFile& file, perfdata::Writer& writer)
+      : program_(program), stepper_(stepper), file_(file), writer_(writer) {}
 
-  Status run() {
-    bool started = false;
-    while (!started || !stepper_.idle()) {
-      const auto any = stepper_.handle_stops();
-      if (!any) return std::unexpected(any.error());
-      started = started || !stepper_.idle() || program_.exit_status();
-      if (!*any) wait();
-      handle_signals();
-      check_limits();
-      if (Status status = flush_if_due(); !status) return status;
-    }
-    return file_.flush();
-  }
+  bool over() override { return started_ && stepper_.idle(); }
 
-  bool interrupted() const { return interrupted_; }
-  bool full() const { return full_; }
-
- private:
-  void wait() {
+  Status wait() override {
+    const auto any = stepper_.handle_stops();
+    if (!any) return std::unexpected(any.error());
+    started_ = started_ || !stepper_.idle() || program_.exit_status();
+    if (*any) return {};
     pollfd waiting{.fd = program_.event_fd(), .events = POLLIN, .revents = 0};
     ::poll(&waiting, 1, kPollMs);
+    return {};
   }
 
-  void handle_signals() {
-    interrupted_ = program_.take_signals().stop || interrupted_;
+  ProgramEvents take_events() override { return program_.take_signals(); }
+
+  // The file is written while stepping.
+  Status drain() override {
     // Who outlives a program that was asked to end goes on alone.
-    const bool left = program_.asked_to_end() && program_.exit_status();
-    if ((interrupted_ || left) && !std::exchange(let_go_, true)) stepper_.let_go();
+    if (program_.asked_to_end() && program_.exit_status()) stop();
+    return {};
   }
 
-  void check_limits() {
-    if (options_.max_size == 0 || full_ || writer_.bytes_written() < options_.max_size) return;
-    full_ = true;
-    stepper_.let_go();
+  void stop() override {
+    if (!std::exchange(let_go_, true)) stepper_.let_go();
   }
 
-  Status flush_if_due() {
-    const std::uint64_t now = relay::now();
-    if (now - last_flush_ < kFlushEvery) return {};
-    last_flush_ = now;
+  Status flush() override {
     const Status status = file_.flush();
     return status ? writer_.flush() : status;
   }
 
-  const RecordOptions& options_;
+ private:
   Program& program_;
   Stepper& stepper_;
   StepFile& file_;
   perfdata::Writer& writer_;
-  bool interrupted_ = false;
+  bool started_ = false;
   bool let_go_ = false;
-  bool full_ = false;
-  std::uint64_t last_flush_ = relay::now();
 };
 
 Result<perfdata::Writer> create_file(const RecordOptions& options,
@@ -153,8 +135,10 @@ Result<RecordResult> record_by_stepping(const RecordOptions& options,
     return std::unexpected(started.error());
   }
   const std::uint64_t begun = relay::now();
-  Loop loop(options, **program, stepper, file, *writer);
+  StepRecorder recorder(**program, stepper, file, *writer);
+  RecordingLoop loop(options, recorder, *writer);
   Status recorded = loop.run();
+  if (recorded) recorded = file.flush();
   const std::uint64_t took = relay::now() - begun;
   if (!recorded) stepper.let_go();
 
@@ -168,9 +152,8 @@ Result<RecordResult> record_by_stepping(const RecordOptions& options,
     add_command_end(result.ends, (*program)->pid(), options.command.front(), *status);
   }
   result.warnings.push_back(speed_line(stepper, unit, took));
-  if (loop.interrupted()) result.warnings.push_back("the recording was ended by a signal");
+  loop.add_warnings(result);
   if ((*program)->killed()) result.warnings.emplace_back(kKilledWarning);
-  if (loop.full()) result.warnings.push_back("the recording ended at --max-size");
   if (recorded) {
     nlohmann::ordered_json summary = {{"source", "step"},
                                       {"processes", result.processes},

@@ -18,6 +18,7 @@
 #include "hodo/relay/clock.h"
 #include "perf/perf_event_limits.h"
 #include "qmp.h"
+#include "run/recording_loop.h"
 #include "run/summary.h"
 
 namespace hodo::capture {
@@ -102,7 +103,7 @@ perf_event_attr silent_event() {
   return attr;
 }
 
-class AttachRecorder {
+class AttachRecorder final : public Recorder {
  public:
   AttachRecorder(const VmAttachOptions& options, const PerfEventContext& context)
       : options_(options), context_(context) {}
@@ -115,9 +116,13 @@ class AttachRecorder {
                       const PtPmu& pmu);
   Status create_file(const PtPmu& pmu, const perf_event_attr& event);
   Status record();
-  bool over();
-  void wait();
-  Status drain(bool last);
+  bool over() override;
+  Status wait() override;
+  ProgramEvents take_events() override { return {.stop = signals_.came()}; }
+  Status drain() override;
+  void stop() override { stopped_ = true; }
+  Status flush() override { return writer_->flush(); }
+  Status drain_all(bool last);
   std::uint64_t now() const;
   RecordResult result() const;
 
@@ -130,6 +135,7 @@ class AttachRecorder {
   std::vector<GuestStream> streams_;
   std::optional<perfdata::Writer> writer_;
   std::uint64_t end_ = 0;
+  bool stopped_ = false;
   bool full_ = false;
   std::vector<std::string> warnings_;
 };
@@ -140,7 +146,7 @@ Result<RecordResult> AttachRecorder::run() {
   for (auto& stream : streams_) {
     if (auto off = stream.stream().disable(); status && !off) status = off;
   }
-  if (status) status = drain(true);
+  if (status) status = drain_all(true);
   if (status) status = guest_->read_rest(now(), *writer_);
   if (!status) return std::unexpected(status.error());
   RecordResult out = result();
@@ -228,21 +234,17 @@ Status AttachRecorder::record() {
   for (auto& stream : streams_) {
     if (auto on = stream.stream().enable(); !on) return on;
   }
-  while (!over()) {
-    wait();
-    if (auto drained = drain(false); !drained) return drained;
-    if (auto read = guest_->read_next(now(), *writer_); !read) return read;
-  }
-  return {};
+  RecordingLoop loop(options_.record, *this, *writer_);
+  const Status recorded = loop.run();
+  full_ = loop.full();
+  return recorded;
 }
 
 bool AttachRecorder::over() {
-  const std::uint64_t limit = options_.record.max_size;
-  full_ = limit != 0 && writer_->bytes_written() >= limit;
-  return full_ || signals_.came() || !qmp_->alive() || (end_ != 0 && relay::now() >= end_);
+  return stopped_ || !qmp_->alive() || (end_ != 0 && relay::now() >= end_);
 }
 
-void AttachRecorder::wait() {
+Status AttachRecorder::wait() {
   std::vector<pollfd> polled = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
                                 {.fd = qmp_->fd(), .events = POLLIN, .revents = 0}};
   for (const auto& stream : streams_) {
@@ -251,9 +253,15 @@ void AttachRecorder::wait() {
   std::uint64_t most = guest_->waiting() ? 0 : kPollMilliseconds;
   if (end_ != 0) most = std::min(most, (end_ - std::min(end_, relay::now())) / 1'000'000 + 1);
   ::poll(polled.data(), polled.size(), static_cast<int>(most));
+  return {};
 }
 
-Status AttachRecorder::drain(bool last) {
+Status AttachRecorder::drain() {
+  if (Status drained = drain_all(false); !drained) return drained;
+  return guest_->read_next(now(), *writer_);
+}
+
+Status AttachRecorder::drain_all(bool last) {
   for (auto& stream : streams_) {
     if (auto drained = stream.drain(*writer_, last); !drained) return drained;
   }

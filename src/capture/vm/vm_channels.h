@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "channel/channel_set.h"
 #include "channel/channel_socket.h"
+#include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
-#include "run/recording_loop.h"
 
 namespace hodo::capture {
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "channel/channel_loop.h"
 #include "channel/qemu_settings.h"
 #include "hodo/hw/intel_pt.h"
 #include "hodo/perfdata/writer.h"
@@ -13,7 +14,7 @@
 #include "hodo/relay/exec_plan.h"
 #include "run/launch.h"
 #include "run/output_guard.h"
-#include "run/recording_loop.h"
+#include "run/setting_up.h"
 #include "run/summary.h"
 #include "vm_channels.h"
 
@@ -151,7 +152,7 @@ Result<VmResult> record_vm(const VmOptions& options,
   }
 
   VmChannels channels(*writer, settings, *key, *buffer);
-  RecordingLoop recording(record, **program, listener.get(), channels, *writer);
+  ChannelLoop recording(record, **program, listener.get(), channels, *writer);
   recording.run();
 
   VmResult out;
