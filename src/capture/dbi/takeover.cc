@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,10 +48,14 @@ Found peek(pid_t tid) {
 }  // namespace
 
 bool may_hold_children() {
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return false;
   if (child == 0) {
-    for (;;) pause();
+    // Nobody would end it if the parent were killed now.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (getppid() == parent) pause();
+    _exit(0);
   }
   const bool held = ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0;
   ::kill(child, SIGKILL);
