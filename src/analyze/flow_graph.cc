@@ -215,7 +215,7 @@ class Builder {
       const std::uint64_t address = graph_.address + at;
       graph_.blocks.back().insns.push_back(
           {address, isa::disassemble(bytes, address, session_.mode(graph_.space, graph_.time)),
-           insn.target});
+           insn.target, executions_.at(at)});
       open = !ends_block(insn.cls);
     }
     drop_padding();

@@ -137,6 +137,7 @@ class Lister final : public ThreadSink {
     out_.total_time += row.duration;
     out_.longest = std::max(out_.longest, row.duration);
     if (row.duration < options_.slower_than) return;
+    if (options_.only != 0 && row.number != options_.only) return;
     out_.rows.push_back(row);
     // The longest stay: half of the room is made free at a time.
     if (out_.rows.size() < 2 * options_.most) return;
@@ -189,6 +190,17 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
   for (const analyze::Function& f : out.functions) names.push_back(f.name);
   return fail(ErrorCode::not_found, fmt::format("no call of a function '{}' is in the recording{}",
                                                 name, suggestion(name, names)));
+}
+
+Result<CallRow> find_call(session::Session& session, const std::string& written,
+                          const WalkOptions& options) {
+  auto spec = parse_moment(written.starts_with("call:") ? written : "call:" + written);
+  if (!spec) return std::unexpected(spec.error());
+  auto list = list_calls(session, spec->name, {.walk = options, .only = spec->count});
+  if (!list) return std::unexpected(list.error());
+  if (!list->rows.empty()) return list->rows.front();
+  return fail(ErrorCode::not_found,
+              fmt::format("there are only {} calls of {}", list->calls, spec->name));
 }
 
 }  // namespace hodo::ask

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "checking.h"
+#include "hodo/ask/calls.h"
 
 namespace hodo::cli {
 namespace {
@@ -34,6 +35,9 @@ Status check(const WindowInput& input) {
   }
   if (input.last != 0 && (range || !input.at.empty())) {
     return fail(ErrorCode::usage, "--last goes without --at, --from and --to");
+  }
+  if (!input.call.empty() && (range || !input.at.empty() || input.last != 0)) {
+    return fail(ErrorCode::usage, "--call goes without --at, --from, --to and --last");
   }
   return {};
 }
@@ -65,7 +69,8 @@ Status set_end(session::Session& session, const ReadingOptions& reading, const s
 
 }  // namespace
 
-void add_window_options(const OptionSet& app, WindowInput& input, bool module) {
+void add_window_options(const OptionSet& app, WindowInput& input, bool module,
+                        const std::string& to) {
   app.add_option("--at", input.at,
                  "only what ran near this moment (hodo show --help says how moments are written)")
       .type_name("MOMENT");
@@ -75,10 +80,14 @@ void add_window_options(const OptionSet& app, WindowInput& input, bool module) {
   app.add_option("--from", input.from,
                  "only what ran from this moment on; of its thread, if it is no time")
       .type_name("MOMENT");
-  app.add_option("--to", input.to, "only what ran until this moment").type_name("MOMENT");
+  app.add_option(to, input.to, "only what ran until this moment").type_name("MOMENT");
   app.add_option("--last", input.last, "only the last N branches of each thread")
       .range(1)
       .type_name("N");
+  app.add_option("--call", input.call,
+                 "only what ran in this call, with all that it called: FUNCTION#N, as hodo list "
+                 "numbers them")
+      .type_name("CALL");
   app.add_option("--function", input.function,
                  "only what ran in calls of this function, with all that it called")
       .type_name("FUNCTION");
@@ -100,6 +109,15 @@ Result<ask::Window> window_of(session::Session& session, const ReadingOptions& o
     out.thread = moment->thread;
     out.from = moment->branch - std::min(moment->branch, around);
     if (moment->branch < ~around) out.to = moment->branch + around;
+    return out;
+  }
+  if (!input.call.empty()) {
+    auto row = ask::find_call(session, input.call,
+                              {.selection = selection_of(options), .progress = told_to(progress)});
+    if (!row) return std::unexpected(row.error());
+    out.thread = row->at.thread;
+    out.from = row->at.branch;
+    out.to = row->until.branch;
     return out;
   }
   for (const bool is_from : {true, false}) {

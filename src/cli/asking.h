@@ -18,12 +18,14 @@ struct WindowInput {
   std::string at, from, to;  // moments
   std::uint64_t around = 0;  // branches on either side of `at`; 0: not given
   std::uint64_t last = 0;    // 0: not given
+  std::string call;          // "parse#17"
   std::string function;
   std::string module;
 };
-// --at, --around, --from, --to, --last, --function, and --module where a command has none of its
-// own.
-void add_window_options(const OptionSet& app, WindowInput& input, bool module = true);
+// --at, --around, --from, --to, --last, --call, --function, and --module where a command has none
+// of its own; `to` is another name for --to.
+void add_window_options(const OptionSet& app, WindowInput& input, bool module = true,
+                        const std::string& to = "--to");
 // Errors: usage for what contradicts itself; as ask::find_moment.
 Result<ask::Window> window_of(session::Session& session, const ReadingOptions& options,
                               const WindowInput& input, view::Progress& progress);

@@ -141,15 +141,8 @@ std::vector<Pair> pair_threads(Run& a, Run& b, std::vector<std::string>& unpaire
 // "parse#17": the branches of that call.
 Result<ask::Side> side_of_call(session::Session& session, const std::string& written,
                                view::Progress& progress) {
-  auto spec = ask::parse_moment(written.starts_with("call:") ? written : "call:" + written);
-  if (!spec) return std::unexpected(spec.error());
-  auto list = ask::list_calls(session, spec->name, {.walk = {.progress = told_to(progress)}});
-  if (!list) return std::unexpected(list.error());
-  const auto row = std::ranges::find(list->rows, spec->count, &ask::CallRow::number);
-  if (row == list->rows.end()) {
-    return fail(ErrorCode::not_found,
-                fmt::format("there are only {} calls of {}", list->calls, spec->name));
-  }
+  auto row = ask::find_call(session, written, {.progress = told_to(progress)});
+  if (!row) return std::unexpected(row.error());
   // The branch that leads out is the caller's: two calls may have come from different places.
   const bool out = row->outcome == ask::CallRow::Outcome::returned;
   return ask::Side{&session, row->at.thread, row->at.branch, row->until.branch - (out ? 1 : 0)};

@@ -16,6 +16,7 @@ void add_diff(Program& program);
 void add_branches(Program& program);
 void add_calls(Program& program);
 void add_coverage(Program& program);
+void add_annotate(Program& program);
 void add_packets(Program& program);
 void add_stats(Program& program);
 void add_export(Program& program);

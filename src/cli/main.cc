@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   add_branches(program);
   add_calls(program);
   add_coverage(program);
+  add_annotate(program);
   add_packets(program);
   add_stats(program);
   add_export(program);

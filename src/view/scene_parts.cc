@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -11,13 +10,12 @@
 #include "hodo/view/place.h"
 #include "hodo/view/table.h"
 #include "hodo/view/text.h"
+#include "source_text.h"
 
 namespace hodo::view {
 namespace {
 
 constexpr std::size_t kMostCalls = 64;
-constexpr std::size_t kLongestSourceLine = 200;
-constexpr std::uintmax_t kLargestSource = std::uintmax_t{16} << 20;
 
 std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -31,21 +29,6 @@ std::string place_of(SceneView& view, const session::Context& who, std::uint64_t
 std::string line_text(SceneView& view, const ask::SourceLines::Line& line) {
   if (line.line == 0) return "";
   return fmt::format("{}:{}", printable(last_component(view.lines_of.path(line))), line.line);
-}
-
-// The lines of a file from `first` to `last`, as far as they can be read.
-std::map<std::uint32_t, std::string> read_lines(const std::string& path, std::uint32_t first,
-                                                std::uint32_t last) {
-  std::map<std::uint32_t, std::string> out;
-  std::ifstream file(path);
-  std::string text;
-  std::uintmax_t read = 0;
-  for (std::uint32_t line = 1; line <= last && std::getline(file, text); ++line) {
-    read += text.size();
-    if (read > kLargestSource) break;
-    if (line >= first) out[line] = fit(printable(text), kLongestSourceLine);
-  }
-  return out;
 }
 
 }  // namespace
@@ -137,7 +120,7 @@ std::string lines_of_scene(SceneView& view, const Style& style) {
                {.title = "source", .shrinks = true}});
   for (std::size_t i = first; i < ran.size(); ++i) {
     const auto text_of =
-        read_lines(view.lines_of.path(ran[i].line), ran[i].line.line, ran[i].line.line);
+        read_source(view.lines_of.path(ran[i].line), ran[i].line.line, ran[i].line.line);
     table.add({text(ran[i].moment), line_text(view, ran[i].line),
                text_of.empty() ? "" : text_of.begin()->second});
   }
@@ -184,7 +167,7 @@ std::string source_of_scene(SceneView& view, const Style& style) {
   if (here.line == 0) return "";
   const auto reach = static_cast<std::uint32_t>(std::min<std::size_t>(view.around, 1000));
   const std::uint32_t first = here.line - std::min(here.line - 1, reach);
-  const auto lines = read_lines(view.lines_of.path(here), first, here.line + reach);
+  const auto lines = read_source(view.lines_of.path(here), first, here.line + reach);
   if (lines.empty()) {
     return fmt::format("  {} is not here\n", printable(view.lines_of.path(here)));
   }

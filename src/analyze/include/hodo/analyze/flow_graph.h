@@ -15,6 +15,9 @@ struct GraphInsn {
   std::uint64_t address = 0;  // in the process
   std::string text;           // in Intel's syntax
   std::uint64_t target = 0;   // of a direct branch
+  // Times that it was executed: less than its block was entered where a signal or a call that does
+  // not come back ended that early, more where one returned into its midst.
+  std::uint64_t count = 0;
 };
 
 // A stretch of instructions that is entered at its start only and left at its end only; calls

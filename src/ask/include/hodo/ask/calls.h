@@ -40,6 +40,7 @@ struct CallListOptions {
   WalkOptions walk;
   std::uint64_t slower_than = 0;            // only calls of at least so many nanoseconds
   std::size_t most = std::size_t{1} << 20;  // rows that are kept; the longest are
+  std::uint64_t only = 0;                   // the row of this number alone; 0: all
 };
 
 struct CallList {
@@ -56,5 +57,10 @@ struct CallList {
 // Errors: as walk(); not_found if there was no such call, with the nearest names.
 Result<CallList> list_calls(session::Session& session, const std::string& name,
                             const CallListOptions& options);
+
+// The call that is written as "parse#17", with or without "call:" in front. Errors: usage for what
+// is no call; as list_calls(); not_found where there are not so many.
+Result<CallRow> find_call(session::Session& session, const std::string& written,
+                          const WalkOptions& options);
 
 }  // namespace hodo::ask

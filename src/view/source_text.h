@@ -1,0 +1,15 @@
+// Lines of source files, as far as they are here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace hodo::view {
+
+// The lines of a file from `first` to `last`, printable and of bounded length; none where it cannot
+// be read.
+std::map<std::uint32_t, std::string> read_source(const std::string& path, std::uint32_t first,
+                                                 std::uint32_t last);
+
+}  // namespace hodo::view
