@@ -218,9 +218,9 @@ void add_check(Program& program) {
   const OptionSet app = program.command("check", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   add_format(app, "--format", options->format, {"text", "json", "html"},
-             exports::findings_formats(),
              "how to write it: for people (text, the default, or html, one page without"
-             " scripts), or for programs (json, or SARIF 2.1.0)");
+             " scripts), or for programs (json, or SARIF 2.1.0)",
+             exports::findings_formats());
   app.add_flag("--json", options->reading.json, "the same as --format json");
   app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
       .type_name("FILE");

@@ -119,8 +119,8 @@ void add_coverage(Program& program) {
   auto options = std::make_shared<Options>();
   const OptionSet app = program.command("coverage", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
-  add_format(app, "--format", options->format, {"text", "json"}, exports::coverage_formats(),
-             "how to write it (default text)");
+  add_format(app, "--format", options->format, {"text", "json"}, "how to write it (default text)",
+             exports::coverage_formats());
   app.add_flag("--json", options->reading.json, "the same as --format json");
   app.add_option("--module", options->module, "only files whose path contains TEXT")
       .type_name("TEXT");

@@ -14,13 +14,16 @@
 namespace hodo::cli {
 
 // `value` must outlive the Program's run and holds the default.
-template <class Format>
+template <class... Formats>
 Option add_format(const OptionSet& options, const std::string& names, std::string& value,
-                  std::initializer_list<std::string> own, std::span<const Format> exported,
-                  const std::string& text) {
+                  std::initializer_list<std::string> own, const std::string& text,
+                  std::span<const Formats>... exported) {
   std::vector<std::pair<std::string, std::string>> choices;
   for (const std::string& name : own) choices.emplace_back(name, name);
-  for (const Format& format : exported) choices.emplace_back(format.name, format.name);
+  const auto add = [&choices](const auto& formats) {
+    for (const auto& format : formats) choices.emplace_back(format.name, format.name);
+  };
+  (add(exported), ...);
   return add_choice<std::string>(options, names, value, choices, text);
 }
 

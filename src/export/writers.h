@@ -1,6 +1,7 @@
 // What the tables of formats.cc are made of.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -33,5 +34,33 @@ std::string sarif(const view::Checked& checked, const session::Session& session,
 // yellow if it did. Edges that were executed are drawn with their counts, the others dotted. Names
 // are made harmless.
 std::string dot(const analyze::FlowGraph& graph, const session::Session& session);
+
+// The Trace Event Format (JSON, "B" and "E" events), which Perfetto and chrome://tracing open. By
+// time in microseconds; by instructions one of them stands for a microsecond.
+std::unique_ptr<TimelineWriter> perfetto(const session::Session& session,
+                                         const TimelineOptions& options, view::Output& out);
+// An evented profile of each thread, for https://www.speedscope.app (file-format-schema.json
+// there).
+std::unique_ptr<TimelineWriter> speedscope(const session::Session& session,
+                                           const TimelineOptions& options, view::Output& out);
+// The processed format of the Firefox Profiler, version 48 (src/types/profile.js there): a sample,
+// as long as it lasted, wherever the open calls change. By instructions one of them stands for a
+// nanosecond.
+std::unique_ptr<TimelineWriter> firefox(const session::Session& session,
+                                        const TimelineOptions& options, view::Output& out);
+
+// A flame graph: one picture (SVG) that needs nothing else, threads side by side at the bottom,
+// callees above their callers, as wide as what they cost; the rest is in the title of each box.
+void flame_svg(const analyze::CallTree& tree, const session::Session& session,
+               const view::CallsOptions& options, view::Output& out);
+
+// BOLT's pre-aggregated branches (DataAggregator.h there), for `perf2bolt -pa`: "B" a branch, "F" a
+// straight line; "X:0" is outside of the file.
+void bolt(const analyze::FileJumps& file, view::Output& out);
+// What AutoFDO's `create_llvm_prof --profiler=text` reads (sample_reader.h there): straight lines,
+// no addresses, branches.
+void autofdo(const analyze::FileJumps& file, view::Output& out);
+// The same for `llvm-profgen --use-offset=0 --unsymbolized-profile` (PerfReader.h there).
+void llvm_profgen(const analyze::FileJumps& file, view::Output& out);
 
 }  // namespace hodo::exports

@@ -15,6 +15,8 @@ import signal
 import subprocess
 import sys
 
+import exports
+
 # Program, source: those whose paths are hard to follow.
 MOMENTS = {
     "moments_dbi_threads": ("threads", "dbi"),
@@ -130,9 +132,9 @@ class Case:
     def json(self, *words, status=0):
         return json.loads(self.hodo(*words, "--json", status=status).stdout)
 
-    def record(self, name, *command, source="dbi"):
+    def record(self, name, *command, source="dbi", options=()):
         data = self.path(name)
-        done = self.hodo("record", "--source", source, "-o", data, "--", *command, status=None)
+        done = self.hodo("record", "--source", source, *options, "-o", data, "--", *command, status=None)
         if not os.path.exists(data):
             print(f"skipped: {source} does not record here: {done.stderr.strip()}")
             sys.exit(77)
@@ -316,6 +318,23 @@ def case_diff(case):
     check("only 3" in case.hodo("diff", first, "--call", "parse#1", "--call", "parse#9",
                                 status=2).stderr, "call")
     check("no-such" in case.hodo("diff", first, "no-such", status=2).stderr, "file")
+
+
+def exported(case, judge, *flags):
+    program = case.program("parse", PARSE, "-O1", *flags)
+    judge(case, check, case.record("a.data", program, "12a", "7", "b"), program)
+
+
+def case_annotate(case):
+    exported(case, exports.annotate)
+
+
+def case_timelines(case):
+    exported(case, exports.timelines)
+
+
+def case_profiles(case):
+    exported(case, exports.profiles, "-no-pie", "-fno-pie", "-Wl,-q", "-gdwarf-4")
 
 
 def cases():

@@ -4,13 +4,19 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "hodo/analyze/call_slices.h"
+#include "hodo/analyze/call_tree.h"
 #include "hodo/analyze/coverage.h"
 #include "hodo/analyze/flow_graph.h"
+#include "hodo/analyze/jumps.h"
+#include "hodo/view/calls.h"
 #include "hodo/view/findings.h"
+#include "hodo/view/output.h"
 
 namespace hodo::exports {
 
@@ -41,6 +47,37 @@ struct GraphFormat {
   std::string (*write)(const analyze::FlowGraph& graph, const session::Session& session);
 };
 std::span<const GraphFormat> graph_formats();
+
+struct TimelineOptions {
+  analyze::SliceAxis axis = analyze::SliceAxis::time;
+  std::string_view version;  // of this program
+};
+// Takes the calls of all threads, writes them as they come, and the rest at the end.
+class TimelineWriter : public analyze::SliceSink {
+ public:
+  // Errors: io, no_space, of files in which it kept what has to come last.
+  virtual Status finish() = 0;
+};
+struct TimelineFormat {
+  std::string_view name;
+  // Session and output must outlive the writer.
+  std::unique_ptr<TimelineWriter> (*make)(const session::Session& session,
+                                          const TimelineOptions& options, view::Output& out);
+};
+std::span<const TimelineFormat> timeline_formats();
+
+struct TreeFormat {
+  std::string_view name;
+  void (*write)(const analyze::CallTree& tree, const session::Session& session,
+                const view::CallsOptions& options, view::Output& out);
+};
+std::span<const TreeFormat> tree_formats();
+
+struct JumpsFormat {
+  std::string_view name;
+  void (*write)(const analyze::FileJumps& file, view::Output& out);
+};
+std::span<const JumpsFormat> jumps_formats();
 
 // The format of that name; null: there is none.
 template <class Format>
