@@ -18,7 +18,9 @@ CoverageCounts::CoverageCounts(const session::Names& names, std::size_t most)
 CoverageCounts::~CoverageCounts() = default;
 
 bool CoverageCounts::runs(const session::Context& context, std::span<const flow::RunCount> batch) {
-  for (const auto& [edge, begin, time] : batch) {
+  for (const flow::RunCount& run : batch) {
+    const flow::EdgeCount& edge = run.edge;
+    const auto [begin, time] = std::pair(run.begin, run.time);
     const std::uint32_t era = state_->eras.at(context.space, time);
     const bool cut = breaks_off(edge);
     const bool ran = begin != 0 && (cut ? edge.from > begin : edge.from >= begin);

@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::size_t kFirstSize = 1 << 12;
 
-std::size_t hash(std::uint32_t space, std::uint32_t era, const Branch& b) {
-  std::uint64_t h = b.from * 0x9e3779b97f4a7c15;
-  h = (h ^ (h >> 32) ^ b.to) * 0xc2b2ae3d27d4eb4f;
-  h = (h ^ (h >> 29) ^ space ^ std::uint64_t{era} << 32) * 0x165667b19e3779f9;
+std::size_t hash(const Edge& e) {
+  std::uint64_t h = e.from * 0x9e3779b97f4a7c15;
+  h = (h ^ (h >> 32) ^ e.to) * 0xc2b2ae3d27d4eb4f;
+  h = (h ^ (h >> 29) ^ e.space ^ std::uint64_t{e.era} << 32) * 0x165667b19e3779f9;
   return static_cast<std::size_t>(h ^ (h >> 32));
 }
 
@@ -21,45 +21,48 @@ bool is_branch(BranchKind kind) { return kind < BranchKind::begin; }
 Profile::Profile(const session::Names& names, std::size_t max_edges)
     : eras_(names), max_edges_(max_edges), table_(kFirstSize) {}
 
-bool Profile::branches(const session::Context& context, std::span<const Branch> batch) {
+bool Profile::runs(const session::Context& context, std::span<const flow::RunCount> batch) {
   TaskTotals& totals = tasks_[{context.pid, context.tid}];
-  for (const Branch& branch : batch) {
-    totals.instructions += branch.insns;
-    bool taken = is_branch(branch.kind) && (branch.flags & kNotTaken) == 0;
-    totals.branches += taken;
-    if (branch.from != 0) add(context.space, branch);
+  for (const flow::RunCount& run : batch) {
+    const flow::EdgeCount& edge = run.edge;
+    totals.instructions += edge.count * run.insns;
+    const bool taken = is_branch(edge.kind) && (edge.flags & kNotTaken) == 0;
+    if (taken) totals.branches += edge.count;
+    if (edge.from != 0) add(context.space, run);
   }
   return true;
 }
 
-Edge* Profile::slot(std::uint32_t space, std::uint32_t era, const Branch& branch) {
+Edge* Profile::slot(const Edge& like) {
   std::size_t mask = table_.size() - 1;
-  for (std::size_t i = hash(space, era, branch) & mask;; i = (i + 1) & mask) {
+  for (std::size_t i = hash(like) & mask;; i = (i + 1) & mask) {
     Edge& edge = table_[i];
-    bool same = edge.from == branch.from && edge.to == branch.to && edge.space == space &&
-                edge.era == era && edge.kind == branch.kind;
+    bool same = edge.from == like.from && edge.to == like.to && edge.space == like.space &&
+                edge.era == like.era && edge.kind == like.kind && edge.not_taken == like.not_taken;
     if (edge.count == 0 || same) return &edge;
   }
 }
 
-void Profile::add(std::uint32_t space, const Branch& branch) {
-  const std::uint32_t era = eras_.at(space, branch.time);
-  Edge* edge = slot(space, era, branch);
+void Profile::add(std::uint32_t space, const flow::RunCount& run) {
+  const Edge like{.from = run.edge.from,
+                  .to = run.edge.to,
+                  .time = run.time,
+                  .space = space,
+                  .era = eras_.at(space, run.time),
+                  .kind = run.edge.kind,
+                  .not_taken = (run.edge.flags & kNotTaken) != 0};
+  Edge* edge = slot(like);
   if (edge->count == 0) {
     if (used_ == max_edges_) {
-      ++dropped_;
+      dropped_ += run.edge.count;
       return;
     }
-    *edge = {.from = branch.from,
-             .to = branch.to,
-             .time = branch.time,
-             .space = space,
-             .era = era,
-             .kind = branch.kind};
+    *edge = like;
     ++used_;
   }
-  ++edge->count;
-  edge->insns += branch.insns;
+  edge->count += run.edge.count;
+  edge->time = std::min(edge->time, run.time);
+  edge->insns += run.edge.count * run.insns;
   if (2 * used_ > table_.size()) grow();
 }
 
@@ -67,9 +70,7 @@ void Profile::grow() {
   std::vector<Edge> old(2 * table_.size());
   old.swap(table_);
   for (const Edge& edge : old) {
-    if (edge.count == 0) continue;
-    Branch key{.from = edge.from, .to = edge.to, .kind = edge.kind};
-    *slot(edge.space, edge.era, key) = edge;
+    if (edge.count != 0) *slot(edge) = edge;
   }
 }
 

@@ -82,7 +82,6 @@ class Filter final : public ThreadSink {
          std::map<ThreadId, std::uint64_t> ends, session::BranchSink& sink)
       : window_(window),
         mark_gaps_(options.mark_gaps),
-        only_taken_(options.only_taken),
         ends_(std::move(ends)),
         sink_(sink),
         clock_(session.clock()),
@@ -122,7 +121,6 @@ class Filter final : public ThreadSink {
   struct Thread {
     Branch before{.kind = BranchKind::end};
     std::unique_ptr<FunctionTest> test;
-    std::uint32_t carried = 0;  // instructions of branches that are not handed on
     bool in = false;
   };
 
@@ -159,19 +157,13 @@ class Filter final : public ThreadSink {
                       .flags = kResync});
     }
     const bool taken = (branch.flags & kNotTaken) == 0;
-    if (only_taken_ && !taken) {
-      state.carried += branch.insns;
-    } else {
-      out_.push_back(branch);
-      out_.back().insns += std::exchange(state.carried, 0);
-    }
+    out_.push_back(branch);
     stats.instructions += branch.insns;
     ++(taken ? stats.branches[static_cast<std::size_t>(branch.kind)] : stats.not_taken);
   }
 
   Window window_;
   bool mark_gaps_;
-  bool only_taken_;
   std::map<ThreadId, std::uint64_t> ends_;
   session::BranchSink& sink_;
   session::Clock clock_;
@@ -211,7 +203,8 @@ class Runs final : public session::BranchSink {
       out_.push_back(
           {.edge = {.from = b.from, .to = b.to, .count = 1, .kind = b.kind, .flags = b.flags},
            .begin = b.kind == BranchKind::begin ? 0 : begin,
-           .time = b.time});
+           .time = b.time,
+           .insns = b.insns});
       begin = flow::line_behind(b);
     }
     return sink_.runs(who, out_);

@@ -18,9 +18,10 @@ Result<session::Outcome> decode(session::Session& session, const ReportOptions& 
   if (!window) return std::unexpected(window.error());
   session::DecodeOptions how{.selection = selection_of(options.reading),
                              .progress = told_to(progress)};
-  if (window->everything()) return session.decode(how, profile);
-  how.not_taken = true;  // they are counted
-  return ask::decode_window(session, *window, {.walk = how, .only_taken = true}, profile);
+  if (window->everything()) return session.cover(how, profile);
+  how.not_taken = true;
+  const auto runs = ask::as_runs(profile);
+  return ask::decode_window(session, *window, {.walk = how, .mark_gaps = true}, *runs);
 }
 
 }  // namespace

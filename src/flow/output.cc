@@ -105,7 +105,7 @@ void Output::hand_on(std::span<const Branch> branches) {
     runs_.clear();
     for (std::size_t i = 0; i < branches.size(); ++i) {
       const Branch& b = branches[i];
-      runs_.push_back({{b.from, b.to, 1, b.kind, b.flags}, lines_[i], b.time});
+      runs_.push_back({{b.from, b.to, 1, b.kind, b.flags}, lines_[i], b.time, b.insns});
     }
     to_.runs->on_runs(runs_);
   }
@@ -120,7 +120,8 @@ void Output::settle(PathMemo& memo) {
   runs_.clear();
   for (std::size_t i = 0; i < tally.edges().size(); ++i) {
     const PathMemo::Line& line = memo.line(tally.numbers()[i]);
-    runs_.push_back({tally.edges()[i], line.begin, line.time});
+    const Branch& edge = memo.edges()[tally.numbers()[i]];
+    runs_.push_back({tally.edges()[i], line.begin, line.time, edge.insns});
   }
   to_.runs->on_runs(runs_);
 }

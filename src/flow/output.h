@@ -99,10 +99,15 @@ class Output {
     return path.edge_count == 0 || line_ == ip;
   }
   void move_line(const Path& path, const PathMemo& memo) {
+    pending_insns_ = path.tail + (path.edge_count == 0 ? pending_insns_ : 0);
     if (path.edge_count == 0) return;
     line_ = line_behind(memo.edges()[memo.edge_ids(path)[path.edge_count - 1]]);
   }
-  void begin_line(std::uint64_t ip) { line_ = ip; }
+  // All branches up to here have been counted elsewhere.
+  void begin_line(std::uint64_t ip) {
+    line_ = ip;
+    pending_insns_ = 0;
+  }
   // Counts the paths that were taken again, for the numbers and for Receivers::edges and runs.
   void settle(PathMemo& memo);
   // And the steps that were taken.

@@ -214,8 +214,9 @@ bool Crew::pass_on(Stretch& stretch) {
     lock.lock();
     recycle(entries);
   }
-  const std::uint64_t before = carry_ ? state_.pending_insns : 0;
   const std::uint64_t line = state_.line;
+  const bool same_line = to_.runs != nullptr ? stretch.end.line == kLineFromBefore : carry_;
+  const std::uint64_t before = same_line ? state_.pending_insns : 0;
   state_ = stretch.end;
   state_.pending_insns += before;
   if (state_.line == kLineFromBefore) state_.line = line;
@@ -238,7 +239,9 @@ bool Crew::tell(Log::Entry& entry) {
     to_.edges->on_edges(*edges);
   } else if (auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
     for (RunCount& run : *runs) {
-      if (run.begin == kLineFromBefore) run.begin = state_.line;
+      if (run.begin != kLineFromBefore) continue;
+      run.begin = state_.line;
+      run.insns = saturate_insns(std::uint64_t{run.insns} + state_.pending_insns);
     }
     to_.runs->on_runs(*runs);
   } else if (const auto* loss = std::get_if<Loss>(&entry)) {

@@ -357,7 +357,7 @@ class StepGraph::Settling {
     if (times == 0) return;
     const Shown& from = graph_.shown_[pair.from];
     add({from.at, graph_.details_[pair.to].ip, times, from.kind, from.flags}, line(pair.from),
-        pair.time);
+        pair.time, from.tail);
   }
 
   void finish() { hand_on(); }
@@ -381,7 +381,7 @@ class StepGraph::Settling {
     for (const Branch& edge : graph_.edges(graph_.shown_[number])) {
       branches(edge.kind) += times;
       if (wants_edges()) {
-        add({edge.from, edge.to, times, edge.kind, edge.flags}, begin, detail.time);
+        add({edge.from, edge.to, times, edge.kind, edge.flags}, begin, detail.time, edge.insns);
       }
       begin = edge.to;
     }
@@ -396,13 +396,13 @@ class StepGraph::Settling {
       if (counts[i] == 0) continue;
       add({shown.at, graph_.outcome_ip(link, taken), counts[i], BranchKind::cond,
            taken ? std::uint8_t{0} : std::uint8_t{kNotTaken}},
-          line(number), graph_.details_[number].outcome_time[i]);
+          line(number), graph_.details_[number].outcome_time[i], shown.tail);
     }
   }
 
-  void add(const EdgeCount& edge, std::uint64_t begin, std::uint64_t time) {
+  void add(const EdgeCount& edge, std::uint64_t begin, std::uint64_t time, std::uint32_t insns) {
     if (to_.edges != nullptr) graph_.edge_counts_.push_back(edge);
-    if (to_.runs != nullptr) graph_.run_counts_.push_back({edge, begin, time});
+    if (to_.runs != nullptr) graph_.run_counts_.push_back({edge, begin, time, insns});
     if (graph_.edge_counts_.size() + graph_.run_counts_.size() >= kBatch) hand_on();
   }
 

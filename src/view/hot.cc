@@ -33,7 +33,7 @@ class FunctionTable {
   void add(const Edge& edge) {
     session::Place from = place(edge, edge.from);
     at(edge, edge.from, from, true).instructions += edge.insns;
-    if (edge.to == 0) return;
+    if (edge.to == 0 || edge.not_taken) return;
     session::Place to = place(edge, edge.to);
     if (enters(edge.kind, from, to)) at(edge, edge.to, to, false).calls += edge.count;
   }
@@ -120,7 +120,7 @@ std::vector<HotEdge> hot_edges(const std::vector<Edge>& edges, const session::Na
   };
   std::map<std::tuple<std::string, std::string, BranchKind>, Sum> by_name;
   for (const Edge& edge : edges) {
-    if (!is_branch(edge.kind) || edge.to == 0) continue;
+    if (!is_branch(edge.kind) || edge.to == 0 || edge.not_taken) continue;
     HotEdge named{edge_label(names, edge, edge.from), edge_label(names, edge, edge.to), edge.kind,
                   0};
     Sum sum{named, &edge};

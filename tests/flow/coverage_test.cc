@@ -53,7 +53,8 @@ TEST(Coverage, EdgeSetCountsEveryEdge) {
 TEST(Coverage, RunsHaveTheirBeginAndTheirFirstTime) {
   struct Runs final : RunSink {
     void on_runs(std::span<const RunCount> runs) override {
-      for (const auto& [edge, begin, time] : runs) {
+      for (const auto& [edge, begin, time, insns] : runs) {
+        EXPECT_GT(insns + (edge.from == 0 ? 1 : 0), 0u);
         auto [known, fresh] = all.try_emplace({begin, edge.from, edge.to}, time, 0);
         known->second.first = std::min(known->second.first, time);
         known->second.second += edge.count;

@@ -108,9 +108,10 @@ struct Runs final : RunSink {
   void on_runs(std::span<const RunCount> batch) override {
     runs.insert(runs.end(), batch.begin(), batch.end());
   }
-  std::array<std::uint64_t, 2> sums() const {
-    std::array<std::uint64_t, 2> out{};
+  std::array<std::uint64_t, 3> sums() const {
+    std::array<std::uint64_t, 3> out{};
     for (const RunCount& r : runs) {
+      out[2] += r.edge.count * r.insns * (r.edge.from + 1);
       out[0] += r.edge.count;
       out[1] += r.edge.count * (r.begin * 37 + r.edge.from * 31 + r.edge.to +
                                 static_cast<unsigned>(r.edge.kind) * 7u + r.edge.flags);
@@ -170,7 +171,7 @@ struct Covered {
     std::uint64_t begin = 0;
     for (const Branch& b : told.branches) {
       all.edges.push_back({b.from, b.to, 1, b.kind, b.flags});
-      runs.runs.push_back({all.edges.back(), begin, b.time});
+      runs.runs.push_back({all.edges.back(), begin, b.time, b.insns});
       begin = line_behind(b);
     }
     stats = told.stats;

@@ -9,19 +9,18 @@ namespace {
 using analyze::Edge;
 using analyze::Profile;
 
-Branch taken(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint32_t insns) {
-  return {.from = from, .to = to, .insns = insns, .kind = kind};
+flow::RunCount taken(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint32_t insns) {
+  return {.edge = {.from = from, .to = to, .count = 1, .kind = kind}, .insns = insns};
 }
 
 TEST(Profile, CountsEdgesAndTasks) {
   TableNames names;
   Profile profile(names);
-  const std::vector<Branch> batch{{.to = 0x10, .kind = BranchKind::begin},
-                                  taken(0x12, 0x20, BranchKind::call, 3),
-                                  taken(0x24, 0x14, BranchKind::ret, 5),
-                                  taken(0x12, 0x20, BranchKind::call, 4)};
-  profile.branches({.pid = 1, .tid = 2}, batch);
-  profile.branches({.pid = 1, .tid = 3}, batch);
+  const std::vector<flow::RunCount> batch{
+      taken(0, 0x10, BranchKind::begin, 0), taken(0x12, 0x20, BranchKind::call, 3),
+      taken(0x24, 0x14, BranchKind::ret, 5), taken(0x12, 0x20, BranchKind::call, 4)};
+  profile.runs({.pid = 1, .tid = 2}, batch);
+  profile.runs({.pid = 1, .tid = 3}, batch);
   ASSERT_EQ(profile.edges().size(), 2u);
   for (const Edge& edge : profile.edges()) {
     EXPECT_EQ(edge.count, edge.kind == BranchKind::call ? 4u : 2u);
@@ -31,13 +30,36 @@ TEST(Profile, CountsEdgesAndTasks) {
   EXPECT_EQ((profile.tasks().at({1, 3}).branches), 3u) << "begin is no branch";
 }
 
+// What lies before it was executed, and is the function's that it lies in.
+TEST(Profile, ABranchThatFellThroughIsNoEdgeOfTheReport) {
+  TableNames names;
+  names.places[0x12] = {.symbol = "f", .object = "a"};
+  names.places[0x18] = {.symbol = "f", .object = "a"};
+  names.places[0x20] = {.symbol = "g", .object = "a"};
+  Profile profile(names);
+  flow::RunCount fell_through = taken(0x12, 0x14, BranchKind::cond, 3);
+  fell_through.edge.flags = kNotTaken;
+  fell_through.edge.count = 10;
+  const std::vector<flow::RunCount> batch{fell_through, taken(0x18, 0x20, BranchKind::cond, 2)};
+  profile.runs({.pid = 1, .tid = 1}, batch);
+  EXPECT_EQ((profile.tasks().at({1, 1}).instructions), 32u);
+  EXPECT_EQ((profile.tasks().at({1, 1}).branches), 1u);
+  const auto functions = hot_functions(profile.edges(), names);
+  ASSERT_FALSE(functions.empty());
+  EXPECT_EQ(functions[0].name, "f");
+  EXPECT_EQ(functions[0].instructions, 32u);
+  const auto edges = hot_edges(profile.edges(), names, 10);
+  ASSERT_EQ(edges.size(), 1u);
+  EXPECT_EQ(edges[0].count, 1u);
+}
+
 TEST(Profile, KeepsItsCountsWhenItGrows) {
   TableNames names;
   Profile profile(names);
   for (int round = 0; round < 2; ++round) {
     for (std::uint64_t i = 1; i <= 20'000; ++i) {
-      Branch branch = taken(i, i * 7, BranchKind::jmp, 1);
-      profile.branches({}, std::span(&branch, 1));
+      const flow::RunCount run = taken(i, i * 7, BranchKind::jmp, 1);
+      profile.runs({}, std::span(&run, 1));
     }
   }
   ASSERT_EQ(profile.edges().size(), 20'000u);
@@ -48,8 +70,8 @@ TEST(Profile, CountsWhatFindsNoRoom) {
   TableNames names;
   Profile profile(names, 2);
   for (std::uint64_t from : {1, 2, 3, 1}) {
-    Branch branch = taken(from, 9, BranchKind::jmp, 1);
-    profile.branches({}, std::span(&branch, 1));
+    const flow::RunCount run = taken(from, 9, BranchKind::jmp, 1);
+    profile.runs({}, std::span(&run, 1));
   }
   EXPECT_EQ(profile.edges().size(), 2u);
   EXPECT_EQ(profile.dropped(), 1u);

@@ -18,7 +18,7 @@ class RunsFromBranches final : public BranchSink {
     queue_ = context.queue;
     runs_.clear();
     for (const Branch& b : batch) {
-      runs_.push_back({{b.from, b.to, 1, b.kind, b.flags}, line_, b.time});
+      runs_.push_back({{b.from, b.to, 1, b.kind, b.flags}, line_, b.time, b.insns});
       line_ = flow::line_behind(b);
     }
     return sink_.runs(context, runs_);

@@ -1,4 +1,6 @@
-// Where a program spent its path: counts by edge, gathered while decoding.
+// Where a program spent its path: counts by edge, gathered while decoding. Its instructions are
+// those of the line of code that ends with the edge: they belong to the function that they lie in,
+// also where no branch was taken.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +19,13 @@ struct Edge {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
   std::uint64_t count = 0;
-  std::uint64_t insns = 0;  // executed up to `from` since the branch before, all times together
-  std::uint64_t time = 0;   // of the first one, trace clock: what the names are looked up with
+  // Executed up to `from` since the branch before, taken or not, all times together.
+  std::uint64_t insns = 0;
+  std::uint64_t time = 0;  // of the first one, trace clock: what the names are looked up with
   std::uint32_t space = 0;
   std::uint32_t era = 0;  // session::Era
   BranchKind kind = BranchKind::lost;
+  bool not_taken = false;
 };
 
 struct TaskTotals {
@@ -31,14 +35,14 @@ struct TaskTotals {
 
 // Gathers in bounded memory: a trace has few distinct edges, but a hostile one may have any number;
 // behind kMaxEdges new ones are only counted as dropped.
-class Profile final : public session::BranchSink {
+class Profile final : public session::RunSink {
  public:
   static constexpr std::size_t kMaxEdges = std::size_t{1} << 21;
 
   // `names`, those of the session that is decoded, must outlive the profile.
   explicit Profile(const session::Names& names, std::size_t max_edges = kMaxEdges);
 
-  bool branches(const session::Context& context, std::span<const Branch> batch) override;
+  bool runs(const session::Context& context, std::span<const flow::RunCount> batch) override;
 
   // The edges, in no order.
   std::vector<Edge> edges() const;
@@ -50,13 +54,14 @@ class Profile final : public session::BranchSink {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  void add(std::uint32_t space, const Branch& branch);
-  Edge* slot(std::uint32_t space, std::uint32_t era, const Branch& branch);
+  void add(std::uint32_t space, const flow::RunCount& run);
+  // The place of an edge like this, or a free one.
+  Edge* slot(const Edge& like);
   void grow();
 
   session::Eras eras_;
   std::size_t max_edges_;
-  std::size_t used_ = 0;
+  std::size_t used_ = 0;  // edges
   std::uint64_t dropped_ = 0;
   std::vector<Edge> table_;  // open addressing, size a power of two; count 0: free
   std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals> tasks_;

@@ -35,9 +35,6 @@ struct WindowOptions {
   // Where a stretch begins that follows no branch that was let through: a `begin` (kResync) says
   // so, as where a trace begins. For those who follow calls or count code.
   bool mark_gaps = false;
-  // Conditional branches that were not taken only count, where `walk` has them decoded: `sink` gets
-  // their instructions with the next branch.
-  bool only_taken = false;
 };
 
 // Gives the branches in the window to `sink`, each thread's in their order. The outcome's numbers

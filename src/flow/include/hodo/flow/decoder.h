@@ -229,7 +229,8 @@ struct RunCount {
   // Where the branch before led, and the line begins; 0: unknown, or there is none (the first
   // branch, and those behind one that ended the trace).
   std::uint64_t begin = 0;
-  std::uint64_t time = 0;  // as Branch::time; of what comes several times, the least is the first
+  std::uint64_t time = 0;   // as Branch::time; of what comes several times, the least is the first
+  std::uint32_t insns = 0;  // of the line, with the branch if that retired, each time
 };
 
 // RunCount::begin of what is executed behind a branch.
