@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "hodo/analyze/call_tree.h"
@@ -22,12 +22,18 @@ class CallPaths {
     if (parent == kOther) return kOther;
     std::uint32_t last = nodes_[parent].last_child;
     if (last != CallNode::kNone && nodes_[last].function == function) return last;
-    auto [it, fresh] = children_.try_emplace(std::uint64_t{parent} << 32 | function, kOther);
-    if (fresh) it->second = add(parent, function);
-    if (it->second != kOther) nodes_[parent].last_child = it->second;
-    std::uint32_t found = it->second;
-    if (found == kOther) children_.erase(it);
-    return found;
+    std::size_t at = slot(parent, function);
+    for (; table_[at] != kOther; at = (at + 1) & (table_.size() - 1)) {
+      const CallNode& node = nodes_[table_[at]];
+      if (node.parent == parent && node.function == function) {
+        return nodes_[parent].last_child = table_[at];
+      }
+    }
+    const std::uint32_t node = add(parent, function);
+    if (node == kOther) return kOther;
+    nodes_[parent].last_child = table_[at] = node;
+    if (2 * ++used_ > table_.size()) grow();
+    return node;
   }
 
   CallNode& operator[](std::uint32_t node) { return nodes_[node]; }
@@ -40,9 +46,28 @@ class CallPaths {
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   }
 
+  std::size_t slot(std::uint32_t parent, std::uint32_t function) const {
+    const std::uint64_t key = std::uint64_t{parent} << 32 | function;
+    return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15 >> 32) & (table_.size() - 1);
+  }
+  void grow() {
+    const std::vector<std::uint32_t> old =
+        std::exchange(table_, std::vector<std::uint32_t>(2 * table_.size(), kOther));
+    for (const std::uint32_t node : old) {
+      if (node == kOther) continue;
+      std::size_t at = slot(nodes_[node].parent, nodes_[node].function);
+      while (table_[at] != kOther) at = (at + 1) & (table_.size() - 1);
+      table_[at] = node;
+    }
+  }
+
+  static constexpr std::size_t kFirstSize = 1 << 10;
+
   std::size_t limit_;
   std::vector<CallNode> nodes_;
-  std::unordered_map<std::uint64_t, std::uint32_t> children_;
+  // Nodes that have a parent by that and their function: open addressing, at most half full.
+  std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(kFirstSize, kOther);
+  std::size_t used_ = 0;
 };
 
 }  // namespace hodo::analyze

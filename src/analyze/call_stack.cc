@@ -20,7 +20,7 @@ CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites,
                      CallWatcher* watcher)
     : functions_(functions), paths_(paths), sites_(sites), thread_(thread), watcher_(watcher) {}
 
-void CallStack::branch(std::uint32_t space, const Branch& branch, std::uint64_t now) {
+void CallStack::follow(std::uint32_t space, const Branch& branch, std::uint64_t now) {
   if (space != space_) {  // another program
     cut(0, CallEnd::replaced);
     started_ = false;

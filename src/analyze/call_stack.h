@@ -29,12 +29,33 @@ class CallStack {
             CallWatcher* watcher = nullptr);
 
   // `now`: nanoseconds, 0 if unknown.
-  void branch(std::uint32_t space, const Branch& branch, std::uint64_t now);
+  void branch(std::uint32_t space, const Branch& branch, std::uint64_t now) {
+    if (stays(space, branch, now)) {
+      count_here(branch);
+    } else {
+      follow(space, branch, now);
+    }
+  }
   // Outermost first.
   std::span<const Frame> frames() const { return frames_; }
   const CallClock& clock() const { return clock_; }
 
  private:
+  // A jump within the function on top, with no more time gone: most branches are.
+  bool stays(std::uint32_t space, const Branch& branch, std::uint64_t now) const {
+    using enum BranchKind;
+    const bool jumps = branch.kind == cond || branch.kind == jmp || branch.kind == ijmp;
+    if (!jumps || frames_.empty() || space != space_ || now != last_time_) return false;
+    const Located& function = frames_.back().function;
+    return branch.to - function.start < function.size && (branch.flags & kNotTaken) == 0;
+  }
+  void count_here(const Branch& branch) {
+    ++clock_.branches;
+    clock_.instructions += branch.insns;
+    if (branch.time != 0) clock_.ticks = branch.time;
+    paths_[frames_.back().node].instructions += branch.insns;
+  }
+  void follow(std::uint32_t space, const Branch& branch, std::uint64_t now);
   void count(const Branch& branch, std::uint64_t now);
   void lost(const Branch& branch);
   void begun(const Branch& branch);

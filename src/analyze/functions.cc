@@ -8,6 +8,7 @@ namespace hodo::analyze {
 namespace {
 
 constexpr std::size_t kKnownAddresses = std::size_t{1} << 20;
+constexpr std::size_t kRecent = std::size_t{1} << 12;
 
 // Compilers move the rare part of a function away and name it "f.cold", or "f.cold.3".
 std::string without_cold(std::string name) {
@@ -40,7 +41,9 @@ std::string name_without_symbol(const session::Place& place, std::uint64_t addre
 
 }  // namespace
 
-Functions::Functions(const session::Names& names) : names_(names) { intern("[other]", ""); }
+Functions::Functions(const session::Names& names) : names_(names), recent_(kRecent) {
+  intern("[other]", "");
+}
 
 std::size_t Functions::Hash::operator()(const Key& key) const {
   std::uint64_t h = (key.address ^ std::uint64_t{key.space} << 48) * 0x9e3779b97f4a7c15;
@@ -66,8 +69,24 @@ const Located& Functions::called(std::uint32_t space, std::uint64_t address, std
   return find({address, space, true}, time);
 }
 
+// Most questions are asked with the time of the one before.
+std::uint32_t Functions::generation(std::uint32_t space, std::uint64_t time) {
+  if (!asked_ || asked_->space != space || asked_->time != time) {
+    asked_ = Asked{space, time, names_.generation(space, time)};
+  }
+  return asked_->generation;
+}
+
 const Located& Functions::find(Key key, std::uint64_t time) {
-  std::uint32_t generation = names_.generation(key.space, time);
+  const std::uint32_t now = generation(key.space, time);
+  Recent& recent = recent_[Hash{}(key) & (kRecent - 1)];
+  if (!recent.used || !(recent.key == key) || recent.known.generation != now) {
+    recent = {key, {find_known(key, time, now), now}, true};
+  }
+  return recent.known.located;
+}
+
+const Located& Functions::find_known(const Key& key, std::uint64_t time, std::uint32_t generation) {
   auto it = known_.find(key);
   if (it != known_.end() && it->second.generation == generation) return it->second.located;
   if (known_.size() >= kKnownAddresses) known_.clear();

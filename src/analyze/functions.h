@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -61,6 +62,8 @@ class Functions {
     std::uint32_t generation = 0;
   };
   const Located& find(Key key, std::uint64_t time);
+  const Located& find_known(const Key& key, std::uint64_t time, std::uint32_t generation);
+  std::uint32_t generation(std::uint32_t space, std::uint64_t time);
   Located look_up(const Key& key, std::uint64_t time);
   std::uint32_t intern(const std::string& name, const std::string& object, bool synthetic = false);
 
@@ -68,6 +71,20 @@ class Functions {
   std::vector<Function> functions_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
   std::unordered_map<Key, Known, Hash> known_;
+  // What was asked for last, as it is in known_.
+  struct Recent {
+    Key key{};
+    Known known;
+    bool used = false;
+  };
+  std::vector<Recent> recent_;
+  // The generation of the last question.
+  struct Asked {
+    std::uint32_t space = 0;
+    std::uint64_t time = 0;
+    std::uint32_t generation = 0;
+  };
+  std::optional<Asked> asked_;
 };
 
 }  // namespace hodo::analyze
