@@ -50,10 +50,10 @@ class PathMemo {
   // A path's edges are a number of this memory; clear() makes another one of it.
   std::uint32_t number() const { return number_; }
   StretchTable& stretches() { return stretches_; }
-  // No room for another path: to be settled and cleared.
+  // No room for another path, or no sense in it: to be settled and cleared.
   bool full() const {
     return count_ >= kMostPaths || numbers_.size() >= kMostNumbers || edges_.size() >= kMostEdges ||
-           stretches_.full();
+           stretches_.full() || seldom_comes_back();
   }
 
   const std::uint32_t* edge_ids(const Path& path) const { return numbers_.data() + path.edges; }
@@ -96,8 +96,10 @@ class PathMemo {
 
  private:
   static constexpr std::size_t kLeastSize = 1 << 10;
-  static constexpr std::size_t kWorthRemembering = 64 << 20;
   static constexpr std::size_t kMostPaths = 1 << 18;
+  static constexpr std::size_t kJudged = 1 << 16;  // paths, that it is known what trace this is
+  static constexpr std::size_t kWorthAPath = 256;  // bytes that were followed for each
+  static constexpr std::size_t kWorthRemembering = kMostPaths * kWorthAPath;
   static constexpr std::size_t kMostNumbers = 1 << 23;
   static constexpr std::uint32_t kNumberMask = (1 << 24) - 1;  // all that a Path can name
   static constexpr std::size_t kMostEdges = 1 << 20;
@@ -106,6 +108,7 @@ class PathMemo {
     const std::uint64_t hash = (ip * 0x9e3779b97f4a7c15u) ^ ((key + what) * 0xd6e8feb86659fd93u);
     return static_cast<std::size_t>(hash >> shift_);
   }
+  bool seldom_comes_back() const { return count_ >= kJudged && followed_ < count_ * kWorthAPath; }
   Path& place_for(const Path& path);
   void grow();
   // `path` has the edge: what ran at its addresses while other code was there has another number.
