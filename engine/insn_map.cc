@@ -45,6 +45,21 @@ class Reader {
   const std::uint8_t* map_;
 };
 
+// How many of the arena's fragments begin at this address or before it.
+std::uint32_t fragments_to(const Arena& arena, std::uint64_t address) {
+  const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(arena.base);
+  std::uint32_t low = 0, high = arena.fragment_count;
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (arena.fragments[middle].begin <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 }  // namespace
 
 void InsnMapWriter::begin(Arena& arena, std::uint64_t ip, const std::uint8_t* at) {
@@ -89,18 +104,9 @@ bool find_insn(std::uint64_t cache_address, InsnPlace& place) {
   const Arena* arena = arena_of(cache_address);
   if (arena == nullptr) return false;
   const auto* address = reinterpret_cast<const std::uint8_t*>(cache_address);
-  const auto offset = static_cast<std::uint32_t>(address - arena->base);
-  std::uint32_t low = 0, high = arena->fragment_count;  // the last that begins at or before it
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (arena->fragments[middle].begin <= offset) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == 0 || offset >= arena->fragments[low - 1].end) return false;
-  const FragmentPlace& fragment = arena->fragments[low - 1];
+  const std::uint32_t behind = fragments_to(*arena, cache_address);
+  if (behind == 0 || address >= arena->base + arena->fragments[behind - 1].end) return false;
+  const FragmentPlace& fragment = arena->fragments[behind - 1];
   Reader reader(fragment, arena->base, arena->map);
   const std::uint8_t* head = reader.at;
   place = {reader.ip, 0, reader.at == address, head, true};
@@ -110,6 +116,13 @@ bool find_insn(std::uint64_t cache_address, InsnPlace& place) {
     place = {reader.ip, reader.zeros, reader.at == address, head, reader.ip == fragment.ip};
   }
   return true;
+}
+
+std::uint64_t last_fragment(std::uint64_t cache_address) {
+  const Arena* arena = arena_of(cache_address);
+  if (arena == nullptr) return 0;
+  const std::uint32_t behind = fragments_to(*arena, cache_address);
+  return behind == 0 ? 0 : arena->fragments[behind - 1].ip;
 }
 
 bool in_cache(std::uint64_t address) { return arena_of(address) != nullptr; }

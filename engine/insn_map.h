@@ -37,6 +37,8 @@ class InsnMapWriter {
 
 // False: no fragment is there, but a landing, a stub, or nothing.
 bool find_insn(std::uint64_t cache_address, InsnPlace& place);
+// Of the fragment that begins there, or the last one before; 0: none.
+std::uint64_t last_fragment(std::uint64_t cache_address);
 // Is this in the cache at all?
 bool in_cache(std::uint64_t address);
 

@@ -1,32 +1,12 @@
 // What the engine has in the place of a C library.
-#include <sys/syscall.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
-#include "attach.h"
 #include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
-
-void die(const char* text, std::uint64_t value) {
-  fail_to_attach(text, value);
-  char line[256];
-  std::size_t at = 0;
-  const auto put = [&](const char* from) {
-    while (*from != 0 && at < sizeof(line) - 24) line[at++] = *from++;
-  };
-  put("hodo engine: ");
-  put(text);
-  put(" 0x");
-  for (int shift = 60; shift >= 0; shift -= 4) line[at++] = "0123456789abcdef"[value >> shift & 15];
-  line[at++] = '\n';
-  raw_syscall(SYS_write, 2, reinterpret_cast<long>(line), static_cast<long>(at));
-  raw_syscall(SYS_exit_group, 70);
-  __builtin_unreachable();
-}
 
 namespace {
 

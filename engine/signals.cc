@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "code_pages.h"
+#include "failure.h"
 #include "glue.h"
 #include "hodo/isa/encoding.h"
 #include "insn_map.h"
@@ -91,6 +92,11 @@ Place place_of(std::uint64_t ip) {
 bool find_insn_locked(std::uint64_t at, InsnPlace& place) {
   const Locked locked;
   return find_insn(at, place);
+}
+
+std::uint64_t last_fragment_locked(std::uint64_t at) {
+  const Locked locked;
+  return last_fragment(at);
 }
 
 unsigned readable_bytes_locked(std::uint64_t ip) {
@@ -416,7 +422,7 @@ extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext*
   if (area.native != 0 && context->rip == address(glue_native_return)) {
     return native_refused(area, signal, *info, *context);
   }
-  if (signal == kTrap && info->code == kTrapTrace) return stepped(area, *context);
+  if (is_step(*info, *context)) return stepped(area, *context);
   if (signal == kSys && info->code == kSeccomp && place == Place::engine &&
       !is_programs_call(context->rip)) {
     context->rax = static_cast<std::uint64_t>(-ENOSYS);  // a filter of the program's forbids it
