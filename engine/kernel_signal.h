@@ -51,7 +51,10 @@ struct KernelInfo {  // siginfo_t
   std::uint8_t rest[104];
 };
 static_assert(sizeof(KernelInfo) == 128);
-inline constexpr std::int32_t kTrapTrace = 2;  // KernelInfo::code of a single step
+// KernelInfo::code of a single step; and where the processor did not say why it came, as it is
+// after INT1. A virtual one forgets that at times (DR6): KVM, when it is interrupted on the way.
+inline constexpr std::int32_t kTrapTrace = 2, kTrapUnknown = 1;
+inline constexpr std::uint64_t kDebugTrap = 1;  // KernelContext::trap of both
 
 struct KernelContext {  // struct ucontext with struct sigcontext
   std::uint64_t flags;

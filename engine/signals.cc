@@ -335,11 +335,25 @@ void stepped(ThreadArea& area, KernelContext& context) {
   step_on(area, place, context);
 }
 
+// Single steps are asked for by the engine only; in what it makes nothing else raises a debug trap.
+bool is_step(const KernelInfo& info, const KernelContext& context) {
+  return info.number == static_cast<std::int32_t>(kTrap) && context.trap == kDebugTrap &&
+         (info.code == kTrapTrace || info.code == kTrapUnknown);
+}
+
+// The same of the program's own instruction at `ip`, which may be INT1.
+bool is_native_step(std::uint64_t ip, const KernelInfo& info, const KernelContext& context) {
+  constexpr std::uint8_t kInt1 = 0xf1;
+  if (!is_step(info, context)) return false;
+  std::uint8_t first = 0;
+  return info.code == kTrapTrace || !read_program(&first, ip, 1) || first != kInt1;
+}
+
 // The one instruction that ran natively is done, or has raised a signal.
 void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
                  KernelContext& context) {
   area.native = 0;
-  const bool step = number == kTrap && info.code == kTrapTrace;
+  const bool step = is_native_step(area.ip, info, context);
   save_native_registers(area, context);
   area.outcomes = unit::InlinePt::kNoOutcomes;
   const std::uint64_t mask = area.waits > 0 ? area.held_mask : area.native_mask;
@@ -389,6 +403,18 @@ long set_alternate(ThreadArea& area, KernelStack wanted) {
   }
   area.alternate = wanted;
   return 0;
+}
+
+[[noreturn]] void die_of_fault(const KernelInfo& info, const KernelContext& context, Place place) {
+  if (place == Place::cache) {
+    die_of_signal(info, context, "what stands behind its code for",
+                  last_fragment_locked(context.rip));
+  }
+  die_of_signal(info, context,
+                place == Place::engine     ? "itself"
+                : place == Place::sequence ? "its way to and from the program"
+                                           : "code that is not its own",
+                0);
 }
 
 // A write to a page that is protected because code of it has been translated. False: it is not.
@@ -454,7 +480,7 @@ extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext*
       }
       save_at_nothing(area, *context);
     } else if (place != Place::cache || !save_faulted(area, *context)) {
-      die("it has failed at", context->rip);
+      die_of_fault(*info, *context, place);
     }
     const std::uint64_t mask = area.waits > 0 ? area.held_mask : context->mask;
     deliver(area, describe(area, signal, *info, *context), mask, *context);

@@ -116,6 +116,7 @@ int main(void) {
   }
   set(SIGTRAP, &on_trap, 0);
   __asm__ volatile("int3");
+  __asm__ volatile(".byte 0xf1");  // INT1
   set(SIGILL, &on_illegal, 0);
   __asm__ volatile("ud2");
   set(SIGFPE, &on_division, 0);
