@@ -92,19 +92,14 @@ void note_mappings(ThreadArea& area, long result) {
   const Registers& r = area.registers;
   if (failed(result)) {
     // It may have been done in part.
-    if (r.rax == SYS_madvise) {
-      const Locked locked;
-      return code_replaced(r.rdi, r.rsi);
-    }
+    if (r.rax == SYS_madvise) return code_replaced(r.rdi, r.rsi);
     for (const Range& range : changed_mappings(r, area.taken[0]).of) {
       if (range.bytes == 0) continue;
-      const Locked locked;
       mappings_changed();
       forget(range.start, range.bytes);
     }
     return;
   }
-  const Locked locked;
   switch (r.rax) {
     case SYS_mmap:
       return mapped(area, static_cast<std::uint64_t>(result));
@@ -129,34 +124,84 @@ void note_mappings(ThreadArea& area, long result) {
         code_replaced(r.rdi, r.rsi);
       }
       return;
-    case SYS_shmat:
-    case SYS_shmdt:
-    case SYS_remap_file_pages:
-      return mappings_changed();
     default:
-      return;
+      return mappings_changed();
   }
 }
 
-// The kernel may have failed to write to a page that is protected because its code was translated.
-long passed_on(ThreadArea& area) {
-  for (const Range& range : changed_mappings(area.registers, area.taken[0]).of) {
-    if (range.bytes == 0) continue;
-    const Locked locked;
-    give_back_pages(range.start, range.bytes);
-  }
-  long result = glue_syscall(&area);
-  if (result == kInterrupted) return result;
-  if (result == -EFAULT) {
-    bool any = false;
-    {
-      const Locked locked;
-      any = unprotect_all();
+// Whether a call changes what is mapped where, and how.
+enum class Maps { nothing, something, at_once };
+
+// `at_once`: nobody else may map what it frees, translate code there or guard a page, until what
+// the kernel did has been noted. Not where the kernel may wait for another thread of the program on
+// the way: one that serves the pages that the call brings in (userfaultfd, FUSE).
+Maps maps(const Registers& r, std::uint64_t r10) {
+  switch (r.rax) {
+    case SYS_mmap: {
+      const bool waits = (r10 & (MAP_POPULATE | MAP_LOCKED)) != 0;
+      return (r10 & MAP_FIXED) != 0 && !waits ? Maps::at_once : Maps::something;
     }
-    if (any) result = glue_syscall(&area);
+    case SYS_munmap:
+    case SYS_brk:
+    case SYS_mremap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+      return Maps::at_once;
+    case SYS_madvise:
+      return r.rdx == MADV_DONTNEED || r.rdx == MADV_FREE ? Maps::at_once : Maps::something;
+    case SYS_shmat:
+    case SYS_shmdt:
+    case SYS_remap_file_pages:
+      return Maps::something;
+    default:
+      return Maps::nothing;
   }
+}
+
+void give_back_changed(const ThreadArea& area) {
+  for (const Range& range : changed_mappings(area.registers, area.taken[0]).of) {
+    if (range.bytes != 0) give_back_pages(range.start, range.bytes);
+  }
+}
+
+long map_at_once(ThreadArea& area) {
+  const Locked locked;
+  give_back_changed(area);
+  const long result = glue_syscall(&area);
+  if (result != kInterrupted) note_mappings(area, result);
+  return result;
+}
+
+long map(ThreadArea& area) {
+  {
+    const Locked locked;
+    give_back_changed(area);
+  }
+  const long result = glue_syscall(&area);
+  if (result == kInterrupted) return result;
+  const Locked locked;
   note_mappings(area, result);
   return result;
+}
+
+// The kernel may have failed to write to a page that is protected because its code was translated,
+// and again where that was done meanwhile.
+long passed_on(ThreadArea& area) {
+  constexpr int kTries = 16;
+  switch (maps(area.registers, area.taken[0])) {
+    case Maps::at_once:
+      return map_at_once(area);
+    case Maps::something:
+      return map(area);
+    case Maps::nothing:
+      break;
+  }
+  for (int i = 0;; ++i) {
+    const long result = glue_syscall(&area);
+    if (result != -EFAULT || i == kTries) return result;
+    const Locked locked;
+    if (!unprotect_all()) return result;
+  }
 }
 
 // The program may not take away or replace what the engine lives in, whose addresses it can only
@@ -175,7 +220,7 @@ long call(ThreadArea& area, std::uint64_t behind) {
   switch (area.registers.rax) {
     case SYS_exit:
     case SYS_exit_group:
-      exit_call(area);
+      return exit_call(area);
     case SYS_rt_sigreturn:
       return sigreturn_call(area);
     case SYS_rt_sigaction:
