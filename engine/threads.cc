@@ -279,8 +279,12 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   return result;
 }
 
-void exit_call(ThreadArea& area) {
-  block_signals();
+long exit_call(ThreadArea& area) {
+  const std::uint64_t mask = block_signals();
+  if (area.waits != 0) {  // it came first
+    set_mask(mask);
+    return kInterrupted;
+  }
   const bool process = area.registers.rax == SYS_exit_group || is_last_thread(area);
   const relay::EndRecord end{.exit_status = static_cast<std::int32_t>(area.registers.rdi & 0xff)};
   if (process) stop_other_threads(area);

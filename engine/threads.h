@@ -17,7 +17,7 @@ void begin_thread(ThreadArea& area, std::uint64_t ip, bool first);
 long clone_call(ThreadArea& area, std::uint64_t behind);
 
 // exit and exit_group.
-[[noreturn]] void exit_call(ThreadArea& area);
+long exit_call(ThreadArea& area);  // returns only if a signal came first
 
 // The process is about to end: lets its other threads come to a place where their packets can be
 // handed over, and stop there. Waits a fraction of a second for them, at most.
