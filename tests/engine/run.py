@@ -10,6 +10,7 @@ steps of a native run show, in their order. Both run without ASLR, in the same e
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,9 +33,40 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "GLIBC_TUNABLES": "glibc.
 TAKEN = ("cond", "jmp", "ijmp", "call", "icall", "ret")
 
 
+PATIENCE = 120  # seconds for one run
+
+
+def content(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return " ".join(file.read().split())
+    except OSError as error:
+        return str(error)
+
+
+def describe_group(group):
+    """Where each thread of these processes stands: its name, state and times, and its system call."""
+    lines = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        stat = content(f"/proc/{pid}/stat").rpartition(")")[2].split()
+        if len(stat) < 3 or stat[2] != str(group):
+            continue
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            task = f"/proc/{pid}/task/{tid}"
+            lines.append(f"{pid}/{tid}: {content(task + '/stat')}\n  {content(task + '/syscall')}")
+    return "\n".join(lines)
+
+
 def run(command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT, check=False)
-    return done.returncode, done.stdout, done.stderr
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=ENVIRONMENT, start_new_session=True) as process:
+        try:
+            out, errors = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            where = describe_group(process.pid)
+            os.killpg(process.pid, signal.SIGKILL)
+            sys.exit(f"{command} has not ended after {PATIENCE} s:\n{where}")
+    return process.returncode, out, errors
 
 
 def compare_runs(options, command):
