@@ -79,8 +79,11 @@ class FakeCpu {
     return true;
   }
   // As the driver does when the area is full: says so, and stops until it is enabled again.
-  bool truncate() {
+  // `late`: it stops when hodo has taken everything and switched the event on already.
+  bool truncate(bool late = false) {
     if (!aux_record(aux_->head(), 0, PERF_AUX_FLAG_TRUNCATED)) return false;
+    while (late && !room(aux_size())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (late) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     std::unique_lock lock(mutex_);
     enabled_ = false;
     changed_.wait(lock, [&] { return enabled_ || closing_; });

@@ -424,6 +424,19 @@ TEST_F(SourceTest, AFullBufferIsSaidAndTracingGoesOn) {
   EXPECT_THAT(file.aux_flags, ElementsAre(PERF_AUX_FLAG_TRUNCATED));
 }
 
+TEST_F(SourceTest, AnEventThatIsDisabledLateIsEnabledAgain) {
+  options.buffer_size = 8 * kKiB;
+  program_waits_for("done");
+  bool resumed = false;
+  kernel.scripts[0] = [&](FakeCpu& cpu) {
+    cpu.trace(tsc_packets(0, 1024));
+    resumed = cpu.truncate(true) && cpu.trace(tsc_packets(5000, 10));
+    touch("done");
+  };
+  EXPECT_EQ(record().overflows, 1u);
+  EXPECT_TRUE(resumed);
+}
+
 TEST_F(SourceTest, LostRecordsPartialTraceAndChildrenAreCounted) {
   program_waits_for("done");
   kernel.scripts[0] = [&](FakeCpu& cpu) {

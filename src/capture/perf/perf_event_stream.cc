@@ -191,15 +191,18 @@ Result<bool> PerfEventStream::drain(const DataRing::Sink& records, const TraceSi
   if (snapshot_ || !has_aux_) return any;
 
   const AuxData data = aux_.peek(!last);
-  if (data.size() == 0) return any;
-  if (auto written = trace(data); !written) return std::unexpected(written.error());
-  aux_.release(data);
-  // Where the area was full the kernel has disabled the event, and waits to be told that there is
-  // room again (ring_buffer.c, perf_aux_output_begin). Elsewhere this changes nothing.
-  if (!last) {
+  if (data.size() != 0) {
+    if (auto written = trace(data); !written) return std::unexpected(written.error());
+    aux_.release(data);
+  }
+  // Where the area was full the kernel disables the event and waits to be told that there is room
+  // again. It does so a moment after it said that the area is full (ring_buffer.c,
+  // perf_aux_output_end: pending_disable), when all may have been taken already: from then on it
+  // is told in every round. Elsewhere this changes nothing.
+  if (!last && (data.size() != 0 || ring_.counts().aux_truncated != 0)) {
     if (auto enabled = enable(); !enabled) return std::unexpected(enabled.error());
   }
-  return true;
+  return any || data.size() != 0;
 }
 
 // Samples are the trace of what has no AUX area: a snapshot keeps the newest.
