@@ -1,9 +1,11 @@
 // A guest of a few pages, put together by hand: physical memory with page tables in it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,10 +19,13 @@ inline constexpr std::uint64_t kPage = 4096;
 class FakeMemory final : public PhysicalMemory {
  public:
   bool read(std::uint64_t address, std::span<std::uint8_t> out) const override {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const auto page = pages_.find((address + i) / kPage);
+    while (!out.empty()) {
+      const auto page = pages_.find(address / kPage);
       if (page == pages_.end()) return false;
-      out[i] = page->second[(address + i) % kPage];
+      const std::uint64_t size = std::min<std::uint64_t>(out.size(), kPage - address % kPage);
+      std::memcpy(out.data(), page->second.data() + address % kPage, size);
+      out = out.subspan(size);
+      address += size;
     }
     return true;
   }

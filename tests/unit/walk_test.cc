@@ -9,6 +9,7 @@
 #include "../flow/fixture.h"
 #include "../flow/taken_away.h"
 #include "../flow/ways.h"
+#include "../repeats.h"
 #include "ds_memory.h"
 #include "hodo/unit/branch_walk.h"
 #include "hodo/unit/bts_unit.h"
@@ -312,7 +313,7 @@ TEST_P(RandomWalk, WithoutPartsOfTheCodeHasNoBranchThatWasNotTaken) {
   const auto [name, rtit_ctl, ring] = GetParam();
   std::uint64_t kept = 0;
   std::uint64_t losses = 0;
-  for (unsigned seed = 0; seed < 150; ++seed) {
+  for (unsigned seed = 0; seed < repeats(150); ++seed) {
     std::mt19937 random(seed);
     const Program program = make_program(random);
     Rig::clock = 1'000'000;
@@ -337,7 +338,7 @@ TEST_P(RandomWalk, WithoutPartsOfTheCodeHasNoBranchThatWasNotTaken) {
 
 TEST_P(RandomWalk, IsWhatTheDecoderFinds) {
   const auto [name, rtit_ctl, ring] = GetParam();
-  for (unsigned seed = 0; seed < 150; ++seed) {
+  for (unsigned seed = 0; seed < repeats(150); ++seed) {
     std::mt19937 random(seed);
     const Program program = make_program(random);
     Rig::clock = 1'000'000;
@@ -366,7 +367,7 @@ TEST_P(RandomWalk, IsWhatTheDecoderFinds) {
 
 // One execution, both units: the BTS records are the taken branches that the packets decode to.
 TEST(TwoUnits, BtsRecordsWhatThePacketsDecodeTo) {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < repeats(40); ++seed) {
     std::mt19937 random(seed);
     const Program program = make_program(random);
     Rig::clock = 1'000'000;
@@ -478,7 +479,7 @@ TEST(DeferredTips, WithoutPartsOfTheCodeNoBranchIsInvented) {
   constexpr std::uint64_t kCtl = kPlain | hw::rtit_ctl::kDisRetc;
   constexpr std::uint64_t kPage = 16;
   std::uint64_t kept = 0;
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < repeats(300); ++seed) {
     std::mt19937 random(seed);
     const Program program = make_program(random);
     Rig::clock = 1'000'000;
@@ -503,7 +504,7 @@ TEST(DeferredTips, WithoutPartsOfTheCodeNoBranchIsInvented) {
 TEST_P(RandomWalk, LosesNothingButWhatItSays) {
   const auto [name, rtit_ctl, ring] = GetParam();
   unsigned gaps = 0;
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < repeats(60); ++seed) {
     std::mt19937 random(seed);
     const Program program = make_program(random);
     Rig::clock = 1'000'000;
