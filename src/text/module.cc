@@ -394,23 +394,42 @@ std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
   return out;
 }
 
+std::optional<Held> Module::held_at(std::uint64_t vaddr) const {
+  const auto elf = ElfBytes::read(facts_->file);
+  if (!elf) return std::nullopt;
+  for (const Relocation& r : elf->relocations()) {
+    if (r.place != vaddr) continue;
+    if (r.kind == Relocation::Kind::relative) return Held{.address = r.addend};
+    const std::string_view name = elf->symbol_name(r.symbol);
+    if (!name.empty()) return Held{.name = name};
+  }
+  const auto word = elf->word(vaddr);
+  return word ? std::optional(Held{.address = *word}) : std::nullopt;
+}
+
 std::string_view Module::callee_name(std::uint64_t vaddr) const {
   return without_stub(name_at(vaddr));
 }
 
-std::string_view Module::callee_before(std::uint64_t return_address) const {
-  if (!has(return_address, kReturnSite)) return {};
+std::optional<std::uint64_t> Module::call_before(std::uint64_t return_address) const {
+  if (!has(return_address, kReturnSite)) return std::nullopt;
   for (std::uint64_t length = 2; length <= 15 && length <= return_address; ++length) {
     const std::uint64_t at = return_address - length;
     if (!has(at, kInsn)) continue;
     const auto call = insn(at);
     if (!call || call->length != length) continue;
-    if (call->cls == isa::InsnClass::call) return callee_name(call->target);
-    if (call->cls != isa::InsnClass::icall) continue;
-    const Slot* slot = slot_of(at);
-    return slot == nullptr ? std::string_view() : slot->name;
+    if (call->cls == isa::InsnClass::call || call->cls == isa::InsnClass::icall) return at;
   }
-  return {};
+  return std::nullopt;
+}
+
+std::string_view Module::callee_before(std::uint64_t return_address) const {
+  const auto at = call_before(return_address);
+  const auto call = at ? insn(*at) : std::nullopt;
+  if (!call) return {};
+  if (call->cls == isa::InsnClass::call) return callee_name(call->target);
+  const Slot* slot = slot_of(*at);
+  return slot == nullptr ? std::string_view() : slot->name;
 }
 
 }  // namespace hodo::text

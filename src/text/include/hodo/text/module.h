@@ -68,6 +68,12 @@ struct Slot {
   std::uint64_t initial = 0;
 };
 
+// What a word of the file's data holds when the file has been loaded.
+struct Held {
+  std::string_view name;  // the function of this name, wherever it is; lives as long as the file
+  std::uint64_t address = 0;  // where `name` is empty: this address of the file, or the number
+};
+
 // A pointer to a sensitive function, by call.sensitive's list, in the file's data.
 struct KeptPointer {
   std::string_view name;  // of the function; lives as long as the module
@@ -138,8 +144,13 @@ class Module {
   // Of an instruction that jumps or calls through a register: the slots that its function loads
   // into this register, as compilers keep a slot's value for several calls.
   std::vector<const Slot*> slots_held(std::uint64_t insn_vaddr) const;
+  // What the file says that the word there holds; nullopt where the file has none. Reads all
+  // relocations: for findings.
+  std::optional<Held> held_at(std::uint64_t vaddr) const;
   // name_at() with "@plt" and the like taken off.
   std::string_view callee_name(std::uint64_t vaddr) const;
+  // The call whose return address this is; nullopt: the text has none there.
+  std::optional<std::uint64_t> call_before(std::uint64_t return_address) const;
   // What the call whose return address this is calls, by callee_name(); empty where the text does
   // not say.
   std::string_view callee_before(std::uint64_t return_address) const;
