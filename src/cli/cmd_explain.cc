@@ -6,9 +6,9 @@
 
 #include "commands.h"
 #include "hodo/check/finding.h"
+#include "hodo/check/rule_pages.h"
 #include "hodo/view/output.h"
 #include "reading.h"
-#include "rule_pages.h"
 
 namespace hodo::cli {
 namespace {
@@ -20,7 +20,7 @@ int run(const std::string& rule) {
       out.write(std::string(r.name) + ": " + std::string(r.summary) + "\n");
     }
   } else {
-    const RulePage* page = find_rule_page(rule);
+    const check::RulePage* page = check::find_rule_page(rule);
     if (page == nullptr) {
       return report_error("", Error{ErrorCode::usage,
                                     "there is no rule '" + rule + "'; 'hodo explain' lists them"});
@@ -46,7 +46,7 @@ void add_explain(Program& program) {
        .exit_statuses = {{"0", "Done."}, {"2", "There is no such rule."}}},
       [rule] { return run(*rule); });
   std::string names;
-  for (const RulePage& page : rule_pages()) {
+  for (const check::RulePage& page : check::rule_pages()) {
     names += (names.empty() ? "" : "|") + std::string(page.rule);
   }
   app.add_option("RULE", *rule, "the rule, as a finding names it").type_name(names);

@@ -1,4 +1,4 @@
-# The pages of docs/rules, as they are, in the program: hodo explain prints them.
+# The pages of docs/rules, as they are, in the program: hodo explain prints them, findings link them.
 file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/rules/*.*.md)
 set(rule_pages "")
 foreach(page ${pages})

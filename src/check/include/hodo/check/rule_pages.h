@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace hodo::cli {
+namespace hodo::check {
 
 struct RulePage {
   std::string_view rule;  // "return.target"
@@ -14,5 +14,7 @@ struct RulePage {
 std::span<const RulePage> rule_pages();
 // Null if there is no such rule.
 const RulePage* find_rule_page(std::string_view rule);
+// The first paragraph of a page, in Markdown.
+std::string_view what_it_proves(const RulePage& page);
 
-}  // namespace hodo::cli
+}  // namespace hodo::check
