@@ -44,6 +44,7 @@ class Checker::Impl {
   const Reports& reports() const { return reports_; }
   std::vector<Unjudged> unjudged() const { return judge_.unjudged(); }
   std::uint64_t checked() const { return checked_; }
+  std::span<const LearnedBranch> learned() const { return judge_.learned(); }
 
  private:
   Thread& thread_of(const session::Context& context);
@@ -257,7 +258,12 @@ bool Checker::repeats(const session::Context& context, const flow::Repeats& batc
 }
 
 void Checker::move_to(session::Session& session) { impl_->move_to(session); }
-std::span<const Finding> Checker::found() const { return impl_->reports().all(); }
+std::size_t Checker::found() const { return impl_->reports().all().size(); }
+std::vector<Finding> Checker::found_since(std::size_t first) const {
+  const auto& all = impl_->reports().all();
+  return {all.begin() + static_cast<std::ptrdiff_t>(std::min(first, all.size())), all.end()};
+}
+std::span<const LearnedBranch> Checker::learned() const { return impl_->learned(); }
 std::vector<Finding> Checker::findings() const { return impl_->reports().sorted(); }
 std::vector<Unjudged> Checker::unjudged() const { return impl_->unjudged(); }
 std::uint64_t Checker::checked() const { return impl_->checked(); }

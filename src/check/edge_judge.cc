@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "pointer.h"
+
 namespace hodo::check {
 
 EdgeJudge::EdgeJudge(const Options& options, Locator& locator, Reports& reports)
     : locator_(locator),
       reports_(reports),
-      allow_jit_(options.allow_jit),
+      jit_(options.jit),
       uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
       learn_(options.learn),
       rules_(make_edge_rules(options)) {}
@@ -19,7 +21,7 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   known.facts = edge.facts;
   known.findings = 0;
   for (const End* end : {&edge.from, &edge.to}) {
-    if (end->outside() && is_generated(*end, context.space, branch.time, locator_, allow_jit_)) {
+    if (end->outside() && is_generated(*end, context.space, branch.time, locator_, jit_)) {
       known.facts |= kUnjudged;  // generators change return addresses and jump as they like
     }
   }
@@ -28,11 +30,13 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
                           edge.to.known() && (edge.facts & kToFunction) == 0;
   if (jumps_back && (known.facts & kUnjudged) != 0) known.facts |= kFromSwitch;
   note_unjudged(edge);
-  if (uses_baseline_) learn(edge);
+  if (uses_baseline_) learn(context, edge);
   std::vector<std::size_t> list;
   for (const auto& rule : rules_) {
     auto verdict = rule->judge(edge, locator_);
-    if (verdict) list.push_back(reports_.note(context, branch, rule->id(), std::move(*verdict)));
+    if (!verdict) continue;
+    if (verdict->facts.empty()) verdict->facts = pointer_facts(edge);
+    list.push_back(reports_.note(context, branch, rule->id(), std::move(*verdict)));
   }
   if (list.empty()) return;
   known.findings = static_cast<std::uint32_t>(lists_.size());
@@ -50,13 +54,14 @@ void EdgeJudge::note_unjudged(const Edge& edge) {
   }
 }
 
-void EdgeJudge::learn(const Edge& edge) {
+void EdgeJudge::learn(const session::Context& context, const Edge& edge) {
   const auto known = baseline_edge(edge);
   if (!known) return;
   for (const End* end : {&edge.from, &edge.to}) {
     if (end->module->elf().build_id.empty()) ++without_id_[std::string(end->path)];
   }
-  if (learn_ != nullptr) learn_->add(*known);
+  if (learn_ == nullptr || !learn_->add(*known)) return;
+  if (learned_.size() < Checker::kMostLearned) learned_.push_back({context, edge.branch});
 }
 
 // Those that are met again are counted again.

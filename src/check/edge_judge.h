@@ -34,16 +34,18 @@ class EdgeJudge {
   // From here on the branches are those of another session of the recording.
   void begin_again();
   std::vector<Unjudged> unjudged() const;
+  std::span<const LearnedBranch> learned() const { return learned_; }
 
  private:
   void note_unjudged(const Edge& edge);
-  void learn(const Edge& edge);
+  void learn(const session::Context& context, const Edge& edge);
 
   Locator& locator_;
   Reports& reports_;
-  bool allow_jit_ = false;
+  Jit jit_ = Jit::known;
   bool uses_baseline_ = false;
   Baseline* learn_ = nullptr;
+  std::vector<LearnedBranch> learned_;
   std::vector<std::unique_ptr<EdgeRule>> rules_;
   std::vector<std::vector<std::size_t>> lists_{1};  // by KnownEdge::findings
   // Branches with an end in a file that could not be read, by path.

@@ -9,6 +9,8 @@
 
 #include "edge.h"
 #include "hodo/check/baseline.h"
+#include "hodo/check/finding.h"
+#include "hodo/check/jit.h"
 #include "rule_list.h"
 
 namespace hodo::check {
@@ -18,6 +20,9 @@ struct Verdict {
   std::string reason;  // one sentence about the branch, without its addresses
   // What else has this cause: findings of a rule with equal causes are one. Empty: this edge alone.
   std::string cause;
+  std::vector<Fact> facts;  // as Finding::facts
+  // It is a step of this attack; 0: of the one that the thread is in, if any.
+  std::uint64_t attack = 0;
 };
 
 class EdgeRule {
@@ -36,11 +41,11 @@ std::unique_ptr<EdgeRule> make_text_source();
 std::unique_ptr<EdgeRule> make_text_target();
 std::unique_ptr<EdgeRule> make_text_changed();
 // code.unknown, code.stack or code.heap.
-std::unique_ptr<EdgeRule> make_code_outside(RuleId id, bool allow_jit);
+std::unique_ptr<EdgeRule> make_code_outside(RuleId id, Jit jit);
 std::unique_ptr<EdgeRule> make_code_writable();
 std::unique_ptr<EdgeRule> make_call_target();
 // `baseline`: whose edges are none, or null; it must outlive the rule.
-std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline, bool allow_jit);
+std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline, Jit jit);
 std::unique_ptr<EdgeRule> make_plt_redirected();
 // `baseline` must outlive the rule.
 std::unique_ptr<EdgeRule> make_baseline_new(const Baseline& baseline);
@@ -49,10 +54,14 @@ std::unique_ptr<EdgeRule> make_baseline_new(const Baseline& baseline);
 // build-id: the file has none.
 std::optional<Baseline::Edge> baseline_edge(const Edge& edge);
 
-// Whether the code there, which is in no file, comes from a code generator: the program told perf
-// of it, or a known generator is loaded and it is neither on a stack nor on the heap. `allow_jit`:
-// all of it does.
-bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
-                  bool allow_jit);
+// Who made the code there, which is in no file: a known generator that is loaded, where the code is
+// neither on a stack nor on the heap; "a code generator" where the program told perf of it, or with
+// Jit::allow. Empty: nobody who is known.
+std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
+                     Jit jit);
+inline bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
+                         Jit jit) {
+  return !maker_of(end, space, time, locator, jit).empty();
+}
 
 }  // namespace hodo::check

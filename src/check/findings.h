@@ -8,10 +8,14 @@
 #include <tuple>
 #include <vector>
 
+#include "edge_rules.h"
 #include "hodo/check/finding.h"
 #include "rule_list.h"
 
 namespace hodo::check {
+
+// Those that are doubtful last; then by grade, the worst first, then in the order of time.
+bool is_before(const Finding& a, const Finding& b);
 
 class Findings {
  public:
@@ -19,8 +23,7 @@ class Findings {
   static constexpr std::size_t kMostPerRule = 1000;
 
   // Counts one more for the cause, whose first time this may be. Gives its index.
-  std::size_t add(RuleId which, Grade grade, std::string cause, std::string reason,
-                  const session::Context& who, const Branch& branch);
+  std::size_t add(RuleId which, Verdict verdict, const session::Context& who, const Branch& branch);
   void count(std::size_t index) { ++all_[index].count; }
   Finding& at(std::size_t index) { return all_[index]; }
   const std::vector<Finding>& all() const { return all_; }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "handler_entry.h"
+#include "hodo/symbol/demangle.h"
 
 namespace hodo::check {
 // What the model of the stack asks of a branch.
@@ -26,7 +27,7 @@ class History::Here final : public Landings {
   bool is_generated(std::uint64_t return_address) const override {
     const End frame = end(return_address);
     return frame.outside() && check::is_generated(frame, step_.context.space, step_.branch.time,
-                                                  history_.locator_, history_.allow_jit_);
+                                                  history_.locator_, history_.jit_);
   }
 
  private:
@@ -44,7 +45,7 @@ History::History(const Options& options, Locator& locator, Pasts& pasts, const E
       pasts_(pasts),
       edges_(edges),
       reports_(reports),
-      allow_jit_(options.allow_jit),
+      jit_(options.jit),
       wants_targets_(is_wanted(RuleId::call_target, options)),
       wants_sensitive_(is_wanted(RuleId::call_sensitive, options)),
       rules_(make_history_rules(options)) {}
@@ -57,8 +58,46 @@ void History::tell(const Happening& happening) {
   }
 }
 
-void History::tell_problem(const Step& step, const ShadowStack::Verdict& problem) {
-  if (problem) tell({.what = Happening::What::problem, .step = step, .problem = *problem});
+void History::tell_problem(const Step& step, const ShadowStack::Verdict& problem,
+                           std::vector<Fact> facts) {
+  if (!problem) return;
+  tell({.what = Happening::What::problem,
+        .step = step,
+        .problem = *problem,
+        .facts = std::move(facts)});
+}
+
+// Where a return should have gone, and which call was open.
+std::vector<Fact> History::expected_return(const Step& step, const Expected& expected) {
+  if (expected.astray) return {};  // the first that went astray has said it
+  if (!expected.last) {
+    return {{.what = "open calls",
+             .text = expected.whole ? "none: the thread's first function returns"
+                                    : "not known, as the path before is not"}};
+  }
+  if (expected.last->signal) {
+    return {{.what = "should end", .text = "the signal handler"},
+            {.what = "which interrupted", .address = expected.last->address}};
+  }
+  const std::uint64_t to = expected.last->address;
+  std::vector<Fact> out = {{.what = "should go to", .address = to}};
+  const End end = locator_.end(step.context.space, to, step.branch.time);
+  const auto call = end.known() ? end.module->call_before(end.vaddr) : std::nullopt;
+  if (!call) return out;
+  Fact open{.what = "call open", .address = to - (end.vaddr - *call)};
+  const std::string_view callee = end.module->callee_before(end.vaddr);
+  if (!callee.empty()) open.text = "of " + symbol::demangle(callee);
+  out.push_back(std::move(open));
+  return out;
+}
+
+std::vector<Fact> History::open_setjmps(const Step& step) const {
+  constexpr std::size_t kMost = 3;
+  std::vector<Fact> out;
+  for (const std::uint64_t address : step.thread.stack.setjmps(kMost)) {
+    out.push_back({.what = "open setjmp", .address = address});
+  }
+  return out;
 }
 
 void History::follow(const Step& step) {
@@ -82,7 +121,7 @@ void History::follow(const Step& step) {
         stack.call(step.edge.next);
       }
       step.thread.returns.end();
-      if ((step.edge.facts & kToLoader) != 0) step.thread.loader_call = step.edge.next;
+      if ((step.edge.facts & kToLoader) != 0) begin_loading(step);
       if ((step.edge.facts & kFromLinker) != 0) {
         tell({.what = Happening::What::from_linker, .step = step});
       }
@@ -99,6 +138,12 @@ void History::follow(const Step& step) {
   }
 }
 
+void History::begin_loading(const Step& step) {
+  Thread& thread = step.thread;
+  thread.loader_call = step.edge.next;
+  thread.loader_attack = thread.attack.position == step.position() ? thread.attack.number : 0;
+}
+
 void History::follow_return(const Step& step) {
   Thread& thread = step.thread;
   thread.jumps.end();
@@ -109,10 +154,14 @@ void History::follow_return(const Step& step) {
     if (is_shared(step)) facts |= kShared;
   }
   const Here here(*this, step);
+  const auto frames = thread.stack.frames();
+  const Expected expected{.last = frames.empty() ? std::nullopt : std::optional(frames.back()),
+                          .whole = thread.stack.knows_all(),
+                          .astray = thread.stack.is_astray()};
   const auto problem = thread.stack.ret(step.branch.to, facts, &here);
   // Where the calls are not known, a return that goes behind no call is as good a link.
   const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
-  tell_problem(step, problem);
+  if (problem) tell_problem(step, problem, expected_return(step, expected));
   if (!problem && !odd) return thread.returns.end();
   tell({.what = Happening::What::stray_return, .step = step});
 }
@@ -124,7 +173,8 @@ void History::follow_switch(const Step& step) {
   const bool starts = (facts & kStart) == kStart && step.thread.stack.start_program();
   if (!starts && (facts & kFromSwitch) != 0) {
     if (is_shared(step)) facts |= kShared;
-    tell_problem(step, step.thread.stack.jump(step.branch.to, facts, Here(*this, step)));
+    const auto problem = step.thread.stack.jump(step.branch.to, facts, Here(*this, step));
+    if (problem) tell_problem(step, problem, open_setjmps(step));
   }
   if ((facts & kToImage) != 0) tell({.what = Happening::What::to_program, .step = step});
 }

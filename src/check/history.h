@@ -29,6 +29,13 @@ class History {
 
  private:
   class Here;
+  // What a thread's stack held before a return.
+  struct Expected {
+    std::optional<ShadowStack::Frame> last;  // the last open call
+    bool whole = false;
+    bool astray = false;
+  };
+  void begin_loading(const Step& step);
   void follow_return(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);
@@ -40,13 +47,16 @@ class History {
   bool is_shared(const Step& step);
   void tell_handler(const Step& step);
   void tell(const Happening& happening);
-  void tell_problem(const Step& step, const ShadowStack::Verdict& problem);
+  void tell_problem(const Step& step, const ShadowStack::Verdict& problem,
+                    std::vector<Fact> facts = {});
+  std::vector<Fact> expected_return(const Step& step, const Expected& expected);
+  std::vector<Fact> open_setjmps(const Step& step) const;
 
   Locator& locator_;
   Pasts& pasts_;
   const EdgeJudge& edges_;
   Reports& reports_;
-  bool allow_jit_;
+  Jit jit_;
   bool wants_targets_;
   bool wants_sensitive_;
   std::vector<std::unique_ptr<HistoryRule>> rules_;

@@ -25,6 +25,7 @@ struct Happening {
   What what = What::problem;
   const Step& step;
   ShadowStack::Problem problem{};  // of What::problem
+  std::vector<Fact> facts{};       // likewise: what the calls say
 };
 
 class HistoryRule {

@@ -39,6 +39,8 @@ class Reports {
 
  private:
   std::string cause_of(std::uint32_t space, const Branch& branch);
+  void begin(const Step& step, Finding& finding);
+  void join_attack(const Step& step, Finding& finding) const;
   void doubt(Finding& finding) const;
 
   Locator& locator_;

@@ -45,16 +45,15 @@ class CallTarget final : public EdgeRule {
 
 class CallSensitive final : public EdgeRule {
  public:
-  CallSensitive(const Baseline* baseline, bool allow_jit)
-      : EdgeRule(RuleId::call_sensitive), baseline_(baseline), allow_jit_(allow_jit) {}
+  CallSensitive(const Baseline* baseline, Jit jit)
+      : EdgeRule(RuleId::call_sensitive), baseline_(baseline), jit_(jit) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     const std::string_view function = reached_through_pointer(edge);
     if (function.empty() || was_learned(edge)) return std::nullopt;
     // Code that was made at run time has no slots: it calls all by addresses that it was given.
     const bool generated =
-        edge.from.outside() &&
-        is_generated(edge.from, edge.space, edge.branch.time, locator, allow_jit_);
+        edge.from.outside() && is_generated(edge.from, edge.space, edge.branch.time, locator, jit_);
     return Verdict{.grade = generated ? Grade::explained : Grade::unusual,
                    .reason = fmt::format("reaches {} through a pointer", function)};
   }
@@ -67,14 +66,14 @@ class CallSensitive final : public EdgeRule {
   }
 
   const Baseline* baseline_;
-  bool allow_jit_;
+  Jit jit_;
 };
 
 }  // namespace
 
 std::unique_ptr<EdgeRule> make_call_target() { return std::make_unique<CallTarget>(); }
-std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline, bool allow_jit) {
-  return std::make_unique<CallSensitive>(baseline, allow_jit);
+std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline, Jit jit) {
+  return std::make_unique<CallSensitive>(baseline, jit);
 }
 
 }  // namespace hodo::check

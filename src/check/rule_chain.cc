@@ -12,7 +12,9 @@ class ReturnTarget final : public HistoryRule {
 
   std::vector<Verdict> judge(const Happening& happening, Locator&) override {
     if (happening.what != Happening::What::problem) return {};
-    return {{.grade = happening.problem.grade, .reason = std::string(happening.problem.why)}};
+    return {{.grade = happening.problem.grade,
+             .reason = std::string(happening.problem.why),
+             .facts = happening.facts}};
   }
 };
 

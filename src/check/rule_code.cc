@@ -2,25 +2,24 @@
 // files' code that could be written to.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "edge_rules.h"
 #include "hodo/text/names.h"
 #include "hodo/text/trampoline.h"
 
 namespace hodo::check {
 
-bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
-                  bool allow_jit) {
-  if (allow_jit || end.generated) return true;
-  if (end.area == "[stack]") return false;
-  const bool heap = end.area == "[heap]";
-  return std::ranges::any_of(locator.regions().files(space, time),
-                             [&](const session::MappedFile& file) {
-                               const text::Generator* made = locator.modules().generator(file);
-                               return made != nullptr && (!heap || made->uses_heap);
-                             });
+std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
+                     Jit jit) {
+  if (end.area != "[stack]") {
+    const bool heap = end.area == "[heap]";
+    for (const session::MappedFile& file : locator.regions().files(space, time)) {
+      const text::Generator* made = locator.modules().generator(file);
+      if (made != nullptr && (!heap || made->uses_heap)) {
+        return std::string(text::file_name(file.path));
+      }
+    }
+  }
+  return jit == Jit::allow || end.generated ? "a code generator" : "";
 }
 
 namespace {
@@ -39,7 +38,7 @@ std::string_view what_ran(RuleId id) {
 
 class CodeOutside final : public EdgeRule {
  public:
-  CodeOutside(RuleId id, bool allow_jit) : EdgeRule(id), allow_jit_(allow_jit) {}
+  CodeOutside(RuleId id, Jit jit) : EdgeRule(id), jit_(jit) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     if (edge.to.kind == End::Kind::nowhere && edge.branch.kind <= BranchKind::ret) {
@@ -52,9 +51,10 @@ class CodeOutside final : public EdgeRule {
     // Once where it is entered; what happens inside follows from that.
     if (edge.from.outside() && rule_of(edge.from) == id()) return std::nullopt;
     const std::string process = fmt::format("space {}", edge.space);
-    if (is_generated(edge.to, edge.space, edge.branch.time, locator, allow_jit_)) {
-      return Verdict{.grade = Grade::explained,
-                     .reason = fmt::format("{}, made by a code generator", what_ran(id())),
+    const std::string maker = maker_of(edge.to, edge.space, edge.branch.time, locator, jit_);
+    if (!maker.empty()) {
+      return Verdict{.grade = jit_ == Jit::report ? Grade::unusual : Grade::explained,
+                     .reason = fmt::format("{}, made by {}", what_ran(id()), maker),
                      .cause = process};
     }
     if (edge.to.kind == End::Kind::raw) {
@@ -86,7 +86,7 @@ class CodeOutside final : public EdgeRule {
            !text::is_sensitive(function.module->callee_name(function.vaddr));
   }
 
-  bool allow_jit_;
+  Jit jit_;
 };
 
 class CodeWritable final : public EdgeRule {
@@ -115,8 +115,8 @@ class CodeWritable final : public EdgeRule {
 
 }  // namespace
 
-std::unique_ptr<EdgeRule> make_code_outside(RuleId id, bool allow_jit) {
-  return std::make_unique<CodeOutside>(id, allow_jit);
+std::unique_ptr<EdgeRule> make_code_outside(RuleId id, Jit jit) {
+  return std::make_unique<CodeOutside>(id, jit);
 }
 std::unique_ptr<EdgeRule> make_code_writable() { return std::make_unique<CodeWritable>(); }
 

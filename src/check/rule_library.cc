@@ -38,6 +38,8 @@ std::vector<Verdict> mapped_before(const Step& step, Locator& locator) {
   return out;
 }
 
+constexpr std::string_view kByPointer = "by a call of dlopen through a pointer";
+
 // What stands between the dynamic linker and who asked for a library: itself, and libc's dlopen.
 bool is_loaders(const Step& step, std::uint64_t address, Locator& locator) {
   const End end = locator.end(step.context.space, address, step.branch.time);
@@ -54,7 +56,7 @@ std::string_view way_of_loading(const Step& step, Locator& locator) {
       return "by a call that no code made: a debugger or a signal handler put the thread there";
     }
     if (frames[i].address == step.thread.loader_call) {
-      return "by a call of dlopen through a pointer";
+      return kByPointer;
     }
     if (!is_loaders(step, frames[i].address, locator)) return {};
   }
@@ -88,7 +90,9 @@ class LibraryInjected final : public HistoryRule {
     const auto files = locator.regions().files(space, step.branch.time);
     const Scope scope(files, locator.modules());
     if (scope.depends(scope.program(), library.module)) return {};
-    return {stranger(fmt::format("{} was loaded {}", library.path, how), library.path)};
+    Verdict verdict = stranger(fmt::format("{} was loaded {}", library.path, how), library.path);
+    if (how == kByPointer) verdict.attack = step.thread.loader_attack;
+    return {std::move(verdict)};
   }
 
   // The libraries that the dynamic linker has called into, by space.

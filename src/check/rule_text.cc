@@ -59,6 +59,12 @@ bool is_inside_insn(const End& end) {
   return false;
 }
 
+Fact file_has(const End& end) {
+  return {.what = "file has",
+          .address = end.address,
+          .text = isa::disassemble(end.module->bytes(end.vaddr), end.address, end.module->mode())};
+}
+
 class TextSource final : public EdgeRule {
  public:
   TextSource() : EdgeRule(RuleId::text_source) {}
@@ -67,11 +73,12 @@ class TextSource final : public EdgeRule {
     if (!edge.from.known() || edge.from.kept) return std::nullopt;
     const auto insn = edge.from.module->insn(edge.from.vaddr);
     if (is_forged_event(edge.branch) && (!insn || !isa::has_direct_target(insn->cls))) {
-      return Verdict{.reason = "the file has no branch there"};
+      return Verdict{.reason = "the file has no branch there", .facts = {file_has(edge.from)}};
     }
     if (!is_text_branch(edge.branch)) return std::nullopt;
     if (!insn || !same_kind(insn->cls, edge.branch.kind)) {
-      return Verdict{.reason = fmt::format("the file has no {} there", name(edge.branch.kind))};
+      return Verdict{.reason = fmt::format("the file has no {} there", name(edge.branch.kind)),
+                     .facts = {file_has(edge.from)}};
     }
     if (edge.from.has(text::kInsn) || !is_inside_insn(edge.from)) return std::nullopt;
     return Verdict{.reason = "the branch begins in the middle of an instruction of the file"};
@@ -90,7 +97,8 @@ class TextTarget final : public EdgeRule {
     std::uint64_t target = edge.from.address + (insn->target - edge.from.vaddr);
     if (edge.mode == isa::Mode::bits32) target &= 0xffffffff;
     if (target == edge.to.address) return std::nullopt;
-    return Verdict{.reason = fmt::format("its encoding says {:#x}", target)};
+    return Verdict{.reason = fmt::format("its encoding says {:#x}", target),
+                   .facts = {{.what = "text says", .address = target}}};
   }
 };
 
@@ -146,7 +154,9 @@ class TextChanged final : public EdgeRule {
     const std::uint64_t place = function == nullptr ? part.begin + start : function->begin;
     return Verdict{.reason = fmt::format("at {:#x} ran '{}' where the file has '{}'", address,
                                          text(ran), text(file)),
-                   .cause = fmt::format("{}+{:#x}", end.path, place)};
+                   .cause = fmt::format("{}+{:#x}", end.path, place),
+                   .facts = {{.what = "file has", .address = address, .text = text(file)},
+                             {.what = "what ran", .address = address, .text = text(ran)}}};
   }
 
   // Where the instruction begins that holds the first difference, as far as both texts can be read

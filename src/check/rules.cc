@@ -23,7 +23,7 @@ struct Entry {
 
 template <RuleId kId>
 std::unique_ptr<EdgeRule> make_outside(const Options& options) {
-  return make_code_outside(kId, options.allow_jit);
+  return make_code_outside(kId, options.jit);
 }
 
 // All that there is to say of a rule but its page in docs/rules.
@@ -59,12 +59,11 @@ constexpr std::array kTable = {
     Entry{RuleId::call_target,
           {"call.target", Grade::impossible, "an indirect call or jump lands where none may"},
           [](const Options&) { return make_call_target(); }},
-    Entry{RuleId::call_sensitive,
-          {"call.sensitive", Grade::unusual,
-           "a function that starts programs or changes rights is reached through a pointer"},
-          [](const Options& options) {
-            return make_call_sensitive(options.baseline, options.allow_jit);
-          }},
+    Entry{
+        RuleId::call_sensitive,
+        {"call.sensitive", Grade::unusual,
+         "a function that starts programs or changes rights is reached through a pointer"},
+        [](const Options& options) { return make_call_sensitive(options.baseline, options.jit); }},
     Entry{RuleId::chain_rop,
           {"chain.rop", Grade::impossible, "short pieces of code are chained by returns"},
           nullptr,

@@ -426,6 +426,16 @@ bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings&
   return true;
 }
 
+std::vector<std::uint64_t> ShadowStack::setjmps(std::size_t most) const {
+  std::vector<std::uint64_t> out;
+  for (const Mark& mark : current_.marks | std::views::reverse) {
+    if (out.size() == most) break;
+    if (std::ranges::find(out, mark.address) == out.end()) out.push_back(mark.address);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
 // --- several stacks ---
 
 namespace {

@@ -118,6 +118,10 @@ class ShadowStack {
   };
   // The innermost is last.
   std::span<const Frame> frames() const { return current_.frames; }
+  // Whether a return went astray, and none has come back since.
+  bool is_astray() const { return current_.astray != 0; }
+  // Where the setjmps have returned to of calls that are open, the innermost last; at most `most`.
+  std::vector<std::uint64_t> setjmps(std::size_t most) const;
 
  private:
   struct Mark {  // a setjmp that has returned

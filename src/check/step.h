@@ -10,6 +10,7 @@
 #include "doubt.h"
 #include "edge_cache.h"
 #include "gadget_chain.h"
+#include "hodo/check/finding.h"
 #include "hodo/check/recent.h"
 #include "hodo/flow/branch.h"
 #include "hodo/flow/decoder.h"
@@ -22,6 +23,14 @@ namespace hodo::check {
 // session of a recording.
 using Life = std::pair<std::int32_t, std::uint64_t>;
 
+// What was found last in a thread. What is found within so many branches is a step of it: they are
+// those that are shown with a finding.
+struct Attack {
+  static constexpr std::uint64_t kReach = Finding::kBefore;
+  std::uint64_t number = 0;    // Finding::attack; 0: nothing was found
+  std::uint64_t position = 0;  // of the branch
+};
+
 struct Thread {
   std::optional<Life> life;
   bool fresh = true;  // nothing of it has been seen
@@ -31,8 +40,10 @@ struct Thread {
   GadgetChain jumps;
   std::vector<std::size_t> open;  // findings that still collect what comes after
   Doubt doubt;
-  std::uint64_t executed = 0;     // branches before the row at work
-  std::uint64_t loader_call = 0;  // behind the last call of dlopen through a pointer
+  Attack attack;
+  std::uint64_t executed = 0;       // branches before the row at work
+  std::uint64_t loader_call = 0;    // behind the last call of dlopen through a pointer
+  std::uint64_t loader_attack = 0;  // the attack that this call is a step of, or 0
 };
 
 struct Batch {

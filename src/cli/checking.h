@@ -4,6 +4,7 @@
 #include "hodo/ask/window.h"
 #include "hodo/base/result.h"
 #include "hodo/check/checker.h"
+#include "hodo/check/suppressions.h"
 #include "hodo/session/session.h"
 #include "hodo/view/findings.h"
 
@@ -11,7 +12,8 @@ namespace hodo::cli {
 
 // Judges what a session holds in a window. Errors: unsupported for a raw trace; as Session::decode.
 Result<view::Checked> judge(session::Session& session, const check::Options& options,
-                            const session::DecodeOptions& how, const ask::Window& window = {});
+                            const session::DecodeOptions& how, const ask::Window& window = {},
+                            const check::Suppressions& suppressions = {});
 // What came of a checker that has judged all of `session`.
 view::Checked checked_by(const check::Checker& checker, const session::Session& session,
                          std::vector<session::LossLine> losses);

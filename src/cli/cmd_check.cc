@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "format_option.h"
 #include "hodo/check/checker.h"
+#include "hodo/check/suppressions.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
@@ -31,7 +32,9 @@ struct Options {
   std::vector<std::string> without;
   std::string baseline;  // empty: none; as learn
   std::string learn;
-  bool allow_jit = false;
+  std::string suppress;
+  check::Jit jit = check::Jit::known;
+  bool all_branches = false;
   bool no_cache = false;
   bool allow_incomplete = false;
   bool explained = false;
@@ -51,10 +54,16 @@ const Manual kManual{
         " What looked wrong and was explained is counted, and shown with --explained.\n\n"
         "Signals, longjmp, C++ and Rust exceptions, coroutines, tail calls and jump tables are"
         " modelled and give no findings. Code made at run time is reported once where a known"
-        " generator (Java, V8, LuaJIT, PCRE, libffi and others) is loaded; --allow-jit takes all"
-        " such code for that. Attacks that only change data leave no trace in the branches.\n\n"
+        " generator (Java, V8, LuaJIT, PCRE, libffi and others) is loaded; --jit allow takes all"
+        " such code for that, --jit report reports it whoever made it. Attacks that only change"
+        " data leave no trace in the branches.\n\n"
+        "What goes wrong within 32 branches of a thread is one attack and one finding, with the"
+        " rest as its further steps. --suppress FILE leaves out what FILE has a line for, RULE |"
+        " FROM => TO | REASON, and counts and lists it in every format; what is left is shown with"
+        " the line that would suppress it.\n\n"
         "--learn FILE adds the indirect calls and jumps of a run to a baseline, unless it has"
-        " findings of other rules than call.sensitive; do so for any number of runs. --baseline"
+        " findings of other rules than call.sensitive, and says which are new since the runs before; do"
+        " so for any number of runs. --baseline"
         " FILE then reports those that none of them took, which also shows a pointer that was set"
         " to a function of the right kind, and no call.sensitive that was learned.\n\n"
         "A clean result counts only for what was seen: where a part of the trace was lost, a file"
@@ -65,6 +74,7 @@ const Manual kManual{
                  {"hodo check --rule return.target --rule chain.rop run.data", "Two rules only."},
                  {"hodo check --learn ls.base ls.data", "Learn what a clean run does."},
                  {"hodo check --baseline ls.base", "Report what no learned run did, too."},
+                 {"hodo check --suppress known.txt", "Leave out what was looked at."},
                  {"hodo check --json | jq -r '.findings[].rule'", "For programs."},
                  {"hodo check --format html -o check.html", "A page to hand on."},
                  {"hodo check --format sarif -o check.sarif", "For code scanning services."}},
@@ -107,32 +117,33 @@ Result<std::vector<const check::Rule*>> chosen(const Options& options) {
 // `baseline` is held against the recording, or learns from it.
 Result<view::Checked> check_session(const Options& options, session::Session& session,
                                     std::vector<const check::Rule*> rules,
-                                    check::Baseline& baseline) {
+                                    check::Baseline& baseline,
+                                    const check::Suppressions& suppressions) {
   const auto cache = options.no_cache ? std::nullopt : text::ModuleCache::of_user();
   view::Progress progress("checking");
   auto window = window_of(session, options.reading, options.window, progress);
   if (!window) return std::unexpected(window.error());
-  auto checked =
-      judge(session,
-            {.rules = std::move(rules),
-             .allow_jit = options.allow_jit,
-             .baseline = options.baseline.empty() ? nullptr : &baseline,
-             .learn = options.learn.empty() ? nullptr : &baseline,
-             .cache = cache ? &*cache : nullptr},
-            {.selection = selection_of(options.reading), .progress = told_to(progress)}, *window);
+  auto checked = judge(session,
+                       {.rules = std::move(rules),
+                        .jit = options.jit,
+                        .baseline = options.baseline.empty() ? nullptr : &baseline,
+                        .learn = options.learn.empty() ? nullptr : &baseline,
+                        .cache = cache ? &*cache : nullptr},
+                       {.selection = selection_of(options.reading), .progress = told_to(progress)},
+                       *window, suppressions);
   progress.clear();
   if (checked && !options.explained) hide_explained(*checked);
   return checked;
 }
 
 std::string rendered(const std::string& format, const view::Checked& checked,
-                     const session::Session& session, const view::Style& style) {
+                     const session::Session& session, const view::Style& style, bool all_branches) {
   if (format == "json") return view::json_text(view::findings_json(checked, session));
   if (format == "html") return view::findings_html(checked, session);
   if (const auto* exported = exports::find(exports::findings_formats(), format)) {
     return exported->write(checked, session, version());
   }
-  return view::findings_text(checked, session, style);
+  return view::findings_text(checked, session, style, all_branches);
 }
 
 Status show(const Options& options, const view::Checked& checked, const session::Session& session) {
@@ -141,7 +152,8 @@ Status show(const Options& options, const view::Checked& checked, const session:
   if (!file) return std::unexpected(file.error());
   const int fd = descriptor(*file);
   view::Output out(fd);
-  out.write(rendered(format, checked, session, view::style_for(fd, options.reading.color)));
+  out.write(rendered(format, checked, session, view::style_for(fd, options.reading.color),
+                     options.all_branches));
   return out.finish();
 }
 
@@ -154,19 +166,26 @@ Result<check::Baseline> read_baseline(const Options& options) {
   return before;
 }
 
+Result<check::Suppressions> read_suppressions(const Options& options) {
+  if (options.suppress.empty()) return check::Suppressions();
+  return check::Suppressions::load(options.suppress);
+}
+
 // What a run with findings does is not to be learned, but for calls of sensitive functions: whether
 // such a pointer is what the program wants is what a baseline is there to say.
 Status keep_learned(const Options& options, const check::Baseline& baseline, std::size_t before,
-                    const view::Checked& checked) {
+                    const view::Checked& checked, const session::Session& session) {
   std::size_t sensitive = 0;
+  const check::Rule* const allowed = check::find_rule("call.sensitive");
+  const auto is_other = [&](const check::Finding& f) { return f.rule != allowed; };
   for (const check::Finding& finding : checked.findings) {
     if (is_explained(finding)) continue;
-    if (finding.rule != check::find_rule("call.sensitive")) {
+    if (is_other(finding) || std::ranges::any_of(finding.steps, is_other)) {
       fmt::print(stderr, "hodo: {}: nothing was learned, since this run has findings\n",
                  options.learn);
       return {};
     }
-    ++sensitive;
+    sensitive += 1 + finding.steps.size();
   }
   if (sensitive != 0) {
     fmt::print(stderr,
@@ -178,6 +197,10 @@ Status keep_learned(const Options& options, const check::Baseline& baseline, std
   fmt::print(stderr, "hodo: {}: {} indirect branches, {} of them new{}\n", options.learn,
              baseline.edges(), baseline.edges() - before,
              baseline.full() ? "; it is full and learns no more" : "");
+  // Of a first run all is new.
+  if (before != 0 && checked.learned) {
+    view::Output(STDERR_FILENO).write(view::learned_text(*checked.learned, session));
+  }
   return {};
 }
 
@@ -186,16 +209,23 @@ int run(const Options& options) {
   if (!rules) return report_error(options.reading.file, rules.error());
   auto baseline = read_baseline(options);
   if (!baseline) return report_error(options.baseline + options.learn, baseline.error());
+  const auto suppressions = read_suppressions(options);
+  if (!suppressions) return report_error(options.suppress, suppressions.error());
   const std::size_t before = baseline->edges();
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
-    auto checked = check_session(options, session, std::move(*rules), *baseline);
+    auto checked = check_session(options, session, std::move(*rules), *baseline, *suppressions);
     if (!checked) return std::unexpected(checked.error());
+    checked->teach_suppressing = !options.suppress.empty();
+    if (checked->learned) {
+      checked->learned->edges = baseline->edges();
+      checked->learned->fresh = baseline->edges() - before;
+    }
     if (Status status = show(options, *checked, session); !status) {
       return std::unexpected(status.error());
     }
     const int status = status_of(*checked, options.allow_incomplete);
     if (!options.learn.empty()) {
-      const Status kept = keep_learned(options, *baseline, before, *checked);
+      const Status kept = keep_learned(options, *baseline, before, *checked, session);
       if (!kept) return std::unexpected(kept.error());
     }
     return Shown{.status = status};
@@ -242,8 +272,17 @@ void add_check(Program& program) {
          "--learn", options->learn,
          "add those of this run to FILE, unless something else than call.sensitive is found")
       .type_name("FILE");
-  app.add_flag("--allow-jit", options->allow_jit,
-               "take code that is in no file for that of a code generator");
+  app.add_option("--suppress", options->suppress,
+                 "leave out findings that FILE has a line for: RULE | FROM => TO | REASON")
+      .type_name("FILE");
+  add_choice<check::Jit>(
+      app, "--jit", options->jit,
+      {{"known", check::Jit::known}, {"allow", check::Jit::allow}, {"report", check::Jit::report}},
+      "of code that is in no file, explain what a known code generator can have made (known, the"
+      " default) or all (allow), or report all, once for each process (report)");
+  app.add_flag("--all-branches", options->all_branches,
+               "show every branch around a finding, not only those that lead from one function to"
+               " another");
   app.add_flag("--allow-incomplete", options->allow_incomplete,
                "exit with 0 where nothing was found though not everything could be checked");
   app.add_flag("--no-cache", options->no_cache,

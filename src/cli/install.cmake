@@ -41,3 +41,5 @@ install(FILES ${completion_dir}/hodo.zsh
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _hodo)
 install(FILES ${completion_dir}/hodo.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME hodo.fish)
+# The rules' pages, which findings in SARIF logs link (HODO_RULES_URI).
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/rules DESTINATION ${CMAKE_INSTALL_DOCDIR})

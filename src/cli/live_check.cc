@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "checking.h"
@@ -89,12 +90,24 @@ class Follower {
   }
 
   void tell() {
-    for (const check::Finding& finding : checker_->found().subspan(told_)) {
-      ++told_;
+    auto found = checker_->found_since(std::exchange(told_, checker_->found()));
+    for (const check::Finding& finding : check::by_attack(std::move(found))) {
       if (finding.grade == check::Grade::explained) continue;
-      write(view::finding_text(finding, growing_->session(), style_) + "\n");
+      write(told_text(finding) + "\n");
       if (what_ == OnFinding::stop && !std::exchange(stopped_, true)) end_program();
     }
+  }
+
+  // A finding, or what came to be known of one that was told.
+  std::string told_text(const check::Finding& finding) {
+    if (attacks_.insert(finding.attack).second) {
+      return view::finding_text(finding, growing_->session(), style_);
+    }
+    std::string out = view::further_step_text(finding, growing_->session(), style_);
+    for (const check::Finding& step : finding.steps) {
+      out += view::further_step_text(step, growing_->session(), style_);
+    }
+    return out;
   }
 
   // What could not be followed while it grew.
@@ -142,6 +155,7 @@ class Follower {
   std::unique_ptr<session::Growing> growing_;
   std::unique_ptr<check::Checker> checker_;
   std::size_t told_ = 0;
+  std::set<std::uint64_t> attacks_;  // that were told
   bool stopped_ = false;
   bool over_ = false;
 };

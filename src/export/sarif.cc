@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "hodo/check/rule_pages.h"
+#include "hodo/view/finding_path.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/place.h"
 #include "hodo/view/task_name.h"
@@ -23,6 +25,7 @@ using view::task_name;
 
 constexpr std::string_view kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+constexpr std::string_view kRulesUri = HODO_RULES_URI;
 // Readers keep numbers as doubles: beyond this they would show another address.
 constexpr std::uint64_t kLargestExact = std::uint64_t{1} << 53;
 
@@ -76,7 +79,8 @@ class Writer {
  public:
   explicit Writer(const session::Session& session) : session_(session) {}
 
-  Json result(const check::Finding& finding) {
+  // `why`: it is suppressed; empty: it is not.
+  Json result(const check::Finding& finding, std::string_view why = {}) {
     const Branch& b = finding.branch;
     const std::uint32_t space = finding.who.space;
     const bool has_source = b.from != 0;
@@ -89,19 +93,20 @@ class Writer {
         "{}: {} => {}{}{}", finding.reason, spoken(space, b.from, b), spoken(space, b.to, b),
         finding.is_doubtful() ? "; " : "", finding.is_doubtful() ? kDoubt : ""));
     out["locations"] = Json::array({place(space, has_source ? b.from : b.to, b)});
-    if (has_source && b.to != 0) {
-      Json target = place(space, b.to, b);
-      target["id"] = 1;
-      target["message"] = message("where the branch leads");
-      out["relatedLocations"] = Json::array({std::move(target)});
-    }
+    Json related = related_locations(finding);
+    if (!related.empty()) out["relatedLocations"] = std::move(related);
     Json flow;
     flow["threadFlows"] = Json::array({thread_flow(finding)});
     out["codeFlows"] = Json::array({flow});
     out["occurrenceCount"] = finding.count;
+    if (!why.empty()) {
+      out["suppressions"] =
+          Json::array({{{"kind", "external"}, {"justification", printable(why)}}});
+    }
     out["partialFingerprints"]["branch/v1"] = fmt::format(
         "{} {} {}", finding.rule->name, fingerprint(space, b.from, b), fingerprint(space, b.to, b));
     out["properties"] = {{"grade", name(finding.grade)},
+                         {"facts", facts(finding)},
                          {"doubtful", finding.is_doubtful()},
                          {"branchKind", name(b.kind)},
                          {"pid", finding.who.pid},
@@ -112,10 +117,45 @@ class Writer {
   }
 
  private:
+  // Where the branch leads, what should have been, and the attack's further steps [3.27.22].
+  Json related_locations(const check::Finding& finding) const {
+    Json out = Json::array();
+    const auto add = [&](std::uint64_t address, const Branch& branch, const std::string& what) {
+      if (address == 0) return;
+      Json at = place(finding.who.space, address, branch);
+      at["id"] = out.size() + 1;
+      at["message"] = message(what);
+      out.push_back(std::move(at));
+    };
+    const Branch& b = finding.branch;
+    if (b.from != 0) add(b.to, b, "where the branch leads");
+    for (const check::Fact& fact : finding.facts) {
+      const char* const between = fact.text.empty() ? "" : " ";
+      add(fact.address, b, fmt::format("{}{}{}", fact.what, between, fact.text));
+    }
+    for (const check::Finding& step : finding.steps) {
+      const Branch& s = step.branch;
+      add(s.from != 0 ? s.from : s.to, s, fmt::format("{}: {}", step.rule->name, step.reason));
+    }
+    return out;
+  }
+
   // "readdir+0x0 (libhides.so)".
   std::string spoken(std::uint32_t space, std::uint64_t address, const Branch& branch) const {
     if (address == 0) return "-";
     return describe(address, session_.names().place(space, address, branch.time), {});
+  }
+
+  // "should go to main+0x42 (victim)": in the order in which one asks.
+  Json facts(const check::Finding& finding) const {
+    Json out = Json::array();
+    for (const check::Fact& fact : finding.facts) {
+      const std::string place =
+          fact.address == 0 ? "" : " " + spoken(finding.who.space, fact.address, finding.branch);
+      out.push_back(printable(
+          fmt::format("{}{}{}{}", fact.what, place, fact.text.empty() ? "" : " ", fact.text)));
+    }
+    return out;
   }
 
   // The same in every run, wherever the file is loaded.
@@ -153,23 +193,34 @@ class Writer {
   // The branches around the first time [3.37]: each where it comes from, with what it does.
   Json thread_flow(const check::Finding& finding) const {
     Json steps = Json::array();
-    const auto add = [&](const Branch& b, bool itself) {
+    const auto add = [&](const Branch& b, std::string_view importance) {
       const std::uint32_t space = finding.who.space;
       Json at = place(space, b.from != 0 ? b.from : b.to, b);
       at["message"] = message(fmt::format("{} {} => {}", name(b.kind), spoken(space, b.from, b),
                                           spoken(space, b.to, b)));
       steps.push_back({{"location", std::move(at)},
                        {"executionOrder", steps.size() + 1},
-                       {"importance", itself ? "essential" : "unimportant"}});
+                       {"importance", importance}});
     };
-    for (const Branch& b : finding.before) add(b, false);
-    add(finding.branch, true);
-    for (const Branch& b : finding.after) add(b, false);
+    const auto matters = view::path_that_matters(finding, session_);
+    const auto importance = [&](const Branch& b) {
+      const bool shown = std::ranges::find(matters, &b, &view::PathLine::branch) != matters.end();
+      return shown ? "important" : "unimportant";
+    };
+    for (const Branch& b : finding.before) add(b, importance(b));
+    add(finding.branch, "essential");
+    for (const Branch& b : finding.after) add(b, importance(b));
     return {{"id", fmt::format("thread {}", finding.who.tid)}, {"locations", std::move(steps)}};
   }
 
   const session::Session& session_;
 };
+
+std::string one_line(std::string_view text) {
+  std::string out(text);
+  std::ranges::replace(out, '\n', ' ');
+  return out;
+}
 
 Json rules_json() {
   Json out = Json::array();
@@ -177,6 +228,11 @@ Json rules_json() {
     Json line;
     line["id"] = rule.name;
     line["shortDescription"] = message(rule.summary);
+    if (const check::RulePage* page = check::find_rule_page(rule.name)) {
+      line["fullDescription"] = message(one_line(check::what_it_proves(*page)));
+      line["helpUri"] = fmt::format("{}/{}.md", kRulesUri, rule.name);
+      line["help"] = {{"text", page->text}, {"markdown", page->text}};
+    }
     line["defaultConfiguration"]["level"] = level(rule.grade);
     line["properties"]["grade"] = name(rule.grade);
     out.push_back(std::move(line));
@@ -215,6 +271,9 @@ std::string sarif(const view::Checked& checked, const session::Session& session,
   Json results = Json::array();
   Writer writer(session);
   for (const check::Finding& f : checked.findings) results.push_back(writer.result(f));
+  for (const view::Suppressed& s : checked.suppressed) {
+    results.push_back(writer.result(s.finding, s.why));
+  }
   const Json driver = {{"name", "hodoscope"}, {"version", version}, {"rules", rules_json()}};
   Json tool;
   tool["driver"] = driver;

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
+#include "hodo/check/suppressions.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/task_name.h"
@@ -38,6 +41,55 @@ Json branch_json(const session::Session& session, const check::Finding& finding,
           {"to", end_json(session, finding.who.space, b.to, b.time, false)}};
 }
 
+Json facts_json(const session::Session& session, const check::Finding& finding) {
+  Json out = Json::array();
+  for (const check::Fact& fact : finding.facts) {
+    Json one = {{"what", fact.what}};
+    const Json place =
+        end_json(session, finding.who.space, fact.address, finding.branch.time, true);
+    if (!place.is_null()) one["place"] = place;
+    if (!fact.text.empty()) one["text"] = fact.text;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Json code_json(const std::vector<check::CodeLine>& code) {
+  Json out = Json::array();
+  for (const check::CodeLine& line : code) {
+    out.push_back({{"address", fmt::format("{:#x}", line.address)}, {"instruction", line.text}});
+  }
+  return out;
+}
+
+Json finding_json(const session::Session& session, const check::Finding& finding);
+
+// No step has steps.
+Json steps_json(const session::Session& session, const check::Finding& finding) {
+  Json out = Json::array();
+  for (const check::Finding& step : finding.steps) out.push_back(finding_json(session, step));
+  return out;
+}
+
+Json suppressed_json(const Checked& checked, const session::Session& session) {
+  Json out = Json::array();
+  for (const Suppressed& one : checked.suppressed) {
+    out.push_back({{"why", one.why}, {"finding", finding_json(session, one.finding)}});
+  }
+  return out;
+}
+
+Json learned_json(const Learned& learned, const session::Session& session) {
+  Json some = Json::array();
+  for (const check::LearnedBranch& one : learned.some) {
+    const Branch& b = one.branch;
+    some.push_back({{"kind", name(b.kind)},
+                    {"from", end_json(session, one.who.space, b.from, b.time, true)},
+                    {"to", end_json(session, one.who.space, b.to, b.time, true)}});
+  }
+  return {{"branches", learned.edges}, {"new", learned.fresh}, {"some", std::move(some)}};
+}
+
 Json finding_json(const session::Session& session, const check::Finding& finding) {
   const Branch& b = finding.branch;
   session::Clock clock = session.clock();
@@ -54,6 +106,11 @@ Json finding_json(const session::Session& session, const check::Finding& finding
   out["kind"] = name(b.kind);
   out["from"] = end_json(session, finding.who.space, b.from, b.time, true);
   out["to"] = end_json(session, finding.who.space, b.to, b.time, true);
+  out["facts"] = facts_json(session, finding);
+  out["code_from"] = code_json(finding.code_from);
+  out["code_to"] = code_json(finding.code_to);
+  out["suppression"] = check::suppression_of(finding, session.names());
+  out["steps"] = steps_json(session, finding);
   for (const auto& [key, list] :
        {std::pair("before", &finding.before), std::pair("after", &finding.after)}) {
     out[key] = Json::array();
@@ -74,6 +131,9 @@ Json findings_json(const Checked& checked, const session::Session& session) {
   for (const check::Finding& f : checked.findings) {
     out["findings"].push_back(finding_json(session, f));
   }
+  out["suppressed"] = suppressed_json(checked, session);
+  out["unused_suppressions"] = checked.unused;
+  if (checked.learned) out["learned"] = learned_json(*checked.learned, session);
   out["not_checked"] = Json::array();
   for (const check::Unjudged& line : checked.unjudged) {
     out["not_checked"].push_back(

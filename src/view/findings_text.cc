@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "hodo/check/suppressions.h"
+#include "hodo/view/finding_path.h"
 #include "hodo/view/findings.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/place.h"
@@ -35,12 +40,87 @@ std::string branch_line(const session::Session& session, const check::Finding& f
   return (itself ? style.paint(Tone::bad, line) : line) + "\n";
 }
 
-std::string evidence(const session::Session& session, const check::Finding& finding,
-                     const Style& style) {
+std::string path_text(const session::Session& session, const check::Finding& finding,
+                      const Style& style, bool all_branches) {
   std::string out;
-  for (const Branch& b : finding.before) out += branch_line(session, finding, b, false, style);
-  out += branch_line(session, finding, finding.branch, true, {});
-  for (const Branch& b : finding.after) out += branch_line(session, finding, b, false, style);
+  for (const PathLine& line :
+       all_branches ? whole_path(finding) : path_that_matters(finding, session)) {
+    if (line.branch == nullptr) {
+      out += style.paint(Tone::dim, fmt::format("    {}", hidden_text(line))) + "\n";
+    } else {
+      out +=
+          branch_line(session, finding, *line.branch, line.itself, line.itself ? Style{} : style);
+    }
+  }
+  return out;
+}
+
+// A line of what is known of a finding: the labels stand in one column.
+std::string labelled(std::string_view label, std::string_view text) {
+  return fmt::format("  {:<16} {}\n", label, text);
+}
+
+std::string facts_text(const session::Session& session, const check::Finding& finding,
+                       const Style& style) {
+  std::string out;
+  for (const check::Fact& fact : finding.facts) {
+    std::string text;
+    if (fact.address != 0) {
+      text = place_of(session, finding, fact.address, finding.branch.time, style) +
+             source_place(session, finding, fact.address);
+    }
+    if (!fact.text.empty()) text += (text.empty() ? "" : ": ") + printable(fact.text);
+    out += labelled(fact.what, text);
+  }
+  return out;
+}
+
+std::string code_text(const std::vector<check::CodeLine>& code, const Style& style) {
+  std::string out;
+  for (const check::CodeLine& line : code) {
+    out += labelled(
+        "", style.paint(Tone::dim, fmt::format("  {:x}  {}", line.address, printable(line.text))));
+  }
+  return out;
+}
+
+std::string end_text(const session::Session& session, const check::Finding& finding,
+                     std::string_view label, std::uint64_t address,
+                     const std::vector<check::CodeLine>& code, const Style& style) {
+  return labelled(label, place_of(session, finding, address, finding.branch.time, style) +
+                             source_place(session, finding, address)) +
+         code_text(code, style);
+}
+
+std::string times(std::uint64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
+
+// "return.target at ret 401 gadget+0x1 (prog) => ...: reason".
+std::string step_line(const session::Session& session, const check::Finding& step,
+                      const Style& style) {
+  const Branch& b = step.branch;
+  return labelled(step.rule->name,
+                  fmt::format("{} {} => {}, {}", name(b.kind),
+                              place_of(session, step, b.from, b.time, style),
+                              place_of(session, step, b.to, b.time, style), times(step.count))) +
+         labelled("", printable(step.reason));
+}
+
+std::string steps_text(const session::Session& session, const check::Finding& finding,
+                       const Style& style) {
+  if (finding.steps.empty()) return "";
+  std::string out = labelled("further steps", std::to_string(finding.steps.size()));
+  for (const check::Finding& step : finding.steps) out += step_line(session, step, style);
+  return out;
+}
+
+std::string suppression_text(const session::Session& session, const check::Finding& finding) {
+  std::string out;
+  const auto add = [&](const check::Finding& f) {
+    out += labelled("suppressed by",
+                    printable(check::suppression_of(f, session.names())) + " | REASON");
+  };
+  add(finding);
+  for (const check::Finding& step : finding.steps) add(step);
   return out;
 }
 
@@ -70,26 +150,50 @@ std::string summary(const Checked& checked, const Style& style) {
   if (checked.explained != 0) {
     out += fmt::format(", {} explained (--explained shows them)", grouped(checked.explained));
   }
+  if (!checked.suppressed.empty()) {
+    out += fmt::format(", {} suppressed", grouped(checked.suppressed.size()));
+  }
   if (!checked.complete()) out += ", " + style.paint(Tone::bad, "not everything could be checked");
   return out + "\n";
+}
+
+std::string suppressed_text(const Checked& checked, const session::Session& session,
+                            const Style& style) {
+  std::string out;
+  for (const Suppressed& one : checked.suppressed) {
+    const Branch& b = one.finding.branch;
+    out += fmt::format("{} {}, {}: {} => {}: {}\n", style.paint(Tone::title, "suppressed:"),
+                       one.finding.rule->name, times(one.finding.count),
+                       place_of(session, one.finding, b.from, b.time, style),
+                       place_of(session, one.finding, b.to, b.time, style), printable(one.why));
+  }
+  for (const std::string& line : checked.unused) {
+    out += fmt::format("{} {}\n", style.paint(Tone::title, "suppresses nothing:"), printable(line));
+  }
+  return out;
 }
 
 }  // namespace
 
 std::string finding_text(const check::Finding& finding, const session::Session& session,
-                         const Style& style) {
+                         const Style& style, FindingDetail detail) {
   const Branch& b = finding.branch;
   std::string out = fmt::format("{}  {}, {}\n", style.paint(Tone::title, finding.rule->name),
-                                style.paint(Tone::bad, grade_of(finding)),
-                                finding.count == 1 ? "once" : grouped(finding.count) + " times");
+                                style.paint(Tone::bad, grade_of(finding)), times(finding.count));
   out += fmt::format("  {}\n", printable(finding.reason));
   if (finding.is_doubtful()) out += fmt::format("  {}\n", kDoubt);
-  for (const auto& [label, address] : {std::pair("from", b.from), std::pair("to  ", b.to)}) {
-    out += fmt::format("  {} {}{}\n", label, place_of(session, finding, address, b.time, style),
-                       source_place(session, finding, address));
-  }
-  out += fmt::format("  {}\n", who_text(session, finding));
-  return out + evidence(session, finding, style);
+  out += facts_text(session, finding, style);
+  out += end_text(session, finding, "from", b.from, finding.code_from, style);
+  out += end_text(session, finding, "to", b.to, finding.code_to, style);
+  out += labelled("in", who_text(session, finding));
+  out += steps_text(session, finding, style);
+  if (detail.suppression) out += suppression_text(session, finding);
+  return out + path_text(session, finding, style, detail.all_branches);
+}
+
+std::string further_step_text(const check::Finding& finding, const session::Session& session,
+                              const Style& style) {
+  return "further step of what was told before\n" + step_line(session, finding, style);
 }
 
 std::string summary_text(const Checked& checked, const session::Session& session,
@@ -109,6 +213,7 @@ std::string summary_text(const Checked& checked, const session::Session& session
   for (const std::string& line : checked.not_judged) {
     out += fmt::format("{} {}\n", style.paint(Tone::title, "not judged:"), line);
   }
+  out += suppressed_text(checked, session, style);
   if (!checked.losses.empty()) {
     out += style.paint(Tone::title, "Losses") + "\n";
     out += losses_text(checked.losses, session.clock(), style);
@@ -116,11 +221,31 @@ std::string summary_text(const Checked& checked, const session::Session& session
   return out + summary(checked, style);
 }
 
-std::string findings_text(const Checked& checked, const session::Session& session,
-                          const Style& style) {
+std::string learned_text(const Learned& learned, const session::Session& session) {
+  constexpr std::size_t kMost = 20;
   std::string out;
+  for (const check::LearnedBranch& one :
+       std::span(learned.some).first(std::min(kMost, learned.some.size()))) {
+    const auto place = [&](std::uint64_t address) {
+      return describe(address, session.names().place(one.who.space, address, one.branch.time), {});
+    };
+    out += fmt::format("  new: {} {} => {}\n", name(one.branch.kind), place(one.branch.from),
+                       place(one.branch.to));
+  }
+  if (learned.fresh > kMost) {
+    out += fmt::format("  and {} more; --json lists up to {}\n", grouped(learned.fresh - kMost),
+                       grouped(check::Checker::kMostLearned));
+  }
+  return out;
+}
+
+std::string findings_text(const Checked& checked, const session::Session& session,
+                          const Style& style, bool all_branches) {
+  std::string out;
+  const FindingDetail detail{.all_branches = all_branches,
+                             .suppression = checked.teach_suppressing};
   for (const check::Finding& finding : checked.findings) {
-    out += finding_text(finding, session, style) + "\n";
+    out += finding_text(finding, session, style, detail) + "\n";
   }
   return out + summary_text(checked, session, style);
 }

@@ -90,6 +90,106 @@ def baseline(tool):
     equal((status, "ends in the middle" in message), (USAGE, True), "a damaged baseline")
 
 
+def judged(tool, data, *options):
+    """Exit status, the JSON, and standard error of `hodo check --json`."""
+    done = subprocess.run(
+        [tool.hodo, "check", "--json", *options, data],
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
+    )  # fmt: skip
+    return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+
+
+def learned_since(tool):
+    """Several runs make one baseline, and what is new since the runs before is named."""
+    program = os.path.join(tool.programs, "hijacks")
+    learned = os.path.join(tool.work, "learned")
+    first, _ = tool.record([program, "none"])
+    status, result, message = judged(tool, first, "--learn", learned)
+    equal((status, result["learned"]["new"] > 0), (CLEAN, True), "a first run")
+    equal("new: " in message, False, "of which all is new")
+    second, _ = tool.record([program, "pointer-to-library"])
+    status, result, message = judged(tool, second, "--learn", learned)
+    new = [b["to"].get("symbol") for b in result["learned"]["some"]]
+    equal((status, "setuid" in new, len(new)), (FOUND, True, result["learned"]["new"]), "a second run")
+    equal("  new: icall" in message and "setuid+0x0 (libc" in message, True, "what is new")
+    status, result, _ = judged(tool, second, "--learn", learned)
+    equal(result["learned"]["new"], 0, "the same again")
+    for data in (first, second):
+        equal(judged(tool, data, "--baseline", learned)[0], CLEAN, "both are known")
+
+
+def suppressed(tool):
+    """A line with a reason hides what it fits, everywhere to be seen; other lines are refused."""
+    data, _ = tool.record([os.path.join(tool.programs, "hijacks"), "pointer-to-library"])
+    _, plain, _ = judged(tool, data)
+    lines = os.path.join(tool.work, "known")
+
+    def with_lines(text, *options):
+        with open(lines, "w", encoding="utf-8") as file:
+            file.write(text)
+        return judged(tool, data, "--suppress", lines, *options)
+
+    line = plain["findings"][0]["suppression"]
+    status, result, _ = with_lines(f"# looked at\n\n{line} | it is a test\n")
+    equal((status, result["findings"], result["unused_suppressions"]), (CLEAN, [], []), "suppressed")
+    one = result["suppressed"][0]
+    equal((one["why"], one["finding"]["rule"], one["finding"]["count"]), ("it is a test", "call.sensitive", 1), "said")
+    for form in ("text", "html", "sarif"):
+        done = subprocess.run(
+            [tool.hodo, "check", "--format", form, "--suppress", lines, data],
+            capture_output=True, text=True, timeout=TIMEOUT, check=False,
+        )  # fmt: skip
+        equal((done.returncode, "it is a test" in done.stdout), (CLEAN, True), form)
+    log = json.loads(done.stdout)["runs"][0]["results"]
+    equal([r["suppressions"][0]["justification"] for r in log], ["it is a test"], "SARIF")
+    status, result, _ = with_lines("call.sensitive | hijacks:main => libc*:setuid | another caller\n")
+    equal((status, len(result["findings"]), len(result["unused_suppressions"])), (FOUND, 1, 1), "another")
+    status, result, _ = with_lines("call.target | * => * | another rule\n")
+    equal((status, rules_of(result)), (FOUND, {"call.sensitive"}), "of another rule")
+    for text, wrong in (("call.sensitive | a => b |\n", "no reason"), ("call.x | a => b | c\n", "call.x"),
+                        ("\ncall.sensitive | a | b\n", "line 2")):  # fmt: skip
+        status, _, message = with_lines(text)
+        equal((status, wrong in message), (USAGE, True), text)
+    status, _, message = judged(tool, data, "--suppress", os.path.join(tool.work, "none"))
+    equal((status, "none" in message), (USAGE, True), "no such file")
+
+
+def explains_itself(tool):
+    """A finding says first what should have been, and a chain is one finding."""
+    program = os.path.join(tool.programs, "hijacks")
+    data, _ = tool.record([program, "rop"])
+    _, result, _ = judged(tool, data)
+    equal(len(result["findings"]), 1, "findings")
+    finding = result["findings"][0]
+    equal((finding["rule"], len(finding["steps"]) >= 3), ("return.target", True), "the steps")
+    facts = {fact["what"]: fact for fact in finding["facts"]}
+    equal("::rop" in facts["should go to"]["place"]["symbol"], True, "where it should have gone")
+    equal("::smash" in facts["call open"]["text"], True, "which call was open")
+    equal(finding["code_from"][-1]["instruction"], "ret", "what ran")
+    equal(finding["code_to"][-1]["instruction"], "ret", "and where it led to")
+    lines = tool.text(data).splitlines()
+    equal(any("branches in" in line for line in lines), True, "what does not matter is folded")
+    equal(len([line for line in lines if " => " in line]) < 20, True, "so that few branches are left")
+    done = subprocess.run(
+        [tool.hodo, "check", "--all-branches", data], capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+    equal(sum(line[:4].strip(" >") == "" and " => " in line for line in done.stdout.splitlines()) > 40, True, "all")
+    data, _ = tool.record([program, "slot-overwritten"])
+    _, result, _ = judged(tool, data)
+    facts = {fact["what"]: fact for fact in result["findings"][0]["facts"]}
+    equal("getppid" in facts["file holds"]["text"], True, "what the file says that the slot holds")
+    equal("place" in facts["pointer at"], True, "where the slot is")
+
+
+def jit(tool):
+    """Code that a known generator made is explained, reported or, whoever made it, allowed."""
+    data, _ = tool.record([os.path.join(tool.programs, "hijacks"), "shellcode-in-mapping"])
+    equal(judged(tool, data)[0], FOUND, "nobody knows who made it")
+    status, result, _ = judged(tool, data, "--jit", "allow")
+    equal((status, result["findings"]), (CLEAN, []), "allowed")
+    equal(judged(tool, data, "--jit", "maybe")[0], USAGE, "no such word")
+
+
 def generators_name(tool):
     """A program that only has the name of a code generator is none."""
     program = os.path.join(tool.work, "nodeinfo")
@@ -128,6 +228,10 @@ def hostile_name(tool):
 def cases():
     return {
         "hidden-file": hidden_file,
+        "learned-since": learned_since,
+        "suppressed": suppressed,
+        "explains-itself": explains_itself,
+        "jit": jit,
         "options": option_names,
         "baseline": baseline,
         "missing-file": missing_file,

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import sarif
-from harness import FOUND, SKIPPED, SOURCES, TIMEOUT, USAGE, WINDOWS, Skip, equal
+from harness import FOUND, SKIPPED, SOURCES, TIMEOUT, USAGE, WINDOWS, Skip, equal, rules_of
 
 
 class Elements(html.parser.HTMLParser):
@@ -16,11 +16,14 @@ class Elements(html.parser.HTMLParser):
     def __init__(self, page):
         super().__init__()
         self.names, self.attributes, self.text = set(), set(), ""
+        self.links, self.ids = set(), set()
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
         self.names.add(tag)
         self.attributes.update(name for name, _ in attrs)
+        self.links.update(value for name, value in attrs if name == "href")
+        self.ids.update(value for name, value in attrs if name == "id")
 
     def handle_data(self, data):
         self.text += data
@@ -49,6 +52,12 @@ def formats(tool):
     equal(sarif.problems(log), [], "SARIF")
     results = log["runs"][0]["results"]
     equal([r["ruleId"] for r in results], [f["rule"] for f in plain["findings"]], "rules")
+    rule = next(r for r in log["runs"][0]["tool"]["driver"]["rules"] if r["id"] == "return.target")
+    equal(rule["helpUri"].endswith("/return.target.md"), True, "the rule's page")
+    equal("behind the call that was open last" in rule["fullDescription"]["text"], True, "what it proves")
+    related = [at["message"]["text"] for at in results[0]["relatedLocations"]]
+    equal(related[:2], ["where the branch leads", "should go to"], "what should have been")
+    equal(any(text.startswith("chain.rop: ") for text in related), True, "the further steps")
     flow = results[0]["codeFlows"][0]["threadFlows"][0]["locations"]
     equal([s["importance"] for s in flow].index("essential"), 32, "the branch among those around it")
     equal("a%3Cimg" in json.dumps(log), True, "the name as a URI")
@@ -56,14 +65,14 @@ def formats(tool):
     page = Elements(written("html"))
     known = set(
         "html head meta title style body h1 h2 h3 p span code div table tr th td article header dl dt dd"
-        " details summary br".split()
+        " details summary br a pre".split()
     )
     equal(page.names - known, set(), "elements that the page should not have")
-    equal(
-        {a for a in page.attributes if a.startswith("on") or a in ("src", "href")}, set(), "attributes"
-    )
+    equal({a for a in page.attributes if a.startswith("on") or a == "src"}, set(), "attributes")
+    equal(page.links, {"#" + rule for rule in rules_of(plain)}, "links, which stay in the page")
+    equal(page.links <= {"#" + name for name in page.ids}, True, "what they lead to")
     equal("a<img src=x onerror=alert(1)>'\"&b;[c](d){0}\\xe2\\x80\\xae" in page.text, True, "the name")
-    equal(f"{len(results)} findings" in page.text, True, "the summary")
+    equal((len(results), "1 finding in" in page.text), (1, True), "the summary")
 
     done = subprocess.run(
         [tool.hodo, "check", "-o", os.path.join(tool.work, "none", "x"), data],
@@ -100,6 +109,9 @@ def sarif_schema(tool):
     gone = os.path.join(tool.work, "a [b](c){0}\u202e")
     shutil.copy(os.path.join(tool.programs, "hijacks"), gone)
     hijacks = os.path.join(tool.programs, "hijacks")
+    lines = os.path.join(tool.work, "lines")
+    with open(lines, "w", encoding="utf-8") as file:
+        file.writelines(f"{rule} | * => * | a [b](c){{0}}\n" for rule in ("return.target", "call.target", "code.heap"))
     # With source in code of no file, nothing found, in windows; of a file that is gone.
     asked = [([hijacks, "rop"], ()), ([hijacks, "shellcode-on-heap"], ()), ([hijacks, "none"], ())]
     asked += [([hijacks, "jop"], WINDOWS), ([gone, "rop"], ())]
@@ -109,6 +121,8 @@ def sarif_schema(tool):
             os.remove(gone)
         log = log_of(data, "--explained")
         equal(wrong(log), [], f"{command} {how}: SARIF")
+        log_suppressed = log_of(data, "--suppress", lines)
+        equal(wrong(log_suppressed), [], f"{command} {how}: SARIF of suppressed findings")
         if command == [hijacks, "rop"]:
             whole = log
     # The schema is looked at: each of these is one thing wrong.

@@ -145,7 +145,7 @@ TEST_F(CheckerTest, NoCodeOutsideOfFilesWhereACompilerSaysThatItMadeIt) {
   session_.map(kStack, {.area = "//anon", .generated = true});
   go_to(BranchKind::icall, 0x1005, kStack);
   ASSERT_THAT(found(), ElementsAre("code.unknown"));
-  EXPECT_EQ(checker_->found()[0].grade, Grade::explained);
+  EXPECT_EQ(checker_->findings().at(0).grade, Grade::explained);
 }
 
 TEST_F(CheckerTest, CodeWritableWhereTheProgramMayWrite) {
@@ -310,6 +310,68 @@ TEST_F(CheckerTest, AFindingAtManyLossesIsNotDoubtful) {
     EXPECT_EQ(checker_->findings().at(0).is_doubtful(), losses < Finding::kNoAccident) << losses;
     go(BranchKind::cond, 0x100a, 0x1009);
   }
+}
+
+TEST_F(CheckerTest, WhatGoesWrongRightBehindIsAStepOfTheSameAttack) {
+  for (int i = 0; i < 40; ++i) go(BranchKind::cond, 0x100a, 0x1009);
+  go(BranchKind::icall, 0x1005, 0x1011);
+  go(BranchKind::ret, 0x1011, 0x1009);
+  go(BranchKind::call, 0x1000, 0x1018);
+  std::vector<Finding> attacks = by_attack(checker_->findings());
+  ASSERT_EQ(attacks.size(), 1);
+  EXPECT_EQ(attacks[0].rule->name, "call.target");
+  ASSERT_EQ(attacks[0].steps.size(), 2);
+  EXPECT_EQ(attacks[0].steps[0].rule->name, "return.target");
+  EXPECT_EQ(attacks[0].steps[1].rule->name, "text.target");
+}
+
+TEST_F(CheckerTest, WhatGoesWrongLongAfterIsAnAttackOfItsOwn) {
+  go(BranchKind::call, 0x1000, 0x1018);
+  for (std::uint64_t i = 1; i < Finding::kBefore; ++i) go(BranchKind::cond, 0x100a, 0x1009);
+  go(BranchKind::icall, 0x1005, 0x1011);
+  EXPECT_EQ(by_attack(checker_->findings()).size(), 1);
+  for (std::uint64_t i = 0; i < Finding::kBefore; ++i) go(BranchKind::cond, 0x100a, 0x1009);
+  go(BranchKind::cond, 0x1009, 0x1018);
+  EXPECT_EQ(by_attack(checker_->findings()).size(), 2);
+}
+
+TEST_F(CheckerTest, WhatIsNewToABaselineIsAStepOnlyOfItsOwnBranch) {
+  map_program(dynamic_program(7));
+  const Baseline::BuildId id = {7, 7, 7, 7};
+  Baseline baseline;
+  baseline.add({.from_module = id, .from = 0x1005, .to_module = id, .to = 0x1010});
+  options_.baseline = &baseline;
+  go(BranchKind::icall, 0x1005, 0x1011);
+  go(BranchKind::icall, 0x1005, 0x1018);
+  const std::vector<Finding> attacks = by_attack(checker_->findings());
+  ASSERT_EQ(attacks.size(), 2);
+  EXPECT_EQ(attacks[0].rule->name, "call.target");
+  EXPECT_EQ(attacks[0].steps.size(), 1);
+  EXPECT_EQ(attacks[1].rule->name, "baseline.new");
+}
+
+TEST_F(CheckerTest, AReturnSaysWhereItShouldHaveGoneAndWhichCallWasOpen) {
+  go(BranchKind::call, 0x1000, 0x1010);
+  go(BranchKind::ret, 0x1011, 0x1009);
+  const Finding finding = checker_->findings().at(0);
+  ASSERT_EQ(finding.facts.size(), 2);
+  EXPECT_EQ(finding.facts[0].what, "should go to");
+  EXPECT_EQ(finding.facts[0].address, kBase + 0x1005);
+  EXPECT_EQ(finding.facts[1].what, "call open");
+  EXPECT_EQ(finding.facts[1].address, kBase + 0x1000);
+}
+
+TEST_F(CheckerTest, AFindingHasTheInstructionsAtBothEnds) {
+  go(BranchKind::call, 0x1000, 0x1010);
+  go(BranchKind::ret, 0x1011, 0x1009);
+  const Finding finding = checker_->findings().at(0);
+  const auto texts = [](const std::vector<CodeLine>& lines) {
+    std::vector<std::string> out;
+    for (const CodeLine& line : lines) out.push_back(line.text);
+    return out;
+  };
+  EXPECT_THAT(texts(finding.code_from), ElementsAre("nop", "ret"));
+  EXPECT_THAT(texts(finding.code_to), ElementsAre("ret"));
 }
 
 TEST_F(CheckerTest, DoubtfulFindingsStandLast) {

@@ -137,11 +137,11 @@ TEST_F(EdgeTest, TextChangedWithBothInstructions) {
 
 TEST_F(EdgeTest, CodeOutsideIsOfOneRuleOnly) {
   const Edge outside = edge_to(BranchKind::icall, 0x1005, kAnon);
-  EXPECT_THAT(says(make_code_outside(RuleId::code_unknown, false), outside),
+  EXPECT_THAT(says(make_code_outside(RuleId::code_unknown, Jit::known), outside),
               Optional(HasSubstr("impossible: ")));
-  EXPECT_EQ(says(make_code_outside(RuleId::code_stack, false), outside), std::nullopt);
-  EXPECT_EQ(says(make_code_outside(RuleId::code_heap, false), outside), std::nullopt);
-  EXPECT_THAT(says(make_code_outside(RuleId::code_unknown, true), outside),
+  EXPECT_EQ(says(make_code_outside(RuleId::code_stack, Jit::known), outside), std::nullopt);
+  EXPECT_EQ(says(make_code_outside(RuleId::code_heap, Jit::known), outside), std::nullopt);
+  EXPECT_THAT(says(make_code_outside(RuleId::code_unknown, Jit::allow), outside),
               Optional(HasSubstr("explained: ")));
 }
 
@@ -215,7 +215,7 @@ TEST_F(SensitiveTest, ReachedFromOutsideOfFiles) {
 }
 
 TEST_F(SensitiveTest, TheVerdictNamesTheFunction) {
-  EXPECT_THAT(says(make_call_sensitive(nullptr, false),
+  EXPECT_THAT(says(make_call_sensitive(nullptr, Jit::known),
                    edge_to(BranchKind::icall, 0x1005, address("system"))),
               Optional(Eq("unusual: reaches system through a pointer")));
 }

@@ -84,7 +84,12 @@ class Tool:
 
 
 def rules_of(result):
-    return {finding["rule"] for finding in result["findings"]}
+    return {rule for finding in result["findings"] for rule in rules_of_attack(finding)}
+
+
+def rules_of_attack(finding):
+    """The finding's own rule, then those of its further steps."""
+    return [finding["rule"]] + [step["rule"] for step in finding["steps"]]
 
 
 def symbols_of(finding):

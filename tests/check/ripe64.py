@@ -99,7 +99,8 @@ class Suite:
             [self.options.hodo, "check", "--json", self.data],
             stdout=subprocess.PIPE, check=False,
         )  # fmt: skip
-        return sorted({finding["rule"] for finding in json.loads(done.stdout)["findings"]})
+        found = json.loads(done.stdout)["findings"]
+        return sorted({step["rule"] for finding in found for step in [finding, *finding["steps"]]})
 
 
 def forms():

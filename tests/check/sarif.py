@@ -48,10 +48,11 @@ SHAPES = {
     "tool": ({"driver": "toolComponent"}, {"driver"}),
     "toolComponent": ({"name": text, "version": text, "rules": ["reportingDescriptor"]}, {"name"}),
     "reportingDescriptor": (
-        {"id": text, "shortDescription": "message", "defaultConfiguration": "configuration",
-         "properties": bag},
+        {"id": text, "shortDescription": "message", "fullDescription": "message", "helpUri": uri,
+         "help": "help", "defaultConfiguration": "configuration", "properties": bag},
         {"id"},
     ),  # fmt: skip
+    "help": ({"text": text, "markdown": text}, {"text"}),
     "configuration": ({"level": one_of(LEVELS)}, set()),
     "invocation": (
         {"executionSuccessful": flag, "toolExecutionNotifications": ["notification"], "properties": bag},
@@ -67,9 +68,10 @@ SHAPES = {
         {"ruleId": text, "ruleIndex": number(0), "kind": one_of(KINDS), "level": one_of(LEVELS),
          "message": "message", "locations": ["location"], "relatedLocations": ["location"],
          "codeFlows": ["codeFlow"], "occurrenceCount": number(1), "partialFingerprints": bag,
-         "properties": bag},
+         "suppressions": ["suppression"], "properties": bag},
         {"message"},
     ),  # fmt: skip
+    "suppression": ({"kind": one_of({"inSource", "external"}), "justification": text}, {"kind"}),
     "location": (
         {"id": number(0), "physicalLocation": "physicalLocation",
          "logicalLocations": ["logicalLocation"], "message": "message"},

@@ -156,6 +156,7 @@ wait""", ["victim"], files=[*files, ("bin/injector", box.program("injector"))])
         os.makedirs(os.path.dirname(box.path(f"root/{name}")), exist_ok=True)
         shutil.copy(source, box.path(f"root/{name}"))
     found = json.loads(box.run(box.hodo, "check", "--json", "--symfs", "root", "vm.data", status=1).stdout)["findings"]
+    found += [step for finding in found for step in finding["steps"]]
     rules = {finding["rule"] for finding in found}
     # dlopen returned to where no call had come from.
     check(rules == {"library.injected", "return.target"}, f"found were {rules}")

@@ -5,7 +5,12 @@
 
 #include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
+#include <vector>
 
+#include "hodo/check/rule_pages.h"
+#include "hodo/view/finding_path.h"
 #include "hodo/view/html.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/place.h"
@@ -44,6 +49,8 @@ code, table.path, .ends { font-family: ui-monospace, "DejaVu Sans Mono", monospa
   overflow-wrap: anywhere; }
 .ends dt { color: var(--dim); }
 .ends dd { margin: 0; }
+pre { overflow-x: auto; white-space: pre-wrap; font-size: 13px; }
+a { color: inherit; }
 details summary { cursor: pointer; color: var(--dim); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }
@@ -67,8 +74,10 @@ class Page {
     lead();
     if (!checked_.findings.empty()) rules();
     for (const check::Finding& finding : checked_.findings) card(finding);
+    suppressed();
     unjudged();
     losses();
+    rule_pages();
     out_ += kPageEnd;
     return std::move(out_);
   }
@@ -89,6 +98,9 @@ class Page {
                      : grouped(count) + " findings",
         grouped(checked_.branches), escaped(session_.path()));
     if (checked_.explained != 0) add(", {} explained", grouped(checked_.explained));
+    if (!checked_.suppressed.empty()) {
+      add(", {} suppressed", grouped(checked_.suppressed.size()));
+    }
     if (!checked_.complete()) add(", <span class=\"found\">not everything was checked</span>");
     add("</p>\n");
   }
@@ -99,13 +111,14 @@ class Page {
     for (const check::Finding& f : checked_.findings) {
       counts[f.rule].first += 1;
       counts[f.rule].second += f.count;
+      for (const check::Finding& step : f.steps) counts[step.rule].second += step.count;
     }
     add("<h2>Rules</h2>\n<div class=\"scroll\"><table>\n<tr><th>rule</th><th>findings</th>"
         "<th>times</th><th>what it reports</th></tr>\n");
     for (const auto& [rule, count] : counts) {
-      add("<tr><td><code>{}</code></td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
+      add("<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
           "<td>{}</td></tr>\n",
-          escaped(rule->name), grouped(count.first), grouped(count.second), escaped(rule->summary));
+          rule_link(*rule), grouped(count.first), grouped(count.second), escaped(rule->summary));
     }
     add("</table></div>\n<h2>Findings</h2>\n");
   }
@@ -116,16 +129,88 @@ class Page {
     add("<article class=\"card\" style=\"--grade: var(--{0})\">\n<header><h3>{1}</h3>"
         "<span class=\"grade\">{0}</span><span class=\"dim\">{2}</span></header>\n"
         "<p class=\"reason\">{3}</p>\n",
-        grade, escaped(finding.rule->name), times(finding.count), escaped(finding.reason));
+        grade, rule_link(*finding.rule), times(finding.count), escaped(finding.reason));
     if (finding.is_doubtful()) add("<p class=\"dim\">{}</p>\n", kDoubt);
     add("<dl class=\"ends\">\n");
-    add("<dt>from</dt><dd>{}</dd>\n", end(finding, b.from));
-    add("<dt>to</dt><dd>{}</dd>\n", end(finding, b.to));
+    facts(finding);
+    add("<dt>from</dt><dd>{}{}</dd>\n", end(finding, b.from), code(finding.code_from));
+    add("<dt>to</dt><dd>{}{}</dd>\n", end(finding, b.to), code(finding.code_to));
     add("<dt>in</dt><dd>process {} ({}), thread {}{}</dd>\n</dl>\n", finding.who.pid,
         escaped(task_name(session_, finding.who.pid, finding.who.tid)), finding.who.tid,
         time_of(b.time));
+    steps(finding);
     path(finding);
     add("</article>\n");
+  }
+
+  // To the rule's page, which is at the end.
+  static std::string rule_link(const check::Rule& rule) {
+    const std::string name = escaped(rule.name);
+    if (check::find_rule_page(rule.name) == nullptr) return name;
+    return fmt::format("<a href=\"#{0}\">{0}</a>", name);
+  }
+
+  void facts(const check::Finding& finding) {
+    for (const check::Fact& fact : finding.facts) {
+      const std::string place = fact.address == 0 ? "" : end(finding, fact.address);
+      const char* const between = place.empty() || fact.text.empty() ? "" : ": ";
+      add("<dt>{}</dt><dd>{}{}{}</dd>\n", escaped(fact.what), place, between, escaped(fact.text));
+    }
+  }
+
+  static std::string code(const std::vector<check::CodeLine>& lines) {
+    std::string out;
+    for (const check::CodeLine& line : lines) {
+      out +=
+          fmt::format("<br><span class=\"dim\">{:x}</span> {}", line.address, escaped(line.text));
+    }
+    return out;
+  }
+
+  void steps(const check::Finding& finding) {
+    if (finding.steps.empty()) return;
+    add("<p class=\"dim\">Further steps</p>\n<table class=\"path\">\n");
+    for (const check::Finding& step : finding.steps) {
+      add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}, {}</td></tr>\n", rule_link(*step.rule),
+          place(step, step.branch.from, step.branch.time),
+          place(step, step.branch.to, step.branch.time), escaped(step.reason), times(step.count));
+    }
+    add("</table>\n");
+  }
+
+  void suppressed() {
+    if (checked_.suppressed.empty() && checked_.unused.empty()) return;
+    add("<h2>Suppressed</h2>\n<div class=\"card\"><div class=\"scroll\"><table>\n"
+        "<tr><th>rule</th><th>times</th><th>from</th><th>to</th><th>why</th></tr>\n");
+    for (const Suppressed& one : checked_.suppressed) {
+      const check::Finding& f = one.finding;
+      add("<tr><td>{}</td><td class=\"number\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+          rule_link(*f.rule), grouped(f.count), place(f, f.branch.from, f.branch.time),
+          place(f, f.branch.to, f.branch.time), escaped(one.why));
+    }
+    add("</table></div>\n");
+    for (const std::string& line : checked_.unused) {
+      add("<p class=\"dim\">suppresses nothing: <code>{}</code></p>\n", escaped(line));
+    }
+    add("</div>\n");
+  }
+
+  // The pages of the rules that the page speaks of.
+  void rule_pages() {
+    std::set<std::string_view> names;
+    for (const check::Finding& f : checked_.findings) {
+      names.insert(f.rule->name);
+      for (const check::Finding& step : f.steps) names.insert(step.rule->name);
+    }
+    for (const Suppressed& one : checked_.suppressed) names.insert(one.finding.rule->name);
+    if (names.empty()) return;
+    add("<h2>What the rules say</h2>\n");
+    for (const std::string_view name : names) {
+      const check::RulePage* page = check::find_rule_page(name);
+      if (page == nullptr) continue;
+      add("<div class=\"card\" id=\"{0}\"><h3>{0}</h3><pre>{1}</pre></div>\n", escaped(name),
+          escaped_lines(page->text));
+    }
   }
 
   std::string time_of(std::uint64_t ticks) const {
@@ -155,13 +240,26 @@ class Page {
   }
 
   void path(const check::Finding& finding) {
-    const bool first = &finding == checked_.findings.data();
-    add("<details{}><summary>{} branches before, {} after</summary>\n<table class=\"path\">\n",
-        first ? " open" : "", finding.before.size(), finding.after.size());
+    few(finding);
+    add("<details><summary>all {} branches before, {} after</summary>\n<table class=\"path\">\n",
+        finding.before.size(), finding.after.size());
     for (const Branch& b : finding.before) row(finding, b, false);
     row(finding, finding.branch, true);
     for (const Branch& b : finding.after) row(finding, b, false);
     add("</table></details>\n");
+  }
+
+  // Those that matter.
+  void few(const check::Finding& finding) {
+    add("<table class=\"path\">\n");
+    for (const PathLine& line : path_that_matters(finding, session_)) {
+      if (line.branch != nullptr) {
+        row(finding, *line.branch, line.itself);
+      } else {
+        add("<tr><td></td><td class=\"dim\">{}</td><td></td></tr>\n", escaped(hidden_text(line)));
+      }
+    }
+    add("</table>\n");
   }
 
   void row(const check::Finding& finding, const Branch& b, bool itself) {

@@ -12,17 +12,24 @@
 
 #include "hodo/check/baseline.h"
 #include "hodo/check/finding.h"
+#include "hodo/check/jit.h"
 #include "hodo/session/session.h"
 #include "hodo/text/module_cache.h"
 
 namespace hodo::check {
 
 struct Options {
-  std::vector<const Rule*> rules;            // those to apply; empty: all
-  bool allow_jit = false;                    // code that is in no file comes from a code generator
+  std::vector<const Rule*> rules;  // those to apply; empty: all
+  Jit jit = Jit::known;
   const Baseline* baseline = nullptr;        // for baseline.new, which says nothing without
   Baseline* learn = nullptr;                 // takes what this run does
   const text::ModuleCache* cache = nullptr;  // where analyses of files are kept; null: nowhere
+};
+
+// A branch that a baseline did not have.
+struct LearnedBranch {
+  session::Context who;
+  Branch branch;
 };
 
 // Why some branches were not judged.
@@ -46,12 +53,17 @@ class Checker final : public session::BranchSink {
   // about branches by themselves is found out again. As of the constructor.
   void move_to(session::Session& session);
 
-  // In the order in which they were found; new ones come behind. Valid until branches come.
-  std::span<const Finding> found() const;
+  // How many were found so far, of all grades.
+  std::size_t found() const;
+  // Those that are new since `first` were found, in the order in which they were.
+  std::vector<Finding> found_since(std::size_t first) const;
   // Those that are doubtful last; then by grade, the worst first, then in the order of time.
   std::vector<Finding> findings() const;
   std::vector<Unjudged> unjudged() const;
   std::uint64_t checked() const;  // branches seen
+  // The first that were added to Options::learn.
+  static constexpr std::size_t kMostLearned = 1000;
+  std::span<const LearnedBranch> learned() const;
 
  private:
   class Impl;

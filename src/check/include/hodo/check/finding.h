@@ -33,11 +33,29 @@ std::span<const Rule> rules();
 // Null if there is no such rule.
 const Rule* find_rule(std::string_view name);
 
+// One thing that is known of what should have been, such as where a return should have gone.
+struct Fact {
+  std::string_view what;      // "should go to"
+  std::uint64_t address = 0;  // what it is said of; 0: nothing that has an address
+  std::string text;           // as Finding::reason; may be empty
+};
+
+// An instruction, as it ran.
+struct CodeLine {
+  std::uint64_t address = 0;
+  std::string text;
+};
+
 // Everything that happened for one cause.
 struct Finding {
   const Rule* rule = nullptr;
   Grade grade = Grade::impossible;
   std::string reason;  // one sentence; may hold names from files of the program: not yet printable
+  std::vector<Fact> facts;  // the first is what one asks first
+  std::uint64_t order = 0;  // how many were found before
+  // Findings of the same number are steps of one attack, see by_attack(); 0: of none but itself.
+  std::uint64_t attack = 0;
+  std::vector<Finding> steps;  // the others, in the order in which they were found
   std::uint64_t count = 0;
   std::uint64_t doubtful = 0;     // of them, next to a loss, from whose damage they may come
   std::uint64_t losses = 0;       // so many of those there were
@@ -47,6 +65,9 @@ struct Finding {
   Branch branch;
   std::vector<Branch> before;  // of the same thread, oldest first, at most kBefore
   std::vector<Branch> after;   // at most kAfter
+  // What ran up to the branch, as far as it lay in a straight line, and where it leads to.
+  std::vector<CodeLine> code_from;  // at most kCode, the branch last
+  std::vector<CodeLine> code_to;    // at most kCode
 
   // Nothing speaks for it but parts of the trace that may be damaged. Damage does not make the same
   // thing up again and again: where it is found at several losses, it is what made them, as changed
@@ -56,6 +77,11 @@ struct Finding {
 
   static constexpr std::size_t kBefore = 32;
   static constexpr std::size_t kAfter = 8;
+  static constexpr std::size_t kCode = 4;
 };
+
+// Makes one finding of those that are steps of one attack: the most certain one, or of those the
+// first that was found, has the others as its steps. Attacks are in the order of these.
+std::vector<Finding> by_attack(std::vector<Finding> findings);
 
 }  // namespace hodo::check
