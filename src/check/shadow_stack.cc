@@ -175,6 +175,11 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return Problem{Grade::unexplained,
                    "returns past open calls, and no longjmp, unwinder or handler was seen"};
   }
+  // Only they are known: what is below them is where the return may go.
+  if (!current_.whole && is_discarded(0, landings)) {
+    cut(0);
+    return at_unknown_depth(facts);
+  }
   return nowhere("returns to a place that no open call returns to");
 }
 

@@ -235,6 +235,20 @@ TEST_F(Stack, TwoStacksThatAreLeftAtOnePlaceAreNotOne) {
   EXPECT_EQ(ret(1), "");
 }
 
+TEST_F(Stack, WhatGeneratedCodeOnlyAskedIsNotReturnedTo) {
+  stack.lose();
+  pads.generated = {7};
+  calls({7});
+  EXPECT_EQ(grade(stack.ret(3, 0, &pads)), "impossible") << "behind no call";
+  stack.lose();
+  calls({7});
+  EXPECT_EQ(grade(stack.ret(3, kToReturnSite, &pads)), "");
+  EXPECT_EQ(stack.depth(), 0);
+  stack.lose();
+  calls({6, 7});
+  EXPECT_EQ(grade(stack.ret(3, kToReturnSite, &pads)), "impossible") << "a call of a file is open";
+}
+
 TEST_F(Stack, CallsOfGeneratedCodeMayStayOpen) {
   calls({1, 2});
   pads.generated = {7, 8};
