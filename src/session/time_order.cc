@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "pt/by_time.h"
 #include "temp_file.h"
 
 namespace hodo::session {
@@ -130,9 +131,8 @@ void merge(const Store& store, const std::vector<std::uint64_t>& ends, BranchSin
   batcher.flush();
 }
 
-}  // namespace
-
-Result<Outcome> decode_by_time(Session& session, const DecodeOptions& options, BranchSink& sink) {
+// By a file in which all branches wait.
+Result<Outcome> decode_and_sort(Session& session, const DecodeOptions& options, BranchSink& sink) {
   Spill spill(session.queues().size());
   if (Status status = spill.open(); !status) return std::unexpected(status.error());
   auto outcome = session.decode(options, spill);
@@ -143,6 +143,18 @@ Result<Outcome> decode_by_time(Session& session, const DecodeOptions& options, B
   if (!bytes) return std::unexpected(bytes.error());
   merge(Store(*bytes), spill.ends(), sink);
   return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> decode_by_time(Session& session, const DecodeOptions& options, BranchSink& sink) {
+  // One queue is in order.
+  if (session.queues().size() < 2) return session.decode(options, sink);
+  auto* const input = dynamic_cast<PtInput*>(&session);
+  if (input == nullptr) return decode_and_sort(session, options, sink);
+  ByTime merging(session, *input, options);
+  return merging.queues() <= ByTime::kMostQueues ? merging.decode(sink)
+                                                 : decode_and_sort(session, options, sink);
 }
 
 }  // namespace hodo::session

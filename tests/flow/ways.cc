@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hodo/flow/growing.h"
+#include "hodo/flow/slices.h"
 #include "hodo/pt/reader.h"
 
 namespace hodo::flow {
@@ -247,6 +248,24 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
   return counted.empty() ? "" : "threads counting: " + counted;
 }
 
+// Two streams take turns at every PSB, one of them with more bytes at a time.
+std::string slices_differ(std::span<const Piece> pieces, const image::CodeSource& code,
+                          const Config& config, const Told& expected) {
+  SharedCode shared(code);
+  Told one;
+  Told other;
+  Slices first(shared, config, pieces, one);
+  Slices second(shared, config, pieces, other);
+  for (bool more = true; more;) {
+    more = first.advance(1);
+    more = second.advance(64) || more;
+  }
+  one.stats = first.stats();
+  other.stats = second.stats();
+  const std::string found = difference(one, expected);
+  return found.empty() ? difference(other, expected) : found;
+}
+
 // Without what only the whole trace tells: where its PSBs are, and what else there is to say of a
 // loss than its cause.
 struct Path final : BranchSink {
@@ -324,6 +343,8 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   const std::string counted_first =
       difference(Decoder(code, quick).count(pieces, unread), expected.stats);
   if (!counted_first.empty()) return "counting first: " + counted_first;
+  const std::string sliced = slices_differ(pieces, code, quick, expected);
+  if (!sliced.empty()) return "slices: " + sliced;
   for (const std::size_t parts : {std::size_t{7}, std::size_t{100}}) {
     const std::string grown = growing_differs(pieces, code, quick, parts);
     if (!grown.empty()) return grown;

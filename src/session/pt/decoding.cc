@@ -1,6 +1,5 @@
 #include "decoding.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -8,30 +7,6 @@
 #include "records/runs_from_branches.h"
 
 namespace hodo::session {
-namespace {
-
-bool wanted(const Occupancy& occupancy, const Selection& selection) {
-  // The stream itself may tell.
-  if (occupancy.turns().size() == 1 && occupancy.turns()[0].pid < 0) return true;
-  for (const Occupant& who : occupancy.turns()) {
-    if (selected(selection, who.pid, who.tid)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-// One queue in work.
-struct PtDecoding::Job {
-  std::size_t index;
-  Context who;
-  const Occupancy& occupancy;
-  std::span<const flow::Piece> pieces;
-  flow::Stats& stats;
-  LossTally& losses;
-  // Tells the user that the queue is done up to an offset of its stream.
-  std::function<void(std::uint64_t)> progress;
-};
 
 // Runs `work` on every selected queue; it returns false to stop.
 template <class Work>
@@ -47,26 +22,19 @@ Result<Outcome> PtDecoding::each_queue(const DecodeOptions& options, Work work) 
   for (std::size_t i = 0; i < session_.queues().size(); ++i) {
     const Queue& queue = session_.queues()[i];
     Occupancy occupants = input_.occupancy(i);
-    if (wanted(occupants, options.selection)) {
+    if (is_wanted(occupants, options.selection)) {
       if (options.progress) options.progress(done, total);
       const std::vector<Part> found = input_.parts(i);
       auto joined = QueueBytes::make(
           found, [this](std::uint64_t offset, auto out) { return input_.read_trace(offset, out); });
       if (!joined) return std::unexpected(joined.error());
-      Context who{.queue = static_cast<std::uint32_t>(i), .cpu = queue.cpu};
-      if (occupants.turns().size() == 1) {
-        who.pid = occupants.turns()[0].pid;
-        who.tid = occupants.turns()[0].tid;
-        who.space = occupants.turns()[0].space;
-      }
+      const Context who = context_of(i, queue, occupants);
       std::span<const flow::Piece> pieces = joined->pieces();
       auto progress = [&](std::uint64_t offset) {
         joined->done(offset);
-        std::uint64_t first = pieces.empty() ? 0 : pieces.front().offset;
-        std::uint64_t in_queue = std::min(offset - std::min(offset, first), queue.bytes);
-        if (options.progress) options.progress(done + in_queue, total);
+        if (options.progress) options.progress(done + done_of(queue, pieces, offset), total);
       };
-      Job job{i, who, occupants, pieces, outcome.queue_stats[i], losses, progress};
+      QueueJob job{i, who, occupants, pieces, outcome.queue_stats[i], losses, progress};
       bool more = work(job);
       if (!pieces.empty()) joined->done(pieces.back().offset + pieces.back().bytes.size());
       outcome.stats += outcome.queue_stats[i];
@@ -93,7 +61,7 @@ struct PtDecoding::Prepared {
   }
 };
 
-flow::Decoder& PtDecoding::prepare(std::optional<Prepared>& last, const Job& job,
+flow::Decoder& PtDecoding::prepare(std::optional<Prepared>& last, const QueueJob& job,
                                    const DecodeOptions& options) {
   if (last && last->serves(job.occupancy)) return *last->decoder;
   last.emplace(job.occupancy);
@@ -105,21 +73,10 @@ flow::Decoder& PtDecoding::prepare(std::optional<Prepared>& last, const Job& job
   return *last->decoder;
 }
 
-QueueListener PtDecoding::listener(const Job& job, const DecodeOptions& options) {
-  const auto begins_with = [this, &job](const flow::Loss& loss) {
-    return loss.cause == flow::LossCause::head_cut && input_.snapshot() &&
-           loss.skipped < job.pieces.front().bytes.size();
-  };
-  auto explanation = [this, begins_with](const Context& who, const flow::Loss& loss) {
-    return begins_with(loss) ? std::optional(Explanation{}) : input_.explain(who, loss);
-  };
-  return {job.who, job.occupancy, options.selection, job.losses, explanation, job.progress};
-}
-
 Result<Outcome> PtDecoding::decode(const DecodeOptions& options, BranchSink& sink) {
   std::optional<Prepared> prepared;
-  return each_queue(options, [&](Job& job) {
-    QueueSink between(listener(job, options), sink);
+  return each_queue(options, [&](QueueJob& job) {
+    QueueSink between(listener_of(input_, job, options.selection), sink);
     job.stats = prepare(prepared, job, options).decode(job.pieces, between);
     return !between.stopped();
   });
@@ -127,9 +84,9 @@ Result<Outcome> PtDecoding::decode(const DecodeOptions& options, BranchSink& sin
 
 Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
   std::optional<Prepared> prepared;
-  return each_queue(options, [&](Job& job) {
+  return each_queue(options, [&](QueueJob& job) {
     if (job.occupancy.turns().size() == 1) {
-      QueueRuns between(listener(job, options), sink);
+      QueueRuns between(listener_of(input_, job, options.selection), sink);
       job.stats = prepare(prepared, job, options).cover(job.pieces, between);
       return !between.stopped();
     }
@@ -137,7 +94,7 @@ Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
     DecodeOptions how = options;
     how.not_taken = true;
     RunsFromBranches runs(sink);
-    QueueSink between(listener(job, options), runs);
+    QueueSink between(listener_of(input_, job, options.selection), runs);
     prepared.reset();
     job.stats = prepare(prepared, job, how).decode(job.pieces, between);
     prepared.reset();
@@ -147,15 +104,15 @@ Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
 
 Result<Outcome> PtDecoding::count(const DecodeOptions& options) {
   std::optional<Prepared> prepared;
-  return each_queue(options, [&](Job& job) {
-    QueueListener between = listener(job, options);
+  return each_queue(options, [&](QueueJob& job) {
+    QueueListener between = listener_of(input_, job, options.selection);
     job.stats = prepare(prepared, job, options).count(job.pieces, between);
     return true;
   });
 }
 
 Result<Outcome> PtDecoding::packets(const DecodeOptions& options, PacketSink& sink) {
-  return each_queue(options, [&](Job& job) {
+  return each_queue(options, [&](QueueJob& job) {
     sink.queue(job.who.queue, session_.queues()[job.index]);
     const pt::Errata errata = input_.config(job.index, job.occupancy).errata;
     return walk_packets(job.pieces, errata, job.who, sink, job.stats, job.losses);

@@ -5,8 +5,6 @@
 namespace hodo::session {
 namespace {
 
-// So much of a queue stays in memory.
-constexpr std::uint64_t kInMemory = 16 << 20;
 // Read at once, on the way into a temporary file.
 constexpr std::uint64_t kChunk = 1 << 20;
 
@@ -30,9 +28,10 @@ Status append(TempFile& file, const Part& part, const ReadTrace& read,
 
 // All bytes of `parts`, one after the other.
 Result<std::span<const std::uint8_t>> QueueBytes::copy(std::span<const Part> parts,
-                                                       const ReadTrace& read) {
+                                                       const ReadTrace& read,
+                                                       std::uint64_t in_memory) {
   const std::uint64_t size = size_of(parts);
-  if (size <= kInMemory) {
+  if (size <= in_memory) {
     memory_.resize(static_cast<std::size_t>(size));
     std::span<std::uint8_t> rest = memory_;
     for (const Part& part : parts) {
@@ -54,9 +53,10 @@ Result<std::span<const std::uint8_t>> QueueBytes::copy(std::span<const Part> par
   return file_->map();
 }
 
-Result<QueueBytes> QueueBytes::make(std::span<const Part> parts, const ReadTrace& read) {
+Result<QueueBytes> QueueBytes::make(std::span<const Part> parts, const ReadTrace& read,
+                                    std::uint64_t in_memory) {
   QueueBytes joined;
-  auto copied = joined.copy(parts, read);
+  auto copied = joined.copy(parts, read, in_memory);
   if (!copied) return std::unexpected(copied.error());
   const std::uint8_t* at = copied->data();
   for (const Part& part : parts) {

@@ -32,8 +32,11 @@ using ReadTrace = std::function<Status(std::uint64_t offset, std::span<std::uint
 // a name (in TMPDIR), which is mapped. So a long trace costs disk, not memory.
 class QueueBytes {
  public:
-  // Errors: as `read`; io, no_space: the temporary file.
-  static Result<QueueBytes> make(std::span<const Part> parts, const ReadTrace& read);
+  static constexpr std::uint64_t kInMemory = 16 << 20;
+
+  // More than `in_memory` bytes go to a file. Errors: as `read`; io, no_space: the temporary file.
+  static Result<QueueBytes> make(std::span<const Part> parts, const ReadTrace& read,
+                                 std::uint64_t in_memory = kInMemory);
 
   std::span<const flow::Piece> pieces() const { return pieces_; }
   // Everything before `offset` of the stream has been read: what lies in a file need not stay in
@@ -41,7 +44,8 @@ class QueueBytes {
   void done(std::uint64_t offset);
 
  private:
-  Result<std::span<const std::uint8_t>> copy(std::span<const Part> parts, const ReadTrace& read);
+  Result<std::span<const std::uint8_t>> copy(std::span<const Part> parts, const ReadTrace& read,
+                                             std::uint64_t in_memory);
 
   std::vector<flow::Piece> pieces_;
   std::vector<std::uint8_t> memory_;
