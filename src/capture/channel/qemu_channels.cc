@@ -88,7 +88,8 @@ void QemuChannels::add(NewChannel asked) {
 
 // What the kernel reports when a task starts or executes a program.
 Status QemuChannels::announce(const relay::Hello& hello) {
-  const perfdata::Stamp stamp{.pid = hello.pid, .tid = hello.tid, .time = hello.time};
+  const perfdata::Stamp stamp{
+      .pid = hello.pid, .tid = hello.tid, .time = rounds_.time_of(hello.time)};
   if (hello.start == relay::Start::image) {
     const auto status = writer_.comm(
         {.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm), .exec = true}, stamp);
@@ -101,7 +102,7 @@ Status QemuChannels::announce(const relay::Hello& hello) {
                                       .ppid = hello.parent_pid,
                                       .tid = hello.tid,
                                       .ptid = hello.parent_tid,
-                                      .time = hello.time},
+                                      .time = stamp.time},
                                      stamp);
     if (!status) return status;
   }
@@ -115,7 +116,7 @@ Status QemuChannels::announce_attached(const relay::Hello& hello, const perfdata
                                       .ppid = hello.pid,
                                       .tid = hello.tid,
                                       .ptid = hello.pid,
-                                      .time = hello.time},
+                                      .time = stamp.time},
                                      stamp);
     if (!status) return status;
   }
@@ -152,8 +153,15 @@ void QemuChannels::drain(bool all) {
     if (!file_error_) keep(drain_channel(channel, all));
     ++i;
   }
-  // Every channel has been looked at: what comes later is younger than what the last round had.
-  if (std::exchange(round_open_, false) && !file_error_) keep(writer_.finished_round());
+  finish_round();
+}
+
+// Every channel has been looked at: what comes later is younger than what the last round had, but
+// for what its thread was held up with.
+void QemuChannels::finish_round() {
+  if (!std::exchange(round_open_, false) || file_error_) return;
+  keep(writer_.finished_round());
+  rounds_.finish(relay::now());
 }
 
 // Any process of this user can say hello for another one.
@@ -278,7 +286,7 @@ Status QemuChannels::write_records(Channel& channel) {
 
 Status QemuChannels::write_record(Channel& channel, const relay::Record& record) {
   const auto [pid, tid] = std::pair(channel.trace.pid, channel.trace.tid);
-  const perfdata::Stamp stamp{.pid = pid, .tid = tid, .time = record.header.time};
+  const perfdata::Stamp stamp{.pid = pid, .tid = tid, .time = rounds_.time_of(record.header.time)};
   const std::string_view text(reinterpret_cast<const char*>(record.payload.data()),
                               record.payload.size());
   switch (record.header.type) {
@@ -427,7 +435,8 @@ Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::ui
 
 Status QemuChannels::write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes) {
   while (const auto stack = relay::take_stack(bytes)) {
-    const perfdata::Stamp stamp{.pid = trace.pid, .tid = trace.tid, .time = stack->sample.time};
+    const perfdata::Stamp stamp{
+        .pid = trace.pid, .tid = trace.tid, .time = rounds_.time_of(stack->sample.time)};
     const auto status = writer_.branch_stack(stack->sample.ip, stack->entries, stamp);
     if (!status) return status;
     round_open_ = true;
@@ -456,7 +465,7 @@ void QemuChannels::snapshot() {
   ended_.clear();
   ended_bytes_ = 0;
   for (const auto& channel : channels_) write(channel->trace);
-  if (std::exchange(round_open_, false) && !file_error_) keep(writer_.finished_round());
+  finish_round();
   if (!file_error_) keep(writer_.flush());
 }
 

@@ -18,6 +18,7 @@
 #include "hodo/relay/channel.h"
 #include "hodo/relay/protocol.h"
 #include "perf/aux_tail.h"
+#include "rounds.h"
 
 namespace hodo::capture {
 
@@ -97,6 +98,7 @@ class QemuChannels final : public ChannelSet {
   Status write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size);
   Status write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes);
   void keep_ended(Trace trace);
+  void finish_round();
   Status drain_channel(Channel& channel, bool all);
   // Takes the rest of a channel whose thread is gone, and forgets it.
   void finish_channel(std::size_t index);
@@ -125,6 +127,7 @@ class QemuChannels final : public ChannelSet {
   std::set<std::int32_t> seen_;
   bool stopped_ = false;
 
+  Rounds rounds_;
   bool round_open_ = false;  // stacks were written since the last finished round
   bool busy_ = false;        // a ring was found a quarter full
   std::uint64_t trace_bytes_ = 0;
