@@ -97,6 +97,8 @@ void engine_exit(ThreadArea* area, Exit* exit) {
     }
     case Exit::syscall:
       return system_call(*area, exit->resume, exit->target);
+    case Exit::interrupt:
+      run_interrupt(*area, exit->target, exit->resume);
     default:
       run_native(*area, exit->target);
   }

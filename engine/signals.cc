@@ -662,6 +662,12 @@ void run_native(ThreadArea& area, std::uint64_t ip) {
   go_native(area, ip);
 }
 
+void run_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
+  area.in_block = false;
+  trace_interruption(area, behind);
+  go_native(area, ip);
+}
+
 void refuse_branch(ThreadArea& area) {
   const std::uint64_t ip = *reinterpret_cast<const std::uint64_t*>(std::uint64_t{area.branch});
   std::uint8_t code[16];

@@ -40,6 +40,8 @@ long sigreturn_call(ThreadArea& area);  // returns only if a signal came first
 // One instruction of the program at its own address with its own registers, at `ip`: what the
 // engine does not know how to copy, or cannot read. It is not in the trace.
 [[noreturn]] void run_native(ThreadArea& area, std::uint64_t ip);
+// The same of a software interrupt that ends the last block, in front of `behind`.
+[[noreturn]] void run_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t behind);
 // An indirect branch or return (area.branch), already done but for its target, which is no address:
 // the processor refuses the branch itself.
 [[noreturn]] void refuse_branch(ThreadArea& area);

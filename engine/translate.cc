@@ -192,6 +192,7 @@ class Translator {
           if (is_unsupported(e)) return ask(Exit::unsupported, ip);
           return ask(Exit::syscall, behind, ip);
         default:
+          if (ends_block(e, ip)) return ask(Exit::interrupt, ip, behind);
           if (is_unsupported(e)) return ask(Exit::unsupported, ip);
           copy(e, ip);
       }
@@ -220,10 +221,19 @@ class Translator {
 
   // --- tracing by blocks ---
 
+  // A software interrupt that programs may make (idt_setup_traps() in the kernel); others fault. It
+  // runs outside of the cache, but its branch is known before it does.
+  static bool ends_block(const Encoding& e, std::uint64_t ip) {
+    if (!by_blocks || e.cls != InsnClass::int_) return false;
+    if (e.opcode != 0xcd) return true;  // INT3, INT1
+    const std::uint8_t vector = code(ip)[e.imm_at];
+    return vector == 3 || vector == 4 || vector == 0x80;
+  }
+
   // False: the block ends in front of this instruction. The call in front of the first one.
   bool add_to_block(const Encoding& e, std::uint64_t ip) {
     const bool first = site_ == nullptr;
-    if (is_unsupported(e)) return first;
+    if (is_unsupported(e) && !ends_block(e, ip)) return first;
     const bool excluded = is_excluded(ip);
     if (!first && excluded != site_->excluded) return false;
     if (first) {
@@ -268,6 +278,7 @@ class Translator {
       case InsnClass::ijmp:
       case InsnClass::ret:
       case InsnClass::syscall:
+      case InsnClass::int_:
         b.taken = b.other = unit::Block::kNowhere;
         return;
       default:

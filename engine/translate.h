@@ -12,9 +12,9 @@ namespace hodo::engine {
 
 // One way out of a fragment, or a place where the engine is asked for something. Below 2 GB.
 struct Exit {
-  enum Kind : std::uint32_t { direct, syscall, flush, unsupported };
+  enum Kind : std::uint32_t { direct, syscall, flush, unsupported, interrupt };
   std::uint64_t target = 0;              // of the program
-  std::uint64_t resume = 0;              // in the cache, behind a flush
+  std::uint64_t resume = 0;              // in the cache, behind a flush; behind INT in the program
   std::uint8_t* displacement = nullptr;  // of the branch that leads to the stub, as long as it does
   std::uint8_t* stub = nullptr;
   Kind kind = direct;
