@@ -1,7 +1,8 @@
 // Branches without end, in a way that cannot be compressed well: more than 20 KB of trace a round.
 // `spin SECONDS [ROUNDS]` stops by itself when that time is over and so many rounds are done, one after the
 // other. Once they are done it takes a rest after each: some megabytes a second, which are read in no time.
-// Says "ready" when it runs.
+// With 0 seconds it does not ask for the time: how the vDSO answers depends on when it is asked, and every run
+// takes the same path. Says "ready" when it runs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,7 +14,8 @@ static double now(void) {
 }
 
 int main(int argc, char** argv) {
-  const double end = argc > 1 ? now() + atoi(argv[1]) : 0;
+  const int seconds = argc > 1 ? atoi(argv[1]) : 0;
+  const double end = seconds > 0 ? now() + seconds : 0;
   long rounds = argc > 2 ? atol(argv[2]) : 0;
   volatile unsigned odd = 0;
   unsigned seed = 1;
@@ -25,7 +27,7 @@ int main(int argc, char** argv) {
       if (seed & 0x10000) ++odd;
     }
     if (--rounds <= 0) nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-  } while (rounds > 0 || end == 0 || now() < end);
+  } while (rounds > 0 || argc == 1 || (seconds > 0 && now() < end));
   puts("done");
   return 0;
 }
