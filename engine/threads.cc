@@ -203,6 +203,7 @@ void stop_other_threads(const ThreadArea& self) {
 extern "C" void engine_child(ThreadArea* area) {
   begin_signals(*area);  // a process has its parent's stack of handlers
   area->program_mask = area->first_mask;
+  block_signals();
   if (area->memory_is_new) {
     engine_lock.release();  // the parent held it over the call, so that nothing was half done
     forget_other_threads(*area);
@@ -252,6 +253,9 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   }
 
   child.first_mask = block_signals();
+  // Also those that faults raise, if somebody sends one: until the child has a stack for handlers
+  // of its own, it would be taken for one of its parent's.
+  set_mask(kAllSignals);
   if (area.waits != 0) {  // it came first
     set_mask(child.first_mask);
     if (child.connection >= 0) raw_syscall(SYS_close, child.connection);

@@ -91,6 +91,12 @@ def of_children(box):
     check("SIGSEGV" in "\n".join(text.splitlines()[:10]), text[:600])
 
 
+def of_the_newborn(box):
+    """Also signals that stand for faults, which nothing in the engine blocks for long."""
+    for number in (SEGV, TRAP, TERM):
+        box.record([box.own("ends"), "newborn", str(number)])
+
+
 def other_units(box):
     for source in ("bts", "lbr"):
         _by_signal(box, "segv", SEGV, "write_to", ["--source", source])

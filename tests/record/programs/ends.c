@@ -1,10 +1,11 @@
 // Ends as it is told: `ends segv|null|nowhere|fpe|ill|trap|abort|kill|term|thread|left|
-// left_exit|exit [STATUS]`.
+// left_exit|newborn SIGNAL|exit [STATUS]`.
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 __attribute__((noinline)) static void write_to(volatile int* place) {
@@ -30,6 +31,27 @@ static void leave(void* (*second)(void*)) {
   if (pthread_create(&thread, NULL, second, NULL) == 0) syscall(SYS_exit, 0);
 }
 
+// Ends children by a signal that comes before they have run a single instruction. 0: all have
+// ended.
+static int end_newborn(int number) {
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (;;) pause();
+    }
+    kill(child, number);
+    int tries = 3000;
+    while (waitpid(child, NULL, WNOHANG) == 0) {
+      if (--tries == 0) {
+        kill(child, SIGKILL);
+        return 1;
+      }
+      usleep(10000);
+    }
+  }
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "exit";
   if (strcmp(how, "null") == 0) ((void (*volatile)(void))0)();
@@ -48,6 +70,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
   if (strcmp(how, "term") == 0) kill(getpid(), SIGTERM);
+  if (strcmp(how, "newborn") == 0) return end_newborn(atoi(argv[2]));
   if (strcmp(how, "thread") == 0) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, in_thread, NULL) == 0) pthread_join(thread, NULL);
