@@ -87,6 +87,7 @@ struct ThreadArea {
   void* block_unit = nullptr;
   bool in_block = false;    // ThreadArea::ip is in the midst of the last block, not behind it
   bool used = false;        // by a thread that runs
+  bool strict = false;      // it may read, write, end and return from handlers (seccomp)
   bool stopped = false;     // its process ends, and it goes no further
   bool waited_for = false;  // the parent stands still in vfork and gives the memory back
   // Of a child that begins: it has a copy of its parent's memory, or lost its signal handlers; the

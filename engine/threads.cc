@@ -298,4 +298,15 @@ long exit_call(ThreadArea& area) {
                    area.waited_for ? &unused : &area.used);
 }
 
+void end_strict_thread(ThreadArea& area) {
+  block_signals();
+  if (is_last_thread(area)) {
+    const relay::EndRecord end{.signal = static_cast<std::int32_t>(kKill)};
+    end_recording(area, &end);
+    raw_syscall(SYS_kill, raw_syscall(SYS_getpid), kKill);
+  }
+  end_recording(area, nullptr);
+  glue_exit_thread(SYS_exit, kKill, &area.used);
+}
+
 }  // namespace hodo::engine

@@ -1,5 +1,6 @@
 """What only the engine (--source dbi) does, or does in its own way."""
 
+import subprocess
 import time
 
 from box import COMPLETE, INCOMPLETE, check, equal
@@ -78,6 +79,18 @@ def without_the_time_stamp_counter(box):
     done = box.record([box.own("no_counter")])
     equal(done.stdout, alone.stdout, "output")
     box.stats(COMPLETE)
+
+
+def strict_mode_of_seccomp(box):
+    """Four system calls are left to the program, and the engine makes others."""
+    for how, status in (("exit", 7), ("handler", 7), ("getpid", 128 + 9)):
+        for call in ("prctl", "seccomp"):
+            command = [box.own("strict"), how, call]
+            alone = subprocess.run(command, capture_output=True, timeout=60, check=False)
+            equal(alone.returncode % 256, (status if status < 128 else 128 - status) % 256, f"{how}: status alone")
+            done = box.record(command, status=status)
+            equal(done.stdout, alone.stdout, f"{how}: output")
+            box.stats(COMPLETE)
 
 
 def system_calls_that_the_program_forbids_itself(box):
