@@ -1,9 +1,12 @@
 #include "translate.h"
 
+#include "area_code.h"
 #include "block_calls.h"
 #include "cache.h"
+#include "call_code.h"
 #include "code_pages.h"
 #include "code_report.h"
+#include "copy_insn.h"
 #include "emitter.h"
 #include "filters.h"
 #include "flags.h"
@@ -11,9 +14,9 @@
 #include "insn_map.h"
 #include "memory.h"
 #include "recording.h"
-#include "stand_ins.h"
 #include "sys.h"
 #include "threads.h"
+#include "tip_code.h"
 
 namespace hodo::engine {
 namespace {
@@ -21,27 +24,46 @@ namespace {
 using isa::Encoding;
 using isa::InsnClass;
 
-constexpr std::size_t kUnit = offsetof(ThreadArea, unit);
-constexpr std::size_t kCursor = kUnit + unit::InlinePt::kCursor;
-constexpr std::size_t kLimit = kUnit + unit::InlinePt::kLimit;
-constexpr std::size_t kLastIp = kUnit + unit::InlinePt::kLastIp;
-constexpr std::size_t kCalls = offsetof(ThreadArea, calls);
-constexpr std::size_t kTop = offsetof(ThreadArea, calls_top);
-constexpr std::size_t taken(unsigned reg) { return offsetof(ThreadArea, taken) + 8 * (reg - r10); }
-constexpr std::size_t scratch(unsigned reg) {
-  return offsetof(ThreadArea, scratch) + 8 * (reg - r10);
-}
-constexpr std::size_t kFlags = offsetof(ThreadArea, flags);
-constexpr std::size_t kProgramStack = offsetof(ThreadArea, registers.rsp);
-constexpr std::size_t spill(unsigned i) { return offsetof(ThreadArea, spill) + 8 * i; }
-
 // Outcomes that one way through a fragment may leave pending without a look at how many there are.
 // With the 31 that are let pass before and the one of a landing they fit into one long TNT packet.
 constexpr unsigned kMaxOutcomes = 8;
 constexpr unsigned kMaxInsns = 100;  // a fragment takes less room than arena_near() sees to
 
-std::uint32_t low(const void* address) {
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(address));
+const std::uint8_t* code(std::uint64_t ip) { return reinterpret_cast<const std::uint8_t*>(ip); }
+
+std::uint64_t target_of(const Encoding& e, std::uint64_t ip) {
+  return isa::direct_target(e, code(ip), ip);
+}
+
+// Adds the instruction at `ip` to a block, the last one so far.
+void extend(unit::Block& b, const Encoding& e, std::uint64_t ip) {
+  b.size = static_cast<std::uint16_t>(b.size + e.length);
+  ++b.insns;
+  b.last = e.length;
+  b.cls = e.cls;
+  switch (e.cls) {
+    case InsnClass::cond:
+      b.taken = target_of(e, ip), b.other = b.end(), b.tnt = 1;
+      return;
+    case InsnClass::jmp:
+    case InsnClass::call:
+      b.taken = b.other = target_of(e, ip);
+      // SDM, "RET Compression": a call to the next instruction will not be returned from.
+      if (e.cls == InsnClass::call && b.taken != b.end()) b.flags |= unit::Block::kPushes;
+      return;
+    case InsnClass::icall:
+      b.flags |= unit::Block::kPushes;
+      [[fallthrough]];
+    case InsnClass::ijmp:
+    case InsnClass::ret:
+    case InsnClass::syscall:
+    case InsnClass::int_:
+      b.taken = b.other = unit::Block::kNowhere;
+      return;
+    default:
+      b.cls = InsnClass::other;
+      b.taken = b.other = b.end();
+  }
 }
 
 Exit* make_exit(Exit::Kind kind, std::uint64_t target) {
@@ -65,12 +87,13 @@ class Translator {
   void landing(std::uint64_t ip, Entry entry) {
     if (entry == Entry::by_tip) check_target(ip);
     if (by_blocks) {
-      if (entry != Entry::direct) restore_spilled();
+      if (entry != Entry::direct) restore_spilled(hot_);
     } else if (entry == Entry::by_return) {
-      restore_spilled();
+      restore_spilled(hot_);
       append(hot_, 0, true, flags_dead(ip), make_exit(Exit::flush, ip));
     } else if (entry == Entry::by_tip) {
-      tip(ip);
+      const bool keep_flags = !flags_dead(ip);
+      TipCode(hot_, cold_, arena_).write(ip, keep_flags, make_exit(Exit::flush, ip));
     }
   }
 
@@ -194,7 +217,7 @@ class Translator {
         default:
           if (ends_block(e, ip)) return ask(Exit::interrupt, ip, behind);
           if (is_unsupported(e)) return ask(Exit::unsupported, ip);
-          copy(e, ip);
+          InsnCopier(hot_).copy(e, ip);
       }
       ip = behind;
       if (e.cls == InsnClass::cond && (by_blocks || find_fragment(ip) != nullptr)) {
@@ -242,7 +265,7 @@ class Translator {
       site_->excluded = excluded;
       call_unit(flags_dead(ip));
     }
-    describe_last(e, ip);
+    extend(site_->block, e, ip);
     return true;
   }
 
@@ -256,50 +279,11 @@ class Translator {
     hot_.load(rax, spill(0));
   }
 
-  void describe_last(const Encoding& e, std::uint64_t ip) {
-    unit::Block& b = site_->block;
-    b.size = static_cast<std::uint16_t>(b.size + e.length);
-    ++b.insns;
-    b.last = e.length;
-    b.cls = e.cls;
-    switch (e.cls) {
-      case InsnClass::cond:
-        b.taken = target_of(e, ip), b.other = b.end(), b.tnt = 1;
-        return;
-      case InsnClass::jmp:
-      case InsnClass::call:
-        b.taken = b.other = target_of(e, ip);
-        // SDM, "RET Compression": a call to the next instruction will not be returned from.
-        if (e.cls == InsnClass::call && b.taken != b.end()) b.flags |= unit::Block::kPushes;
-        return;
-      case InsnClass::icall:
-        b.flags |= unit::Block::kPushes;
-        [[fallthrough]];
-      case InsnClass::ijmp:
-      case InsnClass::ret:
-      case InsnClass::syscall:
-      case InsnClass::int_:
-        b.taken = b.other = unit::Block::kNowhere;
-        return;
-      default:
-        b.cls = InsnClass::other;
-        b.taken = b.other = b.end();
-    }
-  }
-
   void note_piece(std::uint64_t ip, std::uint64_t behind) {
     if (piece_count_ == 0 || pieces_[piece_count_ - 1].end != ip) {
       pieces_[piece_count_++] = {ip, ip};
     }
     pieces_[piece_count_ - 1].end = behind;
-  }
-
-  static const std::uint8_t* code(std::uint64_t ip) {
-    return reinterpret_cast<const std::uint8_t*>(ip);
-  }
-
-  static std::uint64_t target_of(const Encoding& e, std::uint64_t ip) {
-    return isa::direct_target(e, code(ip), ip);
   }
 
   // --- outcomes ---
@@ -442,83 +426,30 @@ class Translator {
 
   // --- calls and returns ---
 
-  void push_return(std::uint64_t address) {
-    if (address < 0x8000'0000) {
-      hot_.byte(0x68);  // PUSH imm32
-      hot_.word(static_cast<std::uint32_t>(address));
-      return;
-    }
-    cold_.align(8);
-    hot_.bytes({0xff, 0x35});  // PUSH [RIP + disp32]
-    hot_.word(static_cast<std::uint32_t>(cold_.at() - (hot_.at() + 4)));
-    cold_.quad(address);
-  }
-
-  void load_top(Reg to) {  // MOVZX r32, byte [top]
-    hot_.bytes({0x41, 0x0f, 0xb6});
-    hot_.operand(to, kTop);
-  }
-  void store_top(Reg from) {  // MOV [top], r8: of RAX and RCX
-    hot_.bytes({0x41, 0x88});
-    hot_.operand(from, kTop);
-  }
-  void set_call(Reg index, const CallSite* site) {  // MOV dword [calls + index], site
-    hot_.bytes({0x41, 0xc7, 0x44, 0x02u | unsigned{index} << 3, kCalls});
-    hot_.word(low(site));
-  }
-
-  // Remembers the call, by way of a register that is free.
-  void remember_call(Reg index, std::uint64_t return_address, bool flags_are_dead) {
-    const unsigned r = index;
-    if (flags_are_dead) {
-      hot_.bytes({0x41, 0x80});  // ADD byte [top], 4
-      hot_.operand(0, kTop);
-      hot_.byte(4);
-      load_top(index);
-    } else {
-      load_top(index);
-      hot_.bytes({0x8d, 0x40 | r << 3 | r, 4});  // LEA r32, [r + 4]
-      store_top(index);
-      hot_.bytes({0x0f, 0xb6, 0xc0 | r << 3 | r});  // MOVZX r32, r8
-    }
-    set_call(index, call_site(return_address));
-  }
-
   void call(const Encoding& e, std::uint64_t ip) {
     const std::uint64_t behind = ip + e.length;
     Exit* exit = make_exit(Exit::direct, target_of(e, ip));
     const bool dead = flags_dead(exit->target);
     if (exit->target != behind) {  // a call to the next instruction only asks where it is
       hot_.store(spill(0), rax);
-      remember_call(rax, behind, dead);
+      CallCode(hot_, cold_).remember(rax, behind, dead);
       hot_.load(rax, spill(0));
     }
-    push_return(behind);
+    CallCode(hot_, cold_).push_return(behind);
     append(hot_, pending_, false, dead, exit);
     jump_to(hot_, exit);
     stubs();
   }
 
-  void spill_three() {
-    hot_.store(spill(0), rax);
-    hot_.store(spill(1), rcx);
-    hot_.store(spill(2), rdx);
-  }
-
-  void restore_spilled() {
-    hot_.load(rax, spill(0));
-    hot_.load(rcx, spill(1));
-    hot_.load(rdx, spill(2));
-  }
-
   void ret(const Encoding& e, std::uint64_t ip) {
     shift_in(hot_, pending_, false);
-    spill_three();
-    load_top(rax);
+    spill_three(hot_);
+    CallCode calls(hot_, cold_);
+    calls.load_top(rax);
     hot_.bytes({0x41, 0x8b, 0x54, 0x02, kCalls});  // MOV EDX, [calls + RAX]
-    set_call(rax, no_call);
+    calls.set_call(rax, no_call);
     hot_.bytes({0x8d, 0x40, 0xfc});  // LEA EAX, [RAX - 4]
-    store_top(rax);
+    calls.store_top(rax);
     hot_.byte(0x58);                       // POP RAX
     hot_.bytes({0x48, 0x8b, 0x0a});        // MOV RCX, [RDX]
     hot_.bytes({0x48, 0x8d, 0x0c, 0x01});  // LEA RCX, [RCX + RAX]
@@ -538,11 +469,12 @@ class Translator {
 
   void indirect(const Encoding& e, std::uint64_t ip) {
     shift_in(hot_, pending_, false);
-    spill_three();
-    load_target(e, ip);
+    spill_three(hot_);
+    InsnCopier(hot_).load_target(e, ip);
     if (e.cls == InsnClass::icall) {
-      remember_call(rcx, ip + e.length, false);
-      push_return(ip + e.length);
+      CallCode calls(hot_, cold_);
+      calls.remember(rcx, ip + e.length, false);
+      calls.push_return(ip + e.length);
     }
     hot_.move(rdx, 0);
     hot_.bytes({0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xd0});  // CRC32 RDX, RAX
@@ -551,29 +483,6 @@ class Translator {
     hot_.bytes({0xff, 0x24, 0xd5});  // JMP [first_landings + RDX * 8]
     hot_.word(low(first_landings));
     stubs();
-  }
-
-  // MOV RAX, operand of the branch. Spilled registers still hold the program's values.
-  void load_target(const Encoding& e, std::uint64_t ip) {
-    std::uint8_t insn[16];
-    std::memcpy(insn, code(ip), e.length);
-    Encoding load = e;
-    if (!e.has_prefix) {  // REX goes right before the opcode
-      std::memmove(insn + e.opcode_at + 1, insn + e.opcode_at, e.length - e.opcode_at);
-      load.prefix_at = e.opcode_at;
-      load.has_prefix = true;
-      ++load.opcode_at;
-      ++load.modrm_at;
-      if (load.sib_at != 0) ++load.sib_at;
-      if (load.disp_at != 0) ++load.disp_at;
-      ++load.length;
-      insn[load.prefix_at] = 0x40;
-    }
-    insn[load.prefix_at] = static_cast<std::uint8_t>((insn[load.prefix_at] | 8) & ~4);
-    insn[load.opcode_at] = 0x8b;
-    insn[load.modrm_at] &= 0xc7;
-    load.rex = insn[load.prefix_at];
-    copy_bytes(load, insn, ip + e.length, false);
   }
 
   // Goes on only where RAX is `ip`.
@@ -588,230 +497,6 @@ class Translator {
     }
     hot_.bytes({0xe3, 5});  // JRCXZ
     hot_.jump(arena_.glue(kGlueMiss));
-  }
-
-  // Everything that a TIP to here needs: the pending outcomes, the packet with this address, which
-  // RAX has and which is compressed against the last one. SDM, "Target IP (TIP) Packet", "IP
-  // Compression".
-  void tip(std::uint64_t ip) {
-    const bool keep_flags = !flags_dead(ip);
-    if (keep_flags) {
-      hot_.bytes({0x48, 0x89, 0xc2});        // MOV RDX, RAX
-      hot_.bytes({0x9f, 0x0f, 0x90, 0xc0});  // LAHF; SETO AL
-      hot_.store(kFlags, rax);
-      hot_.bytes({0x48, 0x89, 0xd0});  // MOV RAX, RDX
-    }
-    hot_.load(rcx, kCursor);
-    std::uint8_t* more = write_outcomes();
-    const std::uint8_t* outcomes_written = hot_.at();
-    hot_.load(rdx, kLastIp);
-    hot_.store(kLastIp, rax);
-    hot_.bytes({0x48, 0x31, 0xc2});        // XOR RDX, RAX
-    hot_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
-    std::uint8_t* wide = hot_.jump_if(0x5, nullptr);
-    hot_.bytes({0xc7, 0x01});  // MOV dword [RCX], TIP with 2 bytes
-    hot_.word(0x2d | static_cast<std::uint32_t>(ip & 0xffff) << 8);
-    hot_.bytes({0x48, 0x83, 0xc1, 3});  // ADD RCX, 3
-    const std::uint8_t* done = hot_.at();
-    hot_.store(kCursor, rcx);
-    hot_.bytes({0x41, 0xbb, 1, 0, 0, 0});  // MOV R11D, no outcomes
-    hot_.area(0x3b, rcx, kLimit);          // CMP RCX, limit
-    std::uint8_t* at_limit = hot_.jump_if(0x3, nullptr);
-    Exit* exit = make_exit(Exit::flush, ip);
-    exit->resume = reinterpret_cast<std::uint64_t>(hot_.at());
-    if (keep_flags) {
-      hot_.load(rax, kFlags);
-      hot_.bytes({0x04, 0x7f, 0x9e});  // ADD AL, 127; SAHF
-    }
-    restore_spilled();
-
-    Emitter::point(at_limit, cold_.at());
-    cold_.move(rax, low(exit));
-    cold_.jump(arena_.glue(kGlueFlush));
-    Emitter::point(wide, cold_.at());
-    wide_tip(ip, done);
-    Emitter::point(more, cold_.at());
-    write_more_outcomes(outcomes_written);
-  }
-
-  // [RCX]: up to six outcomes as a short TNT packet, nothing if there are none. The branch to where
-  // more are written.
-  std::uint8_t* write_outcomes() {
-    hot_.bytes({0x43, 0x8d, 0x14, 0x1b});                    // LEA EDX, [R11 + R11]
-    hot_.bytes({0x89, 0x11});                                // MOV [RCX], EDX
-    hot_.bytes({0x49, 0x83, 0xfb, 2});                       // CMP R11, 2
-    hot_.bytes({0x48, 0x83, 0xd9, 0xff});                    // SBB RCX, -1
-    hot_.bytes({0x49, 0xf7, 0xc3, 0x80, 0xff, 0xff, 0xff});  // TEST R11, -128
-    return hot_.jump_if(0x5, nullptr);
-  }
-
-  // From one byte before [RCX]: as two or three short packets where they fit, else a long one.
-  void write_more_outcomes(const std::uint8_t* done) {
-    std::uint8_t* more_than_two = jump_if_outcomes(2);
-    first_of_short(6);
-    other_short(0, 0);
-    cold_.bytes({0x48, 0x83, 0xc1, 1});  // ADD RCX, 1
-    cold_.jump(done);
-    Emitter::point(more_than_two, cold_.at());
-    std::uint8_t* more_than_three = jump_if_outcomes(3);
-    first_of_short(12);
-    other_short(6, 0);
-    other_short(0, 1);
-    cold_.bytes({0x48, 0x83, 0xc1, 2});  // ADD RCX, 2
-    cold_.jump(done);
-    Emitter::point(more_than_three, cold_.at());
-    cold_.bytes({0x4c, 0x89, 0xda});                    // MOV RDX, R11
-    cold_.bytes({0x48, 0xc1, 0xe2, 0x10});              // SHL RDX, 16
-    cold_.bytes({0x48, 0x81, 0xca, 0x02, 0xa3, 0, 0});  // OR RDX, long TNT
-    cold_.bytes({0x48, 0x89, 0x51, 0xff});              // MOV [RCX - 1], RDX
-    cold_.bytes({0x48, 0x83, 0xc1, 7});                 // ADD RCX, 7
-    cold_.jump(done);
-  }
-
-  // To where there are more than fit into so many short packets.
-  std::uint8_t* jump_if_outcomes(unsigned packets) {
-    cold_.bytes({0x49, 0x81, 0xfb});  // CMP R11, stop bit behind them
-    cold_.word(2u << (6 * packets));
-    return cold_.jump_if(0x3, nullptr);
-  }
-  // Those above the lowest `shift`, under the stop bit that they have.
-  void first_of_short(unsigned shift) {
-    cold_.bytes({0x44, 0x89, 0xda});   // MOV EDX, R11D
-    cold_.bytes({0xc1, 0xea, shift});  // SHR EDX, shift
-    cold_.bytes({0x01, 0xd2});         // ADD EDX, EDX
-    cold_.bytes({0x88, 0x51, 0xff});   // MOV [RCX - 1], DL
-  }
-  // Six from there, under a stop bit of their own, to [RCX + at].
-  void other_short(unsigned shift, unsigned at) {
-    cold_.bytes({0x44, 0x89, 0xda});  // MOV EDX, R11D
-    if (shift != 0) cold_.bytes({0xc1, 0xea, shift});
-    cold_.bytes({0x83, 0xe2, 0x3f});                 // AND EDX, 63
-    cold_.bytes({0x8d, 0x94, 0x12, 0x80, 0, 0, 0});  // LEA EDX, [RDX + RDX + 128]
-    cold_.bytes({0x88, 0x51, at});                   // MOV [RCX + at], DL
-  }
-
-  // RDX: the difference to the last IP above its lowest 16 bits; RAX: the IP.
-  void wide_tip(std::uint64_t ip, const std::uint8_t* done) {
-    cold_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
-    std::uint8_t* wider = cold_.jump_if(0x5, nullptr);
-    cold_.bytes({0xc6, 0x01, 0x4d});  // MOV byte [RCX], TIP with 4 bytes
-    cold_.bytes({0xc7, 0x41, 0x01});  // MOV dword [RCX + 1], IP
-    cold_.word(static_cast<std::uint32_t>(ip));
-    cold_.bytes({0x48, 0x83, 0xc1, 5});  // ADD RCX, 5
-    cold_.jump(done);
-    Emitter::point(wider, cold_.at());
-    cold_.bytes({0x48, 0xc1, 0xe0, 0x08});  // SHL RAX, 8
-    cold_.bytes({0x48, 0x83, 0xc8, 0x6d});  // OR RAX, TIP with 6 bytes
-    cold_.bytes({0x48, 0x89, 0x01});        // MOV [RCX], RAX
-    cold_.bytes({0x48, 0x83, 0xc1, 7});     // ADD RCX, 7
-    cold_.jump(done);
-  }
-
-  // --- the program's own instructions ---
-
-  void copy(const Encoding& e, std::uint64_t ip) {
-    std::uint8_t insn[16];
-    std::memcpy(insn, code(ip), e.length);
-    if (copies_simply(e)) return copy_simply(e);
-    const InPlace place = in_place(e);
-    if (place != InPlace::no) return copy_in_place(e, insn, place);
-    copy_bytes(e, insn, ip + e.length, true);
-  }
-
-  // With the place of our register in memory instead: in_place().
-  void copy_in_place(const Encoding& e, const std::uint8_t* insn, InPlace place) {
-    const unsigned wide = e.rex & 8;
-    if (place == InPlace::both) {  // CMP 0 for TEST, AND 0 for XOR, which clears all 64 bits
-      const bool test = e.opcode == 0x85;
-      hot_.bytes({0x41 | (test ? wide : 8), 0x83});
-      hot_.operand(test ? 7 : 4, taken(e.rm()));
-      return hot_.byte(0);
-    }
-    const bool turned = place == InPlace::reg;
-    const unsigned ours = turned ? e.reg() : e.rm();
-    const unsigned other = turned ? e.rm() : e.modrm >> 3 & 7;
-    const unsigned rex_r = turned ? (e.rex & 1u) << 2 : e.rex & 4u;
-    hot_.copy(insn, e.prefix_at);
-    hot_.byte(0x41 | wide | rex_r);
-    hot_.copy(insn + e.prefix_at + 1, e.opcode_at - e.prefix_at - 1u);
-    hot_.byte(turned ? operands(e).turned : e.opcode);
-    hot_.operand(other & 7, taken(ours));
-    hot_.copy(insn + e.modrm_at + 1, e.length - e.modrm_at - 1u);
-  }
-
-  // Without another register, where copies_simply().
-  void copy_simply(const Encoding& e) {
-    if ((e.opcode & 0xf0) == 0x50) {
-      const bool push = e.opcode < 0x58;
-      hot_.bytes({0x41, push ? 0xffu : 0x8fu});
-      hot_.operand(push ? 6 : 0, taken(e.named(isa::RegisterField::opcode)));
-      return;
-    }
-    const unsigned from = e.opcode == 0x89 ? e.reg() : e.rm();
-    const unsigned to = e.opcode == 0x89 ? e.rm() : e.reg();
-    if (is_taken(from)) {
-      hot_.load(static_cast<Reg>(to), taken(from));
-    } else {
-      hot_.store(taken(to), static_cast<Reg>(from));
-    }
-  }
-
-  // Emits the instruction with other registers in the place of ours, and with its displacement from
-  // RIP mended. `insn` lay before `behind`.
-  void copy_bytes(const Encoding& e, std::uint8_t* insn, std::uint64_t behind, bool may_write) {
-    const StandIns stand = stand_ins(e);
-    const bool faults = e.map != 0 || e.opcode != 0x8d;  // all but LEA
-    for (const unsigned i : {0u, 1u}) {
-      const StandIns::One& one = stand.of[i];
-      if (one.reg == StandIns::kNone) continue;
-      const auto reg = static_cast<Reg>(one.reg);
-      if (one.comes_back || faults) hot_.store(scratch(r10 + i), reg);
-      if (one.is_read) hot_.load(reg, taken(r10 + i));
-      rename(e, insn, r10 + i, reg);
-    }
-    emit(e, insn, behind);
-    for (const unsigned i : {0u, 1u}) {
-      const StandIns::One& one = stand.of[i];
-      if (one.reg == StandIns::kNone) continue;
-      const auto reg = static_cast<Reg>(one.reg);
-      if (may_write && one.is_written) hot_.store(taken(r10 + i), reg);
-      if (one.comes_back) hot_.load(reg, scratch(r10 + i));
-    }
-  }
-
-  void emit(const Encoding& e, std::uint8_t* insn, std::uint64_t behind) {
-    if (e.rip_relative) {
-      std::int32_t distance = 0;
-      std::memcpy(&distance, insn + e.disp_at, 4);
-      const std::uint64_t target = behind + static_cast<std::uint64_t>(std::int64_t{distance});
-      const std::int64_t moved = static_cast<std::int64_t>(
-          target - (reinterpret_cast<std::uint64_t>(hot_.at()) + e.length));
-      distance = static_cast<std::int32_t>(moved);
-      if (distance != moved) die("an operand lies out of reach", behind);
-      std::memcpy(insn + e.disp_at, &distance, 4);
-    }
-    hot_.copy(insn, e.length);
-  }
-
-  static void rename(const Encoding& e, std::uint8_t* insn, unsigned reg, Reg stand_in) {
-    using isa::RegisterField;
-    const auto bits = static_cast<std::uint8_t>(stand_in & 7);
-    const auto set = [&](RegisterField field, unsigned at, unsigned shift) {
-      if (e.named(field) != reg) return;
-      insn[at] = static_cast<std::uint8_t>((insn[at] & ~(7u << shift)) | bits << shift);
-      if (stand_in >= r8) return;  // as ours
-      const unsigned extends = field == RegisterField::index ? 2 : 1;
-      insn[e.prefix_at] = static_cast<std::uint8_t>(insn[e.prefix_at] & ~extends);
-    };
-    set(RegisterField::reg, e.modrm_at, 3);
-    set(RegisterField::rm, e.modrm_at, 0);
-    set(RegisterField::base, e.sib_at != 0 ? e.sib_at : e.modrm_at, 0);
-    set(RegisterField::index, e.sib_at, 3);
-    set(RegisterField::opcode, e.opcode_at, 0);
-    if (e.named(RegisterField::vvvv) == reg) {
-      const unsigned at = e.prefix_at + (e.form == isa::Form::vex2 ? 1u : 2u);
-      insn[at] = static_cast<std::uint8_t>((insn[at] & ~0x78u) | (~unsigned{stand_in} & 15u) << 3);
-    }
   }
 
   struct Late {

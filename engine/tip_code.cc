@@ -1,0 +1,119 @@
+#include "tip_code.h"
+
+#include "area_code.h"
+
+namespace hodo::engine {
+
+void TipCode::write(std::uint64_t ip, bool keep_flags, Exit* full) {
+  if (keep_flags) {
+    hot_.bytes({0x48, 0x89, 0xc2});        // MOV RDX, RAX
+    hot_.bytes({0x9f, 0x0f, 0x90, 0xc0});  // LAHF; SETO AL
+    hot_.store(kFlags, rax);
+    hot_.bytes({0x48, 0x89, 0xd0});  // MOV RAX, RDX
+  }
+  hot_.load(rcx, kCursor);
+  std::uint8_t* more = write_outcomes();
+  const std::uint8_t* outcomes_written = hot_.at();
+  hot_.load(rdx, kLastIp);
+  hot_.store(kLastIp, rax);
+  hot_.bytes({0x48, 0x31, 0xc2});        // XOR RDX, RAX
+  hot_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
+  std::uint8_t* wide = hot_.jump_if(0x5, nullptr);
+  hot_.bytes({0xc7, 0x01});  // MOV dword [RCX], TIP with 2 bytes
+  hot_.word(0x2d | static_cast<std::uint32_t>(ip & 0xffff) << 8);
+  hot_.bytes({0x48, 0x83, 0xc1, 3});  // ADD RCX, 3
+  const std::uint8_t* done = hot_.at();
+  hot_.store(kCursor, rcx);
+  hot_.bytes({0x41, 0xbb, 1, 0, 0, 0});  // MOV R11D, no outcomes
+  hot_.area(0x3b, rcx, kLimit);          // CMP RCX, limit
+  std::uint8_t* at_limit = hot_.jump_if(0x3, nullptr);
+  full->resume = reinterpret_cast<std::uint64_t>(hot_.at());
+  if (keep_flags) {
+    hot_.load(rax, kFlags);
+    hot_.bytes({0x04, 0x7f, 0x9e});  // ADD AL, 127; SAHF
+  }
+  restore_spilled(hot_);
+
+  Emitter::point(at_limit, cold_.at());
+  cold_.move(rax, low(full));
+  cold_.jump(arena_.glue(kGlueFlush));
+  Emitter::point(wide, cold_.at());
+  wide_tip(ip, done);
+  Emitter::point(more, cold_.at());
+  write_more_outcomes(outcomes_written);
+}
+
+// [RCX]: up to six outcomes as a short TNT packet, nothing if there are none. The branch to where
+// more are written.
+std::uint8_t* TipCode::write_outcomes() {
+  hot_.bytes({0x43, 0x8d, 0x14, 0x1b});                    // LEA EDX, [R11 + R11]
+  hot_.bytes({0x89, 0x11});                                // MOV [RCX], EDX
+  hot_.bytes({0x49, 0x83, 0xfb, 2});                       // CMP R11, 2
+  hot_.bytes({0x48, 0x83, 0xd9, 0xff});                    // SBB RCX, -1
+  hot_.bytes({0x49, 0xf7, 0xc3, 0x80, 0xff, 0xff, 0xff});  // TEST R11, -128
+  return hot_.jump_if(0x5, nullptr);
+}
+
+// From one byte before [RCX]: as two or three short packets where they fit, else a long one.
+void TipCode::write_more_outcomes(const std::uint8_t* done) {
+  std::uint8_t* more_than_two = jump_if_outcomes(2);
+  first_of_short(6);
+  other_short(0, 0);
+  cold_.bytes({0x48, 0x83, 0xc1, 1});  // ADD RCX, 1
+  cold_.jump(done);
+  Emitter::point(more_than_two, cold_.at());
+  std::uint8_t* more_than_three = jump_if_outcomes(3);
+  first_of_short(12);
+  other_short(6, 0);
+  other_short(0, 1);
+  cold_.bytes({0x48, 0x83, 0xc1, 2});  // ADD RCX, 2
+  cold_.jump(done);
+  Emitter::point(more_than_three, cold_.at());
+  cold_.bytes({0x4c, 0x89, 0xda});                    // MOV RDX, R11
+  cold_.bytes({0x48, 0xc1, 0xe2, 0x10});              // SHL RDX, 16
+  cold_.bytes({0x48, 0x81, 0xca, 0x02, 0xa3, 0, 0});  // OR RDX, long TNT
+  cold_.bytes({0x48, 0x89, 0x51, 0xff});              // MOV [RCX - 1], RDX
+  cold_.bytes({0x48, 0x83, 0xc1, 7});                 // ADD RCX, 7
+  cold_.jump(done);
+}
+
+// To where there are more than fit into so many short packets.
+std::uint8_t* TipCode::jump_if_outcomes(unsigned packets) {
+  cold_.bytes({0x49, 0x81, 0xfb});  // CMP R11, stop bit behind them
+  cold_.word(2u << (6 * packets));
+  return cold_.jump_if(0x3, nullptr);
+}
+// Those above the lowest `shift`, under the stop bit that they have.
+void TipCode::first_of_short(unsigned shift) {
+  cold_.bytes({0x44, 0x89, 0xda});   // MOV EDX, R11D
+  cold_.bytes({0xc1, 0xea, shift});  // SHR EDX, shift
+  cold_.bytes({0x01, 0xd2});         // ADD EDX, EDX
+  cold_.bytes({0x88, 0x51, 0xff});   // MOV [RCX - 1], DL
+}
+// Six from there, under a stop bit of their own, to [RCX + at].
+void TipCode::other_short(unsigned shift, unsigned at) {
+  cold_.bytes({0x44, 0x89, 0xda});  // MOV EDX, R11D
+  if (shift != 0) cold_.bytes({0xc1, 0xea, shift});
+  cold_.bytes({0x83, 0xe2, 0x3f});                 // AND EDX, 63
+  cold_.bytes({0x8d, 0x94, 0x12, 0x80, 0, 0, 0});  // LEA EDX, [RDX + RDX + 128]
+  cold_.bytes({0x88, 0x51, at});                   // MOV [RCX + at], DL
+}
+
+// RDX: the difference to the last IP above its lowest 16 bits; RAX: the IP.
+void TipCode::wide_tip(std::uint64_t ip, const std::uint8_t* done) {
+  cold_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
+  std::uint8_t* wider = cold_.jump_if(0x5, nullptr);
+  cold_.bytes({0xc6, 0x01, 0x4d});  // MOV byte [RCX], TIP with 4 bytes
+  cold_.bytes({0xc7, 0x41, 0x01});  // MOV dword [RCX + 1], IP
+  cold_.word(static_cast<std::uint32_t>(ip));
+  cold_.bytes({0x48, 0x83, 0xc1, 5});  // ADD RCX, 5
+  cold_.jump(done);
+  Emitter::point(wider, cold_.at());
+  cold_.bytes({0x48, 0xc1, 0xe0, 0x08});  // SHL RAX, 8
+  cold_.bytes({0x48, 0x83, 0xc8, 0x6d});  // OR RAX, TIP with 6 bytes
+  cold_.bytes({0x48, 0x89, 0x01});        // MOV [RCX], RAX
+  cold_.bytes({0x48, 0x83, 0xc1, 7});     // ADD RCX, 7
+  cold_.jump(done);
+}
+
+}  // namespace hodo::engine

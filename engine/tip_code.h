@@ -1,0 +1,35 @@
+// What a landing does that a TIP leads to: the packets of that, written inline.
+#pragma once
+
+#include <cstdint>
+
+#include "emitter.h"
+#include "memory.h"
+#include "translate.h"
+
+namespace hodo::engine {
+
+class TipCode {
+ public:
+  TipCode(Emitter& hot, Emitter& cold, const Arena& arena)
+      : hot_(hot), cold_(cold), arena_(arena) {}
+
+  // Everything that a TIP to `ip` needs: the pending outcomes, the packet with this address, which
+  // RAX has and which is compressed against the last one. SDM, "Target IP (TIP) Packet", "IP
+  // Compression". `full` is where the packets may have no room left.
+  void write(std::uint64_t ip, bool keep_flags, Exit* full);
+
+ private:
+  std::uint8_t* write_outcomes();
+  void write_more_outcomes(const std::uint8_t* done);
+  std::uint8_t* jump_if_outcomes(unsigned packets);
+  void first_of_short(unsigned shift);
+  void other_short(unsigned shift, unsigned at);
+  void wide_tip(std::uint64_t ip, const std::uint8_t* done);
+
+  Emitter& hot_;
+  Emitter& cold_;
+  const Arena& arena_;
+};
+
+}  // namespace hodo::engine
