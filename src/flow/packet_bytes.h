@@ -2,9 +2,17 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace hodo::flow {
+
+inline std::uint64_t load_word(const std::uint8_t* at) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
 
 inline constexpr int kIpForms = 8;
 inline constexpr std::array<std::uint8_t, kIpForms> kIpSize = {0, 2, 4, 6, 6, 0, 8, 0};
@@ -34,5 +42,48 @@ inline std::size_t short_packet_size(const std::uint8_t* at, const std::uint8_t*
   }
   return size <= left ? size : 0;
 }
+
+enum class CommonPacket : std::uint8_t { pad, tnt, tip, begin, end, other };
+
+inline CommonPacket common_packet(std::uint8_t byte) {
+  if (byte == 0) return CommonPacket::pad;
+  if ((byte & 1) == 0) return CommonPacket::tnt;  // or other: TntBytes has no size then
+  switch (byte & 0x1f) {
+    case 0x0d:
+      return CommonPacket::tip;
+    case 0x01:
+      return CommonPacket::end;
+    case 0x11:
+      return CommonPacket::begin;
+    default:
+      return CommonPacket::other;
+  }
+}
+
+// A TNT of either size. What is none, has no outcomes or is cut off has size 0.
+struct TntBytes {
+  TntBytes(const std::uint8_t* at, const std::uint8_t* end) : size(short_packet_size(at, end)) {
+    if (size != 0) outcomes = size == 1 ? *at >> 1 : load_word(at) >> 16;
+    if (outcomes <= 1) size = 0;
+  }
+  std::size_t size;
+  std::uint64_t outcomes = 1;  // under their stop bit
+};
+
+// A packet with an IP. Without one, or so near the end that eight bytes cannot be read, it has size
+// 0.
+struct IpBytes {
+  IpBytes(const std::uint8_t* at, const std::uint8_t* end, std::uint64_t last_ip)
+      : size(kIpSize[*at >> 5]) {
+    if (size == 0 || end - at < 9) {
+      size = 0;
+      return;
+    }
+    ip = ip_of(*at, load_word(at + 1), last_ip);
+    ++size;
+  }
+  std::size_t size;
+  std::uint64_t ip = 0;
+};
 
 }  // namespace hodo::flow

@@ -105,14 +105,12 @@ bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
 // A packet with an IP; false, and where it was, if it is left to the walker.
 template <Want kWant>
 bool PathDecoder::Follower::step_ip(StepKind kind, std::uint64_t& packets, std::uint64_t& bytes) {
-  const std::size_t size = kIpSize[*at >> 5];
-  if (size == 0 || end - at < 9) return false;
-  const std::uint64_t to = ip_of(*at, load_word(at + 1), last_ip);
-  if (take<kWant>(kind, to) == nullptr) return false;
-  last_ip = to;
+  const IpBytes packet(at, end, last_ip);
+  if (packet.size == 0 || take<kWant>(kind, packet.ip) == nullptr) return false;
+  last_ip = packet.ip;
   packets += 1;
-  bytes += 1 + size;
-  at += 1 + size;
+  bytes += packet.size;
+  at += packet.size;
   return true;
 }
 
@@ -130,45 +128,43 @@ bool PathDecoder::Follower::step_end() {
 
 template <Want kWant>
 bool PathDecoder::Follower::step_tnt() {
-  const std::size_t size = short_packet_size(at, end);
-  if (size == 0) return false;
-  const std::uint64_t bits = size == 1 ? *at >> 1 : load_word(at) >> 16;
-  if (bits <= kNoOutcomes) return false;
+  const TntBytes packet(at, end);
+  if (packet.size == 0) return false;
   tnt_at = at;
-  at += size;
+  at += packet.size;
   counts.tnts += 1;
-  counts.tnt_bytes += size;
-  counts.tnt_bits += outcomes_left(bits);
-  return take_outcomes<kWant>(bits);
+  counts.tnt_bytes += packet.size;
+  counts.tnt_bits += outcomes_left(packet.outcomes);
+  return take_outcomes<kWant>(packet.outcomes);
 }
 
 // One packet, or a run of padding; false if it needs the walker.
 template <Want kWant>
 bool PathDecoder::Follower::step() {
-  if (*at == 0) {
-    const std::uint8_t* const start = at;
-    const std::uint8_t* const stop = pads_end();
-    while (at != stop && *at == 0) ++at;
-    counts.pads += static_cast<std::size_t>(at - start);
-    return true;
-  }
-  if ((*at & 1) == 0) return enabled && step_tnt<kWant>();
-  switch (*at & 0x1f) {
-    case 0x0d:
+  const std::uint8_t* const start = at;
+  switch (common_packet(*at)) {
+    case CommonPacket::pad:
+      at = std::find_if(at, pads_end(), [](std::uint8_t byte) { return byte != 0; });
+      counts.pads += static_cast<std::size_t>(at - start);
+      return true;
+    case CommonPacket::tnt:
+      return enabled && step_tnt<kWant>();
+    case CommonPacket::tip:
       return enabled && step_ip<kWant>(StepKind::indirect, counts.tips, counts.tip_bytes);
-    case 0x01:
+    case CommonPacket::end:
       if (!enabled || !step_end<kWant>()) return false;
       enabled = false;
       return true;
-    case 0x11:
+    case CommonPacket::begin:
       if (enabled) return false;
       ip = 0;
       if (!step_ip<kWant>(StepKind::trace_begin, counts.begins, counts.begin_bytes)) return false;
       enabled = true;
       return true;
-    default:
-      return false;
+    case CommonPacket::other:
+      break;
   }
+  return false;
 }
 
 const std::uint8_t* PathDecoder::Follower::pads_end() const {

@@ -326,25 +326,21 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
 
 template <Want kWant>
 bool PathDecoder::Stepper::step_tnt() {
-  const std::size_t size = short_packet_size(at, end);
-  if (size == 0) return false;
-  const std::uint64_t bits = size == 1 ? *at >> 1 : load_word(at) >> 16;
-  if (bits <= kNoOutcomes || !arrive<kWant>()) return false;
+  const TntBytes packet(at, end);
+  if (packet.size == 0 || !arrive<kWant>()) return false;
   tnt_at = at;
-  at += size;
+  at += packet.size;
   counts.tnts += 1;
-  counts.tnt_bytes += size;
-  counts.tnt_bits += outcomes_left(bits);
-  return take_outcomes<kWant>(bits);
+  counts.tnt_bytes += packet.size;
+  counts.tnt_bits += outcomes_left(packet.outcomes);
+  return take_outcomes<kWant>(packet.outcomes);
 }
 
 template <Want kWant>
 bool PathDecoder::Stepper::step_tip() {
-  const std::size_t size = kIpSize[*at >> 5];
-  if (size == 0 || end - at < 9) return false;
-  const std::uint64_t to_ip = ip_of(*at, load_word(at + 1), last_ip);
-  if (!arrive<kWant>() || shape_of(link) != Shape::packet) return false;
-  const Link to = graph.find(to_ip);
+  const IpBytes packet(at, end, last_ip);
+  if (packet.size == 0 || !arrive<kWant>() || shape_of(link) != Shape::packet) return false;
+  const Link to = graph.find(packet.ip);
   if (to == kNoLink) return false;
   StepOrTail* const step = graph.steps() + number_of(link);
   Tail& tail = step[1].tail;
@@ -353,66 +349,67 @@ bool PathDecoder::Stepper::step_tip() {
   if (tail.end == Tail::End::ret) returns.drop();
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(link, to);
-  PenFor<kWant>(*this).packet(link, to_ip);
+  PenFor<kWant>(*this).packet(link, packet.ip);
   link = to;
-  last_ip = to_ip;
+  last_ip = packet.ip;
   counts.tips += 1;
-  counts.tip_bytes += 1 + size;
-  at += 1 + size;
+  counts.tip_bytes += packet.size;
+  at += packet.size;
   return true;
 }
 
 template <Want kWant>
 bool PathDecoder::Stepper::step_begin() {
-  const std::size_t size = kIpSize[*at >> 5];
-  if (enabled || size == 0 || end - at < 9) return false;
-  const std::uint64_t to = ip_of(*at, load_word(at + 1), last_ip);
+  const IpBytes packet(at, end, last_ip);
+  if (enabled || packet.size == 0) return false;
   leave<kWant>();
   ip = 0;
-  if (!take<kWant>(StepKind::trace_begin, to)) return false;
+  if (!take<kWant>(StepKind::trace_begin, packet.ip)) return false;
   enabled = true;
-  last_ip = to;
+  last_ip = packet.ip;
   counts.begins += 1;
-  counts.begin_bytes += 1 + size;
-  at += 1 + size;
+  counts.begin_bytes += packet.size;
+  at += packet.size;
   return true;
 }
 
 template <Want kWant>
 bool PathDecoder::Stepper::step_end() {
-  const std::size_t size = kIpSize[*at >> 5];
-  if (!enabled || (*at >> 5 != 0 && size == 0) || end - at < 9) return false;
-  const std::uint64_t to = size == 0 ? 0 : ip_of(*at, load_word(at + 1), last_ip);
+  const bool here = *at >> 5 == 0;  // without an IP
+  const IpBytes packet(at, end, last_ip);
+  if (!enabled || (!here && packet.size == 0)) return false;
   leave<kWant>();
-  if (!take<kWant>(size == 0 ? StepKind::trace_end_at : StepKind::trace_end, to)) return false;
+  if (!take<kWant>(here ? StepKind::trace_end_at : StepKind::trace_end, packet.ip)) return false;
+  const std::size_t size = here ? 1 : packet.size;
   enabled = false;
-  if (size != 0) last_ip = to;
+  if (!here) last_ip = packet.ip;
   counts.ends += 1;
-  counts.end_bytes += 1 + size;
-  at += 1 + size;
+  counts.end_bytes += size;
+  at += size;
   return true;
 }
 
 // One packet, or a run of padding; false if it needs the walker.
 template <Want kWant>
 bool PathDecoder::Stepper::step() {
-  if (*at == 0) {
-    const std::uint8_t* const start = at;
-    while (at != end && *at == 0) ++at;
-    counts.pads += static_cast<std::size_t>(at - start);
-    return true;
-  }
-  if ((*at & 1) == 0) return enabled && step_tnt<kWant>();
-  switch (*at & 0x1f) {
-    case 0x0d:
+  const std::uint8_t* const start = at;
+  switch (common_packet(*at)) {
+    case CommonPacket::pad:
+      at = std::find_if(at, end, [](std::uint8_t byte) { return byte != 0; });
+      counts.pads += static_cast<std::size_t>(at - start);
+      return true;
+    case CommonPacket::tnt:
+      return enabled && step_tnt<kWant>();
+    case CommonPacket::tip:
       return enabled && step_tip<kWant>();
-    case 0x01:
+    case CommonPacket::end:
       return step_end<kWant>();
-    case 0x11:
+    case CommonPacket::begin:
       return step_begin<kWant>();
-    default:
+    case CommonPacket::other:
       return false;
   }
+  return false;
 }
 
 template <Want kWant>

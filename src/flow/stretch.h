@@ -15,6 +15,7 @@
 
 #include "hit_list.h"
 #include "hodo/flow/decoder.h"
+#include "packet_bytes.h"
 #include "path.h"
 #include "return_stack.h"
 
@@ -79,12 +80,6 @@ struct Stretch {
   // Whether the return stack is as it was as far as that matters.
   bool fits(const ReturnStack& returns) const;
 };
-
-inline std::uint64_t load_word(const std::uint8_t* at) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 inline bool Stretch::same_bytes(const std::uint8_t* at) const {
   std::uint64_t differ = 0;
