@@ -43,27 +43,55 @@ std::size_t touched_count = 0;
 bool translating = false;
 std::size_t guarded_count = 0;
 
-void protect(std::uint64_t page, std::uint32_t prot) {
-  raw_syscall(SYS_mprotect, static_cast<long>(page), kPage, prot);
+// False: the process has as many mappings as it may have, and this would make one more.
+bool protect(std::uint64_t page, std::uint64_t bytes, std::uint32_t prot) {
+  const auto size = static_cast<long>(bytes);
+  return !failed(raw_syscall(SYS_mprotect, static_cast<long>(page), size, prot));
 }
 
+// A page that cannot be protected is checked from now on.
 void guard(std::uint64_t page, CodePage& code) {
   if (code.guarded || code.checked || (code.prot & PROT_WRITE) == 0) return;
-  protect(page, code.prot & ~std::uint32_t{PROT_WRITE});
+  if (!protect(page, kPage, code.prot & ~std::uint32_t{PROT_WRITE})) {
+    code.checked = true;
+    return;
+  }
   code.guarded = true;
   ++guarded_count;
-}
-
-void give_back(std::uint64_t page, CodePage& code) {
-  if (!code.guarded) return;
-  protect(page, code.prot);
-  code.guarded = false;
-  --guarded_count;
 }
 
 CodePage* find_page(std::uint64_t page) {
   CodePage** found = pages.find(page);
   return found == nullptr ? nullptr : *found;
+}
+
+void drop_dependents(CodePage& code);
+
+// Where a page cannot be given back by itself: with those around it that are guarded, too. False:
+// nor so; it is no longer there.
+bool give_back_run(std::uint64_t page, std::uint32_t prot) {
+  const auto belongs = [prot](std::uint64_t at) {
+    const CodePage* code = find_page(at);
+    return code != nullptr && code->guarded && code->prot == prot;
+  };
+  std::uint64_t first = page, end = page + kPage;
+  while (belongs(first - kPage)) first -= kPage;
+  while (belongs(end)) end += kPage;
+  if (!protect(first, end - first, prot)) return false;
+  for (; first < end; first += kPage) {
+    CodePage& code = *find_page(first);
+    code.guarded = false;
+    --guarded_count;
+    drop_dependents(code);
+  }
+  return true;
+}
+
+void give_back(std::uint64_t page, CodePage& code) {
+  if (!code.guarded) return;
+  if (!protect(page, kPage, code.prot) && give_back_run(page, code.prot)) return;
+  code.guarded = false;
+  --guarded_count;
 }
 
 // Null: no code can be executed there.
@@ -214,7 +242,9 @@ void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot
     if ((prot & PROT_EXEC) == 0) return forget(code);
     code.prot = prot;
     if ((prot & PROT_WRITE) != 0) code.is_volatile = true;
-    if (code.dependents != nullptr) guard(page, code);
+    if (code.dependents == nullptr || code.checked) return;
+    guard(page, code);
+    if (code.checked) drop_dependents(code);
   });
 }
 
