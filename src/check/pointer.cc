@@ -67,6 +67,23 @@ std::optional<isa::Memory> loaded_from(Backwards& before, std::uint8_t reg) {
   return std::nullopt;
 }
 
+// Of registers, the fixed place that the value of one came from, as far as copies and sums tell.
+std::optional<std::uint64_t> fixed_place(Backwards& before, unsigned tracked) {
+  constexpr int kFurthest = 64;
+  using What = isa::Move::What;
+  for (int i = 0; i < kFurthest && tracked != 0; ++i) {
+    const auto move = before.next();
+    if (!move) return std::nullopt;
+    const bool writes = move->to != isa::kNoRegister && (tracked >> move->to & 1) != 0;
+    if (writes && move->what == What::load && move->memory.address) return move->memory.address;
+    if (!writes || move->what != What::sum) tracked &= ~unsigned{move->changed};
+    if (writes && (move->what == What::copy || move->what == What::sum)) {
+      tracked |= 1u << move->from;
+    }
+  }
+  return std::nullopt;
+}
+
 // What the file has in a slot, of which it says where it is.
 std::vector<Fact> facts_of_slot(const Edge& edge, std::uint64_t slot) {
   const std::uint64_t moved = edge.from.address - edge.from.vaddr;
@@ -84,22 +101,38 @@ std::vector<Fact> facts_of_slot(const Edge& edge, std::uint64_t slot) {
   return out;
 }
 
+// Where the pointer of an indirect call or jump lies; `before` is left at what comes before that.
+std::optional<isa::Memory> memory_of(const isa::Pointer& pointer, Backwards& before) {
+  if (pointer.in == isa::kNoRegister) return pointer.memory;
+  return loaded_from(before, pointer.in);
+}
+
 }  // namespace
+
+bool is_by_runtime_table(const Edge& edge) {
+  if (!edge.from.known() || edge.mode != isa::Mode::bits64) return false;
+  const text::Module& module = *edge.from.module;
+  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  if (!pointer) return false;
+  Backwards before(module, edge.from.vaddr);
+  const auto memory = memory_of(*pointer, before);
+  if (!memory || memory->address) return false;
+  // kNoRegister has a bit of its own, which no instruction changes.
+  const auto slot = fixed_place(before, 1u << memory->base | 1u << memory->index);
+  if (!slot) return false;
+  const auto held = module.held_at(*slot);
+  return !held || (held->name.empty() && held->address == 0);
+}
 
 std::vector<Fact> pointer_facts(const Edge& edge) {
   if (!edge.from.known() || edge.from.kept || edge.mode != isa::Mode::bits64) return {};
   const text::Module& module = *edge.from.module;
   const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
   if (!pointer) return {};
-  isa::Memory memory = pointer->memory;
   Backwards before(module, edge.from.vaddr);
-  if (pointer->in != isa::kNoRegister) {
-    const auto from = loaded_from(before, pointer->in);
-    if (!from) {
-      return {{.what = "pointer in", .text = std::string(kRegisters[pointer->in])}};
-    }
-    memory = *from;
-  }
+  const auto found = memory_of(*pointer, before);
+  if (!found) return {{.what = "pointer in", .text = std::string(kRegisters[pointer->in])}};
+  const isa::Memory& memory = *found;
   if (memory.address) return facts_of_slot(edge, *memory.address);
   std::vector<Fact> out = {{.what = "pointer at", .text = text_of(memory)}};
   if (memory.base == isa::kNoRegister) return out;

@@ -12,4 +12,8 @@ namespace hodo::check {
 // say, or the branch is none by a pointer.
 std::vector<Fact> pointer_facts(const Edge& edge);
 
+// Whether the branch takes its target from a table of which only a pointer is in the file, and the
+// file says nothing of what this pointer holds: the program makes the table when it runs.
+bool is_by_runtime_table(const Edge& edge);
+
 }  // namespace hodo::check

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "edge_rules.h"
+#include "pointer.h"
 #include "sensitive.h"
 
 namespace hodo::check {
@@ -38,6 +39,8 @@ class CallTarget final : public EdgeRule {
     const bool label = (edge.facts & kToLabel) != 0 && (inside || edge.to.has(text::kNamed));
     if (label) return std::nullopt;
     if (inside && edge.to.has(text::kTableTarget | text::kLeader)) return std::nullopt;
+    // Which labels a table has that the program makes, no file says.
+    if (inside && edge.to.has(text::kInsn) && is_by_runtime_table(edge)) return std::nullopt;
     return Verdict{.reason = inside ? "jumps within a function to where no branch of its text leads"
                                     : "jumps to a place where no function begins"};
   }

@@ -76,7 +76,13 @@ std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64
   const auto& [to, from] = std::tie(decoded.operands[0], decoded.operands[1]);
   const bool moves = decoded.insn.mnemonic == ZYDIS_MNEMONIC_MOV;
   const bool computes = decoded.insn.mnemonic == ZYDIS_MNEMONIC_LEA;
-  if ((!moves && !computes) || !is_whole(to)) return out;
+  if (!is_whole(to)) return out;
+  if (decoded.insn.mnemonic == ZYDIS_MNEMONIC_ADD && is_whole(from)) {
+    out.what = Move::What::sum;
+    out.to = number_of(to.reg.value);
+    out.from = number_of(from.reg.value);
+  }
+  if (!moves && !computes) return out;
   if (moves && is_whole(from)) {
     out.what = Move::What::copy;
     out.from = number_of(from.reg.value);

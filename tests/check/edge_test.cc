@@ -135,6 +135,33 @@ TEST_F(EdgeTest, TextChangedWithBothInstructions) {
               Optional(Eq("impossible: at 0x401010 ran 'int3' where the file has 'nop'")));
 }
 
+// mov rax, [slot]; add rax, rcx; mov rax, [rax]; jmp rax; a nop of two bytes. The slot holds eight
+// times the byte.
+text::ElfBuilder program_with_table(std::uint8_t byte) {
+  text::ElfBuilder elf = program();
+  elf.text = {0x48, 0x8b, 0x05, 0,    0,    0,    0,    0x48, 0x01, 0xc8,
+              0x48, 0x8b, 0x00, 0xff, 0xe0, 0x66, 0x90, 0x90, 0xc3};
+  const std::uint64_t distance = text::kData - 0x1007;
+  for (unsigned i = 0; i < 4; ++i) elf.text[3 + i] = static_cast<std::uint8_t>(distance >> 8 * i);
+  elf.text.resize(0x20, 0x90);
+  elf.functions = {{.begin = 0x1000, .end = 0x1018}, {.begin = 0x1018, .end = 0x1020}};
+  elf.data.assign(8, byte);
+  return elf;
+}
+
+TEST_F(EdgeTest, ATableThatTheProgramMakesLeadsToAnyInstructionOfItsFunction) {
+  map({}, program_with_table(0));
+  const auto rule = make_call_target();
+  EXPECT_EQ(says(rule, edge(BranchKind::ijmp, 0x100d, 0x100f)), std::nullopt);
+  EXPECT_NE(says(rule, edge(BranchKind::ijmp, 0x100d, 0x1010)), std::nullopt) << "inside of one";
+  EXPECT_NE(says(rule, edge(BranchKind::ijmp, 0x100d, 0x1019)), std::nullopt) << "of another";
+}
+
+TEST_F(EdgeTest, ATableThatIsInTheFileLeadsWhereTheTextSays) {
+  map({}, program_with_table(1));
+  EXPECT_NE(says(make_call_target(), edge(BranchKind::ijmp, 0x100d, 0x100f)), std::nullopt);
+}
+
 TEST_F(EdgeTest, CodeOutsideIsOfOneRuleOnly) {
   const Edge outside = edge_to(BranchKind::icall, 0x1005, kAnon);
   EXPECT_THAT(says(make_code_outside(RuleId::code_unknown, Jit::known), outside),

@@ -46,8 +46,13 @@ TEST(Moves, TellCopiesAndAddresses) {
 }
 
 TEST(Moves, OfAPartOrByArithmeticOnlyChange) {
-  EXPECT_EQ(move_of({0x8b, 0x07}).what, What::other);      // mov eax, [rdi]
-  EXPECT_EQ(move_of({0x8b, 0x07}).changed, 1);             //
+  EXPECT_EQ(move_of({0x8b, 0x07}).what, What::other);  // mov eax, [rdi]
+  EXPECT_EQ(move_of({0x8b, 0x07}).changed, 1);         //
+  const Move sum = move_of({0x48, 0x01, 0xd8});        // add rax, rbx
+  EXPECT_EQ(sum.what, What::sum);
+  EXPECT_EQ(sum.to, 0);
+  EXPECT_EQ(sum.from, 3);
+  EXPECT_EQ(move_of({0x01, 0xd8}).what, What::other);      // add eax, ebx
   EXPECT_EQ(move_of({0x48, 0x01, 0xd8}).changed, 1);       // add rax, rbx
   EXPECT_EQ(move_of({0x48, 0x39, 0xd8}).changed, 0);       // cmp rax, rbx
   EXPECT_EQ(move_of({0x48, 0x89, 0x07}).changed, 0);       // mov [rdi], rax

@@ -26,10 +26,11 @@ struct Move {
     copy,     // MOV REG, REG
     load,     // MOV REG, MEMORY
     address,  // LEA REG, MEMORY
+    sum,      // ADD REG, REG: `to` and `from` come to `to`
   };
   What what = What::other;
   std::uint8_t to = kNoRegister;
-  std::uint8_t from = kNoRegister;  // of a copy
+  std::uint8_t from = kNoRegister;  // of a copy or a sum
   Memory memory;                    // of a load or an address
   // Bit n: register n is not what it was before, or only a part of it is. Of a call, those that a
   // function may change by the psABI.
