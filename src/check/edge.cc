@@ -154,8 +154,22 @@ bool is_resolver(const End& from) {
   return from.module->elf().interpreter.empty() && from.module->soname().empty();
 }
 
+namespace {
+
+// It is its own dynamic linker, and Debian's has no DT_SONAME.
+bool is_musl(const text::Module& module) {
+  constexpr std::array<std::string_view, 3> kDefines = {"__libc_start_main", "dlopen", "dlsym"};
+  const image::Elf& elf = module.elf();
+  return module.soname().empty() && elf.interpreter.empty() && elf.type == image::ElfType::dyn &&
+         std::ranges::none_of(
+             kDefines, [&](std::string_view name) { return module.symbols().named(name).empty(); });
+}
+
+}  // namespace
+
 bool is_libc(const text::Module& module) {
   const std::string& name = module.soname();
+  if (name.empty()) return is_musl(module);
   return name.starts_with("libc.so") || name.starts_with("libc.musl") ||
          name.starts_with("ld-musl") || is_dynamic_linker(module);
 }

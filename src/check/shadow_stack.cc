@@ -78,9 +78,12 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts, const L
   if (!current_.frames.empty()) {
     const Frame& top = current_.frames.back();
     if (!top.signal && top.address == to) {
-      pop();
+      if ((facts & kToSetjmp) != 0) {
+        return_twice(to);
+      } else {
+        pop();
+      }
       if (current_.astray != 0) comes_back(current_.frames.size());
-      if ((facts & kToSetjmp) != 0) remember(to);
       return std::nullopt;
     }
     if (top.signal && (facts & kToSigreturn) != 0) return std::nullopt;
@@ -123,12 +126,24 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
   return true;
 }
 
-void ShadowStack::remember(std::uint64_t address) {
-  const Mark mark{address, current_.frames.size()};
+// Setjmps of the function that returns so are its caller's.
+void ShadowStack::return_twice(std::uint64_t to) {
+  std::vector<std::uint64_t> inner;
+  for (const Mark& mark : current_.marks | std::views::reverse) {
+    if (mark.depth != current_.frames.size()) break;
+    if (mark.through == 0) inner.push_back(mark.address);
+  }
+  pop();
+  remember(to);
+  for (const std::uint64_t address : inner) remember(address, to);
+}
+
+void ShadowStack::remember(std::uint64_t address, std::uint64_t through) {
+  const Mark mark{address, current_.frames.size(), through};
   auto& marks = current_.marks;
   for (const Mark& known : marks | std::views::reverse) {
     if (known.depth != mark.depth) break;
-    if (known.address == mark.address) return;
+    if (known.address == mark.address && known.through == mark.through) return;
   }
   if (marks.size() < kMostMarks) {
     marks.push_back(mark);
@@ -145,6 +160,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     if (replaces) pop();
     return std::nullopt;
   }
+  if ((facts & kFromPushed) != 0 && return_to_kept(to, facts)) return std::nullopt;
   if (take_alternative(to)) return std::nullopt;
   if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
@@ -170,8 +186,10 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
   for (std::size_t i = frames.size(); i-- > 0;) {
     if (frames[i].signal || frames[i].address != to) continue;
     const bool discarded = is_discarded(i + 1, landings);
+    // Such a jump left all that was open then (V8's to the handlers of exceptions).
+    const bool left = frames.size() == current_.entry;
     cut(i);
-    if (comes_back(i) || current_.vague || discarded) return std::nullopt;
+    if (comes_back(i) || current_.vague || discarded || left) return std::nullopt;
     return Problem{Grade::unexplained,
                    "returns past open calls, and no longjmp, unwinder or handler was seen"};
   }
@@ -181,6 +199,21 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return at_unknown_depth(facts);
   }
   return nowhere("returns to a place that no open call returns to");
+}
+
+// A program may keep a return address and push it again to leave for good (Free Pascal's halt): to
+// an open call, or to one that nothing is known of.
+bool ShadowStack::return_to_kept(std::uint64_t to, PathFacts facts) {
+  if ((facts & kToReturnSite) == 0) return false;
+  const auto& frames = current_.frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal || frames[i].address != to) continue;
+    cut(i);
+    return true;
+  }
+  if (current_.whole) return false;
+  lose();
+  return true;
 }
 
 ShadowStack::Verdict ShadowStack::at_unknown_depth(PathFacts facts) {
@@ -374,11 +407,13 @@ bool ShadowStack::long_jump(std::uint64_t to) {
   }
   if (mark == current_.marks.rend()) return false;
   const std::size_t depth = mark->depth;
+  const std::uint64_t through = mark->through;
   std::vector<std::size_t> others;
   for (const Mark& m : current_.marks) {
     if (m.address == to && m.depth < depth) others.push_back(m.depth);
   }
   choose(depth, std::move(others));
+  if (through != 0) push({.address = through});
   return true;
 }
 
@@ -591,7 +626,8 @@ void ShadowStack::keep_marks_of_handler() {
              std::ranges::find(s.marks, mark.address, &Mark::address) != s.marks.end();
     });
     if (!kept && parked_.size() < kMostParked) {
-      parked_.insert(parked_.begin(), Stack{.marks = {{.address = mark.address}}});
+      const Mark again{.address = mark.address, .through = mark.through};
+      parked_.insert(parked_.begin(), Stack{.marks = {again}});
     }
   }
 }

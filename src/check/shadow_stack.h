@@ -18,10 +18,11 @@
 //   interruption    a return behind POPF, to where a handler put a call in between.
 //   other stacks    such a jump or return (swapcontext and its like) to the place where another
 //                   stack of this thread was left, or to a function's start, which begins a new
-//                   stack. A jump to a label of the switching code leaves it to the next return. A
+//                   stack, or goes on in a call that is open. A jump to a label of the switching code leaves it to the next return. A
 //                   stack that began so ends with a return to a function's start (__start_context).
 //   pushed target   a return right behind PUSH or MOV [RSP] that does not return is a jump, to a
-//                   function or a label whose address is written down. Behind MOV [RSP], the last
+//                   function or a label whose address is written down. Behind PUSH, also to a call
+//                   that is open, whose return address the program has kept. Behind MOV [RSP], the last
 //                   call only made room for the target and is closed (retpolines).
 //   astray          behind a return that nothing explains, the stack pointer is in nobody knows
 //                   what. Until a return goes behind a call that is open, each further one is as
@@ -127,6 +128,10 @@ class ShadowStack {
   struct Mark {  // a setjmp that has returned
     std::uint64_t address = 0;
     std::size_t depth = 0;  // calls that were open: valid as long as they are
+    // It was called by a function that returns twice, too, and has returned to here: who jumps to
+    // `address` returns here, by a return address that the function had kept (musl's sigsetjmp). 0:
+    // by none.
+    std::uint64_t through = 0;
   };
   // A jump was taken to end at depth `chosen`, and may have ended at one of the others.
   struct Choice {
@@ -142,7 +147,7 @@ class ShadowStack {
     // Calls below this depth are a guess.
     std::size_t guess = kNothing;
     bool shared = false;  // guessed since another thread may have gone on with it
-    // A jump to a function at this depth may have begun another stack.
+    // A jump to a function at this depth may have begun another stack, or left calls that are open.
     std::size_t entry = kNothing;
     bool vague = false;  // there were more marks or choices than are kept
     // Branches that nothing explained since a call that was open at the first of them went on.
@@ -160,7 +165,8 @@ class ShadowStack {
 
   void push(Frame frame);
   void pop();
-  void remember(std::uint64_t address);
+  void remember(std::uint64_t address, std::uint64_t through = 0);
+  void return_twice(std::uint64_t to);
   void cut(std::size_t depth);
   void reset(bool whole);
   void park();
@@ -178,6 +184,7 @@ class ShadowStack {
   Verdict switch_to(std::uint64_t to, PathFacts facts, const Landings* landings);
   Verdict mismatch(std::uint64_t to, PathFacts facts, const Landings* landings);
   bool resume_interrupted(std::uint64_t to);
+  bool return_to_kept(std::uint64_t to, PathFacts facts);
   bool contradicts_guess(PathFacts facts, const Landings* landings);
   Verdict at_unknown_depth(PathFacts facts);
   Verdict nowhere(std::string_view why);

@@ -267,6 +267,18 @@ TEST_F(Stack, AStackThatAJumpBeganEndsInAFunctionThatIsWrittenDown) {
   EXPECT_EQ(ret(kFunction + 1, kToFunction), "impossible") << "once";
 }
 
+TEST_F(Stack, AJumpToAFunctionMayLeaveCallsThatAreOpen) {
+  calls({1, 2, 3});
+  EXPECT_EQ(jump(kFunction, kFromSwitch | kToFunction), "");
+  calls({4});
+  EXPECT_EQ(ret(4), "");
+  EXPECT_EQ(ret(1), "");
+  calls({1, 2, 3});
+  EXPECT_EQ(jump(kFunction, kFromSwitch | kToFunction), "");
+  calls({4});
+  EXPECT_EQ(ret(1), "unexplained") << "but none that was made since";
+}
+
 TEST_F(Stack, WhatTheLinkersResolverJumpsToBeginsNoStack) {
   calls({1});
   EXPECT_EQ(jump(kFunction, kFromSwitch | kToFunction | kFromResolver), "");
@@ -535,6 +547,39 @@ TEST_F(Stack, APushedTargetHasToBeWrittenDown) {
   calls({1});
   EXPECT_EQ(ret(kFunction, kFromPushed | kToLabel), "");
   EXPECT_EQ(ret(99, kFromPushed), "impossible");
+}
+
+TEST_F(Stack, APushedTargetMayBeACallThatIsOpen) {
+  calls({1, 2, 3});
+  EXPECT_EQ(ret(4, kFromPushed | kToReturnSite), "impossible") << "that was not made";
+  EXPECT_EQ(ret(1, kFromPushed | kToReturnSite), "");
+  EXPECT_EQ(stack.depth(), 0);
+  stack.lose();
+  calls({2});
+  EXPECT_EQ(ret(1, kFromPushed | kToReturnSite), "") << "before which nothing is known";
+}
+
+// musl's sigsetjmp: it takes its return address off the stack, calls setjmp and pushes it again.
+TEST_F(Stack, ASetjmpOfAFunctionThatReturnsTwiceIsItsCallers) {
+  calls({1, 50});
+  setjmp(60);
+  EXPECT_EQ(ret(50, kToReturnSite | kToSetjmp), "");
+  calls({2, 3});
+  EXPECT_EQ(longjmp(60), "");
+  EXPECT_EQ(ret(50, kToReturnSite | kToSetjmp), "") << "who called sigsetjmp goes on";
+  calls({4});
+  EXPECT_EQ(longjmp(60), "") << "again";
+  EXPECT_EQ(ret(50, kToReturnSite | kToSetjmp), "");
+  EXPECT_EQ(ret(1), "");
+  calls({5});
+  EXPECT_EQ(longjmp(60), "unexplained") << "as long as that call is open";
+}
+
+TEST_F(Stack, ASetjmpOfAnotherFunctionIsNotItsCallers) {
+  calls({1, 50});
+  setjmp(60);
+  EXPECT_EQ(ret(50), "");
+  EXPECT_EQ(longjmp(60), "unexplained");
 }
 
 TEST_F(Stack, ARetpolineClosesItsOwnCall) {
