@@ -22,7 +22,9 @@ def clean(tool, options, command):
         raise Failure(tool.text(data))
     equal(status, INCOMPLETE if "incomplete" in options else CLEAN, "status")
     explained = [int(o.removeprefix("explained=")) for o in options if o.startswith("explained=")]
-    equal(result["explained"], explained[0] if explained else int("jit" in options), "explained findings")
+    # Of processes that fork, how many come to run such code depends on the run.
+    if "explained" not in options:
+        equal(result["explained"], explained[0] if explained else int("jit" in options), "explained findings")
     if "quick" in options:
         tool.both_ways(data)
 
