@@ -70,7 +70,7 @@ std::uint16_t changed_by(const Decoded& decoded) {
 }  // namespace
 
 std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64_t ip) {
-  Decoded decoded;
+  Decoded decoded{};
   if (!decode_whole(bytes, decoded)) return std::nullopt;
   Move out{.changed = changed_by(decoded)};
   const auto& [to, from] = std::tie(decoded.operands[0], decoded.operands[1]);
@@ -97,7 +97,7 @@ std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64
 }
 
 std::optional<Pointer> decode_pointer(std::span<const std::uint8_t> bytes, std::uint64_t ip) {
-  Decoded decoded;
+  Decoded decoded{};
   if (!decode_whole(bytes, decoded)) return std::nullopt;
   const InsnClass cls = describe(decoded.insn, ip, Mode::bits64).cls;
   if (cls != InsnClass::icall && cls != InsnClass::ijmp) return std::nullopt;
