@@ -1,3 +1,4 @@
+// The time that the engine stamps packets and records with.
 #pragma once
 
 #include <cstdint>

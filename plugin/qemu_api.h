@@ -1,8 +1,8 @@
 // QEMU's TCG plugin interface, API version 1 (QEMU 6.0 to 8.x; Debian 12 has 7.2) and what later
-// ones have in the same form, declared by us
-// since no Debian package carries the header. Only what our plugins call; the emulator exports
-// these symbols and they are resolved when it loads the plugin. Source of the facts: QEMU's
-// docs/devel/tcg-plugins and the exported symbols of qemu-x86_64 7.2.
+// ones have in the same form, declared by us since no Debian package carries the header. Only what
+// our plugins call; the emulator exports these symbols and they are resolved when it loads the
+// plugin. Source of the facts: QEMU's docs/devel/tcg-plugins and the exported symbols of
+// qemu-x86_64 7.2.
 //
 // Rules that QEMU sets:
 // - A qemu_plugin_tb and its insns live only during the translation callback that received them.

@@ -1,3 +1,4 @@
+// Which hodo this is.
 #pragma once
 
 #include <string_view>

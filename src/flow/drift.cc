@@ -17,8 +17,8 @@
 // that it is empty at first, and a compressed return that is not on it loses the path again.
 #include <algorithm>
 
+#include "loss_sentences.h"
 #include "path_decoder.h"
-#include "words.h"
 
 namespace hodo::flow {
 
@@ -165,7 +165,7 @@ PathDecoder::Step PathDecoder::on_packet_adrift(const pt::Packet& packet) {
       return {};
     case PacketType::tip_pge:
       if (whole_ip_ && !has_whole_ip(packet))
-        return std::unexpected(impossible(words::part_of_ip()));
+        return std::unexpected(impossible(sentences::part_of_ip()));
       adrift_ = false;
       walker_.enabled = false;
       return on_tip_pge(packet);

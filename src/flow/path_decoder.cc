@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "loss_sentences.h"
 #include "psb_plus.h"
-#include "words.h"
 
 namespace hodo::flow {
 
@@ -76,9 +76,9 @@ void PathDecoder::start(const Piece& piece, bool after_loss) {
     in_gap_ = true;
     gap_from_ = last_ip;
     clock_.lose_sync();
-    report(LossCause::recorder_lost, head.size(), 0, words::recorder_lost(piece.lost_before));
+    report(LossCause::recorder_lost, head.size(), 0, sentences::recorder_lost(piece.lost_before));
   } else if (!only_padding) {
-    report(LossCause::head_cut, head.size(), 0, words::head_cut(reader_.at_end()));
+    report(LossCause::head_cut, head.size(), 0, sentences::head_cut(reader_.at_end()));
   }
 }
 
@@ -108,7 +108,7 @@ PathDecoder::Step PathDecoder::enter(std::size_t psb) {
 PathDecoder::Step PathDecoder::inside_filter(std::uint64_t ip, const char* packet) const {
   if (!walker_.outside_filter(ip)) return {};
   return std::unexpected(
-      Failure{LossCause::filter_mismatch, words::traced_outside(ip, packet), ip});
+      Failure{LossCause::filter_mismatch, sentences::traced_outside(ip, packet), ip});
 }
 
 // The PSB+ group at the reader. That tracing is off can be known from the packets before, too; then
@@ -181,7 +181,7 @@ PathDecoder::Step PathDecoder::status_packet(const pt::Packet& packet) {
       return on_other(packet);
     default:
       if (!may_be_in_psb_plus(packet.type)) {
-        return std::unexpected(Failure{LossCause::bad_packet, words::no_psbend(packet.type)});
+        return std::unexpected(Failure{LossCause::bad_packet, sentences::no_psbend(packet.type)});
       }
       return on_other(packet);
   }
@@ -198,7 +198,7 @@ void PathDecoder::leave_path() {
 // Code of another width begins at a branch, and a MODE.Exec with it.
 void PathDecoder::change_mode() {
   leave_path();
-  report(LossCause::impossible_outcome, 0, 0, words::mode_changed());
+  report(LossCause::impossible_outcome, 0, 0, sentences::mode_changed());
 }
 
 // Only at a PSB+: so a damaged time costs no more than its own segment.
@@ -207,7 +207,7 @@ void PathDecoder::go_back_in_time(const pt::Packet& tsc) {
   const std::uint64_t before = clock_.now();
   clock_.go_back();
   clock_.apply(tsc);
-  report(LossCause::bad_time, 0, 0, words::bad_time(before - clock_.now()));
+  report(LossCause::bad_time, 0, 0, sentences::bad_time(before - clock_.now()));
 }
 
 // Decoding starts at `ip` without a branch that leads there.
@@ -285,11 +285,11 @@ PathDecoder::Step PathDecoder::cross_psb() {
     synced_ = false;
     return {};
   }
-  if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
+  if (async_from_) return std::unexpected(impossible(sentences::no_tip_after_fup()));
   const auto ip = psb_plus().ip();
   if (after_overflow_) return {};  // either may be
   if (walker_.enabled != ip.has_value()) {
-    return std::unexpected(impossible(words::psb_contradicts(walker_.enabled)));
+    return std::unexpected(impossible(sentences::psb_contradicts(walker_.enabled)));
   }
   if (!ip) return {};
   const Halt halt = go_to(*ip);
@@ -303,9 +303,9 @@ std::optional<PathDecoder::Failure> PathDecoder::next_packet(pt::Packet& packet)
     case ReadStatus::packet:
       break;
     case ReadStatus::truncated:
-      return Failure{LossCause::truncated, words::truncated()};
+      return Failure{LossCause::truncated, sentences::truncated()};
     case ReadStatus::malformed:
-      return Failure{LossCause::bad_packet, words::bad_packet(reader_)};
+      return Failure{LossCause::bad_packet, sentences::bad_packet(reader_)};
   }
   count(packet);
   return std::nullopt;
@@ -351,7 +351,7 @@ PathDecoder::Step PathDecoder::on_packet(const pt::Packet& packet) {
 }
 
 PathDecoder::Step PathDecoder::on_tnt(const pt::Packet& packet) {
-  if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
+  if (async_from_) return std::unexpected(impossible(sentences::no_tip_after_fup()));
   if (!walker_.enabled) return std::unexpected(traced_while_off("TNT"));
   out_.stats().tnt_bits += packet.count;
   outcomes_ = std::uint64_t{1} << packet.count | packet.payload;
@@ -406,7 +406,7 @@ PathDecoder::Step PathDecoder::on_return(const Block& block, bool taken) {
   Failure failure = unfit("TNT", block);
   if (lost_calls_) {
     failure.cause = LossCause::lost_call;
-    failure.reason = words::lost_call(failure.ip);
+    failure.reason = sentences::lost_call(failure.ip);
     return std::unexpected(std::move(failure));
   }
   failure.reason +=
@@ -434,7 +434,7 @@ PathDecoder::Step PathDecoder::on_deferred_tip(const Block& block) {
 
 PathDecoder::Step PathDecoder::on_tip(const pt::Packet& packet) {
   if (!walker_.enabled) return std::unexpected(traced_while_off("TIP"));
-  if (!last_ip_.update(packet)) return std::unexpected(impossible(words::no_ip("TIP")));
+  if (!last_ip_.update(packet)) return std::unexpected(impossible(sentences::no_ip("TIP")));
   if (async_from_) {
     const std::uint8_t flags = async_kind_ == BranchKind::abort ? 0 : kAsync;
     walker_.emit(*async_from_, last_ip_.ip(), async_kind_, flags);
@@ -459,7 +459,7 @@ PathDecoder::Step PathDecoder::on_tip_pgd(const pt::Packet& packet) {
   if (!walker_.enabled) {
     // Erratum APL11: one too many after an overflow.
     if (std::exchange(after_overflow_, false)) return {};
-    return std::unexpected(impossible(words::not_enabled("TIP.PGD")));
+    return std::unexpected(impossible(sentences::not_enabled("TIP.PGD")));
   }
   // Erratum SKD022: that FUP should not be.
   if (async_from_ && config_.errata.skd022 && walker_.is_at(InsnClass::vmentry)) {
@@ -484,8 +484,8 @@ PathDecoder::Step PathDecoder::on_tip_pgd(const pt::Packet& packet) {
 }
 
 PathDecoder::Step PathDecoder::on_tip_pge(const pt::Packet& packet) {
-  if (!last_ip_.update(packet)) return std::unexpected(impossible(words::no_ip("TIP.PGE")));
-  if (walker_.enabled) return std::unexpected(impossible(words::enabled_twice()));
+  if (!last_ip_.update(packet)) return std::unexpected(impossible(sentences::no_ip("TIP.PGE")));
+  if (walker_.enabled) return std::unexpected(impossible(sentences::enabled_twice()));
   if (auto step = inside_filter(last_ip_.ip(), "TIP.PGE"); !step) return step;
   close_gap(0, 0);
   after_overflow_ = false;
@@ -502,7 +502,7 @@ PathDecoder::Step PathDecoder::on_tip_pge(const pt::Packet& packet) {
 PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
   const bool has_ip = last_ip_.update(packet);
   const std::uint64_t ip = has_ip ? last_ip_.ip() : 0;
-  if (async_from_) return std::unexpected(impossible(words::no_tip_after_fup()));
+  if (async_from_) return std::unexpected(impossible(sentences::no_tip_after_fup()));
   if (!walker_.enabled) {
     if (has_ip && after_overflow_) {
       if (config_.errata.apl12 && stays_off()) return {};
@@ -513,8 +513,8 @@ PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
       return {};
     }
     if (deliver_bound(ip) || (!has_ip && after_overflow_)) return {};
-    if (!has_ip) return std::unexpected(impossible(words::fup_for_nothing()));
-    return std::unexpected(impossible(words::not_enabled("FUP")));
+    if (!has_ip) return std::unexpected(impossible(sentences::fup_for_nothing()));
+    return std::unexpected(impossible(sentences::not_enabled("FUP")));
   }
   if (has_ip) {
     const Halt halt = go_to(ip);
@@ -523,7 +523,7 @@ PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
     }
   }
   if (deliver_bound(ip)) return {};
-  if (!has_ip) return std::unexpected(impossible(words::fup_for_nothing()));
+  if (!has_ip) return std::unexpected(impossible(sentences::fup_for_nothing()));
   // A software interrupt's instruction goes where the TIP says.
   if (async_kind_ == BranchKind::int_ && walker_.is_at(InsnClass::int_)) return {};
   async_from_ = ip;
@@ -536,7 +536,7 @@ PathDecoder::Step PathDecoder::on_fup(const pt::Packet& packet) {
 void PathDecoder::on_overflow() {
   if (!in_gap_) gap_from_ = walker_.enabled ? async_from_.value_or(walker_.ip) : 0;
   in_gap_ = true;
-  report(LossCause::overflow, 0, 0, words::overflow());
+  report(LossCause::overflow, 0, 0, sentences::overflow());
   forget_pending();
   walker_.enabled = false;
   walker_.in_tx = false;
@@ -572,34 +572,34 @@ PathDecoder::Failure PathDecoder::stopped(Halt halt, const char* packet) const {
   switch (halt) {
     case Halt::no_code:
       failure.cause = LossCause::no_code;
-      failure.reason = words::no_code(walker_.ip);
+      failure.reason = sentences::no_code(walker_.ip);
       break;
     case Halt::bad_code:
       failure.cause = LossCause::bad_code;
-      failure.reason = words::bad_code(walker_.ip);
+      failure.reason = sentences::bad_code(walker_.ip);
       break;
     case Halt::endless:
       failure.cause = LossCause::endless_loop;
-      failure.reason = words::endless(walker_.ip, packet);
+      failure.reason = sentences::endless(walker_.ip, packet);
       break;
     case Halt::decision:
     case Halt::arrived:
-      failure.reason = words::blocked(walker_.ip, packet);
+      failure.reason = sentences::blocked(walker_.ip, packet);
       break;
   }
   if (walker_.outside_filter(walker_.ip)) {
     failure.cause = LossCause::filter_mismatch;
-    failure.reason += words::outside_filter();
+    failure.reason += sentences::outside_filter();
   }
   return failure;
 }
 
 PathDecoder::Failure PathDecoder::unfit(const char* packet, const Block& block) const {
   const std::uint64_t at = last_ip(walker_.ip, block);
-  Failure failure{.reason = words::unfit(at, packet, block.cls), .ip = at};
+  Failure failure{.reason = sentences::unfit(at, packet, block.cls), .ip = at};
   if (walker_.outside_filter(at)) {
     failure.cause = LossCause::filter_mismatch;
-    failure.reason += words::outside_filter();
+    failure.reason += sentences::outside_filter();
   }
   return failure;
 }

@@ -2,8 +2,8 @@
 // path to see that.
 #include <algorithm>
 
+#include "loss_sentences.h"
 #include "path_decoder.h"
-#include "words.h"
 
 namespace hodo::flow {
 
@@ -13,8 +13,8 @@ using pt::ReadStatus;
 // A packet that only comes while tracing is on. Behind an OVF that can be erratum SKD010: the FUP
 // that says where the path goes on has been dropped.
 PathDecoder::Failure PathDecoder::traced_while_off(const char* packet) const {
-  if (!after_overflow_ || !config_.errata.skd010) return impossible(words::not_enabled(packet));
-  return {LossCause::overflow, words::dropped_fup()};
+  if (!after_overflow_ || !config_.errata.skd010) return impossible(sentences::not_enabled(packet));
+  return {LossCause::overflow, sentences::dropped_fup()};
 }
 
 // Erratum BDM64: behind a branch in a transaction, the place of an abort that comes before any
@@ -45,7 +45,7 @@ bool PathDecoder::misled_abort(std::uint64_t ip) {
   if (!config_.errata.bdm64 || !aborts) return false;
   gap_from_ = walker_.ip;
   in_gap_ = true;
-  report(LossCause::impossible_outcome, 0, ip, words::misled_abort());
+  report(LossCause::impossible_outcome, 0, ip, sentences::misled_abort());
   walker_.returns().clear();
   lost_calls_ = true;
   walker_.ip = ip;

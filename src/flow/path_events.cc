@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "loss_sentences.h"
 #include "path_decoder.h"
-#include "words.h"
 
 namespace hodo::flow {
 
@@ -133,7 +133,7 @@ PathDecoder::Step PathDecoder::on_other(const pt::Packet& packet) {
       return on_evd(packet);
     case PacketType::psbend:
       if (after_overflow_) break;  // of a PSB+ that the overflow came into
-      return std::unexpected(Failure{LossCause::bad_packet, words::lone_psbend()});
+      return std::unexpected(Failure{LossCause::bad_packet, sentences::lone_psbend()});
     case PacketType::trig:
       tell_or_bind(EventKind::trigger, packet, ip_follows);
       break;
@@ -191,7 +191,7 @@ void PathDecoder::on_mode_tsx(const pt::Packet& packet) {
 
 PathDecoder::Step PathDecoder::on_cfe(const pt::Packet& packet) {
   if ((event_data_ & ~event_data_of(packet.payload)) != 0) {
-    return std::unexpected(impossible(words::no_cfe_for_evd()));
+    return std::unexpected(impossible(sentences::no_cfe_for_evd()));
   }
   event_data_ = 0;
   Event event = event_here(EventKind::control_flow, packet);
@@ -212,7 +212,7 @@ PathDecoder::Step PathDecoder::on_evd(const pt::Packet& packet) {
   const std::uint32_t all = event_data_ | type;
   const bool mixed = (all & 1u << kCr2) != 0 && all != 1u << kCr2;
   if ((event_data_ & type) != 0 || mixed) {
-    return std::unexpected(impossible(words::no_cfe_for_evd()));
+    return std::unexpected(impossible(sentences::no_cfe_for_evd()));
   }
   event_data_ = all;
   tell(EventKind::event_data, packet);
@@ -254,11 +254,11 @@ PathDecoder::Step PathDecoder::nothing_waits(pt::PacketType next) {
     case PacketType::psb:
       give_up_mwait();
       if (!bound_.empty()) {
-        return std::unexpected(impossible(words::no_fup_for(bound_.front().event.kind)));
+        return std::unexpected(impossible(sentences::no_fup_for(bound_.front().event.kind)));
       }
       [[fallthrough]];
     case PacketType::fup:
-      if (event_data_ != 0) return std::unexpected(impossible(words::no_cfe_for_evd()));
+      if (event_data_ != 0) return std::unexpected(impossible(sentences::no_cfe_for_evd()));
       return {};
     default:
       return {};

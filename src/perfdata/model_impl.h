@@ -1,3 +1,4 @@
+// What a Model keeps: filled by ModelBuilder, asked through Model.
 #pragma once
 
 #include <deque>

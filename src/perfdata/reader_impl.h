@@ -1,3 +1,4 @@
+// What a Reader keeps of the file that it has opened.
 #pragma once
 
 #include <deque>

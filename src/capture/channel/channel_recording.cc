@@ -8,11 +8,11 @@
 #include "hodo/capture/fd.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
-#include "qemu_channels.h"
-#include "qemu_settings.h"
 #include "run/output_guard.h"
 #include "run/setting_up.h"
 #include "run/summary.h"
+#include "thread_channels.h"
+#include "unit_settings.h"
 
 namespace hodo::capture {
 void describe_trace(const RecordOptions& options, perfdata::WriterOptions& file) {
@@ -95,7 +95,7 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
     return std::unexpected(started.error());
   }
 
-  QemuChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
+  ThreadChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
   channels.set_takeovers(what.takeovers);
   ChannelLoop recording(options, **program, listener.get(), channels, *writer);
   recording.run();

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "attachment.h"
-#include "channel/qemu_channels.h"
+#include "channel/thread_channels.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/clock.h"
 #include "run/launch.h"
@@ -24,7 +24,7 @@ class AttachedRecording final : public Recorder {
  public:
   AttachedRecording(const RecordOptions& options, const ChannelRecording& what,
                     const EngineImage& engine, const relay::StartInfo& info, Program& signals,
-                    int socket, QemuChannels& channels, perfdata::Writer& writer)
+                    int socket, ThreadChannels& channels, perfdata::Writer& writer)
       : options_(options),
         what_(what),
         engine_(engine),
@@ -137,7 +137,7 @@ class AttachedRecording final : public Recorder {
   const relay::StartInfo& info_;
   Program& signals_;
   int socket_;
-  QemuChannels& channels_;
+  ThreadChannels& channels_;
   perfdata::Writer& writer_;
   std::set<pid_t> attached_;
   std::vector<std::string> left_;
@@ -172,7 +172,7 @@ Result<RecordResult> record_attached(const RecordOptions& options, const Channel
   auto signals = Program::none(options.snapshot);
   if (!signals) return std::unexpected(signals.error());
 
-  QemuChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
+  ThreadChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
   channels.set_takeovers(what.takeovers);
   AttachedRecording recording(options, what, engine, info, **signals, listener.get(), channels,
                               *writer);

@@ -8,7 +8,7 @@
 
 #include "attach_source.h"
 #include "channel/channel_recording.h"
-#include "channel/qemu_settings.h"
+#include "channel/unit_settings.h"
 #include "engine_image.h"
 #include "hodo/capture/qemu_source.h"
 #include "hodo/relay/exec_plan.h"

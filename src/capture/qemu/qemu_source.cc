@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "channel/channel_recording.h"
-#include "channel/qemu_settings.h"
+#include "channel/unit_settings.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/exec_plan.h"
 #include "plugin_probe.h"

@@ -1,11 +1,13 @@
 // Runs the program that a recording is about, as if hodo were not there: its standard streams,
 // terminal, process group, signal dispositions, working directory and environment are its own.
 //
-//   auto program = Program::prepare({.command = {"ls", "-l"}});   // forked, waits before exec
+//   auto program = Program::prepare({.command = {"ls", "-l"}});  // forked, waits before exec
 //   ... open events on (*program)->pid() ...
-//   (*program)->start();                                          // exec; its failure is reported
-//   here while (!(*program)->exit_status()) { poll((*program)->event_fd(), ...);
-//   (*program)->take_events(); }
+//   (*program)->start();  // exec; says why it failed
+//   while (!(*program)->exit_status()) {
+//     poll((*program)->event_fd(), ...);
+//     (*program)->take_events();
+//   }
 #pragma once
 
 #include <signal.h>

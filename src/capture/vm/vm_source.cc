@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "channel/channel_loop.h"
-#include "channel/qemu_settings.h"
+#include "channel/unit_settings.h"
 #include "hodo/hw/intel_pt.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"

@@ -1,4 +1,4 @@
-#include "qemu_settings.h"
+#include "unit_settings.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // What processes say to their recorder, and what it believes of that.
-#include "channel/qemu_channels.h"
+#include "channel/thread_channels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-struct QemuChannelsTest : testing::Test {
-  ~QemuChannelsTest() override { std::filesystem::remove(path); }
+struct ThreadChannelsTest : testing::Test {
+  ~ThreadChannelsTest() override { std::filesystem::remove(path); }
 
   // As this process, of which the recorder can see that it lives.
   relay::ChannelWriter begin(relay::Start start) {
@@ -49,10 +49,10 @@ struct QemuChannelsTest : testing::Test {
   Fd listening{relay::listen_socket(name).value()};
   perfdata::Writer writer = perfdata::Writer::create(path, {}).value();
   relay::Settings settings;
-  QemuChannels channels{writer, settings, {}, 1 << 16, false};
+  ThreadChannels channels{writer, settings, {}, 1 << 16, false};
 };
 
-TEST_F(QemuChannelsTest, AProcessMayExecuteAnotherProgram) {
+TEST_F(ThreadChannelsTest, AProcessMayExecuteAnotherProgram) {
   relay::ChannelWriter first = begin(relay::Start::image);
   first.leave(true);
   const relay::ChannelWriter second = begin(relay::Start::image);
@@ -60,7 +60,7 @@ TEST_F(QemuChannelsTest, AProcessMayExecuteAnotherProgram) {
 }
 
 // By somebody who has found the recording's key.
-TEST_F(QemuChannelsTest, AProgramThatWasNotExecutedIsNotBelieved) {
+TEST_F(ThreadChannelsTest, AProgramThatWasNotExecutedIsNotBelieved) {
   const relay::ChannelWriter first = begin(relay::Start::image);
   const relay::ChannelWriter forged = begin(relay::Start::image);
   const auto found = distrusted();
@@ -70,7 +70,7 @@ TEST_F(QemuChannelsTest, AProgramThatWasNotExecutedIsNotBelieved) {
 }
 
 // It was about to, and could not: what comes then is not its doing.
-TEST_F(QemuChannelsTest, AProgramThatCouldNotBeExecutedIsNotLeft) {
+TEST_F(ThreadChannelsTest, AProgramThatCouldNotBeExecutedIsNotLeft) {
   relay::ChannelWriter first = begin(relay::Start::image);
   first.leave(true);
   first.leave(false);
@@ -79,7 +79,7 @@ TEST_F(QemuChannelsTest, AProgramThatCouldNotBeExecutedIsNotLeft) {
 }
 
 // What a program chose must not make the recording's summary too large to be read.
-TEST_F(QemuChannelsTest, ProgramsWithLongPathsAreNamedInShort) {
+TEST_F(ThreadChannelsTest, ProgramsWithLongPathsAreNamedInShort) {
   relay::ChannelWriter process = begin(relay::Start::image);
   const std::string longest(4000, '\1');
   const std::string text = longest + '\0' + "it is set-user-ID";

@@ -22,12 +22,12 @@
 
 namespace hodo::capture {
 
-class QemuChannels final : public ChannelSet {
+class ThreadChannels final : public ChannelSet {
  public:
   // `snapshot`: only the newest `aux_size` bytes of each thread are kept, and of those that have
   // ended together as much, until snapshot() writes them.
-  QemuChannels(perfdata::Writer& writer, const relay::Settings& settings, const relay::Key& key,
-               std::uint64_t aux_size, bool snapshot)
+  ThreadChannels(perfdata::Writer& writer, const relay::Settings& settings, const relay::Key& key,
+                 std::uint64_t aux_size, bool snapshot)
       : writer_(writer),
         settings_(settings),
         aux_size_(aux_size),

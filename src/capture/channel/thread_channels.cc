@@ -1,4 +1,4 @@
-#include "qemu_channels.h"
+#include "thread_channels.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -38,7 +38,7 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 
 }  // namespace
 
-void QemuChannels::accept(int listening_socket) {
+void ThreadChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
@@ -49,14 +49,14 @@ void QemuChannels::accept(int listening_socket) {
   if (takeovers_ != nullptr) takeovers_->look(native_);
 }
 
-void QemuChannels::hold(NewChannel asked) {
+void ThreadChannels::hold(NewChannel asked) {
   if (takeovers_ == nullptr) return;
   const int socket = asked.socket.get();
   if (!takeovers_->hold(asked.hello.pid, asked.hello.tid, std::move(asked.socket))) return;
   static_cast<void>(send(socket, &relay::kTakesOver, 1, MSG_NOSIGNAL));
 }
 
-void QemuChannels::add(NewChannel asked) {
+void ThreadChannels::add(NewChannel asked) {
   const relay::Hello& hello = asked.hello;
   notice_ended_processes();
   const auto known = processes_.find(hello.pid);
@@ -87,7 +87,7 @@ void QemuChannels::add(NewChannel asked) {
 }
 
 // What the kernel reports when a task starts or executes a program.
-Status QemuChannels::announce(const relay::Hello& hello) {
+Status ThreadChannels::announce(const relay::Hello& hello) {
   const perfdata::Stamp stamp{
       .pid = hello.pid, .tid = hello.tid, .time = rounds_.time_of(hello.time)};
   if (hello.start == relay::Start::image) {
@@ -110,7 +110,7 @@ Status QemuChannels::announce(const relay::Hello& hello) {
 }
 
 // As perf does for what runs when it begins: nobody has forked it, or executed anything.
-Status QemuChannels::announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp) {
+Status ThreadChannels::announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp) {
   if (hello.tid != hello.pid) {
     const auto status = writer_.fork({.pid = hello.pid,
                                       .ppid = hello.pid,
@@ -123,25 +123,25 @@ Status QemuChannels::announce_attached(const relay::Hello& hello, const perfdata
   return writer_.comm({.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm)}, stamp);
 }
 
-void QemuChannels::keep(const Status& status) {
+void ThreadChannels::keep(const Status& status) {
   if (status || file_error_) return;
   file_error_ = status.error();
   stop();
 }
 
-void QemuChannels::stop() {
+void ThreadChannels::stop() {
   stopped_ = true;
   for (const auto& channel : channels_) channel->reader.stop();
 }
 
-void QemuChannels::kill() {
+void ThreadChannels::kill() {
   for (const auto& [pid, process] : processes_) {
     if (process.pidfd)
       (void)syscall(SYS_pidfd_send_signal, process.pidfd.get(), SIGKILL, nullptr, 0);
   }
 }
 
-void QemuChannels::drain(bool all) {
+void ThreadChannels::drain(bool all) {
   notice_ended_processes();
   busy_ = false;
   for (std::size_t i = 0; i < channels_.size();) {
@@ -158,14 +158,14 @@ void QemuChannels::drain(bool all) {
 
 // Every channel has been looked at: what comes later is younger than what the last round had, but
 // for what its thread was held up with.
-void QemuChannels::finish_round() {
+void ThreadChannels::finish_round() {
   if (!std::exchange(round_open_, false) || file_error_) return;
   keep(writer_.finished_round());
   rounds_.finish(relay::now());
 }
 
 // Any process of this user can say hello for another one.
-void QemuChannels::distrust_unless_leaving(std::int32_t pid) {
+void ThreadChannels::distrust_unless_leaving(std::int32_t pid) {
   const auto of_process = [pid](const auto& channel) { return channel->trace.pid == pid; };
   for (const auto& channel : channels_) {
     if (of_process(channel)) channel->reader.look();
@@ -181,7 +181,7 @@ void QemuChannels::distrust_unless_leaving(std::int32_t pid) {
   }
 }
 
-void QemuChannels::retire_channels(std::int32_t pid) {
+void ThreadChannels::retire_channels(std::int32_t pid) {
   for (std::size_t i = 0; i < channels_.size();) {
     if (channels_[i]->trace.pid == pid) {
       finish_channel(i);
@@ -191,7 +191,7 @@ void QemuChannels::retire_channels(std::int32_t pid) {
   }
 }
 
-Status QemuChannels::drain_channel(Channel& channel, bool all) {
+Status ThreadChannels::drain_channel(Channel& channel, bool all) {
   // What is there now: data that comes meanwhile may belong to later sideband records.
   channel.reader.look();
   channel.trace.seen = relay::now();
@@ -201,7 +201,7 @@ Status QemuChannels::drain_channel(Channel& channel, bool all) {
   return take_aux(channel, all);
 }
 
-void QemuChannels::finish_channel(std::size_t index) {
+void ThreadChannels::finish_channel(std::size_t index) {
   Channel& channel = *channels_[index];
   channel.reader.finish();
   if (!file_error_) keep(drain_channel(channel, true));
@@ -221,7 +221,7 @@ void QemuChannels::finish_channel(std::size_t index) {
 }
 
 // Its last channel is done: it has ended, or executes another program.
-void QemuChannels::note_end(std::int32_t pid, Process& process) {
+void ThreadChannels::note_end(std::int32_t pid, Process& process) {
   if ((!process.gone && !process.end) || ends_.size() >= kMostEnds) return;
   ProcessEnd end = process.end.value_or(ProcessEnd{});
   // Killed before it could say a word.
@@ -234,7 +234,7 @@ void QemuChannels::note_end(std::int32_t pid, Process& process) {
 }
 
 // From here on the thread's trace cannot be trusted. Bytes are counted as in the file.
-void QemuChannels::note_overwritten(const Channel& channel) {
+void ThreadChannels::note_overwritten(const Channel& channel) {
   const auto stream = streams_.find(channel.trace.tid);
   ++overwritten_count_;
   if (overwritten_.size() >= kMostPlaces) return;
@@ -245,7 +245,7 @@ void QemuChannels::note_overwritten(const Channel& channel) {
                           .what = channel.reader.damage()});
 }
 
-void QemuChannels::notice_ended_processes() {
+void ThreadChannels::notice_ended_processes() {
   for (auto& [pid, process] : processes_) {
     if (!process.pidfd) continue;
     pollfd p{.fd = process.pidfd.get(), .events = POLLIN, .revents = 0};
@@ -253,7 +253,7 @@ void QemuChannels::notice_ended_processes() {
   }
 }
 
-std::vector<int> QemuChannels::wake_fds() const {
+std::vector<int> ThreadChannels::wake_fds() const {
   std::vector<int> fds;
   for (const Fd& socket : connections_.silent()) fds.push_back(socket.get());
   if (takeovers_ != nullptr) {
@@ -265,7 +265,7 @@ std::vector<int> QemuChannels::wake_fds() const {
   return fds;
 }
 
-std::vector<std::string> QemuChannels::running() const {
+std::vector<std::string> ThreadChannels::running() const {
   std::vector<std::string> out;
   if (stopped_) return out;
   for (const auto& [pid, process] : processes_) {
@@ -275,7 +275,7 @@ std::vector<std::string> QemuChannels::running() const {
   return out;
 }
 
-Status QemuChannels::write_records(Channel& channel) {
+Status ThreadChannels::write_records(Channel& channel) {
   while (const auto record = channel.reader.next_record()) {
     const auto status = write_record(channel, *record);
     if (!status) return status;
@@ -284,7 +284,7 @@ Status QemuChannels::write_records(Channel& channel) {
   return {};
 }
 
-Status QemuChannels::write_record(Channel& channel, const relay::Record& record) {
+Status ThreadChannels::write_record(Channel& channel, const relay::Record& record) {
   const auto [pid, tid] = std::pair(channel.trace.pid, channel.trace.tid);
   const perfdata::Stamp stamp{.pid = pid, .tid = tid, .time = rounds_.time_of(record.header.time)};
   const std::string_view text(reinterpret_cast<const char*>(record.payload.data()),
@@ -334,7 +334,7 @@ Status QemuChannels::write_record(Channel& channel, const relay::Record& record)
   return {};
 }
 
-Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stamp& stamp) {
+Status ThreadChannels::write_map(const relay::Record& record, const perfdata::Stamp& stamp) {
   relay::MapRecord map;
   std::memcpy(&map, record.fixed.data(), sizeof(map));
   const std::string path(reinterpret_cast<const char*>(record.payload.data()),
@@ -361,7 +361,7 @@ Status QemuChannels::write_map(const relay::Record& record, const perfdata::Stam
   return writer_.mmap(mmap, stamp);
 }
 
-Status QemuChannels::take_aux(Channel& channel, bool all) {
+Status ThreadChannels::take_aux(Channel& channel, bool all) {
   const std::uint64_t time = channel.trace.seen;
   const std::uint64_t size = channel.reader.waiting();
   if (size == 0) return {};
@@ -384,8 +384,8 @@ Status QemuChannels::take_aux(Channel& channel, bool all) {
 }
 
 // The next bytes of a thread's trace, which lie in one or more places.
-Status QemuChannels::write_trace(Trace& trace,
-                                 std::span<const std::span<const std::uint8_t>> pieces) {
+Status ThreadChannels::write_trace(Trace& trace,
+                                   std::span<const std::span<const std::uint8_t>> pieces) {
   std::uint64_t bytes = 0;
   for (const auto& piece : pieces) bytes += piece.size();
   trace_bytes_ += bytes;
@@ -407,7 +407,7 @@ Status QemuChannels::write_trace(Trace& trace,
 // AUX records for the `size` bytes of the stream at `offset`, which begin where the tail does, one
 // up to each mark: the time of a stretch is that of its AUX record, and so is the place where
 // records are missing.
-Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size) {
+Status ThreadChannels::write_handovers(Trace& trace, std::uint64_t offset, std::uint64_t size) {
   std::uint64_t done = 0;
   std::uint64_t last_mark = 0;
   const std::uint64_t begin = trace.tail.begin();
@@ -433,7 +433,7 @@ Status QemuChannels::write_handovers(Trace& trace, std::uint64_t offset, std::ui
                      {.pid = trace.pid, .tid = trace.tid, .time = std::max(last_mark, time)});
 }
 
-Status QemuChannels::write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes) {
+Status ThreadChannels::write_stacks(const Trace& trace, std::span<const std::uint8_t> bytes) {
   while (const auto stack = relay::take_stack(bytes)) {
     const perfdata::Stamp stamp{
         .pid = trace.pid, .tid = trace.tid, .time = rounds_.time_of(stack->sample.time)};
@@ -444,7 +444,7 @@ Status QemuChannels::write_stacks(const Trace& trace, std::span<const std::uint8
   return {};
 }
 
-void QemuChannels::keep_ended(Trace trace) {
+void ThreadChannels::keep_ended(Trace trace) {
   ended_bytes_ += trace.tail.size();
   ended_.push_back(std::move(trace));
   while (ended_.size() > 1 && ended_bytes_ - ended_.front().tail.size() >= aux_size_) {
@@ -453,7 +453,7 @@ void QemuChannels::keep_ended(Trace trace) {
   }
 }
 
-void QemuChannels::snapshot() {
+void ThreadChannels::snapshot() {
   if (!snapshot_) return;
   drain(true);
   const auto write = [&](Trace& trace) {
@@ -469,7 +469,7 @@ void QemuChannels::snapshot() {
   if (!file_error_) keep(writer_.flush());
 }
 
-void QemuChannels::summarize(RecordResult& result) const {
+void ThreadChannels::summarize(RecordResult& result) const {
   result.trace_bytes = trace_bytes_;
   result.threads = static_cast<std::uint32_t>(streams_.size());
   result.processes = process_count_;

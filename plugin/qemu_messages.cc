@@ -1,4 +1,4 @@
-#include "own_words.h"
+#include "qemu_messages.h"
 
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
-#include "words.h"
+#include "loss_sentences.h"
 
 #include <array>
 #include <charconv>
 
-namespace hodo::flow::words {
+namespace hodo::flow::sentences {
 namespace {
 
 using isa::InsnClass;
@@ -172,4 +172,4 @@ std::string outside_filter() {
          "active while recording";
 }
 
-}  // namespace hodo::flow::words
+}  // namespace hodo::flow::sentences

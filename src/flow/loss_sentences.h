@@ -9,7 +9,7 @@
 #include "hodo/pt/packet.h"
 #include "hodo/pt/reader.h"
 
-namespace hodo::flow::words {
+namespace hodo::flow::sentences {
 
 std::string head_cut(bool no_psb);
 std::string recorder_lost(std::uint64_t bytes);
@@ -40,4 +40,4 @@ std::string lost_call(std::uint64_t ip);
 std::string traced_outside(std::uint64_t ip, const char* packet);
 std::string outside_filter();
 
-}  // namespace hodo::flow::words
+}  // namespace hodo::flow::sentences
