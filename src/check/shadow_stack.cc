@@ -388,8 +388,8 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
   if ((facts & kToReturnSite) != 0 && may_begin) return switch_to(to, facts, &landings);
   if (!may_begin) return nowhere("a longjmp to a place that is no setjmp");
   return nowhere(
-      "changes the stack and jumps to a place that is no setjmp, no exception handler,"
-      " no function and behind no call");
+      "changes the stack and jumps to a place that is no setjmp, no exception handler, no function "
+      "and behind no call");
 }
 
 bool ShadowStack::long_jump(std::uint64_t to) {

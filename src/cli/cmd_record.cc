@@ -14,11 +14,11 @@ namespace hodo::cli {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Runs COMMAND, the words behind '--', and writes down every branch that it takes, in all "
-    "its threads and in the programs that it starts. On a processor with Intel PT the kernel "
-    "records; on any other x86-64 machine a software trace unit writes the same packets: of 64-bit "
-    "programs in their own processes, by an engine that runs copies of their code, of others under "
-    "QEMU. Where neither can be the program is stepped, which is slow: see hodo doctor.\n\n"
+    "Runs COMMAND, the words behind '--', and writes down every branch that it takes, in all its "
+    "threads and in the programs that it starts. On a processor with Intel PT the kernel records; "
+    "on any other x86-64 machine a software trace unit writes the same packets: of 64-bit programs "
+    "in their own processes, by an engine that runs copies of their code, of others under QEMU. "
+    "Where neither can be the program is stepped, which is slow: see hodo doctor.\n\n"
     "The program keeps its standard streams, terminal, directory, environment and exit status. "
     "The recording is a perf.data file: hodo's own commands read it, and so does perf (for "
     "example perf script --itrace=b). An existing file is kept as FILE.old.\n\n"

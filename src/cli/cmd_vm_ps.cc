@@ -56,9 +56,8 @@ const Manual kManual{
         {"1", "A process is hidden from the guest's own task list."},
         {"2", "Wrong use, or a machine or recording that cannot be read."},
         {"3",
-         "Hidden processes could not be looked for: the guest's system is not"
-         " known, or its kernel does not say whose an address space is. Of a recording: part of"
-         " it was lost."}}};
+         "Hidden processes could not be looked for: the guest's system is not known, or its kernel "
+         "does not say whose an address space is. Of a recording: part of it was lost."}}};
 
 struct Options {
   std::string socket;

@@ -114,11 +114,11 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       .capture_default_str();
   add_choice(
       app, "--source", options.source, sources(),
-      "what records: the processor's Intel PT (pt), an engine inside the program (dbi), QEMU"
-      " (qemu), or the best that there is (auto);"
-      " branch trace store (bts) or last branch records (lbr), of the processor or else of"
-      " the engine, of 32-bit programs of QEMU; or a debugger's steps (step), which need neither and are slow: 10 to 50 microseconds"
-      " for each branch or instruction");
+      "what records: the processor's Intel PT (pt), an engine inside the program (dbi), QEMU "
+      "(qemu), or the best that there is (auto); branch trace store (bts) or last branch records "
+      "(lbr), of the processor or else of the engine, of 32-bit programs of QEMU; or a debugger's "
+      "steps (step), which need neither and are slow: 10 to 50 microseconds for each branch or "
+      "instruction");
   app.add_option("--period", command.period,
                  "with --source lbr: branches from one branch stack to the next (default 10007)")
       .type_name("BRANCHES")

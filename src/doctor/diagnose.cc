@@ -38,8 +38,8 @@ void refuse_event(Item& item, int reason, const KernelFacts& kernel, int paranoi
                       sysctl_paranoid(paranoid));
       }
       return refuse(item, "the kernel does not permit it: a container's seccomp profile, perhaps",
-                    "run outside the container, or let it use perf_event_open (docker: "
-                    "--cap-add PERFMON --security-opt seccomp=unconfined)");
+                    "run outside the container, or let it use perf_event_open (docker: --cap-add "
+                    "PERFMON --security-opt seccomp=unconfined)");
     case EBUSY:
       return refuse(item, "another user has the hardware",
                     "end the other recording: ps -e | grep -wE 'perf|hodo|gdb'");
@@ -224,8 +224,8 @@ Item memory_item(const KernelFacts& kernel) {
   item.details = {{"kernel.perf_event_mlock_kb", fmt::format("{}", kib)}};
   if (kib < kComfortable) {
     item.why = fmt::format(
-        "users get {} KiB for each processor, and beyond that what ulimit -l "
-        "allows: long recordings may lose data",
+        "users get {} KiB for each processor, and beyond that what ulimit -l allows: long "
+        "recordings may lose data",
         kib);
     item.remedy = fmt::format("as root: sysctl kernel.perf_event_mlock_kb={}", 2 * kComfortable);
   }

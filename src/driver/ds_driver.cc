@@ -114,13 +114,13 @@ Status DsDriver::State::check_unused() {
   const std::uint64_t bts_bits = features.debugctl.tr | features.debugctl.bts;
   if (options.bts && (debugctl.value() & bts_bits) != 0) {
     return fail(ErrorCode::io,
-                "branch trace messages are on already (IA32_DEBUGCTL): another "
-                "program records branches; stop that one first");
+                "branch trace messages are on already (IA32_DEBUGCTL): another program records "
+                "branches; stop that one first");
   }
   if (options.pebs && pebs_enable.value() != 0) {
     return fail(ErrorCode::io,
-                "PEBS is on already (IA32_PEBS_ENABLE): another program samples; "
-                "stop that one first");
+                "PEBS is on already (IA32_PEBS_ENABLE): another program samples; stop that one "
+                "first");
   }
   return {};
 }

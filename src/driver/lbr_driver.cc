@@ -163,8 +163,8 @@ Result<LbrDriver> LbrDriver::open(const hw::Cpuid& cpuid, hw::MsrBus& msrs,
   if (state->is_on()) {
     static_cast<void>(state->close());
     return fail(ErrorCode::io,
-                "last branch records are on already: another program uses them; stop "
-                "that one first");
+                "last branch records are on already: another program uses them; stop that one "
+                "first");
   }
   return LbrDriver(std::move(state));
 }

@@ -109,8 +109,7 @@ std::string fup_for_nothing() {
 
 std::string no_fup_for(EventKind event) {
   return "the FUP of an event (" + std::string(name(event)) +
-         ") does not follow it: packets are "
-         "missing here";
+         ") does not follow it: packets are missing here";
 }
 
 std::string no_cfe_for_evd() { return "EVD without a CFE that it fits: packets are missing here"; }

@@ -32,8 +32,8 @@ std::string recorded_processes_text(const session::Facts& facts,
   std::string out = table.render(style);
   if (!any_cr3) {
     out +=
-        "\nThe recording does not say in which address spaces they ran; it would with "
-        "hodo vm record --kernel.\n";
+        "\nThe recording does not say in which address spaces they ran; it would with hodo vm "
+        "record --kernel.\n";
   }
   return out;
 }

@@ -89,8 +89,8 @@ Error not_permitted(pid_t pid) {
   }
   if (geteuid() == 0) {
     return refused(
-        "this root has no CAP_SYS_PTRACE over it; remedy: give the container that"
-        " capability (--cap-add SYS_PTRACE), or run hodo outside of it");
+        "this root has no CAP_SYS_PTRACE over it; remedy: give the container that capability "
+        "(--cap-add SYS_PTRACE), or run hodo outside of it");
   }
   if (owner != geteuid()) {
     return refused(fmt::format("it is {}'s; remedy: run hodo as {} or as root", user_name(owner),
@@ -106,12 +106,12 @@ Error not_permitted(pid_t pid) {
   }
   if (yama_scope() == 1) {
     return refused(
-        "kernel.yama.ptrace_scope is 1: only a program's own ancestors may; remedy: run"
-        " hodo as root, or sysctl kernel.yama.ptrace_scope=0");
+        "kernel.yama.ptrace_scope is 1: only a program's own ancestors may; remedy: run hodo as "
+        "root, or sysctl kernel.yama.ptrace_scope=0");
   }
   return refused(
-      "a security module or a container's filter forbids ptrace; remedy: run hodo as"
-      " root, outside of the container");
+      "a security module or a container's filter forbids ptrace; remedy: run hodo as root, outside "
+      "of the container");
 }
 
 Status check_tracer(pid_t pid) {
@@ -135,9 +135,8 @@ Status check_attachable(pid_t pid) {
   }
   if (process != pid) {
     return fail(ErrorCode::usage,
-                fmt::format("{} is a thread of process {}; remedy: -p {} --threads"
-                            " {}",
-                            pid, process, process, pid));
+                fmt::format("{} is a thread of process {}; remedy: -p {} --threads {}", pid,
+                            process, process, pid));
   }
   if (is_kernel_thread(pid)) {
     return fail(

@@ -261,8 +261,8 @@ Result<std::string> filter_text(const PtCaps& caps, std::span<const FilterRange>
   const std::uint32_t available = caps.ip_filtering ? caps.nr_addr_filters : 0;
   if (available == 0) {
     return fail(ErrorCode::unsupported,
-                "this processor's Intel PT cannot filter by address (Skylake, Goldmont and "
-                "newer can); record without filters");
+                "this processor's Intel PT cannot filter by address (Skylake, Goldmont and newer "
+                "can); record without filters");
   }
   if (ranges.size() > available) {
     return fail(ErrorCode::unsupported, "this processor has " + std::to_string(available) +

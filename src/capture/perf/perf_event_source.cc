@@ -390,8 +390,8 @@ void PerfRecorder::warn_of_losses(const RingCounts& counts) {
   if (counts.aux_truncated != 0) {
     warnings_.push_back(
         "the trace has " + std::to_string(counts.aux_truncated) +
-        " gaps of unknown size: a buffer was full before it could be written out; a "
-        "larger buffer or an address filter helps");
+        " gaps of unknown size: a buffer was full before it could be written out; a larger buffer "
+        "or an address filter helps");
   }
   if (counts.aux_partial != 0) {
     warnings_.push_back("the trace has " + std::to_string(counts.aux_partial) +
@@ -400,8 +400,8 @@ void PerfRecorder::warn_of_losses(const RingCounts& counts) {
   if (counts.lost_records != 0) {
     warnings_.push_back(
         std::to_string(counts.lost_records) +
-        " records about mappings, names or thread switches were lost: the buffer was "
-        "full; parts of the trace may be ascribed to the wrong thread or not decode");
+        " records about mappings, names or thread switches were lost: the buffer was full; parts "
+        "of the trace may be ascribed to the wrong thread or not decode");
   }
   if (counts.damaged_bytes != 0) {
     warnings_.push_back(std::to_string(counts.damaged_bytes) +

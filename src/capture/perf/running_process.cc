@@ -51,8 +51,8 @@ Result<RunningProcess> look_at_process(pid_t pid, std::span<const int> only) {
   }
   if (!any && !found.threads.empty()) {
     return fail(ErrorCode::usage,
-                fmt::format("{} is a thread of another process; -p takes that one's"
-                            " number, --threads this",
+                fmt::format("{} is a thread of another process; -p takes that one's number, "
+                            "--threads this",
                             pid));
   }
   if (!any) return fail(ErrorCode::not_found, fmt::format("no process has the number {}", pid));

@@ -295,8 +295,8 @@ RecordResult AttachRecorder::result() const {
   warn(out.overflows, "the trace has {} gaps: a buffer was full; a larger --buffer-size helps");
   warn(damaged, "{} bytes of the trace are no packets and were left out");
   warn(kernel.aux_partial,
-       "{} stretches of trace have no guest in them: this processor cannot "
-       "trace in VMX operation (before Skylake)");
+       "{} stretches of trace have no guest in them: this processor cannot trace in VMX operation "
+       "(before Skylake)");
   if (const std::string why = guest_->problem(); !why.empty()) {
     out.warnings.push_back("the guest's code is not in the file, or not all of it: " + why);
   }

@@ -34,8 +34,8 @@ std::string reason_of(const StraightLine& line, std::uint64_t start, std::uint64
       return fmt::format("the bytes at {:#x} are no instruction", line.stopped);
     default:
       return fmt::format(
-          "code does not run from {:#x}, where one branch went, to {:#x}, where the"
-          " next came from: records are missing between them",
+          "code does not run from {:#x}, where one branch went, to {:#x}, where the next came "
+          "from: records are missing between them",
           start, source);
   }
 }
