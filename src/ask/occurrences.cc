@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "hodo/ask/code.h"
+#include "hodo/base/edit_distance.h"
 #include "hodo/symbol/demangle.h"
 #include "spots.h"
 #include "thread_calls.h"
@@ -162,21 +162,6 @@ class SpotEvents final : public ThreadSink {
   std::map<ThreadId, Branch> last_;
 };
 
-unsigned distance(std::string_view a, std::string_view b) {
-  std::vector<unsigned> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0U);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    unsigned corner = row[0];
-    row[0] = static_cast<unsigned>(i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const unsigned changed = corner + (a[i] == b[j] ? 0 : 1);
-      corner = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, corner + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 Error no_such_line(const Wanted& wanted, const Meant& meant) {
   if (meant.lines.empty()) {
     return {ErrorCode::not_found,
@@ -211,13 +196,12 @@ bool FunctionName::means(const analyze::Function& function) const {
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
   std::map<std::string, unsigned> near;
-  // Two letters that changed places are two differences.
   const auto most =
       std::max<unsigned>(written.size() < 4 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
   for (const std::string& name : names) {
     if (name.size() > kLongestName || written.size() > kLongestName) continue;
     const std::string bare = name.substr(0, name.find('('));
-    unsigned d = distance(written, bare);
+    unsigned d = edit_distance(written, bare);
     if (d > most && written.size() >= 3 && bare.find(written) != bare.npos) d = most;
     if (d <= most) near.try_emplace(name, d);
   }

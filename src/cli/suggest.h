@@ -7,12 +7,8 @@
 
 namespace hodo::cli {
 
-// Single-character insertions, deletions, replacements and swaps of neighbours that turn `a` into
-// `b`.
-unsigned edit_distance(std::string_view a, std::string_view b);
-
 // The first word of `words` that starts with `word` (two characters or more), else the nearest by
-// edit distance if no more than a third of `word` differs, else the first that begins with the same
+// edit_distance() if no more than a third of `word` differs, else the first that begins with the same
 // letter and has the others in the same order (three or more), else an empty string.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& words);
 

@@ -92,6 +92,7 @@ TEST(FunctionName, may_name_the_object_and_leave_out_parameters) {
 
 TEST(Suggestion, has_the_nearest_first) {
   EXPECT_EQ(suggestion("prase", {"main", "parse", "erase"}), "; did you mean 'erase', 'parse'?");
+  EXPECT_EQ(suggestion("strlne", {"strline", "strlen"}), "; did you mean 'strlen', 'strline'?");
   EXPECT_EQ(suggestion("parse_line", {"parse_lines(int)", "x"}),
             "; did you mean 'parse_lines(int)'?");
   EXPECT_EQ(suggestion("parse", {"main"}), "");

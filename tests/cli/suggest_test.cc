@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "hodo/base/edit_distance.h"
+
 namespace hodo::cli {
 namespace {
 
@@ -11,7 +13,10 @@ TEST(EditDistance, CountsSingleCharacterEdits) {
   EXPECT_EQ(edit_distance("", ""), 0u);
   EXPECT_EQ(edit_distance("abc", ""), 3u);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
   EXPECT_EQ(edit_distance("reprot", "report"), 1u);  // a swap is one slip of the fingers
+  EXPECT_EQ(edit_distance("ab", "ba"), 1u);
+  EXPECT_EQ(edit_distance("abcd", "badc"), 2u);
 }
 
 TEST(NearestWord, FindsTyposAndBeginnings) {
