@@ -78,10 +78,8 @@ Result<std::unique_ptr<session::Session>> open(const Options& options, const std
 }
 
 Error about(const std::string& file, Error error) {
-  // The libraries' messages may begin with it already.
-  if (error.code != ErrorCode::usage && !error.message.starts_with(file)) {
-    error.message = file + ": " + error.message;
-  }
+  if (error.code != ErrorCode::usage)
+    error.message = file + ": " + without_name(error.message, file);
   return error;
 }
 
@@ -348,7 +346,7 @@ int run(const Options& options) {
       options.failing.empty() ? diff_two(options, progress) : diff_many(options, progress);
   if (status) return *status;
   progress.clear();
-  return report_error("diff", status.error());
+  return report_error("", status.error());
 }
 
 }  // namespace

@@ -243,23 +243,26 @@ int with_session(const ReadingOptions& options,
   return shown->losses.empty() ? kExitOk : kExitIncomplete;
 }
 
+std::string without_name(std::string message, const std::string& file) {
+  for (const char* end : {": ", " "}) {
+    if (message.starts_with(file + end)) message.erase(0, file.size() + std::strlen(end));
+  }
+  return message;
+}
+
 int report_error(const std::string& file, const Error& error) {
   // What is wrong at byte 0 is wrong with the whole file.
   std::string place = error.offset == Error::kNoOffset || error.offset == 0
                           ? ""
                           : fmt::format(" (at byte {:#x})", error.offset);
-  // The libraries' messages may begin with the file's name already.
-  std::string message = view::printable(error.message);
-  std::string name = view::printable(file);
-  for (const char* end : {": ", " "}) {
-    if (message.starts_with(name + end)) message.erase(0, name.size() + std::strlen(end));
-  }
+  const std::string message = view::printable(without_name(error.message, file));
   std::string remedy;
   if (error.code == ErrorCode::not_found && file == ReadingOptions().file) {
     remedy = "; 'hodo record -- COMMAND' makes one";
   }
   // What is wrong with the command is not wrong with the file.
-  std::string about = error.code == ErrorCode::usage ? "" : name + ": ";
+  const bool named = error.code != ErrorCode::usage && !file.empty();
+  const std::string about = named ? view::printable(file) + ": " : "";
   std::string line = fmt::format("hodo: {}{}{}{}\n", about, message, place, remedy);
   std::fputs(line.c_str(), stderr);
   return kExitUsage;

@@ -63,7 +63,10 @@ struct Shown {
 int with_session(const ReadingOptions& options,
                  const std::function<Result<Shown>(session::Session&)>& work);
 
-// Prints "hodo: FILE: cause" and returns kExitUsage.
+// An error's message may begin with the file's name already.
+std::string without_name(std::string message, const std::string& file);
+
+// Prints "hodo: FILE: cause", or only the cause if `file` is empty, and returns kExitUsage.
 int report_error(const std::string& file, const Error& error);
 
 }  // namespace hodo::cli

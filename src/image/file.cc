@@ -28,10 +28,10 @@ std::int64_t nanoseconds(const timespec& t) {
 Result<RegularFile> RegularFile::open(const std::string& path) {
   // O_NONBLOCK: opening a FIFO without a writer would wait for one.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (fd < 0) return system_error(errno, "cannot open " + path);
+  if (fd < 0) return system_error(errno, path + " cannot be opened");
   RegularFile file(fd, {});
   struct stat st{};
-  if (::fstat(fd, &st) != 0) return system_error(errno, "cannot examine " + path);
+  if (::fstat(fd, &st) != 0) return system_error(errno, path + " cannot be examined");
   if (!S_ISREG(st.st_mode)) return fail(ErrorCode::unsupported, path + " is not a regular file");
   file.id_ = {.device = st.st_dev,
               .inode = st.st_ino,

@@ -170,6 +170,12 @@ TEST_F(Reading, ADamagedPacketIsALossWithItsPlace) {
   EXPECT_EQ(hodo("packets bad.data").status, 3);
 }
 
+TEST_F(Reading, ARecordingThatIsNotThereIsNamedOnce) {
+  const std::string said = "hodo: no.data: cannot be opened: No such file or directory\n";
+  EXPECT_EQ(hodo("stats no.data").err, said);
+  EXPECT_EQ(hodo("diff no.data no.data").err, said);
+}
+
 TEST_F(Reading, AFileThatIsGoneIsNamed) {
   write_recording(at("gone.data"), {.mapped_file = "/nonexistent/program"});
   Ran ran = hodo("stats --json gone.data");
