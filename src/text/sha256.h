@@ -1,5 +1,7 @@
-// SHA-256 (FIPS 180-4).
+// SHA-256 of bytes that come in pieces, by nettle.
 #pragma once
+
+#include <nettle/sha2.h>
 
 #include <array>
 #include <cstdint>
@@ -7,33 +9,23 @@
 
 namespace hodo::text {
 
-using Digest = std::array<std::uint8_t, 32>;
-
-// Whether the processor has instructions for it (SDM vol. 2, CPUID leaf 7, EBX bit 29).
-bool has_sha_instructions();
+using Digest = std::array<std::uint8_t, SHA256_DIGEST_SIZE>;
 
 class Sha256 {
  public:
-  explicit Sha256(bool by_instructions = has_sha_instructions())
-      : by_instructions_(by_instructions) {}
-  void add(std::span<const std::uint8_t> bytes);
-  // Call once, at the end.
-  Digest finish();
+  Sha256() { sha256_init(&sum_); }
+  void add(std::span<const std::uint8_t> bytes) {
+    sha256_update(&sum_, bytes.size(), bytes.data());
+  }
+  // Of all that was added since the last call.
+  Digest finish() {
+    Digest out{};
+    sha256_digest(&sum_, out.size(), out.data());
+    return out;
+  }
 
  private:
-  static constexpr std::size_t kBlock = 64;
-  using State = std::array<std::uint32_t, 8>;
-  // Some number of blocks.
-  void take(std::span<const std::uint8_t> blocks);
-  static void take_block(State& state, const std::uint8_t* block);
-  [[gnu::target("sha,sse4.1")]] static void take_by_instructions(
-      State& state, std::span<const std::uint8_t> blocks);
-
-  State state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  bool by_instructions_;
-  std::array<std::uint8_t, kBlock> rest_{};  // the first size_ % kBlock count
-  std::uint64_t size_ = 0;
+  sha256_ctx sum_{};
 };
 
 }  // namespace hodo::text
