@@ -21,21 +21,10 @@ namespace hodo::view {
 namespace {
 
 constexpr std::string_view kStyle =
-    R"(:root { color-scheme: light dark; --ink: #1c2024; --dim: #667079; --page: #f6f7f9; --card: #fff;
-  --line: #dde1e6; --mark: #fdecea; --impossible: #b3261e; --unexplained: #a15c00;
-  --unusual: #7a6400; --explained: #4a5560; --good: #1e7b3c; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e3e6ea; --dim: #98a2ac; --page: #14171a;
-  --card: #1d2125; --line: #343a41; --mark: #45211f; --impossible: #ff8a80; --unexplained: #ffb95c;
-  --unusual: #e6d060; --explained: #a9b4bf; --good: #7bd69a; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 76rem; color: var(--ink);
-  background: var(--page); font: 15px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 1.5rem; }
-h2 { margin: 2rem 0 .75rem; font-size: 1.1rem; }
-code, table.path, .ends { font-family: ui-monospace, "DejaVu Sans Mono", monospace;
-  font-size: 13px; }
-.dim { color: var(--dim); }
-.lead { margin: .25rem 0 0; }
+    R"(:root { --impossible: #b3261e; --unexplained: #a15c00; --unusual: #7a6400; --explained: #4a5560; }
+@media (prefers-color-scheme: dark) { :root { --impossible: #ff8a80; --unexplained: #ffb95c;
+  --unusual: #e6d060; --explained: #a9b4bf; } }
+table.path, .ends { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 13px; }
 .found { color: var(--impossible); font-weight: 600; }
 .clean { color: var(--good); font-weight: 600; }
 .card { margin: 0 0 1rem; padding: 1rem 1.25rem; background: var(--card);
@@ -51,12 +40,6 @@ code, table.path, .ends { font-family: ui-monospace, "DejaVu Sans Mono", monospa
 .ends dd { margin: 0; }
 pre { overflow-x: auto; white-space: pre-wrap; font-size: 13px; }
 a { color: inherit; }
-details summary { cursor: pointer; color: var(--dim); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; }
-th { text-align: left; font-weight: 600; color: var(--dim); }
-th, td { padding: .15rem 1rem .15rem 0; vertical-align: top; }
-td.number { text-align: right; }
 table.path { margin-top: .4rem; width: 100%; table-layout: fixed; overflow-wrap: anywhere; }
 table.path td:first-child { width: 5.5rem; }
 table.path tr.itself td { background: var(--mark); font-weight: 600; }

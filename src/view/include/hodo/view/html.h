@@ -9,7 +9,9 @@
 
 namespace hodo::view {
 
-// Up to the beginning of the body; `style` is CSS.
+// Up to the beginning of the body; `style` is CSS, beside that of all pages: colours by name
+// (--ink, --dim, --page, --card, --line, --mark, --good), text, tables, .dim, .lead, .scroll,
+// td.number.
 std::string page_begin(std::string_view title, std::string_view style);
 inline constexpr std::string_view kPageEnd = "</body>\n</html>\n";
 
