@@ -46,6 +46,30 @@ def included(module):
     return out
 
 
+def rooms():
+    """Of the page's second table: a room and which others of its module it uses; a module's own folder is a room."""
+    rows = re.findall(r"^\| `([a-z/]+)`(?: itself)? \| .+ \| ([a-z, ]+) \|$", read("docs", "architecture.md"), re.M)
+    modules = {name.split("/")[0] for name, _ in rows if "/" in name}
+    text = read("docs", "architecture.md")
+    own = set(re.findall(r"^\| `([a-z]+)` itself \|", text, re.M))
+    return {name: set() if uses == "nothing" else set(uses.split(", "))
+            for name, uses in rows if "/" in name or name in own}, modules
+
+
+def room_includes(module):
+    """The rooms of a module, each with the others whose private headers it includes."""
+    out, paths = {}, set(sources(module))
+    for path in paths:
+        here = os.path.dirname(path)
+        used = out.setdefault(os.path.join(module, here).rstrip("/"), {})
+        for named in re.findall(r'#include "(?!hodo/)([^"]+)"', read("src", module, path)):
+            near = os.path.normpath(os.path.join(here, named))
+            there = os.path.dirname(near if near in paths else named)
+            if there != here:
+                used[there or module] = path
+    return out
+
+
 def linked(module):
     """What the module's CMakeLists.txt links; those bring what they link themselves."""
     text = read("src", module, "CMakeLists.txt")
@@ -68,6 +92,22 @@ class Modules(unittest.TestCase):
             with self.subTest(module):
                 self.assertEqual({m: f for m, f in found.items() if m not in said}, {}, "not in the table")
                 self.assertEqual(said - set(found), set(), "in the table, but not included")
+
+    def test_a_room_uses_what_the_table_says(self):
+        said, modules = rooms()
+        for module in modules:
+            found = room_includes(module)
+            listed_rooms = {name for name in said if name.split("/")[0] == module}
+            self.assertEqual(set(found) - listed_rooms - {module}, set(), "a room that is not in the table")
+            for room in listed_rooms:
+                with self.subTest(room):
+                    used = found.get(room, {})
+                    self.assertEqual({r: f for r, f in used.items() if r not in said[room]}, {}, "not in the table")
+                    self.assertEqual(said[room] - set(used), set(), "in the table, but not used")
+
+    def test_modules_with_rooms_are_in_the_table(self):
+        parted = {module for module in listed() if any("/" in path for path in sources(module))}
+        self.assertEqual(parted, rooms()[1])
 
     def test_a_module_depends_only_on_those_above_it(self):
         order = listed()

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aux_tail.h"
 #include "channel_set.h"
 #include "channel_socket.h"
 #include "dbi/takeover.h"
@@ -17,7 +18,6 @@
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/protocol.h"
-#include "perf/aux_tail.h"
 #include "rounds.h"
 
 namespace hodo::capture {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "raw/drakvuf_marks.h"
+#include "drakvuf_marks.h"
 
 namespace hodo::session {
 
