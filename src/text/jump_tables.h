@@ -13,11 +13,10 @@ namespace hodo::text {
 // people write computed gotos as distances from a label, whose address it loads, too. On i386 the
 // distances are from the GOT, whose address a register holds. Every such address in a function with
 // an indirect jump is read as a table as far as its entries lead to instructions; those of the same
-// function get kTableTarget. So do all instructions behind such a label where there is no table: the
-// jump is then computed. Tables of whole addresses need no recovery: the addresses are constants in
-// data.
-// Functions between whose entries lie some of another function are joined with it: it is a part
-// that the compiler split off.
+// function get kTableTarget. So do all instructions behind such a label where there is no table:
+// the jump is then computed. Tables of whole addresses need no recovery: the addresses are
+// constants in data. Functions between whose entries lie some of another function are joined with
+// it: it is a part that the compiler split off.
 //
 // False: there were more entries than a file of this size can have, and some were not read.
 bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
