@@ -57,7 +57,8 @@ class CallSensitive final : public EdgeRule {
     // Code that was made at run time has no slots: it calls all by addresses that it was given.
     const bool generated =
         edge.from.outside() && is_generated(edge.from, edge.space, edge.branch.time, locator, jit_);
-    return Verdict{.grade = generated ? Grade::explained : Grade::unusual,
+    const bool explained = generated && jit_ != Jit::report;
+    return Verdict{.grade = explained ? Grade::explained : Grade::unusual,
                    .reason = fmt::format("reaches {} through a pointer", function)};
   }
 

@@ -241,6 +241,16 @@ TEST_F(SensitiveTest, ReachedFromOutsideOfFiles) {
   EXPECT_EQ(reached_through_pointer(locator_.locate(1, branch)), "execve");
 }
 
+TEST_F(SensitiveTest, CodeThatAGeneratorMadeIsExplainedUnlessAllIsToBeReported) {
+  session_.map(kAnon, {.area = "//anon", .generated = true});
+  const Branch branch = {.from = kAnon, .to = address("execve"), .kind = BranchKind::icall};
+  const Edge edge = locator_.locate(1, branch);
+  EXPECT_THAT(says(make_call_sensitive(nullptr, Jit::known), edge),
+              Optional(HasSubstr("explained: ")));
+  EXPECT_THAT(says(make_call_sensitive(nullptr, Jit::report), edge),
+              Optional(HasSubstr("unusual: ")));
+}
+
 TEST_F(SensitiveTest, TheVerdictNamesTheFunction) {
   EXPECT_THAT(says(make_call_sensitive(nullptr, Jit::known),
                    edge_to(BranchKind::icall, 0x1005, address("system"))),
