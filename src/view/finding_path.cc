@@ -121,6 +121,7 @@ std::vector<PathLine> path_that_matters(const check::Finding& finding,
 
 std::vector<PathLine> whole_path(const check::Finding& finding) {
   std::vector<PathLine> out;
+  out.reserve(finding.before.size() + 1 + finding.after.size());
   for (const Branch& branch : finding.before) out.push_back({.branch = &branch});
   out.push_back({.branch = &finding.branch, .itself = true});
   for (const Branch& branch : finding.after) out.push_back({.branch = &branch});

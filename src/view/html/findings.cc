@@ -128,7 +128,7 @@ class Page {
 
   // To the rule's page, which is at the end.
   static std::string rule_link(const check::Rule& rule) {
-    const std::string name = escaped(rule.name);
+    std::string name = escaped(rule.name);
     if (check::find_rule_page(rule.name) == nullptr) return name;
     return fmt::format("<a href=\"#{0}\">{0}</a>", name);
   }
