@@ -40,11 +40,19 @@ std::uint64_t number(const std::string& bytes, std::size_t at, int size) {
   return value;
 }
 
+template <class Format>
+void expect_found(std::span<const Format> formats, const char* absent) {
+  for (const Format& format : formats) EXPECT_EQ(find(formats, format.name), &format);
+  EXPECT_EQ(find(formats, absent), nullptr);
+}
+
 TEST(Formats, AreFoundByTheirNames) {
-  for (const CoverageFormat& format : coverage_formats()) {
-    EXPECT_EQ(find(coverage_formats(), format.name), &format);
-  }
-  EXPECT_EQ(find(coverage_formats(), "drcov9"), nullptr);
+  expect_found(coverage_formats(), "drcov9");
+  expect_found(findings_formats(), "text");
+  expect_found(graph_formats(), "cfg");
+  expect_found(timeline_formats(), "perf");
+  expect_found(tree_formats(), "flame");
+  expect_found(jumps_formats(), "");
 }
 
 TEST(Drcov, Version2) {
