@@ -118,7 +118,7 @@ void CallStack::called(const Branch& branch) {
   const Located& caller = frames_.back().function;
   // call 1f; 1: pop %ebx
   if (target.known() && !target.entry && target.same_function(caller)) return;
-  push(target, CallEntry::called, {branch.from, branch.to});
+  push(target, CallEntry::called, {branch.from, branch.to}, true);
 }
 
 void CallStack::returned(const Branch& branch) {
@@ -202,7 +202,7 @@ void CallStack::call_is(Frame& frame, const Located& function, std::uint64_t ent
   }
 }
 
-void CallStack::push(const Located& function, CallEntry how, Way way) {
+void CallStack::push(const Located& function, CallEntry how, Way way, bool by_call) {
   std::uint32_t node = top_node();
   if (frames_.size() == kDeepest) {
     ++thread_.restarts;
@@ -215,7 +215,8 @@ void CallStack::push(const Located& function, CallEntry how, Way way) {
   }
   open({.function = function,
         .call = {.site = way.site, .entry = way.entry, .how = how},
-        .node = node});
+        .node = node,
+        .by_call = by_call});
 }
 
 std::uint32_t CallStack::unknown_caller() {
@@ -227,6 +228,7 @@ void CallStack::enter_from_stub(const Branch& branch) {
   const Located& function = functions_.called(space_, branch.to, branch.time);
   // The first call of a function goes through the head of the PLT, which has no name.
   if (!function.known() && function.object == top.function.object) return;
+  top.by_call = true;
   call_is(top, function, branch.to);
   if (function.stub) return;
   top.node = paths_.child(top.node, function.function);
@@ -238,6 +240,7 @@ void CallStack::leave_resolver(const Located& function, std::uint64_t entry) {
   Frame& top = frames_.back();
   std::uint32_t caller =
       top.node == CallPaths::kOther ? CallPaths::kOther : paths_[top.node].parent;
+  top.by_call = false;
   call_is(top, function, entry);
   top.node = paths_.child(caller, function.function);
   ++paths_[top.node].calls;
@@ -266,6 +269,41 @@ std::size_t CallStack::up_to_in_jumps(const Located& function) const {
     if (frames_[i].call.how != CallEntry::jumped) break;
   }
   return 0;
+}
+
+SavedCalls CallStack::save() const {
+  SavedCalls out{.space = space_,
+                 .started = started_,
+                 .last_time = last_time_,
+                 .ended_at = ended_at_,
+                 .clock = clock_};
+  out.open.reserve(frames_.size());
+  for (const Frame& f : frames_) {
+    out.open.push_back({f.call.site, f.call.entry, f.call.since, f.call.how, f.by_call});
+  }
+  return out;
+}
+
+void CallStack::restore(const SavedCalls& saved) {
+  frames_.clear();
+  space_ = saved.space;
+  started_ = saved.started;
+  last_time_ = saved.last_time;
+  ended_at_ = saved.ended_at;
+  for (const SavedCall& call : saved.open) {
+    if (frames_.size() == kDeepest) break;
+    const bool hidden = call.how == CallEntry::called && call.entry == 0;
+    const Located pseudo{.function = hidden ? functions_.pseudo("[not traced]") : 0};
+    const Located& function = hidden ? pseudo
+                              : call.by_call
+                                  ? functions_.called(space_, call.entry, call.since.ticks)
+                                  : locate(call.entry, call.since.ticks);
+    clock_ = call.since;
+    open({.function = function,
+          .call = {.site = call.site, .entry = call.entry, .how = call.how},
+          .by_call = call.by_call});
+  }
+  clock_ = saved.clock;
 }
 
 // To a caller that is not traced.

@@ -22,6 +22,7 @@ class CallStack {
     Located function;
     OpenCall call;  // its function is `function`'s
     std::uint32_t node = 0;
+    bool by_call = false;  // located as the target of a call
   };
 
   // All must outlive the stack; `watcher` may be null.
@@ -39,6 +40,9 @@ class CallStack {
   // Outermost first.
   std::span<const Frame> frames() const { return frames_; }
   const CallClock& clock() const { return clock_; }
+
+  SavedCalls save() const;
+  void restore(const SavedCalls& saved);
 
  private:
   // A jump within the function on top, with no more time gone: most branches are.
@@ -69,7 +73,7 @@ class CallStack {
     std::uint64_t site = 0;
     std::uint64_t entry = 0;
   };
-  void push(const Located& function, CallEntry how, Way way);
+  void push(const Located& function, CallEntry how, Way way, bool by_call = false);
   void enter_from_stub(const Branch& branch);
   void leave_resolver(const Located& function, std::uint64_t entry);
   std::uint32_t unknown_caller();

@@ -45,6 +45,11 @@ std::vector<OpenCall> OpenCalls::open() const {
   return out;
 }
 
+std::span<std::uint64_t> Following::return_sites() { return state_->sites.slots(); }
+
+SavedCalls OpenCalls::save() const { return state_->stack.save(); }
+void OpenCalls::restore(const SavedCalls& saved) { state_->stack.restore(saved); }
+
 const CallClock& OpenCalls::clock() const { return state_->stack.clock(); }
 
 }  // namespace hodo::analyze

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace hodo::analyze {
@@ -13,6 +14,8 @@ class ReturnSites {
  public:
   void add(std::uint64_t address) { sites_[slot(address)] = address; }
   bool has(std::uint64_t address) const { return sites_[slot(address)] == address; }
+
+  std::span<std::uint64_t> slots() { return sites_; }
 
  private:
   static constexpr unsigned kBits = 16;

@@ -81,6 +81,94 @@ class InTime final : public ThreadSink {
   std::vector<MomentInTime> found_;
 };
 
+// Where one thread was at a time, from a segment that begins before it.
+class InTimeFrom final : public ThreadSink {
+ public:
+  InTimeFrom(session::Clock clock, std::uint64_t time, const Segment& segment)
+      : clock_(clock), time_(time), begun_(segment.time != 0 && segment.time <= time) {
+    found_.moment = {segment.thread, segment.branches, 0};
+    found_.time = segment.time;
+  }
+
+  bool branches(const session::Context& who, std::uint64_t first,
+                std::span<const Branch> batch) override {
+    found_.who = who;
+    for (const Branch& branch : batch) {
+      if ((branch.flags & kNotTaken) != 0) continue;
+      const std::uint64_t number = first++;
+      const std::uint64_t now = clock_.nanoseconds(branch.time);
+      if (now > time_) return false;
+      if (now == 0) continue;
+      found_.moment.branch = number;
+      found_.time = now;
+      begun_ = true;
+    }
+    return true;
+  }
+  std::optional<MomentInTime> take() const { return begun_ ? std::optional(found_) : std::nullopt; }
+
+ private:
+  session::Clock clock_;
+  std::uint64_t time_;
+  bool begun_;
+  MomentInTime found_;
+};
+
+// The threads of an index, in their order.
+std::vector<ThreadId> threads_of(const Index& index, const session::Selection& selection) {
+  std::vector<ThreadId> out;
+  for (const Segment& s : index.segments()) {
+    if (selection.tid && s.thread.tid != *selection.tid) continue;
+    if (std::ranges::find(out, s.thread) == out.end()) out.push_back(s.thread);
+  }
+  return out;
+}
+
+Result<std::vector<LastMoment>> last_by_index(const session::Selection& selection,
+                                              const IndexedRecording& recording) {
+  std::vector<LastMoment> out;
+  for (const ThreadId& thread : threads_of(recording.index, selection)) {
+    // A segment may begin where the path ends: then the one before has its last branch.
+    std::uint64_t before = ~std::uint64_t{0};
+    for (std::vector<LastMoment> found; found.empty();) {
+      const std::size_t segment = recording.index.at(thread, before);
+      if (segment == Index::kNone) break;
+      Lasts lasts;
+      auto outcome = walk_from(recording, segment, lasts);
+      if (!outcome) return std::unexpected(outcome.error());
+      found = lasts.take();
+      const std::uint64_t begins = recording.index.segments()[segment].branches;
+      if (!found.empty() && (!selection.pid || found[0].who.pid == *selection.pid)) {
+        out.push_back(found[0]);
+      }
+      if (begins == 0) break;
+      before = begins - 1;
+    }
+  }
+  return out;
+}
+
+Result<std::vector<MomentInTime>> in_time_by_index(session::Session& session,
+                                                   std::uint64_t nanoseconds,
+                                                   const session::Selection& selection,
+                                                   const IndexedRecording& recording) {
+  std::vector<MomentInTime> out;
+  const auto segments = recording.index.segments();
+  for (const ThreadId& thread : threads_of(recording.index, selection)) {
+    std::size_t last = Index::kNone;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const bool first = last == Index::kNone;
+      if (segments[i].thread == thread && (first || segments[i].time <= nanoseconds)) last = i;
+    }
+    InTimeFrom sink(session.clock(), nanoseconds, segments[last]);
+    auto outcome = walk_from(recording, last, sink);
+    if (!outcome) return std::unexpected(outcome.error());
+    const auto found = sink.take();
+    if (found && (!selection.pid || found->who.pid == *selection.pid)) out.push_back(*found);
+  }
+  return out;
+}
+
 // The first branch that is equal to one that was found.
 class Equal final : public ThreadSink {
  public:
@@ -111,7 +199,7 @@ Result<Moment> find_edge(session::Session& session, const MomentSpec& spec,
                          const FindOptions& options) {
   WalkOptions how = options.walk;
   if (spec.thread) how.selection = only(*spec.thread);
-  auto lasts = last_moments(session, how);
+  auto lasts = last_moments(session, how, nullptr, options.index);
   if (!lasts) return std::unexpected(lasts.error());
   if (spec.thread) {
     std::erase_if(*lasts,
@@ -158,7 +246,7 @@ Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
   } else {
     how.selection.pid = end.pid;
   }
-  auto lasts = last_moments(session, how);
+  auto lasts = last_moments(session, how, nullptr, options.index);
   if (!lasts) return std::unexpected(lasts.error());
   if (lasts->empty()) {
     return fail(ErrorCode::not_found,
@@ -170,7 +258,7 @@ Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
 
 Result<Moment> find_time(session::Session& session, const MomentSpec& spec,
                          const FindOptions& options) {
-  auto all = moments_at(session, spec.time, options.walk);
+  auto all = moments_at(session, spec.time, options.walk, options.index);
   if (!all) return std::unexpected(all.error());
   if (all->empty()) {
     return fail(ErrorCode::not_found, session.clock().known()
@@ -238,7 +326,11 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
 bool is_crash(const session::ProcessEnd& end) { return end.signal != 0; }
 
 Result<std::vector<LastMoment>> last_moments(session::Session& session, const WalkOptions& options,
-                                             session::Outcome* came_to) {
+                                             session::Outcome* came_to,
+                                             const IndexedRecording* index) {
+  if (index != nullptr && came_to == nullptr) {
+    return last_by_index(options.selection, *index);
+  }
   Lasts lasts;
   auto outcome = walk(session, options, lasts);
   if (!outcome) return std::unexpected(outcome.error());
@@ -247,7 +339,9 @@ Result<std::vector<LastMoment>> last_moments(session::Session& session, const Wa
 }
 
 Result<std::vector<MomentInTime>> moments_at(session::Session& session, std::uint64_t nanoseconds,
-                                             const WalkOptions& options) {
+                                             const WalkOptions& options,
+                                             const IndexedRecording* index) {
+  if (index != nullptr) return in_time_by_index(session, nanoseconds, options.selection, *index);
   InTime in_time(session.clock(), nanoseconds);
   auto outcome = walk(session, options, in_time);
   if (!outcome) return std::unexpected(outcome.error());

@@ -107,13 +107,15 @@ Neighbours neighbours_of(const Scene& scene, std::span<const Step> steps, Source
 }
 
 Result<Moment> step_from(session::Session& session, const Moment& moment, StepKind kind,
-                         bool forward, const session::ProgressFunction& progress) {
+                         bool forward, const session::ProgressFunction& progress,
+                         const IndexedRecording* index) {
   constexpr std::uint64_t kEverywhere = ~std::uint64_t{0};
   auto scene = scene_at(session, moment,
                         {.before = kStepReach,
                          .after = kStepReach,
                          .reach = kind == StepKind::out ? kEverywhere : kStepReach,
-                         .progress = progress});
+                         .progress = progress,
+                         .index = index});
   if (!scene) return std::unexpected(scene.error());
   Code code(session);
   SourceLines lines(session.names());

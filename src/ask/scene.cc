@@ -45,6 +45,28 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
     return true;
   }
 
+  // As if the branches before a segment had come.
+  void begin_at(const Index& index, std::size_t segment) {
+    const Segment& s = index.segments()[segment];
+    index.returns_at(segment, calls_.following().return_sites());
+    analyze::SavedCalls saved = s.calls;
+    std::vector<std::uint64_t> sites;
+    for (const IndexedCall& open : index.open_at(segment)) {
+      saved.open.push_back(open.call);
+      sites.push_back(open.site);
+    }
+    calls_.of(moment_.thread, this).restore(saved);
+    sites_ = std::move(sites);
+    count_ = s.branches;
+    scene_.last_loss = s.last_loss;
+    const auto set = [this](std::optional<Moment>& what, std::uint64_t branch) {
+      what.reset();
+      if (branch != 0) what = Moment{moment_.thread, branch, 0};
+    };
+    set(scene_.call_before, s.call_before);
+    set(scene_.return_before, s.return_before);
+  }
+
   Result<Scene> take(session::Session& session);
 
  private:
@@ -217,8 +239,18 @@ void add_line(std::vector<Step>& out, const Passed& from, std::uint64_t number, 
 Result<Scene> scene_at(session::Session& session, const Moment& moment,
                        const SceneOptions& options) {
   Gatherer gatherer(session, moment, options);
+  // Where what is wanted of before the moment lies behind it.
+  const std::uint64_t reach = options.before + 1;
+  const std::size_t segment =
+      options.index == nullptr
+          ? Index::kNone
+          : options.index->index.at(moment.thread, moment.branch - std::min(moment.branch, reach));
+  if (segment != Index::kNone) gatherer.begin_at(options.index->index, segment);
   auto outcome =
-      walk(session, {.selection = only(moment.thread), .progress = options.progress}, gatherer);
+      segment != Index::kNone
+          ? walk_from(*options.index, segment, gatherer)
+          : walk(session, {.selection = only(moment.thread), .progress = options.progress},
+                 gatherer);
   if (!outcome) return std::unexpected(outcome.error());
   auto scene = gatherer.take(session);
   if (scene) scene->losses = std::move(outcome->losses);

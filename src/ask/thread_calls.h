@@ -21,6 +21,7 @@ class ThreadCalls {
     if (it == threads_.end()) it = threads_.try_emplace(thread, following_, watcher).first;
     return it->second;
   }
+  analyze::Following& following() { return following_; }
   std::span<const analyze::Function> functions() const { return following_.functions(); }
 
  private:

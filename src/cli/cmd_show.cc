@@ -11,6 +11,7 @@
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/output.h"
+#include "recording_index.h"
 
 namespace hodo::cli {
 namespace {
@@ -22,6 +23,7 @@ struct Options {
   std::string next;
   std::string previous;
   std::size_t around = 8;
+  bool no_index = false;
 };
 
 const Manual kManual{
@@ -44,7 +46,11 @@ const Manual kManual{
         "same, but not into calls; call the next function that is entered; return what is behind "
         "the next return; out the place behind the end of the innermost open call, and back the "
         "call itself. With a - in front they go back. --next and --previous go to where the thread "
-        "executes a function, FILE:LINE or address the next or the last time.",
+        "executes a function, FILE:LINE or address the next or the last time.\n\n"
+        "Of a long recording of Intel PT an index is made at the first question, and kept in "
+        "~/.cache/hodoscope/recordings; from then on THREAD:N, times, start, end and crash take no "
+        "decoding from the beginning. It is found by the recording's content and by the files whose "
+        "code ran, and is never needed.",
     .examples = {{"hodo show crash", "Where the program died."},
                  {"hodo show call:parse#17 run.data", "The seventeenth call of parse."},
                  {"hodo show 4242:1700 --step out", "Where it returns to."},
@@ -84,6 +90,7 @@ ask::Wanted wanted_by(const std::string& text) {
 }
 
 Result<ask::Moment> walk_on(session::Session& session, ask::Moment at, const Options& options,
+                            const ask::IndexedRecording* index,
                             const session::ProgressFunction& progress) {
   for (const bool forward : {true, false}) {
     const std::string& wanted = forward ? options.next : options.previous;
@@ -95,7 +102,7 @@ Result<ask::Moment> walk_on(session::Session& session, ask::Moment at, const Opt
   for (const std::string& word : options.steps) {
     auto step = step_named(word);
     if (!step) return std::unexpected(step.error());
-    auto there = ask::step_from(session, at, step->kind, step->forward, progress);
+    auto there = ask::step_from(session, at, step->kind, step->forward, progress, index);
     if (!there) return there;
     at = *there;
   }
@@ -104,12 +111,13 @@ Result<ask::Moment> walk_on(session::Session& session, ask::Moment at, const Opt
 
 // Where the other threads were.
 Result<std::vector<ask::MomentInTime>> others(session::Session& session, const ask::Scene& scene,
+                                              const ask::IndexedRecording* index,
                                               const session::ProgressFunction& progress) {
   std::vector<ask::MomentInTime> out;
   session::Clock clock = session.clock();
   if (session.queues().size() < 2 || scene.time == 0 || scene.who.pid < 0) return out;
   auto all = ask::moments_at(session, clock.nanoseconds(scene.time),
-                             {.selection = {.pid = scene.who.pid}, .progress = progress});
+                             {.selection = {.pid = scene.who.pid}, .progress = progress}, index);
   if (!all) return std::unexpected(all.error());
   for (ask::MomentInTime& other : *all) {
     if (other.moment.thread != scene.moment.thread) out.push_back(other);
@@ -121,16 +129,20 @@ int run(const Options& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
     const auto tell = told_to(progress);
-    auto moment =
-        ask::find_moment(session, options.moment, find_options(session, options.reading, progress));
-    if (moment) moment = walk_on(session, *moment, options, tell);
+    const auto index = options.no_index ? nullptr : index_of(session, tell);
+    ask::FindOptions how = find_options(session, options.reading, progress);
+    how.index = index.get();
+    auto moment = ask::find_moment(session, options.moment, how);
+    if (moment) moment = walk_on(session, *moment, options, index.get(), tell);
     if (!moment) return std::unexpected(moment.error());
-    auto scene = ask::scene_at(
-        session, *moment,
-        {.before = options.around + 256, .after = options.around + 256, .progress = tell});
+    auto scene = ask::scene_at(session, *moment,
+                               {.before = options.around + 256,
+                                .after = options.around + 256,
+                                .progress = tell,
+                                .index = index.get()});
     if (!scene) return std::unexpected(scene.error());
     view::SceneView what(session, *scene, options.around);
-    auto elsewhere = others(session, *scene, tell);
+    auto elsewhere = others(session, *scene, index.get(), tell);
     if (!elsewhere) return std::unexpected(elsewhere.error());
     what.others = std::move(*elsewhere);
     progress.clear();
@@ -168,6 +180,8 @@ void add_show(Program& program) {
                  "source lines, instructions and branches on either side (default 8)")
       .range(1, 100'000)
       .type_name("N");
+  app.add_flag("--no-index", options->no_index,
+               "neither use nor make an index of the recording (default: of a long one)");
   app.add_flag("--json", options->reading.json, "one JSON object");
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);

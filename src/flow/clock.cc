@@ -51,6 +51,29 @@ bool Clock::goes_as(const Clock& other) const {
          last_mtc_ == other.last_mtc_ && mtc_mask_ == other.mtc_mask_;
 }
 
+Clock::Words Clock::words() const {
+  return {now_,       tsc_,      reference_, cycles_, ctc_tsc_,
+          ctc_ticks_, last_mtc_, mtc_mask_,  cbr_,    std::uint64_t{have_ctc_}};
+}
+
+bool Clock::set_words(const Words& words) {
+  constexpr std::uint64_t kByte = 0xff;
+  if (words[6] > kByte || words[7] > kByte || words[8] > ~std::uint32_t{0} || words[9] > 1) {
+    return false;
+  }
+  now_ = words[0];
+  tsc_ = words[1];
+  reference_ = words[2];
+  cycles_ = words[3];
+  ctc_tsc_ = words[4];
+  ctc_ticks_ = words[5];
+  last_mtc_ = static_cast<std::uint32_t>(words[6]);
+  mtc_mask_ = static_cast<std::uint32_t>(words[7]);
+  cbr_ = static_cast<std::uint32_t>(words[8]);
+  have_ctc_ = words[9] != 0;
+  return true;
+}
+
 // A step to a new reference: CYC counts from here.
 void Clock::set(std::uint64_t time) {
   now_ = std::max(now_, time);

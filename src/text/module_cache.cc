@@ -132,7 +132,11 @@ std::optional<std::vector<std::uint8_t>> unwrap(std::span<const std::uint8_t> fi
   return out;
 }
 
-std::optional<ModuleCache> ModuleCache::of_user() {
+ModuleCache::Key ModuleCache::key_of(std::span<const std::uint8_t> bytes) {
+  return digest_of(bytes);
+}
+
+std::optional<ModuleCache> ModuleCache::of_user(const char* folder_name) {
   const std::string home = cache_home();
   const auto self = image::read_elf_file("/proc/self/exe");
   if (home.empty() || !self || self->build_id.empty()) return std::nullopt;
@@ -142,7 +146,7 @@ std::optional<ModuleCache> ModuleCache::of_user() {
   if (top.get() < 0) return std::nullopt;
   const File own(open_folder(top.get(), "hodoscope"));
   if (own.get() < 0) return std::nullopt;
-  const int folder = open_folder(own.get(), "modules");
+  const int folder = open_folder(own.get(), folder_name);
   if (folder < 0) return std::nullopt;
   return ModuleCache(folder, digest_of(self->build_id));
 }

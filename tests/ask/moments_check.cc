@@ -1,8 +1,9 @@
 // Holds moments of a recording against a plain decode of it from front to back.
-//   moments_check RECORDING COUNT SEED
+//   moments_check RECORDING COUNT SEED [SPACING]
 // For COUNT random moments: the branches before and after, the time, the instruction and the open
-// calls are those that a plain walk has there; and each step back undoes the step forward. Prints
-// how many were checked; status 1 at the first difference.
+// calls are those that a plain walk has there; and each step back undoes the step forward. With
+// SPACING an index with a segment for so many bytes answers, and must say what is said without.
+// Prints how many were checked; status 1 at the first difference.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <random>
 
 #include "hodo/analyze/open_calls.h"
+#include "hodo/ask/find.h"
 #include "hodo/ask/navigate.h"
 #include "hodo/ask/scene.h"
 #include "hodo/session/session.h"
@@ -51,11 +53,13 @@ bool same(const Branch& a, const Branch& b) {
 
 class Checker {
  public:
-  Checker(session::Session& session, const Plain& plain) : session_(session), plain_(plain) {}
+  Checker(session::Session& session, const Plain& plain, const ask::IndexedRecording* index)
+      : session_(session), plain_(plain), index_(index) {}
 
   void check(const ask::Moment& at) {
-    auto scene = ask::scene_at(session_, at, {.before = 40, .after = 40});
+    auto scene = ask::scene_at(session_, at, {.before = 40, .after = 40, .index = index_});
     if (!scene) differ(at, scene.error().message);
+    if (index_ != nullptr) without_index(*scene);
     const Thread& thread = plain_.threads.at(at.thread);
     branches(*scene, thread);
     calls(*scene, thread);
@@ -79,6 +83,32 @@ class Checker {
     }
     const std::uint64_t time = at.branch == 0 ? 0 : thread.branches[at.branch - 1].time;
     if (scene.time != time) differ(at, "time");
+  }
+
+  void without_index(const ask::Scene& scene) {
+    const ask::Moment& at = scene.moment;
+    const auto plain = ask::scene_at(session_, at, {.before = 40, .after = 40});
+    if (!plain) differ(at, plain.error().message);
+    const auto same = [&](bool is, const char* what) {
+      if (!is) differ(at, fmt::format("{} with and without the index", what));
+    };
+    same(scene.address == plain->address, "address");
+    same(scene.last_loss == plain->last_loss, "last loss");
+    same(scene.call_before == plain->call_before, "call before");
+    same(scene.call_after == plain->call_after, "call after");
+    same(scene.return_before == plain->return_before, "return before");
+    same(scene.return_after == plain->return_after, "return after");
+    same(scene.out_before == plain->out_before, "out, back");
+    same(scene.out_after == plain->out_after, "out");
+    same(scene.ends == plain->ends, "end");
+    same(scene.calls.size() == plain->calls.size(), "number of calls");
+    for (std::size_t i = 0; i < scene.calls.size(); ++i) {
+      const ask::OpenFrame& a = scene.calls[i];
+      const ask::OpenFrame& b = plain->calls[i];
+      same(a.name == b.name && a.object == b.object && a.at == b.at && a.entered == b.entered &&
+               a.entry_time == b.entry_time && a.instructions == b.instructions && a.how == b.how,
+           "a call");
+    }
   }
 
   void calls(const ask::Scene& scene, const Thread& thread) {
@@ -129,7 +159,19 @@ class Checker {
 
   session::Session& session_;
   const Plain& plain_;
+  const ask::IndexedRecording* index_;
 };
+
+// Written and read again, as from the cache.
+std::optional<ask::IndexedRecording> index_of(session::Session& session, std::size_t spacing) {
+  session::Parts* const parts = session::parts_of(session);
+  if (parts == nullptr) return std::nullopt;
+  auto index = ask::Index::build(session, *parts, spacing, {});
+  if (!index) return std::nullopt;
+  auto read = ask::Index::read(index->write(), session.queues().size());
+  if (!read || read->segments().size() != index->segments().size()) return std::nullopt;
+  return ask::IndexedRecording{parts, std::move(*read)};
+}
 
 // A moment of the thread: behind any branch, and any instructions that were executed there.
 ask::Moment random_moment(const ask::ThreadId& id, const Thread& thread, std::mt19937_64& random) {
@@ -141,10 +183,64 @@ ask::Moment random_moment(const ask::ThreadId& id, const Thread& thread, std::mt
   return out;
 }
 
+// An index that somebody has changed is refused, or answers something: nothing worse.
+void spoil(session::Session& session, const ask::IndexedRecording& good, const Plain& plain,
+           std::mt19937_64& random) {
+  const std::vector<std::uint8_t> bytes = good.index.write();
+  std::size_t read = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::uint8_t> bad = bytes;
+    for (std::uint64_t n = 1 + random() % 3; n > 0; --n) {
+      bad[random() % bad.size()] = static_cast<std::uint8_t>(random());
+    }
+    if (i % 10 == 0) bad.resize(random() % bad.size());
+    auto index = ask::Index::read(bad, session.queues().size());
+    if (!index || index->segments().empty()) continue;
+    ++read;
+    const ask::IndexedRecording spoilt{good.parts, std::move(*index)};
+    for (const auto& [id, thread] : plain.threads) {
+      const ask::Moment at{id, thread.branches.size() / 2, 0};
+      (void)ask::scene_at(session, at, {.before = 4, .after = 4, .reach = 64, .index = &spoilt});
+      if (i % 4 == 0) (void)ask::last_moments(session, {}, nullptr, &spoilt);
+    }
+  }
+  fmt::print("{} of 300 spoilt indices were taken\n", read);
+}
+
+// Where threads end and where they are at some times, by the index and without.
+void check_finding(session::Session& session, const ask::IndexedRecording& index,
+                   const Plain& plain) {
+  const auto fail = [](const char* what) {
+    fmt::print("{} differ with the index\n", what);
+    std::exit(1);
+  };
+  const auto a = ask::last_moments(session, {}, nullptr, &index);
+  const auto b = ask::last_moments(session, {});
+  if (!a || !b || a->size() != b->size()) fail("last moments");
+  for (std::size_t i = 0; i < a->size(); ++i) {
+    if ((*a)[i].moment != (*b)[i].moment || !same((*a)[i].last, (*b)[i].last)) fail("last moments");
+  }
+  session::Clock clock = session.clock();
+  for (const auto& [id, thread] : plain.threads) {
+    for (const std::size_t part : {1, 3, 7}) {
+      const std::uint64_t time =
+          clock.nanoseconds(thread.branches[thread.branches.size() * part / 8].time);
+      const auto x = ask::moments_at(session, time, {}, &index);
+      const auto y = ask::moments_at(session, time, {});
+      if (!x || !y || x->size() != y->size()) fail("moments in time");
+      for (std::size_t i = 0; i < x->size(); ++i) {
+        if ((*x)[i].moment != (*y)[i].moment || (*x)[i].time != (*y)[i].time) {
+          fail("moments in time");
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 5) return 2;
   auto session = session::Session::open({.path = argv[1]});
   if (!session) return fmt::print("{}\n", session.error().message), 2;
   Plain plain;
@@ -155,13 +251,20 @@ int main(int argc, char** argv) {
   if (!outcome || plain.threads.empty()) return fmt::print("nothing was decoded\n"), 2;
   std::mt19937_64 random(std::strtoull(argv[3], nullptr, 10));
   const auto count = std::strtoull(argv[2], nullptr, 10);
-  Checker checker(**session, plain);
+  std::optional<ask::IndexedRecording> index;
+  if (argc == 5) index = index_of(**session, std::strtoull(argv[4], nullptr, 10));
+  if (argc == 5 && !index) return fmt::print("no index\n"), 1;
+  Checker checker(**session, plain, index ? &*index : nullptr);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto it = plain.threads.begin();
     std::advance(it, static_cast<std::ptrdiff_t>(i % plain.threads.size()));
     checker.check(random_moment(it->first, it->second, random));
   }
-  fmt::print("{} moments of {} threads, {} steps\n", count, plain.threads.size(),
-             checker.steps_checked);
+  if (index) {
+    check_finding(**session, *index, plain);
+    spoil(**session, *index, plain, random);
+  }
+  fmt::print("{} moments of {} threads, {} steps, {} segments\n", count, plain.threads.size(),
+             checker.steps_checked, index ? index->index.segments().size() : 0);
   return checker.steps_checked == 0 && count > 10 ? 1 : 0;
 }

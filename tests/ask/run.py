@@ -167,11 +167,74 @@ def line_of(source, mark):
 
 
 def moments(case, program, source):
-    data = case.record("a.data", os.path.join(case.args.programs, program), source=source)
-    done = subprocess.run([case.args.moments, data, "60", "7"], capture_output=True, text=True,
-                          check=False)
-    check(done.returncode == 0, done.stdout + done.stderr)
-    print(done.stdout.strip())
+    pt = source in ("dbi", "qemu")
+    options = ("--psb-period", "2048") if pt else ()
+    data = case.record("a.data", os.path.join(case.args.programs, program), source=source, options=options)
+    for spacing in ([], ["1"]) if pt else ([], ):  # with an index, too
+        done = subprocess.run([case.args.moments, data, "60", "7", *spacing], capture_output=True, text=True,
+                              check=False)
+        check(done.returncode == 0, done.stdout + done.stderr)
+        print(done.stdout.strip())
+
+
+LONG = r"""
+#include <stdint.h>
+static uint64_t state = 88172645463325252u;
+__attribute__((noinline)) static int step(void) {
+  state ^= state << 13; state ^= state >> 7; state ^= state << 17;
+  return state & 1 ? 1 : -1;
+}
+__attribute__((noinline)) static int walk(int n) {
+  int at = 0;
+  while (n-- > 0) if (step() > 0) at += 3; else at -= 2;
+  return at;
+}
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 140; ++i) sum += walk(i * 1000);
+  return sum == 1;
+}
+"""
+
+
+def case_index(case):
+    """Of a long recording the answers are the same with an index: made, kept, spoilt, cut off."""
+    data = case.record("long.data", case.program("long", LONG, "-O1"))
+    check(os.path.getsize(data) > (4 << 20), "long enough for an index")
+    home = case.path("cache")
+    os.mkdir(home, 0o700)
+    env = {**os.environ, "XDG_CACHE_HOME": home}
+    folder = os.path.join(home, "hodoscope", "recordings")
+
+    def answers(*options):
+        out = []
+        for moment in ("end", f"{tid}:1000000", f"time:{middle}"):
+            scene = json.loads(case.hodo("show", moment, data, "--json", *options, env=env).stdout)
+            out.append(scene)
+        return out
+
+    end = json.loads(case.hodo("show", "end", data, "--json", "--no-index", env=env).stdout)
+    check(not os.path.exists(folder), "--no-index makes none")
+    tid = end["tid"]
+    first = json.loads(case.hodo("show", "start", data, "--json", "--no-index", env=env).stdout)
+    middle = (end["time"] + (first["time"] or end["time"])) // 2
+    plain = answers("--no-index")
+    check(answers() == plain, "an index that was just made")
+    (name,) = os.listdir(folder)
+    path = os.path.join(folder, name)
+    check(os.path.getsize(path) < os.path.getsize(data) / 10 + (1 << 20), "its size")
+    made = os.stat(path).st_ino, os.stat(path).st_mtime_ns
+    check(answers() == plain, "an index that was kept")
+    check((os.stat(path).st_ino, os.stat(path).st_mtime_ns) == made, "it was not made anew")
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        file.write(b"spoilt")
+    check(answers() == plain, "an index that is damaged")
+    check(os.stat(path).st_ino != made[0], "it was made anew")
+    os.truncate(path, os.path.getsize(path) // 2)
+    check(answers() == plain, "an index that is cut off")
+    os.utime(data)
+    check(answers() == plain and len(os.listdir(folder)) == 2, "of another recording")
 
 
 def case_show(case):

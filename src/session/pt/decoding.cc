@@ -1,12 +1,43 @@
 #include "decoding.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
+#include "hodo/flow/checkpoint.h"
+#include "marked_sink.h"
 #include "packet_walk.h"
 #include "records/runs_from_branches.h"
 
 namespace hodo::session {
+namespace {
+
+std::unexpected<Error> no_part() {
+  return fail(ErrorCode::malformed, "a checkpoint that is not of this recording");
+}
+
+// What of a queue has to be read for a part of it.
+std::vector<Part> within(std::vector<Part> parts, const StreamPart& part) {
+  const std::uint64_t end = part.until > ~std::uint64_t{0} - flow::PartDecoder::kBehind
+                                ? part.until
+                                : part.until + flow::PartDecoder::kBehind;
+  const std::uint64_t begin = part.from ? part.from->offset : 0;
+  std::erase_if(parts,
+                [&](const Part& p) { return p.offset >= end || p.offset + p.size <= begin; });
+  if (parts.empty()) return parts;
+  Part& first = parts.front();
+  if (const std::uint64_t skip = begin - std::min(begin, first.offset); skip != 0) {
+    first.file_offset += skip;
+    first.offset += skip;
+    first.size -= skip;
+    first.gap_before = false;
+  }
+  Part& last = parts.back();
+  last.size = std::min(last.size, end - last.offset);
+  return parts;
+}
+
+}  // namespace
 
 // Runs `work` on every selected queue; it returns false to stop.
 template <class Work>
@@ -80,6 +111,46 @@ Result<Outcome> PtDecoding::decode(const DecodeOptions& options, BranchSink& sin
     job.stats = prepare(prepared, job, options).decode(job.pieces, between);
     return !between.stopped();
   });
+}
+
+Result<Outcome> PtDecoding::decode_marked(const DecodeOptions& options, std::size_t spacing,
+                                          CheckpointSink& sink) {
+  return each_queue(options, [&](QueueJob& job) {
+    flow::Config how = input_.config(job.index, job.occupancy);
+    how.want_not_taken = options.not_taken;
+    const auto source = input_.code(job.index, job.occupancy);
+    MarkedSink between(listener_of(input_, job, options.selection), job.who, sink);
+    job.stats = flow::PartDecoder(*source, how).decode(job.pieces, spacing, between);
+    return !between.stopped();
+  });
+}
+
+Result<Outcome> PtDecoding::decode_part(const StreamPart& part, const DecodeOptions& options,
+                                        BranchSink& sink) {
+  if (part.queue >= session_.queues().size()) return no_part();
+  const Occupancy occupants = input_.occupancy(part.queue);
+  const std::vector<Part> parts = within(input_.parts(part.queue), part);
+  auto joined = QueueBytes::make(
+      parts, [this](std::uint64_t offset, auto out) { return input_.read_trace(offset, out); });
+  if (!joined) return std::unexpected(joined.error());
+  Outcome outcome;
+  outcome.queue_stats.resize(session_.queues().size());
+  LossTally losses;
+  for (LossLine& line : session_.input_losses()) losses.take(std::move(line));
+  const Context who = context_of(part.queue, session_.queues()[part.queue], occupants);
+  flow::Stats& stats = outcome.queue_stats[part.queue];
+  const QueueJob job{part.queue, who,    occupants,           joined->pieces(),
+                     stats,      losses, [](std::uint64_t) {}};
+  flow::Config how = input_.config(part.queue, occupants);
+  how.want_not_taken = options.not_taken;
+  const auto source = input_.code(part.queue, occupants);
+  QueueSink between(listener_of(input_, job, options.selection), sink);
+  flow::PartDecoder decoder(*source, how);
+  const flow::Checkpoint* const from = part.from ? &*part.from : nullptr;
+  if (!decoder.decode_part(from, job.pieces, part.until, between, stats)) return no_part();
+  outcome.stats = stats;
+  outcome.losses = losses.lines();
+  return outcome;
 }
 
 Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {

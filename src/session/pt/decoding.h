@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "hodo/session/parts.h"
 #include "hodo/session/session.h"
 #include "queue_job.h"
 
@@ -20,6 +21,10 @@ class PtDecoding {
   Result<Outcome> cover(const DecodeOptions& options, RunSink& sink);
   Result<Outcome> count(const DecodeOptions& options);
   Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink);
+  Result<Outcome> decode_marked(const DecodeOptions& options, std::size_t spacing,
+                                CheckpointSink& sink);
+  Result<Outcome> decode_part(const StreamPart& part, const DecodeOptions& options,
+                              BranchSink& sink);
 
  private:
   struct Prepared;

@@ -28,6 +28,27 @@ Status PtSession::decodable() const {
               "holds no branch trace; record with 'hodo record' or 'perf record -e intel_pt//u'");
 }
 
+bool PtSession::has_parts() {
+  if (!decodable() || queues().empty()) return false;
+  for (std::size_t i = 0; i < queues().size(); ++i) {
+    if (queues()[i].tid < 0 || occupancy(i).turns().size() != 1) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> PtSession::code_files() {
+  std::vector<std::string> out;
+  for (const perfdata::File& file : model().files()) {
+    out.push_back(spaces().files().place(file.path).value_or(""));
+  }
+  return out;
+}
+
+Parts* parts_of(Session& session) {
+  auto* const recording = dynamic_cast<PtSession*>(&session);
+  return recording != nullptr && recording->has_parts() ? recording : nullptr;
+}
+
 Occupancy PtSession::occupancy(std::size_t queue) {
   return occupancy_of(model().queues()[queue], model());
 }

@@ -11,9 +11,22 @@
 
 namespace hodo::session {
 
-class PtSession final : public DecodingSession<FileSession> {
+class PtSession final : public DecodingSession<FileSession>, public Parts {
  public:
   explicit PtSession(OpenedFile file) : DecodingSession(std::move(file)) {}
+
+  // Parts.
+  Result<Outcome> decode_marked(const DecodeOptions& options, std::size_t spacing,
+                                CheckpointSink& sink) override {
+    return PtDecoding(*this, *this).decode_marked(options, spacing, sink);
+  }
+  Result<Outcome> decode_part(const StreamPart& part, const DecodeOptions& options,
+                              BranchSink& sink) override {
+    return PtDecoding(*this, *this).decode_part(part, options, sink);
+  }
+  std::vector<std::string> code_files() override;
+  // One turn for each queue: then a queue's branches are one thread's, of one process.
+  bool has_parts();
 
   // PtInput.
   Status decodable() const override;

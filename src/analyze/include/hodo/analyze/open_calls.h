@@ -35,6 +35,7 @@ struct CallClock {
   std::uint64_t instructions = 0;  // with that branch
   std::uint64_t time = 0;          // nanoseconds; 0: unknown
   std::uint64_t ticks = 0;         // the same by the trace's clock, as Names take it
+  friend bool operator==(const CallClock&, const CallClock&) = default;
 };
 
 // A call that has not returned yet.
@@ -45,6 +46,26 @@ struct OpenCall {
   CallClock since;             // with the branch that led there
   CallEntry how = CallEntry::first;
   bool stub = false;  // a PLT stub, which turns into the function that it leads to
+};
+
+// A call as it is remembered without the names of a session.
+struct SavedCall {
+  std::uint64_t site = 0;
+  std::uint64_t entry = 0;
+  CallClock since;
+  CallEntry how = CallEntry::first;
+  bool by_call = false;  // without a symbol it is a function of its own
+  friend bool operator==(const SavedCall&, const SavedCall&) = default;
+};
+
+// What OpenCalls goes by, but for where returns have gone (Following).
+struct SavedCalls {
+  std::uint32_t space = 0;
+  bool started = false;
+  std::uint64_t last_time = 0;
+  std::uint64_t ended_at = 0;
+  CallClock clock;
+  std::vector<SavedCall> open;  // outermost first
 };
 
 // Hears of each call of a thread. References are valid during the call.
@@ -69,6 +90,9 @@ class Following {
   Following& operator=(const Following&) = delete;
 
   std::span<const Function> functions() const;
+  // Where returns have gone lately, in all threads, by which jumps in code without symbols are told
+  // apart. By slot, with 0 for none.
+  std::span<std::uint64_t> return_sites();
 
  private:
   friend class OpenCalls;
@@ -90,6 +114,10 @@ class OpenCalls {
   // Outermost first, stubs among them.
   std::vector<OpenCall> open() const;
   const CallClock& clock() const;
+
+  SavedCalls save() const;
+  // As if the branches up to there had come; the watcher hears of the open calls.
+  void restore(const SavedCalls& saved);
 
  private:
   struct State;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 #include "hodo/flow/branch.h"
@@ -23,9 +24,11 @@ struct LastMoment {
 };
 
 // Of every selected thread, in the order of walk(), and what decoding came to for who wants that.
-// Errors: as walk().
+// With an index of the session only the ends are decoded, and `came_to` is not known. Errors: as
+// walk().
 Result<std::vector<LastMoment>> last_moments(session::Session& session, const WalkOptions& options,
-                                             session::Outcome* came_to = nullptr);
+                                             session::Outcome* came_to = nullptr,
+                                             const IndexedRecording* index = nullptr);
 
 // Where a thread was at a time.
 struct MomentInTime {
@@ -36,7 +39,8 @@ struct MomentInTime {
 
 // Every selected thread that had begun then. Errors: as walk().
 Result<std::vector<MomentInTime>> moments_at(session::Session& session, std::uint64_t nanoseconds,
-                                             const WalkOptions& options);
+                                             const WalkOptions& options,
+                                             const IndexedRecording* index = nullptr);
 
 // What finding `number` (from 1) of the check is: the branch, and who executed it.
 struct FoundBranch {
@@ -48,7 +52,8 @@ using FindingLookup = std::function<Result<FoundBranch>(std::uint64_t number)>;
 struct FindOptions {
   WalkOptions walk;  // which threads are meant, where the moment does not say it
   FindingLookup finding;
-  std::vector<session::ProcessEnd> ends;  // of the recording
+  std::vector<session::ProcessEnd> ends;    // of the recording
+  const IndexedRecording* index = nullptr;  // of the session
 };
 
 // Errors: as walk() and each_occurrence(); not_found where there is no such moment; usage where

@@ -61,7 +61,8 @@ inline constexpr std::size_t kStepReach = 65536;
 
 // One step. Errors: as scene_at(); not_found where there is no such moment within reach.
 Result<Moment> step_from(session::Session& session, const Moment& moment, StepKind kind,
-                         bool forward, const session::ProgressFunction& progress = {});
+                         bool forward, const session::ProgressFunction& progress = {},
+                         const IndexedRecording* index = nullptr);
 
 // The next or the last execution of something by the moment's thread. Errors: as
 // each_occurrence(); not_found where there is none.

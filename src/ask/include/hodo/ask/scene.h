@@ -8,6 +8,7 @@
 
 #include "hodo/analyze/open_calls.h"
 #include "hodo/ask/code.h"
+#include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 #include "hodo/flow/branch.h"
@@ -57,6 +58,7 @@ struct SceneOptions {
   std::size_t after = 16;
   std::uint64_t reach = std::uint64_t{1} << 20;  // branches that out_after is looked for in
   session::ProgressFunction progress;
+  const IndexedRecording* index = nullptr;  // of the session: what lies far before is not decoded
 };
 
 // Errors: as walk(); not_found where the recording has no such moment, with what there is.

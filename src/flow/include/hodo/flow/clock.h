@@ -2,6 +2,7 @@
 // the crystal clock to it, MTC and CYC move it on. It only goes back when it is told to.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "hodo/flow/decoder.h"
@@ -22,6 +23,12 @@ class Clock {
   void go_back();  // the next TSC packet is believed
   // Whether the same packets give both the same times from here on.
   bool goes_as(const Clock& other) const;
+
+  // All that packets have said, to go on elsewhere with the same Config. False: no packets say
+  // that.
+  using Words = std::array<std::uint64_t, 10>;
+  Words words() const;
+  bool set_words(const Words& words);
 
  private:
   void on_tsc(std::uint64_t value);

@@ -23,9 +23,11 @@ class ModuleCache {
   // Larger analyses are made anew each time.
   static constexpr std::size_t kLargest = std::size_t{256} << 20;
 
-  // In $XDG_CACHE_HOME/hodoscope/modules (XDG Base Directory Specification), made by this build.
+  // In $XDG_CACHE_HOME/hodoscope/`folder` (XDG Base Directory Specification), made by this build.
   // nullopt where there is none to be had: all works without, only slower.
-  static std::optional<ModuleCache> of_user();
+  static std::optional<ModuleCache> of_user(const char* folder = "modules");
+  // SHA-256, for other things that are kept this way.
+  static Key key_of(std::span<const std::uint8_t> bytes);
   // In `folder`, which is made if its parent is there. `maker` tells builds apart.
   static std::optional<ModuleCache> in(const std::string& folder,
                                        std::span<const std::uint8_t> maker);
