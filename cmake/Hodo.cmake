@@ -44,6 +44,20 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(HODO_SHORT_BUILD -O1)
 endif()
 
+# What ccache needs to keep precompiled headers.
+set(HODO_KEEP_HEADERS
+  $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+
+# What nearly every source includes of the C++ library, compiled once, where a build shall be quick. The dev build
+# goes without: there each source has to include what it uses.
+if(HODO_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_library(hodo_headers OBJECT ${CMAKE_SOURCE_DIR}/src/base/no_source.cc)
+  target_link_libraries(hodo_headers PRIVATE hodo_options)
+  target_compile_options(hodo_headers PRIVATE ${HODO_KEEP_HEADERS})
+  target_precompile_headers(hodo_headers PRIVATE <algorithm> <array> <cstdint> <cstring> <deque> <expected>
+    <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <utility> <variant> <vector>)
+endif()
+
 # hodo_module(NAME SOURCES a.cc ... RARE b.cc ... DEPS base pt ... LIBS PkgConfig::X ...)
 # A library hodo_NAME whose public headers are src/NAME/include/hodo/NAME/*.h. RARE: sources for a short build.
 # Without sources it is header-only.
@@ -51,7 +65,8 @@ function(hodo_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;RARE;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
   list(APPEND ARG_SOURCES ${ARG_RARE})
   if(HODO_SHORT_BUILD)
-    set_source_files_properties(${ARG_RARE} PROPERTIES COMPILE_OPTIONS ${HODO_SHORT_BUILD})
+    set_source_files_properties(${ARG_RARE} PROPERTIES COMPILE_OPTIONS ${HODO_SHORT_BUILD}
+      SKIP_PRECOMPILE_HEADERS ON)  # which are optimised otherwise
   endif()
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
   if(ARG_SOURCES)
@@ -59,6 +74,10 @@ function(hodo_module name)
     target_include_directories(hodo_${name} PUBLIC include PRIVATE .)
     target_link_libraries(hodo_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS}
       PRIVATE hodo_options ${ARG_PRIVATE_LIBS})
+    if(TARGET hodo_headers)
+      target_precompile_headers(hodo_${name} REUSE_FROM hodo_headers)
+      target_compile_options(hodo_${name} PRIVATE ${HODO_KEEP_HEADERS})
+    endif()
   else()
     add_library(hodo_${name} INTERFACE)
     target_include_directories(hodo_${name} INTERFACE include)
@@ -79,9 +98,8 @@ function(hodo_test_headers)
     <algorithm> <array> <chrono> <cstdint> <filesystem> <fstream> <map> <optional> <span> <string> <string_view>
     <thread> <vector>)
 endfunction()
-# Most of a test is compiled to run once. The rest is what ccache needs to keep precompiled headers.
-set(HODO_TEST_OPTIONS -O0
-  $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+# Most of a test is compiled to run once.
+set(HODO_TEST_OPTIONS -O0 ${HODO_KEEP_HEADERS})
 
 # hodo_test(NAME SOURCES a.cc ... DEPS pt ... LIBS ... INSIDE capture): a GoogleTest program, one CTest
 # case each. INSIDE: modules whose private headers it includes, too.
