@@ -1,1 +1,2 @@
-// Compiled for the headers that the modules share where a build shall be quick (hodo_headers in cmake/Hodo.cmake).
+// Compiled for the headers that the modules share where a build shall be quick (hodo_headers in
+// cmake/Hodo.cmake).

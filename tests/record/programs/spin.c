@@ -1,8 +1,8 @@
 // Branches without end, in a way that cannot be compressed well: more than 20 KB of trace a round.
-// `spin SECONDS [ROUNDS]` stops by itself when that time is over and so many rounds are done, one after the
-// other. Once they are done it takes a rest after each: some megabytes a second, which are read in no time.
-// With 0 seconds it does not ask for the time: how the vDSO answers depends on when it is asked, and every run
-// takes the same path. Says "ready" when it runs.
+// `spin SECONDS [ROUNDS]` stops by itself when that time is over and so many rounds are done, one
+// after the other. Once they are done it takes a rest after each: some megabytes a second, which
+// are read in no time. With 0 seconds it does not ask for the time: how the vDSO answers depends on
+// when it is asked, and every run takes the same path. Says "ready" when it runs.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
