@@ -54,7 +54,8 @@ def _ends_as_ever(process):
 
 
 def _another_thread(process):
-    return max(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
+    """The first that it has started, which computes until the end; others come and go."""
+    return min(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
 
 
 def _refused(box, pids, *words, status=None, user=None, options=()):
