@@ -176,7 +176,7 @@ TEST_P(RealTraces, WithoutPagesOfItsCodeNoBranchIsInvented) {
   EXPECT_GT(kept, all / 100 * 95);
   std::mt19937 random(1);
   const std::vector<std::uint64_t> list(executed.begin(), executed.end());
-  for (std::size_t count = 2; count < list.size(); count *= 2) {
+  for (std::size_t count = 2; count < list.size(); count *= 2 * kOneOf) {
     std::set<std::uint64_t> missing;
     for (std::size_t i = 0; i < count; ++i) missing.insert(list[random() % list.size()]);
     const WithoutPages code(pages, kPage, missing);

@@ -332,8 +332,8 @@ TEST_P(RandomWalk, WithoutPartsOfTheCodeHasNoBranchThatWasNotTaken) {
     kept += part.stats.instructions;
     losses += part.losses.size();
   }
-  EXPECT_GT(losses, 1000u);
-  EXPECT_GT(kept, 10'000u);
+  EXPECT_GT(losses, repeats(1000));
+  EXPECT_GT(kept, repeats(10'000));
 }
 
 TEST_P(RandomWalk, IsWhatTheDecoderFinds) {
@@ -497,7 +497,7 @@ TEST(DeferredTips, WithoutPartsOfTheCodeNoBranchIsInvented) {
     ASSERT_EQ(not_in(deferred, part), "") << "seed " << seed;
     kept += part.stats.instructions;
   }
-  EXPECT_GT(kept, 100'000u);
+  EXPECT_GT(kept, repeats(100'000));
 }
 
 // The consumer stops now and then: what is decoded between the gaps is a part of the walk.
@@ -528,7 +528,7 @@ TEST_P(RandomWalk, LosesNothingButWhatItSays) {
       ++rest;
     }
   }
-  EXPECT_GT(gaps, 50u);
+  EXPECT_GT(gaps, repeats(50));
 }
 
 INSTANTIATE_TEST_SUITE_P(
