@@ -48,9 +48,9 @@ endif()
 set(HODO_KEEP_HEADERS
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 
-# What nearly every source includes of the C++ library, compiled once, where a build shall be quick. The dev build
-# goes without: there each source has to include what it uses.
-if(HODO_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Release")
+# What nearly every source includes of the C++ library, compiled once in the build under sanitizers. g++ goes without:
+# there each source has to include what it uses, and GCC 12 forgets -Wno-restrict behind a precompiled header.
+if(HODO_SANITIZE)
   add_library(hodo_headers OBJECT ${CMAKE_SOURCE_DIR}/src/base/no_source.cc)
   target_link_libraries(hodo_headers PRIVATE hodo_options)
   target_compile_options(hodo_headers PRIVATE ${HODO_KEEP_HEADERS})

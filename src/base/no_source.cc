@@ -1,2 +1,2 @@
-// Compiled for the headers that the modules share where a build shall be quick (hodo_headers in
+// Compiled for the headers that the modules share under sanitizers (hodo_headers in
 // cmake/Hodo.cmake).
