@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <iterator>
 #include <map>
-#include <optional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -112,7 +112,7 @@ class Firefox final : public TimelineWriter {
 
   bool thread(const session::Context& who) override {
     end_thread();
-    state_.emplace();
+    state_ = std::make_unique<Thread>();
     state_->who = who;
     return out_.ok() && status_.has_value();
   }
@@ -267,7 +267,7 @@ class Firefox final : public TimelineWriter {
   TimelineOptions options_;
   view::Output& out_;
   std::uint64_t base_ = 0;  // the axis begins here
-  std::optional<Thread> state_;
+  std::unique_ptr<Thread> state_;
   std::size_t written_ = 0;
   Status status_;
 };
