@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "hodo/base/trimmed.h"
 #include "hodo/image/file.h"
 #include "hodo/text/names.h"
 
@@ -12,13 +13,6 @@ namespace hodo::check {
 namespace {
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 // Takes what stands before the separator off the text; nullopt: there is none.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view separator) {

@@ -7,19 +7,14 @@
 #include <optional>
 #include <string>
 
+#include "hodo/base/trimmed.h"
+
 namespace hodo::hw {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 // Takes `prefix` and the hexadecimal number behind it off the front of `text`.
 std::optional<std::uint32_t> take_hex(std::string_view& text, std::string_view prefix) {
-  text = trim(text);
+  text = trimmed(text);
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
   std::uint32_t value = 0;
@@ -39,7 +34,7 @@ Status CpuidDump::add(std::string_view line) {
   const auto ebx = eax ? take_hex(line, "ebx=0x") : std::nullopt;
   const auto ecx = ebx ? take_hex(line, "ecx=0x") : std::nullopt;
   const auto edx = ecx ? take_hex(line, "edx=0x") : std::nullopt;
-  if (!edx || !trim(line).empty()) {
+  if (!edx || !trimmed(line).empty()) {
     return fail(ErrorCode::malformed,
                 "is no line of cpuid -r, such as \"0x00000001 0x00: "
                 "eax=0x000306c3 ebx=0x... ecx=0x... edx=0x...\"");
@@ -55,7 +50,7 @@ Result<CpuidDump> CpuidDump::parse(std::string_view text) {
   unsigned processors = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
+    const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
     if (line.empty() || line.starts_with('#')) continue;

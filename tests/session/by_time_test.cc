@@ -6,6 +6,7 @@
 #include <random>
 #include <tuple>
 
+#include "bare_session.h"
 #include "hodo/session/time_order.h"
 #include "pt/decoding.h"
 
@@ -47,28 +48,7 @@ class Stream {
   std::uint64_t ip_ = 0x1000;
 };
 
-// What decoding does not come from.
-class Threads : public Session {
- public:
-  const std::string& path() const override { return path_; }
-  TraceKind trace() const override { return TraceKind::pt; }
-  const Facts* facts() const override { return nullptr; }
-  Clock clock() const override { return Clock(); }
-  std::span<const Queue> queues() const override { return queues_; }
-  std::size_t read_code(std::uint32_t, std::uint64_t, std::uint64_t,
-                        std::span<std::uint8_t>) override {
-    return 0;
-  }
-  isa::Mode mode(std::uint32_t, std::uint64_t) override { return isa::Mode::bits64; }
-  const Names& names() const override { std::abort(); }
-  std::vector<LossLine> input_losses() const override { return {}; }
-
- protected:
-  std::string path_;
-  std::vector<Queue> queues_;
-};
-
-class Recorded final : public DecodingSession<Threads> {
+class Recorded final : public DecodingSession<BareSession> {
  public:
   explicit Recorded(std::vector<Stream> streams) : streams_(std::move(streams)) {
     for (const Stream& stream : streams_) queues_.push_back({.bytes = stream.bytes.size()});

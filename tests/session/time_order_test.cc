@@ -2,27 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "bare_session.h"
+
 namespace hodo::session {
 namespace {
 
 // A session that has its branches already: `from` counts through all of them.
-class Canned final : public Session {
+class Canned final : public BareSession {
  public:
   explicit Canned(std::vector<std::vector<std::uint64_t>> times)
-      : times_(std::move(times)), queues_(times_.size()) {}
+      : BareSession(times.size()), times_(std::move(times)) {}
 
-  const std::string& path() const override { return path_; }
-  TraceKind trace() const override { return TraceKind::pt; }
-  const Facts* facts() const override { return nullptr; }
-  Clock clock() const override { return Clock(); }
-  std::span<const Queue> queues() const override { return queues_; }
-  std::size_t read_code(std::uint32_t, std::uint64_t, std::uint64_t,
-                        std::span<std::uint8_t>) override {
-    return 0;
-  }
-  isa::Mode mode(std::uint32_t, std::uint64_t) override { return isa::Mode::bits64; }
-  const Names& names() const override { std::abort(); }
-  std::vector<LossLine> input_losses() const override { return {}; }
   Result<Outcome> packets(const DecodeOptions&, PacketSink&) override { return Outcome{}; }
   Result<Outcome> decode(const DecodeOptions&, BranchSink& sink) override {
     std::uint64_t number = 0;
@@ -36,9 +26,7 @@ class Canned final : public Session {
   }
 
  private:
-  std::string path_;
   std::vector<std::vector<std::uint64_t>> times_;
-  std::vector<Queue> queues_;
 };
 
 class Collect final : public BranchSink {
