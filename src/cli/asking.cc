@@ -1,73 +1,6 @@
 #include "asking.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "checking.h"
-#include "hodo/ask/calls.h"
-
 namespace hodo::cli {
-namespace {
-
-Result<ask::FoundBranch> finding(session::Session& session, std::uint64_t number,
-                                 const session::ProgressFunction& progress) {
-  auto checked = judge(session, {}, {.progress = progress});
-  if (!checked) return std::unexpected(checked.error());
-  hide_explained(*checked);
-  if (number > checked->findings.size()) {
-    return fail(ErrorCode::not_found, fmt::format("finding {} was asked for, and there are {}",
-                                                  number, checked->findings.size()));
-  }
-  const check::Finding& found = checked->findings[number - 1];
-  return ask::FoundBranch{found.who, found.branch};
-}
-
-constexpr std::uint64_t kAround = 16;
-
-Status check(const WindowInput& input) {
-  const bool range = !input.from.empty() || !input.to.empty();
-  if (!input.at.empty() && range) {
-    return fail(ErrorCode::usage, "--at goes without --from and --to");
-  }
-  if (input.around != 0 && input.at.empty()) {
-    return fail(ErrorCode::usage, "--around goes with --at: around which moment?");
-  }
-  if (input.last != 0 && (range || !input.at.empty())) {
-    return fail(ErrorCode::usage, "--last goes without --at, --from and --to");
-  }
-  if (!input.call.empty() && (range || !input.at.empty() || input.last != 0)) {
-    return fail(ErrorCode::usage, "--call goes without --at, --from, --to and --last");
-  }
-  return {};
-}
-
-// One of the window's two ends.
-Status set_end(session::Session& session, const ReadingOptions& reading, const std::string& text,
-               bool is_from, ask::Window& window, view::Progress& progress) {
-  if (text.empty()) return {};
-  auto spec = ask::parse_moment(text);
-  if (!spec) return std::unexpected(spec.error());
-  if (spec->kind == ask::MomentSpec::Kind::time && reading.tid < 0) {
-    (is_from ? window.from_time : window.to_time) = spec->time;
-    return {};
-  }
-  ask::FindOptions how = find_options(session, reading, progress);
-  if (window.thread && window.thread->tid >= 0) how.walk.selection = ask::only(*window.thread);
-  auto moment = ask::find_moment(session, *spec, how);
-  if (!moment) return std::unexpected(moment.error());
-  if (window.thread && *window.thread != moment->thread) {
-    return fail(ErrorCode::usage,
-                fmt::format("--from is in thread {} and --to in thread {}; give both in one thread,"
-                            " or as times",
-                            ask::text(*window.thread), ask::text(moment->thread)));
-  }
-  window.thread = moment->thread;
-  (is_from ? window.from : window.to) = moment->branch;
-  return {};
-}
-
-}  // namespace
 
 void add_window_options(const OptionSet& app, WindowInput& input, bool module,
                         const std::string& to) {
@@ -99,39 +32,7 @@ void add_window_options(const OptionSet& app, WindowInput& input, bool module,
 
 Result<ask::Window> window_of(session::Session& session, const ReadingOptions& options,
                               const WindowInput& input, view::Progress& progress) {
-  if (Status good = check(input); !good) return std::unexpected(good.error());
-  ask::Window out{.function = input.function, .module = input.module};
-  if (input.last != 0) out.last = input.last;
-  if (!input.at.empty()) {
-    auto moment = ask::find_moment(session, input.at, find_options(session, options, progress));
-    if (!moment) return std::unexpected(moment.error());
-    const std::uint64_t around = input.around == 0 ? kAround : input.around;
-    out.thread = moment->thread;
-    out.from = moment->branch - std::min(moment->branch, around);
-    if (moment->branch < ~around) out.to = moment->branch + around;
-    return out;
-  }
-  if (!input.call.empty()) {
-    auto row = ask::find_call(session, input.call,
-                              {.selection = selection_of(options), .progress = told_to(progress)});
-    if (!row) return std::unexpected(row.error());
-    out.thread = row->at.thread;
-    out.from = row->at.branch;
-    out.to = row->until.branch;
-    return out;
-  }
-  for (const bool is_from : {true, false}) {
-    const std::string& text = is_from ? input.from : input.to;
-    if (Status set = set_end(session, options, text, is_from, out, progress); !set) {
-      return std::unexpected(set.error());
-    }
-  }
-  return out;
-}
-
-std::vector<session::ProcessEnd> ends_of(const session::Session& session) {
-  const session::Facts* facts = session.facts();
-  return facts == nullptr ? std::vector<session::ProcessEnd>{} : facts->ends;
+  return serve::window_of(session, input, find_options(session, options, progress));
 }
 
 session::ProgressFunction told_to(view::Progress& progress) {
@@ -140,10 +41,8 @@ session::ProgressFunction told_to(view::Progress& progress) {
 
 ask::FindOptions find_options(session::Session& session, const ReadingOptions& options,
                               view::Progress& progress) {
-  const auto tell = told_to(progress);
-  return {.walk = {.selection = selection_of(options), .progress = tell},
-          .finding = [&session, tell](std::uint64_t n) { return finding(session, n, tell); },
-          .ends = ends_of(session)};
+  return serve::find_options(session,
+                             {.selection = selection_of(options), .progress = told_to(progress)});
 }
 
 }  // namespace hodo::cli

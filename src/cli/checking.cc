@@ -1,82 +1,13 @@
 #include "checking.h"
 
-#include <fmt/format.h>
-
-#include <set>
-#include <utility>
-#include <vector>
-
 #include "command.h"
 
 namespace hodo::cli {
 
-bool is_explained(const check::Finding& finding) {
-  return finding.grade == check::Grade::explained;
-}
-
-namespace {
-
-// Finding by finding: what is left of an attack is still one.
-void suppress(view::Checked& checked, std::vector<check::Finding> all,
-              const check::Suppressions& suppressions, const session::Session& session) {
-  if (suppressions.all().empty()) return;
-  std::set<const check::Suppression*> used;
-  std::erase_if(all, [&](check::Finding& finding) {
-    if (is_explained(finding)) return false;
-    const check::Suppression* line = suppressions.find(finding, session.names());
-    if (line == nullptr) return false;
-    used.insert(line);
-    checked.suppressed.push_back({std::move(finding), line->reason});
-    return true;
-  });
-  checked.findings = check::by_attack(std::move(all));
-  for (const check::Suppression& line : suppressions.all()) {
-    if (used.contains(&line)) continue;
-    checked.unused.push_back(
-        fmt::format("{} | {} => {} | {}", line.rule->name, line.from, line.to, line.reason));
-  }
-}
-
-}  // namespace
-
-view::Checked checked_by(const check::Checker& checker, const session::Session& session,
-                         std::vector<session::LossLine> losses) {
-  return {.branches = checker.checked(),
-          .findings = check::by_attack(checker.findings()),
-          .unjudged = checker.unjudged(),
-          .losses = std::move(losses),
-          .windows = session.trace() == session::TraceKind::stacks};
-}
-
-Result<view::Checked> judge(session::Session& session, const check::Options& options,
-                            const session::DecodeOptions& how, const ask::Window& window,
-                            const check::Suppressions& suppressions) {
-  if (session.regions() == nullptr) {
-    return fail(ErrorCode::unsupported,
-                "a raw trace does not say which files were mapped; check a recording");
-  }
-  check::Checker checker(session, options);
-  auto outcome =
-      window.everything()
-          ? check::decode_for_check(session, how, checker)
-          : ask::decode_window(session, window, {.walk = how, .mark_gaps = true}, checker);
-  if (!outcome) return std::unexpected(outcome.error());
-  view::Checked checked = checked_by(checker, session, std::move(outcome->losses));
-  suppress(checked, checker.findings(), suppressions, session);
-  if (options.learn != nullptr) {
-    checked.learned = view::Learned{.some = {checker.learned().begin(), checker.learned().end()}};
-  }
-  return checked;
-}
-
-void hide_explained(view::Checked& checked) {
-  checked.explained += std::erase_if(checked.findings, is_explained);
-}
-
 int status_of(const view::Checked& checked, bool allow_incomplete) {
   bool doubtful = false;
   for (const check::Finding& finding : checked.findings) {
-    if (is_explained(finding)) continue;
+    if (serve::is_explained(finding)) continue;
     if (!finding.is_doubtful()) return kExitFindings;
     doubtful = true;
   }

@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "coverage_decoding.h"
-#include "function_graph.h"
 #include "hodo/view/annotated.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"

@@ -123,16 +123,17 @@ Result<view::Checked> check_session(const Options& options, session::Session& se
   view::Progress progress("checking");
   auto window = window_of(session, options.reading, options.window, progress);
   if (!window) return std::unexpected(window.error());
-  auto checked = judge(session,
-                       {.rules = std::move(rules),
-                        .jit = options.jit,
-                        .baseline = options.baseline.empty() ? nullptr : &baseline,
-                        .learn = options.learn.empty() ? nullptr : &baseline,
-                        .cache = cache ? &*cache : nullptr},
-                       {.selection = selection_of(options.reading), .progress = told_to(progress)},
-                       *window, suppressions);
+  auto checked =
+      serve::judge(session,
+                   {.rules = std::move(rules),
+                    .jit = options.jit,
+                    .baseline = options.baseline.empty() ? nullptr : &baseline,
+                    .learn = options.learn.empty() ? nullptr : &baseline,
+                    .cache = cache ? &*cache : nullptr},
+                   {.selection = selection_of(options.reading), .progress = told_to(progress)},
+                   *window, suppressions);
   progress.clear();
-  if (checked && !options.explained) hide_explained(*checked);
+  if (checked && !options.explained) serve::hide_explained(*checked);
   return checked;
 }
 
@@ -179,7 +180,7 @@ Status keep_learned(const Options& options, const check::Baseline& baseline, std
   const check::Rule* const allowed = check::find_rule("call.sensitive");
   const auto is_other = [&](const check::Finding& f) { return f.rule != allowed; };
   for (const check::Finding& finding : checked.findings) {
-    if (is_explained(finding)) continue;
+    if (serve::is_explained(finding)) continue;
     if (is_other(finding) || std::ranges::any_of(finding.steps, is_other)) {
       fmt::print(stderr, "hodo: {}: nothing was learned, since this run has findings\n",
                  options.learn);

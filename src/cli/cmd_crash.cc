@@ -58,7 +58,7 @@ bool wanted(const Options& options, const session::ProcessEnd& end) {
 std::vector<Ended> processes(const Options& options, const session::Session& session,
                              const std::vector<ask::LastMoment>& lasts) {
   std::vector<Ended> out;
-  for (const session::ProcessEnd& end : ends_of(session)) {
+  for (const session::ProcessEnd& end : serve::ends_of(session)) {
     if (wanted(options, end)) out.push_back({.end = end});
   }
   if (out.empty()) {

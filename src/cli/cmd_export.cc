@@ -7,8 +7,8 @@
 #include <set>
 
 #include "commands.h"
+#include "coverage_decoding.h"
 #include "format_option.h"
-#include "function_graph.h"
 #include "graphviz.h"
 #include "hodo/analyze/call_slices.h"
 #include "hodo/analyze/call_tree.h"

@@ -8,10 +8,10 @@
 #include "asking.h"
 #include "commands.h"
 #include "hodo/ask/navigate.h"
+#include "hodo/serve/recording_index.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/output.h"
-#include "recording_index.h"
 
 namespace hodo::cli {
 namespace {
@@ -129,7 +129,7 @@ int run(const Options& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
     const auto tell = told_to(progress);
-    const auto index = options.no_index ? nullptr : index_of(session, tell);
+    const auto index = options.no_index ? nullptr : serve::index_of(session, tell);
     ask::FindOptions how = find_options(session, options.reading, progress);
     how.index = index.get();
     auto moment = ask::find_moment(session, options.moment, how);

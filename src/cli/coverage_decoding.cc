@@ -7,19 +7,16 @@ namespace hodo::cli {
 Result<session::Outcome> count_coverage(session::Session& session, const ReadingOptions& options,
                                         const WindowInput& input, analyze::CoverageCounts& counts) {
   view::Progress progress("decoding");
-  auto window = window_of(session, options, input, progress);
-  if (!window) return std::unexpected(window.error());
-  session::DecodeOptions how{.selection = selection_of(options), .progress = told_to(progress)};
-  auto outcome = Result<session::Outcome>();
-  if (window->everything()) {
-    outcome = session.cover(how, counts);
-  } else {
-    how.not_taken = true;
-    const auto runs = ask::as_runs(counts);
-    outcome = ask::decode_window(session, *window, {.walk = how, .mark_gaps = true}, *runs);
-  }
-  progress.clear();
-  return outcome;
+  return serve::count_coverage(session, input, find_options(session, options, progress), counts);
+}
+
+Result<serve::FunctionGraph> function_graph(session::Session& session,
+                                            const ReadingOptions& options,
+                                            const WindowInput& window, const std::string& function,
+                                            const std::string& module) {
+  view::Progress progress("decoding");
+  return serve::function_graph(session, window, find_options(session, options, progress), function,
+                               module);
 }
 
 }  // namespace hodo::cli

@@ -56,7 +56,7 @@ class Follower {
       if (Status status = round(); !status) return give_up(status.error());
     }
     if (!growing_) return judge_whole();
-    auto checked = checked_by(*checker_, growing_->session(), growing_->losses());
+    auto checked = serve::checked_by(*checker_, growing_->session(), growing_->losses());
     return sum_up(std::move(checked), growing_->session());
   }
 
@@ -114,7 +114,7 @@ class Follower {
   int judge_whole() {
     auto session = session::Session::open({.path = path_});
     if (!session) return give_up(session.error());
-    auto checked = judge(**session, {.cache = cache_ ? &*cache_ : nullptr}, {});
+    auto checked = serve::judge(**session, {.cache = cache_ ? &*cache_ : nullptr}, {});
     if (!checked) return give_up(checked.error());
     for (const check::Finding& finding : checked->findings) {
       if (finding.grade == check::Grade::explained) continue;
@@ -124,7 +124,7 @@ class Follower {
   }
 
   int sum_up(view::Checked checked, const session::Session& session) {
-    hide_explained(checked);
+    serve::hide_explained(checked);
     write("hodo: check: " + view::summary_text(checked, session, style_));
     return status_of(checked, false);
   }

@@ -1,6 +1,6 @@
 // An index is kept under a key of what it was made from: the recording, and the files whose symbols
 // tell calls from jumps.
-#include "recording_index.h"
+#include "hodo/serve/recording_index.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "hodo/image/elf.h"
 #include "hodo/text/module_cache.h"
 
-namespace hodo::cli {
+namespace hodo::serve {
 namespace {
 
 // A shorter one is decoded in no time.
@@ -108,4 +108,4 @@ std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
   return std::make_unique<ask::IndexedRecording>(parts, std::move(*index));
 }
 
-}  // namespace hodo::cli
+}  // namespace hodo::serve

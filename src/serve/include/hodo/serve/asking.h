@@ -1,0 +1,35 @@
+// What all questions have in common: which part of the path they are about, and finding moments.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hodo/ask/find.h"
+#include "hodo/ask/window.h"
+#include "hodo/session/ends.h"
+#include "hodo/session/session.h"
+
+namespace hodo::serve {
+
+// The part of the path that somebody wants to look at, as written.
+struct WindowInput {
+  std::string at, from, to;  // moments
+  std::uint64_t around = 0;  // branches on either side of `at`; 0: not given
+  std::uint64_t last = 0;    // 0: not given
+  std::string call;          // "parse#17"
+  std::string function;
+  std::string module;
+};
+// Errors: usage for what contradicts itself; as ask::find_moment.
+Result<ask::Window> window_of(session::Session& session, const WindowInput& input,
+                              const ask::FindOptions& how);
+
+// How the processes of a recording ended; empty where nobody knows.
+std::vector<session::ProcessEnd> ends_of(const session::Session& session);
+
+// To find moments with, where `walk` has which threads are meant and who hears of the progress. The
+// session must outlive it.
+ask::FindOptions find_options(session::Session& session, const ask::WalkOptions& walk);
+
+}  // namespace hodo::serve
