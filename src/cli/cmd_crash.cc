@@ -7,6 +7,7 @@
 
 #include "asking.h"
 #include "commands.h"
+#include "hodo/serve/ends.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/output.h"
@@ -39,54 +40,9 @@ const Manual kManual{
                  {"hodo crash --json | jq '.processes[].threads[0].calls'", "For programs."}},
     .exit_statuses = reading_exit_statuses()};
 
-constexpr std::size_t kTail = 1024;       // branches before the end that are read
-constexpr std::size_t kMostShown = 16;    // threads
 constexpr std::size_t kMostListed = 100;  // processes
 
-// A process with the threads that are looked at.
-struct Ended {
-  session::ProcessEnd end;
-  bool known = true;  // how it ended
-  std::vector<ask::LastMoment> threads;
-};
-
-bool wanted(const Options& options, const session::ProcessEnd& end) {
-  return options.reading.pid < 0 || options.reading.pid == end.pid;
-}
-
-// The crashes first.
-std::vector<Ended> processes(const Options& options, const session::Session& session,
-                             const std::vector<ask::LastMoment>& lasts) {
-  std::vector<Ended> out;
-  for (const session::ProcessEnd& end : serve::ends_of(session)) {
-    if (wanted(options, end)) out.push_back({.end = end});
-  }
-  if (out.empty()) {
-    for (const ask::LastMoment& last : lasts) {
-      auto it = std::ranges::find(out, last.who.pid, [](const Ended& e) { return e.end.pid; });
-      if (it == out.end()) {
-        it = out.insert(out.end(), {.end = {.pid = last.who.pid}, .known = false});
-      }
-    }
-  }
-  for (Ended& ended : out) {
-    if (ended.known && ended.end.exit_status >= 0) continue;
-    for (const ask::LastMoment& last : lasts) {
-      const bool took = ended.end.tid == 0 || ended.end.tid == last.who.tid;
-      if (last.who.pid == ended.end.pid && took) ended.threads.push_back(last);
-    }
-  }
-  const auto rank = [](const Ended& e) {
-    return ask::is_crash(e.end) ? 0 : e.threads.empty() ? 2 : 1;
-  };
-  std::ranges::stable_sort(out, {}, rank);
-  return out;
-}
-
-std::string words(const Ended& ended) {
-  return ended.known ? view::end_words(ended.end) : "how it ended is not in the recording";
-}
-
+// Puts it into words.
 class Teller {
  public:
   Teller(session::Session& session, const Options& options, const session::ProgressFunction& tell)
@@ -95,41 +51,26 @@ class Teller {
         tell_(tell),
         style_(view::style_for(STDOUT_FILENO, options.reading.color)) {}
 
-  Status add(const Ended& ended) {
+  Status add(const serve::Ended& ended) {
     begin(ended);
     for (const ask::LastMoment& last : ended.threads) {
-      if (shown_++ == kMostShown) {
+      if (shown_++ == serve::kMostLastScenes) {
         text_ += "\nmore threads are left out; --pid and --tid choose\n";
         break;
       }
-      auto scene = ask::scene_at(session_, last.moment,
-                                 {.before = kTail, .after = 2, .reach = 2, .progress = tell_});
+      auto scene = serve::last_scene(session_, last, tell_);
       if (!scene) return std::unexpected(scene.error());
       view::SceneView what(session_, *scene, options_.around);
-      options_.reading.json ? add_json(what) : add_text(what);
+      add_text(what);
     }
     return {};
   }
 
-  std::string take(const std::vector<session::LossLine>& losses) {
-    if (!options_.reading.json) return std::move(text_);
-    json_["losses"] = view::losses_json(losses, session_.clock());
-    return view::json_text(json_);
-  }
+  std::string take() { return std::move(text_); }
 
  private:
-  void begin(const Ended& ended) {
+  void begin(const serve::Ended& ended) {
     const session::ProcessEnd& end = ended.end;
-    if (options_.reading.json) {
-      nlohmann::ordered_json process{{"pid", end.pid}, {"comm", end.comm}};
-      if (end.exit_status >= 0) process["exit_status"] = end.exit_status;
-      if (end.signal != 0) process["signal"] = end.signal;
-      if (end.tid != 0) process["tid"] = end.tid;
-      process["ended"] = words(ended);
-      process["threads"] = nlohmann::ordered_json::array();
-      json_["processes"].push_back(std::move(process));
-      return;
-    }
     if (!text_.empty() && !ended.threads.empty()) text_ += "\n";
     const std::string name =
         end.pid < 0
@@ -137,11 +78,7 @@ class Teller {
             : fmt::format("{}{}", end.comm.empty() ? "process " : view::printable(end.comm) + " ",
                           end.pid);
     const auto tone = ask::is_crash(end) ? view::Tone::bad : view::Tone::plain;
-    text_ += style_.paint(tone, fmt::format("{}: {}", name, words(ended))) + "\n";
-  }
-
-  void add_json(view::SceneView& what) {
-    json_["processes"].back()["threads"].push_back(view::scene_json(what));
+    text_ += style_.paint(tone, fmt::format("{}: {}", name, serve::end_words(ended))) + "\n";
   }
 
   void add_text(view::SceneView& what) {
@@ -171,9 +108,29 @@ class Teller {
   const session::ProgressFunction& tell_;
   view::Style style_;
   std::string text_;
-  nlohmann::ordered_json json_{{"processes", nlohmann::ordered_json::array()}};
   std::size_t shown_ = 0;
 };
+
+Result<std::string> in_words(session::Session& session, const Options& options,
+                             const std::vector<serve::Ended>& all,
+                             const session::ProgressFunction& tell) {
+  Teller teller(session, options, tell);
+  std::size_t listed = 0;
+  for (const serve::Ended& ended : all) {
+    if (listed++ == kMostListed) break;
+    if (Status status = teller.add(ended); !status) return std::unexpected(status.error());
+  }
+  return all.empty() ? "no process is known to have ended, and nothing ran\n" : teller.take();
+}
+
+Result<std::string> in_json(session::Session& session, const Options& options,
+                            const std::vector<serve::Ended>& all, const session::Outcome& outcome,
+                            const session::ProgressFunction& tell) {
+  auto json = serve::ends_json(session, all, options.around, tell);
+  if (!json) return std::unexpected(json.error());
+  (*json)["losses"] = view::losses_json(outcome.losses, session.clock());
+  return view::json_text(*json);
+}
 
 int run(const Options& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
@@ -183,17 +140,13 @@ int run(const Options& options) {
     auto lasts = ask::last_moments(
         session, {.selection = selection_of(options.reading), .progress = tell}, &outcome);
     if (!lasts) return std::unexpected(lasts.error());
-    const std::vector<Ended> all = processes(options, session, *lasts);
-    Teller teller(session, options, tell);
-    std::size_t listed = 0;
-    for (const Ended& ended : all) {
-      if (listed++ == kMostListed && !options.reading.json) break;
-      if (Status status = teller.add(ended); !status) return std::unexpected(status.error());
-    }
+    const auto all = serve::ended_processes(session, *lasts, options.reading.pid);
+    auto said = options.reading.json ? in_json(session, options, all, outcome, tell)
+                                     : in_words(session, options, all, tell);
+    if (!said) return std::unexpected(said.error());
     progress.clear();
     view::Output out(STDOUT_FILENO);
-    out.write(teller.take(outcome.losses));
-    if (all.empty()) out.write("no process is known to have ended, and nothing ran\n");
+    out.write(*said);
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
     return Shown{.losses = std::move(outcome.losses), .tell = !options.reading.json};
   });

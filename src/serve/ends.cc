@@ -1,0 +1,86 @@
+#include "hodo/serve/ends.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "hodo/serve/asking.h"
+#include "hodo/view/moments.h"
+
+namespace hodo::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kTail = 1024;  // branches before the end that are read
+
+Json end_json(const Ended& ended) {
+  const session::ProcessEnd& end = ended.end;
+  Json out{{"pid", end.pid}, {"comm", end.comm}};
+  if (end.exit_status >= 0) out["exit_status"] = end.exit_status;
+  if (end.signal != 0) out["signal"] = end.signal;
+  if (end.tid != 0) out["tid"] = end.tid;
+  out["ended"] = end_words(ended);
+  out["threads"] = Json::array();
+  return out;
+}
+
+}  // namespace
+
+std::vector<Ended> ended_processes(const session::Session& session,
+                                   std::span<const ask::LastMoment> lasts, std::int32_t pid) {
+  std::vector<Ended> out;
+  for (const session::ProcessEnd& end : ends_of(session)) {
+    if (pid < 0 || pid == end.pid) out.push_back({.end = end});
+  }
+  if (out.empty()) {
+    for (const ask::LastMoment& last : lasts) {
+      auto it = std::ranges::find(out, last.who.pid, [](const Ended& e) { return e.end.pid; });
+      if (it == out.end()) {
+        it = out.insert(out.end(), {.end = {.pid = last.who.pid}, .known = false});
+      }
+    }
+  }
+  for (Ended& ended : out) {
+    if (ended.known && ended.end.exit_status >= 0) continue;
+    for (const ask::LastMoment& last : lasts) {
+      const bool took = ended.end.tid == 0 || ended.end.tid == last.who.tid;
+      if (last.who.pid == ended.end.pid && took) ended.threads.push_back(last);
+    }
+  }
+  const auto rank = [](const Ended& e) {
+    return ask::is_crash(e.end) ? 0 : e.threads.empty() ? 2 : 1;
+  };
+  std::ranges::stable_sort(out, {}, rank);
+  return out;
+}
+
+std::string end_words(const Ended& ended) {
+  return ended.known ? view::end_words(ended.end) : "how it ended is not in the recording";
+}
+
+Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
+                              const session::ProgressFunction& progress) {
+  return ask::scene_at(session, last.moment,
+                       {.before = kTail, .after = 2, .reach = 2, .progress = progress});
+}
+
+Result<Json> ends_json(session::Session& session, std::span<const Ended> all, std::size_t around,
+                       const session::ProgressFunction& progress) {
+  Json out{{"processes", Json::array()}};
+  std::size_t shown = 0;
+  for (const Ended& ended : all) {
+    Json process = end_json(ended);
+    for (const ask::LastMoment& last : ended.threads) {
+      if (shown++ >= kMostLastScenes) continue;
+      auto scene = last_scene(session, last, progress);
+      if (!scene) return std::unexpected(scene.error());
+      view::SceneView what(session, *scene, around);
+      process["threads"].push_back(view::scene_json(what));
+    }
+    out["processes"].push_back(std::move(process));
+  }
+  if (shown > kMostLastScenes) out["threads_left_out"] = shown - kMostLastScenes;
+  return out;
+}
+
+}  // namespace hodo::serve

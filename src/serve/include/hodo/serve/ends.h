@@ -1,0 +1,40 @@
+// How the processes of a recording ended.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hodo/ask/find.h"
+#include "hodo/ask/scene.h"
+#include "hodo/session/ends.h"
+
+namespace hodo::serve {
+
+// A process with the threads that are looked at.
+struct Ended {
+  session::ProcessEnd end;
+  bool known = true;  // how it ended
+  std::vector<ask::LastMoment> threads;
+};
+
+// Those of `pid`, or with -1 all; the crashes first. `lasts`: where the threads' paths end.
+std::vector<Ended> ended_processes(const session::Session& session,
+                                   std::span<const ask::LastMoment> lasts, std::int32_t pid);
+// "killed by SIGSEGV (signal 11) in thread 4242".
+std::string end_words(const Ended& ended);
+// What there is at the end of a path. Errors: as ask::scene_at.
+Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
+                              const session::ProgressFunction& progress);
+
+inline constexpr std::size_t kMostLastScenes = 16;
+
+// What `hodo crash --json` prints, but for the losses: of at most kMostLastScenes threads what
+// there was, of the others how many there are. Errors: as last_scene().
+Result<nlohmann::ordered_json> ends_json(session::Session& session, std::span<const Ended> all,
+                                         std::size_t around,
+                                         const session::ProgressFunction& progress);
+
+}  // namespace hodo::serve
