@@ -127,6 +127,7 @@ class GrowingDecoder::Impl {
     if (begun_ && (after_loss || piece.offset != begin_ + bytes_.size())) {
       run(bytes_.size(), true, sink);
       lost_before_ = piece.lost_before;
+      altered_before_ = piece.altered_before;
       after_loss_ = true;
       fresh_ = true;
     }
@@ -186,8 +187,10 @@ class GrowingDecoder::Impl {
   }
 
   void run(std::size_t size, bool last, BranchSink& sink) {
-    const Piece piece{
-        .bytes = std::span(bytes_).first(size), .offset = begin_, .lost_before = lost_before_};
+    const Piece piece{.bytes = std::span(bytes_).first(size),
+                      .offset = begin_,
+                      .lost_before = lost_before_,
+                      .altered_before = altered_before_};
     Untold untold(sink, told_, last);
     Output out(config_, {.listener = untold, .branches = &untold});
     PathDecoder decoder(knowledge_->blocks, &knowledge_->memo, nullptr, false, config_, out);
@@ -235,7 +238,8 @@ class GrowingDecoder::Impl {
   std::vector<std::uint8_t> bytes_;  // of the piece at work, from the pause on
   std::uint64_t begin_ = 0;          // of bytes_ in the stream
   std::uint64_t lost_before_ = 0;    // of the piece at work
-  bool after_loss_ = false;          // the piece at work is not the stream's first
+  bool altered_before_ = false;
+  bool after_loss_ = false;  // the piece at work is not the stream's first
   bool begun_ = false;
   bool fresh_ = true;  // no bytes of the piece at work are here
   std::optional<PathDecoder::State> state_;

@@ -58,6 +58,11 @@ std::string recorder_lost(std::uint64_t bytes) {
   return "the recorder lost " + amount + " bytes: it could not read the buffer fast enough";
 }
 
+std::string altered(std::uint64_t bytes) {
+  return "the file has " + std::to_string(bytes) +
+         " bytes of trace before this place that are not those that were recorded";
+}
+
 std::string bad_time(std::uint64_t ahead) {
   return "the time here is " + std::to_string(ahead) +
          " ticks before that of the packets before: one of them, or this one, is damaged";

@@ -13,6 +13,7 @@ namespace hodo::flow::sentences {
 
 std::string head_cut(bool no_psb);
 std::string recorder_lost(std::uint64_t bytes);
+std::string altered(std::uint64_t bytes);
 std::string overflow();
 std::string dropped_fup();
 std::string part_of_ip();

@@ -19,9 +19,9 @@ namespace flow {
 namespace {
 
 constexpr std::array<std::string_view, kLossCauses> kLossNames = {
-    "head-cut",        "overflow", "bad-packet",         "truncated",
-    "no-code",         "bad-code", "impossible-outcome", "endless-loop",
-    "filter-mismatch", "bad-time", "recorder-lost",      "lost-call"};
+    "head-cut",      "overflow",           "bad-packet",   "truncated",       "no-code",
+    "bad-code",      "impossible-outcome", "endless-loop", "filter-mismatch", "bad-time",
+    "recorder-lost", "lost-call",          "altered"};
 static_assert(!kLossNames.back().empty());
 
 constexpr std::array<std::string_view, kEventKinds> kEventNames = {

@@ -76,7 +76,11 @@ void PathDecoder::start(const Piece& piece, bool after_loss) {
     in_gap_ = true;
     gap_from_ = last_ip;
     clock_.lose_sync();
-    report(LossCause::recorder_lost, head.size(), 0, sentences::recorder_lost(piece.lost_before));
+    if (piece.altered_before) {
+      report(LossCause::altered, head.size(), 0, sentences::altered(piece.lost_before));
+    } else {
+      report(LossCause::recorder_lost, head.size(), 0, sentences::recorder_lost(piece.lost_before));
+    }
   } else if (!only_padding) {
     report(LossCause::head_cut, head.size(), 0, sentences::head_cut(reader_.at_end()));
   }

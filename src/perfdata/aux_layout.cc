@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "hodo/perfdata/sums.h"
 #include "overlap.h"
 
 namespace hodo::perfdata {
@@ -95,6 +96,20 @@ bool AuxLayout::has_room(std::uint64_t offset) {
   return false;
 }
 
+AuxSums AuxLayout::sums_of(const Record& record, const Auxtrace& piece) {
+  if (piece.sum_block == 0) return {};
+  const std::uint64_t room = piece.data_offset - piece.sums_offset;
+  if (room / sizeof(std::uint32_t) < blocks_of(piece.size, piece.sum_block)) {
+    damages_.add(record.raw.offset, "the sums of trace data do not fit it");
+    return {};
+  }
+  return {.offset = piece.sums_offset,
+          .block = piece.sum_block,
+          .data_offset = piece.data_offset,
+          .data_size = piece.data_size,
+          .written_size = piece.size};
+}
+
 void AuxLayout::add(const Record& record, const Auxtrace& piece) {
   const auto [it, added] = queues_.try_emplace(piece.idx);
   AuxQueue& queue = it->second;
@@ -111,7 +126,8 @@ void AuxLayout::add(const Record& record, const Auxtrace& piece) {
                           .size = piece.data_size,
                           .aux_offset = piece.offset,
                           .reference = piece.reference,
-                          .gap_before = false});
+                          .gap_before = false,
+                          .sums = sums_of(record, piece)});
 }
 
 void AuxLayout::add(const Record& record, const Aux& aux) {

@@ -33,6 +33,7 @@ class AuxLayout {
     AuxEvent event;
   };
   bool has_room(std::uint64_t offset);
+  AuxSums sums_of(const Record& record, const Auxtrace& piece);
   void join(AuxQueue& queue, const Reader& file, bool snapshot);
   void take(AuxQueue& queue, const AuxEvent& event) const;
   void assign(std::vector<AuxQueue>& queues);

@@ -139,6 +139,9 @@ void read_feature(std::uint8_t feature, std::span<const std::uint8_t> section, F
       if (in.ok()) facts.sample_time = SampleTime{first, last};
       break;
     }
+    case Feature::records_sum:
+      if (in.remaining() >= sizeof(std::uint32_t)) facts.records_sum = in.u32();
+      break;
     case Feature::clockid:
       facts.clock_resolution_ns = word(in);
       break;

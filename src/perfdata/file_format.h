@@ -39,12 +39,13 @@ struct RecordHeader {  // struct perf_event_header
 static_assert(sizeof(RecordHeader) == 8);
 inline constexpr std::size_t kMaxRecordSize = 65528;  // the largest multiple of 8 in 16 bits
 
-// struct perf_record_auxtrace without its header.
+// struct perf_record_auxtrace without its header. The last word is reserved in perf, which writes
+// 0: hodo has there for how many bytes of the data each sum is that follows (hodo/perfdata/sums.h).
 struct AuxtraceBody {
   std::uint64_t size, offset, reference;
   std::uint32_t idx;
   std::int32_t tid, cpu;
-  std::uint32_t reserved;
+  std::uint32_t sum_block;
 };
 static_assert(sizeof(AuxtraceBody) == 40);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "file_format.h"
+#include "hodo/perfdata/sums.h"
 #include "lives.h"
 #include "pt_config.h"
 
@@ -17,8 +18,18 @@ std::unique_ptr<Model::Impl> ModelBuilder::build() {
   const Reader& reader = *out_->reader;
   for (const auto& damage : reader.damages()) out_->damages.add(damage.offset, damage.what);
   auto cursor = reader.records();
-  while (const auto record = cursor.next()) visit(*record);
+  const std::optional<std::uint32_t> written = reader.facts().records_sum;
+  std::uint32_t sum = 0;
+  while (const auto record = cursor.next()) {
+    if (written) sum = crc32c(record->raw.bytes, sum);
+    visit(*record);
+  }
   out_->damages.take(cursor);
+  if (written.value_or(sum) != sum) {
+    out_->damages.add(0,
+                      "the records are not those that were written: what they say of processes, "
+                      "mappings and code may be wrong");
+  }
   find_config();
   use_header_build_ids();
   replay();

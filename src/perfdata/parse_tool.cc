@@ -25,6 +25,8 @@ Auxtrace parse_auxtrace(FieldReader& in, const RawRecord& raw) {
   out.cpu = body.cpu;
   out.data_size = raw.trailing;
   out.data_offset = raw.offset + raw.bytes.size();
+  out.sum_block = body.sum_block;
+  out.sums_offset = raw.offset + sizeof(RecordHeader) + sizeof(AuxtraceBody);
   return out;
 }
 

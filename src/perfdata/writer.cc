@@ -10,6 +10,7 @@
 #include "byte_writer.h"
 #include "feature_writer.h"
 #include "file_format.h"
+#include "hodo/perfdata/sums.h"
 #include "output_file.h"
 #include "parse_common.h"
 #include "pt_config.h"
@@ -61,6 +62,15 @@ constexpr std::uint64_t kBtsRecord = 24;
 
 std::uint64_t padding_of(std::uint64_t size) { return (8 - size % 8) % 8; }
 
+// So large that the sums of so much data have room in one record.
+std::uint32_t sum_block_for(std::uint64_t size) {
+  constexpr std::uint64_t kMostSums =
+      (kMaxRecordSize - sizeof(RecordHeader) - sizeof(AuxtraceBody)) / sizeof(std::uint32_t);
+  constexpr std::uint64_t kMostData = kMostSums * BlockSums::kBlock;
+  return static_cast<std::uint32_t>(BlockSums::kBlock *
+                                    std::max<std::uint64_t>(1, (size + kMostData - 1) / kMostData));
+}
+
 }  // namespace
 
 struct Writer::Impl {
@@ -75,6 +85,7 @@ struct Writer::Impl {
   std::optional<SampleTime> times;
   std::map<std::string, BuildId> build_ids;
   std::vector<AuxtraceIndexEntry> index;
+  std::uint32_t records_sum = 0;  // as FileFacts has it
   std::optional<Error> failed;
   bool finished = false;
 
@@ -145,6 +156,7 @@ Status Writer::Impl::record(RecordType type, unsigned misc, const ByteWriter& bo
   ByteWriter header;
   header.put(RecordHeader{static_cast<std::uint32_t>(type), static_cast<std::uint16_t>(misc),
                           static_cast<std::uint16_t>(size)});
+  records_sum = crc32c(body.bytes(), crc32c(header.bytes(), records_sum));
   return append(std::array{header.bytes(), body.bytes()});
 }
 
@@ -337,6 +349,22 @@ Status Writer::ksymbol(const KernelSymbol& symbol, const Stamp& stamp) {
                               impl_->tracking_id());
 }
 
+// The record in front of `data`, with its sums.
+static ByteWriter auxtrace_head(const AuxtraceBody& body,
+                                std::span<const std::span<const std::uint8_t>> data) {
+  BlockSums sums(body.sum_block);
+  for (const auto& part : data) sums.add(part);
+  ByteWriter rest;
+  for (const std::uint32_t sum : sums.finish()) rest.u32(sum);
+  rest.align(8);
+  ByteWriter head;
+  const std::size_t size = sizeof(RecordHeader) + sizeof(body) + rest.size();
+  head.put(RecordHeader{static_cast<std::uint32_t>(RecordType::auxtrace), 0,
+                        static_cast<std::uint16_t>(size)});
+  head.put(body).raw(rest.bytes());
+  return head;
+}
+
 Status Writer::auxtrace(const Auxtrace& where,
                         std::span<const std::span<const std::uint8_t>> pieces) {
   static constexpr std::uint8_t kZeros[kBtsRecord] = {};
@@ -349,15 +377,20 @@ Status Writer::auxtrace(const Auxtrace& where,
   const auto reference = where.reference != 0 ? where.reference : std::max<std::uint64_t>(now, 1);
   const std::uint64_t padding = auxtrace_size(size) - size;
 
-  ByteWriter head;
-  head.put(RecordHeader{static_cast<std::uint32_t>(RecordType::auxtrace), 0,
-                        sizeof(RecordHeader) + sizeof(AuxtraceBody)});
-  head.put(
-      AuxtraceBody{size + padding, where.offset, reference, where.idx, where.tid, where.cpu, 0});
+  std::vector<std::span<const std::uint8_t>> data(pieces.begin(), pieces.end());
+  data.push_back(std::span(kZeros).first(padding));
+  const ByteWriter head = auxtrace_head({.size = size + padding,
+                                         .offset = where.offset,
+                                         .reference = reference,
+                                         .idx = where.idx,
+                                         .tid = where.tid,
+                                         .cpu = where.cpu,
+                                         .sum_block = sum_block_for(size + padding)},
+                                        data);
   const AuxtraceIndexEntry entry{impl_->file->size(), head.size()};
   std::vector<std::span<const std::uint8_t>> blocks{head.bytes()};
-  blocks.insert(blocks.end(), pieces.begin(), pieces.end());
-  blocks.push_back(std::span(kZeros).first(padding));
+  blocks.insert(blocks.end(), data.begin(), data.end());
+  impl_->records_sum = crc32c(head.bytes(), impl_->records_sum);
   if (auto status = impl_->append(blocks); !status) return status;
   impl_->index.push_back(entry);
   return {};
@@ -395,6 +428,7 @@ Status Writer::raw(std::span<const std::uint8_t> records) {
     }
     if (parsed->id.time) impl_->saw(*parsed->id.time);
   }
+  impl_->records_sum = crc32c(records, impl_->records_sum);
   return impl_->append({&records, 1});
 }
 
@@ -444,6 +478,9 @@ FeatureWriter Writer::Impl::features(std::string_view summary) const {
                                      static_cast<std::uint64_t>(resolution.tv_nsec));
     }
   }
+  ByteWriter sum;
+  sum.u32(records_sum).u32(0);
+  out.bytes(Feature::records_sum, sum.bytes());
   out.bytes(Feature::hodoscope,
             {reinterpret_cast<const std::uint8_t*>(summary.data()), summary.size()});
   return out;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,12 +37,27 @@ void suppress(view::Checked& checked, std::vector<check::Finding> all,
   }
 }
 
+// Where the file is known to be damaged, what it says of processes, mappings and code may be wrong,
+// and every finding may come of that.
+std::vector<check::Finding> findings_of(const check::Checker& checker,
+                                        std::span<const session::LossLine> losses) {
+  std::vector<check::Finding> findings = checker.findings();
+  if (std::ranges::find(losses, session::causes::kDamaged, &session::LossLine::cause) !=
+      losses.end()) {
+    for (check::Finding& finding : findings) {
+      finding.doubtful = finding.count;
+      finding.losses = 1;
+    }
+  }
+  return findings;
+}
+
 }  // namespace
 
 view::Checked checked_by(const check::Checker& checker, const session::Session& session,
                          std::vector<session::LossLine> losses) {
   return {.branches = checker.checked(),
-          .findings = check::by_attack(checker.findings()),
+          .findings = check::by_attack(findings_of(checker, losses)),
           .unjudged = checker.unjudged(),
           .losses = std::move(losses),
           .windows = session.trace() == session::TraceKind::stacks};
@@ -60,7 +77,7 @@ Result<view::Checked> judge(session::Session& session, const check::Options& opt
           : ask::decode_window(session, window, {.walk = how, .mark_gaps = true}, checker);
   if (!outcome) return std::unexpected(outcome.error());
   view::Checked checked = checked_by(checker, session, std::move(outcome->losses));
-  suppress(checked, checker.findings(), suppressions, session);
+  suppress(checked, findings_of(checker, checked.losses), suppressions, session);
   if (options.learn != nullptr) {
     checked.learned = view::Learned{.some = {checker.learned().begin(), checker.learned().end()}};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "checked_trace.h"
 #include "facts_of.h"
 #include "hodo/perfdata/kernel_symbols.h"
 #include "recorder_facts.h"
@@ -154,6 +155,15 @@ Status FileSession::read_aux(std::uint64_t offset, std::span<std::uint8_t> out) 
 
 std::vector<Part> FileSession::aux_parts(std::size_t queue) const {
   return written_parts(model_.queues()[queue]);
+}
+
+Result<std::vector<Part>> FileSession::unaltered_parts(std::size_t queue) const {
+  return session::unaltered_parts(*reader_, model_.queues()[queue]);
+}
+
+std::unique_ptr<TraceReader> FileSession::checked_trace(std::size_t queue,
+                                                        StreamRange range) const {
+  return std::make_unique<CheckedTrace>(*reader_, model_.queues()[queue], range);
 }
 
 std::optional<Explanation> FileSession::explain_missing(const Context& who,

@@ -14,8 +14,8 @@
 #include "hodo/perfdata/model.h"
 #include "hodo/session/session.h"
 #include "names/recording_names.h"
-#include "pt/queue_bytes.h"
 #include "pt/queue_sink.h"
+#include "pt/trace_reader.h"
 
 namespace hodo::session {
 
@@ -49,8 +49,11 @@ class FileSession : public Session {
   Spaces& spaces() { return spaces_; }
   // When mode() may be another one; kForever: never again.
   std::uint64_t next_mode(std::uint32_t space, std::uint64_t time);
-  // The stretches of an AUX buffer, and their bytes, as ReadTrace.
+  // The stretches of an AUX buffer, and their bytes, as the file has them. Errors: io, truncated.
   std::vector<Part> aux_parts(std::size_t queue) const;
+  // The same without what is not as it was recorded; before it is read, and as it is read.
+  Result<std::vector<Part>> unaltered_parts(std::size_t queue) const;
+  std::unique_ptr<TraceReader> checked_trace(std::size_t queue, StreamRange range) const;
   Status read_aux(std::uint64_t offset, std::span<std::uint8_t> out) const;
   // What files have to do with it that code was missing.
   std::optional<Explanation> explain_missing(const Context& who, const flow::Loss& loss);

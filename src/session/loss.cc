@@ -9,7 +9,7 @@
 namespace hodo::session {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kRemedies{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedies{{
     {"head-cut",
      "usual for a snapshot or a trace cut out of a longer one: what came before the first PSB "
      "packet cannot be decoded"},
@@ -38,6 +38,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kRemedie
      "the buffer overflowed: record with a larger one, or narrow the recording with --filter"},
     {"lost-call",
      "follows from the losses before it: where they end, nobody knows which calls are open"},
+    {"altered",
+     "the file was changed after it was recorded: what is left of it was read; take a copy of it "
+     "that is whole"},
     {causes::kFileMissing, "put the file back, or run this command on the machine that recorded"},
     {causes::kFileChanged,
      "the file on disk is not the one that ran: record again, or put back the old file (also "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace hodo::session {
 namespace {
@@ -37,6 +38,32 @@ void append_parts(std::vector<Part>& parts, Part part, const std::vector<std::ui
   parts.push_back(part);
 }
 
+// `end`: of the piece before.
+Part part_of(const perfdata::AuxPiece& piece, std::uint64_t end) {
+  Part part{.file_offset = piece.file_offset,
+            .size = piece.size,
+            .offset = piece.aux_offset,
+            .gap_before = piece.gap_before};
+  if (piece.gap_before && piece.aux_offset > end) part.lost_before = piece.aux_offset - end;
+  return part;
+}
+
+// Appends the first `kept` bytes of a part, and gives what comes behind the next `size`. A stream
+// that begins with such a gap has an empty part before it.
+Part leave_out(std::vector<Part>& parts, Part part, std::uint64_t kept, std::uint64_t size,
+               const std::vector<std::uint64_t>& cuts) {
+  Part head = part;
+  head.size = kept;
+  if (kept != 0 || parts.empty()) append_parts(parts, head, cuts);
+  const std::uint64_t skip = kept + size;
+  return {.file_offset = part.file_offset + skip,
+          .size = part.size - skip,
+          .offset = part.offset + skip,
+          .gap_before = true,
+          .lost_before = size,
+          .altered_before = true};
+}
+
 }  // namespace
 
 bool truncates(const perfdata::AuxEvent& event) {
@@ -44,17 +71,26 @@ bool truncates(const perfdata::AuxEvent& event) {
 }
 
 std::vector<Part> written_parts(const perfdata::AuxQueue& queue) {
+  return parts_without(queue, {});
+}
+
+std::vector<Part> parts_without(
+    const perfdata::AuxQueue& queue,
+    const std::map<std::size_t, std::vector<perfdata::Stretch>>& altered) {
   const std::vector<std::uint64_t> cuts = cuts_of(queue);
   std::vector<Part> parts;
   std::uint64_t end = 0;
-  for (const perfdata::AuxPiece& piece : queue.pieces) {
-    Part part{.file_offset = piece.file_offset,
-              .size = piece.size,
-              .offset = piece.aux_offset,
-              .gap_before = piece.gap_before};
-    if (piece.gap_before && piece.aux_offset > end) part.lost_before = piece.aux_offset - end;
-    append_parts(parts, part, cuts);
-    end = piece.aux_offset + piece.size;
+  for (std::size_t i = 0; i < queue.pieces.size(); ++i) {
+    const perfdata::AuxPiece& piece = queue.pieces[i];
+    Part rest = part_of(piece, std::exchange(end, piece.aux_offset + piece.size));
+    if (const auto found = altered.find(i); found != altered.end()) {
+      for (const perfdata::Stretch& stretch : found->second) {
+        const std::uint64_t kept = stretch.begin - (rest.offset - piece.aux_offset);
+        rest = leave_out(parts, rest, kept, stretch.size, cuts);
+      }
+    }
+    // Also where nothing is left: the gap at the end of the stream is in front of it.
+    append_parts(parts, rest, cuts);
   }
   return parts;
 }

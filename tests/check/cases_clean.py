@@ -7,7 +7,7 @@ import shlex
 import struct
 import subprocess
 
-from harness import CLEAN, INCOMPLETE, SOURCES, TIMEOUT, Failure, equal, lines
+from harness import CLEAN, INCOMPLETE, SOURCES, TIMEOUT, USAGE, Failure, equal, lines
 
 
 def clean(tool, options, command):
@@ -52,6 +52,33 @@ def payloads(data):
     return out
 
 
+def without_sums(data):
+    """A recording as perf writes it: nothing in it tells what has changed since."""
+    out = bytearray(data)
+    at, size = struct.unpack_from("<QQ", data, 40)
+    end = at + size
+    while at < end:
+        kind, _, length, payload = struct.unpack_from("<IHHQ", data, at)
+        if kind == 71:
+            struct.pack_into("<I", out, at + 44, 0)  # the size of a block
+            at += payload
+        at += length
+    # The sum of the records: the last but one of the feature sections, made empty.
+    sections = sum(bin(byte).count("1") for byte in data[72:104])
+    struct.pack_into("<Q", out, end + 16 * (sections - 2) + 8, 0)
+    return bytes(out)
+
+
+def damages(program, clean_bytes, places):
+    """Forty recordings with a few bytes zeroed somewhere in the trace, and what was done to them."""
+    for seed in range(40):
+        dice = random.Random(f"{program} {seed}")
+        size = dice.choice([1, 2, 4, 8, 16, 64])
+        at, length = dice.choices(places, [length for _, length in places])[0]
+        at += dice.randrange(length - size)
+        yield clean_bytes[:at] + bytes(size) + clean_bytes[at + size :], f"seed {seed}, {size} bytes zeroed at {at}"
+
+
 def doubtful_formats(tool, data, count):
     """Every format says that all of a recording's findings are doubtful."""
     said = {
@@ -70,22 +97,71 @@ def doubtful_formats(tool, data, count):
 
 
 def damage(tool, program):
-    """Damage accuses nobody: what it makes of a clean program's trace is doubtful, and the check incomplete.
-
-    Of what is damaged a little can fit the code by chance, to the end: of such nobody can tell that it is damage.
-    """
+    """Damage accuses nobody: hodo's own recordings tell which bytes have changed, and none of those is followed."""
     data, _ = tool.record([os.path.join(tool.programs, program)])
     with open(data, "rb") as file:
         clean_bytes = file.read()
-    places = payloads(clean_bytes)
-    doubtful = unnoticed = 0
-    for seed in range(40):
-        dice = random.Random(f"{program} {seed}")
-        size = dice.choice([1, 2, 4, 8, 16, 64])
-        at, length = dice.choices(places, [length for _, length in places])[0]
-        at += dice.randrange(length - size)
+    for damaged, what in damages(program, clean_bytes, payloads(clean_bytes)):
         with open(data, "wb") as file:
-            file.write(clean_bytes[:at] + bytes(size) + clean_bytes[at + size :])
+            file.write(damaged)
+        result, status = tool.check(data)
+        expected = ([], CLEAN) if damaged == clean_bytes else ([], INCOMPLETE)
+        if (result["findings"], status) != expected:
+            raise Failure(f"{what}: status {status}\n{tool.text(data)}")
+
+
+def mappings(data):
+    """Where a recording says where files were mapped: the offsets of MMAP2's address."""
+    begin, size = struct.unpack_from("<QQ", data, 40)
+    at, out = begin, []
+    while at < begin + size:
+        kind, _, length, payload = struct.unpack_from("<IHHQ", data, at)
+        if kind == 10:
+            out.append(at + 16)
+        at += length + (payload if kind == 71 else 0)
+    return out
+
+
+def damage_of_records(tool, program):
+    """What records say of processes, mappings and code may be wrong, and every finding may come of that."""
+    data, _ = tool.record([os.path.join(tool.programs, program)])
+    with open(data, "rb") as file:
+        clean_bytes = file.read()
+    begin, size = struct.unpack_from("<QQ", clean_bytes, 40)
+    trace = payloads(clean_bytes)
+    records = [at for at in range(begin, begin + size) if not any(t <= at < t + length for t, length in trace)]
+    dice = random.Random(program)
+    changes = [(dice.choice(records), 1 << dice.randrange(8)) for _ in range(10)]
+    # By a page: what is there fits the path for a while.
+    changes += [(at + 1, 0x10) for at in mappings(clean_bytes)]
+    doubtful = 0
+    for at, bit in changes:
+        damaged = bytearray(clean_bytes)
+        damaged[at] ^= bit
+        with open(data, "wb") as file:
+            file.write(damaged)
+        status = subprocess.run(
+            [tool.hodo, "check", data], capture_output=True, timeout=TIMEOUT, check=False
+        ).returncode  # fmt: skip
+        if status not in (INCOMPLETE, USAGE):
+            raise Failure(f"a bit changed at {at}: status {status}\n{tool.text(data)}")
+        if status == INCOMPLETE:
+            doubtful += len(tool.check(data)[0]["findings"])
+    equal(doubtful > 0, True, "some damage leads to findings")
+
+
+def damage_without_sums(tool, program):
+    """What damage makes of a clean program's trace is doubtful, and the check incomplete.
+
+    Of what is damaged a little can fit the code by chance, to the end: without sums nobody can tell that it is damage.
+    """
+    data, _ = tool.record([os.path.join(tool.programs, program)])
+    with open(data, "rb") as file:
+        clean_bytes = without_sums(file.read())
+    doubtful = unnoticed = 0
+    for damaged, what in damages(program, clean_bytes, payloads(clean_bytes)):
+        with open(data, "wb") as file:
+            file.write(damaged)
         result, status = tool.check(data)
         found = [f for f in result["findings"] if not f["doubtful"]]
         if result["findings"] and doubtful == 0:
@@ -94,7 +170,7 @@ def damage(tool, program):
         if not result["losses"]:
             unnoticed += bool(found)
         elif found or status != INCOMPLETE:
-            raise Failure(f"seed {seed}, {size} bytes zeroed at {at}: status {status}\n{tool.text(data)}")
+            raise Failure(f"{what}: status {status}\n{tool.text(data)}")
     equal(unnoticed < 5, True, "damage is noticed, but for chance")
     # Else nothing was tried.
     equal(doubtful > 0, True, "some damage leads to findings")
@@ -110,4 +186,10 @@ def programs():
 
 def cases():
     quick = {name: function for name, (function, in_test) in programs().items() if in_test}
-    return {"damage": lambda t: damage(t, "threads"), "bts.clean": thread_that_loads, **quick}
+    return {
+        "damage": lambda t: damage(t, "threads"),
+        "damage.records": lambda t: damage_of_records(t, "threads"),
+        "damage.without_sums": lambda t: damage_without_sums(t, "threads"),
+        "bts.clean": thread_that_loads,
+        **quick,
+    }

@@ -236,8 +236,9 @@ TEST_F(WriterTest, AuxDataFromSeveralPlacesIsOnePaddedPiece) {
   EXPECT_EQ(piece.reference, 5000u);  // the newest time
   // perf's index of AUXTRACE records points to it.
   const auto index = reader.facts().sections.at(static_cast<std::uint8_t>(Feature::auxtrace));
-  EXPECT_THAT(index,
-              ElementsAreArray(pack(std::uint64_t{1}, record.raw.offset, std::uint64_t{48})));
+  EXPECT_THAT(index, ElementsAreArray(pack(std::uint64_t{1}, record.raw.offset,
+                                           std::uint64_t{record.raw.bytes.size()})));
+  EXPECT_EQ(record.raw.bytes.size(), 56u);  // 48, a sum and its padding
 }
 
 TEST_F(WriterTest, LargeAuxDataFromManyPlaces) {

@@ -53,15 +53,16 @@ class Recorded final : public DecodingSession<BareSession> {
   explicit Recorded(std::vector<Stream> streams) : streams_(std::move(streams)) {
     for (const Stream& stream : streams_) queues_.push_back({.bytes = stream.bytes.size()});
   }
-  std::vector<Part> parts(std::size_t queue) override {
+  std::unique_ptr<TraceReader> trace_of(std::size_t queue, StreamRange range) override {
     // The file has one after the other, 64 KiB for each.
-    return {{.file_offset = queue << 16, .size = streams_[queue].bytes.size()}};
-  }
-  Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override {
-    const auto& bytes = streams_[static_cast<std::size_t>(offset >> 16)].bytes;
-    std::ranges::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset & 0xffff),
-                        static_cast<std::ptrdiff_t>(out.size()), out.begin());
-    return {};
+    return std::make_unique<PlainTrace>(
+        within({{.file_offset = queue << 16, .size = streams_[queue].bytes.size()}}, range),
+        [this](std::uint64_t offset, std::span<std::uint8_t> out) -> Status {
+          const auto& bytes = streams_[static_cast<std::size_t>(offset >> 16)].bytes;
+          std::ranges::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset & 0xffff),
+                              static_cast<std::ptrdiff_t>(out.size()), out.begin());
+          return {};
+        });
   }
   Occupancy occupancy(std::size_t queue) override {
     return Occupancy({{.pid = 1, .tid = static_cast<std::int32_t>(queue), .space = 0}});

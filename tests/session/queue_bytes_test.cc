@@ -13,14 +13,15 @@ using Bytes = std::vector<std::uint8_t>;
 Bytes copy(const flow::Piece& piece) { return {piece.bytes.begin(), piece.bytes.end()}; }
 
 // Reads from bytes as from a file.
-ReadTrace from(const Bytes& file) {
-  return [&file](std::uint64_t offset, std::span<std::uint8_t> out) -> Status {
-    if (offset > file.size() || out.size() > file.size() - offset) {
-      return fail(ErrorCode::truncated, "shorter", offset);
-    }
-    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
-    return {};
-  };
+PlainTrace from(const Bytes& file, std::vector<Part> parts) {
+  return {std::move(parts), [&file](std::uint64_t offset, std::span<std::uint8_t> out) -> Status {
+            if (offset > file.size() || out.size() > file.size() - offset) {
+              return fail(ErrorCode::truncated, "shorter", offset);
+            }
+            std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(offset), out.size(),
+                        out.begin());
+            return {};
+          }};
 }
 
 // Parts      |aa|bb|  gap  |cc|  |dd|e|
@@ -33,7 +34,8 @@ TEST(QueueBytes, PartsWithoutAGapBecomeOnePiece) {
       {.file_offset = 7, .size = 2, .offset = 10, .gap_before = true, .lost_before = 6},
       {.file_offset = 9, .size = 2, .offset = 12, .gap_before = true},
       {.file_offset = 11, .size = 1, .offset = 14}};
-  auto joined = QueueBytes::make(parts, from(file));
+  PlainTrace trace = from(file, parts);
+  auto joined = QueueBytes::make(trace);
   ASSERT_TRUE(joined.has_value()) << joined.error().message;
   ASSERT_EQ(joined->pieces().size(), 3u);
   EXPECT_EQ(copy(joined->pieces()[0]), (Bytes{1, 2, 3, 4}));
@@ -53,8 +55,8 @@ Bytes long_trace() {
 
 TEST(QueueBytes, ALongTraceLiesInAFile) {
   const Bytes file = long_trace();
-  const Part part{.size = file.size()};
-  auto joined = QueueBytes::make(std::span(&part, 1), from(file));
+  PlainTrace trace = from(file, {{.size = file.size()}});
+  auto joined = QueueBytes::make(trace);
   ASSERT_TRUE(joined.has_value()) << joined.error().message;
   EXPECT_EQ(copy(joined->pieces()[0]), file);
   joined->done(file.size());
@@ -63,24 +65,25 @@ TEST(QueueBytes, ALongTraceLiesInAFile) {
 
 TEST(QueueBytes, BytesThatAreGoneAreAnError) {
   for (const Bytes& file : {Bytes(5), long_trace()}) {
-    const Part part{.size = file.size() + 1};
-    auto joined = QueueBytes::make(std::span(&part, 1), from(file));
+    PlainTrace trace = from(file, {{.size = file.size() + 1}});
+    auto joined = QueueBytes::make(trace);
     ASSERT_FALSE(joined.has_value());
     EXPECT_EQ(joined.error().message, "shorter");
   }
 }
 
 TEST(QueueBytes, NothingIsNoPiece) {
-  auto joined = QueueBytes::make({}, from({}));
+  PlainTrace trace = from({}, {});
+  auto joined = QueueBytes::make(trace);
   ASSERT_TRUE(joined.has_value());
   EXPECT_TRUE(joined->pieces().empty());
 }
 
 TEST(QueueBytes, NamesTheFolderThatCannotBeUsed) {
   const Bytes file = long_trace();
-  const Part part{.size = file.size()};
+  PlainTrace trace = from(file, {{.size = file.size()}});
   ASSERT_EQ(setenv("TMPDIR", "/nonexistent", 1), 0);
-  auto joined = QueueBytes::make(std::span(&part, 1), from(file));
+  auto joined = QueueBytes::make(trace);
   unsetenv("TMPDIR");
   ASSERT_FALSE(joined.has_value());
   EXPECT_NE(joined.error().message.find("/nonexistent"), std::string::npos);

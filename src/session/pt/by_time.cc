@@ -166,20 +166,19 @@ std::shared_ptr<ByTime::Code> ByTime::code_for(const Stream& stream) {
 }
 
 std::uint64_t ByTime::first_time(const Stream& stream) {
-  const std::vector<Part> parts = input_.parts(stream.index);
-  if (parts.empty()) return 0;
-  std::vector<std::uint8_t> head(static_cast<std::size_t>(std::min(kHead, parts.front().size)));
+  const std::unique_ptr<TraceReader> whole = input_.trace_of(stream.index, {});
+  if (whole->parts().empty()) return 0;
+  const std::uint64_t begin = whole->parts().front().offset;
+  const auto head = input_.trace_of(stream.index, {.begin = begin, .end = begin + kHead});
   // What is wrong with the file comes up when the queue is opened.
-  if (!input_.read_trace(parts.front().file_offset, head)) return 0;
-  return time_of(head, input_.config(stream.index, stream.occupancy));
+  const auto bytes = QueueBytes::make(*head);
+  if (!bytes || bytes->pieces().empty()) return 0;
+  return time_of(bytes->pieces().front().bytes, input_.config(stream.index, stream.occupancy));
 }
 
 Status ByTime::open(Stream& stream) {
   const Queue& queue = session_.queues()[stream.index];
-  auto joined = QueueBytes::make(
-      input_.parts(stream.index),
-      [this](std::uint64_t offset, auto out) { return input_.read_trace(offset, out); },
-      kInMemory / streams_.size());
+  auto joined = QueueBytes::make(*input_.trace_of(stream.index, {}), kInMemory / streams_.size());
   if (!joined) return std::unexpected(joined.error());
   stream.bytes.emplace(std::move(*joined));
   stream.code = code_for(stream);

@@ -16,25 +16,11 @@ std::unexpected<Error> no_part() {
   return fail(ErrorCode::malformed, "a checkpoint that is not of this recording");
 }
 
-// What of a queue has to be read for a part of it.
-std::vector<Part> within(std::vector<Part> parts, const StreamPart& part) {
-  const std::uint64_t end = part.until > ~std::uint64_t{0} - flow::PartDecoder::kBehind
-                                ? part.until
-                                : part.until + flow::PartDecoder::kBehind;
-  const std::uint64_t begin = part.from ? part.from->offset : 0;
-  std::erase_if(parts,
-                [&](const Part& p) { return p.offset >= end || p.offset + p.size <= begin; });
-  if (parts.empty()) return parts;
-  Part& first = parts.front();
-  if (const std::uint64_t skip = begin - std::min(begin, first.offset); skip != 0) {
-    first.file_offset += skip;
-    first.offset += skip;
-    first.size -= skip;
-    first.gap_before = false;
-  }
-  Part& last = parts.back();
-  last.size = std::min(last.size, end - last.offset);
-  return parts;
+// What of a queue's stream has to be read for a part of it.
+StreamRange range_of(const StreamPart& part) {
+  constexpr std::uint64_t kBehind = flow::PartDecoder::kBehind;
+  return {.begin = part.from ? part.from->offset : 0,
+          .end = part.until > ~std::uint64_t{0} - kBehind ? part.until : part.until + kBehind};
 }
 
 }  // namespace
@@ -55,9 +41,7 @@ Result<Outcome> PtDecoding::each_queue(const DecodeOptions& options, Work work) 
     Occupancy occupants = input_.occupancy(i);
     if (is_wanted(occupants, options.selection)) {
       if (options.progress) options.progress(done, total);
-      const std::vector<Part> found = input_.parts(i);
-      auto joined = QueueBytes::make(
-          found, [this](std::uint64_t offset, auto out) { return input_.read_trace(offset, out); });
+      auto joined = QueueBytes::make(*input_.trace_of(i, {}));
       if (!joined) return std::unexpected(joined.error());
       const Context who = context_of(i, queue, occupants);
       std::span<const flow::Piece> pieces = joined->pieces();
@@ -129,9 +113,7 @@ Result<Outcome> PtDecoding::decode_part(const StreamPart& part, const DecodeOpti
                                         BranchSink& sink) {
   if (part.queue >= session_.queues().size()) return no_part();
   const Occupancy occupants = input_.occupancy(part.queue);
-  const std::vector<Part> parts = within(input_.parts(part.queue), part);
-  auto joined = QueueBytes::make(
-      parts, [this](std::uint64_t offset, auto out) { return input_.read_trace(offset, out); });
+  auto joined = QueueBytes::make(*input_.trace_of(part.queue, range_of(part)));
   if (!joined) return std::unexpected(joined.error());
   Outcome outcome;
   outcome.queue_stats.resize(session_.queues().size());

@@ -74,7 +74,7 @@ Result<bool> GrowingRecording::refresh() {
                     latest_->queues().size() != known_->queues().size();
   for (std::size_t i = 0; i < latest_->queues().size(); ++i) {
     Stream& stream = stream_of(i);
-    stream.ready = std::exchange(stream.seen, end_of(latest_->parts(i)));
+    stream.ready = std::exchange(stream.seen, end_of(latest_->aux_parts(i)));
   }
   if (!news) return false;
   const std::shared_ptr<PtSession> before = std::exchange(known_, latest_);
@@ -118,7 +118,7 @@ Result<bool> GrowingRecording::each_queue(BranchSink& sink, bool all) {
       return known_->explain(whose, loss);
     };
     QueueSink between({who, stream.occupancy, {}, losses_, explain, [](std::uint64_t) {}}, sink);
-    auto more = feed(stream, latest_->parts(i), all, between);
+    auto more = feed(stream, latest_->aux_parts(i), all, between);
     if (!more || !*more) return more;
   }
   return true;
@@ -133,7 +133,7 @@ Result<bool> GrowingRecording::feed(Stream& stream, const std::vector<Part>& par
     const std::uint64_t end = std::min(part.offset + part.size, limit);
     if (from >= end) continue;
     bytes.resize(static_cast<std::size_t>(end - from));
-    Status status = latest_->read_trace(part.file_offset + (from - part.offset), bytes);
+    Status status = latest_->read_aux(part.file_offset + (from - part.offset), bytes);
     if (!status) return std::unexpected(status.error());
     const bool after_loss = part.gap_before && from == part.offset;
     stream.decoder->add(

@@ -79,11 +79,15 @@ bool walk_packets(std::span<const flow::Piece> pieces, const pt::Errata& errata,
     stats.bytes += piece.bytes.size();
     if (!first) {
       sink.gap(piece.lost_before);
-      flow::LossCause cause = flow::LossCause::recorder_lost;
+      flow::LossCause cause =
+          piece.altered_before ? flow::LossCause::altered : flow::LossCause::recorder_lost;
       ++stats.losses[static_cast<std::size_t>(cause)];
       losses.add(
           flow::name(cause),
-          {.who = who, .offset = piece.offset, .reason = "data is missing before this offset"},
+          {.who = who,
+           .offset = piece.offset,
+           .reason = piece.altered_before ? "data before this offset is not what was recorded"
+                                          : "data is missing before this offset"},
           piece.lost_before);
     }
     first = false;

@@ -31,9 +31,8 @@ class PtSession final : public DecodingSession<FileSession>, public Parts {
   // PtInput.
   Status decodable() const override;
   bool snapshot() const override { return model().pt().snapshot; }
-  std::vector<Part> parts(std::size_t queue) override { return aux_parts(queue); }
-  Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override {
-    return read_aux(offset, out);
+  std::unique_ptr<TraceReader> trace_of(std::size_t queue, StreamRange range) override {
+    return checked_trace(queue, range);
   }
   Occupancy occupancy(std::size_t queue) override;
   std::unique_ptr<image::CodeSource> code(std::size_t queue, const Occupancy& occupancy) override;

@@ -13,6 +13,7 @@
 #include "occupancy.h"
 #include "queue_bytes.h"
 #include "queue_sink.h"
+#include "trace_reader.h"
 
 namespace hodo::session {
 
@@ -25,9 +26,8 @@ class PtInput {
   // The newest part of a longer trace, as was asked for: that it begins between two PSBs is no
   // loss.
   virtual bool snapshot() const { return false; }
-  virtual std::vector<Part> parts(std::size_t queue) = 0;
-  // As ReadTrace.
-  virtual Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) = 0;
+  // The trace of a queue, as far as it is in `range`. The input outlives it.
+  virtual std::unique_ptr<TraceReader> trace_of(std::size_t queue, StreamRange range) = 0;
   virtual Occupancy occupancy(std::size_t queue) = 0;
   // The code that the queue's occupants see; `occupancy` outlives it.
   virtual std::unique_ptr<image::CodeSource> code(std::size_t queue,

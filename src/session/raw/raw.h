@@ -19,9 +19,10 @@ class Raw final : public DecodingSession<RawSession> {
  private:
   explicit Raw(RawTrace trace) : DecodingSession(std::move(trace)) {}
 
-  std::vector<Part> parts(std::size_t) override { return {{.size = trace_.size()}}; }
-  Status read_trace(std::uint64_t offset, std::span<std::uint8_t> out) override {
-    return trace_.read(offset, out);
+  std::unique_ptr<TraceReader> trace_of(std::size_t, StreamRange range) override {
+    return std::make_unique<PlainTrace>(
+        within({{.size = trace_.size()}}, range),
+        [this](std::uint64_t offset, auto out) { return trace_.read(offset, out); });
   }
   Occupancy occupancy(std::size_t) override;
   std::unique_ptr<image::CodeSource> code(std::size_t, const Occupancy&) override;

@@ -40,7 +40,7 @@ class BtsSession::QueueReader {
     if (attr != nullptr) unrecorded_ = session.unrecorded(*attr);
   }
 
-  // `progress` gets the bytes done. Errors: as ReadTrace.
+  // `progress` gets the bytes done. Errors: io, truncated.
   Status read(std::span<const Part> parts, const std::function<void(std::uint64_t)>& progress) {
     std::uint64_t done = 0;
     std::vector<std::uint8_t> bytes;
@@ -67,8 +67,13 @@ class BtsSession::QueueReader {
     if (!part.gap_before) return;
     end_of_stream();
     path_.gap();
-    lose(flow::LossCause::recorder_lost, part.offset, part.lost_before,
-         "records are missing before this offset");
+    if (part.altered_before) {
+      lose(flow::LossCause::altered, part.offset, part.lost_before,
+           "records before this offset are not those that were recorded");
+    } else {
+      lose(flow::LossCause::recorder_lost, part.offset, part.lost_before,
+           "records are missing before this offset");
+    }
   }
 
   void end_of_stream() {
@@ -156,10 +161,11 @@ Result<Outcome> BtsSession::decode(const DecodeOptions& options, BranchSink& sin
   bool stopped = false;
   for (std::uint32_t i = 0; i < queues().size() && !stopped; ++i) {
     flow::Stats& stats = outcome.queue_stats[i];
-    const std::vector<Part> parts = aux_parts(i);
+    const auto parts = unaltered_parts(i);
+    if (!parts) return std::unexpected(parts.error());
     RecordPath path(sink, stats, losses, explain(), options.not_taken);
     QueueReader reader(*this, i, options, path, losses, stats);
-    const Status status = reader.read(parts, [&](std::uint64_t in_queue) {
+    const Status status = reader.read(*parts, [&](std::uint64_t in_queue) {
       if (options.progress) options.progress(done + in_queue, total);
     });
     path.finish();

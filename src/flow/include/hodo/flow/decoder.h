@@ -68,8 +68,9 @@ enum class LossCause : std::uint8_t {
   bad_time,            // a PSB+ has an earlier time than what came before it: the one is damaged
   recorder_lost,       // the recorder says that bytes are missing between two pieces
   lost_call,           // a compressed return: its call lies in a part of the path that was lost
+  altered,             // bytes that are not those that were recorded, left out between two pieces
 };
-inline constexpr int kLossCauses = static_cast<int>(LossCause::lost_call) + 1;
+inline constexpr int kLossCauses = static_cast<int>(LossCause::altered) + 1;
 std::string_view name(LossCause cause);  // "head-cut", "overflow", ...
 
 // A gap in the path. A Branch of kind lost follows it in the branch stream (not for head_cut).
@@ -254,6 +255,9 @@ struct Piece {
   std::uint64_t offset = 0;  // of bytes[0] in the stream, for messages
   std::uint64_t lost_before =
       0;  // bytes that the recorder lost before this piece (0: unknown number)
+  // What is missing before this piece was recorded, and is not what it was: a loss of cause
+  // altered.
+  bool altered_before = false;
 };
 
 // Decodes streams that ran the same code. What it learns about the code, and which paths were taken

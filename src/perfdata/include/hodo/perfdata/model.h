@@ -99,12 +99,22 @@ struct Process {
   std::string_view comm;  // of the leader, at the end; lives as long as the Model
 };
 
+// Where a record has the sums of its trace data (sums.h).
+struct AuxSums {
+  std::uint64_t offset = 0;        // in the file: one word for each block
+  std::uint32_t block = 0;         // bytes of data for each sum; 0: there are none
+  std::uint64_t data_offset = 0;   // in the file
+  std::uint64_t data_size = 0;     // that are in the file
+  std::uint64_t written_size = 0;  // that were written
+};
+
 struct AuxPiece {
   std::uint64_t file_offset = 0;  // of the bytes in the perf.data file
   std::uint64_t size = 0;         // padding and what an earlier snapshot has already are cut off
   std::uint64_t aux_offset = 0;   // in the buffer's own stream
   std::uint64_t reference = 0;
   bool gap_before = false;  // does not go on where the piece before ended
+  AuxSums sums;
 };
 
 struct AuxEvent {

@@ -81,6 +81,8 @@ enum class Feature : std::uint8_t {
   clock_data,
   hybrid_topology,
   pmu_caps,
+  // hodoscope's own: the sum of all records (Model: damages).
+  records_sum = 254,
   // hodoscope's own: free bytes (a JSON summary). Its presence says that the recording is complete.
   hodoscope = 255,
 };
@@ -96,6 +98,8 @@ struct FileFacts {
   std::optional<std::uint64_t> clock_resolution_ns;
   std::optional<ClockData> clock;
   std::map<std::uint32_t, std::string> pmus;  // type -> name
+  // CRC-32C of all records in the order of the file, without trace data.
+  std::optional<std::uint32_t> records_sum;
   // Every section by feature bit, also the ones that are taken apart above; as long as the Reader.
   std::map<std::uint8_t, std::span<const std::uint8_t>> sections;
 };

@@ -247,6 +247,9 @@ struct Auxtrace {
   std::int32_t cpu = -1;          // of a per-cpu buffer
   std::uint64_t data_offset = 0;  // in the file (0 when writing)
   std::uint64_t data_size = 0;    // less than `size` where the file is cut off (0 when writing)
+  // Written by hodo: the sums of so many bytes each lie between this record's fields and the data.
+  std::uint32_t sum_block = 0;    // 0: none (0 when writing)
+  std::uint64_t sums_offset = 0;  // in the file (0 when writing)
 };
 
 struct AuxtraceError {
