@@ -20,6 +20,7 @@ void add_annotate(Program& program);
 void add_packets(Program& program);
 void add_stats(Program& program);
 void add_export(Program& program);
+void add_serve(Program& program);
 void add_doctor(Program& program);
 void add_vm_record(Program& program);
 void add_vm_attach(Program& program);

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   add_packets(program);
   add_stats(program);
   add_export(program);
+  add_serve(program);
   add_doctor(program);
   add_vm_record(program);
   add_vm_attach(program);

@@ -10,19 +10,6 @@
 namespace hodo::serve {
 namespace {
 
-Result<ask::FoundBranch> finding(session::Session& session, std::uint64_t number,
-                                 const session::ProgressFunction& progress) {
-  auto checked = judge(session, {}, {.progress = progress});
-  if (!checked) return std::unexpected(checked.error());
-  hide_explained(*checked);
-  if (number > checked->findings.size()) {
-    return fail(ErrorCode::not_found, fmt::format("finding {} was asked for, and there are {}",
-                                                  number, checked->findings.size()));
-  }
-  const check::Finding& found = checked->findings[number - 1];
-  return ask::FoundBranch{found.who, found.branch};
-}
-
 constexpr std::uint64_t kAround = 16;
 
 Status check(const WindowInput& input) {
@@ -104,6 +91,27 @@ std::vector<session::ProcessEnd> ends_of(const session::Session& session) {
   const session::Facts* facts = session.facts();
   return facts == nullptr ? std::vector<session::ProcessEnd>{} : facts->ends;
 }
+
+Result<ask::FoundBranch> finding_of(const view::Checked& checked, std::uint64_t number) {
+  if (number == 0 || number > checked.findings.size()) {
+    return fail(ErrorCode::not_found, fmt::format("finding {} was asked for, and there are {}",
+                                                  number, checked.findings.size()));
+  }
+  const check::Finding& found = checked.findings[number - 1];
+  return ask::FoundBranch{found.who, found.branch};
+}
+
+namespace {
+
+Result<ask::FoundBranch> finding(session::Session& session, std::uint64_t number,
+                                 const session::ProgressFunction& progress) {
+  auto checked = judge(session, {}, {.progress = progress});
+  if (!checked) return std::unexpected(checked.error());
+  hide_explained(*checked);
+  return finding_of(*checked, number);
+}
+
+}  // namespace
 
 ask::FindOptions find_options(session::Session& session, const ask::WalkOptions& walk) {
   return {.walk = walk,

@@ -9,7 +9,7 @@
 #include "hodo/view/annotated.h"
 #include "hodo/view/place.h"
 #include "hodo/view/text.h"
-#include "source_text.h"
+#include "hodo/view/source_text.h"
 
 namespace hodo::view {
 namespace {

@@ -13,6 +13,7 @@ Output::Output(int fd) : fd_(fd) { buffer_.reserve(kFlushSize + (1 << 16)); }
 Output::~Output() { flush(); }
 
 void Output::flush() {
+  if (fd_ < 0) return;
   std::string_view left = buffer_;
   while (!left.empty() && error_ == 0) {
     ssize_t written = ::write(fd_, left.data(), left.size());

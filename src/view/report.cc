@@ -7,7 +7,6 @@
 #include "hodo/view/task_name.h"
 
 namespace hodo::view {
-namespace {
 
 std::string command_of(const session::Facts& facts) {
   std::string out;
@@ -27,6 +26,8 @@ std::string host_of(const session::Facts& facts) {
   if (details.empty()) return facts.hostname;
   return facts.hostname.empty() ? details : fmt::format("{} ({})", facts.hostname, details);
 }
+
+namespace {
 
 // The last process of that number.
 std::uint32_t space_of(const session::Facts& facts, std::int32_t pid) {

@@ -1,4 +1,4 @@
-#include "source_text.h"
+#include "hodo/view/source_text.h"
 
 #include <fstream>
 

@@ -9,6 +9,7 @@
 #include "hodo/ask/window.h"
 #include "hodo/session/ends.h"
 #include "hodo/session/session.h"
+#include "hodo/view/findings.h"
 
 namespace hodo::serve {
 
@@ -27,6 +28,9 @@ Result<ask::Window> window_of(session::Session& session, const WindowInput& inpu
 
 // How the processes of a recording ended; empty where nobody knows.
 std::vector<session::ProcessEnd> ends_of(const session::Session& session);
+
+// What finding `number` (from 1) is. Errors: not_found.
+Result<ask::FoundBranch> finding_of(const view::Checked& checked, std::uint64_t number);
 
 // To find moments with, where `walk` has which threads are meant and who hears of the progress. The
 // session must outlive it.

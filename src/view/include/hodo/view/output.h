@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hodo/base/result.h"
 
@@ -18,6 +19,8 @@ class Output {
  public:
   // Does not own `fd`.
   explicit Output(int fd);
+  // Keeps all that is written, for take().
+  Output() = default;
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -32,6 +35,7 @@ class Output {
     if (buffer_.size() >= kFlushSize) flush();
   }
   void flush();
+  std::string take() { return std::move(buffer_); }
 
   bool ok() const { return error_ == 0; }
   // The reader has gone away (EPIPE): no error to tell anybody about.
@@ -42,7 +46,7 @@ class Output {
 
  private:
   static constexpr std::size_t kFlushSize = 1 << 20;
-  int fd_;
+  int fd_ = -1;  // -1: everything stays in the buffer
   int error_ = 0;
   std::string buffer_;
 };

@@ -15,6 +15,11 @@
 
 namespace hodo::view {
 
+// As typed in a shell; raw.
+std::string command_of(const session::Facts& facts);
+// "name (Linux 6.1.0, x86_64, 2 cpus, model name)"; raw.
+std::string host_of(const session::Facts& facts);
+
 // How a process ended. Strings are raw.
 struct EndLine {
   session::ProcessEnd end;  // with the name that the process had last
@@ -24,8 +29,8 @@ struct EndLine {
 // What a report says, before it is put into words.
 struct Report {
   std::string file;
-  std::string command;              // as typed in a shell, raw
-  std::string host;                 // "name (Linux 6.1.0, x86_64, 2 cpus, model name)", raw
+  std::string command;              // command_of()
+  std::string host;                 // host_of()
   std::string recorded_by;          // version of the recorder
   std::uint64_t wall_clock_ns = 0;  // since 1970; 0: unknown
   std::uint64_t duration_ns = 0;

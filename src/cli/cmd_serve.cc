@@ -1,0 +1,76 @@
+// hodo serve: answers questions about a recording.
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "hodo/serve/lines.h"
+#include "hodo/serve/rpc.h"
+#include "hodo/serve/workspace.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/output.h"
+#include "reading.h"
+#include "version.h"
+
+namespace hodo::cli {
+namespace {
+
+struct Options {
+  ReadingOptions reading;
+  bool schema = false;
+  bool no_index = false;
+};
+
+const Manual kManual{
+    .summary = "answer questions about a recording, for other programs",
+    .description =
+        "Opens a recording once and answers questions about it until standard input ends, so that "
+        "an editor, a viewer or a script need not start a command and decode anew for each. Speaks "
+        "JSON-RPC 2.0, one message on each line of standard input, one answer on each line of "
+        "standard output; batches and notifications as that says.\n\n"
+        "What can be asked is what the commands answer, with the same JSON: a moment (scene), calls "
+        "of a function, code with counts, findings, coverage, how processes ended and more. "
+        "--schema prints all methods with JSON Schemas of their parameters and answers. While a long "
+        "question is answered, notifications 'progress' tell how far it has come.\n\n"
+        "Nothing is sent anywhere else, and no file is opened but the recording and those that it "
+        "names.",
+    .examples = {{"echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"info\"}' | hodo serve run.data",
+                  "One question."},
+                 {"hodo serve --schema | jq -r '.methods[].name'", "What can be asked."}},
+    .exit_statuses = {{"0", "Standard input ended."},
+                      {"2", "Wrong use, or a recording that cannot be read."}}};
+
+Status print_schema() {
+  view::Output out(STDOUT_FILENO);
+  out.write(view::json_text(serve::all_methods()));
+  return out.finish();
+}
+
+int run(const Options& options) {
+  if (options.schema) {
+    const Status done = print_schema();
+    return done ? kExitOk : report_error("", done.error());
+  }
+  auto input = input_of(options.reading);
+  if (!input) return report_error(options.reading.file, input.error());
+  auto workspace = serve::Workspace::open(
+      {.input = *input, .version = std::string(version()), .index = !options.no_index});
+  if (!workspace) return report_error(options.reading.file, workspace.error());
+  const Status done = serve::answer_lines(**workspace, STDIN_FILENO, STDOUT_FILENO);
+  return done ? kExitOk : report_error("", done.error());
+}
+
+}  // namespace
+
+void add_serve(Program& program) {
+  auto options = std::make_shared<Options>();
+  const OptionSet app = program.command("serve", kManual, [options] { return run(*options); });
+  add_input_options(app, options->reading);
+  app.add_flag("--schema", options->schema,
+               "print the methods with their parameters and answers, and exit");
+  app.add_flag("--no-index", options->no_index,
+               "neither use nor make an index of the recording (default: of a long one)");
+}
+
+}  // namespace hodo::cli

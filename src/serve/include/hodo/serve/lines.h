@@ -1,0 +1,15 @@
+// JSON-RPC with one message on each line.
+#pragma once
+
+#include "hodo/base/result.h"
+#include "hodo/serve/workspace.h"
+
+namespace hodo::serve {
+
+// Answers what comes from the descriptor `in` on `out`, until that ends. Questions are answered in
+// their order; those that need no recording (progress) at once. A longer line than kLongestMessage
+// is answered with an error, and read over. Errors: io, of either descriptor; that the other side
+// has gone is none.
+Status answer_lines(Workspace& workspace, int in, int out);
+
+}  // namespace hodo::serve

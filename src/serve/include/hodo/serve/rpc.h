@@ -1,0 +1,42 @@
+// JSON-RPC 2.0: messages in, answers out (https://www.jsonrpc.org/specification).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hodo/base/result.h"
+#include "hodo/serve/method.h"
+
+namespace hodo::serve {
+
+// The codes of its errors. Those of a question are ours: "data" then has {"cause": a word for
+// programs}, and {"remedy"} where there is one.
+inline constexpr int kParseError = -32700;
+inline constexpr int kInvalidRequest = -32600;
+inline constexpr int kMethodNotFound = -32601;
+inline constexpr int kInvalidParams = -32602;
+inline constexpr int kQuestionFailed = -32000;
+
+// What is longer, or nested more deeply, is refused unread.
+inline constexpr std::size_t kLongestMessage = std::size_t{4} << 20;
+inline constexpr std::size_t kDeepestMessage = 64;
+inline constexpr std::size_t kMostInBatch = 1000;
+
+// A value of JSON as it came from outside. Errors: malformed, with the place.
+Result<Json> parse_message(std::string_view text);
+
+// The answer to one message, a request or a batch, on one line without its end; nullopt where none
+// is due. A request's id is what progress() calls its question.
+std::optional<std::string> answer_message(Workspace& workspace, std::string_view message);
+
+// Whether it can be answered at once, while another question is: a request of such a method.
+bool is_beside(std::string_view message);
+
+// For other ways of speech: the error object of an Error, {"code", "message", "data"}.
+Json error_json(int code, const std::string& message, const Error* error = nullptr);
+// A value on one line, ASCII only; what is no UTF-8 in it becomes U+FFFD.
+std::string one_line(const Json& value);
+
+}  // namespace hodo::serve

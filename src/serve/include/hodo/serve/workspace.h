@@ -1,0 +1,116 @@
+// An open recording, with what is kept from one question to the next.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "hodo/analyze/coverage.h"
+#include "hodo/ask/find.h"
+#include "hodo/ask/index.h"
+#include "hodo/base/result.h"
+#include "hodo/serve/asking.h"
+#include "hodo/session/session.h"
+#include "hodo/view/findings.h"
+
+namespace hodo::serve {
+
+struct OpenOptions {
+  session::Options input;
+  std::string version;  // of this hodo, for who asks
+  bool index = true;    // an index may be made, and kept
+};
+
+// How far the question that is being answered has come.
+struct Progress {
+  std::string question;     // its number, as who asked gave it; empty: nothing is being answered
+  std::string what;         // "decoding"
+  std::uint64_t done = 0;   // of `total`
+  std::uint64_t total = 0;  // 0: not known yet
+};
+
+// What a recording's branches come to, thread by thread.
+struct ThreadTotal {
+  ask::ThreadId thread;
+  std::int32_t pid = -1;
+  std::uint64_t branches = 0;
+  std::uint64_t instructions = 0;
+  std::uint64_t first_time = 0;  // nanoseconds of the recording's clock; 0: none is known
+  std::uint64_t last_time = 0;
+};
+struct Totals {
+  std::vector<ThreadTotal> threads;  // in the order of ask::walk
+  std::vector<session::LossLine> losses;
+};
+
+// The code that ran, with its counts.
+struct Covered {
+  analyze::Coverage coverage;
+  session::Outcome outcome;
+};
+
+class Workspace {
+ public:
+  // Errors: as Session::open.
+  static Result<std::unique_ptr<Workspace>> open(const OpenOptions& options);
+
+  // Everything from here to the next remark belongs to who answers a question (ask()).
+  session::Session& session() { return *session_; }
+  const OpenOptions& options() const { return options_; }
+  // Where time begins for who asks: the recording's first time. 0: it knows none.
+  std::uint64_t start() const;
+  // Null: the recording is short, or of a kind that has none.
+  const ask::IndexedRecording* index();
+  // For decoding what is selected.
+  ask::WalkOptions walk(const session::Selection& selection = {});
+  // To find moments with.
+  ask::FindOptions find(const session::Selection& selection = {});
+  // Errors: as Session::decode, judge().
+  Result<const Totals*> totals();
+  Result<const view::Checked*> checked();  // explained findings only counted
+  Result<const Covered*> covered();        // with source lines
+  // Says what is being done from now on; `step` has been added to what progress() tells.
+  void begin(std::string what);
+  // The file is another one than was opened, or has grown.
+  bool changed() const;
+
+  // One question at a time: hold this while asking the members above.
+  std::mutex& turn() { return turn_; }
+  void name_question(std::string question);  // of the holder of the turn; empty: it is done
+
+  // From any thread, at any time.
+  Progress progress() const;
+  // Hears of it, in the thread that answers; at most ten times a second for each question.
+  void on_progress(std::function<void(const Progress&)> hear);
+
+ private:
+  struct FileState {
+    std::uint64_t size = 0;
+    std::int64_t seconds = 0, nanoseconds = 0;
+    std::uint64_t inode = 0;
+    bool operator==(const FileState&) const = default;
+  };
+  static std::optional<FileState> state_of(const std::string& path);
+  void update(std::uint64_t done, std::uint64_t total);
+  Workspace() = default;
+
+  OpenOptions options_;
+  std::unique_ptr<session::Session> session_;
+  std::optional<FileState> opened_;
+  bool indexed_ = false;  // it was looked for
+  std::unique_ptr<ask::IndexedRecording> index_;
+  std::optional<Totals> totals_;
+  std::optional<view::Checked> checked_;
+  std::optional<Covered> covered_;
+
+  std::mutex turn_;
+  mutable std::mutex telling_;  // holds what follows
+  Progress progress_;
+  std::uint64_t told_at_ = 0;  // nanoseconds
+  std::function<void(const Progress&)> hear_;
+};
+
+}  // namespace hodo::serve

@@ -1,0 +1,141 @@
+// A function's source and instructions with how often they ran; a source file with its lines.
+#include <algorithm>
+#include <map>
+
+#include "hodo/serve/covering.h"
+#include "hodo/view/annotated.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/source_text.h"
+#include "methods.h"
+#include "schema.h"
+
+namespace hodo::serve {
+namespace {
+
+constexpr std::uint32_t kLinesAround = 3;
+constexpr std::uint32_t kMostLines = 20'000;  // of a file
+
+Json lines_json(const std::map<std::uint32_t, std::string>& lines) {
+  Json out = Json::array();
+  for (const auto& [number, words] : lines) out.push_back({{"line", number}, {"text", words}});
+  return out;
+}
+
+// The text of the lines that the instructions come from, with some around them.
+Json sources_json(const Json& annotated) {
+  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> spans;
+  for (const Json& line : annotated["lines"]) {
+    const auto number = line["line"].get<std::uint32_t>();
+    auto [it, fresh] = spans.try_emplace(line["file"].get<std::string>(), number, number);
+    it->second = {std::min(it->second.first, number), std::max(it->second.second, number)};
+  }
+  Json out = Json::array();
+  for (const auto& [file, span] : spans) {
+    const std::uint32_t first = span.first - std::min(span.first - 1, kLinesAround);
+    const std::uint32_t last = std::min(span.second, first + kMostLines) + kLinesAround;
+    const auto lines = view::read_source(file, first, last);
+    out.push_back({{"file", file}, {"here", !lines.empty()}, {"lines", lines_json(lines)}});
+  }
+  return out;
+}
+
+Result<Json> function_code(Workspace& workspace, const Json& params, const std::string& function) {
+  auto selection = selection_in(params);
+  if (!selection) return std::unexpected(selection.error());
+  auto counted = function_graph(workspace.session(), window_in(params), workspace.find(*selection),
+                                function, text_in(params, "module"));
+  if (!counted) return std::unexpected(counted.error());
+  const view::Annotated what(counted->graph, workspace.session());
+  Json out = view::annotated_json(what, false);
+  out["losses"] = view::losses_json(counted->losses, workspace.session().clock());
+  out["source"] = sources_json(out);
+  return out;
+}
+
+// A file is shown if lines of it ran: nothing else of the machine's files can be asked for.
+Result<Json> file_code(Workspace& workspace, const std::string& file) {
+  auto covered = workspace.covered();
+  if (!covered) return std::unexpected(covered.error());
+  std::map<std::uint32_t, std::uint64_t> counts;
+  for (const analyze::CoveredModule& module : (*covered)->coverage.modules) {
+    const auto it = std::ranges::find(module.files, file);
+    if (it == module.files.end()) continue;
+    const auto number = static_cast<std::uint32_t>(it - module.files.begin());
+    for (const analyze::CoveredLine& line : module.lines) {
+      if (line.file == number) counts[line.line] += line.count;
+    }
+  }
+  if (counts.empty()) {
+    return fail(ErrorCode::not_found, "no lines of '" + file +
+                                          "' are known to this recording; "
+                                          "remedy: 'search' finds the files that are");
+  }
+  const auto lines = view::read_source(file, 1, kMostLines);
+  Json by_line = Json::array();
+  for (const auto& [line, count] : counts) {
+    by_line.push_back({{"file", file}, {"line", line}, {"count", count}});
+  }
+  return Json{
+      {"file", file},
+      {"lines", std::move(by_line)},
+      {"source",
+       Json::array({{{"file", file}, {"here", !lines.empty()}, {"lines", lines_json(lines)}}})},
+      {"losses", view::losses_json((*covered)->outcome.losses, workspace.session().clock())}};
+}
+
+Result<Json> answer(Workspace& workspace, const Json& params) {
+  const std::string function = text_in(params, "function", text_in(params, "address"));
+  const std::string file = text_in(params, "file");
+  if (function.empty() == file.empty()) {
+    return fail(ErrorCode::usage, "params need one of 'function', 'address' and 'file'");
+  }
+  return function.empty() ? file_code(workspace, file) : function_code(workspace, params, function);
+}
+
+Json parameters() {
+  using namespace schema;
+  return schema::parameters({{"function", text("parse, ns::parse(int)")},
+                             {"address", text("an address in it, 0x401136")},
+                             {"module", text("of a file whose path contains this")},
+                             {"file", text("a source file, as this method and search name it")},
+                             {"call", text("count only this call, parse#17")},
+                             {"from", moment("count from this moment on")},
+                             {"to", moment("count up to this moment")},
+                             {"thread", thread()},
+                             {"pid", pid()}});
+}
+
+Json result() {
+  using namespace schema;
+  Json line = object({{"file", text("source file")},
+                      {"line", number("from 1")},
+                      {"count", number("executions of its most executed instruction")}},
+                     {"file", "line", "count"});
+  Json source = object(
+      {{"file", text("source file")},
+       {"here", flag("it can be read on this machine")},
+       {"lines", list(object({{"line", number("from 1")}, {"text", text("")}}, {"line", "text"}))}},
+      {"file", "here", "lines"});
+  return object({{"function", text("its name")},
+                 {"object", text("the file that it is in")},
+                 {"address", text("where it was in the first process that ran it")},
+                 {"size", number("bytes")},
+                 {"entered", number("executions of its first instruction")},
+                 {"blocks", list(any(), "with their instructions, counts and ways on")},
+                 {"lines", list(std::move(line), "that have code")},
+                 {"source", list(std::move(source), "text of these lines and around them")},
+                 {"file", text("the source file that was asked for")},
+                 {"losses", losses()}},
+                {"lines", "source", "losses"});
+}
+
+}  // namespace
+
+Method code_method() {
+  return {"code",
+          "A function's source and instructions with how often each ran, as hodo annotate --json, "
+          "with the source's text; or a source file.",
+          parameters, result, answer};
+}
+
+}  // namespace hodo::serve

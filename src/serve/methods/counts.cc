@@ -1,0 +1,170 @@
+// What the recording comes to as a whole: stats, report, coverage, findings, ends.
+#include <algorithm>
+
+#include "hodo/analyze/profile.h"
+#include "hodo/serve/ends.h"
+#include "hodo/view/coverage.h"
+#include "hodo/view/findings.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/output.h"
+#include "hodo/view/report.h"
+#include "hodo/view/stats.h"
+#include "methods.h"
+#include "schema.h"
+
+namespace hodo::serve {
+namespace {
+
+Json no_parameters() { return schema::parameters({}); }
+
+Result<Json> answer_stats(Workspace& workspace, const Json&) {
+  auto outcome = workspace.session().count(workspace.walk());
+  if (!outcome) return std::unexpected(outcome.error());
+  return view::stats_json(workspace.session(), *outcome);
+}
+
+Json stats_result() {
+  using namespace schema;
+  return object({{"file", text("the recording")},
+                 {"complete", flag("nothing was lost")},
+                 {"bytes", number("of trace")},
+                 {"instructions", number("that were executed")},
+                 {"branches", any("by kind")},
+                 {"packets", any("by kind")},
+                 {"losses", losses()},
+                 {"queues", list(any(), "each stream of trace data")}},
+                {"file", "complete", "instructions", "branches", "losses"});
+}
+
+Result<Json> answer_report(Workspace& workspace, const Json& params) {
+  session::Session& session = workspace.session();
+  analyze::Profile profile(session.names());
+  auto outcome = session.cover(workspace.walk(), profile);
+  if (!outcome) return std::unexpected(outcome.error());
+  const std::size_t top = number_in(params, "top", 10);
+  const view::Report report = view::make_report(session, *outcome, profile, top);
+  return view::report_json(report, session, *outcome, top);
+}
+
+Json report_parameters() {
+  return schema::parameters({{"top", schema::number("how many functions and edges (10)", 1)}});
+}
+
+Json report_result() {
+  using namespace schema;
+  Json out = stats_result();
+  out["properties"]["ended"] = list(any(), "how processes ended");
+  out["properties"]["tasks"] = list(any(), "processes and threads, what each executed");
+  out["properties"]["functions"] = list(any(), "by instructions");
+  out["properties"]["most_called"] = list(any(), "by calls");
+  out["properties"]["edges"] = list(any(), "the most frequent branches");
+  return out;
+}
+
+Result<Json> answer_coverage(Workspace& workspace, const Json& params) {
+  auto covered = workspace.covered();
+  if (!covered) return std::unexpected(covered.error());
+  view::Output out;
+  view::write_coverage_json((*covered)->coverage, workspace.session(), (*covered)->outcome, out);
+  Json all = Json::parse(out.take());
+  const std::string module = text_in(params, "module");
+  Json kept = Json::array();
+  for (Json& one : all["modules"]) {
+    if (one["path"].get<std::string>().find(module) == std::string::npos) continue;
+    for (const char* const part : {"functions", "blocks", "edges", "files", "lines"}) {
+      if (!params.contains("parts")) break;
+      const Json& parts = params["parts"];
+      if (std::ranges::find(parts, part) == parts.end()) one.erase(part);
+    }
+    kept.push_back(std::move(one));
+  }
+  all["modules"] = std::move(kept);
+  return all;
+}
+
+Json coverage_parameters() {
+  using namespace schema;
+  return parameters({{"module", text("only files whose path contains this")},
+                     {"parts", list(one_of({"functions", "blocks", "edges", "files", "lines"}, ""),
+                                    "which lists of each file (all)")}});
+}
+
+Json coverage_result() {
+  using namespace schema;
+  return object({{"file", text("the recording")},
+                 {"complete", flag("nothing was lost")},
+                 {"dropped", number("branches that are not counted")},
+                 {"losses", losses()},
+                 {"modules", list(any(), "files in which anything ran")}},
+                {"file", "complete", "losses", "modules"});
+}
+
+Result<Json> answer_findings(Workspace& workspace, const Json&) {
+  auto checked = workspace.checked();
+  if (!checked) return std::unexpected(checked.error());
+  return view::findings_json(**checked, workspace.session());
+}
+
+Json findings_result() {
+  using namespace schema;
+  return object(
+      {{"findings", list(any(), "with evidence; finding:N is the N-th")}, {"losses", losses()}},
+      {"findings"});
+}
+
+Result<Json> answer_ends(Workspace& workspace, const Json& params) {
+  session::Session& session = workspace.session();
+  const auto walk = workspace.walk();
+  session::Outcome outcome;
+  auto lasts = ask::last_moments(session, walk, &outcome);
+  if (!lasts) return std::unexpected(lasts.error());
+  const auto all = ended_processes(session, *lasts, -1);
+  auto out = ends_json(session, all, number_in(params, "around", 12), walk.progress);
+  if (!out) return out;
+  (*out)["losses"] = view::losses_json(outcome.losses, session.clock());
+  return out;
+}
+
+Json ends_parameters() {
+  return schema::parameters(
+      {{"around",
+        schema::number("of the last lines, instructions and branches, how many (12)", 1)}});
+}
+
+Json ends_result() {
+  using namespace schema;
+  return object(
+      {{"processes", list(object({{"pid", any("its number; -1: unknown")},
+                                  {"comm", text("its name")},
+                                  {"ended", text("how, in words")},
+                                  {"threads", list(any(), "scenes of their last moments")}},
+                                 {"pid", "ended", "threads"}))},
+       {"threads_left_out", number("that are not shown")},
+       {"losses", losses()}},
+      {"processes", "losses"});
+}
+
+}  // namespace
+
+Method stats_method() {
+  return {"stats", "Counts of instructions, branches, packets and losses, as hodo stats --json.",
+          no_parameters, stats_result, answer_stats};
+}
+Method report_method() {
+  return {"report", "The summary: tasks, hottest functions and branches, as hodo report --json.",
+          report_parameters, report_result, answer_report};
+}
+Method coverage_method() {
+  return {"coverage", "Which functions, blocks, edges and lines ran, as hodo coverage --json.",
+          coverage_parameters, coverage_result, answer_coverage};
+}
+Method findings_method() {
+  return {"findings", "Where the program went that it was not allowed to, as hodo check --json.",
+          no_parameters, findings_result, answer_findings};
+}
+Method ends_method() {
+  return {"ends", "How each process ended and what led up to it, as hodo crash --json.",
+          ends_parameters, ends_result, answer_ends};
+}
+
+}  // namespace hodo::serve

@@ -1,0 +1,155 @@
+// What was recorded: processes, threads, how long, what is missing.
+#include <algorithm>
+#include <map>
+
+#include "hodo/session/facts.h"
+#include "hodo/view/losses.h"
+#include "hodo/view/moments.h"
+#include "hodo/view/report.h"
+#include "hodo/view/task_name.h"
+#include "methods.h"
+#include "schema.h"
+
+namespace hodo::serve {
+namespace {
+
+std::string_view source_of(session::TraceKind kind) {
+  switch (kind) {
+    case session::TraceKind::pt:
+      return "pt";
+    case session::TraceKind::bts:
+      return "bts";
+    case session::TraceKind::stacks:
+      return "lbr";
+    case session::TraceKind::none:
+      break;
+  }
+  return "none";
+}
+
+Json thread_json(const Workspace& workspace, const ThreadTotal& total, const std::string& name) {
+  const std::uint64_t start = workspace.start();
+  const auto since = [&](std::uint64_t time) {
+    return time == 0 ? Json(nullptr) : Json(time - std::min(time, start));
+  };
+  return {{"thread", ask::text(total.thread)},
+          {"tid", total.thread.tid},
+          {"name", name},
+          {"first_ns", since(total.first_time)},
+          {"last_ns", since(total.last_time)},
+          {"branches", total.branches},
+          {"instructions", total.instructions}};
+}
+
+// The processes that ran something, with the threads that did, in the order of their appearance.
+Json processes_json(Workspace& workspace, const Totals& totals) {
+  session::Session& session = workspace.session();
+  std::vector<std::int32_t> order;
+  std::map<std::int32_t, Json> threads;
+  for (const ThreadTotal& total : totals.threads) {
+    auto [it, fresh] = threads.try_emplace(total.pid, Json::array());
+    if (fresh) order.push_back(total.pid);
+    it->second.push_back(
+        thread_json(workspace, total, view::task_name(session, total.pid, total.thread.tid)));
+  }
+  Json out = Json::array();
+  for (const std::int32_t pid : order) {
+    Json process{{"pid", pid}, {"name", view::task_name(session, pid, pid)}};
+    for (const session::ProcessEnd& end : ends_of(session)) {
+      if (end.pid == pid) process["end"] = view::end_words(end);
+    }
+    process["threads"] = std::move(threads[pid]);
+    out.push_back(std::move(process));
+  }
+  return out;
+}
+
+// Of those that all branches have.
+std::pair<std::uint64_t, std::uint64_t> span_of(const Workspace& workspace, const Totals& totals) {
+  std::uint64_t last = 0;
+  for (const ThreadTotal& total : totals.threads) last = std::max(last, total.last_time);
+  return {workspace.start(), last};
+}
+
+Result<Json> answer(Workspace& workspace, const Json&) {
+  auto totals = workspace.totals();
+  if (!totals) return std::unexpected(totals.error());
+  session::Session& session = workspace.session();
+  const session::Facts* facts = session.facts();
+  const auto [first, last] = span_of(workspace, **totals);
+  std::uint64_t end = last;
+  if (facts != nullptr) end = std::max(end, facts->last_time);
+  std::uint64_t instructions = 0, branches = 0;
+  for (const ThreadTotal& total : (*totals)->threads) {
+    instructions += total.instructions;
+    branches += total.branches;
+  }
+  const bool samples = session.trace() == session::TraceKind::stacks;
+  return Json{{"file", session.path()},
+              {"command", facts == nullptr ? "" : view::command_of(*facts)},
+              {"source", source_of(session.trace())},
+              {"host", facts == nullptr ? "" : view::host_of(*facts)},
+              {"start_ns", first},
+              {"duration_ns", end > first ? end - first : 0},
+              {"has_time", last != 0},
+              {"instructions", instructions},
+              {"branches", branches},
+              {"processes", processes_json(workspace, **totals)},
+              {"losses", view::losses_json((*totals)->losses, session.clock())},
+              {"complete", (*totals)->losses.empty()},
+              {"version", workspace.options().version},
+              {"changed", workspace.changed()},
+              {"can",
+               {{"samples_only", samples},
+                {"check", session.regions() != nullptr},
+                {"indexed", workspace.index() != nullptr}}}};
+}
+
+Json parameters() { return schema::parameters({}); }
+
+Json result() {
+  using namespace schema;
+  Json thread =
+      object({{"thread", text("as moments and other methods name it")},
+              {"tid", any("its number; -1: unknown")},
+              {"name", text("that it had last")},
+              {"first_ns", optional(number("when it ran first, as far as the trace knows"))},
+              {"last_ns", optional(number("when it ran last"))},
+              {"branches", number("that it executed, those not taken left out")},
+              {"instructions", number("that it executed")}},
+             {"thread", "tid", "name", "branches", "instructions"});
+  Json process = object({{"pid", any("its number; -1: unknown")},
+                         {"name", text("that it had last")},
+                         {"end", text("how it ended, where that is known")},
+                         {"threads", list(std::move(thread), "that ran")}},
+                        {"pid", "name", "threads"});
+  return object(
+      {{"file", text("the recording")},
+       {"command", text("that recorded it")},
+       {"source", one_of({"pt", "bts", "lbr", "none"}, "what the branches come from")},
+       {"host", text("where it was recorded")},
+       {"start_ns", number("of the recording's clock, where the times of all methods begin")},
+       {"duration_ns", number("from there to the end")},
+       {"has_time", flag("the trace has times")},
+       {"instructions", number("of all threads")},
+       {"branches", number("of all threads")},
+       {"processes", list(std::move(process), "that ran something, in the order of appearance")},
+       {"losses", losses()},
+       {"complete", flag("nothing was lost")},
+       {"version", text("of this hodo")},
+       {"changed", flag("the file has grown or was replaced since it was opened")},
+       {"can", object({{"samples_only", flag("windows of a few branches, nothing between them")},
+                       {"check", flag("findings can be asked for")},
+                       {"indexed", flag("moments are found without decoding from the start")}})}},
+      {"file", "source", "start_ns", "duration_ns", "has_time", "processes", "losses", "complete",
+       "can"});
+}
+
+}  // namespace
+
+Method info_method() {
+  return {"info", "What was recorded: processes and threads, how much they ran, what is missing.",
+          parameters, result, answer};
+}
+
+}  // namespace hodo::serve

@@ -1,0 +1,135 @@
+#include "methods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "hodo/ask/occurrences.h"
+#include "hodo/view/text.h"
+#include "method_errors.h"
+#include "schema.h"
+
+namespace hodo::serve {
+
+std::span<const Method> methods() {
+  static const std::array all{
+      info_method(),     moment_method(),   scene_method(), calls_method(),    code_method(),
+      findings_method(), report_method(),   stats_method(), coverage_method(), ends_method(),
+      search_method(),   progress_method(), schema_method()};
+  return all;
+}
+
+const Method* find_method(std::string_view name) {
+  const auto all = methods();
+  const auto it = std::ranges::find(all, name, &Method::name);
+  return it == all.end() ? nullptr : &*it;
+}
+
+Error no_such_method(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) names.emplace_back(method.name);
+  const std::string like = ask::suggestion(name, names);
+  return {ErrorCode::not_found,
+          fmt::format("there is no method '{}'{}; remedy: the method 'schema' lists all",
+                      view::fit(name, 60), like)};
+}
+
+Status check_params(const Method& method, const Json& params) {
+  return schema::check(method.parameters(), params);
+}
+
+Result<Json> ask(Workspace& workspace, std::string_view name, const Json& params) {
+  const Method* method = find_method(name);
+  if (method == nullptr) return std::unexpected(no_such_method(std::string(name)));
+  const Json given = params.is_null() ? Json::object() : params;
+  if (Status fits = check_params(*method, given); !fits) return std::unexpected(fits.error());
+  if (method->beside) return method->answer(workspace, given);
+  const std::scoped_lock turn(workspace.turn());
+  return method->answer(workspace, given);
+}
+
+Json all_methods() {
+  Json all = Json::array();
+  for (const Method& method : methods()) {
+    all.push_back({{"name", method.name},
+                   {"summary", method.summary},
+                   {"params", method.parameters()},
+                   {"result", method.result()}});
+  }
+  return {{"methods", std::move(all)}};
+}
+
+std::string text_in(const Json& params, const char* name, std::string otherwise) {
+  const auto it = params.find(name);
+  return it == params.end() ? std::move(otherwise) : it->get<std::string>();
+}
+
+std::uint64_t number_in(const Json& params, const char* name, std::uint64_t otherwise) {
+  const auto it = params.find(name);
+  if (it == params.end()) return otherwise;
+  if (!it->is_number_float()) return it->get<std::uint64_t>();
+  const double value = it->get<double>();
+  constexpr double kMost = 9e15;  // schema::check has seen to it that it is not negative
+  return value < kMost ? static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(kMost);
+}
+
+bool flag_in(const Json& params, const char* name) {
+  const auto it = params.find(name);
+  return it != params.end() && it->get<bool>();
+}
+
+Result<ask::ThreadId> thread_named(const std::string& text) {
+  const bool queue = text.starts_with('q');
+  std::uint32_t value = 0;
+  const char* const first = text.data() + (queue ? 1 : 0);
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(first, last, value);
+  if (error != std::errc() || end != last || value > 0x7fffffff) {
+    return fail(ErrorCode::usage, fmt::format("'{}' is no thread; 'info' lists them, as 4242 or q0",
+                                              view::fit(text, 60)));
+  }
+  if (queue) return ask::ThreadId{.queue = value};
+  return ask::ThreadId{.tid = static_cast<std::int32_t>(value)};
+}
+
+Result<session::Selection> selection_in(const Json& params) {
+  session::Selection out;
+  if (const std::string thread = text_in(params, "thread"); !thread.empty()) {
+    auto id = thread_named(thread);
+    if (!id) return std::unexpected(id.error());
+    out = ask::only(*id);
+  }
+  if (params.contains("pid")) {
+    out.pid =
+        static_cast<std::int32_t>(std::min<std::uint64_t>(number_in(params, "pid", 0), 0x7fffffff));
+  }
+  return out;
+}
+
+WindowInput window_in(const Json& params) {
+  return {.from = text_in(params, "from"),
+          .to = text_in(params, "to"),
+          .last = number_in(params, "last", 0),
+          .call = text_in(params, "call")};
+}
+
+namespace schema {
+
+Json thread() { return text("a thread, as info names it: 4242, or q0 in a bare trace"); }
+Json pid() { return number("a process"); }
+Json moment(std::string_view description) { return text(description); }
+Json losses() {
+  return list(object({{"cause", text("a word for programs")},
+                      {"count", number("how often")},
+                      {"bytes", number("of trace that was not decoded")},
+                      {"remedy", text("what one can do about it")},
+                      {"sites", list(any(), "where, the first ones")}},
+                     {"cause", "count"}),
+              "what the answer could not be made from");
+}
+
+}  // namespace schema
+
+}  // namespace hodo::serve

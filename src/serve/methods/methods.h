@@ -1,0 +1,46 @@
+// The methods, one function for each, and what they share.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "hodo/serve/method.h"
+#include "hodo/serve/workspace.h"
+
+namespace hodo::serve {
+
+Method info_method();
+Method moment_method();
+Method scene_method();
+Method calls_method();
+Method findings_method();
+Method report_method();
+Method stats_method();
+Method coverage_method();
+Method ends_method();
+Method code_method();
+Method search_method();
+Method progress_method();
+Method schema_method();
+
+// Members of an object that fits its schema.
+std::string text_in(const Json& params, const char* name, std::string otherwise = {});
+std::uint64_t number_in(const Json& params, const char* name, std::uint64_t otherwise);
+bool flag_in(const Json& params, const char* name);
+
+// "4242" or "q0", as moments name threads. Errors: usage.
+Result<ask::ThreadId> thread_named(const std::string& text);
+// The member "thread", and "pid". Errors: usage for what is no thread.
+Result<session::Selection> selection_in(const Json& params);
+// Of the members "from", "to", "last", "call": as the commands' options of these names.
+WindowInput window_in(const Json& params);
+
+namespace schema {
+// What they take, to be put among a method's parameters.
+Json thread();
+Json pid();
+Json moment(std::string_view description);
+Json losses();  // of answers
+}  // namespace schema
+
+}  // namespace hodo::serve

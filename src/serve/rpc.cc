@@ -1,0 +1,195 @@
+#include "hodo/serve/rpc.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hodo/serve/workspace.h"
+#include "hodo/view/text.h"
+#include "method_errors.h"
+
+namespace hodo::serve {
+namespace {
+
+// How deep it is nested, looking at no more than brackets and strings: the parser and what walks
+// through values get no deeper ones.
+bool too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepestMessage) return true;
+    } else if ((c == ']' || c == '}') && depth != 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+std::string_view cause_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::io:
+      return "io";
+    case ErrorCode::truncated:
+      return "truncated";
+    case ErrorCode::malformed:
+      return "malformed";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::not_found:
+      return "not_found";
+    case ErrorCode::not_permitted:
+      return "not_permitted";
+    case ErrorCode::no_space:
+      return "no_space";
+    case ErrorCode::usage:
+      return "usage";
+  }
+  return "unknown";
+}
+
+Json response(const Json& id) { return {{"jsonrpc", "2.0"}, {"id", id}}; }
+
+Json failure(const Json& id, Json error) {
+  Json out = response(id);
+  out["error"] = std::move(error);
+  return out;
+}
+
+bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
+
+// Names the question for the time of it.
+class Named {
+ public:
+  Named(Workspace& workspace, const Json& id) : workspace_(workspace) {
+    workspace_.name_question(id.is_string() ? id.get<std::string>() : id.dump());
+  }
+  ~Named() { workspace_.name_question(""); }
+  Named(const Named&) = delete;
+  Named& operator=(const Named&) = delete;
+
+ private:
+  Workspace& workspace_;
+};
+
+Result<Json> answer_named(Workspace& workspace, const Method& method, const Json& params,
+                          const Json& id) {
+  if (method.beside) return method.answer(workspace, params);
+  const std::scoped_lock turn(workspace.turn());
+  const Named named(workspace, id);
+  return method.answer(workspace, params);
+}
+
+// One request; nullopt: it is a notification.
+std::optional<Json> answer_one(Workspace& workspace, const Json& request) {
+  const auto invalid = [](const std::string& why) {
+    return failure(nullptr, error_json(kInvalidRequest, why));
+  };
+  if (!request.is_object()) return invalid("a request is a JSON object");
+  const Json id = request.contains("id") ? request["id"] : Json(nullptr);
+  if (!is_id(id)) return invalid("a request's id is a string or a number");
+  const auto version = request.find("jsonrpc");
+  if (version == request.end() || *version != "2.0") {
+    return failure(id, error_json(kInvalidRequest, "\"jsonrpc\" is to be \"2.0\""));
+  }
+  const auto name = request.find("method");
+  if (name == request.end() || !name->is_string()) {
+    return failure(id, error_json(kInvalidRequest, "\"method\" is to be a string"));
+  }
+  const bool silent = !request.contains("id");
+  const Method* method = find_method(name->get<std::string>());
+  if (method == nullptr) {
+    if (silent) return std::nullopt;
+    const auto error = no_such_method(name->get<std::string>());
+    return failure(id, error_json(kMethodNotFound, error.message, &error));
+  }
+  const Json given = request.contains("params") ? request["params"] : Json::object();
+  const Json params = given.is_null() ? Json::object() : given;
+  if (Status fits = check_params(*method, params); !fits) {
+    if (silent) return std::nullopt;
+    return failure(id, error_json(kInvalidParams, fits.error().message, &fits.error()));
+  }
+  auto answer = answer_named(workspace, *method, params, id);
+  if (silent) return std::nullopt;
+  if (!answer) {
+    const Error& error = answer.error();
+    return failure(id, error_json(kQuestionFailed, error.message, &error));
+  }
+  Json out = response(id);
+  out["result"] = std::move(*answer);
+  return out;
+}
+
+}  // namespace
+
+std::string one_line(const Json& value) {
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+Json error_json(int code, const std::string& message, const Error* error) {
+  constexpr std::string_view kRemedy = "; remedy: ";
+  Json out{{"code", code}, {"message", view::printable(message)}};
+  if (error == nullptr) return out;
+  out["data"]["cause"] = cause_of(error->code);
+  const auto at = message.find(kRemedy);
+  if (at != message.npos) {
+    out["message"] = view::printable(message.substr(0, at));
+    out["data"]["remedy"] = view::printable(message.substr(at + kRemedy.size()));
+  }
+  return out;
+}
+
+Result<Json> parse_message(std::string_view text) {
+  if (text.size() > kLongestMessage) {
+    return fail(ErrorCode::malformed,
+                fmt::format("the message is longer than {}", view::byte_size(kLongestMessage)));
+  }
+  if (too_deep(text)) {
+    return fail(ErrorCode::malformed,
+                fmt::format("the message is nested more than {} deep", kDeepestMessage));
+  }
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) return fail(ErrorCode::malformed, "the message is no JSON");
+  return value;
+}
+
+std::optional<std::string> answer_message(Workspace& workspace, std::string_view message) {
+  auto value = parse_message(message);
+  if (!value) return one_line(failure(nullptr, error_json(kParseError, value.error().message)));
+  if (!value->is_array()) {
+    const auto answer = answer_one(workspace, *value);
+    return answer ? std::optional(one_line(*answer)) : std::nullopt;
+  }
+  if (value->empty() || value->size() > kMostInBatch) {
+    return one_line(failure(
+        nullptr, error_json(kInvalidRequest,
+                            fmt::format("a batch has from 1 to {} requests", kMostInBatch))));
+  }
+  // Not one value: answers may be large.
+  std::string all;
+  for (const Json& request : *value) {
+    if (const auto answer = answer_one(workspace, request)) {
+      all += (all.empty() ? "[" : ",") + one_line(*answer);
+    }
+  }
+  return all.empty() ? std::nullopt : std::optional(all + "]");
+}
+
+bool is_beside(std::string_view message) {
+  constexpr std::size_t kLongest = 4096;  // of such a question
+  if (message.size() > kLongest) return false;
+  const auto value = parse_message(message);
+  if (!value || !value->is_object()) return false;
+  const auto name = value->find("method");
+  if (name == value->end() || !name->is_string()) return false;
+  const Method* method = find_method(name->get<std::string>());
+  return method != nullptr && method->beside;
+}
+
+}  // namespace hodo::serve
