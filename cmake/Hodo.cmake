@@ -13,9 +13,16 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/scripts/ccache)
 endif()
 
+# Sources of a module are compiled several at a time where nobody edits them between two builds: most of what a compiler
+# does with one is to read the headers that the next one includes, too. So names in the unnamed namespaces of a module's
+# sources must differ. The dev build has each by itself, with what it includes itself.
+option(HODO_JOIN_SOURCES "compile a module's sources several at a time" OFF)
+
 add_library(hodo_options INTERFACE)
 target_compile_options(hodo_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion -Wno-missing-field-initializers
+  # Joined sources look like headers to GCC.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${HODO_JOIN_SOURCES}>>:-Wno-subobject-linkage>
   # GCC 12 sees overlaps that cannot be in "text" + std::string (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   # clang blames us for what GCC 12's stable_sort calls.
@@ -58,22 +65,36 @@ if(HODO_SANITIZE)
     <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <utility> <variant> <vector>)
 endif()
 
-# hodo_module(NAME SOURCES a.cc ... RARE b.cc ... DEPS base pt ... LIBS PkgConfig::X ...)
+# What the targets of a module have in common.
+function(hodo_module_options target)
+  target_link_libraries(${target} PRIVATE hodo_options)
+  if(NOT ARG_APART)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${HODO_JOIN_SOURCES} UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
+# hodo_module(NAME SOURCES a.cc ... RARE b.cc ... DEPS base pt ... LIBS PkgConfig::X ... [APART])
 # A library hodo_NAME whose public headers are src/NAME/include/hodo/NAME/*.h. RARE: sources for a short build.
+# APART: sources that are never joined: what is fast in them shall not depend on what stands beside it.
 # Without sources it is header-only.
 function(hodo_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;RARE;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
-  list(APPEND ARG_SOURCES ${ARG_RARE})
-  if(HODO_SHORT_BUILD)
-    set_source_files_properties(${ARG_RARE} PROPERTIES COMPILE_OPTIONS ${HODO_SHORT_BUILD}
-      SKIP_PRECOMPILE_HEADERS ON)  # which are optimised otherwise
-  endif()
+  cmake_parse_arguments(ARG "APART" "" "SOURCES;RARE;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
+  if(HODO_SHORT_BUILD AND ARG_RARE)
+    add_library(hodo_${name}_rare OBJECT ${ARG_RARE})
+    target_include_directories(hodo_${name}_rare PRIVATE include .)
+    target_link_libraries(hodo_${name}_rare PRIVATE ${ARG_DEPS} ${ARG_LIBS} ${ARG_PRIVATE_LIBS})
+    target_compile_options(hodo_${name}_rare PRIVATE ${HODO_SHORT_BUILD})
+    hodo_module_options(hodo_${name}_rare)
+    set(ARG_RARE $<TARGET_OBJECTS:hodo_${name}_rare>)
+  endif()
+  list(APPEND ARG_SOURCES ${ARG_RARE})
   if(ARG_SOURCES)
     add_library(hodo_${name} STATIC ${ARG_SOURCES})
+    set_target_properties(hodo_${name} PROPERTIES LINKER_LANGUAGE CXX)
     target_include_directories(hodo_${name} PUBLIC include PRIVATE .)
-    target_link_libraries(hodo_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS}
-      PRIVATE hodo_options ${ARG_PRIVATE_LIBS})
+    target_link_libraries(hodo_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
+    hodo_module_options(hodo_${name})
     if(TARGET hodo_headers)
       target_precompile_headers(hodo_${name} REUSE_FROM hodo_headers)
       target_compile_options(hodo_${name} PRIVATE ${HODO_KEEP_HEADERS})

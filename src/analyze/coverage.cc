@@ -10,9 +10,9 @@ namespace hodo::analyze {
 namespace {
 
 // Sorts what was counted at the addresses of processes by the files that they come from.
-class Builder {
+class CoverageBuilder {
  public:
-  Builder(const CoverageCounts::State& counts, session::Session& session)
+  CoverageBuilder(const CoverageCounts::State& counts, session::Session& session)
       : counts_(counts), session_(session) {}
 
   Coverage build(bool lines) {
@@ -84,7 +84,7 @@ class Builder {
 }  // namespace
 
 Coverage coverage_of(const CoverageCounts& counts, session::Session& session, bool lines) {
-  return Builder(counts.state(), session).build(lines);
+  return CoverageBuilder(counts.state(), session).build(lines);
 }
 
 }  // namespace hodo::analyze

@@ -124,10 +124,10 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
   return *found.begin();
 }
 
-class Builder {
+class GraphBuilder {
  public:
-  Builder(const std::vector<PairCount>& runs, const std::vector<PairCount>& edges,
-          session::Session& session, const Which& which, const Found& found)
+  GraphBuilder(const std::vector<PairCount>& runs, const std::vector<PairCount>& edges,
+               session::Session& session, const Which& which, const Found& found)
       : session_(session), locator_(session.names(), which) {
     graph_.function = which.symbol;
     graph_.object = which.object;
@@ -297,7 +297,7 @@ Result<FlowGraph> flow_graph(const CoverageCounts& counts, session::Session& ses
   const auto found = find(runs, session.names(), name, object);
   if (!found) return std::unexpected(found.error());
   const std::vector<PairCount> edges = counts.state().edges.sorted();
-  return Builder(runs, edges, session, found->first, found->second).build();
+  return GraphBuilder(runs, edges, session, found->first, found->second).build();
 }
 
 }  // namespace hodo::analyze

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "hodo/base/last_component.h"
+
 namespace hodo::analyze {
 namespace {
 
@@ -23,11 +25,6 @@ std::string without_cold(std::string name) {
   }
   name.erase(at);
   return name;
-}
-
-std::string_view last_component(std::string_view path) {
-  std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 std::string name_without_symbol(const session::Place& place, std::uint64_t address, bool called) {

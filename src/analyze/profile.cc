@@ -5,7 +5,7 @@
 namespace hodo::analyze {
 namespace {
 
-constexpr std::size_t kFirstSize = 1 << 12;
+constexpr std::size_t kFirstSlots = 1 << 12;
 
 std::size_t hash(const Edge& e) {
   std::uint64_t h = e.from * 0x9e3779b97f4a7c15;
@@ -19,7 +19,7 @@ bool is_branch(BranchKind kind) { return kind < BranchKind::begin; }
 }  // namespace
 
 Profile::Profile(const session::Names& names, std::size_t max_edges)
-    : eras_(names), max_edges_(max_edges), table_(kFirstSize) {}
+    : eras_(names), max_edges_(max_edges), table_(kFirstSlots) {}
 
 bool Profile::runs(const session::Context& context, std::span<const flow::RunCount> batch) {
   TaskTotals& totals = tasks_[{context.pid, context.tid}];

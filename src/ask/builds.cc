@@ -1,13 +1,11 @@
 #include "hodo/ask/builds.h"
 
+#include "hodo/base/last_component.h"
+#include "hodo/base/page.h"
 #include "hodo/image/elf.h"
 
 namespace hodo::ask {
-namespace {
-
-constexpr unsigned kPageBits = 12;
-
-}  // namespace
+namespace {}  // namespace
 
 bool Builds::runs(const session::Context& who, std::span<const flow::RunCount> batch) {
   for (const flow::RunCount& run : batch) {
@@ -17,8 +15,7 @@ bool Builds::runs(const session::Context& who, std::span<const flow::RunCount> b
     if (pages_.size() == kMostPages || !pages_.insert(key).second) continue;
     const session::Object object = names_.object(who.space, address, run.time);
     if (object.table == nullptr || object.table->elf().build_id.empty()) continue;
-    found_[object.path.substr(object.path.rfind('/') + 1)] =
-        image::to_hex(object.table->elf().build_id);
+    found_[std::string(last_component(object.path))] = image::to_hex(object.table->elf().build_id);
   }
   return next_.runs(who, batch);
 }

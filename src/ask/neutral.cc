@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "hodo/base/last_component.h"
+#include "hodo/base/page.h"
+
 namespace hodo::ask {
 namespace {
-
-constexpr unsigned kPageBits = 12;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   std::uint64_t h = (a ^ b * 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
@@ -19,8 +20,6 @@ std::uint64_t hash(const std::string& text) {
   return h | 1;
 }
 
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 bool calls_or_returns(BranchKind kind) {
   return kind != BranchKind::cond && kind != BranchKind::jmp && kind != BranchKind::ijmp;
 }
@@ -32,7 +31,7 @@ bool is_c_library(std::string_view object) {
 
 }  // namespace
 
-bool depends_on_addresses(const std::string& object, std::string_view function) {
+bool depends_on_addresses(std::string_view object, std::string_view function) {
   constexpr std::array<std::string_view, 30> kNames{
       "memcpy",  "memmove", "mempcpy", "memset",  "memchr",      "memrchr",
       "memcmp",  "memccpy", "bcmp",    "bcopy",   "rawmemchr",   "strlen",
@@ -57,7 +56,7 @@ const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, s
   if (pages_.size() == kMostPages) pages_.clear();
   Page& out = pages_[key];
   const session::Object object = names_.object(space, address, time);
-  const std::string name = last_component(object.path);
+  const std::string name(last_component(object.path));
   const bool in_file = object.table != nullptr || (!name.empty() && name != "[anon]");
   // Anonymous memory has names like "//anon" and "[heap]", and lies anywhere.
   if (!in_file || name == "anon" || name == "[heap]" || name == "[stack]") return out;

@@ -17,7 +17,7 @@ namespace hodo::ask {
 // their like, which look whether they would come to another page. What they do within themselves
 // differs from run to run and decides nothing that their callers would not show. `object`: last
 // path component.
-bool depends_on_addresses(const std::string& object, std::string_view function);
+bool depends_on_addresses(std::string_view object, std::string_view function);
 
 // What a branch is, for two runs alike. Code that is in no file is one place.
 class Neutral {

@@ -6,6 +6,7 @@
 
 #include "hodo/ask/code.h"
 #include "hodo/base/edit_distance.h"
+#include "hodo/base/last_component.h"
 #include "hodo/symbol/demangle.h"
 #include "spots.h"
 #include "thread_calls.h"
@@ -16,8 +17,6 @@ namespace {
 constexpr std::uint64_t kLongestLine = std::uint64_t{1} << 20;  // instructions without a branch
 constexpr std::size_t kMostListed = 5;
 constexpr std::size_t kLongestName = 200;  // of those that are compared letter by letter
-
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Calls and ends of a function.
 class FunctionEvents final : public ThreadSink {

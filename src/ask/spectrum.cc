@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hodo/base/last_component.h"
 #include "neutral.h"
 
 namespace hodo::ask {
 namespace {
-
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 void add_branches(const analyze::CoveredModule& m, const std::string& module, Spectrum& out) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> in_line;
@@ -16,7 +15,7 @@ void add_branches(const analyze::CoveredModule& m, const std::string& module, Sp
     if (branch.file >= m.files.size() || branch.line == 0) continue;
     if (depends_on_addresses(module, last_component(m.files[branch.file]))) continue;
     Executed what{.module = module,
-                  .name = last_component(m.files[branch.file]),
+                  .name = std::string(last_component(m.files[branch.file])),
                   .line = branch.line,
                   .nth = in_line[{branch.file, branch.line}]++};
     what.kind = Executed::Kind::taken;
@@ -45,7 +44,7 @@ std::string_view name(Executed::Kind kind) {
 Spectrum spectrum_of(const analyze::Coverage& coverage) {
   Spectrum out;
   for (const analyze::CoveredModule& m : coverage.modules) {
-    const std::string module = last_component(m.path);
+    const std::string module(last_component(m.path));
     for (const analyze::CoveredFunction& f : m.functions) {
       // By what ran of it: a function may be entered in its middle, too.
       const std::uint64_t count = std::max<std::uint64_t>(f.entered, f.blocks_hit != 0 ? 1 : 0);
@@ -57,7 +56,7 @@ Spectrum spectrum_of(const analyze::Coverage& coverage) {
       if (depends_on_addresses(module, last_component(m.files[line.file]))) continue;
       out[{.kind = Executed::Kind::line,
            .module = module,
-           .name = last_component(m.files[line.file]),
+           .name = std::string(last_component(m.files[line.file])),
            .line = line.line}] += line.count;
     }
     add_branches(m, module, out);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "hodo/base/last_component.h"
+#include "hodo/base/page.h"
+
 namespace hodo::ask {
 namespace {
 
-constexpr unsigned kPageBits = 12;
 constexpr std::size_t kMostSuggested = 100'000;
 
 // "foo.cc" and "src/foo.cc" are ends of "/home/me/src/foo.cc".
@@ -14,8 +16,6 @@ bool ends_path(const std::string& path, const std::string& end) {
   return path.size() == end.size() || end.starts_with('/') ||
          path[path.size() - end.size() - 1] == '/';
 }
-
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Ranges that touch are one.
 void join(std::vector<Spot>& ranges) {
@@ -45,7 +45,7 @@ void Spots::add_lines(const symbol::SymbolTable& table, Ranges& out) {
   for (std::size_t i = 0; i < lines.files.size(); ++i) {
     meant[i] = ends_path(lines.files[i], wanted_.name);
     if (!meant[i] && meant_.others.size() < kMostSuggested) {
-      meant_.others.push_back(last_component(lines.files[i]));
+      meant_.others.emplace_back(last_component(lines.files[i]));
     }
   }
   for (const symbol::LineRow& row : lines.rows) {

@@ -9,13 +9,13 @@
 
 #include "hodo/ask/find.h"
 #include "hodo/ask/occurrences.h"
+#include "hodo/base/last_component.h"
+#include "hodo/base/page.h"
 #include "hodo/flow/decoder.h"
 #include "thread_calls.h"
 
 namespace hodo::ask {
 namespace {
-
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Whether an address lies in the module that is meant, by page.
 class ModuleTest {
@@ -29,7 +29,7 @@ class ModuleTest {
     if (auto it = known_.find(key); it != known_.end()) return it->second;
     if (known_.size() == kMostKept) known_.clear();
     const std::string path = names_.object(space, address, time).path;
-    if (seen_.size() < kMostSeen) seen_.insert(last_component(path));
+    if (seen_.size() < kMostSeen) seen_.emplace(last_component(path));
     const bool is = path.find(module_) != path.npos;
     found_ |= is;
     return known_[key] = is;
@@ -38,7 +38,6 @@ class ModuleTest {
   std::vector<std::string> seen() const { return {seen_.begin(), seen_.end()}; }
 
  private:
-  static constexpr unsigned kPageBits = 12;
   static constexpr std::size_t kMostKept = std::size_t{1} << 18;
   static constexpr std::size_t kMostSeen = 10'000;
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;

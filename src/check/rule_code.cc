@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "edge_rules.h"
+#include "hodo/base/page.h"
 #include "hodo/text/names.h"
 #include "hodo/text/trampoline.h"
 
@@ -23,8 +24,6 @@ std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Lo
 }
 
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
 
 RuleId rule_of(const End& end) {
   if (end.area == "[stack]") return RuleId::code_stack;

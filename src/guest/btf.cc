@@ -48,7 +48,7 @@ constexpr Tail kTails[] = {
 };
 
 template <class T>
-T at(std::span<const std::uint8_t> bytes, std::size_t offset) {
+T read_at(std::span<const std::uint8_t> bytes, std::size_t offset) {
   T value{};
   std::memcpy(&value, bytes.data() + offset, sizeof(value));
   return value;
@@ -97,13 +97,13 @@ std::string_view Btf::name(std::uint32_t offset) const {
 
 bool Btf::is_composite(std::uint32_t type) const {
   if (type == 0 || type > offsets_.size()) return false;
-  const auto kind = at<Type>(types_, offsets_[type - 1]).kind();
+  const auto kind = read_at<Type>(types_, offsets_[type - 1]).kind();
   return kind == kStruct || kind == kUnion;
 }
 
 std::optional<std::uint32_t> Btf::size_of(std::string_view structure) const {
   for (const std::uint32_t offset : offsets_) {
-    const auto type = at<Type>(types_, offset);
+    const auto type = read_at<Type>(types_, offset);
     if (type.kind() == kStruct && name(type.name) == structure) return type.size_or_type;
   }
   return std::nullopt;
@@ -119,14 +119,14 @@ std::optional<std::uint32_t> Btf::offset_of(std::string_view structure,
   // kernel's.
   constexpr std::size_t kMostParts = 256;
   for (const std::uint32_t offset : offsets_) {
-    const auto type = at<Type>(types_, offset);
+    const auto type = read_at<Type>(types_, offset);
     if (type.kind() != kStruct || name(type.name) != structure) continue;
     std::vector<Part> parts = {{offset, 0}};
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Part part = parts[i];
-      const auto here = at<Type>(types_, part.at);
+      const auto here = read_at<Type>(types_, part.at);
       for (std::uint32_t m = 0; m < here.members(); ++m) {
-        const auto field = at<Member>(types_, part.at + sizeof(Type) + m * sizeof(Member));
+        const auto field = read_at<Member>(types_, part.at + sizeof(Type) + m * sizeof(Member));
         const bool bits = here.has_bit_sizes();
         const std::uint32_t start = part.start + (bits ? field.offset & 0xffffff : field.offset);
         const bool bit_field = bits && field.offset >> 24 != 0;

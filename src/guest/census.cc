@@ -4,15 +4,15 @@
 #include <map>
 #include <set>
 
+#include "hodo/base/page.h"
 #include "hodo/guest/mappings.h"
 
 namespace hodo::guest {
 namespace {
 
-constexpr std::size_t kMostTables = 65'536;
+constexpr std::size_t kMostTasks = 65'536;
 // TASK_NEW: being made, not yet in the list; TASK_DEAD: perhaps not in it any more.
 constexpr std::uint32_t kTaskNew = 0x800, kTaskDead = 0x80;
-constexpr unsigned kPageBits = 12;
 
 class Counting {
  public:
@@ -37,7 +37,7 @@ class Counting {
     const std::uint64_t head = kernel_.address_of("pgd_list");
     if (head == 0) return out;
     auto node = memory_.read<std::uint64_t>(head);
-    for (std::size_t i = 0; node && *node != head && i < kMostTables; ++i) {
+    for (std::size_t i = 0; node && *node != head && i < kMostTasks; ++i) {
       out.insert(mm_of_page(*node - kernel_.layout.page.list));
       node = memory_.read<std::uint64_t>(*node);
     }
@@ -67,7 +67,7 @@ class Counting {
     std::vector<std::uint64_t> out;
     const std::uint64_t head = address + kernel_.layout.task.children;
     auto node = memory_.read<std::uint64_t>(head);
-    while (node && *node != 0 && *node != head && out.size() < kMostTables) {
+    while (node && *node != 0 && *node != head && out.size() < kMostTasks) {
       out.push_back(*node - kernel_.layout.task.sibling);
       node = memory_.read<std::uint64_t>(*node);
     }
@@ -142,7 +142,7 @@ Result<Census> take_census(const PhysicalMemory& memory, const RunningKernel& ru
   }
   std::set<std::uint64_t> seen_tasks = listed;
   std::vector<std::uint64_t> parents(listed.begin(), listed.end());
-  while (!parents.empty() && seen_tasks.size() < 2 * kMostTables) {
+  while (!parents.empty() && seen_tasks.size() < 2 * kMostTasks) {
     const std::uint64_t parent = parents.back();
     parents.pop_back();
     for (const std::uint64_t child : counting.children_of(parent)) {

@@ -3,14 +3,16 @@
 #include <array>
 #include <charconv>
 
+#include "hodo/base/page.h"
+
 namespace hodo::guest {
 namespace {
 
-constexpr std::uint64_t kPage = 4096, kMostData = 256 << 20;
+constexpr std::uint64_t kMostData = 256 << 20;
 constexpr std::size_t kMostPointers = 1024;
 // Where modules are, and everything else that executes outside of the kernel's image: the half that
 // belongs to the kernel. Nearly all words are none of its addresses.
-constexpr std::uint64_t kKernelHalf = 0xffff'8000'0000'0000;
+constexpr std::uint64_t kHighHalf = 0xffff'8000'0000'0000;
 
 std::string name_of(const Kernel& kernel, std::uint64_t slot) {
   const KernelSymbol* before = nullptr;
@@ -38,7 +40,7 @@ std::vector<ForeignPointer> foreign_pointers(
     if (!words) continue;
     for (std::size_t i = 0; i < words->size() && out.size() < kMostPointers; ++i) {
       const std::uint64_t target = (*words)[i];
-      if (target < kKernelHalf || !is_foreign(target)) continue;
+      if (target < kHighHalf || !is_foreign(target)) continue;
       const std::uint64_t slot = page + i * sizeof(target);
       out.push_back({.slot = slot, .target = target, .name = name_of(kernel, slot)});
     }

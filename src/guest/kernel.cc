@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "hodo/base/page.h"
 #include "hodo/guest/btf.h"
 
 namespace hodo::guest {
@@ -17,7 +18,6 @@ constexpr std::uint64_t kMostImage = 256 << 20;  // KERNEL_IMAGE_SIZE is 1 GiB a
 std::vector<std::uint8_t> read_image(const VirtualMemory& memory, std::uint64_t base) {
   std::vector<std::uint8_t> image;
   // Parts that are not mapped (freed __init sections, holes between sections) read as zeros.
-  constexpr std::uint64_t kPage = 4096;
   std::uint64_t end = 0;
   for (std::uint64_t at = 0; at < kMostImage && at - end < 2 * kStep;) {
     const auto found = translate(memory.physical(), memory.paging(), base + at);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hodo/base/page.h"
 #include "hodo/guest/memory.h"
 
 namespace hodo::guest {
@@ -9,7 +10,7 @@ namespace {
 // SDM vol. 3, "Formats of CR3 and Paging-Structure Entries with 4-Level Paging and 5-Level Paging".
 constexpr std::uint64_t kPresent = 1, kLarge = 1 << 7;
 constexpr std::uint64_t kAddressBits = 0x000f'ffff'ffff'f000;
-constexpr unsigned kIndexBits = 9, kPageBits = 12;
+constexpr unsigned kIndexBits = 9;
 
 constexpr std::size_t kPageBytes = 1 << kPageBits;
 

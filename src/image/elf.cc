@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "hodo/base/byte_reader.h"
+#include "hodo/base/page.h"
 #include "hodo/image/file.h"
 
 namespace hodo::image {
@@ -14,7 +15,6 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLargestNotes = 1 << 20;  // the kernel's and every linker's are below 1 KiB
 constexpr std::uint64_t kLongestInterpreter = 4096;  // PATH_MAX, as in the kernel's load_elf_binary
 

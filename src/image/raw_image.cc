@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "hodo/base/byte_reader.h"
+#include "hodo/base/page.h"
 #include "hodo/image/elf.h"
 #include "hodo/image/file.h"
 
 namespace hodo::image {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLargestAddressFile = 8 << 20;  // names 4 GiB of pages
 constexpr std::size_t kLongestRun = 16384;              // pages that are copied at once: 64 MiB
 

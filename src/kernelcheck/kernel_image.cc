@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kCall = 5;  // bytes of a call, jump or nop with a 32-bit displacement
 constexpr std::size_t kShown = 8;
-constexpr std::uint64_t kMostBytes = 512 << 20;
+constexpr std::uint64_t kMostPacked = 512 << 20;
 
 // A table in the image, between two of its symbols.
 struct Table {
@@ -61,7 +61,7 @@ Result<KernelImage> KernelImage::open(const std::string& path) {
   };
   auto packed = image::RegularFile::open(path);
   if (!packed) return std::unexpected(packed.error());
-  const auto bytes_of_file = packed->read_all(kMostBytes);
+  const auto bytes_of_file = packed->read_all(kMostPacked);
   if (!bytes_of_file) return name(bytes_of_file.error());
   auto file = unpack_kernel(*bytes_of_file);
   if (!file) return name(file.error());

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x53726448;  // "HdrS"
 constexpr std::size_t kSetupSectors = 0x1f1, kMagicAt = 0x202, kVersion = 0x206, kPayload = 0x248;
 constexpr std::uint16_t kHasPayload = 0x208;  // version of the boot protocol
-constexpr std::size_t kSector = 512, kMostBytes = 512 << 20;
+constexpr std::size_t kSector = 512, kMostUnpacked = 512 << 20;
 constexpr std::array<std::uint8_t, 4> kElf = {0x7f, 'E', 'L', 'F'};
 
 template <std::size_t Size>
@@ -33,7 +33,7 @@ Result<std::vector<std::uint8_t>> unpack(const Compression& how,
   constexpr std::size_t kSize = sizeof(std::uint32_t);
   if (payload.size() < 2 * kSize) return fail(ErrorCode::malformed, "the kernel's payload is cut");
   const auto size = number<std::uint32_t>(payload, payload.size() - kSize);
-  if (size > kMostBytes) return fail(ErrorCode::no_space, "the kernel has more than 512 MiB");
+  if (size > kMostUnpacked) return fail(ErrorCode::no_space, "the kernel has more than 512 MiB");
   std::vector<std::uint8_t> out(size);
   if (!how.unpack(how.has_size ? payload : payload.first(payload.size() - kSize), out)) {
     return fail(ErrorCode::malformed,

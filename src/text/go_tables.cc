@@ -11,7 +11,7 @@ namespace {
 
 // The header, behind its first word: no padding, a quantum of one byte for x86, pointers of the
 // file's size. Go 1.18 and 1.20 differ in the first word only.
-struct Header {
+struct TableHeader {
   std::uint64_t functions = 0;   // how many
   std::uint64_t text_start = 0;  // what their entries count from
   std::uint64_t table = 0;       // address of (entry, place of the rest) of each
@@ -25,8 +25,8 @@ std::uint64_t text_start_of(std::uint64_t place, std::uint64_t value,
 }
 
 template <class Word>
-std::optional<Header> header_at(std::span<const std::uint8_t> bytes, std::uint64_t vaddr,
-                                std::span<const Relocation> relocations) {
+std::optional<TableHeader> header_at(std::span<const std::uint8_t> bytes, std::uint64_t vaddr,
+                                     std::span<const Relocation> relocations) {
   constexpr std::array<std::uint8_t, 7> kRest = {0xff, 0xff, 0xff, 0, 0, 1, sizeof(Word)};
   if (bytes.size() < 8 || (bytes[0] != 0xf0 && bytes[0] != 0xf1)) return std::nullopt;
   if (!std::ranges::equal(bytes.subspan(1, kRest.size()), kRest)) return std::nullopt;
@@ -40,12 +40,13 @@ std::optional<Header> header_at(std::span<const std::uint8_t> bytes, std::uint64
   }
   if (fields[0] == 0 || fields[0] >= bytes.size() || fields[7] >= bytes.size()) return std::nullopt;
   const std::uint64_t start = vaddr + 8 + 2 * sizeof(Word);
-  return Header{.functions = fields[0],
-                .text_start = text_start_of(start, fields[2], relocations),
-                .table = vaddr + fields[7]};
+  return TableHeader{.functions = fields[0],
+                     .text_start = text_start_of(start, fields[2], relocations),
+                     .table = vaddr + fields[7]};
 }
 
-std::optional<Header> find_header(const ElfBytes& elf, std::span<const Relocation> relocations) {
+std::optional<TableHeader> find_header(const ElfBytes& elf,
+                                       std::span<const Relocation> relocations) {
   constexpr std::size_t kAlignment = 4;
   for (const image::Segment& segment : elf.elf().segments) {
     if (segment.executable) continue;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array<char, 8> kMagic = {'h', 'o', 'd', 'o', 'm', 'o', 'd', '2'};
 
-struct Header {
+struct CacheHeader {
   std::array<char, 8> magic = kMagic;
   ModuleCache::Key key{};
   std::uint64_t size = 0;  // of the analysis
@@ -98,7 +98,7 @@ std::string cache_home() {
 
 std::vector<std::uint8_t> wrap(std::span<const std::uint8_t> analysis,
                                const ModuleCache::Key& key) {
-  const Header header{.key = key, .size = analysis.size()};
+  const CacheHeader header{.key = key, .size = analysis.size()};
   const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
                                                                         ZSTD_freeCCtx);
   if (!context) return {};
@@ -119,7 +119,7 @@ std::vector<std::uint8_t> wrap(std::span<const std::uint8_t> analysis,
 std::optional<std::vector<std::uint8_t>> unwrap(std::span<const std::uint8_t> file,
                                                 const ModuleCache::Key& key) {
   ByteReader reader(file);
-  const auto header = reader.read<Header>();
+  const auto header = reader.read<CacheHeader>();
   if (!header || header->magic != kMagic || header->key != key) return std::nullopt;
   // The frame says how large it becomes; both have to agree before memory is taken.
   const auto frame = reader.rest();

@@ -30,9 +30,9 @@ std::string_view name(GraphEdge::Kind kind) {
 std::string hex(std::uint64_t address) { return fmt::format("{:#x}", address); }
 
 // The count of its most executed instruction, by source line.
-using Lines = std::map<std::pair<std::string, std::uint32_t>, std::uint64_t>;
+using LineCounts = std::map<std::pair<std::string, std::uint32_t>, std::uint64_t>;
 
-Json insns_json(const Annotated& what, std::size_t block, Lines& lines) {
+Json insns_json(const Annotated& what, std::size_t block, LineCounts& lines) {
   Json out = Json::array();
   const auto& insns = what.graph.blocks[block].insns;
   for (std::size_t i = 0; i < insns.size(); ++i) {
@@ -64,7 +64,7 @@ Json annotated_json(const Annotated& what, bool only_ran) {
            {"size", graph.size},
            {"undecoded", graph.undecoded},
            {"entered", graph.blocks.empty() ? 0 : graph.blocks[0].count}};
-  Lines lines;
+  LineCounts lines;
   std::vector<Json> ways(graph.blocks.size(), Json::array());
   for (const GraphEdge& e : graph.edges) {
     Json way{{"kind", name(e.kind)}, {"count", e.count}, {"address", hex(e.target)}};

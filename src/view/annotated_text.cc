@@ -6,6 +6,7 @@
 #include <ranges>
 #include <set>
 
+#include "hodo/base/last_component.h"
 #include "hodo/view/annotated.h"
 #include "hodo/view/place.h"
 #include "hodo/view/text.h"
@@ -20,12 +21,6 @@ using analyze::GraphEdge;
 using analyze::GraphInsn;
 
 constexpr std::size_t kMostTargets = 8;  // of an indirect jump
-
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string times(std::uint64_t count) {
-  return count == 1 ? "once" : fmt::format("{} times", grouped(count));
-}
 
 class Writer {
  public:

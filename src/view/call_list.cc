@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "hodo/base/last_component.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/place.h"
@@ -14,8 +15,6 @@ namespace hodo::view {
 namespace {
 
 using ask::CallRow;
-
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 void sort(ask::CallList& list, const CallListView& how) {
   if (how.order == CallOrder::duration) {

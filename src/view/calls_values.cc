@@ -8,15 +8,12 @@
 #include "hodo/view/calls.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/text.h"
+#include "json_line.h"
 
 namespace hodo::view {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string compact(const Json& value) {
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
 
 Json thread_json(const analyze::CallThread& thread, const session::Session& session,
                  const analyze::CallTree::Totals& totals) {
@@ -63,7 +60,7 @@ std::string frame(std::string_view raw) {
 void write_calls_json(const analyze::CallTree& tree, const session::Session& session,
                       const session::Outcome& outcome, const CallsOptions& options, Output& out) {
   CallForest forest(tree, options);
-  out.write("{\n\"file\": " + compact(session.path()));
+  out.write("{\n\"file\": " + json_line(session.path()));
   out.write(fmt::format(",\n\"complete\": {}", outcome.complete()));
   out.write(fmt::format(",\n\"time_unit\": \"{}\"", session.clock().known() ? "ns" : "ticks"));
   out.write(",\n\"functions\": [");
@@ -71,12 +68,12 @@ void write_calls_json(const analyze::CallTree& tree, const session::Session& ses
     const analyze::Function& f = tree.functions()[i];
     Json value{{"name", f.name}, {"object", f.object}};
     if (f.synthetic) value["synthetic"] = true;
-    out.write((i == 0 ? "\n  " : ",\n  ") + compact(value));
+    out.write((i == 0 ? "\n  " : ",\n  ") + json_line(value));
   }
   out.write("],\n\"threads\": [");
   bool first = true;
   for (const analyze::CallThread& thread : tree.threads()) {
-    std::string head = compact(thread_json(thread, session, forest.total(thread.root)));
+    std::string head = json_line(thread_json(thread, session, forest.total(thread.root)));
     head.back() = ',';
     out.write((first ? "\n  " : ",\n  ") + head + "\"paths\":[");
     write_paths(tree, forest, thread, out);
@@ -85,9 +82,9 @@ void write_calls_json(const analyze::CallTree& tree, const session::Session& ses
   }
   const analyze::CallTree::Totals& other = forest.total(0);
   Json rest{{"instructions", other.instructions}, {"time", other.time}};
-  out.write("],\n\"other\": " + compact(rest));
+  out.write("],\n\"other\": " + json_line(rest));
   out.write(fmt::format(",\n\"left_out\": {}", forest.left_out()));  // paths, by the options
-  out.write(",\n\"losses\": " + compact(losses_json(outcome.losses, session.clock())) + "\n}\n");
+  out.write(",\n\"losses\": " + json_line(losses_json(outcome.losses, session.clock())) + "\n}\n");
 }
 
 void write_calls_folded(const analyze::CallTree& tree, const session::Session& session,

@@ -10,6 +10,7 @@
 #include "hodo/view/losses.h"
 #include "hodo/view/table.h"
 #include "hodo/view/text.h"
+#include "json_line.h"
 
 namespace hodo::view {
 namespace {
@@ -116,10 +117,6 @@ std::string functions_text(const Coverage& coverage, std::size_t top, const Styl
   return out;
 }
 
-std::string compact(const Json& value) {
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 // `"name":[` each of `items` as `write` has it `]`.
 template <class Items, class Write>
 void write_list(Output& out, std::string_view name, const Items& items, Write write) {
@@ -146,7 +143,7 @@ void write_module(const CoveredModule& m, Output& out) {
             {"blocks_total", blocks.all},
             {"lines_hit", lines.hit},
             {"lines_total", lines.all}};
-  std::string text = compact(head);
+  std::string text = json_line(head);
   text.pop_back();
   out.write(text);
   write_list(out, "functions", m.functions, [](const CoveredFunction& f, auto to) {
@@ -159,7 +156,7 @@ void write_module(const CoveredModule& m, Output& out) {
     if (f.synthetic) value["synthetic"] = true;
     if (f.line != 0) value["file"] = f.file;
     if (f.line != 0) value["line"] = f.line;
-    fmt::format_to(to, "{}", compact(value));
+    fmt::format_to(to, "{}", json_line(value));
   });
   write_list(out, "blocks", m.blocks, [](const CoveredBlock& b, auto to) {
     fmt::format_to(to, R"({{"address":"{:#x}","size":{},"count":{}}})", b.address, b.size, b.count);
@@ -170,7 +167,7 @@ void write_module(const CoveredModule& m, Output& out) {
     fmt::format_to(to, R"("count":{}}})", e.count);
   });
   write_list(out, "files", m.files,
-             [](const std::string& path, auto to) { fmt::format_to(to, "{}", compact(path)); });
+             [](const std::string& path, auto to) { fmt::format_to(to, "{}", json_line(path)); });
   write_list(out, "lines", m.lines, [](const CoveredLine& l, auto to) {
     fmt::format_to(to, R"({{"file":{},"line":{},"count":{}}})", l.file, l.line, l.count);
   });
@@ -191,10 +188,10 @@ std::string coverage_text(const Coverage& coverage, std::size_t top, const Style
 
 void write_coverage_json(const Coverage& coverage, const session::Session& session,
                          const session::Outcome& outcome, Output& out) {
-  out.write("{\n\"file\": " + compact(session.path()));
+  out.write("{\n\"file\": " + json_line(session.path()));
   out.write(fmt::format(",\n\"complete\": {}", outcome.complete()));
   out.write(fmt::format(",\n\"dropped\": {}", coverage.dropped));
-  out.write(",\n\"losses\": " + compact(losses_json(outcome.losses, session.clock())));
+  out.write(",\n\"losses\": " + json_line(losses_json(outcome.losses, session.clock())));
   out.write(",\n\"modules\": [");
   bool first = true;
   for (const CoveredModule& m : coverage.modules) {

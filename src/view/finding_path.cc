@@ -43,9 +43,9 @@ Spot spot_of(const check::Finding& finding, const session::Session& session, std
 }
 
 // Collects lines, and puts what is hidden between them together.
-class Lines {
+class PathLines {
  public:
-  Lines(const check::Finding& finding, const session::Session& session)
+  PathLines(const check::Finding& finding, const session::Session& session)
       : finding_(finding), session_(session) {}
 
   void add(const Branch& branch) {
@@ -92,7 +92,7 @@ std::size_t branches_in(std::span<const PathLine> lines) {
 
 std::vector<PathLine> lines_of(std::span<const Branch> branches, const check::Finding& finding,
                                const session::Session& session) {
-  Lines lines(finding, session);
+  PathLines lines(finding, session);
   for (const Branch& branch : branches) lines.add(branch);
   return std::move(lines).finish();
 }

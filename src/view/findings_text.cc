@@ -92,8 +92,6 @@ std::string end_text(const session::Session& session, const check::Finding& find
          code_text(code, style);
 }
 
-std::string times(std::uint64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
-
 // "return.target at ret 401 gadget+0x1 (prog) => ...: reason".
 std::string step_line(const session::Session& session, const check::Finding& step,
                       const Style& style) {

@@ -2,18 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "hodo/base/last_component.h"
 #include "hodo/view/text.h"
 
 namespace hodo::view {
-namespace {
-
-std::string_view last_component(std::string_view path) {
-  std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-}  // namespace
-
 std::string object_name(const session::Place& place) {
   return printable(last_component(place.object));
 }

@@ -28,7 +28,7 @@ Json address_json(SceneView& view, const session::Context& who, std::uint64_t ad
 }
 
 Json moment_json(const std::optional<ask::Moment>& moment) {
-  return moment ? Json(text(*moment)) : Json(nullptr);
+  return moment ? Json(ask::text(*moment)) : Json(nullptr);
 }
 
 std::string_view entry_name(analyze::CallEntry how) {
@@ -52,7 +52,7 @@ Json calls_json(SceneView& view) {
     Json call{{"function", frame.name},
               {"object", frame.object},
               {"at", address_json(view, view.scene.who, frame.at, frame.at_time)},
-              {"entered", known ? Json(text(frame.entered)) : Json(nullptr)},
+              {"entered", known ? Json(ask::text(frame.entered)) : Json(nullptr)},
               {"how", entry_name(frame.how)},
               {"instructions", frame.instructions}};
     if (frame.entry_time != 0) call["time"] = frame.entry_time;
@@ -75,7 +75,7 @@ Json branch_json(SceneView& view, const ask::Passed& passed, std::uint64_t numbe
 Json scene_json(SceneView& view) {
   const ask::Scene& scene = view.scene;
   session::Clock clock = view.session.clock();
-  Json out{{"moment", text(scene.moment)}};
+  Json out{{"moment", ask::text(scene.moment)}};
   if (scene.who.pid >= 0) out["pid"] = scene.who.pid;
   if (scene.who.tid >= 0) out["tid"] = scene.who.tid;
   out["time"] = scene.time == 0 ? Json(nullptr) : Json(clock.nanoseconds(scene.time));
@@ -102,7 +102,7 @@ Json scene_json(SceneView& view) {
   }
   Json& others = out["other_threads"] = Json::array();
   for (const ask::MomentInTime& other : view.others) {
-    others.push_back({{"moment", text(other.moment)}, {"time", other.time}});
+    others.push_back({{"moment", ask::text(other.moment)}, {"time", other.time}});
   }
   return out;
 }

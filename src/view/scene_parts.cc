@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "hodo/base/last_component.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/place.h"
 #include "hodo/view/table.h"
@@ -16,8 +17,6 @@ namespace hodo::view {
 namespace {
 
 constexpr std::size_t kMostCalls = 64;
-
-std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string place_of(SceneView& view, const session::Context& who, std::uint64_t address,
                      std::uint64_t time) {

@@ -18,12 +18,11 @@
 #include <string_view>
 #include <utility>
 
+#include "hodo/base/page.h"
 #include "tracee.h"
 
 namespace hodo::capture {
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
 
 template <class T>
 std::optional<T> read_at(const std::vector<char>& file, std::uint64_t at) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "guest_file.h"
+#include "hodo/base/page.h"
 #include "hodo/guest/build_id.h"
 #include "hodo/guest/code_ranges.h"
 #include "hodo/guest/modules.h"
@@ -14,8 +15,6 @@
 namespace hodo::capture {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-constexpr unsigned kPageBits = 12;
 // By our clock, in ns: how often the list of tasks is read at most, and one address space.
 constexpr std::uint64_t kOwnersEvery = 200'000'000, kSpaceEvery = 2'000'000'000;
 // Page-table isolation: the user half's table is the page behind the kernel's, which maps the

@@ -9,7 +9,7 @@ namespace hodo::capture {
 namespace {
 
 // Less than this waits for more.
-constexpr std::size_t kWorthWriting = 64 * 1024;
+constexpr std::size_t kWorthARecord = 64 * 1024;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Status GuestStream::drain(perfdata::Writer& writer, bool last) {
                                      last);
   if (!drained) return std::unexpected(drained.error());
   if (auto written = write_switches(writer); !written) return written;
-  if (guests_.empty() || (!last && guests_.size() < kWorthWriting)) return {};
+  if (guests_.empty() || (!last && guests_.size() < kWorthARecord)) return {};
   return write_trace(writer);
 }
 

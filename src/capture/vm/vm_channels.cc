@@ -13,9 +13,9 @@ namespace hodo::capture {
 namespace {
 
 // Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
-constexpr std::size_t kWorthWriting = 64 * 1024;
+constexpr std::size_t kWorthAPiece = 64 * 1024;
 constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
-constexpr std::int32_t kMostProcessors = 16;
+constexpr std::int32_t kMostGuestProcessors = 16;
 
 template <class T>
 T fixed_part(const relay::Record& record) {
@@ -41,7 +41,7 @@ void VmChannels::add(NewChannel asked) {
   const bool known = std::ranges::any_of(channels_, [&](const std::unique_ptr<Channel>& c) {
     return static_cast<std::int32_t>(c->cpu) == hello.tid;
   });
-  if (hello.tid < 0 || hello.tid >= kMostProcessors || known) return;
+  if (hello.tid < 0 || hello.tid >= kMostGuestProcessors || known) return;
   channels_.push_back(
       std::make_unique<Channel>(Channel{.reader = relay::ChannelReader(std::move(asked.memory)),
                                         .cpu = static_cast<std::uint32_t>(hello.tid),
@@ -199,7 +199,7 @@ Status VmChannels::write_map(const relay::Record& record, perfdata::Stamp stamp)
 Status VmChannels::write_aux(Channel& channel, bool all) {
   const std::uint64_t time = relay::now();
   const std::uint64_t waiting = channel.reader.waiting();
-  const bool worth = waiting >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
+  const bool worth = waiting >= std::min<std::uint64_t>(kWorthAPiece, aux_size_ / 8);
   if (!all && !worth && time - channel.last_write < kMaxDelay) return {};
   channel.last_write = time;
   const auto bytes = channel.reader.take();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 // Later functions at an address whose clock has not come as far; see Space::find.
-constexpr int kLookAhead = 4;
+constexpr int kLaterFunctions = 4;
 
 // Empty where the file is not there, or of somebody else.
 std::vector<std::uint8_t> contents_of(const std::string& path) {
@@ -79,7 +79,7 @@ void JitCode::add(const symbol::JitFunction& function, std::uint64_t time,
 image::CodeSpan JitCode::find(std::uint64_t address, std::uint64_t time) const {
   image::CodeSpan first = code_.find(address, time);
   image::CodeSpan span = first;
-  for (int i = 0; i < kLookAhead && span.content == 0; ++i) {
+  for (int i = 0; i < kLaterFunctions && span.content == 0; ++i) {
     if (span.valid_until == image::Timeline::kEnd) return first;
     span = code_.find(address, span.valid_until);
   }
@@ -89,7 +89,7 @@ image::CodeSpan JitCode::find(std::uint64_t address, std::uint64_t time) const {
 
 std::optional<JitCode::Named> JitCode::at(std::uint64_t address, std::uint64_t time) const {
   image::Timeline::Answer answer = names_.find(address, time);
-  for (int i = 0; i < kLookAhead && answer.value == image::Timeline::kNothing; ++i) {
+  for (int i = 0; i < kLaterFunctions && answer.value == image::Timeline::kNothing; ++i) {
     if (answer.valid_until == image::Timeline::kEnd) return std::nullopt;
     answer = names_.find(address, answer.valid_until);
   }

@@ -11,7 +11,7 @@ namespace {
 // In image::Timeline: nothing is mapped any more. kNothing says that nothing has been yet.
 constexpr image::Timeline::Value kUnmapped = image::Timeline::kNothing - 1;
 // How many later mappings of an address are looked at before giving up.
-constexpr int kLookAhead = 4;
+constexpr int kLaterMappings = 4;
 
 std::uint64_t last_address(const perfdata::Mapping& m) {
   std::uint64_t room = ~std::uint64_t{0} - m.address;
@@ -80,7 +80,7 @@ image::CodeSpan Space::find(std::uint64_t address, std::uint64_t time) const {
   const image::Timeline::Value here = timeline_.find(address, time).value;
   if (here < kUnmapped && has_file(mappings_[here])) return first;
   image::CodeSpan span = first;
-  for (int i = 0; i < kLookAhead && span.content == 0; ++i) {
+  for (int i = 0; i < kLaterMappings && span.content == 0; ++i) {
     if (span.valid_until == perfdata::kForever) return first;
     span = code_.find(address, span.valid_until);
   }
@@ -114,7 +114,7 @@ image::CodeSpan Space::find_jit(std::uint64_t address, std::uint64_t time,
 
 const perfdata::Mapping* Space::mapping(std::uint64_t address, std::uint64_t time) const {
   image::Timeline::Answer answer = timeline_.find(address, time);
-  for (int i = 0; i < kLookAhead && answer.value >= kUnmapped; ++i) {
+  for (int i = 0; i < kLaterMappings && answer.value >= kUnmapped; ++i) {
     if (answer.valid_until == image::Timeline::kEnd) return nullptr;
     answer = timeline_.find(address, answer.valid_until);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hodo/base/page.h"
 #include "hodo/image/raw_image.h"
 
 namespace hodo::session {
@@ -41,7 +42,6 @@ Status RawTrace::map_images(const std::vector<std::string>& images) {
 }
 
 std::optional<Explanation> RawTrace::explain(const flow::Loss& loss) const {
-  constexpr std::uint64_t kPage = 4096;
   const bool unmapped = loss.cause == flow::LossCause::no_code &&
                         std::ranges::binary_search(unmapped_, loss.ip / kPage * kPage);
   if (!unmapped) return std::nullopt;

@@ -14,7 +14,7 @@ namespace hodo::session {
 namespace {
 
 // Between two reports of progress, and two questions whether the user has enough.
-constexpr std::uint64_t kStep = 1 << 20;
+constexpr std::uint64_t kRawStep = 1 << 20;
 // A dump of registers has a few KiB; its branches are kept in memory.
 constexpr std::uint64_t kMaxDump = 64 << 20;
 
@@ -67,7 +67,7 @@ Status RawRecords::read_bts(const RawInput& input) {
                   ? hw::DsLayout::bits64
                   : hw::DsLayout::bits32;
   } else {
-    auto first = first_bytes(kStep);
+    auto first = first_bytes(kRawStep);
     if (!first) return std::unexpected(first.error());
     auto layout = detect_layout(*first);
     if (!layout) return std::unexpected(layout.error());
@@ -92,7 +92,7 @@ Status RawRecords::begin_at(std::uint64_t index) {
   }
   std::vector<std::uint8_t> step;
   for (std::uint64_t at = index; at < trace_.size(); at += step.size()) {
-    step.resize(static_cast<std::size_t>(std::min(kStep, trace_.size() - at)));
+    step.resize(static_cast<std::size_t>(std::min(kRawStep, trace_.size() - at)));
     if (Status status = trace_.read(at, step); !status) return status;
     if (std::ranges::all_of(step, [](std::uint8_t byte) { return byte == 0; })) continue;
     oldest_ = index;
@@ -129,7 +129,7 @@ Status RawRecords::add_part(BtsRecords& records, std::uint64_t from, std::uint64
                             flow::Stats& stats) const {
   std::vector<std::uint8_t> step;
   for (std::uint64_t at = from; at < to && !path.stopped(); at += step.size()) {
-    step.resize(static_cast<std::size_t>(std::min(kStep, to - at)));
+    step.resize(static_cast<std::size_t>(std::min(kRawStep, to - at)));
     if (Status status = trace_.read(at, step); !status) return status;
     records.add(step, at);
     stats.bytes += step.size();

@@ -45,8 +45,6 @@ table.path td:first-child { width: 5.5rem; }
 table.path tr.itself td { background: var(--mark); font-weight: 600; }
 )";
 
-std::string times(std::uint64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
-
 class Page {
  public:
   Page(const Checked& checked, const session::Session& session)

@@ -16,6 +16,8 @@ std::string printable(std::string_view raw);
 
 // "1,234,567".
 std::string grouped(std::uint64_t value);
+// "once", "1,234 times".
+std::string times(std::uint64_t count);
 // "917 B", "16.5 KiB", "3.2 GiB".
 std::string byte_size(std::uint64_t bytes);
 // "850 ns", "12.3 us", "4.56 ms", "1.234 s", "3 min 20 s".
