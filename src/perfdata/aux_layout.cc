@@ -98,6 +98,10 @@ bool AuxLayout::has_room(std::uint64_t offset) {
 
 AuxSums AuxLayout::sums_of(const Record& record, const Auxtrace& piece) {
   if (piece.sum_block == 0) return {};
+  if (piece.sum_block > BlockSums::kLargest) {
+    damages_.add(record.raw.offset, "sums of trace data that are of too many bytes each");
+    return {};
+  }
   const std::uint64_t room = piece.data_offset - piece.sums_offset;
   if (room / sizeof(std::uint32_t) < blocks_of(piece.size, piece.sum_block)) {
     damages_.add(record.raw.offset, "the sums of trace data do not fit it");

@@ -169,6 +169,20 @@ TEST_F(SumsTest, OfAStretchItsOwnBlocksAreFound) {
   }
 }
 
+// A reader would need as much memory as the block is long.
+TEST_F(SumsTest, BlocksOfAnySizeAreNotBelieved) {
+  Bytes file = written(3 * kBlock);
+  const std::uint64_t data = data_offset(file);
+  const std::array<std::uint8_t, 4> block = {kBlock & 0xff, kBlock >> 8, 0, 0};
+  const auto record = file.begin() + static_cast<std::ptrdiff_t>(data) - 40;
+  const auto word = std::search(record, record + 40, block.begin(), block.end());
+  ASSERT_NE(word, record + 40);
+  word[3] = 0x7f;
+  const Model model = load(file);
+  EXPECT_EQ(model.queues().at(0).pieces.at(0).sums.block, 0u);
+  EXPECT_EQ(model.damage_count(), 2u);  // and the records are not those that were written
+}
+
 // The sums may be what was changed: then their blocks cannot be believed.
 TEST_F(SumsTest, AChangedSumAltersItsBlock) {
   Bytes file = written(3 * kBlock);

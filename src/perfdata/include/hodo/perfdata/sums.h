@@ -24,6 +24,8 @@ class BlockSums {
  public:
   // A whole number of BTS records.
   static constexpr std::uint32_t kBlock = 3072;
+  // Of a file. A reader holds up to one block in memory.
+  static constexpr std::uint32_t kLargest = 1 << 20;
 
   explicit BlockSums(std::uint32_t block = kBlock) : block_(block) {}
   void add(std::span<const std::uint8_t> bytes);
