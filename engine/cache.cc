@@ -2,10 +2,11 @@
 
 #include <cstring>
 
+#include "arena.h"
 #include "emitter.h"
 #include "glue.h"
+#include "low_memory.h"
 #include "map.h"
-#include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "cache.h"
+#include "low_memory.h"
 #include "map.h"
 #include "mappings.h"
-#include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {

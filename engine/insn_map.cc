@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "memory.h"
+#include "arena.h"
 #include "sys.h"
 
 namespace hodo::engine {

@@ -1,5 +1,6 @@
 #include "service.h"
 
+#include "arena.h"
 #include "block_calls.h"
 #include "cache.h"
 #include "code_pages.h"
@@ -7,7 +8,6 @@
 #include "emitter.h"
 #include "glue.h"
 #include "lock.h"
-#include "memory.h"
 #include "signals.h"
 #include "tracing.h"
 #include "translate.h"

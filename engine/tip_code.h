@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "arena.h"
 #include "emitter.h"
-#include "memory.h"
 #include "translate.h"
 
 namespace hodo::engine {

@@ -1,6 +1,7 @@
 #include "translate.h"
 
 #include "area_code.h"
+#include "arena.h"
 #include "block_calls.h"
 #include "cache.h"
 #include "call_code.h"
@@ -12,7 +13,7 @@
 #include "flags.h"
 #include "hodo/isa/encoding.h"
 #include "insn_map.h"
-#include "memory.h"
+#include "low_memory.h"
 #include "recording.h"
 #include "sys.h"
 #include "threads.h"
