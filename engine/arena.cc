@@ -3,6 +3,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <bit>
+
+#include "edition.h"
 #include "emitter.h"
 #include "glue.h"
 #include "memory.h"
@@ -20,23 +24,33 @@ constexpr std::size_t kMaxArenas = 256;
 constexpr std::uint64_t kNear = std::uint64_t{1} << 30;
 constexpr std::uint64_t kReach = (std::uint64_t{2} << 30) - (std::uint64_t{256} << 20);
 
+// Half for fragments, half for what they seldom need; and beside it, of each byte so much for the
+// fragments' places and their maps, more than they are seen to take.
+constexpr std::size_t kMost = std::size_t{32} << 20, kLeast = std::size_t{1} << 20;
+std::size_t arena_bytes = kMost;
+std::size_t most_fragments() { return arena_bytes / 64; }
+std::size_t map_bytes() { return arena_bytes / 2; }
+std::size_t table_bytes() { return most_fragments() * sizeof(FragmentPlace) + map_bytes(); }
+
 Arena arenas[kMaxArenas];
-std::size_t arena_count = 0;
+std::size_t arena_count = 0;  // places behind that have never been taken
 
 std::uint8_t* map_arena(std::uint64_t at) {
-  const long got = raw_syscall(SYS_mmap, static_cast<long>(at), Arena::kBytes,
+  const long got = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(arena_bytes),
                                PROT_READ | PROT_WRITE | PROT_EXEC, kOnlyThere, -1, 0);
   if (got != static_cast<long>(at)) return nullptr;
-  raw_syscall(SYS_madvise, got, Arena::kBytes, MADV_HUGEPAGE);
-  note_own(at, Arena::kBytes);
+  if (arena_bytes == kMost) {
+    raw_syscall(SYS_madvise, got, static_cast<long>(arena_bytes), MADV_HUGEPAGE);
+  }
+  note_own(at, arena_bytes);
   return reinterpret_cast<std::uint8_t*>(got);
 }
 
 // The first free place below `ip`, then above it; null: none is so near.
 std::uint8_t* find_place(std::uint64_t ip, std::uint64_t reach) {
-  const std::uint64_t home = ip & ~(Arena::kBytes - 1);
-  for (std::uint64_t distance = Arena::kBytes; distance < reach - Arena::kBytes;
-       distance += Arena::kBytes) {
+  const std::uint64_t home = ip & ~(arena_bytes - 1);
+  for (std::uint64_t distance = arena_bytes; distance < reach - arena_bytes;
+       distance += arena_bytes) {
     if (home > distance + 0x10000) {
       if (std::uint8_t* got = map_arena(home - distance)) return got;
     }
@@ -48,10 +62,9 @@ std::uint8_t* find_place(std::uint64_t ip, std::uint64_t reach) {
 }
 
 void map_tables(Arena& arena) {
-  constexpr std::size_t kFragmentBytes = Arena::kFragments * sizeof(FragmentPlace);
-  void* got = map_memory(kFragmentBytes + Arena::kMapBytes);
+  void* got = map_memory(table_bytes());
   arena.fragments = static_cast<FragmentPlace*>(got);
-  arena.map = static_cast<std::uint8_t*>(got) + kFragmentBytes;
+  arena.map = static_cast<std::uint8_t*>(got) + most_fragments() * sizeof(FragmentPlace);
 }
 
 void write_glue(const Arena& arena) {
@@ -66,52 +79,74 @@ void write_glue(const Arena& arena) {
 
 bool lies_near(const Arena& arena, std::uint64_t ip, std::uint64_t reach) {
   const auto here = reinterpret_cast<std::uint64_t>(arena.base);
-  return ip > here ? ip - here < reach : here + Arena::kBytes - ip < reach;
+  return ip > here ? ip - here < reach : here + arena_bytes - ip < reach;
+}
+
+// More than one fragment takes, of each.
+bool has_room(const Arena& arena) {
+  constexpr std::ptrdiff_t kRoom = 1 << 16;
+  constexpr std::size_t kMapRoom = 1 << 12;
+  const std::uint8_t* middle = arena.base + arena_bytes / 2;
+  return middle - arena.hot > kRoom && arena.base + arena_bytes - arena.cold > kRoom &&
+         arena.fragment_count < most_fragments() && map_bytes() - arena.map_used > kMapRoom;
 }
 
 // With room; null: there is none.
 Arena* find_arena(std::uint64_t ip, std::uint64_t reach) {
-  constexpr std::ptrdiff_t kRoom = 1 << 16;  // more than one fragment takes
   for (std::size_t i = arena_count; i-- > 0;) {
-    const Arena& arena = arenas[i];
-    const std::uint8_t* middle = arena.base + Arena::kBytes / 2;
-    if (lies_near(arena, ip, reach) && middle - arena.hot > kRoom &&
-        arena.base + Arena::kBytes - arena.cold > kRoom) {
-      return &arenas[i];
-    }
+    Arena& arena = arenas[i];
+    if (arena.base == nullptr || arena.edition != current_edition()) continue;
+    if (lies_near(arena, ip, reach) && has_room(arena)) return &arena;
   }
   return nullptr;
 }
 
 Arena& make_arena(std::uint8_t* place) {
-  if (arena_count == kMaxArenas) die("too many arenas of translated code", arena_count);
-  Arena& arena = arenas[arena_count];
-  arena.base = place;
-  arena.hot = arena.base + 16 * 8;
-  arena.cold = arena.base + Arena::kBytes / 2;
-  map_tables(arena);
-  write_glue(arena);
-  __atomic_store_n(&arena_count, arena_count + 1, __ATOMIC_RELEASE);
+  std::size_t at = 0;
+  while (at < arena_count && arenas[at].base != nullptr) ++at;
+  if (at == kMaxArenas) die("too many arenas of translated code", arena_count);
+  Arena& arena = arenas[at];
+  Arena made;
+  made.base = place;
+  made.hot = place + 16 * 8;
+  made.cold = place + arena_bytes / 2;
+  made.edition = current_edition();
+  map_tables(made);
+  write_glue(made);
+  made.base = nullptr;  // until all else is there: arena_of()
+  arena = made;
+  __atomic_store_n(&arena.base, place, __ATOMIC_RELEASE);
+  if (at == arena_count) __atomic_store_n(&arena_count, at + 1, __ATOMIC_RELEASE);
   return arena;
+}
+
+template <class Visit>
+void each_of(std::uint32_t edition, Visit visit) {
+  for (std::size_t i = 0; i < arena_count; ++i) {
+    if (arenas[i].base != nullptr && arenas[i].edition == edition) visit(arenas[i]);
+  }
 }
 
 }  // namespace
 
 Arena& arena_near(std::uint64_t ip) {
+  // Programs have nothing beyond: nothing can be copied that would have to lie near.
+  if (ip >> 47 != 0) ip = reinterpret_cast<std::uint64_t>(__executable_start);
   for (const std::uint64_t reach : {kNear, kReach}) {
     if (Arena* arena = find_arena(ip, reach)) return *arena;
     if (std::uint8_t* place = find_place(ip, reach)) return make_arena(place);
   }
-  // Programs have nothing there: nothing can be copied that would have to lie near.
-  const bool beyond = ip >> 47 != 0;
-  if (beyond) return arena_near(reinterpret_cast<std::uint64_t>(__executable_start));
   die("no room for translated code near", ip);
 }
 
+std::size_t cold_room(const Arena& arena) {
+  return static_cast<std::size_t>(arena.base + arena_bytes - arena.cold);
+}
+
 std::uint8_t* far_jump(std::uint64_t near, std::uint64_t target) {
-  constexpr std::ptrdiff_t kBytes = 24;
+  constexpr std::size_t kBytes = 24;
   Arena* arena = arena_of_code(reinterpret_cast<const std::uint8_t*>(near));
-  if (arena->base + Arena::kBytes - arena->cold < kBytes) return nullptr;
+  if (cold_room(*arena) < kBytes) return nullptr;
   Emitter out(arena->cold);
   out.align(8);
   out.quad(target);
@@ -125,11 +160,47 @@ std::uint8_t* far_jump(std::uint64_t near, std::uint64_t target) {
 const Arena* arena_of(std::uint64_t address) {
   const std::size_t count = __atomic_load_n(&arena_count, __ATOMIC_ACQUIRE);
   for (std::size_t i = 0; i < count; ++i) {
-    if (address - reinterpret_cast<std::uint64_t>(arenas[i].base) < Arena::kBytes) {
-      return &arenas[i];
-    }
+    const std::uint8_t* base = __atomic_load_n(&arenas[i].base, __ATOMIC_ACQUIRE);
+    if (base == nullptr) continue;
+    if (address - reinterpret_cast<std::uint64_t>(base) < arena_bytes) return &arenas[i];
   }
   return nullptr;
+}
+
+void size_arenas(std::uint64_t cache_bytes) {
+  arena_bytes = std::clamp<std::size_t>(std::bit_floor(cache_bytes / 8), kLeast, kMost);
+}
+
+std::uint64_t arena_bytes_used(std::uint32_t edition) {
+  std::uint64_t bytes = 0;
+  each_of(edition, [&](const Arena& arena) {
+    bytes += static_cast<std::uint64_t>(arena.hot - arena.base);
+    bytes += static_cast<std::uint64_t>(arena.cold - arena.base) - arena_bytes / 2;
+    bytes += arena.fragment_count * sizeof(FragmentPlace) + arena.map_used;
+  });
+  return bytes;
+}
+
+void trap_head(std::uint8_t* head) {
+  constexpr std::uint8_t kInt3 = 0xcc;
+  __atomic_store_n(head, kInt3, __ATOMIC_RELAXED);
+}
+
+void trap_heads(std::uint32_t edition) {
+  each_of(edition, [](const Arena& arena) {
+    for (std::uint32_t i = 0; i < arena.fragment_count; ++i) {
+      trap_head(arena.base + arena.fragments[i].begin);
+    }
+  });
+}
+
+void free_arenas(std::uint32_t edition) {
+  each_of(edition, [](Arena& arena) {
+    const auto start = reinterpret_cast<std::uint64_t>(arena.base);
+    __atomic_store_n(&arena.base, nullptr, __ATOMIC_RELEASE);
+    unmap_memory(start, arena_bytes);
+    unmap_memory(reinterpret_cast<std::uint64_t>(arena.fragments), table_bytes());
+  });
 }
 
 }  // namespace hodo::engine

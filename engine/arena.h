@@ -27,22 +27,24 @@ struct FragmentPlace {
 };
 
 struct Arena {
-  static constexpr std::size_t kBytes = std::size_t{32} << 20;
-  // More than fit into the first half, by the least that a fragment and an instruction take there.
-  static constexpr std::size_t kFragments = kBytes / 2 / 5;
-  static constexpr std::size_t kMapBytes = kBytes * 2;
-  std::uint8_t* base = nullptr;
-  std::uint8_t* hot = nullptr;   // next free byte of the first half: fragments
-  std::uint8_t* cold = nullptr;  // next free byte of the second half: what they seldom need
-  std::uint8_t* glue(Glue which) const { return base + 16 * which; }
+  std::uint8_t* base = nullptr;        // null: there is none
+  std::uint8_t* hot = nullptr;         // next free byte of the first half: fragments
+  std::uint8_t* cold = nullptr;        // next free byte of the second half: what they seldom need
   FragmentPlace* fragments = nullptr;  // in the order of their places
   std::uint8_t* map = nullptr;
   std::uint32_t fragment_count = 0;
   std::uint32_t map_used = 0;
+  std::uint32_t edition = 0;  // edition.h
+  std::uint8_t* glue(Glue which) const { return base + 16 * which; }
 };
 
-// An arena with room that lies so near to `ip` that displacements of code there keep reaching.
+// For a cache of so many bytes, before the first one is made.
+void size_arenas(std::uint64_t cache_bytes);
+// An arena of the current edition with room that lies so near to `ip` that displacements of code
+// there keep reaching.
 Arena& arena_near(std::uint64_t ip);
+// How many bytes its second half still takes.
+std::size_t cold_room(const Arena& arena);
 // A jump to `target` from the arena that `near` lies in; null: it is full.
 std::uint8_t* far_jump(std::uint64_t near, std::uint64_t target);
 // The arena that this address lies in; null: none. Needs no lock.
@@ -50,5 +52,14 @@ const Arena* arena_of(std::uint64_t address);
 inline Arena* arena_of_code(const std::uint8_t* at) {
   return const_cast<Arena*>(arena_of(reinterpret_cast<std::uint64_t>(at)));
 }
+
+// Of an edition: what its arenas and their maps hold.
+std::uint64_t arena_bytes_used(std::uint32_t edition);
+// Who comes to the head of this fragment, or of any in an edition, gets to an INT3: all registers
+// are the program's there.
+void trap_head(std::uint8_t* head);
+void trap_heads(std::uint32_t edition);
+// No thread stands there any more.
+void free_arenas(std::uint32_t edition);
 
 }  // namespace hodo::engine

@@ -5,10 +5,10 @@
 #include <cerrno>
 
 #include "block_calls.h"
-#include "cache.h"
 #include "channel.h"
 #include "clock.h"
 #include "code_report.h"
+#include "edition.h"
 #include "hodo/relay/engine_start.h"
 #include "lock.h"
 #include "mappings.h"
@@ -95,7 +95,9 @@ extern "C" {
 [[gnu::used]] void engine_prepare() {
   const relay::StartInfo& start = hodo_start_info;
   preparing = true;
-  initialise_cache();
+  note_own_image();
+  limit_cache(start.cache_bytes);
+  begin_first_edition();
   note_own(start.threads, start.threads_bytes);
   look_for_counter();
   auto* threads = reinterpret_cast<relay::NativeThread*>(start.threads);

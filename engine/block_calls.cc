@@ -73,6 +73,14 @@ void start_block_unit(ThreadArea& area) {
   area.on_block = on_block_of(output.channel->settings());
 }
 
+void keep_block(ThreadArea& area) {
+  if (!area.output.tracer) return;
+  const Block* last = area.output.tracer->current();
+  if (last == nullptr) return;
+  area.last_block = *last;
+  area.output.tracer->move_current(&area.last_block);
+}
+
 void before_new_code(ThreadArea& area) {
   if (area.output.tracer) area.output.tracer->before_new_code();
 }

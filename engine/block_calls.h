@@ -11,8 +11,8 @@
 
 namespace hodo::engine {
 
-// What code in the cache names in such a call. Below 2 GB; never given back, since the unit
-// remembers the last one.
+// What code in the cache names in such a call. Below 2 GB. The unit remembers the
+// last one: keep_block().
 struct BlockSite {
   unit::Block block;
   bool excluded = false;  // by the filters
@@ -25,6 +25,9 @@ void choose_tracing(const relay::Settings& settings);
 
 // Starts the unit of a thread whose channel is open, or none for one that is not recorded.
 void start_block_unit(ThreadArea& area);
+
+// The last block is gone soon: the unit goes on with a copy of it.
+void keep_block(ThreadArea& area);
 
 // Around what tells the recorder of new code; with the lock, by a thread that is recorded.
 void before_new_code(ThreadArea& area);

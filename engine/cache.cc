@@ -27,7 +27,9 @@ std::uint32_t crc32c(std::uint64_t value) {
 
 IndirectTarget* indirect_targets;
 std::uint64_t* first_landings;
-CallSite* no_call;
+// 1 is no return address' complement. In the image, and so below 2 GB.
+alignas(16) static CallSite nobody{.negated_return = 1};
+CallSite* const no_call = &nobody;
 
 std::uint8_t* find_fragment(std::uint64_t ip) {
   std::uint8_t** found = fragments.find(ip);
@@ -60,12 +62,14 @@ void add_indirect_target(std::uint64_t target, std::uint8_t* landing) {
 
 namespace {
 
-// Dropped fragments jump here; from here it is one jump to the newest one.
-Exit& detour_of(std::uint64_t ip, const std::uint8_t* near) {
-  if (Exit** found = detours.find(ip)) return **found;
+// Dropped fragments jump here; from here it is one jump to the newest one. Null: there is no room.
+Exit* detour_of(std::uint64_t ip, const std::uint8_t* near) {
+  if (Exit** found = detours.find(ip)) return *found;
+  constexpr std::size_t kDetourBytes = 64;
+  Arena& arena = *arena_of_code(near);
+  if (cold_room(arena) < kDetourBytes) return nullptr;
   auto* exit = new (allocate_low(sizeof(Exit))) Exit;
   exit->target = ip;
-  Arena& arena = *arena_of_code(near);
   Emitter out(arena.cold);
   while ((reinterpret_cast<std::uint64_t>(out.at()) + 1) % 64 > 60) out.byte(0x90);
   exit->resume = reinterpret_cast<std::uint64_t>(out.jump(nullptr));
@@ -75,7 +79,7 @@ Exit& detour_of(std::uint64_t ip, const std::uint8_t* near) {
   out.jump(arena.glue(kGlueExit));
   arena.cold = out.at();
   detours.put(ip, exit);
-  return *exit;
+  return exit;
 }
 
 // One store where nobody can be half way through (make_patchable()).
@@ -118,16 +122,15 @@ void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
   if (find_fragment(ip) != head) return;
   fragments.put(ip, nullptr);
   forget_landings(ip);
-  Exit& detour = detour_of(ip, head);
-  auto* field = reinterpret_cast<std::uint8_t*>(detour.resume);
-  Emitter::point(field, detour.stub);
-  detour.displacement = field;
+  Exit* detour = detour_of(ip, head);
+  if (detour == nullptr) return trap_head(head);
+  auto* field = reinterpret_cast<std::uint8_t*>(detour->resume);
+  Emitter::point(field, detour->stub);
+  detour->displacement = field;
   redirect(head, field - 1);
 }
 
-void initialise_cache() {
-  no_call = static_cast<CallSite*>(allocate_low(sizeof(CallSite), 16));
-  no_call->negated_return = 1;
+void begin_tables() {
   indirect_targets = static_cast<IndirectTarget*>(
       allocate_low((kIndirectTargets + kProbes) * sizeof(IndirectTarget), 4096));
   first_landings =
@@ -135,6 +138,16 @@ void initialise_cache() {
   for (std::uint64_t i = 0; i < kIndirectTargets; ++i) {
     first_landings[i] = reinterpret_cast<std::uint64_t>(&glue_miss);
   }
+}
+
+std::uint64_t cache_table_bytes() {
+  return fragments.bytes() + call_sites.bytes() + detours.bytes();
+}
+
+void forget_cache() {
+  fragments.clear();
+  call_sites.clear();
+  detours.clear();
 }
 
 }  // namespace hodo::engine

@@ -19,21 +19,29 @@ void drop_fragment(std::uint64_t ip, std::uint8_t* head);
 CallSite* call_site(std::uint64_t return_address);
 
 // Stands for "no call": no return goes there.
-extern CallSite* no_call;
+extern CallSite* const no_call;
 
-// Targets of indirect branches that have a landing. Code in the cache jumps to where
-// `first_landings` says, by the low half of the target's CRC-32C; a landing looks whether it is the
-// target's own. If not, glue_miss looks here: by the same number, then along.
+// Targets of indirect branches that have a landing, in the current edition. Code in the cache jumps
+// to where `first_landings` says, by the low half of the target's CRC-32C; a landing looks whether
+// it is the target's own. If not, glue_miss looks here: by the same number, then along.
 struct IndirectTarget {
   std::uint64_t negated = 0;
   std::uint64_t landing = 0;
 };
 inline constexpr std::uint64_t kIndirectTargets = 1 << 16;
 inline constexpr unsigned kProbes = 16;
-extern "C" IndirectTarget* indirect_targets;
-extern "C" std::uint64_t* first_landings;
+inline constexpr std::uint64_t kTargetTableBytes =
+    (kIndirectTargets + kProbes) * sizeof(IndirectTarget) +
+    kIndirectTargets * sizeof(std::uint64_t);
+extern IndirectTarget* indirect_targets;
+extern std::uint64_t* first_landings;
 void add_indirect_target(std::uint64_t target, std::uint8_t* landing);
 
-void initialise_cache();
+// The tables of targets of an edition that begins.
+void begin_tables();
+// What the others take.
+std::uint64_t cache_table_bytes();
+// The edition is closed: nothing has been translated.
+void forget_cache();
 
 }  // namespace hodo::engine

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "arena.h"
 #include "cache.h"
-#include "low_memory.h"
+#include "edition.h"
 #include "map.h"
 #include "mappings.h"
+#include "pool.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -37,7 +39,8 @@ struct CodePage {
 };
 
 Map<CodePage*> pages;
-Dependent* free_dependents = nullptr;
+Pool<CodePage> page_pool;
+Pool<Dependent> dependent_pool;
 std::uint64_t touched[kMostPages];
 std::size_t touched_count = 0;
 bool translating = false;
@@ -102,7 +105,7 @@ CodePage* take_page(std::uint64_t page) {
   if (mapping == nullptr || (mapping->prot & PROT_EXEC) == 0) return nullptr;
   if ((mapping->prot & PROT_READ) == 0) return nullptr;
   if (code == nullptr) {
-    code = new (allocate_low(sizeof(CodePage))) CodePage;
+    code = page_pool.take();
     pages.put(page, code);
   }
   *code = {};
@@ -118,8 +121,7 @@ void drop_dependents(CodePage& code) {
     Dependent* one = code.dependents;
     code.dependents = one->next;
     drop_fragment(one->ip, one->head);
-    one->next = free_dependents;
-    free_dependents = one;
+    dependent_pool.give(one);
   }
 }
 
@@ -158,13 +160,15 @@ bool touch(std::uint64_t page) {
   return true;
 }
 
-Dependent* make_dependent() {
-  if (free_dependents == nullptr) {
-    return static_cast<Dependent*>(allocate_low(sizeof(Dependent)));
+// What is known of the page is what the mapping says, from here on.
+void drop_page(std::uint64_t page, CodePage* code) {
+  give_back(page, *code);
+  if (code->known && (code->prot & PROT_WRITE) != 0) {
+    // It may have been read while the page was guarded.
+    const Mapping* mapping = find_mapping(page);
+    if (mapping != nullptr && mapping->prot != code->prot) note_protected(page, kPage, code->prot);
   }
-  Dependent* one = free_dependents;
-  free_dependents = one->next;
-  return one;
+  page_pool.give(code);
 }
 
 }  // namespace
@@ -212,7 +216,7 @@ void end_fragment(std::uint64_t ip, std::uint8_t* head) {
   translating = false;
   for (std::size_t i = 0; i < touched_count; ++i) {
     CodePage* code = find_page(touched[i]);
-    Dependent* one = make_dependent();
+    Dependent* one = dependent_pool.take();
     *one = {ip, head, code->dependents};
     code->dependents = one;
   }
@@ -256,6 +260,8 @@ bool code_written(std::uint64_t address, const std::uint8_t* fragment, bool& sta
   for (const Dependent* one = code->dependents; one != nullptr; one = one->next) {
     stale = stale || one->head == fragment;
   }
+  const Arena* arena = fragment == nullptr ? nullptr : arena_of_code(fragment);
+  if (arena != nullptr && arena->edition != current_edition()) stale = true;  // nobody knows
   if (!code->guarded) {
     // Another thread was faster, or the page is not what was thought: somebody else changed it.
     mappings_changed();
@@ -279,6 +285,24 @@ bool unprotect_all() {
     drop_dependents(*code);
   });
   return true;
+}
+
+// A guarded page stays so for the next edition, if it has been of use to this one: threads that are
+// still in the closed one find out by that whether what they run has changed.
+void forget_translations(bool alone) {
+  Map<CodePage*> kept;
+  pages.each([&](std::uint64_t page, CodePage* code) {
+    const bool used = code->dependents != nullptr;
+    while (code->dependents != nullptr) {
+      Dependent* one = code->dependents;
+      code->dependents = one->next;
+      dependent_pool.give(one);
+    }
+    if (code->guarded && (used || !alone)) return kept.put(page, code);
+    drop_page(page, code);
+  });
+  pages.clear();
+  pages = kept;
 }
 
 }  // namespace hodo::engine

@@ -47,6 +47,10 @@ bool code_written(std::uint64_t address, const std::uint8_t* fragment, bool& sta
 // Gives all pages back; true if there were any: the kernel could not write to them.
 bool unprotect_all();
 
+// The edition of the cache is closed: there are no translations. `alone`: no thread runs in an
+// older one either.
+void forget_translations(bool alone);
+
 // In front of a fragment that has to be checked: what glue_check compares.
 struct CodeCheck {
   std::uint64_t ip = 0;

@@ -13,6 +13,7 @@
 #include "map.h"
 #include "mappings.h"
 #include "memory.h"
+#include "pool.h"
 #include "recording.h"
 #include "sys.h"
 #include "threads.h"
@@ -34,8 +35,7 @@ struct Told {
 // The bytes of a page that were sent.
 struct Kept {
   std::uint8_t bytes[kPage];
-  std::uint64_t sent[kPage / 64];
-  Kept* next;
+  std::uint64_t sent[kPage / 64] = {};
 };
 
 enum class State : std::uint8_t { unknown, in_file, kept };
@@ -48,7 +48,7 @@ constexpr std::size_t kMostTold = 1 << 16;
 Told* told = nullptr;
 std::size_t told_count = 0;
 Map<Page> pages;
-Kept* free_kept = nullptr;
+Pool<Kept> kept_pool;
 
 Told* find_told(std::uint64_t address) {
   for (std::size_t i = told_count; i-- > 0;) {
@@ -80,25 +80,9 @@ void forget_told(std::uint64_t start, std::uint64_t end) {
   }
 }
 
-Kept* make_kept() {
-  constexpr std::size_t kAtOnce = 64;
-  if (free_kept == nullptr) {
-    auto* fresh = static_cast<Kept*>(map_memory(kAtOnce * sizeof(Kept)));
-    for (std::size_t i = 0; i < kAtOnce; ++i) {
-      fresh[i].next = free_kept;
-      free_kept = &fresh[i];
-    }
-  }
-  Kept* one = free_kept;
-  free_kept = one->next;
-  std::memset(one->sent, 0, sizeof(one->sent));
-  return one;
-}
-
 void drop_kept(Page& page) {
   if (page.kept == nullptr) return;
-  page.kept->next = free_kept;
-  free_kept = page.kept;
+  kept_pool.give(page.kept);
   page.kept = nullptr;
 }
 
@@ -209,7 +193,7 @@ Told* tell_page(ThreadArea& area, std::uint64_t address) {
 
 // Sends those of these bytes, which lie in one page, that the recorder does not have.
 void keep(ThreadArea& area, Page& page, std::uint64_t ip, std::size_t count) {
-  if (page.kept == nullptr) page.kept = make_kept();
+  if (page.kept == nullptr) page.kept = kept_pool.take();
   Kept& kept = *page.kept;
   const auto* now = reinterpret_cast<const std::uint8_t*>(ip);
   const std::size_t begin = ip % kPage;
@@ -302,6 +286,13 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
     });
   }
   if ((prot & PROT_EXEC) != 0) report_files(area, false);
+}
+
+std::uint64_t report_bytes() { return pages.bytes() + kept_pool.bytes(); }
+
+void forget_reports() {
+  pages.each([](std::uint64_t, Page& page) { drop_kept(page); });
+  pages.clear();
 }
 
 }  // namespace hodo::engine

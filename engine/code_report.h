@@ -22,6 +22,10 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
                       std::uint32_t prot);
 // A thread begins with its stack pointer here: code may have run there before.
 void report_stack(std::uint64_t pointer);
+// What is remembered of the bytes that were sent; and without it, all code that runs from here on
+// is sent again.
+std::uint64_t report_bytes();
+void forget_reports();
 // How often anything was told: a thread that has seen fewer may come to code that is younger than
 // the time in its packets.
 extern std::uint32_t report_count;

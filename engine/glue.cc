@@ -80,7 +80,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       crc32q %%rax, %%rdx
       movzwl %%dx, %%edx
       addl %%edx, %%edx
-      movq indirect_targets(%%rip), %%rcx
+      movq %c[targets](%%r10), %%rcx
       leaq (%%rcx,%%rdx,8), %%rdx
       movl $%c[probes], %%ecx
       negq %%rax
@@ -107,7 +107,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       crc32q %%rax, %%rdx
       movzwl %%dx, %%edx
       shll $3, %%edx
-      addq first_landings(%%rip), %%rdx
+      addq %c[landings](%%r10), %%rdx
       movq %%rcx, (%%rdx)
     5:
       popfq
@@ -363,7 +363,9 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       [spill1] "i"(offsetof(ThreadArea, spill) + 8), [spill2] "i"(offsetof(ThreadArea, spill) + 16),
       [on_block] "i"(offsetof(ThreadArea, on_block)), [next] "i"(offsetof(ThreadArea, next)),
       [taken] "i"(offsetof(ThreadArea, taken)), [ip] "i"(offsetof(ThreadArea, ip)),
-      [waits] "i"(offsetof(ThreadArea, waits)), [probes] "i"(kProbes));
+      [waits] "i"(offsetof(ThreadArea, waits)),
+      [targets] "i"(offsetof(ThreadArea, indirect_targets)),
+      [landings] "i"(offsetof(ThreadArea, first_landings)), [probes] "i"(kProbes));
 }
 
 }  // namespace hodo::engine

@@ -56,6 +56,8 @@ static_assert(sizeof(KernelInfo) == 128);
 inline constexpr std::int32_t kTrapTrace = 2, kTrapUnknown = 1;
 inline constexpr std::uint64_t kDebugTrap = 1;  // KernelContext::trap of both
 
+inline constexpr std::uint64_t kBreakpointTrap = 3;  // INT3
+
 struct KernelContext {  // struct ucontext with struct sigcontext
   std::uint64_t flags;
   std::uint64_t link;

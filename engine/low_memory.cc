@@ -3,54 +3,89 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
 #include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
-
-extern "C" const char __executable_start[], _end[];
-
 namespace {
 
-// The tables grow by so much at a time. They begin below what MAP_32BIT gives (mm/mmap.c), and
-// above the heaps of most programs that lie at a fixed place.
-constexpr std::uint64_t kChunk = 0x400'0000;
-constexpr std::uint64_t kFirstChunk = 0x3bc0'0000, kLowest = 0x800'0000, kHighest = 0x7c00'0000;
+// An edition takes so much at a time. The first piece lies below what MAP_32BIT gives (mm/mmap.c),
+// and above the heaps of most programs that lie at a fixed place.
+constexpr std::uint64_t kMost = 0x400'0000, kLeast = 0x40'0000;
+constexpr std::uint64_t kFirst = 0x3bc0'0000, kLowest = 0x800'0000, kHighest = 0x7c00'0000;
+constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
-std::uint64_t low = 0, low_end = 0;  // of the chunk in use, what is free
+struct Chunk {
+  std::uint64_t start = 0;
+  std::uint32_t edition = 0;  // 0: there is none
+};
+constexpr std::size_t kMostChunks = 512;
+Chunk chunks[kMostChunks];
 
-bool map_chunk(std::uint64_t at) {
-  const long got = raw_syscall(SYS_mmap, static_cast<long>(at), kChunk, PROT_READ | PROT_WRITE,
-                               kOnlyThere, -1, 0);
+std::uint64_t chunk_bytes = kMost;
+std::uint32_t current = 0;
+std::uint64_t low = 0, low_end = 0;  // what is free of the newest chunk
+std::uint64_t used = 0;
+
+bool map_chunk(Chunk& chunk, std::uint64_t at) {
+  const long got = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(chunk_bytes),
+                               PROT_READ | PROT_WRITE, kOnlyThere, -1, 0);
   if (got != static_cast<long>(at)) return false;
-  raw_syscall(SYS_madvise, got, kChunk, MADV_HUGEPAGE);
-  note_own(at, kChunk);
+  if (chunk_bytes == kMost) {
+    raw_syscall(SYS_madvise, got, static_cast<long>(chunk_bytes), MADV_HUGEPAGE);
+  }
+  note_own(at, chunk_bytes);
+  chunk = {at, current};
   low = at;
-  low_end = at + kChunk;
+  low_end = at + chunk_bytes;
   return true;
 }
 
 void find_chunk() {
-  for (std::uint64_t at = kFirstChunk; at >= kLowest; at -= kChunk) {
-    if (map_chunk(at)) return;
+  Chunk* chunk = std::find_if(std::begin(chunks), std::end(chunks),
+                              [](const Chunk& one) { return one.edition == 0; });
+  if (chunk == std::end(chunks)) die("too many tables");
+  for (std::uint64_t at = kFirst; at >= kLowest; at -= chunk_bytes) {
+    if (map_chunk(*chunk, at)) return;
   }
-  for (std::uint64_t at = kFirstChunk + kChunk; at <= kHighest; at += kChunk) {
-    if (map_chunk(at)) return;
+  for (std::uint64_t at = kFirst + kMost; at <= kHighest; at += chunk_bytes) {
+    if (map_chunk(*chunk, at)) return;
   }
   die("the addresses below 2 GB are taken");
 }
 
 }  // namespace
 
-void* allocate_low(std::size_t bytes, std::size_t alignment) {
-  if (low == 0) {
-    const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
-    note_own(image, reinterpret_cast<std::uint64_t>(_end) - image);
+void size_low(std::uint64_t cache_bytes) {
+  static_assert(kLeast % kHugePage == 0);
+  chunk_bytes = std::clamp(std::bit_floor(cache_bytes / 4), kLeast, kMost);
+}
+
+void begin_low(std::uint32_t edition) {
+  current = edition;
+  low = low_end = used = 0;
+}
+
+void free_low(std::uint32_t edition) {
+  for (Chunk& chunk : chunks) {
+    if (chunk.edition != edition) continue;
+    unmap_memory(chunk.start, chunk_bytes);
+    chunk.edition = 0;
   }
+}
+
+std::uint64_t low_bytes_used() { return used; }
+
+void* allocate_low(std::size_t bytes, std::size_t alignment) {
   low = (low + alignment - 1) & ~(alignment - 1);
   if (low >= low_end || bytes > low_end - low) find_chunk();
   void* got = reinterpret_cast<void*>(low);
   low += bytes;
+  used += bytes;
   return got;
 }
 

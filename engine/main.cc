@@ -3,14 +3,15 @@
 #include <sys/syscall.h>
 
 #include "block_calls.h"
-#include "cache.h"
 #include "channel.h"
 #include "clock.h"
 #include "code_report.h"
+#include "edition.h"
 #include "glue.h"
 #include "hodo/relay/engine_start.h"
 #include "lock.h"
 #include "mappings.h"
+#include "memory.h"
 #include "recording.h"
 #include "signals.h"
 #include "sys.h"
@@ -46,7 +47,9 @@ void undo_copy(std::uint64_t entry) {
 }
 
 [[noreturn]] void engine_main(std::uint64_t program_stack) {
-  initialise_cache();
+  note_own_image();
+  limit_cache(hodo_start_info.cache_bytes);
+  begin_first_edition();
   look_for_counter();
   ThreadArea& area = *make_area(nullptr);
   area.registers.rsp = program_stack;

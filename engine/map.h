@@ -34,6 +34,14 @@ class Map {
     }
   }
   std::uint64_t size() const { return count_; }
+  std::uint64_t bytes() const { return capacity_ * sizeof(Entry); }
+  // Forgets all of them, and gives the memory back.
+  void clear() {
+    if (entries_ != nullptr) {
+      unmap_memory(reinterpret_cast<std::uint64_t>(entries_), capacity_ * sizeof(Entry));
+    }
+    *this = {};
+  }
 
  private:
   struct Entry {

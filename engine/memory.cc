@@ -64,6 +64,11 @@ void forget_own(std::uint64_t start, std::uint64_t bytes) {
   }
 }
 
+void note_own_image() {
+  const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
+  note_own(image, reinterpret_cast<std::uint64_t>(_end) - image);
+}
+
 bool is_own(std::uint64_t start, std::uint64_t bytes) {
   const std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
   for (std::size_t i = 0; i < used; ++i) {

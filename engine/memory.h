@@ -18,6 +18,7 @@ inline constexpr int kOnlyThere = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | 
 // The same of memory that was mapped in another way, from here on.
 void note_own(std::uint64_t start, std::uint64_t bytes);
 void forget_own(std::uint64_t start, std::uint64_t bytes);
+void note_own_image();
 // Whether any of these addresses are the engine's. Needs no lock.
 bool is_own(std::uint64_t start, std::uint64_t bytes);
 

@@ -9,6 +9,8 @@
 
 #include "channel.h"
 #include "clock.h"
+#include "edition.h"
+#include "lock.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -81,7 +83,11 @@ void send_name(ThreadArea& area) {
 }
 
 void end_recording(ThreadArea& area, const relay::EndRecord* end) {
-  if (end != nullptr) send(area, RecordType::end, *end);
+  if (end != nullptr) {
+    send(area, RecordType::end, *end);
+    const Locked locked;
+    send(area, RecordType::cache, cache_use());
+  }
   send_record(area, RecordType::exit, nullptr, 0, nullptr, 0);
   close_output(area.output);
 }

@@ -5,9 +5,9 @@
 #include "cache.h"
 #include "code_pages.h"
 #include "code_report.h"
+#include "edition.h"
 #include "emitter.h"
 #include "glue.h"
-#include "lock.h"
 #include "signals.h"
 #include "tracing.h"
 #include "translate.h"
@@ -73,8 +73,13 @@ void forget_calls(ThreadArea& area) {
 }
 
 void go_on_at(ThreadArea& area, std::uint64_t ip) {
-  const Locked locked;
+  const Entering entering(area);
   area.next = address(fragment(ip));
+}
+
+void go_on_traced(ThreadArea& area, std::uint64_t ip) {
+  go_on_at(area, ip);
+  pass_reports_at(area, ip);
 }
 
 void enter_at(ThreadArea& area, std::uint64_t ip) {
@@ -87,13 +92,14 @@ extern "C" {
 void engine_exit(ThreadArea* area, Exit* exit) {
   switch (exit->kind) {
     case Exit::direct: {
+      const std::uint64_t target = exit->target;
       {
-        const Locked locked;
-        std::uint8_t* head = fragment(exit->target);
-        link(*exit, head);
+        const Entering entering(*area);
+        std::uint8_t* head = fragment(target);
+        if (entering.stayed()) link(*exit, head);
         area->next = address(head);
       }
-      return pass_reports_at(*area, exit->target);
+      return pass_reports_at(*area, target);
     }
     case Exit::syscall:
       return system_call(*area, exit->resume, exit->target);
@@ -105,12 +111,13 @@ void engine_exit(ThreadArea* area, Exit* exit) {
 }
 
 void engine_changed(ThreadArea* area, CodeCheck* check) {
+  const std::uint64_t ip = check->ip;
   {
-    const Locked locked;
-    if (std::uint8_t* head = find_fragment(check->ip)) drop_fragment(check->ip, head);
-    area->next = address(fragment(check->ip));
+    const Entering entering(*area);
+    if (std::uint8_t* head = find_fragment(ip)) drop_fragment(ip, head);
+    area->next = address(fragment(ip));
   }
-  pass_reports_at(*area, check->ip);
+  pass_reports_at(*area, ip);
 }
 
 void engine_flush(ThreadArea* area, Exit* exit) {
@@ -124,7 +131,7 @@ void engine_flush(ThreadArea* area, Exit* exit) {
 void engine_miss(ThreadArea* area, std::uint64_t target) {
   if (!is_canonical(target)) refuse_branch(*area);
   {
-    const Locked locked;
+    const Entering entering(*area);
     std::uint8_t* landing = landing_of(target, Entry::by_tip);
     if (target != 0) add_indirect_target(target, landing);
     area->next = address(landing);
@@ -134,10 +141,11 @@ void engine_miss(ThreadArea* area, std::uint64_t target) {
 }
 
 void engine_return(ThreadArea* area, CallSite* site) {
+  const std::uint64_t target = 0 - site->negated_return;
   {
-    const Locked locked;
-    site->landing = address(landing_of(0 - site->negated_return, Entry::by_return));
-    area->next = site->landing;
+    const Entering entering(*area);
+    area->next = address(landing_of(target, Entry::by_return));
+    if (entering.stayed()) site->landing = area->next;
   }
   pass_reports(*area);
 }

@@ -10,6 +10,9 @@ namespace hodo::engine {
 // The program goes on at `ip`, with its registers as they are saved.
 void go_on_at(ThreadArea& area, std::uint64_t ip);
 
+// The same of a thread that is being traced.
+void go_on_traced(ThreadArea& area, std::uint64_t ip);
+
 // The same, and tracing begins there.
 void enter_at(ThreadArea& area, std::uint64_t ip);
 

@@ -335,6 +335,15 @@ void stepped(ThreadArea& area, KernelContext& context) {
   step_on(area, place, context);
 }
 
+// The thread has come to the head of a fragment that is none any more: trap_head().
+void leave_fragment(ThreadArea& area, KernelContext& context) {
+  --context.rip;
+  if (!save_exact(area, context)) die("a breakpoint is none of its own", context.rip);
+  if (area.waits > 0) return deliver_waiting(area, context);
+  go_on_traced(area, area.ip);
+  return_to_engine(area, context);
+}
+
 // Single steps are asked for by the engine only; in what it makes nothing else raises a debug trap.
 bool is_step(const KernelInfo& info, const KernelContext& context) {
   return info.number == static_cast<std::int32_t>(kTrap) && context.trap == kDebugTrap &&
@@ -449,6 +458,9 @@ extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext*
     return native_refused(area, signal, *info, *context);
   }
   if (is_step(*info, *context)) return stepped(area, *context);
+  if (signal == kTrap && context->trap == kBreakpointTrap && place == Place::cache) {
+    return leave_fragment(area, *context);
+  }
   if (signal == kSys && info->code == kSeccomp && place == Place::engine &&
       !is_programs_call(context->rip)) {
     context->rax = static_cast<std::uint64_t>(-ENOSYS);  // a filter of the program's forbids it

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "code_pages.h"
 #include "code_report.h"
+#include "edition.h"
 #include "exec.h"
 #include "glue.h"
 #include "lock.h"
@@ -282,6 +283,7 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   }
   area.native_thread.restart = 0;
   trace_system_call(area);
+  leave_cache(area);
   area.ip = behind;
   const long result = call(area, behind);
   if (is_ending(area)) stop_here(area);

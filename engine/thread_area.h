@@ -8,6 +8,7 @@
 
 #include "hodo/relay/engine_start.h"
 #include "hodo/relay/protocol.h"
+#include "hodo/unit/block.h"
 #include "hodo/unit/inline_pt.h"
 #include "kernel_signal.h"
 #include "output.h"
@@ -81,10 +82,17 @@ struct ThreadArea {
   std::int32_t pid = 0, tid = 0;
   std::uint64_t calls_forgotten = 0;  // PtUnit's, when `calls` was last right
   std::uint32_t reports_seen = 0;     // code_report.h
+  // The edition of the cache (edition.h) that the thread may run in; 0: it does not run in the
+  // cache. That which `calls` are of. And its tables, cache.h.
+  std::uint32_t stands_in = 0;
+  std::uint32_t calls_edition = 0;
+  struct IndirectTarget* indirect_targets = nullptr;
+  std::uint64_t* first_landings = nullptr;
   // Tracing by blocks (block_calls.h): what is called in front of each, and on which unit.
   using OnBlock = void (*)(ThreadArea*, const struct BlockSite*);
   OnBlock on_block = nullptr;
   void* block_unit = nullptr;
+  unit::Block last_block;   // a copy, where the thread has left the edition that it was made in
   bool in_block = false;    // ThreadArea::ip is in the midst of the last block, not behind it
   bool used = false;        // by a thread that runs
   bool strict = false;      // it may read, write, end and return from handlers (seccomp)

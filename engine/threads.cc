@@ -10,7 +10,6 @@
 #include <new>
 
 #include "block_calls.h"
-#include "cache.h"
 #include "channel.h"
 #include "code_report.h"
 #include "glue.h"
@@ -153,15 +152,28 @@ bool is_stack_of_thread(std::uint64_t start, std::uint64_t end) {
   });
 }
 
+bool others_stand_in(const ThreadArea& self, std::uint32_t edition) {
+  return std::any_of(areas, areas + area_count, [&](const ThreadArea* area) {
+    return area != &self && __atomic_load_n(&area->used, __ATOMIC_ACQUIRE) &&
+           __atomic_load_n(&area->stands_in, __ATOMIC_ACQUIRE) == edition;
+  });
+}
+
+std::uint32_t oldest_edition_in_use(std::uint32_t current) {
+  for (std::size_t i = 0; i < area_count; ++i) {
+    if (!__atomic_load_n(&areas[i]->used, __ATOMIC_ACQUIRE)) continue;
+    const std::uint32_t stands_in = __atomic_load_n(&areas[i]->stands_in, __ATOMIC_ACQUIRE);
+    if (stands_in != 0) current = std::min(current, stands_in);
+  }
+  return current;
+}
+
 void begin_thread(ThreadArea& area, std::uint64_t ip, bool first) {
   begin_signals(area);
   if (by_blocks) {
     start_block_unit(area);
   } else {
     start_unit(area.output, area.unit, hodo_start_info.output, first ? 0 : area.tid);
-  }
-  for (std::uint32_t& call : area.calls) {
-    call = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(no_call));
   }
   area.calls_forgotten = area.unit.calls_forgotten();
   area.outcomes = unit::InlinePt::kNoOutcomes;

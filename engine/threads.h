@@ -28,6 +28,11 @@ void stop_other_threads(const ThreadArea& self);
 bool is_ending(const ThreadArea& area);
 [[noreturn]] void stop_here(ThreadArea& area);
 
+// Editions of the cache (edition.h) that threads stand in; both need the lock. Whether another one
+// than `self` stands in this one; the oldest of all, `current` if none is older.
+bool others_stand_in(const ThreadArea& self, std::uint32_t edition);
+std::uint32_t oldest_edition_in_use(std::uint32_t current);
+
 // Of a process whose threads stand still.
 const SignalActions& actions_of_process();
 

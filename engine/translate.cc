@@ -8,6 +8,7 @@
 #include "code_pages.h"
 #include "code_report.h"
 #include "copy_insn.h"
+#include "edition.h"
 #include "emitter.h"
 #include "filters.h"
 #include "flags.h"
@@ -125,6 +126,7 @@ class Translator {
   // Tells the recorder which code has been translated.
   void report() const {
     ThreadArea& area = current_area();
+    for (unsigned i = 0; i < piece_count_; ++i) count_translated(pieces_[i].end - pieces_[i].start);
     for (unsigned i = 0; i < piece_count_; ++i) {
       report_code(area, pieces_[i].start, pieces_[i].end - pieces_[i].start);
     }

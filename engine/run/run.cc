@@ -1,6 +1,6 @@
-// engine-run ENGINE [-o FILE] [--no-random] -- COMMAND: runs a program on the engine without a
-// recorder, for measurements and tests. With -o its packets go into FILE as they are, without they
-// are thrown away.
+// engine-run ENGINE [-o FILE] [--no-random] [--cache-size BYTES] -- COMMAND: runs a program on the
+// engine without a recorder, for measurements and tests. With -o its packets go into FILE as they
+// are, without they are thrown away.
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -22,10 +22,14 @@ int main(int argc, char** argv) {
       std::strncpy(info.output, argv[++at], sizeof(info.output) - 1);
     } else if (std::strcmp(argv[at], "--no-random") == 0) {
       random = false;
+    } else if (std::strcmp(argv[at], "--cache-size") == 0 && at + 1 < argc) {
+      info.cache_bytes = std::strtoull(argv[++at], nullptr, 10);
     }
   }
   if (at + 1 >= argc) {
-    std::fprintf(stderr, "usage: engine-run ENGINE [-o FILE] [--no-random] -- COMMAND\n");
+    std::fprintf(
+        stderr,
+        "usage: engine-run ENGINE [-o FILE] [--no-random] [--cache-size BYTES] -- COMMAND\n");
     return 2;
   }
   if (hodo::capture::has_steady_tsc()) info.clock = hodo::capture::measure_tsc();

@@ -52,6 +52,9 @@ Status check_source(const RecordCommand& command) {
       {"--cyc", command.options.pt.cyc, packets, kPackets},
       {"--buffer-size", !command.buffer_size.empty(), source != SourceKind::step,
        "the other sources"},
+      {"--cache-size", !command.cache_size.empty(),
+       source != SourceKind::pt && source != SourceKind::qemu && source != SourceKind::step,
+       "the engine (--source dbi, bts, lbr or auto)"},
       {"--debug-log", !command.options.debug_log.empty(), source != SourceKind::pt, "QEMU"},
   };
   for (const Rule& rule : rules) {
@@ -173,6 +176,10 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
                  " (default 4M; of BTS in software 16M); of each processor's, and from 8K on, where"
                  " the processor records")
       .type_name("SIZE");
+  app.add_option("--cache-size", command.cache_size,
+                 "most memory that the engine takes in each process for translated code and its "
+                 "tables: from 1M on (default 256M); where that is full, code is translated anew")
+      .type_name("SIZE");
   app.add_option("--debug-log", options.debug_log,
                  "let an independent watcher log every executed block into DIR, which exists (QEMU;"
                  " slow)")
@@ -267,11 +274,16 @@ Result<capture::RecordOptions> options_of(const RecordCommand& command) {
   }
   for (const auto& [text, name, value] :
        {std::tuple{&command.max_size, "--max-size", &options.max_size},
-        std::tuple{&command.buffer_size, "--buffer-size", &options.buffer_size}}) {
+        std::tuple{&command.buffer_size, "--buffer-size", &options.buffer_size},
+        std::tuple{&command.cache_size, "--cache-size", &options.cache_size}}) {
     if (text->empty()) continue;
     const auto size = parse_size(*text, name);
     if (!size) return std::unexpected(size.error());
     *value = *size;
+  }
+  constexpr std::uint64_t kLeastCache = 1 << 20;
+  if (options.cache_size != 0 && options.cache_size < kLeastCache) {
+    return fail(ErrorCode::usage, fmt::format("--cache-size {}: at least 1M", command.cache_size));
   }
   for (const std::string& spec : command.filters) {
     auto range = capture::parse_filter(spec);

@@ -14,7 +14,7 @@ namespace hodo::cli {
 struct RecordCommand {
   capture::RecordOptions options;
   std::vector<std::string> filters;
-  std::string max_size, buffer_size, duration;
+  std::string max_size, buffer_size, cache_size, duration;
   std::vector<std::string> pids, threads;
   bool no_return_compression = false;
   bool no_timing = false;

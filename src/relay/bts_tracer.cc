@@ -34,6 +34,7 @@ class BtsTracer final : public Tracer, private hw::DsMemory {
 
   void* unit() override { return &walk_; }
   const unit::Block* current() const override { return walk_.current(); }
+  void move_current(const unit::Block* to) override { walk_.move_current(to); }
   void leave_context() override { walk_.leave_context(); }
   void interrupt(std::uint64_t ip, bool faulted) override { walk_.interrupt(ip, faulted); }
   void before_new_code() override { publish(); }

@@ -27,6 +27,7 @@ class LbrTracer final : public Tracer {
 
   void* unit() override { return &walk_; }
   const unit::Block* current() const override { return walk_.current(); }
+  void move_current(const unit::Block* to) override { walk_.move_current(to); }
   void leave_context() override { walk_.leave_context(); }
   void interrupt(std::uint64_t ip, bool faulted) override { walk_.interrupt(ip, faulted); }
   void publish() override { hand_over(0); }

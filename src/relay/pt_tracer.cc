@@ -22,6 +22,7 @@ class PtTracer final : public Tracer {
 
   void* unit() override { return &unit_; }
   const unit::Block* current() const override { return unit_.current(); }
+  void move_current(const unit::Block* to) override { unit_.move_current(to); }
   bool counts_cycles() const override { return unit_.counts_cycles(); }
   void leave_context() override { unit_.leave_context(); }
   void interrupt(std::uint64_t ip, bool faulted) override { unit_.interrupt(ip, faulted); }

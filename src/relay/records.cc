@@ -17,6 +17,8 @@ std::size_t fixed_bytes(RecordType type) {
       return sizeof(MarkRecord);
     case RecordType::end:
       return sizeof(EndRecord);
+    case RecordType::cache:
+      return sizeof(CacheRecord);
     case RecordType::guest_task:
     case RecordType::guest_exit:
     case RecordType::guest_switch:

@@ -193,10 +193,12 @@ const Block* PtUnit::current() const {
   return last_ == &kCodeChange ? pending_ : last_;
 }
 
+void PtUnit::move_current(const Block* to) { (last_ == &kCodeChange ? pending_ : last_) = to; }
+
 void PtUnit::enter_stepped(const Block* b) {
   if (state_ == State::enabled && current()->contains(b->start) && b->end() < current()->end()) {
     insns_ += b->insns;
-    (last_ == &kCodeChange ? pending_ : last_) = b;
+    move_current(b);
     return;
   }
   enter<true>(b);

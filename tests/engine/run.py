@@ -69,9 +69,13 @@ def run(command):
     return process.returncode, out, errors
 
 
+def cache_size(options):
+    return ["--cache-size", options.cache_size] if options.cache_size else []
+
+
 def compare_runs(options, command):
     native = run(["setarch", "-R", *command])
-    engine = run([options.run, options.engine, "--no-random", "--", *command])
+    engine = run([options.run, options.engine, "--no-random", *cache_size(options), "--", *command])
     if engine == native:
         return
     lines = zip(native[1].splitlines(), engine[1].splitlines())
@@ -92,7 +96,7 @@ def compare_branches(options):
     with tempfile.TemporaryDirectory(prefix="hodo-engine-") as work:
         packets, steps = os.path.join(work, "packets"), os.path.join(work, "steps")
         native = run([program])
-        engine = run([options.run, options.engine, "--no-random", "-o", packets, "--", program])
+        engine = run([options.run, options.engine, "--no-random", *cache_size(options), "-o", packets, "--", program])
         if engine != native:
             sys.exit(f"natively {native}, on the engine {engine}")
         run(["setarch", "-R", options.hodo, "record", "-q", "--source", "step", "-o", steps, "--", program])
@@ -113,6 +117,7 @@ def main():
     parser.add_argument("--engine", required=True)
     parser.add_argument("--run", required=True)
     parser.add_argument("--hodo")
+    parser.add_argument("--cache-size", help="of the engine, in bytes")
     options = parser.parse_args()
     if options.what == "branches":
         return compare_branches(options)

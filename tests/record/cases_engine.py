@@ -1,5 +1,6 @@
 """What only the engine (--source dbi) does, or does in its own way."""
 
+import re
 import subprocess
 import time
 
@@ -101,3 +102,20 @@ def system_calls_that_the_program_forbids_itself(box):
     losses = box.report(INCOMPLETE)["losses"]
     equal([loss["cause"] for loss in losses], ["not-recorded"], f"{losses}")
     check("seccomp" in losses[0]["sites"][0]["reason"], f"{losses}")
+
+
+def in_a_small_cache(box):
+    """Code is translated again and again, by each unit, and nothing changes."""
+    for options in (["--source", "dbi"], ["--source", "bts"], ["--source", "dbi", "--no-return-compression"]):
+        done = box.record([box.program("threads")], [*options, "--cache-size", "1M"])
+        equal(done.stdout, box.run([box.program("threads")]).stdout, f"{options}: output")
+        box.stats(COMPLETE)
+    box.record(["/usr/bin/python3", "-S", "-c", "import json"], ["--cache-size", "1M"])
+    summary = re.search(rb'"cache":\{"code_bytes":(\d+),"made_bytes":(\d+),"most_bytes":(\d+),"editions":(\d+)\}', open(box.data, "rb").read())
+    code, made, most, editions = map(int, summary.groups())
+    check(most < 768 << 10, f"{most} bytes in one edition of 512 KB")
+    check(editions > 4 and made > code > 0, f"{editions} editions, {made} bytes of {code}")
+    done = box.record([box.program("hello")], ["--cache-size", "1000"], status=2)
+    check(b"at least 1M" in done.stderr, f"{done.stderr!r}")
+    done = box.record([box.program("hello")], ["--source", "qemu", "--cache-size", "2M"], status=2)
+    check(b"--cache-size" in done.stderr, f"{done.stderr!r}")

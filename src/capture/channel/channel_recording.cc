@@ -44,6 +44,12 @@ std::string summary_json(const RecordResult& result, const ChannelRecording& wha
       {"unrecorded", result.unrecorded},
   };
   if (snapshot) json["snapshot"] = true;
+  if (result.cache.editions != 0) {
+    json["cache"] = {{"code_bytes", result.cache.code},
+                     {"made_bytes", result.cache.made},
+                     {"most_bytes", result.cache.most},
+                     {"editions", result.cache.editions}};
+  }
   describe_trust_and_ends(json, result);
   return summary_line(json);
 }

@@ -319,6 +319,15 @@ Status ThreadChannels::write_record(Channel& channel, const relay::Record& recor
       if (end.ip_known == 1) processes_[pid].end->ip = end.ip;
       return {};
     }
+    case relay::RecordType::cache: {
+      relay::CacheRecord use;
+      std::memcpy(&use, record.fixed.data(), sizeof(use));
+      cache_.code += use.code;
+      cache_.made += use.made;
+      cache_.editions += use.editions;
+      cache_.most = std::max(cache_.most, use.most);
+      return {};
+    }
     case relay::RecordType::native: {
       const auto end = text.find('\0');
       const auto reason = end == text.npos ? std::string_view() : text.substr(end + 1);
@@ -492,6 +501,7 @@ void ThreadChannels::summarize(RecordResult& result) const {
         overwritten_count_));
     result.complete = false;
   }
+  result.cache = cache_;
   result.overwritten = overwritten_;
   result.ends = ends_;
   result.unrecorded.insert(result.unrecorded.end(), native_.begin(), native_.end());

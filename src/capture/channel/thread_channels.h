@@ -136,6 +136,7 @@ class ThreadChannels final : public ChannelSet {
   std::vector<OverwrittenChannel> overwritten_;  // the first ones
   std::uint64_t overwritten_count_ = 0;
   std::vector<ProcessEnd> ends_;  // the first ones
+  CacheUse cache_;
   std::uint32_t process_count_ = 0;
   std::vector<std::string> native_;  // one line for each program that ran unrecorded
 };

@@ -44,9 +44,10 @@ Status check_program(const RecordOptions& options) {
   std::unreachable();
 }
 
-relay::StartInfo start_info(const ChannelRecording& recording) {
+relay::StartInfo start_info(const ChannelRecording& recording, std::uint64_t cache_size) {
   relay::StartInfo info;
   info.key = recording.key;
+  info.cache_bytes = cache_size;
   std::copy_n(recording.socket.begin(), std::min(recording.socket.size(), info.socket.size() - 1),
               info.socket.begin());
   if (has_steady_tsc()) info.clock = measure_tsc();
@@ -112,7 +113,7 @@ Result<RecordResult> record_with_engine(const RecordOptions& options, const std:
   recording.spec.command = options.command;
   recording.spec.snapshot_signal = options.snapshot;
   recording.silent = "the engine did not report from the program";
-  const relay::StartInfo info = start_info(recording);
+  const relay::StartInfo info = start_info(recording, options.cache_size);
   Takeovers takeovers(*image, info);
   recording.takeovers = &takeovers;
   if (!options.pids.empty()) {

@@ -52,6 +52,7 @@ struct RecordOptions {
   std::uint64_t sample_period = 10'007;  // lbr: branches from one branch stack to the next
   bool snapshot = false;                 // keep only the newest part of the trace
   std::uint64_t buffer_size = 0;         // bytes per AUX buffer; 0: the source's default
+  std::uint64_t cache_size = 0;          // bytes for code of each process, engine only; 0: usual
   std::string recorder;                  // who records, for the file's header: "hodoscope 0.1.0"
   int end_fd = -1;        // bytes come here when the program shall be killed; -1: never. QEMU only
   std::string debug_log;  // directory for the independent watcher's log; empty: off
@@ -79,6 +80,12 @@ struct ProcessEnd {
 };
 
 // What a recording came to; the command turns it into its last lines and exit status.
+// What the engine's code cache took, of all processes that ended by themselves: relay::CacheRecord.
+struct CacheUse {
+  std::uint64_t code = 0, made = 0, editions = 0;
+  std::uint64_t most = 0;  // the largest
+};
+
 struct RecordResult {
   int exit_status = 0;  // the program's own, shell convention (128 + signal)
   std::uint64_t trace_bytes = 0;
@@ -86,6 +93,7 @@ struct RecordResult {
   bool complete = true;         // false: the file lacks data that the program made
   std::uint32_t threads = 0;
   std::uint32_t processes = 0;
+  CacheUse cache;                               // of the engine
   std::vector<std::string> warnings;            // each a complete line: what is missing and why
   std::vector<OverwrittenChannel> overwritten;  // the first ones
   std::vector<ProcessEnd> ends;                 // likewise

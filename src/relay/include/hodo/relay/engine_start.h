@@ -41,6 +41,7 @@ struct StartInfo {
   std::uint64_t rtit_ctl = 0;  // IA32_RTIT_CTL, where there is no recorder
   TscClock clock;
   Key key = {};
+  std::uint64_t cache_bytes = 0;  // for its code and what goes with it; 0: the usual
   // The recorder's abstract socket, without the 0 in front; empty: there is no recorder.
   std::array<char, 64> socket = {};
   char output[256] = {};  // without a recorder: a file for the packets, or empty

@@ -31,7 +31,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -159,6 +159,7 @@ enum class RecordType : std::uint16_t {
   exit,    // this thread ends
   end,     // EndRecord: this process ends, and how
   mark,    // MarkRecord: a place in the AUX stream and its time
+  cache,   // CacheRecord: this process ends, and what the engine took for it
   native,  // the path of a program that runs on without being recorded, and why, after a NUL
   // Of virtual machines, where a channel belongs to a virtual processor:
   guest_task,    // GuestTask, its name; flag kExec: it runs a new program
@@ -195,6 +196,14 @@ struct EndRecord {
   std::int32_t signal = 0;
   std::uint64_t ip_known = 0;  // 1, or 0: it was in a system call, or nobody knows
   std::uint64_t ip = 0;        // where this thread was then
+};
+
+// Of the engine's code cache, in bytes.
+struct CacheRecord {
+  std::uint64_t code = 0;  // of the program's that were translated, some more than once
+  std::uint64_t made = 0;  // of what was made of them, tables included, in all editions
+  std::uint64_t most = 0;  // of one edition
+  std::uint64_t editions = 0;
 };
 
 struct CodeRecord {

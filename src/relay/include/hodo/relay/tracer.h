@@ -25,6 +25,8 @@ class Tracer {
   virtual void* unit() = 0;
   // The block that is executing; null outside of the program.
   virtual const unit::Block* current() const = 0;
+  // Which is not null: it lies here from now on.
+  virtual void move_current(const unit::Block* to) = 0;
   virtual bool counts_cycles() const { return false; }
   // The last block ended in a system call.
   virtual void leave_context() = 0;

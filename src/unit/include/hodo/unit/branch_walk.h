@@ -107,6 +107,8 @@ class BranchWalk {
   bool inside() const { return state_ == State::inside; }
   // The block that is executing; null while execution is outside.
   const Block* current() const { return state_ == State::inside ? last_ : nullptr; }
+  // Which is not null: it lies here from now on.
+  void move_current(const Block* to) { last_ = to; }
   // Jumps that no branch, signal or fault explained; recorded as coming from address 0.
   std::uint64_t unexplained() const { return unexplained_; }
 

@@ -136,6 +136,8 @@ class PtUnit {
   bool losing() const { return state_ == State::overflow; }
   // The block that is executing; null while tracing is disabled.
   const Block* current() const;
+  // Which is not null: it lies here from now on.
+  void move_current(const Block* to);
   // Bytes written to the output since start().
   std::uint64_t written() const {
     return written_at_mark_ + static_cast<std::uint64_t>(cursor_ - mark_);
