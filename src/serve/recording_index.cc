@@ -1,102 +1,23 @@
-// An index is kept under a key of what it was made from: the recording, and the files whose symbols
-// tell calls from jumps.
 #include "hodo/serve/recording_index.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
 
-#include "hodo/image/elf.h"
-#include "hodo/text/module_cache.h"
+#include "kept.h"
 
 namespace hodo::serve {
-namespace {
-
-// A shorter one is decoded in no time.
-constexpr std::uint64_t kWorthAnIndex = std::uint64_t{4} << 20;
-constexpr std::size_t kEnds = std::size_t{64} << 10;  // of the recording that are read
-
-class Facts {
- public:
-  void add(std::uint64_t value) {
-    for (unsigned i = 0; i < 8; ++i) bytes_.push_back(static_cast<std::uint8_t>(value >> 8 * i));
-  }
-  void add(std::span<const std::uint8_t> bytes) {
-    add(bytes.size());
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  }
-  void add(const std::string& text) {
-    add(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
-  }
-  // Size and time of a file; of one that is not there, that.
-  bool add_file(const std::string& path) {
-    struct stat st{};
-    const bool there = !path.empty() && ::stat(path.c_str(), &st) == 0;
-    add(there ? static_cast<std::uint64_t>(st.st_size) : ~std::uint64_t{0});
-    add(there ? static_cast<std::uint64_t>(st.st_mtim.tv_sec) : 0);
-    add(there ? static_cast<std::uint64_t>(st.st_mtim.tv_nsec) : 0);
-    return there;
-  }
-  text::ModuleCache::Key key() const { return text::ModuleCache::key_of(bytes_); }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-};
-
-// The recording's size, time, first and last bytes.
-bool add_recording(const std::string& path, Facts& facts) {
-  if (!facts.add_file(path)) return false;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  struct stat st{};
-  bool good = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-  std::vector<std::uint8_t> bytes(kEnds);
-  for (const off_t at : {off_t{0}, std::max(off_t{0}, st.st_size - static_cast<off_t>(kEnds))}) {
-    const ssize_t n = good ? ::pread(fd, bytes.data(), bytes.size(), at) : -1;
-    good = n >= 0;
-    if (good) facts.add(std::span(bytes).first(static_cast<std::size_t>(n)));
-  }
-  ::close(fd);
-  return good;
-}
-
-// A file with code, and where its separate debug file would be.
-void add_code(const std::string& path, Facts& facts) {
-  facts.add(path);
-  if (!facts.add_file(path)) return;
-  const auto elf = image::read_elf_file(path);
-  if (!elf || elf->build_id.size() < 2) return;
-  std::string hex;
-  for (const std::uint8_t byte : elf->build_id) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15];
-  }
-  facts.add_file("/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug");
-  facts.add_file("/usr/lib/debug" + path + ".debug");
-  facts.add_file(path + ".debug");
-}
-
-}  // namespace
 
 std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
                                                 const session::ProgressFunction& progress) {
   session::Parts* const parts = session::parts_of(session);
+  if (parts == nullptr || !is_long(session)) return nullptr;
   std::uint64_t bytes = 0;
   for (const session::Queue& queue : session.queues()) bytes += queue.bytes;
-  if (parts == nullptr || bytes < kWorthAnIndex) return nullptr;
   const std::size_t spacing =
       std::max(ask::Index::kSpacing, static_cast<std::size_t>(bytes / ask::Index::kMostSegments));
-  Facts facts;
-  facts.add(spacing);
-  const bool known = add_recording(session.path(), facts);
-  for (const std::string& path : parts->code_files()) add_code(path, facts);
-  const auto cache = known ? text::ModuleCache::of_user("recordings") : std::nullopt;
-  if (cache) {
-    if (const auto kept = cache->load(facts.key())) {
+  const auto place = kept_place(session, "index " + std::to_string(spacing));
+  if (place) {
+    if (const auto kept = place->load()) {
       if (auto index = ask::Index::read(*kept, session.queues().size())) {
         return std::make_unique<ask::IndexedRecording>(parts, std::move(*index));
       }
@@ -104,7 +25,7 @@ std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
   }
   auto index = ask::Index::build(session, *parts, spacing, progress);
   if (!index) return nullptr;
-  if (cache) cache->store(facts.key(), index->write());
+  if (place) place->store(index->write());
   return std::make_unique<ask::IndexedRecording>(parts, std::move(*index));
 }
 

@@ -24,6 +24,9 @@ Json number(std::string_view description, std::uint64_t least) {
   Json out{{"type", "integer"}, {"minimum", least}};
   return described(std::move(out), description);
 }
+Json real(std::string_view description) {
+  return described({{"type", "number"}, {"minimum", 0}}, description);
+}
 Json flag(std::string_view description) { return described({{"type", "boolean"}}, description); }
 Json one_of(std::initializer_list<std::string_view> words, std::string_view description) {
   Json out{{"type", "string"}, {"enum", Json::array()}};

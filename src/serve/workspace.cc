@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "details.h"
 #include "hodo/ask/walk.h"
 #include "hodo/serve/judging.h"
 #include "hodo/serve/recording_index.h"
 #include "hodo/text/module_cache.h"
+#include "kept.h"
+#include "overview.h"
 
 namespace hodo::serve {
 namespace {
@@ -21,40 +24,10 @@ std::uint64_t now() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// Adds up each thread's path.
-class Adding final : public ask::ThreadSink {
- public:
-  explicit Adding(session::Clock clock) : clock_(clock) {}
-
-  bool branches(const session::Context& who, std::uint64_t first,
-                std::span<const Branch> batch) override {
-    ThreadTotal& total = of(who);
-    total.branches = std::max(total.branches, first - 1 + batch.size());
-    for (const Branch& branch : batch) {
-      total.instructions += branch.insns;
-      if (branch.time == 0) continue;
-      if (total.first_time == 0) total.first_time = clock_.nanoseconds(branch.time);
-      total.last_time = clock_.nanoseconds(branch.time);
-    }
-    return true;
-  }
-  std::vector<ThreadTotal> take() { return std::move(threads_); }
-
- private:
-  ThreadTotal& of(const session::Context& who) {
-    const ask::ThreadId thread = ask::thread_of(who);
-    if (!threads_.empty() && threads_.back().thread == thread) return threads_.back();
-    const auto it = std::ranges::find(threads_, thread, &ThreadTotal::thread);
-    if (it != threads_.end()) return *it;
-    threads_.push_back({.thread = thread, .pid = who.pid});
-    return threads_.back();
-  }
-
-  session::Clock clock_;
-  std::vector<ThreadTotal> threads_;
-};
-
 }  // namespace
+
+Workspace::Workspace() = default;
+Workspace::~Workspace() = default;
 
 Result<std::unique_ptr<Workspace>> Workspace::open(const OpenOptions& options) {
   std::unique_ptr<Workspace> out(new Workspace);
@@ -70,9 +43,10 @@ std::uint64_t Workspace::start() const {
   const session::Facts* facts = session_->facts();
   if (facts != nullptr && facts->first_time != 0) return facts->first_time;
   std::uint64_t first = 0;
-  if (!totals_) return 0;
-  for (const ThreadTotal& total : totals_->threads) {
-    if (total.first_time != 0 && (first == 0 || total.first_time < first)) first = total.first_time;
+  if (!overview_) return 0;
+  for (const Lane& lane : overview_->lanes) {
+    const std::uint64_t time = lane.total.first_time;
+    if (time != 0 && (first == 0 || time < first)) first = time;
   }
   return first;
 }
@@ -105,13 +79,29 @@ ask::FindOptions Workspace::find(const session::Selection& selection) {
   return out;
 }
 
-Result<const Totals*> Workspace::totals() {
-  if (totals_) return &*totals_;
-  Adding adding(session_->clock());
-  auto outcome = ask::walk(*session_, walk(), adding);
+Result<const Overview*> Workspace::overview() {
+  if (overview_) return overview_.get();
+  const auto place = kept_place(*session_, "overview");
+  if (place) {
+    if (const auto kept = place->load()) {
+      if (auto known = read_overview(*kept))
+        overview_ = std::make_unique<Overview>(std::move(*known));
+    }
+  }
+  if (overview_) return overview_.get();
+  OverviewBuilder builder(*session_);
+  auto outcome = ask::walk(*session_, walk(), builder);
   if (!outcome) return std::unexpected(outcome.error());
-  totals_ = Totals{.threads = adding.take(), .losses = std::move(outcome->losses)};
-  return &*totals_;
+  overview_ = std::make_unique<Overview>(builder.take());
+  overview_->losses = std::move(outcome->losses);
+  // What is kept says nothing of losses.
+  if (place && overview_->losses.empty()) place->store(write_overview(*overview_));
+  return overview_.get();
+}
+
+Details& Workspace::details() {
+  if (!details_) details_ = std::make_unique<Details>(*session_);
+  return *details_;
 }
 
 Result<const view::Checked*> Workspace::checked() {

@@ -8,6 +8,7 @@
 #include "hodo/view/report.h"
 #include "hodo/view/task_name.h"
 #include "methods.h"
+#include "overview.h"
 #include "schema.h"
 
 namespace hodo::serve {
@@ -42,11 +43,12 @@ Json thread_json(const Workspace& workspace, const ThreadTotal& total, const std
 }
 
 // The processes that ran something, with the threads that did, in the order of their appearance.
-Json processes_json(Workspace& workspace, const Totals& totals) {
+Json processes_json(Workspace& workspace, const Overview& overview) {
   session::Session& session = workspace.session();
   std::vector<std::int32_t> order;
   std::map<std::int32_t, Json> threads;
-  for (const ThreadTotal& total : totals.threads) {
+  for (const Lane& lane : overview.lanes) {
+    const ThreadTotal& total = lane.total;
     auto [it, fresh] = threads.try_emplace(total.pid, Json::array());
     if (fresh) order.push_back(total.pid);
     it->second.push_back(
@@ -64,26 +66,20 @@ Json processes_json(Workspace& workspace, const Totals& totals) {
   return out;
 }
 
-// Of those that all branches have.
-std::pair<std::uint64_t, std::uint64_t> span_of(const Workspace& workspace, const Totals& totals) {
-  std::uint64_t last = 0;
-  for (const ThreadTotal& total : totals.threads) last = std::max(last, total.last_time);
-  return {workspace.start(), last};
-}
-
 Result<Json> answer(Workspace& workspace, const Json&) {
-  auto totals = workspace.totals();
-  if (!totals) return std::unexpected(totals.error());
+  auto known = workspace.overview();
+  if (!known) return std::unexpected(known.error());
+  const Overview& overview = **known;
   session::Session& session = workspace.session();
   const session::Facts* facts = session.facts();
-  const auto [first, last] = span_of(workspace, **totals);
-  std::uint64_t end = last;
-  if (facts != nullptr) end = std::max(end, facts->last_time);
-  std::uint64_t instructions = 0, branches = 0;
-  for (const ThreadTotal& total : (*totals)->threads) {
-    instructions += total.instructions;
-    branches += total.branches;
+  std::uint64_t last = 0, instructions = 0, branches = 0;
+  for (const Lane& lane : overview.lanes) {
+    instructions += lane.total.instructions;
+    branches += lane.total.branches;
+    last = std::max(last, lane.total.last_time);
   }
+  const std::uint64_t first = workspace.start();
+  const std::uint64_t end = facts == nullptr ? last : std::max(last, facts->last_time);
   const bool samples = session.trace() == session::TraceKind::stacks;
   return Json{{"file", session.path()},
               {"command", facts == nullptr ? "" : view::command_of(*facts)},
@@ -94,9 +90,9 @@ Result<Json> answer(Workspace& workspace, const Json&) {
               {"has_time", last != 0},
               {"instructions", instructions},
               {"branches", branches},
-              {"processes", processes_json(workspace, **totals)},
-              {"losses", view::losses_json((*totals)->losses, session.clock())},
-              {"complete", (*totals)->losses.empty()},
+              {"processes", processes_json(workspace, overview)},
+              {"losses", view::losses_json(overview.losses, session.clock())},
+              {"complete", overview.losses.empty()},
               {"version", workspace.options().version},
               {"changed", workspace.changed()},
               {"can",

@@ -12,6 +12,9 @@ namespace hodo::serve {
 Method info_method();
 Method moment_method();
 Method scene_method();
+Method tile_method();
+Method flame_method();
+Method tree_method();
 Method calls_method();
 Method findings_method();
 Method report_method();

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hodo/analyze/coverage.h"
 #include "hodo/ask/find.h"
@@ -32,7 +33,7 @@ struct Progress {
   std::uint64_t total = 0;  // 0: not known yet
 };
 
-// What a recording's branches come to, thread by thread.
+// What a thread's branches come to.
 struct ThreadTotal {
   ask::ThreadId thread;
   std::int32_t pid = -1;
@@ -41,10 +42,8 @@ struct ThreadTotal {
   std::uint64_t first_time = 0;  // nanoseconds of the recording's clock; 0: none is known
   std::uint64_t last_time = 0;
 };
-struct Totals {
-  std::vector<ThreadTotal> threads;  // in the order of ask::walk
-  std::vector<session::LossLine> losses;
-};
+struct Overview;  // of all threads' calls: overview.h
+class Details;    // parts of it, decoded anew: details.h
 
 // The code that ran, with its counts.
 struct Covered {
@@ -56,6 +55,9 @@ class Workspace {
  public:
   // Errors: as Session::open.
   static Result<std::unique_ptr<Workspace>> open(const OpenOptions& options);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
 
   // Everything from here to the next remark belongs to who answers a question (ask()).
   session::Session& session() { return *session_; }
@@ -69,9 +71,11 @@ class Workspace {
   // To find moments with.
   ask::FindOptions find(const session::Selection& selection = {});
   // Errors: as Session::decode, judge().
-  Result<const Totals*> totals();
+  Result<const Overview*> overview();
   Result<const view::Checked*> checked();  // explained findings only counted
-  Result<const Covered*> covered();        // with source lines
+  const view::Checked* checked_already() const { return checked_ ? &*checked_ : nullptr; }
+  Details& details();
+  Result<const Covered*> covered();  // with source lines
   // Says what is being done from now on; `step` has been added to what progress() tells.
   void begin(std::string what);
   // The file is another one than was opened, or has grown.
@@ -95,14 +99,15 @@ class Workspace {
   };
   static std::optional<FileState> state_of(const std::string& path);
   void update(std::uint64_t done, std::uint64_t total);
-  Workspace() = default;
+  Workspace();
 
   OpenOptions options_;
   std::unique_ptr<session::Session> session_;
   std::optional<FileState> opened_;
   bool indexed_ = false;  // it was looked for
   std::unique_ptr<ask::IndexedRecording> index_;
-  std::optional<Totals> totals_;
+  std::unique_ptr<Overview> overview_;
+  std::unique_ptr<Details> details_;
   std::optional<view::Checked> checked_;
   std::optional<Covered> covered_;
 

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Asks hodo serve about recordings of small programs, and holds its answers against the commands'.
+
+    run.py CASE --hodo HODO --programs DIR --work DIR
+    run.py --list
+
+A case is a function below. Exit status 77: skipped, since its recorder does not work here.
+"""
+
+import argparse
+import collections
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from server import Failed, Server, check
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+NESTED = r"""
+#include <stdio.h>
+__attribute__((noinline)) static int leaf(int n) { volatile int a = n; return a * 3; }
+__attribute__((noinline)) static int down(int n) { return n == 0 ? leaf(n) : down(n - 1) + leaf(n); }
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 12; ++i) sum += down(i);
+  printf("%d\n", sum);
+  *(volatile int*)(long)(sum - sum) = 1;   /* dies here */
+  return 0;
+}
+"""
+
+# Ten million calls in some ten megabytes of trace: more than an overview keeps one by one.
+LONG = r"""
+#include <stdint.h>
+static uint64_t state = 88172645463325252u;
+__attribute__((noinline)) static int step(void) {
+  state ^= state << 13; state ^= state >> 7; state ^= state << 17;
+  return state & 1 ? 1 : -1;
+}
+__attribute__((noinline)) static int walk(int n) {
+  int at = 0;
+  while (n-- > 0) if (step() > 0) at += 3; else at -= 2;
+  return at;
+}
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 150; ++i) sum += walk(i * 1000);
+  return sum == 1;
+}
+"""
+
+
+class Case:
+    def __init__(self, args, work):
+        self.args, self.work = args, work
+        self.env = dict(os.environ, XDG_CACHE_HOME=os.path.join(work, "cache"))
+        os.makedirs(self.env["XDG_CACHE_HOME"])
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def json(self, *words):
+        done = subprocess.run([self.args.hodo, *words, "--json"], capture_output=True, text=True, env=self.env,
+                              cwd=self.work, check=False)
+        check(done.stdout, f"hodo {' '.join(words)}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def record(self, *command, source="dbi"):
+        data = self.path("a.data")
+        done = subprocess.run([self.args.hodo, "record", "--source", source, "-o", data, "--", *command],
+                              capture_output=True, text=True, check=False)
+        if not os.path.exists(data):
+            print(f"skipped: {source} does not record here: {done.stderr.strip()}")
+            sys.exit(77)
+        return data
+
+    def program(self, source):
+        path = self.path("program.c")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(source)
+        subprocess.run(["gcc", "-g", "-O1", "-fno-optimize-sibling-calls", path, "-o", self.path("program")],
+                       check=True)
+        return self.path("program")
+
+    def server(self, data):
+        return Server(self.args.hodo, data, cwd=self.work, env=self.env)
+
+
+def same(what, one, other, without=()):
+    for name in without:
+        one.pop(name, None)
+    if one == other:
+        return
+    for name in set(one) | set(other):
+        if one.get(name) != other.get(name):
+            raise Failed(f"{what}: {name} differs:\n{str(one.get(name))[:600]}\n{str(other.get(name))[:600]}")
+
+
+def case_commands(case):
+    """What a command answers, too, is what it says."""
+    data = case.record(case.program(NESTED))
+    with case.server(data) as server:
+        for at in ("call:down#3", "crash", "end", "start"):
+            same("scene " + at, server.ask("scene", at=at, around=5), case.json("show", at, data, "--around", "5"))
+        stepped = server.ask("scene", at="call:down#3", steps=["call", "-insn"], next="leaf")
+        same("scene", stepped, case.json("show", "call:down#3", data, "--step", "call", "--step=-insn", "--next", "leaf"))
+        same("calls", server.ask("calls", function="leaf"), case.json("list", "leaf", data))
+        some = server.ask("calls", function="leaf", sort="instructions", limit=4)
+        whole = case.json("list", "leaf", data, "--sort", "instructions", "--top", "4")
+        check(some["more"] == whole["count"] - 4, f"{some['more']} more of {whole['count']}")
+        same("calls", some, whole, ["more"])
+        for how in ({"function": "down"}, {"function": "down", "call": "down#5"}):
+            words = [data, *(["--call", how["call"]] if "call" in how else [])]
+            code = server.ask("code", **how)
+            text = {line["line"]: line["text"] for line in code["source"][0]["lines"]}
+            check(any("down(n - 1)" in line for line in text.values()), f"the source is not there: {text}")
+            same("code", code, case.json("annotate", "down", *words), ["source"])
+        same("stats", server.ask("stats"), case.json("stats", data))
+        same("report", server.ask("report"), case.json("report", data))
+        same("coverage", server.ask("coverage"), case.json("coverage", data))
+        same("findings", server.ask("findings"), case.json("check", data))
+        same("ends", server.ask("ends"), case.json("crash", data))
+        moment = server.ask("moment", at="call:down#3")
+        check(moment["moment"] == case.json("show", "call:down#3", data)["moment"], moment)
+        functions = server.ask("coverage", parts=["functions"], module="program")["modules"]
+        check(len(functions) == 1 and "blocks" not in functions[0], functions)
+        check(server.end() == 0, "its status")
+
+
+def case_search(case):
+    """What one types is found."""
+    data = case.record(case.program(NESTED))
+    with case.server(data) as server:
+        found = server.ask("search", text="LEA", limit=500)["found"]
+        leaf = [one for one in found if one["kind"] == "function" and one["text"] == "leaf"]
+        check(len(leaf) == 1 and leaf[0]["calls"] == case.json("list", "leaf", data)["count"], leaf)
+        line = server.ask("search", text="program.c:3")["found"][0]
+        check(line["kind"] == "line" and line["line"] == 3, line)
+        check(server.ask("scene", at=line["moment"])["stands_at"]["line"] == 3, "the line's moment")
+        check(server.ask("search", text="program")["found"][0]["kind"] in ("process", "file"), "the process")
+        check(server.ask("search", text="crash")["found"][0]["kind"] == "moment", "a moment")
+        where = server.ask("scene", at="call:leaf")["stands_at"]["address"]
+        check("leaf" in server.ask("search", text=where)["found"][0]["detail"], "an address")
+        none = server.ask("search", text="no such thing anywhere")
+        check(none == {"found": [], "more": 0}, none)
+        file = leaf[0]["file"]
+        lines = {line["line"]: line["count"] for line in server.ask("code", file=file)["lines"]}
+        check(lines[3] == leaf[0]["calls"], lines)
+        error = server.refused("code", file="/etc/passwd")
+        check(error["data"]["cause"] == "not_found", error)
+
+
+def tiles(server, thread, axis, end, **more):
+    return server.ask("tile", thread=thread, axis=axis, to=end, width=16384, **{"from": 0}, **more)
+
+
+def case_timeline(case):
+    """Slices are the calls that hodo list has, and what they cost is what hodo calls says."""
+    data = case.record(case.program(NESTED))
+    calls = case.json("calls", data)
+    with case.server(data) as server:
+        info = server.ask("info")
+        thread = info["processes"][0]["threads"][0]
+        end = thread["instructions"]
+        tile = tiles(server, thread["thread"], "instructions", end)
+        by_name = collections.defaultdict(dict)
+        for row in tile["rows"]:
+            places = [(s["from"], s["to"]) for s in row["slices"]]
+            check(places == sorted(places), f"row {row['depth']} is not in order")
+            for one in row["slices"]:
+                if one["count"] == 1:
+                    by_name[tile["names"][one["name"]]["name"]][one["moment"]] = (one["to"] - one["from"], row["depth"])
+        for name in ("main", "down", "leaf", "_dl_start"):
+            listed = {call["moment"]: call["instructions"] for call in case.json("list", name, data)["calls"]}
+            drawn = {moment: length for moment, (length, _) in by_name[name].items()}
+            check(listed == drawn, f"{name}: {len(listed)} calls are listed, {len(drawn)} drawn")
+        for moment, (_, depth) in list(by_name["leaf"].items())[::7]:
+            check(len(case.json("show", moment, data)["calls"]) == depth + 1, f"the depth of {moment}")
+        whole = server.ask("tile", thread=thread["thread"], axis="instructions", to=end, width=7, **{"from": 0})
+        count = sum(s["count"] for row in tile["rows"] for s in row["slices"])
+        check(count == sum(s["count"] for row in whole["rows"] for s in row["slices"]), "merged slices' calls")
+        check(all(len(row["slices"]) <= 15 for row in whole["rows"]), "slices for seven pixels")
+        # By time: as long as the calls.
+        tile = tiles(server, thread["thread"], "time", info["duration_ns"])
+        start = info["start_ns"]
+        listed = {call["moment"]: call for call in case.json("list", "main", data)["calls"]}
+        drawn = [s for row in tile["rows"] for s in row["slices"] if s["moment"] in listed and s["count"] == 1]
+        check(drawn, "main is not drawn by time")
+        check(all(s["from"] + start == listed[s["moment"]]["time"] for s in drawn
+                  if tile["names"][s["name"]]["name"] == "main"), "main's time")
+        check([m for m in tile["marks"] if m["kind"] == "end"], "the process's end is marked")
+        flames(server, thread, calls)
+        parts(server, thread)
+
+
+def flames(server, thread, calls):
+    exact = 0
+    mine = [t for t in calls["threads"] if str(t["tid"]) == thread["thread"]][0]
+    for by, total, own in (("instructions", "instructions", "self_instructions"), ("time", "time", "self_time")):
+        flame = server.ask("flame", thread=thread["thread"], by=by)
+        check(flame["total"] == mine[total], f"{by}: {flame['total']} and {mine[total]}")
+        want, got, entered, seen = (collections.Counter() for _ in range(4))
+        for path in mine["paths"]:
+            want[calls["functions"][path["function"]]["name"]] += path[own]
+            entered[calls["functions"][path["function"]]["name"]] += path["calls"]
+        for name, parent, self, below, count in flame["nodes"][1:]:
+            check(self <= below and (below >= flame["total"] // 5000), f"a node of {below}")
+            check(below <= flame["nodes"][parent][3], "a node is larger than the one above it")
+            got[flame["names"][name]["name"]] += self
+            seen[flame["names"][name]["name"]] += count
+        lost = sum(want.values()) - sum(got.values())
+        check(0 <= lost <= flame["pruned"]["total"], f"{by}: {lost} are in no node, {flame['pruned']} are pruned")
+        check(want["main"] == got["main"] and entered["main"] == seen["main"], f"{by} of main")
+        for name in ("down", "leaf"):  # of their own stacks nothing is small enough to be left out
+            of_it = server.ask("flame", thread=thread["thread"], by=by, function=name)
+            if of_it["pruned"]["nodes"]:
+                continue
+            nodes = [n for n in of_it["nodes"][1:] if of_it["names"][n[0]]["name"] == name]
+            check(want[name] == sum(n[2] for n in nodes), f"{by} of {name}: {want[name]}, {nodes}")
+            check(entered[name] == sum(n[4] for n in nodes), f"calls of {name}: {entered[name]}, {nodes}")
+            exact += 1
+    check(exact >= 2, f"{exact} functions were compared exactly")
+    # Through one function, and its callers.
+    inside = server.ask("flame", thread=thread["thread"], function="down")
+    callers = server.ask("flame", thread=thread["thread"], function="down", invert=True)
+    check(inside["total"] == callers["total"] > 0, f"{inside['total']} in down, {callers['total']} by callers")
+    top = {inside["names"][n[0]]["name"] for n in inside["nodes"][1:] if n[1] == 0}
+    check(top == {"down"}, top)
+    names = [callers["names"][n[0]]["name"] for n in callers["nodes"][1:]]
+    check(names[:2] == ["down", "main"], names)
+
+
+def parts(server, thread):
+    """Two halves of a path come to the whole of it."""
+    name, end = thread["thread"], thread["instructions"]
+    moment = server.ask("calls", function="down")["calls"][5]["moment"]
+    tile = tiles(server, name, "instructions", end)
+    middle = [s["from"] for row in tile["rows"] for s in row["slices"] if s["moment"] == moment][0]
+    halves = [server.ask("flame", thread=name, axis="instructions", **{"from": 0, "to": middle}),
+              server.ask("flame", thread=name, axis="instructions", **{"from": middle + 1, "to": end})]
+    check(sum(half["total"] for half in halves) == end, f"{[half['total'] for half in halves]} of {end}")
+    level, total = server.ask("tree", thread=name), 0
+    for child in level["children"]:
+        total += child["instructions"]
+    check(total <= level["total"]["instructions"] == end, f"{total} below, {level['total']}")
+    path = []
+    while level["children"] and len(path) < 40:  # the hot path, down to its end
+        child = level["children"][0]
+        path.append(child["name"])
+        check(server.ask("moment", at=child["first"])["thread"] == name, child)
+        level = server.ask("tree", thread=name, path=path)
+        check(bool(level["children"]) == child["children"], f"children of {path}")
+    check("main" in path or "_dl_start" in path, path)
+
+
+def case_long(case):
+    """A recording with more calls than an overview keeps: whole, and as fine as single calls."""
+    data = case.record(case.program(LONG))
+    with case.server(data) as server:
+        info = server.ask("info")
+        check(info["can"]["indexed"], "it has an index")
+        thread = info["processes"][0]["threads"][0]
+        name, end = thread["thread"], thread["instructions"]
+        check(server.told, "progress was told")
+        whole = tiles(server, name, "instructions", end)
+        walks = case.json("list", "walk", data)["calls"]
+        count = sum(s["count"] for row in whole["rows"] for s in row["slices"])
+        flame = server.ask("flame", thread=name, by="calls")
+        check(count == flame["total"], f"{count} calls in slices, {flame['total']} in paths")
+        drawn = {s["moment"]: s for row in whole["rows"] for s in row["slices"]}
+        for number in (30, 60, 89):
+            one = drawn[walks[number]["moment"]]
+            check(one["to"] - one["from"] == walks[number]["instructions"], f"{one} and {walks[number]}")
+        # One call of walk by itself: each step is a slice.
+        for number in (2, 3):
+            first = walks[number]
+            at = [s for row in whole["rows"] for s in row["slices"] if s["moment"] == first["moment"]]
+            begin = at[0]["from"] if at else None
+            check(begin is not None, f"walk #{number} is not drawn")
+            tile = server.ask("tile", thread=name, axis="instructions", width=16384,
+                              **{"from": begin + 1, "to": begin + first["instructions"] - 1})
+            check(not tile["coarse"], "single calls are merged")
+            steps = [s for row in tile["rows"] for s in row["slices"]
+                     if s["count"] == 1 and tile["names"][s["name"]]["name"] == "step"]
+            check(len(steps) == 1000 * number, f"{len(steps)} of {1000 * number} steps")
+            scene = server.ask("scene", at=steps[7]["moment"], around=1)
+            check(scene["calls"][0]["function"] == "step" and scene["calls"][0]["entered"] == steps[7]["moment"], scene)
+            outer = [s for row in tile["rows"] for s in row["slices"] if s["moment"] == first["moment"]][0]
+            check(outer["to"] - outer["from"] == first["instructions"], f"{outer}: walk #{number}")
+            part = server.ask("flame", thread=name, axis="instructions",
+                              **{"from": begin + 1, "to": begin + first["instructions"] - 1})
+            calls = sum(n[4] for n in part["nodes"] if n[0] >= 0 and part["names"][n[0]]["name"] == "step")
+            check(calls == 1000 * number, f"{calls} steps in the flame graph of walk #{number}")
+    with case.server(data) as server:  # from the cache
+        again = tiles(server, name, "instructions", end)
+        check(again == whole, "the overview that was kept says something else")
+        check(server.ask("flame", thread=name, by="calls") == flame, "so do its paths")
+
+
+def case_hostile(case):
+    """Whatever comes, it answers and goes on."""
+    data = case.record(case.program(NESTED))
+    with case.server(data) as server:
+        def error(line):
+            server.send(line)
+            return server.answer()["error"]["code"]
+        check(error("nonsense") == -32700, "no JSON")
+        check(error(b"\xff\xfe\x00{") == -32700, "no text")
+        check(error("[" * 100000) == -32700, "nested deeply")
+        check(error('{"a":' * 100000) == -32700, "nested deeply")
+        check(error('{"jsonrpc":"2.0","id":1,"method":"' + "x" * (5 << 20) + '"}') == -32700, "a long line")
+        check(error("[]") == -32600, "an empty batch")
+        check(error("[" + ",".join("1" * 2000) + "]") == -32600, "a batch of 2000")
+        check(error("1") == -32600, "no object")
+        check(error('{"id":1,"method":"info"}') == -32600, "no version")
+        check(error('{"jsonrpc":"2.0","id":[1],"method":"info"}') == -32600, "an id that is none")
+        check(error('{"jsonrpc":"2.0","id":1,"method":"nosuch"}') == -32601, "no method")
+        check(error('{"jsonrpc":"2.0","id":1,"method":"info","params":[1]}') == -32602, "params by position")
+        for method, params in (("scene", {}), ("scene", {"at": 1}), ("scene", {"at": "end", "x": 1}),
+                               ("scene", {"at": "end", "around": -1}), ("scene", {"at": "end", "around": 1e300}),
+                               ("calls", {"function": "leaf", "sort": "no"}), ("tile", {"thread": "1"})):
+            check(server.refused(method, **params)["code"] == -32602, f"{method} {params}")
+        for method, params in (("scene", {"at": "call:nosuch"}), ("scene", {"at": "\x1b[31m"}),
+                               ("tile", {"thread": "x", "from": 0, "to": 1}),
+                               ("tile", {"thread": "1", "from": 0, "to": 1}),
+                               ("tile", {"thread": "q99999999999", "from": 0, "to": 1}),
+                               ("flame", {"from": 5, "to": 1}), ("flame", {"axis": "instructions", "from": 1}),
+                               ("tree", {"path": ["nosuch"]}), ("code", {}), ("calls", {"function": "lef"})):
+            refused = server.refused(method, **params)
+            check(refused["code"] == -32000 and refused["data"]["cause"], f"{method} {params}: {refused}")
+            check("\x1b" not in refused["message"], "an escape in a message")
+        server.send('{"jsonrpc":"2.0","method":"info"}')  # nobody wants to know
+        server.send('[{"jsonrpc":"2.0","id":"a","method":"progress"},{"jsonrpc":"2.0","method":"info"},7]')
+        answers = server.answer()
+        check([a.get("id") for a in answers] == ["a", None] and answers[1]["error"]["code"] == -32600, answers)
+        server.process.stdin.write(b'{"jsonrpc":"2.0","id":"last","method":"progress"}')  # and no end of line
+        server.process.stdin.close()
+        check(server.answer()["id"] == "last", "the last line")
+        check(server.process.wait(60) == 0, "its status")
+
+
+def case_documented(case):
+    """docs/serve.md names the methods that there are."""
+    done = subprocess.run([case.args.hodo, "serve", "--schema"], capture_output=True, text=True, check=True)
+    with open(os.path.join(HERE, "..", "..", "docs", "serve.md"), encoding="utf-8") as file:
+        page = file.read()
+    for method in json.loads(done.stdout)["methods"]:
+        row = f"| `{method['name']}` | {method['summary']} |"
+        check(row in page, f"docs/serve.md lacks: {row}")
+
+
+def cases():
+    return {name[5:]: f for name, f in globals().items() if name.startswith("case_")}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", nargs="?")
+    parser.add_argument("--list", action="store_true")
+    for option in ("--hodo", "--programs", "--work"):
+        parser.add_argument(option)
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(cases()))
+        return 0
+    work = os.path.join(args.work, args.case)
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    try:
+        cases()[args.case](Case(args, work))
+    except Failed as failed:
+        print(failed)
+        return 1
+    shutil.rmtree(work)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
