@@ -6,6 +6,7 @@
 #include "command.h"
 #include "commands.h"
 #include "hodo/capture/record.h"
+#include "reading.h"
 #include "record_options.h"
 #include "record_report.h"
 #include "record_status.h"
@@ -34,7 +35,8 @@ constexpr std::string_view kDescription =
     "sampling profilers use it. Both take the processor's own where the kernel offers it, else the "
     "trace unit's. --source step needs neither processor nor QEMU, and is slow.\n\n"
     "With --check every branch is judged while the program runs, as hodo check does: what is found"
-    " is on standard error within a second, and --on-finding stop kills the program then. Traces of"
+    " is on standard error within a second, and --on-finding stop kills the program then; neither for"
+    " what --suppress FILE has a line for. Traces of"
     " other sources than the trace unit's Intel PT are judged when the program has ended.\n\n"
     "A filter keeps the trace to some code: SYMBOL@FILE (a function), @FILE (all of a file), "
     "OFFSET/SIZE@FILE (bytes of a file) or START-END (addresses); up to four of them.";
@@ -55,9 +57,12 @@ int record(const RecordCommand& command) {
     fmt::print(stderr, "hodo: {}\n", options.error().message);
     return kExitUsage;
   }
+  const auto suppressions = command.suppress.empty() ? check::Suppressions()
+                                                     : check::Suppressions::load(command.suppress);
+  if (!suppressions) return report_error(command.suppress, suppressions.error());
   std::unique_ptr<LiveCheck> check;
   if (command.check) {
-    auto started = LiveCheck::start(options->output, command.on_finding);
+    auto started = LiveCheck::start(options->output, command.on_finding, *suppressions);
     if (!started) {
       fmt::print(stderr, "hodo: {}\n", started.error().message);
       return kExitCannotRecord;

@@ -45,8 +45,14 @@ std::optional<Identity> recording_at(const std::string& path) {
 
 class Follower {
  public:
-  Follower(std::string path, OnFinding what, std::optional<Identity> old, int complete, int end)
-      : path_(std::move(path)), what_(what), old_(old), complete_(complete), end_(end) {}
+  Follower(std::string path, OnFinding what, const check::Suppressions& suppressions,
+           std::optional<Identity> old, int complete, int end)
+      : path_(std::move(path)),
+        what_(what),
+        suppressions_(suppressions),
+        old_(old),
+        complete_(complete),
+        end_(end) {}
 
   // The verdict.
   int run() {
@@ -56,7 +62,8 @@ class Follower {
       if (Status status = round(); !status) return give_up(status.error());
     }
     if (!growing_) return judge_whole();
-    auto checked = serve::checked_by(*checker_, growing_->session(), growing_->losses());
+    auto checked =
+        serve::checked_by(*checker_, growing_->session(), growing_->losses(), suppressions_);
     return sum_up(std::move(checked), growing_->session());
   }
 
@@ -91,6 +98,9 @@ class Follower {
 
   void tell() {
     auto found = checker_->found_since(std::exchange(told_, checker_->found()));
+    std::erase_if(found, [this](const check::Finding& finding) {
+      return suppressions_.find(finding, growing_->session().names()) != nullptr;
+    });
     for (const check::Finding& finding : check::by_attack(std::move(found))) {
       if (finding.grade == check::Grade::explained) continue;
       write(told_text(finding) + "\n");
@@ -114,7 +124,8 @@ class Follower {
   int judge_whole() {
     auto session = session::Session::open({.path = path_});
     if (!session) return give_up(session.error());
-    auto checked = serve::judge(**session, {.cache = cache_ ? &*cache_ : nullptr}, {});
+    auto checked =
+        serve::judge(**session, {.cache = cache_ ? &*cache_ : nullptr}, {}, {}, suppressions_);
     if (!checked) return give_up(checked.error());
     for (const check::Finding& finding : checked->findings) {
       if (finding.grade == check::Grade::explained) continue;
@@ -147,6 +158,7 @@ class Follower {
 
   std::string path_;
   OnFinding what_;
+  const check::Suppressions& suppressions_;
   std::optional<Identity> old_;
   int complete_;
   int end_;
@@ -162,7 +174,8 @@ class Follower {
 
 }  // namespace
 
-Result<std::unique_ptr<LiveCheck>> LiveCheck::start(const std::string& path, OnFinding what) {
+Result<std::unique_ptr<LiveCheck>> LiveCheck::start(const std::string& path, OnFinding what,
+                                                    const check::Suppressions& suppressions) {
   const auto trouble = [] { return fail(ErrorCode::io, "no process for the check can be had"); };
   std::unique_ptr<LiveCheck> out(new LiveCheck());
   out->end_ = capture::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -181,7 +194,8 @@ Result<std::unique_ptr<LiveCheck>> LiveCheck::start(const std::string& path, OnF
   out->complete_.reset();
   // Ctrl-C ends the program, and with it the recording; the verdict comes behind.
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
-  const int status = Follower(path, what, old, complete_end.get(), out->end_.get()).run();
+  Follower follower(path, what, suppressions, old, complete_end.get(), out->end_.get());
+  const int status = follower.run();
   const auto byte = static_cast<unsigned char>(status);
   (void)!::write(verdict_end.get(), &byte, 1);
   ::_exit(status);

@@ -8,6 +8,7 @@
 
 #include "hodo/base/result.h"
 #include "hodo/capture/fd.h"
+#include "hodo/check/suppressions.h"
 
 namespace hodo::cli {
 
@@ -20,7 +21,8 @@ enum class OnFinding : unsigned char { report, stop };
 class LiveCheck {
  public:
   // `path`: of the recording that is about to be made. Errors: io.
-  static Result<std::unique_ptr<LiveCheck>> start(const std::string& path, OnFinding what);
+  static Result<std::unique_ptr<LiveCheck>> start(const std::string& path, OnFinding what,
+                                                  const check::Suppressions& suppressions);
   // Without finish(), nothing more is judged.
   ~LiveCheck();
   LiveCheck(const LiveCheck&) = delete;

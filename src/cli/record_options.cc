@@ -190,6 +190,9 @@ void add_record_options(const OptionSet& app, RecordCommand& command) {
       app, "--on-finding", command.on_finding,
       {{"report", OnFinding::report}, {"stop", OnFinding::stop}},
       "with --check, when something is found: only report it (the default), or kill the program");
+  app.add_option("--suppress", command.suppress,
+                 "with --check, leave out findings that FILE has a line for, as hodo check does")
+      .type_name("FILE");
   app.add_flag("-q,--quiet", command.quiet, "print no report, only what went wrong");
   app.prefix_command();
 }
@@ -254,6 +257,9 @@ Result<capture::RecordOptions> options_of(const RecordCommand& command) {
   if (Status status = check_source(command); !status) return std::unexpected(status.error());
   if (command.on_finding == OnFinding::stop && !command.check) {
     return fail(ErrorCode::usage, "--on-finding stop: nothing is judged without --check");
+  }
+  if (!command.suppress.empty() && !command.check) {
+    return fail(ErrorCode::usage, "--suppress: nothing is judged without --check");
   }
   capture::RecordOptions options = command.options;
   if (const Status taken = take_processes(command, options); !taken) {

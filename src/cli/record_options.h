@@ -22,6 +22,7 @@ struct RecordCommand {
   bool quiet = false;
   bool check = false;
   OnFinding on_finding = OnFinding::report;
+  std::string suppress;                       // file; empty: none
   std::uint64_t psb_period = 0;               // 0: not given
   std::uint64_t period = 0;                   // likewise
   std::vector<std::string> own_command_line;  // argv, for the file's header

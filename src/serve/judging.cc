@@ -17,9 +17,8 @@ bool is_explained(const check::Finding& finding) {
 namespace {
 
 // Finding by finding: what is left of an attack is still one.
-void suppress(view::Checked& checked, std::vector<check::Finding> all,
+void suppress(view::Checked& checked, std::vector<check::Finding>& all,
               const check::Suppressions& suppressions, const session::Session& session) {
-  if (suppressions.all().empty()) return;
   std::set<const check::Suppression*> used;
   std::erase_if(all, [&](check::Finding& finding) {
     if (is_explained(finding)) return false;
@@ -29,7 +28,6 @@ void suppress(view::Checked& checked, std::vector<check::Finding> all,
     checked.suppressed.push_back({std::move(finding), line->reason});
     return true;
   });
-  checked.findings = check::by_attack(std::move(all));
   for (const check::Suppression& line : suppressions.all()) {
     if (used.contains(&line)) continue;
     checked.unused.push_back(
@@ -55,12 +53,16 @@ std::vector<check::Finding> findings_of(const check::Checker& checker,
 }  // namespace
 
 view::Checked checked_by(const check::Checker& checker, const session::Session& session,
-                         std::vector<session::LossLine> losses) {
-  return {.branches = checker.checked(),
-          .findings = check::by_attack(findings_of(checker, losses)),
-          .unjudged = checker.unjudged(),
-          .losses = std::move(losses),
-          .windows = session.trace() == session::TraceKind::stacks};
+                         std::vector<session::LossLine> losses,
+                         const check::Suppressions& suppressions) {
+  view::Checked out{.branches = checker.checked(),
+                    .unjudged = checker.unjudged(),
+                    .windows = session.trace() == session::TraceKind::stacks};
+  std::vector<check::Finding> all = findings_of(checker, losses);
+  suppress(out, all, suppressions, session);
+  out.findings = check::by_attack(std::move(all));
+  out.losses = std::move(losses);
+  return out;
 }
 
 Result<view::Checked> judge(session::Session& session, const check::Options& options,
@@ -76,8 +78,7 @@ Result<view::Checked> judge(session::Session& session, const check::Options& opt
           ? check::decode_for_check(session, how, checker)
           : ask::decode_window(session, window, {.walk = how, .mark_gaps = true}, checker);
   if (!outcome) return std::unexpected(outcome.error());
-  view::Checked checked = checked_by(checker, session, std::move(outcome->losses));
-  suppress(checked, findings_of(checker, checked.losses), suppressions, session);
+  view::Checked checked = checked_by(checker, session, std::move(outcome->losses), suppressions);
   if (options.learn != nullptr) {
     checked.learned = view::Learned{.some = {checker.learned().begin(), checker.learned().end()}};
   }

@@ -76,8 +76,26 @@ def live_stop(tool):
     equal(result["complete"], True, "complete")
 
 
+def live_suppressed(tool):
+    """What somebody has looked at neither ends the program nor counts."""
+    form = [os.path.join(tool.programs, "hijacks"), "hook-jump"]
+    data, done = judged_while_recorded(tool, form, FOUND)
+    result, _ = tool.check(data)
+    lines = os.path.join(tool.work, "live.suppress")
+    with open(lines, "w", encoding="utf-8") as out:
+        for finding in result["findings"]:
+            for step in [finding, *finding.get("steps", [])]:
+                out.write(f"{step.get('suppression', finding['suppression'])} | it is a test\n")
+    program = ["sh", "-c", f"'{form[0]}' hook-jump; echo late"]
+    _, done = judged_while_recorded(tool, program, CLEAN, ["--on-finding", "stop", "--suppress", lines])
+    equal("late" in done.stdout, True, "the program ran to its end")
+    equal("it is a test" in done.stderr, True, f"the reason is told: {done.stderr}")
+    equal(", 2 suppressed" in done.stderr.splitlines()[-1], True, done.stderr)
+
+
 def cases():
     return {
+        "live-suppressed": live_suppressed,
         "live": live,
         "live-sources": live_sources,
         "live-at-once": live_at_once,

@@ -73,6 +73,8 @@ def bad_values(box):
         ["--filter", "0/0@" + box.program("hello")],
         ["--no-such-option"],
         ["--on-finding", "stop"],
+        ["--suppress", "/dev/null"],
+        ["--check", "--suppress", "/no/such/file"],
         ["-p", "1"],
         ["--filter", "1-2", "--filter", "3-4", "--filter", "5-6", "--filter", "7-8", "--filter", "9-a"],
     ):

@@ -18,7 +18,8 @@ Result<view::Checked> judge(session::Session& session, const check::Options& opt
                             const check::Suppressions& suppressions = {});
 // What came of a checker that has judged all of `session`.
 view::Checked checked_by(const check::Checker& checker, const session::Session& session,
-                         std::vector<session::LossLine> losses);
+                         std::vector<session::LossLine> losses,
+                         const check::Suppressions& suppressions = {});
 bool is_explained(const check::Finding& finding);
 // Only counts the findings that were explained.
 void hide_explained(view::Checked& checked);
