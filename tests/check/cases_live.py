@@ -89,6 +89,8 @@ def live_suppressed(tool):
     program = ["sh", "-c", f"'{form[0]}' hook-jump; echo late"]
     _, done = judged_while_recorded(tool, program, CLEAN, ["--on-finding", "stop", "--suppress", lines])
     equal("late" in done.stdout, True, "the program ran to its end")
+    told = [line for line in done.stderr.splitlines() if line.split()[:1] and line.split()[0] in RULES]
+    equal(told, [], "what is told as a finding")
     equal("it is a test" in done.stderr, True, f"the reason is told: {done.stderr}")
     equal(", 2 suppressed" in done.stderr.splitlines()[-1], True, done.stderr)
 
