@@ -9,10 +9,10 @@
 #include "commands.h"
 #include "coverage_decoding.h"
 #include "format_option.h"
-#include "graphviz.h"
 #include "hodo/analyze/call_slices.h"
 #include "hodo/analyze/call_tree.h"
 #include "hodo/analyze/jumps.h"
+#include "hodo/serve/graphviz.h"
 #include "hodo/view/text.h"
 #include "output_file.h"
 #include "reading.h"
@@ -88,8 +88,8 @@ Status write_graph(const Options& options, const analyze::FlowGraph& graph,
   const auto* const format = exports::find(formats, options.format);
   // Graphviz draws the picture.
   if (format == nullptr) {
-    return write_svg(exports::find(formats, "cfg-dot")->write(graph, session),
-                     descriptor(target.file));
+    return serve::write_svg(exports::find(formats, "cfg-dot")->write(graph, session),
+                            descriptor(target.file));
   }
   target.out.write(format->write(graph, session));
   return {};

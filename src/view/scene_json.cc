@@ -1,9 +1,12 @@
 // A moment, for programs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "hodo/view/moments.h"
+#include "hodo/view/source_text.h"
 #include "hodo/view/text.h"
 
 namespace hodo::view {
@@ -70,6 +73,45 @@ Json branch_json(SceneView& view, const ask::Passed& passed, std::uint64_t numbe
           {"instructions", b.insns}};
 }
 
+// The instructions around the moment, in the order in which the path came to them.
+Json instructions_json(SceneView& view) {
+  const auto there =
+      std::ranges::lower_bound(view.steps, view.scene.moment, {}, &ask::Step::moment);
+  const auto here = static_cast<std::size_t>(there - view.steps.begin());
+  const std::size_t first = here - std::min(here, view.around);
+  const std::size_t last = std::min(view.steps.size(), here + view.around + 1);
+  Json out = Json::array();
+  for (std::size_t i = first; i < last; ++i) {
+    const ask::Step& step = view.steps[i];
+    Json one{{"moment", text(step.moment)},
+             {"at", address_json(view, step.who, step.address, step.time)},
+             {"text", view.code.disassemble(step.who.space, step.address, step.time)}};
+    if (!step.executed) one["executed"] = false;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+// The source around the moment, as far as the file is here.
+Json source_json(SceneView& view) {
+  if (view.scene.address == 0) return nullptr;
+  const auto here = view.lines_of.at(view.scene.who.space, view.scene.address, view.scene.time);
+  if (here.line == 0) return nullptr;
+  std::set<std::uint32_t> ran;
+  for (const ask::Step& step : view.steps) {
+    const auto line = view.lines_of.at(step.who.space, step.address, step.time);
+    if (step.executed && line.file == here.file) ran.insert(line.line);
+  }
+  const auto reach = static_cast<std::uint32_t>(std::min<std::size_t>(view.around, 1000));
+  const std::string& path = view.lines_of.path(here);
+  Json lines = Json::array();
+  for (const auto& [number, words] :
+       read_source(path, here.line - std::min(here.line - 1, reach), here.line + reach)) {
+    lines.push_back({{"line", number}, {"text", words}, {"ran", ran.contains(number)}});
+  }
+  return {{"file", path}, {"line", here.line}, {"lines", std::move(lines)}};
+}
+
 }  // namespace
 
 Json scene_json(SceneView& view) {
@@ -95,6 +137,8 @@ Json scene_json(SceneView& view) {
   for (std::size_t i = 0; i < std::min(scene.after.size(), view.around); ++i) {
     after.push_back(branch_json(view, scene.after[i], scene.moment.branch + 1 + i));
   }
+  out["instructions"] = instructions_json(view);
+  out["source"] = source_json(view);
   Json& steps = out["steps"];
   for (std::size_t i = 0; i < ask::kStepKinds; ++i) {
     steps[std::string(ask::name(static_cast<ask::StepKind>(i)))] = {

@@ -9,6 +9,7 @@ A case is a function below. Exit status 77: skipped, since its recorder does not
 
 import argparse
 import collections
+import html
 import json
 import os
 import shutil
@@ -151,6 +152,46 @@ def case_search(case):
         check(lines[3] == leaf[0]["calls"], lines)
         error = server.refused("code", file="/etc/passwd")
         check(error["data"]["cause"] == "not_found", error)
+
+
+def case_places(case):
+    """From an address, line or function to its next and last execution; a function's picture; notes."""
+    data = case.record(case.program(NESTED))
+    with case.server(data) as server:
+        moments = [call["moment"] for call in case.json("list", "leaf", data)["calls"]]
+        where = server.ask("scene", at=moments[4])["stands_at"]
+        line = f"{where['file']}:{where['line']}"
+        for what in ({"function": "leaf"}, {"address": where["address"]}, {"line": line}):
+            there = server.ask("around", at=moments[4], direction="next", **what)["moment"]
+            check(there == moments[5], f"behind {moments[4]} comes {there} by {what}")
+            back = server.ask("around", at=moments[4], direction="previous", **what)["moment"]
+            check(back == moments[3], f"before {moments[4]} comes {back} by {what}")
+        check(server.refused("around", at=moments[-1], direction="next", function="leaf")["data"]["cause"] == "not_found",
+              "there is none behind the last one")
+        scene = server.ask("scene", at="call:down#3", around=4)
+        here = [one for one in scene["instructions"] if one["moment"] == scene["moment"]]
+        check(len(here) == 1 and here[0]["text"] == scene["instruction"], scene["instructions"])
+        lines = {one["line"]: one for one in scene["source"]["lines"]}
+        check("int down(int n)" in lines[scene["source"]["line"]]["text"], scene["source"])
+        if shutil.which("dot"):
+            svg = html.unescape(server.ask("graph", function="down")["svg"])
+            for block in case.json("annotate", "down", data)["blocks"]:
+                check(f'id="b-{block["address"]}"' in svg, f"block {block['address']} has no id")
+        check(server.refused("graph", function="nosuch")["data"]["cause"] == "usage", "a graph of nothing")
+        check(server.ask("notes")["notes"] == [], "notes before there are any")
+        notes = [{"moment": moments[0], "text": "<b>\u202e here\n"}]
+        kept = server.ask("notes", set=notes)
+        check(kept["notes"] == notes and os.stat(kept["file"]).st_mode & 0o777 == 0o600, kept)
+    with case.server(data) as server:
+        check(server.ask("notes")["notes"] == notes, "notes are gone")
+        for bad in ("no JSON", '{"notes": 1}', "[" * 1000, "[" + " " * (2 << 20) + "]"):
+            with open(kept["file"], "w", encoding="utf-8") as file:
+                file.write(bad)
+            check(server.refused("notes")["data"]["cause"] == "malformed", bad[:20])
+        os.unlink(kept["file"])
+        os.mkfifo(kept["file"])
+        check(server.refused("notes")["data"]["cause"] == "malformed", "a pipe")
+        os.unlink(kept["file"])
 
 
 def tiles(server, thread, axis, end, **more):

@@ -22,7 +22,10 @@ Method stats_method();
 Method coverage_method();
 Method ends_method();
 Method code_method();
+Method graph_method();
+Method around_method();
 Method search_method();
+Method notes_method();
 Method progress_method();
 Method schema_method();
 

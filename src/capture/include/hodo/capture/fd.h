@@ -1,33 +1,10 @@
-// A file descriptor that closes itself.
+// hodo::Fd, by the name that recorders use.
 #pragma once
 
-#include <unistd.h>
-
-#include <utility>
+#include "hodo/base/fd.h"
 
 namespace hodo::capture {
 
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(other.release()) {}
-  Fd& operator=(Fd&& other) noexcept {
-    reset(other.release());
-    return *this;
-  }
-  ~Fd() { reset(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
-  void reset(int fd = -1) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_ = -1;
-};
+using hodo::Fd;
 
 }  // namespace hodo::capture

@@ -5,10 +5,12 @@
 
 #include "hodo/base/result.h"
 
-namespace hodo::cli {
+namespace hodo::serve {
 
 // Writes `dot`, a graph in the DOT language, as SVG to the file descriptor `fd`. not_found: there
 // is no `dot`; io: it failed.
 Status write_svg(const std::string& dot, int fd);
+// The same as a string; io also for one that takes longer than `seconds`.
+Result<std::string> svg_of(const std::string& dot, unsigned seconds);
 
-}  // namespace hodo::cli
+}  // namespace hodo::serve

@@ -1,0 +1,48 @@
+// Where an address, line or function is executed next, or was last.
+#include "hodo/ask/navigate.h"
+#include "hodo/serve/scenes.h"
+#include "methods.h"
+#include "schema.h"
+
+namespace hodo::serve {
+namespace {
+
+Result<Json> answer(Workspace& workspace, const Json& params) {
+  const std::string what =
+      text_in(params, "address", text_in(params, "line", text_in(params, "function")));
+  if (what.empty()) {
+    return fail(ErrorCode::usage, "params need one of 'address', 'line' and 'function'");
+  }
+  const ask::FindOptions how = workspace.find();
+  auto from = ask::find_moment(workspace.session(), text_in(params, "at"), how);
+  if (!from) return std::unexpected(from.error());
+  auto moment = ask::occurrence_from(workspace.session(), *from, wanted_by(what),
+                                     text_in(params, "direction") == "next", how.walk.progress);
+  if (!moment) return std::unexpected(moment.error());
+  return Json{{"moment", ask::text(*moment)}};
+}
+
+Json parameters() {
+  using namespace schema;
+  return schema::parameters({{"at", moment("from where")},
+                             {"address", text("0x401136, or SYMBOL+0x10")},
+                             {"line", text("FILE:LINE")},
+                             {"function", text("where it is entered")},
+                             {"direction", one_of({"next", "previous"}, "forward or back")}},
+                            {"at", "direction"});
+}
+
+Json result() {
+  using namespace schema;
+  return object({{"moment", moment("of the same thread")}}, {"moment"});
+}
+
+}  // namespace
+
+Method around_method() {
+  return {"around",
+          "The next or the last time that a thread comes to an address, line or function.",
+          parameters, result, answer};
+}
+
+}  // namespace hodo::serve
