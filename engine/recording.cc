@@ -74,7 +74,10 @@ const char* why_unreachable(long error) {
     return "its recorder is gone, or in another network namespace";
   }
   if (error == -EMFILE || error == -ENFILE) return "no file descriptor was left for the recorder";
-  return "it may not call the recorder; a filter of system calls (seccomp) forbids that";
+  if (error == -EPERM || error == -EACCES || error == -ENOSYS) {
+    return "it may not call the recorder; a filter of system calls (seccomp) forbids that";
+  }
+  return "the kernel had no memory to call the recorder";
 }
 
 void send_name(ThreadArea& area) {

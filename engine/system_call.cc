@@ -234,7 +234,7 @@ bool is_strict(std::uint64_t number) {
 // The kernel's answer. Most calls are the program's own affair; here are those that concern the
 // engine.
 long call(ThreadArea& area, std::uint64_t behind) {
-  if (area.strict && !is_strict(area.registers.rax)) end_strict_thread(area);
+  if (area.strict && !is_strict(area.registers.rax)) end_strict_thread(area, behind);
   if (asks_for_strict_mode(area.registers)) {
     area.strict = true;
     return 0;

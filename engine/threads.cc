@@ -310,10 +310,12 @@ long exit_call(ThreadArea& area) {
                    area.waited_for ? &unused : &area.used);
 }
 
-void end_strict_thread(ThreadArea& area) {
+void end_strict_thread(ThreadArea& area, std::uint64_t behind) {
   block_signals();
   if (is_last_thread(area)) {
-    const relay::EndRecord end{.signal = static_cast<std::int32_t>(kKill)};
+    constexpr std::uint64_t kCallBytes = 2;
+    const relay::EndRecord end{
+        .signal = static_cast<std::int32_t>(kKill), .ip_known = 1, .ip = behind - kCallBytes};
     end_recording(area, &end);
     raw_syscall(SYS_kill, raw_syscall(SYS_getpid), kKill);
   }

@@ -16,9 +16,11 @@ void begin_thread(ThreadArea& area, std::uint64_t ip, bool first);
 // clone, clone3, fork or vfork of the program, which goes on at `behind`.
 long clone_call(ThreadArea& area, std::uint64_t behind);
 
+// The system call in front of `behind`, which the thread has forbidden itself, ends it by SIGKILL,
+// as the kernel would.
+[[noreturn]] void end_strict_thread(ThreadArea& area, std::uint64_t behind);
+
 // exit and exit_group.
-// A system call that a thread has forbidden itself ends it by SIGKILL, as the kernel would.
-[[noreturn]] void end_strict_thread(ThreadArea& area);
 long exit_call(ThreadArea& area);  // returns only if a signal came first
 
 // The process is about to end: lets its other threads come to a place where their packets can be

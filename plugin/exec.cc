@@ -61,7 +61,7 @@ Result<relay::ExecPlan> plan_guest_exec(const Guest& guest, std::uint64_t path, 
     case relay::Executable::Kind::not_binary:
       return fail(ErrorCode::malformed, "not executable");
     case relay::Executable::Kind::foreign:
-      return native("it is set-user-ID, not readable, or not for x86");
+      return native(executable->obstacle);
     default:
       break;
   }

@@ -3,7 +3,10 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,25 +31,49 @@ std::unexpected<Error> exec_error(const std::string& path, int error) {
 struct Head {
   std::array<char, 256> bytes{};  // BINPRM_BUF_SIZE
   std::size_t size = 0;
-  bool other_rights = false;
+  std::string obstacle;
 };
+
+// The kernel does not give these to a program that somebody without them traces. They are those of
+// the ELF file, scripts have none.
+std::string other_rights(const std::string& path, const struct stat& st) {
+  struct statvfs fs{};
+  if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+      (statvfs(path.c_str(), &fs) == 0 && (fs.f_flag & ST_NOSUID) != 0)) {
+    return {};
+  }
+  if ((st.st_mode & S_ISUID) != 0 && st.st_uid != geteuid()) {
+    return "it is set-user-ID; remedy: run hodo as its owner (user " + std::to_string(st.st_uid) +
+           ")";
+  }
+  if ((st.st_mode & S_ISGID) != 0 && st.st_gid != getegid()) {
+    return "it is set-group-ID; remedy: run hodo with its group (" + std::to_string(st.st_gid) +
+           ")";
+  }
+  if (geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) {
+    return "its file has capabilities; remedy: run hodo as root";
+  }
+  return {};
+}
 
 Result<Head> read_head(const std::string& path) {
   struct stat st{};
   if (stat(path.c_str(), &st) != 0) return exec_error(path, errno);
   if (S_ISDIR(st.st_mode) || access(path.c_str(), X_OK) != 0) return exec_error(path, EACCES);
   Head head;
-  head.other_rights = ((st.st_mode & S_ISUID) != 0 && st.st_uid != geteuid()) ||
-                      ((st.st_mode & S_ISGID) != 0 && st.st_gid != getegid());
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  // Executable but not readable: the kernel can run it, QEMU cannot load it.
-  if (fd < 0) {
-    head.other_rights = errno == EACCES;
-    return head.other_rights ? Result<Head>(head) : exec_error(path, errno);
+  // Executable but not readable: the kernel can run it, but not let anybody look into it.
+  if (fd < 0 && errno == EACCES) {
+    head.obstacle = "it is not readable; remedy: make it so, or run hodo as root";
+    return head;
   }
+  if (fd < 0) return exec_error(path, errno);
   const ssize_t got = read(fd, head.bytes.data(), head.bytes.size());
   close(fd);
   head.size = got > 0 ? static_cast<std::size_t>(got) : 0;
+  if (std::string_view(head.bytes.data(), head.size).starts_with("\177ELF")) {
+    head.obstacle = other_rights(path, st);
+  }
   return head;
 }
 
@@ -92,12 +119,14 @@ Result<Executable> inspect(const std::string& path, std::vector<std::string> arg
     const auto head = read_head(result.path);
     if (!head) return std::unexpected(head.error());
     const std::string_view bytes(head->bytes.data(), head->size);
-    if (head->other_rights) {
+    if (!head->obstacle.empty()) {
       result.kind = Executable::Kind::foreign;
+      result.obstacle = head->obstacle;
       return result;
     }
     if (bytes.starts_with("\177ELF")) {
       result.kind = elf_kind(*head);
+      if (result.kind == Executable::Kind::foreign) result.obstacle = "it is not an x86 program";
       return result;
     }
     std::string interpreter;

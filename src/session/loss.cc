@@ -51,8 +51,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedie
     {causes::kUnfinished,
      "the recorder died or is still running; all that it had written was read"},
     {causes::kNotRecorded,
-     "hodo record --wait-all waits for programs that outlive the command; set-user-ID programs of "
-     "another user run natively"},
+     "what is named there ran without being recorded: neither the path nor any verdict covers it"},
     {causes::kChannelOverwritten,
      "the program works against its recording: take no verdict on what it did from there on. A "
      "virtual machine is recorded from outside, where its programs cannot reach (hodo vm record)"},

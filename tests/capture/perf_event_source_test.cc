@@ -513,11 +513,14 @@ TEST_F(SourceTest, MaxSizeEndsTheRecordingAndTheProgramGoesOn) {
   };
   const RecordResult result = record();
   EXPECT_EQ(result.exit_status, 4);
-  EXPECT_THAT(result.warnings, Contains(HasSubstr("--max-size")));
+  EXPECT_THAT(result.unrecorded, Contains(HasSubstr("--max-size")));
   EXPECT_FALSE(result.complete);
   EXPECT_GE(result.trace_bytes, 80'000u);
   EXPECT_LE(result.trace_bytes, 400'000u);
-  EXPECT_TRUE(ReadBack(options.output).reader.finished());
+  const ReadBack file(options.output);
+  EXPECT_TRUE(file.reader.finished());
+  const auto summary = file.reader.facts().sections.at(255);
+  EXPECT_THAT(std::string(summary.begin(), summary.end()), HasSubstr("--max-size: what ran later"));
 }
 
 TEST_F(SourceTest, AnEventThatCannotBeSwitchedIsAnError) {

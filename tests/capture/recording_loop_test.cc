@@ -29,13 +29,17 @@ struct Rounds final : Recorder {
     return {};
   }
   void snapshot() override { ++snapshots; }
-  void stop() override { ++stops; }
+  bool stop() override {
+    ++stops;
+    return runs_on;
+  }
   Status flush() override {
     ++flushes;
     return flushed;
   }
 
   int most = 3;
+  bool runs_on = false;
   std::function<void()> each;
   Status waited, flushed;
   ProgramEvents events;
@@ -76,12 +80,24 @@ TEST_F(RecordingLoopTest, ASignalEndsItAndIsTold) {
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("ended by a signal")));
 }
 
+TEST_F(RecordingLoopTest, WhatRunsOnThenIsNotRecorded) {
+  recorder.events.stop = true;
+  recorder.runs_on = true;
+  ASSERT_TRUE(run());
+  RecordResult result;
+  loop->add_warnings(result);
+  EXPECT_THAT(result.warnings, IsEmpty());
+  EXPECT_THAT(result.unrecorded, ElementsAre(HasSubstr("signal: what ran later")));
+}
+
 TEST_F(RecordingLoopTest, ASignalIsHowWhatRanBeforeIsLetGo) {
   options.pids = {1};
   recorder.events.stop = true;
+  recorder.runs_on = true;
   ASSERT_TRUE(run());
   EXPECT_EQ(recorder.stops, 1);
   EXPECT_THAT(warnings(), IsEmpty());
+  EXPECT_FALSE(loop->cut_short());
 }
 
 TEST_F(RecordingLoopTest, EndsAtItsSize) {

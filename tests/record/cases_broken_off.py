@@ -243,11 +243,24 @@ def max_size(box):
     done = box.record([box.own("spin"), *MEGABYTES], ["--max-size", "3M"])
     check(b"done" in done.stdout, "the program did not run to its end")
     check(b"--max-size" in done.stderr, f"{done.stderr!r}")
+    # It ran on.
+    equal(box.losses(), {"not-recorded"}, "losses")
+    check("--max-size: what ran later" in box.report(INCOMPLETE)["losses"][0]["sites"][0]["reason"], "no reason")
+    box.read("check", INCOMPLETE)
     # A buffer per thread may still come on top.
     found = os.path.getsize(box.data)
     check(size <= found <= size + (8 << 20), f"the file has {found} bytes")
     check(box.stats(status=None)["branches"]["taken"] > 10000, "hardly a branch is left")
     box.perf()
+
+
+def max_size_before_an_exec(box):
+    """What ran later is told of once, and not as something else."""
+    done = box.record(["sh", "-c", f"{box.own('spin')} {' '.join(MEGABYTES)}; exec true"], ["--max-size", "1M"])
+    equal(done.stderr.count(b"\n"), 1, f"lines in {done.stderr!r}")
+    reasons = [site["reason"] for site in box.report(INCOMPLETE)["losses"][0]["sites"]]
+    equal(len(reasons), 1, f"{reasons}")
+    check("--max-size" in reasons[0], f"{reasons}")
 
 
 def stopped_recorder(box):

@@ -1,10 +1,15 @@
 """What only the engine (--source dbi) does, or does in its own way."""
 
+import os
 import re
+import shutil
+import struct
 import subprocess
 import time
 
-from box import COMPLETE, INCOMPLETE, check, equal
+from box import COMPLETE, INCOMPLETE, Skip, check, equal
+
+NOBODY = 65534
 
 
 def is_the_default_without_trace_hardware(box):
@@ -92,6 +97,54 @@ def strict_mode_of_seccomp(box):
             done = box.record(command, status=status)
             equal(done.stdout, alone.stdout, f"{how}: output")
             box.stats(COMPLETE)
+            # It ends in the system call that it has forbidden itself.
+            ended = box.report(COMPLETE)["ended"][0]
+            equal("ip" in ended, how == "getpid", f"{how}: {ended}")
+
+
+def _become_nobody():
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def programs_that_may_not_be_traced(box):
+    """They run with all their rights, and the recording says why without it, and what to do."""
+    if os.geteuid() != 0:
+        raise Skip("only root can make programs of other users")
+    os.chmod(box.work, 0o777)
+    hello = box.program("hello")
+
+    def copy(name, mode, **keywords):
+        shutil.copy(hello, box.path(name))
+        os.chown(box.path(name), keywords.get("user", 0), keywords.get("group", 0))
+        os.chmod(box.path(name), mode)
+        return box.path(name)
+
+    capable = copy("capable", 0o755)
+    # struct vfs_cap_data of CAP_NET_RAW, effective.
+    os.setxattr(capable, "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0))
+    cases = [
+        ([copy("suid", 0o4755)], "it is set-user-ID; remedy: run hodo as its owner"),
+        ([copy("sgid", 0o2755)], "it is set-group-ID; remedy: run hodo with its group"),
+        ([capable], "its file has capabilities; remedy: run hodo as root"),
+        ([copy("secret", 0o711)], "remedy: run hodo as root"),
+    ]
+    for command, why in [*cases, ([box.own("private"), hello], "(PR_SET_DUMPABLE); remedy: run hodo as root")]:
+        data = box.path("of_nobody")
+        done = box.record(["/usr/bin/env", *command], data=data, preexec_fn=_become_nobody)
+        equal(done.stdout, b"hello\n", f"{command}: output")
+        loss = box.report(INCOMPLETE, data)["losses"][0]
+        equal(loss["cause"], "not-recorded", f"{command}: loss")
+        check(why in loss["sites"][0]["reason"] and why in done.stderr.decode(), f"{command}: {loss}, {done.stderr!r}")
+        os.remove(data)
+    # By themselves there would be nothing to record.
+    for command, why in cases:
+        done = box.record(command, status=126, data=box.path("of_nobody"), preexec_fn=_become_nobody)
+        check(why.encode() in done.stderr or b"not readable; remedy" in done.stderr, f"{command}: {done.stderr!r}")
+    # Root may trace all of them.
+    box.record(["/usr/bin/env", capable])
+    box.stats(COMPLETE)
 
 
 def system_calls_that_the_program_forbids_itself(box):

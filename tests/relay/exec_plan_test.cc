@@ -79,8 +79,21 @@ TEST_F(ExecPlanTest, OtherRightsAreForeign) {
   EXPECT_EQ(inspect(path, {"w"})->kind, Kind::x86_64);
   chmod(path.c_str(), 04755);
   EXPECT_EQ(inspect(path, {"w"})->kind, Kind::foreign);
+  EXPECT_EQ(inspect(path, {"w"})->obstacle,
+            "it is set-user-ID; remedy: run hodo as its owner (user 65534)");
   chmod(path.c_str(), 02755);
   EXPECT_EQ(inspect(path, {"w"})->kind, Kind::foreign);
+  EXPECT_EQ(inspect(path, {"w"})->obstacle,
+            "it is set-group-ID; remedy: run hodo with its group (65534)");
+}
+
+// The kernel gives them their interpreter's.
+TEST_F(ExecPlanTest, ScriptsHaveNoRightsOfTheirOwn) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user";
+  const std::string script = write("script", "#!" + wide() + "\n");
+  ASSERT_EQ(chown(script.c_str(), 65534, 65534), 0);
+  chmod(script.c_str(), 06755);
+  EXPECT_EQ(inspect(script, {"s"})->kind, Kind::x86_64);
 }
 
 TEST_F(ExecPlanTest, Errors) {

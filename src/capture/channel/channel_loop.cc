@@ -70,6 +70,12 @@ void ChannelLoop::heed_end_request() {
   program_.kill(SIGKILL);
 }
 
+bool ChannelLoop::stop() {
+  const bool running = program_ended_ == 0 || !channels_.running().empty();
+  channels_.stop();
+  return running;
+}
+
 Status ChannelLoop::flush() {
   // An error comes back from the next record.
   if (!channels_.file_error()) static_cast<void>(writer_.flush());

@@ -37,7 +37,7 @@ class ChannelLoop final : private Recorder {
   ProgramEvents take_events() override;
   Status drain() override;
   void snapshot() override { channels_.snapshot(); }
-  void stop() override { channels_.stop(); }
+  bool stop() override;
   Status flush() override;
   void heed_end_request();
 

@@ -41,7 +41,6 @@ std::string summary_json(const RecordResult& result, const ChannelRecording& wha
       {"trace_bytes", result.trace_bytes},
       {"overflows", result.overflows},
       {"exit_status", result.exit_status},
-      {"unrecorded", result.unrecorded},
   };
   if (snapshot) json["snapshot"] = true;
   if (result.cache.editions != 0) {
@@ -88,7 +87,8 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
   if (program && what.takeovers != nullptr) {
     const pid_t child = (*program)->pid();
     what.takeovers->set_child(child);
-    if (!what.takeovers->hold(child, child, {})) {
+    Fd none;
+    if (!what.takeovers->hold(child, child, none)) {
       output.undo();
       return fail(ErrorCode::not_permitted,
                   "the program cannot be held with ptrace; remedy: allow it in this container or "

@@ -42,8 +42,8 @@ void ThreadChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
-    if (stopped_) return;
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
+    if (stopped_) return;
     add(std::move(asked));
   }));
   if (takeovers_ != nullptr) takeovers_->look(native_);
@@ -52,8 +52,17 @@ void ThreadChannels::accept(int listening_socket) {
 void ThreadChannels::hold(NewChannel asked) {
   if (takeovers_ == nullptr) return;
   const int socket = asked.socket.get();
-  if (!takeovers_->hold(asked.hello.pid, asked.hello.tid, std::move(asked.socket))) return;
-  static_cast<void>(send(socket, &relay::kTakesOver, 1, MSG_NOSIGNAL));
+  std::string answer(1, relay::kLeavesAlone);
+  // What ran when the recording had ended is told of as a whole.
+  if (!stopped_) {
+    const Status held = takeovers_->hold(asked.hello.pid, asked.hello.tid, asked.socket);
+    if (held) {
+      answer = relay::kTakesOver;
+    } else {
+      answer += held.error().message.substr(0, relay::kLongestReason);
+    }
+  }
+  static_cast<void>(send(socket, answer.data(), answer.size(), MSG_NOSIGNAL));
 }
 
 void ThreadChannels::add(NewChannel asked) {

@@ -68,14 +68,6 @@ long yama_scope() {
   return scope;
 }
 
-// Nobody but root may look into what it does (prctl PR_SET_DUMPABLE, set-user-ID, capabilities):
-// then its files in /proc are root's.
-bool is_not_dumpable(pid_t pid) {
-  struct stat st{};
-  const bool known = stat(fmt::format("/proc/{}/mem", pid).c_str(), &st) == 0;
-  return known && st.st_uid == 0 && geteuid() != 0;
-}
-
 Error not_permitted(pid_t pid) {
   const auto refused = [pid](const std::string& why) {
     return Error{ErrorCode::not_permitted,

@@ -102,7 +102,10 @@ class AttachedRecording final : public Recorder {
   }
 
   void snapshot() override { channels_.snapshot(); }
-  void stop() override { stop_ = true; }
+  bool stop() override {
+    stop_ = true;
+    return true;
+  }
 
   Status flush() override {
     // An error comes back from the next record.

@@ -29,8 +29,7 @@ Status check_program(const RecordOptions& options) {
   using Kind = relay::Executable::Kind;
   switch (executable->kind) {
     case Kind::foreign:
-      return fail(ErrorCode::unsupported,
-                  *path + ": it is set-user-ID, not readable, or not an x86 program");
+      return fail(ErrorCode::unsupported, *path + ": " + executable->obstacle);
     case Kind::i386:
       return fail(ErrorCode::unsupported,
                   *path + ": a 32-bit program; remedy: --source qemu records these");

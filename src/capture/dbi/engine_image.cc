@@ -187,6 +187,10 @@ Status EngineImage::start_in(pid_t pid, relay::StartInfo info) const {
   if (!held.ok()) return system_error("the program's registers cannot be read");
   if (!held.is_64_bit()) return fail(ErrorCode::unsupported, "it is a 32-bit program");
   const auto mapped = held.map(low_, high_ - low_);
+  if (!mapped && is_not_dumpable(pid)) {
+    return fail(ErrorCode::not_permitted,
+                "its user may not read it, nor look into it; remedy: run hodo as root");
+  }
   if (!mapped) return fail(ErrorCode::io, "it could not be made to take the engine in");
   if (*mapped == -EEXIST) {
     return fail(ErrorCode::unsupported, "it lies where the engine belongs");

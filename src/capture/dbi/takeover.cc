@@ -13,6 +13,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+
+#include "tracee.h"
 
 namespace hodo::capture {
 namespace {
@@ -22,7 +25,7 @@ std::string program_of(pid_t pid) {
   const ssize_t n =
       readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size() - 1);
   return n > 0 ? std::string(path.data(), static_cast<std::size_t>(n))
-               : fmt::format("process {}", pid);
+               : fmt::format("process {} ({})", pid, status_line(pid, "Name"));
 }
 
 bool is_stop_signal(int signal) {
@@ -45,6 +48,18 @@ Found peek(pid_t tid) {
   return stopped ? Found::stopped : Found::ended;
 }
 
+// After ptrace has refused.
+std::string why_not_held(pid_t tid, int error) {
+  if (const std::string tracer = status_line(tid, "TracerPid"); !tracer.empty() && tracer != "0") {
+    return "another process traces it (process " + tracer + ")";
+  }
+  if (is_not_dumpable(tid)) {
+    return "only root may trace what has forbidden that (PR_SET_DUMPABLE); remedy: run hodo as "
+           "root";
+  }
+  return fmt::format("ptrace is refused: {}", std::strerror(error));
+}
+
 }  // namespace
 
 bool may_hold_children() {
@@ -64,16 +79,18 @@ bool may_hold_children() {
   return held;
 }
 
-bool Takeovers::hold(pid_t pid, pid_t tid, Fd connection) {
+Status Takeovers::hold(pid_t pid, pid_t tid, Fd& connection) {
   const auto known = std::ranges::find(held_, tid, &Held::tid);
   if (known != held_.end()) {  // it has failed to execute one program, and tries the next
     known->connection = std::move(connection);
     known->over = false;
-    return true;
+    return {};
   }
-  if (ptrace(PTRACE_SEIZE, tid, nullptr, PTRACE_O_TRACEEXEC) != 0) return false;
+  if (ptrace(PTRACE_SEIZE, tid, nullptr, PTRACE_O_TRACEEXEC) != 0) {
+    return fail(ErrorCode::not_permitted, why_not_held(tid, errno));
+  }
   held_.push_back({pid, tid, std::move(connection)});
-  return true;
+  return {};
 }
 
 std::vector<int> Takeovers::wake_fds() const {

@@ -23,10 +23,10 @@ class Takeovers {
   Takeovers(const EngineImage& engine, const relay::StartInfo& info)
       : engine_(engine), info_(info) {}
 
-  // From here on the thread is held at its next exec. False: somebody else holds it, or it may not
-  // be held. `connection` is closed when it has executed a program, or failed to; without one that
-  // is sure to happen.
-  bool hold(pid_t pid, pid_t tid, Fd connection);
+  // From here on the thread is held at its next exec. `connection` is taken, and closed when it has
+  // executed a program, or failed to; without one that is sure to happen. Errors, with the
+  // connection left alone: not_permitted, with why in words for the user.
+  Status hold(pid_t pid, pid_t tid, Fd& connection);
   // The exit status of this one is for others to take.
   void set_child(pid_t child) { child_ = child; }
 

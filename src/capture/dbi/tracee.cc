@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -103,6 +104,12 @@ std::string status_line(pid_t pid, const char* name) {
     if (line.starts_with(field)) return line.substr(field.size());
   }
   return {};
+}
+
+bool is_not_dumpable(pid_t pid) {
+  struct stat st{};
+  const bool known = stat(fmt::format("/proc/{}/mem", pid).c_str(), &st) == 0;
+  return known && st.st_uid == 0 && geteuid() != 0;
 }
 
 bool has_signal(pid_t tid) {

@@ -66,7 +66,10 @@ class PerfRecorder final : public Recorder {
   ProgramEvents take_events() override;
   Status drain() override;
   void snapshot() override;
-  void stop() override { stopped_ = true; }
+  bool stop() override {
+    stopped_ = true;
+    return !program_->exit_status();
+  }
   Status flush() override { return writer_->flush(); }
   void drain_all(bool last);
   void take_snapshot(bool last);
@@ -361,6 +364,7 @@ std::string PerfRecorder::summary() const {
   if (const auto status = program_ ? program_->wait_status() : std::nullopt) {
     add_command_end(how.ends, program_->pid(), options_.command.front(), *status);
   }
+  loop_->add_warnings(how);
   describe_trust_and_ends(json, how);
   return summary_line(json);
 }

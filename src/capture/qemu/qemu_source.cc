@@ -25,8 +25,7 @@ Result<LaunchSpec> launch_spec(const RecordOptions& options, const relay::Settin
   const auto executable = relay::inspect(*path, options.command);
   if (!executable) return std::unexpected(executable.error());
   if (executable->kind == relay::Executable::Kind::foreign) {
-    return fail(ErrorCode::unsupported,
-                *path + ": it is set-user-ID, not readable, or not an x86 program");
+    return fail(ErrorCode::unsupported, *path + ": " + executable->obstacle);
   }
   if (executable->kind == relay::Executable::Kind::not_binary) {
     return fail(

@@ -24,7 +24,7 @@ Status RecordingLoop::run() {
 void RecordingLoop::heed(const ProgramEvents& events) {
   if (events.stop) {
     interrupted_ = true;
-    recorder_.stop();
+    stop();
   }
   if (events.snapshot) recorder_.snapshot();
 }
@@ -32,12 +32,17 @@ void RecordingLoop::heed(const ProgramEvents& events) {
 void RecordingLoop::check_limits() {
   if (options_.max_size != 0 && !full_ && writer_.bytes_written() >= options_.max_size) {
     full_ = true;
-    recorder_.stop();
+    stop();
   }
   if (options_.duration != 0 && !late_ && relay::now() - began_ >= options_.duration) {
     late_ = true;
-    recorder_.stop();
+    stop();
   }
+}
+
+// What was running before is recorded for a while, whoever ends that.
+void RecordingLoop::stop() {
+  if (recorder_.stop() && options_.pids.empty()) cut_short_ = true;
 }
 
 Status RecordingLoop::flush_if_due() {
@@ -48,11 +53,18 @@ Status RecordingLoop::flush_if_due() {
 }
 
 void RecordingLoop::add_warnings(RecordResult& result) const {
-  // What was running before is recorded until a signal comes.
-  if (interrupted_ && options_.pids.empty()) {
-    result.warnings.emplace_back("the recording was ended by a signal");
+  const auto add = [&](std::string what) {
+    if (cut_short_) {
+      result.unrecorded.push_back(std::move(what) + ": what ran later was not recorded");
+    } else {
+      result.warnings.push_back(std::move(what));
+    }
+  };
+  if (full_) {
+    add("the recording ended at --max-size");
+  } else if (interrupted_ && options_.pids.empty()) {
+    add("the recording was ended by a signal");
   }
-  if (full_) result.warnings.emplace_back("the recording ended at --max-size");
 }
 
 }  // namespace hodo::capture

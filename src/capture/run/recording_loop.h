@@ -26,8 +26,8 @@ class Recorder {
   // Of a recording that keeps only the newest part of the trace: writes what is kept.
   virtual void snapshot() {}
   // The recording shall end: a signal asked for it, or a limit has been reached. The program goes
-  // on.
-  virtual void stop() = 0;
+  // on. Whether what goes on would have been recorded.
+  virtual bool stop() = 0;
   // All is written that a recorder that is killed must not lose. Errors end the recording.
   virtual Status flush() = 0;
 };
@@ -43,12 +43,15 @@ class RecordingLoop {
 
   bool interrupted() const { return interrupted_; }  // by a signal
   bool full() const { return full_; }                // the file has its size
+  // Whether a signal or a limit has ended the recording while something was left to record.
+  bool cut_short() const { return cut_short_; }
   // What a user has to know of the end.
   void add_warnings(RecordResult& result) const;
 
  private:
   void heed(const ProgramEvents& events);
   void check_limits();
+  void stop();
   Status flush_if_due();
 
   const RecordOptions& options_;
@@ -57,6 +60,7 @@ class RecordingLoop {
   bool interrupted_ = false;
   bool full_ = false;
   bool late_ = false;  // the time that was given is over
+  bool cut_short_ = false;
   std::uint64_t began_ = 0;
   std::uint64_t last_flush_ = 0;
 };

@@ -38,6 +38,7 @@ void add_command_end(std::vector<ProcessEnd>& ends, std::int32_t pid, const std:
 }
 
 void describe_trust_and_ends(Json& summary, const RecordResult& result) {
+  if (!result.unrecorded.empty()) summary["unrecorded"] = result.unrecorded;
   for (const OverwrittenChannel& one : result.overwritten) {
     summary["overwritten"].push_back({{"pid", one.pid},
                                       {"tid", one.tid},

@@ -13,7 +13,7 @@ namespace hodo::capture {
 void add_command_end(std::vector<ProcessEnd>& ends, std::int32_t pid, const std::string& name,
                      int wait_status);
 
-// Members "overwritten" and "ended" of the summary.
+// Members "unrecorded", "overwritten" and "ended" of the summary.
 void describe_trust_and_ends(nlohmann::ordered_json& summary, const RecordResult& result);
 
 // One line, whatever bytes names have.

@@ -63,12 +63,14 @@ class StepRecorder final : public Recorder {
   // The file is written while stepping.
   Status drain() override {
     // Who outlives a program that was asked to end goes on alone.
-    if (program_.asked_to_end() && program_.exit_status()) stop();
+    if (program_.asked_to_end() && program_.exit_status()) static_cast<void>(stop());
     return {};
   }
 
-  void stop() override {
+  bool stop() override {
+    const bool running = !stepper_.idle();
     if (!std::exchange(let_go_, true)) stepper_.let_go();
+    return running;
   }
 
   Status flush() override {

@@ -120,7 +120,10 @@ class AttachRecorder final : public Recorder {
   Status wait() override;
   ProgramEvents take_events() override { return {.stop = signals_.came()}; }
   Status drain() override;
-  void stop() override { stopped_ = true; }
+  bool stop() override {
+    stopped_ = true;
+    return true;
+  }
   Status flush() override { return writer_->flush(); }
   Status drain_all(bool last);
   std::uint64_t now() const;

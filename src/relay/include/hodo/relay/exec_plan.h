@@ -17,13 +17,13 @@ struct Executable {
   enum class Kind : std::uint8_t {
     x86_64,
     i386,
-    foreign,     // an ELF file for another machine, or one that must run with other rights
-                 // (set-user-ID)
+    foreign,     // `obstacle` says why it cannot be recorded
     not_binary,  // neither ELF nor "#!": execve says ENOEXEC
   };
   Kind kind = Kind::not_binary;
-  std::string path;  // the ELF file
-  std::string name;  // of the process: the file's that was executed, be it a script
+  std::string obstacle;  // of what is foreign, for the user: "it is set-user-ID, ..."
+  std::string path;      // the ELF file
+  std::string name;      // of the process: the file's that was executed, be it a script
   std::vector<std::string>
       argv;  // with the interpreters' arguments in front, as binfmt_script does
 };

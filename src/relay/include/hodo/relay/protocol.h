@@ -59,6 +59,9 @@ enum class Start : std::uint32_t {
 // The answer to Start::executes, in place of a channel: the recorder holds the thread with ptrace.
 // It lets go when the connection is closed: by the exec, or because that has failed.
 inline constexpr char kTakesOver = 'y';
+// Or it does not; then why follows, in words for the user, or nothing if nobody need be told.
+inline constexpr char kLeavesAlone = 'n';
+inline constexpr std::size_t kLongestReason = 200;
 
 // Second and last message on the socket, answered by one byte with the channel's descriptor.
 struct Hello {
