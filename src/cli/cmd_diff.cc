@@ -8,10 +8,8 @@
 
 #include "asking.h"
 #include "commands.h"
-#include "hodo/ask/builds.h"
-#include "hodo/ask/calls.h"
-#include "hodo/ask/compare.h"
 #include "hodo/ask/spectrum.h"
+#include "hodo/serve/diffs.h"
 #include "hodo/view/differences.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
@@ -61,14 +59,6 @@ const Manual kManual{
                       {"2", "Wrong use, or a recording that cannot be read."},
                       {"3", "No difference, but a part of a recording was lost."}}};
 
-// An opened recording with what is known of it.
-struct Run {
-  std::string file;
-  std::unique_ptr<session::Session> session;
-  std::vector<ask::LastMoment> threads;
-  session::Outcome outcome;
-};
-
 Result<std::unique_ptr<session::Session>> open(const Options& options, const std::string& file) {
   ReadingOptions reading = options.reading;
   reading.file = file;
@@ -83,165 +73,18 @@ Error about(const std::string& file, Error error) {
   return error;
 }
 
-Result<Run> open_run(const Options& options, const std::string& file, view::Progress& progress) {
+// An opened recording, to be compared.
+struct Opened {
+  std::unique_ptr<session::Session> session;
+  serve::Run run;
+};
+
+Result<Opened> open_run(const Options& options, const std::string& file, view::Progress& progress) {
   auto session = open(options, file);
   if (!session) return std::unexpected(about(file, session.error()));
-  Run out{.file = file, .session = std::move(*session)};
-  auto threads = ask::last_moments(*out.session, {.progress = told_to(progress)}, &out.outcome);
-  if (!threads) return std::unexpected(about(file, threads.error()));
-  out.threads = std::move(*threads);
-  return out;
-}
-
-struct Pair {
-  ask::Side a, b;
-  std::string a_name, b_name;
-};
-
-std::string thread_name(const ask::LastMoment& last) {
-  return last.who.tid < 0 ? ask::text(last.moment.thread)
-                          : fmt::format("{}/{}", last.who.pid, last.who.tid);
-}
-
-// A thread's number of its process, and of itself in that, in the order of appearance.
-std::map<std::pair<std::size_t, std::size_t>, const ask::LastMoment*> numbered(const Run& run) {
-  std::map<std::pair<std::size_t, std::size_t>, const ask::LastMoment*> out;
-  std::vector<std::pair<std::int32_t, std::size_t>> processes;
-  for (const ask::LastMoment& last : run.threads) {
-    auto it =
-        std::ranges::find(processes, last.who.pid, &std::pair<std::int32_t, std::size_t>::first);
-    if (it == processes.end()) it = processes.insert(it, {last.who.pid, 0});
-    out[{static_cast<std::size_t>(it - processes.begin()), it->second++}] = &last;
-  }
-  return out;
-}
-
-std::vector<Pair> pair_threads(Run& a, Run& b, std::vector<std::string>& unpaired) {
-  std::vector<Pair> out;
-  const auto in_a = numbered(a);
-  const auto in_b = numbered(b);
-  for (const auto& [place, last] : in_a) {
-    const auto other = in_b.find(place);
-    if (other == in_b.end()) {
-      unpaired.push_back("A's thread " + thread_name(*last));
-      continue;
-    }
-    out.push_back({{a.session.get(), last->moment.thread},
-                   {b.session.get(), other->second->moment.thread},
-                   "A " + thread_name(*last),
-                   "B " + thread_name(*other->second)});
-  }
-  for (const auto& [place, last] : in_b) {
-    if (!in_a.contains(place)) unpaired.push_back("B's thread " + thread_name(*last));
-  }
-  return out;
-}
-
-// "parse#17": the branches of that call.
-Result<ask::Side> side_of_call(session::Session& session, const std::string& written,
-                               view::Progress& progress) {
-  auto row = ask::find_call(session, written, {.progress = told_to(progress)});
-  if (!row) return std::unexpected(row.error());
-  // The branch that leads out is the caller's: two calls may have come from different places.
-  const bool out = row->outcome == ask::CallRow::Outcome::returned;
-  return ask::Side{&session, row->at.thread, row->at.branch, row->until.branch - (out ? 1 : 0)};
-}
-
-Result<Pair> chosen_pair(const Options& options, Run& a, Run& b, view::Progress& progress) {
-  Pair out;
-  if (!options.calls.empty()) {
-    for (const bool first : {true, false}) {
-      const std::string& written = options.calls[first ? 0 : 1];
-      auto side = side_of_call(*(first ? a : b).session, written, progress);
-      if (!side) return std::unexpected(about((first ? a : b).file, side.error()));
-      (first ? out.a : out.b) = *side;
-      (first ? out.a_name : out.b_name) = (first ? "A " : "B ") + written;
-    }
-    return out;
-  }
-  out.a = {a.session.get(), {.tid = options.threads[0]}};
-  out.b = {b.session.get(), {.tid = options.threads[1]}};
-  out.a_name = fmt::format("A {}", options.threads[0]);
-  out.b_name = fmt::format("B {}", options.threads[1]);
-  return out;
-}
-
-// What a run, or the part of it, executed.
-struct Ran {
-  explicit Ran(session::Session& session)
-      : counts(session.names()), builds(session.names(), counts) {}
-  analyze::CoverageCounts counts;
-  ask::Builds builds;
-};
-
-Status cover(session::Session& session, const std::optional<ask::Side>& side, Ran& ran,
-             view::Progress& progress) {
-  session::DecodeOptions how{.progress = told_to(progress)};
-  auto outcome = Result<session::Outcome>();
-  if (side) {
-    how.not_taken = true;
-    const auto runs = ask::as_runs(ran.builds);
-    outcome =
-        ask::decode_window(session, {.thread = side->thread, .from = side->from, .to = side->to},
-                           {.walk = how, .mark_gaps = true}, *runs);
-  } else {
-    outcome = session.cover(how, ran.builds);
-  }
-  return outcome ? Status() : std::unexpected(outcome.error());
-}
-
-Status add_path(const Pair& pair, const std::set<std::string>& rebuilt, view::DiffView& diff,
-                view::Progress& progress) {
-  ask::CompareOptions how{.rebuilt = rebuilt, .progress = told_to(progress)};
-  auto comparison = ask::compare(pair.a, pair.b, how);
-  if (!comparison) return std::unexpected(comparison.error());
-  view::ComparedPaths paths{.a = pair.a, .b = pair.b, .a_name = pair.a_name, .b_name = pair.b_name};
-  paths.comparison = std::move(*comparison);
-  if (!paths.comparison.partings.empty()) {
-    const ask::Parting& first = paths.comparison.partings.front();
-    const ask::SceneOptions around{
-        .before = 4, .after = 4, .reach = 4, .progress = told_to(progress)};
-    auto a = ask::scene_at(*pair.a.session, first.a, around);
-    if (!a) return std::unexpected(a.error());
-    auto b = ask::scene_at(*pair.b.session, first.b, around);
-    if (!b) return std::unexpected(b.error());
-    paths.a_scene = std::move(*a);
-    paths.b_scene = std::move(*b);
-  }
-  diff.paths.push_back(std::move(paths));
-  return {};
-}
-
-Status compare_runs(const Options& options, Run& a, Run& b, view::DiffView& diff,
-                    view::Progress& progress) {
-  std::vector<Pair> pairs;
-  const bool parts = !options.calls.empty() || !options.threads.empty();
-  if (parts) {
-    auto pair = chosen_pair(options, a, b, progress);
-    if (!pair) return std::unexpected(pair.error());
-    pairs.push_back(std::move(*pair));
-  } else {
-    pairs = pair_threads(a, b, diff.unpaired);
-  }
-  Ran ran_a(*a.session);
-  Ran ran_b(*b.session);
-  const auto part = [&](const ask::Side& side) {
-    return parts ? std::optional(side) : std::nullopt;
-  };
-  if (pairs.empty()) return fail(ErrorCode::not_found, "one of the recordings has no branches");
-  if (Status s = cover(*a.session, part(pairs[0].a), ran_a, progress); !s) return s;
-  if (Status s = cover(*b.session, part(pairs[0].b), ran_b, progress); !s) return s;
-  const std::set<std::string> rebuilt = ask::rebuilt(ran_a.builds, ran_b.builds);
-  for (const std::string& file : rebuilt) {
-    diff.notes.push_back(file + " is another build: its calls and returns are compared by name");
-  }
-  for (const Pair& pair : pairs) {
-    if (Status s = add_path(pair, rebuilt, diff, progress); !s) return s;
-  }
-  diff.differences =
-      ask::differences(ask::spectrum_of(analyze::coverage_of(ran_a.counts, *a.session, true)),
-                       ask::spectrum_of(analyze::coverage_of(ran_b.counts, *b.session, true)));
-  return {};
+  auto run = serve::run_of(**session, file, told_to(progress));
+  if (!run) return std::unexpected(run.error());
+  return Opened{std::move(*session), std::move(*run)};
 }
 
 Status write(const Options& options, const std::string& text, const nlohmann::ordered_json& json) {
@@ -250,37 +93,24 @@ Status write(const Options& options, const std::string& text, const nlohmann::or
   return out.finish();
 }
 
-bool differs(const view::DiffView& diff) {
-  return !diff.unpaired.empty() || !diff.differences.empty() ||
-         std::ranges::any_of(diff.paths,
-                             [](const view::ComparedPaths& p) { return !p.comparison.equal; });
-}
-
 Result<int> diff_two(const Options& options, view::Progress& progress) {
   const std::string& last = options.files.back();
   auto a = open_run(options, options.files[0], progress);
   if (!a) return std::unexpected(a.error());
   auto b = open_run(options, last, progress);
   if (!b) return std::unexpected(b.error());
-  view::DiffView diff{.top = options.top};
-  for (const Run* run : {&*a, &*b}) {
-    for (const session::LossLine& line : run->outcome.losses) {
-      diff.notes.push_back(
-          fmt::format("{}: lost: {} ({} times)", run->file, line.cause, line.count));
-    }
-    if (options.files.size() == 1) break;
-  }
-  if (Status status = compare_runs(options, *a, *b, diff, progress); !status) {
-    return std::unexpected(status.error());
-  }
+  const serve::DiffInput input{
+      .calls = options.calls, .threads = options.threads, .top = options.top};
+  auto diff = serve::diff_of(a->run, b->run, input, told_to(progress));
+  if (!diff) return std::unexpected(diff.error());
   progress.clear();
   const auto style = view::style_for(STDOUT_FILENO, options.reading.color);
   const bool json = options.reading.json;
-  Status written = write(options, json ? "" : view::diff_text(diff, style),
-                         json ? view::diff_json(diff) : nlohmann::ordered_json());
+  Status written = write(options, json ? "" : view::diff_text(*diff, style),
+                         json ? view::diff_json(*diff) : nlohmann::ordered_json());
   if (!written) return std::unexpected(written.error());
-  if (differs(diff)) return kExitFindings;
-  return a->outcome.complete() && b->outcome.complete() ? kExitOk : kExitIncomplete;
+  if (serve::differs(*diff)) return kExitFindings;
+  return a->run.outcome.complete() && b->run.outcome.complete() ? kExitOk : kExitIncomplete;
 }
 
 Result<std::vector<ask::Spectrum>> spectra(const Options& options,

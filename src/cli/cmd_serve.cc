@@ -54,8 +54,10 @@ int run(const Options& options) {
   }
   auto input = input_of(options.reading);
   if (!input) return report_error(options.reading.file, input.error());
-  auto workspace = serve::Workspace::open(
-      {.input = *input, .version = std::string(version()), .index = !options.no_index});
+  auto workspace = serve::Workspace::open({.input = *input,
+                                           .version = std::string(version()),
+                                           .index = !options.no_index,
+                                           .any_other = true});
   if (!workspace) return report_error(options.reading.file, workspace.error());
   const Status done = serve::answer_lines(**workspace, STDIN_FILENO, STDOUT_FILENO);
   return done ? kExitOk : report_error("", done.error());

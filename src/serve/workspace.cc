@@ -127,6 +127,16 @@ Result<const Covered*> Workspace::covered() {
   return &*covered_;
 }
 
+Result<std::unique_ptr<session::Session>> Workspace::open_other(const std::string& path) const {
+  if (!options_.any_other && std::ranges::find(options_.others, path) == options_.others.end()) {
+    return fail(ErrorCode::not_permitted,
+                path + " may not be opened from here; remedy: name it when starting");
+  }
+  session::Options input = options_.input;
+  input.path = path;
+  return session::Session::open(input);
+}
+
 void Workspace::begin(std::string what) {
   const std::scoped_lock lock(telling_);
   progress_.what = std::move(what);

@@ -194,6 +194,20 @@ def case_places(case):
         os.unlink(kept["file"])
 
 
+def case_diff(case):
+    """Where runs part is what hodo diff says."""
+    data = case.record(case.program(NESTED))
+    os.rename(data, case.path("b.data"))
+    case.record(case.path("program"), "an argument")
+    with Server(case.args.hodo, "a.data", cwd=case.work, env=case.env) as server:
+        same("two runs", server.ask("diff", other="b.data"), case.json("diff", "a.data", "b.data"))
+        two = server.ask("diff", call="down#3", other_call="down#70")
+        check(two["paths"][0]["partings"], two)
+        same("two calls", two, case.json("diff", "a.data", "--call", "down#3", "--call", "down#70"))
+        check(server.refused("diff", call="down#3")["data"]["cause"] == "usage", "one call")
+        check(server.refused("diff", other="nosuch.data")["data"]["cause"] == "not_found", "no such file")
+
+
 def tiles(server, thread, axis, end, **more):
     return server.ask("tile", thread=thread, axis=axis, to=end, width=16384, **{"from": 0}, **more)
 

@@ -24,6 +24,7 @@ Method ends_method();
 Method code_method();
 Method graph_method();
 Method around_method();
+Method diff_method();
 Method search_method();
 Method notes_method();
 Method progress_method();

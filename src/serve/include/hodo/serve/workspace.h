@@ -23,6 +23,9 @@ struct OpenOptions {
   session::Options input;
   std::string version;  // of this hodo, for who asks
   bool index = true;    // an index may be made, and kept
+  // Other recordings that may be compared with this one: these, or whatever is asked for.
+  std::vector<std::string> others{};
+  bool any_other = false;
 };
 
 // How far the question that is being answered has come.
@@ -76,6 +79,8 @@ class Workspace {
   const view::Checked* checked_already() const { return checked_ ? &*checked_ : nullptr; }
   Details& details();
   Result<const Covered*> covered();  // with source lines
+  // Another recording. Errors: not_permitted where it may not be opened; as Session::open.
+  Result<std::unique_ptr<session::Session>> open_other(const std::string& path) const;
   // Says what is being done from now on; `step` has been added to what progress() tells.
   void begin(std::string what);
   // The file is another one than was opened, or has grown.

@@ -1,0 +1,211 @@
+#include "hodo/serve/diffs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "hodo/ask/builds.h"
+#include "hodo/ask/calls.h"
+#include "hodo/ask/compare.h"
+#include "hodo/ask/spectrum.h"
+#include "hodo/ask/window.h"
+
+namespace hodo::serve {
+namespace {
+
+// Unless the message names it already.
+Error about(const std::string& file, Error error) {
+  const bool named =
+      error.message.starts_with(file + ": ") || error.message.starts_with(file + " ");
+  if (error.code != ErrorCode::usage && !named) error.message = file + ": " + error.message;
+  return error;
+}
+
+struct Pair {
+  ask::Side a, b;
+  std::string a_name, b_name;
+};
+
+std::string thread_name(const ask::LastMoment& last) {
+  return last.who.tid < 0 ? ask::text(last.moment.thread)
+                          : fmt::format("{}/{}", last.who.pid, last.who.tid);
+}
+
+// A thread's number of its process, and of itself in that, in the order of appearance.
+std::map<std::pair<std::size_t, std::size_t>, const ask::LastMoment*> numbered(const Run& run) {
+  std::map<std::pair<std::size_t, std::size_t>, const ask::LastMoment*> out;
+  std::vector<std::pair<std::int32_t, std::size_t>> processes;
+  for (const ask::LastMoment& last : run.threads) {
+    auto it =
+        std::ranges::find(processes, last.who.pid, &std::pair<std::int32_t, std::size_t>::first);
+    if (it == processes.end()) it = processes.insert(it, {last.who.pid, 0});
+    out[{static_cast<std::size_t>(it - processes.begin()), it->second++}] = &last;
+  }
+  return out;
+}
+
+std::vector<Pair> pair_threads(Run& a, Run& b, std::vector<std::string>& unpaired) {
+  std::vector<Pair> out;
+  const auto in_a = numbered(a);
+  const auto in_b = numbered(b);
+  for (const auto& [place, last] : in_a) {
+    const auto other = in_b.find(place);
+    if (other == in_b.end()) {
+      unpaired.push_back("A's thread " + thread_name(*last));
+      continue;
+    }
+    out.push_back({{a.session, last->moment.thread},
+                   {b.session, other->second->moment.thread},
+                   "A " + thread_name(*last),
+                   "B " + thread_name(*other->second)});
+  }
+  for (const auto& [place, last] : in_b) {
+    if (!in_a.contains(place)) unpaired.push_back("B's thread " + thread_name(*last));
+  }
+  return out;
+}
+
+// "parse#17": the branches of that call.
+Result<ask::Side> side_of_call(session::Session& session, const std::string& written,
+                               const session::ProgressFunction& progress) {
+  auto row = ask::find_call(session, written, {.progress = progress});
+  if (!row) return std::unexpected(row.error());
+  // The branch that leads out is the caller's: two calls may have come from different places.
+  const bool out = row->outcome == ask::CallRow::Outcome::returned;
+  return ask::Side{&session, row->at.thread, row->at.branch, row->until.branch - (out ? 1 : 0)};
+}
+
+Result<Pair> chosen_pair(const DiffInput& input, Run& a, Run& b,
+                         const session::ProgressFunction& progress) {
+  Pair out;
+  if (!input.calls.empty()) {
+    for (const bool first : {true, false}) {
+      const std::string& written = input.calls[first ? 0 : 1];
+      auto side = side_of_call(*(first ? a : b).session, written, progress);
+      if (!side) return std::unexpected(about((first ? a : b).file, side.error()));
+      (first ? out.a : out.b) = *side;
+      (first ? out.a_name : out.b_name) = (first ? "A " : "B ") + written;
+    }
+    return out;
+  }
+  out.a = {a.session, {.tid = input.threads[0]}};
+  out.b = {b.session, {.tid = input.threads[1]}};
+  out.a_name = fmt::format("A {}", input.threads[0]);
+  out.b_name = fmt::format("B {}", input.threads[1]);
+  return out;
+}
+
+// What a run, or the part of it, executed.
+struct Ran {
+  explicit Ran(session::Session& session)
+      : counts(session.names()), builds(session.names(), counts) {}
+  analyze::CoverageCounts counts;
+  ask::Builds builds;
+};
+
+Status cover(session::Session& session, const std::optional<ask::Side>& side, Ran& ran,
+             const session::ProgressFunction& progress) {
+  session::DecodeOptions how{.progress = progress};
+  auto outcome = Result<session::Outcome>();
+  if (side) {
+    how.not_taken = true;
+    const auto runs = ask::as_runs(ran.builds);
+    outcome =
+        ask::decode_window(session, {.thread = side->thread, .from = side->from, .to = side->to},
+                           {.walk = how, .mark_gaps = true}, *runs);
+  } else {
+    outcome = session.cover(how, ran.builds);
+  }
+  return outcome ? Status() : std::unexpected(outcome.error());
+}
+
+Status add_path(const Pair& pair, const std::set<std::string>& rebuilt, view::DiffView& diff,
+                const session::ProgressFunction& progress) {
+  ask::CompareOptions how{.rebuilt = rebuilt, .progress = progress};
+  auto comparison = ask::compare(pair.a, pair.b, how);
+  if (!comparison) return std::unexpected(comparison.error());
+  view::ComparedPaths paths{.a = pair.a, .b = pair.b, .a_name = pair.a_name, .b_name = pair.b_name};
+  paths.comparison = std::move(*comparison);
+  if (!paths.comparison.partings.empty()) {
+    const ask::Parting& first = paths.comparison.partings.front();
+    const ask::SceneOptions around{.before = 4, .after = 4, .reach = 4, .progress = progress};
+    auto a = ask::scene_at(*pair.a.session, first.a, around);
+    if (!a) return std::unexpected(a.error());
+    auto b = ask::scene_at(*pair.b.session, first.b, around);
+    if (!b) return std::unexpected(b.error());
+    paths.a_scene = std::move(*a);
+    paths.b_scene = std::move(*b);
+  }
+  diff.paths.push_back(std::move(paths));
+  return {};
+}
+
+Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff,
+                    const session::ProgressFunction& progress) {
+  std::vector<Pair> pairs;
+  const bool parts = !input.calls.empty() || !input.threads.empty();
+  if (parts) {
+    auto pair = chosen_pair(input, a, b, progress);
+    if (!pair) return std::unexpected(pair.error());
+    pairs.push_back(std::move(*pair));
+  } else {
+    pairs = pair_threads(a, b, diff.unpaired);
+  }
+  Ran ran_a(*a.session);
+  Ran ran_b(*b.session);
+  const auto part = [&](const ask::Side& side) {
+    return parts ? std::optional(side) : std::nullopt;
+  };
+  if (pairs.empty()) return fail(ErrorCode::not_found, "one of the recordings has no branches");
+  if (Status s = cover(*a.session, part(pairs[0].a), ran_a, progress); !s) return s;
+  if (Status s = cover(*b.session, part(pairs[0].b), ran_b, progress); !s) return s;
+  const std::set<std::string> rebuilt = ask::rebuilt(ran_a.builds, ran_b.builds);
+  for (const std::string& file : rebuilt) {
+    diff.notes.push_back(file + " is another build: its calls and returns are compared by name");
+  }
+  for (const Pair& pair : pairs) {
+    if (Status s = add_path(pair, rebuilt, diff, progress); !s) return s;
+  }
+  diff.differences =
+      ask::differences(ask::spectrum_of(analyze::coverage_of(ran_a.counts, *a.session, true)),
+                       ask::spectrum_of(analyze::coverage_of(ran_b.counts, *b.session, true)));
+  return {};
+}
+
+}  // namespace
+
+Result<Run> run_of(session::Session& session, const std::string& file,
+                   const session::ProgressFunction& progress) {
+  Run out{.file = file, .session = &session};
+  auto threads = ask::last_moments(session, {.progress = progress}, &out.outcome);
+  if (!threads) return std::unexpected(about(file, threads.error()));
+  out.threads = std::move(*threads);
+  return out;
+}
+
+Result<view::DiffView> diff_of(Run& a, Run& b, const DiffInput& input,
+                               const session::ProgressFunction& progress) {
+  view::DiffView diff{.top = input.top};
+  for (const Run* run : {&a, &b}) {
+    for (const session::LossLine& line : run->outcome.losses) {
+      diff.notes.push_back(
+          fmt::format("{}: lost: {} ({} times)", run->file, line.cause, line.count));
+    }
+    if (a.file == b.file) break;
+  }
+  if (Status status = compare_runs(input, a, b, diff, progress); !status) {
+    return std::unexpected(status.error());
+  }
+  return diff;
+}
+
+bool differs(const view::DiffView& diff) {
+  return !diff.unpaired.empty() || !diff.differences.empty() ||
+         std::ranges::any_of(diff.paths,
+                             [](const view::ComparedPaths& p) { return !p.comparison.equal; });
+}
+
+}  // namespace hodo::serve
