@@ -61,10 +61,12 @@ std::uint8_t* find_place(std::uint64_t ip, std::uint64_t reach) {
   return nullptr;
 }
 
-void map_tables(Arena& arena) {
-  void* got = map_memory(table_bytes());
+bool map_tables(Arena& arena) {
+  void* got = try_map_memory(table_bytes());
+  if (got == nullptr) return false;
   arena.fragments = static_cast<FragmentPlace*>(got);
   arena.map = static_cast<std::uint8_t*>(got) + most_fragments() * sizeof(FragmentPlace);
+  return true;
 }
 
 void write_glue(const Arena& arena) {
@@ -101,23 +103,26 @@ Arena* find_arena(std::uint64_t ip, std::uint64_t reach) {
   return nullptr;
 }
 
-Arena& make_arena(std::uint8_t* place) {
+// Null: there is no memory for its tables.
+Arena* make_arena(std::uint8_t* place) {
   std::size_t at = 0;
   while (at < arena_count && arenas[at].base != nullptr) ++at;
-  if (at == kMaxArenas) die("too many arenas of translated code", arena_count);
-  Arena& arena = arenas[at];
   Arena made;
   made.base = place;
   made.hot = place + 16 * 8;
   made.cold = place + arena_bytes / 2;
   made.edition = current_edition();
-  map_tables(made);
+  if (at == kMaxArenas || !map_tables(made)) {
+    unmap_memory(reinterpret_cast<std::uint64_t>(place), arena_bytes);
+    return nullptr;
+  }
   write_glue(made);
   made.base = nullptr;  // until all else is there: arena_of()
+  Arena& arena = arenas[at];
   arena = made;
   __atomic_store_n(&arena.base, place, __ATOMIC_RELEASE);
   if (at == arena_count) __atomic_store_n(&arena_count, at + 1, __ATOMIC_RELEASE);
-  return arena;
+  return &arena;
 }
 
 template <class Visit>
@@ -129,14 +134,26 @@ void each_of(std::uint32_t edition, Visit visit) {
 
 }  // namespace
 
-Arena& arena_near(std::uint64_t ip) {
+namespace {
+
+Arena* try_arena_near(std::uint64_t ip) {
   // Programs have nothing beyond: nothing can be copied that would have to lie near.
   if (ip >> 47 != 0) ip = reinterpret_cast<std::uint64_t>(__executable_start);
   for (const std::uint64_t reach : {kNear, kReach}) {
-    if (Arena* arena = find_arena(ip, reach)) return *arena;
+    if (Arena* arena = find_arena(ip, reach)) return arena;
     if (std::uint8_t* place = find_place(ip, reach)) return make_arena(place);
   }
-  die("no room for translated code near", ip);
+  return nullptr;
+}
+
+}  // namespace
+
+bool arena_is_ready(std::uint64_t ip) { return try_arena_near(ip) != nullptr; }
+
+Arena& arena_near(std::uint64_t ip) {
+  Arena* arena = try_arena_near(ip);
+  if (arena == nullptr) die("no room for translated code near", ip);
+  return *arena;
 }
 
 std::size_t cold_room(const Arena& arena) {

@@ -43,6 +43,8 @@ void size_arenas(std::uint64_t cache_bytes);
 // An arena of the current edition with room that lies so near to `ip` that displacements of code
 // there keep reaching.
 Arena& arena_near(std::uint64_t ip);
+// Whether there is one, or can be.
+bool arena_is_ready(std::uint64_t ip);
 // How many bytes its second half still takes.
 std::size_t cold_room(const Arena& arena);
 // A jump to `target` from the arena that `near` lies in; null: it is full.

@@ -104,9 +104,9 @@ extern "C" {
   find_mapping(threads[0].rip);  // ends this if /proc is not to be had
   look_for_recorder();
   choose_tracing(*reinterpret_cast<const relay::Settings*>(start.settings));
-  ThreadArea& first = *make_area(nullptr);
+  ThreadArea& first = make_needed_area(nullptr);
   fill(first, threads[0]);
-  for (std::uint64_t i = 1; i < start.thread_count; ++i) fill(*make_area(&first), threads[i]);
+  for (std::uint64_t i = 1; i < start.thread_count; ++i) fill(make_needed_area(&first), threads[i]);
   preparing = false;
   was_attached = true;
   read_actions(first);

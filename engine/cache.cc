@@ -67,7 +67,7 @@ Exit* detour_of(std::uint64_t ip, const std::uint8_t* near) {
   if (Exit** found = detours.find(ip)) return *found;
   constexpr std::size_t kDetourBytes = 64;
   Arena& arena = *arena_of_code(near);
-  if (cold_room(arena) < kDetourBytes) return nullptr;
+  if (cold_room(arena) < kDetourBytes || !low_is_ready() || !detours.reserve(1)) return nullptr;
   auto* exit = new (allocate_low(sizeof(Exit))) Exit;
   exit->target = ip;
   Emitter out(arena.cold);
@@ -142,6 +142,10 @@ void begin_tables() {
 
 std::uint64_t cache_table_bytes() {
   return fragments.bytes() + call_sites.bytes() + detours.bytes();
+}
+
+bool cache_tables_are_ready() {
+  return fragments.reserve(2) && call_sites.reserve(2 * ThreadArea::kCalls);
 }
 
 void forget_cache() {

@@ -41,6 +41,8 @@ void add_indirect_target(std::uint64_t target, std::uint8_t* landing);
 void begin_tables();
 // What the others take.
 std::uint64_t cache_table_bytes();
+// False: there is no memory for what one fragment adds to them.
+bool cache_tables_are_ready();
 // The edition is closed: nothing has been translated.
 void forget_cache();
 

@@ -287,6 +287,11 @@ bool unprotect_all() {
   return true;
 }
 
+bool code_pages_are_ready() {
+  return pages.reserve(2 * kMostPages) && page_pool.reserve(2 * kMostPages) &&
+         dependent_pool.reserve(kMostPages);
+}
+
 // A guarded page stays so for the next edition, if it has been of use to this one: threads that are
 // still in the closed one find out by that whether what they run has changed.
 void forget_translations(bool alone) {

@@ -51,6 +51,9 @@ bool unprotect_all();
 // older one either.
 void forget_translations(bool alone);
 
+// False: there is no memory for what one fragment adds to all this.
+bool code_pages_are_ready();
+
 // In front of a fragment that has to be checked: what glue_check compares.
 struct CodeCheck {
   std::uint64_t ip = 0;

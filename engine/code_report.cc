@@ -290,6 +290,11 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
 
 std::uint64_t report_bytes() { return pages.bytes() + kept_pool.bytes(); }
 
+bool reports_are_ready() {
+  constexpr std::size_t kMostPages = 64;  // as code_pages.cc
+  return pages.reserve(kMostPages) && kept_pool.reserve(kMostPages);
+}
+
 void forget_reports() {
   pages.each([](std::uint64_t, Page& page) { drop_kept(page); });
   pages.clear();

@@ -26,6 +26,8 @@ void report_stack(std::uint64_t pointer);
 // is sent again.
 std::uint64_t report_bytes();
 void forget_reports();
+// False: there is no memory for what one fragment adds to it.
+bool reports_are_ready();
 // How often anything was told: a thread that has seen fewer may come to code that is younger than
 // the time in its packets.
 extern std::uint32_t report_count;

@@ -1,5 +1,6 @@
 #include "edition.h"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -10,20 +11,29 @@
 #include "cache.h"
 #include "code_pages.h"
 #include "code_report.h"
+#include "failure.h"
+#include "hodo/relay/engine_start.h"
 #include "lock.h"
 #include "low_memory.h"
+#include "recording.h"
 #include "sys.h"
 #include "thread_area.h"
 #include "threads.h"
 
 namespace hodo::engine {
+
+extern "C" relay::StartInfo hodo_start_info;
+
 namespace {
+
+bool is_told_to_recorder() { return hodo_start_info.socket[0] != 0; }
 
 constexpr std::uint64_t kUsual = std::uint64_t{256} << 20;
 // Two editions at a time, as a rule: the current one, and one that threads are just leaving.
 std::uint64_t share = kUsual / 2;
 std::uint32_t current = 1;
 std::uint32_t oldest = 1;  // that has memory still
+bool has_begun = false;    // the current one; it may wait for memory
 relay::CacheRecord use;
 
 std::uint64_t edition_bytes() {
@@ -40,20 +50,83 @@ void free_left_editions() {
   }
 }
 
+// Without the lock.
+void sleep_a_little() {
+  constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 100'000};
+  engine_lock.release();
+  raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kShort), 0);
+  engine_lock.acquire();
+}
+constexpr int kMostSleeps = 100;
+
+// What a thread that leaves an edition remembers of it.
+struct Memories {
+  bool any = false;
+  std::uint64_t returns[ThreadArea::kCalls];  // where calls return to; 0: none
+};
+
+void leave(ThreadArea& area, Memories& memories) {
+  memories.any = area.stands_in != 0;
+  if (!memories.any) return;
+  std::uint64_t* to = memories.returns;
+  for (const std::uint32_t call : area.calls) {
+    const auto* site = reinterpret_cast<const CallSite*>(std::uint64_t{call});
+    *to++ = site == no_call ? 0 : 0 - site->negated_return;
+  }
+  keep_block(area);
+  leave_cache(area);
+}
+
+std::uint32_t low(const CallSite* site) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(site));
+}
+
+void stand_in_current(ThreadArea& area, const Memories& memories) {
+  if (memories.any) {
+    const std::uint64_t* from = memories.returns;
+    for (std::uint32_t& call : area.calls) {
+      call = low(*from == 0 ? no_call : call_site(*from));
+      ++from;
+    }
+  } else if (area.calls_edition != current) {  // behind a system call decoders have none
+    for (std::uint32_t& call : area.calls) call = low(no_call);
+  }
+  area.calls_edition = current;
+  area.indirect_targets = indirect_targets;
+  area.first_landings = first_landings;
+  __atomic_store_n(&area.stands_in, current, __ATOMIC_RELEASE);
+}
+
+// False: the thread has come from another one.
+bool arrive(ThreadArea& area) {
+  if (area.stands_in == current) return true;
+  Memories memories;
+  leave(area, memories);
+  while (!has_begun) sleep_a_little();
+  stand_in_current(area, memories);
+  return false;
+}
+
 // Threads that have not left yet are on the way: most for less than a microsecond, but one may have
 // lost its processor, or wait for a page.
-void wait_for_others() {
-  constexpr int kTries = 100;
-  constexpr timespec kBetween{.tv_sec = 0, .tv_nsec = 100'000};
-  for (int i = 0; i < kTries && oldest != current; ++i) {
-    engine_lock.release();
-    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kBetween), 0);
-    engine_lock.acquire();
+void wait_for_others(const ThreadArea& self) {
+  for (int i = 0; i < kMostSleeps && oldest != current && self.stands_in == current; ++i) {
+    sleep_a_little();
     free_left_editions();
   }
 }
 
-void close_edition(const ThreadArea& self) {
+// Not even for the beginning of an edition.
+[[noreturn]] void end_without_memory(ThreadArea& area) {
+  constexpr const char* kWhy = "the engine has no memory for its code (RLIMIT_AS?)";
+  engine_lock.release();
+  if (is_recorded(area)) send_native(area, "the rest of this process", kWhy);
+  const relay::EndRecord end{.exit_status = kFailed};
+  end_recording(area, &end);
+  die(kWhy);
+}
+
+void close_edition(ThreadArea& self) {
   const std::uint64_t bytes = edition_bytes();
   use.made += bytes;
   use.most = std::max(use.most, bytes);
@@ -62,49 +135,41 @@ void close_edition(const ThreadArea& self) {
   forget_cache();
   forget_translations(oldest == current);
   forget_reports();
+  Memories memories;
+  leave(self, memories);
+  has_begun = false;
   ++current;
   begin_low(current);
+  // Where memory is short, it is that of the one before that this one takes.
+  free_left_editions();
+  for (int i = 0; !low_is_ready() || !cache_tables_are_ready(); ++i) {
+    if (i == kMostSleeps) end_without_memory(self);
+    sleep_a_little();
+    free_left_editions();
+  }
   begin_tables();
+  has_begun = true;
+  stand_in_current(self, memories);
 }
 
-// What the thread remembers of the code that it comes from, in terms of the current edition. The
-// old one is there still.
-void move_over(ThreadArea& area) {
-  for (std::uint32_t& call : area.calls) {
-    const auto* site = reinterpret_cast<const CallSite*>(std::uint64_t{call});
-    if (site == no_call) continue;
-    call = static_cast<std::uint32_t>(
-        reinterpret_cast<std::uint64_t>(call_site(0 - site->negated_return)));
-  }
-  keep_block(area);
+// Whether there is memory for a fragment, whatever it takes of each.
+bool is_ready(std::uint64_t ip) {
+  return low_is_ready() && cache_tables_are_ready() && code_pages_are_ready() &&
+         (!is_told_to_recorder() || reports_are_ready()) && arena_is_ready(ip);
 }
 
-void forget_all_calls(ThreadArea& area) {
-  for (std::uint32_t& call : area.calls) {
-    call = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(no_call));
-  }
-}
-
-// False: it has come from another one.
-bool stand_in_current(ThreadArea& area) {
-  const std::uint32_t before = area.stands_in;
-  if (before == current) return true;
-  if (before != 0) {
-    move_over(area);
-  } else if (area.calls_edition != current) {
-    forget_all_calls(area);  // behind a system call decoders have done that
-  }
-  area.calls_edition = current;
-  area.indirect_targets = indirect_targets;
-  area.first_landings = first_landings;
-  __atomic_store_n(&area.stands_in, current, __ATOMIC_RELEASE);
-  return false;
-}
+bool has_room(std::uint64_t ip) { return edition_bytes() <= share && is_ready(ip); }
 
 }  // namespace
 
 void limit_cache(std::uint64_t bytes) {
   if (bytes != 0) share = bytes / 2;
+  // Where addresses are few, most are the program's.
+  constexpr std::uint64_t kPart = 8;
+  rlimit limit{};
+  if (!failed(raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, reinterpret_cast<long>(&limit)))) {
+    share = std::min<std::uint64_t>(share, limit.rlim_cur / kPart / 2);
+  }
   size_arenas(2 * share);
   size_low(2 * share);
 }
@@ -112,22 +177,25 @@ void limit_cache(std::uint64_t bytes) {
 void begin_first_edition() {
   begin_low(current);
   begin_tables();
+  has_begun = true;
 }
 
 std::uint32_t current_edition() { return current; }
 
-Entering::Entering(ThreadArea& area) {
+Entering::Entering(ThreadArea& area, std::uint64_t ip) {
   engine_lock.acquire();
-  stayed_ = stand_in_current(area);
+  stayed_ = arrive(area);
   free_left_editions();
-  if (edition_bytes() <= share) return;
-  wait_for_others();
-  stayed_ = stand_in_current(area) && stayed_;
-  if (edition_bytes() <= share) return;
+  if (has_room(ip)) return;
+  wait_for_others(area);
+  stayed_ = arrive(area) && stayed_;
+  if (has_room(ip)) return;
   close_edition(area);
   stayed_ = false;
-  stand_in_current(area);
-  free_left_editions();
+  if (is_ready(ip)) return;
+  wait_for_others(area);
+  arrive(area);
+  if (!is_ready(ip)) end_without_memory(area);
 }
 
 Entering::~Entering() { engine_lock.release(); }

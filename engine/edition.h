@@ -26,7 +26,8 @@ std::uint32_t current_edition();
 // on at. It stands in the current edition from then on, and no pointer into another one holds.
 class Entering {
  public:
-  explicit Entering(ThreadArea& area);
+  // `ip`: of the program, where it is to go on.
+  Entering(ThreadArea& area, std::uint64_t ip);
   ~Entering();
   Entering(const Entering&) = delete;
   Entering& operator=(const Entering&) = delete;

@@ -45,17 +45,17 @@ bool map_chunk(Chunk& chunk, std::uint64_t at) {
   return true;
 }
 
-void find_chunk() {
+bool find_chunk() {
   Chunk* chunk = std::find_if(std::begin(chunks), std::end(chunks),
                               [](const Chunk& one) { return one.edition == 0; });
-  if (chunk == std::end(chunks)) die("too many tables");
+  if (chunk == std::end(chunks)) return false;
   for (std::uint64_t at = kFirst; at >= kLowest; at -= chunk_bytes) {
-    if (map_chunk(*chunk, at)) return;
+    if (map_chunk(*chunk, at)) return true;
   }
   for (std::uint64_t at = kFirst + kMost; at <= kHighest; at += chunk_bytes) {
-    if (map_chunk(*chunk, at)) return;
+    if (map_chunk(*chunk, at)) return true;
   }
-  die("the addresses below 2 GB are taken");
+  return false;
 }
 
 }  // namespace
@@ -78,11 +78,18 @@ void free_low(std::uint32_t edition) {
   }
 }
 
+bool low_is_ready() {
+  constexpr std::uint64_t kRoom = 1 << 16;
+  return (low < low_end && low_end - low > kRoom) || find_chunk();
+}
+
 std::uint64_t low_bytes_used() { return used; }
 
 void* allocate_low(std::size_t bytes, std::size_t alignment) {
   low = (low + alignment - 1) & ~(alignment - 1);
-  if (low >= low_end || bytes > low_end - low) find_chunk();
+  if ((low >= low_end || bytes > low_end - low) && !find_chunk()) {
+    die("no memory below 2 GB for its tables", bytes);
+  }
   void* got = reinterpret_cast<void*>(low);
   low += bytes;
   used += bytes;

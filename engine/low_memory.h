@@ -10,6 +10,9 @@ namespace hodo::engine {
 // Zeroed; dies where there is none.
 void* allocate_low(std::size_t bytes, std::size_t alignment = 8);
 
+// False: there is none for what one fragment needs.
+bool low_is_ready();
+
 // For a cache of so many bytes.
 void size_low(std::uint64_t cache_bytes);
 // What is allocated from here on belongs to this edition.

@@ -51,7 +51,7 @@ void undo_copy(std::uint64_t entry) {
   limit_cache(hodo_start_info.cache_bytes);
   begin_first_edition();
   look_for_counter();
-  ThreadArea& area = *make_area(nullptr);
+  ThreadArea& area = make_needed_area(nullptr);
   area.registers.rsp = program_stack;
   area.registers.flags = 0x202;
   asm volatile("movq %0, %%rsp\n\tcall engine_begin"

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "memory.h"
+#include "sys.h"
 
 namespace hodo::engine {
 
@@ -22,9 +23,16 @@ class Map {
       *known = value;
       return;
     }
-    if (2 * (count_ + 1) > capacity_) grow();
+    if (!reserve(1)) die("no memory for its tables", capacity_);
     at(key) = {key, value};
     ++count_;
+  }
+  // False: there is no memory for so many more.
+  bool reserve(std::uint64_t more) {
+    while (2 * (count_ + more) > capacity_) {
+      if (!grow()) return false;
+    }
+    return true;
   }
   // All that there are, in any order.
   template <class Visit>
@@ -54,17 +62,21 @@ class Map {
     while (entries_[i].key != 0 && entries_[i].key != key) i = (i + 1) & (capacity_ - 1);
     return entries_[i];
   }
-  void grow() {
+  bool grow() {
     Entry* old = entries_;
     const std::uint64_t old_capacity = capacity_;
-    capacity_ = capacity_ == 0 ? 4096 : 2 * capacity_;
-    entries_ = static_cast<Entry*>(map_memory(capacity_ * sizeof(Entry)));
+    const std::uint64_t capacity = capacity_ == 0 ? 4096 : 2 * capacity_;
+    void* const got = try_map_memory(capacity * sizeof(Entry));
+    if (got == nullptr) return false;
+    capacity_ = capacity;
+    entries_ = static_cast<Entry*>(got);
     for (std::uint64_t i = 0; i < old_capacity; ++i) {
       if (old[i].key != 0) at(old[i].key) = old[i];
     }
     if (old != nullptr) {
       unmap_memory(reinterpret_cast<std::uint64_t>(old), old_capacity * sizeof(Entry));
     }
+    return true;
   }
 
   Entry* entries_ = nullptr;

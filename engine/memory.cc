@@ -95,13 +95,19 @@ long place_elsewhere(std::size_t bytes) {
   return static_cast<long>(__atomic_fetch_add(&elsewhere, room, __ATOMIC_RELAXED));
 }
 
-void* map_memory(std::size_t bytes) {
+void* try_map_memory(std::size_t bytes) {
   const long got =
       raw_syscall(SYS_mmap, place_elsewhere(bytes), static_cast<long>(bytes),
                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (failed(got)) die("no memory for its tables", static_cast<std::uint64_t>(-got));
+  if (failed(got)) return nullptr;
   note_own(static_cast<std::uint64_t>(got), bytes);
   return reinterpret_cast<void*>(got);
+}
+
+void* map_memory(std::size_t bytes) {
+  void* got = try_map_memory(bytes);
+  if (got == nullptr) die("no memory for its tables", bytes);
+  return got;
 }
 
 void unmap_memory(std::uint64_t start, std::size_t bytes) {

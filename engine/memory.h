@@ -8,7 +8,9 @@
 
 namespace hodo::engine {
 
-// Memory anywhere; zeros, and dies where there is none. The program cannot take it away.
+// Memory anywhere; zeros. Null: there is none. The program cannot take it away.
+void* try_map_memory(std::size_t bytes);
+// Dies where there is none.
 void* map_memory(std::size_t bytes);
 void unmap_memory(std::uint64_t start, std::size_t bytes);
 // Where the kernel should put such memory, if that is free.

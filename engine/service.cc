@@ -73,7 +73,7 @@ void forget_calls(ThreadArea& area) {
 }
 
 void go_on_at(ThreadArea& area, std::uint64_t ip) {
-  const Entering entering(area);
+  const Entering entering(area, ip);
   area.next = address(fragment(ip));
 }
 
@@ -94,7 +94,7 @@ void engine_exit(ThreadArea* area, Exit* exit) {
     case Exit::direct: {
       const std::uint64_t target = exit->target;
       {
-        const Entering entering(*area);
+        const Entering entering(*area, target);
         std::uint8_t* head = fragment(target);
         if (entering.stayed()) link(*exit, head);
         area->next = address(head);
@@ -113,7 +113,7 @@ void engine_exit(ThreadArea* area, Exit* exit) {
 void engine_changed(ThreadArea* area, CodeCheck* check) {
   const std::uint64_t ip = check->ip;
   {
-    const Entering entering(*area);
+    const Entering entering(*area, ip);
     if (std::uint8_t* head = find_fragment(ip)) drop_fragment(ip, head);
     area->next = address(fragment(ip));
   }
@@ -131,7 +131,7 @@ void engine_flush(ThreadArea* area, Exit* exit) {
 void engine_miss(ThreadArea* area, std::uint64_t target) {
   if (!is_canonical(target)) refuse_branch(*area);
   {
-    const Entering entering(*area);
+    const Entering entering(*area, target);
     std::uint8_t* landing = landing_of(target, Entry::by_tip);
     if (target != 0) add_indirect_target(target, landing);
     area->next = address(landing);
@@ -143,7 +143,7 @@ void engine_miss(ThreadArea* area, std::uint64_t target) {
 void engine_return(ThreadArea* area, CallSite* site) {
   const std::uint64_t target = 0 - site->negated_return;
   {
-    const Entering entering(*area);
+    const Entering entering(*area, target);
     area->next = address(landing_of(target, Entry::by_return));
     if (entering.stayed()) site->landing = area->next;
   }

@@ -35,9 +35,10 @@ constexpr std::size_t kMostThreads = 1 << 16;
 ThreadArea** areas = nullptr;
 std::size_t area_count = 0;
 
-// Aligned to its size.
+// Aligned to its size; null: there is no memory.
 void* map_block() {
-  const auto start = reinterpret_cast<std::uint64_t>(map_memory(2 * kBlock));
+  const auto start = reinterpret_cast<std::uint64_t>(try_map_memory(2 * kBlock));
+  if (start == 0) return nullptr;
   const std::uint64_t block = (start + kBlock - 1) & ~(kBlock - 1);
   const std::uint64_t behind = block + kBlock;
   if (block > start) unmap_memory(start, block - start);
@@ -52,15 +53,23 @@ void* find_block() {
   if (areas == nullptr) {
     areas = static_cast<ThreadArea**>(map_memory(kMostThreads * sizeof(ThreadArea*)));
   }
-  if (area_count == kMostThreads) die("too many threads", area_count);
-  areas[area_count] = static_cast<ThreadArea*>(map_block());
-  return areas[area_count++];
+  if (area_count == kMostThreads) return nullptr;
+  void* const block = map_block();
+  if (block != nullptr) areas[area_count++] = static_cast<ThreadArea*>(block);
+  return block;
 }
 
+// Null: there is no memory.
 SignalActions* copy_actions(const SignalActions* from) {
-  auto* made = new (map_memory(sizeof(SignalActions))) SignalActions;
+  void* const got = try_map_memory(sizeof(SignalActions));
+  if (got == nullptr) return nullptr;
+  auto* made = new (got) SignalActions;
   if (from != nullptr) *made = *from;
   return made;
+}
+
+void free_actions(SignalActions* actions) {
+  unmap_memory(reinterpret_cast<std::uint64_t>(actions), sizeof(SignalActions));
 }
 
 // What a call that makes a thread or process asks for.
@@ -130,12 +139,20 @@ ThreadArea& current_area() {
 
 ThreadArea* make_area(ThreadArea* parent) {
   const Locked locked;
-  auto* area = new (find_block()) ThreadArea;
+  void* const block = find_block();
+  if (block == nullptr) return nullptr;
+  auto* area = new (block) ThreadArea;
   area->used = true;
   area->output.packets = area->packets;
   area->engine_stack = reinterpret_cast<std::uint64_t>(area) + kBlock;
   area->actions = parent == nullptr ? copy_actions(nullptr) : parent->actions;
   return area;
+}
+
+ThreadArea& make_needed_area(ThreadArea* parent) {
+  ThreadArea* made = make_area(parent);
+  if (made == nullptr || made->actions == nullptr) die("no memory for a thread");
+  return *made;
 }
 
 const SignalActions& actions_of_process() {
@@ -235,7 +252,15 @@ extern "C" void engine_child(ThreadArea* area) {
 long clone_call(ThreadArea& area, std::uint64_t behind) {
   Clone clone;
   if (!read_clone(area, clone)) return glue_syscall(&area);
-  ThreadArea& child = *make_area(&area);
+  const bool own_actions = (clone.flags & CLONE_SIGHAND) == 0;
+  SignalActions* const actions = own_actions ? copy_actions(area.actions) : area.actions;
+  ThreadArea* const made = actions == nullptr ? nullptr : make_area(&area);
+  if (made == nullptr) {
+    if (own_actions && actions != nullptr) free_actions(actions);
+    return -EAGAIN;  // as where a process has as many threads as it may have
+  }
+  ThreadArea& child = *made;
+  child.actions = actions;
   child.registers = area.registers;
   child.registers.rax = 0;
   child.registers.rcx = behind;
@@ -257,8 +282,6 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   if (is_recorded(area) && child.connection < 0) {
     send_native(area, thread ? "a new thread" : "a new process", why_unreachable(child.connection));
   }
-  const bool own_actions = (clone.flags & CLONE_SIGHAND) == 0;
-  if (own_actions) child.actions = copy_actions(area.actions);
   if ((clone.flags & CLONE_CLEAR_SIGHAND) != 0) {
     child.handlers_are_gone = true;
     reset_handlers(*child.actions);
@@ -282,9 +305,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   // A child with a memory of its own has a copy of what was made for it; one that shared this
   // memory until it ran another program is gone.
   if (failed(result) || child.memory_is_new || child.waited_for) {
-    if (own_actions) {
-      unmap_memory(reinterpret_cast<std::uint64_t>(child.actions), sizeof(SignalActions));
-    }
+    if (own_actions) free_actions(child.actions);
     if (child.waited_for) give_back(child.output);
     child.used = false;
   }

@@ -7,8 +7,11 @@
 
 namespace hodo::engine {
 
-// Memory for a thread, with the signal actions of its parent; null: the first thread.
+// Memory for a thread, with the signal actions of its parent; null: the first thread. Null
+// where there is no memory.
 ThreadArea* make_area(ThreadArea* parent);
+// The same of a thread that runs already; dies where there is no memory.
+ThreadArea& make_needed_area(ThreadArea* parent);
 
 // The thread that runs here begins to be traced at `ip`.
 void begin_thread(ThreadArea& area, std::uint64_t ip, bool first);
