@@ -27,7 +27,8 @@ std::optional<std::uint64_t> address_of(const std::vector<GuestMapping>& mapping
   return std::nullopt;
 }
 
-std::vector<std::uint8_t> build_id_in(std::span<const std::uint8_t> notes) {
+// Empty: there is none.
+std::span<const std::uint8_t> build_id_in(std::span<const std::uint8_t> notes) {
   constexpr auto aligned = [](std::uint32_t size) { return (std::uint64_t{size} + 3) & ~3ULL; };
   ByteReader in(notes);
   while (const auto header = in.read<Elf64_Nhdr>()) {
@@ -36,7 +37,7 @@ std::vector<std::uint8_t> build_id_in(std::span<const std::uint8_t> notes) {
     if (!body) break;
     const bool gnu = header->n_namesz == 4 && std::memcmp(name->data(), ELF_NOTE_GNU, 4) == 0;
     if (!gnu || header->n_type != NT_GNU_BUILD_ID || header->n_descsz > kMostBytes) continue;
-    return {body->begin(), body->begin() + header->n_descsz};
+    return body->first(header->n_descsz);
   }
   return {};
 }
@@ -57,7 +58,7 @@ std::vector<std::uint8_t> read_build_id(const VirtualMemory& process,
     const auto notes_at = address_of(mappings, mapping, header->p_offset);
     std::vector<std::uint8_t> notes(std::min<std::uint64_t>(header->p_filesz, kMostNotes));
     if (!notes_at || !process.read(*notes_at, notes)) continue;
-    if (auto id = build_id_in(notes); !id.empty()) return id;
+    if (const auto id = build_id_in(notes); !id.empty()) return {id.begin(), id.end()};
   }
   return {};
 }
