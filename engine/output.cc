@@ -30,13 +30,15 @@ std::uint64_t reserve_in_ring(void* owner, std::uint64_t written) {
 std::uint64_t reserve_in_channel(void* owner, std::uint64_t) {
   auto& output = *static_cast<Output*>(owner);
   unit::PtUnit& unit = *output.unit;
-  if (output.channel->over()) {
+  const auto stop = [&] {
     unit.stop();
     return hand_over(output, false, 0);
-  }
+  };
+  if (output.channel->over()) return stop();
   // After a loss, do not wait again each time; go on as soon as there is room.
   const bool lossy = unit.overflows() != output.overflows_seen;
   const std::uint64_t room = hand_over(output, true, lossy ? 0 : kPatienceMs);
+  if (output.channel->over()) return stop();  // while it waited: nothing is lost by want of room
   if (room >= output.channel->aux_size() / 4) output.overflows_seen = unit.overflows();
   return room;
 }

@@ -69,7 +69,7 @@ std::string bad_time(std::uint64_t ahead) {
 }
 
 std::string overflow() {
-  return "the processor dropped packets (OVF): more branches than its memory bandwidth can take";
+  return "packets were dropped (OVF): there were more than could be written";
 }
 
 std::string dropped_fup() {

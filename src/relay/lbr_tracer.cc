@@ -51,16 +51,16 @@ class LbrTracer final : public Tracer {
   // Whether a sample fits into the ring; waits for that at first.
   bool reserve() {
     constexpr std::uint64_t kLargest = sizeof(StackSample) + kMaxStack * sizeof(StackEntry);
-    if (channel_.over()) {
-      walk_.unit.enable(false);
-      walk_.stop();
-      hand_over(0);
-      return false;
+    if (!channel_.over()) {
+      if (room_ >= kLargest) return true;
+      room_ = hand_over(lossy_ ? 0 : kPatienceMs);
+      lossy_ = room_ < kLargest;
+      if (!channel_.over()) return !lossy_;
     }
-    if (room_ >= kLargest) return true;
-    room_ = hand_over(lossy_ ? 0 : kPatienceMs);
-    lossy_ = room_ < kLargest;
-    return !lossy_;
+    walk_.unit.enable(false);
+    walk_.stop();
+    hand_over(0);
+    return false;
   }
 
   void sample() {

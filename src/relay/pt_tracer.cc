@@ -38,13 +38,16 @@ class PtTracer final : public Tracer {
   static std::uint64_t reserve(void* self, std::uint64_t) {
     auto* tracer = static_cast<PtTracer*>(self);
     unit::PtUnit& unit = tracer->unit_;
-    if (tracer->channel_.over()) {
+    const auto stop = [&] {
       unit.stop();
       return tracer->hand_over(0);
-    }
+    };
+    if (tracer->channel_.over()) return stop();
     // After a loss, do not wait again at every block; go on as soon as there is room.
     const bool lossy = unit.overflows() != tracer->overflows_seen_;
     const std::uint64_t room = tracer->hand_over(lossy ? 0 : kPatienceMs);
+    // While it waited: nothing is lost by want of room.
+    if (tracer->channel_.over()) return stop();
     if (room >= tracer->channel_.aux_size() / 4) tracer->overflows_seen_ = unit.overflows();
     return room;
   }
