@@ -153,10 +153,15 @@ Crew::Crew(const Piece& piece, const Config& config, const Receivers& to, bool b
 
 Crew::~Crew() { cancel_all(); }
 
-void Crew::decode() {
+void Crew::decode(const AtStretch& at_stretch) {
+  marked_ = at_stretch != nullptr;
   extend();
   bool more = go_on_by_itself();
   while (more) {
+    if (marked_) {
+      out_.flush();
+      at_stretch(state_);
+    }
     extend();
     // Stretches that a damaged segment before them reached into.
     while (!stretches_.empty() && stretches_.front()->begin < state_.psb) drop_front();
@@ -256,13 +261,7 @@ bool Crew::tell(Log::Entry& entry) {
 
 // The asking thread decodes to where the next stretch begins. False: the piece is at its end.
 bool Crew::go_on_by_itself() {
-  std::size_t limit = kEnd;
-  if (wrong_ < kMostWrong) {
-    const auto next = std::ranges::find_if(
-        stretches_, [&](const auto& stretch) { return stretch->begin > state_.psb; });
-    limit = next == stretches_.end() ? next_begin_ : (*next)->begin;
-  }
-  if (!head_.advance(limit)) {
+  if (!head_.advance(limit_by_itself())) {
     head_.end();
     return false;
   }
@@ -270,6 +269,15 @@ bool Crew::go_on_by_itself() {
   const std::lock_guard lock(mutex_);
   known_ = state_;
   return true;
+}
+
+std::size_t Crew::limit_by_itself() const {
+  if (wrong_ < kMostWrong) {
+    const auto next = std::ranges::find_if(
+        stretches_, [&](const auto& stretch) { return stretch->begin > state_.psb; });
+    return next == stretches_.end() ? next_begin_ : (*next)->begin;
+  }
+  return marked_ ? state_.psb + config_.thread_bytes : kEnd;
 }
 
 void Crew::drop_front() {

@@ -10,6 +10,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -59,8 +60,10 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // To the end of the piece, or until no more is wanted.
-  void decode();
+  // To the end of the piece, or until no more is wanted. `at_stretch` hears of the true state where
+  // a stretch begins, when all before it has been told.
+  using AtStretch = std::function<void(const PathDecoder::State&)>;
+  void decode(const AtStretch& at_stretch = {});
 
  private:
   struct Stretch;
@@ -72,6 +75,7 @@ class Crew {
   bool pass_on(Stretch& stretch);
   bool tell(Log::Entry& entry);
   bool go_on_by_itself();
+  std::size_t limit_by_itself() const;
   void drop_front();
   void cancel_all();
 
@@ -90,8 +94,9 @@ class Crew {
   Output& out_;
   PathDecoder::State state_;  // the true one; head_ may be elsewhere
   std::size_t next_begin_ = 0;
-  bool carry_ = false;  // the next branch from a log lacks the instructions of state_
-  int wrong_ = 0;       // assumptions in a row
+  bool carry_ = false;   // the next branch from a log lacks the instructions of state_
+  int wrong_ = 0;        // assumptions in a row
+  bool marked_ = false;  // somebody hears of stretches
 
   std::mutex mutex_;
   std::condition_variable work_;  // there is a stretch to decode, or none will come

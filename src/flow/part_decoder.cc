@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <thread>
 
 #include "hodo/flow/checkpoint.h"
 #include "output.h"
@@ -71,22 +72,35 @@ static_assert(Checkpoint::kWords == 9 + std::tuple_size_v<Clock::Words>);
 
 class PartDecoder::Impl {
  public:
-  Impl(const image::CodeSource& code, const Config& config) : config_(config), knowledge_(code) {}
+  Impl(const image::CodeSource& code, const Config& config)
+      : code_(code), config_(config), knowledge_(code) {
+    if (config_.threads == 0) config_.threads = std::max(1u, std::thread::hardware_concurrency());
+  }
 
   Stats decode(std::span<const Piece> pieces, std::size_t spacing, CheckpointSink& sink) {
-    Output out(config_, {.listener = sink, .branches = &sink});
+    Config how = config_;
+    how.thread_bytes = std::max(spacing, std::size_t{1});
+    const Receivers to{.listener = sink, .branches = &sink};
+    Output out(how, to);
     PathDecoder decoder = decoder_for(out);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      decoder.begin(pieces[i], i > 0);
-      std::size_t limit = spacing;
+      const Piece& piece = pieces[i];
+      const auto mark = [&](const PathDecoder::State& state) {
+        // A group that is longer than any processor writes is no place to go on.
+        if (state.offset - state.psb > kLargestPsbPlus) return;
+        sink.on_checkpoint(checkpoint_of(state, piece.offset));
+      };
+      decoder.begin(piece, i > 0);
+      if (how.threads > 1 && piece.bytes.size() / 2 >= how.thread_bytes) {
+        Crew(piece, how, to, false, decoder, out, crew_knowledge()).decode(mark);
+        continue;
+      }
+      std::size_t limit = decoder.state().offset + how.thread_bytes;
       while (decoder.advance(limit)) {
         out.flush();
         const PathDecoder::State state = decoder.state();
-        // A group that is longer than any processor writes is no place to go on.
-        if (state.offset - state.psb <= kLargestPsbPlus) {
-          sink.on_checkpoint(checkpoint_of(state, pieces[i].offset));
-        }
-        limit = state.psb + std::max(spacing, std::size_t{1});
+        mark(state);
+        limit = state.psb + how.thread_bytes;
       }
       decoder.end();
     }
@@ -123,6 +137,11 @@ class PartDecoder::Impl {
   PathDecoder decoder_for(Output& out) {
     return {knowledge_.blocks, &knowledge_.memo, &knowledge_.graph, false, config_, out};
   }
+  std::span<const std::unique_ptr<Knowledge>> crew_knowledge() {
+    while (of_crew_.size() < config_.threads)
+      of_crew_.push_back(std::make_unique<Knowledge>(code_));
+    return of_crew_;
+  }
   Stats finish(Output& out) {
     out.settle(knowledge_.memo);
     out.settle(knowledge_.graph);
@@ -130,8 +149,10 @@ class PartDecoder::Impl {
     return out.stats();
   }
 
+  const image::CodeSource& code_;
   Config config_;
   Knowledge knowledge_;
+  std::vector<std::unique_ptr<Knowledge>> of_crew_;
 };
 
 PartDecoder::PartDecoder(const image::CodeSource& code, const Config& config)

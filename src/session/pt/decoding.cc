@@ -62,23 +62,28 @@ Result<Outcome> PtDecoding::each_queue(const DecodeOptions& options, Work work) 
   return outcome;
 }
 
+namespace {
+
+// What was made for a queue may serve another thread of the same process.
+bool same_code(const Occupancy& a, const Occupancy& b) {
+  const std::uint32_t space = a.turns()[0].space;
+  return a.turns().size() == 1 && b.turns().size() == 1 && space != kNoSpace &&
+         space == b.turns()[0].space;
+}
+
+}  // namespace
+
 // What was made for a queue: the next may be another thread of the same process, and its decoder
 // then knows the code already.
 struct PtDecoding::Prepared {
   Occupancy occupancy;
   std::unique_ptr<image::CodeSource> source;
   std::unique_ptr<flow::Decoder> decoder;
-
-  bool serves(const Occupancy& other) const {
-    const std::uint32_t space = occupancy.turns()[0].space;
-    return occupancy.turns().size() == 1 && other.turns().size() == 1 && space != kNoSpace &&
-           space == other.turns()[0].space;
-  }
 };
 
 flow::Decoder& PtDecoding::prepare(std::optional<Prepared>& last, const QueueJob& job,
                                    const DecodeOptions& options) {
-  if (last && last->serves(job.occupancy)) return *last->decoder;
+  if (last && same_code(last->occupancy, job.occupancy)) return *last->decoder;
   last.emplace(job.occupancy);
   last->source = input_.code(job.index, last->occupancy);
   flow::Config how = input_.config(job.index, last->occupancy);
@@ -86,6 +91,20 @@ flow::Decoder& PtDecoding::prepare(std::optional<Prepared>& last, const QueueJob
   how.threads = options.threads;
   last->decoder = std::make_unique<flow::Decoder>(*last->source, how);
   return *last->decoder;
+}
+
+flow::PartDecoder& PtDecoding::prepare(std::optional<PreparedPart>& kept, std::size_t queue,
+                                       const Occupancy& occupancy, const DecodeOptions& options) {
+  const bool same = kept && kept->not_taken == options.not_taken;
+  if (same && same_code(kept->occupancy, occupancy)) return *kept->decoder;
+  kept.emplace(occupancy);
+  kept->not_taken = options.not_taken;
+  kept->source = input_.code(queue, kept->occupancy);
+  flow::Config how = input_.config(queue, kept->occupancy);
+  how.want_not_taken = options.not_taken;
+  how.threads = options.threads;
+  kept->decoder = std::make_unique<flow::PartDecoder>(*kept->source, how);
+  return *kept->decoder;
 }
 
 Result<Outcome> PtDecoding::decode(const DecodeOptions& options, BranchSink& sink) {
@@ -99,18 +118,17 @@ Result<Outcome> PtDecoding::decode(const DecodeOptions& options, BranchSink& sin
 
 Result<Outcome> PtDecoding::decode_marked(const DecodeOptions& options, std::size_t spacing,
                                           CheckpointSink& sink) {
+  std::optional<PreparedPart> prepared;
   return each_queue(options, [&](QueueJob& job) {
-    flow::Config how = input_.config(job.index, job.occupancy);
-    how.want_not_taken = options.not_taken;
-    const auto source = input_.code(job.index, job.occupancy);
     MarkedSink between(listener_of(input_, job, options.selection), job.who, sink);
-    job.stats = flow::PartDecoder(*source, how).decode(job.pieces, spacing, between);
+    job.stats =
+        prepare(prepared, job.index, job.occupancy, options).decode(job.pieces, spacing, between);
     return !between.stopped();
   });
 }
 
 Result<Outcome> PtDecoding::decode_part(const StreamPart& part, const DecodeOptions& options,
-                                        BranchSink& sink) {
+                                        BranchSink& sink, std::optional<PreparedPart>& kept) {
   if (part.queue >= session_.queues().size()) return no_part();
   const Occupancy occupants = input_.occupancy(part.queue);
   auto joined = QueueBytes::make(*input_.trace_of(part.queue, range_of(part)));
@@ -118,16 +136,15 @@ Result<Outcome> PtDecoding::decode_part(const StreamPart& part, const DecodeOpti
   Outcome outcome;
   outcome.queue_stats.resize(session_.queues().size());
   LossTally losses;
-  for (LossLine& line : session_.input_losses()) losses.take(std::move(line));
+  if (part.input_losses) {
+    for (LossLine& line : session_.input_losses()) losses.take(std::move(line));
+  }
   const Context who = context_of(part.queue, session_.queues()[part.queue], occupants);
   flow::Stats& stats = outcome.queue_stats[part.queue];
   const QueueJob job{part.queue, who,    occupants,           joined->pieces(),
                      stats,      losses, [](std::uint64_t) {}};
-  flow::Config how = input_.config(part.queue, occupants);
-  how.want_not_taken = options.not_taken;
-  const auto source = input_.code(part.queue, occupants);
   QueueSink between(listener_of(input_, job, options.selection), sink);
-  flow::PartDecoder decoder(*source, how);
+  flow::PartDecoder& decoder = prepare(kept, part.queue, occupants, options);
   const flow::Checkpoint* const from = part.from ? &*part.from : nullptr;
   if (!decoder.decode_part(from, job.pieces, part.until, between, stats)) return no_part();
   outcome.stats = stats;

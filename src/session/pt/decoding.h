@@ -3,13 +3,28 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "hodo/flow/checkpoint.h"
 #include "hodo/session/parts.h"
 #include "hodo/session/session.h"
 #include "queue_job.h"
 
 namespace hodo::session {
+
+// A decoder of parts, kept from one to the next: it then knows the code already. Stays where it is,
+// since the source refers to the occupancy.
+struct PreparedPart {
+  explicit PreparedPart(Occupancy of) : occupancy(std::move(of)) {}
+  PreparedPart(const PreparedPart&) = delete;
+  PreparedPart& operator=(const PreparedPart&) = delete;
+
+  Occupancy occupancy;
+  bool not_taken = false;
+  std::unique_ptr<image::CodeSource> source;
+  std::unique_ptr<flow::PartDecoder> decoder;
+};
 
 // What Session promises of decoding, for a session over such an input.
 class PtDecoding {
@@ -24,12 +39,14 @@ class PtDecoding {
   Result<Outcome> decode_marked(const DecodeOptions& options, std::size_t spacing,
                                 CheckpointSink& sink);
   Result<Outcome> decode_part(const StreamPart& part, const DecodeOptions& options,
-                              BranchSink& sink);
+                              BranchSink& sink, std::optional<PreparedPart>& kept);
 
  private:
   struct Prepared;
   flow::Decoder& prepare(std::optional<Prepared>& last, const QueueJob& job,
                          const DecodeOptions& options);
+  flow::PartDecoder& prepare(std::optional<PreparedPart>& kept, std::size_t queue,
+                             const Occupancy& occupancy, const DecodeOptions& options);
   template <class Work>
   Result<Outcome> each_queue(const DecodeOptions& options, Work work);
 

@@ -22,7 +22,7 @@ class PtSession final : public DecodingSession<FileSession>, public Parts {
   }
   Result<Outcome> decode_part(const StreamPart& part, const DecodeOptions& options,
                               BranchSink& sink) override {
-    return PtDecoding(*this, *this).decode_part(part, options, sink);
+    return PtDecoding(*this, *this).decode_part(part, options, sink, kept_);
   }
   std::vector<std::string> code_files() override;
   // One turn for each queue: then a queue's branches are one thread's, of one process.
@@ -40,6 +40,9 @@ class PtSession final : public DecodingSession<FileSession>, public Parts {
   std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) override {
     return explain_missing(who, loss);
   }
+
+ private:
+  std::optional<PreparedPart> kept_;  // of the last part
 };
 
 }  // namespace hodo::session

@@ -25,14 +25,16 @@ class CheckpointSink : public BranchSink {
   virtual void on_checkpoint(const Checkpoint& checkpoint) = 0;
 };
 
-// Decodes as Decoder does, by one thread, and notes where it could go on; or goes on there.
+// Decodes as Decoder does and notes where it could go on; or goes on there. What it learns about
+// the code is kept from call to call.
 class PartDecoder {
  public:
   // As Decoder's.
   PartDecoder(const image::CodeSource& code, const Config& config);
   ~PartDecoder();
 
-  // All pieces of a stream, with a checkpoint at the first PSB behind every `spacing` bytes.
+  // All pieces of a stream, with a checkpoint at the first PSB behind every `spacing` bytes. Where
+  // these are does not depend on Config::threads.
   Stats decode(std::span<const Piece> pieces, std::size_t spacing, CheckpointSink& sink);
 
   // What Decoder would tell of the stream from `checkpoint` (null: its beginning) to the first PSB

@@ -23,13 +23,14 @@ struct StreamPart {
   std::uint32_t queue = 0;               // index in Session::queues()
   std::optional<flow::Checkpoint> from;  // absent: the stream's beginning
   std::uint64_t until = ~std::uint64_t{0};
+  bool input_losses = true;  // are told with those of the part
 };
 
 // Of a recording with Intel PT, one buffer for each thread.
 class Parts {
  public:
   virtual ~Parts() = default;
-  // As Session::decode, by one thread, with checkpoints about every `spacing` bytes of a queue.
+  // As Session::decode, with checkpoints about every `spacing` bytes of a queue.
   virtual Result<Outcome> decode_marked(const DecodeOptions& options, std::size_t spacing,
                                         CheckpointSink& sink) = 0;
   // What Session::decode tells of that part. Reads no more of the trace than this. Errors as there;
