@@ -14,7 +14,19 @@ bool behind(std::uint64_t address, std::uint64_t site) {
   return site != 0 && address - site <= kLongestInstruction;
 }
 
+// Whether the instruction at the branch's source was executed, and counted.
+bool executed(const Branch& branch) {
+  return branch.kind < BranchKind::begin && (branch.flags & kAsync) == 0;
+}
+
 }  // namespace
+
+Located located(Functions& functions, std::uint32_t space, const SavedCall& call) {
+  const bool hidden = call.how == CallEntry::called && call.entry == 0;
+  if (hidden) return {.function = functions.pseudo("[not traced]")};
+  return call.by_call ? functions.called(space, call.entry, call.since.ticks)
+                      : functions.at(space, call.entry, call.since.ticks);
+}
 
 CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread,
                      CallWatcher* watcher)
@@ -35,6 +47,7 @@ void CallStack::follow(std::uint32_t space, const Branch& branch, std::uint64_t 
   if (now != 0) clock_.time = now;
   if (branch.time != 0) clock_.ticks = branch.time;
   count(branch, now);
+  step_ = branch.insns - (executed(branch) && branch.insns != 0 ? 1 : 0);
   if (frames_.empty() && branch.kind < BranchKind::begin) {
     start({.to = branch.from, .time = branch.time}, false);
   }
@@ -84,6 +97,7 @@ void CallStack::count(const Branch& branch, std::uint64_t now) {
 
 void CallStack::lost(const Branch& branch) {
   ++thread_.gaps;
+  last_loss_ = clock_.branches;
   cut(0, CallEnd::lost);
   ended_at_ = 0;
   started_ = true;  // what comes has a caller that was not seen
@@ -173,6 +187,8 @@ void CallStack::open(Frame frame) {
   frame.call.function = frame.function.function;
   frame.call.stub = frame.function.stub;
   frame.call.since = clock_;
+  frame.call.made_branch = clock_.branches - std::min<std::uint64_t>(clock_.branches, 1);
+  frame.call.made_insn = step_;
   if (watcher_ != nullptr) watcher_->opened(frame.call, frames_.size());
   frames_.push_back(frame);
 }
@@ -214,9 +230,8 @@ void CallStack::push(const Located& function, CallEntry how, Way way, bool by_ca
     ++paths_[node].calls;
   }
   open({.function = function,
-        .call = {.site = way.site, .entry = way.entry, .how = how},
-        .node = node,
-        .by_call = by_call});
+        .call = {.site = way.site, .entry = way.entry, .how = how, .by_call = by_call},
+        .node = node});
 }
 
 std::uint32_t CallStack::unknown_caller() {
@@ -228,7 +243,7 @@ void CallStack::enter_from_stub(const Branch& branch) {
   const Located& function = functions_.called(space_, branch.to, branch.time);
   // The first call of a function goes through the head of the PLT, which has no name.
   if (!function.known() && function.object == top.function.object) return;
-  top.by_call = true;
+  top.call.by_call = true;
   call_is(top, function, branch.to);
   if (function.stub) return;
   top.node = paths_.child(top.node, function.function);
@@ -240,7 +255,7 @@ void CallStack::leave_resolver(const Located& function, std::uint64_t entry) {
   Frame& top = frames_.back();
   std::uint32_t caller =
       top.node == CallPaths::kOther ? CallPaths::kOther : paths_[top.node].parent;
-  top.by_call = false;
+  top.call.by_call = false;
   call_is(top, function, entry);
   top.node = paths_.child(caller, function.function);
   ++paths_[top.node].calls;
@@ -276,10 +291,13 @@ SavedCalls CallStack::save() const {
                  .started = started_,
                  .last_time = last_time_,
                  .ended_at = ended_at_,
-                 .clock = clock_};
+                 .clock = clock_,
+                 .last_loss = last_loss_};
   out.open.reserve(frames_.size());
   for (const Frame& f : frames_) {
-    out.open.push_back({f.call.site, f.call.entry, f.call.since, f.call.how, f.by_call});
+    const OpenCall& call = f.call;
+    out.open.push_back({call.site, call.entry, call.since, call.how, call.by_call, call.made_branch,
+                        call.made_insn});
   }
   return out;
 }
@@ -290,18 +308,22 @@ void CallStack::restore(const SavedCalls& saved) {
   started_ = saved.started;
   last_time_ = saved.last_time;
   ended_at_ = saved.ended_at;
+  last_loss_ = saved.last_loss;
   for (const SavedCall& call : saved.open) {
     if (frames_.size() == kDeepest) break;
-    const bool hidden = call.how == CallEntry::called && call.entry == 0;
-    const Located pseudo{.function = hidden ? functions_.pseudo("[not traced]") : 0};
-    const Located& function = hidden ? pseudo
-                              : call.by_call
-                                  ? functions_.called(space_, call.entry, call.since.ticks)
-                                  : locate(call.entry, call.since.ticks);
-    clock_ = call.since;
-    open({.function = function,
-          .call = {.site = call.site, .entry = call.entry, .how = call.how},
-          .by_call = call.by_call});
+    const Located function = located(functions_, space_, call);
+    Frame frame{.function = function,
+                .call = {.function = function.function,
+                         .site = call.site,
+                         .entry = call.entry,
+                         .since = call.since,
+                         .how = call.how,
+                         .stub = function.stub,
+                         .by_call = call.by_call,
+                         .made_branch = call.made_branch,
+                         .made_insn = call.made_insn}};
+    if (watcher_ != nullptr) watcher_->opened(frame.call, frames_.size());
+    frames_.push_back(frame);
   }
   clock_ = saved.clock;
 }

@@ -13,6 +13,9 @@
 
 namespace hodo::analyze {
 
+// Where a saved call went.
+Located located(Functions& functions, std::uint32_t space, const SavedCall& call);
+
 class CallStack {
  public:
   // As many frames as a stack of 16 MiB can have; a deeper one is nobody's.
@@ -22,7 +25,6 @@ class CallStack {
     Located function;
     OpenCall call;  // its function is `function`'s
     std::uint32_t node = 0;
-    bool by_call = false;  // located as the target of a call
   };
 
   // All must outlive the stack; `watcher` may be null.
@@ -104,7 +106,9 @@ class CallStack {
   std::uint32_t space_ = 0;
   bool started_ = false;  // in this address space
   std::uint64_t last_time_ = 0;
-  std::uint64_t ended_at_ = 0;  // where tracing stopped and may go on; 0: it has not
+  std::uint64_t last_loss_ = 0;  // number of the branch
+  std::uint64_t step_ = 0;       // instructions from the branch before to the present one's own
+  std::uint64_t ended_at_ = 0;   // where tracing stopped and may go on; 0: it has not
 };
 
 }  // namespace hodo::analyze

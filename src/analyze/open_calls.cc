@@ -35,8 +35,10 @@ OpenCalls::OpenCalls(Following& following, CallWatcher* watcher)
 OpenCalls::~OpenCalls() = default;
 OpenCalls::OpenCalls(OpenCalls&&) noexcept = default;
 
-void OpenCalls::branch(std::uint32_t space, const Branch& branch) {
-  state_->stack.branch(space, branch, state_->following.clock.nanoseconds(branch.time));
+void OpenCalls::branches(std::uint32_t space, std::span<const Branch> batch) {
+  CallStack& stack = state_->stack;
+  session::Clock& clock = state_->following.clock;
+  for (const Branch& branch : batch) stack.branch(space, branch, clock.nanoseconds(branch.time));
 }
 
 std::vector<OpenCall> OpenCalls::open() const {
@@ -46,6 +48,10 @@ std::vector<OpenCall> OpenCalls::open() const {
 }
 
 std::span<std::uint64_t> Following::return_sites() { return state_->sites.slots(); }
+
+std::uint32_t Following::function_of(std::uint32_t space, const SavedCall& call) {
+  return located(state_->functions, space, call).function;
+}
 
 SavedCalls OpenCalls::save() const { return state_->stack.save(); }
 void OpenCalls::restore(const SavedCalls& saved) { state_->stack.restore(saved); }

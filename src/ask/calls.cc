@@ -6,12 +6,13 @@
 #include <map>
 
 #include "hodo/ask/occurrences.h"
+#include "occurring.h"
 #include "thread_calls.h"
 
 namespace hodo::ask {
 namespace {
 
-class Lister final : public ThreadSink {
+class Lister final : public SegmentSink {
  public:
   Lister(session::Session& session, const std::string& name, const CallListOptions& options)
       : calls_(session), name_(name), options_(options) {}
@@ -28,8 +29,19 @@ class Lister final : public ThreadSink {
       calls.branch(who.space, branch);
     }
     watcher.now = calls.clock();
-    return true;
+    return !done_;
   }
+
+  void begin_at(const SegmentStart& start) override {
+    const ThreadId& thread = start.segment.thread;
+    Watcher& watcher = watchers_.try_emplace(thread, *this, thread).first->second;
+    watcher.restart();
+    calls_.restore(thread, &watcher, start);
+    watcher.restarted();
+  }
+
+  // The segments of `selected` in which calls begin or end that are to be listed.
+  std::vector<std::size_t> choose(const Index& index, std::vector<std::size_t> selected);
 
   CallList take() {
     for (auto& [thread, watcher] : watchers_) watcher.end();
@@ -50,6 +62,7 @@ class Lister final : public ThreadSink {
 
     void opened(const analyze::OpenCall& call, std::size_t) override {
       stack_.push_back({.function = call.stub ? kNobody : call.function});
+      if (restarting_) return again(call);
       if (!call.stub) begin(call);
     }
     void became(const analyze::OpenCall& call, std::size_t depth) override {
@@ -75,6 +88,15 @@ class Lister final : public ThreadSink {
       stack_.clear();
     }
 
+    // The calls that are open are about to be told, as they are behind a part of the path that was
+    // left out: of those that are listed, none has begun or ended there.
+    void restart() {
+      restarting_ = true;
+      before_ = std::exchange(stack_, {});
+      std::erase_if(before_, [](const Open& open) { return open.number == 0; });
+    }
+    void restarted() { restarting_ = false; }
+
     session::Context who;
     std::uint64_t ticks = 0;
     analyze::CallClock now;
@@ -89,6 +111,15 @@ class Lister final : public ThreadSink {
       analyze::OpenCall call;
     };
 
+    void again(const analyze::OpenCall& call) {
+      const auto it = std::ranges::find_if(before_, [&](const Open& open) {
+        return open.call.since == call.since && open.call.entry == call.entry;
+      });
+      if (it == before_.end()) return;
+      stack_.back() = *it;
+      stack_.back().call = call;
+      before_.erase(it);
+    }
     void begin(const analyze::OpenCall& call) {
       if (call.how == analyze::CallEntry::first && call.entry == 0) return;
       if (!lister_.is_meant(call.function)) return;
@@ -122,6 +153,8 @@ class Lister final : public ThreadSink {
     Lister& lister_;
     ThreadId thread_;
     std::vector<Open> stack_;
+    std::vector<Open> before_;  // that are listed
+    bool restarting_ = false;
   };
 
   bool is_meant(std::uint32_t function) {
@@ -138,6 +171,7 @@ class Lister final : public ThreadSink {
     out_.longest = std::max(out_.longest, row.duration);
     if (row.duration < options_.slower_than) return;
     if (options_.only != 0 && row.number != options_.only) return;
+    done_ = options_.only != 0;
     out_.rows.push_back(row);
     // The longest stay: half of the room is made free at a time.
     if (out_.rows.size() < 2 * options_.most) return;
@@ -155,8 +189,38 @@ class Lister final : public ThreadSink {
   CallListOptions options_;
   std::map<ThreadId, Watcher> watchers_;
   std::vector<Judged> judged_;
+  bool done_ = false;  // the only row that is wanted has come
   CallList out_;
 };
+
+std::vector<std::size_t> Lister::choose(const Index& index, std::vector<std::size_t> selected) {
+  const MeantCallees callees(index, calls_.following(), name_);
+  const auto segments = index.segments();
+  bool passing = options_.only != 0;
+  IndexCursor cursor(index);
+  std::erase_if(selected, [&](std::size_t i) {
+    const Segment& s = segments[i];
+    std::uint64_t opened = 0;
+    std::uint64_t closed = 0;
+    for (const CalleeCount& c : s.callees) {
+      const Callee& callee = index.callees()[c.callee];
+      if (!callees.means(c.callee) || (callee.first && callee.entry == 0)) continue;
+      opened += c.opened;
+      closed += c.closed;
+    }
+    if (opened != 0 && (s.lossy || out_.calls + opened >= options_.only)) passing = false;
+    if (passing) out_.calls += opened;
+    if (passing) return !s.lossy;
+    if (opened != 0 || closed != 0 || s.lossy) return false;
+    // How long a call was that is open at the end is known there.
+    if (next_of_thread(segments, i) != segments.size()) return true;
+    cursor.move_to(i);
+    return std::ranges::none_of(cursor.calls().open, [&](const analyze::SavedCall& call) {
+      return name_.means(calls_.functions()[calls_.following().function_of(s.calls.space, call)]);
+    });
+  });
+  return selected;
+}
 
 }  // namespace
 
@@ -177,10 +241,26 @@ std::string_view name(CallRow::Outcome outcome) {
   return "open";
 }
 
+namespace {
+
+Result<session::Outcome> walk_calls(session::Session& session, const CallListOptions& options,
+                                    Lister& lister) {
+  const IndexedRecording* const known = options.index;
+  if (known == nullptr || known->index.too_many_callees()) {
+    return walk(session, options.walk, lister);
+  }
+  auto selected = selected_segments(session, known->index, options.walk.selection);
+  if (!selected) return walk(session, options.walk, lister);
+  return walk_segments(*known, lister.choose(known->index, std::move(*selected)), options.walk,
+                       lister);
+}
+
+}  // namespace
+
 Result<CallList> list_calls(session::Session& session, const std::string& name,
                             const CallListOptions& options) {
   Lister lister(session, name, options);
-  auto outcome = walk(session, options.walk, lister);
+  auto outcome = walk_calls(session, options, lister);
   if (!outcome) return std::unexpected(outcome.error());
   CallList out = lister.take();
   out.outcome = std::move(*outcome);
@@ -193,10 +273,11 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
 }
 
 Result<CallRow> find_call(session::Session& session, const std::string& written,
-                          const WalkOptions& options) {
+                          const WalkOptions& options, const IndexedRecording* index) {
   auto spec = parse_moment(written.starts_with("call:") ? written : "call:" + written);
   if (!spec) return std::unexpected(spec.error());
-  auto list = list_calls(session, spec->name, {.walk = options, .only = spec->count});
+  auto list =
+      list_calls(session, spec->name, {.walk = options, .only = spec->count, .index = index});
   if (!list) return std::unexpected(list.error());
   if (!list->rows.empty()) return list->rows.front();
   return fail(ErrorCode::not_found,

@@ -6,11 +6,13 @@
 #include <map>
 
 #include "hodo/ask/occurrences.h"
+#include "occurring.h"
+#include "segments.h"
 
 namespace hodo::ask {
 namespace {
 
-class Lasts final : public ThreadSink {
+class Lasts final : public SegmentSink {
  public:
   bool branches(const session::Context& who, std::uint64_t first,
                 std::span<const Branch> batch) override {
@@ -26,6 +28,8 @@ class Lasts final : public ThreadSink {
     }
     return true;
   }
+
+  void begin_at(const SegmentStart&) override {}
 
   std::vector<LastMoment> take() {
     for (LastMoment& out : found_) place(out);
@@ -124,26 +128,20 @@ std::vector<ThreadId> threads_of(const Index& index, const session::Selection& s
   return out;
 }
 
-Result<std::vector<LastMoment>> last_by_index(const session::Selection& selection,
-                                              const IndexedRecording& recording) {
-  std::vector<LastMoment> out;
-  for (const ThreadId& thread : threads_of(recording.index, selection)) {
-    // A segment may begin where the path ends: then the one before has its last branch.
-    std::uint64_t before = ~std::uint64_t{0};
-    for (std::vector<LastMoment> found; found.empty();) {
-      const std::size_t segment = recording.index.at(thread, before);
-      if (segment == Index::kNone) break;
-      Lasts lasts;
-      auto outcome = walk_from(recording, segment, lasts);
-      if (!outcome) return std::unexpected(outcome.error());
-      found = lasts.take();
-      const std::uint64_t begins = recording.index.segments()[segment].branches;
-      if (!found.empty() && (!selection.pid || found[0].who.pid == *selection.pid)) {
-        out.push_back(found[0]);
-      }
-      if (begins == 0) break;
-      before = begins - 1;
-    }
+// Those that have the last branches of threads, and with `lossy` also those in which something is
+// lost.
+std::vector<std::size_t> last_segments(const Index& index, const std::vector<std::size_t>& selected,
+                                       bool lossy) {
+  const auto segments = index.segments();
+  std::map<ThreadId, std::uint64_t> ends;  // branches before the last segment
+  for (const std::size_t i : selected) ends[segments[i].thread] = segments[i].branches;
+  std::vector<std::size_t> out;
+  for (const std::size_t i : selected) {
+    // That may begin where the path ends: then the one before has its last branch.
+    const std::size_t next = next_of_thread(segments, i);
+    const std::uint64_t end = ends[segments[i].thread];
+    const bool last = next == segments.size() || segments[next].branches == end;
+    if (last || (lossy && segments[i].lossy)) out.push_back(i);
   }
   return out;
 }
@@ -292,18 +290,20 @@ Wanted wanted_by(const MomentSpec& spec) {
 
 Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec,
                                const FindOptions& options) {
+  std::uint64_t passed = 0;
   std::uint64_t seen = 0;
   std::optional<Moment> found;
   Meant meant;
-  auto outcome = each_occurrence(
-      session, wanted_by(spec), options.walk,
-      [&](const Moment& moment, const session::Context&) {
-        if (++seen < spec.count) return true;
-        found = moment;
-        return false;
-      },
-      meant);
+  auto outcome =
+      each_occurrence(session, wanted_by(spec), options.walk,
+                      [&](const Moment& moment, const session::Context&) {
+                        if (passed + ++seen < spec.count) return true;
+                        found = moment;
+                        return false;
+                      },
+                      meant, {.index = options.index, .pass = spec.count - 1, .passed = &passed});
   if (!outcome) return std::unexpected(outcome.error());
+  seen += passed;
   if (meant.functions.size() > 1) {
     std::string list;
     for (const std::string& name : meant.functions) list += (list.empty() ? "" : ", ") + name;
@@ -328,11 +328,17 @@ bool is_crash(const session::ProcessEnd& end) { return end.signal != 0; }
 Result<std::vector<LastMoment>> last_moments(session::Session& session, const WalkOptions& options,
                                              session::Outcome* came_to,
                                              const IndexedRecording* index) {
-  if (index != nullptr && came_to == nullptr) {
-    return last_by_index(options.selection, *index);
-  }
   Lasts lasts;
-  auto outcome = walk(session, options, lasts);
+  const auto selected =
+      index == nullptr ? std::nullopt : selected_segments(session, index->index, options.selection);
+  if (index == nullptr || !selected) {
+    auto outcome = walk(session, options, lasts);
+    if (!outcome) return std::unexpected(outcome.error());
+    if (came_to != nullptr) *came_to = std::move(*outcome);
+    return lasts.take();
+  }
+  const auto chosen = last_segments(index->index, *selected, came_to != nullptr);
+  auto outcome = walk_segments(*index, chosen, options, lasts);
   if (!outcome) return std::unexpected(outcome.error());
   if (came_to != nullptr) *came_to = std::move(*outcome);
   return lasts.take();

@@ -7,7 +7,7 @@
 namespace hodo::ask {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
 
 class Writer {
@@ -48,6 +48,7 @@ class Reader {
   // How many things follow, each of which takes a byte at least.
   std::size_t count() { return static_cast<std::size_t>(number(bytes_.size() - at_)); }
   bool good() const { return good_; }
+  void fail() { good_ = false; }
   bool at_end() const { return at_ == bytes_.size(); }
 
  private:
@@ -72,26 +73,90 @@ analyze::CallClock read_clock(Reader& in) {
   return out;
 }
 
-void write(const IndexedCall& call, Writer& out) {
-  out.number(call.call.site);
-  out.number(call.call.entry);
-  write(call.call.since, out);
-  out.number(static_cast<std::uint64_t>(call.call.how) * 2 + (call.call.by_call ? 1 : 0));
+void write(const analyze::SavedCall& call, Writer& out) {
   out.number(call.site);
+  out.number(call.entry);
+  write(call.since, out);
+  out.number(static_cast<std::uint64_t>(call.how) * 2 + (call.by_call ? 1 : 0));
+  out.number(call.made_branch);
+  out.number(call.made_insn);
 }
 
-IndexedCall read_call(Reader& in) {
-  IndexedCall out;
-  out.call.site = in.number();
-  out.call.entry = in.number();
-  out.call.since = read_clock(in);
+analyze::SavedCall read_call(Reader& in) {
+  analyze::SavedCall out;
+  out.site = in.number();
+  out.entry = in.number();
+  out.since = read_clock(in);
   const std::uint64_t how =
       in.number(static_cast<std::uint64_t>(analyze::CallEntry::outside) * 2 + 1);
-  out.call.how = static_cast<analyze::CallEntry>(how / 2);
-  out.call.by_call = how % 2 != 0;
-  out.site = in.number();
+  out.how = static_cast<analyze::CallEntry>(how / 2);
+  out.by_call = how % 2 != 0;
+  out.made_branch = in.number();
+  out.made_insn = in.number();
   return out;
 }
+
+void write(const Branch& branch, Writer& out) {
+  out.number(branch.from);
+  out.number(branch.to);
+  out.number(branch.time);
+  out.number(branch.insns);
+  out.number(static_cast<std::uint64_t>(branch.kind));
+  out.number(branch.flags);
+}
+
+Branch read_branch(Reader& in) {
+  Branch out;
+  out.from = in.number();
+  out.to = in.number();
+  out.time = in.number();
+  out.insns = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+  out.kind = static_cast<BranchKind>(in.number(kBranchKinds - 1));
+  out.flags = static_cast<std::uint8_t>(in.number(0xff));
+  return out;
+}
+
+void write(const Callee& callee, Writer& out) {
+  out.number(callee.space);
+  out.number(callee.entry);
+  out.number(callee.ticks);
+  out.number((callee.by_call ? 1 : 0) | (callee.hidden ? 2 : 0) | (callee.first ? 4 : 0));
+}
+
+Callee read_callee(Reader& in) {
+  Callee out;
+  out.space = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+  out.entry = in.number();
+  out.ticks = in.number();
+  const std::uint64_t how = in.number(7);
+  out.by_call = (how & 1) != 0;
+  out.hidden = (how & 2) != 0;
+  out.first = (how & 4) != 0;
+  return out;
+}
+
+// Numbers in order, each by how far it is from the one before; all are less than `end`.
+class Ascending {
+ public:
+  explicit Ascending(std::uint64_t end = 0) : end_(end) {}
+  void write(std::uint32_t number, Writer& out) {
+    out.number(number - next_);
+    next_ = std::uint64_t{number} + 1;
+  }
+  std::uint32_t read(Reader& in) {
+    if (next_ >= end_) {
+      in.fail();
+      return 0;
+    }
+    const std::uint64_t number = next_ + in.number(end_ - next_ - 1);
+    next_ = number + 1;
+    return static_cast<std::uint32_t>(number);
+  }
+
+ private:
+  std::uint64_t end_;
+  std::uint64_t next_ = 0;
+};
 
 void write(const Segment& s, Writer& out) {
   out.number(static_cast<std::uint64_t>(std::int64_t{s.thread.tid} + 1));
@@ -104,18 +169,47 @@ void write(const Segment& s, Writer& out) {
   }
   for (const std::uint64_t value :
        {s.branches, s.time, std::uint64_t{s.calls.space}, std::uint64_t{s.calls.started},
-        s.calls.last_time, s.calls.ended_at, std::uint64_t{s.kept}, s.call_before, s.return_before,
-        s.last_loss}) {
+        s.calls.last_time, s.calls.ended_at, s.calls.last_loss, std::uint64_t{s.kept},
+        s.call_before, s.return_before}) {
     out.number(value);
   }
+  write(s.last, out);
   write(s.calls.clock, out);
   out.number(s.opened.size());
-  for (const IndexedCall& call : s.opened) write(call, out);
+  for (const analyze::SavedCall& call : s.opened) write(call, out);
   out.number(s.returns.size());
   for (const auto& [slot, address] : s.returns) {
     out.number(slot);
     out.number(address);
   }
+  out.number(s.callees.size());
+  Ascending callees;
+  for (const CalleeCount& count : s.callees) {
+    callees.write(count.callee, out);
+    out.number(count.opened);
+    out.number(count.closed);
+  }
+  out.number(s.granules.size());
+  Ascending granules;
+  for (const std::uint32_t granule : s.granules) granules.write(granule, out);
+  out.number((s.any_granule ? 1 : 0) | (s.lossy ? 2 : 0));
+}
+
+void read_what_ran(Reader& in, std::size_t callees, std::size_t granules, Segment& s) {
+  Ascending callee(callees);
+  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
+    CalleeCount& count = s.callees.emplace_back();
+    count.callee = callee.read(in);
+    count.opened = in.number();
+    count.closed = in.number();
+  }
+  Ascending granule(granules);
+  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
+    s.granules.push_back(granule.read(in));
+  }
+  const std::uint64_t flags = in.number(3);
+  s.any_granule = (flags & 1) != 0;
+  s.lossy = (flags & 2) != 0;
 }
 
 Segment read_segment(Reader& in, std::size_t queues) {
@@ -136,10 +230,11 @@ Segment read_segment(Reader& in, std::size_t queues) {
   s.calls.started = in.number(1) != 0;
   s.calls.last_time = in.number();
   s.calls.ended_at = in.number();
+  s.calls.last_loss = in.number();
   s.kept = static_cast<std::size_t>(in.number(kMostCalls));
   s.call_before = in.number();
   s.return_before = in.number();
-  s.last_loss = in.number();
+  s.last = read_branch(in);
   s.calls.clock = read_clock(in);
   for (std::size_t i = in.count(); i > 0 && in.good(); --i) s.opened.push_back(read_call(in));
   for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
@@ -164,6 +259,14 @@ bool fits(const Segment& s, const Segment* before, const Segment* of_thread) {
 std::vector<std::uint8_t> Index::write() const {
   Writer out;
   out.number(kVersion);
+  out.number(too_many_callees_ ? 1 : 0);
+  out.number(callees_.size());
+  for (const Callee& callee : callees_) ask::write(callee, out);
+  out.number(granules_.size());
+  for (const Granule& granule : granules_) {
+    out.number(granule.space);
+    out.number(granule.number);
+  }
   out.number(segments_.size());
   for (const Segment& s : segments_) ask::write(s, out);
   return out.take();
@@ -173,8 +276,17 @@ std::optional<Index> Index::read(std::span<const std::uint8_t> bytes, std::size_
   Reader in(bytes);
   if (queues == 0 || in.number() != kVersion) return std::nullopt;
   Index out;
+  out.too_many_callees_ = in.number(1) != 0;
+  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
+    out.callees_.push_back(read_callee(in));
+  }
+  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
+    const auto space = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+    out.granules_.push_back({space, in.number(~std::uint64_t{0} >> kGranuleBits)});
+  }
   for (std::size_t i = in.count(); i > 0; --i) {
     Segment s = read_segment(in, queues);
+    read_what_ran(in, out.callees_.size(), out.granules_.size(), s);
     if (!in.good()) return std::nullopt;
     const Segment* before = out.segments_.empty() ? nullptr : &out.segments_.back();
     const auto same = std::find_if(out.segments_.rbegin(), out.segments_.rend(),

@@ -130,9 +130,13 @@ Result<Moment> step_from(session::Session& session, const Moment& moment, StepKi
 
 Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
                                const Wanted& wanted, bool forward,
-                               const session::ProgressFunction& progress) {
+                               const session::ProgressFunction& progress,
+                               const IndexedRecording* index) {
   std::optional<Moment> found;
   Meant meant;
+  Where where{.index = index};
+  (forward ? where.from : where.to) = moment.branch;
+  if (!forward) where.enough = [&found] { return found.has_value(); };
   auto outcome = each_occurrence(
       session, wanted, {.selection = only(moment.thread), .progress = progress},
       [&](const Moment& there, const session::Context&) {
@@ -146,7 +150,7 @@ Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
         found = there;
         return true;
       },
-      meant);
+      meant, where);
   if (!outcome) return std::unexpected(outcome.error());
   if (found) return *found;
   return fail(ErrorCode::not_found,

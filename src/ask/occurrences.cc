@@ -8,6 +8,7 @@
 #include "hodo/base/edit_distance.h"
 #include "hodo/base/last_component.h"
 #include "hodo/symbol/demangle.h"
+#include "occurring.h"
 #include "spots.h"
 #include "thread_calls.h"
 
@@ -19,7 +20,7 @@ constexpr std::size_t kMostListed = 5;
 constexpr std::size_t kLongestName = 200;  // of those that are compared letter by letter
 
 // Calls and ends of a function.
-class FunctionEvents final : public ThreadSink {
+class FunctionEvents final : public SegmentSink {
  public:
   FunctionEvents(session::Session& session, const Wanted& wanted, const OnOccurrence& tell,
                  Meant& meant)
@@ -40,6 +41,20 @@ class FunctionEvents final : public ThreadSink {
     return more_;
   }
 
+  void begin_at(const SegmentStart& start) override {
+    const ThreadId& thread = start.segment.thread;
+    Watcher& watcher = watchers_.try_emplace(thread, *this, thread).first->second;
+    more_ = true;
+    watcher.quiet = true;
+    calls_.restore(thread, &watcher, start);
+    watcher.quiet = false;
+  }
+
+  // The segments of `selected` that have some of what is wanted, without those that `where` lets
+  // pass.
+  std::vector<std::size_t> choose(const Index& index, std::vector<std::size_t> selected,
+                                  const Where& where);
+
   bool found_any() const { return found_; }
   void add_names() {
     for (const analyze::Function& f : calls_.functions()) meant_.others.push_back(f.name);
@@ -51,7 +66,7 @@ class FunctionEvents final : public ThreadSink {
     Watcher(FunctionEvents& events, const ThreadId& thread) : events_(events), thread_(thread) {}
     void opened(const analyze::OpenCall& call, std::size_t) override { became(call, 0); }
     void became(const analyze::OpenCall& call, std::size_t) override {
-      if (events_.wanted_.kind != Wanted::Kind::call || call.stub) return;
+      if (quiet || events_.wanted_.kind != Wanted::Kind::call || call.stub) return;
       if (events_.is_meant(call.function)) at(call.since.branches);
     }
     void closed(const analyze::OpenCall& call, analyze::CallEnd,
@@ -60,6 +75,7 @@ class FunctionEvents final : public ThreadSink {
       if (events_.is_meant(call.function)) at(now.branches);
     }
     const session::Context* who = nullptr;
+    bool quiet = false;  // what is told of has been before
 
    private:
     void at(std::uint64_t branch) {
@@ -74,6 +90,10 @@ class FunctionEvents final : public ThreadSink {
       judged_.push_back(name_.means(calls_.functions()[i]));
     }
     if (!judged_[function]) return false;
+    note_meant(function);
+    return true;
+  }
+  void note_meant(std::uint32_t function) {
     found_ = true;
     const analyze::Function& f = calls_.functions()[function];
     const std::string text =
@@ -81,7 +101,6 @@ class FunctionEvents final : public ThreadSink {
     if (std::ranges::find(meant_.functions, text) == meant_.functions.end()) {
       meant_.functions.push_back(text);
     }
-    return true;
   }
 
   ThreadCalls calls_;
@@ -95,8 +114,32 @@ class FunctionEvents final : public ThreadSink {
   bool more_ = true;
 };
 
+std::vector<std::size_t> FunctionEvents::choose(const Index& index,
+                                                std::vector<std::size_t> selected,
+                                                const Where& where) {
+  const MeantCallees callees(index, calls_.following(), name_);
+  const bool ends = wanted_.kind == Wanted::Kind::ret;
+  std::uint64_t passed = 0;
+  bool passing = where.pass != 0 && where.passed != nullptr;
+  std::erase_if(selected, [&](std::size_t i) {
+    const Segment& segment = index.segments()[i];
+    const std::uint64_t count = ends ? callees.closed(segment) : callees.opened(segment);
+    if (count == 0) return !segment.lossy;
+    if (segment.lossy || passed + count > where.pass) passing = false;
+    for (const CalleeCount& c : segment.callees) {
+      if ((ends ? c.closed : c.opened) == 0 || !callees.means(c.callee)) continue;
+      found_ = true;
+      if (passing) note_meant(callees.function(c.callee));
+    }
+    if (passing) passed += count;
+    return passing;
+  });
+  if (where.passed != nullptr) *where.passed = passed;
+  return selected;
+}
+
 // Executions of lines and addresses.
-class SpotEvents final : public ThreadSink {
+class SpotEvents final : public SegmentSink {
  public:
   SpotEvents(session::Session& session, const Wanted& wanted, const OnOccurrence& tell)
       : code_(session),
@@ -118,7 +161,12 @@ class SpotEvents final : public ThreadSink {
     return true;
   }
 
+  void begin_at(const SegmentStart& start) override {
+    last_[start.segment.thread] = start.segment.last;
+  }
+
   const Spots& spots() const { return spots_; }
+  Spots& spots() { return spots_; }
 
  private:
   bool run(const session::Context& who, Moment at, const Branch& before, const Branch& branch) {
@@ -214,20 +262,66 @@ std::string suggestion(const std::string& written, const std::vector<std::string
   return out + "?";
 }
 
-Result<session::Outcome> each_occurrence(session::Session& session, const Wanted& wanted,
-                                         const WalkOptions& options, const OnOccurrence& tell,
-                                         Meant& meant) {
-  if (wanted.kind == Wanted::Kind::call || wanted.kind == Wanted::Kind::ret) {
-    FunctionEvents events(session, wanted, tell, meant);
-    auto outcome = walk(session, options, events);
-    if (!outcome || events.found_any()) return outcome;
-    events.add_names();
-    return fail(ErrorCode::not_found,
-                fmt::format("no call of a function '{}' is in the recording{}", wanted.name,
-                            suggestion(wanted.name, meant.others)));
+namespace {
+
+// Leaves out the segments in which none has a number of branches that is wanted.
+void keep_range(std::span<const Segment> segments, const Where& where,
+                std::vector<std::size_t>& chosen) {
+  std::erase_if(chosen, [&](std::size_t i) {
+    const std::size_t next = next_of_thread(segments, i);
+    const std::uint64_t end = next < segments.size() ? segments[next].branches : ~std::uint64_t{0};
+    return segments[i].branches > where.to || end < where.from;
+  });
+}
+
+Result<session::Outcome> walk_chosen(const IndexedRecording& recording,
+                                     std::vector<std::size_t> chosen, const WalkOptions& options,
+                                     const Where& where, SegmentSink& sink) {
+  keep_range(recording.index.segments(), where, chosen);
+  if (!where.enough) return walk_segments(recording, chosen, options, sink);
+  Result<session::Outcome> last = session::Outcome{};
+  for (std::size_t i = chosen.size(); i-- > 0 && last && !where.enough();) {
+    last = walk_segments(recording, std::span(chosen).subspan(i, 1), options, sink);
   }
+  return last;
+}
+
+Result<session::Outcome> each_call(session::Session& session, const Wanted& wanted,
+                                   const WalkOptions& options, const OnOccurrence& tell,
+                                   Meant& meant, const Where& where) {
+  FunctionEvents events(session, wanted, tell, meant);
+  const auto walked = [&]() -> Result<session::Outcome> {
+    if (where.index == nullptr || where.index->index.too_many_callees()) {
+      return walk(session, options, events);
+    }
+    const Index& index = where.index->index;
+    auto selected = selected_segments(session, index, options.selection);
+    if (!selected) return walk(session, options, events);
+    return walk_chosen(*where.index, events.choose(index, std::move(*selected), where), options,
+                       where, events);
+  };
+  auto outcome = walked();
+  if (!outcome || events.found_any()) return outcome;
+  events.add_names();
+  return fail(ErrorCode::not_found,
+              fmt::format("no call of a function '{}' is in the recording{}", wanted.name,
+                          suggestion(wanted.name, meant.others)));
+}
+
+Result<session::Outcome> each_execution(session::Session& session, const Wanted& wanted,
+                                        const WalkOptions& options, const OnOccurrence& tell,
+                                        Meant& meant, const Where& where) {
   SpotEvents events(session, wanted, tell);
-  auto outcome = walk(session, options, events);
+  const auto walked = [&]() -> Result<session::Outcome> {
+    if (where.index == nullptr) return walk(session, options, events);
+    const Index& index = where.index->index;
+    auto selected = selected_segments(session, index, options.selection);
+    if (!selected) return walk(session, options, events);
+    SpotSegments segments(session, index, events.spots());
+    std::erase_if(*selected, [&](std::size_t i) { return !segments.may_run(i); });
+    return walk_chosen(*where.index, std::move(*selected), options, where, events);
+  };
+  auto outcome = walked();
   if (!outcome) return outcome;
   meant = events.spots().meant();
   if (events.spots().found_any()) return outcome;
@@ -235,6 +329,16 @@ Result<session::Outcome> each_occurrence(session::Session& session, const Wanted
   return fail(ErrorCode::not_found,
               fmt::format("no program or library that ran has a symbol '{}'{}", wanted.name,
                           suggestion(wanted.name, meant.others)));
+}
+
+}  // namespace
+
+Result<session::Outcome> each_occurrence(session::Session& session, const Wanted& wanted,
+                                         const WalkOptions& options, const OnOccurrence& tell,
+                                         Meant& meant, const Where& where) {
+  const bool calls = wanted.kind == Wanted::Kind::call || wanted.kind == Wanted::Kind::ret;
+  return calls ? each_call(session, wanted, options, tell, meant, where)
+               : each_execution(session, wanted, options, tell, meant, where);
 }
 
 }  // namespace hodo::ask

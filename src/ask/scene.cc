@@ -50,15 +50,10 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
     const Segment& s = index.segments()[segment];
     index.returns_at(segment, calls_.following().return_sites());
     analyze::SavedCalls saved = s.calls;
-    std::vector<std::uint64_t> sites;
-    for (const IndexedCall& open : index.open_at(segment)) {
-      saved.open.push_back(open.call);
-      sites.push_back(open.site);
-    }
+    saved.open = index.open_at(segment);
     calls_.of(moment_.thread, this).restore(saved);
-    sites_ = std::move(sites);
     count_ = s.branches;
-    scene_.last_loss = s.last_loss;
+    scene_.last_loss = s.calls.last_loss;
     const auto set = [this](std::optional<Moment>& what, std::uint64_t branch) {
       what.reset();
       if (branch != 0) what = Moment{moment_.thread, branch, 0};
@@ -74,7 +69,6 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
            analyze::OpenCalls& calls) {
     if (number > moment_.branch && !stood_) stand(calls);
     count_ = number;
-    site_ = branch.insns - (executed(branch) && branch.insns != 0 ? 1 : 0);
     calls.branch(who.space, branch);
     if (number <= moment_.branch) {
       if (branch.kind == BranchKind::lost) scene_.last_loss = number;
@@ -100,7 +94,6 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
 
   void opened(const analyze::OpenCall& call, std::size_t depth) override {
     depth_ = depth + 1;
-    if (!stood_) sites_.push_back(site_);
     if (!call.stub) entered(call);
   }
   void became(const analyze::OpenCall& call, std::size_t) override { entered(call); }
@@ -111,7 +104,6 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
   void closed(const analyze::OpenCall& call, analyze::CallEnd how,
               const analyze::CallClock& now) override {
     --depth_;
-    if (!stood_) sites_.pop_back();
     if (how == analyze::CallEnd::returned && !call.stub) {
       note(scene_.return_before, scene_.return_after, now.branches);
     }
@@ -137,8 +129,6 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
   std::set<ThreadId> others_;
   std::uint64_t count_ = 0;
   std::uint64_t insns_ = 0;
-  std::uint64_t site_ = 0;  // instructions from the branch before to the present one's own
-  std::vector<std::uint64_t> sites_;  // of the branches that opened the open calls
   std::size_t depth_ = 0;
   std::size_t depth_there_ = 0;
   bool stood_ = false;
@@ -182,8 +172,9 @@ void Gatherer::frames() {
     at_time = call.since.ticks;
   }
   if (open_.empty() || open_.back().how == analyze::CallEntry::first) return;
-  const std::uint64_t entered = open_.back().since.branches;
-  if (entered > 0) scene_.out_before = Moment{moment_.thread, entered - 1, sites_.back()};
+  const analyze::OpenCall& call = open_.back();
+  if (call.since.branches == 0) return;
+  scene_.out_before = Moment{moment_.thread, call.made_branch, call.made_insn};
 }
 
 Result<Scene> Gatherer::take(session::Session& session) {

@@ -8,6 +8,7 @@
 #include "hodo/analyze/open_calls.h"
 #include "hodo/ask/moment.h"
 #include "hodo/session/session.h"
+#include "segments.h"
 
 namespace hodo::ask {
 
@@ -20,6 +21,11 @@ class ThreadCalls {
     auto it = threads_.find(thread);
     if (it == threads_.end()) it = threads_.try_emplace(thread, following_, watcher).first;
     return it->second;
+  }
+  // A thread's calls as they are behind branches that were left out; the watcher hears of them.
+  void restore(const ThreadId& thread, analyze::CallWatcher* watcher, const SegmentStart& start) {
+    start.cursor.put_returns(start.walked, following_.return_sites());
+    of(thread, watcher).restore(start.cursor.calls());
   }
   analyze::Following& following() { return following_; }
   std::span<const analyze::Function> functions() const { return following_.functions(); }

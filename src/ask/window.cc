@@ -12,6 +12,7 @@
 #include "hodo/base/last_component.h"
 #include "hodo/base/page.h"
 #include "hodo/flow/decoder.h"
+#include "occurring.h"
 #include "thread_calls.h"
 
 namespace hodo::ask {
@@ -75,7 +76,7 @@ class FunctionTest final : public analyze::CallWatcher {
   std::size_t open_ = 0;
 };
 
-class Filter final : public ThreadSink {
+class Filter final : public SegmentSink {
  public:
   Filter(session::Session& session, const Window& window, const WindowOptions& options,
          std::map<ThreadId, std::uint64_t> ends, session::BranchSink& sink)
@@ -112,6 +113,16 @@ class Filter final : public ThreadSink {
     const bool past = window_.thread && number > window_.to;
     return (out_.empty() || sink_.branches(who, out_)) && !past;
   }
+
+  void begin_at(const SegmentStart& start) override {
+    Thread& state = threads_.try_emplace(start.segment.thread).first->second;
+    state.before = start.segment.last;
+    state.in = false;
+  }
+
+  // The segments of `selected` in which something may be let through.
+  std::vector<std::size_t> choose(const Index& index,
+                                  const std::vector<std::size_t>& selected) const;
 
   flow::Stats stats;
   Status found() const;
@@ -175,6 +186,34 @@ class Filter final : public ThreadSink {
   std::vector<Branch> out_;
 };
 
+std::vector<std::size_t> Filter::choose(const Index& index,
+                                        const std::vector<std::size_t>& selected) const {
+  std::vector<std::size_t> out;
+  const auto segments = index.segments();
+  for (const std::size_t i : selected) {
+    const Segment& s = segments[i];
+    if (window_.thread && s.thread != *window_.thread) continue;
+    std::uint64_t from = window_.from;
+    if (window_.last) {
+      const auto end = ends_.find(s.thread);
+      const std::uint64_t all = end == ends_.end() ? 0 : end->second;
+      from = std::max(from, all - std::min(all, *window_.last));
+    }
+    const auto ends_before = [&](std::size_t segment) {
+      const std::size_t next = next_of_thread(segments, segment);
+      if (next == segments.size()) return false;
+      return segments[next].branches < from || segments[next].time < window_.from_time;
+    };
+    // What lies just before the window says where its first line of code begins.
+    const std::size_t next = next_of_thread(segments, i);
+    const bool before = next != segments.size() && ends_before(next);
+    const bool outside = before || s.branches > window_.to || s.time > window_.to_time;
+    const bool told = s.lossy && !(window_.thread && s.branches > window_.to);
+    if (!outside || told) out.push_back(i);
+  }
+  return out;
+}
+
 Status Filter::found() const {
   if (!window_.module.empty() && !module_.found()) {
     return fail(ErrorCode::not_found, fmt::format("no code of a module '{}' ran{}", window_.module,
@@ -189,6 +228,18 @@ Status Filter::found() const {
                             suggestion(window_.function, names)));
   }
   return {};
+}
+
+Result<session::Outcome> walk_window(session::Session& session, const Window& window,
+                                     const WindowOptions& options, const WalkOptions& how,
+                                     Filter& filter) {
+  const IndexedRecording* const known = options.index;
+  // Whether a function or module ran at all only the whole path tells.
+  const bool whole = !(window.function.empty() && window.module.empty());
+  if (known == nullptr || whole) return walk(session, how, filter);
+  const auto selected = selected_segments(session, known->index, how.selection);
+  if (!selected) return walk(session, how, filter);
+  return walk_segments(*known, filter.choose(known->index, *selected), how, filter);
 }
 
 class Runs final : public session::BranchSink {
@@ -225,12 +276,12 @@ Result<session::Outcome> decode_window(session::Session& session, const Window& 
   if (window.last) {
     WalkOptions counting = how;
     counting.not_taken = false;
-    auto lasts = last_moments(session, counting);
+    auto lasts = last_moments(session, counting, nullptr, options.index);
     if (!lasts) return std::unexpected(lasts.error());
     for (const LastMoment& last : *lasts) ends[last.moment.thread] = last.number;
   }
   Filter filter(session, window, options, std::move(ends), sink);
-  auto outcome = walk(session, how, filter);
+  auto outcome = walk_window(session, window, options, how, filter);
   if (!outcome) return outcome;
   if (Status found = filter.found(); !found) return std::unexpected(found.error());
   outcome->stats.instructions = filter.stats.instructions;

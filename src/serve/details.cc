@@ -10,7 +10,7 @@ void begin_at(const ask::Index& index, std::size_t segment, analyze::Following& 
               LaneBuilder& builder) {
   index.returns_at(segment, following.return_sites());
   analyze::SavedCalls saved = index.segments()[segment].calls;
-  for (const ask::IndexedCall& open : index.open_at(segment)) saved.open.push_back(open.call);
+  saved.open = index.open_at(segment);
   builder.restore(saved);
 }
 

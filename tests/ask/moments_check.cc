@@ -17,15 +17,11 @@
 #include "hodo/ask/scene.h"
 #include "hodo/session/session.h"
 #include "hodo/session/time_order.h"
+#include "questions_check.h"
 
 namespace {
 
 using namespace hodo;
-
-struct Thread {
-  std::vector<Branch> branches;
-  std::vector<session::Context> who;
-};
 
 // All branches, by thread.
 class Plain final : public session::BranchSink {
@@ -38,17 +34,12 @@ class Plain final : public session::BranchSink {
     }
     return true;
   }
-  std::map<ask::ThreadId, Thread> threads;
+  Threads threads;
 };
 
 [[noreturn]] void differ(const ask::Moment& at, const std::string& what) {
   fmt::print("{}: {}\n", text(at), what);
   std::exit(1);
-}
-
-bool same(const Branch& a, const Branch& b) {
-  return a.from == b.from && a.to == b.to && a.time == b.time && a.insns == b.insns &&
-         a.kind == b.kind && a.flags == b.flags;
 }
 
 class Checker {
@@ -262,6 +253,7 @@ int main(int argc, char** argv) {
   }
   if (index) {
     check_finding(**session, *index, plain);
+    fmt::print("{} answers\n", check_questions(**session, *index, plain.threads, random));
     spoil(**session, *index, plain, random);
   }
   fmt::print("{} moments of {} threads, {} steps, {} segments\n", count, plain.threads.size(),

@@ -45,7 +45,12 @@ struct OpenCall {
   std::uint64_t entry = 0;     // where in the function the path came in
   CallClock since;             // with the branch that led there
   CallEntry how = CallEntry::first;
-  bool stub = false;  // a PLT stub, which turns into the function that it leads to
+  bool stub = false;     // a PLT stub, which turns into the function that it leads to
+  bool by_call = false;  // located as the target of a call
+  // Where the thread was about to make it: so many branches had been executed, and so many
+  // instructions since the last of them. A stub on the way to the function was called there.
+  std::uint64_t made_branch = 0;
+  std::uint64_t made_insn = 0;
 };
 
 // A call as it is remembered without the names of a session.
@@ -55,6 +60,8 @@ struct SavedCall {
   CallClock since;
   CallEntry how = CallEntry::first;
   bool by_call = false;  // without a symbol it is a function of its own
+  std::uint64_t made_branch = 0;
+  std::uint64_t made_insn = 0;
   friend bool operator==(const SavedCall&, const SavedCall&) = default;
 };
 
@@ -65,6 +72,7 @@ struct SavedCalls {
   std::uint64_t last_time = 0;
   std::uint64_t ended_at = 0;
   CallClock clock;
+  std::uint64_t last_loss = 0;  // number of the last `lost`; 0: there was none
   std::vector<SavedCall> open;  // outermost first
 };
 
@@ -93,6 +101,8 @@ class Following {
   // Where returns have gone lately, in all threads, by which jumps in code without symbols are told
   // apart. By slot, with 0 for none.
   std::span<std::uint64_t> return_sites();
+  // The function that a call in this address space is of, as functions() has it.
+  std::uint32_t function_of(std::uint32_t space, const SavedCall& call);
 
  private:
   friend class OpenCalls;
@@ -110,7 +120,8 @@ class OpenCalls {
   ~OpenCalls();
   OpenCalls(OpenCalls&&) noexcept;
 
-  void branch(std::uint32_t space, const Branch& branch);
+  void branch(std::uint32_t space, const Branch& branch) { branches(space, {&branch, 1}); }
+  void branches(std::uint32_t space, std::span<const Branch> batch);
   // Outermost first, stubs among them.
   std::vector<OpenCall> open() const;
   const CallClock& clock() const;

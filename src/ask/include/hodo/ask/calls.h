@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hodo/analyze/open_calls.h"
+#include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 
@@ -41,6 +42,7 @@ struct CallListOptions {
   std::uint64_t slower_than = 0;            // only calls of at least so many nanoseconds
   std::size_t most = std::size_t{1} << 20;  // rows that are kept; the longest are
   std::uint64_t only = 0;                   // the row of this number alone; 0: all
+  const IndexedRecording* index = nullptr;  // of the session
 };
 
 struct CallList {
@@ -61,6 +63,6 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
 // The call that is written as "parse#17", with or without "call:" in front. Errors: usage for what
 // is no call; as list_calls(); not_found where there are not so many.
 Result<CallRow> find_call(session::Session& session, const std::string& written,
-                          const WalkOptions& options);
+                          const WalkOptions& options, const IndexedRecording* index = nullptr);
 
 }  // namespace hodo::ask

@@ -24,8 +24,8 @@ struct LastMoment {
 };
 
 // Of every selected thread, in the order of walk(), and what decoding came to for who wants that.
-// With an index of the session only the ends are decoded, and `came_to` is not known. Errors: as
-// walk().
+// With an index of the session only the ends are decoded; `came_to` then has all losses, and
+// numbers of that. Errors: as walk().
 Result<std::vector<LastMoment>> last_moments(session::Session& session, const WalkOptions& options,
                                              session::Outcome* came_to = nullptr,
                                              const IndexedRecording* index = nullptr);

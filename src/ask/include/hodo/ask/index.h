@@ -16,28 +16,52 @@
 
 namespace hodo::ask {
 
-// An open call, and the instructions that its thread had executed since the branch before when it
-// made it.
-struct IndexedCall {
-  analyze::SavedCall call;
-  std::uint64_t site = 0;
+// A function that was entered: as SavedCall, of an address space.
+struct Callee {
+  std::uint32_t space = 0;
+  std::uint64_t entry = 0;
+  std::uint64_t ticks = 0;  // when it was for the first time, trace clock
+  bool by_call = false;
+  bool hidden = false;  // called, and no more is known: it was not traced
+  bool first = false;   // known from its middle on
+  analyze::SavedCall as_call() const;
+};
+
+// How often a callee's calls began and ended in a segment.
+struct CalleeCount {
+  std::uint32_t callee = 0;  // in Index::callees()
+  std::uint64_t opened = 0;
+  std::uint64_t closed = 0;
+};
+
+// Code by so many bytes: what ran of it in a segment is known by these.
+inline constexpr unsigned kGranuleBits = 9;
+struct Granule {
+  std::uint32_t space = 0;
+  std::uint64_t number = 0;  // address >> kGranuleBits
 };
 
 // A stretch of a thread's path, from a checkpoint to the next: what is known at its beginning.
 struct Segment {
   ThreadId thread;
   std::uint32_t queue = 0;
-  std::optional<flow::Checkpoint> from;  // absent: where the queue begins
-  std::uint64_t branches = 0;            // of the thread before it
-  std::uint64_t time = 0;                // nanoseconds, of the last of them; 0: unknown
-  analyze::SavedCalls calls;             // but for the open ones
-  std::size_t kept = 0;                  // of those open at the segment before: the outer ones
-  std::vector<IndexedCall> opened;       // and those within them
-  std::uint64_t call_before = 0;         // branches that last led into a function,
-  std::uint64_t return_before = 0;       // and back from one; 0: none did
-  std::uint64_t last_loss = 0;
+  std::optional<flow::Checkpoint> from;    // absent: where the queue begins
+  std::uint64_t branches = 0;              // of the thread before it
+  std::uint64_t time = 0;                  // nanoseconds, of the last of them; 0: unknown
+  Branch last;                             // that one; of kind `end` where there is none
+  analyze::SavedCalls calls;               // but for the open ones
+  std::size_t kept = 0;                    // of those open at the segment before: the outer ones
+  std::vector<analyze::SavedCall> opened;  // and those within them
+  std::uint64_t call_before = 0;           // branches that last led into a function,
+  std::uint64_t return_before = 0;         // and back from one; 0: none did
   // Slots of Following::return_sites() that changed since the segment before, of whatever thread.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> returns;
+
+  // And what happens in it, PLT stubs left out.
+  std::vector<CalleeCount> callees;     // by number
+  std::vector<std::uint32_t> granules;  // that code ran in, by number in Index::granules()
+  bool any_granule = false;             // too much ran for that: any
+  bool lossy = false;                   // something may be lost in it
 };
 
 class Index {
@@ -57,17 +81,24 @@ class Index {
 
   // Each thread's in the order of its path; threads in the order of walk().
   std::span<const Segment> segments() const { return segments_; }
+  // Those of all segments; with too many, the segments do not say which were called.
+  std::span<const Callee> callees() const { return callees_; }
+  bool too_many_callees() const { return too_many_callees_; }
+  std::span<const Granule> granules() const { return granules_; }
   // The last one of the thread that begins with at most so many branches; kNone if it has none.
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t at(const ThreadId& thread, std::uint64_t branches) const;
   // The calls that are open where a segment begins.
-  std::vector<IndexedCall> open_at(std::size_t segment) const;
+  std::vector<analyze::SavedCall> open_at(std::size_t segment) const;
   // Puts in place what return_sites() has there.
   void returns_at(std::size_t segment, std::span<std::uint64_t> sites) const;
 
  private:
   friend class IndexBuilder;
   std::vector<Segment> segments_;
+  std::vector<Callee> callees_;
+  bool too_many_callees_ = false;
+  std::vector<Granule> granules_;
 };
 
 // An index with the recording that it is of.

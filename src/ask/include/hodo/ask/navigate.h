@@ -68,6 +68,7 @@ Result<Moment> step_from(session::Session& session, const Moment& moment, StepKi
 // each_occurrence(); not_found where there is none.
 Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
                                const Wanted& wanted, bool forward,
-                               const session::ProgressFunction& progress = {});
+                               const session::ProgressFunction& progress = {},
+                               const IndexedRecording* index = nullptr);
 
 }  // namespace hodo::ask

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hodo/analyze/call_tree.h"
+#include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 
@@ -43,6 +44,21 @@ struct Meant {
 // False: enough.
 using OnOccurrence = std::function<bool(const Moment&, const session::Context&)>;
 
+// Where occurrences are looked for, for those who do not want them all.
+struct Where {
+  const IndexedRecording* index = nullptr;  // of the session
+  // So many of the first need not be told; `passed` says how many were not.
+  std::uint64_t pass = 0;
+  std::uint64_t* passed = nullptr;
+  // None is wanted whose moment has a smaller or a larger number of branches; some may be told.
+  std::uint64_t from = 0;
+  std::uint64_t to = ~std::uint64_t{0};
+  // The last ones are wanted: stretches of the path may be told from the last to the first, each in
+  // its order, until this says before one that it is enough. What is told of the decoding is of one
+  // stretch then.
+  std::function<bool()> enough;
+};
+
 // Tells every occurrence, those of a thread in their order, the threads as walk() has them.
 // A call occurs where its first instruction is about to be executed, PLT stubs left out; a return
 // behind it, also if an exception or longjmp left the call. A line is executed where the path comes
@@ -51,7 +67,7 @@ using OnOccurrence = std::function<bool(const Moment&, const session::Context&)>
 // names in its message.
 Result<session::Outcome> each_occurrence(session::Session& session, const Wanted& wanted,
                                          const WalkOptions& options, const OnOccurrence& tell,
-                                         Meant& meant);
+                                         Meant& meant, const Where& where = {});
 
 // "did you mean 'parse', ...?", or empty: names that are like what was written, the nearest first.
 std::string suggestion(const std::string& written, const std::vector<std::string>& names);

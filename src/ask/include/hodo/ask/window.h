@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 
@@ -35,6 +36,7 @@ struct WindowOptions {
   // Where a stretch begins that follows no branch that was let through: a `begin` (kResync) says
   // so, as where a trace begins. For those who follow calls or count code.
   bool mark_gaps = false;
+  const IndexedRecording* index = nullptr;  // of the session: what lies far before is not decoded
 };
 
 // Gives the branches in the window to `sink`, each thread's in their order. The outcome's numbers

@@ -1,0 +1,92 @@
+#include "occurring.h"
+
+#include <algorithm>
+
+namespace hodo::ask {
+
+std::optional<std::vector<std::size_t>> selected_segments(session::Session& session,
+                                                          const Index& index,
+                                                          const session::Selection& selection) {
+  std::vector<std::size_t> out;
+  const auto segments = index.segments();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (selection.tid && segments[i].thread.tid != *selection.tid) continue;
+    const std::int32_t pid = session.queues()[segments[i].queue].pid;
+    if (selection.pid && pid < 0) return std::nullopt;
+    if (selection.pid && pid != *selection.pid) continue;
+    out.push_back(i);
+  }
+  return out;
+}
+
+MeantCallees::MeantCallees(const Index& index, analyze::Following& following,
+                           const FunctionName& name) {
+  const auto callees = index.callees();
+  meant_.reserve(callees.size());
+  functions_.reserve(callees.size());
+  for (const Callee& callee : callees) {
+    functions_.push_back(following.function_of(callee.space, callee.as_call()));
+    meant_.push_back(name.means(following.functions()[functions_.back()]));
+  }
+}
+
+bool MeantCallees::means_function(std::uint32_t function) const {
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    if (functions_[i] == function && meant_[i]) return true;
+  }
+  return false;
+}
+
+template <class Each>
+void MeantCallees::each(const Segment& segment, Each each) const {
+  for (const CalleeCount& count : segment.callees) {
+    if (meant_[count.callee]) each(count);
+  }
+}
+
+std::uint64_t MeantCallees::opened(const Segment& segment) const {
+  std::uint64_t sum = 0;
+  each(segment, [&](const CalleeCount& count) { sum += count.opened; });
+  return sum;
+}
+
+std::uint64_t MeantCallees::closed(const Segment& segment) const {
+  std::uint64_t sum = 0;
+  each(segment, [&](const CalleeCount& count) { sum += count.closed; });
+  return sum;
+}
+
+bool SpotSegments::steady(std::uint32_t space, std::uint64_t from, std::uint64_t to) {
+  const session::Names& names = session_.names();
+  return names.generation(space, from) == names.generation(space, to);
+}
+
+bool SpotSegments::may_run(std::size_t segment) {
+  const Segment& s = index_.segments()[segment];
+  const std::uint64_t from = s.last.time;
+  if (s.any_granule || s.lossy || from == 0) return true;
+  const bool follows =
+      segment + 1 < index_.segments().size() && index_.segments()[segment + 1].queue == s.queue;
+  const std::uint64_t to = follows ? index_.segments()[segment + 1].last.time : ~std::uint64_t{0};
+  known_.resize(index_.granules().size());
+  std::optional<std::uint32_t> space;
+  std::uint32_t generation = 0;
+  for (const std::uint32_t number : s.granules) {
+    const Granule& granule = index_.granules()[number];
+    if (space != granule.space) {
+      if (!steady(granule.space, from, to)) return true;
+      space = granule.space;
+      generation = session_.names().generation(granule.space, from);
+    }
+    Known& known = known_[number];
+    if (!known.asked || known.generation != generation) {
+      const std::uint64_t first = granule.number << kGranuleBits;
+      const std::uint64_t last = first + ((std::uint64_t{1} << kGranuleBits) - 1);
+      known = {generation, true, !spots_.within(granule.space, first, last, from).empty()};
+    }
+    if (known.runs) return true;
+  }
+  return false;
+}
+
+}  // namespace hodo::ask

@@ -1,0 +1,65 @@
+// Which segments of an index may have what somebody looks for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "hodo/analyze/open_calls.h"
+#include "hodo/ask/index.h"
+#include "hodo/ask/occurrences.h"
+#include "spots.h"
+
+namespace hodo::ask {
+
+// The segments of the selected threads, in order; nullopt where the index does not know whose they
+// are.
+std::optional<std::vector<std::size_t>> selected_segments(session::Session& session,
+                                                          const Index& index,
+                                                          const session::Selection& selection);
+
+// Calls of the functions that a name means.
+class MeantCallees {
+ public:
+  // Both must outlive this.
+  MeantCallees(const Index& index, analyze::Following& following, const FunctionName& name);
+
+  bool means(std::uint32_t callee) const { return meant_[callee]; }
+  // The function that a callee is, in Following::functions().
+  std::uint32_t function(std::uint32_t callee) const { return functions_[callee]; }
+  bool means_function(std::uint32_t function) const;
+  std::uint64_t opened(const Segment& segment) const;
+  std::uint64_t closed(const Segment& segment) const;
+
+ private:
+  template <class Each>
+  void each(const Segment& segment, Each each) const;
+
+  std::vector<bool> meant_;
+  std::vector<std::uint32_t> functions_;
+};
+
+// Whether code of the places that are looked for may have run in segments.
+class SpotSegments {
+ public:
+  SpotSegments(session::Session& session, const Index& index, Spots& spots)
+      : session_(session), index_(index), spots_(spots) {}
+  bool may_run(std::size_t segment);
+
+ private:
+  struct Known {
+    std::uint32_t generation = 0;
+    bool asked = false;
+    bool runs = false;
+  };
+  bool steady(std::uint32_t space, std::uint64_t from, std::uint64_t to);
+
+  session::Session& session_;
+  const Index& index_;
+  Spots& spots_;
+  std::vector<Known> known_;  // by granule
+};
+
+}  // namespace hodo::ask

@@ -1,0 +1,53 @@
+// Which code ran in a segment of an index.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "hodo/ask/index.h"
+
+namespace hodo::ask {
+
+class RanCode {
+ public:
+  // Numbers granules in `all`, which must outlive this.
+  explicit RanCode(std::vector<Granule>& all);
+
+  // The lines of code that end with these branches; `before` is the one that came before them.
+  void add(std::uint32_t space, const Branch& before, std::span<const Branch> batch);
+  // How many different granules since take(), and whether there were too many.
+  std::size_t size() const { return here_.size(); }
+  bool everywhere() const { return everywhere_; }
+  // Their numbers, in order.
+  std::vector<std::uint32_t> take();
+
+ private:
+  static constexpr std::size_t kRecent = std::size_t{1} << 13;
+  static constexpr std::size_t kMostGranules = std::size_t{1} << 22;
+  // What is longer is nobody's line.
+  static constexpr std::uint64_t kLongestLine = std::uint64_t{1} << 12;
+
+  void line(std::uint64_t first, std::uint64_t last);
+  void granule(std::uint64_t number);
+
+  struct Known {
+    std::uint32_t number = 0;
+    std::uint32_t segment = 0;  // that it was seen in last
+  };
+  struct Space {
+    std::unordered_map<std::uint64_t, Known> known;
+  };
+
+  std::vector<Granule>& all_;
+  std::unordered_map<std::uint32_t, Space> spaces_;
+  Space* space_ = nullptr;
+  std::uint32_t space_number_ = 0;
+  std::vector<std::uint64_t> recent_;  // granules of the space that are in here_, + 1
+  std::vector<std::uint32_t> here_;
+  std::uint32_t segment_ = 1;
+  bool everywhere_ = false;
+};
+
+}  // namespace hodo::ask
