@@ -1,9 +1,16 @@
 #include "asking.h"
 
+#include "hodo/serve/recording_index.h"
+
 namespace hodo::cli {
 
-void add_window_options(const OptionSet& app, WindowInput& input, bool module,
-                        const std::string& to) {
+void add_index_option(const OptionSet& app, ReadingOptions& options) {
+  app.add_flag("--no-index", options.no_index,
+               "neither use nor make an index of the recording (default: of a long one)");
+}
+
+void add_window_options(const OptionSet& app, ReadingOptions& options, WindowInput& input,
+                        bool module, const std::string& to) {
   app.add_option("--at", input.at,
                  "only what ran near this moment (hodo show --help says how moments are written)")
       .type_name("MOMENT");
@@ -24,25 +31,25 @@ void add_window_options(const OptionSet& app, WindowInput& input, bool module,
   app.add_option("--function", input.function,
                  "only what ran in calls of this function, with all that it called")
       .type_name("FUNCTION");
+  add_index_option(app, options);
   if (!module) return;
   app.add_option("--module", input.module,
                  "only branches from or to files whose path contains TEXT")
       .type_name("TEXT");
 }
 
-Result<ask::Window> window_of(session::Session& session, const ReadingOptions& options,
-                              const WindowInput& input, view::Progress& progress) {
-  return serve::window_of(session, input, find_options(session, options, progress));
-}
-
 session::ProgressFunction told_to(view::Progress& progress) {
   return [&progress](std::uint64_t done, std::uint64_t all) { progress.update(done, all); };
 }
 
-ask::FindOptions find_options(session::Session& session, const ReadingOptions& options,
-                              view::Progress& progress) {
-  return serve::find_options(session,
-                             {.selection = selection_of(options), .progress = told_to(progress)});
+Asking asking_of(session::Session& session, const ReadingOptions& options, view::Progress& progress,
+                 bool indexed) {
+  Asking out;
+  const auto tell = told_to(progress);
+  if (indexed && !options.no_index) out.index = serve::index_of(session, tell);
+  out.how = serve::find_options(session, {.selection = selection_of(options), .progress = tell});
+  out.how.index = out.index.get();
+  return out;
 }
 
 }  // namespace hodo::cli

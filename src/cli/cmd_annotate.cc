@@ -77,7 +77,7 @@ void add_annotate(Program& program) {
   app.add_flag("--only-ran", options->only_ran, "leave out the blocks that never ran");
   app.add_flag("--json", options->reading.json, "one JSON object");
   add_selection_options(app, options->reading);
-  add_window_options(app, options->window, false);
+  add_window_options(app, options->reading, options->window, false);
   add_color_option(app, options->reading);
 }
 

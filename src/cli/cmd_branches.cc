@@ -94,13 +94,16 @@ Result<view::BranchListOptions> list_options(const Options& options, session::Cl
 Result<session::Outcome> decode(const Options& options, session::Session& session,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
-  auto window = window_of(session, options.reading, options.window, progress);
+  const Asking asking = asking_of(session, options.reading, progress, options.window.has_moments());
+  auto window = serve::window_of(session, options.window, asking.how);
   if (!window) return std::unexpected(window.error());
   session::DecodeOptions how{
       .selection = selection_of(options.reading),
       .not_taken = options.not_taken,
       .progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); }};
-  if (!window->everything()) return ask::decode_window(session, *window, {.walk = how}, sink);
+  if (!window->everything()) {
+    return ask::decode_window(session, *window, {.walk = how, .index = asking.how.index}, sink);
+  }
   // Writing records takes less time than handing the branches from one thread to another.
   if (options.format == view::BranchFormat::bin) how.threads = 1;
   if (options.order == Order::queue) return session.decode(how, sink);
@@ -147,7 +150,7 @@ void add_branches(Program& program) {
          "only branches of this time, as first-last in the unit of the time column; those of "
          "unknown time count as 0")
       .type_name("FROM-TO");
-  add_window_options(app, options->window);
+  add_window_options(app, options->reading, options->window);
   add_color_option(app, options->reading);
 }
 

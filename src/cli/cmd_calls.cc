@@ -54,12 +54,13 @@ const Manual kManual{
 Result<session::Outcome> decode(const Options& options, session::Session& session,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
-  auto window = window_of(session, options.reading, options.window, progress);
+  const Asking asking = asking_of(session, options.reading, progress, options.window.has_moments());
+  auto window = serve::window_of(session, options.window, asking.how);
   if (!window) return std::unexpected(window.error());
   const session::DecodeOptions how{.selection = selection_of(options.reading),
                                    .progress = told_to(progress)};
   if (window->everything()) return ask::decode_in_order(session, how, sink);
-  return ask::decode_window(session, *window, {.walk = how}, sink);
+  return ask::decode_window(session, *window, {.walk = how, .index = asking.how.index}, sink);
 }
 
 int run(const Options& options) {
@@ -105,7 +106,7 @@ void add_calls(Program& program) {
       .range(1, ~std::uint32_t{0})
       .type_name("N");
   add_selection_options(app, options->reading);
-  add_window_options(app, options->window);
+  add_window_options(app, options->reading, options->window);
   add_color_option(app, options->reading);
 }
 

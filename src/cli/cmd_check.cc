@@ -121,7 +121,8 @@ Result<view::Checked> check_session(const Options& options, session::Session& se
                                     const check::Suppressions& suppressions) {
   const auto cache = options.no_cache ? std::nullopt : text::ModuleCache::of_user();
   view::Progress progress("checking");
-  auto window = window_of(session, options.reading, options.window, progress);
+  const Asking asking = asking_of(session, options.reading, progress, options.window.has_moments());
+  auto window = serve::window_of(session, options.window, asking.how);
   if (!window) return std::unexpected(window.error());
   auto checked =
       serve::judge(session,
@@ -291,7 +292,7 @@ void add_check(Program& program) {
                " ~/.cache/hodoscope");
   app.add_flag("--explained", options->explained, "show what looked wrong and was explained, too");
   add_selection_options(app, options->reading);
-  add_window_options(app, options->window);
+  add_window_options(app, options->reading, options->window);
   add_color_option(app, options->reading);
 }
 

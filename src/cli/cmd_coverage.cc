@@ -131,7 +131,7 @@ void add_coverage(Program& program) {
       .range(1, std::uint64_t{1} << 30)
       .type_name("BYTES");
   add_selection_options(app, options->reading);
-  add_window_options(app, options->window, false);
+  add_window_options(app, options->reading, options->window, false);
   add_color_option(app, options->reading);
 }
 

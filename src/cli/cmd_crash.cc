@@ -45,10 +45,10 @@ constexpr std::size_t kMostListed = 100;  // processes
 // Puts it into words.
 class Teller {
  public:
-  Teller(session::Session& session, const Options& options, const session::ProgressFunction& tell)
+  Teller(session::Session& session, const Options& options, const ask::FindOptions& how)
       : session_(session),
         options_(options),
-        tell_(tell),
+        how_(how),
         style_(view::style_for(STDOUT_FILENO, options.reading.color)) {}
 
   Status add(const serve::Ended& ended) {
@@ -58,7 +58,7 @@ class Teller {
         text_ += "\nmore threads are left out; --pid and --tid choose\n";
         break;
       }
-      auto scene = serve::last_scene(session_, last, tell_);
+      auto scene = serve::last_scene(session_, last, how_.walk.progress, how_.index);
       if (!scene) return std::unexpected(scene.error());
       view::SceneView what(session_, *scene, options_.around);
       add_text(what);
@@ -105,16 +105,15 @@ class Teller {
 
   session::Session& session_;
   const Options& options_;
-  const session::ProgressFunction& tell_;
+  const ask::FindOptions& how_;
   view::Style style_;
   std::string text_;
   std::size_t shown_ = 0;
 };
 
 Result<std::string> in_words(session::Session& session, const Options& options,
-                             const std::vector<serve::Ended>& all,
-                             const session::ProgressFunction& tell) {
-  Teller teller(session, options, tell);
+                             const std::vector<serve::Ended>& all, const ask::FindOptions& how) {
+  Teller teller(session, options, how);
   std::size_t listed = 0;
   for (const serve::Ended& ended : all) {
     if (listed++ == kMostListed) break;
@@ -125,8 +124,8 @@ Result<std::string> in_words(session::Session& session, const Options& options,
 
 Result<std::string> in_json(session::Session& session, const Options& options,
                             const std::vector<serve::Ended>& all, const session::Outcome& outcome,
-                            const session::ProgressFunction& tell) {
-  auto json = serve::ends_json(session, all, options.around, tell);
+                            const ask::FindOptions& how) {
+  auto json = serve::ends_json(session, all, options.around, how.walk.progress, how.index);
   if (!json) return std::unexpected(json.error());
   (*json)["losses"] = view::losses_json(outcome.losses, session.clock());
   return view::json_text(*json);
@@ -135,14 +134,13 @@ Result<std::string> in_json(session::Session& session, const Options& options,
 int run(const Options& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
-    const auto tell = told_to(progress);
+    const Asking asking = asking_of(session, options.reading, progress, true);
     session::Outcome outcome;
-    auto lasts = ask::last_moments(
-        session, {.selection = selection_of(options.reading), .progress = tell}, &outcome);
+    auto lasts = ask::last_moments(session, asking.how.walk, &outcome, asking.how.index);
     if (!lasts) return std::unexpected(lasts.error());
     const auto all = serve::ended_processes(session, *lasts, options.reading.pid);
-    auto said = options.reading.json ? in_json(session, options, all, outcome, tell)
-                                     : in_words(session, options, all, tell);
+    auto said = options.reading.json ? in_json(session, options, all, outcome, asking.how)
+                                     : in_words(session, options, all, asking.how);
     if (!said) return std::unexpected(said.error());
     progress.clear();
     view::Output out(STDOUT_FILENO);
@@ -162,6 +160,7 @@ void add_crash(Program& program) {
                  "how many of the last lines, instructions and branches to show (default 12)")
       .range(1, 1000)
       .type_name("N");
+  add_index_option(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);

@@ -126,11 +126,13 @@ Result<session::Outcome> decode(const Options& options, session::Session& sessio
                                 const WindowInput& part, const session::Selection& selection,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
-  auto window = window_of(session, options.reading, part, progress);
+  const Asking asking = asking_of(session, options.reading, progress, part.has_moments());
+  auto window = serve::window_of(session, part, asking.how);
   if (!window) return std::unexpected(window.error());
   const session::DecodeOptions how{.selection = selection, .progress = told_to(progress)};
   if (window->everything()) return ask::decode_in_order(session, how, sink);
-  return ask::decode_window(session, *window, {.walk = how, .mark_gaps = true}, sink);
+  return ask::decode_window(session, *window,
+                            {.walk = how, .mark_gaps = true, .index = asking.how.index}, sink);
 }
 
 // Timelines have one thread after the other. Where processors have traces of their own, threads are
@@ -285,7 +287,7 @@ void add_export(Program& program) {
   app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
       .type_name("FILE");
   add_selection_options(app, options->reading);
-  add_window_options(app, options->window, true, "--until");
+  add_window_options(app, options->reading, options->window, true, "--until");
 }
 
 }  // namespace hodo::cli

@@ -72,7 +72,9 @@ int run(const Options& options) {
       how.slower_than = *least;
     }
     view::Progress progress("decoding");
-    how.walk = {.selection = selection_of(options.reading), .progress = told_to(progress)};
+    const Asking asking = asking_of(session, options.reading, progress, true);
+    how.walk = asking.how.walk;
+    how.index = asking.how.index;
     auto list = ask::list_calls(session, options.function, how);
     progress.clear();
     if (!list) return std::unexpected(list.error());
@@ -107,6 +109,7 @@ void add_list(Program& program) {
                         "in the order of their beginning (default), or the largest first");
   app.add_option("--top", options->most, "how many to list, 0 for all (default 1000)")
       .type_name("N");
+  add_index_option(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);

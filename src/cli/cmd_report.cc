@@ -35,7 +35,7 @@ void add_report(Program& program) {
       .type_name("N");
   add_source_options(app, options->reading);
   add_selection_options(app, options->reading);
-  add_window_options(app, options->window);
+  add_window_options(app, options->reading, options->window);
   add_color_option(app, options->reading);
 }
 

@@ -6,7 +6,6 @@
 
 #include "asking.h"
 #include "commands.h"
-#include "hodo/serve/recording_index.h"
 #include "hodo/serve/scenes.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
@@ -18,7 +17,6 @@ namespace {
 struct Options {
   ReadingOptions reading;
   serve::SceneInput input;
-  bool no_index = false;
 };
 
 const Manual kManual{
@@ -42,10 +40,10 @@ const Manual kManual{
         "the next return; out the place behind the end of the innermost open call, and back the "
         "call itself. With a - in front they go back. --next and --previous go to where the thread "
         "executes a function, FILE:LINE or address the next or the last time.\n\n"
-        "Of a long recording of Intel PT an index is made at the first question, and kept in "
-        "~/.cache/hodoscope/recordings; from then on THREAD:N, times, start, end and crash take no "
-        "decoding from the beginning. It is found by the recording's content and by the files whose "
-        "code ran, and is never needed.",
+        "Of a long recording of Intel PT with a buffer for each thread an index is made at the "
+        "first question, and kept in ~/.cache/hodoscope/recordings; from then on only what can have "
+        "the answer is decoded, also by the other commands that take moments. It is found by the "
+        "recording's content and by the files whose code ran, and is never needed.",
     .examples = {{"hodo show crash", "Where the program died."},
                  {"hodo show call:parse#17 run.data", "The seventeenth call of parse."},
                  {"hodo show 4242:1700 --step out", "Where it returns to."},
@@ -57,9 +55,8 @@ const Manual kManual{
 int run(const Options& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
-    const auto index = options.no_index ? nullptr : serve::index_of(session, told_to(progress));
-    ask::FindOptions how = find_options(session, options.reading, progress);
-    how.index = index.get();
+    const Asking asking = asking_of(session, options.reading, progress, true);
+    const ask::FindOptions& how = asking.how;
     auto found = serve::scene_of(session, options.input, how);
     if (!found) return std::unexpected(found.error());
     progress.clear();
@@ -100,8 +97,7 @@ void add_show(Program& program) {
                  "source lines, instructions and branches on either side (default 8)")
       .range(1, 100'000)
       .type_name("N");
-  app.add_flag("--no-index", options->no_index,
-               "neither use nor make an index of the recording (default: of a long one)");
+  add_index_option(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");
   add_selection_options(app, options->reading);
   add_color_option(app, options->reading);

@@ -27,6 +27,7 @@ struct ReadingOptions {
   std::string cpu;                   // --cpu FAMILY/MODEL/STEPPING
   std::int32_t pid = -1, tid = -1;
   bool json = false;
+  bool no_index = false;  // --no-index
   view::ColorMode color = view::ColorMode::automatic;
   view::SourceDetail source;  // --srcline, --inline
 };

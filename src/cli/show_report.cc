@@ -14,14 +14,16 @@ namespace {
 
 Result<session::Outcome> decode(session::Session& session, const ReportOptions& options,
                                 view::Progress& progress, analyze::Profile& profile) {
-  auto window = window_of(session, options.reading, options.window, progress);
+  const Asking asking = asking_of(session, options.reading, progress, options.window.has_moments());
+  auto window = serve::window_of(session, options.window, asking.how);
   if (!window) return std::unexpected(window.error());
   session::DecodeOptions how{.selection = selection_of(options.reading),
                              .progress = told_to(progress)};
   if (window->everything()) return session.cover(how, profile);
   how.not_taken = true;
   const auto runs = ask::as_runs(profile);
-  return ask::decode_window(session, *window, {.walk = how, .mark_gaps = true}, *runs);
+  return ask::decode_window(session, *window,
+                            {.walk = how, .mark_gaps = true, .index = asking.how.index}, *runs);
 }
 
 }  // namespace

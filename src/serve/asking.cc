@@ -71,7 +71,7 @@ Result<ask::Window> window_of(session::Session& session, const WindowInput& inpu
     return out;
   }
   if (!input.call.empty()) {
-    auto row = ask::find_call(session, input.call, how.walk);
+    auto row = ask::find_call(session, input.call, how.walk, how.index);
     if (!row) return std::unexpected(row.error());
     out.thread = row->at.thread;
     out.from = row->at.branch;

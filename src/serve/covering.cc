@@ -15,7 +15,8 @@ Result<session::Outcome> count_coverage(session::Session& session, const WindowI
   if (window->everything()) return session.cover(walk, counts);
   walk.not_taken = true;
   const auto runs = ask::as_runs(counts);
-  return ask::decode_window(session, *window, {.walk = walk, .mark_gaps = true}, *runs);
+  return ask::decode_window(session, *window, {.walk = walk, .mark_gaps = true, .index = how.index},
+                            *runs);
 }
 
 Result<FunctionGraph> function_graph(session::Session& session, const WindowInput& window,

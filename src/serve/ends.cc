@@ -59,20 +59,23 @@ std::string end_words(const Ended& ended) {
 }
 
 Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
-                              const session::ProgressFunction& progress) {
-  return ask::scene_at(session, last.moment,
-                       {.before = kTail, .after = 2, .reach = 2, .progress = progress});
+                              const session::ProgressFunction& progress,
+                              const ask::IndexedRecording* index) {
+  return ask::scene_at(
+      session, last.moment,
+      {.before = kTail, .after = 2, .reach = 2, .progress = progress, .index = index});
 }
 
 Result<Json> ends_json(session::Session& session, std::span<const Ended> all, std::size_t around,
-                       const session::ProgressFunction& progress) {
+                       const session::ProgressFunction& progress,
+                       const ask::IndexedRecording* index) {
   Json out{{"processes", Json::array()}};
   std::size_t shown = 0;
   for (const Ended& ended : all) {
     Json process = end_json(ended);
     for (const ask::LastMoment& last : ended.threads) {
       if (shown++ >= kMostLastScenes) continue;
-      auto scene = last_scene(session, last, progress);
+      auto scene = last_scene(session, last, progress, index);
       if (!scene) return std::unexpected(scene.error());
       view::SceneView what(session, *scene, around);
       process["threads"].push_back(view::scene_json(what));

@@ -31,7 +31,8 @@ Result<ask::Moment> walk_on(session::Session& session, ask::Moment at, const Sce
   for (const bool forward : {true, false}) {
     const std::string& wanted = forward ? input.next : input.previous;
     if (wanted.empty()) continue;
-    auto there = ask::occurrence_from(session, at, wanted_by(wanted), forward, how.walk.progress);
+    auto there =
+        ask::occurrence_from(session, at, wanted_by(wanted), forward, how.walk.progress, how.index);
     if (!there) return there;
     at = *there;
   }

@@ -206,11 +206,14 @@ def case_index(case):
     env = {**os.environ, "XDG_CACHE_HOME": home}
     folder = os.path.join(home, "hodoscope", "recordings")
 
-    def answers(*options):
+    def answers(*options, lists=False):
         out = []
         for moment in ("end", f"{tid}:1000000", f"time:{middle}"):
             scene = json.loads(case.hodo("show", moment, data, "--json", *options, env=env).stdout)
             out.append(scene)
+        for command in (["list", "walk", "--json"], ["branches", "--call", "walk#5"],
+                        ["calls", "--from", f"{tid}:900000", "--to", f"{tid}:901000"], ["crash"]) if lists else ():
+            out.append(case.hodo(*command, data, *options, env=env).stdout)
         return out
 
     end = json.loads(case.hodo("show", "end", data, "--json", "--no-index", env=env).stdout)
@@ -218,8 +221,8 @@ def case_index(case):
     tid = end["tid"]
     first = json.loads(case.hodo("show", "start", data, "--json", "--no-index", env=env).stdout)
     middle = (end["time"] + (first["time"] or end["time"])) // 2
+    check(answers(lists=True) == answers("--no-index", lists=True), "an index that was just made")
     plain = answers("--no-index")
-    check(answers() == plain, "an index that was just made")
     (name,) = os.listdir(folder)
     path = os.path.join(folder, name)
     check(os.path.getsize(path) < os.path.getsize(data) / 10 + (1 << 20), "its size")

@@ -21,6 +21,11 @@ struct WindowInput {
   std::string call;          // "parse#17"
   std::string function;
   std::string module;
+
+  // Moments are looked for, which an index makes quick.
+  bool has_moments() const {
+    return !at.empty() || !from.empty() || !to.empty() || last != 0 || !call.empty();
+  }
 };
 // Errors: usage for what contradicts itself; as ask::find_moment.
 Result<ask::Window> window_of(session::Session& session, const WindowInput& input,

@@ -27,7 +27,8 @@ std::vector<Ended> ended_processes(const session::Session& session,
 std::string end_words(const Ended& ended);
 // What there is at the end of a path. Errors: as ask::scene_at.
 Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
-                              const session::ProgressFunction& progress);
+                              const session::ProgressFunction& progress,
+                              const ask::IndexedRecording* index = nullptr);
 
 inline constexpr std::size_t kMostLastScenes = 16;
 
@@ -35,6 +36,7 @@ inline constexpr std::size_t kMostLastScenes = 16;
 // there was, of the others how many there are. Errors: as last_scene().
 Result<nlohmann::ordered_json> ends_json(session::Session& session, std::span<const Ended> all,
                                          std::size_t around,
-                                         const session::ProgressFunction& progress);
+                                         const session::ProgressFunction& progress,
+                                         const ask::IndexedRecording* index = nullptr);
 
 }  // namespace hodo::serve
