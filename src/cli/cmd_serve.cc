@@ -1,12 +1,14 @@
 // hodo serve: answers questions about a recording.
 #include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "hodo/serve/lines.h"
 #include "hodo/serve/rpc.h"
+#include "hodo/serve/socket.h"
 #include "hodo/serve/workspace.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
@@ -18,7 +20,9 @@ namespace {
 
 struct Options {
   ReadingOptions reading;
+  std::string socket;
   bool schema = false;
+  bool mcp = false;
   bool no_index = false;
 };
 
@@ -33,12 +37,19 @@ const Manual kManual{
         "of a function, code with counts, findings, coverage, how processes ended and more. "
         "--schema prints all methods with JSON Schemas of their parameters and answers. While a long "
         "question is answered, notifications 'progress' tell how far it has come.\n\n"
+        "--socket PATH makes a Unix socket for any number of questions, at most 16 at a time, each on a "
+        "connection of its own: nobody but you can connect, and Ctrl-C removes it.\n\n"
+        "--mcp speaks the Model Context Protocol on standard input and output: ten tools with "
+        "bounded answers, for language models and the editors that they work in.\n\n"
         "Nothing is sent anywhere else, and no file is opened but the recording and those that it "
         "names.",
     .examples = {{"echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"info\"}' | hodo serve run.data",
                   "One question."},
+                 {"hodo serve --socket /tmp/run.sock run.data", "For several programs at once."},
+                 {"claude mcp add hodo -- hodo serve --mcp $PWD/run.data",
+                  "As tools of an assistant; others take the same command in their settings."},
                  {"hodo serve --schema | jq -r '.methods[].name'", "What can be asked."}},
-    .exit_statuses = {{"0", "Standard input ended."},
+    .exit_statuses = {{"0", "Standard input ended, or a signal came (--socket)."},
                       {"2", "Wrong use, or a recording that cannot be read."}}};
 
 Status print_schema() {
@@ -52,6 +63,10 @@ int run(const Options& options) {
     const Status done = print_schema();
     return done ? kExitOk : report_error("", done.error());
   }
+  if (options.mcp && !options.socket.empty()) {
+    return report_error(
+        "", {ErrorCode::usage, "--mcp speaks on standard input; it goes without --socket"});
+  }
   auto input = input_of(options.reading);
   if (!input) return report_error(options.reading.file, input.error());
   auto workspace = serve::Workspace::open({.input = *input,
@@ -59,7 +74,13 @@ int run(const Options& options) {
                                            .index = !options.no_index,
                                            .any_other = true});
   if (!workspace) return report_error(options.reading.file, workspace.error());
-  const Status done = serve::answer_lines(**workspace, STDIN_FILENO, STDOUT_FILENO);
+  // That somebody has gone shows where something is written to them.
+  ::signal(SIGPIPE, SIG_IGN);
+  const Status done =
+      options.socket.empty()
+          ? serve::answer_lines(**workspace, STDIN_FILENO, STDOUT_FILENO,
+                                options.mcp ? serve::Speech::mcp : serve::Speech::rpc)
+          : serve::answer_socket(**workspace, options.socket);
   return done ? kExitOk : report_error("", done.error());
 }
 
@@ -69,6 +90,10 @@ void add_serve(Program& program) {
   auto options = std::make_shared<Options>();
   const OptionSet app = program.command("serve", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
+  app.add_option("--socket", options->socket,
+                 "make the Unix socket PATH and answer there, instead of on standard input")
+      .type_name("PATH");
+  app.add_flag("--mcp", options->mcp, "speak the Model Context Protocol");
   app.add_flag("--schema", options->schema,
                "print the methods with their parameters and answers, and exit");
   app.add_flag("--no-index", options->no_index,

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "hodo/serve/mcp.h"
 #include "hodo/serve/rpc.h"
 
 namespace hodo::serve {
@@ -138,37 +139,38 @@ std::string progress_line(const Progress& now) {
 
 bool blank(const std::string& line) { return line.find_first_not_of(" \t\r") == std::string::npos; }
 
-void answer(Workspace& workspace, const std::string& message, LineWriter& writer) {
-  if (auto said = answer_message(workspace, message)) writer.write(std::move(*said));
+void answer(Workspace& workspace, const std::string& message, Speech speech, LineWriter& writer) {
+  if (speech == Speech::mcp) {
+    if (auto said = answer_mcp_message(workspace, message)) writer.write(std::move(*said));
+    return;
+  }
+  const auto hear = [&writer](const Progress& now) { writer.write(progress_line(now)); };
+  if (auto said = answer_message(workspace, message, hear)) writer.write(std::move(*said));
 }
 
 }  // namespace
 
-Status answer_lines(Workspace& workspace, int in, int out) {
+Status answer_lines(Workspace& workspace, int in, int out, Speech speech) {
   LineReader reader(in);
   LineWriter writer(out);
   Waiting waiting;
-  workspace.on_progress([&writer](const Progress& now) {
-    if (!now.question.empty()) writer.write(progress_line(now));
-  });
   {
     const std::jthread answering([&] {
       while (const auto message = waiting.take()) {
-        if (writer.error() == 0) answer(workspace, *message, writer);
+        if (writer.error() == 0) answer(workspace, *message, speech, writer);
       }
     });
     while (auto line = reader.next()) {
       if (writer.error() != 0) break;
       if (blank(*line)) continue;
-      if (is_beside(*line)) {
-        answer(workspace, *line, writer);
+      if (speech == Speech::rpc && is_beside(*line)) {
+        answer(workspace, *line, speech, writer);
       } else {
         waiting.put(std::move(*line));
       }
     }
     waiting.close();
   }
-  workspace.on_progress({});
   const int error = writer.error() == EPIPE ? 0 : writer.error();
   if (error == 0 && reader.error() == 0) return {};
   return fail(ErrorCode::io,

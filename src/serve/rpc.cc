@@ -11,6 +11,8 @@
 namespace hodo::serve {
 namespace {
 
+using Hear = std::function<void(const Progress&)>;
+
 // How deep it is nested, looking at no more than brackets and strings: the parser and what walks
 // through values get no deeper ones.
 bool too_deep(std::string_view text) {
@@ -67,8 +69,8 @@ bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_nu
 // Names the question for the time of it.
 class Named {
  public:
-  Named(Workspace& workspace, const Json& id) : workspace_(workspace) {
-    workspace_.name_question(id.is_string() ? id.get<std::string>() : id.dump());
+  Named(Workspace& workspace, const Json& id, const Hear& hear) : workspace_(workspace) {
+    workspace_.name_question(id.is_string() ? id.get<std::string>() : id.dump(), hear);
   }
   ~Named() { workspace_.name_question(""); }
   Named(const Named&) = delete;
@@ -79,15 +81,15 @@ class Named {
 };
 
 Result<Json> answer_named(Workspace& workspace, const Method& method, const Json& params,
-                          const Json& id) {
+                          const Json& id, const Hear& hear) {
   if (method.beside) return method.answer(workspace, params);
   const std::scoped_lock turn(workspace.turn());
-  const Named named(workspace, id);
+  const Named named(workspace, id, hear);
   return method.answer(workspace, params);
 }
 
 // One request; nullopt: it is a notification.
-std::optional<Json> answer_one(Workspace& workspace, const Json& request) {
+std::optional<Json> answer_one(Workspace& workspace, const Json& request, const Hear& hear) {
   const auto invalid = [](const std::string& why) {
     return failure(nullptr, error_json(kInvalidRequest, why));
   };
@@ -115,7 +117,7 @@ std::optional<Json> answer_one(Workspace& workspace, const Json& request) {
     if (silent) return std::nullopt;
     return failure(id, error_json(kInvalidParams, fits.error().message, &fits.error()));
   }
-  auto answer = answer_named(workspace, *method, params, id);
+  auto answer = answer_named(workspace, *method, params, id, hear);
   if (silent) return std::nullopt;
   if (!answer) {
     const Error& error = answer.error();
@@ -159,11 +161,12 @@ Result<Json> parse_message(std::string_view text) {
   return value;
 }
 
-std::optional<std::string> answer_message(Workspace& workspace, std::string_view message) {
+std::optional<std::string> answer_message(Workspace& workspace, std::string_view message,
+                                          const Hear& hear) {
   auto value = parse_message(message);
   if (!value) return one_line(failure(nullptr, error_json(kParseError, value.error().message)));
   if (!value->is_array()) {
-    const auto answer = answer_one(workspace, *value);
+    const auto answer = answer_one(workspace, *value, hear);
     return answer ? std::optional(one_line(*answer)) : std::nullopt;
   }
   if (value->empty() || value->size() > kMostInBatch) {
@@ -174,7 +177,7 @@ std::optional<std::string> answer_message(Workspace& workspace, std::string_view
   // Not one value: answers may be large.
   std::string all;
   for (const Json& request : *value) {
-    if (const auto answer = answer_one(workspace, request)) {
+    if (const auto answer = answer_one(workspace, request, hear)) {
       all += (all.empty() ? "[" : ",") + one_line(*answer);
     }
   }

@@ -144,10 +144,11 @@ void Workspace::begin(std::string what) {
   progress_.total = 0;
 }
 
-void Workspace::name_question(std::string question) {
+void Workspace::name_question(std::string question, std::function<void(const Progress&)> hear) {
   const std::scoped_lock lock(telling_);
   progress_ = {.question = std::move(question), .what = {}};
   told_at_ = now();
+  hear_ = std::move(hear);
 }
 
 void Workspace::update(std::uint64_t done, std::uint64_t total) {
@@ -169,11 +170,6 @@ void Workspace::update(std::uint64_t done, std::uint64_t total) {
 Progress Workspace::progress() const {
   const std::scoped_lock lock(telling_);
   return progress_;
-}
-
-void Workspace::on_progress(std::function<void(const Progress&)> hear) {
-  const std::scoped_lock lock(telling_);
-  hear_ = std::move(hear);
 }
 
 std::optional<Workspace::FileState> Workspace::state_of(const std::string& path) {

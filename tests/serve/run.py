@@ -13,10 +13,12 @@ import html
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import time
 
-from server import Failed, Server, check
+from server import WAIT, Failed, Server, check
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -206,6 +208,130 @@ def case_diff(case):
         same("two calls", two, case.json("diff", "a.data", "--call", "down#3", "--call", "down#70"))
         check(server.refused("diff", call="down#3")["data"]["cause"] == "usage", "one call")
         check(server.refused("diff", other="nosuch.data")["data"]["cause"] == "not_found", "no such file")
+
+
+def lines_of(connection, *messages):
+    """Sends messages, and gives the answers to all of them."""
+    connection.settimeout(WAIT)
+    connection.sendall("".join(json.dumps(m) + "\n" for m in messages).encode())
+    read, answers = b"", []
+    while len(answers) < len(messages):
+        more = connection.recv(1 << 16)
+        check(more, "the server closed the connection")
+        read += more
+        *whole, read = read.split(b"\n")
+        answers += [one for one in map(json.loads, whole) if "method" not in one]
+    return answers
+
+
+def connect(path):
+    connection = socket.socket(socket.AF_UNIX)
+    for _ in range(WAIT * 20):
+        try:
+            connection.connect(path)
+            return connection
+        except OSError:
+            time.sleep(0.05)
+    raise Failed("nobody listens on " + path)
+
+
+def case_socket(case):
+    """A socket: several at once, of this user alone, removed at the end."""
+    data, path = case.record(case.program(NESTED)), case.path("s")
+    serve = [case.args.hodo, "serve", "--socket", path, data]
+
+    def question(number, method="info"):
+        return {"jsonrpc": "2.0", "id": number, "method": method}
+    with subprocess.Popen(serve, env=case.env) as server:
+        try:
+            one, two = connect(path), connect(path)
+            check(os.stat(path).st_mode & 0o777 == 0o600, oct(os.stat(path).st_mode))
+            first = lines_of(one, question(1), question(2, "stats"))
+            check([a["id"] for a in first] == [1, 2], first)
+            check(lines_of(two, question(1))[0]["result"] == first[0]["result"], "two are told different things")
+            one.sendall(b'{"jsonrpc":"2.0","id":1,"met')  # and gone in the middle of a word
+            one.close()
+            check(lines_of(two, question(3))[0]["id"] == 3, "the other one is still answered")
+            many = [connect(path) for _ in range(40)]
+            answered = 0
+            for each in many:
+                try:
+                    answered += bool(lines_of(each, question(4)))
+                except (Failed, OSError):
+                    pass
+                each.close()
+            check(10 <= answered <= 16, f"{answered} of 40 were answered")
+            check(lines_of(two, question(5))[0]["id"] == 5, "the first one is still answered")
+            done = subprocess.run(serve, capture_output=True, text=True, env=case.env, check=False)
+            check(done.returncode == 2 and "listens" in done.stderr, f"a second server: {done}")
+            server.terminate()
+            check(server.wait(WAIT) == 0 and not os.path.exists(path), "its end")
+        finally:
+            server.kill()
+    for what, why in ((data, "no socket"), ("x" * 200, "bytes")):
+        words = [case.args.hodo, "serve", "--socket", what, data]
+        done = subprocess.run(words, capture_output=True, text=True, env=case.env, check=False)
+        check(done.returncode == 2 and why in done.stderr, f"{what}: {done}")
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(path)
+    left.close()  # as a server that was killed leaves it
+    with subprocess.Popen(serve, env=case.env) as server:
+        try:
+            check(lines_of(connect(path), question(6))[0]["id"] == 6, "in the place of a dead one")
+        finally:
+            server.kill()
+
+
+def case_mcp(case):
+    """The Model Context Protocol: what a client says, and bounded answers."""
+    data = case.record(case.program(NESTED))
+    words = [case.args.hodo, "serve", "--mcp", data]
+    messages, wanted = [], []
+
+    def add(method, params=None, number=True):
+        messages.append({"jsonrpc": "2.0", "method": method, **({"params": params} if params is not None else {})})
+        if number:
+            messages[-1]["id"] = len(wanted)
+            wanted.append(method)
+    add("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
+    add("notifications/initialized", number=False)
+    add("ping")
+    add("tools/list")
+    calls = {"recording": {}, "ends": {}, "report": {}, "show": {"at": "crash"}, "calls": {"function": "leaf"},
+             "call_tree": {"path": ["_start"]}, "code": {"function": "down"},
+             "next": {"at": "call:leaf", "function": "leaf", "direction": "next"}, "search": {"text": "leaf"},
+             "diff": {"call": "down#3", "other_call": "down#4"}}
+    for tool, arguments in calls.items():
+        add("tools/call", {"name": tool, "arguments": arguments})
+    add("tools/call", {"name": "code", "arguments": {"function": "_dl_start"}})
+    add("tools/call", {"name": "calls", "arguments": {"function": "nosuch"}})
+    add("tools/call", {"name": "calls", "arguments": {"nosuch": 1}})
+    add("tools/call", {"name": "nosuch"})
+    add("nosuch")
+    lines = "\n".join(map(json.dumps, messages)) + "\nnonsense\n"
+    done = subprocess.run(words, input=lines, capture_output=True, text=True, env=case.env, check=False, timeout=WAIT)
+    check(done.returncode == 0, done)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    check([a["id"] for a in answers] == [*range(len(wanted)), None], "every request has one answer")
+    check(answers[0]["result"]["protocolVersion"] == "2025-03-26", answers[0])
+    tools = answers[2]["result"]["tools"]
+    check({tool["name"] for tool in tools} == set(calls) and len(tools) <= 10, tools)
+    check(all(tool["inputSchema"]["type"] == "object" for tool in tools), tools)
+    said = {}
+    for name, answer in zip([*calls, "long"], answers[3:]):
+        result = answer["result"]
+        check(not result["isError"], f"{name}: {result}")
+        text = result["content"][0]["text"]
+        check(len(text) <= 24 << 10, f"{name} says {len(text)} bytes")
+        said[name] = json.loads(text)
+    check(said["calls"]["count"] == case.json("list", "leaf", data)["count"], said["calls"]["count"])
+    check(said["calls"]["more"] == said["calls"]["count"] - 30, "what is left out is said")
+    check("left_out" in json.dumps(said["long"]), "what is cut is said")
+    check(said["show"]["calls"][0]["function"] == "main", said["show"]["calls"])
+    wrong = answers[3 + len(calls) + 1:]
+    check(wrong[0]["result"]["isError"] and "nosuch" in wrong[0]["result"]["content"][0]["text"], wrong[0])
+    check(wrong[1]["result"]["isError"] and "members" in wrong[1]["result"]["content"][0]["text"], wrong[1])
+    check([w["error"]["code"] for w in wrong[2:]] == [-32602, -32601, -32700], wrong[2:])
 
 
 def tiles(server, thread, axis, end, **more):

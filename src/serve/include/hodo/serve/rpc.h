@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "hodo/base/result.h"
 #include "hodo/serve/method.h"
+#include "hodo/serve/workspace.h"
 
 namespace hodo::serve {
 
@@ -28,8 +30,10 @@ inline constexpr std::size_t kMostInBatch = 1000;
 Result<Json> parse_message(std::string_view text);
 
 // The answer to one message, a request or a batch, on one line without its end; nullopt where none
-// is due. A request's id is what progress() calls its question.
-std::optional<std::string> answer_message(Workspace& workspace, std::string_view message);
+// is due. A request's id is what progress() calls its question; `hear` is told of that
+// (Workspace::name_question).
+std::optional<std::string> answer_message(Workspace& workspace, std::string_view message,
+                                          const std::function<void(const Progress&)>& hear = {});
 
 // Whether it can be answered at once, while another question is: a request of such a method.
 bool is_beside(std::string_view message);

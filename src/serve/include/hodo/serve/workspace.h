@@ -88,12 +88,12 @@ class Workspace {
 
   // One question at a time: hold this while asking the members above.
   std::mutex& turn() { return turn_; }
-  void name_question(std::string question);  // of the holder of the turn; empty: it is done
+  // Of the holder of the turn; empty: it is done. `hear` is told how far it has come, in the thread
+  // that answers, at most ten times a second.
+  void name_question(std::string question, std::function<void(const Progress&)> hear = {});
 
   // From any thread, at any time.
   Progress progress() const;
-  // Hears of it, in the thread that answers; at most ten times a second for each question.
-  void on_progress(std::function<void(const Progress&)> hear);
 
  private:
   struct FileState {
