@@ -6,6 +6,7 @@ import subprocess
 
 from harness import (
     CLEAN, FOUND, INCOMPLETE, SOURCES, TIMEOUT, WINDOWS, Failure, equal, lines, rules_of, symbols_of,
+    without_sums,
 )  # fmt: skip
 
 # Forms that are none in 32-bit programs: QEMU does not lay them out at the addresses that they see, by which
@@ -108,9 +109,10 @@ def changed_record(tool, rule, options):
         content = file.read()
     equal(packed(old) in content, True, "the record is in the file")
     with open(data, "wb") as file:
-        file.write(content.replace(packed(old), packed(new)))
+        file.write(without_sums(content.replace(packed(old), packed(new))))
     result, status = tool.check(data)
-    equal((rules_of(result), status), ({rule}, FOUND), "rules, status")
+    # Where a call counts as none, a return may be a further step.
+    equal(([f["rule"] for f in result["findings"]], status), ([rule], FOUND), "rules, status")
     finding = result["findings"][0]
     equal((finding["from"]["address"], finding["to"]["address"]), new, "the branch")
 
@@ -131,7 +133,7 @@ def injected_record(tool, program):
         equal(content.count(old), 1, "records of this branch")
         content = content.replace(old, new)
     with open(data, "wb") as file:
-        file.write(content)
+        file.write(without_sums(content))
     result, status = tool.check(data)
     rules = {"library.injected", "call.sensitive"}
     equal((rules_of(result), status), (rules, FOUND), "rules, status")
