@@ -87,9 +87,13 @@ TEST_F(Rpc, AnErrorHasItsCauseAndRemedy) {
 // Every method's answer fits its schema, and so do no others' parameters.
 TEST_F(Rpc, SchemasAreWhatIsAnswered) {
   const std::map<std::string, Json> params{
-      {"moment", {{"at", "end"}}},         {"scene", {{"at", "42:2"}}},
-      {"calls", {{"function", "nosuch"}}}, {"code", {{"function", "0x401000"}}},
-      {"search", {{"text", "sample"}}},    {"tile", {{"thread", "42"}, {"from", 0}, {"to", 11}}}};
+      {"around", {{"at", "42:2"}, {"direction", "next"}, {"address", "0x401000"}}},
+      {"moment", {{"at", "end"}}},
+      {"scene", {{"at", "42:2"}}},
+      {"calls", {{"function", "nosuch"}}},
+      {"code", {{"function", "0x401000"}}},
+      {"search", {{"text", "sample"}}},
+      {"tile", {{"thread", "42"}, {"from", 0}, {"to", 11}}}};
   for (const Method& method : methods()) {
     const auto given = params.find(std::string(method.name));
     const Json one = given == params.end() ? Json::object() : given->second;
