@@ -70,8 +70,8 @@ bool map_tables(Arena& arena) {
 }
 
 void write_glue(const Arena& arena) {
-  void (*const entries[kGlues])() = {glue_exit,  glue_flush, glue_miss,      glue_return,
-                                     glue_check, glue_block, glue_block_keep};
+  void (*const entries[kGlues])() = {glue_exit,   glue_flush, glue_full,  glue_miss,
+                                     glue_return, glue_check, glue_block, glue_block_keep};
   for (unsigned i = 0; i < kGlues; ++i) {
     Emitter out(arena.glue(static_cast<Glue>(i)));
     out.bytes({0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90});  // JMP [RIP + 2]

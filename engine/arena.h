@@ -10,6 +10,7 @@ namespace hodo::engine {
 enum Glue : unsigned {
   kGlueExit,
   kGlueFlush,
+  kGlueFull,
   kGlueMiss,
   kGlueReturn,
   kGlueCheck,

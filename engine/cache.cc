@@ -15,7 +15,11 @@ namespace {
 Map<std::uint8_t*> fragments;
 Map<CallSite*> call_sites;
 // Where dropped translations of an address lead.
-Map<Exit*> detours;
+struct Detour {
+  Exit exit;  // `resume`: the displacement of its jump
+  std::uint8_t* stub = nullptr;
+};
+Map<Detour*> detours;
 
 std::uint32_t crc32c(std::uint64_t value) {
   std::uint64_t crc = 0;
@@ -63,23 +67,24 @@ void add_indirect_target(std::uint64_t target, std::uint8_t* landing) {
 namespace {
 
 // Dropped fragments jump here; from here it is one jump to the newest one. Null: there is no room.
-Exit* detour_of(std::uint64_t ip, const std::uint8_t* near) {
-  if (Exit** found = detours.find(ip)) return *found;
+Detour* detour_of(std::uint64_t ip, const std::uint8_t* near) {
+  if (Detour** found = detours.find(ip)) return *found;
   constexpr std::size_t kDetourBytes = 64;
   Arena& arena = *arena_of_code(near);
   if (cold_room(arena) < kDetourBytes || !low_is_ready() || !detours.reserve(1)) return nullptr;
-  auto* exit = new (allocate_low(sizeof(Exit))) Exit;
+  auto* detour = new (allocate_low(sizeof(Detour))) Detour;
+  Exit* exit = &detour->exit;
   exit->target = ip;
   Emitter out(arena.cold);
   while ((reinterpret_cast<std::uint64_t>(out.at()) + 1) % 64 > 60) out.byte(0x90);
   exit->resume = reinterpret_cast<std::uint64_t>(out.jump(nullptr));
-  exit->stub = out.at();
+  detour->stub = out.at();
   out.store(offsetof(ThreadArea, spill), rax);
   out.move(rax, static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(exit)));
   out.jump(arena.glue(kGlueExit));
   arena.cold = out.at();
-  detours.put(ip, exit);
-  return exit;
+  detours.put(ip, detour);
+  return detour;
 }
 
 // One store where nobody can be half way through (make_patchable()).
@@ -122,11 +127,11 @@ void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
   if (find_fragment(ip) != head) return;
   fragments.put(ip, nullptr);
   forget_landings(ip);
-  Exit* detour = detour_of(ip, head);
+  Detour* detour = detour_of(ip, head);
   if (detour == nullptr) return trap_head(head);
-  auto* field = reinterpret_cast<std::uint8_t*>(detour->resume);
+  auto* field = reinterpret_cast<std::uint8_t*>(detour->exit.resume);
   Emitter::point(field, detour->stub);
-  detour->displacement = field;
+  detour->exit.displacement = field;
   redirect(head, field - 1);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "area_code.h"
 #include "cache.h"
 #include "code_pages.h"
 #include "thread_area.h"
@@ -10,6 +11,7 @@
 namespace hodo::engine {
 
 // What glue_check knows of it.
+static_assert(offsetof(Exit, resume) == 8);
 static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &&
               offsetof(CodeCheck, bytes) == 16 && sizeof(CodeCheck) == 24);
 
@@ -70,6 +72,24 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movl %%eax, %%esi
       call engine_flush
       jmp glue_resume_rbx
+
+    .globl glue_full
+    glue_full:
+      movq %%rcx, %c[spill1](%%r10)
+      movq %c[cursor](%%r10), %%rcx
+      shlq $16, %%r11
+      orq $0xa302, %%r11
+      movq %%r11, (%%rcx)
+      movl $1, %%r11d
+      addq $8, %%rcx
+      movq %%rcx, %c[cursor](%%r10)
+      cmpq %c[limit](%%r10), %%rcx
+      movq %c[spill1](%%r10), %%rcx
+      jae glue_flush
+      movq 8(%%rax), %%rax
+      movq %%rax, %c[next](%%r10)
+      movq %c[spill0](%%r10), %%rax
+      jmp *%c[next](%%r10)
 
     // CRC32 and probes; what is found is the first one next time.
     glue_miss:
@@ -363,7 +383,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       [spill1] "i"(offsetof(ThreadArea, spill) + 8), [spill2] "i"(offsetof(ThreadArea, spill) + 16),
       [on_block] "i"(offsetof(ThreadArea, on_block)), [next] "i"(offsetof(ThreadArea, next)),
       [taken] "i"(offsetof(ThreadArea, taken)), [ip] "i"(offsetof(ThreadArea, ip)),
-      [waits] "i"(offsetof(ThreadArea, waits)),
+      [waits] "i"(offsetof(ThreadArea, waits)), [cursor] "i"(kCursor), [limit] "i"(kLimit),
       [targets] "i"(offsetof(ThreadArea, indirect_targets)),
       [landings] "i"(offsetof(ThreadArea, first_landings)), [probes] "i"(kProbes));
 }

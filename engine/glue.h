@@ -20,6 +20,9 @@ void glue_exit();
 // R11 may have no room for more outcomes, or the packets none; flags are kept, and the unit is
 // asked in any case.
 void glue_flush();
+// EAX: an Exit. R11 has 31 outcomes or more, and flags are free. Writes them as a long TNT packet,
+// and goes on at Exit::resume, by way of glue_flush where the packets have no room left.
+void glue_full();
 // RAX: a target that `first_landings` does not have. RAX, RCX, RDX of the program are in the spill
 // slots.
 void glue_miss();

@@ -1,4 +1,5 @@
-// A table from addresses to small values. Open addressing; doubles when half full. 0 is no key.
+// A table from addresses to small values. Open addressing; doubles when three quarters are full. 0
+// is no key.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class Map {
   }
   // False: there is no memory for so many more.
   bool reserve(std::uint64_t more) {
-    while (2 * (count_ + more) > capacity_) {
+    while (4 * (count_ + more) > 3 * capacity_) {
       if (!grow()) return false;
     }
     return true;

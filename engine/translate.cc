@@ -392,31 +392,9 @@ class Translator {
     }
     for (unsigned i = 0; i < late_count_; ++i) {
       Emitter::point(late_[i].field, cold_.at());
-      if (late_[i].what == Late::full) {
-        write_full(late_[i].exit);
-      } else {
-        late_[i].exit->stub = cold_.at();
-        request(cold_, late_[i].exit, kGlueExit);
-      }
+      request(cold_, late_[i].exit, late_[i].what == Late::full ? kGlueFull : kGlueExit);
     }
     late_count_ = conditional_count_ = 0;
-  }
-
-  // The outcomes as a long TNT packet; flags are free.
-  void write_full(Exit* exit) {
-    cold_.store(spill(1), rcx);
-    cold_.load(rcx, kCursor);
-    cold_.bytes({0x49, 0xc1, 0xe3, 0x10});              // SHL R11, 16
-    cold_.bytes({0x49, 0x81, 0xcb, 0x02, 0xa3, 0, 0});  // OR R11, long TNT
-    cold_.bytes({0x4c, 0x89, 0x19});                    // MOV [RCX], R11
-    cold_.bytes({0x41, 0xbb, 1, 0, 0, 0});              // MOV R11D, no outcomes
-    cold_.bytes({0x48, 0x83, 0xc1, 8});                 // ADD RCX, 8
-    cold_.store(kCursor, rcx);
-    cold_.area(0x3b, rcx, kLimit);  // CMP RCX, limit
-    cold_.load(rcx, spill(1));
-    Emitter::point(cold_.jump_if(0x2, nullptr),
-                   reinterpret_cast<const std::uint8_t*>(exit->resume));
-    request(cold_, exit, kGlueFlush);
   }
 
   // Where a target is no address, it is the branch that fails.

@@ -16,7 +16,6 @@ struct Exit {
   std::uint64_t target = 0;              // of the program
   std::uint64_t resume = 0;              // in the cache, behind a flush; behind INT in the program
   std::uint8_t* displacement = nullptr;  // of the branch that leads to the stub, as long as it does
-  std::uint8_t* stub = nullptr;
   Kind kind = direct;
 };
 
