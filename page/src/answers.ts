@@ -1,0 +1,249 @@
+// What the methods of `hodo serve` answer (docs/serve.md), as far as the page reads it.
+
+export interface Loss {
+  cause?: string;
+  sentence?: string;
+  [key: string]: unknown;
+}
+
+export interface ThreadInfo {
+  thread: string;
+  tid: number;
+  name: string;
+  cpu?: number;
+  first_ns: number;
+  last_ns: number;
+  branches: number;
+  instructions: number;
+}
+
+export interface ProcessInfo {
+  pid: number;
+  name: string;
+  end?: string;
+  threads: ThreadInfo[];
+}
+
+export interface Info {
+  file: string;
+  command: string;
+  source: string;
+  host: string;
+  start_ns: number;
+  duration_ns: number;
+  has_time: boolean;
+  instructions: number;
+  branches: number;
+  processes: ProcessInfo[];
+  losses: Loss[];
+  complete: boolean;
+  version: string;
+  can: { samples_only?: boolean; [key: string]: unknown };
+}
+
+export interface Name {
+  name: string;
+  object: string;
+}
+
+export interface Slice {
+  from: number;
+  to: number;
+  name: number; // -1: several calls, each below a pixel
+  moment: string;
+  count: number;
+}
+
+export interface Mark {
+  at: number;
+  kind: string;
+  text: string;
+  moment: string;
+}
+
+export interface Tile {
+  thread: string;
+  from: number;
+  to: number;
+  names: Name[];
+  rows: { depth: number; slices: Slice[] }[];
+  marks: Mark[];
+  coarse: boolean;
+  depth: number;
+  more: boolean;
+}
+
+export type FlameNode = [name: number, parent: number, self: number, total: number, calls: number];
+
+export interface Flame {
+  unit: string;
+  total: number;
+  names: Name[];
+  nodes: FlameNode[];
+  pruned: { nodes: number; total: number };
+  losses?: Loss[];
+}
+
+export interface TreeLevel {
+  children: TreeRow[];
+  more: number;
+  total: { instructions: number; time_ns: number };
+}
+
+export interface TreeRow {
+  name: string;
+  object: string;
+  calls: number;
+  instructions: number;
+  time_ns: number;
+  self_instructions: number;
+  children: boolean;
+  first: string | null;
+}
+
+export interface Place {
+  address: string;
+  object?: string;
+  function?: string;
+  offset?: number;
+  file?: string;
+  line?: number;
+}
+
+export interface OpenCall {
+  function: string;
+  object: string;
+  at: Place;
+  entered: string | null;
+  how: string;
+  instructions: number;
+  time: number | null;
+}
+
+export interface SceneBranch {
+  number: number;
+  kind: string;
+  from: Place | null;
+  to: Place | null;
+  instructions: number;
+}
+
+export interface Scene {
+  moment: string;
+  pid: number;
+  tid: number;
+  time: number | null;
+  stands_at: Place | null;
+  instruction?: string;
+  calls: OpenCall[];
+  lost_before: unknown;
+  before: SceneBranch[];
+  after: SceneBranch[];
+  steps: Record<string, { back: string | null; forward: string | null }>;
+  other_threads: { moment: string; [key: string]: unknown }[];
+  losses: Loss[];
+}
+
+export interface Instruction {
+  address: string;
+  offset: number;
+  count: number;
+  text: string;
+  target?: string;
+  target_name?: string;
+  file?: string;
+  line?: number;
+}
+
+export interface Block {
+  number: number;
+  address: string;
+  count: number;
+  instructions: Instruction[];
+  to: { kind: string; count: number; address?: string; block?: number; function?: string }[];
+}
+
+export interface Code {
+  function: string;
+  object: string;
+  address: string;
+  size: number;
+  entered: number;
+  blocks: Block[];
+  lines: { file: string; line: number; count: number }[];
+  source: { file: string; here: boolean; lines: { line: number; text: string }[] }[];
+}
+
+export interface FindingPlace {
+  address: string;
+  symbol?: string;
+  object?: string;
+  offset?: number;
+  file?: string;
+  line?: number;
+}
+
+export interface Finding {
+  rule: string;
+  grade: string;
+  reason: string;
+  doubtful: boolean;
+  count: number;
+  pid: number;
+  tid: number;
+  comm: string;
+  kind: string;
+  from: FindingPlace | null;
+  to: FindingPlace | null;
+  facts: { what: string; place?: FindingPlace; text?: string }[];
+  code_from: { address: string; instruction: string }[];
+  code_to: { address: string; instruction: string }[];
+  suppression?: string;
+  moment?: string;
+}
+
+export interface Findings {
+  branches: number;
+  complete: boolean;
+  explained: number;
+  findings: Finding[];
+  suppressed: unknown[];
+  not_checked: unknown[];
+  losses: Loss[];
+}
+
+export interface Found {
+  kind: "function" | "file" | "line" | "address" | "process" | "moment";
+  text: string;
+  detail: string;
+  moment?: string;
+  function?: string;
+  file?: string;
+  calls?: number;
+}
+
+export interface CallRow {
+  number: number;
+  moment: string;
+  until: string;
+  pid: number;
+  time: number;
+  duration: number | null;
+  instructions: number;
+  function: string;
+  outcome: string;
+  caller?: string;
+  line?: string;
+}
+
+export interface CallList {
+  functions: Name[];
+  count: number;
+  left_out: number;
+  calls: CallRow[];
+}
+
+export interface Note {
+  moment: string;
+  text: string;
+}

@@ -1,0 +1,95 @@
+// Asks hodo, by JSON-RPC over the address the page came from; or the answers that a self-contained file carries.
+
+export class Refused extends Error {}
+
+type Key = string;
+
+// Keys in order, so that the same question always has the same text.
+export function question_key(method: string, params: Record<string, unknown>): Key {
+  const sorted: Record<string, unknown> = {};
+  for (const name of Object.keys(params).sort()) {
+    if (params[name] !== undefined) sorted[name] = params[name];
+  }
+  return `${method} ${JSON.stringify(sorted)}`;
+}
+
+interface Embedded {
+  answers: Record<Key, unknown>;
+  lacks: string;
+}
+
+function embedded(): Embedded | null {
+  const element = document.getElementById("answers");
+  return element ? (JSON.parse(element.textContent ?? "") as Embedded) : null;
+}
+
+const kept = embedded();
+// What a self-contained file does not have; empty where hodo answers.
+export const lacks = kept?.lacks ?? "";
+export const alone = kept !== null;
+
+// The first part of the path is the key that hodo made for this run.
+const token = location.pathname.split("/")[1] ?? "";
+let last_id = 0;
+
+export interface Spent {
+  requests: number;
+  bytes: number;
+}
+export const spent: Spent = { requests: 0, bytes: 0 };
+
+export async function ask<T>(
+  method: string,
+  params: Record<string, unknown> = {},
+  signal?: AbortSignal,
+): Promise<T> {
+  if (kept) {
+    const answer = kept.answers[question_key(method, params)];
+    if (answer === undefined) throw new Refused(`This file does not contain that. ${kept.lacks}`);
+    return answer as T;
+  }
+  const id = ++last_id;
+  const response = await fetch("rpc", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Hodo-Token": token },
+    body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+    signal,
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new Refused("hodo view does not answer; it has ended, or this machine is very busy.");
+  });
+  const text = await response.text();
+  spent.requests += 1;
+  spent.bytes += text.length;
+  if (!response.ok) throw new Refused(`hodo view refuses: ${response.status} ${text.slice(0, 200)}`);
+  const message = JSON.parse(text) as { result?: T; error?: { message: string } };
+  if (message.error) throw new Refused(message.error.message);
+  return message.result as T;
+}
+
+// The same question is asked once; the oldest answers are let go.
+export class Remembered {
+  private readonly answers = new Map<Key, Promise<unknown>>();
+
+  constructor(private readonly most: number) {}
+
+  ask<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
+    const key = question_key(method, params);
+    const known = this.answers.get(key);
+    if (known) return known as Promise<T>;
+    const answer = ask<T>(method, params);
+    this.answers.set(key, answer);
+    answer.catch(() => this.answers.delete(key));
+    if (this.answers.size > this.most) {
+      const oldest = this.answers.keys().next();
+      if (!oldest.done) this.answers.delete(oldest.value);
+    }
+    return answer;
+  }
+
+  forget(): void {
+    this.answers.clear();
+  }
+}
+
+export const remembered = new Remembered(64);

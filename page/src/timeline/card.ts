@@ -1,0 +1,42 @@
+// What lies under the pointer, beside the pointer.
+import { h, replace } from "../dom";
+import { type Axis, count, duration } from "../format";
+import { base, shown } from "../names";
+import type { Hit } from "./view";
+
+export class Card {
+  readonly element = h("div", { class: "card", attrs: { "aria-hidden": "true" } });
+
+  show(hit: Hit | null, axis: Axis, x: number, y: number): void {
+    const lines = hit ? this.lines(hit, axis) : null;
+    this.element.classList.toggle("on", lines !== null);
+    if (!lines) return;
+    replace(this.element, lines);
+    const box = this.element.getBoundingClientRect();
+    const left = Math.min(x + 14, window.innerWidth - box.width - 8);
+    const below = y + 18 + box.height < window.innerHeight;
+    this.element.style.left = `${Math.max(4, left)}px`;
+    this.element.style.top = `${below ? y + 18 : Math.max(4, y - box.height - 12)}px`;
+  }
+
+  private lines(hit: Hit, axis: Axis): HTMLElement[] | null {
+    if (hit.mark) {
+      return [h("b", {}, shown(hit.mark.text, 400)), h("div", { class: "muted" }, shown(hit.mark.kind, 60))];
+    }
+    const piece = hit.piece;
+    if (!piece) return null;
+    const span = piece.to - piece.from;
+    const size = axis === "time" ? duration(span) : `${count(span)} instructions`;
+    if (piece.merged) {
+      const of = piece.label === "" ? "" : ` of ${shown(piece.name, 200)}`;
+      const what = `${count(piece.count)} calls${of}, each too short to see here`;
+      return [h("b", {}, what), h("div", { class: "muted" }, `${size} together; zoom in`)];
+    }
+    return [
+      h("b", {}, h("bdi", {}, shown(piece.name || "[no name]", 400))),
+      h("div", { class: "muted" }, h("bdi", {}, base(piece.object) || "[no file]")),
+      h("div", {}, size),
+      h("div", { class: "muted" }, `begins at ${piece.moment}`),
+    ];
+  }
+}

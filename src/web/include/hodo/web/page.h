@@ -1,0 +1,22 @@
+// The page as it was built into the program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "hodo/base/result.h"
+
+namespace hodo::web {
+
+struct Page {
+  std::string_view html, style, script;
+};
+
+// Errors: unsupported: this program was built without it; the message says what to install.
+Result<Page> page();
+
+// The page as one file that loads nothing and asks nobody: `answers` is a JSON object
+// {"lacks": what it does not contain, "answers": {question: answer}}.
+std::string standalone(const Page& page, std::string_view answers);
+
+}  // namespace hodo::web
