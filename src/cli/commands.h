@@ -13,6 +13,7 @@ void add_crash(Program& program);
 void add_show(Program& program);
 void add_list(Program& program);
 void add_diff(Program& program);
+void add_view(Program& program);
 void add_branches(Program& program);
 void add_calls(Program& program);
 void add_coverage(Program& program);

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   add_show(program);
   add_list(program);
   add_diff(program);
+  add_view(program);
   add_branches(program);
   add_calls(program);
   add_coverage(program);

@@ -1,0 +1,151 @@
+// hodo view: look at a recording in the browser.
+#include <fmt/format.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigwait is POSIX's
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "browser.h"
+#include "commands.h"
+#include "hodo/serve/rpc.h"
+#include "hodo/serve/workspace.h"
+#include "hodo/view/output.h"
+#include "hodo/web/host.h"
+#include "output_file.h"
+#include "reading.h"
+#include "version.h"
+#include "view_file.h"
+
+namespace hodo::cli {
+namespace {
+
+struct Options {
+  ReadingOptions reading;
+  std::uint64_t port = 0;
+  bool no_browser = false;
+  bool no_index = false;
+  std::string at;
+  std::string with;
+  std::string html;
+};
+
+const Manual kManual{
+    .summary = "look at a recording in the browser",
+    .description =
+        "Serves a page about the recording to this user's browser, opens it where there is a "
+        "display, prints its address and runs until Ctrl-C. The page has the timeline of all "
+        "threads from the whole recording down to single calls, flame graphs of what is selected, "
+        "the call tree, source and instructions with counts, the scene at a moment with steps back "
+        "and forward, every call of a function, findings, report, coverage, processes, differences "
+        "and notes. Press ? there for its keys. What it shows is what the other commands say.\n\n"
+        "The address has a key that is made anew for each run; without it there is nothing to be "
+        "had, for other users of the machine or for other pages in the browser. hodo listens on "
+        "127.0.0.1 only, and the page loads nothing from elsewhere.\n\n"
+        "--html writes the page as one file instead, with the report, the timeline to some depth, "
+        "flame graphs, the upper call tree, findings, coverage and the code of the hottest "
+        "functions, for who has neither hodo nor the recording. The file says what it does not "
+        "contain.",
+    .examples = {{"hodo view", "Look at hodo.data."},
+                 {"hodo view run.data --at crash", "Begin where the program died."},
+                 {"hodo view good.data --diff bad.data", "Where the two runs part."},
+                 {"hodo view run.data --html run.html", "A file to send."},
+                 {"ssh -L 4242:127.0.0.1:4242 host hodo view --port 4242 --no-browser",
+                  "From another machine."}},
+    .exit_statuses = {{"0", "Ended by Ctrl-C, or the file is written."},
+                      {"2", "Wrong use, or a recording that cannot be read."}}};
+
+std::string begin_of(const Options& options) {
+  std::string out;
+  if (!options.at.empty()) out += "#view=where&at=" + in_address(options.at);
+  if (!options.with.empty()) out += "#view=diff&other=" + in_address(options.with);
+  return out;
+}
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
+// The threads that are made from here on leave them to wait_for_the_end().
+void keep_signals() {
+  const sigset_t set = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+// Until Ctrl-C. Whoever is still being answered then is not waited for: there is nothing to save.
+void wait_for_the_end() {
+  const sigset_t set = ending_signals();
+  int signal = 0;
+  sigwait(&set, &signal);
+}
+
+int serve_page(const Options& options, const web::Page& page, serve::Workspace& workspace) {
+  keep_signals();
+  auto host = web::Host::start(
+      page,
+      [&workspace](std::string_view message) { return serve::answer_message(workspace, message); },
+      static_cast<std::uint16_t>(options.port));
+  if (!host) return report_error("", host.error());
+  const std::string address = (*host)->address() + begin_of(options);
+  view::Output out(STDOUT_FILENO);
+  out.write(address + "\n");
+  if (Status status = out.finish(); !status) return report_error("", status.error());
+  Opened opened;
+  if (!options.no_browser) opened = open_in_browser(address);
+  if (!opened.remark.empty()) fmt::print(stderr, "hodo: {}\n", opened.remark);
+  fmt::print(stderr, "hodo: the page is at the address above until Ctrl-C\n");
+  wait_for_the_end();
+  opened.file.reset();
+  std::_Exit(kExitOk);
+}
+
+int write_page(const Options& options, const web::Page& page, serve::Workspace& workspace) {
+  auto answers = answers_for_file(workspace);
+  if (!answers) return report_error(options.reading.file, answers.error());
+  const auto file = open_output(options.html);
+  if (!file) return report_error("", file.error());
+  view::Output out(descriptor(*file));
+  out.write(web::standalone(page, *answers));
+  const Status done = out.finish();
+  return done ? kExitOk : report_error("", done.error());
+}
+
+int run(const Options& options) {
+  const auto page = web::page();
+  if (!page) return report_error("", page.error());
+  auto input = input_of(options.reading);
+  if (!input) return report_error(options.reading.file, input.error());
+  auto workspace = serve::Workspace::open(
+      {.input = *input, .version = std::string(version()), .index = !options.no_index});
+  if (!workspace) return report_error(options.reading.file, workspace.error());
+  if (!options.html.empty()) return write_page(options, *page, **workspace);
+  return serve_page(options, *page, **workspace);
+}
+
+}  // namespace
+
+void add_view(Program& program) {
+  auto options = std::make_shared<Options>();
+  const OptionSet app = program.command("view", kManual, [options] { return run(*options); });
+  add_input_options(app, options->reading);
+  app.add_option(
+         "--at", options->at,
+         "begin at this moment: 4242:1700, crash, call:parse#17, ... (default: an overview)")
+      .type_name("MOMENT");
+  app.add_option("--diff", options->with, "begin with the differences to this recording")
+      .type_name("OTHER");
+  app.add_option("--html", options->html, "write the page to this file, and serve nothing")
+      .type_name("OUT");
+  app.add_option("--port", options->port, "listen on this port (default: any that is free)")
+      .range(0, 65535)
+      .type_name("N");
+  app.add_flag("--no-browser", options->no_browser, "open no browser, only print the address");
+  app.add_flag("--no-index", options->no_index,
+               "neither use nor make an index of the recording (default: of a long one)");
+}
+
+}  // namespace hodo::cli

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""run.py CASE HODO WORK: the page of `hodo view` in a headless chromium, held against what the commands say."""
+
+import http.client
+import json
+import sys
+import urllib.parse
+
+import harness
+from harness import Failure, View, equal, grouped
+
+HOSTILE = "<script>document.title='taken'</script>"
+
+
+def moments(bench):
+    """Where a process ended, and where steps lead from there."""
+    file = bench.recording(crash=True)
+    scene = bench.json("show", "crash", file)
+    with View(bench, file, "--at", "crash") as view:
+        view.settled()
+        equal(view.texts(".tools .moment"), [scene["moment"]], "the moment")
+        equal(view.texts(".open-calls .fn"), [call["function"] for call in scene["calls"]], "the open calls")
+        around = scene["before"] + scene["after"]
+        equal(view.texts(".branches td:first-child button"), [grouped(one["number"]) for one in around], "the branches around")
+        view.until("document.querySelector('.machine .here')", "the code")
+        equal(view.texts(".here-row td"), [f"▸ {scene['instruction']}"], "the instruction")
+        equal(view.chrome.run("document.querySelector('.machine .here').dataset.address"), scene["stands_at"]["address"], "where it stands")
+        equal(view.texts(".source .here .line-number"), [str(scene["stands_at"]["line"])], "the source line")
+        # Back by a line, by the key; forward again by the browser's history.
+        back = scene["steps"]["line"]["back"]
+        view.chrome.key("S", shift=True)
+        view.until(f"document.querySelector('.tools .moment').innerText === {json.dumps(back)}", f"the moment {back}")
+        equal(view.hash()["at"], back, "the address")
+        view.chrome.run("history.back()")
+        view.until(f"document.querySelector('.tools .moment').innerText === {json.dumps(scene['moment'])}", "the way back")
+        # By a click, out of the innermost call.
+        view.chrome.click_on("button[aria-label^='Back out of']")
+        out = scene["steps"]["out"]["back"]
+        view.until(f"document.querySelector('.tools .moment').innerText === {json.dumps(out)}", f"the moment {out}")
+        # Where the call was entered.
+        entered = bench.json("show", out, file)["calls"][0]["entered"]
+        view.settled()
+        view.chrome.click_on(".open-calls .fn")
+        view.until(f"document.querySelector('.tools .moment').innerText === {json.dumps(entered)}", f"the moment {entered}")
+        equal(view.texts(".chip")[0], f"{grouped(bench.json('report', file)['instructions'])} instructions", "the head")
+
+
+def timeline(bench):
+    """From call to call by the keys, looked closer at, selected, and added up in the flame graph and the call tree."""
+    file = bench.recording()
+    report, slow = bench.json("report", file), bench.json("list", "slow", file)["calls"][0]
+    with View(bench, file) as view:
+        view.until("document.querySelector('.flame-graph canvas')", "the flame graph")
+        view.until("/ in all/.test(document.querySelector('.detail').innerText)", "its sum")
+        equal(view.texts(".detail"), [f"{grouped(report['instructions'])} instructions in all. Click a box to look closer."], "the sum")
+        # Down from the first call to the slow request's own.
+        view.until("document.getElementById('timeline').getAttribute('aria-busy') === 'false'", "the timeline's pieces")
+        view.chrome.key("t")
+        equal(view.chrome.run("document.activeElement.id"), "timeline", "where t leads")
+        heard = "document.getElementById('live').innerText"
+        view.chrome.key("ArrowRight")
+        view.until(f"/^_start, /.test({heard})", "the first call")
+        view.go(f"view=where&at={slow['moment']}")
+        equal(view.texts(".open-calls .fn")[0], "slow", "the call of slow")
+        tile = ("fetch('rpc', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-Hodo-Token': location.pathname.split('/')[1]},"
+                " body: JSON.stringify({jsonrpc: '2.0', id: 1, method: 'tile', params: {thread: '%s', axis: 'instructions', from: 0, to: %d,"
+                " width: 4096}})}).then(r => r.json())" % (slow["moment"].split(":")[0], report["instructions"]))
+        answer = view.chrome.run(tile)["result"]
+        slices = [(depth["depth"], one) for depth in answer["rows"] for one in depth["slices"]
+                  if one["name"] >= 0 and answer["names"][one["name"]]["name"] == "slow"]
+        equal(len(slices), 1, "slices of slow")
+        depth, piece = slices[0]
+        equal((piece["moment"], piece["to"] - piece["from"]), (slow["moment"], slow["instructions"]), "the slice of slow")
+        # A click where it is drawn selects it; Enter shows its code, of this call alone.
+        view.go(f"view=where&axis=instructions&window=0-{report['instructions']}")
+        left, top, width = view.chrome.run("(() => { const b = document.getElementById('timeline').getBoundingClientRect(); return [b.left, b.top, b.width]; })()")
+        text = view.chrome.run("parseFloat(getComputedStyle(document.documentElement).fontSize)")
+        x = left + width * (piece["from"] + piece["to"]) / 2 / report["instructions"]
+        y = top + round(text * 1.6) + round(text * 0.55) + (depth + 0.5) * round(text * 1.36)
+        view.until("document.getElementById('timeline').getAttribute('aria-busy') === 'false'", "the timeline's pieces")
+        view.chrome.click(x, y)
+        view.until(f"location.hash.includes('at={slow['moment']}')", "the call that was clicked")
+        view.chrome.key("r")
+        view.until(f"location.hash.includes('range={piece['from']}-{piece['to']}')", "the range of the call")
+        view.chrome.key("2")
+        view.settled()
+        view.chrome.key("3")
+        view.until("[...document.querySelectorAll('.tree .fn')].some(e => e.innerText === 'work')", "the hot path")
+        rows = {row[4][1:].split()[0]: row for row in reversed(view.rows("Call tree"))}
+        equal((rows["slow"][0].split()[0], rows["slow"][2]), (grouped(slow["instructions"]), "1"), "slow in the call tree of its range")
+        equal(rows["work"][2], "30", "calls of work within slow")
+        view.chrome.key("t")
+        view.chrome.key("Enter")
+        view.until("document.querySelector('.caption')?.innerText.startsWith('slow of program, entered 1 time')", "the code of slow")
+
+
+def code(bench):
+    """A function found by its name: its code, and its calls."""
+    file = bench.recording()
+    listed = bench.json("list", "handle", file)
+    annotated = bench.json("annotate", "handle", file)
+    with View(bench, file) as view:
+        view.chrome.key("/")
+        view.chrome.type("hand")
+        view.until("[...document.querySelectorAll('#found .fn')].some(e => e.innerText === 'handle')", "the function in the search")
+        view.chrome.key("Enter")
+        view.until("document.querySelector('.machine .row')", "the code")
+        counts = [grouped(one["count"]) for block in annotated["blocks"] for one in block["instructions"]]
+        equal(view.texts(".machine .row .count"), counts, "the counts of instructions")
+        lines = {}
+        for block in annotated["blocks"]:
+            for one in block["instructions"]:
+                lines[one["line"]] = max(lines.get(one["line"], 0), one["count"])
+        shown = view.chrome.run("[...document.querySelectorAll('.source .ran')].map(e => [+e.querySelector('.line-number').innerText,"
+                                " e.querySelector('.count').innerText, e.querySelector('.text').innerText.trim()])")
+        equal({line: number for line, number, _ in shown}, {line: grouped(number) for line, number in lines.items()}, "the counts of lines")
+        if "return slow(id);" not in [text for _, _, text in shown]:
+            raise Failure(f"the source is not shown: {shown}")
+        view.go("view=calls&fn=handle")
+        rows = view.rows("Calls")
+        equal([(row[0], row[1]) for row in rows], [(f"#{one['number']}", grouped(one["instructions"])) for one in listed["calls"]], "the calls")
+        # The slow one comes first, and leads to its moment.
+        view.chrome.click_on("button[aria-label='Sort by Instructions']")
+        slowest = max(listed["calls"], key=lambda one: one["instructions"])
+        equal(view.rows("Calls")[0][0], f"#{slowest['number']}", "the slowest call")
+        equal(slowest["number"], 18, "the slow request")
+        view.chrome.click_on("table[aria-label=Calls] tbody tr")
+        view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(slowest['moment'])}", "the slow call's moment")
+
+
+def reports(bench):
+    """Report, findings, coverage and processes say what the commands do."""
+    file = bench.recording(crash=True)
+    report, check = bench.json("report", file), bench.json("check", file)
+    coverage, ends = bench.json("coverage", file), bench.json("crash", file)
+    with View(bench, file) as view:
+        view.go("view=report")
+        equal([(row[0], row[2]) for row in view.rows("Hottest functions")],
+              [(grouped(one["instructions"]), grouped(one["calls"])) for one in report["functions"]], "the hottest functions")
+        facts = dict(zip(view.texts(".facts dt"), view.texts(".facts dd")))
+        for kind, number in report["branches"]["kinds"].items():
+            if number:
+                equal(facts[kind], grouped(number), f"branches of kind {kind}")
+        view.go("view=findings")
+        equal(len(view.texts(".finding")), len(check["findings"]), "the findings")
+        if f"{grouped(check['branches'])} branches were judged" not in view.chrome.run("document.querySelector('.panel').innerText"):
+            raise Failure("the number of judged branches is not shown")
+        view.go("view=coverage")
+        files = {row[3]: row[1] for row in view.rows("Files")}
+        for module in coverage["modules"]:
+            name = module["path"].rsplit("/", 1)[-1]
+            equal(files[name], f"{grouped(module['functions_hit'])} of {grouped(module['functions_total'])}", f"the functions of {name}")
+        view.go("view=processes")
+        ended = ends["processes"][0]
+        if ended["ended"] not in " ".join(view.texts(".process p")):
+            raise Failure(f"{ended['ended']!r} is not shown")
+        view.chrome.click_on(".process p button")
+        view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(ended['threads'][0]['moment'])}", "where it ended")
+
+
+def hostile(bench):
+    """Names of the recorded program are text, whatever they are, and keep to their place."""
+    file = bench.recording()
+    with View(bench, file) as view:
+        view.go("view=coverage")
+        view.chrome.click_on("table[aria-label=Files] tbody tr")
+        view.until("document.querySelector(\"table[aria-label='Functions of program']\")", "the program's functions")
+        names = [row[2] for row in view.rows("Functions of program")]
+        for name in (HOSTILE, "left\\u{202e}thgir", "escape\\u{1b}[31mred", "<img src=x onerror=document.title='taken'>"):
+            if name not in names:
+                raise Failure(f"{name!r} is not among {[one[:80] for one in names]}")
+        equal([len(name) for name in names if name.startswith("long_name")], [120], "the long name's length")
+        view.go("view=calls&fn=" + urllib.parse.quote(HOSTILE))
+        equal(len(view.rows("Calls")), 1, "calls of the function with the hostile name")
+        view.go("view=code&fn=" + urllib.parse.quote(HOSTILE))
+        view.until("document.querySelector('.machine .row')", "its code")
+        view.go("view=where&at=" + urllib.parse.quote(f"call:{HOSTILE}"))
+        equal(view.texts(".open-calls .fn")[0], HOSTILE, "the open call")
+        equal(view.chrome.run("document.querySelectorAll('img, script:not([src])').length"), 0, "elements that a name has made")
+        if "taken" in view.chrome.run("document.title"):
+            raise Failure("a name was run")
+        # What is wrong in the address is said, and harms nothing.
+        view.chrome.run("location.hash = 'view=where&at=%3Cimg%20src%3Dx%3E&range=9-1&window=-5-x'")
+        view.until("document.querySelector('.panel [role=alert]')", "that there is no such moment")
+
+
+def keys(bench):
+    """Everything without a mouse, and said aloud."""
+    file = bench.recording(crash=True)
+    with View(bench, file, "--at", "crash") as view:
+        view.settled()
+        for number, name in enumerate(("where", "flame", "tree", "code", "calls", "findings", "report", "coverage", "processes"), 1):
+            view.chrome.key(str(number))
+            view.until(f"document.querySelector('#tab-{name}').getAttribute('aria-selected') === 'true'", f"the view {name}")
+        view.chrome.key("ArrowRight")
+        view.until("document.querySelector('#tab-diff').getAttribute('aria-selected') === 'true'", "the next tab")
+        view.chrome.key("?")
+        view.until("document.querySelector('dialog[open]')", "the keys")
+        view.chrome.key("Escape")
+        view.until("!document.querySelector('dialog[open]')", "that they are gone")
+        dark = view.chrome.run("getComputedStyle(document.documentElement).getPropertyValue('--scheme')")
+        view.chrome.key("l")
+        view.until(f"getComputedStyle(document.documentElement).getPropertyValue('--scheme') !== {json.dumps(dark)}", "other colours")
+        view.chrome.key("k", ctrl=True)
+        equal(view.chrome.run("document.activeElement.id"), "search", "where Ctrl-K leads")
+        view.chrome.key("Escape")
+        unnamed = view.chrome.run("""[...document.querySelectorAll('button, input, canvas[tabindex], [role=application]')]
+            .filter(e => !(e.getAttribute('aria-label') || e.innerText.trim())).map(e => e.outerHTML.slice(0, 200))""")
+        equal(unnamed, [], "controls without a name")
+
+
+def alone(bench):
+    """The page as one file, without hodo."""
+    file = bench.recording(crash=True)
+    bench.run("view", file, "--html", "page.html")
+    report = bench.json("report", file)
+    with harness.Chrome() as chrome:
+        chrome.size(1280, 800)
+        chrome.open(f"file://{bench.work}/page.html")
+        chrome.wait_for("document.querySelectorAll('[role=tab]').length > 0", "the page in a file")
+        chrome.run("location.hash = 'view=report'")
+        chrome.wait_for("document.querySelector(\"table[aria-label='Hottest functions']\")", "the report")
+        equal(chrome.run("document.querySelector('.chip').innerText"), f"{grouped(report['instructions'])} instructions", "the head")
+        end = bench.json("crash", file)["processes"][0]["threads"][0]
+        chrome.run(f"location.hash = 'view=where&at={end['moment']}'")
+        chrome.wait_for("document.querySelector('.open-calls')", "the moment of the crash")
+        equal(chrome.run("[...document.querySelectorAll('.open-calls .fn')].map(e => e.innerText)"),
+              [call["function"] for call in end["calls"]], "the open calls")
+        chrome.run("location.hash = 'view=calls&fn=handle'")
+        chrome.wait_for("/does not contain/.test(document.querySelector('.panel [role=alert]')?.innerText)", "that there are no calls in the file")
+        asked = [one["params"]["request"]["url"] for one in chrome.events if one.get("method") == "Network.requestWillBeSent"]
+        equal([one for one in asked if not one.startswith(("file:", "data:"))], [], "what the file loads from elsewhere")
+        equal(chrome.problems, [], "what the console says")
+
+
+def strangers(bench):
+    """Who has not the key, or comes from another page, gets nothing."""
+    with View(bench, bench.recording(), browser=False) as view:
+        place = urllib.parse.urlsplit(view.address)
+        key = place.path.strip("/")
+
+        def status(method, path, body=None, **headers):
+            connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
+            try:
+                sent = {name.replace("_", "-"): value for name, value in headers.items()}
+                connection.request(method, path, body, sent)
+                answer = connection.getresponse()
+                answer.read()
+                return answer.status
+            finally:
+                connection.close()
+
+        question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "info", "params": {}})
+        good = {"Content_Type": "application/json", "X_Hodo_Token": key}
+        equal(status("POST", f"/{key}/rpc", question, **good), 200, "a good question")
+        equal(status("GET", f"/{key}/"), 200, "the page")
+        for path in ("/", "/page.js", "/rpc", f"/{'0' * 32}/", f"/{key}/../../etc/passwd", f"/{key}/%2e%2e/etc/passwd", f"/{key}/good.data"):
+            equal(status("GET", path), 404, f"GET {path}")
+        equal(status("POST", f"/{key}/rpc", question, Content_Type="application/json"), 403, "a question without the key")
+        equal(status("POST", f"/{key}/rpc", question, **good, Origin="http://evil.example"), 403, "a question of another page")
+        equal(status("POST", f"/{key}/rpc", question, **good, Sec_Fetch_Site="cross-site"), 403, "a question from another site")
+        equal(status("GET", f"/{key}/", Host="evil.example"), 403, "another name for this machine")
+        for method in ("PUT", "DELETE", "OPTIONS", "HEAD"):
+            equal(status(method, f"/{key}/rpc"), 405, method)
+
+
+CASES = {one.__name__: one for one in (moments, timeline, code, reports, hostile, keys, alone, strangers)}
+
+if __name__ == "__main__":
+    sys.exit(harness.main(CASES, sys.argv[1:]))
