@@ -135,7 +135,7 @@ TEST_F(AlteredRecording, PartsOfItAreWithoutWhatWasChanged) {
     Marked marked;
     ASSERT_TRUE(parts->decode_marked({}, 1000, marked).has_value());
     ASSERT_EQ(marked.count_, whole.branches_.size());
-    ASSERT_GT(marked.checkpoints_.size(), 2u);
+    ASSERT_GE(marked.checkpoints_.size(), 2u);
     for (std::size_t i = 0; i < marked.checkpoints_.size(); ++i) {
       Listed part;
       StreamPart asked{.queue = 0, .from = marked.checkpoints_[i]};
