@@ -208,7 +208,7 @@ std::vector<std::size_t> Filter::choose(const Index& index,
     const std::size_t next = next_of_thread(segments, i);
     const bool before = next != segments.size() && ends_before(next);
     const bool outside = before || s.branches > window_.to || s.time > window_.to_time;
-    const bool told = s.lossy && !(window_.thread && s.branches > window_.to);
+    const bool told = s.lossy && (!window_.thread || s.branches <= window_.to);
     if (!outside || told) out.push_back(i);
   }
   return out;

@@ -37,8 +37,15 @@ DEATHS = r"""
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #define HERE __attribute__((noinline))
 static volatile int zero = 0;
@@ -60,8 +67,39 @@ HERE static void bus() { FILE* f = tmpfile(); char* p = (char*)mmap(0, 4096, PRO
   fileno(f), 0); volatile char c = p[0]; (void)c; }                           // LINE bus
 HERE static void kills() { kill(getpid(), SIGKILL); }                         // LINE killed
 HERE static void terms() { raise(SIGTERM); }                                  // LINE term
+HERE static void jumps_wild() { ((void (*)(void))((long)zero + 0x123456789000))(); }  // LINE wild_jump
+HERE static void writes_constant() { *(volatile char*)(long)"constant" = 'x'; }  // LINE read_only
+HERE static void runs_out() { rlimit most{1 << 28, 1 << 28}; setrlimit(RLIMIT_AS, &most);
+  kept = new char[(size_t)1 << 30]; }                                         // LINE out_of_memory
+HERE static void forbids() { sock_filter all[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program{4, all}; prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  getppid(); asm volatile(""); }                                              // LINE seccomp
+HERE static void* in_thread(void*) { *(volatile int*)zero; return nullptr; }     // LINE thread
+HERE static void threads() { pthread_t t; pthread_create(&t, nullptr, in_thread, nullptr);
+  pthread_join(t, nullptr); }
+HERE static void handles(int) { *(volatile int*)zero; }                         // LINE handler
+HERE static void handler() { signal(SIGUSR1, handles); raise(SIGUSR1); }
+HERE static void in_child() { *(volatile int*)zero; }                           // LINE child
+HERE static void forks() { if (fork() == 0) in_child(); int status; wait(&status); }
+HERE static void traps() { asm volatile("int3"); }                              // LINE trap
+HERE static void waits() { alarm(1); for (;;) zero = zero; }                     // LINE alarm
+HERE static void pipes() { int ends[2]; if (pipe(ends) == 0) { close(ends[0]);
+  if (write(ends[1], "x", 1) < 0) abort(); } }                                 // LINE pipe
 int main(int, char** argv) {
   const char* how = argv[1];
+  if (!strcmp(how, "wild_jump")) jumps_wild();
+  if (!strcmp(how, "read_only")) writes_constant();
+  if (!strcmp(how, "out_of_memory")) runs_out();
+  if (!strcmp(how, "seccomp")) forbids();
+  if (!strcmp(how, "thread")) threads();
+  if (!strcmp(how, "handler")) handler();
+  if (!strcmp(how, "child")) forks();
+  if (!strcmp(how, "trap")) traps();
+  if (!strcmp(how, "alarm")) waits();
+  if (!strcmp(how, "pipe")) pipes();
   if (!strcmp(how, "null_read")) null_read();
   if (!strcmp(how, "null_call")) null_call();
   if (!strcmp(how, "overflow")) overflow(0);
@@ -85,7 +123,17 @@ KINDS = {
     "assertion": ("SIGABRT", "asserts"), "uncaught": ("SIGABRT", "throws"),
     "illegal": ("SIGILL", "illegal"), "divide": ("SIGFPE", "divides"),
     "double_free": ("SIGABRT", "frees_twice"), "smash": ("SIGABRT", "smashes"),
+    "wild_jump": ("SIGSEGV", "jumps_wild"), "read_only": ("SIGSEGV", "writes_constant"),
+    "out_of_memory": ("SIGABRT", "runs_out"), "seccomp": ("SIGSYS", "forbids"),
+    "thread": ("SIGSEGV", "in_thread"), "handler": ("SIGSEGV", "handles"), "child": ("SIGSEGV", "in_child"),
+    "trap": ("SIGTRAP", "traps"), "alarm": ("SIGALRM", "waits"), "pipe": ("SIGPIPE", "pipes"),
     "bus": ("SIGBUS", "bus"), "term": ("SIGTERM", "terms"), "killed": ("SIGKILL", "kills"),
+}
+
+# What stands where it died, if that is an instruction of the program's own; none where no code is.
+INSTRUCTIONS = {
+    "null_read": "mov", "read_only": "mov byte", "thread": "mov", "handler": "mov", "child": "mov", "bus": "mov",
+    "illegal": "ud2", "divide": "idiv", "trap": "int3", "null_call": None, "wild_jump": None,
 }
 
 PARSE = r"""
@@ -345,6 +393,12 @@ def case_crash(case):
         mine = next(c for c in calls if c["function"].split("(")[0].split(".")[0] == function)
         want = line_of(DEATHS, kind)
         check(mine["at"] and mine["at"].get("line") == want, f"{kind}: {mine['at']}, not line {want}")
+        if kind in INSTRUCTIONS:
+            stands = crash["threads"][0].get("instruction")
+            good = (stands or "(unknown code)").startswith(INSTRUCTIONS[kind] or "(unknown code)")
+            check(good, f"{kind}: stands at '{stands}'")
+        if kind not in ("null_call", "killed", "thread"):
+            continue
         text = case.hodo("crash", data, status=None).stdout
         check("Open calls" in text and crash["ended"] in text, text)
 
