@@ -3,7 +3,7 @@
 import signal
 import time
 
-from box import check, equal, kill
+from box import Skip, check, equal, kill
 
 import listed
 
@@ -31,6 +31,22 @@ def perf_reads_them(box):
     ours = {tid: listed.addresses(lines) for tid, lines in box.branches().items()}
     theirs = {tid: listed.addresses(lines) for tid, lines in box.perf().items()}
     check(ours == theirs, "hodo's and perf's lists differ")
+
+
+def stands_in_for_qemu(box):
+    """Of 32-bit programs, which the engine does not run."""
+    program = box.program("hello_32")
+    try:
+        box.run([program])
+    except OSError as error:
+        raise Skip("this kernel runs no 32-bit programs") from error
+    nothing = {"PATH": "/nonexistent"}
+    done = box.record([program], ["--source", "auto"], env=nothing)
+    equal(done.stdout, b"hello\n", "output")
+    check(b"the program was stepped, since qemu-x86_64 is not installed" in done.stderr, f"{done.stderr!r}")
+    check(box.stats()["branches"]["taken"] > 1000, "hardly a branch")
+    done = box.record([program], ["--source", "dbi"], status=126, env=nothing)
+    check(b"remedy: --source step records these" in done.stderr, f"{done.stderr!r}")
 
 
 def threads(box):

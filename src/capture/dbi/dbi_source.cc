@@ -31,8 +31,8 @@ Status check_program(const RecordOptions& options) {
     case Kind::foreign:
       return fail(ErrorCode::unsupported, *path + ": " + executable->obstacle);
     case Kind::i386:
-      return fail(ErrorCode::unsupported,
-                  *path + ": a 32-bit program; remedy: --source qemu records these");
+      return fail(ErrorCode::unsupported, *path + ": a 32-bit program; remedy: --source " +
+                                              (find_qemu() ? "qemu" : "step") + " records these");
     case Kind::not_binary:
       return fail(
           ErrorCode::unsupported,

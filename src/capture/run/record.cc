@@ -5,6 +5,8 @@
 #include "hodo/capture/dbi_source.h"
 #include "hodo/capture/perf_event_source.h"
 #include "hodo/capture/qemu_source.h"
+#include "hodo/relay/exec_plan.h"
+#include "run/launch.h"
 #include "step/step_source.h"
 
 namespace hodo::capture {
@@ -43,6 +45,13 @@ Result<RecordResult> without_engine(const RecordOptions& options,
   return recorded;
 }
 
+bool is_narrow(const RecordOptions& options) {
+  const auto path = find_command(options.command.front());
+  const auto program =
+      path ? relay::inspect(*path, options.command) : std::unexpected(path.error());
+  return program && program->kind == relay::Executable::Kind::i386;
+}
+
 // What there is without trace hardware: the engine, which runs 64-bit programs; QEMU; steps.
 Result<RecordResult> in_software(const RecordOptions& options,
                                  const std::vector<std::string>& cmdline) {
@@ -52,8 +61,8 @@ Result<RecordResult> in_software(const RecordOptions& options,
   if (!dbi_can(options)) return with_qemu(options, cmdline);
   auto recorded = record_with_engine(options, *engine, cmdline);
   // A 32-bit program, or one that lies where the engine belongs: nothing has run yet.
-  const bool other =
-      !recorded && recorded.error().code == ErrorCode::unsupported && find_qemu().has_value();
+  const bool other = !recorded && recorded.error().code == ErrorCode::unsupported &&
+                     (find_qemu().has_value() || is_narrow(options));
   return other ? with_qemu(options, cmdline) : recorded;
 }
 
