@@ -22,6 +22,9 @@ import compare
 import listed
 import watched
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import emulated  # noqa: E402  # pylint: disable=wrong-import-position
+
 SKIPPED = 77
 TIMEOUT = 500
 # How many lines one list may have more of a thread that was killed: the recorder and the watcher are
@@ -36,6 +39,10 @@ EXECUTE = {"exec_chain"}
 
 class Failure(Exception):
     """Why the case failed, as text."""
+
+
+class Skip(Exception):
+    """What the case needs and this machine has not."""
 
 
 def shell_status(returncode):
@@ -72,6 +79,8 @@ def record(case, options, arguments, work, expected_output):
         command, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT
     )
     said = done.stderr.decode(errors="replace")
+    if why := emulated.was_missed(options.hodo, done.returncode, said):
+        raise Skip(why)
     if shell_status(done.returncode) != case.status:
         raise Failure(f"recorded, it exits with {done.returncode}, expected {case.status}\n{said}")
     # The program's output comes first; hodo's report, if any, after it.
@@ -200,6 +209,9 @@ def main():
     os.makedirs(work)
     try:
         status = run(cases.read()[options.case], options, work)
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        status = SKIPPED
     except (Failure, OSError, ValueError, subprocess.TimeoutExpired) as error:
         print(f"{options.case}: {error}\nkept: {work}")
         return 1

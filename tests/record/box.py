@@ -11,7 +11,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "differential"))
+sys.path.append(os.path.join(HERE, ".."))
 
+import emulated  # noqa: E402
 import listed  # noqa: E402  (of the differential tests: branch lists as hodo and perf print them)
 
 TIMEOUT = 240
@@ -95,6 +97,8 @@ class Box:
         return path
 
     def command(self, arguments, options=(), data=None):
+        if "--source" not in options and self.source == "qemu" and (why := emulated.missing(self.hodo)):
+            raise Skip(why)
         source = () if "--source" in options else ("--source", self.source)
         return [
             *(self.hodo, "record", *source, "-q", "-o", data or self.data),
@@ -116,6 +120,8 @@ class Box:
         steady = ("setarch", "-R") if engine else ()
         done = self.run([*steady, *self.command(arguments, options, data)], **keywords)
         if status is not None and shell_status(done.returncode) != status:
+            if why := emulated.was_missed(self.hodo, done.returncode, done.stderr.decode(errors="replace")):
+                raise Skip(why)
             raise Failure(
                 f"exit status {shell_status(done.returncode)}, expected {status}\n"
                 f"{done.stdout[-2000:]!r}\n{done.stderr.decode(errors='replace')[-2000:]}"

@@ -1,0 +1,18 @@
+"""Whether QEMU records here. Debian 13's loads no plugins; what needs it is then not run, and counted as such."""
+
+import functools
+import json
+import subprocess
+
+
+@functools.cache
+def missing(hodo):
+    """Why it does not, as `hodo doctor` says; empty: it does."""
+    done = subprocess.run([hodo, "doctor", "--json"], capture_output=True, text=True, check=False)
+    qemu = json.loads(done.stdout)["means"]["qemu"]
+    return "" if qemu["available"] else qemu["why"]
+
+
+def was_missed(hodo, status, said):
+    """Why a recording failed that only QEMU could have made; empty: it did not, or for another reason."""
+    return missing(hodo) if status == 126 and missing(hodo) and missing(hodo) in said else ""
