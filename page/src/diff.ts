@@ -51,25 +51,31 @@ function number_of(moment: string): number {
   return match ? Number(match[1]) : 0;
 }
 
+// "parse#17 parse#18" are two calls of this recording; else it is the recording that --diff named.
+function asked_for(other: string): Record<string, string> {
+  const calls = /^(.+#\d+)\s+(.+#\d+)$/.exec(other);
+  return calls ? { call: calls[1], other_call: calls[2] } : { other };
+}
+
 export class DiffView implements Panel {
   readonly name = "diff";
   readonly title = "Diff";
   private readonly turn = new Turn();
   private readonly other: HTMLInputElement = h("input", {
-    attrs: { type: "text", placeholder: "Another recording, or call:parse#2", "aria-label": "What to compare with" },
+    attrs: { type: "text", placeholder: "two calls: parse#17 parse#18", "aria-label": "What to compare with" },
     on: { change: () => store.go({ other: this.other.value.trim() }) },
   });
   private readonly body = h("div", { class: "scrolls padded" });
-  readonly element = h("div", { class: "view" }, h("div", { class: "tools" }, h("span", {}, "Compare this recording (A) with"), this.other), this.body);
+  readonly element = h("div", { class: "view" }, h("div", { class: "tools" }, h("span", {}, "Compared"), this.other), this.body);
 
   refresh(state: State, _info: Info): void {
     if (document.activeElement !== this.other) this.other.value = state.other;
     if (state.other === "") {
       this.turn.again();
-      replace(this.body, h("p", { class: "muted empty" }, "Start with ", h("code", {}, "hodo view --diff A B"), ", or name another recording above."));
+      replace(this.body, h("p", { class: "muted empty" }, "Start with ", h("code", {}, "hodo view A --diff B"), ", or name two calls of this recording above."));
       return;
     }
-    fill(this.body, this.turn, state.other, "Comparing both paths", () => remembered.ask<Diff>("diff", { other: state.other }), (diff) => this.draw(diff));
+    fill(this.body, this.turn, state.other, "Comparing both paths", () => remembered.ask<Diff>("diff", asked_for(state.other)), (diff) => this.draw(diff));
   }
 
   private draw(diff: Diff): void {

@@ -119,8 +119,10 @@ int run(const Options& options) {
   if (!page) return report_error("", page.error());
   auto input = input_of(options.reading);
   if (!input) return report_error(options.reading.file, input.error());
-  auto workspace = serve::Workspace::open(
-      {.input = *input, .version = std::string(version()), .index = !options.no_index});
+  serve::OpenOptions how{
+      .input = *input, .version = std::string(version()), .index = !options.no_index};
+  if (!options.with.empty()) how.others.push_back(options.with);
+  auto workspace = serve::Workspace::open(how);
   if (!workspace) return report_error(options.reading.file, workspace.error());
   if (!options.html.empty()) return write_page(options, *page, **workspace);
   return serve_page(options, *page, **workspace);

@@ -128,6 +128,35 @@ def code(bench):
         view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(slowest['moment'])}", "the slow call's moment")
 
 
+def walks(bench):
+    """To a line's next execution, the flow graph, notes that stay, and where two runs part."""
+    good, bad = bench.recording(), bench.recording(crash=True)
+    first = bench.json("list", "handle", good)["calls"][0]["moment"]
+    annotated = bench.json("annotate", "handle", good)
+    text = annotated["blocks"][0]["instructions"][0]["address"]
+    there = bench.json("show", first, good, "--next", text)["moment"]
+    parted = bench.json("diff", good, bad)["paths"][0]["first"]
+    with View(bench, good, "--diff", bad) as view:
+        view.settled()
+        equal(view.texts(".side h4"), [f"A at {parted['a']['moment']}", f"B at {parted['b']['moment']}"], "where they part")
+        view.go(f"view=code&fn=handle&at={first}")
+        view.until("document.querySelector('.machine .row')", "the code")
+        view.chrome.mouse("mouseMoved", *view.chrome.middle_of(f".machine [data-address='{text}']"))
+        view.chrome.click_on(f".machine [data-address='{text}'] button[aria-label^='When'][aria-label*='next']")
+        view.until(f"location.hash.includes('at={there}')", f"the next execution, {there}")
+        view.chrome.click_on("[data-value=graph]")
+        view.until("document.querySelector('.graph svg g[id^=b-0x]')", "the flow graph")
+        blocks = view.chrome.run("[...document.querySelectorAll('.graph g[id^=b-0x]')].map(e => e.id.slice(2))")
+        equal(sorted(blocks), sorted(one["address"] for one in annotated["blocks"]), "the blocks of the graph")
+        view.chrome.key("b")
+        view.until("document.querySelector('.note textarea')", "a note to write")
+        view.chrome.type("here it <b>begins")
+        view.chrome.key("Tab")
+        view.until("document.getElementById('live').innerText === 'Kept.'", "that the note is kept")
+        with open(good + ".notes.json", encoding="utf-8") as file:
+            equal(json.load(file), [{"moment": there, "text": "here it <b>begins"}], "the notes beside the recording")
+
+
 def reports(bench):
     """Report, findings, coverage and processes say what the commands do."""
     file = bench.recording(crash=True)
@@ -264,7 +293,7 @@ def strangers(bench):
             equal(status(method, f"/{key}/rpc"), 405, method)
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, reports, hostile, keys, alone, strangers)}
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, hostile, keys, alone, strangers)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))
