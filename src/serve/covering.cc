@@ -25,12 +25,19 @@ Result<FunctionGraph> function_graph(session::Session& session, const WindowInpu
   analyze::CoverageCounts counts(session.names());
   auto outcome = count_coverage(session, window, how, counts);
   if (!outcome) return std::unexpected(outcome.error());
+  return function_graph(*outcome, counts, session, function, module);
+}
+
+Result<FunctionGraph> function_graph(const session::Outcome& outcome,
+                                     const analyze::CoverageCounts& counts,
+                                     session::Session& session, const std::string& function,
+                                     const std::string& module) {
   auto graph = analyze::flow_graph(counts, session, function, module);
-  if (graph) return FunctionGraph{std::move(*graph), std::move(outcome->losses)};
+  if (graph) return FunctionGraph{std::move(*graph), outcome.losses};
   Error error = graph.error();
-  if (!outcome->losses.empty()) {
+  if (!outcome.losses.empty()) {
     error.message += fmt::format("; part of the recording was lost ({}), 'hodo stats' says more",
-                                 view::printable(outcome->losses.front().cause));
+                                 view::printable(outcome.losses.front().cause));
   }
   return std::unexpected(error);
 }

@@ -116,14 +116,22 @@ Result<const view::Checked*> Workspace::checked() {
   return &*checked_;
 }
 
-Result<const Covered*> Workspace::covered() {
-  if (covered_) return &*covered_;
-  analyze::CoverageCounts counts(session_->names());
-  auto outcome = session_->cover(walk(), counts);
+Result<const Counted*> Workspace::counted() {
+  if (counted_) return &*counted_;
+  Counted out{.counts = std::make_unique<analyze::CoverageCounts>(session_->names())};
+  auto outcome = session_->cover(walk(), *out.counts);
   if (!outcome) return std::unexpected(outcome.error());
+  out.outcome = std::move(*outcome);
+  counted_ = std::move(out);
+  return &*counted_;
+}
+
+Result<const analyze::Coverage*> Workspace::covered() {
+  if (covered_) return &*covered_;
+  auto all = counted();
+  if (!all) return std::unexpected(all.error());
   begin("looking for source lines");
-  covered_ = Covered{.coverage = analyze::coverage_of(counts, *session_, true),
-                     .outcome = std::move(*outcome)};
+  covered_ = analyze::coverage_of(*(*all)->counts, *session_, true);
   return &*covered_;
 }
 

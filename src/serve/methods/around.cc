@@ -16,8 +16,9 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   const ask::FindOptions how = workspace.find();
   auto from = ask::find_moment(workspace.session(), text_in(params, "at"), how);
   if (!from) return std::unexpected(from.error());
-  auto moment = ask::occurrence_from(workspace.session(), *from, wanted_by(what),
-                                     text_in(params, "direction") == "next", how.walk.progress);
+  auto moment =
+      ask::occurrence_from(workspace.session(), *from, wanted_by(what),
+                           text_in(params, "direction") == "next", how.walk.progress, how.index);
   if (!moment) return std::unexpected(moment.error());
   return Json{{"moment", ask::text(*moment)}};
 }

@@ -40,10 +40,7 @@ Json sources_json(const Json& annotated) {
 }
 
 Result<Json> function_code(Workspace& workspace, const Json& params, const std::string& function) {
-  auto selection = selection_in(params);
-  if (!selection) return std::unexpected(selection.error());
-  auto counted = function_graph(workspace.session(), window_in(params), workspace.find(*selection),
-                                function, text_in(params, "module"));
+  auto counted = graph_in(workspace, params, function);
   if (!counted) return std::unexpected(counted.error());
   const view::Annotated what(counted->graph, workspace.session());
   Json out = view::annotated_json(what, false);
@@ -57,7 +54,7 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
   auto covered = workspace.covered();
   if (!covered) return std::unexpected(covered.error());
   std::map<std::uint32_t, std::uint64_t> counts;
-  for (const analyze::CoveredModule& module : (*covered)->coverage.modules) {
+  for (const analyze::CoveredModule& module : (*covered)->modules) {
     const auto it = std::ranges::find(module.files, file);
     if (it == module.files.end()) continue;
     const auto number = static_cast<std::uint32_t>(it - module.files.begin());
@@ -80,7 +77,8 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
       {"lines", std::move(by_line)},
       {"source",
        Json::array({{{"file", file}, {"here", !lines.empty()}, {"lines", lines_json(lines)}}})},
-      {"losses", view::losses_json((*covered)->outcome.losses, workspace.session().clock())}};
+      {"losses",
+       view::losses_json((*workspace.counted())->outcome.losses, workspace.session().clock())}};
 }
 
 Result<Json> answer(Workspace& workspace, const Json& params) {

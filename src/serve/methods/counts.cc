@@ -65,7 +65,7 @@ Result<Json> answer_coverage(Workspace& workspace, const Json& params) {
   auto covered = workspace.covered();
   if (!covered) return std::unexpected(covered.error());
   view::Output out;
-  view::write_coverage_json((*covered)->coverage, workspace.session(), (*covered)->outcome, out);
+  view::write_coverage_json(**covered, workspace.session(), (*workspace.counted())->outcome, out);
   Json all = Json::parse(out.take());
   const std::string module = text_in(params, "module");
   Json kept = Json::array();
@@ -114,12 +114,12 @@ Json findings_result() {
 
 Result<Json> answer_ends(Workspace& workspace, const Json& params) {
   session::Session& session = workspace.session();
-  const auto walk = workspace.walk();
+  const ask::FindOptions how = workspace.find();
   session::Outcome outcome;
-  auto lasts = ask::last_moments(session, walk, &outcome);
+  auto lasts = ask::last_moments(session, how.walk, &outcome, how.index);
   if (!lasts) return std::unexpected(lasts.error());
   const auto all = ended_processes(session, *lasts, -1);
-  auto out = ends_json(session, all, number_in(params, "around", 12), walk.progress);
+  auto out = ends_json(session, all, number_in(params, "around", 12), how.walk.progress, how.index);
   if (!out) return out;
   (*out)["losses"] = view::losses_json(outcome.losses, session.clock());
   return out;

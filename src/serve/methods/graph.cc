@@ -27,10 +27,7 @@ std::string dot_of(const analyze::FlowGraph& graph, const session::Session& sess
 Result<Json> answer(Workspace& workspace, const Json& params) {
   const std::string function = text_in(params, "function", text_in(params, "address"));
   if (function.empty()) return fail(ErrorCode::usage, "params need 'function' or 'address'");
-  auto selection = selection_in(params);
-  if (!selection) return std::unexpected(selection.error());
-  auto counted = function_graph(workspace.session(), window_in(params), workspace.find(*selection),
-                                function, text_in(params, "module"));
+  auto counted = graph_in(workspace, params, function);
   if (!counted) return std::unexpected(counted.error());
   if (counted->graph.blocks.size() > kMostBlocks) {
     return fail(ErrorCode::no_space,

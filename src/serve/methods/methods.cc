@@ -116,6 +116,25 @@ WindowInput window_in(const Json& params) {
           .call = text_in(params, "call")};
 }
 
+Result<FunctionGraph> graph_in(Workspace& workspace, const Json& params,
+                               const std::string& function) {
+  const std::string module = text_in(params, "module");
+  bool all = true;
+  for (const char* const part : {"thread", "pid", "from", "to", "last", "call"}) {
+    all = all && !params.contains(part);
+  }
+  if (all) {
+    auto counted = workspace.counted();
+    if (!counted) return std::unexpected(counted.error());
+    return function_graph((*counted)->outcome, *(*counted)->counts, workspace.session(), function,
+                          module);
+  }
+  auto selection = selection_in(params);
+  if (!selection) return std::unexpected(selection.error());
+  return function_graph(workspace.session(), window_in(params), workspace.find(*selection),
+                        function, module);
+}
+
 namespace schema {
 
 Json thread() { return text("a thread, as info names it: 4242, or q0 in a bare trace"); }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "hodo/serve/covering.h"
 #include "hodo/serve/method.h"
 #include "hodo/serve/workspace.h"
 
@@ -41,6 +42,10 @@ Result<ask::ThreadId> thread_named(const std::string& text);
 Result<session::Selection> selection_in(const Json& params);
 // Of the members "from", "to", "last", "call": as the commands' options of these names.
 WindowInput window_in(const Json& params);
+
+// A function's graph with the counts of the part that is asked for. Errors: as function_graph.
+Result<FunctionGraph> graph_in(Workspace& workspace, const Json& params,
+                               const std::string& function);
 
 namespace schema {
 // What they take, to be put among a method's parameters.

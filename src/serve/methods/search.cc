@@ -33,8 +33,9 @@ std::optional<int> rank_of(std::string_view name, std::string_view text) {
   return found.begin() == name.begin() ? 1 : 2;
 }
 
-void add_functions(const Covered& covered, const std::string& text, std::vector<Hit>& hits) {
-  for (const analyze::CoveredModule& module : covered.coverage.modules) {
+void add_functions(const analyze::Coverage& covered, const std::string& text,
+                   std::vector<Hit>& hits) {
+  for (const analyze::CoveredModule& module : covered.modules) {
     for (const analyze::CoveredFunction& function : module.functions) {
       if (function.blocks_hit == 0) continue;
       const std::string name = symbol::demangle(function.name);
@@ -52,14 +53,14 @@ void add_functions(const Covered& covered, const std::string& text, std::vector<
 }
 
 // Source files; with ":42" behind the name a line of them.
-void add_files(const Covered& covered, const std::string& text, std::vector<Hit>& hits) {
+void add_files(const analyze::Coverage& covered, const std::string& text, std::vector<Hit>& hits) {
   const std::size_t colon = text.rfind(':');
   std::uint32_t line = 0;
   if (colon != text.npos) {
     std::from_chars(text.data() + colon + 1, text.data() + text.size(), line);
   }
   const std::string name = line == 0 ? text : text.substr(0, colon);
-  for (const analyze::CoveredModule& module : covered.coverage.modules) {
+  for (const analyze::CoveredModule& module : covered.modules) {
     for (std::uint32_t i = 0; i < module.files.size(); ++i) {
       const std::string& path = module.files[i];
       const std::string last = path.substr(path.rfind('/') + 1);

@@ -25,5 +25,10 @@ struct FunctionGraph {
 Result<FunctionGraph> function_graph(session::Session& session, const WindowInput& window,
                                      const ask::FindOptions& how, const std::string& function,
                                      const std::string& module);
+// The same of counts that are there already.
+Result<FunctionGraph> function_graph(const session::Outcome& outcome,
+                                     const analyze::CoverageCounts& counts,
+                                     session::Session& session, const std::string& function,
+                                     const std::string& module);
 
 }  // namespace hodo::serve

@@ -48,9 +48,9 @@ struct ThreadTotal {
 struct Overview;  // of all threads' calls: overview.h
 class Details;    // parts of it, decoded anew: details.h
 
-// The code that ran, with its counts.
-struct Covered {
-  analyze::Coverage coverage;
+// How often the code of the whole recording ran.
+struct Counted {
+  std::unique_ptr<analyze::CoverageCounts> counts;
   session::Outcome outcome;
 };
 
@@ -78,7 +78,8 @@ class Workspace {
   Result<const view::Checked*> checked();  // explained findings only counted
   const view::Checked* checked_already() const { return checked_ ? &*checked_ : nullptr; }
   Details& details();
-  Result<const Covered*> covered();  // with source lines
+  Result<const Counted*> counted();
+  Result<const analyze::Coverage*> covered();  // of that, with source lines
   // Another recording. Errors: not_permitted where it may not be opened; as Session::open.
   Result<std::unique_ptr<session::Session>> open_other(const std::string& path) const;
   // Says what is being done from now on; `step` has been added to what progress() tells.
@@ -114,7 +115,8 @@ class Workspace {
   std::unique_ptr<Overview> overview_;
   std::unique_ptr<Details> details_;
   std::optional<view::Checked> checked_;
-  std::optional<Covered> covered_;
+  std::optional<Counted> counted_;
+  std::optional<analyze::Coverage> covered_;
 
   std::mutex turn_;
   mutable std::mutex telling_;  // holds what follows
