@@ -19,9 +19,11 @@ view::CallOrder order_in(const Json& params) {
 Result<Json> answer(Workspace& workspace, const Json& params) {
   auto selection = selection_in(params);
   if (!selection) return std::unexpected(selection.error());
-  auto list = ask::list_calls(
-      workspace.session(), text_in(params, "function"),
-      {.walk = workspace.walk(*selection), .slower_than = number_in(params, "slower_than_ns", 0)});
+  const ask::FindOptions how = workspace.find(*selection);
+  auto list = ask::list_calls(workspace.session(), text_in(params, "function"),
+                              {.walk = how.walk,
+                               .slower_than = number_in(params, "slower_than_ns", 0),
+                               .index = how.index});
   if (!list) return std::unexpected(list.error());
   const std::size_t rows = list->rows.size();
   const std::size_t most = number_in(params, "limit", kMost);
