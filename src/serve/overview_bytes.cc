@@ -50,7 +50,11 @@ class Reader {
   // A place that does not lie before `base`.
   std::uint64_t behind(std::uint64_t base) { return base + number(~base); }
   // How many things follow, each of which takes a byte at least.
-  std::size_t count() { return static_cast<std::size_t>(number(bytes_.size() - at_)); }
+  std::size_t count() {
+    const std::uint64_t value = number();
+    if (value > bytes_.size() - at_) good_ = false;  // of what is behind it
+    return good_ ? static_cast<std::size_t>(value) : 0;
+  }
   std::string text() {
     const std::size_t size = count();
     std::string out(reinterpret_cast<const char*>(bytes_.data()) + at_, size);
