@@ -37,6 +37,7 @@ export interface Info {
   processes: ProcessInfo[];
   losses: Loss[];
   complete: boolean;
+  changed?: boolean;
   version: string;
   can: { samples_only?: boolean; [key: string]: unknown };
 }
@@ -150,7 +151,6 @@ export interface Instruction {
   count: number;
   text: string;
   target?: string;
-  target_name?: string;
   file?: string;
   line?: number;
 }

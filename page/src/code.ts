@@ -237,7 +237,7 @@ export class CodeView implements Panel {
     const { target } = one;
     const space = one.text.indexOf(" ");
     if (!target || space < 0) return [shown(one.text, 300)];
-    const name = one.target_name ? function_name(one.target_name) : shown(one.text.slice(space + 1), 200);
+    const name = shown(one.text.slice(space + 1), 200);
     const follow = (): void => {
       const inside = this.body.querySelector(`.machine [data-address="${CSS.escape(target)}"]`);
       if (inside) inside.scrollIntoView({ block: "center" });

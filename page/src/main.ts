@@ -13,7 +13,7 @@ import { base, shown } from "./names";
 import { NotesView } from "./notes";
 import type { Panel } from "./panel";
 import { loss_text, ProcessesView, ReportView } from "./report";
-import { alone, ask, lacks, remembered } from "./rpc";
+import { alone, ask, lacks } from "./rpc";
 import { scene_at } from "./scene";
 import { Search } from "./search";
 import { type State, store } from "./state";
@@ -22,7 +22,7 @@ import { type Hit, Timeline } from "./timeline/view";
 import { TreeView } from "./tree";
 import { kSteps, WhereView } from "./where";
 
-const kLook = 2000; // how often the page looks whether the recording grew, in milliseconds
+const kLook = 5000; // how often the page looks whether the file has changed, in milliseconds
 
 class Page {
   private info: Info | null = null;
@@ -95,26 +95,19 @@ class Page {
     this.refresh();
     void this.locate();
     void this.notes.load();
-    if (!alone && !info.complete) window.setTimeout(() => void this.look_again(), kLook);
+    if (!alone) window.setTimeout(() => void this.look_again(), kLook);
   }
 
-  // A recording that is being made: what has come since is shown.
+  // hodo answers from the file as it was opened; what has come since is at least told of.
   private async look_again(): Promise<void> {
-    const before = this.info;
-    if (!before || document.hidden) {
-      window.setTimeout(() => void this.look_again(), kLook);
-      return;
-    }
     try {
-      const info = await ask<Info>("info");
-      if (info.branches !== before.branches || info.complete !== before.complete) {
-        this.info = info;
-        remembered.forget();
-        this.draw_head(info);
-        this.timeline.renew(info);
-        this.refresh();
+      const info = document.hidden ? this.info : await ask<Info>("info");
+      if (info?.changed) {
+        const text = "The file has grown or was replaced since it was opened: start hodo view again to see what it has now.";
+        replace(this.banner, h("p", { role: "status" }, text));
+        return;
       }
-      if (!info.complete) window.setTimeout(() => void this.look_again(), kLook);
+      window.setTimeout(() => void this.look_again(), kLook);
     } catch {
       replace(this.banner, h("p", { class: "trouble" }, "hodo view has ended; what is here can still be looked at."));
     }

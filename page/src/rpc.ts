@@ -32,12 +32,6 @@ export const alone = kept !== null;
 const token = location.pathname.split("/")[1] ?? "";
 let last_id = 0;
 
-export interface Spent {
-  requests: number;
-  bytes: number;
-}
-export const spent: Spent = { requests: 0, bytes: 0 };
-
 export async function ask<T>(
   method: string,
   params: Record<string, unknown> = {},
@@ -59,8 +53,6 @@ export async function ask<T>(
     throw new Refused("hodo view does not answer; it has ended, or this machine is very busy.");
   });
   const text = await response.text();
-  spent.requests += 1;
-  spent.bytes += text.length;
   if (!response.ok) throw new Refused(`hodo view refuses: ${response.status} ${text.slice(0, 200)}`);
   const message = JSON.parse(text) as { result?: T; error?: { message: string } };
   if (message.error) throw new Refused(message.error.message);
@@ -85,10 +77,6 @@ export class Remembered {
       if (!oldest.done) this.answers.delete(oldest.value);
     }
     return answer;
-  }
-
-  forget(): void {
-    this.answers.clear();
   }
 }
 

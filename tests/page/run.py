@@ -238,6 +238,16 @@ def keys(bench):
         equal(unnamed, [], "controls without a name")
 
 
+def grown(bench):
+    """A file that changes behind the page is told of."""
+    file = bench.recording()
+    with View(bench, file) as view:
+        view.settled()
+        with open(file, "ab") as more:
+            more.write(bytes(8))
+        view.until("/has grown or was replaced/.test(document.querySelector('.banner').innerText)", "that the file has grown")
+
+
 def alone(bench):
     """The page as one file, without hodo."""
     file = bench.recording(crash=True)
@@ -293,7 +303,7 @@ def strangers(bench):
             equal(status(method, f"/{key}/rpc"), 405, method)
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, hostile, keys, alone, strangers)}
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, hostile, keys, grown, alone, strangers)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))

@@ -120,12 +120,6 @@ export class Tiles {
     return this.running > 0;
   }
 
-  forget(): void {
-    this.known.clear();
-    this.refused.clear();
-    this.version += 1;
-  }
-
   private pump(): void {
     while (this.running < kAtOnce) {
       const next = this.wanted.shift();

@@ -112,13 +112,6 @@ export class Timeline {
     this.redraw();
   }
 
-  // All answers are old: the recording has grown.
-  renew(info: Info): void {
-    this.tiles.forget();
-    this.kept.clear();
-    this.show(info);
-  }
-
   // Shows from..to, within the recording, and never less than a few instructions.
   see(range: Range, glide = true): void {
     const least = 16;
