@@ -191,4 +191,21 @@ std::optional<Workspace::FileState> Workspace::state_of(const std::string& path)
 
 bool Workspace::changed() const { return state_of(options_.input.path) != opened_; }
 
+Status Workspace::reopen() {
+  const auto state = state_of(options_.input.path);
+  auto fresh = session::Session::open(options_.input);
+  if (!fresh) return std::unexpected(fresh.error());
+  // All of these refer to the session.
+  details_.reset();
+  overview_.reset();
+  index_.reset();
+  indexed_ = false;
+  checked_.reset();
+  covered_.reset();
+  counted_.reset();
+  session_ = std::move(*fresh);
+  opened_ = state;
+  return {};
+}
+
 }  // namespace hodo::serve

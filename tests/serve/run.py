@@ -334,6 +334,37 @@ def case_mcp(case):
     check([w["error"]["code"] for w in wrong[2:]] == [-32602, -32601, -32700], wrong[2:])
 
 
+def case_sources(case):
+    """Of branch records and branch stacks, too; and of a file that grows."""
+    for source, samples in (("bts", False), ("lbr", True), ("dbi", False)):
+        data = case.record(os.path.join(case.args.programs, "recursion"), source=source)
+        with case.server(data) as server:
+            info = server.ask("info")
+            check(info["source"] == {"dbi": "pt"}.get(source, source), info["source"])
+            check(info["can"]["samples_only"] == samples, f"{source}: {info['can']}")
+            stats = case.json("stats", data)
+            check(info["instructions"] == stats["instructions"], f"{source}: {info['instructions']}")
+            check(server.ask("flame")["total"] == stats["instructions"], f"the flame graph of {source}")
+            thread = info["processes"][0]["threads"][0]
+            tile = tiles(server, thread["thread"], "instructions", thread["instructions"])
+            check(tile["rows"], f"nothing is drawn of {source}")
+            same("scene", server.ask("scene", at="end"), case.json("show", "end", data))
+    size = os.path.getsize(data)
+    with open(data, "rb") as file:
+        whole = file.read()
+    with open(data, "wb") as file:
+        file.write(whole[:size * 3 // 4])
+    with case.server(data) as server:
+        part = server.ask("info")
+        check(not part["complete"] and not part["changed"] and part["losses"], part["losses"])
+        check(not server.ask("reopen")["changed"], "nothing has changed")
+        with open(data, "ab") as file:
+            file.write(whole[size * 3 // 4:])
+        check(server.ask("info")["changed"], "it has grown")
+        check(server.ask("reopen")["changed"], "it is opened again")
+        check(server.ask("info")["instructions"] == info["instructions"] > part["instructions"], "all of it is there")
+
+
 def tiles(server, thread, axis, end, **more):
     return server.ask("tile", thread=thread, axis=axis, to=end, width=16384, **{"from": 0}, **more)
 

@@ -143,6 +143,29 @@ Json result() {
 
 }  // namespace
 
+namespace {
+
+Result<Json> answer_reopen(Workspace& workspace, const Json&) {
+  const bool changed = workspace.changed();
+  if (changed) {
+    if (Status done = workspace.reopen(); !done) return std::unexpected(done.error());
+  }
+  return Json{{"changed", changed}};
+}
+
+Json reopen_result() {
+  using namespace schema;
+  return object({{"changed", flag("the file had grown or was replaced: ask for everything again")}},
+                {"changed"});
+}
+
+}  // namespace
+
+Method reopen_method() {
+  return {"reopen", "Opens a recording that has grown as it is now (info: changed).", parameters,
+          reopen_result, answer_reopen};
+}
+
 Method info_method() {
   return {"info", "What was recorded: processes and threads, how much they ran, what is missing.",
           parameters, result, answer};

@@ -11,6 +11,7 @@
 namespace hodo::serve {
 
 Method info_method();
+Method reopen_method();
 Method moment_method();
 Method scene_method();
 Method tile_method();

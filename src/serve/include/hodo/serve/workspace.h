@@ -86,6 +86,9 @@ class Workspace {
   void begin(std::string what);
   // The file is another one than was opened, or has grown.
   bool changed() const;
+  // Opens the file as it is now; nothing is kept of what was known. Errors: as open(), and then all
+  // stays as it was.
+  Status reopen();
 
   // One question at a time: hold this while asking the members above.
   std::mutex& turn() { return turn_; }
