@@ -103,8 +103,8 @@ class Page {
     try {
       const info = document.hidden ? this.info : await ask<Info>("info");
       if (info?.changed) {
-        const text = "The file has grown or was replaced since it was opened: start hodo view again to see what it has now.";
-        replace(this.banner, h("p", { role: "status" }, text));
+        const open = button("Show what it has now", "Open the recording again", () => void ask("reopen").finally(() => location.reload()));
+        replace(this.banner, h("p", { role: "status" }, "The file has grown or was replaced since it was opened. ", open));
         return;
       }
       window.setTimeout(() => void this.look_again(), kLook);

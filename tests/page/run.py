@@ -246,6 +246,8 @@ def grown(bench):
         with open(file, "ab") as more:
             more.write(bytes(8))
         view.until("/has grown or was replaced/.test(document.querySelector('.banner').innerText)", "that the file has grown")
+        view.chrome.click_on(".banner button")
+        view.until("!document.querySelector('.banner')?.innerText && document.querySelector('.view')", "the file as it is now")
 
 
 def alone(bench):
