@@ -17,14 +17,14 @@ namespace {
 
 using serve::Json;
 
-constexpr std::size_t kMostBytes = std::size_t{60} << 20;
-constexpr std::size_t kMostTileBytes = std::size_t{24} << 20;
-constexpr int kTileLevels = 7;    // the whole recording in one, two, four ... 64 pieces
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+constexpr std::size_t kMostTileBytes = std::size_t{2} << 20;  // of each axis
+constexpr int kTileLevels = 6;    // the whole recording in one, two, four ... 32 pieces
 constexpr int kTileWidth = 1024;  // as timeline/tiles.ts asks
 constexpr std::size_t kMostThreads = 64;
-constexpr std::size_t kMostTreeRows = 500;
-constexpr std::size_t kMostFunctions = 40;
-constexpr std::size_t kMostMoments = 40;
+constexpr std::size_t kMostTreeRows = 100;
+constexpr std::size_t kMostFunctions = 16;
+constexpr std::size_t kMostMoments = 12;
 
 class Answers {
  public:
@@ -39,6 +39,7 @@ class Answers {
       error_ = answer.error();
       return nullptr;
     }
+    if (method == "coverage") leave_out_places(*answer);
     const std::string line = serve::one_line(*answer);
     if (line.size() > kMostBytes - text_.size()) return nullptr;
     if (!text_.empty()) text_ += ",\n";
@@ -51,6 +52,13 @@ class Answers {
   const std::string& text() const { return text_; }
 
  private:
+  // What the page shows is functions and sums: blocks, edges and lines would be most of the file.
+  static void leave_out_places(Json& coverage) {
+    for (Json& module : coverage["modules"]) {
+      for (const char* places : {"blocks", "edges", "lines"}) module.erase(places);
+    }
+  }
+
   // As question_key() in rpc.ts: members in the order of their names.
   static std::string question_of(std::string_view method, const Json& params) {
     const nlohmann::json sorted = params;
@@ -178,14 +186,14 @@ Result<std::string> answers_for_file(serve::Workspace& workspace) {
     answers.add("flame", {{"by", by}});
     answers.add("flame", {{"by", by}, {"invert", true}});
   }
+  add_functions(answers, report);
+  add_moments(answers, info, ends, findings);
+  add_tree(answers);
   add_tiles(answers, info, "instructions", longest_thread(info));
   if (info.value("has_time", false)) {
     add_tiles(answers, info, "time",
               std::max<std::uint64_t>(1, info.value("duration_ns", std::uint64_t{0})));
   }
-  add_tree(answers);
-  add_functions(answers, report);
-  add_moments(answers, info, ends, findings);
   return fmt::format(
       "{{\"lacks\":\"This file was written by hodo view --html. It has the report, findings, "
       "coverage, flame graphs of the whole recording, the timeline to a depth of {} steps of zoom, "

@@ -83,7 +83,7 @@ Json instructions_json(SceneView& view) {
   Json out = Json::array();
   for (std::size_t i = first; i < last; ++i) {
     const ask::Step& step = view.steps[i];
-    Json one{{"moment", text(step.moment)},
+    Json one{{"moment", ask::text(step.moment)},
              {"at", address_json(view, step.who, step.address, step.time)},
              {"text", view.code.disassemble(step.who.space, step.address, step.time)}};
     if (!step.executed) one["executed"] = false;
