@@ -1,6 +1,7 @@
 #include "call_paths.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 namespace hodo::serve {
@@ -81,12 +82,113 @@ CallPaths through(const CallPaths& paths, const std::function<bool(const SliceNa
   return out;
 }
 
+namespace {
+
+// What goes outwards from functions through a node of the paths.
+struct Origin {
+  std::uint32_t at = 0;     // the node
+  std::uint32_t first = 0;  // the first node that it came from
+  Weight weight;
+};
+
+// Those of one node are one, in the order of the nodes.
+void put_together(std::vector<Origin>& origins) {
+  std::ranges::stable_sort(origins, {}, &Origin::at);
+  std::size_t used = 0;
+  for (const Origin& origin : origins) {
+    if (used != 0 && origins[used - 1].at == origin.at) {
+      origins[used - 1].weight += origin.weight;
+      origins[used - 1].first = std::min(origins[used - 1].first, origin.first);
+    } else {
+      origins[used++] = origin;
+    }
+  }
+  origins.resize(used);
+}
+
+Weight sum_of(const std::vector<Origin>& origins) {
+  Weight out;
+  for (const Origin& origin : origins) out += origin.weight;
+  return out;
+}
+
+// Turns paths round, breadth first: what is worth so little that nobody will see it keeps its
+// callers to itself. Else deep stacks would make as many nodes as there are paths times their
+// depth.
+class Inverter {
+ public:
+  explicit Inverter(const CallPaths& paths) : paths_(paths) {}
+
+  std::vector<PathNode> invert(std::vector<Origin> origins) {
+    all_ = sum_of(origins);
+    spread(0, std::move(origins));
+    while (!waiting_.empty()) {
+      auto [node, of_node] = std::move(waiting_.front());
+      waiting_.pop_front();
+      outwards(node, std::move(of_node));
+    }
+    std::vector<PathNode> out = builder_.take();
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].total.calls = calls_[i];
+    return out;
+  }
+
+ private:
+  static constexpr std::uint64_t kShare = 5000;
+  static constexpr std::size_t kMostNodes = std::size_t{1} << 20;
+
+  static bool is_share(std::uint64_t part, std::uint64_t whole) {
+    return whole != 0 && part >= whole / kShare;
+  }
+  bool is_worth(const Weight& weight) const {
+    return builder_.nodes.size() < kMostNodes &&
+           (is_share(weight.instructions, all_.instructions) || is_share(weight.time, all_.time) ||
+            is_share(weight.calls, all_.calls));
+  }
+
+  // Below `node`, by the names of where they stand.
+  void spread(std::uint32_t node, std::vector<Origin> origins) {
+    std::map<std::uint32_t, std::vector<Origin>> by_name;
+    for (const Origin& origin : origins) {
+      by_name[paths_.nodes[origin.at].name].push_back(origin);
+    }
+    for (auto& [name, some] : by_name) {
+      put_together(some);
+      const auto first = std::ranges::min(some, {}, &Origin::first).first;
+      const std::uint32_t child = builder_.child(node, name, paths_.nodes[first].first);
+      calls_.resize(builder_.nodes.size());
+      const Weight weight = sum_of(some);
+      calls_[child] = weight.calls;
+      if (is_worth(weight)) {
+        waiting_.emplace_back(child, std::move(some));
+      } else {
+        builder_.nodes[child].self += weight;
+      }
+    }
+  }
+
+  void outwards(std::uint32_t node, std::vector<Origin> origins) {
+    std::erase_if(origins, [&](Origin& origin) {
+      origin.at = paths_.nodes[origin.at].parent;
+      if (origin.at == 0) builder_.nodes[node].self += origin.weight;
+      return origin.at == 0;
+    });
+    spread(node, std::move(origins));
+  }
+
+  const CallPaths& paths_;
+  Builder builder_;
+  Weight all_;
+  std::vector<std::uint64_t> calls_{0};
+  std::deque<std::pair<std::uint32_t, std::vector<Origin>>> waiting_;
+};
+
+}  // namespace
+
 CallPaths inverted(const CallPaths& paths, const std::function<bool(const SliceName&)>& meant) {
   CallPaths out{.names = paths.names};
-  Builder builder;
   std::vector<bool> inside(paths.nodes.size(), false);  // of an outermost call that is meant
-  std::vector<Weight> extra(1);
-  for (std::size_t i = 1; i < paths.nodes.size(); ++i) {
+  std::vector<Origin> origins;
+  for (std::uint32_t i = 1; i < paths.nodes.size(); ++i) {
     const PathNode& node = paths.nodes[i];
     Weight weight = node.self;
     if (meant) {
@@ -95,17 +197,9 @@ CallPaths inverted(const CallPaths& paths, const std::function<bool(const SliceN
       weight.instructions = node.total.instructions;
       weight.time = node.total.time;
     }
-    std::uint32_t to = 0;
-    for (std::size_t n = i; n != 0; n = paths.nodes[n].parent) {
-      to = builder.child(to, paths.nodes[n].name, node.first);
-      extra.resize(builder.nodes.size());
-      extra[to] += weight;
-    }
-    builder.nodes[to].self += {weight.instructions, weight.time, 0};
+    origins.push_back({i, i, weight});
   }
-  out.nodes = builder.take();
-  for (std::size_t i = 1; i < out.nodes.size(); ++i) out.nodes[i].self.calls = extra[i].calls;
-  for (PathNode& node : out.nodes) node.total.calls = node.self.calls;
+  out.nodes = Inverter(paths).invert(std::move(origins));
   return out;
 }
 

@@ -29,8 +29,8 @@ struct Weight {
 struct PathNode {
   std::uint32_t name = 0;    // index in CallPaths::names; of the root nothing
   std::uint32_t parent = 0;  // a node before this one
-  Weight self;               // calls: times that it was entered
-  Weight total;              // with all below; calls as self's
+  Weight self;               // calls: times that it was entered; inverted, from nowhere
+  Weight total;              // with all below; calls: times that it was entered
   ask::Moment first;         // where it was entered first, of the first thread that did
 };
 
@@ -46,7 +46,8 @@ CallPaths paths_of(const std::vector<Lane>& lanes, const std::vector<SliceName>&
 // Only stacks through a function that is meant, from its outermost call inwards: below the root.
 CallPaths through(const CallPaths& paths, const std::function<bool(const SliceName&)>& meant);
 // From each function outwards: its callers lie below it. What a function executed itself is its
-// weight; where `meant` is given, what its outermost calls executed with all below.
+// weight; where `meant` is given, what its outermost calls executed with all below. What is less
+// than a 5000th of all has no callers below it.
 CallPaths inverted(const CallPaths& paths, const std::function<bool(const SliceName&)>& meant);
 
 }  // namespace hodo::serve

@@ -135,7 +135,7 @@ Result<Json> answer_flame(Workspace& workspace, const Json& params) {
     }
     const std::int64_t parent = i == 0 ? -1 : place[node.parent];
     place[i] = static_cast<std::int64_t>(nodes.size());
-    nodes.push_back(Json::array({name, parent, of(node.self, by), totals[i], node.self.calls}));
+    nodes.push_back(Json::array({name, parent, of(node.self, by), totals[i], node.total.calls}));
   }
   Json out{{"unit", text_in(params, "by", "instructions")},
            {"total", totals[0]},
