@@ -18,7 +18,9 @@
 namespace hodo::serve {
 namespace {
 
-constexpr std::size_t kMostWaiting = 1000;  // messages; then nothing more is read
+// Messages, and bytes of them; then nothing more is read.
+constexpr std::size_t kMostWaiting = 1000;
+constexpr std::size_t kMostWaitingBytes = 2 * kLongestMessage;
 
 // Cuts what is read into lines.
 class LineReader {
@@ -103,7 +105,8 @@ class Waiting {
  public:
   void put(std::string message) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return messages_.size() < kMostWaiting || closed_; });
+    changed_.wait(lock, [&] { return has_room() || closed_; });
+    bytes_ += message.size();
     messages_.push_back(std::move(message));
     changed_.notify_all();
   }
@@ -118,14 +121,18 @@ class Waiting {
     if (messages_.empty()) return std::nullopt;
     std::string out = std::move(messages_.front());
     messages_.pop_front();
+    bytes_ -= out.size();
     changed_.notify_all();
     return out;
   }
 
  private:
+  bool has_room() const { return messages_.size() < kMostWaiting && bytes_ < kMostWaitingBytes; }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> messages_;
+  std::size_t bytes_ = 0;  // of them
   bool closed_ = false;
 };
 
