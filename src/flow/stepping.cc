@@ -420,14 +420,16 @@ void PathDecoder::Stepper::run() {
 }
 
 void PathDecoder::go_by_steps() {
+  bool moved = graph_->move_to(walker_.time, walker_.mode);
   if (graph_->full() || graph_->counted_out()) {
     out_.settle(*graph_);
     if (graph_->full()) {
       graph_->clear();
-      walker_.returns().forget_links();
+      graph_->move_to(walker_.time, walker_.mode);
+      moved = true;
     }
   }
-  if (graph_->move_to(walker_.time, walker_.mode)) walker_.returns().forget_links();
+  if (moved) walker_.returns().forget_links();
   Stepper s(*this);
   const std::uint8_t* const start = s.at;
   if (out_.wants_runs()) {

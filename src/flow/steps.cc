@@ -291,7 +291,9 @@ bool StepGraph::is_valid(Link link) const {
   return holds(validities_[details_[number_of(link)].validity], time_);
 }
 
-// The code has changed: what is not as it was can no longer be found. It stays until it is counted.
+// The code has changed: what is not as it was can no longer be found. It stays until it is counted,
+// and where most of all is so, that is to be soon: this looks at every step, and code that is made
+// anew again and again would have it look at all that ever were.
 void StepGraph::drop_outdated() {
   window_ = {};
   front_.assign(kFrontSize, {});
@@ -310,6 +312,7 @@ void StepGraph::drop_outdated() {
     insert(place);
     window_ = narrower(window_, validities_[details_[number_of(place.link)].validity]);
   }
+  full_ = full_ || steps_.size() > kFewSteps + 4 * place_count_;
 }
 
 void StepGraph::drop_outdated_links(std::size_t n) {

@@ -118,6 +118,7 @@ class StepGraph {
 
  private:
   static constexpr std::size_t kMostSteps = 1 << 19;
+  static constexpr std::size_t kFewSteps = 1 << 12;  // fewer are not worth being rid of
   static constexpr std::size_t kMostPairs = 1 << 18;
   static constexpr std::uint64_t kMostCounted = std::uint64_t{3} << 30;
   static constexpr std::size_t kLeastSize = 1 << 10;
