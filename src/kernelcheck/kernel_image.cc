@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "alternatives.h"
 #include "hodo/guest/kallsyms.h"
 #include "hodo/image/file.h"
 #include "hodo/text/elf_bytes.h"
@@ -19,7 +20,7 @@ constexpr std::uint64_t kMostPacked = 512 << 20;
 // A table in the image, between two of its symbols.
 struct Table {
   const char *start, *end;
-  std::size_t stride;
+  std::size_t stride;  // bytes of an entry; 0: the table is taken as a whole
 };
 
 // What stands at a site, in bytes; those that the tables do not tell are the longest possible.
@@ -127,14 +128,18 @@ void KernelImage::read_sites() {
     if (!start || !end || *end < *start) return;
     const auto bytes = elf->at(*start);
     const std::size_t size = std::min<std::uint64_t>(bytes.size(), *end - *start);
+    if (table.stride == 0) return each(*start, bytes.first(size));
     for (std::size_t at = 0; size - at >= table.stride; at += table.stride) {
       each(*start + at, bytes.subspan(at, table.stride));
     }
   };
   using Entry = std::span<const std::uint8_t>;
-  // struct alt_instr, of Linux 5.10 to 6.2.
-  entries({"__alt_instructions", "__alt_instructions_end", 12},
-          [&](std::uint64_t at, Entry e) { add_site(at + relative(e, 0), e[10]); });
+  entries({"__alt_instructions", "__alt_instructions_end", 0}, [&](std::uint64_t at, Entry table) {
+    const auto is_code = [&](std::uint64_t address) { return address - text_ < text_size_; };
+    for (const Alternative& site : alternatives(table, at, is_code)) {
+      add_site(site.address, site.size);
+    }
+  });
   // struct paravirt_patch_site.
   entries({"__parainstructions", "__parainstructions_end", 16},
           [&](std::uint64_t, Entry e) { add_site(absolute(e), e[9]); });

@@ -47,7 +47,7 @@ class Launcher(unittest.TestCase):
         self.tree = os.path.join(self.directory, "tree with space")
         self.fake = os.path.join(self.directory, "fake")
         os.makedirs(self.fake)
-        for folder in ("src", "engine", "plugin", "cmake"):
+        for folder in ("src", "page", "engine", "plugin", "cmake"):
             os.makedirs(os.path.join(self.tree, folder))
         for name in ("CMakeLists.txt", "CMakePresets.json", "src/main.cc"):
             self.write(os.path.join(self.tree, name), "")
