@@ -97,7 +97,7 @@ Status check_object(const Json& schema, const Json& value, const std::string& pa
   const Json& members = schema.contains("properties") ? schema["properties"] : none;
   for (const auto& [name, what] : value.items()) {
     if (const auto known = members.find(name); known != members.end()) {
-      if (Status s = check(*known, what, path + "." + name); !s) return s;
+      if (Status s = check(*known, what, fmt::format("{}.{}", path, name)); !s) return s;
     } else if (!schema.value("additionalProperties", true)) {
       return wrong(path, fmt::format("has no member '{}'; its members: {}",
                                      view::printable(view::fit(name, 60)), names_of(members)));
