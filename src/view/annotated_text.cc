@@ -9,8 +9,8 @@
 #include "hodo/base/last_component.h"
 #include "hodo/view/annotated.h"
 #include "hodo/view/place.h"
-#include "hodo/view/text.h"
 #include "hodo/view/source_text.h"
+#include "hodo/view/text.h"
 
 namespace hodo::view {
 namespace {

@@ -9,9 +9,9 @@
 #include "hodo/base/last_component.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/place.h"
+#include "hodo/view/source_text.h"
 #include "hodo/view/table.h"
 #include "hodo/view/text.h"
-#include "hodo/view/source_text.h"
 
 namespace hodo::view {
 namespace {

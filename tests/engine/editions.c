@@ -1,6 +1,7 @@
-// More code than the cache takes, so that it is closed again and again (engine/edition.h): code that is made and run
-// once, with threads, signals and forks beside it. Prints sums that only depend on what the code does, and whether the
-// process stayed small. Run with a cache of 1 MB; with a number: through so many MB of code at first.
+// More code than the cache takes, so that it is closed again and again (engine/edition.h): code
+// that is made and run once, with threads, signals and forks beside it. Prints sums that only
+// depend on what the code does, and whether the process stayed small. Run with a cache of 1 MB;
+// with a number: through so many MB of code at first.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -45,7 +46,8 @@ static uint32_t run_area(uint32_t seed, uint32_t value) {
   if (area == MAP_FAILED) return 0;
   for (unsigned i = 0; i < kArea / kFunction; ++i) make_function(area + i * kFunction, seed + i);
   mprotect(area, kArea, PROT_READ | PROT_EXEC);
-  for (unsigned i = 0; i < kArea / kFunction; ++i) value = ((Function)(area + i * kFunction))(value);
+  for (unsigned i = 0; i < kArea / kFunction; ++i)
+    value = ((Function)(area + i * kFunction))(value);
   munmap(area, kArea);
   return value;
 }
@@ -58,7 +60,8 @@ static uint32_t run_much(unsigned areas, uint32_t value) {
 static void once(unsigned areas) {
   printf("once %08x\n", run_much(areas, 1));
   // An area that stays, written again in place.
-  uint8_t* area = mmap(0, kArea, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint8_t* area =
+      mmap(0, kArea, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   uint32_t value = 1;
   for (unsigned round = 0; round < 3; ++round) {
     for (unsigned i = 0; i < 100; ++i) {

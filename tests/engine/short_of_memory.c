@@ -1,4 +1,5 @@
-// The program takes all address space from itself but a little (RLIMIT_AS), and goes on making code.
+// The program takes all address space from itself but a little (RLIMIT_AS), and goes on making
+// code.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void make_function(uint8_t* at, uint32_t seed) {
 static uint32_t run_area(uint8_t* area, uint32_t seed, uint32_t value) {
   for (unsigned i = 0; i < kArea / kFunction; ++i) make_function(area + i * kFunction, seed + i);
   for (unsigned i = 0; i < kArea / kFunction; ++i) {
-    value = ((uint32_t(*)(uint32_t))(area + i * kFunction))(value);
+    value = ((uint32_t (*)(uint32_t))(area + i * kFunction))(value);
   }
   return value;
 }
@@ -41,7 +42,8 @@ static unsigned long address_space(void) {
 }
 
 int main(void) {
-  uint8_t* area = mmap(0, kArea, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint8_t* area =
+      mmap(0, kArea, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   printf("before %08x\n", run_area(area, 1, 1));
   const rlim_t few = address_space() + (16 << 20);
   const struct rlimit limit = {few, few};
