@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hodo/ask/index.h"
+#include "hodo/base/numbers.h"
 
 namespace hodo::ask {
 namespace {
@@ -10,61 +11,14 @@ namespace {
 constexpr std::uint64_t kVersion = 2;
 constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
 
-class Writer {
- public:
-  void number(std::uint64_t value) {
-    while (value >= 0x80) {
-      bytes_.push_back(static_cast<std::uint8_t>(value | 0x80));
-      value >>= 7;
-    }
-    bytes_.push_back(static_cast<std::uint8_t>(value));
-  }
-  std::vector<std::uint8_t> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-};
-
-// Numbers that anybody may have made up: once one is missing or too large, all are 0, and good() is
-// false.
-class Reader {
- public:
-  explicit Reader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-  std::uint64_t number(std::uint64_t most = ~std::uint64_t{0}) {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; good_; shift += 7) {
-      if (at_ == bytes_.size() || shift > 63) break;
-      const std::uint8_t byte = bytes_[at_++];
-      if (shift == 63 && byte > 1) break;
-      value |= std::uint64_t{byte & 0x7fu} << shift;
-      if ((byte & 0x80) != 0) continue;
-      if (value > most) break;
-      return value;
-    }
-    good_ = false;
-    return 0;
-  }
-  // How many things follow, each of which takes a byte at least.
-  std::size_t count() { return static_cast<std::size_t>(number(bytes_.size() - at_)); }
-  bool good() const { return good_; }
-  void fail() { good_ = false; }
-  bool at_end() const { return at_ == bytes_.size(); }
-
- private:
-  std::span<const std::uint8_t> bytes_;
-  std::size_t at_ = 0;
-  bool good_ = true;
-};
-
-void write(const analyze::CallClock& clock, Writer& out) {
+void write(const analyze::CallClock& clock, NumberWriter& out) {
   out.number(clock.branches);
   out.number(clock.instructions);
   out.number(clock.time);
   out.number(clock.ticks);
 }
 
-analyze::CallClock read_clock(Reader& in) {
+analyze::CallClock read_clock(NumberReader& in) {
   analyze::CallClock out;
   out.branches = in.number();
   out.instructions = in.number();
@@ -73,7 +27,7 @@ analyze::CallClock read_clock(Reader& in) {
   return out;
 }
 
-void write(const analyze::SavedCall& call, Writer& out) {
+void write(const analyze::SavedCall& call, NumberWriter& out) {
   out.number(call.site);
   out.number(call.entry);
   write(call.since, out);
@@ -82,7 +36,7 @@ void write(const analyze::SavedCall& call, Writer& out) {
   out.number(call.made_insn);
 }
 
-analyze::SavedCall read_call(Reader& in) {
+analyze::SavedCall read_call(NumberReader& in) {
   analyze::SavedCall out;
   out.site = in.number();
   out.entry = in.number();
@@ -96,7 +50,7 @@ analyze::SavedCall read_call(Reader& in) {
   return out;
 }
 
-void write(const Branch& branch, Writer& out) {
+void write(const Branch& branch, NumberWriter& out) {
   out.number(branch.from);
   out.number(branch.to);
   out.number(branch.time);
@@ -105,7 +59,7 @@ void write(const Branch& branch, Writer& out) {
   out.number(branch.flags);
 }
 
-Branch read_branch(Reader& in) {
+Branch read_branch(NumberReader& in) {
   Branch out;
   out.from = in.number();
   out.to = in.number();
@@ -116,14 +70,14 @@ Branch read_branch(Reader& in) {
   return out;
 }
 
-void write(const Callee& callee, Writer& out) {
+void write(const Callee& callee, NumberWriter& out) {
   out.number(callee.space);
   out.number(callee.entry);
   out.number(callee.ticks);
   out.number((callee.by_call ? 1 : 0) | (callee.hidden ? 2 : 0) | (callee.first ? 4 : 0));
 }
 
-Callee read_callee(Reader& in) {
+Callee read_callee(NumberReader& in) {
   Callee out;
   out.space = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
   out.entry = in.number();
@@ -139,13 +93,13 @@ Callee read_callee(Reader& in) {
 class Ascending {
  public:
   explicit Ascending(std::uint64_t end = 0) : end_(end) {}
-  void write(std::uint32_t number, Writer& out) {
+  void write(std::uint32_t number, NumberWriter& out) {
     out.number(number - next_);
     next_ = std::uint64_t{number} + 1;
   }
-  std::uint32_t read(Reader& in) {
+  std::uint32_t read(NumberReader& in) {
     if (next_ >= end_) {
-      in.fail();
+      in.refuse();
       return 0;
     }
     const std::uint64_t number = next_ + in.number(end_ - next_ - 1);
@@ -158,7 +112,7 @@ class Ascending {
   std::uint64_t next_ = 0;
 };
 
-void write(const Segment& s, Writer& out) {
+void write(const Segment& s, NumberWriter& out) {
   out.number(static_cast<std::uint64_t>(std::int64_t{s.thread.tid} + 1));
   out.number(s.thread.queue);
   out.number(s.queue);
@@ -195,7 +149,7 @@ void write(const Segment& s, Writer& out) {
   out.number((s.any_granule ? 1 : 0) | (s.lossy ? 2 : 0));
 }
 
-void read_what_ran(Reader& in, std::size_t callees, std::size_t granules, Segment& s) {
+void read_what_ran(NumberReader& in, std::size_t callees, std::size_t granules, Segment& s) {
   Ascending callee(callees);
   for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
     CalleeCount& count = s.callees.emplace_back();
@@ -212,7 +166,7 @@ void read_what_ran(Reader& in, std::size_t callees, std::size_t granules, Segmen
   s.lossy = (flags & 2) != 0;
 }
 
-Segment read_segment(Reader& in, std::size_t queues) {
+Segment read_segment(NumberReader& in, std::size_t queues) {
   constexpr std::uint64_t kMost32 = ~std::uint32_t{0};
   Segment s;
   s.thread.tid =
@@ -257,7 +211,7 @@ bool fits(const Segment& s, const Segment* before, const Segment* of_thread) {
 }  // namespace
 
 std::vector<std::uint8_t> Index::write() const {
-  Writer out;
+  NumberWriter out;
   out.number(kVersion);
   out.number(too_many_callees_ ? 1 : 0);
   out.number(callees_.size());
@@ -273,7 +227,7 @@ std::vector<std::uint8_t> Index::write() const {
 }
 
 std::optional<Index> Index::read(std::span<const std::uint8_t> bytes, std::size_t queues) {
-  Reader in(bytes);
+  NumberReader in(bytes);
   if (queues == 0 || in.number() != kVersion) return std::nullopt;
   Index out;
   out.too_many_callees_ = in.number(1) != 0;

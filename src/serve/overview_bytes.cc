@@ -1,75 +1,13 @@
 // An overview as bytes: numbers of seven bits to a byte, places as differences to those before.
 #include <algorithm>
 
+#include "hodo/base/numbers.h"
 #include "overview.h"
 
 namespace hodo::serve {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
-
-class Writer {
- public:
-  void number(std::uint64_t value) {
-    while (value >= 0x80) {
-      bytes_.push_back(static_cast<std::uint8_t>(value | 0x80));
-      value >>= 7;
-    }
-    bytes_.push_back(static_cast<std::uint8_t>(value));
-  }
-  void text(std::string_view words) {
-    number(words.size());
-    bytes_.insert(bytes_.end(), words.begin(), words.end());
-  }
-  std::vector<std::uint8_t> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::uint8_t> bytes_;
-};
-
-// Numbers that anybody may have made up: once one is missing or too large, all are 0, and good() is
-// false.
-class Reader {
- public:
-  explicit Reader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-  std::uint64_t number(std::uint64_t most = ~std::uint64_t{0}) {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; good_; shift += 7) {
-      if (at_ == bytes_.size() || shift > 63) break;
-      const std::uint8_t byte = bytes_[at_++];
-      if (shift == 63 && byte > 1) break;
-      value |= std::uint64_t{byte & 0x7fu} << shift;
-      if ((byte & 0x80) != 0) continue;
-      if (value > most) break;
-      return value;
-    }
-    good_ = false;
-    return 0;
-  }
-  // A place that does not lie before `base`.
-  std::uint64_t behind(std::uint64_t base) { return base + number(~base); }
-  // How many things follow, each of which takes a byte at least.
-  std::size_t count() {
-    const std::uint64_t value = number();
-    if (value > bytes_.size() - at_) good_ = false;  // of what is behind it
-    return good_ ? static_cast<std::size_t>(value) : 0;
-  }
-  std::string text() {
-    const std::size_t size = count();
-    std::string out(reinterpret_cast<const char*>(bytes_.data()) + at_, size);
-    at_ += size;
-    return out;
-  }
-  void refuse() { good_ = false; }
-  bool good() const { return good_; }
-  bool at_end() const { return at_ == bytes_.size(); }
-
- private:
-  std::span<const std::uint8_t> bytes_;
-  std::size_t at_ = 0;
-  bool good_ = true;
-};
 
 // Signed numbers of threads and processes, -1 or not.
 std::uint64_t shifted(std::int32_t value) {
@@ -80,7 +18,7 @@ std::int32_t unshifted(std::uint64_t value) {
 }
 constexpr std::uint64_t kMostShifted = std::uint64_t{1} << 31;
 
-void write_row(const std::vector<Slice>& row, Writer& out) {
+void write_row(const std::vector<Slice>& row, NumberWriter& out) {
   out.number(row.size());
   Place at;
   std::uint64_t branch = 0;
@@ -98,7 +36,7 @@ void write_row(const std::vector<Slice>& row, Writer& out) {
   }
 }
 
-std::vector<Slice> read_row(Reader& in, std::uint64_t names) {
+std::vector<Slice> read_row(NumberReader& in, std::uint64_t names) {
   std::vector<Slice> out;
   Place at;
   std::uint64_t branch = 0;
@@ -118,7 +56,7 @@ std::vector<Slice> read_row(Reader& in, std::uint64_t names) {
   return out;
 }
 
-void write_nodes(const std::vector<StackNode>& nodes, Writer& out) {
+void write_nodes(const std::vector<StackNode>& nodes, NumberWriter& out) {
   out.number(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const StackNode& node = nodes[i];
@@ -131,7 +69,7 @@ void write_nodes(const std::vector<StackNode>& nodes, Writer& out) {
   }
 }
 
-std::vector<StackNode> read_nodes(Reader& in, std::uint64_t names) {
+std::vector<StackNode> read_nodes(NumberReader& in, std::uint64_t names) {
   std::vector<StackNode> out;
   const std::size_t count = in.count();
   if (count == 0 || (count > 1 && names == 0)) in.refuse();
@@ -151,7 +89,7 @@ std::vector<StackNode> read_nodes(Reader& in, std::uint64_t names) {
   return out;
 }
 
-void write_lane(const Lane& lane, Writer& out) {
+void write_lane(const Lane& lane, NumberWriter& out) {
   const ThreadTotal& total = lane.total;
   out.number(shifted(total.thread.tid));
   out.number(total.thread.queue);
@@ -173,7 +111,7 @@ void write_lane(const Lane& lane, Writer& out) {
   }
 }
 
-Lane read_lane(Reader& in, std::uint64_t names) {
+Lane read_lane(NumberReader& in, std::uint64_t names) {
   Lane out;
   ThreadTotal& total = out.total;
   total.thread.tid = unshifted(in.number(kMostShifted));
@@ -202,7 +140,7 @@ Lane read_lane(Reader& in, std::uint64_t names) {
 }  // namespace
 
 std::vector<std::uint8_t> write_overview(const Overview& overview) {
-  Writer out;
+  NumberWriter out;
   out.number(kVersion);
   out.number(overview.grain.time);
   out.number(overview.grain.instructions);
@@ -217,7 +155,7 @@ std::vector<std::uint8_t> write_overview(const Overview& overview) {
 }
 
 std::optional<Overview> read_overview(std::span<const std::uint8_t> bytes) {
-  Reader in(bytes);
+  NumberReader in(bytes);
   Overview out;
   if (in.number() != kVersion) return std::nullopt;
   out.grain.time = in.number();

@@ -91,16 +91,9 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
 }
 
 Json parameters() {
-  using namespace schema;
-  return schema::parameters({{"function", text("parse, ns::parse(int)")},
-                             {"address", text("an address in it, 0x401136")},
-                             {"module", text("of a file whose path contains this")},
-                             {"file", text("a source file, as this method and search name it")},
-                             {"call", text("count only this call, parse#17")},
-                             {"from", moment("count from this moment on")},
-                             {"to", moment("count up to this moment")},
-                             {"thread", thread()},
-                             {"pid", pid()}});
+  Json out = graph_parameters();
+  out["properties"]["file"] = schema::text("a source file, as this method and search name it");
+  return out;
 }
 
 Json result() {

@@ -43,18 +43,6 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
               {"losses", view::losses_json(counted->losses, workspace.session().clock())}};
 }
 
-Json parameters() {
-  using namespace schema;
-  return schema::parameters({{"function", text("parse, ns::parse(int)")},
-                             {"address", text("an address in it, 0x401136")},
-                             {"module", text("of a file whose path contains this")},
-                             {"call", text("count only this call, parse#17")},
-                             {"from", moment("count from this moment on")},
-                             {"to", moment("count up to this moment")},
-                             {"thread", thread()},
-                             {"pid", pid()}});
-}
-
 Json result() {
   using namespace schema;
   return object({{"function", text("its name")},
@@ -67,7 +55,7 @@ Json result() {
 
 Method graph_method() {
   return {"graph", "A function's control flow graph with counts, laid out by Graphviz as SVG.",
-          parameters, result, answer};
+          graph_parameters, result, answer};
 }
 
 }  // namespace hodo::serve

@@ -136,6 +136,18 @@ Result<FunctionGraph> graph_in(Workspace& workspace, const Json& params,
                         function, module);
 }
 
+Json graph_parameters() {
+  using namespace schema;
+  return schema::parameters({{"function", text("parse, ns::parse(int)")},
+                             {"address", text("an address in it, 0x401136")},
+                             {"module", text("of a file whose path contains this")},
+                             {"call", text("count only this call, parse#17")},
+                             {"from", moment("count from this moment on")},
+                             {"to", moment("count up to this moment")},
+                             {"thread", thread()},
+                             {"pid", pid()}});
+}
+
 namespace schema {
 
 Json thread() { return text("a thread, as info names it: 4242, or q0 in a bare trace"); }

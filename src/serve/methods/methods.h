@@ -47,6 +47,8 @@ WindowInput window_in(const Json& params);
 // A function's graph with the counts of the part that is asked for. Errors: as function_graph.
 Result<FunctionGraph> graph_in(Workspace& workspace, const Json& params,
                                const std::string& function);
+// What graph_in() takes, as a method's parameters.
+Json graph_parameters();
 
 namespace schema {
 // What they take, to be put among a method's parameters.

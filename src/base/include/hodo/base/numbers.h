@@ -1,0 +1,78 @@
+// Numbers of seven bits to a byte (LEB128), since most are small: what indexes and overviews are
+// kept as.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hodo {
+
+class NumberWriter {
+ public:
+  void number(std::uint64_t value) {
+    while (value >= 0x80) {
+      bytes_.push_back(static_cast<std::uint8_t>(value | 0x80));
+      value >>= 7;
+    }
+    bytes_.push_back(static_cast<std::uint8_t>(value));
+  }
+  void text(std::string_view words) {
+    number(words.size());
+    bytes_.insert(bytes_.end(), words.begin(), words.end());
+  }
+  std::vector<std::uint8_t> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+// Numbers that anybody may have made up: once one is missing or too large, all are 0, and good() is
+// false. The bytes must outlive it.
+class NumberReader {
+ public:
+  explicit NumberReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+  std::uint64_t number(std::uint64_t most = ~std::uint64_t{0}) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; good_; shift += 7) {
+      if (at_ == bytes_.size() || shift > 63) break;
+      const std::uint8_t byte = bytes_[at_++];
+      if (shift == 63 && byte > 1) break;
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if ((byte & 0x80) != 0) continue;
+      if (value > most) break;
+      return value;
+    }
+    good_ = false;
+    return 0;
+  }
+  // A place that does not lie before `base`.
+  std::uint64_t behind(std::uint64_t base) { return base + number(~base); }
+  // How many things follow, each of which takes a byte at least.
+  std::size_t count() {
+    const std::uint64_t value = number();
+    if (value > bytes_.size() - at_) good_ = false;  // of what is behind it
+    return good_ ? static_cast<std::size_t>(value) : 0;
+  }
+  std::string text() {
+    const std::size_t size = count();
+    std::string out(reinterpret_cast<const char*>(bytes_.data()) + at_, size);
+    at_ += size;
+    return out;
+  }
+  void refuse() { good_ = false; }
+  bool good() const { return good_; }
+  bool at_end() const { return at_ == bytes_.size(); }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+  std::size_t at_ = 0;
+  bool good_ = true;
+};
+
+}  // namespace hodo
