@@ -115,13 +115,13 @@ bool Takeovers::look_at(Held& held, std::vector<std::string>& failures) {
     }
   }
   Found found = peek(held.tid);
-  // A thread that executes a program becomes the process's first.
-  if (held.tid != held.pid && found != Found::stopped && peek(held.pid) == Found::stopped) {
+  // A thread that executes a program becomes the process's first, some time before it stops there.
+  if (held.tid != held.pid && found == Found::gone) {
     held.tid = held.pid;
-    found = Found::stopped;
+    found = peek(held.pid);
   }
   if (found == Found::nothing) return false;
-  if (found == Found::gone) return held.tid == held.pid || held.over;
+  if (found == Found::gone) return true;
   if (found == Found::ended) {
     if (held.tid != child_) waitpid(held.tid, nullptr, __WALL | WNOHANG);
     return true;
