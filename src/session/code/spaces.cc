@@ -10,7 +10,11 @@ Spaces::Spaces(const perfdata::Model& recording, std::string symfs)
     : recording_(recording),
       files_(recording, std::move(symfs)),
       spaces_(recording.processes().size()) {
-  for (const perfdata::Process& process : recording.processes()) {
+  const auto& all = recording.processes();
+  for (const perfdata::Process& process : all) {
+    const auto parent = recording.process_at(process.ppid, process.start);
+    const bool known = process.start != 0 && parent != nullptr && parent < &process;
+    parents_.push_back(known ? static_cast<std::uint32_t>(parent - all.data()) : perfdata::kNone);
     auto& mapped = mapped_.emplace_back();
     for (const perfdata::Mapping& m : process.mappings) {
       if (m.kept == perfdata::kNone) mapped.push_back(&m);
@@ -47,11 +51,18 @@ bool Spaces::is_file(const perfdata::Mapping& mapping) const {
 template <class Fits>
 const perfdata::Mapping* Spaces::last_mapped(std::uint32_t index, std::uint64_t address,
                                              std::uint64_t time, Fits fits) const {
-  const auto& all = mapped_[index];
-  auto m = std::ranges::upper_bound(all, time, {}, &perfdata::Mapping::from);
-  while (m != all.begin()) {
-    --m;
-    if (address - (*m)->address < (*m)->size && fits(**m)) return *m;
+  for (bool inherited = true; inherited;) {
+    const auto& all = mapped_[index];
+    auto m = std::ranges::upper_bound(all, time, {}, &perfdata::Mapping::from);
+    while (m != all.begin()) {
+      --m;
+      if (address - (*m)->address < (*m)->size && fits(**m)) return *m;
+    }
+    // A fork hands on what kept code has left of a mapping; what it covers lies with the parent.
+    const perfdata::Process& process = recording_.processes()[index];
+    inherited = time <= process.start && parents_[index] != perfdata::kNone;
+    time = process.start;
+    index = parents_[index];
   }
   return nullptr;
 }

@@ -35,7 +35,8 @@ class Spaces {
                           std::uint64_t address) const;
 
  private:
-  // The last one that process `index` had at `address` before `time` and for which `fits` holds.
+  // The last one that process `index` had at `address` before `time` and for which `fits` holds;
+  // where it is as old as the process, also what the parent had.
   template <class Fits>
   const perfdata::Mapping* last_mapped(std::uint32_t index, std::uint64_t address,
                                        std::uint64_t time, Fits fits) const;
@@ -46,6 +47,7 @@ class Spaces {
   std::vector<std::unique_ptr<Space>> spaces_;
   // By process, in order of time: what it had mapped itself. Kept code is thousands of pieces.
   std::vector<std::vector<const perfdata::Mapping*>> mapped_;
+  std::vector<std::uint32_t> parents_;  // by process, one that is in front of it; or kNone
   std::unique_ptr<Space> kernel_;
 };
 
