@@ -14,6 +14,7 @@
 #include "mappings.h"
 #include "memory.h"
 #include "recording.h"
+#include "seccomp.h"
 #include "signals.h"
 #include "sys.h"
 #include "thread_area.h"
@@ -100,6 +101,7 @@ extern "C" {
   begin_first_edition();
   note_own(start.threads, start.threads_bytes);
   look_for_counter();
+  look_for_filter();
   auto* threads = reinterpret_cast<relay::NativeThread*>(start.threads);
   find_mapping(threads[0].rip);  // ends this if /proc is not to be had
   look_for_recorder();

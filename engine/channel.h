@@ -13,6 +13,10 @@ long connect_recorder();
 // Says hello, closes the connection and maps the channel that comes back.
 std::optional<relay::ChannelWriter> open_channel(long connection, const relay::Hello& hello);
 
+// /proc/self/maps; negative: it is not to be had. Where there is no /proc, as in many roots that
+// chroot goes to, the recorder opens it.
+long open_mappings();
+
 // In a forked child, where its memory does not exist.
 void forget_channel(relay::ChannelWriter& channel);
 

@@ -13,6 +13,7 @@
 #include "mappings.h"
 #include "memory.h"
 #include "recording.h"
+#include "seccomp.h"
 #include "signals.h"
 #include "sys.h"
 #include "thread_area.h"
@@ -51,6 +52,7 @@ void undo_copy(std::uint64_t entry) {
   limit_cache(hodo_start_info.cache_bytes);
   begin_first_edition();
   look_for_counter();
+  look_for_filter();
   ThreadArea& area = make_needed_area(nullptr);
   area.registers.rsp = program_stack;
   area.registers.flags = 0x202;

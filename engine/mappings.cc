@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "channel.h"
 #include "memory.h"
 #include "sys.h"
 
@@ -102,8 +103,7 @@ Parser parser;
 
 template <class Visit>
 bool each_line(Visit visit) {
-  const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
-                                O_RDONLY | O_CLOEXEC);
+  const long file = open_mappings();
   if (failed(file)) return false;
   parser = {};
   static char buffer[kBuffer];

@@ -20,6 +20,7 @@
 #include "mappings.h"
 #include "memory.h"
 #include "recording.h"
+#include "seccomp.h"
 #include "service.h"
 #include "signals.h"
 #include "threads.h"
@@ -239,6 +240,7 @@ long call(ThreadArea& area, std::uint64_t behind) {
     area.strict = true;
     return 0;
   }
+  if (asks_for_filter(area.registers)) return filter_call(area);
   switch (area.registers.rax) {
     case SYS_exit:
     case SYS_exit_group:
@@ -246,10 +248,13 @@ long call(ThreadArea& area, std::uint64_t behind) {
     case SYS_rt_sigreturn:
       return sigreturn_call(area);
     case SYS_rt_sigaction:
+      if (const long refused = ask_filter(area); refused != 0) return refused;
       return sigaction_call(area);
     case SYS_rt_sigprocmask:
+      if (const long refused = ask_filter(area); refused != 0) return refused;
       return sigprocmask_call(area);
     case SYS_sigaltstack:
+      if (const long refused = ask_filter(area); refused != 0) return refused;
       return sigaltstack_call(area);
     case SYS_clone:
     case SYS_clone3:

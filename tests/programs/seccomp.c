@@ -137,5 +137,25 @@ int main(void) {
   int status = 0;
   wait(&status);
   printf("killed %d\n", status);
+  fflush(stdout);
+  // Killed by whatever it does not need.
+  if (fork() == 0) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ANSWER(SYS_write, SECCOMP_RET_ALLOW),
+        ANSWER(SYS_exit_group, SECCOMP_RET_ALLOW),
+        ANSWER(SYS_rt_sigprocmask, SECCOMP_RET_ERRNO | ENOTTY),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    if (install(code, 8) != 0) return 1;
+    sigset_t none;
+    sigemptyset(&none);
+    const int refused = sigprocmask(SIG_BLOCK, &none, NULL) != 0 && errno == ENOTTY;
+    for (char letter = 'a'; letter < 'e'; ++letter) write(1, &letter, 1);
+    write(1, refused ? " refused\n" : " allowed\n", 9);
+    syscall(SYS_exit_group, 3);
+  }
+  wait(&status);
+  printf("ended %d\n", status);
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "channel_socket.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "hodo/relay/clock.h"
 
@@ -152,5 +154,12 @@ Result<NewChannel> Connections::open_channel(const relay::Hello& hello, std::int
 }
 
 void NewChannel::answer() const { send_descriptor(socket.get(), file.get()); }
+
+void NewChannel::answer_with_mappings() const {
+  if (sender == 0) return;
+  const std::string path = "/proc/" + std::to_string(sender) + "/maps";
+  const Fd maps(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (maps) send_descriptor(socket.get(), maps.get());
+}
 
 }  // namespace hodo::capture

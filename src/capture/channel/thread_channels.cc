@@ -1,10 +1,12 @@
 #include "thread_channels.h"
 
 #include <fmt/format.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +33,19 @@ constexpr std::size_t kMostEnds = 4096;
 constexpr std::size_t kLongestPath =
     512;  // in the summary, which must not become too large to read
 
+bool is_file_at(const std::string& path, const relay::MapRecord& map) {
+  struct stat st{};
+  return stat(path.c_str(), &st) == 0 && st.st_ino == map.inode;
+}
+
+// Where a process has its root (chroot); empty: where all have it, or the process is gone.
+std::string root_of(pid_t pid) {
+  std::array<char, PATH_MAX> root{};
+  const std::string link = fmt::format("/proc/{}/root", pid);
+  const ssize_t n = readlink(link.c_str(), root.data(), root.size() - 1);
+  return n > 1 ? std::string(root.data(), static_cast<std::size_t>(n)) : std::string();
+}
+
 // A program's name as perf expects it, from bytes that it could have chosen.
 std::string_view name_of(const std::array<char, 16>& comm) {
   return {comm.data(), strnlen(comm.data(), comm.size())};
@@ -40,6 +55,7 @@ std::string_view name_of(const std::array<char, 16>& comm) {
 
 void ThreadChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
+    if (asked.hello.start == relay::Start::mappings) return asked.answer_with_mappings();
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
@@ -85,6 +101,7 @@ void ThreadChannels::add(NewChannel asked) {
     process.gone = !process.pidfd && errno == ESRCH;
   }
   process.name = name_of(hello.comm);
+  process.root = root_of(hello.pid);  // while it is sure to be there
   ++process.channels;
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
@@ -352,12 +369,23 @@ Status ThreadChannels::write_record(Channel& channel, const relay::Record& recor
   return {};
 }
 
+// A process with another root says what it sees.
+std::string ThreadChannels::as_seen_here(std::string path, const relay::MapRecord& map,
+                                         std::int32_t pid) {
+  if (map.inode == 0 || is_file_at(path, map)) return path;
+  std::string& root = processes_[pid].root;
+  if (std::string now = root_of(pid); !now.empty()) root = std::move(now);
+  if (root.empty()) return path;
+  std::string whole = root + path;
+  return is_file_at(whole, map) ? whole : path;
+}
+
 Status ThreadChannels::write_map(const relay::Record& record, const perfdata::Stamp& stamp) {
   relay::MapRecord map;
   std::memcpy(&map, record.fixed.data(), sizeof(map));
-  const std::string path(reinterpret_cast<const char*>(record.payload.data()),
-                         record.payload.size());
+  std::string path(reinterpret_cast<const char*>(record.payload.data()), record.payload.size());
   const bool is_file = path.starts_with('/') && !path.starts_with("//");
+  if (is_file) path = as_seen_here(std::move(path), map, stamp.pid);
   const auto [id, fresh] = build_ids_.try_emplace(path);
   if (fresh && is_file) {
     if (auto elf = image::read_elf_file(path)) id->second = std::move(elf->build_id);

@@ -77,6 +77,7 @@ class ThreadChannels final : public ChannelSet {
   struct Process {
     Fd pidfd;
     std::string name = {};
+    std::string root = {};  // of its files, where it has one of its own
     unsigned channels = 0;
     bool gone = false;
     std::optional<ProcessEnd> end = {};  // as it said itself
@@ -92,6 +93,7 @@ class ThreadChannels final : public ChannelSet {
   Status announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
+  std::string as_seen_here(std::string path, const relay::MapRecord& map, std::int32_t pid);
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp);
   Status take_aux(Channel& channel, bool all);
   Status write_trace(Trace& trace, std::span<const std::span<const std::uint8_t>> pieces);

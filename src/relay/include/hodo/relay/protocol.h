@@ -54,6 +54,7 @@ enum class Start : std::uint32_t {
   executes,   // the thread asks to be taken over behind its next exec: see Takeover
   processor,  // of a virtual machine; tid is its index
   attached,   // a thread that runs already
+  mappings,   // asks for its process's /proc/PID/maps in place of a channel: it has no /proc itself
 };
 
 // The answer to Start::executes, in place of a channel: the recorder holds the thread with ptrace.
