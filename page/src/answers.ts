@@ -134,6 +134,7 @@ export interface Scene {
   pid: number;
   tid: number;
   time: number | null;
+  ran: number; // instructions of the thread before it
   stands_at: Place | null;
   instruction?: string;
   calls: OpenCall[];

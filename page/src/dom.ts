@@ -10,6 +10,7 @@ export interface Props {
   role?: string;
   tabindex?: number;
   disabled?: boolean;
+  hidden?: boolean;
   // Attributes whose values are text, such as aria-label.
   attrs?: Record<string, string>;
   on?: { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
@@ -36,6 +37,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   if (props.title) element.title = props.title;
   if (props.role) element.setAttribute("role", props.role);
   if (props.tabindex !== undefined) element.tabIndex = props.tabindex;
+  if (props.hidden) element.hidden = true;
   if (props.disabled) element.setAttribute("disabled", "");
   for (const [name, value] of Object.entries(props.attrs ?? {})) element.setAttribute(name, value);
   for (const [name, listener] of Object.entries(props.on ?? {})) {

@@ -13,7 +13,7 @@ import { base, shown } from "./names";
 import { NotesView } from "./notes";
 import type { Panel } from "./panel";
 import { loss_text, ProcessesView, ReportView } from "./report";
-import { alone, ask, lacks } from "./rpc";
+import { alone, ask, lacks, type Progress, show_progress } from "./rpc";
 import { scene_at } from "./scene";
 import { Search } from "./search";
 import { type State, store } from "./state";
@@ -50,6 +50,8 @@ class Page {
   private readonly tabs = h("div", { class: "tabs", role: "tablist", attrs: { "aria-label": "Views" } });
   private readonly stage = h("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: -1 });
   private readonly banner = h("div", { class: "banner", role: "status" });
+  private readonly meter = h("progress", { class: "working", hidden: true, attrs: { "aria-label": "How far hodo has come" } });
+  private readonly working = h("span", { class: "muted working-text" });
 
   begin(): void {
     begin_theme(() => this.again());
@@ -60,10 +62,12 @@ class Page {
         { class: "top" },
         h("div", { class: "brand" }, h("span", { class: "mark", attrs: { "aria-hidden": "true" } }), "hodo"),
         this.head,
+        this.working,
         this.search.element,
         button("◐", "Light or dark (l)", () => this.theme(), { class: "round" }),
         button("?", "Keys (?)", () => this.help.toggle(), { class: "round" }),
       ),
+      this.meter,
       this.banner,
       h("main", {}, this.timeline.element, this.splitter(), h("section", { class: "views", attrs: { "aria-label": "Views" } }, this.tabs, this.stage)),
       this.help.element,
@@ -71,7 +75,17 @@ class Page {
     );
     document.addEventListener("keydown", (event) => this.key(event));
     store.listen((state, before) => this.changed(state, before));
+    show_progress((progress) => this.work(progress));
     void this.open();
+  }
+
+  private work(progress: Progress | null): void {
+    const known = progress !== null && progress.total > 0;
+    this.meter.hidden = progress === null || progress.what === "";
+    if (known) this.meter.value = Math.min(1, progress.done / progress.total);
+    else this.meter.removeAttribute("value");
+    const share = known ? ` ${Math.floor((100 * progress.done) / progress.total)} %` : "";
+    this.working.textContent = this.meter.hidden || !progress ? "" : `${progress.what}${share}`;
   }
 
   private async open(): Promise<void> {
@@ -195,15 +209,9 @@ class Page {
     }
   }
 
-  // The scene tells how many instructions ran since each open call was entered; of the first one that is since the
-  // thread's beginning, else the call's slice says where it begins.
   private place_of(scene: Scene): number | null {
     if (store.state.axis === "time") return scene.time === null ? null : scene.time - (this.info?.start_ns ?? 0);
-    const first = scene.calls[scene.calls.length - 1];
-    if (first && first.entered === null) return first.instructions;
-    const lit = this.timeline.selected?.piece;
-    const open = scene.calls.find((call) => call.entered !== null && call.entered === lit?.moment);
-    return lit && open ? lit.from + open.instructions : null;
+    return scene.ran;
   }
 
   private stand(scene: Scene): void {

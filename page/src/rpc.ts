@@ -16,6 +16,7 @@ export function question_key(method: string, params: Record<string, unknown>): K
 interface Embedded {
   answers: Record<Key, unknown>;
   lacks: string;
+  begin: string;
 }
 
 function embedded(): Embedded | null {
@@ -27,6 +28,8 @@ const kept = embedded();
 // What a self-contained file does not have; empty where hodo answers.
 export const lacks = kept?.lacks ?? "";
 export const alone = kept !== null;
+// Where a self-contained file begins, as the address has it behind the #.
+export const first_place = kept?.begin ?? "";
 
 // The first part of the path is the key that hodo made for this run.
 const token = location.pathname.split("/")[1] ?? "";
@@ -42,6 +45,46 @@ export async function ask<T>(
     if (answer === undefined) throw new Refused(`This file does not contain that. ${kept.lacks}`);
     return answer as T;
   }
+  waiting += 1;
+  if (waiting === 1) window.setTimeout(() => void look(), kPatience);
+  try {
+    return await fetched<T>(method, params, signal);
+  } finally {
+    waiting -= 1;
+    if (waiting === 0) hear(null);
+  }
+}
+
+export interface Progress {
+  what: string;
+  done: number;
+  total: number; // 0: not known
+}
+
+const kPatience = 500; // milliseconds until one is told how far hodo has come
+let waiting = 0;
+let looking = false;
+let hear: (progress: Progress | null) => void = () => undefined;
+
+// Who shows how far hodo has come while an answer is waited for; null: nothing is.
+export function show_progress(show: (progress: Progress | null) => void): void {
+  hear = show;
+}
+
+async function look(): Promise<void> {
+  if (waiting === 0 || looking) return;
+  looking = true;
+  try {
+    const progress = await fetched<Progress>("progress", {});
+    if (waiting > 0) hear(progress);
+  } catch {
+    // who asked hears of it
+  }
+  looking = false;
+  if (waiting > 0) window.setTimeout(() => void look(), kPatience);
+}
+
+async function fetched<T>(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<T> {
   const id = ++last_id;
   const response = await fetch("rpc", {
     method: "POST",

@@ -1,5 +1,6 @@
 // Where one is: kept in the address behind the #, so that a link leads there and the browser's back and forward work.
 import type { Axis } from "./format";
+import { first_place } from "./rpc";
 
 export interface Range {
   from: number;
@@ -113,8 +114,9 @@ export class Store {
 
   begin(axis: Axis, start: Partial<State>): void {
     this.default_axis = axis;
-    const asked = from_hash(location.hash, axis);
-    this.state = location.hash.length > 1 ? asked : { ...asked, ...start };
+    const hash = location.hash.length > 1 ? location.hash : first_place;
+    const asked = from_hash(hash, axis);
+    this.state = hash.length > 1 ? asked : { ...asked, ...start };
     if (this.state.at === "") this.state.at = start.at ?? "";
     if (this.state.thread === "") this.state.thread = start.thread ?? "";
     history.replaceState(null, "", to_hash(this.state));

@@ -12,20 +12,25 @@ function kept(): Theme | null {
   }
 }
 
+const system = window.matchMedia("(prefers-color-scheme: dark)");
+
+function take(theme: Theme): void {
+  document.documentElement.dataset.theme = theme;
+  forget_colors();
+}
+
 export function begin_theme(changed: () => void): void {
-  const theme = kept();
-  if (theme) document.documentElement.dataset.theme = theme;
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    forget_colors();
+  const follow = (): void => take(kept() ?? (system.matches ? "dark" : "light"));
+  follow();
+  system.addEventListener("change", () => {
+    follow();
     changed();
   });
 }
 
 export function switch_theme(): void {
-  const dark = getComputedStyle(document.documentElement).getPropertyValue("--scheme").trim() === "dark";
-  const next: Theme = dark ? "light" : "dark";
-  document.documentElement.dataset.theme = next;
-  forget_colors();
+  const next: Theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  take(next);
   try {
     localStorage.setItem("hodo-theme", next);
   } catch {

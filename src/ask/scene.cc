@@ -202,6 +202,7 @@ Result<Scene> Gatherer::take(session::Session& session) {
     if (line.size() == moment_.insn + 1) scene_.address = line.back().address;
     if (line.empty() && moment_.insn == 0) scene_.address = begin;
   }
+  scene_.ran = insns_ + moment_.insn;
   frames();
   return std::move(scene_);
 }

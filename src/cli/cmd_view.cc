@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "browser.h"
@@ -12,6 +13,7 @@
 #include "hodo/serve/rpc.h"
 #include "hodo/serve/workspace.h"
 #include "hodo/view/output.h"
+#include "hodo/view/progress.h"
 #include "hodo/web/host.h"
 #include "output_file.h"
 #include "reading.h"
@@ -27,7 +29,8 @@ struct Options {
   bool no_browser = false;
   bool no_index = false;
   std::string at;
-  std::string with;
+  std::string from, to;
+  std::vector<std::string> with;  // --diff: the other recording, or both
   std::string html;
 };
 
@@ -45,22 +48,77 @@ const Manual kManual{
         "127.0.0.1 only, and the page loads nothing from elsewhere.\n\n"
         "--html writes the page as one file instead, with the report, the timeline to some depth, "
         "flame graphs, the upper call tree, findings, coverage and the code of the hottest "
-        "functions, for who has neither hodo nor the recording. The file says what it does not "
+        "functions, for who has neither hodo nor the recording. With --from and --to timeline, flame "
+        "graphs, call tree and code are of that part, and go deeper. The file says what it does not "
         "contain.",
     .examples = {{"hodo view", "Look at hodo.data."},
                  {"hodo view run.data --at crash", "Begin where the program died."},
-                 {"hodo view good.data --diff bad.data", "Where the two runs part."},
+                 {"hodo view --diff good.data bad.data", "Where the two runs part."},
                  {"hodo view run.data --html run.html", "A file to send."},
+                 {"hodo view run.data --html slow.html --from call:handle#17 --to return:handle#17",
+                  "One call of it, to send."},
                  {"ssh -L 4242:127.0.0.1:4242 host hodo view --port 4242 --no-browser",
                   "From another machine."}},
     .exit_statuses = {{"0", "Ended by Ctrl-C, or the file is written."},
-                      {"2", "Wrong use, or a recording that cannot be read."}}};
+                      {"2", "Wrong use, or a recording that cannot be read."},
+                      {"3", "The file is written, but a part of the recording was lost."}}};
 
-std::string begin_of(const Options& options) {
-  std::string out;
-  if (!options.at.empty()) out += "#view=where&at=" + in_address(options.at);
-  if (!options.with.empty()) out += "#view=diff&other=" + in_address(options.with);
+// Tells on a terminal how far the question that is being answered has come.
+class Told {
+ public:
+  void hear(const serve::Progress& progress) {
+    const std::scoped_lock lock(mutex_);
+    if (!line_ || what_ != progress.what) {
+      line_.reset();  // erases what it has drawn
+      what_ = progress.what;
+      line_ = std::make_unique<view::Progress>(what_);
+    }
+    line_->update(progress.done, progress.total);
+  }
+  void clear() {
+    const std::scoped_lock lock(mutex_);
+    line_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string what_;
+  std::unique_ptr<view::Progress> line_;
+};
+
+std::optional<std::string> answer(serve::Workspace& workspace, Told& told,
+                                  std::string_view message) {
+  if (serve::is_beside(message)) return serve::answer_message(workspace, message);
+  auto out = serve::answer_message(
+      workspace, message, [&told](const serve::Progress& progress) { told.hear(progress); });
+  told.clear();
   return out;
+}
+
+// The part of the timeline that --from and --to mean; an empty object where neither is given.
+Result<serve::Json> part_of(const Options& options, serve::Workspace& workspace) {
+  serve::Json params = serve::Json::object();
+  if (!options.from.empty()) params["from"] = options.from;
+  if (!options.to.empty()) params["to"] = options.to;
+  if (params.empty()) return params;
+  return serve::ask(workspace, "part", params);
+}
+
+std::string begin_of(const Options& options, const serve::Json& part) {
+  std::vector<std::string> words;
+  const char* view = !options.with.empty() ? "diff" : !options.at.empty() ? "where" : "flame";
+  if (!options.at.empty()) words.push_back("at=" + in_address(options.at));
+  if (!options.with.empty()) words.push_back("other=" + in_address(options.with.back()));
+  if (!part.empty()) {
+    const std::string range =
+        fmt::format("{}-{}", part["from"].get<std::uint64_t>(), part["to"].get<std::uint64_t>());
+    words.push_back("axis=" + part["axis"].get<std::string>());
+    if (part.contains("thread")) words.push_back("thread=" + part["thread"].get<std::string>());
+    words.push_back("range=" + range);
+    words.push_back("window=" + range);
+  }
+  if (words.empty()) return "";
+  return fmt::format("#view={}&{}", view, fmt::join(words, "&"));
 }
 
 sigset_t ending_signals() {
@@ -83,14 +141,16 @@ void wait_for_the_end() {
   sigwait(&set, &signal);
 }
 
-int serve_page(const Options& options, const web::Page& page, serve::Workspace& workspace) {
+int serve_page(const Options& options, const web::Page& page, serve::Workspace& workspace,
+               Told& told) {
+  auto part = part_of(options, workspace);
+  if (!part) return report_error(options.reading.file, part.error());
   keep_signals();
   auto host = web::Host::start(
-      page,
-      [&workspace](std::string_view message) { return serve::answer_message(workspace, message); },
+      page, [&](std::string_view message) { return answer(workspace, told, message); },
       static_cast<std::uint16_t>(options.port));
   if (!host) return report_error("", host.error());
-  const std::string address = (*host)->address() + begin_of(options);
+  const std::string address = (*host)->address() + begin_of(options, *part);
   view::Output out(STDOUT_FILENO);
   out.write(address + "\n");
   if (Status status = out.finish(); !status) return report_error("", status.error());
@@ -104,28 +164,51 @@ int serve_page(const Options& options, const web::Page& page, serve::Workspace& 
 }
 
 int write_page(const Options& options, const web::Page& page, serve::Workspace& workspace) {
-  auto answers = answers_for_file(workspace);
+  auto part = part_of(options, workspace);
+  if (!part) return report_error(options.reading.file, part.error());
+  auto answers = answers_for_file(workspace, *part, begin_of(options, *part));
   if (!answers) return report_error(options.reading.file, answers.error());
   const auto file = open_output(options.html);
   if (!file) return report_error("", file.error());
   view::Output out(descriptor(*file));
   out.write(web::standalone(page, *answers));
-  const Status done = out.finish();
-  return done ? kExitOk : report_error("", done.error());
+  if (const Status done = out.finish(); !done) return report_error("", done.error());
+  auto losses = workspace.losses();
+  if (!losses) return report_error(options.reading.file, losses.error());
+  tell_losses(options.reading.file, *losses);
+  return losses->empty() ? kExitOk : kExitIncomplete;
 }
 
-int run(const Options& options) {
+// As `hodo diff A B`: the recording, then the other one, wherever --diff stands among them.
+Status name_both(Options& options) {
+  if (options.with.size() < 2) return {};
+  if (options.with.size() > 2 || options.reading.file != ReadingOptions().file) {
+    return fail(ErrorCode::usage,
+                "--diff compares two recordings: hodo view A --diff B, or hodo view --diff A B");
+  }
+  options.reading.file = options.with.front();
+  return {};
+}
+
+int run(Options options) {
+  if (Status good = name_both(options); !good) return report_error("", good.error());
   const auto page = web::page();
   if (!page) return report_error("", page.error());
   auto input = input_of(options.reading);
   if (!input) return report_error(options.reading.file, input.error());
   serve::OpenOptions how{
       .input = *input, .version = std::string(version()), .index = !options.no_index};
-  if (!options.with.empty()) how.others.push_back(options.with);
+  if (!options.with.empty()) how.others.push_back(options.with.back());
   auto workspace = serve::Workspace::open(how);
   if (!workspace) return report_error(options.reading.file, workspace.error());
-  if (!options.html.empty()) return write_page(options, *page, **workspace);
-  return serve_page(options, *page, **workspace);
+  Told told;
+  (*workspace)->name_question("start", [&told](const serve::Progress& p) { told.hear(p); });
+  if (!options.html.empty()) {
+    const int status = write_page(options, *page, **workspace);
+    told.clear();
+    return status;
+  }
+  return serve_page(options, *page, **workspace, told);
 }
 
 }  // namespace
@@ -138,7 +221,12 @@ void add_view(Program& program) {
          "--at", options->at,
          "begin at this moment: 4242:1700, crash, call:parse#17, ... (default: an overview)")
       .type_name("MOMENT");
-  app.add_option("--diff", options->with, "begin with the differences to this recording")
+  app.add_option("--from", options->from,
+                 "select what ran from this moment on; of its thread, if it is no time")
+      .type_name("MOMENT");
+  app.add_option("--to", options->to, "select what ran until this moment").type_name("MOMENT");
+  app.add_option("--diff", options->with,
+                 "begin with the differences of this recording to FILE; of two, to each other")
       .type_name("OTHER");
   app.add_option("--html", options->html, "write the page to this file, and serve nothing")
       .type_name("OUT");

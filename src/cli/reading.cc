@@ -208,8 +208,6 @@ session::Selection selection_of(const ReadingOptions& options) {
   return out;
 }
 
-namespace {
-
 void tell_losses(const std::string& file, const std::vector<session::LossLine>& losses) {
   for (const session::LossLine& line : losses) {
     std::string reason = line.sites.empty() ? "" : ": " + view::printable(line.sites[0].reason);
@@ -218,6 +216,8 @@ void tell_losses(const std::string& file, const std::vector<session::LossLine>& 
     std::fputs(text.c_str(), stderr);
   }
 }
+
+namespace {
 
 // Nothing is missing for that.
 void tell_wrong_path(const std::string& file, std::uint64_t count) {

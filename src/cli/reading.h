@@ -64,6 +64,9 @@ struct Shown {
 int with_session(const ReadingOptions& options,
                  const std::function<Result<Shown>(session::Session&)>& work);
 
+// One line each on standard error.
+void tell_losses(const std::string& file, const std::vector<session::LossLine>& losses);
+
 // An error's message may begin with the file's name already.
 std::string without_name(std::string message, const std::string& file);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <queue>
 #include <set>
@@ -25,6 +26,7 @@ constexpr std::size_t kMostThreads = 64;
 constexpr std::size_t kMostTreeRows = 100;
 constexpr std::size_t kMostFunctions = 16;
 constexpr std::size_t kMostMoments = 12;
+constexpr std::size_t kMostCalls = 24;  // the longest ones: who clicks one sees where it began
 
 class Answers {
  public:
@@ -92,27 +94,84 @@ std::vector<std::string> threads_of(const Json& info) {
   return out;
 }
 
+// The level on which one piece goes over all of a length.
+int level_over(std::uint64_t length) {
+  return static_cast<int>(std::bit_width(std::max<std::uint64_t>(length, 2) - 1));
+}
+
+// What is drawn of the timeline: a part of an axis.
+struct Drawn {
+  std::string axis;
+  std::uint64_t from = 0, to = 0;
+  std::vector<std::string> threads;
+};
+
+// The calls that take most room, for who clicks them.
+class LongCalls {
+ public:
+  void look_at(const Json& tile, const Drawn& drawn) {
+    if (!tile.is_object()) return;
+    for (const Json& row : tile["rows"]) {
+      for (const Json& slice : row["slices"]) {
+        const auto from = slice["from"].get<std::uint64_t>(), to = slice["to"].get<std::uint64_t>();
+        if (slice["count"] != 1 || from < drawn.from || from > drawn.to) continue;
+        calls_[slice["moment"].get<std::string>()] = to - from;
+      }
+    }
+  }
+  std::vector<std::string> longest() const {
+    std::vector<std::pair<std::uint64_t, std::string>> all;
+    all.reserve(calls_.size());
+    for (const auto& [moment, length] : calls_) all.emplace_back(length, moment);
+    std::ranges::sort(all, std::ranges::greater{});
+    std::vector<std::string> out;
+    for (const auto& [length, moment] : all) {
+      if (out.size() < kMostCalls) out.push_back(moment);
+    }
+    return out;
+  }
+
+ private:
+  std::map<std::string, std::uint64_t> calls_;
+};
+
 // The timeline, level by level, so that what there is no room for is the finest.
-void add_tiles(Answers& answers, const Json& info, std::string_view axis, std::uint64_t length) {
+void add_tiles(Answers& answers, const Drawn& drawn, LongCalls& calls) {
   const std::size_t begin = answers.size();
-  const auto whole = static_cast<int>(std::bit_width(std::max<std::uint64_t>(length, 2) - 1));
-  for (int level = whole; level >= std::max(0, whole - kTileLevels + 1); --level) {
+  const int first = level_over(drawn.to - drawn.from);
+  for (int level = first; level >= std::max(0, first - kTileLevels + 1); --level) {
     const std::uint64_t span = std::uint64_t{1} << level;
-    for (const std::string& thread : threads_of(info)) {
-      for (std::uint64_t from = 0; from < length; from += span) {
+    for (const std::string& thread : drawn.threads) {
+      for (std::uint64_t from = drawn.from / span * span; from < drawn.to; from += span) {
         if (answers.size() - begin > kMostTileBytes) return;
-        answers.add("tile", {{"thread", thread},
-                             {"axis", axis},
-                             {"from", from},
-                             {"to", from + span},
-                             {"width", kTileWidth}});
+        calls.look_at(answers.add("tile", {{"thread", thread},
+                                           {"axis", drawn.axis},
+                                           {"from", from},
+                                           {"to", from + span},
+                                           {"width", kTileWidth}}),
+                      drawn);
       }
     }
   }
 }
 
-// The paths on which most ran.
-void add_tree(Answers& answers) {
+std::uint64_t length_of(const Json& info, std::string_view axis) {
+  if (axis == "instructions") return longest_thread(info);
+  return std::max<std::uint64_t>(1, info.value("duration_ns", std::uint64_t{0}));
+}
+
+// All lanes in one piece each: what the small map shows, and what is around a part.
+void add_whole_lanes(Answers& answers, const Json& info, const std::string& axis) {
+  const std::uint64_t span = std::uint64_t{1} << level_over(length_of(info, axis));
+  for (const std::string& thread : threads_of(info)) {
+    answers.add(
+        "tile",
+        {{"thread", thread}, {"axis", axis}, {"from", 0}, {"to", span}, {"width", kTileWidth}});
+  }
+}
+
+// The paths on which most ran, of the part.
+void add_tree(Answers& answers, const Json& part) {
   struct Row {
     std::uint64_t instructions;
     std::vector<std::string> path;
@@ -128,11 +187,13 @@ void add_tree(Answers& answers) {
       open.push({row.value("instructions", std::uint64_t{0}), std::move(below)});
     }
   };
-  take(answers.add("tree", Json::object()), {});
+  take(answers.add("tree", part), {});
   for (std::size_t rows = 0; rows < kMostTreeRows && !open.empty(); ++rows) {
     const std::vector<std::string> path = open.top().path;
     open.pop();
-    take(answers.add("tree", {{"path", path}}), path);
+    Json question = part;
+    question["path"] = path;
+    take(answers.add("tree", question), path);
   }
 }
 
@@ -163,44 +224,88 @@ void add_moments(Answers& answers, const Json& info, const Json& ends, const Jso
   for (const std::string& moment : moments) add_moment(answers, moment);
 }
 
-void add_functions(Answers& answers, const Json& report) {
-  if (!report.is_object() || !report.contains("functions")) return;
-  std::size_t added = 0;
-  for (const Json& function : report["functions"]) {
-    if (++added > kMostFunctions) return;
-    answers.add("code", {{"function", function["function"]}});
+// The functions in which most was executed, by a flame graph.
+std::vector<std::string> hottest(const Json& flame) {
+  std::map<std::string, std::uint64_t> sums;
+  if (!flame.is_object()) return {};
+  for (const Json& node : flame["nodes"]) {
+    const auto name = node[0].get<std::int64_t>();
+    if (name < 0) continue;
+    const Json& named = flame["names"][static_cast<std::size_t>(name)];
+    sums[named["name"].get<std::string>()] += node[2].get<std::uint64_t>();
   }
+  std::vector<std::pair<std::uint64_t, std::string>> all;
+  all.reserve(sums.size());
+  for (const auto& [name, sum] : sums) all.emplace_back(sum, name);
+  std::ranges::sort(all, std::ranges::greater{});
+  std::vector<std::string> out;
+  for (const auto& [sum, name] : all) {
+    if (out.size() < kMostFunctions) out.push_back(name);
+  }
+  return out;
+}
+
+// Flame graphs and call tree of a part (empty: all), the code of what ran most there, and the
+// longest calls.
+void add_sums(Answers& answers, const Json& part) {
+  Json first;
+  for (const char* by : {"instructions", "time", "calls"}) {
+    Json question = part;
+    question["by"] = by;
+    Json flame = answers.add("flame", question);
+    if (first.is_null()) first = std::move(flame);
+    question["invert"] = true;
+    answers.add("flame", question);
+  }
+  for (const std::string& name : hottest(first)) answers.add("code", {{"function", name}});
+  add_tree(answers, part);
+}
+
+void add_timeline(Answers& answers, const Json& info, const Json& part) {
+  LongCalls calls;
+  for (const char* axis : {"instructions", "time"}) {
+    if (*axis == 't' && !info.value("has_time", false)) continue;
+    if (!part.empty() && part["axis"] != axis) continue;
+    add_whole_lanes(answers, info, axis);
+    Drawn drawn{.axis = axis, .to = length_of(info, axis), .threads = threads_of(info)};
+    if (!part.empty()) {
+      drawn.from = part["from"].get<std::uint64_t>();
+      drawn.to = part["to"].get<std::uint64_t>();
+      if (part.contains("thread")) drawn.threads = {part["thread"].get<std::string>()};
+    }
+    add_tiles(answers, drawn, calls);
+  }
+  for (const std::string& moment : calls.longest()) add_moment(answers, moment);
+}
+
+std::string lacks_of(const Json& part) {
+  return fmt::format(
+      "This file was written by hodo view --html{}. It has the report, findings, coverage, flame "
+      "graphs and the upper call tree of {}, the timeline to a depth of {} steps of zoom, the code "
+      "of the {} hottest functions, the longest {} calls and the moments where threads begin and "
+      "end. Other moments, ranges, lists of calls, flow graphs, search and differences need the "
+      "recording and hodo view.",
+      part.empty() ? "" : " of a part of a recording", part.empty() ? "the whole recording" : "it",
+      kTileLevels - 1, kMostFunctions, kMostCalls);
 }
 
 }  // namespace
 
-Result<std::string> answers_for_file(serve::Workspace& workspace) {
+Result<std::string> answers_for_file(serve::Workspace& workspace, const Json& part,
+                                     const std::string& begin) {
   Answers answers(workspace);
   const Json info = answers.add("info", Json::object());
   if (info.is_null()) return std::unexpected(answers.error());
-  const Json report = answers.add("report", Json::object());
+  answers.add("report", Json::object());
   const Json ends = answers.add("ends", Json::object());
   const Json findings = answers.add("findings", Json::object());
   for (const char* method : {"coverage", "notes"}) answers.add(method, Json::object());
-  for (const char* by : {"instructions", "time", "calls"}) {
-    answers.add("flame", {{"by", by}});
-    answers.add("flame", {{"by", by}, {"invert", true}});
-  }
-  add_functions(answers, report);
+  add_sums(answers, part);
+  add_timeline(answers, info, part);
   add_moments(answers, info, ends, findings);
-  add_tree(answers);
-  add_tiles(answers, info, "instructions", longest_thread(info));
-  if (info.value("has_time", false)) {
-    add_tiles(answers, info, "time",
-              std::max<std::uint64_t>(1, info.value("duration_ns", std::uint64_t{0})));
-  }
-  return fmt::format(
-      "{{\"lacks\":\"This file was written by hodo view --html. It has the report, findings, "
-      "coverage, flame graphs of the whole recording, the timeline to a depth of {} steps of zoom, "
-      "the upper call tree, the code of the {} hottest functions and the moments where threads "
-      "begin and end. Other moments, ranges, lists of calls, flow graphs, search and differences "
-      "need the recording and hodo view.\",\"answers\":{{{}}}}}",
-      kTileLevels - 1, kMostFunctions, answers.text());
+  return fmt::format("{{\"begin\":{},\"lacks\":{},\"answers\":{{{}}}}}",
+                     serve::one_line(Json(begin)), serve::one_line(Json(lacks_of(part))),
+                     answers.text());
 }
 
 }  // namespace hodo::cli

@@ -4,13 +4,17 @@
 #include <string>
 
 #include "hodo/base/result.h"
+#include "hodo/serve/method.h"
 #include "hodo/serve/workspace.h"
 
 namespace hodo::cli {
 
-// {"answers": {question: answer}, "lacks": what else could be asked}, with the questions as the
-// page's rpc.ts writes them. At most some 60 MB, however long the recording is. Errors: as of the
-// first question, info; others that cannot be answered are left out.
-Result<std::string> answers_for_file(serve::Workspace& workspace);
+// {"answers": {question: answer}, "lacks": what else could be asked, "begin": as given}, with the
+// questions as the page's rpc.ts writes them. `part`: what flame graphs, call tree and timeline are
+// of, as the method `part` answers; empty for all. `begin`: the place behind the page's address to
+// begin at. At most some 60 MB, however long the recording is. Errors: as of the first question,
+// info; others that cannot be answered are left out.
+Result<std::string> answers_for_file(serve::Workspace& workspace, const serve::Json& part,
+                                     const std::string& begin);
 
 }  // namespace hodo::cli

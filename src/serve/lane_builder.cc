@@ -6,7 +6,6 @@
 namespace hodo::serve {
 
 void StackCounter::count(std::uint64_t instructions, std::uint64_t time, bool at_root) {
-  if (!counting_) return;
   const std::uint32_t top = at_root ? 0 : stack_.back();
   (top == kNoRoom ? lane_.other_instructions : lane_.nodes[top].instructions) += instructions;
   (top == kNoRoom ? lane_.other_time : lane_.nodes[top].time) += time;
@@ -67,11 +66,14 @@ void LaneBuilder::branch(const session::Context& who, const Branch& branch, std:
 // took the place of the one before, to nobody yet.
 void LaneBuilder::count(const Branch& branch, std::uint64_t time, bool replaced) {
   const bool gone_on = time != 0 && last_time_ != 0 && time > last_time_;
+  const std::uint64_t passed = gone_on && !losing_ ? time - last_time_ : 0;
   if (only_) {
-    const analyze::CallClock& clock = calls_.clock();
-    stacks_.set_counting(only_->has({std::max(at_.time, time), clock.instructions + branch.insns}));
+    const Place end{std::max(at_.time, time), calls_.clock().instructions + branch.insns};
+    stacks_.set_counting(only_->enters(end));
+    stacks_.count(only_->part_of(end, branch.insns), only_->has(end) ? passed : 0, replaced);
+  } else {
+    stacks_.count(branch.insns, passed, replaced);
   }
-  stacks_.count(branch.insns, gone_on && !losing_ ? time - last_time_ : 0, replaced);
   if (time != 0) last_time_ = time;
 }
 

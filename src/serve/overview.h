@@ -4,6 +4,7 @@
 // merged: neighbours of a row that together are no longer than a grain, which grows as it must.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -117,7 +118,7 @@ class StackCounter {
   // `room`: nodes that may still be made, by all counters together. Both must outlive this.
   StackCounter(Lane& lane, std::size_t& room) : lane_(lane), room_(room) {}
 
-  // Nothing of what follows counts, or all.
+  // Whether what is entered from now on counts as a call.
   void set_counting(bool counting) { counting_ = counting; }
   // What is executed until the next call of another member but this.
   void count(std::uint64_t instructions, std::uint64_t time, bool at_root);
@@ -143,6 +144,18 @@ struct Range {
     return axis == analyze::SliceAxis::time ? place.time : place.instructions;
   }
   bool has(const Place& place) const { return of(place) >= from && of(place) <= to; }
+  // How many of the `insns` instructions that end at a place are in it. What is executed in a part
+  // of time cannot be told apart further than by branches.
+  std::uint64_t part_of(const Place& end, std::uint64_t insns) const {
+    if (axis == analyze::SliceAxis::time) return has(end) ? insns : 0;
+    const std::uint64_t begin = end.instructions - insns;
+    const std::uint64_t first = std::max(begin, from), last = std::min(end.instructions, to);
+    return last > first ? last - first : 0;
+  }
+  // Whether a call that is entered there is one of those in it.
+  bool enters(const Place& place) const {
+    return has(place) && (axis == analyze::SliceAxis::time || place.instructions < to);
+  }
 };
 
 // Follows one thread's calls into a lane.

@@ -99,6 +99,12 @@ Result<const Overview*> Workspace::overview() {
   return overview_.get();
 }
 
+Result<std::vector<session::LossLine>> Workspace::losses() {
+  auto all = overview();
+  if (!all) return std::unexpected(all.error());
+  return (*all)->losses;
+}
+
 Details& Workspace::details() {
   if (!details_) details_ = std::make_unique<Details>(*session_);
   return *details_;

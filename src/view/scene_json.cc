@@ -121,6 +121,7 @@ Json scene_json(SceneView& view) {
   if (scene.who.pid >= 0) out["pid"] = scene.who.pid;
   if (scene.who.tid >= 0) out["tid"] = scene.who.tid;
   out["time"] = scene.time == 0 ? Json(nullptr) : Json(clock.nanoseconds(scene.time));
+  out["ran"] = scene.ran;
   out["stands_at"] = address_json(view, scene.who, scene.address, scene.time);
   if (scene.address != 0) {
     out["instruction"] = view.code.disassemble(scene.who.space, scene.address, scene.time);

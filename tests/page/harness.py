@@ -66,9 +66,9 @@ class Bench:
 class View:
     """`hodo view FILE` with a browser that has its page open."""
 
-    def __init__(self, bench, file, *options, browser=True):
+    def __init__(self, bench, *words, browser=True):
         self.bench = bench
-        self.process = subprocess.Popen([bench.hodo, "view", file, "--no-browser", *options], cwd=bench.work, env=bench.environment,
+        self.process = subprocess.Popen([bench.hodo, "view", "--no-browser", *words], cwd=bench.work, env=bench.environment,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.chrome = None
         try:

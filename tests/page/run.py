@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import os
 import sys
 import urllib.parse
 
@@ -83,7 +84,8 @@ def timeline(bench):
         view.chrome.key("r")
         view.until(f"location.hash.includes('range={piece['from']}-{piece['to']}')", "the range of the call")
         view.chrome.key("2")
-        view.settled()
+        total = f"{grouped(slow['instructions'])} instructions in all"
+        view.until(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(total)})", "the sum of the call alone")
         view.chrome.key("3")
         view.until("[...document.querySelectorAll('.tree .fn')].some(e => e.innerText === 'work')", "the hot path")
         rows = {row[4][1:].split()[0]: row for row in reversed(view.rows("Call tree"))}
@@ -136,7 +138,7 @@ def walks(bench):
     text = annotated["blocks"][0]["instructions"][0]["address"]
     there = bench.json("show", first, good, "--next", text)["moment"]
     parted = bench.json("diff", good, bad)["paths"][0]["first"]
-    with View(bench, good, "--diff", bad) as view:
+    with View(bench, "--diff", good, bad) as view:
         view.settled()
         equal(view.texts(".side h4"), [f"A at {parted['a']['moment']}", f"B at {parted['b']['moment']}"], "where they part")
         view.go(f"view=code&fn=handle&at={first}")
@@ -274,6 +276,30 @@ def alone(bench):
         equal(chrome.problems, [], "what the console says")
 
 
+def part(bench):
+    """One call as a file: its own sums; and what is lost is told."""
+    file = bench.recording()
+    slow = bench.json("list", "slow", file)["calls"][0]
+    bench.run("view", file, "--html", "part.html", "--from", slow["moment"], "--to", slow["until"])
+    with harness.Chrome() as chrome:
+        chrome.size(1280, 800)
+        chrome.open(f"file://{bench.work}/part.html")
+        total = f"{grouped(slow['instructions'])} instructions in all"
+        chrome.wait_for(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(total)})", "the sum of the call alone")
+        chrome.wait_for("document.getElementById('timeline').getAttribute('aria-busy') === 'false'", "the timeline's pieces")
+        chrome.run("location.hash += '&at=" + slow["moment"] + "'")
+        chrome.key("1")
+        chrome.wait_for("document.querySelector('.open-calls .fn')?.innerText === 'slow'", "the open call")
+        equal(chrome.problems, [], "what the console says")
+    for words in (("--from", "call:nobody"), ("--from", slow["until"], "--to", slow["moment"]), ("--diff", file, file, file)):
+        bench.run("view", file, "--html", "none.html", *words, statuses=(2,))
+    with open(file, "rb") as whole, open(os.path.join(bench.work, "cut.data"), "wb") as cut:
+        content = whole.read()
+        cut.write(content[:len(content) * 2 // 3])
+    bench.run("report", "cut.data", statuses=(3,))
+    bench.run("view", "cut.data", "--html", "cut.html", statuses=(3,))
+
+
 def strangers(bench):
     """Who has not the key, or comes from another page, gets nothing."""
     with View(bench, bench.recording(), browser=False) as view:
@@ -305,7 +331,7 @@ def strangers(bench):
             equal(status(method, f"/{key}/rpc"), 405, method)
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, hostile, keys, grown, alone, strangers)}
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, hostile, keys, grown, alone, part, strangers)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))

@@ -452,7 +452,7 @@ def parts(server, thread):
     tile = tiles(server, name, "instructions", end)
     middle = [s["from"] for row in tile["rows"] for s in row["slices"] if s["moment"] == moment][0]
     halves = [server.ask("flame", thread=name, axis="instructions", **{"from": 0, "to": middle}),
-              server.ask("flame", thread=name, axis="instructions", **{"from": middle + 1, "to": end})]
+              server.ask("flame", thread=name, axis="instructions", **{"from": middle, "to": end})]
     check(sum(half["total"] for half in halves) == end, f"{[half['total'] for half in halves]} of {end}")
     level, total = server.ask("tree", thread=name), 0
     for child in level["children"]:

@@ -14,6 +14,7 @@ Method info_method();
 Method reopen_method();
 Method moment_method();
 Method scene_method();
+Method part_method();
 Method tile_method();
 Method flame_method();
 Method tree_method();

@@ -39,6 +39,7 @@ Result<Json> answer_moment(Workspace& workspace, const Json& params) {
   const std::uint64_t time = clock.nanoseconds(scene->time);
   Json out{{"moment", ask::text(*moment)}, {"thread", ask::text(moment->thread)}};
   out["time_ns"] = time == 0 ? Json(nullptr) : Json(time - std::min(time, workspace.start()));
+  out["ran"] = scene->ran;
   return out;
 }
 
@@ -77,8 +78,9 @@ Json moment_result() {
   using namespace schema;
   return object({{"moment", moment("as THREAD:BRANCH+INSTRUCTION")},
                  {"thread", thread()},
-                 {"time_ns", optional(number("of the branch before; null: unknown"))}},
-                {"moment", "thread", "time_ns"});
+                 {"time_ns", optional(number("of the branch before; null: unknown"))},
+                 {"ran", number("instructions of the thread before it")}},
+                {"moment", "thread", "time_ns", "ran"});
 }
 
 Json scene_result() {
@@ -88,6 +90,7 @@ Json scene_result() {
        {"pid", number("the process")},
        {"tid", number("the thread")},
        {"time", optional(number("of the branch before, the recording's clock"))},
+       {"ran", number("instructions of the thread before it")},
        {"stands_at", any("the next instruction's place; null: not known")},
        {"instruction", text("its disassembly")},
        {"calls", list(any(), "open ones, innermost first")},

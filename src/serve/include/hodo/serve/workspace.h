@@ -75,7 +75,8 @@ class Workspace {
   ask::FindOptions find(const session::Selection& selection = {});
   // Errors: as Session::decode, judge().
   Result<const Overview*> overview();
-  Result<const view::Checked*> checked();  // explained findings only counted
+  Result<std::vector<session::LossLine>> losses();  // of the whole recording
+  Result<const view::Checked*> checked();           // explained findings only counted
   const view::Checked* checked_already() const { return checked_ ? &*checked_ : nullptr; }
   Details& details();
   Result<const Counted*> counted();
