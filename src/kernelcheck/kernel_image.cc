@@ -156,11 +156,25 @@ void KernelImage::read_sites() {
   for (const auto& [name, address] : symbols_) {
     if (name.starts_with("__SCT__")) add_site(address, 8);
   }
+  // Numbers that are known only when the kernel has started (asm/runtime-const.h): where an address
+  // stands in an instruction, and where the width of a shift does.
+  for (const auto& [name, start] : symbols_) {
+    const bool is_address = name.starts_with("__start_runtime_ptr_");
+    if (!is_address && !name.starts_with("__start_runtime_shift_")) continue;
+    const std::string end = "__stop_" + name.substr(std::string_view("__start_").size());
+    entries({name.c_str(), end.c_str(), 4},
+            [&](std::uint64_t at, Entry e) { add_site(at + relative(e, 0), is_address ? 8 : 1); });
+  }
   entries({"__start_mcount_loc", "__stop_mcount_loc", 8}, [&](std::uint64_t, Entry e) {
     ++sites_;
     traced_.push_back(absolute(e));
   });
+  entries({"__ibt_endbr_seal", "__ibt_endbr_seal_end", 4}, [&](std::uint64_t at, Entry e) {
+    ++sites_;
+    sealed_.push_back(at + relative(e, 0));
+  });
   std::ranges::sort(traced_);
+  std::ranges::sort(sealed_);
   merge_sites();
 }
 
@@ -197,21 +211,35 @@ std::vector<std::uint8_t> KernelImage::relocated(std::uint64_t address, std::siz
   return {start, start + static_cast<std::ptrdiff_t>(size)};
 }
 
+// How many of `bytes`, which begin at `address`, are what the kernel may write there and nothing
+// else: a call for tracing or a no-operation; no ENDBR64 any more, at functions that no pointer
+// leads to.
+std::size_t KernelImage::rewritten(std::uint64_t address,
+                                   std::span<const std::uint8_t> bytes) const {
+  static constexpr std::array<std::uint8_t, kCall> kNop = {0x0f, 0x1f, 0x44, 0, 0};
+  static constexpr std::array<std::uint8_t, 4> kSeal = {0x66, 0x0f, 0x1f, 0};
+  constexpr std::uint8_t kCallOpcode = 0xe8, kBreakpoint = 0xcc;  // the latter while it is written
+  const auto begins_with = [&](const auto& what) {
+    return bytes.size() >= what.size() && std::ranges::equal(bytes.first(what.size()), what);
+  };
+  if (std::ranges::binary_search(traced_, address) && bytes.size() >= kCall &&
+      (bytes[0] == kCallOpcode || bytes[0] == kBreakpoint || begins_with(kNop))) {
+    return kCall;
+  }
+  if (std::ranges::binary_search(sealed_, address) && begins_with(kSeal)) return kSeal.size();
+  return 0;
+}
+
 std::optional<KernelImage::Difference> KernelImage::difference(std::uint64_t address,
                                                                std::span<const std::uint8_t> bytes,
                                                                std::uint64_t bias) const {
-  static constexpr std::array<std::uint8_t, kCall> kNop = {0x0f, 0x1f, 0x44, 0, 0};
-  constexpr std::uint8_t kCallOpcode = 0xe8, kBreakpoint = 0xcc;  // the latter while it is written
   if (address - text_ >= text_size_) return std::nullopt;
   bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), text_size_ - (address - text_)));
   const auto was = relocated(address, bytes.size(), bias);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (std::ranges::binary_search(traced_, address + i) && bytes.size() - i >= kCall) {
-      const auto here = bytes.subspan(i, kCall);
-      if (here[0] == kCallOpcode || here[0] == kBreakpoint || std::ranges::equal(here, kNop)) {
-        i += kCall - 1;
-        continue;
-      }
+    if (const std::size_t known = rewritten(address + i, bytes.subspan(i)); known != 0) {
+      i += known - 1;
+      continue;
     }
     if (bytes[i] == was[i] || is_changed_by_kernel(address + i)) continue;
     const std::size_t shown = std::min(kShown, bytes.size() - i);

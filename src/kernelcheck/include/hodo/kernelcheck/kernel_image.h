@@ -31,7 +31,8 @@ class KernelImage {
   // The first place where `bytes` differ from the text that was linked to `address` and moved by
   // `bias` from there, and where the kernel has no business to change it: by its tables of
   // alternatives, paravirtual calls, lock prefixes, retpolines, return thunks, jump labels, static
-  // calls, and calls for tracing, of which only a call or a no-operation may take the place.
+  // calls, constants of run time, calls for tracing, of which only a call or a no-operation may
+  // take the place, and ENDBR64 that no pointer leads to, of which only one no-operation may.
   // Outside of the text there is none.
   std::optional<Difference> difference(std::uint64_t address, std::span<const std::uint8_t> bytes,
                                        std::uint64_t bias) const;
@@ -50,13 +51,14 @@ class KernelImage {
   std::vector<std::uint8_t> relocated(std::uint64_t address, std::size_t size,
                                       std::uint64_t bias) const;
   bool is_changed_by_kernel(std::uint64_t address) const;
+  std::size_t rewritten(std::uint64_t address, std::span<const std::uint8_t> bytes) const;
 
   std::vector<std::uint8_t> file_;
   std::uint64_t text_ = 0, text_size_ = 0, text_offset_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> symbols_;
   std::vector<std::uint64_t> relocations32_, inverse32_, relocations64_;  // sorted addresses
   std::vector<Range> changed_;                                            // by address, apart
-  std::vector<std::uint64_t> traced_;                                     // sorted
+  std::vector<std::uint64_t> traced_, sealed_;                            // sorted
   std::size_t sites_ = 0;
 };
 
