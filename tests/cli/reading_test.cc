@@ -341,6 +341,22 @@ TEST_F(Reading, EveryTruncationIsAnErrorOrALoss) {
   }
 }
 
+// Behind the trace, so that each has something to show; and within it.
+TEST_F(Reading, EveryCommandSaysThatARecordingIsCut) {
+  const std::string whole = contents(at("hodo.data"));
+  for (const std::size_t left : {std::size_t{20}, std::size_t{400}}) {
+    write("cut.data", whole.substr(0, whole.size() - left));
+    for (const char* command : {"report", "check", "crash", "show end", "branches",
+                                "branches --sort time", "calls", "coverage", "packets", "stats",
+                                "diff cut.data", "export --to perfetto", "view --html x"}) {
+      const Ran ran = hodo(std::string(command) + " cut.data");
+      EXPECT_EQ(ran.status, 3) << command << left << ran.err;
+      const std::string said = ran.out + ran.err;
+      EXPECT_TRUE(said.contains("cut off") || said.contains("cut.data: lost: ")) << command << said;
+    }
+  }
+}
+
 TEST_F(Reading, AFileCutOffBeforeItsTraceSaysSo) {
   write("cut.data", contents(at("hodo.data")).substr(0, 500));
   Ran ran = hodo("stats cut.data");
