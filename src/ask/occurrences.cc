@@ -248,6 +248,7 @@ std::string suggestion(const std::string& written, const std::vector<std::string
   for (const std::string& name : names) {
     if (name.size() > kLongestName || written.size() > kLongestName) continue;
     const std::string bare = name.substr(0, name.find('('));
+    if (bare.empty()) continue;  // code without a name
     unsigned d = edit_distance(written, bare);
     if (d > most && written.size() >= 3 && bare.find(written) != bare.npos) d = most;
     if (d <= most) near.try_emplace(name, d);

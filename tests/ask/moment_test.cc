@@ -96,6 +96,7 @@ TEST(Suggestion, has_the_nearest_first) {
   EXPECT_EQ(suggestion("parse_line", {"parse_lines(int)", "x"}),
             "; did you mean 'parse_lines(int)'?");
   EXPECT_EQ(suggestion("parse", {"main"}), "");
+  EXPECT_EQ(suggestion("f", {""}), "");
 }
 
 }  // namespace
