@@ -3,7 +3,7 @@
 import signal
 import time
 
-from box import Skip, check, equal, kill
+from box import COMPLETE, Skip, check, equal, kill
 
 import listed
 
@@ -44,6 +44,8 @@ def stands_in_for_qemu(box):
     done = box.record([program], ["--source", "auto"], env=nothing)
     equal(done.stdout, b"hello\n", "output")
     check(b"the program was stepped, since qemu-x86_64 is not installed" in done.stderr, f"{done.stderr!r}")
+    check(b"--source dbi" not in done.stderr, "it names what records no 32-bit programs")
+    box.read("check", COMPLETE)  # calls of the kernel lead through the vDSO
     check(box.stats()["branches"]["taken"] > 1000, "hardly a branch")
     done = box.record([program], ["--source", "dbi"], status=126, env=nothing)
     check(b"remedy: --source step records these" in done.stderr, f"{done.stderr!r}")

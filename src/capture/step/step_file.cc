@@ -81,8 +81,8 @@ Status StepFile::refresh_mappings(pid_t pid, pid_t tid) {
     const auto known = process.mapped.find(mmap.address);
     if (known != process.mapped.end() && known->second == mapped) continue;
     if (found->path.empty()) found->path = "//anon";  // as the kernel calls it in such records
-    const bool area =
-        found->path == "//anon" || found->path == "[stack]" || found->path == "[heap]";
+    const bool area = found->path == "//anon" || found->path == "[stack]" ||
+                      found->path == "[heap]" || found->path == "[vdso]";
     if (!file && !area) continue;
     // What ran until here ran in the old mappings.
     if (Status status = write_stream(pid, tid); !status) return status;

@@ -100,13 +100,12 @@ Result<perfdata::Writer> create_file(const RecordOptions& options,
 
 std::string speed_line(const Stepper& stepper, Stepper::Unit unit, std::uint64_t nanoseconds) {
   const std::uint64_t steps = stepper.steps() != 0 ? stepper.steps() : 1;
-  return fmt::format("stepping is slow: {} stops of {:.1f} us each, one for every {}",
-                     stepper.steps(),
-                     1e-3 * static_cast<double>(nanoseconds) / static_cast<double>(steps),
-                     unit == Stepper::Unit::branches
-                         ? "taken branch"
-                         : "instruction, since branches cannot be stepped here (DEBUGCTL.BTF is"
-                           " ignored); --source dbi is some hundred times as fast");
+  const std::string line =
+      fmt::format("stepping is slow: {} stops of {:.1f} us each, one for every ", stepper.steps(),
+                  1e-3 * static_cast<double>(nanoseconds) / static_cast<double>(steps));
+  if (unit == Stepper::Unit::branches) return line + "taken branch";
+  return line + "instruction, since branches cannot be stepped here (DEBUGCTL.BTF is ignored)" +
+         (stepper.stepped_wide() ? "; --source dbi is some hundred times as fast" : "");
 }
 
 }  // namespace

@@ -292,12 +292,14 @@ Status Stepper::resume(Task& task, int signal) {
   if (!regs) return {};
   task.at = regs->rip;
   task.number = regs->rax;
+  const isa::Mode mode = mode_of(*regs);
+  stepped_wide_ |= mode == isa::Mode::bits64;
   ProcessCode code(task.pid);
-  task.insn = insn_at(code, task.at, mode_of(*regs));
+  task.insn = insn_at(code, task.at, mode);
   if (task.insn) {
     if (Status status = file_.see_code(task.pid, task.tid, *task.insn); !status) return status;
   }
-  task.by_branches = task.insn && !task.enters_handler && may_step_branches(task, mode_of(*regs));
+  task.by_branches = task.insn && !task.enters_handler && may_step_branches(task, mode);
   ++steps_;
   ::ptrace(task.by_branches ? PTRACE_SINGLEBLOCK : PTRACE_SINGLESTEP, task.tid, nullptr, signal);
   return {};

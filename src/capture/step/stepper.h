@@ -33,6 +33,8 @@ class Stepper {
 
   bool idle() const { return tasks_.empty(); }
   std::uint64_t steps() const { return steps_; }
+  // Some of it was 64-bit code.
+  bool stepped_wide() const { return stepped_wide_; }
   // How processes ended, the first ones.
   const std::vector<ProcessEnd>& ends() const { return ends_; }
 
@@ -89,6 +91,7 @@ class Stepper {
   std::vector<ProcessEnd> ends_;
   std::map<pid_t, Birth> births_;  // of tasks that have not stopped yet
   std::uint64_t steps_ = 0;
+  bool stepped_wide_ = false;
 };
 
 }  // namespace hodo::capture
