@@ -55,7 +55,9 @@ std::string head_cut(bool no_psb) {
 
 std::string recorder_lost(std::uint64_t bytes) {
   const std::string amount = bytes == 0 ? "an unknown number of" : std::to_string(bytes);
-  return "the recorder lost " + amount + " bytes: it could not read the buffer fast enough";
+  return amount +
+         " bytes of the trace are not in the file: the buffer was not read fast enough, or "
+         "the file is damaged before this place";
 }
 
 std::string altered(std::uint64_t bytes) {
