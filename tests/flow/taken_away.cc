@@ -63,6 +63,32 @@ std::string not_in(const Listed& whole, const Listed& part) {
   return "";
 }
 
+std::size_t knowable(const Listed& whole, std::uint64_t page,
+                     const std::set<std::uint64_t>& missing) {
+  const auto is_missing = [&](std::uint64_t address) {
+    return missing.contains(address & ~(page - 1));
+  };
+  std::size_t out = 0;
+  bool known = true;
+  for (const Branch& b : whole.branches) {
+    if (b.from != 0 && is_missing(b.from)) known = false;
+    out += known ? 1 : 0;
+    const bool named = b.kind != BranchKind::cond && b.kind != BranchKind::jmp &&
+                       b.kind != BranchKind::call && b.kind != BranchKind::end && b.to != 0;
+    if (is_missing(b.to)) {
+      known = false;
+    } else if (named) {
+      known = true;
+    }
+  }
+  return out;
+}
+
+std::size_t listed(const Listed& part) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      part.branches, [](const Branch& b) { return b.kind != BranchKind::lost; }));
+}
+
 std::set<std::uint64_t> pages_of(const Listed& whole, std::uint64_t page) {
   std::set<std::uint64_t> out;
   for (const Branch& b : whole.branches) {

@@ -45,6 +45,14 @@ struct Listed final : BranchSink {
 // Empty if so, otherwise what is not.
 std::string not_in(const Listed& whole, const Listed& part);
 
+// How many branches of `whole` are known without the pages: all but those from where the path comes
+// into one until a packet names an address that is in none. In between there are outcomes alone,
+// and nobody knows of which branches. Of traces in which every return has its address.
+std::size_t knowable(const Listed& whole, std::uint64_t page,
+                     const std::set<std::uint64_t>& missing);
+// How many were listed, without the marks of losses.
+std::size_t listed(const Listed& part);
+
 // The pages that were executed.
 std::set<std::uint64_t> pages_of(const Listed& whole, std::uint64_t page);
 
