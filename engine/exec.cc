@@ -1,10 +1,7 @@
 #include "exec.h"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -17,52 +14,12 @@
 #include "glue.h"
 #include "leave.h"
 #include "program_memory.h"
+#include "program_rights.h"
 #include "recording.h"
 #include "sys.h"
 
 namespace hodo::engine {
 namespace {
-
-// Rights that the kernel does not give to a program that is traced, as far as that can be told
-// beforehand; null: none. The file's own, of which a script has none.
-const char* other_rights(const Registers& r, const struct stat& st) {
-  constexpr unsigned kNoSetId = 2;  // ST_NOSUID
-  const bool by_path = r.rax == SYS_execve || static_cast<int>(r.rdi) == AT_FDCWD;
-  const auto path = static_cast<long>(r.rax == SYS_execveat ? r.rsi : r.rdi);
-  struct statfs fs{};
-  if (by_path && !failed(raw_syscall(SYS_statfs, path, reinterpret_cast<long>(&fs))) &&
-      (fs.f_flags & kNoSetId) != 0) {
-    return nullptr;
-  }
-  if (raw_syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS) == 1) return nullptr;
-  if ((st.st_mode & S_ISUID) != 0 &&
-      st.st_uid != static_cast<std::uint32_t>(raw_syscall(SYS_geteuid))) {
-    return "it is set-user-ID; remedy: run hodo as its owner";
-  }
-  if ((st.st_mode & S_ISGID) != 0 &&
-      st.st_gid != static_cast<std::uint32_t>(raw_syscall(SYS_getegid))) {
-    return "it is set-group-ID; remedy: run hodo with its group";
-  }
-  const long caps =
-      by_path ? raw_syscall(SYS_getxattr, path, reinterpret_cast<long>("security.capability"), 0, 0)
-              : 0;
-  if (caps > 0 && raw_syscall(SYS_geteuid) != 0) {
-    return "its file has capabilities; remedy: run hodo as root";
-  }
-  return nullptr;
-}
-
-// False: the kernel will find nothing there.
-bool look_at_file(const Registers& r, const char*& obstacle) {
-  struct stat st{};
-  const bool at = r.rax == SYS_execveat;
-  const long got = raw_syscall(SYS_newfstatat, at ? static_cast<long>(r.rdi) : AT_FDCWD,
-                               static_cast<long>(at ? r.rsi : r.rdi), reinterpret_cast<long>(&st),
-                               at ? static_cast<long>(r.r8 & AT_EMPTY_PATH) : 0);
-  if (got == -ENOENT || got == -ENOTDIR) return false;
-  if (!failed(got)) obstacle = other_rights(r, st);
-  return true;
-}
 
 // The program's name, as it was given.
 std::string_view path_of(const Registers& r, char (&text)[800]) {
@@ -118,7 +75,7 @@ long exec_call(ThreadArea& area) {
   char path[800];
   long connection = -EPERM;
   const char* obstacle = nullptr;
-  if (!look_at_file(area.registers, obstacle)) return glue_syscall(&area);
+  if (!look_at_program(area.registers, obstacle)) return glue_syscall(&area);
   Answer answer{};
   std::string_view why;
   if (obstacle != nullptr) {

@@ -15,11 +15,10 @@
 #include <cstring>
 #include <ranges>
 
+#include "hodo/relay/script_line.h"
+
 namespace hodo::relay {
 namespace {
-
-// binfmt_script allows this many interpreters of interpreters (fs/exec.c, exec_binprm).
-constexpr int kMaxInterpreters = 5;
 
 std::unexpected<Error> exec_error(const std::string& path, int error) {
   const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::not_found
@@ -29,7 +28,7 @@ std::unexpected<Error> exec_error(const std::string& path, int error) {
 }
 
 struct Head {
-  std::array<char, 256> bytes{};  // BINPRM_BUF_SIZE
+  std::array<char, kProgramHead> bytes{};
   std::size_t size = 0;
   std::string obstacle;
 };
@@ -87,21 +86,6 @@ Executable::Kind elf_kind(const Head& head) {
   return Kind::foreign;
 }
 
-// "#! interpreter [one argument]" as fs/binfmt_script.c splits it; false if the line names nothing.
-bool split_interpreter(std::string_view line, std::string& interpreter, std::string& argument) {
-  line = line.substr(2, line.find('\n') - 2);
-  const auto trim = [](std::string_view s) {
-    const auto first = s.find_first_not_of(" \t");
-    if (first == s.npos) return std::string_view();
-    return s.substr(first, s.find_last_not_of(std::string_view(" \t\0", 3)) - first + 1);
-  };
-  line = trim(line);
-  const auto space = line.find_first_of(" \t");
-  interpreter = line.substr(0, space);
-  argument = space == line.npos ? std::string_view() : trim(line.substr(space));
-  return !interpreter.empty();
-}
-
 // Variables that change how QEMU itself, or the plugin in it, runs.
 bool acts_on_emulator(std::string_view variable) {
   constexpr std::array<std::string_view, 7> kPrefixes = {
@@ -129,19 +113,18 @@ Result<Executable> inspect(const std::string& path, std::vector<std::string> arg
       if (result.kind == Executable::Kind::foreign) result.obstacle = "it is not an x86 program";
       return result;
     }
-    std::string interpreter;
-    std::string argument;
-    if (!bytes.starts_with("#!") || !split_interpreter(bytes, interpreter, argument)) {
+    const ScriptLine line = script_line(bytes);
+    if (line.interpreter.empty()) {
       result.kind = Executable::Kind::not_binary;
       return result;
     }
-    std::vector<std::string> wrapped = {interpreter};
-    if (!argument.empty()) wrapped.push_back(argument);
+    std::vector<std::string> wrapped = {std::string(line.interpreter)};
+    if (!line.argument.empty()) wrapped.emplace_back(line.argument);
     wrapped.push_back(result.path);
     if (!result.argv.empty())
       wrapped.insert(wrapped.end(), result.argv.begin() + 1, result.argv.end());
     result.argv = std::move(wrapped);
-    result.path = interpreter;
+    result.path = line.interpreter;
   }
   return exec_error(path, ELOOP);
 }

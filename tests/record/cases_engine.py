@@ -124,11 +124,19 @@ def programs_that_may_not_be_traced(box):
     capable = copy("capable", 0o755)
     # struct vfs_cap_data of CAP_NET_RAW, effective.
     os.setxattr(capable, "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0))
+    def script(name, interpreter, mode):
+        with open(box.path(name), "w") as file:
+            print(f"#! {interpreter}", file=file)
+        os.chmod(box.path(name), mode)
+        return box.path(name)
+
+    suid = copy("suid", 0o4755)
     cases = [
-        ([copy("suid", 0o4755)], "it is set-user-ID; remedy: run hodo as its owner"),
+        ([suid], "it is set-user-ID; remedy: run hodo as its owner"),
         ([copy("sgid", 0o2755)], "it is set-group-ID; remedy: run hodo with its group"),
         ([capable], "its file has capabilities; remedy: run hodo as root"),
         ([copy("secret", 0o711)], "remedy: run hodo as root"),
+        ([script("of_script", script("of_suid", suid, 0o755), 0o755)], "it is set-user-ID; remedy: run hodo as its owner"),
     ]
     for command, why in [*cases, ([box.own("private"), hello], "(PR_SET_DUMPABLE); remedy: run hodo as root")]:
         data = box.path("of_nobody")
@@ -142,6 +150,10 @@ def programs_that_may_not_be_traced(box):
     for command, why in cases:
         done = box.record(command, status=126, data=box.path("of_nobody"), preexec_fn=_become_nobody)
         check(why.encode() in done.stderr or b"not readable; remedy" in done.stderr, f"{command}: {done.stderr!r}")
+    # A script's own bits mean nothing.
+    command = ["/usr/bin/env", script("suid_script", hello, 0o6755)]
+    box.record(command, data=box.path("of_nobody"), preexec_fn=_become_nobody)
+    box.stats(COMPLETE, box.path("of_nobody"))
     # Root may trace all of them.
     box.record(["/usr/bin/env", capable])
     box.stats(COMPLETE)
