@@ -16,3 +16,12 @@ def missing(hodo):
 def was_missed(hodo, status, said):
     """Why a recording failed that only QEMU could have made; empty: it did not, or for another reason."""
     return missing(hodo) if status == 126 and missing(hodo) and missing(hodo) in said else ""
+
+
+def why_not_32(hodo, command, options):
+    """Why a test leaves a 32-bit program alone; empty: QEMU records it, or it is none, or the test says how to
+    record it. By steps, as hodo would, it takes a minute and more."""
+    if "--source" in options or not missing(hodo):
+        return ""
+    with open(command, "rb") as file:
+        return missing(hodo) if file.read(5) == b"\x7fELF\x01" else ""

@@ -73,6 +73,8 @@ class Tool:
         data = os.path.join(self.work, "case.data")
         if shutil.which(command[0]) is None:
             raise Skip(f"{command[0]} is not installed")
+        if why := emulated.why_not_32(self.hodo, shutil.which(command[0]), options):
+            raise Skip(why)
         done = subprocess.run(
             [self.hodo, "record", *options, "-o", data, "--", *command],
             cwd=self.work, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
