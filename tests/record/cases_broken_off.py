@@ -133,10 +133,11 @@ class _Terminal:
     """A terminal with a recording as its foreground job."""
 
     def __init__(self, box, arguments):
+        command = box.command(arguments)  # may say that there is nothing to run
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(box.work)
-            os.execv(box.hodo, box.command(arguments))
+            os.execv(box.hodo, command)
         self.text = b""
 
     def read_until(self, word):
