@@ -38,6 +38,8 @@ export interface Info {
   losses: Loss[];
   complete: boolean;
   changed?: boolean;
+  grown?: boolean;
+  finished?: boolean;
   version: string;
   can: { samples_only?: boolean; [key: string]: unknown };
 }

@@ -11,9 +11,9 @@ import { count, duration } from "./format";
 import { Help } from "./help";
 import { base, shown } from "./names";
 import { NotesView } from "./notes";
-import type { Panel } from "./panel";
+import { begin_edition, type Panel } from "./panel";
 import { loss_text, ProcessesView, ReportView } from "./report";
-import { alone, ask, lacks, type Progress, show_progress } from "./rpc";
+import { alone, ask, lacks, type Progress, remembered, show_progress } from "./rpc";
 import { scene_at } from "./scene";
 import { Search } from "./search";
 import { type State, store } from "./state";
@@ -22,7 +22,8 @@ import { type Hit, Timeline } from "./timeline/view";
 import { TreeView } from "./tree";
 import { kSteps, WhereView } from "./where";
 
-const kLook = 5000; // how often the page looks whether the file has changed, in milliseconds
+const kLook = 3000; // how often the page looks whether the file has changed, in milliseconds
+const kShare = 5; // ... and so many times as long as it took to open it again
 
 class Page {
   private info: Info | null = null;
@@ -112,37 +113,72 @@ class Page {
     if (!alone) window.setTimeout(() => void this.look_again(), kLook);
   }
 
-  // hodo answers from the file as it was opened; what has come since is at least told of.
+  // hodo answers from the file as it was opened. The view follows one that grows; of another file in its place it says so.
   private async look_again(): Promise<void> {
+    let pause = kLook;
     try {
       const info = document.hidden ? this.info : await ask<Info>("info");
-      if (info?.changed) {
+      if (info?.grown && this.following) pause = await this.follow();
+      else if (info?.changed && !info.grown) {
         const open = button("Show what it has now", "Open the recording again", () => void ask("reopen").finally(() => location.reload()));
-        replace(this.banner, h("p", { role: "status" }, "The file has grown or was replaced since it was opened. ", open));
+        replace(this.banner, h("p", { role: "status" }, "The file was replaced since it was opened. ", open));
         return;
       }
-      window.setTimeout(() => void this.look_again(), kLook);
     } catch {
       replace(this.banner, h("p", { class: "trouble" }, "hodo view has ended; what is here can still be looked at."));
+      return;
     }
+    window.setTimeout(() => void this.look_again(), pause);
+  }
+
+  private following = true;
+
+  // Opens the recording as it is now, and shows it in the place of what was known. Returns how long to wait until the
+  // next time: hodo is to be asked by who looks, too.
+  private async follow(): Promise<number> {
+    const begin = performance.now();
+    try {
+      await ask("reopen");
+    } catch {
+      return kLook; // in the midst of a write; what was known holds
+    }
+    const info = await ask<Info>("info");
+    const took = performance.now() - begin;
+    this.info = info;
+    begin_edition();
+    remembered.forget();
+    this.draw_head(info);
+    this.timeline.renew(info);
+    if (this.shown_panel().follows?.()) this.refresh();
+    return Math.max(kLook, took * kShare);
   }
 
   private draw_head(info: Info): void {
-    const lost = info.losses.length;
-    const state = !info.complete ? "not complete" : lost > 0 ? `${count(lost)} losses` : "complete";
+    const growing = info.finished === false;
+    const lost = info.losses.filter((loss) => !growing || loss.cause !== "unfinished").length;
+    const state = lost > 0 ? `${count(lost)} losses` : growing ? "still being recorded" : info.complete ? "complete" : "not complete";
     replace(
       this.head,
       h("b", { title: shown(info.command, 2000) }, h("bdi", {}, base(info.file))),
       h("span", { class: "muted command" }, h("bdi", {}, shown(info.command, 300))),
       h("span", { class: "chip" }, `${count(info.instructions)} instructions`),
       info.has_time && h("span", { class: "chip" }, duration(info.duration_ns)),
-      h("span", { class: lost > 0 || !info.complete ? "chip bad" : "chip good", title: info.losses.slice(0, 5).map(loss_text).join("\n") }, state),
+      h("span", { class: lost > 0 ? "chip bad" : growing ? "chip growing" : info.complete ? "chip good" : "chip bad", title: info.losses.slice(0, 5).map(loss_text).join("\n") }, state),
     );
     const words: string[] = [];
+    const stop = growing && !alone && this.follow_button();
     if (info.can.samples_only) words.push("These are samples: between them nothing is known, and counts are of what was sampled.");
     if (!info.has_time) words.push("This recording has no time; its axis is instructions.");
     if (lacks !== "") words.push(lacks);
-    replace(this.banner, words.map((word) => h("p", {}, shown(word, 1000))));
+    replace(this.banner, stop && h("p", {}, "The recorder has not finished this file: it is still running, or died. The view follows what comes. ", stop), words.map((word) => h("p", {}, shown(word, 1000))));
+  }
+
+  private follow_button(): HTMLElement {
+    const now = this.following ? "Stop following" : "Follow";
+    return button(now, `${now} the recording`, () => {
+      this.following = !this.following;
+      if (this.info) this.draw_head(this.info);
+    });
   }
 
   private draw_tabs(): void {
@@ -162,9 +198,13 @@ class Page {
     );
   }
 
+  private shown_panel(): Panel {
+    return this.panels.find((one) => one.name === store.state.view) ?? this.panels[0];
+  }
+
   private refresh(): void {
     if (!this.info) return;
-    const panel = this.panels.find((one) => one.name === store.state.view) ?? this.panels[0];
+    const panel = this.shown_panel();
     if (this.stage.firstChild !== panel.element) replace(this.stage, panel.element);
     this.stage.setAttribute("aria-labelledby", `tab-${panel.name}`);
     panel.refresh(store.state, this.info);

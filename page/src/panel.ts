@@ -7,8 +7,16 @@ export interface Panel {
   name: string; // in the address
   title: string;
   element: HTMLElement;
+  // Whether what is shown may be replaced by what the recording has now, while somebody looks.
+  follows?(): boolean;
   // Called when it becomes visible, and when something it depends on has changed while it is.
   refresh(state: State, info: Info): void;
+}
+
+// Counts how often the recording was opened: what was asked before holds no more.
+let edition = 0;
+export function begin_edition(): void {
+  edition += 1;
 }
 
 // The last question wins: answers that come late are dropped.
@@ -18,8 +26,9 @@ export class Turn {
 
   // Null if the same was asked before and nothing has to be done.
   begin(question: string): (() => boolean) | null {
-    if (question === this.asked) return null;
-    this.asked = question;
+    const whole = `${edition} ${question}`;
+    if (whole === this.asked) return null;
+    this.asked = whole;
     const mine = ++this.number;
     return () => mine === this.number;
   }

@@ -45,6 +45,10 @@ export class ReportView implements Panel {
   private readonly body = h("div", { class: "scrolls padded" });
   readonly element = h("div", { class: "view" }, this.body);
 
+  follows(): boolean {
+    return true;
+  }
+
   refresh(_state: State, info: Info): void {
     fill(this.body, this.turn, "report", "Adding up", () => remembered.ask<Report>("report"), (report) => this.draw(report, info));
   }

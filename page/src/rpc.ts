@@ -108,6 +108,10 @@ export class Remembered {
 
   constructor(private readonly most: number) {}
 
+  forget(): void {
+    this.answers.clear();
+  }
+
   ask<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
     const key = question_key(method, params);
     const known = this.answers.get(key);

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "hodo/image/elf.h"
+#include "hodo/session/facts.h"
 #include "hodo/session/parts.h"
 
 namespace hodo::serve {
@@ -87,6 +88,9 @@ bool is_long(const session::Session& session) {
 }
 
 std::optional<KeptPlace> kept_place(session::Session& session, const std::string& name) {
+  // What is still being written will be another file in a moment.
+  const session::Facts* facts_of_file = session.facts();
+  if (facts_of_file != nullptr && !facts_of_file->finished) return std::nullopt;
   session::Parts* const parts = session::parts_of(session);
   if (parts == nullptr || !is_long(session)) return std::nullopt;
   Facts facts;

@@ -197,6 +197,12 @@ std::optional<Workspace::FileState> Workspace::state_of(const std::string& path)
 
 bool Workspace::changed() const { return state_of(options_.input.path) != opened_; }
 
+bool Workspace::grown() const {
+  const auto now = state_of(options_.input.path);
+  return now && opened_ && now->inode == opened_->inode && now->size >= opened_->size &&
+         *now != *opened_;
+}
+
 Status Workspace::reopen() {
   const auto state = state_of(options_.input.path);
   auto fresh = session::Session::open(options_.input);

@@ -241,13 +241,27 @@ def keys(bench):
 
 
 def grown(bench):
-    """A file that changes behind the page is told of."""
-    file = bench.recording()
-    with View(bench, file) as view:
+    """A recording that is still being written is followed; one that was replaced is told of."""
+    file, growing = bench.recording(), os.path.join(bench.work, "growing.data")
+    with open(file, "rb") as whole:
+        content = whole.read()
+    with open(growing, "wb") as some:
+        some.write(content[:len(content) // 2])
+    ran = f"{grouped(bench.json('report', file)['instructions'])} instructions"
+    with View(bench, growing) as view:
         view.settled()
-        with open(file, "ab") as more:
-            more.write(bytes(8))
-        view.until("/has grown or was replaced/.test(document.querySelector('.banner').innerText)", "that the file has grown")
+        if view.texts(".chip")[0] == ran:
+            raise Failure("half of the recording has all of its instructions")
+        thread = view.hash()["thread"]
+        with open(growing, "ab") as more:
+            more.write(content[len(content) // 2:])
+        view.until(f"document.querySelector('.chip').innerText === {json.dumps(ran)}", "what has come since")
+        view.until("document.querySelector('.chip.good')?.innerText === 'complete'", "that it is complete now")
+        total = f"{ran} in all"
+        view.until(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(total)})", "its flame graph")
+        equal(view.hash()["thread"], thread, "the thread that is looked at")
+        os.replace(bench.recording(crash=True), growing)
+        view.until("/was replaced/.test(document.querySelector('.banner').innerText)", "that the file was replaced")
         view.chrome.click_on(".banner button")
         view.until("!document.querySelector('.banner')?.innerText && document.querySelector('.view')", "the file as it is now")
 

@@ -52,6 +52,10 @@ export class FlameGraph {
     this.redraw();
   }
 
+  get untouched(): boolean {
+    return this.zoomed === null;
+  }
+
   renew(): void {
     this.redraw();
   }

@@ -67,6 +67,10 @@ export class FlameView implements Panel {
 
   private sandwich = false;
 
+  follows(): boolean {
+    return !this.sandwich && this.main.untouched;
+  }
+
   private ask(state: State, range: Range | null, more: Record<string, unknown> = {}): Promise<Flame> {
     return remembered.ask<Flame>("flame", { ...scope_of(state, range), by: this.by, ...more });
   }

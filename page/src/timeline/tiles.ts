@@ -70,7 +70,9 @@ export function color_of(piece: Piece): string {
 }
 
 export class Tiles {
-  private readonly known = new Map<string, Ready>();
+  private known = new Map<string, Ready>();
+  private stale = new Map<string, Ready>(); // of the recording as it was before: shown until newer ones come
+  private edition = 0;
   private readonly refused = new Map<string, string>();
   private readonly asked = new Set<string>();
   private wanted: Wanted[] = [];
@@ -92,7 +94,7 @@ export class Tiles {
       this.known.delete(key); // the newest use lies last
       this.known.set(key, tile);
     }
-    return tile;
+    return tile ?? this.stale.get(key);
   }
 
   // The nearest coarser piece that covers it.
@@ -102,6 +104,15 @@ export class Tiles {
       if (tile) return tile;
     }
     return undefined;
+  }
+
+  // The recording has grown.
+  renew(): void {
+    this.stale = this.known;
+    this.known = new Map();
+    this.refused.clear();
+    this.edition += 1;
+    this.version += 1;
   }
 
   refusal(thread: string, axis: Axis, level: number, index: number, band: number): string | undefined {
@@ -140,11 +151,14 @@ export class Tiles {
     const span = 2 ** one.level;
     const from = one.index * span;
     const to = from + span;
+    const { edition } = this;
     try {
       const { thread, axis } = one;
       const rows = one.band > 0 ? { min_depth: one.band * kBand } : {};
       const tile = await ask<Tile>("tile", { thread, axis, from, to, width: kTileWidth, ...rows });
+      if (edition !== this.edition) return;
       this.known.set(one.key, ready_from(tile, from, to));
+      this.stale.delete(one.key);
       this.problem = "";
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);

@@ -112,6 +112,13 @@ export class Timeline {
     this.redraw();
   }
 
+  // The recording has grown.
+  renew(info: Info): void {
+    this.tiles.renew();
+    this.kept.clear();
+    this.show(info);
+  }
+
   // Shows from..to, within the recording, and never less than a few instructions.
   see(range: Range, glide = true): void {
     const least = 16;

@@ -87,6 +87,7 @@ class Workspace {
   void begin(std::string what);
   // The file is another one than was opened, or has grown.
   bool changed() const;
+  bool grown() const;  // it is the one that was opened, and has more now
   // Opens the file as it is now; nothing is kept of what was known. Errors: as open(), and then all
   // stays as it was.
   Status reopen();
