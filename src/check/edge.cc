@@ -72,12 +72,12 @@ std::uint64_t behind_call(const std::vector<std::uint8_t>& code, const isa::Insn
   return has_int80 ? next + kSyscallSize : next;
 }
 
-// A stack switch of the file that defines longjmp is longjmp's: its kin returns instead of jumping,
-// but for the dynamic linker's resolver, which static programs contain, too.
+// A stack switch of the file that defines longjmp, in a function without a name or with this one:
+// static programs contain others, too.
 bool is_longjmp(const End& end) {
   const symbol::SymbolTable& symbols = end.module->symbols();
   const symbol::Symbol* symbol = symbols.at(end.vaddr);
-  if (symbol != nullptr && symbol->name.starts_with("_dl_")) return false;
+  if (symbol != nullptr && symbol->name.find("longjmp") == std::string_view::npos) return false;
   return !symbols.named("longjmp").empty() || !symbols.named("siglongjmp").empty();
 }
 
