@@ -102,6 +102,39 @@ bool demangles(const End& end) {
   }
 }
 
+// The function adds another stack's distance to RSP, ADD RSP, REG, as greenlets do: 0 for its own.
+bool adds_to_stack_pointer(const End& end) {
+  constexpr std::uint64_t kReach = 256;
+  constexpr std::array<std::uint8_t, 2> kAdd = {0x48, 0x01};  // REX.W ADD, RAX to RDI
+  constexpr std::size_t kLength = 3;
+  const text::Function* function = end.module->function(end.vaddr);
+  if (function == nullptr || end.module->mode() != isa::Mode::bits64) return false;
+  const std::uint64_t begin = end.vaddr - std::min(end.vaddr - function->begin, kReach);
+  for (std::uint64_t at = begin; at + kLength <= end.vaddr; ++at) {
+    const auto code = end.module->bytes(at);
+    if (code.size() < kLength || !std::ranges::equal(code.first(2), kAdd)) continue;
+    constexpr std::uint8_t kToRsp = 0xc4;
+    if ((code[2] & 0xc7) == kToRsp && end.module->has(at, text::kInsn)) return true;
+  }
+  return false;
+}
+
+// An instruction behind a jump or return, to which no branch of the text leads: what is there can
+// only be reached by an address, as where V8's entry handles exceptions.
+bool is_reached_by_address(const End& end) {
+  constexpr text::Marks kReached = text::kLeader | text::kAwaited | text::kReturnSite;
+  constexpr std::uint64_t kLongest = 15;
+  if (!end.has(text::kInsn) || end.has(kReached)) return false;
+  for (std::uint64_t length = 1; length <= std::min(kLongest, end.vaddr); ++length) {
+    if (!end.module->has(end.vaddr - length, text::kInsn)) continue;
+    const auto insn = end.module->insn(end.vaddr - length);
+    if (!insn || insn->length != length) continue;
+    using Class = isa::InsnClass;
+    return insn->cls == Class::jmp || insn->cls == Class::ijmp || insn->cls == Class::ret;
+  }
+  return false;
+}
+
 // Where a function that makecontext started returns to: elsewhere a function of its own
 // (__start_context), on i386 a label of makecontext.
 bool ends_context(const End& end) {
@@ -273,6 +306,15 @@ PathFacts Locator::facts(const Edge& edge) const {
   // What a table of its function leads to is as good as a label.
   if ((out & kFromSwitch) != 0 && own && edge.to.has(text::kTableTarget)) out |= kToLabel;
   if ((out & kToLabel) != 0 && own) out |= kToOwnLabel;
+  const bool switches = (out & kFromSwitch) != 0;
+  if (switches && edge.branch.kind == BranchKind::ret && adds_to_stack_pointer(edge.from)) {
+    out |= kMayStay;
+  }
+  constexpr PathFacts kElse = kToFunction | kToLabel | kToReturnSite | kToLanding;
+  const bool same_file = edge.from.known() && edge.from.module == edge.to.module;
+  if (switches && same_file && (out & kElse) == 0 && is_reached_by_address(edge.to)) {
+    out |= kToLabel;
+  }
   if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
     out |= kFromLinker;
   }

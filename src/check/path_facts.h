@@ -34,6 +34,7 @@ enum PathFact : std::uint32_t {
   kShared = 1 << 23,        // the process has other threads
   kFromResolver = 1 << 24,  // kFromSwitch, of the dynamic linker's code that binds functions
   kToOtherFile = 1 << 25,   // both ends are known, in different files
+  kMayStay = 1 << 26,       // kFromSwitch, of code that adds a distance to RSP, which may be 0
 };
 using PathFacts = std::uint32_t;
 

@@ -82,6 +82,7 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts, const L
         return_twice(to);
       } else {
         pop();
+        if ((facts & kMayStay) != 0) guess(facts);
       }
       if (current_.astray != 0) comes_back(current_.frames.size());
       return std::nullopt;
@@ -166,9 +167,11 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
   if (take_other_stack(to)) return std::nullopt;
   if (current_.frames.empty() && !current_.whole) return at_unknown_depth(facts);
+  const bool at_entry = current_.frames.size() == current_.entry;
+  if (at_entry && resume_stack(to, facts)) return std::nullopt;
   // The function that a stack began with ends.
-  const bool ends = current_.frames.size() == current_.entry && (facts & kToFunction) != 0 &&
-                    (facts & (kToSensitive | kToUntaken)) == 0;
+  const bool ends =
+      at_entry && (facts & kToFunction) != 0 && (facts & (kToSensitive | kToUntaken)) == 0;
   if (ends) {
     current_.entry = kNothing;
     return std::nullopt;
@@ -319,23 +322,41 @@ void ShadowStack::choose(std::size_t depth, std::vector<std::size_t> others) {
   current_.vague = true;
 }
 
-// Another stack begins like the one that a switch was taken to lead to, and this return is where
-// they part.
-bool ShadowStack::take_other_stack(std::uint64_t to) {
-  if (consumed_.empty() || current_.frames.size() != floor_) return false;
+// How many frames of a stack are those of one that was left at the same place as the one that a
+// switch was taken to lead to, so that a return goes to `to` behind those that were closed since:
+// all of them, or fewer where what is above was another stack. 0: none.
+std::size_t ShadowStack::like_consumed(const Stack& stack, std::uint64_t to) const {
+  constexpr std::size_t kMostSearched = 4096;
+  const auto& frames = stack.frames;
   const std::size_t closed = consumed_.size();
-  for (std::size_t p = parked_.size(); p-- > 0;) {
-    const auto& frames = parked_[p].frames;
-    if (frames.size() <= closed || frames[frames.size() - 1 - closed].address != to) continue;
-    const bool same = std::equal(consumed_.begin(), consumed_.end(), frames.rbegin(),
-                                 [](std::uint64_t a, const Frame& f) { return f.address == a; });
-    if (!same) continue;
+  const std::size_t last = frames.size() - std::min(frames.size(), kMostSearched);
+  for (std::size_t end = frames.size(); end > closed && end > last; --end) {
+    const Frame* top = frames.data() + end;
+    if ((top - 1 - closed)->address != to) continue;
+    const bool same = std::ranges::all_of(consumed_, [&](std::uint64_t address) {
+      --top;
+      return !top->signal && top->address == address;
+    });
+    if (same) return end;
+  }
+  return 0;
+}
+
+// This return is where the stack that a switch led to and the one that it was taken for part.
+bool ShadowStack::take_other_stack(std::uint64_t to) {
+  constexpr std::size_t kMostTried = 64;
+  if (consumed_.empty() || current_.frames.size() != floor_) return false;
+  const std::size_t first = parked_.size() - std::min(parked_.size(), kMostTried);
+  for (std::size_t p = parked_.size(); p-- > first;) {
+    const std::size_t end = like_consumed(parked_[p], to);
+    if (end == 0) continue;
     const std::vector<std::uint64_t> again = consumed_;
     for (const std::uint64_t address : again | std::views::reverse) call(address);
     std::swap(current_, parked_[p]);
+    if (end != current_.frames.size()) leave_above(end);
     floor_ = current_.frames.size();
     consumed_.clear();
-    for (std::size_t i = 0; i <= closed; ++i) pop();
+    for (std::size_t i = 0; i <= again.size(); ++i) pop();
     return true;
   }
   return false;
@@ -352,7 +373,8 @@ bool ShadowStack::start_program() {
 ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
                                        const Landings& landings) {
   if (long_jump(to)) return std::nullopt;
-  if ((facts & kToLanding) != 0 && land(to, landings)) return std::nullopt;
+  const bool lands = (facts & kToLanding) != 0;
+  if (lands && (land(to, landings) || land_elsewhere(to, landings))) return std::nullopt;
   if (resume_stack(to, facts)) return std::nullopt;
   const bool guessed = current_.guess != kNothing;
   if ((facts & kUnjudged) != 0 || !current_.whole || current_.astray != 0 || guessed) {
@@ -372,6 +394,9 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
   }
   if ((facts & kToLabel) != 0 && may_begin) {
     if (go_to_label(to, facts, landings)) return std::nullopt;
+    // The label's function may be one whose call is not known: those that are known are closed, or
+    // wait, if another stack begins.
+    if (!current_.whole) park();
     if (guessed) lose();
     unsettled_ = true;
     return std::nullopt;
@@ -423,12 +448,15 @@ bool ShadowStack::land(std::uint64_t to, const Landings& landings) {
   std::vector<std::size_t> others;
   // Recursion repeats return addresses; each is asked for once.
   std::uint64_t last = 0;
+  std::uint64_t found_for = 0;
   bool fits = false;
   for (std::size_t i = frames.size(); i-- > 0;) {
-    if (frames[i].signal) continue;
-    if (frames[i].address != last) {
-      if (found && frames[i].address != frames[*found].address) continue;
-      last = frames[i].address;
+    // What a handler throws lands where an exception of the instruction that was interrupted would,
+    // not one of a call before it.
+    const std::uint64_t address = frames[i].address + (frames[i].signal ? 1 : 0);
+    if (address != last) {
+      if (found && address != found_for) continue;
+      last = address;
       fits = landings.lands(last, to);
     }
     if (!fits) continue;
@@ -436,12 +464,36 @@ bool ShadowStack::land(std::uint64_t to, const Landings& landings) {
       others.push_back(i);
     } else {
       found = i;
+      found_for = address;
     }
   }
   if (!found) return false;
   std::ranges::reverse(others);
   choose(*found, std::move(others));
   return true;
+}
+
+// The function that a jump put on top of a stack that was left has thrown: the calls are that
+// stack's, and the one that it was put there from waits.
+bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
+  if (current_.entry == kNothing) return false;
+  for (std::size_t p = parked_.size(); p-- > 0;) {
+    std::swap(current_, parked_[p]);
+    if (land(to, landings)) {
+      Stack waits = std::move(parked_[p]);
+      waits.frames.resize(waits.entry);
+      while (!waits.marks.empty() && waits.marks.back().depth > waits.entry) waits.marks.pop_back();
+      waits.choices.clear();
+      waits.entry = kNothing;
+      parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
+      parked_.push_back(std::move(waits));
+      floor_ = 0;
+      consumed_.clear();
+      return true;
+    }
+    std::swap(current_, parked_[p]);
+  }
+  return false;
 }
 
 // The label's function is open: what it called is closed. Or it jumps itself, and nothing is, or it
@@ -516,7 +568,7 @@ bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
   park();
   current_ = std::move(next);
   floor_ = current_.frames.size();
-  if (!only || (facts & kShared) != 0) guess(facts);
+  if (!only || (facts & (kShared | kMayStay)) != 0) guess(facts);
   pop();
   return true;
 }
@@ -528,23 +580,32 @@ bool ShadowStack::split_stack(std::uint64_t to, PathFacts facts) {
   const auto& frames = current_.frames;
   const auto fits = [to](const Frame& f) { return !f.signal && f.address == to; };
   const auto count = std::ranges::count_if(frames, fits);
-  if (count == 0) return false;
+  // Of a stack of which not all is known, who goes on is rather one that is not known.
+  if (count == 0 || (count == 1 && fits(frames.back()) && !current_.whole)) return false;
   std::size_t i = frames.size() - 1;
   if (count > 1 && fits(frames[i])) --i;
   while (!fits(frames[i])) --i;
+  leave_above(i + 1);
+  cut(i);
+  if (count > 1 || (facts & kShared) != 0) guess(facts);
+  return true;
+}
+
+// What is above `depth` is another stack, which is left.
+void ShadowStack::leave_above(std::size_t depth) {
   Stack below = current_;
+  below.frames.resize(depth);
   current_.frames.erase(current_.frames.begin(),
-                        current_.frames.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+                        current_.frames.begin() + static_cast<std::ptrdiff_t>(depth));
   current_.marks.clear();
   current_.choices.clear();
-  current_.begun = current_.entry == i + 1;
+  current_.begun = current_.entry == depth;
   current_.guess = current_.entry = kNothing;
   current_.whole = false;
   park();
   current_ = std::move(below);
-  cut(i);
-  if (count > 1 || (facts & kShared) != 0) guess(facts);
-  return true;
+  floor_ = depth;
+  cut(depth);
 }
 
 ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,

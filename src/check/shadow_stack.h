@@ -20,6 +20,9 @@
 //                   stack of this thread was left, or to a function's start, which begins a new
 //                   stack, or goes on in a call that is open. A jump to a label of the switching code leaves it to the next return. A
 //                   stack that began so ends with a return to a function's start (__start_context).
+//                   A function that a jump led to may lie on top of a stack that was left, and
+//                   returns there, or throws there (Boost's ontop_fcontext). What is open behind
+//                   a return of code that adds a distance to RSP, and may have added 0, is a guess.
 //   pushed target   a return right behind PUSH or MOV [RSP] that does not return is a jump, to a
 //                   function or a label whose address is written down. Behind PUSH, also to a call
 //                   that is open, whose return address the program has kept. Behind MOV [RSP], the last
@@ -172,15 +175,18 @@ class ShadowStack {
   void park();
   bool long_jump(std::uint64_t to);
   bool land(std::uint64_t to, const Landings& landings);
+  bool land_elsewhere(std::uint64_t to, const Landings& landings);
   bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings);
   void choose(std::size_t depth, std::vector<std::size_t> others);
   bool resume_stack(std::uint64_t to, PathFacts facts);
   bool split_stack(std::uint64_t to, PathFacts facts);
+  void leave_above(std::size_t depth);
   bool is_discarded(std::size_t depth, const Landings* landings) const;
   void guess(PathFacts facts);
   bool may_end() const;
   bool take_alternative(std::uint64_t to);
   bool take_other_stack(std::uint64_t to);
+  std::size_t like_consumed(const Stack& stack, std::uint64_t to) const;
   Verdict switch_to(std::uint64_t to, PathFacts facts, const Landings* landings);
   Verdict mismatch(std::uint64_t to, PathFacts facts, const Landings* landings);
   bool resume_interrupted(std::uint64_t to);

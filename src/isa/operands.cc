@@ -66,6 +66,16 @@ StackUse of_move(const ZydisDecodedInstruction& insn) {
   }
 }
 
+// ADD RSP, REG goes as far as another stack is away; what only takes room off the stack has a
+// constant, and alloca() subtracts. 01 writes ModRM.rm, 03 ModRM.reg.
+StackUse of_sum(const ZydisDecodedInstruction& insn) {
+  if (insn.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || !has_modrm(insn)) return StackUse::other;
+  const Fields f(insn);
+  const bool to_rm = insn.opcode == 0x01 && f.is_register() && f.rm == kRsp;
+  const bool to_reg = insn.opcode == 0x03 && f.reg == kRsp;
+  return to_rm || to_reg ? StackUse::load : StackUse::other;
+}
+
 StackUse stack_use(const ZydisDecodedInstruction& insn) {
   switch (insn.mnemonic) {
     case ZYDIS_MNEMONIC_PUSH:
@@ -75,6 +85,8 @@ StackUse stack_use(const ZydisDecodedInstruction& insn) {
     case ZYDIS_MNEMONIC_MOV:
     case ZYDIS_MNEMONIC_LEA:
       return of_move(insn);
+    case ZYDIS_MNEMONIC_ADD:
+      return of_sum(insn);
     case ZYDIS_MNEMONIC_POP:  // 5C: POP RSP; 8F /0 with RSP does not occur
       return insn.opcode == 0x5c && insn.raw.rex.B == 0 ? StackUse::load : StackUse::other;
     case ZYDIS_MNEMONIC_XCHG:

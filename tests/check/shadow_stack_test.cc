@@ -349,6 +349,15 @@ TEST_F(Stack, AnExceptionThatLandsInNoOpenFunctionIsAFinding) {
 
 // --- signals ---
 
+TEST_F(Stack, AHandlerMayThrowToWhatItInterrupted) {
+  pads.sites = {78};  // where a call would have returned to that ends behind 77
+  calls({1, 2});
+  interrupted(77);
+  calls({20});
+  EXPECT_EQ(jump(kPad, kFromSwitch | kToLanding), "");
+  EXPECT_EQ(ret(2), "");
+}
+
 TEST_F(Stack, AHandlerReturnsThroughSigreturn) {
   calls({1});
   interrupted(77);
@@ -521,6 +530,90 @@ TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
   stack.call(10);
   EXPECT_EQ(ret(11, kResume), "");
   EXPECT_EQ(ret(30), "");
+}
+
+TEST_F(Stack, ACoroutineLeftAtOnePlaceMayLieBelowAnother) {
+  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
+  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
+  calls({1, 20});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({30});
+  stack.call(10);
+  // The next begins by a jump, on top of what is open.
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  calls({40});
+  stack.call(10);
+  // Taken for the first stack, which has waited longer; it is the one below.
+  EXPECT_EQ(jump(10, kResume), "");
+  EXPECT_EQ(ret(30), "");
+}
+
+TEST_F(Stack, AFunctionOnTopOfAnotherStackReturnsToWhereThatWasLeft) {
+  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
+  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
+  calls({1});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  stack.call(11);
+  EXPECT_EQ(ret(10, kResume), "");
+  stack.call(12);
+  EXPECT_EQ(ret(11, kResume), "");
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  EXPECT_EQ(ret(12), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AFunctionOnTopOfAnotherStackHasToReturnToWhereThatWasLeft) {
+  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
+  calls({1});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  EXPECT_EQ(ret(13), "impossible");
+}
+
+TEST_F(Stack, AFunctionOnTopOfAnotherStackMayThrowThere) {
+  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
+  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
+  pads.sites = {20};
+  calls({1});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  stack.call(11);
+  EXPECT_EQ(ret(10, kResume), "");
+  stack.call(12);
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  calls({30});
+  EXPECT_EQ(jump(kPad, kFromSwitch | kToLanding), "");
+  stack.call(13);
+  EXPECT_EQ(ret(12, kResume), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, WhatMayHaveStayedOnItsStackMayHaveLeftIt) {
+  calls({1, 20, 21});
+  stack.call(10);
+  EXPECT_EQ(ret(10, kFromSwitch | kToReturnSite), "");
+  EXPECT_EQ(ret(22), "impossible");
+  stack.enter(kImage, kToImage);
+  calls({1, 20, 21});
+  stack.call(10);
+  EXPECT_EQ(ret(10, kFromSwitch | kMayStay | kToReturnSite), "");
+  EXPECT_EQ(ret(22), "");
+}
+
+TEST_F(Stack, ALabelEndsWhatIsKnownOfAStackThatIsNot) {
+  stack.lose();
+  calls({500, 600});
+  EXPECT_EQ(jump(710, kFromSwitch | kToLabel), "");
+  calls({720});
+  EXPECT_EQ(ret(720), "");
+  EXPECT_EQ(ret(30), "");
+  EXPECT_EQ(ret(40, 0), "impossible");
 }
 
 TEST_F(Stack, ASwitchToWhereNoStackWasLeftIsImpossible) {

@@ -68,6 +68,10 @@ const StackCase kStackCases[] = {
     {"xchg r12, rax", {0x49, 0x94}, S::other},
     {"add rsp, 8", {0x48, 0x83, 0xc4, 0x08}, S::other},
     {"sub rsp, rax", {0x48, 0x29, 0xc4}, S::other},
+    {"add rsp, rax", {0x48, 0x01, 0xc4}, S::load},
+    {"add rax, rsp", {0x48, 0x01, 0xe0}, S::other},
+    {"add r12, rax", {0x49, 0x01, 0xc4}, S::other},
+    {"add rsp, [rdi]", {0x48, 0x03, 0x27}, S::load},
     {"ret", {0xc3}, S::other},
 };
 INSTANTIATE_TEST_SUITE_P(All, StackUses, testing::ValuesIn(kStackCases));
