@@ -206,6 +206,7 @@ void end_by(ThreadArea& area, const WaitingSignal& signal, KernelContext& contex
   end_recording(area, &end);
   const KernelAction standard;
   kernel_action(signal.number, &standard, nullptr);
+  set_mask(kAllSignals);  // it is to come behind the return, also where it is that of a fault
   raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
               signal.number, reinterpret_cast<long>(&signal.info));
   return_to_program(area, context);

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -166,6 +167,28 @@ def system_calls_that_the_program_forbids_itself(box):
     done = box.record([box.program("seccomp")])
     equal(done.stdout, alone.stdout, "what it did")
     equal(len(box.report(COMPLETE)["ended"]), 7, "processes")
+
+
+def a_core_file_shows_the_program(box):
+    """Where it ended, with its own registers: of faults, and of what somebody sent."""
+    with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:
+        if file.read().strip() not in ("core", "core.%p"):
+            raise Skip("core files go elsewhere here (/proc/sys/kernel/core_pattern)")
+    folder = box.path("cores")
+    os.mkdir(folder)
+
+    def allow():
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        os.chdir(folder)
+
+    for how, status, place in (("segv", 139, "write_to"), ("fpe", 136, "main"), ("abort", 134, "pthread_kill")):
+        data = os.path.abspath(box.path("of_" + how))
+        box.record([os.path.abspath(box.own("ends")), how], status=status, data=data, preexec_fn=allow)
+        (core,) = os.listdir(folder)
+        core = os.path.join(folder, core)
+        told = box.run([box.tool("gdb"), "-q", "-batch", "-ex", "info symbol $pc", box.own("ends"), core]).stdout.decode()
+        check(place in told, f"{how}: {told}")
+        os.remove(core)
 
 
 def in_a_root_without_proc(box):
