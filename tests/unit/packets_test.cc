@@ -603,7 +603,7 @@ TEST(PtUnit, OutcomesThatNoUnitLeavesAreNone) {
 }
 
 TEST(StreamDigest, DoesNotDependOnThePieces) {
-  std::array<std::uint8_t, 61> bytes{};
+  std::array<std::uint8_t, 261> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37);
   StreamDigest whole(1);
   whole.add(bytes.data(), bytes.size());
@@ -616,6 +616,29 @@ TEST(StreamDigest, DoesNotDependOnThePieces) {
       parts.add(value, static_cast<unsigned>(size));
     }
     EXPECT_EQ(parts.value(), whole.value()) << piece;
+  }
+  for (std::size_t piece = 1; piece <= 100; ++piece) {
+    StreamDigest parts(1);
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      parts.add(bytes.data() + at, std::min(piece, bytes.size() - at));
+    }
+    EXPECT_EQ(parts.value(), whole.value()) << "at once " << piece;
+  }
+}
+
+TEST(StreamDigest, TellsTheOrderOfWords) {
+  const auto digest = [&](std::size_t one, std::size_t other) {
+    std::array<std::uint8_t, 96> bytes{};
+    bytes[8 * one] = 1;
+    bytes[8 * other] = 2;
+    StreamDigest out(1);
+    out.add(bytes.data(), bytes.size());
+    return out.value();
+  };
+  for (std::size_t one = 0; one < 12; ++one) {
+    for (std::size_t other = 0; other < one; ++other) {
+      EXPECT_NE(digest(one, other), digest(other, one)) << one << " " << other;
+    }
   }
 }
 

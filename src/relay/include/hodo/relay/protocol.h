@@ -31,7 +31,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges

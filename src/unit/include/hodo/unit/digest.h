@@ -18,10 +18,17 @@ constexpr std::uint64_t digest_word(std::uint64_t digest, std::uint64_t word) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-// Of a stream of bytes that is written in pieces of up to eight and read in others.
+// Of a stream of bytes that is written in pieces of up to eight and read in others. Its words go
+// to four lanes in turn, each with a key of its own: a processor works at several at a time, where
+// one lane would have each step wait for the one before.
 class StreamDigest {
  public:
-  constexpr explicit StreamDigest(std::uint64_t key = 0) : words_(key) {}
+  constexpr explicit StreamDigest(std::uint64_t key = 0) {
+    for (std::uint64_t i = 0; i < kLanes; ++i) {
+      lanes_[i] = digest_word(key, i + 0x243f'6a88'85a3'08d3);
+      sum_ += lanes_[i];
+    }
+  }
 
   // The next `bytes` (1 to 8), which `value` has in little-endian order under zeros.
   [[gnu::always_inline]] constexpr void add(std::uint64_t value, unsigned bytes) {
@@ -29,29 +36,61 @@ class StreamDigest {
     const std::uint64_t carry = value >> 1 >> (63 - bits_);
     const unsigned end = bits_ + 8 * bytes;
     const std::uint64_t whole = 0 - std::uint64_t{end >> 6};  // all ones: the word is full
-    words_ ^= (words_ ^ digest_word(words_, word)) & whole;
+    std::uint64_t& lane = lanes_[next_];
+    const std::uint64_t step = (digest_word(lane, word) - lane) & whole;
+    lane += step;
+    sum_ += step;
+    next_ = (next_ + (whole & 1)) % kLanes;
     part_ = word ^ ((word ^ carry) & whole);
     bits_ = end & 63;
   }
   void add(const std::uint8_t* bytes, std::size_t size) {
+    constexpr std::size_t kRound = 8 * kLanes;
     for (; size != 0 && bits_ != 0; --size) add(*bytes++, 1);
-    for (; size >= 8; size -= 8, bytes += 8) {
-      std::uint64_t word = 0;
-      __builtin_memcpy(&word, bytes, 8);
-      words_ = digest_word(words_, word);
+    while (size >= 8) {
+      const std::size_t rounds = next_ == 0 ? size / kRound : 0;
+      if (rounds != 0) {
+        add_rounds(bytes, rounds);
+      } else {
+        add(word_at(bytes), 8);
+      }
+      const std::size_t done = rounds != 0 ? rounds * kRound : 8;
+      bytes += done;
+      size -= done;
     }
     for (; size != 0; --size) add(*bytes++, 1);
   }
 
   // Of all so far. Zeros count: a stream and the same with a zero behind it differ.
   constexpr std::uint64_t value() const {
-    return words_ + part_ + std::uint64_t{bits_} * 0x2545'f491'4f6c'dd1d;
+    return sum_ + part_ + std::uint64_t{bits_} * 0x2545'f491'4f6c'dd1d;
   }
 
  private:
-  std::uint64_t words_;     // of whole words
-  std::uint64_t part_ = 0;  // the bytes of the one that is not
-  unsigned bits_ = 0;       // of them
+  static constexpr std::uint64_t kLanes = 4;
+
+  static std::uint64_t word_at(const std::uint8_t* bytes) {
+    std::uint64_t word = 0;
+    __builtin_memcpy(&word, bytes, 8);
+    return word;
+  }
+  void add_rounds(const std::uint8_t* bytes, std::size_t rounds) {
+    std::uint64_t a = lanes_[0], b = lanes_[1], c = lanes_[2], d = lanes_[3];
+    for (; rounds != 0; --rounds, bytes += 8 * kLanes) {
+      a = digest_word(a, word_at(bytes));
+      b = digest_word(b, word_at(bytes + 8));
+      c = digest_word(c, word_at(bytes + 16));
+      d = digest_word(d, word_at(bytes + 24));
+    }
+    lanes_[0] = a, lanes_[1] = b, lanes_[2] = c, lanes_[3] = d;
+    sum_ = a + b + c + d;
+  }
+
+  std::uint64_t lanes_[kLanes] = {};  // of whole words
+  std::uint64_t sum_ = 0;             // of the lanes
+  std::uint64_t next_ = 0;            // the lane of the next word
+  std::uint64_t part_ = 0;            // the bytes of a word that is not whole
+  unsigned bits_ = 0;                 // of them
 };
 
 // Of BTS records: a sum in which each counts with its place, so that no record waits for the digest
