@@ -98,7 +98,7 @@ Result<session::Outcome> walk_segments(const IndexedRecording& recording,
   std::size_t walked = Index::kNone;  // up to here
   bool more = true;
   for (std::size_t i = 0; i < chosen.size() && more;) {
-    if (options.progress) options.progress(done, total);
+    if (!options.progress(done, total)) return session::was_stopped();
     const std::size_t first = chosen[i];
     std::size_t end = first;
     const std::size_t limit = end_of_run(segments, first, kMostAtOnce);
@@ -116,7 +116,7 @@ Result<session::Outcome> walk_segments(const IndexedRecording& recording,
     more = numbered.more();
     walked = end;
   }
-  if (options.progress) options.progress(total, total);
+  if (!options.progress(total, total)) return session::was_stopped();
   return all.take();
 }
 

@@ -89,8 +89,9 @@ class Told {
 std::optional<std::string> answer(serve::Workspace& workspace, Told& told,
                                   std::string_view message) {
   if (serve::is_beside(message)) return serve::answer_message(workspace, message);
-  auto out = serve::answer_message(
-      workspace, message, [&told](const serve::Progress& progress) { told.hear(progress); });
+  const serve::Asker asker{
+      .hear = [&told](const serve::Progress& progress) { told.hear(progress); }};
+  auto out = serve::answer_message(workspace, message, asker);
   told.clear();
   return out;
 }
@@ -202,7 +203,10 @@ int run(Options options) {
   auto workspace = serve::Workspace::open(how);
   if (!workspace) return report_error(options.reading.file, workspace.error());
   Told told;
-  (*workspace)->name_question("start", [&told](const serve::Progress& p) { told.hear(p); });
+  (*workspace)->name_question("start", [&told](const serve::Progress& p) {
+    told.hear(p);
+    return true;
+  });
   if (!options.html.empty()) {
     const int status = write_page(options, *page, **workspace);
     told.clear();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <deque>
@@ -100,13 +101,48 @@ class LineWriter {
   int error_ = 0;
 };
 
+// A message with its number, in the order in which they came.
+struct Message {
+  std::string text;
+  std::uint64_t number = 0;
+};
+
+// Questions that were given up: of a message that came before, by their ids.
+class GivenUp {
+ public:
+  // `next`: the number of the next message.
+  void add(const Json& id, std::uint64_t next) {
+    const std::scoped_lock lock(mutex_);
+    if (all_.size() == kMostWaiting) all_.pop_front();
+    all_.push_back({id.dump(), next});
+  }
+  bool has(const Json& id, std::uint64_t message) {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::any_of(
+        all_, [&](const Entry& e) { return message < e.next && e.id == id.dump(); });
+  }
+  // Messages up to this one are answered.
+  void done(std::uint64_t message) {
+    const std::scoped_lock lock(mutex_);
+    while (!all_.empty() && all_.front().next <= message + 1) all_.pop_front();
+  }
+
+ private:
+  struct Entry {
+    std::string id;
+    std::uint64_t next = 0;
+  };
+  std::mutex mutex_;
+  std::deque<Entry> all_;
+};
+
 // Messages that wait for their answers.
 class Waiting {
  public:
-  void put(std::string message) {
+  void put(Message message) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return has_room() || closed_; });
-    bytes_ += message.size();
+    bytes_ += message.text.size();
     messages_.push_back(std::move(message));
     changed_.notify_all();
   }
@@ -115,13 +151,13 @@ class Waiting {
     closed_ = true;
     changed_.notify_all();
   }
-  std::optional<std::string> take() {
+  std::optional<Message> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !messages_.empty() || closed_; });
     if (messages_.empty()) return std::nullopt;
-    std::string out = std::move(messages_.front());
+    Message out = std::move(messages_.front());
     messages_.pop_front();
-    bytes_ -= out.size();
+    bytes_ -= out.text.size();
     changed_.notify_all();
     return out;
   }
@@ -131,7 +167,7 @@ class Waiting {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> messages_;
+  std::deque<Message> messages_;
   std::size_t bytes_ = 0;  // of them
   bool closed_ = false;
 };
@@ -146,39 +182,71 @@ std::string progress_line(const Progress& now) {
 
 bool blank(const std::string& line) { return line.find_first_not_of(" \t\r") == std::string::npos; }
 
-void answer(Workspace& workspace, const std::string& message, Speech speech, LineWriter& writer) {
-  if (speech == Speech::mcp) {
-    if (auto said = answer_mcp_message(workspace, message)) writer.write(std::move(*said));
-    return;
+// One side of a conversation.
+class Speaker {
+ public:
+  Speaker(Workspace& workspace, Speech speech, int out)
+      : workspace_(workspace), speech_(speech), writer_(out) {}
+
+  void answer(const Message& message) {
+    const Asker asker{.hear = [this](const Progress& now) { tell(now); },
+                      .gave_up =
+                          [&](const Json& id) {
+                            return writer_.error() != 0 || given_up_.has(id, message.number);
+                          }};
+    auto said = speech_ == Speech::mcp ? answer_mcp_message(workspace_, message.text, asker)
+                                       : answer_message(workspace_, message.text, asker);
+    if (said) writer_.write(std::move(*said));
   }
-  const auto hear = [&writer](const Progress& now) { writer.write(progress_line(now)); };
-  if (auto said = answer_message(workspace, message, hear)) writer.write(std::move(*said));
-}
+  // Those that wait are answered until nobody hears it any more.
+  void answer_all(Waiting& waiting) {
+    while (const auto message = waiting.take()) {
+      if (writer_.error() == 0) answer(*message);
+      given_up_.done(message->number);
+    }
+  }
+  // False: it is to wait for its turn.
+  bool handled_at_once(const Message& message) {
+    if (const auto id = cancelled_by(message.text)) {
+      given_up_.add(*id, message.number);
+      return true;
+    }
+    if (speech_ != Speech::rpc || !is_beside(message.text)) return false;
+    answer(message);
+    return true;
+  }
+  int error() { return writer_.error(); }
+
+ private:
+  // Tools have no word for it.
+  void tell(const Progress& now) {
+    if (speech_ == Speech::rpc) writer_.write(progress_line(now));
+  }
+
+  Workspace& workspace_;
+  Speech speech_;
+  LineWriter writer_;
+  GivenUp given_up_;
+};
 
 }  // namespace
 
 Status answer_lines(Workspace& workspace, int in, int out, Speech speech) {
   LineReader reader(in);
-  LineWriter writer(out);
+  Speaker speaker(workspace, speech, out);
   Waiting waiting;
   {
-    const std::jthread answering([&] {
-      while (const auto message = waiting.take()) {
-        if (writer.error() == 0) answer(workspace, *message, speech, writer);
-      }
-    });
+    const std::jthread answering([&] { speaker.answer_all(waiting); });
+    std::uint64_t number = 0;
     while (auto line = reader.next()) {
-      if (writer.error() != 0) break;
+      if (speaker.error() != 0) break;
       if (blank(*line)) continue;
-      if (speech == Speech::rpc && is_beside(*line)) {
-        answer(workspace, *line, speech, writer);
-      } else {
-        waiting.put(std::move(*line));
-      }
+      Message message{std::move(*line), number++};
+      if (!speaker.handled_at_once(message)) waiting.put(std::move(message));
     }
     waiting.close();
   }
-  const int error = writer.error() == EPIPE ? 0 : writer.error();
+  const int error = speaker.error() == EPIPE ? 0 : speaker.error();
   if (error == 0 && reader.error() == 0) return {};
   return fail(ErrorCode::io,
               fmt::format("{}: {}", error != 0 ? "writing answers" : "reading questions",

@@ -84,7 +84,9 @@ Json content(const std::string& words, bool is_error) {
   return {{"content", Json::array({{{"type", "text"}, {"text", words}}})}, {"isError", is_error}};
 }
 
-Result<Json> call_tool(Workspace& workspace, const Json& params) {
+// Null: it was given up.
+Result<Json> call_tool(Workspace& workspace, const Json& params, const Json& id,
+                       const Asker& asker) {
   const std::string name =
       params.is_object() && params.contains("name") && params["name"].is_string()
           ? params["name"].get<std::string>()
@@ -100,7 +102,10 @@ Result<Json> call_tool(Workspace& workspace, const Json& params) {
     for (const auto& [key, value] : given->items()) arguments[key] = value;
   }
   // What is wrong with the question is for who asked, the model.
-  auto answer = ask(workspace, tool->method, arguments);
+  const Turn turn(workspace, id, asker);
+  if (turn.given_up()) return Json(nullptr);
+  auto answer = ask(workspace, tool->method, arguments, true);
+  if (!answer && turn.given_up()) return Json(nullptr);
   if (answer) return content(one_line(bounded(*answer, kLongestToolAnswer)), false);
   const Json error = error_json(kQuestionFailed, answer.error().message, &answer.error());
   std::string words = error["message"].get<std::string>();
@@ -139,7 +144,8 @@ std::string success(const Json& id, Json result) {
 
 }  // namespace
 
-std::optional<std::string> answer_mcp_message(Workspace& workspace, std::string_view message) {
+std::optional<std::string> answer_mcp_message(Workspace& workspace, std::string_view message,
+                                              const Asker& asker) {
   auto request = parse_message(message);
   if (!request) return failure(nullptr, kParseError, request.error().message);
   if (!request->is_object() || !request->contains("method") || !(*request)["method"].is_string()) {
@@ -160,8 +166,9 @@ std::optional<std::string> answer_mcp_message(Workspace& workspace, std::string_
   if (method != "tools/call") {
     return failure(id, kMethodNotFound, fmt::format("no method '{}'", view::fit(method, 60)));
   }
-  auto result = call_tool(workspace, params);
+  auto result = call_tool(workspace, params, id, asker);
   if (!result) return failure(id, kInvalidParams, result.error().message);
+  if (result->is_null()) return std::nullopt;
   return success(id, std::move(*result));
 }
 

@@ -11,8 +11,6 @@
 namespace hodo::serve {
 namespace {
 
-using Hear = std::function<void(const Progress&)>;
-
 // How deep it is nested, looking at no more than brackets and strings: the parser and what walks
 // through values get no deeper ones.
 bool too_deep(std::string_view text) {
@@ -66,30 +64,28 @@ Json failure(const Json& id, Json error) {
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
 
-// Names the question for the time of it.
-class Named {
- public:
-  Named(Workspace& workspace, const Json& id, const Hear& hear) : workspace_(workspace) {
-    workspace_.name_question(id.is_string() ? id.get<std::string>() : id.dump(), hear);
+// The answer with its id, or the error.
+Json answered(Workspace& workspace, const Method& method, const Json& params, const Json& id,
+              const Asker& asker) {
+  std::optional<Turn> turn;
+  if (!method.beside) turn.emplace(workspace, id, asker);
+  const auto cancelled = [&] {
+    return failure(id, error_json(kCancelled, "the question was cancelled"));
+  };
+  if (turn && turn->given_up()) return cancelled();
+  auto answer = method.answer(workspace, params);
+  if (!answer) {
+    if (turn && turn->given_up()) return cancelled();
+    const Error& error = answer.error();
+    return failure(id, error_json(kQuestionFailed, error.message, &error));
   }
-  ~Named() { workspace_.name_question(""); }
-  Named(const Named&) = delete;
-  Named& operator=(const Named&) = delete;
-
- private:
-  Workspace& workspace_;
-};
-
-Result<Json> answer_named(Workspace& workspace, const Method& method, const Json& params,
-                          const Json& id, const Hear& hear) {
-  if (method.beside) return method.answer(workspace, params);
-  const std::scoped_lock turn(workspace.turn());
-  const Named named(workspace, id, hear);
-  return method.answer(workspace, params);
+  Json out = response(id);
+  out["result"] = std::move(*answer);
+  return out;
 }
 
 // One request; nullopt: it is a notification.
-std::optional<Json> answer_one(Workspace& workspace, const Json& request, const Hear& hear) {
+std::optional<Json> answer_one(Workspace& workspace, const Json& request, const Asker& asker) {
   const auto invalid = [](const std::string& why) {
     return failure(nullptr, error_json(kInvalidRequest, why));
   };
@@ -117,18 +113,26 @@ std::optional<Json> answer_one(Workspace& workspace, const Json& request, const 
     if (silent) return std::nullopt;
     return failure(id, error_json(kInvalidParams, fits.error().message, &fits.error()));
   }
-  auto answer = answer_named(workspace, *method, params, id, hear);
-  if (silent) return std::nullopt;
-  if (!answer) {
-    const Error& error = answer.error();
-    return failure(id, error_json(kQuestionFailed, error.message, &error));
-  }
-  Json out = response(id);
-  out["result"] = std::move(*answer);
-  return out;
+  Json answer = answered(workspace, *method, params, id, asker);
+  return silent ? std::nullopt : std::optional(std::move(answer));
 }
 
 }  // namespace
+
+Turn::Turn(Workspace& workspace, const Json& id, const Asker& asker)
+    : workspace_(workspace), turn_(workspace.turn()) {
+  const auto hear = [&asker, id](const Progress& now) {
+    if (asker.hear) asker.hear(now);
+    return !asker.gave_up || !asker.gave_up(id);
+  };
+  workspace_.name_question(id.is_string() ? id.get<std::string>() : id.dump(), hear);
+  // While it waited for its turn.
+  if (asker.gave_up && asker.gave_up(id)) workspace_.give_up();
+}
+
+Turn::~Turn() { workspace_.name_question(""); }
+
+bool Turn::given_up() const { return workspace_.given_up(); }
 
 std::string one_line(const Json& value) {
   return value.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -162,11 +166,11 @@ Result<Json> parse_message(std::string_view text) {
 }
 
 std::optional<std::string> answer_message(Workspace& workspace, std::string_view message,
-                                          const Hear& hear) {
+                                          const Asker& asker) {
   auto value = parse_message(message);
   if (!value) return one_line(failure(nullptr, error_json(kParseError, value.error().message)));
   if (!value->is_array()) {
-    const auto answer = answer_one(workspace, *value, hear);
+    const auto answer = answer_one(workspace, *value, asker);
     return answer ? std::optional(one_line(*answer)) : std::nullopt;
   }
   if (value->empty() || value->size() > kMostInBatch) {
@@ -177,22 +181,45 @@ std::optional<std::string> answer_message(Workspace& workspace, std::string_view
   // Not one value: answers may be large.
   std::string all;
   for (const Json& request : *value) {
-    if (const auto answer = answer_one(workspace, request, hear)) {
+    if (const auto answer = answer_one(workspace, request, asker)) {
       all += (all.empty() ? "[" : ",") + one_line(*answer);
     }
   }
   return all.empty() ? std::nullopt : std::optional(all + "]");
 }
 
-bool is_beside(std::string_view message) {
-  constexpr std::size_t kLongest = 4096;  // of such a question
-  if (message.size() > kLongest) return false;
-  const auto value = parse_message(message);
-  if (!value || !value->is_object()) return false;
+namespace {
+
+// A short message with a method, which may be of interest before its turn; else null.
+Json short_message(std::string_view message) {
+  constexpr std::size_t kLongest = 4096;
+  if (message.size() > kLongest) return nullptr;
+  auto value = parse_message(message);
+  if (!value || !value->is_object()) return nullptr;
   const auto name = value->find("method");
-  if (name == value->end() || !name->is_string()) return false;
-  const Method* method = find_method(name->get<std::string>());
+  return name != value->end() && name->is_string() ? std::move(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+bool is_beside(std::string_view message) {
+  const Json value = short_message(message);
+  if (value.is_null()) return false;
+  const Method* method = find_method(value["method"].get<std::string>());
   return method != nullptr && method->beside;
+}
+
+std::optional<Json> cancelled_by(std::string_view message) {
+  const Json value = short_message(message);
+  if (value.is_null() || value.contains("id")) return std::nullopt;
+  const std::string method = value["method"].get<std::string>();
+  const auto params = value.find("params");
+  if (params == value.end() || !params->is_object()) return std::nullopt;
+  const char* const member = method == "$/cancelRequest"           ? "id"
+                             : method == "notifications/cancelled" ? "requestId"
+                                                                   : nullptr;
+  if (member == nullptr || !params->contains(member)) return std::nullopt;
+  return (*params)[member];
 }
 
 }  // namespace hodo::serve

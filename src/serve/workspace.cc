@@ -54,17 +54,17 @@ std::uint64_t Workspace::start() const {
 const ask::IndexedRecording* Workspace::index() {
   if (!indexed_ && options_.index) {
     begin("making an index");
-    index_ =
-        index_of(*session_, [this](std::uint64_t done, std::uint64_t all) { update(done, all); });
+    index_ = index_of(*session_,
+                      [this](std::uint64_t done, std::uint64_t all) { return update(done, all); });
   }
-  indexed_ = true;
+  indexed_ = index_ != nullptr || !given_up();
   return index_.get();
 }
 
 ask::WalkOptions Workspace::walk(const session::Selection& selection) {
   begin("decoding");
   return {.selection = selection,
-          .progress = [this](std::uint64_t done, std::uint64_t all) { update(done, all); }};
+          .progress = [this](std::uint64_t done, std::uint64_t all) { return update(done, all); }};
 }
 
 ask::FindOptions Workspace::find(const session::Selection& selection) {
@@ -158,27 +158,41 @@ void Workspace::begin(std::string what) {
   progress_.total = 0;
 }
 
-void Workspace::name_question(std::string question, std::function<void(const Progress&)> hear) {
+void Workspace::name_question(std::string question, std::function<bool(const Progress&)> hear) {
   const std::scoped_lock lock(telling_);
+  given_up_ = false;
   progress_ = {.question = std::move(question), .what = {}};
   told_at_ = now();
   hear_ = std::move(hear);
 }
 
-void Workspace::update(std::uint64_t done, std::uint64_t total) {
+bool Workspace::given_up() const {
+  const std::scoped_lock lock(telling_);
+  return given_up_;
+}
+
+void Workspace::give_up() {
+  const std::scoped_lock lock(telling_);
+  given_up_ = true;
+}
+
+bool Workspace::update(std::uint64_t done, std::uint64_t total) {
   Progress told;
-  std::function<void(const Progress&)> hear;
+  std::function<bool(const Progress&)> hear;
   {
     const std::scoped_lock lock(telling_);
     progress_.done = done;
     progress_.total = total;
     const std::uint64_t time = now();
-    if (!hear_ || time - told_at_ < kBetweenTellings) return;
+    if (given_up_) return false;
+    if (!hear_ || time - told_at_ < kBetweenTellings) return true;
     told_at_ = time;
     told = progress_;
     hear = hear_;
   }
-  hear(told);
+  if (hear(told)) return true;
+  give_up();
+  return false;
 }
 
 Progress Workspace::progress() const {

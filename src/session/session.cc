@@ -19,6 +19,8 @@ class Nobody final : public BranchSink {
 
 }  // namespace
 
+std::unexpected<Error> was_stopped() { return fail(ErrorCode::io, "stopped before the end"); }
+
 Result<Outcome> Session::cover(const DecodeOptions& options, RunSink& sink) {
   DecodeOptions how = options;
   how.not_taken = true;

@@ -111,7 +111,10 @@ class Batcher {
   std::vector<Branch> batch_;
 };
 
-void merge(const Store& store, const std::vector<std::uint64_t>& ends, BranchSink& sink) {
+// False: stopped by `progress`.
+bool merge(const Store& store, const std::vector<std::uint64_t>& ends, BranchSink& sink,
+           const ProgressFunction& progress) {
+  constexpr std::uint64_t kBetweenTellings = 1 << 16;
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   std::uint64_t begin = 0;
   for (std::uint32_t queue = 0; queue < ends.size(); ++queue) {
@@ -120,15 +123,17 @@ void merge(const Store& store, const std::vector<std::uint64_t>& ends, BranchSin
     begin = ends[queue];
   }
   Batcher batcher(sink);
-  while (!heads.empty()) {
+  for (std::uint64_t merged = 1; !heads.empty(); ++merged) {
     Head head = heads.top();
     heads.pop();
-    if (!batcher.add(store[head.next])) return;
+    if (!batcher.add(store[head.next])) return true;
+    if (merged % kBetweenTellings == 0 && !progress(merged, ends.back())) return false;
     if (++head.next == head.end) continue;
     head.order = store[head.next].order;
     heads.push(head);
   }
   batcher.flush();
+  return true;
 }
 
 // By a file in which all branches wait.
@@ -141,7 +146,7 @@ Result<Outcome> decode_and_sort(Session& session, const DecodeOptions& options, 
   if (!spill.status()) return std::unexpected(spill.status().error());
   auto bytes = spill.file().map();
   if (!bytes) return std::unexpected(bytes.error());
-  merge(Store(*bytes), spill.ends(), sink);
+  if (!merge(Store(*bytes), spill.ends(), sink, options.progress)) return was_stopped();
   return outcome;
 }
 

@@ -512,6 +512,50 @@ def case_long(case):
         check(server.ask("flame", thread=name, by="calls") == flame, "so do its paths")
 
 
+def case_cancel(case):
+    """Questions that were given up: those that wait, and the one that is being answered."""
+    data = case.record(case.program(LONG.replace("150", "100")))
+    slow = {"jsonrpc": "2.0", "method": "calls", "params": {"function": "step", "limit": 1}}
+    with Server(case.args.hodo, data, "--no-index", cwd=case.work, env=case.env) as server:
+        # Both at once: the reader comes to the last word long before so many are answered.
+        number = 100
+        server.send("\n".join([json.dumps(dict(slow, id=i)) for i in range(number)] +
+                              [json.dumps({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": i}})
+                               for i in [*range(1, number, 2), number + 5, "1", None]] +
+                              [json.dumps({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": i}})
+                               for i in range(2, number, 2)]))
+        answers = [server.answer() for _ in range(number)]
+        check([a["id"] for a in answers] == list(range(number)), "each question has one answer, in their order")
+        cancelled = [a for a in answers if "error" in a]
+        check(all(a["error"]["code"] == -32800 for a in cancelled), cancelled[:1])
+        check(len(cancelled) > number / 2, f"{len(cancelled)} of {number - 1} were cancelled")
+        # The one that is being answered, once it says how far it is.
+        for attempt in range(number, number + 20):
+            server.send(json.dumps(dict(slow, id=attempt)))
+            message = server.line()
+            while "method" in message and message["params"]["id"] != str(attempt):
+                message = server.line()
+            if "method" in message:
+                server.send(json.dumps({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": attempt}}))
+                message = server.answer()
+            check(message["id"] == attempt, message)
+            if "error" in message:
+                break
+        check(message.get("error", {}).get("code") == -32800, "it was answered in spite of that")
+        # An id that was given up may be used again, and nothing is kept of what was not finished.
+        server.send(json.dumps(dict(slow, id=attempt)))
+        count = case.json("list", "step", data, "--top", "1")["count"]
+        check(server.answer()["result"]["count"] == count, "the next question with this id")
+        check(server.end() == 0, "its status")
+    messages = [{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": "calls", "arguments": slow["params"]}}
+                for i in range(20)]
+    messages += [{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": i}} for i in range(1, 19)]
+    done = subprocess.run([case.args.hodo, "serve", "--mcp", "--no-index", data], input="\n".join(map(json.dumps, messages)),
+                          capture_output=True, text=True, env=case.env, check=False, timeout=WAIT)
+    told = [json.loads(line)["id"] for line in done.stdout.splitlines()]
+    check(told[0] == 0 and told[-1] == 19 and len(told) < 20, f"tools that were given up have answers: {told}")
+
+
 def case_hostile(case):
     """Whatever comes, it answers and goes on."""
     data = case.record(case.program(NESTED))

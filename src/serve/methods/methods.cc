@@ -42,12 +42,12 @@ Status check_params(const Method& method, const Json& params) {
   return schema::check(method.parameters(), params);
 }
 
-Result<Json> ask(Workspace& workspace, std::string_view name, const Json& params) {
+Result<Json> ask(Workspace& workspace, std::string_view name, const Json& params, bool has_turn) {
   const Method* method = find_method(name);
   if (method == nullptr) return std::unexpected(no_such_method(std::string(name)));
   const Json given = params.is_null() ? Json::object() : params;
   if (Status fits = check_params(*method, given); !fits) return std::unexpected(fits.error());
-  if (method->beside) return method->answer(workspace, given);
+  if (method->beside || has_turn) return method->answer(workspace, given);
   const std::scoped_lock turn(workspace.turn());
   return method->answer(workspace, given);
 }

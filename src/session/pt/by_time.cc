@@ -145,9 +145,11 @@ Result<Outcome> ByTime::decode(BranchSink& sink) {
     } else if (!stream.tell(sink, now, turns.empty() ? kLast : turns.top())) {
       break;
     }
-    if (refill(stream)) turns.push(stream.turn(now.stream));
+    const bool more = refill(stream);
+    if (stopped_) return was_stopped();
+    if (more) turns.push(stream.turn(now.stream));
   }
-  if (options_.progress && turns.empty()) options_.progress(total_, total_);
+  if (turns.empty() && !options_.progress(total_, total_)) return was_stopped();
   return outcome();
 }
 
@@ -182,14 +184,14 @@ Status ByTime::open(Stream& stream) {
   if (!joined) return std::unexpected(joined.error());
   stream.bytes.emplace(std::move(*joined));
   stream.code = code_for(stream);
-  stream.job.emplace(
-      QueueJob{.index = stream.index,
-               .who = context_of(stream.index, queue, stream.occupancy),
-               .occupancy = stream.occupancy,
-               .pieces = stream.bytes->pieces(),
-               .stats = stream.stats,
-               .losses = stream.losses,
-               .progress = [this, &stream](std::uint64_t offset) { progress(stream, offset); }});
+  stream.job.emplace(QueueJob{
+      .index = stream.index,
+      .who = context_of(stream.index, queue, stream.occupancy),
+      .occupancy = stream.occupancy,
+      .pieces = stream.bytes->pieces(),
+      .stats = stream.stats,
+      .losses = stream.losses,
+      .progress = [this, &stream](std::uint64_t offset) { return progress(stream, offset); }});
   stream.between.emplace(listener_of(input_, *stream.job, options_.selection), stream);
   flow::Config how = input_.config(stream.index, stream.occupancy);
   how.want_not_taken = options_.not_taken;
@@ -212,12 +214,13 @@ bool ByTime::refill(Stream& stream) {
   return false;
 }
 
-void ByTime::progress(Stream& stream, std::uint64_t offset) {
+bool ByTime::progress(Stream& stream, std::uint64_t offset) {
   stream.bytes->done(offset);
   const std::uint64_t done =
       done_of(session_.queues()[stream.index], stream.bytes->pieces(), offset);
   done_ += done - std::exchange(stream.done, done);
-  if (options_.progress) options_.progress(done_, total_);
+  stopped_ = stopped_ || !options_.progress(done_, total_);
+  return !stopped_;
 }
 
 // What it is when queue after queue is decoded.

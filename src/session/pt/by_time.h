@@ -36,7 +36,7 @@ class ByTime {
   std::uint64_t first_time(const Stream& stream);
   Status open(Stream& stream);
   bool refill(Stream& stream);
-  void progress(Stream& stream, std::uint64_t offset);
+  bool progress(Stream& stream, std::uint64_t offset);
   Outcome outcome() const;
 
   const Session& session_;
@@ -46,6 +46,7 @@ class ByTime {
   std::map<std::uint32_t, std::weak_ptr<Code>> codes_;  // by space, of threads
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
+  bool stopped_ = false;  // by options_.progress
 };
 
 }  // namespace hodo::session

@@ -40,24 +40,27 @@ Result<Outcome> PtDecoding::each_queue(const DecodeOptions& options, Work work) 
     const Queue& queue = session_.queues()[i];
     Occupancy occupants = input_.occupancy(i);
     if (is_wanted(occupants, options.selection)) {
-      if (options.progress) options.progress(done, total);
+      bool go_on = options.progress(done, total);
+      if (!go_on) return was_stopped();
       auto joined = QueueBytes::make(*input_.trace_of(i, {}));
       if (!joined) return std::unexpected(joined.error());
       const Context who = context_of(i, queue, occupants);
       std::span<const flow::Piece> pieces = joined->pieces();
       auto progress = [&](std::uint64_t offset) {
         joined->done(offset);
-        if (options.progress) options.progress(done + done_of(queue, pieces, offset), total);
+        go_on = go_on && options.progress(done + done_of(queue, pieces, offset), total);
+        return go_on;
       };
       QueueJob job{i, who, occupants, pieces, outcome.queue_stats[i], losses, progress};
       bool more = work(job);
+      if (!go_on) return was_stopped();
       if (!pieces.empty()) joined->done(pieces.back().offset + pieces.back().bytes.size());
       outcome.stats += outcome.queue_stats[i];
       if (!more) break;
     }
     done += queue.bytes;
   }
-  if (options.progress) options.progress(done, total);
+  if (!options.progress(done, total)) return was_stopped();
   outcome.losses = losses.lines();
   return outcome;
 }
@@ -141,8 +144,13 @@ Result<Outcome> PtDecoding::decode_part(const StreamPart& part, const DecodeOpti
   }
   const Context who = context_of(part.queue, session_.queues()[part.queue], occupants);
   flow::Stats& stats = outcome.queue_stats[part.queue];
-  const QueueJob job{part.queue, who,    occupants,           joined->pieces(),
-                     stats,      losses, [](std::uint64_t) {}};
+  const QueueJob job{part.queue,
+                     who,
+                     occupants,
+                     joined->pieces(),
+                     stats,
+                     losses,
+                     [](std::uint64_t) { return true; }};
   QueueSink between(listener_of(input_, job, options.selection), sink);
   flow::PartDecoder& decoder = prepare(kept, part.queue, occupants, options);
   const flow::Checkpoint* const from = part.from ? &*part.from : nullptr;

@@ -117,7 +117,8 @@ Result<bool> GrowingRecording::each_queue(BranchSink& sink, bool all) {
     const auto explain = [this](const Context& whose, const flow::Loss& loss) {
       return known_->explain(whose, loss);
     };
-    QueueSink between({who, stream.occupancy, {}, losses_, explain, [](std::uint64_t) {}}, sink);
+    QueueSink between(
+        {who, stream.occupancy, {}, losses_, explain, [](std::uint64_t) { return true; }}, sink);
     auto more = feed(stream, latest_->aux_parts(i), all, between);
     if (!more || !*more) return more;
   }

@@ -44,8 +44,8 @@ struct QueueJob {
   std::span<const flow::Piece> pieces;
   flow::Stats& stats;
   LossTally& losses;
-  // Tells the user that the queue is done up to an offset of its stream.
-  std::function<void(std::uint64_t)> progress;
+  // Tells the user that the queue is done up to an offset of its stream. False: stop.
+  std::function<bool(std::uint64_t)> progress;
 };
 
 // Whether a task that the user selected may be among the queue's.

@@ -47,10 +47,7 @@ void QueueListener::on_event(const flow::Event& event) {
   if (unknown()) apply_drakvuf_mark(event, base_);
 }
 
-bool QueueListener::on_progress(std::uint64_t offset) {
-  progress_(offset);
-  return true;
-}
+bool QueueListener::on_progress(std::uint64_t offset) { return progress_(offset); }
 
 void QueueSink::deliver(std::span<const Branch> batch) {
   if (stopped_ || batch.empty()) return;

@@ -27,10 +27,10 @@ using ExplainFunction =
 class QueueListener : public flow::Listener {
  public:
   // All references must outlive the listener. `base` has the queue's identity; `progress` gets
-  // offsets in the stream.
+  // offsets in the stream; false stops.
   QueueListener(const Context& base, const Occupancy& occupancy, const Selection& selection,
                 LossTally& losses, ExplainFunction explain,
-                std::function<void(std::uint64_t)> progress)
+                std::function<bool(std::uint64_t)> progress)
       : base_(base),
         occupancy_(occupancy),
         selection_(selection),
@@ -59,7 +59,7 @@ class QueueListener : public flow::Listener {
   Selection selection_;
   LossTally& losses_;
   ExplainFunction explain_;
-  std::function<void(std::uint64_t)> progress_;
+  std::function<bool(std::uint64_t)> progress_;
   std::size_t turn_ = 0;
 };
 

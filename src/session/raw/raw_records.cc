@@ -133,7 +133,7 @@ Status RawRecords::add_part(BtsRecords& records, std::uint64_t from, std::uint64
     if (Status status = trace_.read(at, step); !status) return status;
     records.add(step, at);
     stats.bytes += step.size();
-    if (options.progress) options.progress(stats.bytes, trace_.size());
+    if (!options.progress(stats.bytes, trace_.size())) return was_stopped();
   }
   return {};
 }

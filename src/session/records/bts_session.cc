@@ -41,7 +41,7 @@ class BtsSession::QueueReader {
   }
 
   // `progress` gets the bytes done. Errors: io, truncated.
-  Status read(std::span<const Part> parts, const std::function<void(std::uint64_t)>& progress) {
+  Status read(std::span<const Part> parts, const std::function<bool(std::uint64_t)>& progress) {
     std::uint64_t done = 0;
     std::vector<std::uint8_t> bytes;
     for (const Part& part : parts) {
@@ -55,7 +55,7 @@ class BtsSession::QueueReader {
         stats_.bytes += size;
         if (wanted_) records_.add(bytes, offset);
         at += size;
-        progress(done += size);
+        if (!progress(done += size)) return was_stopped();
       }
     }
     end_of_stream();
@@ -165,9 +165,8 @@ Result<Outcome> BtsSession::decode(const DecodeOptions& options, BranchSink& sin
     if (!parts) return std::unexpected(parts.error());
     RecordPath path(sink, stats, losses, explain(), options.not_taken);
     QueueReader reader(*this, i, options, path, losses, stats);
-    const Status status = reader.read(*parts, [&](std::uint64_t in_queue) {
-      if (options.progress) options.progress(done + in_queue, total);
-    });
+    const Status status = reader.read(
+        *parts, [&](std::uint64_t in_queue) { return options.progress(done + in_queue, total); });
     path.finish();
     if (!status) return std::unexpected(status.error());
     stopped = path.stopped();

@@ -174,7 +174,7 @@ Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& s
       if (!sample->branches.empty()) windows.add(*record, *sample);
     } else if (record->raw.type == perfdata::RecordType::finished_round) {
       windows.finish_round();
-      if (options.progress) options.progress(record->raw.offset, queue_.bytes);
+      if (!options.progress(record->raw.offset, queue_.bytes)) return was_stopped();
     }
     if (path.stopped()) break;
   }

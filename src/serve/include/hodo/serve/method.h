@@ -34,8 +34,10 @@ std::span<const Method> methods();
 const Method* find_method(std::string_view name);  // null: there is none
 
 // Waits until no other question is answered, and answers. `params` may be null for none. Errors:
-// not_found: no such method; usage: params that do not fit; those of the question.
-Result<Json> ask(Workspace& workspace, std::string_view name, const Json& params);
+// not_found: no such method; usage: params that do not fit; those of the question. Who asks may
+// hold the turn already (`has_turn`).
+Result<Json> ask(Workspace& workspace, std::string_view name, const Json& params,
+                 bool has_turn = false);
 
 // All methods: {"methods": [{"name", "summary", "params", "result"}]}.
 Json all_methods();

@@ -95,8 +95,12 @@ class Workspace {
   // One question at a time: hold this while asking the members above.
   std::mutex& turn() { return turn_; }
   // Of the holder of the turn; empty: it is done. `hear` is told how far it has come, in the thread
-  // that answers, at most ten times a second.
-  void name_question(std::string question, std::function<void(const Progress&)> hear = {});
+  // that answers, at most ten times a second. Where it returns false nobody wants the answer any
+  // more: decoding stops, and the question fails.
+  void name_question(std::string question, std::function<bool(const Progress&)> hear = {});
+  // Of the question that was named last: `hear` has returned false.
+  bool given_up() const;
+  void give_up();
 
   // From any thread, at any time.
   Progress progress() const;
@@ -109,7 +113,7 @@ class Workspace {
     bool operator==(const FileState&) const = default;
   };
   static std::optional<FileState> state_of(const std::string& path);
-  void update(std::uint64_t done, std::uint64_t total);
+  bool update(std::uint64_t done, std::uint64_t total);  // false: given up
   Workspace();
 
   OpenOptions options_;
@@ -127,7 +131,8 @@ class Workspace {
   mutable std::mutex telling_;  // holds what follows
   Progress progress_;
   std::uint64_t told_at_ = 0;  // nanoseconds
-  std::function<void(const Progress&)> hear_;
+  bool given_up_ = false;
+  std::function<bool(const Progress&)> hear_;
 };
 
 }  // namespace hodo::serve

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "hodo/base/result.h"
@@ -32,8 +34,35 @@ struct Queue {
   std::uint64_t bytes = 0;
 };
 
-// Bytes done and in all, called now and then during long work.
-using ProgressFunction = std::function<void(std::uint64_t done, std::uint64_t total)>;
+// Bytes done and in all, called now and then during long work. A function that returns false stops
+// the work, which then ends with was_stopped(); one that returns nothing only listens.
+class ProgressFunction {
+ public:
+  ProgressFunction() = default;
+  template <class Function>
+    requires std::is_invocable_v<Function&, std::uint64_t, std::uint64_t> &&
+             (!std::is_same_v<std::remove_cvref_t<Function>, ProgressFunction>)
+  ProgressFunction(Function function) {  // NOLINT(google-explicit-constructor): as std::function
+    if constexpr (std::is_void_v<std::invoke_result_t<Function&, std::uint64_t, std::uint64_t>>) {
+      tell_ = [function = std::move(function)](std::uint64_t done, std::uint64_t total) mutable {
+        function(done, total);
+        return true;
+      };
+    } else {
+      tell_ = std::move(function);
+    }
+  }
+
+  // False: stop. Nobody who listens wants to go on.
+  [[nodiscard]] bool operator()(std::uint64_t done, std::uint64_t total) const {
+    return !tell_ || tell_(done, total);
+  }
+
+ private:
+  std::function<bool(std::uint64_t done, std::uint64_t total)> tell_;
+};
+// What work comes to that was stopped by its ProgressFunction: an error of code io.
+std::unexpected<Error> was_stopped();
 
 struct DecodeOptions {
   Selection selection;
@@ -97,7 +126,7 @@ class Session {
   virtual std::vector<LossLine> input_losses() const = 0;
 
   // Decodes queue after queue. unsupported: the input holds no branch trace; io, no_space: the
-  // queue's bytes could not be put together.
+  // queue's bytes could not be put together; io: stopped by `progress`.
   virtual Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) = 0;
   // The same for users to whom the order and time of branches are nothing, and for those who only
   // want the outcome: several times faster where the trace is Intel PT of threads. Errors as
