@@ -79,7 +79,7 @@ class FunctionTest final : public analyze::CallWatcher {
 class Filter final : public SegmentSink {
  public:
   Filter(session::Session& session, const Window& window, const WindowOptions& options,
-         std::map<ThreadId, std::uint64_t> ends, session::BranchSink& sink)
+         std::map<ThreadId, std::uint64_t> ends, NumberedSink& sink)
       : window_(window),
         mark_gaps_(options.mark_gaps),
         ends_(std::move(ends)),
@@ -100,18 +100,19 @@ class Filter final : public SegmentSink {
     const ThreadId thread = thread_of(who);
     if (window_.thread && thread != *window_.thread) return true;
     out_.clear();
+    numbers_.clear();
     Thread& state = threads_.try_emplace(thread).first->second;
     std::uint64_t number = first;
     for (const Branch& branch : batch) {
       const bool counted = (branch.flags & kNotTaken) == 0;
       const bool in = wanted(who, thread, number, branch, state);
-      if (in) let_through(branch, state);
+      if (in) let_through(branch, number, state);
       state.in = in;
       state.before = branch;
       if (counted) ++number;
     }
     const bool past = window_.thread && number > window_.to;
-    return (out_.empty() || sink_.branches(who, out_)) && !past;
+    return (out_.empty() || sink_.branches(who, numbers_, out_)) && !past;
   }
 
   void begin_at(const SegmentStart& start) override {
@@ -158,16 +159,18 @@ class Filter final : public SegmentSink {
     calls_.of(thread, state.test.get()).branch(who.space, branch);
     return before || state.test->open();
   }
-  void let_through(const Branch& branch, Thread& state) {
+  void let_through(const Branch& branch, std::uint64_t number, Thread& state) {
     if (mark_gaps_ && !state.in && branch.kind != BranchKind::begin) {
       const std::uint64_t begin = flow::line_behind(state.before);
       out_.push_back({.to = begin != 0 ? begin : branch.from,
                       .time = branch.time,
                       .kind = BranchKind::begin,
                       .flags = kResync});
+      numbers_.push_back(number);
     }
     const bool taken = (branch.flags & kNotTaken) == 0;
     out_.push_back(branch);
+    numbers_.push_back(number);
     stats.instructions += branch.insns;
     ++(taken ? stats.branches[static_cast<std::size_t>(branch.kind)] : stats.not_taken);
   }
@@ -175,7 +178,7 @@ class Filter final : public SegmentSink {
   Window window_;
   bool mark_gaps_;
   std::map<ThreadId, std::uint64_t> ends_;
-  session::BranchSink& sink_;
+  NumberedSink& sink_;
   session::Clock clock_;
   ThreadCalls calls_;
   FunctionName function_;
@@ -184,6 +187,7 @@ class Filter final : public SegmentSink {
   ModuleTest module_;
   std::map<ThreadId, Thread> threads_;
   std::vector<Branch> out_;
+  std::vector<std::uint64_t> numbers_;  // of them
 };
 
 std::vector<std::size_t> Filter::choose(const Index& index,
@@ -269,7 +273,7 @@ class Runs final : public session::BranchSink {
 }  // namespace
 
 Result<session::Outcome> decode_window(session::Session& session, const Window& window,
-                                       const WindowOptions& options, session::BranchSink& sink) {
+                                       const WindowOptions& options, NumberedSink& sink) {
   WalkOptions how = options.walk;
   if (window.thread && window.thread->tid >= 0) how.selection.tid = window.thread->tid;
   std::map<ThreadId, std::uint64_t> ends;
@@ -288,6 +292,29 @@ Result<session::Outcome> decode_window(session::Session& session, const Window& 
   outcome->stats.not_taken = filter.stats.not_taken;
   outcome->stats.branches = filter.stats.branches;
   return outcome;
+}
+
+namespace {
+
+// For those who do not ask for numbers.
+class Unnumbered final : public NumberedSink {
+ public:
+  explicit Unnumbered(session::BranchSink& sink) : sink_(sink) {}
+  bool branches(const session::Context& who, std::span<const std::uint64_t>,
+                std::span<const Branch> batch) override {
+    return sink_.branches(who, batch);
+  }
+
+ private:
+  session::BranchSink& sink_;
+};
+
+}  // namespace
+
+Result<session::Outcome> decode_window(session::Session& session, const Window& window,
+                                       const WindowOptions& options, session::BranchSink& sink) {
+  Unnumbered unnumbered(sink);
+  return decode_window(session, window, options, unnumbered);
 }
 
 std::unique_ptr<session::BranchSink> as_runs(session::RunSink& sink) {

@@ -21,7 +21,9 @@ def ninja(build, *arguments):
 
 
 def installed_files(build):
-    for folder, _, names in os.walk(build):
+    for folder, folders, names in os.walk(build):
+        if "python" in folders and folder == build:
+            folders.remove("python")  # the package, which is built and installed apart (docs/python.md)
         if "cmake_install.cmake" not in names:
             continue
         with open(os.path.join(folder, "cmake_install.cmake"), encoding="utf-8") as file:

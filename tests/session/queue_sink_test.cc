@@ -46,7 +46,8 @@ TEST(QueueSink, SplitsABatchWhereTheTaskChanges) {
   Occupancy occupancy = two_turns();
   Collect out;
   LossTally losses;
-  QueueSink sink({{}, occupancy, {}, losses, no_explanation, [](std::uint64_t) {}}, out);
+  QueueSink sink({{}, occupancy, {}, losses, no_explanation, [](std::uint64_t) { return true; }},
+                 out);
   const std::vector<Branch> batch{{.from = 1, .time = 120},
                                   {.from = 2, .time = 0},  // no time: as the one before
                                   {.from = 3, .time = 199},
@@ -61,7 +62,8 @@ TEST(QueueSink, HandsOnOnlyWhatIsSelected) {
   Occupancy occupancy = two_turns();
   Collect out;
   LossTally losses;
-  QueueSink sink({{}, occupancy, {.tid = 8}, losses, no_explanation, [](std::uint64_t) {}}, out);
+  QueueSink sink(
+      {{}, occupancy, {.tid = 8}, losses, no_explanation, [](std::uint64_t) { return true; }}, out);
   sink.on_branches(std::vector<Branch>{{.from = 1, .time = 120}, {.from = 4, .time = 200}});
   ASSERT_EQ(out.seen.size(), 1u);
   EXPECT_EQ(out.seen[0].first, 8);
@@ -83,7 +85,7 @@ TEST(QueueSink, HandsRepeatsOnWhereOneTaskRuns) {
     }
   };
   LossTally losses;
-  const auto progress = [](std::uint64_t) {};
+  const auto progress = [](std::uint64_t) { return true; };
   const Occupancy several = two_turns();
   Wants out;
   EXPECT_FALSE(QueueSink({{}, several, {}, losses, no_explanation, progress}, out).wants_repeats());
@@ -102,9 +104,12 @@ TEST(QueueSink, StopsTheDecoderWhenNoMoreIsWanted) {
   out.enough = 1;
   LossTally losses;
   std::uint64_t reached = 0;
-  QueueSink sink(
-      {{}, occupancy, {}, losses, no_explanation, [&](std::uint64_t offset) { reached = offset; }},
-      out);
+  const auto progress = [&](std::uint64_t offset) {
+    reached = offset;
+    return offset != 7;
+  };
+  QueueSink sink({{}, occupancy, {}, losses, no_explanation, progress}, out);
+  EXPECT_FALSE(sink.on_progress(7)) << "whoever hears of the progress wants to stop";
   EXPECT_TRUE(sink.on_progress(10));
   sink.on_branches(std::vector<Branch>{{.from = 1}});
   EXPECT_FALSE(sink.on_progress(20));
@@ -120,7 +125,7 @@ TEST(QueueSink, AnExplanationReplacesTheDecodersCause) {
   auto explain = [](const Context&, const flow::Loss&) {
     return Explanation{causes::kFileChanged, "another file"};
   };
-  QueueSink sink({{}, occupancy, {}, losses, explain, [](std::uint64_t) {}}, out);
+  QueueSink sink({{}, occupancy, {}, losses, explain, [](std::uint64_t) { return true; }}, out);
   sink.on_loss({.cause = flow::LossCause::no_code, .offset = 5, .skipped = 9});
   ASSERT_EQ(losses.lines().size(), 1u);
   EXPECT_EQ(losses.lines()[0].cause, causes::kFileChanged);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "hodo/ask/index.h"
@@ -45,6 +46,17 @@ struct WindowOptions {
 // was selected.
 Result<session::Outcome> decode_window(session::Session& session, const Window& window,
                                        const WindowOptions& options, session::BranchSink& sink);
+
+// Takes branches with their numbers among those of their thread, as moments count them; one that
+// was not taken has that of the next one that is. Otherwise as session::BranchSink.
+class NumberedSink {
+ public:
+  virtual ~NumberedSink() = default;
+  virtual bool branches(const session::Context& who, std::span<const std::uint64_t> numbers,
+                        std::span<const Branch> batch) = 0;
+};
+Result<session::Outcome> decode_window(session::Session& session, const Window& window,
+                                       const WindowOptions& options, NumberedSink& sink);
 
 // Hands branches on as runs of code, for coverage.
 std::unique_ptr<session::BranchSink> as_runs(session::RunSink& sink);
