@@ -66,6 +66,18 @@ void append_branches(std::string& out, const Source& source) {
   if (found != 0) fmt::format_to(to, "BRF:{}\nBRH:{}\n", found, hit);
 }
 
+// Compilers place branches in lines that have no statement of their own. Readers want a count of
+// each line that has a branch: how often the most executed one of them ran.
+void count_lines_of_branches(Source& source) {
+  for (const auto& [line, branches] : source.branches) {
+    const auto [at, fresh] = source.lines.try_emplace(line, 0);
+    if (!fresh) continue;
+    for (const CoveredBranch& b : branches) {
+      at->second = std::max(at->second, b.taken + b.not_taken);
+    }
+  }
+}
+
 void append_lines(std::string& out, const Source& source) {
   auto to = std::back_inserter(out);
   std::size_t hit = 0;
@@ -101,7 +113,8 @@ std::string lcov(const analyze::Coverage& coverage, const CoverageOptions& optio
     }
   }
   std::string out = "TN:\n";
-  for (const auto& [path, source] : sources) {
+  for (auto& [path, source] : sources) {
+    count_lines_of_branches(source);
     if (source.lines.empty()) continue;
     out += "SF:" + path + "\n";
     append_functions(out, source);

@@ -122,6 +122,15 @@ TEST(Lcov, Tracefile) {
             "end_of_record\n");
 }
 
+// genhtml 2 refuses a file in which a line has branches and no count.
+TEST(Lcov, EveryLineWithABranchIsCounted) {
+  Coverage coverage = sample();
+  coverage.modules[0].branches.push_back({0x403000, 0, 11, 4, 1});
+  const std::string file = write("lcov", coverage);
+  EXPECT_NE(file.find("BRDA:11,0,0,4\nBRDA:11,0,1,1\n"), file.npos) << file;
+  EXPECT_NE(file.find("DA:9,0\nDA:11,5\nLF:3\nLH:2\n"), file.npos) << file;
+}
+
 TEST(EdgeMap, SaturatesAndDoesNotDependOnTheBase) {
   Coverage coverage = sample();
   const std::string map = write("bitmap", coverage, {.map_size = 64});
