@@ -15,7 +15,9 @@ def missing(hodo):
 
 def was_missed(hodo, status, said):
     """Why a recording failed that only QEMU could have made; empty: it did not, or for another reason."""
-    return missing(hodo) if status == 126 and missing(hodo) and missing(hodo) in said else ""
+    # Which of several paths to QEMU is named depends on PATH.
+    why = missing(hodo)
+    return why if status == 126 and why and why.partition(" ")[2] in said else ""
 
 
 def why_not_32(hodo, command, options):

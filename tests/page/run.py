@@ -60,7 +60,7 @@ def timeline(bench):
         equal(view.chrome.run("document.activeElement.id"), "timeline", "where t leads")
         heard = "document.getElementById('live').innerText"
         view.chrome.key("ArrowRight")
-        view.until(f"/^_start, /.test({heard})", "the first call")
+        view.until(f"/, depth 1, at [0-9]+:1$/.test({heard})", "the first call")
         view.go(f"view=where&at={slow['moment']}")
         equal(view.texts(".open-calls .fn")[0], "slow", "the call of slow")
         tile = ("fetch('rpc', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-Hodo-Token': location.pathname.split('/')[1]},"

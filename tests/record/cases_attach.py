@@ -9,7 +9,7 @@ import time
 
 from box import COMPLETE, check, equal, wait_for
 
-ENGINE = re.compile(r"^3ff[0-9a-f]{5}-", re.M)
+ENGINE = re.compile(r"^3ff[0-9a-f]{5}-|memfd:hodo|/hodo-engine", re.M)
 
 
 def _started(box, arguments, **keywords):
@@ -58,6 +58,12 @@ def _another_thread(process):
     return min(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
 
 
+def _descriptors(pid):
+    """Those of its own that may not be there yet are left out: a thread of `attached` makes an epoll."""
+    folder = f"/proc/{pid}/fd"
+    return {name for name in os.listdir(folder) if "eventpoll" not in os.readlink(f"{folder}/{name}")}
+
+
 def _refused(box, pids, *words, status=None, user=None, options=()):
     done = box.run(
         [*(["setpriv", "--reuid", user, "--clear-groups"] if user else []), box.hodo, "record",
@@ -74,13 +80,13 @@ def _refused(box, pids, *words, status=None, user=None, options=()):
 def threads_of_every_kind(box):
     """Attached to and let go twice: they go on as if nothing had been."""
     process = _started(box, [box.own("attached")])
-    before = set(os.listdir(f"/proc/{process.pid}/fd"))
+    before = _descriptors(process.pid)
     for _ in range(2):
         recorder = _attach(box, str(process.pid), ["--duration", "150ms"])
         _end(recorder)
         maps = _maps(process.pid)
         check(not ENGINE.search(maps) and "hodo" not in maps, f"left behind:\n{maps}")
-        equal({name for name in os.listdir(f"/proc/{process.pid}/fd")} - before, set(), "descriptors")
+        equal(_descriptors(process.pid) - before, set(), "descriptors")
         _goes_on(process)
         branches = box.agrees_with_perf(status=None)
         check(len(branches) >= 11, f"threads: {len(branches)}")
@@ -168,7 +174,9 @@ def refusals(box):
     _refused(box, "999999999", "no process", status=127)
     _refused(box, "12x", "-p 12x", status=2)
     _refused(box, str(_another_thread(process)), f"-p {pid} --threads", status=2)
-    _refused(box, "2", "of the kernel", status=126)
+    with open("/proc/2/comm", encoding="utf-8") as kernel:
+        if kernel.read() == "kthreadd\n":  # not in a container
+            _refused(box, "2", "of the kernel", status=126)
     done = box.run([box.hodo, "record", "-p", pid, "--", "true"])
     check(done.returncode == 2 and b"do not go together" in done.stderr, f"{done.stderr}")
     own = box.run(["/bin/sh", "-c", f'exec "{box.hodo}" record --source dbi -p $$'])

@@ -166,7 +166,10 @@ def export_that_cannot_be(box):
     box.record([box.program("longjmp")])
     dot = ["--to", "cfg-dot", "--function"]
     _fails(box, [*dot, "no_such_function"], b"no function 'no_such_function' ran")
-    _fails(box, [*dot, "_start"], b"2 functions that are called '_start' ran; name the file of")
+    # The loader has one, too; Debian 13's has no names.
+    named = box.run([box.hodo, "list", "_start", "--module", "ld-linux", box.data]).returncode == 0
+    if named:
+        _fails(box, [*dot, "_start"], b"2 functions that are called '_start' ran; name the file of")
     _fails(box, [*dot, "leap", "--module", "libc"], b"no function 'leap' of 'libc' ran")
     _fails(box, ["--function", "leap"], b"--to")
     _fails(box, [*dot, "leap", "-o", "/no/such/folder/x"], b"cannot write /no/such/folder/x")

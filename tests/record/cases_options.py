@@ -13,7 +13,20 @@ def _branches(box, options=()):
     box.record([box.program(STEADY)], options, env={})
     lists = list(box.agrees_with_perf().values())
     equal(len(lists), 1, "threads")
-    return lists[0]
+    return _without_pauses(lists[0])
+
+
+def _without_pauses(branches):
+    """Where code is fresh the trace waits for the recorder: it ends at an address, and begins there again. How often
+    depends on how it is recorded."""
+    out = []
+    for branch in branches:
+        kind, _, target = branch.split()
+        if kind == "begin" and out and out[-1] == f"end {target} 0":
+            out.pop()
+        else:
+            out.append(branch)
+    return out
 
 
 def _same_as_default(box, *options):

@@ -44,7 +44,7 @@ class CtestCounts(unittest.TestCase):
         with open(os.path.join(directory, "CMakeLists.txt"), "w", encoding="utf-8") as file:
             file.write(PROJECT + "\n".join(cases) + "\n")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.run(["cmake", "-B", "build", "."], cwd=directory, check=True, **quiet)
+        subprocess.run(["cmake", "-G", "Ninja", "-B", "build", "."], cwd=directory, check=True, **quiet)
         result = os.path.join(directory, "result.xml")
         subprocess.run(
             ["ctest", "--test-dir", "build", "--output-junit", result],
