@@ -235,6 +235,22 @@ TEST_F(SensitiveTest, NotReachedByOtherBranchesNorOtherFunctions) {
   EXPECT_EQ(reached_through_pointer(edge_to(BranchKind::icall, 0x1005, address("system") + 1)), "");
 }
 
+// mov rsp, rbx; jmp rax. A static program without names may be its own dynamic linker, whose code
+// that binds functions takes the vector registers back first: xrstor [rsp].
+TEST_F(SensitiveTest, ReachedBehindAChangeOfStacksUnlessItBindsFunctions) {
+  const auto jumps = [&](std::vector<std::uint8_t> code) {
+    text::ElfBuilder elf;
+    code.insert(code.end(), {0x48, 0x89, 0xdc, 0xff, 0xe0});
+    elf.text = code;
+    elf.functions = {{.begin = 0x1000, .end = 0x1000 + code.size()}};
+    map({}, elf);
+    const Edge edge = edge_to(BranchKind::ijmp, 0x1000 + code.size() - 2, address("system"));
+    return reached_through_pointer(edge);
+  };
+  EXPECT_EQ(jumps({0x90, 0x90, 0x90, 0x90}), "system");
+  EXPECT_EQ(jumps({0x0f, 0xae, 0x2c, 0x24}), "");
+}
+
 // Of a branch from code of no file nobody can say that it had the name.
 TEST_F(SensitiveTest, ReachedFromOutsideOfFiles) {
   const Branch branch = {.from = kAnon, .to = address("execve"), .kind = BranchKind::icall};
