@@ -48,8 +48,8 @@ std::optional<TableHeader> header_at(std::span<const std::uint8_t> bytes, std::u
 std::optional<TableHeader> find_header(const ElfBytes& elf,
                                        std::span<const Relocation> relocations) {
   constexpr std::size_t kAlignment = 4;
+  // Some linkers put read-only data into the text's segment.
   for (const image::Segment& segment : elf.elf().segments) {
-    if (segment.executable) continue;
     const auto bytes = elf.of(segment);
     for (std::size_t at = 0; at < bytes.size(); at += kAlignment) {
       if (bytes[at] != 0xf0 && bytes[at] != 0xf1) continue;

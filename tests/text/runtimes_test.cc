@@ -129,6 +129,17 @@ TEST(RuntimeModule, TablesOfGoSayWhereFunctionsAndDeferredCallsAre) {
   EXPECT_TRUE(module->has(0x1008, kLanding));
 }
 
+TEST(RuntimeModule, TablesOfGoMayLieAmongTheCode) {
+  ElfBuilder elf;
+  elf.text = Bytes(0x30, 0x90);
+  const Bytes tables = go_tables(8);
+  elf.text.insert(elf.text.end(), tables.begin(), tables.end());
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  ASSERT_NE(module->function(0x1014), nullptr);
+  EXPECT_EQ(module->function(0x1014)->begin, 0x1010u);
+}
+
 TEST(RuntimeModule, DamagedTablesOfGoSayNothingThatIsNotThere) {
   ElfBuilder elf;
   elf.text = Bytes(0x30, 0x90);
