@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 38> kSensitive = {
 // What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
 // PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU, Wine, SBCL, Mono,
 // Chez Scheme, Guile and TCC.
-constexpr std::array<Generator, 31> kGenerators = {{
+constexpr std::array<Generator, 32> kGenerators = {{
     {"libjvm.so", ""},
     {"node", "_ZN2v8"},
     {"libnode.so", ""},
@@ -82,6 +82,7 @@ constexpr std::array<Generator, 31> kGenerators = {{
     {"sbcl", "SBCL_HOME"},
     {"mono", "mono_jit"},
     {"racket", "S_generic_invoke"},
+    {"gracket", "S_generic_invoke"},
     {"scheme", "S_generic_invoke"},
     {"petite", "S_generic_invoke"},
     {"libguile-", ""},
