@@ -120,6 +120,14 @@ long open_mappings() {
   return got;
 }
 
+static void say_unrecorded(relay::Hello hello) {
+  const long connection = connect_recorder();
+  if (connection < 0) return;
+  hello.start = relay::Start::unrecorded;
+  send_on(connection, &hello, sizeof(hello));
+  raw_syscall(SYS_close, connection);
+}
+
 std::optional<relay::ChannelWriter> open_channel(long connection, const relay::Hello& hello) {
   if (connection < 0) return std::nullopt;
   long fd = -1;
@@ -133,7 +141,10 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
               offsetof(relay::ChannelHeader, aux_size));
   std::uint8_t* base = map_channel(fd, aux_size);
   raw_syscall(SYS_close, fd);
-  if (base == nullptr) return std::nullopt;
+  if (base == nullptr) {
+    say_unrecorded(hello);
+    return std::nullopt;
+  }
   return relay::ChannelWriter(relay::ChannelMemory::adopt(base, aux_size));
 }
 

@@ -178,6 +178,16 @@ def system_calls_that_the_program_forbids_itself(box):
     equal(len(box.report(COMPLETE)["ended"]), 7, "processes")
 
 
+def a_thread_without_memory_for_its_channel(box):
+    """It runs as ever, and is told of."""
+    done = box.record([box.own("cramped")])
+    equal(done.stdout, b"done\n", "output")
+    losses = box.report(INCOMPLETE)["losses"]
+    equal([loss["cause"] for loss in losses], ["not-recorded"], f"{losses}")
+    check("no memory for its channel" in losses[0]["sites"][0]["reason"], f"{losses}")
+    check(b"no memory for its channel" in done.stderr, f"{done.stderr!r}")
+
+
 def a_core_file_shows_the_program(box):
     """Where it ended, with its own registers: of faults, and of what somebody sent."""
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:

@@ -60,9 +60,17 @@ void ThreadChannels::accept(int listening_socket) {
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
     if (stopped_) return;
+    if (asked.hello.start == relay::Start::unrecorded) return note_unrecorded(asked.hello);
     add(std::move(asked));
   }));
   if (takeovers_ != nullptr) takeovers_->look(native_);
+}
+
+void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
+  if (native_.size() >= kMostPlaces) return;
+  native_.push_back(fmt::format("thread {} of process {} ({}) ran without being recorded: it had no "
+                                "memory for its channel (RLIMIT_AS?)",
+                                hello.tid, hello.pid, name_of(hello.comm)));
 }
 
 void ThreadChannels::hold(NewChannel asked) {

@@ -89,6 +89,7 @@ class ThreadChannels final : public ChannelSet {
 
   void add(NewChannel asked);
   void hold(NewChannel asked);
+  void note_unrecorded(const relay::Hello& hello);
   Status announce(const relay::Hello& hello);
   Status announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp);
   Status write_records(Channel& channel);

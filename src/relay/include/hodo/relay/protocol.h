@@ -55,6 +55,7 @@ enum class Start : std::uint32_t {
   processor,  // of a virtual machine; tid is its index
   attached,   // a thread that runs already
   mappings,   // asks for its process's /proc/PID/maps in place of a channel: it has no /proc itself
+  unrecorded,  // a thread has been given a channel, and has no memory to map it: nothing comes back
 };
 
 // The answer to Start::executes, in place of a channel: the recorder holds the thread with ptrace.
