@@ -75,7 +75,7 @@ const char* why_unreachable(long error) {
   }
   if (error == -EMFILE || error == -ENFILE) return "no file descriptor was left for the recorder";
   if (error == -EPERM || error == -EACCES || error == -ENOSYS) {
-    return "it may not call the recorder; a filter of system calls (seccomp) forbids that";
+    return "it may not call the recorder; a filter of system calls (seccomp) or Landlock forbids that";
   }
   return "the kernel had no memory to call the recorder";
 }

@@ -85,7 +85,7 @@ def threads_of_every_kind(box):
         recorder = _attach(box, str(process.pid), ["--duration", "150ms"])
         _end(recorder)
         maps = _maps(process.pid)
-        check(not ENGINE.search(maps) and "hodo" not in maps, f"left behind:\n{maps}")
+        check(not ENGINE.search(maps), f"left behind:\n{maps}")
         equal(_descriptors(process.pid) - before, set(), "descriptors")
         _goes_on(process)
         branches = box.agrees_with_perf(status=None)
@@ -174,9 +174,10 @@ def refusals(box):
     _refused(box, "999999999", "no process", status=127)
     _refused(box, "12x", "-p 12x", status=2)
     _refused(box, str(_another_thread(process)), f"-p {pid} --threads", status=2)
-    with open("/proc/2/comm", encoding="utf-8") as kernel:
-        if kernel.read() == "kthreadd\n":  # not in a container
-            _refused(box, "2", "of the kernel", status=126)
+    if os.path.exists("/proc/2/comm"):
+        with open("/proc/2/comm", encoding="utf-8") as kernel:
+            if kernel.read() == "kthreadd\n":  # not in a namespace of processes
+                _refused(box, "2", "of the kernel", status=126)
     done = box.run([box.hodo, "record", "-p", pid, "--", "true"])
     check(done.returncode == 2 and b"do not go together" in done.stderr, f"{done.stderr}")
     own = box.run(["/bin/sh", "-c", f'exec "{box.hodo}" record --source dbi -p $$'])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 from box import HERE, check, equal
@@ -83,6 +84,8 @@ def genhtml_accepts_the_tracefile(box):
         file.write(box.read("coverage", 0, None, ["--format", "lcov", "--module", "/exceptions"]))
     done = box.run([genhtml, "--branch-coverage", "--demangle-cpp", "-o", "html", "run.info"])
     equal(done.returncode, 0, f"genhtml ({done.stderr[-1000:]!r})")
-    equal(done.stderr, b"", "genhtml's complaints")
-    check(b"functions..: 100.0%" in done.stdout, done.stdout.decode())
+    # Version 2 knows gcov's files best, and says of all others that functions have no ends.
+    complaints = re.sub(rb"genhtml: WARNING: \(unsupported\) Function begin/end [^\n]*\n\t[^\n]*\n", b"", done.stderr)
+    equal(complaints, b"", "genhtml's complaints")
+    check(re.search(rb"functions\.+: 100\.0%", done.stdout), done.stdout.decode())
     check(os.path.exists(box.path("html/index.html")), "html/index.html is there")
