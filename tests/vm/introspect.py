@@ -91,8 +91,10 @@ def hidden_process(box):
     check(text.count("HIDDEN") == 2 and "2 of " in text, f"as text: {text}")
 
 
-# What the guest does: for each variant of the module a directory is listed while it is loaded.
-HOOKS = """echo > /hodo-test-guest; mkdir /folder; echo > /folder/hidden_file; echo > /folder/other
+# What the guest does: for each variant of the module a directory is listed while it is loaded: of ramfs, since
+# tmpfs has operations of its own since Linux 6.6.
+HOOKS = """echo > /hodo-test-guest; mkdir /folder; mount -t ramfs none /folder
+echo > /folder/hidden_file; echo > /folder/other
 with() { insmod /bin/guest_hooks.ko "$@"; echo "$1: $(/bin/ls /folder)" | tr '\\n' ' '; echo; }
 with variant=honest; /bin/cat /proc/honest; rmmod guest_hooks
 with variant=pointer; rmmod guest_hooks
