@@ -99,6 +99,7 @@ class Filter final : public SegmentSink {
                 std::span<const Branch> batch) override {
     const ThreadId thread = thread_of(who);
     if (window_.thread && thread != *window_.thread) return true;
+    found_thread_ = true;
     out_.clear();
     numbers_.clear();
     Thread& state = threads_.try_emplace(thread).first->second;
@@ -122,8 +123,7 @@ class Filter final : public SegmentSink {
   }
 
   // The segments of `selected` in which something may be let through.
-  std::vector<std::size_t> choose(const Index& index,
-                                  const std::vector<std::size_t>& selected) const;
+  std::vector<std::size_t> choose(const Index& index, const std::vector<std::size_t>& selected);
 
   flow::Stats stats;
   Status found() const;
@@ -184,6 +184,7 @@ class Filter final : public SegmentSink {
   FunctionName function_;
   std::function<bool(std::uint32_t)> is_meant_;
   bool found_function_ = false;
+  bool found_thread_ = false;
   ModuleTest module_;
   std::map<ThreadId, Thread> threads_;
   std::vector<Branch> out_;
@@ -191,12 +192,13 @@ class Filter final : public SegmentSink {
 };
 
 std::vector<std::size_t> Filter::choose(const Index& index,
-                                        const std::vector<std::size_t>& selected) const {
+                                        const std::vector<std::size_t>& selected) {
   std::vector<std::size_t> out;
   const auto segments = index.segments();
   for (const std::size_t i : selected) {
     const Segment& s = segments[i];
     if (window_.thread && s.thread != *window_.thread) continue;
+    found_thread_ = true;
     std::uint64_t from = window_.from;
     if (window_.last) {
       const auto end = ends_.find(s.thread);
@@ -219,6 +221,10 @@ std::vector<std::size_t> Filter::choose(const Index& index,
 }
 
 Status Filter::found() const {
+  if (window_.thread && !found_thread_) {
+    return fail(ErrorCode::not_found,
+                fmt::format("nothing of a thread {} is in the recording", text(*window_.thread)));
+  }
   if (!window_.module.empty() && !module_.found()) {
     return fail(ErrorCode::not_found, fmt::format("no code of a module '{}' ran{}", window_.module,
                                                   suggestion(window_.module, module_.seen())));

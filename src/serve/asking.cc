@@ -84,6 +84,10 @@ Result<ask::Window> window_of(session::Session& session, const WindowInput& inpu
       return std::unexpected(set.error());
     }
   }
+  if (out.from > out.to || out.from_time > out.to_time) {
+    return fail(ErrorCode::usage, fmt::format("--from {} is behind --to {}: nothing lies between",
+                                              input.from, input.to));
+  }
   return out;
 }
 

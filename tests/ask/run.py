@@ -372,7 +372,7 @@ def case_windows(case):
     check("letter" in tree and "_dl_" not in tree, tree)
     case.hodo("check", data, "--from", calls[1]["moment"])
     for words in (("--around", "3"), ("--last", "3", "--at", "crash"), ("--from", "x"),
-                  ("--function", "prase"), ("--module", "nothing")):
+                  ("--from", "end", "--to", "start"), ("--at", "1:5"), ("--from", "q7:5"), ("--function", "prase"), ("--module", "nothing")):
         case.hodo("branches", data, *words, status=2)
 
 

@@ -55,7 +55,8 @@ class BtsSession::QueueReader {
         stats_.bytes += size;
         if (wanted_) records_.add(bytes, offset);
         at += size;
-        if (!progress(done += size)) return was_stopped();
+        done += size;
+        if (!progress(done)) return was_stopped();
       }
     }
     end_of_stream();

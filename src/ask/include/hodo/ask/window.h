@@ -42,8 +42,8 @@ struct WindowOptions {
 
 // Gives the branches in the window to `sink`, each thread's in their order. The outcome's numbers
 // of instructions and branches are of them; those of bytes and packets, and the losses, are of all
-// that was decoded. Errors: as walk(); not_found for a function or module that is nowhere in what
-// was selected.
+// that was decoded. Errors: as walk(); not_found for a function, module or thread that is
+// nowhere in what was selected.
 Result<session::Outcome> decode_window(session::Session& session, const Window& window,
                                        const WindowOptions& options, session::BranchSink& sink);
 
