@@ -28,12 +28,16 @@ export class FindingsView implements Panel {
   private readonly body = h("div", { class: "scrolls padded" });
   readonly element = h("div", { class: "view" }, this.body);
 
+  // `known`: from now on the timeline can mark them.
+  constructor(private readonly known: () => void) {}
+
   refresh(_state: State, _info: Info): void {
     fill(this.body, this.turn, "findings", "Judging every branch", () => remembered.ask<Findings>("findings"), (answer) => this.draw(answer));
   }
 
   private draw(answer: Findings): void {
     const list = answer.findings;
+    if (list.length > 0) this.known();
     const judged = `${count(answer.branches)} branches were judged`;
     const unsure: Child[] = [];
     if (!answer.complete || answer.losses.length > 0) {

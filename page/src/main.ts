@@ -38,7 +38,7 @@ class Page {
     new TreeView(),
     this.code,
     new CallsView(),
-    new FindingsView(),
+    new FindingsView(() => this.timeline.mark_again()),
     new ReportView(),
     new CoverageView(),
     new ProcessesView(),

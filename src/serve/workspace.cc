@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "details.h"
+#include "finding_places.h"
 #include "hodo/ask/walk.h"
 #include "hodo/serve/judging.h"
 #include "hodo/serve/recording_index.h"
@@ -118,6 +119,9 @@ Result<const view::Checked*> Workspace::checked() {
   auto checked = judge(*session_, {.cache = cache ? &*cache : nullptr}, how);
   if (!checked) return std::unexpected(checked.error());
   hide_explained(*checked);
+  auto places = places_of(*session_, walk(), *checked);
+  if (!places) return std::unexpected(places.error());
+  places_ = std::move(*places);
   checked_ = std::move(*checked);
   return &*checked_;
 }
@@ -227,6 +231,7 @@ Status Workspace::reopen() {
   index_.reset();
   indexed_ = false;
   checked_.reset();
+  places_.clear();
   covered_.reset();
   counted_.reset();
   session_ = std::move(*fresh);

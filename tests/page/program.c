@@ -1,5 +1,6 @@
 // What the page's tests look at: forty requests of which the eighteenth is slow, names that would
-// be markup or reach beyond their place if somebody let them, and, with an argument, a crash.
+// be markup or reach beyond their place if somebody let them, and, with an argument, a crash; with
+// two, before that a call into the middle of a function.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,6 +55,9 @@ __attribute__((noinline)) static int total(const struct item* item) {
   return sum;
 }
 
+__asm__(".globl middle\n.type middle, @function\nmiddle: nop\nnop\nret\n.size middle, 3\n");
+extern void middle(void);
+
 static void call_strange(void) {
   __asm__ volatile(
       "call \"<script>document.title='taken'</script>\"\n"
@@ -70,6 +74,10 @@ int main(int argc, char** argv) {
   call_strange();
   for (int i = 0; i < 40; i++) {
     sum += handle(i);
+  }
+  if (argc > 2) {  // to where no function begins
+    const volatile size_t within = 1;
+    ((void (*)(void))((char*)middle + within))();
   }
   struct item last = {NULL, 3}, first = {&last, 4};
   sum += total(&first);

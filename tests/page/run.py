@@ -189,6 +189,26 @@ def reports(bench):
         view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(ended['threads'][0]['moment'])}", "where it ended")
 
 
+def marks(bench):
+    """What was found and where the process ended is marked in the timeline, on both axes."""
+    bench.run("record", "-o", "marked.data", "--", bench.program(), "crash", "hijack", statuses=(139,))
+    equal(len(bench.json("check", "marked.data")["findings"]), 1, "findings of a call into the middle of a function")
+    moment = bench.json("show", "finding:1", "marked.data")
+    report = bench.json("report", "marked.data")
+    with View(bench, "marked.data") as view:
+        view.chrome.key("6")
+        view.until("document.querySelector('.finding')", "the finding")
+        where = {}
+        for axis, length in (("instructions", report["instructions"]), ("time", 10 ** 12)):
+            question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tile", "params": {
+                "thread": moment["moment"].split(":")[0], "axis": axis, "from": 0, "to": length}})
+            tile = view.chrome.run("fetch('rpc', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-Hodo-Token':"
+                                   f" location.pathname.split('/')[1]}}, body: {json.dumps(question)}}}).then(r => r.json())")["result"]
+            where[axis] = {one["kind"]: one["at"] for one in tile["marks"]}
+            equal({"finding", "end"} - where[axis].keys(), set(), f"kinds of marks that the axis of {axis} lacks")
+        equal(where["instructions"], {**where["instructions"], "finding": moment["ran"] + 1, "end": report["instructions"]}, "the marks' places")
+
+
 def hostile(bench):
     """Names of the recorded program are text, whatever they are, and keep to their place."""
     file = bench.recording()
@@ -346,7 +366,7 @@ def strangers(bench):
             equal(status(method, f"/{key}/rpc"), 405, method)
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, hostile, keys, grown, alone, part, strangers)}
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, grown, alone, part, strangers)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))

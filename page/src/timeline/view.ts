@@ -112,6 +112,12 @@ export class Timeline {
     this.redraw();
   }
 
+  // There is more to be marked.
+  mark_again(): void {
+    this.tiles.renew();
+    this.redraw();
+  }
+
   // The recording has grown.
   renew(info: Info): void {
     this.tiles.renew();

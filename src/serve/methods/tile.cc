@@ -5,6 +5,7 @@
 #include <map>
 
 #include "details.h"
+#include "finding_places.h"
 #include "hodo/view/moments.h"
 #include "methods.h"
 #include "overview.h"
@@ -159,32 +160,34 @@ Json path_marks(const Lane& lane, const Wanted& wanted) {
   return out;
 }
 
-// Marks that only have a time: findings, once they are known, and the process's end.
-void add_timed_marks(Workspace& workspace, const ThreadTotal& total, const Wanted& wanted,
+// Marks that are not of the path itself: findings, once they are known, and the process's end.
+void add_other_marks(Workspace& workspace, const ThreadTotal& total, const Wanted& wanted,
                      Json& marks) {
-  if (wanted.range.axis != SliceAxis::time) return;
   session::Clock clock = workspace.session().clock();
-  const auto add = [&](std::uint64_t time, std::string_view kind, const std::string& text,
+  const auto add = [&](const Place& place, std::string_view kind, const std::string& text,
                        const std::string& moment) {
-    if (time < wanted.range.from || time > wanted.range.to) return;
-    marks.push_back({{"at", time - std::min(time, wanted.zero)},
+    if (!wanted.range.has(place)) return;
+    const std::uint64_t at = wanted.range.of(place);
+    marks.push_back({{"at", at - std::min(at, wanted.zero)},
                      {"kind", kind},
                      {"text", text},
                      {"moment", moment},
                      {"count", 1}});
   };
   if (const view::Checked* checked = workspace.checked_already()) {
+    const auto& places = workspace.finding_places();
     for (std::size_t i = 0; i < checked->findings.size(); ++i) {
       const check::Finding& finding = checked->findings[i];
-      if (ask::thread_of(finding.who) != wanted.thread) continue;
-      add(clock.nanoseconds(finding.branch.time), "finding", std::string(finding.rule->name),
-          fmt::format("finding:{}", i + 1));
+      if (ask::thread_of(finding.who) != wanted.thread || !places[i]) continue;
+      add({clock.nanoseconds(finding.branch.time), places[i]->instructions}, "finding",
+          std::string(finding.rule->name), fmt::format("finding:{}", i + 1));
     }
   }
   for (const session::ProcessEnd& end : ends_of(workspace.session())) {
     const std::int32_t tid = end.tid != 0 ? end.tid : end.pid;
     if (end.pid != total.pid || tid != wanted.thread.tid) continue;
-    add(end.time, "end", view::end_words(end), "end:" + ask::text(wanted.thread));
+    add({end.time, total.instructions}, "end", view::end_words(end),
+        "end:" + ask::text(wanted.thread));
   }
 }
 
@@ -244,7 +247,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   if (!found) return std::unexpected(found.error());
   Json out = tile_json(*found, *wanted, *lane);
   Json marks = path_marks(*lane, *wanted);
-  add_timed_marks(workspace, lane->total, *wanted, marks);
+  add_other_marks(workspace, lane->total, *wanted, marks);
   out["marks"] = std::move(marks);
   out["marks_left_out"] = lane->more_marks;
   return out;

@@ -47,6 +47,7 @@ struct ThreadTotal {
 };
 struct Overview;  // of all threads' calls: overview.h
 class Details;    // parts of it, decoded anew: details.h
+struct FindingPlace;
 
 // How often the code of the whole recording ran.
 struct Counted {
@@ -78,6 +79,8 @@ class Workspace {
   Result<std::vector<session::LossLine>> losses();  // of the whole recording
   Result<const view::Checked*> checked();           // explained findings only counted
   const view::Checked* checked_already() const { return checked_ ? &*checked_ : nullptr; }
+  // Of the findings that checked() has, where they lie on their threads' paths.
+  const std::vector<std::optional<FindingPlace>>& finding_places() const { return places_; }
   Details& details();
   Result<const Counted*> counted();
   Result<const analyze::Coverage*> covered();  // of that, with source lines
@@ -124,6 +127,7 @@ class Workspace {
   std::unique_ptr<Overview> overview_;
   std::unique_ptr<Details> details_;
   std::optional<view::Checked> checked_;
+  std::vector<std::optional<FindingPlace>> places_;
   std::optional<Counted> counted_;
   std::optional<analyze::Coverage> covered_;
 
