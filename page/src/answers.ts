@@ -154,6 +154,7 @@ export interface Instruction {
   count: number;
   text: string;
   target?: string;
+  target_function?: string;
   file?: string;
   line?: number;
 }

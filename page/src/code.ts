@@ -208,14 +208,19 @@ export class CodeView implements Panel {
   private block(block: Block, most: number): HTMLElement {
     const ways = block.to
       .filter((way) => way.count > 0)
-      .map((way) => `${way.kind} ${count(way.count)}`)
-      .join(" · ");
+      .map((way, at): Child[] => [at > 0 ? " · " : "", `${way.kind} ${count(way.count)}`, way.function ? [" to ", this.leave(way.function, way.address ?? "")] : ""]);
     return h(
       "div",
       { class: "block" },
       block.instructions.map((one) => this.instruction(one, most)),
-      ways !== "" && h("div", { class: "ways muted" }, `→ ${ways}`),
+      ways.length > 0 && h("div", { class: "ways muted" }, "→ ", ways),
     );
+  }
+
+  // To another function, by a jump.
+  private leave(name: string, address: string): HTMLElement {
+    const text = shown(function_name(name), 200);
+    return button(text, `Follow to ${text}`, () => store.go({ view: "code", fn: address || name, call: "" }), { class: "link" });
   }
 
   private instruction(one: Instruction, most: number): HTMLElement {
@@ -237,7 +242,7 @@ export class CodeView implements Panel {
     const { target } = one;
     const space = one.text.indexOf(" ");
     if (!target || space < 0) return [shown(one.text, 300)];
-    const name = shown(one.text.slice(space + 1), 200);
+    const name = shown(one.target_function ? function_name(one.target_function) : one.text.slice(space + 1), 200);
     const follow = (): void => {
       const inside = this.body.querySelector(`.machine [data-address="${CSS.escape(target)}"]`);
       if (inside) inside.scrollIntoView({ block: "center" });

@@ -29,6 +29,17 @@ std::string_view name(GraphEdge::Kind kind) {
 
 std::string hex(std::uint64_t address) { return fmt::format("{:#x}", address); }
 
+// What an address outside of this function is called: "puts@plt", "parse+0x10"; empty: unknown.
+std::string name_outside(const Annotated& what, std::uint64_t address) {
+  const analyze::FlowGraph& graph = what.graph;
+  if (address - graph.address < graph.size) return "";
+  const session::Place place = what.session.names().place(graph.space, address, graph.time);
+  if (place.symbol.empty()) return "";
+  std::string out = place.symbol + (place.stub ? "@plt" : "");
+  if (place.offset != 0) out += fmt::format("+{:#x}", place.offset);
+  return out;
+}
+
 // The count of its most executed instruction, by source line.
 using LineCounts = std::map<std::pair<std::string, std::uint32_t>, std::uint64_t>;
 
@@ -40,7 +51,11 @@ Json insns_json(const Annotated& what, std::size_t block, LineCounts& lines) {
               {"offset", insns[i].address - what.graph.address},
               {"count", insns[i].count},
               {"text", insns[i].text}};
-    if (insns[i].target != 0) insn["target"] = hex(insns[i].target);
+    if (insns[i].target != 0) {
+      insn["target"] = hex(insns[i].target);
+      std::string function = name_outside(what, insns[i].target);
+      if (!function.empty()) insn["target_function"] = std::move(function);
+    }
     const InsnSource& source = what.sources[block][i];
     if (source.line != 0) {
       insn["file"] = source.file;
@@ -68,7 +83,11 @@ Json annotated_json(const Annotated& what, bool only_ran) {
   std::vector<Json> ways(graph.blocks.size(), Json::array());
   for (const GraphEdge& e : graph.edges) {
     Json way{{"kind", name(e.kind)}, {"count", e.count}, {"address", hex(e.target)}};
-    if (e.to != GraphEdge::kOutside) way["block"] = e.to;
+    if (e.to != GraphEdge::kOutside) {
+      way["block"] = e.to;
+    } else if (std::string function = name_outside(what, e.target); !function.empty()) {
+      way["function"] = std::move(function);
+    }
     ways[e.from].push_back(std::move(way));
   }
   Json& blocks = out["blocks"] = Json::array();

@@ -107,6 +107,8 @@ def code(bench):
         view.until("[...document.querySelectorAll('#found .fn')].some(e => e.innerText === 'handle')", "the function in the search")
         view.chrome.key("Enter")
         view.until("document.querySelector('.machine .row')", "the code")
+        # A call is of a name.
+        equal(view.texts(".machine .row button.link")[-1], "work", "the last call of handle")
         counts = [grouped(one["count"]) for block in annotated["blocks"] for one in block["instructions"]]
         equal(view.texts(".machine .row .count"), counts, "the counts of instructions")
         lines = {}
