@@ -68,9 +68,10 @@ void ThreadChannels::accept(int listening_socket) {
 
 void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
   if (native_.size() >= kMostPlaces) return;
-  native_.push_back(fmt::format("thread {} of process {} ({}) ran without being recorded: it had no "
-                                "memory for its channel (RLIMIT_AS?)",
-                                hello.tid, hello.pid, name_of(hello.comm)));
+  native_.push_back(
+      fmt::format("thread {} of process {} ({}) ran without being recorded: it had no "
+                  "memory for its channel (RLIMIT_AS?)",
+                  hello.tid, hello.pid, name_of(hello.comm)));
 }
 
 void ThreadChannels::hold(NewChannel asked) {
