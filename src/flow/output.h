@@ -36,6 +36,7 @@ class Output {
   bool wants_branches() const { return to_.branches != nullptr; }
   bool wants_runs() const { return to_.runs != nullptr; }
   bool wants_edges() const { return to_.edges != nullptr; }
+  bool wants_repeats() const { return wants_repeats_; }
   void count(std::uint32_t instructions) {
     pending_insns_ += instructions;
     stats_.instructions += instructions;

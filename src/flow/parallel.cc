@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
 // What a log may hold before its stretch is told: a thread that is far ahead waits.
-constexpr std::size_t kMostLogged = 16 << 20;
-constexpr std::size_t kMostSpare = 1 << 10;
+constexpr std::size_t kMostLogged = 4 << 20;
+constexpr std::size_t kMostSpare = 1 << 8;
 // What is said of a stretch is handed on when so much has come together: to wake the asking thread
 // for every word would take a thread that decodes off its processor.
 constexpr std::size_t kWorthTelling = 1 << 19;

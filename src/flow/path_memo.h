@@ -79,6 +79,8 @@ class PathMemo {
     for (unsigned i = 0; i < path.pushes; ++i) returns.put(return_address(path, i));
   }
 
+  // Somebody knows what to do with a path that comes again: then it is worth more.
+  void be_patient() { judged_ = kJudgedLater; }
   // So many bytes of trace were followed by it.
   void followed(std::size_t bytes) { followed_ += bytes; }
   // It was full again so soon that steps are faster.
@@ -97,7 +99,9 @@ class PathMemo {
  private:
   static constexpr std::size_t kLeastSize = 1 << 10;
   static constexpr std::size_t kMostPaths = 1 << 18;
-  static constexpr std::size_t kJudged = 1 << 16;  // paths, that it is known what trace this is
+  // Paths, that it is known what trace this is.
+  static constexpr std::size_t kJudged = 1 << 14;
+  static constexpr std::size_t kJudgedLater = 1 << 16;
   static constexpr std::size_t kWorthAPath = 256;  // bytes that were followed for each
   static constexpr std::size_t kWorthRemembering = kMostPaths * kWorthAPath;
   static constexpr std::size_t kMostNumbers = 1 << 23;
@@ -108,13 +112,14 @@ class PathMemo {
     const std::uint64_t hash = (ip * 0x9e3779b97f4a7c15u) ^ ((key + what) * 0xd6e8feb86659fd93u);
     return static_cast<std::size_t>(hash >> shift_);
   }
-  bool seldom_comes_back() const { return count_ >= kJudged && followed_ < count_ * kWorthAPath; }
+  bool seldom_comes_back() const { return count_ >= judged_ && followed_ < count_ * kWorthAPath; }
   Path& place_for(const Path& path);
   void grow();
   // `path` has the edge: what ran at its addresses while other code was there has another number.
   std::uint32_t number_of(const Branch& edge, const Line& line, const Path& path);
   void grow_numbers();
 
+  std::size_t judged_ = kJudged;
   std::size_t followed_ = 0;
   bool gave_up_ = false;
   std::uint32_t number_ = 0;
