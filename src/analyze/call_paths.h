@@ -20,18 +20,25 @@ class CallPaths {
   // The node of `function` called from `parent`.
   std::uint32_t child(std::uint32_t parent, std::uint32_t function) {
     if (parent == kOther) return kOther;
-    std::uint32_t last = nodes_[parent].last_child;
-    if (last != CallNode::kNone && nodes_[last].function == function) return last;
-    std::size_t at = slot(parent, function);
-    for (; table_[at] != kOther; at = (at + 1) & (table_.size() - 1)) {
-      const CallNode& node = nodes_[table_[at]];
+    // Nodes lie in no order, so that each that is looked at costs a wait for memory.
+    CallNode& from = nodes_[parent];
+    if (from.last_child != CallNode::kNone && from.last_function == function) {
+      return from.last_child;
+    }
+    from.last_function = function;
+    const std::uint64_t hash = hash_of(parent, function);
+    std::size_t at = slot(hash);
+    for (; table_[at] != kFree; at = (at + 1) & (table_.size() - 1)) {
+      if (((table_[at] ^ tagged(kOther, hash)) & ~kNodeMask) != 0) continue;
+      const CallNode& node = nodes_[table_[at] & kNodeMask];
       if (node.parent == parent && node.function == function) {
-        return nodes_[parent].last_child = table_[at];
+        return from.last_child = table_[at] & kNodeMask;
       }
     }
     const std::uint32_t node = add(parent, function);
+    nodes_[parent].last_child = node;
     if (node == kOther) return kOther;
-    nodes_[parent].last_child = table_[at] = node;
+    table_[at] = tagged(node, hash);
     if (2 * ++used_ > table_.size()) grow();
     return node;
   }
@@ -41,32 +48,42 @@ class CallPaths {
 
  private:
   std::uint32_t add(std::uint32_t parent, std::uint32_t function) {
-    if (nodes_.size() > limit_) return kOther;
+    if (nodes_.size() > limit_ || nodes_.size() > kNodeMask) return kOther;
     nodes_.push_back({.parent = parent, .function = function});
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   }
 
-  std::size_t slot(std::uint32_t parent, std::uint32_t function) const {
-    const std::uint64_t key = std::uint64_t{parent} << 32 | function;
-    return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15 >> 32) & (table_.size() - 1);
+  static std::uint64_t hash_of(std::uint32_t parent, std::uint32_t function) {
+    return (std::uint64_t{parent} << 32 | function) * 0x9e3779b97f4a7c15;
+  }
+  std::size_t slot(std::uint64_t hash) const {
+    return static_cast<std::size_t>(hash >> 32) & (table_.size() - 1);
+  }
+  // With bits of the hash that its place does not tell.
+  static std::uint32_t tagged(std::uint32_t node, std::uint64_t hash) {
+    return node | (static_cast<std::uint32_t>(hash >> 32) & ~kNodeMask);
   }
   void grow() {
     const std::vector<std::uint32_t> old =
-        std::exchange(table_, std::vector<std::uint32_t>(2 * table_.size(), kOther));
-    for (const std::uint32_t node : old) {
-      if (node == kOther) continue;
-      std::size_t at = slot(nodes_[node].parent, nodes_[node].function);
-      while (table_[at] != kOther) at = (at + 1) & (table_.size() - 1);
-      table_[at] = node;
+        std::exchange(table_, std::vector<std::uint32_t>(2 * table_.size(), kFree));
+    for (const std::uint32_t entry : old) {
+      if (entry == kFree) continue;
+      const CallNode& node = nodes_[entry & kNodeMask];
+      std::size_t at = slot(hash_of(node.parent, node.function));
+      while (table_[at] != kFree) at = (at + 1) & (table_.size() - 1);
+      table_[at] = entry;
     }
   }
 
   static constexpr std::size_t kFirstSize = 1 << 10;
+  static constexpr std::uint32_t kNodeMask = (1 << 21) - 1;
+  static constexpr std::uint32_t kFree = 0;  // no table has the node kOther
 
   std::size_t limit_;
   std::vector<CallNode> nodes_;
-  // Nodes that have a parent by that and their function: open addressing, at most half full.
-  std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(kFirstSize, kOther);
+  // Nodes that have a parent by that and their function, tagged: open addressing, at most half
+  // full.
+  std::vector<std::uint32_t> table_ = std::vector<std::uint32_t>(kFirstSize, kFree);
   std::size_t used_ = 0;
 };
 

@@ -47,6 +47,11 @@ bool CallTree::branches(const session::Context& context, std::span<const Branch>
   return true;
 }
 
+bool CallTree::may_leave_out(const session::Context& context, std::uint64_t line,
+                             const Branch& jump) const {
+  return state_->functions.one_has(context.space, line, jump);
+}
+
 std::span<const CallNode> CallTree::nodes() const { return state_->paths.all(); }
 std::span<const Function> CallTree::functions() const { return state_->functions.all(); }
 std::vector<CallThread> CallTree::threads() const {

@@ -69,6 +69,7 @@ const Located& Functions::called(std::uint32_t space, std::uint64_t address, std
 // Most questions are asked with the time of the one before.
 std::uint32_t Functions::generation(std::uint32_t space, std::uint64_t time) {
   if (!asked_ || asked_->space != space || asked_->time != time) {
+    const std::lock_guard lock(asking_);
     asked_ = Asked{space, time, names_.generation(space, time)};
   }
   return asked_->generation;
@@ -92,8 +93,25 @@ const Located& Functions::find_known(const Key& key, std::uint64_t time, std::ui
   return known.located;
 }
 
+bool Functions::one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const {
+  const auto function_at = [&](std::uint64_t address) -> const symbol::Symbol* {
+    const session::Object object = names_.object(space, address, jump.time);
+    if (object.table == nullptr) return nullptr;
+    const auto vaddr = object.table->elf().vaddr_of(object.offset);
+    return vaddr ? object.table->function_at(*vaddr) : nullptr;
+  };
+  const std::lock_guard lock(asking_);
+  const symbol::Symbol* const function = function_at(jump.from);
+  return function != nullptr && function == function_at(jump.to) && function == function_at(line);
+}
+
+session::Place Functions::place_of(const Key& key, std::uint64_t time) const {
+  const std::lock_guard lock(asking_);
+  return names_.place(key.space, key.address, time);
+}
+
 Located Functions::look_up(const Key& key, std::uint64_t time) {
-  session::Place place = names_.place(key.space, key.address, time);
+  const session::Place place = place_of(key, time);
   Located out{.object = intern("", place.object)};
   if (place.symbol.empty()) {
     out.function = intern(name_without_symbol(place, key.address, key.called), place.object);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "hodo/analyze/call_tree.h"
+#include "hodo/flow/branch.h"
 #include "hodo/session/names.h"
 
 namespace hodo::analyze {
@@ -42,6 +44,9 @@ class Functions {
   const Located& at(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   // The same for the target of a call: without a symbol, a function of its own.
   const Located& called(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  // Whether a function of a file has a straight line of code, the jump at its end, and its target.
+  // For any thread, at any time.
+  bool one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
   // The function that stands for something that is none, as "[unknown caller]".
   std::uint32_t pseudo(const std::string& name) { return intern(name, ""); }
 
@@ -64,10 +69,12 @@ class Functions {
   const Located& find(Key key, std::uint64_t time);
   const Located& find_known(const Key& key, std::uint64_t time, std::uint32_t generation);
   std::uint32_t generation(std::uint32_t space, std::uint64_t time);
+  session::Place place_of(const Key& key, std::uint64_t time) const;
   Located look_up(const Key& key, std::uint64_t time);
   std::uint32_t intern(const std::string& name, const std::string& object, bool synthetic = false);
 
   const session::Names& names_;
+  mutable std::mutex asking_;  // names_
   std::vector<Function> functions_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
   std::unordered_map<Key, Known, Hash> known_;

@@ -47,7 +47,10 @@ class Decoder::Impl {
   }
 
   Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
-    return run(pieces, config_, {.listener = sink, .branches = &sink});
+    const bool leave_out =
+        sink.leaves_out_jumps() && !config_.want_not_taken && !config_.want_instructions;
+    return run(pieces, config_,
+               {.listener = sink, .branches = &sink, .leave_out_jumps = leave_out});
   }
   Stats cover(std::span<const Piece> pieces, const Receivers& to) {
     Config config = config_;
@@ -73,6 +76,10 @@ class Decoder::Impl {
     // What a path's edges are depends on it.
     if (std::exchange(not_taken_known_, config.want_not_taken) != config.want_not_taken) {
       for (const auto& one : knowledge_) one->memo.clear();
+    }
+    // Steps keep what a sink said of their jumps in the place of counts.
+    if (std::exchange(leaves_out_, to.leave_out_jumps) || leaves_out_) {
+      for (const auto& one : knowledge_) one->graph.clear();
     }
     const bool by_steps = goes_by_steps(pieces, config, to);
     Knowledge& own = *knowledge_.front();
@@ -103,6 +110,7 @@ class Decoder::Impl {
     std::size_t bytes = 0;
     for (const Piece& piece : pieces) bytes += piece.bytes.size();
     const bool again = std::exchange(decoded_, true) && bytes <= kSmall;
+    if (to.leave_out_jumps) return true;
     return !again && to.branches == nullptr && !config.want_instructions;
   }
 
@@ -127,7 +135,8 @@ class Decoder::Impl {
   Config config_;
   std::vector<std::unique_ptr<Knowledge>> knowledge_;
   bool not_taken_known_ = false;
-  bool decoded_ = false;  // something, before
+  bool decoded_ = false;     // something, before
+  bool leaves_out_ = false;  // so did the last decoding
 };
 
 Decoder::Decoder(const image::CodeSource& code, const Config& config)

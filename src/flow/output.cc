@@ -26,6 +26,7 @@ void Output::branch(Branch branch) {
   if (!not_taken) ++stats_.branches[static_cast<std::size_t>(branch.kind)];
   branch.insns = saturate_insns(std::exchange(pending_insns_, 0));
   if (used_ == batch_.size()) grow();
+  told_time_ = branch.time;
   if (to_.runs != nullptr) lines_[used_] = std::exchange(line_, line_behind(branch));
   batch_[used_++] = branch;
 }
@@ -38,6 +39,7 @@ void Output::start_over() {
   pending_insns_ = 0;
   line_ = kLineFromBefore;
   dropped_ = 0;
+  tell_next();
 }
 
 void Output::grow() {
@@ -56,6 +58,7 @@ void Output::take_back(const Mark& mark) {
   stats_.not_taken -= dropped_ - mark.dropped;
   dropped_ = mark.dropped;
   used_ = mark.branches;
+  tell_next();
   instructions_.resize(mark.instructions);
   stats_.instructions = mark.counted_insns;
   pending_insns_ = mark.pending_insns;

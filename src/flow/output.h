@@ -19,6 +19,8 @@ struct Receivers {
   BranchSink* branches = nullptr;
   EdgeSink* edges = nullptr;
   RunSink* runs = nullptr;
+  bool leave_out_jumps =
+      false;  // as `branches` allows it, and the steps are of this decoding alone
 };
 
 class StepGraph;
@@ -26,6 +28,9 @@ class StepGraph;
 // Where the straight line began that leads on from a place in the middle of it, if that is not
 // known here: whoever decoded what is before knows.
 inline constexpr std::uint64_t kLineFromBefore = ~std::uint64_t{0};
+
+// Of no branch.
+inline constexpr std::uint64_t kNoTime = ~std::uint64_t{0};
 
 class Output {
  public:
@@ -83,10 +88,18 @@ class Output {
     return batch_.data() + used_;
   }
   void put(const Branch* pen, std::uint64_t pending_insns) {
+    if (pen != batch_.data() + used_) told_time_ = pen[-1].time;
     used_ = static_cast<std::size_t>(pen - batch_.data());
     pending_insns_ = pending_insns;
   }
   bool wants_not_taken() const { return config_.want_not_taken; }
+
+  // Which jumps are left out the sink says.
+  const BranchSink* leaves_out() const { return to_.leave_out_jumps ? to_.branches : nullptr; }
+  // Of the last branch; kNoTime: the next one has to come.
+  std::uint64_t told_time() const { return told_time_; }
+  // As if there had been none.
+  void tell_next() { told_time_ = kNoTime; }
 
   // The branches between two marks, if they are still here: no flush() came between.
   std::span<const Branch> between(const Mark& from, const Mark& to) const {
@@ -152,6 +165,7 @@ class Output {
   std::uint64_t line_ = 0;
   std::uint64_t dropped_ = 0;  // branches not taken that nobody wants
   std::uint64_t flushes_ = 0;
+  std::uint64_t told_time_ = kNoTime;
 };
 
 // A branch's own instructions and those before it, as far as the field can count.

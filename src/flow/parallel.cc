@@ -91,11 +91,15 @@ class Crew::Recorder final : public BranchSink {
     return {.listener = *this,
             .branches = like.branches != nullptr ? this : nullptr,
             .edges = like.edges != nullptr ? &edges_ : nullptr,
-            .runs = like.runs != nullptr ? &runs_ : nullptr};
+            .runs = like.runs != nullptr ? &runs_ : nullptr,
+            .leave_out_jumps = like.leave_out_jumps};
   }
 
   void on_branches(std::span<const Branch> batch) override {
     if (listening_) crew_.add(stretch_, batch);
+  }
+  bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
+    return crew_.to_.branches->may_leave_out(line, jump);
   }
   void on_loss(const Loss& loss) override { add(loss); }
   void on_event(const Event& event) override { add(event); }

@@ -26,7 +26,13 @@
 namespace hodo::flow {
 
 // What the path is followed for.
-enum class Want : std::uint8_t { counts, edges, branches, runs };
+enum class Want : std::uint8_t {
+  counts,
+  edges,
+  branches,
+  transfers,  // branches without the jumps that the sink leaves out
+  runs
+};
 
 class PathDecoder {
  public:

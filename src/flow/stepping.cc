@@ -8,12 +8,15 @@
 
 #include "packet_bytes.h"
 #include "path_decoder.h"
+#include "step_pen.h"
 
 namespace hodo::flow {
 namespace {
 
 template <Want kWant>
-constexpr bool kCounts = kWant != Want::branches;
+constexpr bool kWrites = kWant == Want::branches || kWant == Want::transfers;
+template <Want kWant>
+constexpr bool kCounts = !kWrites<kWant>;
 template <Want kWant>
 constexpr bool kCountsEdges = kWant == Want::edges || kWant == Want::runs;
 
@@ -66,10 +69,8 @@ struct PathDecoder::Stepper {
     std::uint64_t outcomes;
   };
 
-  class Pen;
-  class NoPen;
   template <Want kWant>
-  using PenFor = std::conditional_t<kWant == Want::branches, Pen, NoPen>;
+  using PenFor = std::conditional_t<kWrites<kWant>, StepPen<kWant == Want::transfers>, NoPen>;
 
   template <Want kWant>
   void run();
@@ -99,89 +100,6 @@ struct PathDecoder::Stepper {
   template <Want kWant>
   Link take_return(Link here, bool taken, PenFor<kWant>& pen);
   void call(Tail& tail);
-};
-
-// Writes the branches of steps, and counts them: steps that are written have no counts.
-class PathDecoder::Stepper::Pen {
- public:
-  explicit Pen(Stepper& stepper)
-      : graph_(stepper.graph),
-        out_(stepper.out),
-        time_(stepper.time),
-        not_taken_(out_.wants_not_taken()),
-        at_(out_.pen()),
-        full_(at_ + Output::kMostAtOnce),
-        pending_(out_.pending_insns()),
-        instructions_(0) {}
-  ~Pen() {
-    out_.put(at_, pending_);
-    out_.stats().instructions += instructions_;
-  }
-  Pen(const Pen&) = delete;
-  Pen& operator=(const Pen&) = delete;
-
-  void outcome(Link here, bool taken) {
-    const StepGraph::Shown& shown = graph_.shown(here);
-    if (shown.edge_count != 0) on_the_way(shown);
-    pending_ += shown.tail;
-    instructions_ += shown.tail;
-    if (taken) return take(shown.at, shown.to, BranchKind::cond, 0);
-    ++out_.stats().not_taken;
-    if (not_taken_) {
-      write(shown.at, graph_.outcome_ip(here, false), BranchKind::cond, kNotTaken);
-    }
-  }
-  void packet(Link here, std::uint64_t to) {
-    const StepGraph::Shown& shown = graph_.shown(here);
-    if (shown.edge_count != 0) on_the_way(shown);
-    pending_ += shown.tail;
-    instructions_ += shown.tail;
-    take(shown.at, to, shown.kind, shown.flags);
-  }
-
- private:
-  void on_the_way(const StepGraph::Shown& shown) {
-    for (const Branch& edge : graph_.edges(shown)) {
-      pending_ += edge.insns;
-      instructions_ += edge.insns;
-      take(edge.from, edge.to, edge.kind, edge.flags);
-    }
-  }
-  void take(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint8_t flags) {
-    ++out_.stats().branches[static_cast<std::size_t>(kind)];
-    write(from, to, kind, flags);
-  }
-  void write(std::uint64_t from, std::uint64_t to, BranchKind kind, std::uint8_t flags) {
-    *at_++ = {.from = from,
-              .to = to,
-              .time = time_,
-              .insns = saturate_insns(pending_),
-              .kind = kind,
-              .flags = flags};
-    pending_ = 0;
-    if (at_ == full_) turn_over();
-  }
-  [[gnu::noinline]] void turn_over() {
-    out_.put(at_, pending_);
-    at_ = out_.pen();
-    full_ = at_ + Output::kMostAtOnce;
-  }
-
-  StepGraph& graph_;
-  Output& out_;
-  const std::uint64_t time_;
-  const bool not_taken_;
-  Branch* at_;
-  Branch* full_;
-  std::uint64_t pending_;
-  std::uint64_t instructions_;
-};
-
-class PathDecoder::Stepper::NoPen {
- public:
-  explicit NoPen(Stepper&) {}
-  void outcome(Link, bool) {}
-  void packet(Link, std::uint64_t) {}
 };
 
 // The step that begins here.
@@ -218,7 +136,7 @@ bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
     out.move_line(*path, memo);
   }
   memo.hit(*path);
-  if constexpr (kWant == Want::branches) out.repeat(*path, memo, time);
+  if constexpr (kWrites<kWant>) out.repeat(*path, memo, time);
   if ((path->peak | path->pops) != 0) memo.move_returns(returns, *path);
   ip = path->next;
   return true;
@@ -255,7 +173,7 @@ Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen
   returns.drop();
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(here, to);
-  pen.packet(here, graph.ip_of(to));
+  pen.packet(step->step, here, graph.ip_of(to));
   return to;
 }
 
@@ -283,9 +201,9 @@ template <Want kWant>
 bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   Row row(bits);
   // Branches are written one by one.
-  const bool jumps = kWant != Want::branches && row.left >= Supersteps::kOutcomes &&
-                     graph.supersteps().worth_a_look();
-  PenFor<kWant> pen(*this);
+  const bool jumps =
+      kCounts<kWant> && row.left >= Supersteps::kOutcomes && graph.supersteps().worth_a_look();
+  PenFor<kWant> pen(graph, out, time);
   StepOrTail* steps = graph.steps();
   Link here = link;
   unsigned plain = 0;  // so many outcomes are taken one by one
@@ -308,7 +226,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
     const bool taken = row.next();
     hodo::flow::Step& step = steps[number_of(here)].step;
     if constexpr (kCounts<kWant>) ++step.count[taken ? 1 : 0];
-    pen.outcome(here, taken);
+    pen.outcome(step, here, taken);
     row.drop(1);
     plain -= plain != 0 ? 1 : 0;
     Link to = step.next[taken ? 1 : 0];
@@ -349,7 +267,7 @@ bool PathDecoder::Stepper::step_tip() {
   if (tail.end == Tail::End::ret) returns.drop();
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(link, to);
-  PenFor<kWant>(*this).packet(link, packet.ip);
+  PenFor<kWant>(graph, out, time).packet(step->step, link, packet.ip);
   link = to;
   last_ip = packet.ip;
   counts.tips += 1;
@@ -434,6 +352,9 @@ void PathDecoder::go_by_steps() {
   const std::uint8_t* const start = s.at;
   if (out_.wants_runs()) {
     s.run<Want::runs>();
+  } else if (out_.leaves_out() != nullptr) {
+    out_.tell_next();  // the walker does not ask about what falls through
+    s.run<Want::transfers>();
   } else if (out_.wants_branches()) {
     s.run<Want::branches>();
   } else if (out_.wants_edges()) {

@@ -223,6 +223,37 @@ Link StepGraph::resolve(Link from, bool taken) {
   return link;
 }
 
+void StepGraph::ask(Link link, bool taken, const BranchSink& sink) {
+  const std::uint32_t number = number_of(link);
+  Step& step = steps_[number].step;
+  Shown& shown = shown_[number];
+  const auto edges = std::span(edges_).subspan(shown.edges, shown.edge_count);
+  bool all = true;
+  std::uint64_t line = details_[number].ip;
+  const auto is_left_out = [&](Branch jump) {
+    jump.time = time_;
+    return sink.may_leave_out(line, jump);
+  };
+  for (Branch& edge : edges) {
+    const bool out = edge.kind == BranchKind::jmp && is_left_out(edge);
+    if (out) edge.flags |= leaving::kThis;
+    all = all && out;
+    line = edge.to;
+  }
+  std::uint32_t& answer = step.count[taken ? 1 : 0];
+  answer = leaving::kAsked;
+  if (shown.kind != BranchKind::cond) return;
+  const bool out = is_left_out({.from = shown.at,
+                                .to = outcome_ip(link, taken),
+                                .kind = BranchKind::cond,
+                                .flags = taken ? std::uint8_t{0} : std::uint8_t{kNotTaken}});
+  if (out) answer |= leaving::kEnd;
+  const std::uint32_t insns = details_[number].insns;
+  if (!all || !out || insns > leaving::kMostInsns || edges.size() > leaving::kMostJumps) return;
+  answer |= leaving::kAll | static_cast<std::uint32_t>(edges.size()) << leaving::kJumpsShift;
+  answer |= insns;
+}
+
 void StepGraph::change(Link from, Link to) {
   const std::uint32_t number = number_of(from);
   Step& step = steps_[number].step;

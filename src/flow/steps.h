@@ -26,7 +26,24 @@ struct alignas(16) Step {
 };
 static_assert(sizeof(Step) == 16);
 // Of Shape::packet, count[0] is how often it was executed, and count[1] how often next[1] was where
-// it led, for those who want edges.
+// it led, for those who want edges. Where branches are written nothing is counted, and where jumps
+// are left out, the counts are what `leaving` says, by the outcome.
+
+// What becomes of a step's branches where a sink leaves jumps out: one number, so that an outcome
+// costs no look at anything but its step.
+namespace leaving {
+inline constexpr std::uint32_t kAsked = std::uint32_t{1} << 29;
+inline constexpr std::uint32_t kEnd = std::uint32_t{1} << 30;  // the one at the end is left out
+// All of them are; they have so many instructions, and direct jumps on the way.
+inline constexpr std::uint32_t kAll = std::uint32_t{1} << 31;
+inline constexpr unsigned kJumpsShift = 24;
+inline constexpr std::uint32_t kMostJumps = 31;
+inline constexpr std::uint32_t kMostInsns = (std::uint32_t{1} << kJumpsShift) - 1;
+constexpr std::uint32_t insns(std::uint32_t leaving) { return leaving & kMostInsns; }
+constexpr std::uint32_t jumps(std::uint32_t leaving) { return leaving >> kJumpsShift & kMostJumps; }
+// In the flags of branches on the way: this one is.
+inline constexpr std::uint8_t kThis = 1 << 7;
+}  // namespace leaving
 
 // What a step does to the return stack. It lies in the place of the next one.
 struct alignas(16) Tail {
@@ -92,6 +109,9 @@ class StepGraph {
   std::uint64_t ip_of(Link link) const { return details_[number_of(link)].ip; }
   // Where the branch leads that an outcome decides.
   std::uint64_t outcome_ip(Link link, bool taken) const;
+
+  // Asks the sink which of a step's branches it leaves out with this outcome.
+  void ask(Link link, bool taken, const BranchSink& sink);
 
   Supersteps& supersteps() { return supersteps_; }
   // The superstep from a step over outcomes, the next one the highest bit; false: it leads to where

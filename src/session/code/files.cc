@@ -89,6 +89,7 @@ void Files::look(std::uint32_t index) {
 
 image::Slice Files::slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length) {
   if (index >= known_.size()) return {};
+  const std::lock_guard lock(reading_);
   Known& known = known_[index];
   if (known.state == State::untried) look(index);
   if (known.state != State::good) return {};
@@ -102,6 +103,7 @@ image::Slice Files::slice(std::uint32_t index, std::uint64_t offset, std::uint64
 
 const symbol::SymbolTable* Files::symbols(std::uint32_t index) {
   if (index >= known_.size()) return nullptr;
+  const std::lock_guard lock(reading_);
   Known& known = known_[index];
   if (known.state == State::untried) look(index);
   if (known.state != State::good) return nullptr;

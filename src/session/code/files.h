@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,7 @@ class Files {
   State state(std::uint32_t index) const { return known_[index].state; }
   // One line: what is wrong with the file; empty if nothing is.
   const std::string& trouble(std::uint32_t index) const { return known_[index].trouble; }
-  // Symbols of the file; null where there are none or state() is not good.
+  // Symbols of the file, for any thread; null where there are none or state() is not good.
   const symbol::SymbolTable* symbols(std::uint32_t index);
   // Where a file that the recording names by `path` would lie; nullopt for a guest's without symfs.
   std::optional<std::string> place(std::string_view path) const;
@@ -63,6 +64,7 @@ class Files {
   std::string symfs_;
   std::vector<Known> known_;
   image::ContentStore store_;
+  std::mutex reading_;
 };
 
 }  // namespace hodo::session

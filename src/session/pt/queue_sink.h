@@ -67,13 +67,19 @@ class QueueSink final : public flow::BranchSink {
  public:
   // `out` must outlive the sink.
   QueueSink(QueueListener listener, session::BranchSink& out)
-      : listener_(std::move(listener)), out_(out) {}
+      : listener_(std::move(listener)), out_(out), who_(listener_.wanted()) {}
 
   void on_branches(std::span<const Branch> batch) override;
   bool wants_repeats() const override {
     return out_.wants_repeats() && listener_.occupancy().turns().size() == 1;
   }
   void on_repeats(const flow::Repeats& batch) override;
+  bool leaves_out_jumps() const override {
+    return out_.leaves_out_jumps() && listener_.occupancy().turns().size() == 1;
+  }
+  bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
+    return !who_ || out_.may_leave_out(*who_, line, jump);
+  }
   void on_loss(const flow::Loss& loss) override { listener_.on_loss(loss); }
   void on_event(const flow::Event& event) override { listener_.on_event(event); }
   bool on_progress(std::uint64_t offset) override {
@@ -88,6 +94,7 @@ class QueueSink final : public flow::BranchSink {
 
   QueueListener listener_;
   session::BranchSink& out_;
+  const std::optional<Context> who_;  // at the beginning; of one occupant, always
   bool stopped_ = false;
 };
 

@@ -33,6 +33,7 @@ struct CallNode {
   // included; in the trace's own clock where the recording relates it to no other.
   std::uint64_t time = 0;
   std::uint32_t last_child = kNone;  // the child that was entered last
+  std::uint32_t last_function = 0;   // and its function
 };
 
 struct CallThread {
@@ -68,6 +69,10 @@ class CallTree final : public session::BranchSink {
   ~CallTree() override;
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
+  // Jumps within a function only add to its instructions.
+  bool leaves_out_jumps() const override { return true; }
+  bool may_leave_out(const session::Context& context, std::uint64_t line,
+                     const Branch& jump) const override;
 
   // Parents come before their children. Node 0 is "[other]".
   std::span<const CallNode> nodes() const;

@@ -200,6 +200,15 @@ class BranchSink : public Listener {
   // the place of on_branches(). What is a repeat is the decoder's to choose; it may be nothing.
   virtual bool wants_repeats() const { return false; }
   virtual void on_repeats(const Repeats& batch) { on_branches(batch.all()); }
+  // For sinks to which some jumps are nothing, those within a function above all: conditional
+  // branches and direct jumps of which may_leave_out() says so need not come, and their
+  // instructions count for the branch that comes next. The first branch of each time comes always.
+  // The Stats have them all. `line` is where the straight line of code begins that the jump ends,
+  // or another branch that fell through before it. One that falls through is asked about, too
+  // (kNotTaken): if it is not to be left out, the next branch comes. May be asked by any thread at
+  // any time, about a jump as often as the decoder likes, with the time at which it ran first.
+  virtual bool leaves_out_jumps() const { return false; }
+  virtual bool may_leave_out(std::uint64_t /*line*/, const Branch&) const { return false; }
   // With Config::want_instructions: the address of every instruction, in order.
   virtual void on_instructions(std::span<const std::uint64_t>) {}
 };

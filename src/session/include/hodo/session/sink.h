@@ -34,6 +34,11 @@ class BranchSink {
   virtual bool repeats(const Context& context, const flow::Repeats& batch) {
     return branches(context, batch.all());
   }
+  // As flow::BranchSink's.
+  virtual bool leaves_out_jumps() const { return false; }
+  virtual bool may_leave_out(const Context&, std::uint64_t /*line*/, const Branch&) const {
+    return false;
+  }
 };
 
 // Takes the code that a session ran with its counts: that of one queue before that of the next, in
