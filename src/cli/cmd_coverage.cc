@@ -62,16 +62,26 @@ bool wants_lines(const Options& options) {
   return format == nullptr || format->lines;
 }
 
-// Only the modules whose path has `part`; the others lose what they have, not their numbers.
-void select(analyze::Coverage& coverage, const Options& options) {
-  if (options.module.empty()) return;
+// Only the modules whose path has the text; the others lose what they have, not their numbers.
+Status select(analyze::Coverage& coverage, const Options& options) {
+  if (options.module.empty()) return {};
+  bool any = false;
   for (analyze::CoveredModule& m : coverage.modules) {
-    if (m.path.find(options.module) == std::string::npos) m = {.path = m.path};
+    const bool wanted = m.path.find(options.module) != std::string::npos;
+    any = any || wanted;
+    if (!wanted) m = {.path = m.path};
+  }
+  if (!any) {
+    return fail(ErrorCode::not_found,
+                fmt::format("no code of a file whose path contains '{}' ran; 'hodo coverage' lists "
+                            "those of which some did",
+                            options.module));
   }
   const auto* const format = foreign(options);
   // Text and drcov do not number them for others.
-  if (is_json(options) || (format != nullptr && format->numbers)) return;
+  if (is_json(options) || (format != nullptr && format->numbers)) return {};
   std::erase_if(coverage.modules, [](const analyze::CoveredModule& m) { return m.blocks.empty(); });
+  return {};
 }
 
 std::string exported(const Options& options, const analyze::Coverage& coverage) {
@@ -105,7 +115,7 @@ int run(const Options& options) {
     auto outcome = count_coverage(session, options.reading, options.window, counts);
     if (!outcome) return std::unexpected(outcome.error());
     analyze::Coverage coverage = analyze::coverage_of(counts, session, wants_lines(options));
-    select(coverage, options);
+    if (Status status = select(coverage, options); !status) return std::unexpected(status.error());
     view::Output out(STDOUT_FILENO);
     write(options, coverage, session, *outcome, out);
     if (Status status = out.finish(); !status) return std::unexpected(status.error());

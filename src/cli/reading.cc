@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -229,12 +230,43 @@ void tell_wrong_path(const std::string& file, std::uint64_t count) {
 
 }  // namespace
 
+namespace {
+
+// What is asked of a process or thread that is not there would be answered with nothing at all.
+Status selects_somebody(const session::Session& session, const session::Selection& selection) {
+  const session::Facts* const facts = session.facts();
+  if (facts == nullptr) return {};
+  const auto has = [](const auto& all, std::int32_t number, auto of) {
+    return std::ranges::find(all, number, of) != all.end();
+  };
+  using session::Queue, session::Thread, session::Process;
+  if (selection.pid && !has(facts->processes, *selection.pid, &Process::pid) &&
+      !has(facts->threads, *selection.pid, &Thread::pid) &&
+      !has(session.queues(), *selection.pid, &Queue::pid)) {
+    return fail(ErrorCode::not_found,
+                fmt::format("no process {} is in the recording; 'hodo report' lists those that are",
+                            *selection.pid));
+  }
+  if (selection.tid && !has(facts->threads, *selection.tid, &Thread::tid) &&
+      !has(session.queues(), *selection.tid, &Queue::tid)) {
+    return fail(ErrorCode::not_found,
+                fmt::format("no thread {} is in the recording; 'hodo report' lists those that are",
+                            *selection.tid));
+  }
+  return {};
+}
+
+}  // namespace
+
 int with_session(const ReadingOptions& options,
                  const std::function<Result<Shown>(session::Session&)>& work) {
   auto input = input_of(options);
   if (!input) return report_error(options.file, input.error());
   auto session = session::Session::open(*input);
   if (!session) return report_error(options.file, session.error());
+  if (Status status = selects_somebody(**session, selection_of(options)); !status) {
+    return report_error(options.file, status.error());
+  }
   auto shown = work(**session);
   if (!shown) return report_error(options.file, shown.error());
   if (shown->tell) tell_losses(options.file, shown->losses);
@@ -257,7 +289,8 @@ int report_error(const std::string& file, const Error& error) {
                           : fmt::format(" (at byte {:#x})", error.offset);
   const std::string message = view::printable(without_name(error.message, file));
   std::string remedy;
-  if (error.code == ErrorCode::not_found && file == ReadingOptions().file) {
+  const bool is_missing = error.code == ErrorCode::not_found && error.message.starts_with(file);
+  if (is_missing && file == ReadingOptions().file) {
     remedy = "; 'hodo record -- COMMAND' makes one";
   }
   // What is wrong with the command is not wrong with the file.

@@ -361,7 +361,12 @@ def case_windows(case):
     want = [b for call in calls for b in
             listed[int(call["moment"].split(":")[1]) - 1:int(call["until"].split(":")[1])]]
     check(inside == want, "--function")
-    check(window("--thread", "1") == [], "--thread")
+    check(window("--thread", str(tid)) == listed, "--thread")
+    case.hodo("coverage", data, "--module", "nothing", status=2)
+    for command in ("branches", "calls", "coverage", "report", "check", "stats"):
+        for nobody in ("--thread", "--process"):
+            told = case.hodo(command, data, nobody, "1", status=2).stderr
+            check("'hodo report' lists those that are" in told and "makes one" not in told, told)
     check(all("parse" in line for line in case.hodo(
         "branches", data, "--module", case.path("parse")).stdout.splitlines()), "--module")
     part = case.json("report", data, "--from", calls[0]["moment"], "--to", calls[0]["until"])

@@ -71,10 +71,13 @@ TEST_F(CoverageCommand, BitmapHasAByteForEachEdge) {
   EXPECT_EQ(hodo("coverage --format bitmap --map-size 1000").status, 2);
 }
 
-TEST_F(CoverageCommand, ModulesThatAreNotWantedAreLeftOut) {
-  json coverage = json::parse(hodo("coverage --json --module other").out);
-  EXPECT_TRUE(coverage["modules"][0]["blocks"].empty());
-  EXPECT_NE(hodo("coverage --module other").out.find("nothing ran"), std::string::npos);
+TEST_F(CoverageCommand, AModuleThatIsNowhereIsAnError) {
+  for (const char* how : {"", " --json"}) {
+    const Ran ran = hodo(std::string("coverage --module other") + how);
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_NE(ran.err.find("no code of a file whose path contains 'other' ran"), std::string::npos);
+    EXPECT_TRUE(ran.out.empty()) << ran.out;
+  }
 }
 
 // An interrupt before the nop at 401007: the block was entered, but not executed.
