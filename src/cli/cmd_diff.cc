@@ -13,9 +13,12 @@
 #include "hodo/view/differences.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
+#include "output_file.h"
 
 namespace hodo::cli {
 namespace {
+
+enum class Format : unsigned char { text, json, html };
 
 struct Options {
   ReadingOptions reading;
@@ -24,6 +27,8 @@ struct Options {
   std::vector<std::int32_t> threads;
   std::vector<std::string> failing;
   std::size_t top = 20;
+  Format format = Format::text;
+  std::string output = "-";
 };
 
 const Manual kManual{
@@ -53,7 +58,8 @@ const Manual kManual{
                  {"hodo diff run.data --thread 4242 --thread 4243", "Two threads."},
                  {"hodo diff --only-in fail1 fail2 -- pass1 pass2 pass3",
                   "What only failing runs do."},
-                 {"hodo diff good.data bad.data --json | jq '.paths[0].first'", "For programs."}},
+                 {"hodo diff good.data bad.data --json | jq '.paths[0].first'", "For programs."},
+                 {"hodo diff good.data bad.data --format html -o diff.html", "A page to hand on."}},
     .exit_statuses = {{"0", "No difference."},
                       {"1", "The runs differ."},
                       {"2", "Wrong use, or a recording that cannot be read."},
@@ -87,9 +93,24 @@ Result<Opened> open_run(const Options& options, const std::string& file, view::P
   return Opened{std::move(*session), std::move(*run)};
 }
 
-Status write(const Options& options, const std::string& text, const nlohmann::ordered_json& json) {
-  view::Output out(STDOUT_FILENO);
-  out.write(options.reading.json ? view::json_text(json) : text);
+// In the way that was asked for; `text` is given the style.
+template <class Text, class Json, class Html>
+Status write(const Options& options, Text text, Json json, Html html) {
+  const auto file = open_output(options.output);
+  if (!file) return std::unexpected(file.error());
+  const int fd = descriptor(*file);
+  view::Output out(fd);
+  switch (options.reading.json ? Format::json : options.format) {
+    case Format::text:
+      out.write(text(view::style_for(fd, options.reading.color)));
+      break;
+    case Format::json:
+      out.write(view::json_text(json()));
+      break;
+    case Format::html:
+      out.write(html());
+      break;
+  }
   return out.finish();
 }
 
@@ -104,10 +125,9 @@ Result<int> diff_two(const Options& options, view::Progress& progress) {
   auto diff = serve::diff_of(a->run, b->run, input, told_to(progress));
   if (!diff) return std::unexpected(diff.error());
   progress.clear();
-  const auto style = view::style_for(STDOUT_FILENO, options.reading.color);
-  const bool json = options.reading.json;
-  Status written = write(options, json ? "" : view::diff_text(*diff, style),
-                         json ? view::diff_json(*diff) : nlohmann::ordered_json());
+  Status written = write(
+      options, [&](const view::Style& style) { return view::diff_text(*diff, style); },
+      [&] { return view::diff_json(*diff); }, [&] { return view::diff_html(*diff); });
   if (!written) return std::unexpected(written.error());
   if (serve::differs(*diff)) return kExitFindings;
   return a->run.outcome.complete() && b->run.outcome.complete() ? kExitOk : kExitIncomplete;
@@ -137,10 +157,14 @@ Result<int> diff_many(const Options& options, view::Progress& progress) {
   if (!passing) return std::unexpected(passing.error());
   progress.clear();
   const auto all = ask::suspects(*failing, *passing);
-  const auto style = view::style_for(STDOUT_FILENO, options.reading.color);
-  Status written =
-      write(options, view::suspects_text(all, failing->size(), passing->size(), options.top, style),
-            view::suspects_json(all, options.top));
+  const std::size_t bad = failing->size(), good = passing->size();
+  Status written = write(
+      options,
+      [&](const view::Style& style) {
+        return view::suspects_text(all, bad, good, options.top, style);
+      },
+      [&] { return view::suspects_json(all, options.top); },
+      [&] { return view::suspects_html(all, bad, good, options.top); });
   if (!written) return std::unexpected(written.error());
   if (!complete) std::fputs("hodo: parts of these recordings were lost\n", stderr);
   const bool any = std::ranges::any_of(
@@ -201,7 +225,13 @@ void add_diff(Program& program) {
                  "the files that the recordings name lie below DIR")
       .type_name("DIR")
       .existing_directory();
-  app.add_flag("--json", options->reading.json, "one JSON object");
+  add_choice<Format>(app, "--format", options->format,
+                     {{"text", Format::text}, {"json", Format::json}, {"html", Format::html}},
+                     "how to write it: for people (text, the default, or html, one page without "
+                     "scripts), or one JSON object");
+  app.add_flag("--json", options->reading.json, "the same as --format json");
+  app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
+      .type_name("FILE");
   add_color_option(app, options->reading);
 }
 

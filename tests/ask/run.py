@@ -147,7 +147,7 @@ __attribute__((noinline)) static int parse(const char* text) {
     if (*text >= 'a')                /* LINE parts */
       sum += letter(*text);
     else
-      sum += digit(*text);
+      sum += digit(*text);           /* <b>no markup</b> */
   }
   return sum;
 }
@@ -423,6 +423,17 @@ def case_diff(case):
         check(where["at"]["line"] == parts and where["calls"][:2] == ["parse", "main"], where)
         check(where["meets"], where)
     check(parted["first"]["a"]["way"] != parted["first"]["b"]["way"], parted)
+    page = case.hodo("diff", first, other, "--format", "html", status=1).stdout
+    for word in ("they part at", f"parse.c:{parts}", "sum += letter", "meet again"):
+        check(word in page, f"no {word} in the page")
+    check("<b>no markup" not in page and "&lt;b&gt;no markup" in page, "text as markup")
+    digits = case.record("d.data", program, "12", "7")
+    page = case.hodo("diff", first, digits, "--format", "html", status=1).stdout
+    check("Only one of them executed" in page and "letter" in page, "what only one executed")
+    out = case.path("suspects.html")
+    case.hodo("diff", "--only-in", other, "--format", "html", "-o", out, "--", first, same, status=None)
+    with open(out, encoding="utf-8") as file:
+        check("1 failing and 2 passing" in file.read(), "suspects as a page")
     listed = (case.branches(first), case.branches(other))
     for side, branches in zip(("a", "b"), listed):
         number = int(parted["first"][side]["moment"].split(":")[1].split("+")[0])

@@ -34,9 +34,13 @@ struct DiffView {
 
 std::string diff_text(const DiffView& diff, const Style& style);
 nlohmann::ordered_json diff_json(const DiffView& diff);
+// One page for a browser, as html.h has them.
+std::string diff_html(const DiffView& diff);
 
 std::string suspects_text(std::span<const ask::Suspect> suspects, std::size_t failing,
                           std::size_t passing, std::size_t top, const Style& style);
 nlohmann::ordered_json suspects_json(std::span<const ask::Suspect> suspects, std::size_t top);
+std::string suspects_html(std::span<const ask::Suspect> suspects, std::size_t failing,
+                          std::size_t passing, std::size_t top);
 
 }  // namespace hodo::view

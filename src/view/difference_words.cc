@@ -1,0 +1,62 @@
+#include "difference_words.h"
+
+#include <fmt/format.h>
+
+#include "hodo/symbol/demangle.h"
+#include "hodo/view/place.h"
+#include "hodo/view/text.h"
+
+namespace hodo::view {
+namespace {
+
+std::string source_at(session::Session& session, const session::Context& who, std::uint64_t address,
+                      std::uint64_t time) {
+  if (address == 0) return "";
+  return source_line(session::source_of(session.names().object(who.space, address, time)));
+}
+
+}  // namespace
+
+std::string place_text(session::Session& session, const session::Context& who,
+                       std::uint64_t address, std::uint64_t time) {
+  if (address == 0) return "nowhere that is traced";
+  const std::string line = source_at(session, who, address, time);
+  const std::string place =
+      describe(address, session.names().place(who.space, address, time), Style{});
+  return line.empty() ? place : fmt::format("{}  {}", line, place);
+}
+
+std::string way_text(const ask::Side& side, const ask::Scene& scene) {
+  session::Session& session = *side.session;
+  if (scene.after.empty()) return "the path ends";
+  const ask::Passed& next = scene.after.front();
+  const Branch& b = next.branch;
+  if (b.kind == BranchKind::lost) return "the path is lost";
+  if (b.from != scene.address && b.from != 0) {
+    return fmt::format("goes on, to the {} at {}", name(b.kind),
+                       place_text(session, next.who, b.from, b.time));
+  }
+  const std::string_view how = (b.flags & kAsync) != 0 ? " (a signal or interrupt)" : "";
+  if (b.to == 0) return fmt::format("leaves the trace: {}{}", name(b.kind), how);
+  return fmt::format("{}{} to {}", name(b.kind), how, place_text(session, next.who, b.to, b.time));
+}
+
+std::string meeting_text(const ask::Parting& parting) {
+  if (!parting.a_meet) return "not within the branches that were looked at";
+  return fmt::format("A {} after {} branches, B {} after {}", text(*parting.a_meet),
+                     grouped(parting.a_meet->branch - parting.a.branch), text(*parting.b_meet),
+                     grouped(parting.b_meet->branch - parting.b.branch));
+}
+
+std::string executed_text(const ask::Executed& what) {
+  using Kind = ask::Executed::Kind;
+  if (what.kind == Kind::function) return printable(symbol::demangle(what.name));
+  std::string out = fmt::format("{}:{}", printable(what.name), what.line);
+  if (what.kind == Kind::taken || what.kind == Kind::not_taken) {
+    out += fmt::format(" branch {} {}", what.nth + 1,
+                       what.kind == Kind::taken ? "taken" : "not taken");
+  }
+  return out;
+}
+
+}  // namespace hodo::view
