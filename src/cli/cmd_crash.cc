@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "asking.h"
 #include "commands.h"
+#include "hodo/image/core_dump.h"
 #include "hodo/serve/ends.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
@@ -20,6 +23,7 @@ namespace {
 struct Options {
   ReadingOptions reading;
   std::size_t around = 12;
+  std::string core;
 };
 
 const Manual kManual{
@@ -32,22 +36,86 @@ const Manual kManual{
         "each of its threads stood last.\n\n"
         "Recorders other than hodo do not note how processes end. Of their recordings the ends of "
         "all threads' paths are shown.\n\n"
+        "With --core the core file of one of the processes adds what a trace does not have: the "
+        "registers of its threads.\n\n"
         "The first moment that is shown can be given to hodo show, which steps back from there; "
         "`crash` stands for it in every command that takes a moment.",
     .examples = {{"hodo crash", "How the last recording ended."},
                  {"hodo crash --pid 4242 run.data", "One process of many."},
+                 {"hodo crash --core core.4242", "With the registers of the core file."},
                  {"hodo show crash --step=-line", "One line back."},
                  {"hodo crash --json | jq '.processes[].threads[0].calls'", "For programs."}},
     .exit_statuses = reading_exit_statuses()};
 
 constexpr std::size_t kMostListed = 100;  // processes
 
+// What the core file says of a thread of a process; null: nothing.
+const image::CoreThread* thread_of(const std::optional<image::CoreDump>& core, std::int32_t pid,
+                                   std::int32_t tid) {
+  if (!core || core->pid != pid) return nullptr;
+  const auto found = std::ranges::find(core->threads, tid, &image::CoreThread::tid);
+  return found == core->threads.end() ? nullptr : &*found;
+}
+
+// Four to a line.
+std::string registers_text(const image::CoreThread& thread, const ask::Scene& scene,
+                           const view::Style& style) {
+  std::string out;
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < thread.registers.size(); ++i) {
+    out += style.paint(view::Tone::dim, fmt::format("  {:>8} ", image::kCoreRegisters[i])) +
+           fmt::format("{:016x}", thread.registers[i]);
+    if (++column % 4 == 0 || i + 1 == thread.registers.size()) out += "\n";
+  }
+  if (image::rip_of(thread) != scene.address) {
+    out += fmt::format("  these are of {:x}, where the core file was written\n",
+                       image::rip_of(thread));
+  }
+  return out;
+}
+
+void add_registers(nlohmann::ordered_json& json, const std::optional<image::CoreDump>& core) {
+  for (auto& process : json["processes"]) {
+    for (auto& thread : process["threads"]) {
+      const image::CoreThread* const known =
+          thread_of(core, process["pid"].get<std::int32_t>(), thread.value("tid", -1));
+      if (known == nullptr) continue;
+      for (std::size_t i = 0; i < known->registers.size(); ++i) {
+        thread["registers"][image::kCoreRegisters[i]] = fmt::format("{:#x}", known->registers[i]);
+      }
+    }
+  }
+}
+
+// The core file, if one was given; it must be of a process of the recording that ended so.
+Result<std::optional<image::CoreDump>> core_of(const Options& options,
+                                               std::span<const serve::Ended> all) {
+  if (options.core.empty()) return std::nullopt;
+  auto core = image::read_core_dump(options.core);
+  if (!core) return std::unexpected(core.error());
+  const auto ended =
+      std::ranges::find(all, core->pid, [](const serve::Ended& e) { return e.end.pid; });
+  const auto wrong = [&](const std::string& why) {
+    return fail(ErrorCode::not_found, fmt::format("{}: {}", options.core, why));
+  };
+  if (ended == all.end()) {
+    return wrong(fmt::format("is of process {}, whose end is not in the recording", core->pid));
+  }
+  if (ended->known && ended->end.signal != core->signal) {
+    return wrong(fmt::format("is of a process {} that signal {} ended; in the recording it was {}",
+                             core->pid, core->signal, serve::end_words(*ended)));
+  }
+  return std::move(*core);
+}
+
 // Puts it into words.
 class Teller {
  public:
-  Teller(session::Session& session, const Options& options, const ask::FindOptions& how)
+  Teller(session::Session& session, const Options& options,
+         const std::optional<image::CoreDump>& core, const ask::FindOptions& how)
       : session_(session),
         options_(options),
+        core_(core),
         how_(how),
         style_(view::style_for(STDOUT_FILENO, options.reading.color)) {}
 
@@ -96,6 +164,9 @@ class Teller {
     const auto part = [&](std::string_view title, const std::string& body) {
       if (!body.empty()) text_ += "\n" + style_.paint(view::Tone::title, title) + "\n" + body;
     };
+    if (const auto* thread = thread_of(core_, scene.who.pid, scene.who.tid)) {
+      part("Registers", registers_text(*thread, scene, style_));
+    }
     part("Open calls", view::calls_of_scene(what, style_));
     part("Source (* ran just before)", view::source_of_scene(what, style_));
     part("Last lines", view::lines_of_scene(what, style_));
@@ -105,6 +176,7 @@ class Teller {
 
   session::Session& session_;
   const Options& options_;
+  const std::optional<image::CoreDump>& core_;
   const ask::FindOptions& how_;
   view::Style style_;
   std::string text_;
@@ -112,8 +184,10 @@ class Teller {
 };
 
 Result<std::string> in_words(session::Session& session, const Options& options,
-                             const std::vector<serve::Ended>& all, const ask::FindOptions& how) {
-  Teller teller(session, options, how);
+                             const std::vector<serve::Ended>& all,
+                             const std::optional<image::CoreDump>& core,
+                             const ask::FindOptions& how) {
+  Teller teller(session, options, core, how);
   std::size_t listed = 0;
   for (const serve::Ended& ended : all) {
     if (listed++ == kMostListed) break;
@@ -123,10 +197,12 @@ Result<std::string> in_words(session::Session& session, const Options& options,
 }
 
 Result<std::string> in_json(session::Session& session, const Options& options,
-                            const std::vector<serve::Ended>& all, const session::Outcome& outcome,
-                            const ask::FindOptions& how) {
+                            const std::vector<serve::Ended>& all,
+                            const std::optional<image::CoreDump>& core,
+                            const session::Outcome& outcome, const ask::FindOptions& how) {
   auto json = serve::ends_json(session, all, options.around, how.walk.progress, how.index);
   if (!json) return std::unexpected(json.error());
+  add_registers(*json, core);
   (*json)["losses"] = view::losses_json(outcome.losses, session.clock());
   return view::json_text(*json);
 }
@@ -139,8 +215,10 @@ int run(const Options& options) {
     auto lasts = ask::last_moments(session, asking.how.walk, &outcome, asking.how.index);
     if (!lasts) return std::unexpected(lasts.error());
     const auto all = serve::ended_processes(session, *lasts, options.reading.pid);
-    auto said = options.reading.json ? in_json(session, options, all, outcome, asking.how)
-                                     : in_words(session, options, all, asking.how);
+    auto core = core_of(options, all);
+    if (!core) return std::unexpected(core.error());
+    auto said = options.reading.json ? in_json(session, options, all, *core, outcome, asking.how)
+                                     : in_words(session, options, all, *core, asking.how);
     if (!said) return std::unexpected(said.error());
     progress.clear();
     view::Output out(STDOUT_FILENO);
@@ -160,6 +238,9 @@ void add_crash(Program& program) {
                  "how many of the last lines, instructions and branches to show (default 12)")
       .range(1, 1000)
       .type_name("N");
+  app.add_option("--core", options->core,
+                 "the core file of a process of the recording, for the registers of its threads")
+      .type_name("FILE");
   add_index_option(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");
   add_selection_options(app, options->reading);

@@ -10,6 +10,7 @@ A case is a function below. Exit status 77: skipped, since its recorder does not
 import argparse
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -406,6 +407,25 @@ def case_crash(case):
             continue
         text = case.hodo("crash", data, status=None).stdout
         check("Open calls" in text and crash["ended"] in text, text)
+
+
+def case_core(case):
+    """The registers of a core file, of the process that is in the recording and of no other."""
+    with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as file:
+        if "/" in (pattern := file.read()) or "|" in pattern:
+            print(f"skipped: core files go elsewhere: {pattern}")
+            sys.exit(77)
+    program = case.program("deaths", DEATHS, "-O1", "-Wno-stringop-overflow", "-Wno-int-to-pointer-cast")
+    resource.setrlimit(resource.RLIMIT_CORE, (1 << 30, 1 << 30))
+    data = case.record("a.data", program, "null_read")
+    core = next(case.path(name) for name in os.listdir(case.work) if name.startswith("core"))
+    thread = case.json("crash", data, "--core", core, status=None)["processes"][0]["threads"][0]
+    check(thread["registers"]["rip"] == thread["stands_at"]["address"], thread["registers"])
+    check("Registers" in case.hodo("crash", data, "--core", core, status=None).stdout, "text")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 1 << 30))
+    other = case.record("b.data", program, "null_read")
+    told = case.hodo("crash", other, "--core", core, status=2).stderr
+    check("whose end is not in the recording" in told, told)
 
 
 def case_diff(case):
