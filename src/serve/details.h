@@ -26,7 +26,7 @@ struct Detail {
 class Details {
  public:
   // So many segments at once; what is longer is left to the overview.
-  static constexpr std::size_t kMostSegments = 4;
+  static constexpr std::size_t kMostSegments = 16;
 
   explicit Details(session::Session& session);
 

@@ -96,12 +96,16 @@ Json slice_json(const Slice& slice, const Wanted& wanted, Names& names) {
     const std::uint64_t value = wanted.range.of(at);
     return value - std::min(value, wanted.zero);
   };
-  Json out{{"from", place(slice.from)},
-           {"to", place(slice.to)},
-           {"name", names.number(slice.name)},
-           {"moment", ask::text(ask::Moment{wanted.thread, slice.branch, 0})},
-           {"count", slice.count}};
-  if (slice.open) out["open"] = true;
+  // There are ten thousands of them: field by field, since a list of fields is made and copied.
+  Json out = Json::object();
+  auto& fields = out.get_ref<Json::object_t&>();
+  fields.reserve(6);
+  fields.emplace_back("from", place(slice.from));
+  fields.emplace_back("to", place(slice.to));
+  fields.emplace_back("name", names.number(slice.name));
+  fields.emplace_back("moment", ask::text(ask::Moment{wanted.thread, slice.branch, 0}));
+  fields.emplace_back("count", slice.count);
+  if (slice.open) fields.emplace_back("open", true);
   return out;
 }
 
@@ -217,6 +221,7 @@ Json tile_json(const Found& found, const Wanted& wanted, const Lane& whole) {
     if (row.empty()) continue;
     coarse = coarse || is_coarse(row, wanted);
     Json slices = Json::array();
+    slices.get_ref<Json::array_t&>().reserve(row.size());
     for (const Slice& slice : row) slices.push_back(slice_json(slice, wanted, names));
     rows.push_back({{"depth", i}, {"slices", std::move(slices)}});
   }

@@ -67,7 +67,7 @@ struct Segment {
 class Index {
  public:
   // About one segment for so many bytes of trace; more for a trace that would have too many.
-  static constexpr std::size_t kSpacing = std::size_t{256} << 10;
+  static constexpr std::size_t kSpacing = std::size_t{64} << 10;
   static constexpr std::size_t kMostSegments = std::size_t{1} << 15;
 
   // Decodes the whole recording. Errors: as Session::decode. No segment begins where the index
