@@ -11,7 +11,9 @@ static unsigned next(void) {
 
 static void some(unsigned depth);
 __attribute__((noinline)) static void leaf(void) { ++made; }
-__attribute__((noinline)) static void twice(unsigned depth) { ++made, some(depth + 1), some(depth + 2); }
+__attribute__((noinline)) static void twice(unsigned depth) {
+  ++made, some(depth + 1), some(depth + 2);
+}
 __attribute__((noinline)) static void row(unsigned depth) {
   ++made;
   for (unsigned i = next() % 5; i != 0; --i) leaf();
@@ -21,9 +23,12 @@ __attribute__((noinline)) static void some(unsigned depth) {
   ++made;
   if (depth > 24 || made >= wanted) return leaf();
   switch (next() % 3) {
-    case 0: return twice(depth);
-    case 1: return row(depth);
-    default: leaf();
+    case 0:
+      return twice(depth);
+    case 1:
+      return row(depth);
+    default:
+      leaf();
   }
 }
 
