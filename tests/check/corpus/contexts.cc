@@ -1,4 +1,5 @@
-// Boost's contexts and coroutines: exceptions that unwind a fibre's stack, and generators that are left early.
+// Boost's contexts and coroutines: exceptions that unwind a fibre's stack, and generators that are
+// left early.
 #include <boost/context/fiber.hpp>
 #include <boost/coroutine2/all.hpp>
 #include <iostream>

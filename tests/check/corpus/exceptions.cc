@@ -1,5 +1,6 @@
-// Exceptions through callbacks of C, destructors, constructors, threads and signal handlers; nested and kept ones; virtual
-// inheritance with thunks; pointers to members; a terminate handler that leaves by longjmp.
+// Exceptions through callbacks of C, destructors, constructors, threads and signal handlers; nested
+// and kept ones; virtual inheritance with thunks; pointers to members; a terminate handler that
+// leaves by longjmp.
 #include <algorithm>
 #include <csetjmp>
 #include <csignal>

@@ -1,4 +1,5 @@
-// A library that is loaded, with constructors, an IFUNC, thread-local storage and a callback, and that loads itself again.
+// A library that is loaded, with constructors, an IFUNC, thread-local storage and a callback, and
+// that loads itself again.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ int apply(int (*f)(int), int n) {
 static int square(int n) { return n * n; }
 int main(void) {
   for (int i = 0; i < 3; ++i) {
-    void *library = dlopen("./library.so", i == 1 ? RTLD_NOW : RTLD_LAZY);
+    void* library = dlopen("./library.so", i == 1 ? RTLD_NOW : RTLD_LAZY);
     if (library == 0) return puts(dlerror()), 1;
     int (*apply)(int (*)(int), int) = (int (*)(int (*)(int), int))dlsym(library, "apply");
     printf("%d\n", apply(square, 4 + i));

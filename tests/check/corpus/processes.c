@@ -1,4 +1,5 @@
-// Processes by vfork, posix_spawn, clone and fork in a handler; exec; an exit handler; a timer with a thread.
+// Processes by vfork, posix_spawn, clone and fork in a handler; exec; an exit handler; a timer with
+// a thread.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -8,19 +9,19 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-extern char **environ;
+extern char** environ;
 static void bye(void) { puts("bye"); }
-static int in_clone(void *what) { return *(int *)what; }
+static int in_clone(void* what) { return *(int*)what; }
 static void forks(int number) {
   if (fork() == 0) _exit(number);
   wait(0);
 }
 static volatile int fired;
 static void timer(union sigval value) { fired = value.sival_int; }
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc > 1) return 7;
   atexit(bye);
-  char *const arguments[] = {argv[0], "x", 0};
+  char* const arguments[] = {argv[0], "x", 0};
   if (vfork() == 0) {
     execv(argv[0], arguments);
     _exit(1);
@@ -38,13 +39,14 @@ int main(int argc, char **argv) {
   printf("%d\n", WEXITSTATUS(status));
   signal(SIGUSR1, forks);
   raise(SIGUSR1);
-  struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = timer, .sigev_value.sival_int = 1};
+  struct sigevent event = {
+      .sigev_notify = SIGEV_THREAD, .sigev_notify_function = timer, .sigev_value.sival_int = 1};
   timer_t id;
   timer_create(CLOCK_MONOTONIC, &event, &id);
   struct itimerspec when = {.it_value.tv_nsec = 1000000};
   timer_settime(id, 0, &when, 0);
   while (!fired) usleep(1000);
-  FILE *pipe = popen("echo from a shell", "r");
+  FILE* pipe = popen("echo from a shell", "r");
   char line[64];
   if (fgets(line, sizeof line, pipe)) fputs(line, stdout);
   pclose(pipe);

@@ -1,5 +1,6 @@
-// Stacks switched by the program's own code: returns and jumps behind a load of RSP, a guard address that is planted,
-// makecontext, a stack within a stack's buffer, and an alternate one for signals that is left by longjmp.
+// Stacks switched by the program's own code: returns and jumps behind a load of RSP, a guard
+// address that is planted, makecontext, a stack within a stack's buffer, and an alternate one for
+// signals that is left by longjmp.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 #endif
 #define SIZE (64 << 10)
 // Saves what calls keep, and returns on the other stack.
-void by_return(void **save, void *load);
+void by_return(void** save, void* load);
 __asm__(
     ".text\n.globl by_return\n.type by_return,@function\nby_return:\n"
     "push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
@@ -22,7 +23,7 @@ __asm__(
 struct regs {
   void *rip, *rsp, *rbp, *rbx, *r12, *r13, *r14, *r15;
 };
-int by_jump(struct regs *from, struct regs *to);
+int by_jump(struct regs* from, struct regs* to);
 __asm__(
     ".text\n.globl by_jump\n.type by_jump,@function\nby_jump:\n"
     "lea 1f(%rip),%rax; mov %rax,(%rdi); mov %rsp,8(%rdi); mov %rbp,16(%rdi); mov %rbx,24(%rdi)\n"
@@ -31,7 +32,7 @@ __asm__(
     "mov 24(%rsi),%rbx; mov 16(%rsi),%rbp; mov 8(%rsi),%rsp; jmp *(%rsi)\n"
     "1: ret\n.size by_jump,.-by_jump\n");
 // Takes the return address off first (libaco's).
-void by_pop(struct regs *from, struct regs *to);
+void by_pop(struct regs* from, struct regs* to);
 __asm__(
     ".text\n.globl by_pop\n.type by_pop,@function\nby_pop:\n"
     "mov (%rsp),%rdx; lea 8(%rsp),%rcx; mov %r12,32(%rdi); mov %r13,40(%rdi); mov %r14,48(%rdi); mov %r15,56(%rdi)\n"
@@ -65,9 +66,9 @@ static void pop_body(void) {
     by_pop(&co_regs[2], &main_regs);
   }
 }
-static void *stack_with(void *first, void *last) {
-  char *memory = malloc(SIZE);
-  void **top = (void **)((uintptr_t)(memory + SIZE) & ~(uintptr_t)15);
+static void* stack_with(void* first, void* last) {
+  char* memory = malloc(SIZE);
+  void** top = (void**)((uintptr_t)(memory + SIZE) & ~(uintptr_t)15);
   *--top = 0;
   *--top = last;
   *--top = first;
@@ -82,17 +83,17 @@ static void context_body(int n) {
 static sigjmp_buf out;
 static void handler(int number) { siglongjmp(out, number); }
 int main(void) {
-  void **top = stack_with((void *)body, (void *)guard);
+  void** top = stack_with((void*)body, (void*)guard);
   top -= 6;
   co_sp = top;
   for (int i = 0; i < 5; ++i) by_return(&main_sp, co_sp);
   for (int k = 0; k < 2; ++k) {
-    co_regs[k].rip = (void *)jump_body;
-    co_regs[k].rsp = (void **)stack_with(0, (void *)guard) + 1;
+    co_regs[k].rip = (void*)jump_body;
+    co_regs[k].rsp = (void**)stack_with(0, (void*)guard) + 1;
   }
   for (int i = 0; i < 6; ++i) by_jump(&main_regs, &co_regs[turns % 2]);
-  co_regs[2].rip = (void *)pop_body;
-  co_regs[2].rsp = (void **)stack_with(0, (void *)guard) + 1;
+  co_regs[2].rip = (void*)pop_body;
+  co_regs[2].rsp = (void**)stack_with(0, (void*)guard) + 1;
   for (int i = 0; i < 5; ++i) by_pop(&main_regs, &co_regs[2]);
 #ifndef NO_CONTEXT
   getcontext(&at_co);

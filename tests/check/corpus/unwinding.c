@@ -1,4 +1,5 @@
-// Threads that are cancelled and that leave, with cleanups; setjmps of forty calls at once; jumps out of handlers and out of qsort.
+// Threads that are cancelled and that leave, with cleanups; setjmps of forty calls at once; jumps
+// out of handlers and out of qsort.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -6,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-static void cleanup(void *what) { printf("%s\n", (const char *)what); }
-static void *waits(void *unused) {
+static void cleanup(void* what) { printf("%s\n", (const char*)what); }
+static void* waits(void* unused) {
   pthread_cleanup_push(cleanup, "cancelled");
   for (;;) pause();
   pthread_cleanup_pop(0);
@@ -18,7 +19,7 @@ static void leave(int n) {
   leave(n - 1);
   puts("");
 }
-static void *leaves(void *unused) {
+static void* leaves(void* unused) {
   pthread_cleanup_push(cleanup, "left");
   leave(4);
   pthread_cleanup_pop(0);
@@ -32,10 +33,10 @@ static void nest(int n) {
   if (n == 3) longjmp(levels[3], 1);
 }
 static jmp_buf out;
-static int compare(const void *a, const void *b) {
+static int compare(const void* a, const void* b) {
   static int left = 20;
   if (--left == 0) longjmp(out, 1);
-  return *(const int *)a - *(const int *)b;
+  return *(const int*)a - *(const int*)b;
 }
 static sigjmp_buf again;
 static volatile int depth;
