@@ -12,7 +12,7 @@
 namespace hodo::image {
 namespace {
 
-using Bytes = std::span<const std::uint8_t>;
+using CoreBytes = std::span<const std::uint8_t>;
 
 // Of prstatus and prpsinfo of a 64-bit process (linux/elfcore.h).
 constexpr std::size_t kSignalAt = 12;
@@ -27,13 +27,13 @@ std::unexpected<Error> malformed(const std::string& path, std::string_view what)
 }
 
 template <class T>
-std::optional<T> at(Bytes bytes, std::size_t offset) {
+std::optional<T> at(CoreBytes bytes, std::size_t offset) {
   ByteReader reader(bytes);
   return reader.seek(offset) ? reader.read<T>() : std::nullopt;
 }
 
 // A thread's prstatus.
-bool take_status(Bytes note, CoreDump& core) {
+bool take_status(CoreBytes note, CoreDump& core) {
   ByteReader registers(note);
   const auto tid = at<std::int32_t>(note, kThreadAt);
   const auto signal = at<std::int16_t>(note, kSignalAt);
@@ -52,7 +52,7 @@ bool take_status(Bytes note, CoreDump& core) {
 
 constexpr std::uint64_t padded(std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; }
 
-bool take_notes(Bytes bytes, CoreDump& core) {
+bool take_notes(CoreBytes bytes, CoreDump& core) {
   ByteReader reader(bytes);
   while (reader.remaining() >= sizeof(Elf64_Nhdr)) {
     const auto header = reader.read<Elf64_Nhdr>();
