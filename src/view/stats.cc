@@ -28,7 +28,7 @@ std::string per_thousand(std::uint64_t bytes, std::uint64_t branches) {
   return fmt::format("{:.1f} B per 1000 branches", value);
 }
 
-void append_title(std::string& out, const Style& style, std::string_view title) {
+void begin_part(std::string& out, const Style& style, std::string_view title) {
   if (!out.empty()) out += '\n';
   out += style.paint(Tone::title, title) + "\n";
 }
@@ -137,7 +137,7 @@ std::string stats_text(const session::Session& session, const session::Outcome& 
   const flow::Stats& stats = outcome.stats;
   std::uint64_t branches = taken_branches(stats) + stats.not_taken;
   std::string out;
-  append_title(out, style, "Trace");
+  begin_part(out, style, "Trace");
   Table totals({{}, {.align = Align::right}, {}});
   totals.add({"queues", grouped(session.queues().size())});
   totals.add({"bytes", grouped(stats.bytes), per_thousand(stats.bytes, branches)});
@@ -151,17 +151,17 @@ std::string stats_text(const session::Session& session, const session::Outcome& 
     totals.add({"left out", grouped(stats.wrong_path), "recorded, but of a wrong path"});
   }
   out += totals.render(style);
-  append_title(out, style, "Branches");
+  begin_part(out, style, "Branches");
   out += branches_text(stats, style);
   if (sum(stats.packets) != 0) {
-    append_title(out, style, "Packets");
+    begin_part(out, style, "Packets");
     out += packet_counts_text(stats, style);
   }
   if (sum(stats.events) != 0) {
-    append_title(out, style, "Events");
+    begin_part(out, style, "Events");
     out += events_text(stats, style);
   }
-  append_title(out, style, "Losses");
+  begin_part(out, style, "Losses");
   return out + losses_text(outcome.losses, session.clock(), style);
 }
 
