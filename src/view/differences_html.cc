@@ -1,6 +1,4 @@
 // Differences as one page for a browser.
-#include "hodo/view/differences.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string_view>
 
 #include "difference_words.h"
+#include "hodo/view/differences.h"
 #include "hodo/view/html.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/text.h"
