@@ -14,6 +14,9 @@ constexpr std::uint64_t kHandler = 0x2000;
 constexpr std::uint64_t kRestorer = 0x3000;
 constexpr std::uint64_t kFunction = 0x4000;
 constexpr std::uint64_t kPad = 0x5000;
+// A switch to a stack that begins, and to one that was left.
+constexpr PathFacts kBegin = kFromSwitch | kToFunction;
+constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
 
 // Calls with the return addresses in `sites` land at kPad.
 class Pads final : public Landings {
@@ -497,8 +500,6 @@ TEST_F(Stack, AFilterHidesWhatItExcludes) {
 // --- several stacks ---
 
 TEST_F(Stack, CoroutinesAreResumedWhereTheyWereLeft) {
-  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
-  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
   calls({1});
   stack.call(10);  // swapcontext in the scheduler
   EXPECT_EQ(ret(kFunction, kBegin), "");
@@ -516,8 +517,6 @@ TEST_F(Stack, CoroutinesAreResumedWhereTheyWereLeft) {
 }
 
 TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
-  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
-  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
   calls({1});
   for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {
     stack.call(10);
@@ -533,8 +532,6 @@ TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
 }
 
 TEST_F(Stack, ACoroutineLeftAtOnePlaceMayLieBelowAnother) {
-  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
-  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
   calls({1, 20});
   stack.call(10);
   EXPECT_EQ(ret(kFunction, kBegin), "");
@@ -550,8 +547,6 @@ TEST_F(Stack, ACoroutineLeftAtOnePlaceMayLieBelowAnother) {
 }
 
 TEST_F(Stack, AFunctionOnTopOfAnotherStackReturnsToWhereThatWasLeft) {
-  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
-  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
   calls({1});
   stack.call(10);
   EXPECT_EQ(ret(kFunction, kBegin), "");
@@ -566,7 +561,6 @@ TEST_F(Stack, AFunctionOnTopOfAnotherStackReturnsToWhereThatWasLeft) {
 }
 
 TEST_F(Stack, AFunctionOnTopOfAnotherStackHasToReturnToWhereThatWasLeft) {
-  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
   calls({1});
   stack.call(10);
   EXPECT_EQ(ret(kFunction, kBegin), "");
@@ -576,8 +570,6 @@ TEST_F(Stack, AFunctionOnTopOfAnotherStackHasToReturnToWhereThatWasLeft) {
 }
 
 TEST_F(Stack, AFunctionOnTopOfAnotherStackMayThrowThere) {
-  constexpr PathFacts kBegin = kFromSwitch | kToFunction;
-  constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
   pads.sites = {20};
   calls({1});
   stack.call(10);
