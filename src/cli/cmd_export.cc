@@ -27,6 +27,7 @@ struct Options {
   ReadingOptions reading;
   WindowInput window;
   std::string format = "cfg-svg";  // or one of export's tables
+  bool only_ran = false, all_blocks = false;
   By by = By::unsaid;
   std::uint32_t depth = ~std::uint32_t{0};
   std::string output;  // empty: standard output
@@ -40,7 +41,9 @@ const Manual kManual{
         "and formats, and needs nothing. Each basic block is a box with its instructions. Blocks "
         "that were executed are yellow and say how often; edges that were executed have their "
         "counts, the others are dotted. A dashed edge is a jump through a register or memory, "
-        "which is only drawn to where it went. --function says which function, as 'hodo report' "
+        "which is only drawn to where it went. In a function of more than 40 blocks those that "
+        "never ran and lead to each other are one dashed box; --all-blocks draws each of them, "
+        "--only-ran leaves them out, of whatever function. --function says which function, as 'hodo report' "
         "names it, C++ functions with or without their parameters, or by an address in it, that of "
         "the file or that where it ran; --module, of which file. The code is that of the first process that ran it; counts "
         "are those of all of them.\n\n"
@@ -85,13 +88,16 @@ struct Target {
 Status write_graph(const Options& options, const analyze::FlowGraph& graph,
                    const session::Session& session, Target& target) {
   const auto formats = exports::graph_formats();
+  const auto never_run = options.only_ran     ? exports::NeverRun::left_out
+                         : options.all_blocks ? exports::NeverRun::drawn
+                                              : exports::NeverRun::folded;
   const auto* const format = exports::find(formats, options.format);
   // Graphviz draws the picture.
   if (format == nullptr) {
-    return serve::write_svg(exports::find(formats, "cfg-dot")->write(graph, session),
-                            descriptor(target.file));
+    const std::string dot = exports::find(formats, "cfg-dot")->write(graph, session, never_run);
+    return serve::write_svg(dot, descriptor(target.file));
   }
-  target.out.write(format->write(graph, session));
+  target.out.write(format->write(graph, session, never_run));
   return {};
 }
 
@@ -242,6 +248,14 @@ Result<Shown> export_jumps(const Options& options, session::Session& session,
 Status check(const Options& options) {
   const bool timeline = exports::find(exports::timeline_formats(), options.format) != nullptr;
   const bool tree = exports::find(exports::tree_formats(), options.format) != nullptr;
+  const bool graph = options.format.starts_with("cfg-");
+  if (!graph && (options.only_ran || options.all_blocks)) {
+    return fail(ErrorCode::usage,
+                fmt::format("--only-ran and --all-blocks say nothing of --to {}", options.format));
+  }
+  if (options.only_ran && options.all_blocks) {
+    return fail(ErrorCode::usage, "--only-ran and --all-blocks exclude each other");
+  }
   if (timeline || tree) return {};
   if (options.by != By::unsaid || options.depth != ~std::uint32_t{0}) {
     return fail(ErrorCode::usage,
@@ -284,6 +298,10 @@ void add_export(Program& program) {
   app.add_option("--depth", options->depth, "leave out calls that are nested more deeply")
       .range(1, ~std::uint32_t{0})
       .type_name("N");
+  app.add_flag("--only-ran", options->only_ran,
+               "of cfg-svg and cfg-dot: leave out the blocks that never ran");
+  app.add_flag("--all-blocks", options->all_blocks,
+               "of cfg-svg and cfg-dot: draw every block of a large function, too");
   app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
       .type_name("FILE");
   add_selection_options(app, options->reading);

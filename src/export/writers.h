@@ -32,8 +32,9 @@ std::string sarif(const view::Checked& checked, const session::Session& session,
 
 // In Graphviz's DOT language: a box for each block with its instructions and how often it ran,
 // yellow if it did. Edges that were executed are drawn with their counts, the others dotted. Names
-// are made harmless.
-std::string dot(const analyze::FlowGraph& graph, const session::Session& session);
+// are made harmless, and long ones are cut: the whole name is the tooltip then.
+std::string dot(const analyze::FlowGraph& graph, const session::Session& session,
+                NeverRun never_run);
 
 // The Trace Event Format (JSON, "B" and "E" events), which Perfetto and chrome://tracing open. By
 // time in microseconds; by instructions one of them stands for a microsecond.

@@ -194,6 +194,62 @@ def timelines(case, check, data, _program):
     _flames(case, check, data)
 
 
+def large_source(regions, name):
+    """choose() has many blocks, of which five run: `regions` hang together, one stands alone."""
+    never = "\n".join(f"    if (y == {i}) sink = {i * 3 + 1};" for i in range(regions))
+    return f"""
+volatile int sink;
+template <class A> struct {name} {{ __attribute__((noinline)) static int run(int x) {{ return x * 3 + (int)sizeof(A); }} }};
+__attribute__((noinline)) int choose(int x, int y) {{
+  if (x > 1000) {{
+{never}
+  }}
+  if (x == 7) sink = {name}<long>::run(x);
+  if (x == 8) sink = 3;
+  return sink;
+}}
+int main() {{ return choose(7, 1) + choose(9, 1) == 5; }}
+"""
+
+
+def _drawn(case, check, data, *options):
+    """The boxes of choose() by the lines of their labels, and its edges, as Graphviz reads them."""
+    dot = case.hodo("export", data, "--to", "cfg-dot", "--function", "choose", *options).stdout
+    read = subprocess.run(["dot", "-Tjson0"], input=dot, capture_output=True, text=True, check=True).stdout
+    graph = json.loads(read)
+    boxes = [box["label"] for box in graph["objects"]]
+    edges = [(boxes[e["tail"]], boxes[e["head"]]) for e in graph.get("edges", [])]
+    check(len(set(edges)) == len(edges) or "--all-blocks" in options, f"an edge is drawn twice: {edges}")
+    return boxes, edges, dot
+
+
+def graphs(case, check):
+    """Of a large function what never ran is folded, and names that are too long are cut."""
+    long = "a_name_that_is_so_long_that_nobody_who_looks_at_a_picture_of_a_function_reads_it_to_its_end"
+    data = case.record("graph.data", case.program("large_class", large_source(20, long), "-O1", "-fno-if-conversion"))
+    every, edges, _ = _drawn(case, check, data, "--all-blocks")
+    ran = [label for label in every if "ran " in label]
+    check(len(every) > 40 and 3 < len(ran) < 8, f"{len(ran)} of {len(every)} blocks ran")
+    only, only_edges, _ = _drawn(case, check, data, "--only-ran")
+    check(sorted(only) == sorted(ran), f"--only-ran: {only}")
+    check(sorted(only_edges) == sorted(e for e in edges if e[0] in ran and e[1] in ran), f"their edges: {only_edges}")
+    folded, folded_edges, dot = _drawn(case, check, data)
+    boxes = [label for label in folded if "never ran" in label]
+    check(sorted(set(folded) - set(boxes)) == sorted(ran), f"folded: {folded}")
+    blocks = [int(re.search(r"([\d,]+) block", box)[1]) for box in boxes]
+    check(sum(blocks) == len(every) - len(ran) and max(blocks) > 20 and len(boxes) >= 2, f"regions of {blocks} blocks")
+    check(all(any(box == e[1] for e in folded_edges) for box in boxes), "a way leads to each")
+    check(long not in dot and f"<{long[:30]}" in dot, "the name is cut")
+    small = case.hodo("export", data, "--to", "cfg-dot", "--function", "main").stdout
+    check("never ran" not in small, "a small function is drawn as it is")
+    picture = case.hodo("export", data, "--to", "cfg-svg", "--function", "choose").stdout
+    text = "".join(xml.etree.ElementTree.fromstring(picture.encode()).itertext())
+    check(text.count("never ran") == len(boxes), "the picture has them")
+    for options in (("cfg-dot", "--only-ran", "--all-blocks"), ("perfetto", "--only-ran"), ("bolt", "--all-blocks")):
+        told = case.hodo("export", data, "--function", "choose", "--to", *options, status=2).stderr
+        check("--only-ran and --all-blocks" in told, told)
+
+
 def _weight_of(thread, name, check):
     """Of all samples with this function on their stack."""
     for table in thread.values():

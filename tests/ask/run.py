@@ -489,6 +489,13 @@ def case_annotate(case):
     exported(case, exports.annotate)
 
 
+def case_graphs(case):
+    if shutil.which("dot") is None:
+        print("skipped: dot is not installed")
+        sys.exit(77)
+    exports.graphs(case, check)
+
+
 def case_timelines(case):
     exported(case, exports.timelines)
 

@@ -16,7 +16,8 @@ constexpr std::size_t kMostBlocks = 3000;  // no layout of more is ready by then
 
 // What hodo export --to cfg-dot writes, with an id for each block.
 std::string dot_of(const analyze::FlowGraph& graph, const session::Session& session) {
-  std::string out = exports::find(exports::graph_formats(), "cfg-dot")->write(graph, session);
+  std::string out = exports::find(exports::graph_formats(), "cfg-dot")
+                        ->write(graph, session, exports::NeverRun::drawn);
   std::string ids;
   for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
     ids += fmt::format("  b{} [id=\"b-{:#x}\"];\n", i, graph.blocks[i].insns[0].address);

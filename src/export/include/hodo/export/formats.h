@@ -42,9 +42,16 @@ struct FindingsFormat {
 };
 std::span<const FindingsFormat> findings_formats();
 
+// What becomes of a function's blocks that never ran.
+enum class NeverRun : std::uint8_t {
+  folded,    // of a large function, those that hang together are one box
+  drawn,     // each is a box
+  left_out,  // they and the ways to them are not drawn
+};
 struct GraphFormat {
   std::string_view name;
-  std::string (*write)(const analyze::FlowGraph& graph, const session::Session& session);
+  std::string (*write)(const analyze::FlowGraph& graph, const session::Session& session,
+                       NeverRun never_run);
 };
 std::span<const GraphFormat> graph_formats();
 
