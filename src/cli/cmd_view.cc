@@ -86,11 +86,12 @@ class Told {
   std::unique_ptr<view::Progress> line_;
 };
 
-std::optional<std::string> answer(serve::Workspace& workspace, Told& told,
-                                  std::string_view message) {
+std::optional<std::string> answer(serve::Workspace& workspace, Told& told, std::string_view message,
+                                  const std::function<bool()>& gone) {
   if (serve::is_beside(message)) return serve::answer_message(workspace, message);
   const serve::Asker asker{
-      .hear = [&told](const serve::Progress& progress) { told.hear(progress); }};
+      .hear = [&told](const serve::Progress& progress) { told.hear(progress); },
+      .gave_up = [&gone](const serve::Json&) { return gone(); }};
   auto out = serve::answer_message(workspace, message, asker);
   told.clear();
   return out;
@@ -148,7 +149,10 @@ int serve_page(const Options& options, const web::Page& page, serve::Workspace& 
   if (!part) return report_error(options.reading.file, part.error());
   keep_signals();
   auto host = web::Host::start(
-      page, [&](std::string_view message) { return answer(workspace, told, message); },
+      page,
+      [&](std::string_view message, const std::function<bool()>& gone) {
+        return answer(workspace, told, message, gone);
+      },
       static_cast<std::uint16_t>(options.port));
   if (!host) return report_error("", host.error());
   const std::string address = (*host)->address() + begin_of(options, *part);
@@ -182,12 +186,16 @@ int write_page(const Options& options, const web::Page& page, serve::Workspace& 
 
 // As `hodo diff A B`: the recording, then the other one, wherever --diff stands among them.
 Status name_both(Options& options) {
-  if (options.with.size() < 2) return {};
-  if (options.with.size() > 2 || options.reading.file != ReadingOptions().file) {
+  std::string& file = options.reading.file;
+  if (options.with.size() < 2) {
+    if (file.empty()) file = ReadingOptions().file;
+    return {};
+  }
+  if (options.with.size() > 2 || !file.empty()) {
     return fail(ErrorCode::usage,
                 "--diff compares two recordings: hodo view A --diff B, or hodo view --diff A B");
   }
-  options.reading.file = options.with.front();
+  file = options.with.front();
   return {};
 }
 
@@ -219,6 +227,7 @@ int run(Options options) {
 
 void add_view(Program& program) {
   auto options = std::make_shared<Options>();
+  options->reading.file.clear();  // what is given can be told from the default then
   const OptionSet app = program.command("view", kManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   app.add_option(

@@ -23,6 +23,12 @@ bool wait_for(int socket, short event, milliseconds time) {
   return poll(&one, 1, static_cast<int>(std::max(time, milliseconds(0)).count())) == 1;
 }
 
+// A browser that gives up a question closes the connection: HTTP/1.1 has no other way.
+bool has_hung_up(int socket) {
+  pollfd one{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return poll(&one, 1, 0) == 1;
+}
+
 // Appends what comes; false at the end of the connection, and at the deadline.
 bool receive(int socket, std::string& into, Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
@@ -57,7 +63,7 @@ bool refuse(int socket, const Response& response) {
 
 // One request, of which `input` may hold the beginning; what follows it stays there. False: the
 // connection is at its end.
-bool serve_one(const Site& site, int socket, std::string& input, bool& known) {
+bool serve_one(const Site& site, int socket, std::string& input, std::atomic<bool>& known) {
   constexpr std::string_view kBlankLine = "\r\n\r\n";
   const auto idle = known ? kIdleTime : kStrangerTime;
   if (input.empty() && !receive(socket, input, Clock::now() + idle)) return false;
@@ -82,19 +88,20 @@ bool serve_one(const Site& site, int socket, std::string& input, bool& known) {
     if (!receive(socket, input, deadline)) return false;
   }
   if (response.status == 0) {
-    response = reply(site, std::string_view(input).substr(body, request->length));
+    known = true;
+    response = reply(site, std::string_view(input).substr(body, request->length),
+                     [socket] { return has_hung_up(socket); });
   }
   input.erase(0, body + request->length);
   known = response.known;
-  const bool keep = request->keep && known;
+  const bool keep = request->keep && response.known;
   return send_response(socket, response, keep) && keep;
 }
 
 }  // namespace
 
-void serve_connection(const Site& site, int socket) {
+void serve_connection(const Site& site, int socket, std::atomic<bool>& known) {
   std::string input;
-  bool known = false;
   while (serve_one(site, socket, input, known)) {
   }
 }

@@ -99,8 +99,8 @@ Response admit(const Site& site, const Request& request) {
   return {.status = 0, .body = {}, .known = true};
 }
 
-Response reply(const Site& site, std::string_view body) {
-  auto answer = site.answer(body);
+Response reply(const Site& site, std::string_view body, const std::function<bool()>& gone) {
+  auto answer = site.answer(body, gone);
   if (!answer) return {.status = 204, .body = {}, .known = true};
   return {.status = 200, .type = "application/json", .body = std::move(*answer), .known = true};
 }

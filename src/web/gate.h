@@ -25,8 +25,8 @@ struct Site {
 
 // What can be said before the body has come; status 0: the body is wanted.
 Response admit(const Site& site, const Request& request);
-// The answer to a question that was admitted.
-Response reply(const Site& site, std::string_view body);
+// The answer to a question that was admitted; `gone` as Answer's.
+Response reply(const Site& site, std::string_view body, const std::function<bool()>& gone);
 Response refusal(int status);
 
 // The whole head of the response.

@@ -10,7 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <list>
 #include <mutex>
@@ -40,7 +42,9 @@ struct Connection {
   explicit Connection(int number) : socket(number) {}
   Descriptor socket;
   std::thread thread;
-  bool done = false;  // guarded by the host's mutex
+  std::atomic<bool> known = false;  // who is there has shown the key
+  bool done = false;                // guarded by the host's mutex, as is the next
+  bool ended = false;               // to make room
 };
 
 class LocalHost : public Host {
@@ -88,17 +92,29 @@ class LocalHost : public Host {
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     sweep();
     const std::lock_guard lock(mutex_);
-    if (connections_.size() >= kMostConnections) {
+    if (!make_room()) {
       close(socket);
       return;
     }
     Connection& made = connections_.emplace_back(socket);
     made.thread = std::thread([this, &made] {
-      serve_connection(site_, made.socket.number());
+      serve_connection(site_, made.socket.number(), made.known);
       shutdown(made.socket.number(), SHUT_RDWR);
       const std::lock_guard done(mutex_);
       made.done = true;
     });
+  }
+
+  // Who connects and says nothing must not keep others out.
+  bool make_room() {
+    const auto open = std::ranges::count(connections_, false, &Connection::ended);
+    if (open < kMostConnections) return true;
+    const auto stranger = std::ranges::find_if(
+        connections_, [](const Connection& one) { return !one.ended && !one.known; });
+    if (stranger == connections_.end()) return false;
+    stranger->ended = true;
+    shutdown(stranger->socket.number(), SHUT_RDWR);
+    return true;
   }
 
   void sweep() {

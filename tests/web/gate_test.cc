@@ -7,6 +7,8 @@
 namespace hodo::web {
 namespace {
 
+const std::function<bool()> kNobodyGone = [] { return false; };
+
 using ::testing::HasSubstr;
 
 const std::string kKey = "0123456789abcdef0123456789abcdef";
@@ -18,7 +20,7 @@ const std::string kQuestion = kPage + "rpc";
 
 Site site() {
   return {.page = {.html = "<p>page", .style = "p{}", .script = "go()"},
-          .answer = [](std::string_view message) -> std::optional<std::string> {
+          .answer = [](std::string_view message, const auto&) -> std::optional<std::string> {
             if (message == "quiet") return std::nullopt;
             return "answer to " + std::string(message);
           },
@@ -47,8 +49,8 @@ TEST(Gate, GivesThePageToWhoHasTheKey) {
   EXPECT_EQ(admit(site(), get(kScript)).body, "go()");
   EXPECT_EQ(admit(site(), get(kStyle)).body, "p{}");
   EXPECT_EQ(admit(site(), question()).status, 0);
-  EXPECT_EQ(reply(site(), "{}").body, "answer to {}");
-  EXPECT_EQ(reply(site(), "quiet").status, 204);
+  EXPECT_EQ(reply(site(), "{}", kNobodyGone).body, "answer to {}");
+  EXPECT_EQ(reply(site(), "quiet", kNobodyGone).status, 204);
 }
 
 TEST(Gate, HasNothingForOthers) {

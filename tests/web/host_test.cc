@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
+#include <future>
+#include <thread>
 
 namespace hodo::web {
 namespace {
@@ -20,10 +23,13 @@ using ::testing::StartsWith;
 class HostTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto host = Host::start({.html = "<p>page", .style = "p{}", .script = "go()"},
-                            [](std::string_view message) -> std::optional<std::string> {
-                              return "<" + std::string(message) + ">";
-                            });
+    auto host =
+        Host::start({.html = "<p>page", .style = "p{}", .script = "go()"},
+                    [this](std::string_view message,
+                           const std::function<bool()>& gone) -> std::optional<std::string> {
+                      if (message == "forever") give_up_once(gone);
+                      return "<" + std::string(message) + ">";
+                    });
     ASSERT_TRUE(host) << host.error().message;
     host_ = std::move(*host);
     const std::string address = host_->address();
@@ -31,6 +37,11 @@ class HostTest : public ::testing::Test {
     const std::size_t slash = address.find('/', 7);
     std::from_chars(address.data() + 17, address.data() + slash, port_);
     key_ = address.substr(slash + 1, 32);
+  }
+
+  void give_up_once(const std::function<bool()>& gone) {
+    while (!gone()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    gave_up_.set_value();
   }
 
   int dial() const {
@@ -82,7 +93,8 @@ class HostTest : public ::testing::Test {
            std::string(body);
   }
 
-  std::unique_ptr<Host> host_;
+  std::promise<void> gave_up_;
+  std::unique_ptr<Host> host_;  // ends before what its answers use
   std::uint16_t port_ = 0;
   std::string key_;
 };
@@ -129,6 +141,29 @@ TEST_F(HostTest, BoundsItsConnections) {
   }
   EXPECT_EQ(ask(""), "");  // one too many is closed
   for (const int socket : sockets) close(socket);
+}
+
+// Whoever of this machine's users connects and says nothing, or little.
+TEST_F(HostTest, SilentStrangersKeepNobodyOut) {
+  std::vector<int> sockets;
+  for (unsigned i = 0; i < 2 * kMostConnections; ++i) {
+    sockets.push_back(dial());
+    if (i % 2 == 0) say(sockets.back(), "POST /");
+  }
+  const int socket = dial();
+  say(socket, question("let in"));
+  EXPECT_THAT(hear(socket, "in>"), HasSubstr("<let in>"));
+  close(socket);
+  for (const int one : sockets) close(one);
+}
+
+TEST_F(HostTest, WhoHangsUpIsNotAnsweredAnyMore) {
+  const int socket = dial();
+  say(socket, question("forever"));
+  auto gave_up = gave_up_.get_future();
+  EXPECT_EQ(gave_up.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  close(socket);
+  EXPECT_EQ(gave_up.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
 
 TEST_F(HostTest, EndsWithOpenConnections) {

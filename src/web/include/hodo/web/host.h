@@ -20,11 +20,14 @@
 
 namespace hodo::web {
 
-// Answers one message; nullopt where no answer is due. Called from several threads at once.
-using Answer = std::function<std::optional<std::string>(std::string_view message)>;
+// Answers one message; nullopt where no answer is due. Called from several threads at once. `gone`
+// says whether who asked has hung up, at any time until it returns.
+using Answer = std::function<std::optional<std::string>(std::string_view message,
+                                                        const std::function<bool()>& gone)>;
 
 inline constexpr std::size_t kLongestHead = 16 << 10;
 inline constexpr std::size_t kLongestBody = 1 << 20;
+// With the next one, the oldest that has not shown the key is ended; where all have, the next one.
 inline constexpr unsigned kMostConnections = 48;
 
 class Host {

@@ -16,7 +16,8 @@ struct Page {
 Result<Page> page();
 
 // The page as one file that loads nothing and asks nobody: `answers` is a JSON object
-// {"lacks": what it does not contain, "answers": {question: answer}}.
+// {"begin": where it begins, "lacks": what it does not contain, "texts": [answer],
+// "answers": {question: number of its text}}.
 std::string standalone(const Page& page, std::string_view answers);
 
 }  // namespace hodo::web
