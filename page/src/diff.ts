@@ -1,11 +1,11 @@
 // Two runs: where they part and meet again, and what only one of them did.
 import type { Info } from "./answers";
 import { button, h, replace, type Child } from "./dom";
-import { count } from "./format";
+import { type Axis, count } from "./format";
 import { base, function_name, shown } from "./names";
 import { fill, type Panel, Turn } from "./panel";
 import { remembered } from "./rpc";
-import { type State, store } from "./state";
+import { type Range, type State, store, two_calls } from "./state";
 import { table } from "./table";
 
 interface Side {
@@ -51,10 +51,36 @@ function number_of(moment: string): number {
   return match ? Number(match[1]) : 0;
 }
 
-// "parse#17 parse#18" are two calls of this recording; else it is the recording that --diff named.
 function asked_for(other: string): Record<string, string> {
-  const calls = /^(.+#\d+)\s+(.+#\d+)$/.exec(other);
-  return calls ? { call: calls[1], other_call: calls[2] } : { other };
+  const calls = two_calls(other);
+  return calls ? { call: calls[0], other_call: calls[1] } : { other };
+}
+
+interface Part extends Range {
+  axis: Axis;
+  thread?: string;
+}
+
+// Both sides as flame graphs against each other.
+async function show_flames(other: string): Promise<void> {
+  const calls = two_calls(other);
+  if (!calls) {
+    store.go({ view: "flame", range: null, base: null });
+    return;
+  }
+  const part_of = (call: string): Promise<Part> => remembered.ask<Part>("part", { from: `call:${call}`, to: `return:${call}` });
+  const [before, now] = await Promise.all(calls.map(part_of));
+  if (before.thread !== now.thread) throw new Error("The two calls are in different threads; a flame graph is of one.");
+  const { axis, thread = "" } = now;
+  store.go({ view: "flame", axis, thread, base: { from: before.from, to: before.to }, range: { from: now.from, to: now.to } });
+}
+
+function flames_button(): Child {
+  const trouble = h("span", { class: "muted", role: "status" });
+  const show = (): void => {
+    show_flames(store.state.other).catch((error: unknown) => replace(trouble, error instanceof Error ? error.message : String(error)));
+  };
+  return h("p", {}, button("As flame graphs", "What both sides executed, as flame graphs against each other", show), " ", trouble);
 }
 
 export class DiffView implements Panel {
@@ -81,6 +107,7 @@ export class DiffView implements Panel {
   private draw(diff: Diff): void {
     replace(
       this.body,
+      flames_button(),
       diff.notes.map((note) => h("p", { class: "muted" }, shown(note, 500))),
       diff.paths.map((path) => this.path(path)),
       diff.unpaired.length > 0 && h("p", { class: "muted" }, `${count(diff.unpaired.length)} threads have no partner on the other side.`),

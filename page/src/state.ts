@@ -33,6 +33,12 @@ export const kNowhere: State = {
   other: "",
 };
 
+// "parse#17 parse#18" in the place of a recording to compare with: two calls of this one; null: it is a recording.
+export function two_calls(other: string): [first: string, second: string] | null {
+  const calls = /^(.+#\d+)\s+(.+#\d+)$/.exec(other);
+  return calls ? [calls[1], calls[2]] : null;
+}
+
 function range_text(range: Range | null): string {
   return range ? `${Math.round(range.from)}-${Math.round(range.to)}` : "";
 }

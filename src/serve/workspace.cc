@@ -145,14 +145,35 @@ Result<const analyze::Coverage*> Workspace::covered() {
   return &*covered_;
 }
 
-Result<std::unique_ptr<session::Session>> Workspace::open_other(const std::string& path) const {
-  if (!options_.any_other && std::ranges::find(options_.others, path) == options_.others.end()) {
-    return fail(ErrorCode::not_permitted,
-                path + " may not be opened from here; remedy: name it when starting");
+Status Workspace::may_open(const std::string& path) const {
+  if (options_.any_other || std::ranges::find(options_.others, path) != options_.others.end()) {
+    return {};
   }
+  return fail(ErrorCode::not_permitted,
+              path + " may not be opened from here; remedy: name it when starting");
+}
+
+Result<std::unique_ptr<session::Session>> Workspace::open_other(const std::string& path) const {
+  if (Status allowed = may_open(path); !allowed) return std::unexpected(allowed.error());
   session::Options input = options_.input;
   input.path = path;
   return session::Session::open(input);
+}
+
+Result<Workspace*> Workspace::other(const std::string& path) {
+  if (Status allowed = may_open(path); !allowed) return std::unexpected(allowed.error());
+  if (!other_ || other_->options_.input.path != path || other_->changed()) {
+    OpenOptions how{.input = options_.input, .version = options_.version, .index = options_.index};
+    how.input.path = path;
+    auto opened = open(how);
+    if (!opened) return std::unexpected(opened.error());
+    other_ = std::move(*opened);
+  }
+  other_->name_question("other", [this](const Progress& now) {
+    begin(now.what);
+    return update(now.done, now.total);
+  });
+  return other_.get();
 }
 
 void Workspace::begin(std::string what) {

@@ -1,6 +1,7 @@
 // A call tree for drawing, from one answer or from two that are compared.
 import type { Flame } from "../answers";
 import { share } from "../format";
+import { base } from "../names";
 
 export interface Node {
   name: string;
@@ -20,6 +21,7 @@ export interface Stacks {
   root: Node;
   total: number;
   other: number; // total of the other side; 0 where nothing is compared
+  sides: [before: string, now: string]; // what the two are called
   unit: string;
   depth: number;
 }
@@ -66,21 +68,26 @@ function place(root: Node, size: (node: Node) => number): number {
 export function stacks_of(answer: Flame): Stacks {
   const root = nodes_of(answer)[0] ?? made("all", "", null);
   const depth = place(root, (node) => node.total);
-  return { root, total: answer.total, other: 0, unit: answer.unit, depth };
+  return { root, total: answer.total, other: 0, sides: ["", ""], unit: answer.unit, depth };
+}
+
+// The same function of two recordings may lie in files of the same name in different folders.
+function identity(node: Node): string {
+  return `${base(node.object)}\n${node.name}`;
 }
 
 // One tree of both: as wide as the larger share, so that what only one side has is seen, too.
-export function compared(base: Flame, now: Flame): Stacks {
+export function compared(before: Flame, now: Flame, sides: [string, string]): Stacks {
   const root = nodes_of(now)[0] ?? made("all", "", null);
-  const other = nodes_of(base)[0];
+  const other = nodes_of(before)[0];
   if (other) {
     const open: [Node, Node][] = [[root, other]];
     for (let pair = open.pop(); pair; pair = open.pop()) {
       const [into, from] = pair;
       into.before = from.total;
-      const known = new Map(into.children.map((child) => [`${child.object}\n${child.name}`, child]));
+      const known = new Map(into.children.map((child) => [identity(child), child]));
       for (const child of from.children) {
-        let same = known.get(`${child.object}\n${child.name}`);
+        let same = known.get(identity(child));
         if (!same) {
           same = made(child.name, child.object, into);
           into.children.push(same);
@@ -90,9 +97,9 @@ export function compared(base: Flame, now: Flame): Stacks {
     }
   }
   const whole = Math.max(now.total, 1);
-  const whole_before = Math.max(base.total, 1);
+  const whole_before = Math.max(before.total, 1);
   const depth = place(root, (node) => Math.max(node.total / whole, node.before / whole_before));
-  return { root, total: now.total, other: base.total, unit: now.unit, depth };
+  return { root, total: now.total, other: before.total, sides, unit: now.unit, depth };
 }
 
 // How its share changed, from -1 to 1, as part of the larger of both.
@@ -103,5 +110,6 @@ export function change_of(node: Node, stacks: Stacks): number {
 }
 
 export function change_text(node: Node, stacks: Stacks): string {
-  return `${share(node.before, stacks.other)} before, ${share(node.total, stacks.total)} now`;
+  const [before, now] = stacks.sides;
+  return `${share(node.before, stacks.other)} ${before}, ${share(node.total, stacks.total)} ${now}`;
 }

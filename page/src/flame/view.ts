@@ -6,7 +6,7 @@ import { count, on_axis, share } from "../format";
 import { base, shown } from "../names";
 import { fill, type Panel, Turn } from "../panel";
 import { remembered } from "../rpc";
-import { type Range, type State, store } from "../state";
+import { type Range, type State, store, two_calls } from "../state";
 import { amount, FlameGraph } from "./graph";
 import { change_text, compared, type Node, type Stacks, stacks_of } from "./stacks";
 
@@ -17,6 +17,11 @@ export function scope_of(state: State, range: Range | null): Record<string, unkn
   const one = state.thread !== "" && range !== null && state.axis === "instructions";
   const thread = one || scoped ? state.thread || undefined : undefined;
   return range ? { thread, from: range.from, to: range.to, axis: state.axis } : { thread };
+}
+
+// A recording, and not two calls of this one.
+function has_other(state: State): boolean {
+  return state.other !== "" && !two_calls(state.other);
 }
 
 // Whether views show the selected thread alone.
@@ -62,7 +67,14 @@ export class FlameView implements Panel {
     for (const graph of [this.main, this.callers, this.callees]) graph.renew();
     if (state.fn !== "" && this.sandwich) this.show_sandwich(state);
     else if (state.range && state.base) this.show_difference(state, state.range, state.base);
+    else if (this.differs(state)) this.show_other(state);
     else this.show_all(state);
+  }
+
+  // Whether all of this recording is drawn against the one that --diff named.
+  private alone = false;
+  private differs(state: State): boolean {
+    return !this.alone && has_other(state) && !state.range;
   }
 
   private sandwich = false;
@@ -78,7 +90,8 @@ export class FlameView implements Panel {
   private question(state: State): string {
     const scope = JSON.stringify(scope_of(state, state.range));
     const base_scope = state.base ? `${state.base.from}-${state.base.to}` : "";
-    return [scope, base_scope, this.by, this.inverted, this.sandwich ? state.fn : ""].join(" ");
+    const other = this.differs(state) ? state.other : "";
+    return [scope, base_scope, this.by, this.inverted, this.sandwich ? state.fn : "", other].join(" ");
   }
 
   private show_all(state: State): void {
@@ -91,7 +104,17 @@ export class FlameView implements Panel {
   private show_difference(state: State, range: Range, base_range: Range): void {
     const both = (): Promise<[Flame, Flame]> => Promise.all([this.ask(state, base_range), this.ask(state, range)]);
     fill(this.body, this.turn, this.question(state), "Comparing", both, ([before, now]) => {
-      this.put(compared(before, now), now);
+      this.put(compared(before, now, ["in the range compared with", "in this one"]), now);
+    });
+  }
+
+  // Of all threads: those of two recordings have nothing to do with each other.
+  private show_other(state: State): void {
+    const by = { by: this.by, ...(this.inverted ? { invert: true } : {}) };
+    const of = (more: Record<string, unknown>): Promise<Flame> => remembered.ask<Flame>("flame", { ...by, ...more });
+    const both = (): Promise<[Flame, Flame]> => Promise.all([of({}), of({ other: state.other })]);
+    fill(this.body, this.turn, this.question(state), "Comparing both recordings", both, ([ours, other]) => {
+      this.put(compared(ours, other, ["in A", "in B"]), other);
     });
   }
 
@@ -139,8 +162,10 @@ export class FlameView implements Panel {
     const stacks = this.stacks;
     if (!stacks) return;
     if (node.depth === 0) {
-      const what = stacks.other > 0 ? "Red: more than in the range it is compared with; blue: less. " : "";
-      replace(this.detail, `${what}${amount(stacks.total, stacks.unit)} in all. Click a box to look closer.`);
+      const [before, now] = stacks.sides;
+      const sums = `${amount(stacks.other, stacks.unit)} ${before}, ${amount(stacks.total, stacks.unit)} ${now}`;
+      const whole = stacks.other > 0 ? `Red: a larger share ${now}; blue: ${before}. ${sums}.` : `${amount(stacks.total, stacks.unit)} in all.`;
+      replace(this.detail, `${whole} Click a box to look closer.`);
       return;
     }
     const change = stacks.other > 0 ? ` · ${change_text(node, stacks)}` : "";
@@ -156,6 +181,21 @@ export class FlameView implements Panel {
         store.go({ fn: node.name });
         this.again();
       }),
+    );
+  }
+
+  private other_choice(state: State): HTMLElement {
+    return choices<"both" | "ours">(
+      "Which recording",
+      [
+        { value: "both", label: `A against ${base(state.other)}`, title: `What is different in ${shown(state.other, 200)}` },
+        { value: "ours", label: "A alone", title: "This recording alone" },
+      ],
+      this.alone ? "ours" : "both",
+      (value) => {
+        this.alone = value === "ours";
+        this.again();
+      },
     );
   }
 
@@ -192,7 +232,8 @@ export class FlameView implements Panel {
           this.again();
         },
       ),
-      scope_choice(state, () => this.again()),
+      !this.differs(state) && scope_choice(state, () => this.again()),
+      has_other(state) && !range && this.other_choice(state),
       range
         ? h("span", { class: "chip" }, `selected ${on_axis(range.to - range.from, state.axis)}`, button("×", "Forget the selected range", () => store.go({ range: null })))
         : h("span", { class: "muted" }, "the whole recording"),

@@ -107,7 +107,13 @@ std::vector<std::uint64_t> totals_of(const CallPaths& paths, By by) {
 }
 
 Result<Json> answer_flame(Workspace& workspace, const Json& params) {
-  auto all = asked(workspace, params);
+  Workspace* of_whom = &workspace;
+  if (params.contains("other")) {
+    auto other = workspace.other(text_in(params, "other"));
+    if (!other) return std::unexpected(other.error());
+    of_whom = *other;
+  }
+  auto all = asked(*of_whom, params);
   if (!all) return std::unexpected(all.error());
   const CallPaths paths = shaped(std::move(all->paths), params);
   const By by = by_in(params);
@@ -143,7 +149,7 @@ Result<Json> answer_flame(Workspace& workspace, const Json& params) {
            {"nodes", std::move(nodes)},
            {"pruned", {{"nodes", pruned}, {"total", pruned_total}}},
            {"other", of(all->paths.other, by)}};
-  out["losses"] = view::losses_json(all->losses, workspace.session().clock());
+  out["losses"] = view::losses_json(all->losses, of_whom->session().clock());
   return out;
 }
 
@@ -164,8 +170,8 @@ Json flame_parameters() {
   return range_parameters(
       {{"by", one_of({"instructions", "time", "calls"}, "what widths stand for (instructions)")},
        {"function", text("only stacks through this function, from its outermost call inwards")},
-       {"invert",
-        flag("callers below; with function: who called it, else from each function out")}});
+       {"invert", flag("callers below; with function: who called it, else from each function out")},
+       {"other", text("of this recording instead, to compare with")}});
 }
 
 Json flame_result() {

@@ -86,6 +86,9 @@ class Workspace {
   Result<const analyze::Coverage*> covered();  // of that, with source lines
   // Another recording. Errors: not_permitted where it may not be opened; as Session::open.
   Result<std::unique_ptr<session::Session>> open_other(const std::string& path) const;
+  // The same with all that is kept of it; lives until another one is asked for. Its progress is
+  // told as this one's. Errors: as open_other().
+  Result<Workspace*> other(const std::string& path);
   // Says what is being done from now on; `step` has been added to what progress() tells.
   void begin(std::string what);
   // The file is another one than was opened, or has grown.
@@ -116,6 +119,7 @@ class Workspace {
     bool operator==(const FileState&) const = default;
   };
   static std::optional<FileState> state_of(const std::string& path);
+  Status may_open(const std::string& path) const;
   bool update(std::uint64_t done, std::uint64_t total);  // false: given up
   Workspace();
 
@@ -130,6 +134,7 @@ class Workspace {
   std::vector<std::optional<FindingPlace>> places_;
   std::optional<Counted> counted_;
   std::optional<analyze::Coverage> covered_;
+  std::unique_ptr<Workspace> other_;  // the one that was asked for last
 
   std::mutex turn_;
   mutable std::mutex telling_;  // holds what follows
