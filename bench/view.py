@@ -3,7 +3,9 @@
 measures by the page's own clock
 
   first picture  from opening the address until the timeline's first pieces are drawn
-  pieces         how long one takes to come, while the timeline is zoomed in to single calls and panned: median, 95 %, longest
+  pieces         how long one takes to come, while the timeline is zoomed in to single calls and panned: median, 95 %, longest;
+                 the page asks for them with `quick`; and how many it gave up as they were out of sight
+  finer pieces   that the page asks for where it rests, as `quick` ones were too coarse
   frames         in a second, and the longest time between two, while keys zoom and pan
   memory         of the page's script, and of the browser's process that shows it
   transfer       bytes of the page itself, without answers
@@ -30,17 +32,17 @@ LONGEST = 900  # seconds, for an index and the first picture
 
 # Notes what the page asks for and when frames are drawn.
 WATCH = """
-window.benchmark = {asked: [], frames: []};
+window.benchmark = {asked: [], frames: [], given_up: 0};
 const plain = window.fetch;
 window.fetch = async (where, how) => {
   const begin = performance.now();
+  how.signal?.addEventListener("abort", () => ++benchmark.given_up);
   const answer = await plain(where, how);
   const copy = answer.clone();
-  copy.arrayBuffer().then(() => {
-    let method = "";
-    try { method = JSON.parse(how.body).method; } catch {}
-    benchmark.asked.push({method, begin, end: performance.now()});
-  });
+  copy.arrayBuffer().then((bytes) => {
+    const asked = JSON.parse(how.body);
+    benchmark.asked.push({method: asked.method, quick: asked.params.quick === true, bytes: bytes.byteLength, begin, end: performance.now()});
+  }).catch(() => undefined);
   return answer;
 };
 const frame = (now) => { benchmark.frames.push(now); requestAnimationFrame(frame); };
@@ -101,6 +103,21 @@ def move(view, seconds):
     return chrome.run("benchmark")
 
 
+def rest(view, instructions):
+    """Where the page rests it asks for all that hodo has: at places on all levels, how long until it is shown, in ms."""
+    chrome, times = view.chrome, []
+    for power in range(20, 34):
+        span = 2 ** power
+        for part in (0.2, 0.5, 0.7) if span < instructions / 4 else ():
+            begin = int(instructions * part)
+            chrome.run("benchmark.asked.length = 0")
+            chrome.run(f"location.hash = 'view=report&axis=instructions&window={begin}-{begin + span}'")
+            chrome.drain(0.3)
+            chrome.wait_for("document.getElementById('timeline').getAttribute('aria-busy') === 'false'", "the pieces", LONGEST)
+            times += chrome.run("benchmark.asked.filter(one => one.method === 'tile' && !one.quick).map(one => one.end - one.begin)")
+    return sorted(times)
+
+
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--hodo", required=True)
@@ -129,15 +146,22 @@ def main():
                 ...performance.getEntriesByType('resource').filter(one => one.initiatorType !== 'fetch')]
                 .reduce((sum, one) => sum + one.transferSize, 0)""")
             found = move(view, options.seconds)
-            times = sorted(one["end"] - one["begin"] for one in found["asked"] if one["method"] == "tile")
+            tiles = [one for one in found["asked"] if one["method"] == "tile"]
             frames = found["frames"]
             gaps = sorted(b - a for a, b in zip(frames, frames[1:]))
+            times = sorted(one["end"] - one["begin"] for one in tiles if one["quick"])
             print(f"pieces          {len(times)}: {share(times, .5):.0f} ms, 95 % {share(times, .95):.0f}, longest {times[-1]:.0f}")
+            sizes = sorted(one["bytes"] for one in tiles)
+            print(f"size of one     {share(sizes, .5) / 1e3:.0f} KB, 95 % {share(sizes, .95) / 1e3:.0f}; given up: {found['given_up']}")
             print(f"frames          {1000 * len(gaps) / (frames[-1] - frames[0]):.1f} a second; between two 95 % "
                   f"{share(gaps, .95):.0f} ms, longest {gaps[-1]:.0f}")
             print(f"memory          {view.chrome.run('performance.memory.usedJSHeapSize') / 1e6:.0f} MB of the script, "
                   f"{renderer_memory(view.chrome) / 1e6:.0f} MB of the process")
             print(f"transfer        {transfer / 1e3:.0f} KB")
+            report = bench.json("report", data)
+            times = rest(view, report["instructions"])
+            if times:
+                print(f"finer pieces    {len(times)}: {share(times, .5):.0f} ms, 95 % {share(times, .95):.0f}, longest {times[-1]:.0f}")
 
 
 main()

@@ -49,12 +49,15 @@ export interface Name {
   object: string;
 }
 
-export interface Slice {
-  from: number;
-  to: number;
-  name: number; // -1: several calls, each below a pixel
-  moment: string;
-  count: number;
+// One row of a lane, a list for each field of its slices.
+export interface TileRow {
+  depth: number;
+  gap: number[]; // from the end of the one before
+  length: number[];
+  name: number[]; // -1: several calls, each below a pixel
+  branch: number[]; // of its moment, as difference to the one before
+  count: number[];
+  open: number[];
 }
 
 export interface Mark {
@@ -69,9 +72,10 @@ export interface Tile {
   from: number;
   to: number;
   names: Name[];
-  rows: { depth: number; slices: Slice[] }[];
+  rows: TileRow[];
   marks: Mark[];
   coarse: boolean;
+  finer_later: boolean;
   depth: number;
   more: boolean;
 }
@@ -131,6 +135,12 @@ export interface SceneBranch {
   instructions: number;
 }
 
+export interface SceneInstruction {
+  moment: string;
+  at: Place;
+  text: string;
+}
+
 export interface Scene {
   moment: string;
   pid: number;
@@ -139,6 +149,7 @@ export interface Scene {
   ran: number; // instructions of the thread before it
   stands_at: Place | null;
   instruction?: string;
+  instructions: SceneInstruction[]; // around it
   calls: OpenCall[];
   lost_before: unknown;
   before: SceneBranch[];

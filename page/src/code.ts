@@ -1,5 +1,5 @@
 // A function's source and instructions beside each other, with how often each ran; its flow graph.
-import type { Block, Code, Info, Instruction } from "./answers";
+import type { Block, Code, Info, Instruction, Scene, SceneInstruction } from "./answers";
 import { announce, button, type Child, choices, h, replace } from "./dom";
 import { count } from "./format";
 import { framed, taken } from "./graph";
@@ -64,13 +64,32 @@ export class CodeView implements Panel {
     if (inner) this.tools.hidden = true;
   }
 
-  // The function at an address, whatever its name.
-  show_at(address: string): void {
+  // The function at a moment; where code is of none, as a PLT's is, the instructions around.
+  show_at(scene: Scene): void {
+    const address = scene.stands_at?.address ?? "";
     this.here = address;
-    const params = { address };
-    const known = this.body.querySelector(`[data-address="${CSS.escape(address)}"]`);
-    if (known) this.stand_at(address);
-    else fill(this.body, this.turn, address, "Reading code", () => remembered.ask<Code>("code", params), (code) => this.draw_code(code));
+    const known = address !== "" && this.body.querySelector(`.side-by-side [data-address="${CSS.escape(address)}"]`);
+    if (known) {
+      this.stand_at(address);
+      return;
+    }
+    const code = (): Promise<Code | string> => remembered.ask<Code>("code", { address }).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+    fill(this.body, this.turn, `${scene.moment} ${address}`, "Reading code", code, (answer) => {
+      if (typeof answer === "string") this.draw_path(scene, answer);
+      else this.draw_code(answer);
+    });
+  }
+
+  private draw_path(scene: Scene, why: string): void {
+    const row = (one: SceneInstruction): HTMLElement =>
+      h(
+        "div",
+        { class: `row ${one.moment === scene.moment ? "here" : ""}` },
+        h("span", { class: "address muted" }, one.at.address),
+        h("span", { class: "text" }, shown(one.text, 300)),
+      );
+    const what = scene.instructions.length > 0 ? `${shown(why, 200)}. What ran around the moment:` : shown(why, 200);
+    replace(this.body, h("p", { class: "muted caption" }, what), h("div", { class: "machine scrolls", role: "region", attrs: { "aria-label": "Instructions" } }, scene.instructions.map(row)));
   }
 
   refresh(state: State, info: Info): void {
@@ -157,12 +176,16 @@ export class CodeView implements Panel {
     const source = h("div", { class: "source scrolls", role: "region", attrs: { "aria-label": "Source" } });
     const machine = h("div", { class: "machine scrolls", role: "region", attrs: { "aria-label": "Instructions" } });
     let file = "";
+    let before = 0;
     const rows: HTMLElement[] = [];
     for (const line of lines) {
       if (line.file !== file) {
         file = line.file;
         rows.push(h("div", { class: "file-name muted" }, shown(file, 300)));
+      } else if (line.line > before + 1) {
+        rows.push(h("div", { class: "left-out muted" }, "⋯"));
       }
+      before = line.line;
       rows.push(this.source_row(line, most));
     }
     replace(source, rows.length > 0 ? rows : h("p", { class: "muted empty" }, "No source lines are known for this function."));

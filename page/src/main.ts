@@ -29,7 +29,7 @@ class Page {
   private info: Info | null = null;
   private readonly timeline = new Timeline((hit, far) => this.pick(hit, far));
   private readonly around = new CodeView(true);
-  private readonly where = new WhereView((scene) => this.stand(scene), (moment) => this.note(moment), this.around.element);
+  private readonly where = new WhereView((scene) => this.around.show_at(scene), (moment) => this.note(moment), this.around.element);
   private readonly code = new CodeView();
   private readonly notes = new NotesView();
   private readonly panels: Panel[] = [
@@ -254,14 +254,14 @@ class Page {
     return scene.ran;
   }
 
-  private stand(scene: Scene): void {
-    if (scene.stands_at) this.around.show_at(scene.stands_at.address);
-  }
-
   private pick(hit: Hit, far: boolean): void {
-    const { piece, mark } = hit;
+    const { piece, mark, step } = hit;
     if (mark) {
       store.go({ at: mark.moment, thread: hit.lane.thread, view: mark.kind === "finding" ? "findings" : "where" });
+      return;
+    }
+    if (step) {
+      store.go({ at: step.moment, thread: hit.lane.thread, view: "where" });
       return;
     }
     if (!piece) {

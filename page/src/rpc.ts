@@ -14,7 +14,8 @@ export function question_key(method: string, params: Record<string, unknown>): K
 }
 
 interface Embedded {
-  answers: Record<Key, unknown>;
+  texts: unknown[];
+  answers: Record<Key, number>; // in texts: many questions have the same one
   lacks: string;
   begin: string;
 }
@@ -41,7 +42,8 @@ export async function ask<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   if (kept) {
-    const answer = kept.answers[question_key(method, params)];
+    const number = kept.answers[question_key(method, params)];
+    const answer = number === undefined ? undefined : kept.texts[number];
     if (answer === undefined) throw new Refused(`This file does not contain that. ${kept.lacks}`);
     return answer as T;
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <queue>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "hodo/serve/method.h"
@@ -20,8 +21,8 @@ using serve::Json;
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr std::size_t kMostTileBytes = std::size_t{2} << 20;  // of each axis
-constexpr int kTileLevels = 6;    // the whole recording in one, two, four ... 32 pieces
-constexpr int kTileWidth = 1024;  // as timeline/tiles.ts asks
+constexpr int kTileLevels = 6;   // the whole recording in one, two, four ... 32 pieces
+constexpr int kTileWidth = 512;  // as timeline/tiles.ts asks
 constexpr std::size_t kMostThreads = 64;
 constexpr std::size_t kMostTreeRows = 100;
 constexpr std::size_t kMostFunctions = 16;
@@ -35,23 +36,26 @@ class Answers {
   // Asks and keeps. Null: there is no answer, or no room for it.
   Json add(std::string_view method, const Json& params) {
     const std::string question = question_of(method, params);
-    if (!asked_.insert(question).second || text_.size() >= kMostBytes) return nullptr;
+    if (!asked_.insert(question).second || size() >= kMostBytes) return nullptr;
     auto answer = serve::ask(*workspace_, method, params);
     if (!answer) {
       error_ = answer.error();
       return nullptr;
     }
     if (method == "coverage") leave_out_places(*answer);
-    const std::string line = serve::one_line(*answer);
-    if (line.size() > kMostBytes - text_.size()) return nullptr;
-    if (!text_.empty()) text_ += ",\n";
-    text_ += serve::one_line(Json(question)) + ":" + line;
+    const std::size_t text = keep(serve::one_line(*answer));
+    if (text == kNoRoom) return nullptr;
+    if (!questions_.empty()) questions_ += ",\n";
+    questions_ += fmt::format("{}:{}", serve::one_line(Json(question)), text);
     return std::move(*answer);
   }
 
   std::size_t size() const { return text_.size(); }
   const Error& error() const { return error_; }
-  const std::string& text() const { return text_; }
+  // Members of a JSON object: the answers' texts, and for each question the number of its own.
+  std::string text() const {
+    return fmt::format("\"texts\":[{}],\n\"answers\":{{{}}}", text_, questions_);
+  }
 
  private:
   // What the page shows is functions and sums: blocks, edges and lines would be most of the file.
@@ -59,6 +63,18 @@ class Answers {
     for (Json& module : coverage["modules"]) {
       for (const char* places : {"blocks", "edges", "lines"}) module.erase(places);
     }
+  }
+
+  // Its number. Many questions have one answer: the code at each moment of a function.
+  static constexpr std::size_t kNoRoom = ~std::size_t{0};
+  std::size_t keep(std::string text) {
+    if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
+    if (text.size() > kMostBytes - text_.size()) return kNoRoom;
+    if (!text_.empty()) text_ += ",\n";
+    text_ += text;
+    const std::size_t number = numbers_.size();
+    numbers_.emplace(std::move(text), number);
+    return number;
   }
 
   // As question_key() in rpc.ts: members in the order of their names.
@@ -70,7 +86,8 @@ class Answers {
 
   serve::Workspace* workspace_;
   std::set<std::string> asked_;
-  std::string text_;
+  std::map<std::string, std::size_t> numbers_;  // of the texts
+  std::string text_, questions_;
   Error error_;
 };
 
@@ -104,6 +121,9 @@ struct Drawn {
   std::string axis;
   std::uint64_t from = 0, to = 0;
   std::vector<std::string> threads;
+  bool has(std::int64_t place) const {
+    return std::cmp_greater_equal(place, from) && std::cmp_less_equal(place, to);
+  }
 };
 
 // The calls that take most room, for who clicks them.
@@ -111,11 +131,16 @@ class LongCalls {
  public:
   void look_at(const Json& tile, const Drawn& drawn) {
     if (!tile.is_object()) return;
+    const auto thread = tile["thread"].get<std::string>();
     for (const Json& row : tile["rows"]) {
-      for (const Json& slice : row["slices"]) {
-        const auto from = slice["from"].get<std::uint64_t>(), to = slice["to"].get<std::uint64_t>();
-        if (slice["count"] != 1 || from < drawn.from || from > drawn.to) continue;
-        calls_[slice["moment"].get<std::string>()] = to - from;
+      std::int64_t end = 0, branch = 0;
+      for (std::size_t i = 0; i < row["gap"].size(); ++i) {
+        const std::int64_t from = end + row["gap"][i].get<std::int64_t>();
+        const auto length = row["length"][i].get<std::int64_t>();
+        end = from + length;
+        branch += row["branch"][i].get<std::int64_t>();
+        if (row["count"][i] != 1 || !drawn.has(from)) continue;
+        calls_[fmt::format("{}:{}", thread, branch)] = static_cast<std::uint64_t>(length);
       }
     }
   }
@@ -303,9 +328,8 @@ Result<std::string> answers_for_file(serve::Workspace& workspace, const Json& pa
   add_sums(answers, part);
   add_timeline(answers, info, part);
   add_moments(answers, info, ends, findings);
-  return fmt::format("{{\"begin\":{},\"lacks\":{},\"answers\":{{{}}}}}",
-                     serve::one_line(Json(begin)), serve::one_line(Json(lacks_of(part))),
-                     answers.text());
+  return fmt::format("{{\"begin\":{},\"lacks\":{},{}}}", serve::one_line(Json(begin)),
+                     serve::one_line(Json(lacks_of(part))), answers.text());
 }
 
 }  // namespace hodo::cli

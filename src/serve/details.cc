@@ -83,43 +83,68 @@ std::optional<SegmentRange> Details::segments_of(const ask::Index& index,
   return out;
 }
 
-Result<Detail> Details::decode(const ask::IndexedRecording& recording,
-                               const SegmentRange& segments) {
+std::size_t Details::missing(const SegmentRange& segments) const {
+  const auto known = std::ranges::count_if(kept_, [&](const Kept& one) {
+    return one.segment >= segments.first && one.segment <= segments.last;
+  });
+  return segments.last - segments.first + 1 - static_cast<std::size_t>(known);
+}
+
+Result<Lane> Details::decode(const ask::IndexedRecording& recording, std::size_t segment) {
   const auto all = recording.index.segments();
-  const ask::Segment& first = all[segments.first];
-  Detail out;
-  SliceRoom room(Overview::kMostSlices / 2);
+  Lane out;
+  out.total.thread = all[segment].thread;
+  SliceRoom room(kMostSlices);
   std::size_t node_room = 0;
-  LaneBuilder builder(following_, room, node_room, out.lane);
-  begin_at(recording.index, segments.first, following_, builder);
-  const std::size_t next = segments.last + 1;
-  const bool ends = next == all.size() || all[next].thread != first.thread;
+  LaneBuilder builder(following_, room, node_room, out);
+  begin_at(recording.index, segment, following_, builder);
+  const std::size_t next = segment + 1;
+  const bool ends = next == all.size() || all[next].thread != out.total.thread;
   PartSink sink(builder, session_.clock(), ends ? ~std::uint64_t{0} : all[next].branches);
-  auto outcome = ask::walk_from(recording, segments.first, sink);
+  auto outcome = ask::walk_from(recording, segment, sink);
   if (!outcome) return std::unexpected(outcome.error());
   builder.finish();
-  if (room.full()) room.grow({&out.lane});
-  out.names = names_of(following_);
-  out.grain = room.grain();
-  out.lane.total.thread = first.thread;
+  if (room.full()) room.grow({&out});
+  const auto& functions = following_.functions();
+  for (std::size_t i = names_.size(); i < functions.size(); ++i) {
+    names_.push_back({functions[i].name, functions[i].object});
+  }
   return out;
 }
 
-Result<const Detail*> Details::at(const ask::IndexedRecording& recording,
-                                  const SegmentRange& segments, const Overview& overview) {
-  auto it = std::ranges::find(kept_, segments, &std::pair<SegmentRange, Detail>::first);
-  if (it == kept_.end()) {
-    auto made = decode(recording, segments);
-    if (!made) return std::unexpected(made.error());
-    const auto whole = std::ranges::find(overview.lanes, made->lane.total.thread,
-                                         [](const Lane& lane) { return lane.total.thread; });
-    if (whole != overview.lanes.end()) close_known(made->lane, *whole);
-    kept_.emplace_front(segments, std::move(*made));
-    if (kept_.size() > kMostKept) kept_.pop_back();
-    it = kept_.begin();
+// Makes room behind the `needed` ones that were used last.
+void Details::forget(std::size_t needed) {
+  while (slices_ > kMostKept && kept_.size() > needed) {
+    slices_ -= kept_.back().slices;
+    kept_.pop_back();
   }
-  kept_.splice(kept_.begin(), kept_, it);
-  return &kept_.front().second;
+}
+
+Result<std::vector<const Lane*>> Details::at(
+    const ask::IndexedRecording& recording, const SegmentRange& segments, const Overview& overview,
+    const std::function<bool(std::uint64_t done, std::uint64_t all)>& goes_on) {
+  std::vector<const Lane*> out;
+  const std::size_t count = segments.last - segments.first + 1;
+  for (std::size_t segment = segments.first; segment <= segments.last; ++segment) {
+    auto it = std::ranges::find(kept_, segment, &Kept::segment);
+    if (it == kept_.end()) {
+      if (!goes_on(out.size(), count)) return fail(ErrorCode::not_found, "given up");
+      auto lane = decode(recording, segment);
+      if (!lane) return std::unexpected(lane.error());
+      const auto whole = std::ranges::find(overview.lanes, lane->total.thread,
+                                           [](const Lane& one) { return one.total.thread; });
+      if (whole != overview.lanes.end()) close_known(*lane, *whole);
+      std::size_t slices = 0;
+      for (const auto& row : lane->rows) slices += row.size();
+      kept_.push_front({segment, slices, std::move(*lane)});
+      slices_ += slices;
+      it = kept_.begin();
+    }
+    kept_.splice(kept_.begin(), kept_, it);
+    out.push_back(&kept_.front().lane);
+  }
+  forget(count);
+  return out;
 }
 
 namespace {

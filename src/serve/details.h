@@ -1,6 +1,7 @@
 // Parts of a recording decoded anew, where its overview is too coarse.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -14,13 +15,6 @@ namespace hodo::serve {
 struct SegmentRange {
   std::size_t first = 0;
   std::size_t last = 0;
-  bool operator==(const SegmentRange&) const = default;
-};
-
-struct Detail {
-  Lane lane;  // calls that begin or end outside of it are whole where that is known, else open
-  std::vector<SliceName> names;
-  Grain grain;
 };
 
 class Details {
@@ -33,17 +27,35 @@ class Details {
   // Those that a range touches; nullopt: more than kMostSegments, or the thread has none.
   static std::optional<SegmentRange> segments_of(const ask::Index& index,
                                                  const ask::ThreadId& thread, const Range& range);
-  // Lives until the next call of this. Errors: as ask::walk_from.
-  Result<const Detail*> at(const ask::IndexedRecording& recording, const SegmentRange& segments,
-                           const Overview& overview);
+  // How many of them would have to be decoded.
+  std::size_t missing(const SegmentRange& segments) const;
+  // A lane for each of the segments, in order: calls that go over several of them are in each,
+  // whole where their ends are known, else open. They live until the next call of this. `goes_on`
+  // hears how many of how many are done, and false ends it. Errors: as ask::walk_from; not_found
+  // where it was ended.
+  Result<std::vector<const Lane*>> at(
+      const ask::IndexedRecording& recording, const SegmentRange& segments,
+      const Overview& overview,
+      const std::function<bool(std::uint64_t done, std::uint64_t all)>& goes_on);
+  // Of the lanes' slices, all that there were yet.
+  const std::vector<SliceName>& names() const { return names_; }
 
  private:
-  static constexpr std::size_t kMostKept = 16;
-  Result<Detail> decode(const ask::IndexedRecording& recording, const SegmentRange& segments);
+  static constexpr std::size_t kMostSlices = std::size_t{1} << 17;  // of a segment, about
+  static constexpr std::size_t kMostKept = std::size_t{1} << 21;  // slices, but of those asked for
+  Result<Lane> decode(const ask::IndexedRecording& recording, std::size_t segment);
+  void forget(std::size_t needed);
 
+  struct Kept {
+    std::size_t segment = 0;
+    std::size_t slices = 0;
+    Lane lane;
+  };
   session::Session& session_;
   analyze::Following following_;
-  std::list<std::pair<SegmentRange, Detail>> kept_;  // the last one used comes first
+  std::vector<SliceName> names_;
+  std::list<Kept> kept_;  // the last one used comes first
+  std::size_t slices_ = 0;
 };
 
 // The stacks of a part of the path, thread by thread: as Overview::lanes, without slices.

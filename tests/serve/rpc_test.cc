@@ -93,7 +93,8 @@ TEST_F(Rpc, SchemasAreWhatIsAnswered) {
       {"calls", {{"function", "nosuch"}}},
       {"code", {{"function", "0x401000"}}},
       {"search", {{"text", "sample"}}},
-      {"tile", {{"thread", "42"}, {"from", 0}, {"to", 11}}}};
+      {"tile", {{"thread", "42"}, {"from", 0}, {"to", 11}}},
+      {"steps", {{"thread", "42"}, {"from", 0}, {"to", 11}}}};
   for (const Method& method : methods()) {
     const auto given = params.find(std::string(method.name));
     const Json one = given == params.end() ? Json::object() : given->second;

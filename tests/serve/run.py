@@ -21,6 +21,9 @@ import time
 from server import WAIT, Failed, Server, check
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from tile import in_slices  # noqa: E402
 
 NESTED = r"""
 #include <stdio.h>
@@ -128,6 +131,12 @@ def case_commands(case):
         same("ends", server.ask("ends"), case.json("crash", data))
         moment = server.ask("moment", at="call:down#3")
         check(moment["moment"] == case.json("show", "call:down#3", data)["moment"], moment)
+        scene = server.ask("scene", at="call:down#3", around=9)
+        ran = {"from": scene["ran"], "to": scene["ran"] + 9}
+        stepped = server.ask("steps", thread=moment["thread"], **ran)["steps"]
+        first = [one["moment"] for one in scene["instructions"]].index(scene["moment"])
+        check([(one["moment"], one["text"], one["address"]) for one in stepped] ==
+              [(one["moment"], one["text"], one["at"]["address"]) for one in scene["instructions"][first:first + 9]], stepped)
         functions = server.ask("coverage", parts=["functions"], module="program")["modules"]
         check(len(functions) == 1 and "blocks" not in functions[0], functions)
         check(server.end() == 0, "its status")
@@ -203,6 +212,10 @@ def case_diff(case):
     case.record(case.path("program"), "an argument")
     with Server(case.args.hodo, "a.data", cwd=case.work, env=case.env) as server:
         same("two runs", server.ask("diff", other="b.data"), case.json("diff", "a.data", "b.data"))
+        ours, theirs = server.ask("flame"), server.ask("flame", other="b.data")
+        with Server(case.args.hodo, "b.data", cwd=case.work, env=case.env) as other:
+            same("the other one's flame graph", theirs, other.ask("flame"))
+        check(ours["total"] == case.json("report", "a.data")["instructions"] != theirs["total"], "whose flame graph it is")
         two = server.ask("diff", call="down#3", other_call="down#70")
         check(two["paths"][0]["partings"], two)
         same("two calls", two, case.json("diff", "a.data", "--call", "down#3", "--call", "down#70"))
@@ -369,7 +382,7 @@ def case_sources(case):
 
 
 def tiles(server, thread, axis, end, **more):
-    return server.ask("tile", thread=thread, axis=axis, to=end, width=16384, **{"from": 0}, **more)
+    return in_slices(server.ask("tile", **{"thread": thread, "axis": axis, "from": 0, "to": end, "width": 16384, **more}))
 
 
 def case_timeline(case):
@@ -396,7 +409,7 @@ def case_timeline(case):
             check(listed == drawn, f"{name}: {len(listed)} calls are listed, {len(drawn)} drawn")
         for moment, (_, depth) in list(by_name["leaf"].items())[::7]:
             check(len(case.json("show", moment, data)["calls"]) == depth + 1, f"the depth of {moment}")
-        whole = server.ask("tile", thread=thread["thread"], axis="instructions", to=end, width=7, **{"from": 0})
+        whole = in_slices(server.ask("tile", thread=thread["thread"], axis="instructions", to=end, width=7, **{"from": 0}))
         count = sum(s["count"] for row in tile["rows"] for s in row["slices"])
         check(count == sum(s["count"] for row in whole["rows"] for s in row["slices"]), "merged slices' calls")
         check(all(len(row["slices"]) <= 15 for row in whole["rows"]), "slices for seven pixels")
@@ -491,14 +504,19 @@ def case_long(case):
         for number in (30, 60, 89):
             one = drawn[walks[number]["moment"]]
             check(one["to"] - one["from"] == walks[number]["instructions"], f"{one} and {walks[number]}")
+        # A call that goes over several parts of what is decoded anew is one slice.
+        for begin in range(end // 3, end // 3 + 6 * 400_000, 400_000):
+            tile = tiles(server, name, "instructions", begin + 400_000, **{"from": begin})
+            moments = [s["moment"] for row in tile["rows"] for s in row["slices"]]
+            check(len(moments) == len(set(moments)), f"slices that are there twice, at {begin}")
         # One call of walk by itself: each step is a slice.
         for number in (2, 3):
             first = walks[number]
             at = [s for row in whole["rows"] for s in row["slices"] if s["moment"] == first["moment"]]
             begin = at[0]["from"] if at else None
             check(begin is not None, f"walk #{number} is not drawn")
-            tile = server.ask("tile", thread=name, axis="instructions", width=16384,
-                              **{"from": begin + 1, "to": begin + first["instructions"] - 1})
+            tile = in_slices(server.ask("tile", thread=name, axis="instructions", width=16384,
+                                        **{"from": begin + 1, "to": begin + first["instructions"] - 1}))
             check(not tile["coarse"], "single calls are merged")
             steps = [s for row in tile["rows"] for s in row["slices"]
                      if s["count"] == 1 and tile["names"][s["name"]]["name"] == "step"]

@@ -23,7 +23,15 @@ export class Card {
     if (hit.mark) {
       return [h("b", {}, shown(hit.mark.text, 400)), h("div", { class: "muted" }, shown(hit.mark.kind, 60))];
     }
-    const piece = hit.piece;
+    const { piece, step } = hit;
+    if (step) {
+      const line = step.file ? `${base(step.file)}:${step.line ?? ""}` : "";
+      return [
+        h("b", {}, h("bdi", {}, shown(step.text, 200))),
+        h("div", { class: "muted" }, `${step.address} ${shown(line, 200)}`),
+        h("div", { class: "muted" }, `at ${step.moment}`),
+      ];
+    }
     if (!piece) return null;
     const span = piece.to - piece.from;
     const size = axis === "time" ? duration(span) : `${count(span)} instructions`;

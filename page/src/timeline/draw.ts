@@ -1,12 +1,13 @@
 // Draws the timeline: bands for the lanes, slices, marks, the ruler, the selection.
 import type { Mark } from "../answers";
 import { fitting, kMono, kSans, type Surface } from "../canvas";
-import { colors, ink_of } from "../colors";
+import { colors } from "../colors";
 import { type Axis, on_axis, short, tick_step } from "../format";
 import type { Range } from "../state";
 import { type Lane, row_height, rows_of } from "./lanes";
 import type { Rows } from "./rows";
-import { color_of, type Piece } from "./tiles";
+import type { Names, Piece, Slices } from "./slices";
+import { row_below, type Step } from "./steps";
 
 export interface Scale {
   window: Range;
@@ -38,35 +39,46 @@ export interface Look {
 
 export function mark_color(kind: string): string {
   const palette = colors();
-  if (/loss|lost|crash|signal|end|finding/.test(kind)) return palette.danger;
-  if (/exec|fork|clone/.test(kind)) return palette.accent;
+  if (/lost|signal|end|finding/.test(kind)) return palette.danger;
+  if (/exec|fork|snapshot/.test(kind)) return palette.accent;
   return palette.muted;
 }
 
-function label(surface: Surface, piece: Piece, x: number, wide: number, y: number, look: Look): void {
+function label(surface: Surface, name: string, x: number, right: number, y: number, look: Look): void {
   const from = Math.max(x, 0);
-  const room = Math.min(x + wide, surface.width) - from - 8;
+  const room = Math.min(right, surface.width) - from - 8;
   const sign = look.text * 0.86 * 0.602;
   if (room < sign * 2) return;
-  const name = piece.merged ? `${piece.label || "calls"} ×${short(piece.count)}` : piece.label;
   const text = fitting(name, room, sign);
   if (text !== "") surface.context.fillText(text, from + 4, y);
 }
 
-function slice(surface: Surface, piece: Piece, y: number, high: number, faded: boolean, look: Look): void {
-  const { context } = surface;
-  const x = x_of(piece.from, look.scale);
-  const wide = Math.max(x_of(piece.to, look.scale) - x, 1);
-  if (x > surface.width || x + wide < 0) return;
-  const left = Math.max(x, -2);
-  const right = Math.min(x + wide, surface.width + 2);
-  context.globalAlpha = faded ? 0.25 : 1;
-  context.fillStyle = piece.label === "" ? colors().merged : color_of(piece);
-  const gap = right - left > 3 ? 1 : 0;
-  context.fillRect(left, y, Math.max(right - left - gap, 0.6), high - 1);
-  if (high < look.text || wide < look.text * 1.6) return;
-  context.fillStyle = piece.label === "" ? colors().text : ink_of(piece.object);
-  label(surface, piece, x, wide, y + high / 2, look);
+function label_of(row: Slices, at: number, names: Names): string {
+  const name = names.list[row.name[at]]?.label ?? "";
+  return row.merged(at) ? `${name || "calls"} ×${short(row.count[at])}` : name;
+}
+
+function draw_row(surface: Surface, row: Slices, names: Names, y: number, high: number, look: Look): void {
+  const { context, width } = surface;
+  const { scale, sought } = look;
+  let filled = -1; // the last pixel that a slice which is narrower has already
+  for (let at = row.first_until(value_at(-2, scale)); at < row.length; ++at) {
+    const x = x_of(row.from[at], scale);
+    if (x > width) break;
+    const right = Math.max(x_of(row.to[at], scale), x + 1);
+    const wide = right - x;
+    if (wide < 1.5 && Math.floor(x) === filled) continue;
+    if (wide < 1.5) filled = Math.floor(x);
+    const paint = names.paint(row.name[at]);
+    context.globalAlpha = sought !== "" && names.list[row.name[at]]?.name !== sought ? 0.25 : 1;
+    context.fillStyle = paint.fill;
+    const left = Math.max(x, -2);
+    const seen = Math.min(right, width + 2) - left;
+    context.fillRect(left, y, Math.max(seen - (seen > 3 ? 1 : 0), 0.6), high - 1);
+    if (high < look.text || wide < look.text * 1.6) continue;
+    context.fillStyle = paint.ink;
+    label(surface, label_of(row, at, names), x, right, y + high / 2, look);
+  }
 }
 
 export function outline(surface: Surface, lane: Lane, lit: Lit, look: Look, color: string): void {
@@ -108,19 +120,32 @@ function missing(surface: Surface, lane: Lane, list: Range[], look: Look): void 
   surface.context.globalAlpha = 1;
 }
 
-export function draw_lane(surface: Surface, lane: Lane, content: Rows, look: Look): void {
+// Instructions below the calls that they are in.
+export function draw_steps(surface: Surface, lane: Lane, content: Rows, steps: Step[], look: Look): void {
+  const { context } = surface;
+  const high = row_height(lane, look.text);
+  const top = lane.top + Math.round(look.text * 0.55);
+  context.font = `${Math.round(look.text * 0.8)}px ${kMono}`;
+  context.textBaseline = "middle";
+  for (const step of steps) {
+    const x = x_of(step.place, look.scale);
+    const right = x_of(step.place + 1, look.scale);
+    const y = top + row_below(content.rows, step.place) * high;
+    context.fillStyle = colors().ground;
+    context.fillRect(x, y, right - x - 1, high - 1);
+    context.fillStyle = colors().text;
+    label(surface, step.text, x, right, y + high / 2, look);
+  }
+}
+
+export function draw_lane(surface: Surface, lane: Lane, content: Rows, names: Names, look: Look): void {
   const { context } = surface;
   const high = row_height(lane, look.text);
   const top = lane.top + Math.round(look.text * 0.55);
   context.font = `${Math.round(look.text * 0.86)}px ${kMono}`;
   context.textBaseline = "middle";
   const rows = Math.min(content.rows.length, rows_of(lane));
-  for (let depth = 0; depth < rows; ++depth) {
-    for (const piece of content.rows[depth]) {
-      const faded = look.sought !== "" && piece.name !== look.sought;
-      slice(surface, piece, top + depth * high, high, faded, look);
-    }
-  }
+  for (let depth = 0; depth < rows; ++depth) draw_row(surface, content.rows[depth], names, top + depth * high, high, look);
   context.globalAlpha = 1;
   missing(surface, lane, content.missing, look);
   marks(surface, lane, content.marks, look);

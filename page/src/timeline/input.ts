@@ -5,7 +5,7 @@ import { base, shown } from "../names";
 import { store } from "../state";
 import { value_at } from "./draw";
 import type { Timeline } from "./view";
-import type { Piece } from "./tiles";
+import type { Piece, Slices } from "./slices";
 
 type Drag = { kind: "pan" | "select"; x: number; y: number; moved: boolean; from: number };
 
@@ -123,7 +123,7 @@ export class Input {
     const lit = timeline.selected;
     const lane = timeline.lanes.find((one) => one.thread === lit?.thread);
     if (lit && lane) {
-      timeline.pick({ lane, depth: lit.depth, piece: lit.piece, mark: null, value: lit.piece.from }, true);
+      timeline.pick({ lane, depth: lit.depth, piece: lit.piece, mark: null, step: null, value: lit.piece.from }, true);
     }
   }
 
@@ -134,27 +134,17 @@ export class Input {
     if (!lane) return;
     const { rows } = timeline.rows(lane);
     const at = timeline.selected;
-    let piece: Piece | undefined;
-    let depth = at?.depth ?? 0;
-    if (!at) {
-      piece = rows[0]?.[0];
-    } else if (along !== 0) {
-      const row = rows[depth] ?? [];
-      const here = row.findIndex((one) => one.from >= at.piece.from);
-      piece = along > 0 ? row.find((one) => one.from >= at.piece.to && one.from > at.piece.from) : row[here - 1];
-    } else {
-      depth += down;
-      const inside = (one: Piece): boolean => one.to >= at.piece.from && one.from <= at.piece.to;
-      piece = down > 0 ? rows[depth]?.find((one) => one.from >= at.piece.from && one.from <= at.piece.to) : rows[depth]?.find(inside);
-      if (down > 0 && !piece) piece = rows[depth]?.find(inside);
-    }
+    const depth = at ? at.depth + down : 0;
+    const row = rows[depth];
+    const number = !row ? -1 : !at ? 0 : along > 0 ? after(row, at.piece) : along < 0 ? row.first_from(at.piece.from) - 1 : within(row, at.piece, down > 0);
+    const piece = row?.piece(number, lane.thread, timeline.tiles.names);
     if (!piece) {
       announce("No call there in view.");
       return;
     }
     timeline.selected = { thread: lane.thread, depth, piece };
     timeline.reveal(timeline.selected);
-    timeline.pick({ lane, depth, piece, mark: null, value: piece.from }, false);
+    timeline.pick({ lane, depth, piece, mark: null, step: null, value: piece.from }, false);
     this.follow(piece);
     this.say();
   }
@@ -178,4 +168,19 @@ export class Input {
     const name = lit.piece.merged ? `${count(lit.piece.count)} short calls${of}` : shown(lit.piece.name, 120);
     announce(`${name}, ${base(lit.piece.object)}, ${size}, depth ${lit.depth + 1}, at ${lit.piece.moment}`);
   }
+}
+
+// The next one along a row.
+function after(row: Slices, piece: Piece): number {
+  let at = row.first_from(piece.to);
+  while (at < row.length && row.from[at] <= piece.from) ++at;
+  return at;
+}
+
+// The caller in the row above, or in the row below the first callee, rather one that begins in the call.
+function within(row: Slices, piece: Piece, below: boolean): number {
+  const begins = row.first_from(piece.from);
+  if (below && begins < row.length && row.from[begins] <= piece.to) return begins;
+  const at = row.first_until(below ? piece.from : piece.to);
+  return at < row.length && row.from[at] <= (below ? piece.to : piece.from) ? at : -1;
 }

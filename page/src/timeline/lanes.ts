@@ -11,6 +11,7 @@ export interface Lane {
   process: string; // not empty: a process begins here
   open: boolean;
   depth: number; // rows that it has, as far as is known
+  steps: boolean; // one row more is wanted, for instructions
   top: number;
   height: number;
 }
@@ -32,6 +33,7 @@ export function lanes_of(info: Info): Lane[] {
         process: at === 0 ? `${shown(process.name, 60)} ${process.pid}` : "",
         open: threads <= 3,
         depth: 1,
+        steps: false,
         top: 0,
         height: 0,
       });
@@ -45,7 +47,7 @@ export function row_height(lane: Lane, text: number): number {
 }
 
 export function rows_of(lane: Lane): number {
-  return Math.min(Math.max(lane.depth, 1), lane.open ? kDeepest : kFolded);
+  return Math.min(Math.max(lane.depth, 1) + (lane.steps ? 1 : 0), lane.open ? kDeepest : kFolded);
 }
 
 // Gives each lane its place; returns how high all are.

@@ -40,10 +40,10 @@ export class Minimap {
     for (const lane of timeline.lanes.slice(0, 64)) {
       const tile = timeline.tiles.get(lane.thread, timeline.axis, whole, 0);
       if (!tile) continue;
-      for (const [depth, pieces] of tile.rows) {
-        for (const piece of pieces) {
-          const from = Math.max(0, Math.floor((piece.from / timeline.length) * width));
-          const to = Math.min(width - 1, Math.floor((piece.to / timeline.length) * width));
+      for (const [depth, row] of tile.rows) {
+        for (let at = 0; at < row.length; ++at) {
+          const from = Math.max(0, Math.floor((row.from[at] / timeline.length) * width));
+          const to = Math.min(width - 1, Math.floor((row.to[at] / timeline.length) * width));
           for (let x = from; x <= to; ++x) depths[x] = Math.max(depths[x], depth + 1);
         }
       }

@@ -2,11 +2,12 @@
 import type { Mark } from "../answers";
 import type { Axis } from "../format";
 import type { Range } from "../state";
-import type { Piece, Ready, Tiles } from "./tiles";
+import { Slices } from "./slices";
+import type { Ready, Tiles } from "./tiles";
 
 export interface Rows {
   depth: number;
-  rows: Piece[][];
+  rows: Slices[];
   marks: Mark[];
   missing: Range[]; // hodo has been asked for these
 }
@@ -15,32 +16,29 @@ export function level_for(per_pixel: number): number {
   return Math.max(0, Math.floor(Math.log2(Math.max(per_pixel * 1024, 1))));
 }
 
-function cut(piece: Piece, from: number, to: number): Piece {
-  if (piece.from >= from && piece.to <= to) return piece;
-  return { ...piece, from: Math.max(piece.from, from), to: Math.min(piece.to, to) };
+// What is in [from, to], cut to it; a call that goes on from the piece before is one with it.
+function add(row: Slices, piece: Slices, from: number, to: number): void {
+  for (let at = piece.first_until(from); at < piece.length && piece.from[at] < to; ++at) {
+    const begin = Math.max(piece.from[at], from);
+    const end = Math.min(piece.to[at], to);
+    // What took no time on this axis still happened, but in the piece before.
+    if (end === from && piece.from[at] < from) continue;
+    const last = row.length - 1;
+    if (last >= 0 && row.branch[last] === piece.branch[at] && row.to[last] >= begin && !row.merged(last) && !piece.merged(at)) {
+      row.to[last] = Math.max(row.to[last], end);
+    } else {
+      row.push(begin, end, piece.branch[at], piece.name[at], piece.count[at]);
+    }
+  }
 }
 
-function add(row: Piece[], piece: Piece): void {
-  const last = row[row.length - 1];
-  if (last && !piece.merged && !last.merged && last.moment === piece.moment && last.to >= piece.from) {
-    row[row.length - 1] = { ...last, to: Math.max(last.to, piece.to) };
-    return;
-  }
-  row.push(piece);
-}
+const kDeepestRow = 4096;
 
 function take(tile: Ready, from: number, to: number, band: number, out: Rows): void {
   out.depth = Math.max(out.depth, tile.depth);
-  for (const [depth, pieces] of tile.rows) {
-    while (out.rows.length <= depth && depth < 4096) out.rows.push([]);
-    const row = out.rows[depth];
-    if (!row) continue;
-    for (const piece of pieces) {
-      if (piece.from >= to) break;
-      // What took no time on this axis still happened.
-      if (piece.to < from || (piece.to === from && piece.from < from)) continue;
-      add(row, cut(piece, from, to));
-    }
+  for (const [depth, slices] of tile.rows) {
+    while (out.rows.length <= depth && depth < kDeepestRow) out.rows.push(new Slices(0));
+    if (out.rows[depth]) add(out.rows[depth], slices, from, to);
   }
   for (const mark of band === 0 ? tile.marks : []) if (mark.at >= from && mark.at < to) out.marks.push(mark);
 }

@@ -1,37 +1,29 @@
 // Pieces of lanes as hodo makes them. On level k a piece spans 2^k nanoseconds or instructions, and hodo merges what is
-// narrower than 1/1024 of it; the timeline takes the level whose pieces are 512 to 1024 pixels wide, so what it holds
+// narrower than 1/512 of it; the timeline takes the level whose pieces are 512 to 1024 pixels wide, so what it holds
 // depends on the screen and not on the recording.
 import type { Mark, Tile } from "../answers";
-import { fill_of } from "../colors";
 import type { Axis } from "../format";
-import { function_name } from "../names";
-import { ask } from "../rpc";
+import { alone, ask } from "../rpc";
+import { Names, Slices } from "./slices";
 
-export const kTileWidth = 1024;
+export const kTileWidth = 512;
 // hodo answers with so many rows at once.
 export const kBand = 64;
 const kMost = 500;
+const kMostSlices = 1_000_000; // of all pieces, 36 bytes each
 const kAtOnce = 3;
 const kLevelsAbove = 12;
-
-export interface Piece {
-  from: number;
-  to: number;
-  label: string;
-  object: string;
-  name: string;
-  moment: string;
-  count: number;
-  merged: boolean;
-}
+const kRest = 200; // milliseconds without a movement until finer pieces are asked for that take longer
 
 export interface Ready {
   from: number;
   to: number;
   depth: number;
-  rows: Map<number, Piece[]>;
+  rows: Map<number, Slices>;
+  slices: number;
   marks: Mark[];
   more: boolean;
+  finer_later: boolean;
 }
 
 interface Wanted {
@@ -43,40 +35,43 @@ interface Wanted {
   band: number;
 }
 
-function ready_from(tile: Tile, from: number, to: number): Ready {
-  const names = tile.names.map((one) => ({ ...one, label: function_name(one.name) }));
-  const rows = new Map<number, Piece[]>();
-  for (const row of tile.rows) {
-    const pieces = row.slices.map((slice): Piece => {
-      const name = slice.name >= 0 ? names[slice.name] : undefined;
-      return {
-        from: slice.from,
-        to: slice.to,
-        label: name ? name.label : "",
-        name: name ? name.name : "",
-        object: name ? name.object : "",
-        moment: slice.moment,
-        count: slice.count,
-        merged: !name || slice.count > 1,
-      };
-    });
-    rows.set(row.depth, pieces);
-  }
-  return { from, to, depth: tile.depth, rows, marks: tile.marks, more: tile.more };
+interface Running {
+  wanted: Wanted;
+  stop: AbortController;
 }
 
-export function color_of(piece: Piece): string {
-  return fill_of(piece.name, piece.object);
+function ready_from(tile: Tile, from: number, to: number, names: Names): Ready {
+  const numbers = tile.names.map((one) => names.number(one.name, one.object));
+  const rows = new Map<number, Slices>();
+  let slices = 0;
+  for (const row of tile.rows) {
+    const made = new Slices(row.gap.length);
+    let end = 0;
+    let branch = 0;
+    row.gap.forEach((gap, at) => {
+      const begin = end + gap;
+      end = begin + row.length[at];
+      branch += row.branch[at];
+      const name = row.name[at];
+      made.push(begin, end, branch, name < 0 ? name : numbers[name], row.count[at]);
+    });
+    rows.set(row.depth, made);
+    slices += made.length;
+  }
+  return { from, to, depth: tile.depth, rows, slices, marks: tile.marks, more: tile.more, finer_later: tile.finer_later };
 }
 
 export class Tiles {
+  readonly names = new Names();
   private known = new Map<string, Ready>();
   private stale = new Map<string, Ready>(); // of the recording as it was before: shown until newer ones come
+  private slices = 0; // of those that are known
   private edition = 0;
   private readonly refused = new Map<string, string>();
-  private readonly asked = new Set<string>();
+  private readonly running = new Map<string, Running>();
   private wanted: Wanted[] = [];
-  private running = 0;
+  private later: Wanted[] = []; // known, but hodo has finer ones
+  private rest = 0; // the timer until these are asked for
   // Counts what came, so that others see whether what they made of it still holds.
   version = 0;
   problem = "";
@@ -110,6 +105,7 @@ export class Tiles {
   renew(): void {
     this.stale = this.known;
     this.known = new Map();
+    this.slices = 0;
     this.refused.clear();
     this.edition += 1;
     this.version += 1;
@@ -119,35 +115,51 @@ export class Tiles {
     return this.refused.get(Tiles.key(thread, axis, level, index, band));
   }
 
-  // What the picture needs now, the most urgent first; what it does not need any more is not asked for.
+  // What the picture needs now, the most urgent first; what it does not need any more is not asked for, and not waited for.
   want(list: Omit<Wanted, "key">[]): void {
-    this.wanted = list
-      .map((one) => ({ ...one, key: Tiles.key(one.thread, one.axis, one.level, one.index, one.band) }))
-      .filter((one) => !this.known.has(one.key) && !this.asked.has(one.key) && !this.refused.has(one.key));
+    const all = list.map((one) => ({ ...one, key: Tiles.key(one.thread, one.axis, one.level, one.index, one.band) }));
+    const needed = new Set(all.map((one) => one.key));
+    for (const [key, one] of this.running) if (!needed.has(key)) one.stop.abort();
+    this.wanted = all.filter((one) => !this.known.has(one.key) && !this.running.has(one.key) && !this.refused.has(one.key));
+    const later = all.filter((one) => this.known.get(one.key)?.finer_later && !this.refused.has(one.key));
+    if (later.map((one) => one.key).join() !== this.later.map((one) => one.key).join()) {
+      window.clearTimeout(this.rest);
+      this.rest = window.setTimeout(() => this.pump(), kRest);
+      this.resting = performance.now() + kRest;
+    }
+    this.later = later;
     this.pump();
   }
+  private resting = 0;
 
   get busy(): boolean {
-    return this.running > 0;
+    return this.running.size > 0 || this.wanted.length > 0 || this.later.length > 0;
+  }
+
+  private next(): [Wanted, boolean] | null {
+    const quick = this.wanted.shift();
+    if (quick) return [quick, true];
+    if (performance.now() < this.resting) return null;
+    const slow = this.later.find((one) => !this.running.has(one.key));
+    return slow ? [slow, false] : null;
   }
 
   private pump(): void {
-    while (this.running < kAtOnce) {
-      const next = this.wanted.shift();
+    while (this.running.size < kAtOnce) {
+      const next = this.next();
       if (!next) return;
-      this.running += 1;
-      this.asked.add(next.key);
-      void this.fetch(next).finally(() => {
-        this.running -= 1;
-        this.asked.delete(next.key);
-        this.version += 1;
+      const [one, quick] = next;
+      const running = { wanted: one, stop: new AbortController() };
+      this.running.set(one.key, running);
+      void this.fetch(running, quick).finally(() => {
+        this.running.delete(one.key);
         this.pump();
         this.came();
       });
     }
   }
 
-  private async fetch(one: Wanted): Promise<void> {
+  private async fetch({ wanted: one, stop }: Running, quick: boolean): Promise<void> {
     const span = 2 ** one.level;
     const from = one.index * span;
     const to = from + span;
@@ -155,18 +167,33 @@ export class Tiles {
     try {
       const { thread, axis } = one;
       const rows = one.band > 0 ? { min_depth: one.band * kBand } : {};
-      const tile = await ask<Tile>("tile", { thread, axis, from, to, width: kTileWidth, ...rows });
+      const how = quick && !alone ? { quick } : {};
+      const tile = await ask<Tile>("tile", { thread, axis, from, to, width: kTileWidth, ...rows, ...how }, stop.signal);
       if (edition !== this.edition) return;
-      this.known.set(one.key, ready_from(tile, from, to));
-      this.stale.delete(one.key);
+      this.keep(one.key, ready_from(tile, from, to, this.names));
       this.problem = "";
     } catch (error) {
+      if (stop.signal.aborted) return;
       this.problem = error instanceof Error ? error.message : String(error);
       this.refused.set(one.key, this.problem);
+      this.version += 1;
     }
-    if (this.known.size > kMost) {
+  }
+
+  private keep(key: string, ready: Ready): void {
+    this.forget(key);
+    this.stale.delete(key);
+    this.known.set(key, ready);
+    this.slices += ready.slices;
+    this.version += 1;
+    while (this.known.size > 1 && (this.known.size > kMost || this.slices > kMostSlices)) {
       const oldest = this.known.keys().next();
-      if (!oldest.done) this.known.delete(oldest.value);
+      if (!oldest.done) this.forget(oldest.value);
     }
+  }
+
+  private forget(key: string): void {
+    this.slices -= this.known.get(key)?.slices ?? 0;
+    this.known.delete(key);
   }
 }

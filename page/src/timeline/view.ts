@@ -12,6 +12,7 @@ import {
   draw_lane,
   draw_range,
   draw_ruler,
+  draw_steps,
   type Lit,
   type Look,
   outline,
@@ -22,13 +23,16 @@ import { Input } from "./input";
 import { type Lane, lanes_of, lay_out, length_of, row_height, rows_of } from "./lanes";
 import { Minimap } from "./minimap";
 import { level_for, type Rows, rows_from, type Span } from "./rows";
-import { kBand, type Piece, Tiles } from "./tiles";
+import type { Piece, Slices } from "./slices";
+import { row_below, type Step, Steps } from "./steps";
+import { kBand, Tiles } from "./tiles";
 
 export interface Hit {
   lane: Lane;
   depth: number;
   piece: Piece | null;
   mark: Mark | null;
+  step: Step | null;
   value: number;
 }
 
@@ -41,6 +45,7 @@ export class Timeline {
   readonly element: HTMLElement;
   readonly canvas = h("canvas", { id: "timeline", tabindex: 0, role: "application" });
   readonly tiles = new Tiles(() => this.redraw());
+  private readonly instructions = new Steps(() => this.redraw());
   readonly redraw = once_a_frame(() => this.draw());
   lanes: Lane[] = [];
   scroll = 0;
@@ -121,6 +126,7 @@ export class Timeline {
   // The recording has grown.
   renew(info: Info): void {
     this.tiles.renew();
+    this.instructions.forget();
     this.kept.clear();
     this.show(info);
   }
@@ -197,14 +203,32 @@ export class Timeline {
     const near = ((this.window.to - this.window.from) / this.scale.width) * 5;
     const mark = at - lane.top < text ? rows.marks.find((one) => Math.abs(one.at - value) < near) ?? null : null;
     const depth = Math.floor((at - lane.top - Math.round(text * 0.55)) / row_height(lane, text));
-    const piece = depth >= 0 && depth < rows_of(lane) ? piece_at(rows.rows[depth] ?? [], value, near / 5) : null;
-    return { lane, depth, piece, mark, value };
+    const inside = depth >= 0 && depth < rows_of(lane);
+    const piece = inside ? this.piece_at(lane, rows.rows[depth], value, near / 5) : null;
+    const step = piece || !inside ? null : this.steps(lane).find((one) => Math.floor(value) === one.place && row_below(rows.rows, one.place) === depth) ?? null;
+    return { lane, depth, piece, mark, step, value };
+  }
+
+  // Single instructions of a lane, where that is what is looked at.
+  private steps(lane: Lane): Step[] {
+    return lane.steps ? this.instructions.get(lane.thread, this.window.from, this.window.to) : [];
+  }
+
+  private piece_at(lane: Lane, row: Slices | undefined, value: number, near: number): Piece | null {
+    if (!row) return null;
+    const behind = row.first_from(value + 1e-9);
+    for (const at of [behind - 1, behind]) {
+      if (at < 0 || at >= row.length) continue;
+      if (value < row.from[at] - near || value > Math.max(row.to[at], row.from[at] + near)) continue;
+      return row.piece(at, lane.thread, this.tiles.names) ?? null;
+    }
+    return null;
   }
 
   hover(hit: Hit | null, x: number, y: number): void {
     const piece = hit?.piece ?? null;
     this.hovered = hit && piece ? { thread: hit.lane.thread, depth: hit.depth, piece } : null;
-    this.canvas.style.cursor = piece || hit?.mark ? "pointer" : "";
+    this.canvas.style.cursor = piece || hit?.mark || hit?.step ? "pointer" : "";
     const box = this.canvas.getBoundingClientRect();
     this.card.show(hit, this.axis, box.left + x, box.top + y);
     this.redraw();
@@ -249,7 +273,12 @@ export class Timeline {
     if (box.width < 8 || box.height < 8 || !this.info) return;
     fit(this.surface, Math.floor(box.width), Math.floor(box.height));
     const text = text_size();
-    for (const lane of this.lanes) lane.depth = Math.max(lane.depth, this.rows(lane).depth);
+    const { from, to } = this.window;
+    const single = this.axis === "instructions" && Steps.fit(to - from, this.surface.width);
+    for (const lane of this.lanes) {
+      lane.depth = Math.max(lane.depth, this.rows(lane).depth);
+      lane.steps = single && lane.open && from < lane.info.instructions;
+    }
     this.content = lay_out(this.lanes, text);
     this.want();
     this.paint(text);
@@ -279,7 +308,8 @@ export class Timeline {
     context.translate(0, this.ruler - this.scroll);
     for (const lane of this.lanes) {
       if (lane.top + lane.height < this.scroll || lane.top > this.scroll + this.surface.height) continue;
-      draw_lane(this.surface, lane, this.rows(lane), look);
+      draw_lane(this.surface, lane, this.rows(lane), this.tiles.names, look);
+      draw_steps(this.surface, lane, this.rows(lane), this.steps(lane), look);
       if (this.selected?.thread === lane.thread) outline(this.surface, lane, this.selected, look, palette.accent);
       if (this.hovered?.thread === lane.thread) outline(this.surface, lane, this.hovered, look, palette.text);
     }
@@ -356,19 +386,4 @@ export class Timeline {
     const trouble = this.tiles.problem !== "" && lacks === "" ? ` · ${this.tiles.problem}` : "";
     this.status.textContent = `${span} in view${trouble}`;
   }
-}
-
-function piece_at(row: Piece[], value: number, near: number): Piece | null {
-  let low = 0;
-  let high = row.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (row[middle].from <= value) low = middle + 1;
-    else high = middle;
-  }
-  for (const at of [low - 1, low]) {
-    const piece = row[at];
-    if (piece && value >= piece.from - near && value <= Math.max(piece.to, piece.from + near)) return piece;
-  }
-  return null;
 }

@@ -1,6 +1,8 @@
 // A function's source and instructions with how often they ran; a source file with its lines.
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "hodo/serve/covering.h"
 #include "hodo/view/annotated.h"
@@ -13,6 +15,7 @@ namespace hodo::serve {
 namespace {
 
 constexpr std::uint32_t kLinesAround = 3;
+constexpr std::uint32_t kMostBetween = 40;    // lines that nothing comes from, shown all the same
 constexpr std::uint32_t kMostLines = 20'000;  // of a file
 
 Json lines_json(const std::map<std::uint32_t, std::string>& lines) {
@@ -21,19 +24,33 @@ Json lines_json(const std::map<std::uint32_t, std::string>& lines) {
   return out;
 }
 
+// What is to be shown of a file where instructions come from these lines: some lines around, and
+// not what lies between two that are far apart, as inlined functions are.
+std::map<std::uint32_t, std::string> lines_near(const std::string& file,
+                                                const std::set<std::uint32_t>& numbers) {
+  const std::uint32_t first = *numbers.begin() - std::min(*numbers.begin() - 1, kLinesAround);
+  auto lines = view::read_source(file, first, *numbers.rbegin() + kLinesAround);
+  std::erase_if(lines, [&](const auto& line) {
+    const auto next = numbers.lower_bound(line.first);
+    const bool before = next != numbers.end() && *next - line.first <= kLinesAround;
+    if (before || next == numbers.begin()) return !before;
+    const std::uint32_t last = *std::prev(next);
+    if (line.first - last <= kLinesAround) return false;
+    return next == numbers.end() || *next - last > kMostBetween;
+  });
+  while (lines.size() > kMostLines) lines.erase(std::prev(lines.end()));
+  return lines;
+}
+
 // The text of the lines that the instructions come from, with some around them.
 Json sources_json(const Json& annotated) {
-  std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> spans;
+  std::map<std::string, std::set<std::uint32_t>> numbers;
   for (const Json& line : annotated["lines"]) {
-    const auto number = line["line"].get<std::uint32_t>();
-    auto [it, fresh] = spans.try_emplace(line["file"].get<std::string>(), number, number);
-    it->second = {std::min(it->second.first, number), std::max(it->second.second, number)};
+    numbers[line["file"].get<std::string>()].insert(line["line"].get<std::uint32_t>());
   }
   Json out = Json::array();
-  for (const auto& [file, span] : spans) {
-    const std::uint32_t first = span.first - std::min(span.first - 1, kLinesAround);
-    const std::uint32_t last = std::min(span.second, first + kMostLines) + kLinesAround;
-    const auto lines = view::read_source(file, first, last);
+  for (const auto& [file, lines_of] : numbers) {
+    const auto lines = lines_near(file, lines_of);
     out.push_back({{"file", file}, {"here", !lines.empty()}, {"lines", lines_json(lines)}});
   }
   return out;

@@ -14,12 +14,12 @@
 namespace hodo::serve {
 
 std::span<const Method> methods() {
-  static const std::array all{info_method(),     reopen_method(), moment_method(), scene_method(),
-                              part_method(),     around_method(), calls_method(),  tile_method(),
-                              flame_method(),    tree_method(),   code_method(),   graph_method(),
-                              findings_method(), ends_method(),   report_method(), stats_method(),
-                              coverage_method(), diff_method(),   search_method(), notes_method(),
-                              progress_method(), schema_method()};
+  static const std::array all{info_method(),  reopen_method(),   moment_method(), scene_method(),
+                              part_method(),  around_method(),   calls_method(),  tile_method(),
+                              steps_method(), flame_method(),    tree_method(),   code_method(),
+                              graph_method(), findings_method(), ends_method(),   report_method(),
+                              stats_method(), coverage_method(), diff_method(),   search_method(),
+                              notes_method(), progress_method(), schema_method()};
   return all;
 }
 

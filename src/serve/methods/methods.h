@@ -16,6 +16,7 @@ Method moment_method();
 Method scene_method();
 Method part_method();
 Method tile_method();
+Method steps_method();
 Method flame_method();
 Method tree_method();
 Method calls_method();

@@ -5,8 +5,7 @@
 #include <map>
 
 #include "details.h"
-#include "finding_places.h"
-#include "hodo/view/moments.h"
+#include "marks.h"
 #include "methods.h"
 #include "overview.h"
 #include "schema.h"
@@ -25,6 +24,7 @@ struct Wanted {
   std::uint64_t pixel = 0;  // so much of the axis is one, rounded up
   std::uint64_t zero = 0;   // what answers count from
   std::size_t first_row = 0, last_row = 0;
+  bool quick = false;  // rather coarse than late
 };
 
 Result<Wanted> wanted_in(Workspace& workspace, const Json& params) {
@@ -46,6 +46,7 @@ Result<Wanted> wanted_in(Workspace& workspace, const Json& params) {
   out.first_row = number_in(params, "min_depth", 0);
   const std::size_t most = out.first_row + kMostRowsAtOnce - 1;
   out.last_row = std::min<std::size_t>(number_in(params, "max_depth", most), most);
+  out.quick = flag_in(params, "quick");
   return out;
 }
 
@@ -67,46 +68,77 @@ class Names {
   Json list_ = Json::array();
 };
 
+// Lanes that lie one behind the other; calls that go over several of them are in each.
 struct Found {
-  const Lane& lane;
-  const std::vector<SliceName>& names;
+  std::vector<const Lane*> lanes;
+  const std::vector<SliceName>* names;
+  bool finer_later = false;  // without `quick` there would be more
 };
 
-// What one row shows: slices that fit into a pixel together are one.
-std::vector<Slice> visible(const std::vector<Slice>& row, const Wanted& wanted) {
-  const Range& range = wanted.range;
-  const Grain grain = range.axis == SliceAxis::time
-                          ? Grain{.time = wanted.pixel, .instructions = ~std::uint64_t{0}}
-                          : Grain{.time = ~std::uint64_t{0}, .instructions = wanted.pixel};
-  auto it = std::ranges::lower_bound(row, range.from, {},
-                                     [&](const Slice& slice) { return range.of(slice.to); });
-  std::vector<Slice> out;
-  for (; it != row.end() && range.of(it->from) <= range.to; ++it) {
-    if (!out.empty() && fits(out.back(), *it, grain)) {
-      take_in(out.back(), *it);
+// Puts the slices of a row together: those that fit into a pixel are one.
+class Row {
+ public:
+  explicit Row(const Wanted& wanted)
+      : range_(wanted.range),
+        grain_(range_.axis == SliceAxis::time
+                   ? Grain{.time = wanted.pixel, .instructions = ~std::uint64_t{0}}
+                   : Grain{.time = ~std::uint64_t{0}, .instructions = wanted.pixel}) {}
+
+  void add(const std::vector<Slice>& row) {
+    auto it = std::ranges::lower_bound(row, range_.from, {},
+                                       [&](const Slice& slice) { return range_.of(slice.to); });
+    for (; it != row.end() && range_.of(it->from) <= range_.to; ++it) add(*it);
+  }
+  const std::vector<Slice>& slices() const { return slices_; }
+
+ private:
+  void add(const Slice& slice) {
+    const bool again = !slices_.empty() && slice.branch == last_branch_;
+    last_branch_ = slice.branch;
+    if (again) {  // of the lane before, which may not have known its end
+      if (slices_.back().branch == slice.branch && slices_.back().open) slices_.back() = slice;
+    } else if (!slices_.empty() && fits(slices_.back(), slice, grain_)) {
+      take_in(slices_.back(), slice);
     } else {
-      out.push_back(*it);
+      slices_.push_back(slice);
     }
   }
-  return out;
-}
 
-Json slice_json(const Slice& slice, const Wanted& wanted, Names& names) {
+  const Range& range_;
+  Grain grain_;
+  std::vector<Slice> slices_;
+  std::uint64_t last_branch_ = 0;
+};
+
+// A list for each of a slice's fields: no more than their numbers, of which there are many.
+Json columns_of(const std::vector<Slice>& row, std::size_t depth, const Wanted& wanted,
+                Names& names) {
   const auto place = [&](const Place& at) {
     const std::uint64_t value = wanted.range.of(at);
-    return value - std::min(value, wanted.zero);
+    return static_cast<std::int64_t>(value - std::min(value, wanted.zero));
   };
-  // There are ten thousands of them: field by field, since a list of fields is made and copied.
-  Json out = Json::object();
-  auto& fields = out.get_ref<Json::object_t&>();
-  fields.reserve(6);
-  fields.emplace_back("from", place(slice.from));
-  fields.emplace_back("to", place(slice.to));
-  fields.emplace_back("name", names.number(slice.name));
-  fields.emplace_back("moment", ask::text(ask::Moment{wanted.thread, slice.branch, 0}));
-  fields.emplace_back("count", slice.count);
-  if (slice.open) fields.emplace_back("open", true);
-  return out;
+  Json::array_t gaps, lengths, named, branches, counts;
+  Json open = Json::array();
+  for (Json::array_t* const list : {&gaps, &lengths, &named, &branches, &counts}) {
+    list->reserve(row.size());
+  }
+  std::int64_t at = 0, branch = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const Slice& slice = row[i];
+    const std::int64_t from = place(slice.from), to = place(slice.to);
+    gaps.emplace_back(from - at);
+    lengths.emplace_back(to - from);
+    named.push_back(names.number(slice.name));
+    branches.emplace_back(static_cast<std::int64_t>(slice.branch) - branch);
+    counts.emplace_back(slice.count);
+    if (slice.open) open.push_back(i);
+    at = to;
+    branch = static_cast<std::int64_t>(slice.branch);
+  }
+  return {
+      {"depth", depth},           {"gap", std::move(gaps)},        {"length", std::move(lengths)},
+      {"name", std::move(named)}, {"branch", std::move(branches)}, {"count", std::move(counts)},
+      {"open", std::move(open)}};
 }
 
 // Whether something is merged that a pixel would tell apart.
@@ -117,88 +149,36 @@ bool is_coarse(const std::vector<Slice>& row, const Wanted& wanted) {
   });
 }
 
-std::string_view kind_of(MarkKind kind) {
-  switch (kind) {
-    case MarkKind::lost:
-      return "lost";
-    case MarkKind::signal:
-      return "signal";
-    case MarkKind::exec:
-      break;
-  }
-  return "exec";
-}
-
-std::string_view words_of(MarkKind kind) {
-  switch (kind) {
-    case MarkKind::lost:
-      return "a part of the trace is missing";
-    case MarkKind::signal:
-      return "entered from outside: a signal handler, or a callback from where nothing is recorded";
-    case MarkKind::exec:
-      break;
-  }
-  return "another program took the place of the one before";
-}
-
-// Marks of the path; those of one kind within a pixel are one.
-Json path_marks(const Lane& lane, const Wanted& wanted) {
+// Marks in the part; those of one kind within a pixel are one.
+Json marks_json(const Marks& marks, const Wanted& wanted) {
   Json out = Json::array();
-  std::map<MarkKind, std::pair<std::uint64_t, std::size_t>> last;  // place, index in `out`
-  for (const Mark& mark : lane.marks) {
+  std::map<std::string_view, std::pair<std::uint64_t, std::size_t>> last;  // place, index in `out`
+  for (const ShownMark& mark : marks.list) {
     if (!wanted.range.has(mark.at)) continue;
     const std::uint64_t at = wanted.range.of(mark.at);
     const auto it = last.find(mark.kind);
-    if (it != last.end() && at - it->second.first <= wanted.pixel) {
+    if (it != last.end() && at - std::min(at, it->second.first) <= wanted.pixel) {
       Json& before = out[it->second.second];
       before["count"] = before["count"].get<std::uint64_t>() + 1;
       continue;
     }
     last[mark.kind] = {at, out.size()};
     out.push_back({{"at", at - std::min(at, wanted.zero)},
-                   {"kind", kind_of(mark.kind)},
-                   {"text", words_of(mark.kind)},
-                   {"moment", ask::text(ask::Moment{wanted.thread, mark.branch, 0})},
+                   {"kind", mark.kind},
+                   {"text", mark.text},
+                   {"moment", mark.moment},
                    {"count", 1}});
   }
   return out;
 }
 
-// Marks that are not of the path itself: findings, once they are known, and the process's end.
-void add_other_marks(Workspace& workspace, const ThreadTotal& total, const Wanted& wanted,
-                     Json& marks) {
-  session::Clock clock = workspace.session().clock();
-  const auto add = [&](const Place& place, std::string_view kind, const std::string& text,
-                       const std::string& moment) {
-    if (!wanted.range.has(place)) return;
-    const std::uint64_t at = wanted.range.of(place);
-    marks.push_back({{"at", at - std::min(at, wanted.zero)},
-                     {"kind", kind},
-                     {"text", text},
-                     {"moment", moment},
-                     {"count", 1}});
-  };
-  if (const view::Checked* checked = workspace.checked_already()) {
-    const auto& places = workspace.finding_places();
-    for (std::size_t i = 0; i < checked->findings.size(); ++i) {
-      const check::Finding& finding = checked->findings[i];
-      if (ask::thread_of(finding.who) != wanted.thread || !places[i]) continue;
-      add({clock.nanoseconds(finding.branch.time), places[i]->instructions}, "finding",
-          std::string(finding.rule->name), fmt::format("finding:{}", i + 1));
-    }
-  }
-  for (const session::ProcessEnd& end : ends_of(workspace.session())) {
-    const std::int32_t tid = end.tid != 0 ? end.tid : end.pid;
-    if (end.pid != total.pid || tid != wanted.thread.tid) continue;
-    add({end.time, total.instructions}, "end", view::end_words(end),
-        "end:" + ask::text(wanted.thread));
-  }
-}
+// Who wants a quick answer waits for no more than these, some ten milliseconds each.
+constexpr std::size_t kQuickSegments = 2;
 
 // The overview where that is fine enough, else the part decoded anew where that is short enough.
 Result<Found> source_of(Workspace& workspace, const Overview& overview, const Lane& lane,
                         const Wanted& wanted) {
-  const Found coarse{lane, overview.names};
+  Found coarse{{&lane}, &overview.names};
   const std::uint64_t grain =
       wanted.range.axis == SliceAxis::time ? overview.grain.time : overview.grain.instructions;
   if (grain <= wanted.pixel) return coarse;
@@ -206,24 +186,30 @@ Result<Found> source_of(Workspace& workspace, const Overview& overview, const La
   if (index == nullptr) return coarse;
   const auto segments = Details::segments_of(index->index, wanted.thread, wanted.range);
   if (!segments) return coarse;
-  auto detail = workspace.details().at(*index, *segments, overview);
-  if (!detail) return std::unexpected(detail.error());
-  return Found{(*detail)->lane, (*detail)->names};
+  Details& details = workspace.details();
+  if (wanted.quick && details.missing(*segments) > kQuickSegments) {
+    coarse.finer_later = true;
+    return coarse;
+  }
+  auto lanes = details.at(*index, *segments, overview, workspace.walk().progress);
+  if (!lanes) return std::unexpected(lanes.error());
+  return Found{std::move(*lanes), &details.names()};
 }
 
 Json tile_json(const Found& found, const Wanted& wanted, const Lane& whole) {
-  Names names(found.names);
+  Names names(*found.names);
   Json rows = Json::array();
   bool coarse = false;
   const std::size_t depth = whole.rows.size();
-  for (std::size_t i = wanted.first_row; i < found.lane.rows.size() && i <= wanted.last_row; ++i) {
-    const std::vector<Slice> row = visible(found.lane.rows[i], wanted);
-    if (row.empty()) continue;
-    coarse = coarse || is_coarse(row, wanted);
-    Json slices = Json::array();
-    slices.get_ref<Json::array_t&>().reserve(row.size());
-    for (const Slice& slice : row) slices.push_back(slice_json(slice, wanted, names));
-    rows.push_back({{"depth", i}, {"slices", std::move(slices)}});
+  const std::size_t behind = std::min(wanted.last_row, Overview::kMostRows) + 1;
+  for (std::size_t i = wanted.first_row; i < behind; ++i) {
+    Row row(wanted);
+    for (const Lane* const lane : found.lanes) {
+      if (i < lane->rows.size()) row.add(lane->rows[i]);
+    }
+    if (row.slices().empty()) continue;
+    coarse = coarse || is_coarse(row.slices(), wanted);
+    rows.push_back(columns_of(row.slices(), i, wanted, names));
   }
   return Json{{"thread", ask::text(wanted.thread)},
               {"from", wanted.range.from - std::min(wanted.range.from, wanted.zero)},
@@ -232,6 +218,7 @@ Json tile_json(const Found& found, const Wanted& wanted, const Lane& whole) {
               {"rows", std::move(rows)},
               {"depth", depth},
               {"coarse", coarse},
+              {"finer_later", coarse && found.finer_later},
               {"deeper", whole.deeper},
               {"more", depth > wanted.last_row + 1 || whole.deeper != 0}};
 }
@@ -251,10 +238,9 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   auto found = source_of(workspace, **overview, *lane, *wanted);
   if (!found) return std::unexpected(found.error());
   Json out = tile_json(*found, *wanted, *lane);
-  Json marks = path_marks(*lane, *wanted);
-  add_other_marks(workspace, lane->total, *wanted, marks);
-  out["marks"] = std::move(marks);
-  out["marks_left_out"] = lane->more_marks;
+  const Marks marks = marks_of(workspace, *lane);
+  out["marks"] = marks_json(marks, *wanted);
+  out["marks_left_out"] = marks.left_out;
   return out;
 }
 
@@ -268,39 +254,45 @@ Json parameters() {
        {"to", real("the same")},
        {"width", number("pixels from there to there, at most 16384 (1000)", 1)},
        {"min_depth", number("rows from this one on (0)")},
-       {"max_depth", number("rows up to this one, at most 64 at once")}},
+       {"max_depth", number("rows up to this one, at most 64 at once")},
+       {"quick", flag("rather coarse than late (false)")}},
       {"thread", "from", "to"});
 }
 
 Json result() {
   using namespace schema;
-  Json slice = object({{"from", number("on the axis")},
-                       {"to", number("on the axis; may lie outside of what was asked for")},
-                       {"name", any("index in names; -1: calls of several functions")},
-                       {"moment", moment("before the first instruction of its first call")},
-                       {"count", number("calls in it: those within a pixel are one slice", 1)},
-                       {"open", flag("its end is not known: the path ends in it")}},
-                      {"from", "to", "name", "moment", "count"});
-  Json mark = object({{"at", number("on the axis")},
-                      {"kind", one_of({"lost", "signal", "exec", "finding", "end"}, "what it is")},
-                      {"text", text("in words")},
-                      {"moment", moment("where that is")},
-                      {"count", number("of its kind within a pixel", 1)}},
-                     {"at", "kind", "text", "moment", "count"});
+  const auto numbers = [](std::string_view what) { return list(any(), what); };
+  Json row = object(
+      {{"depth", number("open calls below")},
+       {"gap", numbers("of each slice, in order: from the end of the one before (0) to its own "
+                       "beginning, on the axis; the first and the last may lie partly outside")},
+       {"length", numbers("on the axis")},
+       {"name", numbers("index in names; -1: calls of several functions")},
+       {"branch", numbers("of its moment, before the first instruction of its first call, "
+                          "THREAD:BRANCH; as difference to the one before (0)")},
+       {"count", numbers("calls in it: those within a pixel are one slice")},
+       {"open", numbers("numbers of slices whose end is not known: the path ends in them")}},
+      {"depth", "gap", "length", "name", "branch", "count", "open"});
+  Json mark = object(
+      {{"at", number("on the axis")},
+       {"kind",
+        one_of({"lost", "signal", "exec", "fork", "snapshot", "finding", "end"}, "what it is")},
+       {"text", text("in words")},
+       {"moment", moment("where that is")},
+       {"count", number("of its kind within a pixel", 1)}},
+      {"at", "kind", "text", "moment", "count"});
   return object(
       {{"thread", thread()},
        {"from", number("as asked for")},
        {"to", number("as asked for")},
        {"names", list(object({{"name", text("a function")}, {"object", text("its file")}},
                              {"name", "object"}))},
-       {"rows", list(object({{"depth", number("open calls below")},
-                             {"slices", list(std::move(slice), "in order")}},
-                            {"depth", "slices"}),
-                     "those in which something is")},
+       {"rows", list(std::move(row), "those in which something is")},
        {"marks", list(std::move(mark), "findings only once they have been asked for")},
        {"marks_left_out", number("of the thread")},
        {"depth", number("rows of the whole thread")},
        {"coarse", flag("slices are merged that could be told apart: ask for a shorter part")},
+       {"finer_later", flag("... as they would not be without `quick`")},
        {"deeper", number("calls of the thread that are too deep for any row")},
        {"more", flag("there are rows below those in the answer")}},
       {"thread", "from", "to", "names", "rows", "marks", "depth", "coarse", "more"});
