@@ -39,8 +39,9 @@ class Bench:
         os.makedirs(work)
         self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(work, "cache"), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
 
-    def run(self, *words, statuses=(0,)):
-        done = subprocess.run([self.hodo, *words], cwd=self.work, env=self.environment, capture_output=True, text=True, timeout=WAIT)
+    def run(self, *words, statuses=(0,), **environment):
+        done = subprocess.run([self.hodo, *words], cwd=self.work, env={**self.environment, **environment}, capture_output=True,
+                              text=True, timeout=WAIT)
         if done.returncode not in statuses:
             raise Failure(f"hodo {' '.join(words)}: exit status {done.returncode}: {done.stderr[-1500:]}")
         return done.stdout

@@ -7,8 +7,12 @@ import os
 import sys
 import urllib.parse
 
-import harness
-from harness import Failure, View, equal, grouped
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from tile import in_slices  # noqa: E402
+import harness  # noqa: E402
+from harness import Failure, View, equal, grouped  # noqa: E402
+from stories import STORIES  # noqa: E402
 
 HOSTILE = "<script>document.title='taken'</script>"
 
@@ -66,7 +70,7 @@ def timeline(bench):
         tile = ("fetch('rpc', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-Hodo-Token': location.pathname.split('/')[1]},"
                 " body: JSON.stringify({jsonrpc: '2.0', id: 1, method: 'tile', params: {thread: '%s', axis: 'instructions', from: 0, to: %d,"
                 " width: 4096}})}).then(r => r.json())" % (slow["moment"].split(":")[0], report["instructions"]))
-        answer = view.chrome.run(tile)["result"]
+        answer = in_slices(view.chrome.run(tile)["result"])
         slices = [(depth["depth"], one) for depth in answer["rows"] for one in depth["slices"]
                   if one["name"] >= 0 and answer["names"][one["name"]]["name"] == "slow"]
         equal(len(slices), 1, "slices of slow")
@@ -263,6 +267,112 @@ def keys(bench):
         equal(unnamed, [], "controls without a name")
 
 
+# What a browser tells a screen reader of each element that one can come to or use.
+CONTROLS = {"button", "link", "textbox", "searchbox", "combobox", "tab", "option", "checkbox", "slider", "splitter", "menuitem",
+            "application", "Canvas", "canvas"}
+
+
+def unnamed(view):
+    nodes = view.chrome.send("Accessibility.getFullAXTree")["nodes"]
+    out = []
+    for node in nodes:
+        role = node.get("role", {}).get("value", "")
+        focusable = any(one["name"] == "focusable" and one["value"].get("value") for one in node.get("properties", []))
+        if node.get("ignored") or role in ("RootWebArea", "row", "tabpanel", "dialog") or not (role in CONTROLS or focusable):
+            continue
+        if not node.get("name", {}).get("value", "").strip():
+            out.append((role, node.get("backendDOMNodeId")))
+    return out
+
+
+# Every control that can be seen and used, and whether the Tab key has come to it.
+REACHED = """(() => {
+  window.reached ??= new Set();
+  const on = document.activeElement;
+  if (on && on !== document.body) reached.add(on);
+  const all = [...document.querySelectorAll('button, input, textarea, select, a[href], [tabindex]')].filter(one =>
+    !one.disabled && one.tabIndex >= 0 && one.checkVisibility({visibilityProperty: true}));
+  return [all.length, all.filter(one => !reached.has(one)).map(one => one.outerHTML.slice(0, 120))];
+})()"""
+
+
+def reach(view):
+    """By Tab to every control of the view; each says that it has the focus."""
+    view.chrome.run("window.reached = new Set(), document.activeElement?.blur()")
+    for _ in range(view.chrome.run(REACHED)[0] + 20):
+        view.chrome.key("Tab")
+        if not view.chrome.run(REACHED)[1]:
+            break
+        shown = view.chrome.run("""(() => { const one = document.activeElement, style = getComputedStyle(one);
+            return one === document.body || (one.matches(':focus-visible') && style.outlineStyle !== 'none' && style.outlineWidth !== '0px'); })()""")
+        if not shown:
+            raise Failure(f"the focus is not seen on {view.chrome.run('document.activeElement.outerHTML.slice(0, 200)')}")
+    equal(view.chrome.run(REACHED)[1], [], "controls that the keyboard does not come to")
+
+
+def by_keyboard(bench):
+    """In every view: each control has a name, and is reached by Tab."""
+    good, bad = bench.recording(), bench.recording(crash=True)
+    slow = bench.json("list", "slow", good)["calls"][0]["moment"]
+    with View(bench, "--diff", good, bad) as view:
+        view.settled()
+        for name in ("where", "flame", "tree", "code", "calls", "findings", "report", "coverage", "processes", "diff", "notes"):
+            view.go(f"view={name}&at={slow}&fn=handle&other={urllib.parse.quote(bad)}")
+            view.until("document.getElementById('timeline').getAttribute('aria-busy') === 'false'", "the timeline's pieces")
+            equal(unnamed(view), [], f"controls without a name in {name}")
+            reach(view)
+        view.chrome.key("?")
+        view.until("document.querySelector('dialog[open]')", "the keys")
+        equal(unnamed(view), [], "controls without a name among the keys")
+
+
+def flames(bench):
+    """Two recordings, and two calls, as flame graphs against each other."""
+    good, bad = bench.recording(), bench.recording(crash=True)
+    sums = [bench.json("report", file)["instructions"] for file in (good, bad)]
+    calls = bench.json("list", "handle", good)["calls"]
+    with View(bench, "--diff", good, bad) as view:
+        view.settled()
+        view.chrome.click_on("button[aria-label^='What both sides']")
+        told = f"{grouped(sums[0])} instructions in A, {grouped(sums[1])} instructions in B."
+        view.until(f"document.querySelector('.flame .detail')?.innerText.includes({json.dumps(told)})", "both sums")
+        # A click on the first row's box says both shares.
+        x, _ = view.chrome.middle_of(".flame-graph canvas")
+        top = view.chrome.run("document.querySelector('.flame-graph canvas').getBoundingClientRect().top")
+        view.chrome.click(x, top + 30)
+        view.until("/ % in A, .* % in B/.test(document.querySelector('.flame .detail').innerText)", "both shares of a function")
+        view.chrome.click_on("[data-value=ours]")
+        view.until(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(grouped(sums[0]) + ' instructions in all')})", "A alone")
+        view.go("view=diff&other=" + urllib.parse.quote("handle#17 handle#18"))
+        view.chrome.click_on("button[aria-label^='What both sides']")
+        told = f"{grouped(calls[16]['instructions'])} instructions in the range compared with, {grouped(calls[17]['instructions'])} instructions in this one."
+        view.until(f"document.querySelector('.flame .detail')?.innerText.includes({json.dumps(told)})", "both calls' sums")
+
+
+def steps(bench):
+    """The deepest level of the timeline has single instructions, which lead to their moments."""
+    file = bench.recording()
+    slow = bench.json("list", "slow", file)["calls"][0]
+    scene = bench.json("show", slow["moment"], file, "--around", "20")
+    first = next(at for at, one in enumerate(scene["instructions"]) if one["moment"] == slow["moment"])
+    third = scene["instructions"][first + 2]
+    with View(bench, file) as view:
+        view.go(f"view=report&axis=instructions&window={scene['ran']}-{scene['ran'] + 16}")
+        view.until("document.getElementById('timeline').getAttribute('aria-busy') === 'false'", "the timeline's pieces")
+        left, top, width, high = view.chrome.run(
+            "(() => { const b = document.getElementById('timeline').getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
+        x = left + width * 2.5 / 16
+        for y in range(int(top) + 30, int(top + high), 6):
+            view.chrome.mouse("mouseMoved", x, y)
+            view.chrome.drain(0.03)
+            if (view.texts(".timeline .card b") or [""])[0] == third["text"]:
+                break
+        else:
+            raise Failure(f"{third['text']!r} is not drawn")
+        view.chrome.click(x, y)
+        view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(third['moment'])}", "the instruction's moment")
+
+
 def grown(bench):
     """A recording that is still being written is followed; one that was replaced is told of."""
     file, growing = bench.recording(), os.path.join(bench.work, "growing.data")
@@ -368,7 +478,8 @@ def strangers(bench):
             equal(status(method, f"/{key}/rpc"), 405, method)
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, grown, alone, part, strangers)}
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, grown, alone, part, strangers,
+                                      *STORIES)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))
