@@ -18,8 +18,10 @@ class CallCode {
   void remember(Reg index, std::uint64_t return_address, bool flags_are_dead);
 
   // The pieces, for returns.
+  // An index is RAX or RCX.
   void load_top(Reg to);
-  void store_top(Reg from);  // of RAX and RCX
+  void store_top(Reg from);
+  void move_index(Reg index, int by);  // around 64 calls
   void set_call(Reg index, const CallSite* site);
 
  private:

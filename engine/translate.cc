@@ -429,7 +429,7 @@ class Translator {
     calls.load_top(rax);
     hot_.bytes({0x41, 0x8b, 0x54, 0x02, kCalls});  // MOV EDX, [calls + RAX]
     calls.set_call(rax, no_call);
-    hot_.bytes({0x8d, 0x40, 0xfc});  // LEA EAX, [RAX - 4]
+    calls.move_index(rax, -4);
     calls.store_top(rax);
     hot_.byte(0x58);                       // POP RAX
     hot_.bytes({0x48, 0x8b, 0x0a});        // MOV RCX, [RDX]
