@@ -14,7 +14,7 @@ namespace hodo::engine {
 inline constexpr std::size_t kUnit = offsetof(ThreadArea, unit);
 inline constexpr std::size_t kCursor = kUnit + unit::InlinePt::kCursor;
 inline constexpr std::size_t kLimit = kUnit + unit::InlinePt::kLimit;
-inline constexpr std::size_t kLastIp = kUnit + unit::InlinePt::kLastIp;
+inline constexpr std::size_t kLastHigh = kUnit + unit::InlinePt::kLastHigh;
 inline constexpr std::size_t kCalls = offsetof(ThreadArea, calls);
 inline constexpr std::size_t kTop = offsetof(ThreadArea, calls_top);
 constexpr std::size_t taken(unsigned reg) { return offsetof(ThreadArea, taken) + 8 * (reg - r10); }
@@ -30,17 +30,15 @@ inline std::uint32_t low(const void* address) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(address));
 }
 
-// RAX, RCX and RDX of the program.
-inline void spill_three(Emitter& out) {
+// RAX and RCX of the program.
+inline void spill_two(Emitter& out) {
   out.store(spill(0), rax);
   out.store(spill(1), rcx);
-  out.store(spill(2), rdx);
 }
 
 inline void restore_spilled(Emitter& out) {
   out.load(rax, spill(0));
   out.load(rcx, spill(1));
-  out.load(rdx, spill(2));
 }
 
 }  // namespace hodo::engine

@@ -31,8 +31,8 @@ std::uint32_t crc32c(std::uint64_t value) {
 
 IndirectTarget* indirect_targets;
 std::uint64_t* first_landings;
-// 1 is no return address' complement. In the image, and so below 2 GB.
-alignas(16) static CallSite nobody{.negated_return = 1};
+// In the image, and so below 2 GB.
+alignas(16) static CallSite nobody;
 CallSite* const no_call = &nobody;
 
 std::uint8_t* find_fragment(std::uint64_t ip) {
@@ -45,8 +45,8 @@ void add_fragment(std::uint64_t ip, std::uint8_t* head) { fragments.put(ip, head
 CallSite* call_site(std::uint64_t return_address) {
   if (CallSite** found = call_sites.find(return_address)) return *found;
   auto* site = static_cast<CallSite*>(allocate_low(sizeof(CallSite), 16));
-  site->negated_return = 0 - return_address;
   site->landing = reinterpret_cast<std::uint64_t>(&glue_return);
+  site->return_address = return_address;
   call_sites.put(return_address, site);
   return site;
 }
@@ -136,6 +136,7 @@ void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
 }
 
 void begin_tables() {
+  nobody.landing = reinterpret_cast<std::uint64_t>(&glue_miss);
   indirect_targets = static_cast<IndirectTarget*>(
       allocate_low((kIndirectTargets + kProbes) * sizeof(IndirectTarget), 4096));
   first_landings =

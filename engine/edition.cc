@@ -71,7 +71,7 @@ void leave(ThreadArea& area, Memories& memories) {
   std::uint64_t* to = memories.returns;
   for (const std::uint32_t call : area.calls) {
     const auto* site = reinterpret_cast<const CallSite*>(std::uint64_t{call});
-    *to++ = site == no_call ? 0 : 0 - site->negated_return;
+    *to++ = site == no_call ? 0 : site->return_address;
   }
   keep_block(area);
   leave_cache(area);

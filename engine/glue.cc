@@ -47,13 +47,12 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %c[spill0](%%r10), %%rcx
       movq %%rcx, %c[rax](%%r10)
     .endm
-    .macro save_three_spilled
-      movq %c[spill0](%%r10), %%rcx
-      movq %%rcx, %c[rax](%%r10)
-      movq %c[spill1](%%r10), %%rcx
-      movq %%rcx, %c[rcx](%%r10)
-      movq %c[spill2](%%r10), %%rcx
-      movq %%rcx, %c[rdx](%%r10)
+    .macro save_two_spilled
+      movq %%rdx, %c[rdx](%%r10)
+      movq %c[spill0](%%r10), %%rdx
+      movq %%rdx, %c[rax](%%r10)
+      movq %c[spill1](%%r10), %%rdx
+      movq %%rdx, %c[rcx](%%r10)
     .endm
 
     .globl glue_begin, glue_end
@@ -96,6 +95,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %%rsp, %c[rsp](%%r10)
       movq %c[stack](%%r10), %%rsp
       pushfq
+      movq %%rdx, %c[spill2](%%r10)
       xorl %%edx, %%edx
       crc32q %%rax, %%rdx
       movzwl %%dx, %%edx
@@ -112,8 +112,9 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       jnz 3b
       negq %%rax
       popfq
+      movq %c[spill2](%%r10), %%rdx
       movq %c[rsp](%%r10), %%rsp
-      save_three_spilled
+      save_two_spilled
       save_registers
       movq %%rax, %%rsi
       call engine_miss
@@ -131,13 +132,15 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %%rcx, (%%rdx)
     5:
       popfq
+      movq %c[spill2](%%r10), %%rdx
       movq %c[rsp](%%r10), %%rsp
       jmp *%%rcx
 
     glue_return:
-      save_three_spilled
+      save_two_spilled
       save_registers
-      movq %%rdx, %%rsi
+      movq %%rax, %%rsi
+      movq %%rcx, %%rdx
       call engine_return
       jmp glue_resume_rbx
 

@@ -23,10 +23,10 @@ void glue_flush();
 // EAX: an Exit. R11 has 31 outcomes or more, and flags are free. Writes them as a long TNT packet,
 // and goes on at Exit::resume, by way of glue_flush where the packets have no room left.
 void glue_full();
-// RAX: a target that `first_landings` does not have. RAX, RCX, RDX of the program are in the spill
-// slots.
+// RAX: a target that has no landing, or not the one that was jumped to. RAX and RCX of the program
+// are in the spill slots.
 void glue_miss();
-// RDX: the CallSite that a return goes to, which has no landing yet. Spill slots as glue_miss.
+// RCX: the CallSite of a return to RAX that has no landing yet. Spill slots as glue_miss.
 void glue_return();
 // EAX: a CodeCheck; RAX of the program is in spill[0]. Goes on behind the check, or has a new
 // fragment made.

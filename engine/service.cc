@@ -140,12 +140,13 @@ void engine_miss(ThreadArea* area, std::uint64_t target) {
   pass_reports(*area);
 }
 
-void engine_return(ThreadArea* area, CallSite* site) {
-  const std::uint64_t target = 0 - site->negated_return;
+void engine_return(ThreadArea* area, std::uint64_t target, CallSite* site) {
+  const std::uint64_t expected = site->return_address;
   {
-    const Entering entering(*area, target);
-    area->next = address(landing_of(target, Entry::by_return));
+    const Entering entering(*area, expected);
+    area->next = address(landing_of(expected, Entry::by_return));
     if (entering.stayed()) site->landing = area->next;
+    area->registers.rax = target;  // as in engine_miss()
   }
   pass_reports(*area);
 }

@@ -153,7 +153,6 @@ bool save_faulted(ThreadArea& area, const KernelContext& context) {
     area.outcomes = context.r11;
     area.registers.rax = area.spill[0];
     area.registers.rcx = area.spill[1];
-    area.registers.rdx = area.spill[2];
   }
   const StandIns stand = stand_ins(e);
   for (unsigned i = 0; i < 2; ++i) {
@@ -172,7 +171,6 @@ void save_at_nothing(ThreadArea& area, const KernelContext& context) {
   trace_branch(area, area.ip);
   area.registers.rax = area.spill[0];
   area.registers.rcx = area.spill[1];
-  area.registers.rdx = area.spill[2];
 }
 
 // --- delivery ---

@@ -26,8 +26,8 @@ struct Registers {
 // A call that has not returned yet, for the compression of returns (SDM, "RET Compression"): where
 // it is to return and where the code for that lies. Below 2 GB, so that 32 bits name it.
 struct CallSite {
-  std::uint64_t negated_return = 0;  // 0 - the return address: LEA adds without touching flags
-  std::uint64_t landing = 0;
+  std::uint64_t landing = 0;  // looks itself whether the return leads to this address
+  std::uint64_t return_address = 0;
 };
 
 // What the program asked for with sigaction; shared as CLONE_SIGHAND says.

@@ -6,18 +6,15 @@ namespace hodo::engine {
 
 void TipCode::write(std::uint64_t ip, bool keep_flags, Exit* full) {
   if (keep_flags) {
-    hot_.bytes({0x48, 0x89, 0xc2});        // MOV RDX, RAX
     hot_.bytes({0x9f, 0x0f, 0x90, 0xc0});  // LAHF; SETO AL
     hot_.store(kFlags, rax);
-    hot_.bytes({0x48, 0x89, 0xd0});  // MOV RAX, RDX
   }
   hot_.load(rcx, kCursor);
   std::uint8_t* more = write_outcomes();
   const std::uint8_t* outcomes_written = hot_.at();
-  hot_.load(rdx, kLastIp);
-  hot_.store(kLastIp, rax);
-  hot_.bytes({0x48, 0x31, 0xc2});        // XOR RDX, RAX
-  hot_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
+  hot_.bytes({0x41, 0x81});  // CMP dword [last high], that of `ip`
+  hot_.operand(7, kLastHigh);
+  hot_.word(static_cast<std::uint32_t>(ip >> 16));
   std::uint8_t* wide = hot_.jump_if(0x5, nullptr);
   hot_.bytes({0xc7, 0x01});  // MOV dword [RCX], TIP with 2 bytes
   hot_.word(0x2d | static_cast<std::uint32_t>(ip & 0xffff) << 8);
@@ -46,8 +43,8 @@ void TipCode::write(std::uint64_t ip, bool keep_flags, Exit* full) {
 // [RCX]: up to six outcomes as a short TNT packet, nothing if there are none. The branch to where
 // more are written.
 std::uint8_t* TipCode::write_outcomes() {
-  hot_.bytes({0x43, 0x8d, 0x14, 0x1b});                    // LEA EDX, [R11 + R11]
-  hot_.bytes({0x89, 0x11});                                // MOV [RCX], EDX
+  hot_.bytes({0x43, 0x8d, 0x04, 0x1b});                    // LEA EAX, [R11 + R11]
+  hot_.bytes({0x89, 0x01});                                // MOV [RCX], EAX
   hot_.bytes({0x49, 0x83, 0xfb, 2});                       // CMP R11, 2
   hot_.bytes({0x48, 0x83, 0xd9, 0xff});                    // SBB RCX, -1
   hot_.bytes({0x49, 0xf7, 0xc3, 0x80, 0xff, 0xff, 0xff});  // TEST R11, -128
@@ -69,11 +66,11 @@ void TipCode::write_more_outcomes(const std::uint8_t* done) {
   cold_.bytes({0x48, 0x83, 0xc1, 2});  // ADD RCX, 2
   cold_.jump(done);
   Emitter::point(more_than_three, cold_.at());
-  cold_.bytes({0x4c, 0x89, 0xda});                    // MOV RDX, R11
-  cold_.bytes({0x48, 0xc1, 0xe2, 0x10});              // SHL RDX, 16
-  cold_.bytes({0x48, 0x81, 0xca, 0x02, 0xa3, 0, 0});  // OR RDX, long TNT
-  cold_.bytes({0x48, 0x89, 0x51, 0xff});              // MOV [RCX - 1], RDX
-  cold_.bytes({0x48, 0x83, 0xc1, 7});                 // ADD RCX, 7
+  cold_.bytes({0x4c, 0x89, 0xd8});              // MOV RAX, R11
+  cold_.bytes({0x48, 0xc1, 0xe0, 0x10});        // SHL RAX, 16
+  cold_.bytes({0x48, 0x0d, 0x02, 0xa3, 0, 0});  // OR RAX, long TNT
+  cold_.bytes({0x48, 0x89, 0x41, 0xff});        // MOV [RCX - 1], RAX
+  cold_.bytes({0x48, 0x83, 0xc1, 7});           // ADD RCX, 7
   cold_.jump(done);
 }
 
@@ -85,23 +82,29 @@ std::uint8_t* TipCode::jump_if_outcomes(unsigned packets) {
 }
 // Those above the lowest `shift`, under the stop bit that they have.
 void TipCode::first_of_short(unsigned shift) {
-  cold_.bytes({0x44, 0x89, 0xda});   // MOV EDX, R11D
-  cold_.bytes({0xc1, 0xea, shift});  // SHR EDX, shift
-  cold_.bytes({0x01, 0xd2});         // ADD EDX, EDX
-  cold_.bytes({0x88, 0x51, 0xff});   // MOV [RCX - 1], DL
+  cold_.bytes({0x44, 0x89, 0xd8});   // MOV EAX, R11D
+  cold_.bytes({0xc1, 0xe8, shift});  // SHR EAX, shift
+  cold_.bytes({0x01, 0xc0});         // ADD EAX, EAX
+  cold_.bytes({0x88, 0x41, 0xff});   // MOV [RCX - 1], AL
 }
 // Six from there, under a stop bit of their own, to [RCX + at].
 void TipCode::other_short(unsigned shift, unsigned at) {
-  cold_.bytes({0x44, 0x89, 0xda});  // MOV EDX, R11D
-  if (shift != 0) cold_.bytes({0xc1, 0xea, shift});
-  cold_.bytes({0x83, 0xe2, 0x3f});                 // AND EDX, 63
-  cold_.bytes({0x8d, 0x94, 0x12, 0x80, 0, 0, 0});  // LEA EDX, [RDX + RDX + 128]
-  cold_.bytes({0x88, 0x51, at});                   // MOV [RCX + at], DL
+  cold_.bytes({0x44, 0x89, 0xd8});  // MOV EAX, R11D
+  if (shift != 0) cold_.bytes({0xc1, 0xe8, shift});
+  cold_.bytes({0x83, 0xe0, 0x3f});                 // AND EAX, 63
+  cold_.bytes({0x8d, 0x84, 0x00, 0x80, 0, 0, 0});  // LEA EAX, [RAX + RAX + 128]
+  cold_.bytes({0x88, 0x41, at});                   // MOV [RCX + at], AL
 }
 
-// RDX: the difference to the last IP above its lowest 16 bits; RAX: the IP.
+// Where the last IP differs above its lowest 16 bits.
 void TipCode::wide_tip(std::uint64_t ip, const std::uint8_t* done) {
-  cold_.bytes({0x48, 0xc1, 0xea, 0x10});  // SHR RDX, 16
+  cold_.bytes({0x41, 0x0f, 0xb7});  // MOVZX EAX, word [last high + 2]
+  cold_.operand(rax, kLastHigh + 2);
+  cold_.bytes({0x49, 0xc7});  // MOV qword [last high], that of `ip`
+  cold_.operand(0, kLastHigh);
+  cold_.word(static_cast<std::uint32_t>(ip >> 16));
+  cold_.byte(0x3d);  // CMP EAX, bits 32 to 47 of `ip`
+  cold_.word(static_cast<std::uint32_t>(ip >> 32 & 0xffff));
   std::uint8_t* wider = cold_.jump_if(0x5, nullptr);
   cold_.bytes({0xc6, 0x01, 0x4d});  // MOV byte [RCX], TIP with 4 bytes
   cold_.bytes({0xc7, 0x41, 0x01});  // MOV dword [RCX + 1], IP
@@ -109,9 +112,8 @@ void TipCode::wide_tip(std::uint64_t ip, const std::uint8_t* done) {
   cold_.bytes({0x48, 0x83, 0xc1, 5});  // ADD RCX, 5
   cold_.jump(done);
   Emitter::point(wider, cold_.at());
-  cold_.bytes({0x48, 0xc1, 0xe0, 0x08});  // SHL RAX, 8
-  cold_.bytes({0x48, 0x83, 0xc8, 0x6d});  // OR RAX, TIP with 6 bytes
-  cold_.bytes({0x48, 0x89, 0x01});        // MOV [RCX], RAX
+  cold_.move64(rax, ip << 8 | 0x6d);  // TIP with 6 bytes
+  cold_.bytes({0x48, 0x89, 0x01});    // MOV [RCX], RAX
   cold_.bytes({0x48, 0x83, 0xc1, 7});     // ADD RCX, 7
   cold_.jump(done);
 }

@@ -14,8 +14,8 @@ class TipCode {
   TipCode(Emitter& hot, Emitter& cold, const Arena& arena)
       : hot_(hot), cold_(cold), arena_(arena) {}
 
-  // Everything that a TIP to `ip` needs: the pending outcomes, the packet with this address, which
-  // RAX has and which is compressed against the last one. SDM, "Target IP (TIP) Packet", "IP
+  // Everything that a TIP to `ip` needs: the pending outcomes, the packet with this address,
+  // compressed against the last one. RAX and RCX are free, and in the spill slots. SDM, "Target IP (TIP) Packet", "IP
   // Compression". `full` is where the packets may have no room left.
   void write(std::uint64_t ip, bool keep_flags, Exit* full);
 

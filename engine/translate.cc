@@ -87,7 +87,7 @@ class Translator {
   std::uint8_t* at() const { return hot_.at(); }
 
   void landing(std::uint64_t ip, Entry entry) {
-    if (entry == Entry::by_tip) check_target(ip);
+    if (entry != Entry::direct) check_target(ip);
     if (by_blocks) {
       if (entry != Entry::direct) restore_spilled(hot_);
     } else if (entry == Entry::by_return) {
@@ -424,25 +424,21 @@ class Translator {
 
   void ret(const Encoding& e, std::uint64_t ip) {
     shift_in(hot_, pending_, false);
-    spill_three(hot_);
+    spill_two(hot_);
     CallCode calls(hot_, cold_);
     calls.load_top(rax);
-    hot_.bytes({0x41, 0x8b, 0x54, 0x02, kCalls});  // MOV EDX, [calls + RAX]
+    hot_.bytes({0x41, 0x8b, 0x4c, 0x02, kCalls});  // MOV ECX, [calls + RAX]
     calls.set_call(rax, no_call);
     calls.move_index(rax, -4);
     calls.store_top(rax);
-    hot_.byte(0x58);                       // POP RAX
-    hot_.bytes({0x48, 0x8b, 0x0a});        // MOV RCX, [RDX]
-    hot_.bytes({0x48, 0x8d, 0x0c, 0x01});  // LEA RCX, [RCX + RAX]
+    hot_.byte(0x58);  // POP RAX
+    note_branch(hot_, ip);
     if (e.imm_size == 2) {
       hot_.bytes({0x48, 0x8d, 0xa4, 0x24});  // LEA RSP, [RSP + imm]
       hot_.bytes({code(ip)[e.imm_at], code(ip)[e.imm_at + 1], 0, 0});
     }
-    hot_.bytes({0xe3, 5});  // JRCXZ
-    hot_.jump(cold_.at());
-    note_branch(cold_, ip);
-    cold_.jump(arena_.glue(kGlueMiss));
-    hot_.bytes({0xff, 0x62, 0x08});  // JMP [RDX + landing]
+    static_assert(offsetof(CallSite, landing) == 0);
+    hot_.bytes({0xff, 0x21});  // JMP [RCX]
     stubs();
   }
 
@@ -450,24 +446,25 @@ class Translator {
 
   void indirect(const Encoding& e, std::uint64_t ip) {
     shift_in(hot_, pending_, false);
-    spill_three(hot_);
+    spill_two(hot_);
     InsnCopier(hot_).load_target(e, ip);
     if (e.cls == InsnClass::icall) {
       CallCode calls(hot_, cold_);
       calls.remember(rcx, ip + e.length, false);
       calls.push_return(ip + e.length);
     }
-    hot_.move(rdx, 0);
-    hot_.bytes({0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xd0});  // CRC32 RDX, RAX
-    hot_.bytes({0x0f, 0xb7, 0xd2});                    // MOVZX EDX, DX
+    hot_.move(rcx, 0);
+    hot_.bytes({0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xc8});  // CRC32 RCX, RAX
+    hot_.bytes({0x0f, 0xb7, 0xc9});                    // MOVZX ECX, CX
     note_branch(hot_, ip);
-    hot_.bytes({0xff, 0x24, 0xd5});  // JMP [first_landings + RDX * 8]
+    hot_.bytes({0xff, 0x24, 0xcd});  // JMP [first_landings + RCX * 8]
     hot_.word(low(first_landings));
     stubs();
   }
 
   // Goes on only where RAX is `ip`.
   void check_target(std::uint64_t ip) {
+    if (flags_dead(ip)) return compare_target(ip);
     const std::uint64_t negated = 0 - ip;
     if (ip < 0x8000'0000) {
       hot_.bytes({0x48, 0x8d, 0x88});  // LEA RCX, [RAX - ip]
@@ -478,6 +475,25 @@ class Translator {
     }
     hot_.bytes({0xe3, 5});  // JRCXZ
     hot_.jump(arena_.glue(kGlueMiss));
+  }
+
+  // The same where flags are free.
+  void compare_target(std::uint64_t ip) {
+    const std::int64_t distance =
+        static_cast<std::int64_t>(ip - reinterpret_cast<std::uint64_t>(hot_.at() + 7));
+    if (ip < 0x8000'0000) {
+      hot_.bytes({0x48, 0x3d});  // CMP RAX, ip
+      hot_.word(static_cast<std::uint32_t>(ip));
+    } else {
+      if (distance == static_cast<std::int32_t>(distance)) {
+        hot_.bytes({0x48, 0x8d, 0x0d});  // LEA RCX, [RIP + distance]
+        hot_.word(static_cast<std::uint32_t>(distance));
+      } else {
+        hot_.move64(rcx, ip);
+      }
+      hot_.bytes({0x48, 0x39, 0xc8});  // CMP RAX, RCX
+    }
+    hot_.jump_if(0x5, arena_.glue(kGlueMiss));
   }
 
   struct Late {

@@ -25,7 +25,7 @@ enum class Entry { direct, by_return, by_tip };
 struct Fragment {
   std::uint8_t* head = nullptr;  // with all registers of the program
   std::uint8_t* landing =
-      nullptr;  // of `by_return` and `by_tip`: RAX, RCX, RDX are in the spill slots
+      nullptr;  // of `by_return` and `by_tip`: RAX has the target, RAX and RCX are in the spill slots
 };
 
 Fragment translate(std::uint64_t ip, Entry entry);

@@ -29,7 +29,12 @@ constexpr std::uint64_t kCoreBusRatio = 10;
 // No address that a program has: the next IP after this one is sent in full. The manual lets a PSB
 // set the last IP to 0, but processors send full IPs behind PSB and OVF, and decoders have come to
 // expect it.
-constexpr std::uint64_t kNoLastIp = 1ULL << 63;
+constexpr std::uint64_t kNoLastIp = 1ULL << 63 | 1ULL << 47;
+
+// What lies above the lowest 16 bits of an IP, which every packet carries.
+constexpr std::uint64_t high_part(std::uint64_t ip) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(ip) >> 16);
+}
 // An MTC carries 8 bits; after a longer silence only a TSC says where time is.
 constexpr std::uint64_t kMtcReach = 250;
 
@@ -116,14 +121,15 @@ PtRemains no_remains(std::uint64_t key) { return remains_behind(StreamDigest(key
   // By the number of 16-bit groups that differ.
   static constexpr Form kForms[] = {
       {1 << 5, 2}, {1 << 5, 2}, {2 << 5, 4}, {3 << 5, 6}, {6 << 5, 8}};
-  const std::uint64_t diff = ip ^ last_ip_;
+  const std::uint64_t high = high_part(ip);
+  const std::uint64_t diff = (high ^ last_high_) << 16;
   unsigned groups = (79 - static_cast<unsigned>(__builtin_clzll(diff | 1))) / 16;
   // Sign extension gives the upper 16 bits of every address that has no upper half of its own.
   const bool canonical =
       static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip;
   if (groups > 2) groups = canonical ? 3 : 4;
   const Form form = kForms[groups];
-  last_ip_ = ip;
+  last_high_ = high;
   const std::uint64_t head = ip << 8 | (opcode | form.bits);
   if (groups == 4) [[unlikely]] {
     cursor_[8] = static_cast<std::uint8_t>(ip >> 56);
@@ -455,7 +461,7 @@ void PtUnit::recover(std::uint64_t ip) {
   state_ = State::enabled;
   grant(room);
   put_bytes(kOvf, 2);
-  last_ip_ = kNoLastIp;
+  last_high_ = high_part(kNoLastIp);
   put_ip(kFup, ip);
   put_psb(ip);
 }
@@ -538,7 +544,7 @@ void PtUnit::put_psb(std::uint64_t ip) {
   put_bytes(kMode | exec_mode_bits(mode_) << 8, 2);
   mode_due_ = false;
   put_bytes(kMode | kModeTsxNone << 8, 2);
-  last_ip_ = kNoLastIp;
+  last_high_ = high_part(kNoLastIp);
   if (state_ == State::enabled) put_ip(kFup, ip);
   put_bytes(kPsbEnd, 2);
   clear_stack();
