@@ -26,8 +26,8 @@ namespace {
 using isa::Encoding;
 using isa::InsnClass;
 
-// Outcomes that one way through a fragment may leave pending without a look at how many there are.
-// With the 31 that are let pass before and the one of a landing they fit into one long TNT packet.
+// Outcomes that one way through a fragment may add. With the 30 that its head lets pass and the one
+// of a landing they fit into one long TNT packet.
 constexpr unsigned kMaxOutcomes = 8;
 constexpr unsigned kMaxInsns = 100;  // a fragment takes less room than arena_near() sees to
 
@@ -92,7 +92,7 @@ class Translator {
       if (entry != Entry::direct) restore_spilled(hot_);
     } else if (entry == Entry::by_return) {
       restore_spilled(hot_);
-      append(hot_, 0, true, flags_dead(ip), make_exit(Exit::flush, ip));
+      shift_in(hot_, 0, true);
     } else if (entry == Entry::by_tip) {
       const bool keep_flags = !flags_dead(ip);
       TipCode(hot_, cold_, arena_).write(ip, keep_flags, make_exit(Exit::flush, ip));
@@ -115,6 +115,7 @@ class Translator {
       hot_.bytes({0x0f, 0x1f, 0x44, 0, 0});  // NOP: what redirect() replaces
       if (!by_blocks && is_recorded(current_area())) pass_time(ip);
     }
+    if (!by_blocks) look_for_room(ip);
     if (is_checked(ip)) {
       checked(ip);
     } else {
@@ -186,7 +187,7 @@ class Translator {
 
   void insns(std::uint64_t ip) {
     for (unsigned count = 0;; ++count) {
-      map_.add(ip, hot_.at(), pending_);
+      if (count > 0 || checked_) map_.add(ip, hot_.at(), pending_);
       if (count == most_insns_ || pending_ == kMaxOutcomes) return leave_to(ip);
       const unsigned readable = readable_bytes(ip);
       if (count > 0 && !checked_ && is_checked(ip)) return leave_to(ip);
@@ -291,40 +292,50 @@ class Translator {
 
   // --- outcomes ---
 
-  // Not taken `zeros` times, then taken once if `one`, without touching flags or looking for room.
+  // Not taken `zeros` times, then taken once if `one`, without touching flags.
   static void shift_in(Emitter& out, unsigned zeros, bool one) {
-    for (; zeros >= 3; zeros -= 3) {  // LEA R11, [R11 * 8]
-      out.bytes({0x4e, 0x8d, 0x1c, 0xdd});
-      out.word(0);
+    unsigned left = zeros + (one ? 1 : 0);
+    for (; left > 3; left -= 3) shift_by(out, 3, 0);
+    if (left > 0) shift_by(out, left, one ? 1 : 0);
+  }
+  static void shift_by(Emitter& out, unsigned bits, unsigned add) {
+    if (bits > 1) {  // LEA R11, [R11 * 4 or 8 + add]
+      out.bytes({0x4e, 0x8d, 0x1c, 0x1d | bits << 6});
+      return out.word(add);
     }
-    for (; zeros > 0; --zeros) out.bytes({0x4f, 0x8d, 0x1c, 0x1b});  // LEA R11, [R11 + R11]
-    if (one) out.bytes({0x4f, 0x8d, 0x5c, 0x1b, 0x01});              // LEA R11, [R11 + R11 + 1]
+    out.bytes({0x4f, 0x8d, 0x1c | add << 6, 0x1b});  // LEA R11, [R11 + R11 + add]
+    if (add > 0) out.byte(add);
   }
 
-  // The same, and writes them out if 31 or more are pending.
-  void append(Emitter& out, unsigned zeros, bool one, bool flags_are_dead, Exit* exit) {
-    if (by_blocks || (zeros == 0 && !one)) return;
-    if (!flags_are_dead) return append_keeping_flags(out, zeros, one, exit);
-    if (zeros > 0) out.bytes({0x49, 0xc1, 0xe3, zeros});  // SHL R11, zeros
+  // The same on the way to `target`.
+  void append(Emitter& out, unsigned zeros, bool one, std::uint64_t target) {
+    if (by_blocks) return;
+    if (zeros < 4 || !flags_dead(target)) return shift_in(out, zeros, one);
+    out.bytes({0x49, 0xc1, 0xe3, zeros});  // SHL R11, zeros
     if (one) shift_in(out, 0, true);
-    out.bytes({0x49, 0xf7, 0xc3, 0, 0, 0, 0x80});  // TEST R11, -1 << 31
-    std::uint8_t* full = out.jump_if(0x5, nullptr);
-    exit->resume = reinterpret_cast<std::uint64_t>(out.at());
+  }
+
+  // At the head: writes the pending outcomes out if there are 31 or more.
+  void look_for_room(std::uint64_t ip) {
+    Exit* exit = make_exit(Exit::flush, ip);
+    if (!flags_dead(ip)) return look_keeping_flags(exit);
+    hot_.bytes({0x49, 0xf7, 0xc3, 0, 0, 0, 0x80});  // TEST R11, -1 << 31
+    std::uint8_t* full = hot_.jump_if(0x5, nullptr);
+    exit->resume = reinterpret_cast<std::uint64_t>(hot_.at());
     late_[late_count_++] = {full, exit, Late::full};
   }
 
-  // As append(): by JRCXZ, which reads no flags.
-  void append_keeping_flags(Emitter& out, unsigned zeros, bool one, Exit* exit) {
-    shift_in(out, zeros, one);
-    out.store(spill(1), rcx);
-    out.bytes({0x4c, 0x89, 0xd9});     // MOV RCX, R11
-    out.bytes({0x48, 0x0f, 0xc9});     // BSWAP RCX
-    out.bytes({0x89, 0xc9});           // MOV ECX, ECX: bits 32 to 63 of R11
-    out.bytes({0xe3, 4 + 4 + 5 + 5});  // JRCXZ
-    out.load(rcx, spill(1));
-    request(out, exit, kGlueFlush);
-    exit->resume = reinterpret_cast<std::uint64_t>(out.at());
-    out.load(rcx, spill(1));
+  // If there are 32 or more: by JRCXZ, which reads no flags.
+  void look_keeping_flags(Exit* exit) {
+    hot_.store(spill(1), rcx);
+    hot_.bytes({0x4c, 0x89, 0xd9});     // MOV RCX, R11
+    hot_.bytes({0x48, 0x0f, 0xc9});     // BSWAP RCX
+    hot_.bytes({0x89, 0xc9});           // MOV ECX, ECX: bits 32 to 63 of R11
+    hot_.bytes({0xe3, 4 + 4 + 5 + 5});  // JRCXZ
+    hot_.load(rcx, spill(1));
+    request(hot_, exit, kGlueFlush);
+    exit->resume = reinterpret_cast<std::uint64_t>(hot_.at());
+    hot_.load(rcx, spill(1));
   }
 
   void request(Emitter& out, const Exit* exit, Glue glue) {
@@ -337,7 +348,7 @@ class Translator {
 
   void leave_to(std::uint64_t target) {
     Exit* exit = make_exit(Exit::direct, target);
-    append(hot_, pending_, false, pending_ == 0 || flags_dead(target), exit);
+    append(hot_, pending_, false, target);
     jump_to(hot_, exit);
     stubs();
   }
@@ -364,19 +375,18 @@ class Translator {
   void conditional(const Encoding& e, std::uint64_t ip) {
     const std::uint64_t target = target_of(e, ip);
     Exit* exit = make_exit(Exit::direct, target);
-    const bool dead = flags_dead(target);
     if (e.map == 0 && e.opcode >= 0xe0) {  // LOOP, JRCXZ: 8 bits of displacement only
       if (e.address32) hot_.byte(0x67);
       hot_.bytes({e.opcode, 2, 0xeb, 5});
-      conditional_[conditional_count_++] = {hot_.jump(nullptr), exit, pending_, dead};
+      conditional_[conditional_count_++] = {hot_.jump(nullptr), exit, pending_};
     } else if (target <= ip) {  // most likely a loop: let it stay here
       std::uint8_t* over = hot_.jump_if((e.opcode & 15u) ^ 1, nullptr);
-      append(hot_, pending_, true, dead, exit);
+      append(hot_, pending_, true, target);
       jump_to(hot_, exit);
       Emitter::point(over, hot_.at());
     } else {
       std::uint8_t* field = hot_.jump_if(e.opcode & 15u, nullptr);
-      conditional_[conditional_count_++] = {field, exit, pending_, dead};
+      conditional_[conditional_count_++] = {field, exit, pending_};
     }
     if (!by_blocks) ++pending_;
   }
@@ -387,7 +397,7 @@ class Translator {
     for (unsigned i = 0; i < conditional_count_; ++i) {  // half of them run often
       const Taken& taken = conditional_[i];
       Emitter::point(taken.field, hot_.at());
-      append(hot_, taken.zeros, true, taken.flags_are_dead, taken.exit);
+      append(hot_, taken.zeros, true, taken.exit->target);
       jump_to(hot_, taken.exit);
     }
     for (unsigned i = 0; i < late_count_; ++i) {
@@ -410,14 +420,13 @@ class Translator {
   void call(const Encoding& e, std::uint64_t ip) {
     const std::uint64_t behind = ip + e.length;
     Exit* exit = make_exit(Exit::direct, target_of(e, ip));
-    const bool dead = flags_dead(exit->target);
     if (exit->target != behind) {  // a call to the next instruction only asks where it is
       hot_.store(spill(0), rax);
-      CallCode(hot_, cold_).remember(rax, behind, dead);
+      CallCode(hot_, cold_).remember(rax, behind, flags_dead(exit->target));
       hot_.load(rax, spill(0));
     }
     CallCode(hot_, cold_).push_return(behind);
-    append(hot_, pending_, false, dead, exit);
+    append(hot_, pending_, false, exit->target);
     jump_to(hot_, exit);
     stubs();
   }
@@ -505,7 +514,6 @@ class Translator {
     std::uint8_t* field;
     Exit* exit;
     unsigned zeros;
-    bool flags_are_dead;
   };
 
   Arena& arena_;
