@@ -64,6 +64,22 @@ void link(Exit& exit, std::uint8_t* head) {
   exit.displacement = nullptr;
 }
 
+// The head of the fragment for the exit's target. From now on the branch leads there by itself.
+std::uint8_t* lead_on(Exit& exit) {
+  if (exit.displacement == nullptr || !exit.taken) {
+    std::uint8_t* head = fragment(exit.target);
+    link(exit, head);
+    return head;
+  }
+  if (std::uint8_t* head = find_fragment(exit.target)) {
+    link(exit, make_way(exit, head));
+    return head;
+  }
+  const Fragment made = translate_behind(exit);
+  link(exit, made.landing);
+  return made.head;
+}
+
 }  // namespace
 
 void forget_calls(ThreadArea& area) {
@@ -95,9 +111,7 @@ void engine_exit(ThreadArea* area, Exit* exit) {
       const std::uint64_t target = exit->target;
       {
         const Entering entering(*area, target);
-        std::uint8_t* head = fragment(target);
-        if (entering.stayed()) link(*exit, head);
-        area->next = address(head);
+        area->next = address(entering.stayed() ? lead_on(*exit) : fragment(target));
       }
       return pass_reports_at(*area, target);
     }

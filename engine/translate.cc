@@ -99,6 +99,10 @@ class Translator {
     }
   }
 
+  void outcomes_of(const Exit& branch) {
+    append(hot_, branch.zeros, branch.taken, branch.target);
+  }
+
   // Ends in a jump to a fragment that there is.
   void continue_at(const std::uint8_t* head) {
     std::uint8_t* field = hot_.jump(nullptr);
@@ -349,15 +353,19 @@ class Translator {
   void leave_to(std::uint64_t target) {
     Exit* exit = make_exit(Exit::direct, target);
     append(hot_, pending_, false, target);
-    jump_to(hot_, exit);
+    jump_to(exit);
     stubs();
   }
 
-  void jump_to(Emitter& out, Exit* exit) {
-    // A displacement that is patched lies in one cache line: whoever executes it sees the old or
-    // the new one.
-    while ((reinterpret_cast<std::uint64_t>(out.at()) + 1) % 64 > 60) out.byte(0x90);
-    std::uint8_t* field = out.jump(nullptr);
+  // A displacement behind so many bytes lies in one cache line, so that whoever executes it while
+  // it is patched sees the old or the new one.
+  void align_displacement(unsigned behind) {
+    while ((reinterpret_cast<std::uint64_t>(hot_.at()) + behind) % 64 > 60) hot_.byte(0x90);
+  }
+
+  void jump_to(Exit* exit) {
+    align_displacement(1);
+    std::uint8_t* field = hot_.jump(nullptr);
     const std::uint8_t* head = find_fragment(exit->target);
     if (head != nullptr && Emitter::reaches(field, head)) return Emitter::point(field, head);
     exit->displacement = field;
@@ -377,34 +385,42 @@ class Translator {
     Exit* exit = make_exit(Exit::direct, target);
     if (e.map == 0 && e.opcode >= 0xe0) {  // LOOP, JRCXZ: 8 bits of displacement only
       if (e.address32) hot_.byte(0x67);
-      hot_.bytes({e.opcode, 2, 0xeb, 5});
-      conditional_[conditional_count_++] = {hot_.jump(nullptr), exit, pending_};
+      std::uint8_t* around = hot_.at();
+      hot_.bytes({e.opcode, 2, 0xeb, 0});
+      align_displacement(1);
+      put_off(hot_.jump(nullptr), exit);
+      around[3] = static_cast<std::uint8_t>(hot_.at() - (around + 4));
     } else if (target <= ip) {  // most likely a loop: let it stay here
       std::uint8_t* over = hot_.jump_if((e.opcode & 15u) ^ 1, nullptr);
       append(hot_, pending_, true, target);
-      jump_to(hot_, exit);
+      jump_to(exit);
       Emitter::point(over, hot_.at());
     } else {
-      std::uint8_t* field = hot_.jump_if(e.opcode & 15u, nullptr);
-      conditional_[conditional_count_++] = {field, exit, pending_};
+      align_displacement(2);
+      put_off(hot_.jump_if(e.opcode & 15u, nullptr), exit);
     }
     if (!by_blocks) ++pending_;
+  }
+
+  // A branch that may never be taken. Once it is, its outcomes get a place among what runs:
+  // translate_behind(), make_way().
+  void put_off(std::uint8_t* displacement, Exit* exit) {
+    exit->zeros = static_cast<std::uint16_t>(pending_);
+    exit->taken = !by_blocks;
+    exit->displacement = displacement;
+    late_[late_count_++] = {displacement, exit, Late::unlinked};
   }
 
   // What was put off while the fragment was written.
   void stubs() {
     code_end_ = hot_.at();
-    for (unsigned i = 0; i < conditional_count_; ++i) {  // half of them run often
-      const Taken& taken = conditional_[i];
-      Emitter::point(taken.field, hot_.at());
-      append(hot_, taken.zeros, true, taken.exit->target);
-      jump_to(hot_, taken.exit);
-    }
     for (unsigned i = 0; i < late_count_; ++i) {
+      const Exit& exit = *late_[i].exit;
       Emitter::point(late_[i].field, cold_.at());
-      request(cold_, late_[i].exit, late_[i].what == Late::full ? kGlueFull : kGlueExit);
+      append(cold_, exit.zeros, exit.taken, exit.target);
+      request(cold_, &exit, late_[i].what == Late::full ? kGlueFull : kGlueExit);
     }
-    late_count_ = conditional_count_ = 0;
+    late_count_ = 0;
   }
 
   // Where a target is no address, it is the branch that fails.
@@ -427,7 +443,7 @@ class Translator {
     }
     CallCode(hot_, cold_).push_return(behind);
     append(hot_, pending_, false, exit->target);
-    jump_to(hot_, exit);
+    jump_to(exit);
     stubs();
   }
 
@@ -510,11 +526,6 @@ class Translator {
     Exit* exit;
     enum { full, unlinked } what;
   };
-  struct Taken {
-    std::uint8_t* field;
-    Exit* exit;
-    unsigned zeros;
-  };
 
   Arena& arena_;
   Emitter hot_, cold_;
@@ -526,10 +537,8 @@ class Translator {
   std::uint64_t end_ = 0;             // of the code that was read
   std::uint8_t* code_end_ = nullptr;  // of its copy
   unsigned pending_ = 0;              // outcomes since the fragment's head, all "not taken"
-  Late late_[4 * kMaxOutcomes + 8];
+  Late late_[kMaxOutcomes + 8];
   unsigned late_count_ = 0;
-  Taken conditional_[kMaxOutcomes + 1];
-  unsigned conditional_count_ = 0;
   struct Piece {
     std::uint64_t start, end;
   };
@@ -539,13 +548,17 @@ class Translator {
 
 }  // namespace
 
-Fragment translate(std::uint64_t ip, Entry entry) {
+namespace {
+
+// `before`: writes what lies before the head.
+template <class Before>
+Fragment translate(std::uint64_t ip, Before before) {
   Translator translator(ip);
   Fragment made;
   made.landing = translator.at();
   begin_fragment();
   readable_bytes(ip);
-  translator.landing(ip, entry);
+  before(translator);
   translator.make_patchable(ip);
   made.head = translator.at();
   add_fragment(ip, made.head);
@@ -553,6 +566,25 @@ Fragment translate(std::uint64_t ip, Entry entry) {
   end_fragment(ip, made.head);
   translator.report();
   return made;
+}
+
+}  // namespace
+
+Fragment translate(std::uint64_t ip, Entry entry) {
+  return translate(ip, [&](Translator& translator) { translator.landing(ip, entry); });
+}
+
+Fragment translate_behind(const Exit& branch) {
+  return translate(branch.target,
+                   [&](Translator& translator) { translator.outcomes_of(branch); });
+}
+
+std::uint8_t* make_way(const Exit& branch, std::uint8_t* head) {
+  Translator translator(branch.target);
+  std::uint8_t* way = translator.at();
+  translator.outcomes_of(branch);
+  translator.continue_at(head);
+  return way;
 }
 
 std::uint8_t* make_landing(std::uint64_t ip, Entry entry, std::uint8_t* head) {

@@ -17,6 +17,9 @@ struct Exit {
   std::uint64_t resume = 0;              // in the cache, behind a flush; behind INT in the program
   std::uint8_t* displacement = nullptr;  // of the branch that leads to the stub, as long as it does
   Kind kind = direct;
+  // Of a conditional branch: what it appends on the way, "not taken" so often, then "taken".
+  std::uint16_t zeros = 0;
+  bool taken = false;
 };
 
 // How a fragment is entered first.
@@ -29,6 +32,10 @@ struct Fragment {
 };
 
 Fragment translate(std::uint64_t ip, Entry entry);
+// The same, entered by a branch first, whose outcomes lie before the head: at `landing`.
+Fragment translate_behind(const Exit& branch);
+// Those outcomes before a jump to the fragment that there is.
+std::uint8_t* make_way(const Exit& branch, std::uint8_t* head);
 // A landing for a fragment that there is.
 std::uint8_t* make_landing(std::uint64_t ip, Entry entry, std::uint8_t* head);
 
