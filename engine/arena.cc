@@ -18,7 +18,7 @@ extern "C" const char __executable_start[];
 
 namespace {
 
-constexpr std::size_t kMaxArenas = 256;
+constexpr std::size_t kMaxArenas = 256;  // number_of()
 // How far code may lie from what it stands for: displacements reach 2 GB, and those of operands
 // are to go on reaching. Programs whose memory is full nearby have to do with the second.
 constexpr std::uint64_t kNear = std::uint64_t{1} << 30;
@@ -26,7 +26,7 @@ constexpr std::uint64_t kReach = (std::uint64_t{2} << 30) - (std::uint64_t{256} 
 
 // Half for fragments, half for what they seldom need; and beside it, of each byte so much for the
 // fragments' places and their maps, more than they are seen to take.
-constexpr std::size_t kMost = std::size_t{32} << 20, kLeast = std::size_t{1} << 20;
+constexpr std::size_t kMost = kMostArenaBytes, kLeast = std::size_t{1} << 20;
 std::size_t arena_bytes = kMost;
 std::size_t most_fragments() { return arena_bytes / 64; }
 std::size_t map_bytes() { return arena_bytes / 2; }
@@ -155,6 +155,10 @@ Arena& arena_near(std::uint64_t ip) {
   if (arena == nullptr) die("no room for translated code near", ip);
   return *arena;
 }
+
+std::uint8_t number_of(const Arena& arena) { return static_cast<std::uint8_t>(&arena - arenas); }
+
+Arena& arena_by_number(std::uint8_t number) { return arenas[number]; }
 
 std::size_t cold_room(const Arena& arena) {
   return static_cast<std::size_t>(arena.base + arena_bytes - arena.cold);

@@ -27,6 +27,8 @@ struct FragmentPlace {
   std::uint32_t entries;     // without the head
 };
 
+inline constexpr std::size_t kMostArenaBytes = std::size_t{32} << 20;
+
 struct Arena {
   std::uint8_t* base = nullptr;        // null: there is none
   std::uint8_t* hot = nullptr;         // next free byte of the first half: fragments
@@ -44,6 +46,9 @@ void size_arenas(std::uint64_t cache_bytes);
 // An arena of the current edition with room that lies so near to `ip` that displacements of code
 // there keep reaching.
 Arena& arena_near(std::uint64_t ip);
+// One that there is, by its number.
+std::uint8_t number_of(const Arena& arena);
+Arena& arena_by_number(std::uint8_t number);
 // Whether there is one, or can be.
 bool arena_is_ready(std::uint64_t ip);
 // How many bytes its second half still takes.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "area_code.h"
 #include "arena.h"
 #include "emitter.h"
 #include "glue.h"
@@ -12,14 +13,23 @@
 namespace hodo::engine {
 namespace {
 
-Map<std::uint8_t*> fragments;
-Map<CallSite*> call_sites;
+// An arena's number, and how far behind its base a head lies: in its first half.
+using Head = std::uint32_t;
+constexpr unsigned kHeadBits = 24;
+static_assert(kMostArenaBytes / 2 <= 1U << kHeadBits);
+Map<Head> fragments;            // 0: none any more
+Map<std::uint32_t> call_sites;  // their addresses
 // Where dropped translations of an address lead.
 struct Detour {
-  Exit exit;  // `resume`: the displacement of its jump
+  Exit exit;
+  std::uint8_t* jump = nullptr;  // its displacement
   std::uint8_t* stub = nullptr;
 };
 Map<Detour*> detours;
+
+CallSite* call_site_at(std::uint32_t address) {
+  return reinterpret_cast<CallSite*>(std::uint64_t{address});
+}
 
 std::uint32_t crc32c(std::uint64_t value) {
   std::uint64_t crc = 0;
@@ -36,18 +46,32 @@ alignas(16) static CallSite nobody;
 CallSite* const no_call = &nobody;
 
 std::uint8_t* find_fragment(std::uint64_t ip) {
-  std::uint8_t** found = fragments.find(ip);
-  return found == nullptr ? nullptr : *found;
+  const Head* found = fragments.find(ip);
+  if (found == nullptr || *found == 0) return nullptr;
+  const Arena& arena = arena_by_number(static_cast<std::uint8_t>(*found >> kHeadBits));
+  return arena.base + (*found & ((1U << kHeadBits) - 1));
 }
 
-void add_fragment(std::uint64_t ip, std::uint8_t* head) { fragments.put(ip, head); }
+void add_fragment(std::uint64_t ip, std::uint8_t* head, const Arena& arena) {
+  const auto offset = static_cast<Head>(head - arena.base);
+  fragments.put(ip, Head{number_of(arena)} << kHeadBits | offset);
+}
+
+std::uint8_t* link_place(const Exit& exit) {
+  return exit.place == 0 ? nullptr : arena_by_number(exit.arena).base + exit.place;
+}
+
+void set_link_place(Exit& exit, const Arena& arena, const std::uint8_t* displacement) {
+  exit.arena = number_of(arena);
+  exit.place = static_cast<std::uint32_t>(displacement - arena.base);
+}
 
 CallSite* call_site(std::uint64_t return_address) {
-  if (CallSite** found = call_sites.find(return_address)) return *found;
+  if (const std::uint32_t* found = call_sites.find(return_address)) return call_site_at(*found);
   auto* site = static_cast<CallSite*>(allocate_low(sizeof(CallSite), 16));
   site->landing = reinterpret_cast<std::uint64_t>(&glue_return);
   site->return_address = return_address;
-  call_sites.put(return_address, site);
+  call_sites.put(return_address, low(site));
   return site;
 }
 
@@ -77,7 +101,7 @@ Detour* detour_of(std::uint64_t ip, const std::uint8_t* near) {
   exit->target = ip;
   Emitter out(arena.cold);
   while ((reinterpret_cast<std::uint64_t>(out.at()) + 1) % 64 > 60) out.byte(0x90);
-  exit->resume = reinterpret_cast<std::uint64_t>(out.jump(nullptr));
+  detour->jump = out.jump(nullptr);
   detour->stub = out.at();
   out.store(offsetof(ThreadArea, spill), rax);
   out.move(rax, static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(exit)));
@@ -106,8 +130,8 @@ void redirect(std::uint8_t* head, const std::uint8_t* to) {
 }
 
 void forget_landings(std::uint64_t ip) {
-  if (CallSite** site = call_sites.find(ip)) {
-    (*site)->landing = reinterpret_cast<std::uint64_t>(&glue_return);
+  if (const std::uint32_t* site = call_sites.find(ip)) {
+    call_site_at(*site)->landing = reinterpret_cast<std::uint64_t>(&glue_return);
   }
   const std::uint64_t first = crc32c(ip) & (kIndirectTargets - 1);
   // A thread may put the old one back right away: it leads to the newest code, too.
@@ -125,14 +149,13 @@ void forget_landings(std::uint64_t ip) {
 
 void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
   if (find_fragment(ip) != head) return;
-  fragments.put(ip, nullptr);
+  fragments.put(ip, 0);
   forget_landings(ip);
   Detour* detour = detour_of(ip, head);
   if (detour == nullptr) return trap_head(head);
-  auto* field = reinterpret_cast<std::uint8_t*>(detour->exit.resume);
-  Emitter::point(field, detour->stub);
-  detour->exit.displacement = field;
-  redirect(head, field - 1);
+  Emitter::point(detour->jump, detour->stub);
+  set_link_place(detour->exit, *arena_of_code(detour->jump), detour->jump);
+  redirect(head, detour->jump - 1);
 }
 
 void begin_tables() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arena.h"
 #include "thread_area.h"
 #include "translate.h"
 
@@ -10,10 +11,14 @@ namespace hodo::engine {
 
 // The head of the fragment for `ip`; null: there is none.
 std::uint8_t* find_fragment(std::uint64_t ip);
-void add_fragment(std::uint64_t ip, std::uint8_t* head);
+void add_fragment(std::uint64_t ip, std::uint8_t* head, const Arena& arena);
 // The fragment stands no longer for what is at `ip`: whoever comes to its head gets to a newer one.
 // Does nothing if that has been done.
 void drop_fragment(std::uint64_t ip, std::uint8_t* head);
+
+// The displacement of the branch that leads to the exit's stub; null: it leads further already.
+std::uint8_t* link_place(const Exit& exit);
+void set_link_place(Exit& exit, const Arena& arena, const std::uint8_t* displacement);
 
 // Of the call whose return address this is; made on first need.
 CallSite* call_site(std::uint64_t return_address);

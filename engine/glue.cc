@@ -11,7 +11,7 @@
 namespace hodo::engine {
 
 // What glue_check knows of it.
-static_assert(offsetof(Exit, resume) == 8);
+static_assert(offsetof(Flush, resume) == 8);
 static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &&
               offsetof(CodeCheck, bytes) == 16 && sizeof(CodeCheck) == 24);
 

@@ -17,11 +17,11 @@ inline constexpr long kInterrupted = static_cast<long>(std::uint64_t{1} << 63);
 extern "C" {
 // EAX: an Exit; RAX of the program is in spill[0].
 void glue_exit();
-// R11 may have no room for more outcomes, or the packets none; flags are kept, and the unit is
-// asked in any case.
+// EAX: a Flush. R11 may have no room for more outcomes, or the packets none; flags are kept, and
+// the unit is asked in any case.
 void glue_flush();
-// EAX: an Exit. R11 has 31 outcomes or more, and flags are free. Writes them as a long TNT packet,
-// and goes on at Exit::resume, by way of glue_flush where the packets have no room left.
+// EAX: a Flush. R11 has 31 outcomes or more, and flags are free. Writes them as a long TNT packet,
+// and goes on at Flush::resume, by way of glue_flush where the packets have no room left.
 void glue_full();
 // RAX: a target that has no landing, or not the one that was jumped to. RAX and RCX of the program
 // are in the spill slots.

@@ -53,20 +53,21 @@ void pass_reports_at(ThreadArea& area, std::uint64_t ip) {
 }
 
 void link(Exit& exit, std::uint8_t* head) {
-  if (exit.displacement == nullptr) return;
-  if (Emitter::reaches(exit.displacement, head)) {
-    Emitter::point(exit.displacement, head);
+  std::uint8_t* const displacement = link_place(exit);
+  if (displacement == nullptr) return;
+  if (Emitter::reaches(displacement, head)) {
+    Emitter::point(displacement, head);
   } else {
-    std::uint8_t* far = far_jump(address(exit.displacement), address(head));
+    std::uint8_t* far = far_jump(address(displacement), address(head));
     if (far == nullptr) return;
-    Emitter::point(exit.displacement, far);
+    Emitter::point(displacement, far);
   }
-  exit.displacement = nullptr;
+  exit.place = 0;
 }
 
 // The head of the fragment for the exit's target. From now on the branch leads there by itself.
 std::uint8_t* lead_on(Exit& exit) {
-  if (exit.displacement == nullptr || !exit.taken) {
+  if (exit.place == 0 || exit.kind == Exit::direct) {
     std::uint8_t* head = fragment(exit.target);
     link(exit, head);
     return head;
@@ -107,6 +108,9 @@ extern "C" {
 
 void engine_exit(ThreadArea* area, Exit* exit) {
   switch (exit->kind) {
+    case Exit::branch:
+      area->outcomes = area->outcomes << (exit->zeros + 1) | 1;
+      [[fallthrough]];
     case Exit::direct: {
       const std::uint64_t target = exit->target;
       {
@@ -116,9 +120,9 @@ void engine_exit(ThreadArea* area, Exit* exit) {
       return pass_reports_at(*area, target);
     }
     case Exit::syscall:
-      return system_call(*area, exit->resume, exit->target);
+      return system_call(*area, exit->target - exit->length, exit->target);
     case Exit::interrupt:
-      run_interrupt(*area, exit->target, exit->resume);
+      run_interrupt(*area, exit->target, exit->target + exit->length);
     default:
       run_native(*area, exit->target);
   }
@@ -134,12 +138,12 @@ void engine_changed(ThreadArea* area, CodeCheck* check) {
   pass_reports_at(*area, ip);
 }
 
-void engine_flush(ThreadArea* area, Exit* exit) {
-  area->unit.flush_at(area->outcomes, exit->target);
+void engine_flush(ThreadArea* area, const Flush* flush) {
+  area->unit.flush_at(area->outcomes, flush->ip);
   area->outcomes = unit::InlinePt::kNoOutcomes;
-  pass_reports_at(*area, exit->target);
+  pass_reports_at(*area, flush->ip);
   forget_calls(*area);
-  area->next = exit->resume;
+  area->next = flush->resume;
 }
 
 void engine_miss(ThreadArea* area, std::uint64_t target) {

@@ -4,7 +4,7 @@
 
 namespace hodo::engine {
 
-void TipCode::write(std::uint64_t ip, bool keep_flags, Exit* full) {
+void TipCode::write(std::uint64_t ip, bool keep_flags, Flush* full) {
   if (keep_flags) {
     hot_.bytes({0x9f, 0x0f, 0x90, 0xc0});  // LAHF; SETO AL
     hot_.store(kFlags, rax);
@@ -112,9 +112,9 @@ void TipCode::wide_tip(std::uint64_t ip, const std::uint8_t* done) {
   cold_.bytes({0x48, 0x83, 0xc1, 5});  // ADD RCX, 5
   cold_.jump(done);
   Emitter::point(wider, cold_.at());
-  cold_.move64(rax, ip << 8 | 0x6d);  // TIP with 6 bytes
-  cold_.bytes({0x48, 0x89, 0x01});    // MOV [RCX], RAX
-  cold_.bytes({0x48, 0x83, 0xc1, 7});     // ADD RCX, 7
+  cold_.move64(rax, ip << 8 | 0x6d);   // TIP with 6 bytes
+  cold_.bytes({0x48, 0x89, 0x01});     // MOV [RCX], RAX
+  cold_.bytes({0x48, 0x83, 0xc1, 7});  // ADD RCX, 7
   cold_.jump(done);
 }
 

@@ -15,9 +15,9 @@ class TipCode {
       : hot_(hot), cold_(cold), arena_(arena) {}
 
   // Everything that a TIP to `ip` needs: the pending outcomes, the packet with this address,
-  // compressed against the last one. RAX and RCX are free, and in the spill slots. SDM, "Target IP (TIP) Packet", "IP
-  // Compression". `full` is where the packets may have no room left.
-  void write(std::uint64_t ip, bool keep_flags, Exit* full);
+  // compressed against the last one. RAX and RCX are free, and in the spill slots. SDM, "Target IP
+  // (TIP) Packet", "IP Compression". `full` is where the packets may have no room left.
+  void write(std::uint64_t ip, bool keep_flags, Flush* full);
 
  private:
   std::uint8_t* write_outcomes();

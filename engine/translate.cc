@@ -75,6 +75,12 @@ Exit* make_exit(Exit::Kind kind, std::uint64_t target) {
   return exit;
 }
 
+Flush* make_flush(std::uint64_t ip) {
+  Flush* flush = new (allocate_low(sizeof(Flush))) Flush;
+  flush->ip = ip;
+  return flush;
+}
+
 class Translator {
  public:
   explicit Translator(std::uint64_t ip)
@@ -85,6 +91,7 @@ class Translator {
   }
 
   std::uint8_t* at() const { return hot_.at(); }
+  const Arena& arena() const { return arena_; }
 
   void landing(std::uint64_t ip, Entry entry) {
     if (entry != Entry::direct) check_target(ip);
@@ -95,13 +102,11 @@ class Translator {
       shift_in(hot_, 0, true);
     } else if (entry == Entry::by_tip) {
       const bool keep_flags = !flags_dead(ip);
-      TipCode(hot_, cold_, arena_).write(ip, keep_flags, make_exit(Exit::flush, ip));
+      TipCode(hot_, cold_, arena_).write(ip, keep_flags, make_flush(ip));
     }
   }
 
-  void outcomes_of(const Exit& branch) {
-    append(hot_, branch.zeros, branch.taken, branch.target);
-  }
+  void outcomes_of(const Exit& branch) { append(hot_, branch.zeros, true, branch.target); }
 
   // Ends in a jump to a fragment that there is.
   void continue_at(const std::uint8_t* head) {
@@ -179,14 +184,14 @@ class Translator {
       hot_.bytes({0x04, 0x7f, 0x9e});  // ADD AL, 127; SAHF
       hot_.load(rax, spill(0));
     }
-    Exit* exit = make_exit(Exit::flush, ip);
-    exit->resume = reinterpret_cast<std::uint64_t>(hot_.at());
+    Flush* flush = make_flush(ip);
+    flush->resume = reinterpret_cast<std::uint64_t>(hot_.at());
     Emitter::point(field, cold_.at());
     if (!dead) {
       cold_.bytes({0x04, 0x7f, 0x9e});
       cold_.load(rax, spill(0));
     }
-    request(cold_, exit, kGlueFlush);
+    request(cold_, flush, kGlueFlush);
   }
 
   void insns(std::uint64_t ip) {
@@ -221,9 +226,9 @@ class Translator {
           return ret(e, ip);
         case InsnClass::syscall:
           if (is_unsupported(e)) return ask(Exit::unsupported, ip);
-          return ask(Exit::syscall, behind, ip);
+          return ask(Exit::syscall, behind, e.length);
         default:
-          if (ends_block(e, ip)) return ask(Exit::interrupt, ip, behind);
+          if (ends_block(e, ip)) return ask(Exit::interrupt, ip, e.length);
           if (is_unsupported(e)) return ask(Exit::unsupported, ip);
           InsnCopier(hot_).copy(e, ip);
       }
@@ -321,30 +326,31 @@ class Translator {
 
   // At the head: writes the pending outcomes out if there are 31 or more.
   void look_for_room(std::uint64_t ip) {
-    Exit* exit = make_exit(Exit::flush, ip);
-    if (!flags_dead(ip)) return look_keeping_flags(exit);
+    Flush* flush = make_flush(ip);
+    if (!flags_dead(ip)) return look_keeping_flags(flush);
     hot_.bytes({0x49, 0xf7, 0xc3, 0, 0, 0, 0x80});  // TEST R11, -1 << 31
-    std::uint8_t* full = hot_.jump_if(0x5, nullptr);
-    exit->resume = reinterpret_cast<std::uint64_t>(hot_.at());
-    late_[late_count_++] = {full, exit, Late::full};
+    full_ = hot_.jump_if(0x5, nullptr);
+    flush->resume = reinterpret_cast<std::uint64_t>(hot_.at());
+    flush_ = flush;
   }
 
   // If there are 32 or more: by JRCXZ, which reads no flags.
-  void look_keeping_flags(Exit* exit) {
+  void look_keeping_flags(Flush* flush) {
     hot_.store(spill(1), rcx);
     hot_.bytes({0x4c, 0x89, 0xd9});     // MOV RCX, R11
     hot_.bytes({0x48, 0x0f, 0xc9});     // BSWAP RCX
     hot_.bytes({0x89, 0xc9});           // MOV ECX, ECX: bits 32 to 63 of R11
     hot_.bytes({0xe3, 4 + 4 + 5 + 5});  // JRCXZ
     hot_.load(rcx, spill(1));
-    request(hot_, exit, kGlueFlush);
-    exit->resume = reinterpret_cast<std::uint64_t>(hot_.at());
+    request(hot_, flush, kGlueFlush);
+    flush->resume = reinterpret_cast<std::uint64_t>(hot_.at());
     hot_.load(rcx, spill(1));
   }
 
-  void request(Emitter& out, const Exit* exit, Glue glue) {
+  // `what`: an Exit or a Flush.
+  void request(Emitter& out, const void* what, Glue glue) {
     out.store(spill(0), rax);
-    out.move(rax, low(exit));
+    out.move(rax, low(what));
     out.jump(arena_.glue(glue));
   }
 
@@ -368,13 +374,18 @@ class Translator {
     std::uint8_t* field = hot_.jump(nullptr);
     const std::uint8_t* head = find_fragment(exit->target);
     if (head != nullptr && Emitter::reaches(field, head)) return Emitter::point(field, head);
-    exit->displacement = field;
-    late_[late_count_++] = {field, exit, Late::unlinked};
+    put_off(field, exit);
   }
 
-  void ask(Exit::Kind kind, std::uint64_t target, std::uint64_t ip = 0) {
+  // The branch leads to a stub first.
+  void put_off(std::uint8_t* displacement, Exit* exit) {
+    set_link_place(*exit, arena_, displacement);
+    late_[late_count_++] = {displacement, exit};
+  }
+
+  void ask(Exit::Kind kind, std::uint64_t target, std::uint8_t length = 0) {
     Exit* exit = make_exit(kind, target);
-    exit->resume = ip;
+    exit->length = length;
     shift_in(hot_, pending_, false);
     request(hot_, exit, kGlueExit);
     stubs();
@@ -382,7 +393,8 @@ class Translator {
 
   void conditional(const Encoding& e, std::uint64_t ip) {
     const std::uint64_t target = target_of(e, ip);
-    Exit* exit = make_exit(Exit::direct, target);
+    Exit* exit = make_exit(by_blocks ? Exit::direct : Exit::branch, target);
+    exit->zeros = static_cast<std::uint8_t>(pending_);
     if (e.map == 0 && e.opcode >= 0xe0) {  // LOOP, JRCXZ: 8 bits of displacement only
       if (e.address32) hot_.byte(0x67);
       std::uint8_t* around = hot_.at();
@@ -391,6 +403,7 @@ class Translator {
       put_off(hot_.jump(nullptr), exit);
       around[3] = static_cast<std::uint8_t>(hot_.at() - (around + 4));
     } else if (target <= ip) {  // most likely a loop: let it stay here
+      exit->kind = Exit::direct;
       std::uint8_t* over = hot_.jump_if((e.opcode & 15u) ^ 1, nullptr);
       append(hot_, pending_, true, target);
       jump_to(exit);
@@ -402,25 +415,18 @@ class Translator {
     if (!by_blocks) ++pending_;
   }
 
-  // A branch that may never be taken. Once it is, its outcomes get a place among what runs:
-  // translate_behind(), make_way().
-  void put_off(std::uint8_t* displacement, Exit* exit) {
-    exit->zeros = static_cast<std::uint16_t>(pending_);
-    exit->taken = !by_blocks;
-    exit->displacement = displacement;
-    late_[late_count_++] = {displacement, exit, Late::unlinked};
-  }
-
   // What was put off while the fragment was written.
   void stubs() {
     code_end_ = hot_.at();
     for (unsigned i = 0; i < late_count_; ++i) {
-      const Exit& exit = *late_[i].exit;
       Emitter::point(late_[i].field, cold_.at());
-      append(cold_, exit.zeros, exit.taken, exit.target);
-      request(cold_, &exit, late_[i].what == Late::full ? kGlueFull : kGlueExit);
+      request(cold_, late_[i].exit, kGlueExit);
     }
     late_count_ = 0;
+    if (full_ == nullptr) return;
+    Emitter::point(full_, cold_.at());
+    request(cold_, flush_, kGlueFull);
+    full_ = nullptr;
   }
 
   // Where a target is no address, it is the branch that fails.
@@ -523,8 +529,7 @@ class Translator {
 
   struct Late {
     std::uint8_t* field;
-    Exit* exit;
-    enum { full, unlinked } what;
+    const Exit* exit;
   };
 
   Arena& arena_;
@@ -539,6 +544,8 @@ class Translator {
   unsigned pending_ = 0;              // outcomes since the fragment's head, all "not taken"
   Late late_[kMaxOutcomes + 8];
   unsigned late_count_ = 0;
+  std::uint8_t* full_ = nullptr;  // where the head leads with too many outcomes, and what that is
+  const Flush* flush_ = nullptr;
   struct Piece {
     std::uint64_t start, end;
   };
@@ -561,7 +568,7 @@ Fragment translate(std::uint64_t ip, Before before) {
   before(translator);
   translator.make_patchable(ip);
   made.head = translator.at();
-  add_fragment(ip, made.head);
+  add_fragment(ip, made.head, translator.arena());
   translator.body(ip);
   end_fragment(ip, made.head);
   translator.report();
@@ -575,8 +582,7 @@ Fragment translate(std::uint64_t ip, Entry entry) {
 }
 
 Fragment translate_behind(const Exit& branch) {
-  return translate(branch.target,
-                   [&](Translator& translator) { translator.outcomes_of(branch); });
+  return translate(branch.target, [&](Translator& translator) { translator.outcomes_of(branch); });
 }
 
 std::uint8_t* make_way(const Exit& branch, std::uint8_t* head) {

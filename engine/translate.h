@@ -10,25 +10,33 @@
 
 namespace hodo::engine {
 
-// One way out of a fragment, or a place where the engine is asked for something. Below 2 GB.
+// One way out of a fragment. Below 2 GB. Nearly every branch of the program has one: it is small.
 struct Exit {
-  enum Kind : std::uint32_t { direct, syscall, flush, unsupported, interrupt };
-  std::uint64_t target = 0;              // of the program
-  std::uint64_t resume = 0;              // in the cache, behind a flush; behind INT in the program
-  std::uint8_t* displacement = nullptr;  // of the branch that leads to the stub, as long as it does
+  // `branch`: outcomes are appended on its way, "not taken" `zeros` times, then "taken". It may
+  // never be taken: code for that is made once it is.
+  enum Kind : std::uint8_t { direct, branch, syscall, unsupported, interrupt };
+  std::uint64_t target = 0;  // of the program; `syscall`: behind the instruction
+  std::uint32_t place = 0;   // link_place() of the branch that leads to the stub; 0: it does not
+  std::uint8_t arena = 0;    // that this is in
   Kind kind = direct;
-  // Of a conditional branch: what it appends on the way, "not taken" so often, then "taken".
-  std::uint16_t zeros = 0;
-  bool taken = false;
+  std::uint8_t zeros = 0;
+  std::uint8_t length = 0;  // of the instruction: `syscall`, `interrupt`
+};
+static_assert(sizeof(Exit) == 16);
+
+// A place in the cache where pending outcomes may have to be written out, or packets. Below 2 GB.
+struct Flush {
+  std::uint64_t ip = 0;      // of the program, where execution stands
+  std::uint64_t resume = 0;  // in the cache, behind it
 };
 
 // How a fragment is entered first.
 enum class Entry { direct, by_return, by_tip };
 
 struct Fragment {
-  std::uint8_t* head = nullptr;  // with all registers of the program
-  std::uint8_t* landing =
-      nullptr;  // of `by_return` and `by_tip`: RAX has the target, RAX and RCX are in the spill slots
+  std::uint8_t* head = nullptr;     // with all registers of the program
+  std::uint8_t* landing = nullptr;  // of `by_return` and `by_tip`: RAX has the target, RAX and RCX
+                                    // are in the spill slots
 };
 
 Fragment translate(std::uint64_t ip, Entry entry);

@@ -14,8 +14,8 @@ namespace hodo::unit {
 struct InlinePt {
   static constexpr std::size_t kCursor = offsetof(PtUnit, cursor_);
   static constexpr std::size_t kLimit = offsetof(PtUnit, limit_);
-  // The last IP without its lowest 16 bits, shifted right with its sign. Canonical addresses have the
-  // same only if they have the same low half of it.
+  // The last IP without its lowest 16 bits, shifted right with its sign. Canonical addresses have
+  // the same only if they have the same low half of it.
   static constexpr std::size_t kLastHigh = offsetof(PtUnit, last_high_);
   static constexpr std::uint64_t kNoOutcomes = 1;
 };

@@ -235,7 +235,7 @@ class PtUnit {
   const Block* pending_ = nullptr;  // the last block, while last_ is the code-change marker
   std::uint8_t* mark_ = nullptr;    // where the cursor was when written_at_mark_ bytes were out
   std::uint64_t written_at_mark_ = 0;
-  std::uint64_t last_high_ = 0;  // high_part() of the last IP: the others are in every packet
+  std::uint64_t last_high_ = 0;    // high_part() of the last IP: the others are in every packet
   std::uint64_t serviced_ip_ = 0;  // where execution stands while service() asks for room
   std::uint64_t psb_due_ = 0;      // value of written() at which the next PSB is due
   std::uint64_t last_mtc_ = 0;     // CTC >> MTCFreq, as last sent
