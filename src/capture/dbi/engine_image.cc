@@ -46,7 +46,8 @@ std::optional<std::uint64_t> find_symbol(const std::vector<char>& file, const El
       if (!symbol) break;
       const std::uint64_t text = names->sh_offset + symbol->st_name;
       if (text > file.size() || name.size() >= file.size() - text) continue;
-      if (std::string_view(file.data() + text, name.size() + 1) == std::string(name) + '\0') {
+      const char* there = file.data() + text;
+      if (std::string_view(there, name.size()) == name && there[name.size()] == '\0') {
         return symbol->st_value;
       }
     }
