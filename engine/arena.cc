@@ -32,6 +32,8 @@ std::size_t most_fragments() { return arena_bytes / 64; }
 std::size_t map_bytes() { return arena_bytes / 2; }
 std::size_t table_bytes() { return most_fragments() * sizeof(FragmentPlace) + map_bytes(); }
 
+constexpr long kHugePage = 2 << 20;
+
 Arena arenas[kMaxArenas];
 std::size_t arena_count = 0;  // places behind that have never been taken
 
@@ -40,7 +42,12 @@ std::uint8_t* map_arena(std::uint64_t at) {
                                PROT_READ | PROT_WRITE | PROT_EXEC, kOnlyThere, -1, 0);
   if (got != static_cast<long>(at)) return nullptr;
   if (arena_bytes == kMost) {
-    raw_syscall(SYS_madvise, got, static_cast<long>(arena_bytes), MADV_HUGEPAGE);
+    const long half = static_cast<long>(arena_bytes / 2);
+    raw_syscall(SYS_madvise, got, 2 * half, MADV_HUGEPAGE);
+    // Most programs are small: to clear huge pages would be much of what it takes to start them.
+    for (const long begin : {got, got + half}) {
+      raw_syscall(SYS_madvise, begin, kHugePage, MADV_NOHUGEPAGE);
+    }
   }
   note_own(at, arena_bytes);
   return reinterpret_cast<std::uint8_t*>(got);
@@ -112,6 +119,7 @@ Arena* make_arena(std::uint8_t* place) {
   made.hot = place + 16 * 8;
   made.cold = place + arena_bytes / 2;
   made.edition = current_edition();
+  made.is_small = arena_bytes == kMost;
   if (at == kMaxArenas || !map_tables(made)) {
     unmap_memory(reinterpret_cast<std::uint64_t>(place), arena_bytes);
     return nullptr;
@@ -159,6 +167,15 @@ Arena& arena_near(std::uint64_t ip) {
 std::uint8_t number_of(const Arena& arena) { return static_cast<std::uint8_t>(&arena - arenas); }
 
 Arena& arena_by_number(std::uint8_t number) { return arenas[number]; }
+
+void choose_pages(Arena& arena) {
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which Debian 12's C library lacks
+  if (!arena.is_small || arena.hot - arena.base < kHugePage / 2) return;
+  arena.is_small = false;
+  const auto begin = reinterpret_cast<long>(arena.base);
+  raw_syscall(SYS_madvise, begin, kHugePage, MADV_HUGEPAGE);
+  raw_syscall(SYS_madvise, begin, kHugePage, kCollapse);
+}
 
 std::size_t cold_room(const Arena& arena) {
   return static_cast<std::size_t>(arena.base + arena_bytes - arena.cold);

@@ -38,6 +38,7 @@ struct Arena {
   std::uint32_t fragment_count = 0;
   std::uint32_t map_used = 0;
   std::uint32_t edition = 0;  // edition.h
+  bool is_small = false;      // its first fragments lie on small pages
   std::uint8_t* glue(Glue which) const { return base + 16 * which; }
 };
 
@@ -51,6 +52,8 @@ std::uint8_t number_of(const Arena& arena);
 Arena& arena_by_number(std::uint8_t number);
 // Whether there is one, or can be.
 bool arena_is_ready(std::uint64_t ip);
+// Its first fragments get a huge page once there are many.
+void choose_pages(Arena& arena);
 // How many bytes its second half still takes.
 std::size_t cold_room(const Arena& arena);
 // A jump to `target` from the arena that `near` lies in; null: it is full.

@@ -88,6 +88,7 @@ class Translator {
   ~Translator() {
     arena_.hot = hot_.at();
     arena_.cold = cold_.at();
+    choose_pages(arena_);
   }
 
   std::uint8_t* at() const { return hot_.at(); }
