@@ -82,6 +82,11 @@ std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64
     out.to = number_of(to.reg.value);
     out.from = number_of(from.reg.value);
   }
+  if (decoded.insn.mnemonic == ZYDIS_MNEMONIC_ADD && from.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+    out.what = Move::What::address;
+    out.to = number_of(to.reg.value);
+    out.memory = {.base = out.to, .displacement = from.imm.value.s};
+  }
   if (!moves && !computes) return out;
   if (moves && is_whole(from)) {
     out.what = Move::What::copy;

@@ -43,6 +43,12 @@ TEST(Moves, TellCopiesAndAddresses) {
   const Move address = move_of({0x48, 0x8d, 0x05, 0xf9, 0x0f, 0x00, 0x00});  // lea rax, [rip+...]
   EXPECT_EQ(address.what, What::address);
   EXPECT_EQ(address.memory.address, 0x402000);
+  const Move added = move_of({0x48, 0x83, 0xc0, 0xf0});  // add rax, -16
+  EXPECT_EQ(added.what, What::address);
+  EXPECT_EQ(added.to, 0);
+  EXPECT_EQ(added.memory.base, 0);
+  EXPECT_EQ(added.memory.displacement, -16);
+  EXPECT_EQ(move_of({0x83, 0xc0, 0x10}).what, What::other);  // add eax, 16
 }
 
 TEST(Moves, OfAPartOrByArithmeticOnlyChange) {

@@ -25,7 +25,7 @@ struct Move {
     other,
     copy,     // MOV REG, REG
     load,     // MOV REG, MEMORY
-    address,  // LEA REG, MEMORY
+    address,  // LEA REG, MEMORY; ADD REG, NUMBER, which is LEA REG, [REG + NUMBER]
     sum,      // ADD REG, REG: `to` and `from` come to `to`
   };
   What what = What::other;
