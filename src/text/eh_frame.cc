@@ -115,6 +115,7 @@ struct Cie {
   std::uint8_t pointers = 0;  // encoding of the functions' addresses
   std::uint8_t lsda = kOmitted;
   bool has_augmentation = false;
+  std::uint64_t personality = 0;  // 0: none, or not said where
 };
 
 std::optional<Cie> read_cie(Cursor cursor) {
@@ -145,7 +146,9 @@ std::optional<Cie> read_cie(Cursor cursor) {
     } else if (letter == 'L') {
       cie.lsda = *encoding;
     } else if (letter == 'P') {
+      Cursor again = cursor;
       if (!cursor.raw(*encoding)) return std::nullopt;
+      if ((*encoding & kIndirect) == 0) cie.personality = again.pointer(*encoding).value_or(0);
     } else {
       return std::nullopt;
     }
@@ -188,6 +191,7 @@ class TableReader {
     for (;;) {
       const std::uint64_t begin = start + reader.offset();
       const auto length = reader.read<std::uint32_t>();
+      out_.frames = {start, start + reader.offset()};
       if (!length || *length == 0) break;
       const std::uint64_t id_at = start + reader.offset();
       const auto entry = reader.take(*length);
@@ -199,7 +203,8 @@ class TableReader {
       const auto id = cursor.reader().read<std::uint32_t>();
       if (!id) continue;
       if (*id == 0) {
-        cies_[begin] = read_cie(cursor);
+        const auto& cie = cies_[begin] = read_cie(cursor);
+        if (cie && cie->personality != 0) out_.personalities.push_back(cie->personality);
       } else {
         add_function(cursor, id_at - *id);
       }

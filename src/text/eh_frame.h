@@ -16,7 +16,11 @@ namespace hodo::text {
 struct UnwindTables {
   std::vector<Function> functions;   // in the file's order
   std::vector<LandingPad> landings;  // in the order of functions
-  bool complete = true;              // false: something was damaged and is missing here
+  // What the unwinder calls for a function, where .eh_frame names it itself and not a word that
+  // holds its address.
+  std::vector<std::uint64_t> personalities;
+  Function frames;       // where .eh_frame lies; empty: there is none
+  bool complete = true;  // false: something was damaged and is missing here
 };
 
 // Never fails: what cannot be read is not there.

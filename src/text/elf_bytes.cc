@@ -184,7 +184,8 @@ void ElfBytes::add_relocations(std::int64_t address_tag, std::int64_t size_tag,
   while (const auto r = reader.read<typename Class::Relocation>()) {
     Relocation made{.place = r->r_offset,
                     .kind = kind_of(Class::type(r->r_info), is_narrow()),
-                    .symbol = Class::symbol(r->r_info)};
+                    .symbol = Class::symbol(r->r_info),
+                    .lazy = Class::type(r->r_info) == R_X86_64_JUMP_SLOT};
     if constexpr (requires { r->r_addend; }) {
       made.addend = static_cast<std::uint64_t>(r->r_addend);
     } else if (made.kind == Relocation::Kind::relative || made.kind == Relocation::Kind::absolute) {
@@ -252,6 +253,56 @@ std::optional<ElfBytes::Symbol> ElfBytes::symbol_of(std::uint32_t index) const {
 
 std::optional<ElfBytes::Symbol> ElfBytes::symbol(std::uint32_t index) const {
   return is_narrow() ? symbol_of<Elf32_Sym>(index) : symbol_of<Elf64_Sym>(index);
+}
+
+// DT_HASH says it; DT_GNU_HASH has the defined ones last, in chains of which an odd hash ends each
+// (glibc's elf/dl-lookup.c, do_lookup_x).
+std::optional<std::uint32_t> ElfBytes::symbol_count() const {
+  if (const auto table = dynamic(DT_HASH)) return read<std::uint32_t>(*table + 4);
+  const auto table = dynamic(DT_GNU_HASH);
+  struct Header {
+    std::uint32_t buckets, first, bloom, shift;
+  };
+  const auto header = table ? read<Header>(*table) : std::nullopt;
+  if (!header) return std::nullopt;
+  const std::uint64_t buckets =
+      *table + sizeof *header + std::uint64_t{header->bloom} * word_size();
+  std::uint32_t last = 0;
+  ByteReader reader(at(buckets));
+  for (std::uint32_t i = 0; i < header->buckets; ++i) {
+    const auto first = reader.read<std::uint32_t>();
+    if (!first) return std::nullopt;
+    last = std::max(last, *first);
+  }
+  if (last < header->first) return header->first;
+  const std::uint64_t chains = buckets + std::uint64_t{header->buckets} * 4;
+  ByteReader chain(at(chains + (std::uint64_t{last} - header->first) * 4));
+  while (const auto hash = chain.read<std::uint32_t>()) {
+    ++last;
+    if ((*hash & 1) != 0) return last;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<ElfBytes::Export>> ElfBytes::exports() const {
+  std::vector<Export> out;
+  if (!dynamic(DT_SYMTAB)) return out;
+  const auto count = symbol_count();
+  if (!count) return std::nullopt;
+  for (std::uint32_t i = 1; i < *count; ++i) {
+    const auto found = symbol(i);
+    if (!found) return std::nullopt;
+    if (found->defined) out.push_back({found->value, dynamic_string(found->name)});
+  }
+  return out;
+}
+
+bool ElfBytes::is_constant(std::uint64_t vaddr) const {
+  const auto relro = part(PT_GNU_RELRO);
+  if (relro && vaddr - relro->vaddr < relro->size) return true;
+  return std::ranges::none_of(elf_.segments, [&](const image::Segment& s) {
+    return s.writable && vaddr - s.vaddr < s.memory_size;
+  });
 }
 
 std::string_view ElfBytes::symbol_name(std::uint32_t index) const {

@@ -28,10 +28,10 @@ class Collector {
 
   void take(std::span<const Relocation> relocations) {
     for (const Relocation& r : relocations) {
-      if (r.kind == Relocation::Kind::relative) add(r.addend, is_constant(r.place));
+      if (r.kind == Relocation::Kind::relative) add(r.addend, elf_.is_constant(r.place));
       if (r.kind != Relocation::Kind::absolute || r.addend != 0) continue;
       const std::string_view name = elf_.symbol_name(r.symbol);
-      if (is_sensitive(name)) out_.push_back({name, is_constant(r.place)});
+      if (is_sensitive(name)) out_.push_back({name, elf_.is_constant(r.place)});
     }
   }
 
@@ -61,18 +61,6 @@ class Collector {
     }
   }
 
-  bool is_writable(std::uint64_t place) const {
-    return std::ranges::any_of(elf_.elf().segments, [&](const image::Segment& s) {
-      return s.writable && place - s.vaddr < s.memory_size;
-    });
-  }
-
-  // The dynamic linker takes the right to write away when it has relocated the part.
-  bool is_constant(std::uint64_t place) const {
-    const auto relro = elf_.part(PT_GNU_RELRO);
-    return (relro && place - relro->vaddr < relro->size) || !is_writable(place);
-  }
-
   void take_words_of(const image::Segment& segment) {
     const auto bytes = elf_.of(segment);
     const std::size_t size = elf_.word_size();
@@ -85,7 +73,7 @@ class Collector {
       if (found == sensitive_.end() || found->address != *word) continue;
       // Constants may lie between functions, but what lies in one is code that makes a pointer.
       if (segment.executable && functions_.at(place) != nullptr) continue;
-      if (!is_symbol(place, found->name)) add(*word, is_constant(place));
+      if (!is_symbol(place, found->name)) add(*word, elf_.is_constant(place));
     }
   }
 

@@ -16,6 +16,7 @@
 #include "jump_tables.h"
 #include "kept_pointers.h"
 #include "pic.h"
+#include "pointer_targets.h"
 #include "sha256.h"
 #include "sweep.h"
 #include "text_facts.h"
@@ -123,8 +124,9 @@ struct Module::Facts : TextFacts {
   std::vector<std::uint8_t> file;
   std::shared_ptr<const symbol::SymbolTable> symbols;
   image::Elf elf;
-  std::vector<Slot> slots;    // by address
-  std::vector<Slot> through;  // by address, of the instructions that go through a slot
+  std::vector<Slot> slots;              // by address
+  std::vector<Slot> through;            // by address, of the instructions that go through a slot
+  std::vector<std::string_view> asked;  // names, ascending
   std::vector<KeptPointer> kept_pointers;
   std::optional<std::uint64_t> got;
   std::vector<std::string> needed;
@@ -147,6 +149,10 @@ class Analysis {
   void read_text() {
     UnwindTables unwind = read_unwind_tables(elf_);
     facts_.complete = unwind.complete;
+    const UnwindTables compiled = {.functions = unwind.functions,
+                                   .personalities = unwind.personalities,
+                                   .frames = unwind.frames,
+                                   .complete = unwind.complete};
     add_go_functions(elf_, relocations_, unwind);
     for (const Function& f : unwind.functions) start(f.begin);
     start_of_symbols();
@@ -166,12 +172,15 @@ class Analysis {
     facts_.functions.join(found.jumps);
     if (!mark_jump_tables(elf_, found, facts_.functions, facts_.text)) facts_.complete = false;
     land(std::move(unwind.landings));
+    facts_.pointer_targets =
+        pointer_targets(elf_, relocations_, compiled, found, facts_.functions, facts_.text);
     facts_.through_slots = std::move(found.through_slots);
   }
 
   // The rest, when the text has been read.
   void read_headers() {
     name_slots();
+    name_asked();
     facts_.kept_pointers = kept_pointers(elf_, relocations_, symbols(), facts_.functions);
     facts_.got = elf_.dynamic(DT_PLTGOT);
     facts_.needed = elf_.needed();
@@ -256,6 +265,14 @@ class Analysis {
       facts_.through.push_back({r.from, slot->name, slot->initial});
     }
     std::ranges::stable_sort(facts_.through, {}, &Slot::address);
+  }
+
+  void name_asked() {
+    for (const Relocation& r : relocations_) {
+      if (r.symbol == 0 || r.lazy) continue;
+      if (const auto name = elf_.symbol_name(r.symbol); !name.empty()) facts_.asked.push_back(name);
+    }
+    std::ranges::sort(facts_.asked);
   }
 
   const ElfBytes& elf_;
@@ -363,6 +380,22 @@ bool Module::lands(std::uint64_t return_address, std::uint64_t pad) const {
   const auto& all = facts_->landings;
   auto site = std::ranges::upper_bound(all, return_address - 1, {}, &LandingPad::begin);
   return site != all.begin() && (--site)->end > return_address - 1 && site->pad == pad;
+}
+
+bool Module::is_untaken(std::uint64_t vaddr) const {
+  return std::ranges::binary_search(facts_->pointer_targets.untaken, vaddr);
+}
+
+bool Module::is_exported_untaken(std::uint64_t vaddr) const {
+  return std::ranges::binary_search(facts_->pointer_targets.exported, vaddr);
+}
+
+bool Module::asks_for(std::string_view name) const {
+  return std::ranges::binary_search(facts_->asked, name);
+}
+
+std::span<const VirtualSlot> Module::virtual_slots(std::uint64_t vaddr) const {
+  return std::ranges::equal_range(facts_->pointer_targets.slots, vaddr, {}, &VirtualSlot::function);
 }
 
 std::string_view Module::name_at(std::uint64_t vaddr) const {

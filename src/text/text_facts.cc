@@ -38,6 +38,9 @@ std::vector<std::uint8_t> pack(const TextFacts& facts) {
   put(out, facts.functions.joined());
   put(out, std::span(facts.landings));
   put(out, std::span(facts.through_slots));
+  put(out, std::span(facts.pointer_targets.untaken));
+  put(out, std::span(facts.pointer_targets.exported));
+  put(out, std::span(facts.pointer_targets.slots));
   return out;
 }
 
@@ -56,7 +59,13 @@ bool unpack(std::span<const std::uint8_t> bytes, TextFacts& facts) {
   auto map = FunctionMap::restore(std::move(functions), std::move(joined));
   if (!map || !get(reader, facts.landings) || !get(reader, facts.through_slots)) return false;
   facts.functions = std::move(*map);
-  return std::ranges::is_sorted(facts.landings, {}, &LandingPad::begin) && reader.remaining() == 0;
+  PointerTargets& targets = facts.pointer_targets;
+  if (!get(reader, targets.untaken) || !get(reader, targets.exported)) return false;
+  if (!get(reader, targets.slots)) return false;
+  return std::ranges::is_sorted(facts.landings, {}, &LandingPad::begin) &&
+         std::ranges::is_sorted(targets.untaken) && std::ranges::is_sorted(targets.exported) &&
+         std::ranges::is_sorted(targets.slots, {}, &VirtualSlot::function) &&
+         reader.remaining() == 0;
 }
 
 }  // namespace hodo::text

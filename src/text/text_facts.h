@@ -7,6 +7,7 @@
 
 #include "function_map.h"
 #include "hodo/text/module.h"
+#include "pointer_targets.h"
 #include "sweep.h"
 #include "text_map.h"
 
@@ -17,6 +18,7 @@ struct TextFacts {
   FunctionMap functions;
   std::vector<LandingPad> landings;             // by `begin`
   std::vector<Sweep::Reference> through_slots;  // as Sweep::through_slots
+  PointerTargets pointer_targets;
   bool complete = true;
 };
 

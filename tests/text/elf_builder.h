@@ -54,7 +54,8 @@ class ElfBuilder {
  public:
   Bytes text, data;
   std::vector<Unwound> functions;
-  std::size_t unwind_cut = 0;  // bytes that the unwind tables lack at their end
+  std::uint64_t personality = 0;  // of all of them; 0: none
+  std::size_t unwind_cut = 0;     // bytes that the unwind tables lack at their end
   std::uint64_t entry = 0;
   std::uint16_t type = ET_DYN;
   std::vector<Elf64_Phdr> more;
@@ -113,8 +114,8 @@ class ElfBuilder {
     return out;
   }
 
-  // .eh_frame_hdr, one CIE ("zLR", addresses pcrel sdata4), an FDE for each function, the end of
-  // .eh_frame, then the functions' LSDAs.
+  // .eh_frame_hdr, one CIE ("zLR" or "zPLR", addresses pcrel sdata4), an FDE for each function, the
+  // end of .eh_frame, then the functions' LSDAs.
   Bytes unwind_tables() const {
     constexpr std::size_t kFdeSize = 21;
     constexpr std::size_t kLsdaSize = 8;
@@ -125,7 +126,13 @@ class ElfBuilder {
     };
     append(out, Bytes{1, 0x1b, 0xff, 0xff});
     relative(kUnwind + 8);
-    append(out, Bytes{15, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'L', 'R', 0, 1, 0x78, 16, 2, 0x1b, 0x1b});
+    if (personality == 0) {
+      append(out, Bytes{15, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'L', 'R', 0, 1, 0x78, 16, 2, 0x1b, 0x1b});
+    } else {
+      append(out, Bytes{21, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'P', 'L', 'R', 0, 1, 0x78, 16, 7, 0x1b});
+      relative(personality);
+      append(out, Bytes{0x1b, 0x1b});
+    }
     const std::uint64_t lsdas = kUnwind + out.size() + functions.size() * kFdeSize + 4;
     for (std::size_t i = 0; i < functions.size(); ++i) {
       append(out, std::uint32_t{kFdeSize - 4});

@@ -30,6 +30,7 @@ struct Relocation {
   Kind kind = Kind::other;
   std::uint32_t symbol = 0;  // index in the dynamic symbol table
   std::uint64_t addend = 0;
+  bool lazy = false;  // JUMP_SLOT: what is there is only called
 };
 
 class ElfBytes {
@@ -81,12 +82,26 @@ class ElfBytes {
   std::optional<std::uint64_t> dynamic(std::int64_t tag) const;
   std::vector<std::string> needed() const;
   std::string soname() const;
+  // Cannot be written to once the file is loaded: the dynamic linker takes the right away when it
+  // has relocated the part (RELRO), if there was one.
+  bool is_constant(std::uint64_t vaddr) const;
   // Of DT_RELA, DT_REL, DT_JMPREL and DT_RELR, at most as many as the file has bytes for.
   std::vector<Relocation> relocations() const;
   // The name of a dynamic symbol; empty if there is no such one.
   std::string_view symbol_name(std::uint32_t index) const;
   // Its address if the file defines it.
   std::optional<std::uint64_t> symbol_value(std::uint32_t index) const;
+
+  // How many dynamic symbols there are; nullopt: nothing says so.
+  std::optional<std::uint32_t> symbol_count() const;
+  // What other files can ask for by name.
+  struct Export {
+    std::uint64_t address = 0;
+    std::string_view name;
+  };
+  // In no order; empty for a file without dynamic symbols, nullopt where nothing says how many
+  // there are.
+  std::optional<std::vector<Export>> exports() const;
 
  private:
   struct Entry {

@@ -80,6 +80,13 @@ struct KeptPointer {
   bool constant = false;  // cannot be written to once the file is loaded
 };
 
+// A word of a vtable that holds a function's address.
+struct VirtualSlot {
+  std::uint64_t function = 0;
+  std::uint64_t place = 0;
+  std::uint64_t offset = 0;  // from where objects point to
+};
+
 class Module {
  public:
   // Larger text is refused: it is ten times what the largest browsers have.
@@ -133,6 +140,18 @@ class Module {
 
   // Whether an exception that passes through a call with this return address lands at `pad`.
   bool lands(std::uint64_t return_address, std::uint64_t pad) const;
+
+  // No pointer leads to the function that begins there: nothing in the file holds its address, and
+  // other files cannot ask for it. False where that is not certain.
+  bool is_untaken(std::uint64_t vaddr) const;
+  // The same of a function that other files can ask for by its name.
+  bool is_exported_untaken(std::uint64_t vaddr) const;
+  // Whether the dynamic linker gives the file the address of a function of this name, for more than
+  // to call it through a slot that is only called through.
+  bool asks_for(std::string_view name) const;
+  // Where vtables of C++ classes hold the address of the function that begins there, if certainly
+  // nothing else does; else empty.
+  std::span<const VirtualSlot> virtual_slots(std::uint64_t vaddr) const;
 
   // The name of the symbol that starts at the address, or of the stub there; empty: none.
   std::string_view name_at(std::uint64_t vaddr) const;

@@ -1,0 +1,321 @@
+#include "pointer_targets.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace hodo::text {
+namespace {
+
+constexpr std::uint64_t kWord = 8;
+
+// A word of the file's data that holds an address when the file is loaded.
+struct Pointer {
+  std::uint64_t place = 0;
+  std::uint64_t to = 0;   // in the file; 0: in another one
+  std::string_view name;  // of what it points to, where a symbol says so
+};
+
+// Of a file that moves the dynamic linker writes all addresses; in one that does not, any word may
+// be one.
+class Pointers {
+ public:
+  Pointers(const ElfBytes& elf, std::span<const Relocation> relocations) : elf_(elf) {
+    for (const Relocation& r : relocations) add(r);
+    if (elf.elf().type == image::ElfType::exec) {
+      for (const image::Segment& segment : elf.elf().segments) add_words(segment);
+    }
+    std::ranges::stable_sort(all_, {}, &Pointer::place);
+  }
+
+  std::span<const Pointer> all() const { return all_; }
+
+  // Null: the word at this place is no address.
+  const Pointer* at(std::uint64_t place) const {
+    const auto found = std::ranges::lower_bound(all_, place, {}, &Pointer::place);
+    return found != all_.end() && found->place == place ? &*found : nullptr;
+  }
+
+ private:
+  void add(const Relocation& r) {
+    if (r.kind == Relocation::Kind::relative) all_.push_back({.place = r.place, .to = r.addend});
+    if (r.kind != Relocation::Kind::absolute && r.kind != Relocation::Kind::slot) return;
+    const auto value = elf_.symbol_value(r.symbol);
+    all_.push_back({r.place, value ? *value + r.addend : 0, elf_.symbol_name(r.symbol)});
+  }
+
+  void add_words(const image::Segment& segment) {
+    ByteReader words(elf_.of(segment));
+    const std::uint64_t first = (kWord - segment.vaddr % kWord) % kWord;
+    if (!words.seek(first)) return;
+    for (std::uint64_t place = segment.vaddr + first;; place += kWord) {
+      const auto word = words.read<std::uint64_t>();
+      if (!word) return;
+      if (is_mapped(*word)) all_.push_back({.place = place, .to = *word});
+    }
+  }
+
+  bool is_mapped(std::uint64_t address) const {
+    return std::ranges::any_of(elf_.elf().segments, [&](const image::Segment& s) {
+      return address - s.vaddr < s.memory_size;
+    });
+  }
+
+  const ElfBytes& elf_;
+  std::vector<Pointer> all_;  // by place
+};
+
+// What is in the tables of a class: how far what is pointed to lies from the object's begin, then
+// its typeinfo; there objects point behind, to the functions.
+class Vtables {
+ public:
+  // `named`: addresses that something in the file points to, ascending: where other data begins.
+  Vtables(const ElfBytes& elf, const Pointers& pointers, const TextMap& text,
+          const std::vector<ElfBytes::Export>& exports, std::vector<std::uint64_t> named)
+      : elf_(elf), pointers_(pointers), text_(text), named_(std::move(named)) {
+    for (const ElfBytes::Export& e : exports) {
+      if (is_class_of_types(e.name)) type_classes_.push_back(e.address + 2 * kWord);
+    }
+    for (const Pointer& p : pointers.all()) {
+      if (is_header(p)) read(p.place + kWord);
+    }
+    std::ranges::sort(slots_, {}, &VirtualSlot::place);
+  }
+
+  std::span<const VirtualSlot> slots() const { return slots_; }  // by place
+
+  const VirtualSlot* at(std::uint64_t place) const {
+    const auto found = std::ranges::lower_bound(slots_, place, {}, &VirtualSlot::place);
+    return found != slots_.end() && found->place == place ? &*found : nullptr;
+  }
+
+ private:
+  // The vtables of __class_type_info and its like, by which each typeinfo begins.
+  static bool is_class_of_types(std::string_view name) {
+    return name.starts_with("_ZTVN10__cxxabiv1");
+  }
+
+  bool is_typeinfo(const Pointer& p) const {
+    if (p.name.starts_with("_ZTI")) return true;
+    const Pointer* first = p.to == 0 ? nullptr : pointers_.at(p.to);
+    if (first == nullptr) return false;
+    return is_class_of_types(first->name) ||
+           std::ranges::find(type_classes_, first->to) != type_classes_.end();
+  }
+
+  // Other data points to typeinfo, too; but not behind a distance that is 0 or leads back.
+  bool is_header(const Pointer& p) const {
+    constexpr std::int64_t kFurthest = std::int64_t{1} << 31;
+    if (!elf_.is_constant(p.place) || pointers_.at(p.place - kWord) != nullptr) return false;
+    const auto distance = elf_.read<std::int64_t>(p.place - kWord);
+    if (!distance || *distance > 0 || *distance < -kFurthest || *distance % 8 != 0) return false;
+    return is_typeinfo(p);
+  }
+
+  void read(std::uint64_t begin) {
+    for (std::uint64_t place = begin;; place += kWord) {
+      if (place != begin && std::ranges::binary_search(named_, place)) return;
+      const Pointer* p = pointers_.at(place);
+      if (p == nullptr) {
+        if (elf_.word(place) != 0) return;  // a function that is never called was left out
+        continue;
+      }
+      if (p->to != 0 && !text_.contains(p->to)) return;
+      slots_.push_back({.function = p->to, .place = place, .offset = place - begin});
+    }
+  }
+
+  const ElfBytes& elf_;
+  const Pointers& pointers_;
+  const TextMap& text_;
+  std::vector<std::uint64_t> named_;
+  std::vector<std::uint64_t> type_classes_;  // what the first word of typeinfo points to
+  std::vector<VirtualSlot> slots_;
+};
+
+// Functions that something may lead to by a distance of 32 bits: from itself, from the begin of the
+// image or of its text, or from a table that code names. What lies there need not be one: it is
+// enough that it may.
+class Distances {
+ public:
+  Distances(const ElfBytes& elf, const Pointers& pointers, const UnwindTables& unwind,
+            const FunctionMap& functions, const TextMap& text, const Sweep& sweep)
+      : elf_(elf), pointers_(pointers), functions_(functions), text_(text) {
+    leave_out(unwind);
+    const auto stretches = text.stretches();
+    if (stretches.empty()) return;
+    text_begin_ = stretches.front().begin;
+    text_size_ = stretches.back().end() - text_begin_;
+    bases_ = {0, text_begin_, elf.section(".text").value_or(0)};
+    std::ranges::sort(bases_);
+    bases_.erase(std::ranges::unique(bases_).begin(), bases_.end());
+    for (const image::Segment& segment : elf.elf().segments) take_words(segment);
+    take_tables(sweep);
+    std::ranges::sort(found_);
+  }
+
+  bool contains(std::uint64_t function) const {
+    return std::ranges::binary_search(found_, function);
+  }
+
+ private:
+  static constexpr std::uint64_t kSize = 4;
+
+  // Tables that name functions and which no code goes by.
+  void leave_out(const UnwindTables& unwind) {
+    left_out_.push_back(unwind.frames);
+    if (const auto header = elf_.part(PT_GNU_EH_FRAME)) {
+      left_out_.push_back({header->vaddr, header->vaddr + header->size});
+    }
+    for (const auto& [begin, size] : {std::pair(DT_RELA, DT_RELASZ), {DT_JMPREL, DT_PLTRELSZ}}) {
+      const std::uint64_t at = elf_.dynamic(begin).value_or(0);
+      left_out_.push_back({at, at + elf_.dynamic(size).value_or(0)});
+    }
+    const std::uint64_t symbols = elf_.dynamic(DT_SYMTAB).value_or(0);
+    left_out_.push_back({symbols, symbols + elf_.symbol_count().value_or(0) * sizeof(Elf64_Sym)});
+  }
+
+  // What Pointers knows of is judged by that.
+  bool is_left_out(std::uint64_t place) const {
+    return pointers_.at(place / kWord * kWord) != nullptr ||
+           std::ranges::any_of(left_out_, [&](const Function& table) {
+             return place - table.begin < table.end - table.begin;
+           });
+  }
+
+  bool is_start(std::uint64_t address) const {
+    return address - text_begin_ < text_size_ && (text_.marks(address) & kStart) != 0;
+  }
+
+  void take_words(const image::Segment& segment) {
+    ByteReader words(elf_.of(segment));
+    const std::uint64_t first = (kSize - segment.vaddr % kSize) % kSize;
+    if (!words.seek(first)) return;
+    for (std::uint64_t place = segment.vaddr + first;; place += kSize) {
+      const auto word = words.read<std::int32_t>();
+      if (!word) return;
+      if (*word != 0) take_word(segment, place, static_cast<std::uint64_t>(std::int64_t{*word}));
+    }
+  }
+
+  void take_word(const image::Segment& segment, std::uint64_t place, std::uint64_t distance) {
+    const std::size_t before = found_.size();
+    if (is_start(place + distance)) found_.push_back(place + distance);
+    for (const std::uint64_t base : bases_) {
+      const std::uint64_t address = base + (distance & 0xffffffff);
+      if (is_start(address)) found_.push_back(address);
+    }
+    if (found_.size() == before) return;
+    const bool is_code = segment.executable && functions_.at(place) != nullptr;
+    if (is_code || is_left_out(place)) found_.resize(before);
+  }
+
+  void take_tables(const Sweep& sweep) {
+    std::uint64_t budget = elf_.file().size();
+    for (const Sweep::Reference& use : sweep.references) {
+      ByteReader table(elf_.at(use.to));
+      while (const auto distance = table.read<std::int32_t>()) {
+        const std::uint64_t target = use.to + static_cast<std::uint64_t>(std::int64_t{*distance});
+        if (budget == 0 || (text_.marks(target) & kInsn) == 0) break;
+        --budget;
+        if (is_start(target)) found_.push_back(target);
+      }
+    }
+  }
+
+  const ElfBytes& elf_;
+  const Pointers& pointers_;
+  const FunctionMap& functions_;
+  const TextMap& text_;
+  std::uint64_t text_begin_ = 0;
+  std::uint64_t text_size_ = 0;
+  std::vector<Function> left_out_;
+  std::vector<std::uint64_t> bases_;
+  std::vector<std::uint64_t> found_;
+};
+
+class Collection {
+ public:
+  Collection(const ElfBytes& elf, const Pointers& pointers, const TextMap& text,
+             const std::vector<ElfBytes::Export>& exports)
+      : pointers_(pointers), text_(text) {
+    known_.push_back(elf.elf().entry);
+    for (const std::int64_t tag : {DT_INIT, DT_FINI})
+      known_.push_back(elf.dynamic(tag).value_or(0));
+    for (const ElfBytes::Export& e : exports) exported_.push_back(e.address);
+    std::ranges::sort(exported_);
+  }
+
+  PointerTargets of(const UnwindTables& compiled, const Distances& distances,
+                    const Vtables& vtables) {
+    for (const Pointer& p : pointers_.all()) {
+      if (p.to != 0 && text_.contains(p.to) && vtables.at(p.place) == nullptr) {
+        known_.push_back(p.to);
+      }
+    }
+    known_.insert(known_.end(), compiled.personalities.begin(), compiled.personalities.end());
+    std::ranges::sort(known_);
+    slots_.assign(vtables.slots().begin(), vtables.slots().end());
+    std::ranges::stable_sort(slots_, {}, &VirtualSlot::function);
+    for (const Function& f : compiled.functions) {
+      if (is_unknown(f.begin) && !distances.contains(f.begin)) add(f.begin);
+    }
+    std::ranges::stable_sort(out_.slots, {}, &VirtualSlot::function);
+    std::ranges::sort(out_.untaken);
+    std::ranges::sort(out_.exported);
+    return std::move(out_);
+  }
+
+ private:
+  bool is_unknown(std::uint64_t function) const {
+    constexpr Marks kReached = kNamed | kTableTarget | kLanding | kPlt;
+    const Marks marks = text_.marks(function);
+    return (marks & kStart) != 0 && (marks & kReached) == 0 &&
+           !std::ranges::binary_search(known_, function);
+  }
+
+  void add(std::uint64_t function) {
+    const bool exported = std::ranges::binary_search(exported_, function);
+    const auto own = std::ranges::equal_range(slots_, function, {}, &VirtualSlot::function);
+    if (own.empty()) {
+      if ((text_.marks(function) & kTaken) == 0) {
+        (exported ? out_.exported : out_.untaken).push_back(function);
+      }
+    } else if (!exported) {
+      out_.slots.insert(out_.slots.end(), own.begin(), own.end());
+    }
+  }
+
+  const Pointers& pointers_;
+  const TextMap& text_;
+  std::vector<std::uint64_t> known_;  // functions that something else leads to
+  std::vector<std::uint64_t> exported_;
+  std::vector<VirtualSlot> slots_;  // by function
+  PointerTargets out_;
+};
+
+std::vector<std::uint64_t> named_data(const Pointers& pointers, const Sweep& sweep) {
+  std::vector<std::uint64_t> out;
+  for (const Pointer& p : pointers.all()) out.push_back(p.to);
+  for (const Sweep::Reference& r : sweep.references) out.push_back(r.to);
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+PointerTargets pointer_targets(const ElfBytes& elf, std::span<const Relocation> relocations,
+                               const UnwindTables& compiled, const Sweep& sweep,
+                               const FunctionMap& functions, const TextMap& text) {
+  const auto exports = elf.is_narrow() ? std::nullopt : elf.exports();
+  if (!exports || !compiled.complete) return {};
+  const Pointers pointers(elf, relocations);
+  const Vtables vtables(elf, pointers, text, *exports, named_data(pointers, sweep));
+  const Distances distances(elf, pointers, compiled, functions, text, sweep);
+  return Collection(elf, pointers, text, *exports).of(compiled, distances, vtables);
+}
+
+}  // namespace hodo::text

@@ -1,0 +1,128 @@
+// To which functions no pointer leads, or only vtables.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "classes_elf.h"
+#include "hodo/text/module.h"
+
+namespace hodo::text {
+namespace {
+
+std::shared_ptr<const Module> analyze(Classes classes) {
+  auto module = Module::analyze(classes.build().build());
+  EXPECT_TRUE(module);
+  return module ? *module : nullptr;
+}
+
+// "PLACE+OFFSET" of each slot.
+std::string slots_of(const Module& module, std::uint64_t function) {
+  std::string out;
+  for (const VirtualSlot& slot : module.virtual_slots(function)) {
+    EXPECT_EQ(slot.function, function);
+    out += (out.empty() ? "" : " ") + std::to_string(slot.place - kData) + "+" +
+           std::to_string(slot.offset);
+  }
+  return out;
+}
+
+TEST(PointerTargets, AFunctionIsUntakenIfNothingHoldsItsAddress) {
+  const auto module = analyze({});
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->is_untaken(kIsUntaken));
+  EXPECT_TRUE(module->is_untaken(0x1000));
+  EXPECT_FALSE(module->is_untaken(kIsUntaken + 1)) << "no function begins there";
+  for (const std::uint64_t other : {kIsNamed, kIsInTable, kIsVirtual, kIsExported, kIsDistant}) {
+    EXPECT_FALSE(module->is_untaken(other)) << std::hex << other;
+  }
+}
+
+TEST(PointerTargets, AnExportedFunctionIsOthersToAskFor) {
+  Classes classes;
+  EXPECT_FALSE(analyze(classes)->is_exported_untaken(kIsExported)) << "it is in the vtable";
+  classes.pointers[1].second = kIsVirtual;
+  const auto module = analyze(classes);
+  EXPECT_TRUE(module->is_exported_untaken(kIsExported));
+  EXPECT_FALSE(module->is_untaken(kIsExported));
+  EXPECT_FALSE(module->is_exported_untaken(kIsUntaken));
+  EXPECT_TRUE(module->asks_for(classes.type_class));
+  EXPECT_FALSE(module->asks_for("puts"));
+}
+
+TEST(PointerTargets, TheEntryPointIsTheKernels) {
+  Classes classes;
+  classes.elf.entry = kIsUntaken;
+  EXPECT_FALSE(analyze(classes)->is_untaken(kIsUntaken));
+}
+
+TEST(PointerTargets, APersonalityIsTheUnwinders) {
+  Classes classes;
+  classes.elf.personality = kIsUntaken;
+  const auto module = analyze(classes);
+  EXPECT_FALSE(module->is_untaken(kIsUntaken));
+  EXPECT_TRUE(module->is_untaken(0x1000));
+}
+
+TEST(PointerTargets, NothingIsCertainWhereExportsAreNotKnown) {
+  Classes classes;
+  classes.count = 0;
+  EXPECT_FALSE(analyze(classes)->is_untaken(kIsUntaken));
+  EXPECT_EQ(slots_of(*analyze(classes), kIsVirtual), "");
+}
+
+TEST(PointerTargets, OnlyWhatUnwindTablesTellOfIsJudged) {
+  Classes classes;
+  std::erase_if(classes.elf.functions, [](const Unwound& f) { return f.begin == kIsUntaken; });
+  EXPECT_FALSE(analyze(classes)->is_untaken(kIsUntaken));
+}
+
+TEST(PointerTargets, ASlotIsCountedFromBehindTheTypeinfo) {
+  const auto module = analyze({});
+  ASSERT_TRUE(module);
+  EXPECT_EQ(slots_of(*module, kIsVirtual), "24+8");
+  EXPECT_EQ(slots_of(*module, kIsExported), "") << "another file may hold it, too";
+  EXPECT_EQ(slots_of(*module, kIsInTable), "");
+}
+
+// Vtables of several bases lie one behind the other.
+TEST(PointerTargets, ASecondVtableCountsFromItsOwnTypeinfo) {
+  Classes classes;
+  classes.data = {0, 0, 0, static_cast<std::uint64_t>(-16), 0, 0, 0, 1};
+  classes.typeinfo = 0x2030;
+  classes.pointers = {
+      {0x2008, 0x2030}, {0x2010, kIsExported}, {0x2020, 0x2030}, {0x2028, kIsVirtual}};
+  EXPECT_EQ(slots_of(*analyze(classes), kIsVirtual), "40+0");
+}
+
+TEST(PointerTargets, AFunctionThatATableHoldsBesidesIsNotOnlyVirtual) {
+  Classes classes;
+  classes.pointers[3].second = kIsVirtual;
+  EXPECT_EQ(slots_of(*analyze(classes), kIsVirtual), "");
+}
+
+TEST(PointerTargets, WithoutTypeinfoItIsNoVtable) {
+  Classes classes;
+  classes.type_class = "somebody_elses_table";
+  EXPECT_EQ(slots_of(*analyze(classes), kIsVirtual), "");
+  EXPECT_FALSE(analyze(classes)->is_untaken(kIsVirtual));
+}
+
+TEST(PointerTargets, AnObjectBeginsWithNoPointer) {
+  Classes classes;
+  classes.pointers.emplace_back(0x2000, 0x2020);
+  EXPECT_EQ(slots_of(*analyze(classes), kIsVirtual), "");
+  classes.pointers.pop_back();
+  classes.data[0] = 8;
+  EXPECT_EQ(slots_of(*analyze(classes), kIsVirtual), "") << "nothing lies before the object";
+}
+
+// Other data begins where something else points to.
+TEST(PointerTargets, AVtableEndsWhereOtherDataBegins) {
+  Classes classes;
+  classes.pointers.emplace_back(0x2020, 0x2018);
+  EXPECT_EQ(slots_of(*analyze(classes), kIsVirtual), "");
+  EXPECT_FALSE(analyze(classes)->is_untaken(kIsVirtual));
+}
+
+}  // namespace
+}  // namespace hodo::text
