@@ -44,6 +44,7 @@ std::unique_ptr<EdgeRule> make_text_changed();
 std::unique_ptr<EdgeRule> make_code_outside(RuleId id, Jit jit);
 std::unique_ptr<EdgeRule> make_code_writable();
 std::unique_ptr<EdgeRule> make_call_target();
+std::unique_ptr<EdgeRule> make_call_function();
 // `baseline`: whose edges are none, or null; it must outlive the rule.
 std::unique_ptr<EdgeRule> make_call_sensitive(const Baseline* baseline, Jit jit);
 std::unique_ptr<EdgeRule> make_plt_redirected();

@@ -31,7 +31,15 @@ std::optional<HandlerFinding> judge_handler(const Step& step, Locator& locator) 
         {.reason =
              "a signal handler begins where no function does, or a debugger put the thread there"}};
   }
-  if ((step.edge.facts & kToSensitive) == 0) return std::nullopt;
+  const bool sensitive = (step.edge.facts & kToSensitive) != 0;
+  if (!sensitive && !to.module->is_untaken(to.vaddr)) return std::nullopt;
+  if (!sensitive) {
+    return HandlerFinding{
+        RuleId::call_function,
+        {.grade = Grade::unexplained,
+         .reason = "a signal handler is a function whose address nothing in its file holds, or a "
+                   "debugger put the thread there"}};
+  }
   return HandlerFinding{
       RuleId::call_sensitive,
       {.grade = Grade::unusual,

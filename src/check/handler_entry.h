@@ -12,7 +12,7 @@
 namespace hodo::check {
 
 struct HandlerFinding {
-  RuleId rule = {};  // call_target or call_sensitive
+  RuleId rule = {};  // call_target, call_function or call_sensitive
   Verdict verdict;
 };
 

@@ -47,6 +47,7 @@ History::History(const Options& options, Locator& locator, Pasts& pasts, const E
       reports_(reports),
       jit_(options.jit),
       wants_targets_(is_wanted(RuleId::call_target, options)),
+      wants_functions_(is_wanted(RuleId::call_function, options)),
       wants_sensitive_(is_wanted(RuleId::call_sensitive, options)),
       rules_(make_history_rules(options)) {}
 
@@ -230,7 +231,9 @@ void History::come_back(const Step& step) {
 void History::tell_handler(const Step& step) {
   auto found = judge_handler(step, locator_);
   if (!found) return;
-  const bool wanted = found->rule == RuleId::call_target ? wants_targets_ : wants_sensitive_;
+  const bool wanted = found->rule == RuleId::call_target     ? wants_targets_
+                      : found->rule == RuleId::call_function ? wants_functions_
+                                                             : wants_sensitive_;
   if (wanted) reports_.add(step, found->rule, std::move(found->verdict));
 }
 

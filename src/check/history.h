@@ -58,6 +58,7 @@ class History {
   Reports& reports_;
   Jit jit_;
   bool wants_targets_;
+  bool wants_functions_;
   bool wants_sensitive_;
   std::vector<std::unique_ptr<HistoryRule>> rules_;
 };

@@ -67,6 +67,41 @@ std::optional<isa::Memory> loaded_from(Backwards& before, std::uint8_t reg) {
   return std::nullopt;
 }
 
+// A variable of the function or of the file, in which any address may be kept: slots of the GOT hold
+// where a vtable begins, and not what objects point to.
+bool is_variable(const isa::Memory& memory) {
+  if (memory.address) return true;
+  constexpr std::uint8_t kRsp = 4;
+  constexpr std::uint8_t kRbp = 5;
+  return memory.base == kRsp || memory.base == kRbp;
+}
+
+// How far a register is from an address that was read from an object, all of it by numbers.
+std::optional<std::int64_t> distance_from_loaded(Backwards& before, std::uint8_t reg) {
+  constexpr int kFurthest = 64;
+  using What = isa::Move::What;
+  std::int64_t distance = 0;
+  for (int i = 0; i < kFurthest; ++i) {
+    const auto move = before.next();
+    if (!move) return std::nullopt;
+    if ((move->changed >> reg & 1) == 0) continue;
+    if (move->to != reg) return std::nullopt;
+    if (move->what == What::load) {
+      return is_variable(move->memory) ? std::nullopt : std::optional(distance);
+    }
+    if (move->what == What::copy) {
+      reg = move->from;
+    } else if (move->what == What::address && move->memory.index == isa::kNoRegister &&
+               move->memory.base != isa::kNoRegister) {
+      distance += move->memory.displacement;
+      reg = move->memory.base;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 // Of registers, the fixed place that the value of one came from, as far as copies and sums tell.
 std::optional<std::uint64_t> fixed_place(Backwards& before, unsigned tracked) {
   constexpr int kFurthest = 64;
@@ -122,6 +157,20 @@ bool is_by_runtime_table(const Edge& edge) {
   if (!slot) return false;
   const auto held = module.held_at(*slot);
   return !held || (held->name.empty() && held->address == 0);
+}
+
+PointerPlace pointer_place(const Edge& edge) {
+  if (!edge.from.known() || edge.from.kept || edge.mode != isa::Mode::bits64) return {};
+  const text::Module& module = *edge.from.module;
+  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  if (!pointer) return {};
+  Backwards before(module, edge.from.vaddr);
+  const auto memory = memory_of(*pointer, before);
+  if (!memory || memory->index != isa::kNoRegister) return {};
+  if (memory->address) return {.address = memory->address};
+  const auto distance = distance_from_loaded(before, memory->base);
+  if (!distance) return {};
+  return {.offset = static_cast<std::uint64_t>(*distance + memory->displacement)};
 }
 
 std::vector<Fact> pointer_facts(const Edge& edge) {

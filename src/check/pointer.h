@@ -1,6 +1,8 @@
 // The pointer that an indirect call or jump went by, as the text around it tells.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "edge.h"
@@ -11,6 +13,16 @@ namespace hodo::check {
 // Where the pointer was and what the file says that it held there; empty where the text does not
 // say, or the branch is none by a pointer.
 std::vector<Fact> pointer_facts(const Edge& edge);
+
+// Where an indirect call or jump took its target from, as far as the text says so for certain. One
+// of the two at most.
+struct PointerPlace {
+  std::optional<std::uint64_t> address;  // this word of the file
+  // The word so far behind an address that was itself read from an object, as functions are found in
+  // vtables and other tables that objects point to.
+  std::optional<std::uint64_t> offset;
+};
+PointerPlace pointer_place(const Edge& edge);
 
 // Whether the branch takes its target from a table of which only a pointer is in the file, and the
 // file says nothing of what this pointer holds: the program makes the table when it runs.

@@ -24,6 +24,7 @@ enum class RuleId : std::uint8_t {
   code_writable,
   return_target,
   call_target,
+  call_function,
   call_sensitive,
   chain_rop,
   chain_jop,

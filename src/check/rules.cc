@@ -59,6 +59,10 @@ constexpr std::array kTable = {
     Entry{RuleId::call_target,
           {"call.target", Grade::impossible, "an indirect call or jump lands where none may"},
           [](const Options&) { return make_call_target(); }},
+    Entry{RuleId::call_function,
+          {"call.function", Grade::unexplained,
+           "an indirect call or jump leads to a function to which no such pointer leads"},
+          [](const Options&) { return make_call_function(); }},
     Entry{
         RuleId::call_sensitive,
         {"call.sensitive", Grade::unusual,

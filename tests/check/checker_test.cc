@@ -37,6 +37,7 @@ text::ElfBuilder dynamic_program(std::uint8_t id) {
                       .p_filesz = elf.data.size(),
                       .p_memsz = elf.data.size(),
                       .p_align = 4});
+  add_table(elf);
   const std::uint64_t at = text::kData + elf.data.size();
   const std::string linker = "/lib/ld.so";
   text::append(elf.data, text::Bytes(linker.c_str(), linker.c_str() + linker.size() + 1));
@@ -231,10 +232,22 @@ class LibcTest : public CheckerTest {
 };
 
 TEST_F(LibcTest, CallSensitiveThroughAPointer) {
-  go_to(BranchKind::icall, 0x1005, address("puts"));
-  EXPECT_THAT(found(), IsEmpty());
   go_to(BranchKind::icall, 0x1005, address("system"));
   EXPECT_THAT(found(), ElementsAre("call.sensitive"));
+}
+
+// libgcc wants to know whether there is __pthread_key_create.
+TEST_F(LibcTest, CallFunctionThatNoFileAsksFor) {
+  constexpr const char* kAsks = "/lib/x86_64-linux-gnu/libgcc_s.so.1";
+  const auto library = text::Module::analyze(kAsks);
+  if (!library) GTEST_SKIP() << library.error().message;
+  ASSERT_TRUE((*library)->asks_for("__pthread_key_create"));
+  EXPECT_FALSE((*library)->asks_for("malloc")) << "it is only called";
+  session_.map(kLibc - 0x1000000, {.path = kAsks, .location = kAsks});
+  go_to(BranchKind::icall, 0x1005, address("__pthread_key_create"));
+  EXPECT_THAT(found(), IsEmpty());
+  go_to(BranchKind::icall, 0x1005, address("puts"));
+  EXPECT_THAT(found(), ElementsAre("call.function"));
 }
 
 // A jump or call of a real program through the slot of abort.

@@ -13,7 +13,7 @@ sys.path.append(os.path.dirname(HERE))
 
 import emulated  # noqa: E402  # pylint: disable=wrong-import-position
 
-FIELDS = {"hijacks.txt": 4, "clean.txt": 3, "corpus.txt": 5}
+FIELDS = {"hijacks.txt": 4, "pointers.txt": 3, "clean.txt": 3, "corpus.txt": 5}
 SKIPPED = 77
 TIMEOUT = 280  # less than CTest's
 CLEAN, FOUND, USAGE, INCOMPLETE = 0, 1, 2, 3

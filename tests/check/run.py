@@ -19,6 +19,7 @@ import cases_corpus
 import cases_formats
 import cases_hijacks
 import cases_live
+import cases_pointers
 from harness import SKIPPED, SOURCES, TIMEOUT, Failure, Skip, Tool
 
 PATIENCE = 3600  # of --all, which runs large programs, on any machine
@@ -27,7 +28,7 @@ PATIENCE = 3600  # of --all, which runs large programs, on any machine
 def cases():
     """{case: function of a tool} of those that ./test runs"""
     out = {}
-    for module in (cases_commands, cases_formats, cases_live, cases_hijacks, cases_clean):
+    for module in (cases_commands, cases_formats, cases_live, cases_hijacks, cases_pointers, cases_clean):
         out.update(module.cases())
     return out
 

@@ -9,6 +9,13 @@ namespace hodo::check {
 
 inline constexpr std::uint64_t kBase = 0x400000;  // where tests map it
 
+// A table by which code may come to g and h: how far they are from it.
+inline void add_table(text::ElfBuilder& elf) {
+  for (const std::uint64_t function : {0x1010, 0x1018}) {
+    text::append(elf.data, static_cast<std::int32_t>(function - text::kData - elf.data.size()));
+  }
+}
+
 //   f: 1000 call g       g: 1010 nop       h: 1018 jmp rax
 //      1005 call rax        1011 ret          101a ret
 //      1007 jmp rax
@@ -22,6 +29,7 @@ inline text::ElfBuilder program() {
   elf.functions = {{.begin = 0x1000, .end = 0x1010},
                    {.begin = 0x1010, .end = 0x1018},
                    {.begin = 0x1018, .end = 0x1020}};
+  add_table(elf);
   return elf;
 }
 

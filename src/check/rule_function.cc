@@ -1,0 +1,109 @@
+// call.function: whole functions that are reached by a pointer which no file has to them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "edge_rules.h"
+#include "pointer.h"
+#include "sensitive.h"
+
+namespace hodo::check {
+namespace {
+
+using text::VirtualSlot;
+
+bool has(std::span<const VirtualSlot> slots, std::uint64_t VirtualSlot::* what,
+         std::uint64_t value) {
+  return std::ranges::find(slots, value, what) != slots.end();
+}
+
+std::string offsets_of(std::span<const VirtualSlot> slots) {
+  constexpr std::size_t kMost = 4;
+  std::string out;
+  for (const VirtualSlot& slot : slots.first(std::min(slots.size(), kMost))) {
+    out += fmt::format("{}{:#x}", out.empty() ? "" : ", ", slot.offset);
+  }
+  return slots.size() > kMost ? out + ", ..." : out;
+}
+
+class CallFunction final : public EdgeRule {
+ public:
+  CallFunction() : EdgeRule(RuleId::call_function) {}
+
+  std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
+    const bool jump = edge.branch.kind == BranchKind::ijmp;
+    if (!jump && edge.branch.kind != BranchKind::icall) return std::nullopt;
+    if (!edge.from.known() || !edge.to.known() || edge.from.kept || edge.to.kept) {
+      return std::nullopt;
+    }
+    // Jumps that change the stack are the return model's; what the linker fills is
+    // plt.redirected's.
+    if (edge.from.has(text::kSwitchesStack | text::kPlt)) return std::nullopt;
+    if (edge.from.module->slot_of(edge.from.vaddr) != nullptr) return std::nullopt;
+    if (!reached_through_pointer(edge).empty()) return std::nullopt;  // that is call.sensitive's
+    if (edge.to.module->is_exported_untaken(edge.to.vaddr) && !is_asked_for(edge, locator)) {
+      return Verdict{.grade = Grade::unexplained,
+                     .reason =
+                         "leads to a function whose address no file of the process holds or "
+                         "asks for"};
+    }
+    if (edge.to.module->is_untaken(edge.to.vaddr)) {
+      return Verdict{.grade = Grade::unexplained,
+                     .reason = "leads to a function whose address nothing in its file holds"};
+    }
+    return judge_virtual(edge);
+  }
+
+ private:
+  // Whether any file of the process may know where the function is: it is given the address under
+  // one of its names, or asks for some by dlsym; and libc finds functions by names of its own.
+  static bool is_asked_for(const Edge& edge, Locator& locator) {
+    if (is_libc(*edge.from.module)) return true;
+    const auto names = edge.to.module->names_at(edge.to.vaddr);
+    for (const session::MappedFile& file : locator.regions().files(edge.space, edge.branch.time)) {
+      const text::Module* module =
+          file.location.empty() ? nullptr : locator.modules().get(file.location);
+      if (module == nullptr) return true;
+      if (!is_libc(*module) && looks_up(*module)) return true;
+      if (std::ranges::any_of(names,
+                              [&](const symbol::Symbol& s) { return module->asks_for(s.name); })) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static bool looks_up(const text::Module& module) {
+    return std::ranges::any_of(module.slots(), [](const text::Slot& slot) {
+      return slot.name == "dlsym" || slot.name == "dlvsym";
+    });
+  }
+
+  // A function that only vtables lead to is called by the slots that it has there.
+  static std::optional<Verdict> judge_virtual(const Edge& edge) {
+    const auto slots = edge.to.module->virtual_slots(edge.to.vaddr);
+    if (slots.empty()) return std::nullopt;
+    const PointerPlace place = pointer_place(edge);
+    if (place.address) {
+      const bool own = edge.from.module == edge.to.module;
+      if (own && has(slots, &VirtualSlot::place, *place.address)) {
+        return std::nullopt;
+      }
+      return Verdict{.grade = Grade::unexplained,
+                     .reason = "leads to a virtual function by a pointer that is in no vtable"};
+    }
+    if (!place.offset || has(slots, &VirtualSlot::offset, *place.offset)) {
+      return std::nullopt;
+    }
+    return Verdict{.grade = Grade::unexplained,
+                   .reason = fmt::format("takes a virtual function from offset {:#x} of a table; "
+                                         "vtables have it at {}",
+                                         *place.offset, offsets_of(slots))};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EdgeRule> make_call_function() { return std::make_unique<CallFunction>(); }
+
+}  // namespace hodo::check
