@@ -31,8 +31,7 @@ class CallFunction final : public EdgeRule {
   CallFunction() : EdgeRule(RuleId::call_function) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
-    const bool jump = edge.branch.kind == BranchKind::ijmp;
-    if (!jump && edge.branch.kind != BranchKind::icall) return std::nullopt;
+    if (!is_by_pointer(edge)) return std::nullopt;
     if (!edge.from.known() || !edge.to.known() || edge.from.kept || edge.to.kept) {
       return std::nullopt;
     }
@@ -55,6 +54,13 @@ class CallFunction final : public EdgeRule {
   }
 
  private:
+  // Returns that go where the text put the target, as retpolines, are indirect calls, too.
+  static bool is_by_pointer(const Edge& edge) {
+    const BranchKind kind = edge.branch.kind;
+    return kind == BranchKind::icall || kind == BranchKind::ijmp ||
+           (kind == BranchKind::ret && edge.from.has(text::kPushedTarget | text::kStoredTarget));
+  }
+
   // Whether any file of the process may know where the function is: it is given the address under
   // one of its names, or asks for some by dlsym; and libc finds functions by names of its own.
   static bool is_asked_for(const Edge& edge, Locator& locator) {

@@ -17,6 +17,8 @@ ONLY_64 = {
     "handler-inside", "handler-sensitive", "label-of-another", "context-to-closed-label",
     "jmpbuf-to-entry", "pointer-beside-held-slot", "slot-to-stub", "coroutine-inside",
     "coroutine-behind-call", "coroutine-to-function",
+    "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "behind-nop",
+    "label-in-table-of-another", "context-to-untaken", "label-of-its-own",
 }  # fmt: skip
 # Rules that no program can break under QEMU, as the code that ran is known, and whether branch stacks
 # show it: the records themselves are changed.

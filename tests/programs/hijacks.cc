@@ -601,6 +601,16 @@ int main(int argc, char** argv) {
       {"coroutine-inside", coroutine_inside},
       {"coroutine-behind-call", coroutine_behind_call},
       {"coroutine-to-function", coroutine_to_function},
+      {"pushed-inside", pushed_inside},
+      {"pushed-untaken", pushed_untaken},
+      {"stored-inside", stored_inside},
+      {"stored-untaken", stored_untaken},
+      {"flags-inside", flags_inside},
+      {"moved-inside", moved_inside},
+      {"behind-nop", behind_nop},
+      {"label-in-table-of-another", label_in_table_of_another},
+      {"context-to-untaken", context_to_untaken},
+      {"label-of-its-own", label_of_its_own},
 #endif
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();

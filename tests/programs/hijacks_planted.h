@@ -157,3 +157,119 @@ void coroutine_overwritten(Word target) {
 void coroutine_inside() { coroutine_overwritten(inside(host_call)); }
 void coroutine_behind_call() { coroutine_overwritten(inside(host_called_pop)); }
 void coroutine_to_function() { coroutine_overwritten(address(reached)); }
+
+// --- returns whose targets the text puts there ---
+
+// Returns to their argument: pushed; put in place of the return address, behind POPF too; on a
+// stack that the text moves. A function that begins with a NOP, one that nothing in this file has
+// the address of, and one with a table of its own.
+extern "C" {
+void pushed_return(Word);
+void stored_return(Word);
+void flags_return(Word);
+void moved_return(Word);
+void begins_with_nop();
+void has_table(int);
+void no_pointer();
+extern const std::uint32_t table_label, no_pointer_distance;
+}
+asm(R"(
+        .text
+        .type pushed_return, @function
+pushed_return:
+        push %rdi
+        ret
+        .size pushed_return, .-pushed_return
+        .type stored_return, @function
+stored_return:
+        mov %rdi, (%rsp)
+        ret
+        .size stored_return, .-stored_return
+        .type flags_return, @function
+flags_return:
+        mov %rdi, (%rsp)
+        pushfq
+        popfq
+        ret
+        .size flags_return, .-flags_return
+        .type moved_return, @function
+moved_return:
+        mov %rdi, (%rsp)
+        xor %eax, %eax
+        add %rax, %rsp
+        ret
+        .size moved_return, .-moved_return
+        .type begins_with_nop, @function
+begins_with_nop:
+        nop
+        mov $16, %ecx
+5:      loop 5b
+        and $-16, %rsp
+        call reached
+        .size begins_with_nop, .-begins_with_nop
+        .type has_table, @function
+has_table:
+        .cfi_startproc
+        cmp $1, %edi
+        ja 3f
+        lea 4f(%rip), %rdx
+        movslq (%rdx, %rdi, 4), %rax
+        add %rdx, %rax
+        jmp *%rax
+1:      ret
+2:      mov $16, %ecx
+6:      loop 6b
+        and $-16, %rsp
+        call reached
+3:      ret
+        .cfi_endproc
+        .size has_table, .-has_table
+        .type no_pointer, @function
+        .balign 16
+no_pointer:
+        .cfi_startproc
+        mov $16, %ecx
+7:      loop 7b
+        and $-16, %rsp
+        call reached
+        .cfi_endproc
+        .size no_pointer, .-no_pointer
+        .section .rodata
+        .balign 4
+4:      .long 1b - 4b
+        .long 2b - 4b
+table_label: .long 2b - has_table
+no_pointer_distance: .long no_pointer - host
+        .text
+)");
+Word word_of_no_pointer() { return inside(no_pointer_distance); }
+
+void pushed_inside() { pushed_return(inside(host_call)); }
+void pushed_untaken() { pushed_return(word_of_no_pointer()); }
+void stored_inside() { stored_return(inside(host_call)); }
+void stored_untaken() { stored_return(word_of_no_pointer()); }
+void flags_inside() { flags_return(inside(host_call)); }
+void moved_inside() { moved_return(inside(host_call)); }
+[[gnu::noinline]] void behind_nop() {
+  const Word words[] = {reinterpret_cast<Word>(&begins_with_nop) + 1};
+  smash(words, 1);
+}
+[[gnu::noinline]] void label_in_table_of_another() {
+  has_table(0);
+  asm volatile("jmp *%0" : : "r"(reinterpret_cast<Word>(&has_table) + table_label));
+}
+void context_to_untaken() {
+  const Word words[] = {1, 2};
+  corrupt_context(word_of_no_pointer(), words, 2);
+}
+// A label of the function itself, but not the one that was meant: nothing can tell.
+[[gnu::noinline]] void label_of_its_own() {
+  static void* const kLabels[] = {&&meant, &&other};
+  void* const* volatile label = kLabels;
+  label = label + 1;
+  goto** label;
+meant:
+  return;
+other:
+  reached();
+}
