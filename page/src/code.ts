@@ -88,7 +88,7 @@ export class CodeView implements Panel {
         h("span", { class: "address muted" }, one.at.address),
         h("span", { class: "text" }, shown(one.text, 300)),
       );
-    const what = scene.instructions.length > 0 ? `${shown(why, 200)}. What ran around the moment:` : shown(why, 200);
+    const what = scene.instructions.length > 0 ? "No function is known to be here. What ran around the moment:" : shown(why, 200);
     replace(this.body, h("p", { class: "muted caption" }, what), h("div", { class: "machine scrolls", role: "region", attrs: { "aria-label": "Instructions" } }, scene.instructions.map(row)));
   }
 
@@ -170,6 +170,12 @@ export class CodeView implements Panel {
     replace(this.body, framed(picture, (address) => void this.execution(address, "next")));
   }
 
+  // Where a jump within the function leads.
+  private within(code: Code, target: string): string {
+    const offset = Number(target) - Number(code.address);
+    return offset >= 0 && offset < code.size ? `+${offset.toString(16)}` : "";
+  }
+
   private draw_code(code: Code): void {
     const most = Math.max(1, ...code.blocks.map((block) => block.count));
     const lines = lines_of(code);
@@ -189,7 +195,7 @@ export class CodeView implements Panel {
       rows.push(this.source_row(line, most));
     }
     replace(source, rows.length > 0 ? rows : h("p", { class: "muted empty" }, "No source lines are known for this function."));
-    replace(machine, code.blocks.map((block) => this.block(block, most)));
+    replace(machine, code.blocks.map((block) => this.block(code, block, most)));
     const entered = `${function_name(code.function)} of ${base(code.object)}, entered ${count(code.entered)} ${code.entered === 1 ? "time" : "times"}`;
     replace(this.body, h("p", { class: "muted caption" }, entered), h("div", { class: "side-by-side" }, source, machine));
     for (const half of [source, machine]) {
@@ -228,14 +234,14 @@ export class CodeView implements Panel {
     );
   }
 
-  private block(block: Block, most: number): HTMLElement {
+  private block(code: Code, block: Block, most: number): HTMLElement {
     const ways = block.to
       .filter((way) => way.count > 0)
       .map((way, at): Child[] => [at > 0 ? " · " : "", `${way.kind} ${count(way.count)}`, way.function ? [" to ", this.leave(way.function, way.address ?? "")] : ""]);
     return h(
       "div",
       { class: "block" },
-      block.instructions.map((one) => this.instruction(one, most)),
+      block.instructions.map((one) => this.instruction(code, one, most)),
       ways.length > 0 && h("div", { class: "ways muted" }, "→ ", ways),
     );
   }
@@ -246,14 +252,14 @@ export class CodeView implements Panel {
     return button(text, `Follow to ${text}`, () => store.go({ view: "code", fn: address || name, call: "" }), { class: "link" });
   }
 
-  private instruction(one: Instruction, most: number): HTMLElement {
+  private instruction(code: Code, one: Instruction, most: number): HTMLElement {
     const line: Record<string, string> = one.file && one.line ? { "data-line": `${one.file}:${one.line}` } : {};
     const row = h(
       "div",
       { class: `row ${one.count > 0 ? "ran" : "not-run"}`, attrs: { "data-address": one.address, ...line } },
       h("span", { class: "count" }, count(one.count)),
       h("span", { class: "address muted", title: one.address }, `+${one.offset.toString(16)}`),
-      h("span", { class: "text" }, this.operation(one)),
+      h("span", { class: "text" }, this.operation(code, one)),
       one.count > 0 && this.walk_buttons(one.address, `the instruction at +${one.offset.toString(16)}`),
     );
     warm(row, one.count, most);
@@ -261,11 +267,11 @@ export class CodeView implements Panel {
   }
 
   // Where it leads is a link: within the function to the instruction, else to the other function.
-  private operation(one: Instruction): Child[] {
+  private operation(code: Code, one: Instruction): Child[] {
     const { target } = one;
     const space = one.text.indexOf(" ");
     if (!target || space < 0) return [shown(one.text, 300)];
-    const name = shown(one.target_function ? function_name(one.target_function) : one.text.slice(space + 1), 200);
+    const name = shown(this.within(code, target) || (one.target_function ? function_name(one.target_function) : one.text.slice(space + 1)), 200);
     const follow = (): void => {
       const inside = this.body.querySelector(`.machine [data-address="${CSS.escape(target)}"]`);
       if (inside) inside.scrollIntoView({ block: "center" });

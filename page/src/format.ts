@@ -49,3 +49,17 @@ export function tick_step(per_pixel: number, room: number): number {
   }
   return Math.max(1, power * 10);
 }
+
+// A tick's place, with as many digits as tell it from the next one.
+export function tick_text(at: number, step: number, axis: Axis): string {
+  if (at === 0) return axis === "time" ? "0 ns" : "0";
+  const units: [number, string][] = axis === "time" ? [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]] : [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"], [1, ""]];
+  const most = axis === "time" ? 3 : 1; // digits behind the point; else a smaller unit says the same
+  for (const [size, name] of units) {
+    const digits = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
+    if (at < size || digits > most) continue;
+    const text = (at / size).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    return `${text}${name}`;
+  }
+  return count(at);
+}

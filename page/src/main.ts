@@ -13,7 +13,7 @@ import { base, shown } from "./names";
 import { NotesView } from "./notes";
 import { begin_edition, type Panel } from "./panel";
 import { loss_text, ProcessesView, ReportView } from "./report";
-import { alone, ask, lacks, type Progress, remembered, show_progress } from "./rpc";
+import { alone, ask, begin_asking, lacks, type Progress, remembered, show_progress } from "./rpc";
 import { scene_at } from "./scene";
 import { Search } from "./search";
 import { type State, store } from "./state";
@@ -376,4 +376,7 @@ function tab_keys(event: KeyboardEvent): void {
 }
 
 document.addEventListener("keydown", tab_keys);
-new Page().begin();
+begin_asking().then(
+  () => new Page().begin(),
+  () => replace(document.body, h("p", { class: "trouble", role: "alert" }, "This browser cannot unpack what the file has: it takes one of 2023 or later.")),
+);

@@ -20,17 +20,31 @@ interface Embedded {
   begin: string;
 }
 
-function embedded(): Embedded | null {
-  const element = document.getElementById("answers");
-  return element ? (JSON.parse(element.textContent ?? "") as Embedded) : null;
+// Browsers have it; the library of TypeScript 4.8 has not.
+declare class DecompressionStream {
+  constructor(format: "deflate");
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: WritableStream<Uint8Array>;
 }
 
-const kept = embedded();
+let kept: Embedded | null = null;
 // What a self-contained file does not have; empty where hodo answers.
-export const lacks = kept?.lacks ?? "";
-export const alone = kept !== null;
+export let lacks = "";
+export let alone = false;
 // Where a self-contained file begins, as the address has it behind the #.
-export const first_place = kept?.begin ?? "";
+export let first_place = "";
+
+// Before anything else of this file is used: unpacks what a self-contained file carries.
+export async function begin_asking(): Promise<void> {
+  const element = document.getElementById("answers");
+  if (!element) return;
+  const packed = atob((element.textContent ?? "").trim());
+  const bytes = Uint8Array.from(packed, (sign) => sign.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  kept = (await new Response(unpacked).json()) as Embedded;
+  ({ lacks, begin: first_place } = kept);
+  alone = true;
+}
 
 // The first part of the path is the key that hodo made for this run.
 const token = location.pathname.split("/")[1] ?? "";

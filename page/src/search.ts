@@ -14,7 +14,7 @@ export class Search {
     role: "combobox",
     attrs: {
       type: "search",
-      placeholder: "Search functions, files, lines, addresses, moments  ( / )",
+      placeholder: "Search: function, line, address ( / )",
       "aria-label": "Search functions, files, lines, addresses, processes and moments",
       "aria-controls": "found",
       "aria-expanded": "false",

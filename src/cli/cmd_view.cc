@@ -173,10 +173,12 @@ int write_page(const Options& options, const web::Page& page, serve::Workspace& 
   if (!part) return report_error(options.reading.file, part.error());
   auto answers = answers_for_file(workspace, *part, begin_of(options, *part));
   if (!answers) return report_error(options.reading.file, answers.error());
+  const auto whole = web::standalone(page, *answers);
+  if (!whole) return report_error("", whole.error());
   const auto file = open_output(options.html);
   if (!file) return report_error("", file.error());
   view::Output out(descriptor(*file));
-  out.write(web::standalone(page, *answers));
+  out.write(*whole);
   if (const Status done = out.finish(); !done) return report_error("", done.error());
   auto losses = workspace.losses();
   if (!losses) return report_error(options.reading.file, losses.error());

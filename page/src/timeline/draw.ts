@@ -2,7 +2,7 @@
 import type { Mark } from "../answers";
 import { fitting, kMono, kSans, type Surface } from "../canvas";
 import { colors } from "../colors";
-import { type Axis, on_axis, short, tick_step } from "../format";
+import { type Axis, on_axis, short, tick_step, tick_text } from "../format";
 import type { Range } from "../state";
 import { type Lane, row_height, rows_of } from "./lanes";
 import type { Rows } from "./rows";
@@ -131,7 +131,7 @@ export function draw_steps(surface: Surface, lane: Lane, content: Rows, steps: S
     const x = x_of(step.place, look.scale);
     const right = x_of(step.place + 1, look.scale);
     const y = top + row_below(content.rows, step.place) * high;
-    context.fillStyle = colors().ground;
+    context.fillStyle = colors().merged;
     context.fillRect(x, y, right - x - 1, high - 1);
     context.fillStyle = colors().text;
     label(surface, step.text, x, right, y + high / 2, look);
@@ -164,7 +164,7 @@ export function draw_ruler(surface: Surface, look: Look, high: number): void {
     context.fillStyle = colors().line;
     context.fillRect(x, 0, 1, surface.height);
     context.fillStyle = colors().muted;
-    context.fillText(on_axis(at, look.axis), x + 5, high / 2);
+    context.fillText(tick_text(at, step, look.axis), x + 5, high / 2);
   }
 }
 

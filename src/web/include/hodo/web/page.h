@@ -18,6 +18,7 @@ Result<Page> page();
 // The page as one file that loads nothing and asks nobody: `answers` is a JSON object
 // {"begin": where it begins, "lacks": what it does not contain, "texts": [answer],
 // "answers": {question: number of its text}}.
-std::string standalone(const Page& page, std::string_view answers);
+// Errors: no_space.
+Result<std::string> standalone(const Page& page, std::string_view answers);
 
 }  // namespace hodo::web
