@@ -7,6 +7,7 @@
 #include "finding_places.h"
 #include "hodo/serve/asking.h"
 #include "hodo/session/facts.h"
+#include "hodo/session/new_code.h"
 #include "hodo/view/moments.h"
 
 namespace hodo::serve {
@@ -96,6 +97,27 @@ void add_facts(const session::Facts& facts, const Lane& lane, std::vector<ShownM
   }
 }
 
+// More is no use in a picture, and takes time for each piece of it.
+constexpr std::size_t kMostOfCode = 1 << 11;
+
+void add_new_code(const session::Session& session, const Lane& lane, Marks& marks) {
+  const ThreadTotal& total = lane.total;
+  if (total.thread.tid != total.pid || total.first_time == 0) return;
+  std::size_t told = 0;
+  for (const session::NewCode& code : session::new_code_of(session)) {
+    if (code.pid != total.pid || code.time <= total.first_time) continue;
+    if (++told > kMostOfCode) {
+      ++marks.left_out;
+      continue;
+    }
+    marks.list.push_back(
+        at_time(lane, code.time, "code",
+                fmt::format("{} bytes of code at {:#x}, as they were from here on, that are in no "
+                            "file",
+                            code.size, code.address)));
+  }
+}
+
 }  // namespace
 
 Marks marks_of(Workspace& workspace, const Lane& lane) {
@@ -106,6 +128,7 @@ Marks marks_of(Workspace& workspace, const Lane& lane) {
   }
   const session::Facts* facts = workspace.session().facts();
   if (facts != nullptr) add_facts(*facts, lane, out.list);
+  add_new_code(workspace.session(), lane, out);
   add_findings(workspace, lane, out.list);
   add_ends(workspace.session(), lane, out.list);
   return out;

@@ -11,7 +11,7 @@ namespace hodo::serve {
 
 struct ShownMark {
   Place at;
-  std::string_view kind;  // "lost", "signal", "exec", "fork", "snapshot", "finding", "end"
+  std::string_view kind;  // "lost", "signal", "exec", "fork", "code", "snapshot", "finding", "end"
   std::string text;
   std::string moment;  // there, or shortly before it
 };
@@ -23,8 +23,8 @@ struct Marks {
 
 // All of a lane, each kind in order: what its path says, findings once they are known, the
 // process's end, and what the recording says of its process beside the path: processes that it
-// started, and that only the newest part was kept. Of processes that were started the times alone
-// are known: where that is among the instructions, the lane's slices say, about.
+// started, code that it made, and that only the newest part was kept. Of these the times alone are
+// known: where that is among the instructions, the lane's slices say, about.
 Marks marks_of(Workspace& workspace, const Lane& lane);
 
 }  // namespace hodo::serve

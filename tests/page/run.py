@@ -4,7 +4,9 @@
 import http.client
 import json
 import os
+import socket
 import sys
+import time
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -373,6 +375,25 @@ def steps(bench):
         view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(third['moment'])}", "the instruction's moment")
 
 
+def sources(bench):
+    """Records and samples of branches: the page says what they are, and its numbers are the commands'."""
+    for source in ("bts", "lbr"):
+        file = os.path.join(bench.work, f"{source}.data")
+        bench.run("record", "-q", "--source", source, "-o", file, "--", bench.program())
+        stats, scene = bench.json("stats", file, statuses=(0, 3)), bench.json("show", "end", file, statuses=(0, 3))
+        with View(bench, file) as view:
+            view.settled()
+            equal(view.texts(".chip")[0], f"{grouped(stats['instructions'])} instructions", f"the head of {source}")
+            told = "These are samples" in " ".join(view.texts(".banner p"))
+            equal(told, source == "lbr", f"whether {source} is told to be samples")
+            total = f"{grouped(stats['instructions'])} instructions in all"
+            view.until(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(total)})", f"the flame graph of {source}")
+            view.go("view=where&at=end")
+            equal(view.texts(".open-calls .fn"), [call["function"] for call in scene["calls"]], f"the open calls of {source}")
+            lost = bool(scene["lost_before"])
+            equal(len(view.texts(".calls .trouble")), int(lost), f"whether {source} tells that something was lost before")
+
+
 def grown(bench):
     """A recording that is still being written is followed; one that was replaced is told of."""
     file, growing = bench.recording(), os.path.join(bench.work, "growing.data")
@@ -476,9 +497,33 @@ def strangers(bench):
         equal(status("GET", f"/{key}/", Host="evil.example"), 403, "another name for this machine")
         for method in ("PUT", "DELETE", "OPTIONS", "HEAD"):
             equal(status(method, f"/{key}/rpc"), 405, method)
+        # Names that lead here, and the address with another port.
+        for name in ("evil.example:%d" % place.port, "localhost.evil.example:%d" % place.port, "127.0.0.1:%d" % (place.port ^ 1), "127.0.0.1", ""):
+            equal(status("GET", f"/{key}/", Host=name), 403, f"the name {name!r}")
+        # A form of a foreign page, which needs nobody's leave to be sent.
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+            equal(status("POST", f"/{key}/rpc", question, Content_Type=kind, X_Hodo_Token=key), 415, f"a form of {kind}")
+        for path in (f"//{key}/", f"/{key}/page.js/../rpc", f"/{key}/page.js%00", f"/{key}//", f"/{key}/\\..\\etc", f"/{key}/file:///etc/passwd",
+                     f"/{key[:-1]}/", f"/{key}0/", f"/{key.upper()}X/"):
+            equal(status("GET", path), 404, f"GET {path}")
+        # No other user sees the key in the list of processes.
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{process}/cmdline", "rb") as words:
+                    equal(key.encode() in words.read(), False, f"the key in the command line of {process}")
+            except OSError:
+                continue
+        # Connections that say nothing keep nobody out.
+        silent = [socket.create_connection(("127.0.0.1", place.port)) for _ in range(100)]
+        begin = time.monotonic()
+        equal(status("POST", f"/{key}/rpc", question, **good), 200, "a question besides a hundred silent connections")
+        if time.monotonic() - begin > 2.5:
+            raise Failure("silent connections hold up a question")
+        for one in silent:
+            one.close()
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, grown, alone, part, strangers,
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, sources, grown, alone, part, strangers,
                                       *STORIES)}
 
 if __name__ == "__main__":

@@ -486,6 +486,60 @@ def parts(server, thread):
     check(len(path) > 3, path)
 
 
+# Makes a function three times at one place, and starts a process.
+MARKED = r"""
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static void busy(void) { for (volatile int i = 0; i < 2000; ++i) {} }
+int main(void) {
+  unsigned char code[] = {0xb8, 0, 0, 0, 0, 0xc3};  /* mov eax, 0; ret */
+  unsigned char* made = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  int sum = 0;
+  for (int i = 1; i <= 3; ++i) {
+    code[1] = i;
+    memcpy(made, code, sizeof code);
+    sum += ((int (*)(void))made)();
+    busy();
+  }
+  if (fork() == 0) _exit(0);
+  wait(0);
+  busy();
+  return sum == 6 ? 0 : 1;
+}
+"""
+
+
+def case_marks(case):
+    """What a recording knows beside the path is marked, in its order, on both axes."""
+    data = case.record(case.program(MARKED))
+    with case.server(data) as server:
+        info = server.ask("info")
+        first, child = info["processes"][0], info["processes"][1]
+        name, end = first["threads"][0]["thread"], first["threads"][0]["instructions"]
+        busy = [one["moment"] for one in server.ask("calls", function="busy")["calls"]]
+        ran = [server.ask("moment", at=moment)["ran"] for moment in busy]
+        for axis, length in (("instructions", end), ("time", info["duration_ns"])):
+            marks = tiles(server, name, axis, length)["marks"]
+            code = [one for one in marks if one["kind"] == "code"]
+            check(sum(one["count"] for one in code) >= 3, f"versions of the code by {axis}: {code}")
+            forks = [one for one in marks if one["kind"] == "fork"]
+            check(len(forks) == 1 and str(child["pid"]) in forks[0]["text"], forks)
+            check(code[-1]["at"] < forks[0]["at"] or axis == "time", f"the code is made before the process: {code} {forks}")
+            if axis == "instructions":
+                check(ran[2] <= forks[0]["at"] <= ran[3], f"the process starts between {ran}: {forks}")
+        check(not [one for one in tiles(server, child["threads"][0]["thread"], "time", info["duration_ns"])["marks"]
+                   if one["kind"] in ("code", "fork", "snapshot")], "marks of the parent on the child's lane")
+    snapshot = case.path("snapshot.data")
+    subprocess.run([case.args.hodo, "record", "-q", "--source", "dbi", "--snapshot", "-o", snapshot, "--", case.path("program")],
+                   capture_output=True, check=False)
+    with case.server(snapshot) as server:
+        thread = server.ask("info")["processes"][0]["threads"][0]
+        marks = tiles(server, thread["thread"], "instructions", thread["instructions"])["marks"]
+        check([one["kind"] for one in marks].count("snapshot") == 1, marks)
+
+
 def case_long(case):
     """A recording with more calls than an overview keeps: whole, and as fine as single calls."""
     data = case.record(case.program(LONG))

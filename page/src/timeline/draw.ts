@@ -41,6 +41,7 @@ export function mark_color(kind: string): string {
   const palette = colors();
   if (/lost|signal|end|finding/.test(kind)) return palette.danger;
   if (/exec|fork|snapshot/.test(kind)) return palette.accent;
+  if (kind === "code") return palette.select;
   return palette.muted;
 }
 

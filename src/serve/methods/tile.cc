@@ -275,8 +275,8 @@ Json result() {
       {"depth", "gap", "length", "name", "branch", "count", "open"});
   Json mark = object(
       {{"at", number("on the axis")},
-       {"kind",
-        one_of({"lost", "signal", "exec", "fork", "snapshot", "finding", "end"}, "what it is")},
+       {"kind", one_of({"lost", "signal", "exec", "fork", "code", "snapshot", "finding", "end"},
+                       "what it is")},
        {"text", text("in words")},
        {"moment", moment("where that is")},
        {"count", number("of its kind within a pixel", 1)}},
