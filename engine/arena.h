@@ -21,10 +21,13 @@ enum Glue : unsigned {
 
 // A fragment's place in its arena, and its map (insn_map.h).
 struct FragmentPlace {
-  std::uint64_t ip;
-  std::uint32_t begin, end;  // in the arena, from its base
-  std::uint32_t map;         // where its entries begin in the arena's map
-  std::uint32_t entries;     // without the head
+  std::uint32_t ip_low, ip_high;
+  std::uint32_t begin;    // in the arena, from its base
+  std::uint32_t map;      // where its entries begin in the arena's map
+  std::uint16_t bytes;    // behind `begin`
+  std::uint16_t entries;  // without the head
+
+  std::uint64_t ip() const { return std::uint64_t{ip_high} << 32 | ip_low; }
 };
 
 inline constexpr std::size_t kMostArenaBytes = std::size_t{32} << 20;

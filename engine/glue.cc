@@ -11,7 +11,6 @@
 namespace hodo::engine {
 
 // What glue_check knows of it.
-static_assert(offsetof(Flush, resume) == 8);
 static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &&
               offsetof(CodeCheck, bytes) == 16 && sizeof(CodeCheck) == 24);
 
@@ -84,11 +83,15 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %%rcx, %c[cursor](%%r10)
       cmpq %c[limit](%%r10), %%rcx
       movq %c[spill1](%%r10), %%rcx
-      jae glue_flush
-      movq 8(%%rax), %%rax
       movq %%rax, %c[next](%%r10)
+      jae 2f
       movq %c[spill0](%%r10), %%rax
       jmp *%c[next](%%r10)
+    2:
+      save_rax_spilled
+      save_registers
+      call engine_flush_head
+      jmp glue_resume_rbx
 
     // CRC32 and probes; what is found is the first one next time.
     glue_miss:

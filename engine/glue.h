@@ -20,8 +20,9 @@ void glue_exit();
 // EAX: a Flush. R11 may have no room for more outcomes, or the packets none; flags are kept, and
 // the unit is asked in any case.
 void glue_flush();
-// EAX: a Flush. R11 has 31 outcomes or more, and flags are free. Writes them as a long TNT packet,
-// and goes on at Flush::resume, by way of glue_flush where the packets have no room left.
+// RAX: where to go on, behind the look at R11 at a fragment's head. R11 has 31 outcomes or more,
+// and flags are free. Writes them as a long TNT packet; asks the unit where the packets have no
+// room left.
 void glue_full();
 // RAX: a target that has no landing, or not the one that was jumped to. RAX and RCX of the program
 // are in the spill slots.

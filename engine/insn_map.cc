@@ -17,7 +17,7 @@ constexpr unsigned kNear = 15;
 class Reader {
  public:
   Reader(const FragmentPlace& fragment, const std::uint8_t* base, const std::uint8_t* map)
-      : at(base + fragment.begin), ip(fragment.ip), map_(map + fragment.map) {}
+      : at(base + fragment.begin), ip(fragment.ip()), map_(map + fragment.map) {}
 
   void next() {
     const std::uint8_t cache = *map_++;
@@ -68,7 +68,12 @@ void InsnMapWriter::begin(Arena& arena, std::uint64_t ip, const std::uint8_t* at
   at_ = at;
   zeros_ = 0;
   FragmentPlace& place = arena.fragments[arena.fragment_count];
-  place = {ip, static_cast<std::uint32_t>(at - arena.base), 0, arena.map_used, 0};
+  place = {.ip_low = static_cast<std::uint32_t>(ip),
+           .ip_high = static_cast<std::uint32_t>(ip >> 32),
+           .begin = static_cast<std::uint32_t>(at - arena.base),
+           .map = arena.map_used,
+           .bytes = 0,
+           .entries = 0};
 }
 
 void InsnMapWriter::add(std::uint64_t ip, const std::uint8_t* at, unsigned zeros) {
@@ -97,7 +102,8 @@ void InsnMapWriter::add(std::uint64_t ip, const std::uint8_t* at, unsigned zeros
 }
 
 void InsnMapWriter::end(const std::uint8_t* at) {
-  arena_->fragments[arena_->fragment_count++].end = static_cast<std::uint32_t>(at - arena_->base);
+  FragmentPlace& place = arena_->fragments[arena_->fragment_count++];
+  place.bytes = static_cast<std::uint16_t>(at - (arena_->base + place.begin));
 }
 
 bool find_insn(std::uint64_t cache_address, InsnPlace& place) {
@@ -105,15 +111,16 @@ bool find_insn(std::uint64_t cache_address, InsnPlace& place) {
   if (arena == nullptr) return false;
   const auto* address = reinterpret_cast<const std::uint8_t*>(cache_address);
   const std::uint32_t behind = fragments_to(*arena, cache_address);
-  if (behind == 0 || address >= arena->base + arena->fragments[behind - 1].end) return false;
+  if (behind == 0) return false;
   const FragmentPlace& fragment = arena->fragments[behind - 1];
+  if (address >= arena->base + fragment.begin + fragment.bytes) return false;
   Reader reader(fragment, arena->base, arena->map);
   const std::uint8_t* head = reader.at;
   place = {reader.ip, 0, reader.at == address, head, true};
   for (std::uint32_t i = 0; i < fragment.entries; ++i) {
     reader.next();
     if (reader.at > address) break;
-    place = {reader.ip, reader.zeros, reader.at == address, head, reader.ip == fragment.ip};
+    place = {reader.ip, reader.zeros, reader.at == address, head, reader.ip == fragment.ip()};
   }
   return true;
 }
@@ -122,7 +129,7 @@ std::uint64_t last_fragment(std::uint64_t cache_address) {
   const Arena* arena = arena_of(cache_address);
   if (arena == nullptr) return 0;
   const std::uint32_t behind = fragments_to(*arena, cache_address);
-  return behind == 0 ? 0 : arena->fragments[behind - 1].ip;
+  return behind == 0 ? 0 : arena->fragments[behind - 1].ip();
 }
 
 bool in_cache(std::uint64_t address) { return arena_of(address) != nullptr; }

@@ -8,7 +8,10 @@
 #include "edition.h"
 #include "emitter.h"
 #include "glue.h"
+#include "insn_map.h"
+#include "lock.h"
 #include "signals.h"
+#include "sys.h"
 #include "tracing.h"
 #include "translate.h"
 
@@ -81,6 +84,14 @@ std::uint8_t* lead_on(Exit& exit) {
   return made.head;
 }
 
+// Execution stands at `ip`.
+void flush(ThreadArea& area, std::uint64_t ip) {
+  area.unit.flush_at(area.outcomes, ip);
+  area.outcomes = unit::InlinePt::kNoOutcomes;
+  pass_reports_at(area, ip);
+  forget_calls(area);
+}
+
 }  // namespace
 
 void forget_calls(ThreadArea& area) {
@@ -138,12 +149,18 @@ void engine_changed(ThreadArea* area, CodeCheck* check) {
   pass_reports_at(*area, ip);
 }
 
-void engine_flush(ThreadArea* area, const Flush* flush) {
-  area->unit.flush_at(area->outcomes, flush->ip);
-  area->outcomes = unit::InlinePt::kNoOutcomes;
-  pass_reports_at(*area, flush->ip);
-  forget_calls(*area);
-  area->next = flush->resume;
+void engine_flush(ThreadArea* area, const Flush* at) {
+  flush(*area, at->ip);
+  area->next = at->resume;
+}
+
+void engine_flush_head(ThreadArea* area) {
+  InsnPlace place;
+  {
+    const Locked locked;
+    if (!find_insn(area->next, place)) die("outcomes are written for no fragment", area->next);
+  }
+  flush(*area, place.ip);
 }
 
 void engine_miss(ThreadArea* area, std::uint64_t target) {

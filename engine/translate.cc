@@ -327,12 +327,10 @@ class Translator {
 
   // At the head: writes the pending outcomes out if there are 31 or more.
   void look_for_room(std::uint64_t ip) {
-    Flush* flush = make_flush(ip);
-    if (!flags_dead(ip)) return look_keeping_flags(flush);
+    if (!flags_dead(ip)) return look_keeping_flags(make_flush(ip));
     hot_.bytes({0x49, 0xf7, 0xc3, 0, 0, 0, 0x80});  // TEST R11, -1 << 31
     full_ = hot_.jump_if(0x5, nullptr);
-    flush->resume = reinterpret_cast<std::uint64_t>(hot_.at());
-    flush_ = flush;
+    behind_look_ = hot_.at();
   }
 
   // If there are 32 or more: by JRCXZ, which reads no flags.
@@ -426,7 +424,10 @@ class Translator {
     late_count_ = 0;
     if (full_ == nullptr) return;
     Emitter::point(full_, cold_.at());
-    request(cold_, flush_, kGlueFull);
+    cold_.store(spill(0), rax);
+    cold_.bytes({0x48, 0x8d, 0x05});  // LEA RAX, [RIP + distance]
+    cold_.word(static_cast<std::uint32_t>(behind_look_ - (cold_.at() + 4)));
+    cold_.jump(arena_.glue(kGlueFull));
     full_ = nullptr;
   }
 
@@ -545,8 +546,8 @@ class Translator {
   unsigned pending_ = 0;              // outcomes since the fragment's head, all "not taken"
   Late late_[kMaxOutcomes + 8];
   unsigned late_count_ = 0;
-  std::uint8_t* full_ = nullptr;  // where the head leads with too many outcomes, and what that is
-  const Flush* flush_ = nullptr;
+  std::uint8_t* full_ = nullptr;         // where the head leads with too many outcomes
+  std::uint8_t* behind_look_ = nullptr;  // and where it goes on
   struct Piece {
     std::uint64_t start, end;
   };
