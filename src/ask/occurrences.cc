@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "hodo/ask/code.h"
 #include "hodo/base/edit_distance.h"
@@ -261,6 +262,25 @@ std::string suggestion(const std::string& written, const std::vector<std::string
     out += fmt::format("{}'{}'", i == 0 ? "" : ", ", best[i].first);
   }
   return out + "?";
+}
+
+std::string module_suggestion(const std::string& written, const std::vector<std::string>& ran) {
+  const auto stem = [](std::string_view name) {
+    return std::string(name.substr(0, name.find(".so")));
+  };
+  std::set<std::string> stems;
+  for (const std::string& path : ran) stems.insert(stem(last_component(path)));
+  stems.erase("");
+  std::string near = suggestion(stem(last_component(written)), {stems.begin(), stems.end()});
+  if (!near.empty() || stems.empty()) return near;
+  std::string out = "; what ran is";
+  std::size_t listed = 0;
+  for (const std::string& name : stems) {
+    if (listed++ == kMostListed) break;
+    out += fmt::format("{} '{}'", listed == 1 ? "" : ",", name);
+  }
+  if (stems.size() > kMostListed) out += fmt::format(" and {} more", stems.size() - kMostListed);
+  return out;
 }
 
 namespace {

@@ -226,8 +226,9 @@ Status Filter::found() const {
                 fmt::format("nothing of a thread {} is in the recording", text(*window_.thread)));
   }
   if (!window_.module.empty() && !module_.found()) {
-    return fail(ErrorCode::not_found, fmt::format("no code of a module '{}' ran{}", window_.module,
-                                                  suggestion(window_.module, module_.seen())));
+    return fail(ErrorCode::not_found,
+                fmt::format("no code of a module '{}' ran{}", window_.module,
+                            module_suggestion(window_.module, module_.seen())));
   }
   if (!window_.function.empty() && !found_function_) {
     std::vector<std::string> names;

@@ -9,6 +9,7 @@
 #include "coverage_decoding.h"
 #include "format_option.h"
 #include "hodo/analyze/coverage.h"
+#include "hodo/ask/occurrences.h"
 #include "hodo/view/coverage.h"
 #include "hodo/view/text.h"
 #include "reading.h"
@@ -66,16 +67,16 @@ bool wants_lines(const Options& options) {
 Status select(analyze::Coverage& coverage, const Options& options) {
   if (options.module.empty()) return {};
   bool any = false;
+  std::vector<std::string> ran;
   for (analyze::CoveredModule& m : coverage.modules) {
+    ran.push_back(m.path);
     const bool wanted = m.path.find(options.module) != std::string::npos;
     any = any || wanted;
     if (!wanted) m = {.path = m.path};
   }
   if (!any) {
-    return fail(ErrorCode::not_found,
-                fmt::format("no code of a file whose path contains '{}' ran; 'hodo coverage' lists "
-                            "those of which some did",
-                            options.module));
+    return fail(ErrorCode::not_found, fmt::format("no code of a module '{}' ran{}", options.module,
+                                                  ask::module_suggestion(options.module, ran)));
   }
   const auto* const format = foreign(options);
   // Text and drcov do not number them for others.

@@ -363,7 +363,10 @@ def case_windows(case):
             listed[int(call["moment"].split(":")[1]) - 1:int(call["until"].split(":")[1])]]
     check(inside == want, "--function")
     check(window("--thread", str(tid)) == listed, "--thread")
-    case.hodo("coverage", data, "--module", "nothing", status=2)
+    for module, says in (("nothing", "what ran is '"), ("prase", "did you mean 'parse'?"),
+                         ("libd.so.6", "did you mean 'libc'"), ("/lib/nowhere/lbc.so", "did you mean 'libc'")):
+        told = case.hodo("coverage", data, "--module", module, status=2).stderr
+        check(f"no code of a module '{module}' ran" in told and says in told, told)
     for command in ("branches", "calls", "coverage", "report", "check", "stats"):
         for nobody in ("--thread", "--process"):
             told = case.hodo(command, data, nobody, "1", status=2).stderr

@@ -71,5 +71,8 @@ Result<session::Outcome> each_occurrence(session::Session& session, const Wanted
 
 // "did you mean 'parse', ...?", or empty: names that are like what was written, the nearest first.
 std::string suggestion(const std::string& written, const std::vector<std::string>& names);
+// The same for what is in a file's path; names without versions, "libc" for /lib/libc.so.6. If none
+// is like it, "; what ran is ..." with some of them.
+std::string module_suggestion(const std::string& written, const std::vector<std::string>& ran);
 
 }  // namespace hodo::ask
