@@ -26,7 +26,7 @@ struct Entry {
 // Gives the branches of a side that count.
 class Entries : public ThreadSink {
  public:
-  Entries(const Side& side, const std::set<std::string>& rebuilt)
+  Entries(const Side& side, const RebuiltFiles& rebuilt)
       : side_(side), neutral_(side.session->names(), rebuilt) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
@@ -105,8 +105,7 @@ class Digests final : public Entries {
 // The branches behind a number of them.
 class Window final : public Entries {
  public:
-  Window(const Side& side, const std::set<std::string>& rebuilt, std::uint64_t skip,
-         std::size_t most)
+  Window(const Side& side, const RebuiltFiles& rebuilt, std::uint64_t skip, std::size_t most)
       : Entries(side, rebuilt), skip_(skip), most_(most) {}
   std::vector<Entry> entries;
 

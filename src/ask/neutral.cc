@@ -24,6 +24,9 @@ bool calls_or_returns(BranchKind kind) {
   return kind != BranchKind::cond && kind != BranchKind::jmp && kind != BranchKind::ijmp;
 }
 
+// The kernel's part of a process: it reads the clock again where that was set meanwhile.
+constexpr std::string_view kVdso = "[vdso]";
+
 bool is_c_library(std::string_view object) {
   return object.starts_with("libc.") || object.starts_with("libc-") || object.starts_with("ld-") ||
          object.starts_with("ld.so");
@@ -32,12 +35,15 @@ bool is_c_library(std::string_view object) {
 }  // namespace
 
 bool depends_on_addresses(std::string_view object, std::string_view function) {
-  constexpr std::array<std::string_view, 30> kNames{
-      "memcpy",  "memmove", "mempcpy", "memset",  "memchr",      "memrchr",
-      "memcmp",  "memccpy", "bcmp",    "bcopy",   "rawmemchr",   "strlen",
-      "strnlen", "strcpy",  "strncpy", "strcmp",  "strncmp",     "strcasecmp",
-      "strcat",  "strncat", "strchr",  "strrchr", "strncasecmp", "strspn",
-      "strcspn", "strpbrk", "strstr",  "stpcpy",  "stpncpy",     "wcslen"};
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"memcpy", "memmove", "mempcpy", "memset", "memchr", "memrchr", "memcmp", "memccpy", "bcmp",
+       "bcopy", "rawmemchr", "strlen", "strnlen", "strcpy", "strncpy", "strcmp", "strncmp",
+       "strcasecmp", "strcat", "strncat", "strchr", "strrchr", "strncasecmp", "strspn", "strcspn",
+       "strpbrk", "strstr", "stpcpy", "stpncpy", "wcslen", "wcsnlen", "wcscpy", "wcscmp", "wcsncmp",
+       "wcschr", "wcsrchr", "wmemchr", "wmemcmp", "wmemset",
+       // The loader's: objects by where they were mapped.
+       "dlfo_sort_mappings", "dlfo_lookup", "dl_find_object", "dl-find_object"});
+  if (object == kVdso) return true;
   if (!is_c_library(object)) return false;
   function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
   if (function.starts_with("GI_")) function.remove_prefix(3);
@@ -60,7 +66,10 @@ const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, s
   const bool in_file = object.table != nullptr || (!name.empty() && name != "[anon]");
   // Anonymous memory has names like "//anon" and "[heap]", and lies anywhere.
   if (!in_file || name == "anon" || name == "[heap]" || name == "[stack]") return out;
-  out = {hash(name), address - object.offset, rebuilt_.contains(name), is_c_library(name)};
+  const auto rebuilt = rebuilt_.find(name);
+  out = {hash(name), address - object.offset,
+         rebuilt == rebuilt_.end() ? nullptr : &rebuilt->second,
+         is_c_library(name) || name == kVdso};
   return out;
 }
 
@@ -70,41 +79,60 @@ const Neutral::Function& Neutral::function(std::uint32_t space, std::uint64_t ad
   if (auto it = functions_.find(key); it != functions_.end()) return it->second;
   if (functions_.size() == kMostPages) functions_.clear();
   const session::Place place = names_.place(space, address, time);
-  return functions_[key] = {hash(place.symbol),
-                            depends_on_addresses(last_component(place.object), place.symbol)};
+  const std::string name = base_name(place.symbol);
+  const Rebuilt* const rebuilt = page(space, address, time).rebuilt;
+  return functions_[key] = {
+             .name = hash(name),
+             .offset = place.offset,
+             .by_address = depends_on_addresses(last_component(place.object), place.symbol),
+             .alike = rebuilt != nullptr && rebuilt->alike.contains(name),
+             .single = rebuilt != nullptr && rebuilt->single.contains(name)};
 }
 
-std::uint64_t Neutral::side(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+std::uint64_t Neutral::side(std::uint32_t space, std::uint64_t address, std::uint64_t time,
+                            bool target) {
   if (address == 0) return 0;
-  const Page& at = page(space, address, time);
+  const Page at = page(space, address, time);
   if (at.object == 0) return 1;
-  const std::uint64_t object = at.object;
-  const std::uint64_t offset = address - at.delta;
-  if (at.rebuilt) return mix(object, function(space, address, time).name);
+  if (at.rebuilt != nullptr) {
+    const Function& in = function(space, address, time);
+    if (in.alike) return mix(mix(at.object, in.name), in.offset);
+    // Where another function begins is its name; what is within may be another's in the other
+    // build.
+    return target && in.offset == 0 && !in.single ? mix(at.object, in.name) : at.object;
+  }
   // Their returns, too, lie in different places, even in different ones of them.
-  if (at.c_library && function(space, address, time).by_address) return object;
-  return mix(object, offset);
+  if (at.c_library && function(space, address, time).by_address) return at.object;
+  return mix(at.object, address - at.delta);
+}
+
+// Of a file that was built anew: what the other build need not do.
+bool Neutral::within_rebuilt(std::uint32_t space, const Branch& branch) {
+  const Function from = function(space, branch.from, branch.time);
+  const Function to = function(space, branch.to, branch.time);
+  // To call a function that the other build has inlined.
+  if (calls_or_returns(branch.kind) || from.name != to.name) {
+    return branch.kind == BranchKind::ret ? from.single : to.single;
+  }
+  // Which way a function goes within itself is the compiler's; a tail call is none of that.
+  return !from.alike;
 }
 
 bool Neutral::of_no_account(std::uint32_t space, const Branch& branch) {
-  if (calls_or_returns(branch.kind) || branch.from == 0 || branch.to == 0) return false;
+  if (branch.from == 0 || branch.to == 0) return false;
   // A copy: the next question may throw it away.
   const Page from = page(space, branch.from, branch.time);
   const Page to = page(space, branch.to, branch.time);
-  if (from.c_library && to.c_library) {
-    return function(space, branch.from, branch.time).by_address &&
-           function(space, branch.to, branch.time).by_address;
-  }
-  if (!from.rebuilt || !to.rebuilt) return false;
-  // Which way a function goes within itself is the compiler's; a tail call is none of that.
-  const std::uint64_t name = function(space, branch.from, branch.time).name;
-  return name == function(space, branch.to, branch.time).name;
+  if (from.rebuilt != nullptr && from.object == to.object) return within_rebuilt(space, branch);
+  return !calls_or_returns(branch.kind) && from.c_library && to.c_library &&
+         function(space, branch.from, branch.time).by_address &&
+         function(space, branch.to, branch.time).by_address;
 }
 
 std::optional<std::uint64_t> Neutral::token(std::uint32_t space, const Branch& branch) {
   if (of_no_account(space, branch)) return std::nullopt;
-  const std::uint64_t from = side(space, branch.from, branch.time);
-  const std::uint64_t to = side(space, branch.to, branch.time);
+  const std::uint64_t from = side(space, branch.from, branch.time, false);
+  const std::uint64_t to = side(space, branch.to, branch.time, true);
   return mix(mix(from, to), static_cast<std::uint64_t>(branch.kind));
 }
 

@@ -3,28 +3,29 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "hodo/ask/builds.h"
 #include "hodo/ask/scene.h"
 #include "hodo/session/session.h"
 
 namespace hodo::ask {
 
 // Whether a function of the C library goes by where its arguments lie in memory: memcpy, strlen and
-// their like, which look whether they would come to another page. What they do within themselves
-// differs from run to run and decides nothing that their callers would not show. `object`: last
-// path component.
+// their like, which look whether they would come to another page, and what sorts mapped files by
+// their addresses; or of the vDSO, by when it is called. What they do within themselves differs
+// from run to run and decides nothing that their callers would not show. `object`: last path
+// component.
 bool depends_on_addresses(std::string_view object, std::string_view function);
 
 // What a branch is, for two runs alike. Code that is in no file is one place.
 class Neutral {
  public:
-  // `rebuilt`: files (last path components) of which only calls and returns are compared, by the
-  // functions' names. Both must outlive this.
-  Neutral(const session::Names& names, const std::set<std::string>& rebuilt)
+  // Of rebuilt files functions that are laid out alike are compared as those of one build, of
+  // others only what they call, by its name. Both must outlive this.
+  Neutral(const session::Names& names, const RebuiltFiles& rebuilt)
       : names_(names), rebuilt_(rebuilt) {}
 
   // nullopt: of no account.
@@ -34,8 +35,8 @@ class Neutral {
   struct Page {
     std::uint64_t object = 0;  // hash; 0: in no file
     std::uint64_t delta = 0;
-    bool rebuilt = false;
-    bool c_library = false;
+    const Rebuilt* rebuilt = nullptr;
+    bool c_library = false;  // or the vDSO
   };
   struct Key {
     std::uint32_t space;
@@ -49,17 +50,21 @@ class Neutral {
   static constexpr std::size_t kMostPages = std::size_t{1} << 18;
 
   const Page& page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
-  std::uint64_t side(std::uint32_t space, std::uint64_t address, std::uint64_t time);
-  // A function, and whether its way through itself is of no account.
+  // `target`: the branch leads there.
+  std::uint64_t side(std::uint32_t space, std::uint64_t address, std::uint64_t time, bool target);
+  bool within_rebuilt(std::uint32_t space, const Branch& branch);
   struct Function {
-    std::uint64_t name = 0;  // hash
-    bool by_address = false;
+    std::uint64_t name = 0;    // hash
+    std::uint64_t offset = 0;  // of the address in it
+    bool by_address = false;   // its way through itself is of no account
+    bool alike = false;        // of a rebuilt file: as in Rebuilt
+    bool single = false;
   };
   const Function& function(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   bool of_no_account(std::uint32_t space, const Branch& branch);
 
   const session::Names& names_;
-  const std::set<std::string>& rebuilt_;
+  const RebuiltFiles& rebuilt_;
   std::unordered_map<Key, Page, Hash> pages_;
   std::unordered_map<Key, Function, Hash> functions_;
 };

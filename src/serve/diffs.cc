@@ -122,7 +122,7 @@ Status cover(session::Session& session, const std::optional<ask::Side>& side, Ra
   return outcome ? Status() : std::unexpected(outcome.error());
 }
 
-Status add_path(const Pair& pair, const std::set<std::string>& rebuilt, view::DiffView& diff,
+Status add_path(const Pair& pair, const ask::RebuiltFiles& rebuilt, view::DiffView& diff,
                 const session::ProgressFunction& progress) {
   ask::CompareOptions how{.rebuilt = rebuilt, .progress = progress};
   auto comparison = ask::compare(pair.a, pair.b, how);
@@ -141,6 +141,13 @@ Status add_path(const Pair& pair, const std::set<std::string>& rebuilt, view::Di
   }
   diff.paths.push_back(std::move(paths));
   return {};
+}
+
+std::string about_builds(const std::string& file, const ask::Rebuilt& in_common) {
+  return fmt::format(
+      "{} is another build: of functions that were compiled otherwise only what they "
+      "call is compared; {} are as before",
+      file, in_common.alike.size());
 }
 
 Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff,
@@ -162,16 +169,15 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
   if (pairs.empty()) return fail(ErrorCode::not_found, "one of the recordings has no branches");
   if (Status s = cover(*a.session, part(pairs[0].a), ran_a, progress); !s) return s;
   if (Status s = cover(*b.session, part(pairs[0].b), ran_b, progress); !s) return s;
-  const std::set<std::string> rebuilt = ask::rebuilt(ran_a.builds, ran_b.builds);
-  for (const std::string& file : rebuilt) {
-    diff.notes.push_back(file + " is another build: its calls and returns are compared by name");
-  }
+  const analyze::Coverage in_a = analyze::coverage_of(ran_a.counts, *a.session, true);
+  const analyze::Coverage in_b = analyze::coverage_of(ran_b.counts, *b.session, true);
+  const ask::RebuiltFiles rebuilt =
+      ask::rebuilt({*a.session, ran_a.builds, in_a}, {*b.session, ran_b.builds, in_b});
+  for (const auto& [file, in_common] : rebuilt) diff.notes.push_back(about_builds(file, in_common));
   for (const Pair& pair : pairs) {
     if (Status s = add_path(pair, rebuilt, diff, progress); !s) return s;
   }
-  diff.differences =
-      ask::differences(ask::spectrum_of(analyze::coverage_of(ran_a.counts, *a.session, true)),
-                       ask::spectrum_of(analyze::coverage_of(ran_b.counts, *b.session, true)));
+  diff.differences = ask::differences(ask::spectrum_of(in_a), ask::spectrum_of(in_b));
   return {};
 }
 

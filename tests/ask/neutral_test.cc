@@ -27,7 +27,7 @@ class Program : public session::Names {
 };
 
 std::optional<std::uint64_t> token(const Program& program, std::uint64_t from, std::uint64_t to,
-                                   BranchKind kind, const std::set<std::string>& rebuilt = {}) {
+                                   BranchKind kind, const RebuiltFiles& rebuilt = {}) {
   Neutral neutral(program, rebuilt);
   return neutral.token(0, {.from = from, .to = to, .kind = kind});
 }
@@ -49,21 +49,59 @@ TEST(Neutral, takes_memory_without_a_file_for_one_place) {
             token(here, 0x401000, 0x600000, BranchKind::icall));
 }
 
-TEST(Neutral, compares_another_build_by_its_functions) {
+TEST(Neutral, leaves_out_the_way_through_the_vdso_but_not_its_calls) {
+  const Program vdso(0x400000, "[vdso]");
+  EXPECT_FALSE(token(vdso, 0x401000, 0x401010, BranchKind::cond));
+  EXPECT_EQ(token(vdso, 0x401010, 0, BranchKind::ret), token(vdso, 0x401030, 0, BranchKind::ret));
+  EXPECT_TRUE(token(vdso, 0x401000, 0x402000, BranchKind::call));
+}
+
+TEST(Neutral, compares_another_build_by_what_functions_call) {
   const Program here(0x400000);
-  const std::set<std::string> rebuilt{"prog"};
+  const RebuiltFiles rebuilt{{"prog", {}}};
   EXPECT_FALSE(token(here, 0x401000, 0x401010, BranchKind::cond, rebuilt));
-  EXPECT_EQ(token(here, 0x401000, 0x402000, BranchKind::call, rebuilt),
-            token(here, 0x401004, 0x402000, BranchKind::call, rebuilt));
+  const auto call = token(here, 0x401000, 0x402000, BranchKind::call, rebuilt);
+  EXPECT_TRUE(call);
+  EXPECT_EQ(call, token(here, 0x401004, 0x402000, BranchKind::call, rebuilt));
+  EXPECT_NE(call, token(here, 0x402004, 0x401000, BranchKind::call, rebuilt));
   EXPECT_TRUE(token(here, 0x401000, 0x402000, BranchKind::jmp, rebuilt));
 }
 
+TEST(Neutral, compares_functions_of_another_build_that_are_laid_out_alike_by_place) {
+  const Program here(0x400000);
+  const RebuiltFiles rebuilt{{"prog", {.alike = {"f"}}}};
+  const auto taken = token(here, 0x401000, 0x401010, BranchKind::cond, rebuilt);
+  EXPECT_TRUE(taken);
+  EXPECT_NE(taken, token(here, 0x401000, 0x401014, BranchKind::cond, rebuilt));
+  EXPECT_NE(token(here, 0x401000, 0x402000, BranchKind::call, rebuilt),
+            token(here, 0x401004, 0x402000, BranchKind::call, rebuilt));
+  EXPECT_FALSE(token(here, 0x402000, 0x402010, BranchKind::cond, rebuilt));
+}
+
+TEST(Neutral, leaves_out_calls_of_what_the_other_build_has_inlined) {
+  const Program here(0x400000);
+  const RebuiltFiles rebuilt{{"prog", {.single = {"g"}}}};
+  EXPECT_FALSE(token(here, 0x401000, 0x402000, BranchKind::call, rebuilt));
+  EXPECT_FALSE(token(here, 0x402010, 0x401004, BranchKind::ret, rebuilt));
+  EXPECT_TRUE(token(here, 0x402010, 0x401000, BranchKind::call, rebuilt));
+  EXPECT_TRUE(token(here, 0x401010, 0x402014, BranchKind::ret, rebuilt));
+}
+
+TEST(Neutral, knows_parts_and_copies_of_a_function_by_its_name) {
+  EXPECT_EQ(base_name("f.part.0"), "f");
+  EXPECT_EQ(base_name("f.constprop.0.isra.0"), "f");
+  EXPECT_EQ(base_name("f"), "f");
+  EXPECT_EQ(base_name(".text"), ".text");
+}
+
 TEST(Neutral, leaves_out_what_goes_by_addresses) {
-  for (const char* name : {"memcpy", "__memmove_evex_unaligned_erms", "__GI___strlen_sse2",
-                           "strcasecmp_l_avx2", "__stpcpy_evex", "memmove-vec-unaligned-erms.S"}) {
+  for (const char* name :
+       {"memcpy", "__memmove_evex_unaligned_erms", "__GI___strlen_sse2", "strcasecmp_l_avx2",
+        "__stpcpy_evex", "memmove-vec-unaligned-erms.S", "__wcschr_evex", "_dlfo_sort_mappings"}) {
     EXPECT_TRUE(depends_on_addresses("libc.so.6", name)) << name;
     EXPECT_FALSE(depends_on_addresses("prog", name)) << name;
   }
+  EXPECT_TRUE(depends_on_addresses("[vdso]", ""));
   for (const char* name : {"strtol", "strdup", "memalign", "strerror", "qsort", "", "_"}) {
     EXPECT_FALSE(depends_on_addresses("libc.so.6", name)) << name;
   }

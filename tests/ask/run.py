@@ -483,6 +483,67 @@ def case_diff(case):
     check("no-such" in case.hodo("diff", first, "no-such", status=2).stderr, "file")
 
 
+REBUILT = PARSE.replace("int main(", """static int twice(int n) { puts(TEXT); return 2 * n; }
+int main(""").replace("return total == 0", "return twice(total) == 0")
+
+
+def case_rebuilt(case):
+    """Builds of one program: other addresses and inlined functions are no difference, and what is alike is compared."""
+    def record(name, arguments, *flags):
+        os.makedirs(case.path(name), exist_ok=True)
+        return case.record(name + ".data", case.program(name + "/parse", REBUILT, *flags), *arguments)
+
+    one = record("one", ("12a", "7"), "-O2", '-DTEXT="one"')
+    plain = record("plain", ("12a", "7"), "-O0", "-fno-builtin", '-DTEXT="one"')
+    alike = case.json("diff", plain, one, status=None)
+    check(alike["notes"] and "another build" in alike["notes"][0], alike["notes"])
+    check(alike["paths"][0]["equal"], alike["paths"])
+    # digit() and letter() are called by turns: by what parse() calls they part there, at the call.
+    other = record("other", ("1a2", "7"), "-O0", "-fno-builtin", '-DTEXT="one"')
+    parted = case.json("diff", one, other, status=1)["paths"][0]
+    check(all(parted["first"][side]["at"]["function"] == "parse" for side in ("a", "b")), parted)
+    # Laid out as before, parse() is compared branch by branch.
+    text = record("text", ("1a2", "7"), "-O2", '-DTEXT="another text"')
+    parted = case.json("diff", one, text, status=1)["paths"][0]
+    for side in ("a", "b"):
+        where = parted["first"][side]["at"]
+        check(where["function"] == "parse" and where["line"] == line_of(REBUILT, "parts"), where)
+    check(parted["first"]["a"]["next"]["kind"] == "cond" or parted["first"]["b"]["next"]["kind"] == "cond", parted)
+
+
+def case_only_in(case):
+    """What tells failing from passing runs is ranked as the coefficient of Ochiai of each run's coverage has it."""
+    program = case.program("parse", PARSE, "-O1")
+    arguments = {"fail1": ("a1", "2"), "fail2": ("b", "7"), "fail3": ("c",), "pass1": ("1", "2"), "pass2": ("b7",),
+                 "pass3": ("12",), "pass4": ("",), "pass5": ("999", "9"), "pass6": ("4", ""), "pass7": ("5", "6", "7")}
+    ran = {}
+    for run, words in arguments.items():
+        case.record(run, program, *words)
+        (module,) = [m for m in case.json("coverage", run)["modules"] if m["path"] == program]
+        ran[run] = {f["name"] for f in module["functions"] if f["blocks_hit"]}
+    failing, passing = ([run for run in arguments if run.startswith(kind)] for kind in ("fail", "pass"))
+    want = {}
+    for name in set().union(*ran.values()):
+        bad, good = (sum(name in ran[run] for run in runs) for runs in (failing, passing))
+        if bad and (bad, good) != (len(failing), len(passing)):
+            want[name] = (bad, good, round(bad / (len(failing) * (bad + good)) ** 0.5, 9))
+    check({"letter", "digit"} <= set(want), want)
+    suspects = case.json("diff", "--top", "0", "--only-in", *failing, "--", *passing, status=None)["suspects"]
+    scores = [s["score"] for s in suspects]
+    check(scores == sorted(scores, reverse=True), "the most suspicious first")
+    got = {s["function"]: (s["failing"], s["passing"], round(s["score"], 9))
+           for s in suspects if s["kind"] == "function" and s["module"] == "parse"}
+    check(got == want, f"{got} {want}")
+    lines = {s["line"]: s["failing"] for s in suspects if s["kind"] == "line" and s.get("file") == "parse.c"}
+    check(lines.get(next(n for n, text in enumerate(PARSE.splitlines(), 1) if "sum += letter" in text)) == 3, lines)
+    case.hodo("diff", "--only-in", "fail1", "none", "--", "pass1", status=2)
+    cut = case.path("cut")
+    shutil.copy(case.path("pass1"), cut)
+    os.truncate(cut, os.path.getsize(cut) * 2 // 3)
+    told = case.hodo("diff", "--only-in", "fail1", "--", cut, status=None)
+    check("lost" in told.stderr, told.stderr)
+
+
 def exported(case, judge, *flags):
     program = case.program("parse", PARSE, "-O1", *flags)
     judge(case, check, case.record("a.data", program, "12a", "7", "b"), program)

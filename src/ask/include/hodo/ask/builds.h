@@ -1,11 +1,13 @@
-// Which builds of which files ran.
+// Which builds of which files ran, and what two builds of one file have in common.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
 
+#include "hodo/analyze/coverage.h"
 #include "hodo/session/session.h"
 
 namespace hodo::ask {
@@ -13,13 +15,19 @@ namespace hodo::ask {
 // Notes the files while it hands runs on, which Session::cover gives.
 class Builds final : public session::RunSink {
  public:
+  struct Build {
+    std::string id;           // build-id in hex
+    std::uint32_t space = 0;  // that ran it first,
+    std::uint64_t time = 0;   // and when, trace clock
+  };
+
   // Both must outlive this.
   Builds(const session::Names& names, session::RunSink& next) : names_(names), next_(next) {}
 
   bool runs(const session::Context& who, std::span<const flow::RunCount> batch) override;
 
-  // Last path component to build-id in hex; of files that have one.
-  const std::map<std::string, std::string>& found() const { return found_; }
+  // By last path component; of files that have a build-id.
+  const std::map<std::string, Build>& found() const { return found_; }
 
  private:
   static constexpr std::size_t kMostPages = std::size_t{1} << 18;
@@ -27,10 +35,26 @@ class Builds final : public session::RunSink {
   const session::Names& names_;
   session::RunSink& next_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>> pages_;
-  std::map<std::string, std::string> found_;
+  std::map<std::string, Build> found_;
 };
 
+// A file of which two runs had a build each. Functions by base_name() of their raw names.
+struct Rebuilt {
+  std::set<std::string> alike;   // laid out alike in both: the same places mean the same
+  std::set<std::string> single;  // only one build has them: the other has them inlined, or not yet
+};
+using RebuiltFiles = std::map<std::string, Rebuilt>;  // by last path component
+
+// A function's name without what compilers append to parts and copies of it: "f" of "f.cold",
+// "f.part.0", "f.constprop.0.isra.0".
+std::string base_name(const std::string& function);
+
+struct RanBuilds {
+  session::Session& session;
+  const Builds& builds;
+  const analyze::Coverage& coverage;
+};
 // The files that both ran, and that are not the same build in both.
-std::set<std::string> rebuilt(const Builds& a, const Builds& b);
+RebuiltFiles rebuilt(const RanBuilds& a, const RanBuilds& b);
 
 }  // namespace hodo::ask

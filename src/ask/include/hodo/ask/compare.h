@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "hodo/ask/builds.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 
@@ -40,7 +40,7 @@ struct Comparison {
 };
 
 struct CompareOptions {
-  std::set<std::string> rebuilt;              // files that are compared by their functions' names
+  RebuiltFiles rebuilt;                       // files of which each side has its own build
   std::size_t window = std::size_t{1} << 19;  // branches of each side behind the first parting
   std::size_t windows = 8;                    // so many times
   std::size_t most = 100;                     // partings
