@@ -232,28 +232,43 @@ void tell_wrong_path(const std::string& file, std::uint64_t count) {
 
 namespace {
 
+// Whether the selection has a branch: decodes up to the first.
+bool has_branches(session::Session& session, const session::Selection& selection) {
+  class First final : public session::BranchSink {
+   public:
+    bool branches(const session::Context&, std::span<const Branch> batch) override {
+      found |= !batch.empty();
+      return !found;
+    }
+    bool found = false;
+  };
+  First first;
+  (void)session.decode({.selection = selection}, first);
+  return first.found;
+}
+
 // What is asked of a process or thread that is not there would be answered with nothing at all.
-Status selects_somebody(const session::Session& session, const session::Selection& selection) {
+Status selects_somebody(session::Session& session, const session::Selection& selection) {
   const session::Facts* const facts = session.facts();
   if (facts == nullptr) return {};
   const auto has = [](const auto& all, std::int32_t number, auto of) {
     return std::ranges::find(all, number, of) != all.end();
   };
   using session::Queue, session::Thread, session::Process;
-  if (selection.pid && !has(facts->processes, *selection.pid, &Process::pid) &&
-      !has(facts->threads, *selection.pid, &Thread::pid) &&
-      !has(session.queues(), *selection.pid, &Queue::pid)) {
-    return fail(ErrorCode::not_found,
-                fmt::format("no process {} is in the recording; 'hodo report' lists those that are",
-                            *selection.pid));
-  }
-  if (selection.tid && !has(facts->threads, *selection.tid, &Thread::tid) &&
-      !has(session.queues(), *selection.tid, &Queue::tid)) {
-    return fail(ErrorCode::not_found,
-                fmt::format("no thread {} is in the recording; 'hodo report' lists those that are",
-                            *selection.tid));
-  }
-  return {};
+  const bool no_process = selection.pid && !has(facts->processes, *selection.pid, &Process::pid) &&
+                          !has(facts->threads, *selection.pid, &Thread::pid) &&
+                          !has(session.queues(), *selection.pid, &Queue::pid);
+  const bool no_thread = selection.tid && !has(facts->threads, *selection.tid, &Thread::tid) &&
+                         !has(session.queues(), *selection.tid, &Queue::tid);
+  if (!no_process && !no_thread) return {};
+  // Who ran on a processor need not have been named, nor have begun while it was recorded.
+  const bool mixed =
+      std::ranges::any_of(session.queues(), [](const Queue& q) { return q.cpu >= 0 || q.tid < 0; });
+  if (mixed && has_branches(session, selection)) return {};
+  return fail(
+      ErrorCode::not_found,
+      fmt::format("no {} {} is in the recording; 'hodo report' lists those that are",
+                  no_process ? "process" : "thread", no_process ? *selection.pid : *selection.tid));
 }
 
 }  // namespace

@@ -188,5 +188,25 @@ TEST_F(RealTraces, BranchStacksAreWhatPerfPrints) {
   }
 }
 
+// Of a processor's trace, where nothing else names a thread than that it ran.
+TEST_F(RealTraces, EveryThreadThatRanCanBeAskedFor) {
+  for (const char* name : {"perf.data.intel_pt-4.14", "perf.data.callgraph_and_branch-3.8"}) {
+    std::map<int, std::string> threads;
+    std::stringstream lines(hodo("branches --format jsonl " + data(name)).out);
+    for (std::string line; std::getline(lines, line);) {
+      threads[json::parse(line)["tid"]] += line + "\n";
+    }
+    EXPECT_GT(threads.size(), 2u) << name;
+    for (const auto& [tid, branches] : threads) {
+      const Ran ran =
+          hodo("branches --format jsonl --tid " + std::to_string(tid) + " " + data(name));
+      EXPECT_EQ(ran.out, branches) << name << ", thread " << tid << ": " << ran.err;
+    }
+    const Ran none = hodo("branches --tid 99999 " + data(name));
+    EXPECT_EQ(none.status, 2) << name;
+    EXPECT_NE(none.err.find("no thread 99999 is in the recording"), std::string::npos) << none.err;
+  }
+}
+
 }  // namespace
 }  // namespace hodo::cli
