@@ -13,7 +13,7 @@
 namespace hodo::serve {
 namespace {
 
-std::string_view kind_of(MarkKind kind) {
+std::string_view mark_kind(MarkKind kind) {
   switch (kind) {
     case MarkKind::lost:
       return "lost";
@@ -25,7 +25,7 @@ std::string_view kind_of(MarkKind kind) {
   return "exec";
 }
 
-std::string_view words_of(MarkKind kind) {
+std::string_view mark_words(MarkKind kind) {
   switch (kind) {
     case MarkKind::lost:
       return "a part of the trace is missing";
@@ -123,7 +123,7 @@ void add_new_code(const session::Session& session, const Lane& lane, Marks& mark
 Marks marks_of(Workspace& workspace, const Lane& lane) {
   Marks out{.left_out = lane.more_marks};
   for (const Mark& mark : lane.marks) {
-    out.list.push_back({mark.at, kind_of(mark.kind), std::string(words_of(mark.kind)),
+    out.list.push_back({mark.at, mark_kind(mark.kind), std::string(mark_words(mark.kind)),
                         moment_text(lane, mark.branch)});
   }
   const session::Facts* facts = workspace.session().facts();
