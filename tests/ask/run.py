@@ -18,7 +18,7 @@ import sys
 
 import exports
 
-# Program, source: those whose paths are hard to follow.
+# Program, source, options of the recorder: those whose paths are hard to follow.
 MOMENTS = {
     "moments_dbi_threads": ("threads", "dbi"),
     "moments_dbi_signals": ("signals", "dbi"),
@@ -30,6 +30,9 @@ MOMENTS = {
     "moments_qemu_signals": ("signals", "qemu"),
     "moments_bts_longjmp": ("longjmp", "bts"),
     "moments_lbr_hello": ("hello", "lbr"),
+    "moments_step_hello": ("hello", "step"),
+    "moments_dbi_filter": ("longjmp", "dbi", "--filter", "leap@{program}"),
+    "moments_dbi_snapshot": ("threads", "dbi", "--snapshot"),
 }
 
 DEATHS = r"""
@@ -215,10 +218,11 @@ def line_of(source, mark):
     raise KeyError(mark)
 
 
-def moments(case, program, source):
+def moments(case, program, source, *options):
     pt = source in ("dbi", "qemu")
-    options = ("--psb-period", "2048") if pt else ()
-    data = case.record("a.data", os.path.join(case.args.programs, program), source=source, options=options)
+    program = os.path.join(case.args.programs, program)
+    options = [*(("--psb-period", "2048") if pt else ()), *(word.format(program=program) for word in options)]
+    data = case.record("a.data", program, source=source, options=options)
     for spacing in ([], ["1"]) if pt else ([], ):  # with an index, too
         done = subprocess.run([case.args.moments, data, "60", "7", *spacing], capture_output=True, text=True,
                               check=False)
@@ -570,8 +574,8 @@ def case_profiles(case):
 
 def cases():
     out = {name[5:]: f for name, f in globals().items() if name.startswith("case_")}
-    for name, (program, source) in MOMENTS.items():
-        out[name] = lambda case, p=program, s=source: moments(case, p, s)
+    for name, how in MOMENTS.items():
+        out[name] = lambda case, how=how: moments(case, *how)
     return out
 
 
