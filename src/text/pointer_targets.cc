@@ -191,26 +191,29 @@ class Distances {
   }
 
   void take_words(const image::Segment& segment) {
-    ByteReader words(elf_.of(segment));
-    const std::uint64_t first = (kSize - segment.vaddr % kSize) % kSize;
-    if (!words.seek(first)) return;
-    for (std::uint64_t place = segment.vaddr + first;; place += kSize) {
-      const auto word = words.read<std::int32_t>();
-      if (!word) return;
-      if (*word != 0) take_word(segment, place, static_cast<std::uint64_t>(std::int64_t{*word}));
+    const auto bytes = elf_.of(segment);
+    for (std::uint64_t at = (kSize - segment.vaddr % kSize) % kSize;
+         at < bytes.size() && kSize <= bytes.size() - at; at += kSize) {
+      const std::uint64_t place = segment.vaddr + at;
+      // Data may lie between functions.
+      const Function* code = segment.executable ? functions_.at(place) : nullptr;
+      if (code != nullptr) {
+        at += (code->end - 1 - place) / kSize * kSize;
+        continue;
+      }
+      const auto word = ByteReader(bytes.subspan(at)).read<std::int32_t>().value_or(0);
+      if (word != 0) take_word(place, static_cast<std::uint64_t>(std::int64_t{word}));
     }
   }
 
-  void take_word(const image::Segment& segment, std::uint64_t place, std::uint64_t distance) {
+  void take_word(std::uint64_t place, std::uint64_t distance) {
     const std::size_t before = found_.size();
     if (is_start(place + distance)) found_.push_back(place + distance);
     for (const std::uint64_t base : bases_) {
       const std::uint64_t address = base + (distance & 0xffffffff);
       if (is_start(address)) found_.push_back(address);
     }
-    if (found_.size() == before) return;
-    const bool is_code = segment.executable && functions_.at(place) != nullptr;
-    if (is_code || is_left_out(place)) found_.resize(before);
+    if (found_.size() != before && is_left_out(place)) found_.resize(before);
   }
 
   void take_tables(const Sweep& sweep) {
