@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 38> kSensitive = {
 // What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
 // PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU, Wine, SBCL, Mono,
 // Chez Scheme, Guile and TCC.
-constexpr std::array<Generator, 32> kGenerators = {{
+constexpr std::array<Generator, 33> kGenerators = {{
     {"libjvm.so", ""},
     {"node", "_ZN2v8"},
     {"libnode.so", ""},
@@ -84,6 +84,7 @@ constexpr std::array<Generator, 32> kGenerators = {{
     {"racket", "S_generic_invoke"},
     {"gracket", "S_generic_invoke"},
     {"scheme", "S_generic_invoke"},
+    {"chezscheme", "S_generic_invoke"},
     {"petite", "S_generic_invoke"},
     {"libguile-", ""},
     {"tcc", "libtcc1", true},

@@ -1,0 +1,7 @@
+(define-condition odd (error) ())
+(defun f (n) (restart-case (if (oddp n) (error 'odd) n) (use (v) v)))
+(print (handler-bind ((odd (lambda (c) (declare (ignore c)) (invoke-restart 'use 42)))) (mapcar #'f '(1 2 3))))
+(print (catch 'out (dotimes (i 10) (when (= i 5) (throw 'out i)))))
+(print (block b (unwind-protect (return-from b 1) (print "cleanup"))))
+(print (funcall (compile nil '(lambda (x) (* x x))) 9))
+(terpri)

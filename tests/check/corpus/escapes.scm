@@ -1,0 +1,6 @@
+(define k #f)
+(define (gen n) (call-with-current-continuation (lambda (return) (for-each (lambda (x) (call-with-current-continuation (lambda (next) (set! k next) (return x)))) '(1 2 3)) n)))
+(display (gen 7)) (newline)
+(define (deep n) (if (= n 0) (call-with-current-continuation (lambda (c) (c 0))) (+ 1 (deep (- n 1)))))
+(display (deep 20000)) (newline)
+(dynamic-wind (lambda () (display "in ")) (lambda () (call-with-current-continuation (lambda (c) (c 1)))) (lambda () (display "out") (newline)))
