@@ -199,7 +199,9 @@ def large_source(regions, name):
     never = "\n".join(f"    if (y == {i}) sink = {i * 3 + 1};" for i in range(regions))
     return f"""
 volatile int sink;
-template <class A> struct {name} {{ __attribute__((noinline)) static int run(int x) {{ return x * 3 + (int)sizeof(A); }} }};
+template <class A> struct {name} {{
+  __attribute__((noinline)) static int run(int x) {{ return x * 3 + (int)sizeof(A); }}
+}};
 __attribute__((noinline)) int choose(int x, int y) {{
   if (x > 1000) {{
 {never}

@@ -66,7 +66,8 @@ class Pair:
     def prepare(self, run):
         """The folder as the run finds it: under one name for both, which programs look at, unless each has a program
         of its own in it."""
-        folder = os.path.join(self.work, "AB"[run] if "build" in self.pair or self.pair["kind"] == "rebuilt" else "folder")
+        own = "build" in self.pair or self.pair["kind"] == "rebuilt"
+        folder = os.path.join(self.work, "AB"[run] if own else "folder")
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         for name, text in self.pair.get("files", {}).items():
