@@ -39,6 +39,10 @@ class Checker::Impl {
         history_(options, locator_, pasts_, judge_, reports_) {}
 
   void batch(const session::Context& context, const flow::Repeats& batch);
+  void batch(const session::Context& context, const flow::Passages& batch);
+  flow::BranchSink::Judged judged(const session::Context& context, const Branch& branch,
+                                  std::uint64_t next);
+  std::uint64_t judged_by(const session::Context& context, std::uint64_t time) const;
 
   void move_to(session::Session& session);
   const Reports& reports() const { return reports_; }
@@ -48,13 +52,22 @@ class Checker::Impl {
 
  private:
   Thread& thread_of(const session::Context& context);
+  Batch begin(const session::Context& context, std::uint64_t first, std::uint64_t last);
   KnownEdge& known_edge(const session::Context& context, const Branch& branch,
                         std::uint32_t generation);
   void each(Batch& batch, std::span<const Branch> row);
-  void each_walked(Batch& batch, std::size_t end);
+  void each_walked(Batch& batch, std::span<const Branch> walked, std::size_t& at, std::size_t end);
+  void pass(Batch& batch, const flow::Passage& passage, std::size_t entry, std::size_t address);
+  bool follow_passage(const Batch& batch, const flow::Passage& passage, std::size_t address);
   bool follow_path(const Batch& batch, const flow::Repeat& repeat);
   void summarize(const Batch& batch, const flow::Repeat& repeat);
-  std::optional<EdgeEffect> effect_of(const Batch& batch, const Branch& branch);
+  // Of a space, with its mappings and their salt.
+  struct Place {
+    std::uint32_t space = 0;
+    std::uint32_t generation = 0;
+    std::uint64_t salt = 0;
+  };
+  std::optional<EdgeEffect> effect_of(const Place& place, const Branch& branch);
   std::span<const Branch> branches_of(const Batch& batch, const flow::Repeat& repeat);
   void step(const Step& step);
 
@@ -89,27 +102,50 @@ void Checker::Impl::batch(const session::Context& context, const flow::Repeats& 
   constexpr std::size_t kAhead = 12;
   constexpr std::size_t kSoon = 5;
   if (batch.empty()) return;
-  const session::Names& names = session_->names();
-  Batch all{.context = context,
-            .branches = batch,
-            .thread = thread_of(context),
-            .time = batch.first_time()};
-  all.generation = names.generation(context.space, all.time);
-  all.salt = PlainBranches::salt(context.space, all.generation);
-  // Mostly, no mapping changes while a batch runs.
-  all.steady = all.generation == names.generation(context.space, batch.last_time());
+  Batch all = begin(context, batch.first_time(), batch.last_time());
+  all.repeats = &batch;
   const auto list = batch.list;
   if (all.steady && !list.empty()) summaries_.select(batch.memory, all.salt);
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (i + kAhead < list.size()) summaries_.prefetch(list[i + kAhead].path);
     if (i + kSoon < list.size()) summaries_.prefetch_effect(list[i + kSoon].path);
-    if (all.at.walked != list[i].begin) each_walked(all, list[i].begin);
+    if (all.at.walked != list[i].begin) {
+      each_walked(all, batch.walked, all.at.walked, list[i].begin);
+    }
     checked_ += list[i].count;
     if (!all.steady || !follow_path(all, list[i])) each(all, branches_of(all, list[i]));
     ++all.at.repeats;
   }
-  each_walked(all, batch.walked.size());
+  each_walked(all, batch.walked, all.at.walked, batch.walked.size());
   all.thread.recent.add(batch);
+}
+
+void Checker::Impl::batch(const session::Context& context, const flow::Passages& batch) {
+  if (batch.empty()) return;
+  Batch all = begin(context, batch.first_time(), batch.last_time());
+  all.passages = &batch;
+  std::size_t entry = 0;
+  std::size_t address = 0;
+  for (const flow::Passage& passage : batch.list) {
+    each_walked(all, batch.walked, all.passed.walked, passage.begin);
+    pass(all, passage, entry, address);
+    entry += passage.entries;
+    address += std::size_t{passage.returned} + passage.called;
+    ++all.passed.passages;
+  }
+  each_walked(all, batch.walked, all.passed.walked, batch.walked.size());
+  all.thread.recent.add(batch);
+}
+
+Batch Checker::Impl::begin(const session::Context& context, std::uint64_t first,
+                           std::uint64_t last) {
+  const session::Names& names = session_->names();
+  Batch out{.context = context, .thread = thread_of(context), .time = first};
+  out.generation = names.generation(context.space, first);
+  out.salt = PlainBranches::salt(context.space, out.generation);
+  // Mostly, no mapping changes while a batch runs.
+  out.steady = out.generation == names.generation(context.space, last);
+  return out;
 }
 
 // Numbers of threads are used again.
@@ -123,15 +159,71 @@ Thread& Checker::Impl::thread_of(const session::Context& context) {
 
 std::span<const Branch> Checker::Impl::branches_of(const Batch& batch, const flow::Repeat& repeat) {
   path_.clear();
-  batch.branches.append(repeat, path_);
+  batch.repeats->append(repeat, path_);
   return path_;
 }
 
-void Checker::Impl::each_walked(Batch& batch, std::size_t end) {
-  const std::size_t count = end - batch.at.walked;
-  each(batch, batch.branches.walked.subspan(batch.at.walked, count));
-  batch.at.walked = end;
-  checked_ += count;
+// `at`, the place in the batch, comes to the end.
+void Checker::Impl::each_walked(Batch& batch, std::span<const Branch> walked, std::size_t& at,
+                                std::size_t end) {
+  each(batch, walked.subspan(at, end - at));
+  checked_ += end - at;
+  at = end;
+}
+
+// The place of its first entry and address in the batch.
+void Checker::Impl::pass(Batch& batch, const flow::Passage& passage, std::size_t entry,
+                         std::size_t address) {
+  checked_ += passage.branches;
+  if (follow_passage(batch, passage, address)) return;
+  path_.clear();
+  batch.passages->append(passage, entry, path_);
+  each(batch, path_);
+}
+
+// False: the branches have to be looked at one by one.
+bool Checker::Impl::follow_passage(const Batch& batch, const flow::Passage& passage,
+                                   std::size_t address) {
+  Thread& thread = batch.thread;
+  if (!batch.steady || !thread.open.empty()) return false;
+  if (!thread.returns.is_none() || !thread.jumps.is_none()) return false;
+  if (passage.returned != 0 || passage.called != 0) {
+    const auto all = batch.passages->addresses.subspan(address);
+    const auto returned = all.first(passage.returned);
+    const auto called = all.subspan(passage.returned, passage.called);
+    if (!thread.stack.follow(returned, called)) return false;
+  }
+  thread.executed += passage.branches;
+  return true;
+}
+
+// What follow() would make of it.
+flow::BranchSink::Judged Checker::Impl::judged(const session::Context& context,
+                                               const Branch& branch, std::uint64_t next) {
+  using enum flow::BranchSink::Judged;
+  using enum EdgeEffect::What;
+  const std::uint32_t generation = session_->names().generation(context.space, branch.time);
+  const auto effect = effect_of(
+      {context.space, generation, PlainBranches::salt(context.space, generation)}, branch);
+  if (!effect) return later;
+  switch (branch.kind) {
+    case BranchKind::cond:
+    case BranchKind::jmp:
+      return effect->what == nothing ? passes : comes;
+    case BranchKind::ijmp:
+      return effect->what == nothing || effect->what == jumps ? passes : comes;
+    case BranchKind::call:
+    case BranchKind::icall:
+      return effect->what == calls && effect->next == next && next != branch.to ? passes : comes;
+    case BranchKind::ret:
+      return effect->what == returns ? passes : comes;
+    default:
+      return comes;
+  }
+}
+
+std::uint64_t Checker::Impl::judged_by(const session::Context& context, std::uint64_t time) const {
+  return PlainBranches::salt(context.space, session_->names().generation(context.space, time));
 }
 
 // A row of branches without others between.
@@ -180,11 +272,12 @@ bool Checker::Impl::follow_path(const Batch& batch, const flow::Repeat& repeat) 
 void Checker::Impl::summarize(const Batch& batch, const flow::Repeat& repeat) {
   using enum EdgeEffect::What;
   summary_.clear();
-  for (const std::uint32_t number : batch.branches.numbers_of(repeat)) {
-    const Branch& branch = batch.branches.edges[number];
+  const Place place{batch.context.space, batch.generation, batch.salt};
+  for (const std::uint32_t number : batch.repeats->numbers_of(repeat)) {
+    const Branch& branch = batch.repeats->edges[number];
     const EdgeEffect* effect = summaries_.edge(number);
     if (effect == nullptr) {
-      const auto found = effect_of(batch, branch);
+      const auto found = effect_of(place, branch);
       if (!found) return;
       summaries_.add_edge(number, *found);
       effect = summaries_.edge(number);
@@ -198,13 +291,13 @@ void Checker::Impl::summarize(const Batch& batch, const flow::Repeat& repeat) {
 }
 
 // nullopt: nothing is known of the branch.
-std::optional<EdgeEffect> Checker::Impl::effect_of(const Batch& batch, const Branch& branch) {
+std::optional<EdgeEffect> Checker::Impl::effect_of(const Place& place, const Branch& branch) {
   using enum EdgeEffect::What;
   const bool plain = PlainBranches::fits(branch);
-  if (plain && plain_.contains(branch, batch.salt)) return EdgeEffect{nothing};
+  if (plain && plain_.contains(branch, place.salt)) return EdgeEffect{nothing};
   if (is_kernels(branch)) return EdgeEffect{nothing};
   EdgeCache& edges = plain ? plain_edges_ : edges_;
-  const KnownEdge* edge = edges.peek(batch.context.space, branch, batch.generation);
+  const KnownEdge* edge = edges.peek(place.space, branch, place.generation);
   if (edge == nullptr) return std::nullopt;
   const bool simple = edge->findings == 0 && branch.kind <= BranchKind::ret &&
                       (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0;
@@ -248,11 +341,25 @@ Checker::Checker(session::Session& session, const Options& options)
 Checker::~Checker() = default;
 
 bool Checker::branches(const session::Context& context, std::span<const Branch> batch) {
-  impl_->batch(context, {.walked = batch});
+  impl_->batch(context, flow::Repeats{.walked = batch});
   return true;
 }
 
 bool Checker::repeats(const session::Context& context, const flow::Repeats& batch) {
+  impl_->batch(context, batch);
+  return true;
+}
+
+flow::BranchSink::Judged Checker::judged(const session::Context& context, const Branch& branch,
+                                         std::uint64_t next) {
+  return impl_->judged(context, branch, next);
+}
+
+std::uint64_t Checker::judged_by(const session::Context& context, std::uint64_t time) {
+  return impl_->judged_by(context, time);
+}
+
+bool Checker::passages(const session::Context& context, const flow::Passages& batch) {
   impl_->batch(context, batch);
   return true;
 }

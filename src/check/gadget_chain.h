@@ -22,6 +22,7 @@ class GadgetChain {
     return links_ >= kLinks;
   }
   void end() { links_ = 0; }
+  bool is_none() const { return links_ == 0; }
 
  private:
   unsigned links_ = 0;

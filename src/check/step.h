@@ -48,9 +48,12 @@ struct Thread {
 
 struct Batch {
   const session::Context& context;
-  const flow::Repeats& branches;
   Thread& thread;
-  flow::Repeats::Position at{};  // the row at work begins here
+  // What came, and where the row at work begins in it: one of both.
+  const flow::Repeats* repeats = nullptr;
+  const flow::Passages* passages = nullptr;
+  flow::Repeats::Position at{};
+  flow::Passages::Position passed{};
   std::uint64_t time = 0;
   std::uint32_t generation = 0;  // of the mappings at that time
   std::uint64_t salt = 0;        // of both
@@ -67,7 +70,8 @@ struct Step {
   std::span<const Branch> before;  // of the row at work
 
   std::vector<Branch> recent() const {
-    return thread.recent.list(batch.branches, batch.at, before);
+    return batch.passages == nullptr ? thread.recent.list(*batch.repeats, batch.at, before)
+                                     : thread.recent.list(*batch.passages, batch.passed, before);
   }
   // How many branches of the thread came before.
   std::uint64_t position() const { return thread.executed + before.size(); }

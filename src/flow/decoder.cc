@@ -49,8 +49,13 @@ class Decoder::Impl {
   Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
     const bool leave_out =
         sink.leaves_out_jumps() && !config_.want_not_taken && !config_.want_instructions;
+    const bool passages = sink.wants_passages() && config_.threads == 1 &&
+                          !config_.want_not_taken && !config_.want_instructions;
     return run(pieces, config_,
-               {.listener = sink, .branches = &sink, .leave_out_jumps = leave_out});
+               {.listener = sink,
+                .branches = &sink,
+                .leave_out_jumps = leave_out && !passages,
+                .passages = passages});
   }
   Stats cover(std::span<const Piece> pieces, const Receivers& to) {
     Config config = config_;
@@ -65,6 +70,7 @@ class Decoder::Impl {
   }
 
  private:
+  enum class Asks : std::uint8_t { nothing, left_out, judged };
   using Knowledges = std::span<const std::unique_ptr<Knowledge>>;
 
   Knowledges knowledge(std::size_t threads) {
@@ -77,10 +83,10 @@ class Decoder::Impl {
     if (std::exchange(not_taken_known_, config.want_not_taken) != config.want_not_taken) {
       for (const auto& one : knowledge_) one->memo.clear();
     }
-    // Steps keep what a sink said of their jumps in the place of counts.
-    if (std::exchange(leaves_out_, to.leave_out_jumps) || leaves_out_) {
-      for (const auto& one : knowledge_) one->graph.clear();
-    }
+    // Steps keep what a sink said of their branches in the place of counts.
+    forget_answers(to.passages          ? Asks::judged
+                   : to.leave_out_jumps ? Asks::left_out
+                                        : Asks::nothing);
     const bool by_steps = goes_by_steps(pieces, config, to);
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
@@ -103,6 +109,18 @@ class Decoder::Impl {
     return out.stats();
   }
 
+  void forget_answers(Asks now) {
+    const Asks before = std::exchange(asked_, now);
+    if (before == Asks::nothing && now == Asks::nothing) return;
+    for (const auto& one : knowledge_) {
+      if (before == Asks::judged && now == Asks::judged) {
+        one->graph.forget_judged(0);
+      } else {
+        one->graph.clear();
+      }
+    }
+  }
+
   // What is remembered of a small trace pays when it comes again, and is copied faster than
   // branches are put together. Otherwise steps are faster from the beginning.
   bool goes_by_steps(std::span<const Piece> pieces, const Config& config, const Receivers& to) {
@@ -110,7 +128,7 @@ class Decoder::Impl {
     std::size_t bytes = 0;
     for (const Piece& piece : pieces) bytes += piece.bytes.size();
     const bool again = std::exchange(decoded_, true) && bytes <= kSmall;
-    if (to.leave_out_jumps) return true;
+    if (to.leave_out_jumps || (to.passages && !to.branches->wants_repeats())) return true;
     return !again && to.branches == nullptr && !config.want_instructions;
   }
 
@@ -135,8 +153,8 @@ class Decoder::Impl {
   Config config_;
   std::vector<std::unique_ptr<Knowledge>> knowledge_;
   bool not_taken_known_ = false;
-  bool decoded_ = false;     // something, before
-  bool leaves_out_ = false;  // so did the last decoding
+  bool decoded_ = false;        // something, before
+  Asks asked_ = Asks::nothing;  // what the steps' counts are of the last decoding
 };
 
 Decoder::Decoder(const image::CodeSource& code, const Config& config)

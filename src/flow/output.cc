@@ -13,6 +13,7 @@ Output::Output(const Config& config, const Receivers& to)
       lines_(to.runs == nullptr ? 0 : batch_.size()),
       wants_repeats_(to.branches != nullptr && to.branches->wants_repeats()) {
   if (wants_repeats_) repeats_.reserve(kMostRepeats);
+  if (to.passages) passages_.open();
 }
 
 void Output::branch(Branch branch) {
@@ -82,15 +83,24 @@ void Output::flush() {
   if (!instructions_.empty() && to_.branches != nullptr) {
     to_.branches->on_instructions(instructions_);
   }
-  if (used_ != 0 || !repeats_.empty()) hand_on(std::span(batch_).first(used_));
+  if (used_ != 0 || !repeats_.empty() || !passages_.empty()) {
+    hand_on(std::span(batch_).first(used_));
+  }
   used_ = 0;
   repeats_.clear();
+  passages_.clear();
   instructions_.clear();
   ++flushes_;
 }
 
 void Output::hand_on(std::span<const Branch> branches) {
-  if (wants_repeats_ && memo_ != nullptr) {
+  if (to_.passages && !wants_repeats_) {
+    to_.branches->on_passages({.walked = branches,
+                               .list = passages_.list(),
+                               .entries = passages_.entries(),
+                               .addresses = passages_.addresses(),
+                               .reader = reader_});
+  } else if (wants_repeats_ && memo_ != nullptr) {
     to_.branches->on_repeats({.walked = branches,
                               .list = repeats_,
                               .memory = memo_->number(),

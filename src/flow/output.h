@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hodo/flow/decoder.h"
+#include "passage_log.h"
 #include "path_memo.h"
 
 namespace hodo::flow {
@@ -19,8 +20,9 @@ struct Receivers {
   BranchSink* branches = nullptr;
   EdgeSink* edges = nullptr;
   RunSink* runs = nullptr;
-  bool leave_out_jumps =
-      false;  // as `branches` allows it, and the steps are of this decoding alone
+  // As `branches` allows it, and the steps are of this decoding alone.
+  bool leave_out_jumps = false;
+  bool passages = false;  // likewise
 };
 
 class StepGraph;
@@ -96,6 +98,20 @@ class Output {
 
   // Which jumps are left out the sink says.
   const BranchSink* leaves_out() const { return to_.leave_out_jumps ? to_.branches : nullptr; }
+  // Who judges branches, where passages are written.
+  BranchSink* judge() const { return to_.passages ? to_.branches : nullptr; }
+  PassageLog& passages() { return passages_; }
+  bool wants_passages() const { return to_.passages; }
+  // From here on nothing is told as a repeat.
+  void begin_passages() {
+    if (wants_repeats_) flush();
+    wants_repeats_ = false;
+  }
+  // Of the passages that follow.
+  void passages_of(const Passages::Reader& reader) { reader_ = &reader; }
+  void end_passage(std::uint64_t time) { passages_.close(time, used_); }
+  void set_pending_insns(std::uint64_t insns) { pending_insns_ = insns; }
+
   // Of the last branch; kNoTime: the next one has to come.
   std::uint64_t told_time() const { return told_time_; }
   // As if there had been none.
@@ -157,7 +173,9 @@ class Output {
   std::vector<std::uint64_t> lines_;  // for Receivers::runs: where that of each in batch_ begins
   std::vector<Repeat> repeats_;       // in the batch, if somebody wants them
   const PathMemo* memo_ = nullptr;    // theirs
-  const bool wants_repeats_;
+  bool wants_repeats_;
+  PassageLog passages_;
+  const Passages::Reader* reader_ = nullptr;  // theirs
   std::vector<EdgeCount> edges_;
   std::vector<RunCount> runs_;
   std::vector<std::uint64_t> instructions_;

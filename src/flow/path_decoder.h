@@ -31,6 +31,7 @@ enum class Want : std::uint8_t {
   edges,
   branches,
   transfers,  // branches without the jumps that the sink leaves out
+  passages,   // branches that the sink has not judged, and passages
   runs
 };
 

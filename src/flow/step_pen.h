@@ -52,13 +52,13 @@ class StepPen {
     }
     end_with(here, taken, kLeavesOut && (step.count[taken ? 1 : 0] & leaving::kEnd) != 0);
   }
-  void packet(const Step& step, Link here, std::uint64_t to) {
+  void packet(const Step& step, Link here, Link /*to*/, std::uint64_t ip) {
     if constexpr (kLeavesOut) {
       if ((step.count[0] & leaving::kAsked) == 0) graph_.ask(here, false, *out_.leaves_out());
     }
     const StepGraph::Shown& shown = graph_.shown(here);
     lead_to_end(shown);
-    take(shown.at, to, shown.kind, shown.flags);
+    take(shown.at, ip, shown.kind, shown.flags);
   }
 
  private:
@@ -131,7 +131,7 @@ class NoPen {
  public:
   NoPen(StepGraph&, Output&, std::uint64_t) {}
   void outcome(const Step&, Link, bool) {}
-  void packet(const Step&, Link, std::uint64_t) {}
+  void packet(const Step&, Link, Link, std::uint64_t) {}
 };
 
 }  // namespace hodo::flow

@@ -3,9 +3,11 @@
 // It reads the packets that most of a trace consists of. Whatever is any other, or does not fit, it
 // leaves to run(), which walks the code. Where tracing goes on and off it uses what is remembered.
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "judging_pen.h"
 #include "packet_bytes.h"
 #include "path_decoder.h"
 #include "step_pen.h"
@@ -14,7 +16,8 @@ namespace hodo::flow {
 namespace {
 
 template <Want kWant>
-constexpr bool kWrites = kWant == Want::branches || kWant == Want::transfers;
+constexpr bool kWrites =
+    kWant == Want::branches || kWant == Want::transfers || kWant == Want::passages;
 template <Want kWant>
 constexpr bool kCounts = !kWrites<kWant>;
 template <Want kWant>
@@ -40,6 +43,7 @@ struct PathDecoder::Stepper {
   // A byte has at most eight outcomes.
   static constexpr std::size_t kMostBytes = StepGraph::kMostAtOnce / 8;
 
+  std::optional<JudgingPen> judging;  // with Want::passages
   PathMemo& memo;
   StepGraph& graph;
   Output& out;
@@ -70,7 +74,19 @@ struct PathDecoder::Stepper {
   };
 
   template <Want kWant>
-  using PenFor = std::conditional_t<kWrites<kWant>, StepPen<kWant == Want::transfers>, NoPen>;
+  using WritingPen =
+      std::conditional_t<kWant == Want::passages, JudgingPen, StepPen<kWant == Want::transfers>>;
+  template <Want kWant>
+  using PenFor = std::conditional_t<kWrites<kWant>, WritingPen<kWant>, NoPen>;
+
+  template <Want kWant>
+  decltype(auto) pen() {
+    if constexpr (kWant == Want::passages) {
+      return static_cast<JudgingPen&>(*judging);
+    } else {
+      return PenFor<kWant>(graph, out, time);
+    }
+  }
 
   template <Want kWant>
   void run();
@@ -136,7 +152,9 @@ bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
     out.move_line(*path, memo);
   }
   memo.hit(*path);
+  if constexpr (kWant == Want::passages) judging->end_passage();
   if constexpr (kWrites<kWant>) out.repeat(*path, memo, time);
+  if constexpr (kWant == Want::passages) judging->take_up();
   if ((path->peak | path->pops) != 0) memo.move_returns(returns, *path);
   ip = path->next;
   return true;
@@ -160,12 +178,14 @@ Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen
   Tail& tail = graph.steps()[number + 1].tail;
   if (!taken || tail.end != Tail::End::ret) return kNoLink;
   Link to = kNoLink;
+  std::uint64_t back = 0;
   if (tail.calls != 0) {
-    const std::uint64_t back = tail.calls == 1 ? tail.returns : graph.calls(tail).back().returns;
-    to = graph.find(wrap(back, mode));
+    back = wrap(tail.calls == 1 ? tail.returns : graph.calls(tail).back().returns, mode);
+    to = graph.find(back);
   } else if (returns.depth() != 0) {
+    back = wrap(*returns.top(), mode);
     to = returns.top_link();
-    if (to == kNoLink) to = graph.find(wrap(*returns.top(), mode));
+    if (to == kNoLink) to = graph.find(back);
   }
   if (to == kNoLink) return kNoLink;
   StepOrTail* const step = graph.steps() + number;  // they may have moved
@@ -173,7 +193,7 @@ Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen
   returns.drop();
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(here, to);
-  pen.packet(step->step, here, graph.ip_of(to));
+  pen.packet(step->step, here, to, back);
   return to;
 }
 
@@ -203,7 +223,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   // Branches are written one by one.
   const bool jumps =
       kCounts<kWant> && row.left >= Supersteps::kOutcomes && graph.supersteps().worth_a_look();
-  PenFor<kWant> pen(graph, out, time);
+  auto&& pen = this->pen<kWant>();
   StepOrTail* steps = graph.steps();
   Link here = link;
   unsigned plain = 0;  // so many outcomes are taken one by one
@@ -267,7 +287,7 @@ bool PathDecoder::Stepper::step_tip() {
   if (tail.end == Tail::End::ret) returns.drop();
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(link, to);
-  PenFor<kWant>(graph, out, time).packet(step->step, link, packet.ip);
+  pen<kWant>().packet(step->step, link, to, packet.ip);
   link = to;
   last_ip = packet.ip;
   counts.tips += 1;
@@ -342,6 +362,7 @@ void PathDecoder::go_by_steps() {
   if (graph_->full() || graph_->counted_out()) {
     out_.settle(*graph_);
     if (graph_->full()) {
+      out_.flush();  // passages are told in its words
       graph_->clear();
       graph_->move_to(walker_.time, walker_.mode);
       moved = true;
@@ -352,6 +373,13 @@ void PathDecoder::go_by_steps() {
   const std::uint8_t* const start = s.at;
   if (out_.wants_runs()) {
     s.run<Want::runs>();
+  } else if (out_.judge() != nullptr) {
+    graph_->judge_by(out_.judge()->judged_by(walker_.time));
+    out_.passages_of(*graph_);
+    out_.begin_passages();
+    s.judging.emplace(*graph_, out_, walker_.time);
+    s.run<Want::passages>();
+    s.judging.reset();
   } else if (out_.leaves_out() != nullptr) {
     out_.tell_next();  // the walker does not ask about what falls through
     s.run<Want::transfers>();

@@ -96,6 +96,7 @@ void StepGraph::clear() {
   pair_shift_ = shift_;
   pair_count_ = 0;
   supersteps_.clear();
+  passing_.clear();
   uncounted_ = 0;
   full_ = false;
 }

@@ -16,6 +16,7 @@
 #include "hodo/flow/decoder.h"
 #include "link.h"
 #include "output.h"
+#include "passage_log.h"
 #include "supersteps.h"
 
 namespace hodo::flow {
@@ -27,7 +28,9 @@ struct alignas(16) Step {
 static_assert(sizeof(Step) == 16);
 // Of Shape::packet, count[0] is how often it was executed, and count[1] how often next[1] was where
 // it led, for those who want edges. Where branches are written nothing is counted, and where jumps
-// are left out, the counts are what `leaving` says, by the outcome.
+// are left out, the counts are what `leaving` says, by the outcome. Where passages are written,
+// they are what `judging` says: of Shape::packet, count[0], and count[1] is the last step that its
+// branch may pass to.
 
 // What becomes of a step's branches where a sink leaves jumps out: one number, so that an outcome
 // costs no look at anything but its step.
@@ -45,6 +48,22 @@ constexpr std::uint32_t jumps(std::uint32_t leaving) { return leaving >> kJumpsS
 inline constexpr std::uint8_t kThis = 1 << 7;
 }  // namespace leaving
 
+// What becomes of a step's branches where a sink judges them (BranchSink::wants_passages).
+namespace judging {
+inline constexpr std::uint32_t kPasses = std::uint32_t{1} << 31;  // all of them
+inline constexpr std::uint32_t kComes = std::uint32_t{1} << 30;
+inline constexpr std::uint32_t kBranches = std::uint32_t{1} << 29;  // there are some
+inline constexpr std::uint32_t kCalls = std::uint32_t{1} << 28;     // and calls on the way
+inline constexpr std::uint32_t kMostJumps = 15;                     // direct ones, no calls
+inline constexpr unsigned kJumpsShift = 24;
+inline constexpr std::uint32_t kMostInsns = (1 << 12) - 1;
+inline constexpr unsigned kInsnsShift = 12;
+constexpr std::uint32_t jumps(std::uint32_t what) { return what >> kJumpsShift & kMostJumps; }
+constexpr std::uint32_t insns(std::uint32_t what) { return what >> kInsnsShift & kMostInsns; }
+// Behind the last branch.
+constexpr std::uint32_t tail(std::uint32_t what) { return what & kMostInsns; }
+}  // namespace judging
+
 // What a step does to the return stack. It lies in the place of the next one.
 struct alignas(16) Tail {
   enum class End : std::uint8_t { outcome, ret, indirect, call };
@@ -61,7 +80,7 @@ union StepOrTail {
   Tail tail;
 };
 
-class StepGraph {
+class StepGraph final : public Passages::Reader {
  public:
   // `blocks` must outlive the graph.
   explicit StepGraph(BlockCache& blocks);
@@ -113,6 +132,19 @@ class StepGraph {
   // Asks the sink which of a step's branches it leaves out with this outcome.
   void ask(Link link, bool taken, const BranchSink& sink);
 
+  // Asks the sink whether a step's branches pass with this outcome; of Shape::packet, without the
+  // one at its end.
+  void judge(Link link, bool taken, BranchSink& sink);
+  // Whether the branch at the end passes that leads to another step.
+  bool passes(Link from, Link to, BranchSink& sink);
+  // Forgets what a sink said, unless it goes by the same.
+  void judge_by(std::uint64_t number) {
+    if (judged_by_ != number || passing_.empty()) forget_judged(number);
+  }
+  void forget_judged(std::uint64_t number);
+  void append(std::span<const std::uint64_t> entries, std::uint64_t time,
+              std::vector<Branch>& out) const override;
+
   Supersteps& supersteps() { return supersteps_; }
   // The superstep from a step over outcomes, the next one the highest bit; false: it leads to where
   // nobody has been.
@@ -138,12 +170,15 @@ class StepGraph {
 
  private:
   static constexpr std::size_t kMostSteps = 1 << 19;
+  static_assert(4 * (kMostSteps + 4) <= std::size_t{1} << PassedStep::kLinkBits);
   static constexpr std::size_t kFewSteps = 1 << 12;  // fewer are not worth being rid of
   static constexpr std::size_t kMostPairs = 1 << 18;
   static constexpr std::uint64_t kMostCounted = std::uint64_t{3} << 30;
   static constexpr std::size_t kLeastSize = 1 << 10;
   static constexpr std::size_t kFrontSize = 1 << 13;
   static constexpr unsigned kMostBlocks = 64;
+  static_assert(kMostBlocks <= PassageLog::kMostCalls);
+  static constexpr unsigned kPassingLog2 = 15;  // 256 KiB
 
   struct Detail {
     std::uint64_t ip = 0;
@@ -173,6 +208,12 @@ class StepGraph {
     std::uint64_t time = 0;  // when first
   };
   class Walk;
+  // Of a step with calls on the way.
+  BranchSink::Judged judge_on_the_way(std::uint32_t number, BranchSink& sink) const;
+  std::uint64_t& passing_slot(std::uint64_t pair) {
+    constexpr unsigned kShift = 64 - kPassingLog2;
+    return passing_[static_cast<std::size_t>(pair * 0x9e3779b97f4a7c15u >> kShift)];
+  }
 
   static std::size_t front_slot(std::uint64_t ip) { return (ip ^ (ip >> 13)) & (kFrontSize - 1); }
   static std::uint64_t hash_of(std::uint64_t ip, isa::Mode mode) {
@@ -217,6 +258,8 @@ class StepGraph {
   bool full_ = false;
   std::vector<EdgeCount> edge_counts_;
   std::vector<RunCount> run_counts_;
+  std::uint64_t judged_by_ = 0;
+  std::vector<std::uint64_t> passing_;  // from and to, where a branch with a packet passes
 };
 
 }  // namespace hodo::flow

@@ -132,10 +132,10 @@ void KernelChecker::Impl::batch(const session::Context& context, std::span<const
     if (edge.finding == kNone) continue;
     check::Finding& finding = found_[edge.finding];
     if (++finding.count != 1) continue;
-    finding.before = thread.recent.list({}, {}, batch.first(i));
+    finding.before = thread.recent.list(flow::Repeats{}, {}, batch.first(i));
     thread.open.push_back(edge.finding);
   }
-  thread.recent.add({.walked = batch});
+  thread.recent.add(flow::Repeats{.walked = batch});
 }
 
 KernelChecker::Impl::Known KernelChecker::Impl::judge(const session::Context& context,

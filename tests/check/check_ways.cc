@@ -1,5 +1,5 @@
-// Judges a recording by the paths that the decoder remembers and branch by branch. Exit status 0:
-// both come to the same; 1: they do not, and the first difference is printed.
+// Judges a recording by passages, by the paths that the decoder remembers and branch by branch.
+// Exit status 0: all come to the same; 1: they do not, and the first difference is printed.
 //
 //     check_ways RECORDING
 #include <fmt/format.h>
@@ -23,6 +23,45 @@ class EveryBranch final : public session::BranchSink {
   explicit EveryBranch(check::Checker& to) : to_(to) {}
   bool branches(const session::Context& context, std::span<const Branch> batch) override {
     return to_.branches(context, batch);
+  }
+
+ private:
+  check::Checker& to_;
+};
+
+// Wants to hear of paths, not of passages.
+class EveryPath final : public session::BranchSink {
+ public:
+  explicit EveryPath(check::Checker& to) : to_(to) {}
+  bool branches(const session::Context& context, std::span<const Branch> batch) override {
+    return to_.branches(context, batch);
+  }
+  bool wants_repeats() const override { return true; }
+  bool repeats(const session::Context& context, const flow::Repeats& batch) override {
+    return to_.repeats(context, batch);
+  }
+
+ private:
+  check::Checker& to_;
+};
+
+// Wants to hear of passages from the beginning.
+class EveryPassage final : public session::BranchSink {
+ public:
+  explicit EveryPassage(check::Checker& to) : to_(to) {}
+  bool branches(const session::Context& context, std::span<const Branch> batch) override {
+    return to_.branches(context, batch);
+  }
+  bool wants_passages() const override { return true; }
+  flow::BranchSink::Judged judged(const session::Context& context, const Branch& branch,
+                                  std::uint64_t next) override {
+    return to_.judged(context, branch, next);
+  }
+  std::uint64_t judged_by(const session::Context& context, std::uint64_t time) override {
+    return to_.judged_by(context, time);
+  }
+  bool passages(const session::Context& context, const flow::Passages& batch) override {
+    return to_.passages(context, batch);
   }
 
  private:
@@ -58,6 +97,15 @@ std::vector<std::string> told(const check::Checker& checker) {
   return out;
 }
 
+bool same(const char* how, const std::vector<std::string>& told,
+          const std::vector<std::string>& expected) {
+  const auto [a, b] = std::ranges::mismatch(told, expected);
+  if (a == told.end() && b == expected.end()) return true;
+  fmt::print("{}: {}\nby branch: {}\n", how, a == told.end() ? "nothing" : *a,
+             b == expected.end() ? "nothing" : *b);
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,16 +118,18 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", session.error().message);
     return 2;
   }
-  check::Checker by_paths(**session, {});
-  decode(**session, by_paths);
   check::Checker by_branches(**session, {});
   EveryBranch every_branch(by_branches);
   decode(**session, every_branch);
-  const auto paths = told(by_paths);
-  const auto branches = told(by_branches);
-  const auto [a, b] = std::ranges::mismatch(paths, branches);
-  if (a == paths.end() && b == branches.end()) return 0;
-  fmt::print("by paths:  {}\nby branch: {}\n", a == paths.end() ? "nothing" : *a,
-             b == branches.end() ? "nothing" : *b);
-  return 1;
+  check::Checker by_paths(**session, {});
+  EveryPath every_path(by_paths);
+  decode(**session, every_path);
+  check::Checker by_passages(**session, {});
+  EveryPassage every_passage(by_passages);
+  decode(**session, every_passage);
+  check::Checker by_itself(**session, {});
+  decode(**session, by_itself);
+  const bool paths = same("by paths", told(by_paths), told(by_branches));
+  const bool passages = same("by passages", told(by_passages), told(by_branches));
+  return same("by itself", told(by_itself), told(by_branches)) && paths && passages ? 0 : 1;
 }

@@ -73,6 +73,11 @@ void QueueSink::on_repeats(const flow::Repeats& batch) {
   if (const auto who = listener_.wanted()) stopped_ = !out_.repeats(*who, batch);
 }
 
+void QueueSink::on_passages(const flow::Passages& batch) {
+  if (stopped_ || batch.empty()) return;
+  if (const auto who = listener_.wanted()) stopped_ = !out_.passages(*who, batch);
+}
+
 void QueueRuns::on_runs(std::span<const flow::RunCount> runs) {
   if (stopped_ || runs.empty()) return;
   if (const auto who = listener_.wanted()) stopped_ = !out_.runs(*who, runs);

@@ -80,6 +80,16 @@ class QueueSink final : public flow::BranchSink {
   bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
     return !who_ || out_.may_leave_out(*who_, line, jump);
   }
+  bool wants_passages() const override {
+    return out_.wants_passages() && listener_.occupancy().turns().size() == 1;
+  }
+  Judged judged(const Branch& branch, std::uint64_t next) override {
+    return who_ ? out_.judged(*who_, branch, next) : Judged::passes;
+  }
+  std::uint64_t judged_by(std::uint64_t time) override {
+    return who_ ? out_.judged_by(*who_, time) : 0;
+  }
+  void on_passages(const flow::Passages& batch) override;
   void on_loss(const flow::Loss& loss) override { listener_.on_loss(loss); }
   void on_event(const flow::Event& event) override { listener_.on_event(event); }
   bool on_progress(std::uint64_t offset) override {

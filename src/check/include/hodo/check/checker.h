@@ -48,6 +48,11 @@ class Checker final : public session::BranchSink {
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
   bool wants_repeats() const override { return true; }
   bool repeats(const session::Context& context, const flow::Repeats& batch) override;
+  bool wants_passages() const override { return true; }
+  flow::BranchSink::Judged judged(const session::Context& context, const Branch& branch,
+                                  std::uint64_t next) override;
+  std::uint64_t judged_by(const session::Context& context, std::uint64_t time) override;
+  bool passages(const session::Context& context, const flow::Passages& batch) override;
 
   // Goes on with another session of the same recording, of which more is known; what was found out
   // about branches by themselves is found out again. As of the constructor.

@@ -192,6 +192,51 @@ struct Repeats {
   std::vector<Branch> all() const { return last(~std::size_t{0}, end()); }
 };
 
+// A part of the path whose branches a sink has judged before, all of one time.
+struct Passage {
+  std::uint64_t time = 0;
+  std::uint32_t begin = 0;     // so many of Passages::walked come before it
+  std::uint32_t branches = 0;  // in it, at least one
+  std::uint32_t entries = 0;   // of Passages::entries, behind those of the passages before
+  // What it does to the calls that are open: so many of Passages::addresses, likewise. Returns to
+  // the first ones, the innermost call's first; from the last ones it leaves calls open, as places
+  // to return to, the innermost last.
+  std::uint32_t returned = 0;
+  std::uint32_t called = 0;
+};
+
+// A batch of branches in which passages are not written out. Valid as the batch is.
+struct Passages {
+  // Parts of the batch: so many of `list` and of `walked`.
+  struct Position {
+    std::size_t passages = 0;
+    std::size_t walked = 0;
+  };
+  // Writes branches out. Its own words for them are in `entries`.
+  class Reader {
+   public:
+    virtual ~Reader() = default;
+    virtual void append(std::span<const std::uint64_t> entries, std::uint64_t time,
+                        std::vector<Branch>& out) const = 0;
+  };
+
+  std::span<const Branch> walked;  // that are in no passage, in order
+  std::span<const Passage> list;   // in order, by `begin`
+  std::span<const std::uint64_t> entries;
+  std::span<const std::uint64_t> addresses;
+  const Reader* reader = nullptr;
+
+  bool empty() const { return walked.empty() && list.empty(); }
+  Position end() const { return {list.size(), walked.size()}; }
+  // Of the first and the last branch; the batch is not empty.
+  std::uint64_t first_time() const;
+  std::uint64_t last_time() const;
+  // Puts a passage's branches behind those of `out`; `first` of all entries are of those before it.
+  void append(const Passage& passage, std::size_t first, std::vector<Branch>& out) const;
+  // The last branches before a position, at most `most`.
+  std::vector<Branch> last(std::size_t most, const Position& before) const;
+};
+
 // Receives the decoded path, between its losses and events; spans as references above.
 class BranchSink : public Listener {
  public:
@@ -209,6 +254,22 @@ class BranchSink : public Listener {
   // any time, about a jump as often as the decoder likes, with the time at which it ran first.
   virtual bool leaves_out_jumps() const { return false; }
   virtual bool may_leave_out(std::uint64_t /*line*/, const Branch&) const { return false; }
+  // For sinks to which a branch is nothing once they have judged it, but for the calls that it
+  // opens and closes: those of which judged() says so may come as passages, on_passages() is called
+  // in the place of on_branches(). Before the first batch with passages there may be repeats. Only
+  // where one thread decodes does a sink hear of passages.
+  virtual bool wants_passages() const { return false; }
+  enum class Judged : std::uint8_t {
+    later,   // it has to come first
+    comes,   // always
+    passes,  // it may pass: a call opens one that returns to `next`, a return closes one
+  };
+  // Of a near branch that was taken; `next` is behind a call. Holds as long as judged_by() is the
+  // same.
+  virtual Judged judged(const Branch&, std::uint64_t /*next*/) { return Judged::comes; }
+  // What is judged at this time and at others goes by the same, if the number is.
+  virtual std::uint64_t judged_by(std::uint64_t /*time*/) { return 0; }
+  virtual void on_passages(const Passages&) {}
   // With Config::want_instructions: the address of every instruction, in order.
   virtual void on_instructions(std::span<const std::uint64_t>) {}
 };

@@ -39,6 +39,13 @@ class BranchSink {
   virtual bool may_leave_out(const Context&, std::uint64_t /*line*/, const Branch&) const {
     return false;
   }
+  // As flow::BranchSink's: passages() is called in the place of branches().
+  virtual bool wants_passages() const { return false; }
+  virtual flow::BranchSink::Judged judged(const Context&, const Branch&, std::uint64_t /*next*/) {
+    return flow::BranchSink::Judged::comes;
+  }
+  virtual std::uint64_t judged_by(const Context&, std::uint64_t /*time*/) { return 0; }
+  virtual bool passages(const Context&, const flow::Passages&) { return true; }
 };
 
 // Takes the code that a session ran with its counts: that of one queue before that of the next, in

@@ -1,0 +1,121 @@
+// What a sink has judged of steps (BranchSink::wants_passages), and passages written out.
+#include <algorithm>
+#include <utility>
+
+#include "steps.h"
+
+namespace hodo::flow {
+
+void StepGraph::forget_judged(std::uint64_t number) {
+  judged_by_ = number;
+  passing_.assign(std::size_t{1} << kPassingLog2, 0);
+  for (std::size_t n = 1; n < steps_.size(); ++n) {
+    if (details_[n].last_size != 0) steps_[n].step.count = {};
+  }
+}
+
+// Later, if any of them is to come first.
+BranchSink::Judged StepGraph::judge_on_the_way(std::uint32_t number, BranchSink& sink) const {
+  using Judged = BranchSink::Judged;
+  const Shown& shown = shown_[number];
+  std::span<const Call> calls;
+  Call one;
+  if (details_[number].has_tail) {
+    const Tail& tail = steps_[number + 1].tail;
+    one = {.returns = tail.returns};
+    calls = tail.calls == 1
+                ? std::span<const Call>(&one, 1)
+                : std::span(calls_).subspan(static_cast<std::size_t>(tail.returns), tail.calls);
+    if (tail.end == Tail::End::call) calls = calls.first(calls.size() - 1);
+  }
+  const auto edges = this->edges(shown);
+  const auto made = std::ranges::count(edges, BranchKind::call, &Branch::kind);
+  // One of the next instruction opens none.
+  if (std::cmp_not_equal(made, calls.size())) return Judged::comes;
+  Judged all = Judged::passes;
+  for (Branch edge : edges) {
+    edge.time = time_;
+    std::uint64_t next = 0;
+    if (edge.kind == BranchKind::call) {
+      next = calls.front().returns;
+      calls = calls.subspan(1);
+    }
+    const Judged judged = sink.judged(edge, next);
+    if (judged == Judged::comes) return judged;
+    if (judged == Judged::later) all = judged;
+  }
+  return all;
+}
+
+void StepGraph::judge(Link link, bool taken, BranchSink& sink) {
+  using Judged = BranchSink::Judged;
+  const std::uint32_t number = number_of(link);
+  const Shown& shown = shown_[number];
+  const bool cond = shown.kind == BranchKind::cond;
+  std::uint32_t& answer = steps_[number].step.count[cond && taken ? 1 : 0];
+  const std::uint32_t insns = details_[number].insns;
+  const auto edges = this->edges(shown);
+  const auto jumps =
+      static_cast<std::uint32_t>(std::ranges::count(edges, BranchKind::jmp, &Branch::kind));
+  Judged all = insns > judging::kMostInsns || jumps > judging::kMostJumps
+                   ? Judged::comes
+                   : judge_on_the_way(number, sink);
+  if (cond && taken && all != Judged::comes) {
+    const Judged end =
+        sink.judged({.from = shown.at, .to = shown.to, .time = time_, .kind = BranchKind::cond}, 0);
+    if (end != Judged::passes) all = end;
+  }
+  if (all == Judged::comes) answer = judging::kComes;
+  if (all != Judged::passes) return;
+  const bool ends = taken || !cond;
+  answer = judging::kPasses | insns << judging::kInsnsShift | jumps << judging::kJumpsShift;
+  if (ends || !edges.empty()) answer |= judging::kBranches;
+  if (edges.size() != jumps) answer |= judging::kCalls;
+  if (!ends) answer |= shown.tail;
+}
+
+bool StepGraph::passes(Link from, Link to, BranchSink& sink) {
+  const std::uint32_t number = number_of(from);
+  const std::uint64_t pair = std::uint64_t{from} << 32 | to;
+  std::uint64_t& slot = passing_slot(pair);
+  if (slot != pair) {
+    const Shown& shown = shown_[number];
+    const bool near = shown.kind == BranchKind::icall || shown.kind == BranchKind::ijmp ||
+                      shown.kind == BranchKind::ret;
+    if (!near || shown.flags != 0) return false;
+    const Tail& tail = steps_[number + 1].tail;
+    std::uint64_t next = 0;
+    if (tail.end == Tail::End::call) {
+      next = tail.calls == 1 ? tail.returns : calls(tail).back().returns;
+    }
+    const Branch branch{.from = shown.at, .to = ip_of(to), .time = time_, .kind = shown.kind};
+    if (sink.judged(branch, next) != BranchSink::Judged::passes) return false;
+    slot = pair;
+  }
+  steps_[number].step.count[1] = to;
+  return true;
+}
+
+void StepGraph::append(std::span<const std::uint64_t> entries, std::uint64_t time,
+                       std::vector<Branch>& out) const {
+  for (const std::uint64_t entry : entries) {
+    const PassedStep passed = PassedStep::of(entry);
+    const Shown& shown = shown_[number_of(passed.step)];
+    std::uint64_t insns = passed.insns;
+    for (Branch edge : edges(shown)) {
+      edge.time = time;
+      edge.insns = saturate_insns(std::exchange(insns, 0) + edge.insns);
+      out.push_back(edge);
+    }
+    const bool cond = shown.kind == BranchKind::cond;
+    if (cond && passed.to == 0) continue;
+    out.push_back({.from = shown.at,
+                   .to = cond ? shown.to : ip_of(passed.to),
+                   .time = time,
+                   .insns = saturate_insns(insns + shown.tail),
+                   .kind = shown.kind,
+                   .flags = shown.flags});
+  }
+}
+
+}  // namespace hodo::flow

@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "hodo/flow/decoder.h"
+#include "passage_log.h"
+
+namespace hodo::flow {
+
+void PassageLog::close(std::uint64_t time, std::size_t begin) {
+  if (branches_ == 0) return;
+  list_.push_back({.time = time,
+                   .begin = static_cast<std::uint32_t>(begin),
+                   .branches = static_cast<std::uint32_t>(branches_),
+                   .entries = static_cast<std::uint32_t>(at_.entry - begin_.entry),
+                   .returned = static_cast<std::uint32_t>(at_.called - begin_.address),
+                   .called = static_cast<std::uint32_t>(at_.address - at_.called)});
+  branches_ = 0;
+  at_.called = at_.address;
+  begin_ = at_;
+}
+
+void PassageLog::clear() {
+  list_.clear();
+  at_ = begin_ = {entries_.data(), addresses_.data(), addresses_.data()};
+  branches_ = 0;
+}
+
+std::uint64_t Passages::first_time() const {
+  const bool passes = !list.empty() && list.front().begin == 0;
+  return passes ? list.front().time : walked.front().time;
+}
+
+std::uint64_t Passages::last_time() const {
+  const bool passes = !list.empty() && list.back().begin == walked.size();
+  return passes ? list.back().time : walked.back().time;
+}
+
+void Passages::append(const Passage& passage, std::size_t first, std::vector<Branch>& out) const {
+  reader->append(entries.subspan(first, passage.entries), passage.time, out);
+}
+
+std::vector<Branch> Passages::last(std::size_t most, const Position& before) const {
+  std::size_t behind = 0;  // entries
+  for (const Passage& passage : list.first(before.passages)) behind += passage.entries;
+  // From the last part to the first, each turned round.
+  std::vector<Branch> out;
+  std::vector<Branch> part;
+  const auto take = [&](std::span<const Branch> row) {
+    const auto end = row.last(std::min(row.size(), most - out.size()));
+    out.insert(out.end(), end.rbegin(), end.rend());
+  };
+  Position at = before;
+  while (out.size() < most && (at.passages != 0 || at.walked != 0)) {
+    const std::size_t begin = at.passages == 0 ? 0 : list[at.passages - 1].begin;
+    take(walked.subspan(begin, at.walked - begin));
+    at.walked = begin;
+    if (at.passages == 0) continue;
+    const Passage& passage = list[--at.passages];
+    // Each entry has a branch.
+    const std::size_t count = std::min(std::size_t{passage.entries}, most - out.size());
+    part.clear();
+    reader->append(entries.subspan(behind - count, count), passage.time, part);
+    behind -= passage.entries;
+    take(part);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+}  // namespace hodo::flow
