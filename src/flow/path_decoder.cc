@@ -1,6 +1,8 @@
 #include "path_decoder.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "loss_sentences.h"
@@ -11,6 +13,16 @@ namespace hodo::flow {
 using isa::InsnClass;
 using pt::PacketType;
 using pt::ReadStatus;
+
+namespace {
+
+// One OVF packet, and nothing else: of a thread that was killed before it had handed anything over.
+bool is_lone_overflow(std::span<const std::uint8_t> bytes) {
+  constexpr std::array<std::uint8_t, 2> kOvf{0x02, 0xf3};
+  return std::ranges::equal(bytes, kOvf);
+}
+
+}  // namespace
 
 PathDecoder::PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, bool by_steps,
                          const Config& config, Output& out)
@@ -85,6 +97,8 @@ void PathDecoder::start(const Piece& piece, bool after_loss) {
     } else {
       report(LossCause::recorder_lost, head.size(), 0, sentences::recorder_lost(piece.lost_before));
     }
+  } else if (reader_.at_end() && is_lone_overflow(head)) {
+    report(LossCause::overflow, head.size(), 0, sentences::overflow());
   } else if (!only_padding) {
     report(LossCause::head_cut, head.size(), 0, sentences::head_cut(reader_.at_end()));
   }

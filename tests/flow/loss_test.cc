@@ -282,6 +282,16 @@ TEST(Loss, HeadCutOffIsLocated) {
   EXPECT_EQ(out.losses[0].skipped, head);
 }
 
+// The trace of a thread that was killed before it had handed anything over.
+TEST(Loss, OverflowAndNothingElse) {
+  const Decoded out = decode(kLoop, Trace().ovf());
+  EXPECT_THAT(out.text(), IsEmpty());
+  expect_loss(out, LossCause::overflow, 0);
+  EXPECT_EQ(out.losses[0].skipped, 2u);
+  expect_loss(decode(kLoop, Trace().ovf().tnt("T")), LossCause::head_cut, 0);
+  expect_loss(decode(kLoop, Trace().raw({2})), LossCause::head_cut, 0);
+}
+
 TEST(Loss, NoPsbAtAll) {
   expect_loss(decode(kLoop, Trace().tnt("TTT")), LossCause::head_cut, 0);
   EXPECT_THAT(decode(kLoop, Trace()).losses, IsEmpty());

@@ -73,7 +73,8 @@ enum class LossCause : std::uint8_t {
 inline constexpr int kLossCauses = static_cast<int>(LossCause::altered) + 1;
 std::string_view name(LossCause cause);  // "head-cut", "overflow", ...
 
-// A gap in the path. A Branch of kind lost follows it in the branch stream (not for head_cut).
+// A gap in the path. A Branch of kind lost follows it in the branch stream (not for head_cut, nor
+// for an overflow that is all there is).
 struct Loss {
   LossCause cause = LossCause::bad_packet;
   std::uint64_t offset = 0;   // in the trace: of the packet that could not be followed
