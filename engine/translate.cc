@@ -26,7 +26,7 @@ namespace {
 using isa::Encoding;
 using isa::InsnClass;
 
-// Outcomes that one way through a fragment may add. With the 30 that its head lets pass and the one
+// Outcomes that one way through a fragment may add. With the 31 that its head lets pass and the one
 // of a landing they fit into one long TNT packet.
 constexpr unsigned kMaxOutcomes = 8;
 constexpr unsigned kMaxInsns = 100;  // a fragment takes less room than arena_near() sees to
