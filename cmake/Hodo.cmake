@@ -69,7 +69,7 @@ endif()
 function(hodo_module_options target)
   target_link_libraries(${target} PRIVATE hodo_options)
   if(NOT ARG_APART)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ${HODO_JOIN_SOURCES} UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${HODO_JOIN_SOURCES} UNITY_BUILD_BATCH_SIZE 16)
   endif()
 endfunction()
 

@@ -10,7 +10,7 @@
 namespace hodo::analyze {
 namespace {
 
-constexpr std::uint64_t kLongestInstruction = 15;
+constexpr std::uint64_t kLongestBranch = 15;  // bytes
 
 // How far a thread has come.
 struct Walk {
@@ -24,7 +24,7 @@ bool goes_on(const Walk& walk, const Branch& begin) {
   if (begin.kind != BranchKind::begin || (begin.flags & kResync) != 0) return false;
   if (walk.left_at == 0) return false;
   if (!walk.behind) return begin.to == walk.left_at;
-  return begin.to != walk.left_at && begin.to - walk.left_at <= kLongestInstruction;
+  return begin.to != walk.left_at && begin.to - walk.left_at <= kLongestBranch;
 }
 
 using Pairs = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>;

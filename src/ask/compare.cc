@@ -103,9 +103,9 @@ class Digests final : public Entries {
 };
 
 // The branches behind a number of them.
-class Window final : public Entries {
+class EntryWindow final : public Entries {
  public:
-  Window(const Side& side, const RebuiltFiles& rebuilt, std::uint64_t skip, std::size_t most)
+  EntryWindow(const Side& side, const RebuiltFiles& rebuilt, std::uint64_t skip, std::size_t most)
       : Entries(side, rebuilt), skip_(skip), most_(most) {}
   std::vector<Entry> entries;
 
@@ -278,8 +278,8 @@ Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, Comp
   // The last equal block may be a part of the other's.
   const std::uint64_t skip = (same == 0 ? 0 : same - 1) * kBlock;
   if (out.partings.empty()) out.common = skip;
-  Window window_a(a, options.rebuilt, skip, options.window);
-  Window window_b(b, options.rebuilt, skip, options.window);
+  EntryWindow window_a(a, options.rebuilt, skip, options.window);
+  EntryWindow window_b(b, options.rebuilt, skip, options.window);
   if (Status done = run(a, options, window_a); !done) return std::unexpected(done.error());
   if (Status done = run(b, options, window_b); !done) return std::unexpected(done.error());
   const bool a_ends = skip + window_a.entries.size() == in_a.count;

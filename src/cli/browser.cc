@@ -38,8 +38,8 @@ std::unique_ptr<PrivateFile> file_leading_to(const std::string& address) {
       "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
       "<meta http-equiv=\"refresh\" content=\"0; url={0}\"><a href=\"{0}\">hodo view</a>\n",
       address);
-  const bool whole = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(file);
+  const bool whole = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(file);
   return whole ? std::move(out) : nullptr;
 }
 

@@ -13,7 +13,7 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct AnnotateOptions {
   ReadingOptions reading;
   WindowInput window;
   std::string function;
@@ -21,7 +21,7 @@ struct Options {
   bool only_ran = false;
 };
 
-const Manual kManual{
+const Manual kAnnotateManual{
     .summary = "show a function's source and instructions, with how often each ran",
     .description =
         "Lists a function block by block: before each instruction how often it was executed, above "
@@ -43,7 +43,7 @@ const Manual kManual{
                   "Lines of it that never ran."}},
     .exit_statuses = reading_exit_statuses()};
 
-int run(const Options& options) {
+int run(const AnnotateOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     auto counted =
         function_graph(session, options.reading, options.window, options.function, options.module);
@@ -66,8 +66,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_annotate(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("annotate", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<AnnotateOptions>();
+  const OptionSet app =
+      program.command("annotate", kAnnotateManual, [options] { return run(*options); });
   app.add_option("FUNCTION", options->function,
                  "the function: parse, ns::parse(int), or an address in it, 0x401230")
       .required();

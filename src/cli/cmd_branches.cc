@@ -16,7 +16,7 @@ namespace {
 
 enum class Order : unsigned char { queue, time };
 
-struct Options {
+struct BranchesOptions {
   ReadingOptions reading;
   WindowInput window;
   view::BranchFormat format = view::BranchFormat::text;
@@ -25,7 +25,7 @@ struct Options {
   std::string time;
 };
 
-const Manual kManual{
+const Manual kBranchesManual{
     .summary = "list every branch of a recording",
     .description =
         "Rebuilds the executed path and writes one line per taken branch: who, when, of which "
@@ -73,7 +73,7 @@ const Manual kManual{
           "The last branch records in a crash report."}},
     .exit_statuses = reading_exit_statuses()};
 
-Result<view::BranchListOptions> list_options(const Options& options, session::Clock clock) {
+Result<view::BranchListOptions> list_options(const BranchesOptions& options, session::Clock clock) {
   view::BranchListOptions out{.format = options.format,
                               .not_taken = options.not_taken,
                               .clock = clock,
@@ -91,7 +91,7 @@ Result<view::BranchListOptions> list_options(const Options& options, session::Cl
   return out;
 }
 
-Result<session::Outcome> decode(const Options& options, session::Session& session,
+Result<session::Outcome> decode(const BranchesOptions& options, session::Session& session,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
   const Asking asking = asking_of(session, options.reading, progress, options.window.has_moments());
@@ -110,7 +110,7 @@ Result<session::Outcome> decode(const Options& options, session::Session& sessio
   return session::decode_by_time(session, how, sink);
 }
 
-int run(const Options& options) {
+int run(const BranchesOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     auto how = list_options(options, session.clock());
     if (!how) return std::unexpected(how.error());
@@ -129,8 +129,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_branches(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("branches", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<BranchesOptions>();
+  const OptionSet app =
+      program.command("branches", kBranchesManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   using view::BranchFormat;
   add_choice<BranchFormat>(app, "--format", options->format,

@@ -13,12 +13,12 @@
 namespace hodo::cli {
 namespace {
 
-enum class Format : unsigned char { text, json, folded };
+enum class CallsFormat : unsigned char { text, json, folded };
 
-struct Options {
+struct CallsOptions {
   ReadingOptions reading;
   WindowInput window;
-  Format format = Format::text;
+  CallsFormat format = CallsFormat::text;
   view::CallWeight by = view::CallWeight::instructions;
   double min_percent = -1;  // not given
   std::uint32_t depth = 64;
@@ -26,7 +26,7 @@ struct Options {
 
 constexpr double kMinPercent = 1;  // of text
 
-const Manual kManual{
+const Manual kCallsManual{
     .summary = "show who called whom, how often, and what it cost",
     .description =
         "Follows calls and returns and shows a tree of call paths for each thread: the share of "
@@ -51,7 +51,7 @@ const Manual kManual{
                  {"hodo calls --format folded | flamegraph.pl > calls.svg", "A flame graph."}},
     .exit_statuses = reading_exit_statuses()};
 
-Result<session::Outcome> decode(const Options& options, session::Session& session,
+Result<session::Outcome> decode(const CallsOptions& options, session::Session& session,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
   const Asking asking = asking_of(session, options.reading, progress, options.window.has_moments());
@@ -63,34 +63,35 @@ Result<session::Outcome> decode(const Options& options, session::Session& sessio
   return ask::decode_window(session, *window, {.walk = how, .index = asking.how.index}, sink);
 }
 
-int run(const Options& options) {
+int run(const CallsOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     analyze::CallTree tree(session.names(), session.clock());
     auto outcome = decode(options, session, tree);
     if (!outcome) return std::unexpected(outcome.error());
-    Format format = options.reading.json ? Format::json : options.format;
+    CallsFormat format = options.reading.json ? CallsFormat::json : options.format;
     view::CallsOptions how{
         .by = options.by, .min_percent = options.min_percent, .depth = options.depth};
-    if (how.min_percent < 0) how.min_percent = format == Format::text ? kMinPercent : 0;
+    if (how.min_percent < 0) how.min_percent = format == CallsFormat::text ? kMinPercent : 0;
     view::Output out(STDOUT_FILENO);
     view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
-    if (format == Format::text) out.write(view::calls_text(tree, session, how, style));
-    if (format == Format::json) view::write_calls_json(tree, session, *outcome, how, out);
-    if (format == Format::folded) view::write_calls_folded(tree, session, how, out);
+    if (format == CallsFormat::text) out.write(view::calls_text(tree, session, how, style));
+    if (format == CallsFormat::json) view::write_calls_json(tree, session, *outcome, how, out);
+    if (format == CallsFormat::folded) view::write_calls_folded(tree, session, how, out);
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
-    return Shown{.losses = std::move(outcome->losses), .tell = format != Format::json};
+    return Shown{.losses = std::move(outcome->losses), .tell = format != CallsFormat::json};
   });
 }
 
 }  // namespace
 
 void add_calls(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("calls", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<CallsOptions>();
+  const OptionSet app = program.command("calls", kCallsManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
-  add_choice<Format>(app, "--format", options->format,
-                     {{"text", Format::text}, {"json", Format::json}, {"folded", Format::folded}},
-                     "how to write them (default text)");
+  add_choice<CallsFormat>(
+      app, "--format", options->format,
+      {{"text", CallsFormat::text}, {"json", CallsFormat::json}, {"folded", CallsFormat::folded}},
+      "how to write them (default text)");
   app.add_flag("--json", options->reading.json, "the same as --format json");
   using view::CallWeight;
   add_choice<CallWeight>(app, "--by", options->by,

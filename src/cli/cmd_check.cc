@@ -23,7 +23,7 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   ReadingOptions reading;
   WindowInput window;
   std::string format = "text";  // json, html, or one of exports::findings_formats()
@@ -40,7 +40,7 @@ struct Options {
   bool explained = false;
 };
 
-const Manual kManual{
+const Manual kCheckManual{
     .summary = "judge every branch: was the program allowed to go there?",
     .description =
         "Holds each executed branch against the text of the file that it lies in and against the"
@@ -83,7 +83,7 @@ const Manual kManual{
                       {"2", "Wrong use, or a recording that cannot be read or checked."},
                       {"3", "Nothing else was found, but not everything could be checked."}}};
 
-Result<std::vector<const check::Rule*>> chosen(const Options& options) {
+Result<std::vector<const check::Rule*>> chosen(const CheckOptions& options) {
   std::vector<const check::Rule*> out;
   for (const auto* names : {&options.only, &options.without}) {
     for (const std::string& name : *names) {
@@ -115,7 +115,7 @@ Result<std::vector<const check::Rule*>> chosen(const Options& options) {
 }
 
 // `baseline` is held against the recording, or learns from it.
-Result<view::Checked> check_session(const Options& options, session::Session& session,
+Result<view::Checked> check_session(const CheckOptions& options, session::Session& session,
                                     std::vector<const check::Rule*> rules,
                                     check::Baseline& baseline,
                                     const check::Suppressions& suppressions) {
@@ -148,7 +148,8 @@ std::string rendered(const std::string& format, const view::Checked& checked,
   return view::findings_text(checked, session, style, all_branches);
 }
 
-Status show(const Options& options, const view::Checked& checked, const session::Session& session) {
+Status show(const CheckOptions& options, const view::Checked& checked,
+            const session::Session& session) {
   const std::string format = options.reading.json ? "json" : options.format;
   const auto file = open_output(options.output);
   if (!file) return std::unexpected(file.error());
@@ -160,7 +161,7 @@ Status show(const Options& options, const view::Checked& checked, const session:
 }
 
 // The one that is compared with, or the one to add to, which need not be there yet.
-Result<check::Baseline> read_baseline(const Options& options) {
+Result<check::Baseline> read_baseline(const CheckOptions& options) {
   if (!options.baseline.empty()) return check::Baseline::load(options.baseline);
   if (options.learn.empty()) return check::Baseline();
   auto before = check::Baseline::load(options.learn);
@@ -168,15 +169,16 @@ Result<check::Baseline> read_baseline(const Options& options) {
   return before;
 }
 
-Result<check::Suppressions> read_suppressions(const Options& options) {
+Result<check::Suppressions> read_suppressions(const CheckOptions& options) {
   if (options.suppress.empty()) return check::Suppressions();
   return check::Suppressions::load(options.suppress);
 }
 
 // What a run with findings does is not to be learned, but for calls of sensitive functions: whether
 // such a pointer is what the program wants is what a baseline is there to say.
-Status keep_learned(const Options& options, const check::Baseline& baseline, std::size_t before,
-                    const view::Checked& checked, const session::Session& session) {
+Status keep_learned(const CheckOptions& options, const check::Baseline& baseline,
+                    std::size_t before, const view::Checked& checked,
+                    const session::Session& session) {
   std::size_t sensitive = 0;
   const check::Rule* const allowed = check::find_rule("call.sensitive");
   const auto is_other = [&](const check::Finding& f) { return f.rule != allowed; };
@@ -206,7 +208,7 @@ Status keep_learned(const Options& options, const check::Baseline& baseline, std
   return {};
 }
 
-int run(const Options& options) {
+int run(const CheckOptions& options) {
   auto rules = chosen(options);
   if (!rules) return report_error(options.reading.file, rules.error());
   auto baseline = read_baseline(options);
@@ -246,8 +248,8 @@ std::string rule_help(const char* lead) {
 }  // namespace
 
 void add_check(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("check", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<CheckOptions>();
+  const OptionSet app = program.command("check", kCheckManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   add_format(app, "--format", options->format, {"text", "json", "html"},
              "how to write it: for people (text, the default, or html, one page without"

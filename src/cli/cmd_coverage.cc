@@ -17,7 +17,7 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct CoverageOptions {
   ReadingOptions reading;
   WindowInput window;
   std::string format = "text";  // text, json, or one of export's
@@ -26,7 +26,7 @@ struct Options {
   std::uint64_t map_size = 65536;
 };
 
-const Manual kManual{
+const Manual kCoverageManual{
     .summary = "show which functions, blocks, edges and lines have run",
     .description =
         "Counts every basic block, edge (branch from one place to another, or fall through) and "
@@ -51,20 +51,22 @@ const Manual kManual{
     .exit_statuses = reading_exit_statuses()};
 
 // Of exports::coverage_formats(); null: text or json.
-const exports::CoverageFormat* foreign(const Options& options) {
+const exports::CoverageFormat* foreign(const CoverageOptions& options) {
   return options.reading.json ? nullptr
                               : exports::find(exports::coverage_formats(), options.format);
 }
 
-bool is_json(const Options& options) { return options.reading.json || options.format == "json"; }
+bool is_json(const CoverageOptions& options) {
+  return options.reading.json || options.format == "json";
+}
 
-bool wants_lines(const Options& options) {
+bool wants_lines(const CoverageOptions& options) {
   const auto* const format = foreign(options);
   return format == nullptr || format->lines;
 }
 
 // Only the modules whose path has the text; the others lose what they have, not their numbers.
-Status select(analyze::Coverage& coverage, const Options& options) {
+Status select(analyze::Coverage& coverage, const CoverageOptions& options) {
   if (options.module.empty()) return {};
   bool any = false;
   std::vector<std::string> ran;
@@ -85,7 +87,7 @@ Status select(analyze::Coverage& coverage, const Options& options) {
   return {};
 }
 
-std::string exported(const Options& options, const analyze::Coverage& coverage) {
+std::string exported(const CoverageOptions& options, const analyze::Coverage& coverage) {
   std::size_t absent = 0;
   std::string out = foreign(options)->write(
       coverage, {.map_size = options.map_size, .wanted = [&](const std::string& path) {
@@ -99,7 +101,7 @@ std::string exported(const Options& options, const analyze::Coverage& coverage) 
   return out;
 }
 
-void write(const Options& options, const analyze::Coverage& coverage,
+void write(const CoverageOptions& options, const analyze::Coverage& coverage,
            const session::Session& session, const session::Outcome& outcome, view::Output& out) {
   if (is_json(options)) return view::write_coverage_json(coverage, session, outcome, out);
   if (foreign(options) != nullptr) return out.write(exported(options, coverage));
@@ -107,7 +109,7 @@ void write(const Options& options, const analyze::Coverage& coverage,
                                 view::style_for(STDOUT_FILENO, options.reading.color)));
 }
 
-int run(const Options& options) {
+int run(const CoverageOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     if (!std::has_single_bit(options.map_size)) {
       return fail(ErrorCode::usage, "--map-size must be a power of two");
@@ -127,8 +129,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_coverage(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("coverage", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<CoverageOptions>();
+  const OptionSet app =
+      program.command("coverage", kCoverageManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   add_format(app, "--format", options->format, {"text", "json"}, "how to write it (default text)",
              exports::coverage_formats());

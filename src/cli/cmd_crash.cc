@@ -20,13 +20,13 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct CrashOptions {
   ReadingOptions reading;
   std::size_t around = 12;
   std::string core;
 };
 
-const Manual kManual{
+const Manual kCrashManual{
     .summary = "show how each process ended, and what led up to it",
     .description =
         "Says of each process how it ended. Of those that a signal ended it shows the thread that "
@@ -88,7 +88,7 @@ void add_registers(nlohmann::ordered_json& json, const std::optional<image::Core
 }
 
 // The core file, if one was given; it must be of a process of the recording that ended so.
-Result<std::optional<image::CoreDump>> core_of(const Options& options,
+Result<std::optional<image::CoreDump>> core_of(const CrashOptions& options,
                                                std::span<const serve::Ended> all) {
   if (options.core.empty()) return std::nullopt;
   auto core = image::read_core_dump(options.core);
@@ -111,7 +111,7 @@ Result<std::optional<image::CoreDump>> core_of(const Options& options,
 // Puts it into words.
 class Teller {
  public:
-  Teller(session::Session& session, const Options& options,
+  Teller(session::Session& session, const CrashOptions& options,
          const std::optional<image::CoreDump>& core, const ask::FindOptions& how)
       : session_(session),
         options_(options),
@@ -175,7 +175,7 @@ class Teller {
   }
 
   session::Session& session_;
-  const Options& options_;
+  const CrashOptions& options_;
   const std::optional<image::CoreDump>& core_;
   const ask::FindOptions& how_;
   view::Style style_;
@@ -183,7 +183,7 @@ class Teller {
   std::size_t shown_ = 0;
 };
 
-Result<std::string> in_words(session::Session& session, const Options& options,
+Result<std::string> in_words(session::Session& session, const CrashOptions& options,
                              const std::vector<serve::Ended>& all,
                              const std::optional<image::CoreDump>& core,
                              const ask::FindOptions& how) {
@@ -196,7 +196,7 @@ Result<std::string> in_words(session::Session& session, const Options& options,
   return all.empty() ? "no process is known to have ended, and nothing ran\n" : teller.take();
 }
 
-Result<std::string> in_json(session::Session& session, const Options& options,
+Result<std::string> in_json(session::Session& session, const CrashOptions& options,
                             const std::vector<serve::Ended>& all,
                             const std::optional<image::CoreDump>& core,
                             const session::Outcome& outcome, const ask::FindOptions& how) {
@@ -207,7 +207,7 @@ Result<std::string> in_json(session::Session& session, const Options& options,
   return view::json_text(*json);
 }
 
-int run(const Options& options) {
+int run(const CrashOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
     const Asking asking = asking_of(session, options.reading, progress, true);
@@ -231,8 +231,8 @@ int run(const Options& options) {
 }  // namespace
 
 void add_crash(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("crash", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<CrashOptions>();
+  const OptionSet app = program.command("crash", kCrashManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   app.add_option("--around", options->around,
                  "how many of the last lines, instructions and branches to show (default 12)")

@@ -18,20 +18,20 @@
 namespace hodo::cli {
 namespace {
 
-enum class Format : unsigned char { text, json, html };
+enum class DiffFormat : unsigned char { text, json, html };
 
-struct Options {
+struct DiffOptions {
   ReadingOptions reading;
   std::vector<std::string> files;
   std::vector<std::string> calls;
   std::vector<std::int32_t> threads;
   std::vector<std::string> failing;
   std::size_t top = 20;
-  Format format = Format::text;
+  DiffFormat format = DiffFormat::text;
   std::string output = "-";
 };
 
-const Manual kManual{
+const Manual kDiffManual{
     .summary = "show where two runs part, and what only one of them did",
     .description =
         "Compares the paths of two recordings, thread by thread: the first place where they went"
@@ -66,7 +66,8 @@ const Manual kManual{
                       {"2", "Wrong use, or a recording that cannot be read."},
                       {"3", "No difference, but a part of a recording was lost."}}};
 
-Result<std::unique_ptr<session::Session>> open(const Options& options, const std::string& file) {
+Result<std::unique_ptr<session::Session>> open(const DiffOptions& options,
+                                               const std::string& file) {
   ReadingOptions reading = options.reading;
   reading.file = file;
   auto input = input_of(reading);
@@ -81,41 +82,42 @@ Error about(const std::string& file, Error error) {
 }
 
 // An opened recording, to be compared.
-struct Opened {
+struct OpenedRun {
   std::unique_ptr<session::Session> session;
   serve::Run run;
 };
 
-Result<Opened> open_run(const Options& options, const std::string& file, view::Progress& progress) {
+Result<OpenedRun> open_run(const DiffOptions& options, const std::string& file,
+                           view::Progress& progress) {
   auto session = open(options, file);
   if (!session) return std::unexpected(about(file, session.error()));
   auto run = serve::run_of(**session, file, told_to(progress));
   if (!run) return std::unexpected(run.error());
-  return Opened{std::move(*session), std::move(*run)};
+  return OpenedRun{std::move(*session), std::move(*run)};
 }
 
 // In the way that was asked for; `text` is given the style.
 template <class Text, class Json, class Html>
-Status write(const Options& options, Text text, Json json, Html html) {
+Status write(const DiffOptions& options, Text text, Json json, Html html) {
   const auto file = open_output(options.output);
   if (!file) return std::unexpected(file.error());
   const int fd = descriptor(*file);
   view::Output out(fd);
-  switch (options.reading.json ? Format::json : options.format) {
-    case Format::text:
+  switch (options.reading.json ? DiffFormat::json : options.format) {
+    case DiffFormat::text:
       out.write(text(view::style_for(fd, options.reading.color)));
       break;
-    case Format::json:
+    case DiffFormat::json:
       out.write(view::json_text(json()));
       break;
-    case Format::html:
+    case DiffFormat::html:
       out.write(html());
       break;
   }
   return out.finish();
 }
 
-Result<int> diff_two(const Options& options, view::Progress& progress) {
+Result<int> diff_two(const DiffOptions& options, view::Progress& progress) {
   const std::string& last = options.files.back();
   auto a = open_run(options, options.files[0], progress);
   if (!a) return std::unexpected(a.error());
@@ -134,7 +136,7 @@ Result<int> diff_two(const Options& options, view::Progress& progress) {
   return a->run.outcome.complete() && b->run.outcome.complete() ? kExitOk : kExitIncomplete;
 }
 
-Result<std::vector<ask::Spectrum>> spectra(const Options& options,
+Result<std::vector<ask::Spectrum>> spectra(const DiffOptions& options,
                                            const std::vector<std::string>& files, bool& complete,
                                            view::Progress& progress) {
   std::vector<ask::Spectrum> out;
@@ -150,7 +152,7 @@ Result<std::vector<ask::Spectrum>> spectra(const Options& options,
   return out;
 }
 
-Result<int> diff_many(const Options& options, view::Progress& progress) {
+Result<int> diff_many(const DiffOptions& options, view::Progress& progress) {
   bool complete = true;
   auto failing = spectra(options, options.failing, complete, progress);
   if (!failing) return std::unexpected(failing.error());
@@ -173,7 +175,7 @@ Result<int> diff_many(const Options& options, view::Progress& progress) {
   return any ? kExitFindings : complete ? kExitOk : kExitIncomplete;
 }
 
-Status usage(const Options& options) {
+Status usage(const DiffOptions& options) {
   if (!options.failing.empty()) {
     if (!options.calls.empty() || !options.threads.empty()) {
       return fail(ErrorCode::usage, "--only-in goes without --call and --thread");
@@ -194,7 +196,7 @@ Status usage(const Options& options) {
   return {};
 }
 
-int run(const Options& options) {
+int run(const DiffOptions& options) {
   if (Status good = usage(options); !good) return report_error("", good.error());
   view::Progress progress("comparing");
   auto status =
@@ -207,8 +209,8 @@ int run(const Options& options) {
 }  // namespace
 
 void add_diff(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("diff", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<DiffOptions>();
+  const OptionSet app = program.command("diff", kDiffManual, [options] { return run(*options); });
   app.add_option("FILES", options->files,
                  "the recordings; behind --only-in ... --, the passing runs");
   app.add_option("--call", options->calls, "a call to compare, as FUNCTION#N; given twice")
@@ -226,10 +228,11 @@ void add_diff(Program& program) {
                  "the files that the recordings name lie below DIR")
       .type_name("DIR")
       .existing_directory();
-  add_choice<Format>(app, "--format", options->format,
-                     {{"text", Format::text}, {"json", Format::json}, {"html", Format::html}},
-                     "how to write it: for people (text, the default, or html, one page without "
-                     "scripts), or one JSON object");
+  add_choice<DiffFormat>(
+      app, "--format", options->format,
+      {{"text", DiffFormat::text}, {"json", DiffFormat::json}, {"html", DiffFormat::html}},
+      "how to write it: for people (text, the default, or html, one page without "
+      "scripts), or one JSON object");
   app.add_flag("--json", options->reading.json, "the same as --format json");
   app.add_option("-o,--output", options->output, "write to FILE instead of standard output (-)")
       .type_name("FILE");

@@ -21,7 +21,7 @@
 namespace hodo::cli {
 namespace {
 
-const Manual kManual{
+const Manual kDoctorManual{
     .summary = "say what this machine can record, and what to do about the rest",
     .description =
         "One screen: the processor, the hypervisor and the kernel, and for each way of recording "
@@ -39,7 +39,7 @@ const Manual kManual{
     .exit_statuses = {{"0", "the report was made, whatever it says"},
                       {"2", "usage error, or a dump that cannot be read"}}};
 
-struct Options {
+struct DoctorOptions {
   std::string dump;
   bool json = false;
   view::ColorMode color = view::ColorMode::automatic;
@@ -58,7 +58,7 @@ doctor::Facts gather_here() {
                          .steps_branches = capture::probe_btf});
 }
 
-Result<doctor::Facts> gather_from(const Options& options) {
+Result<doctor::Facts> gather_from(const DoctorOptions& options) {
   if (options.dump.empty()) return gather_here();
   const auto text = capture::read_small_file(options.dump);
   if (!text) return fail(ErrorCode::io, "there is no such file, or it cannot be read");
@@ -67,7 +67,7 @@ Result<doctor::Facts> gather_from(const Options& options) {
   return doctor::gather_dump(*dump);
 }
 
-int run(const Options& options) {
+int run(const DoctorOptions& options) {
   const auto facts = gather_from(options);
   if (!facts) return report_error(options.dump, facts.error());
   const doctor::Report report = doctor::diagnose(*facts);
@@ -82,8 +82,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_doctor(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("doctor", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<DoctorOptions>();
+  const OptionSet app =
+      program.command("doctor", kDoctorManual, [options] { return run(*options); });
   app.add_option("--cpuid-dump", options->dump, "the processor of this `cpuid -r` text")
       .type_name("FILE");
   app.add_flag("--json", options->json, "one JSON object");

@@ -23,7 +23,7 @@ namespace {
 
 enum class By : unsigned char { unsaid, time, instructions };
 
-struct Options {
+struct ExportOptions {
   ReadingOptions reading;
   WindowInput window;
   std::string format = "cfg-svg";  // or one of export's tables
@@ -33,7 +33,7 @@ struct Options {
   std::string output;  // empty: standard output
 };
 
-const Manual kManual{
+const Manual kExportManual{
     .summary = "write a recording in other tools' formats: timelines, flame graphs, profiles",
     .description =
         "cfg-svg is a picture of a function's control flow graph, for which Graphviz's program dot "
@@ -85,7 +85,7 @@ struct Target {
   explicit Target(capture::Fd opened) : file(std::move(opened)), out(descriptor(file)) {}
 };
 
-Status write_graph(const Options& options, const analyze::FlowGraph& graph,
+Status write_graph(const ExportOptions& options, const analyze::FlowGraph& graph,
                    const session::Session& session, Target& target) {
   const auto formats = exports::graph_formats();
   const auto never_run = options.only_ran     ? exports::NeverRun::left_out
@@ -101,7 +101,7 @@ Status write_graph(const Options& options, const analyze::FlowGraph& graph,
   return {};
 }
 
-Result<Shown> export_graph(const Options& options, session::Session& session) {
+Result<Shown> export_graph(const ExportOptions& options, session::Session& session) {
   if (options.window.function.empty()) {
     return fail(ErrorCode::usage,
                 fmt::format("--to {} draws a function: --function says which", options.format));
@@ -128,7 +128,7 @@ Result<Shown> export_graph(const Options& options, session::Session& session) {
 }
 
 // Gives the branches that are wanted to `sink`, each thread's in their order.
-Result<session::Outcome> decode(const Options& options, session::Session& session,
+Result<session::Outcome> decode(const ExportOptions& options, session::Session& session,
                                 const WindowInput& part, const session::Selection& selection,
                                 session::BranchSink& sink) {
   view::Progress progress("decoding");
@@ -144,7 +144,7 @@ Result<session::Outcome> decode(const Options& options, session::Session& sessio
 // Timelines have one thread after the other. Where processors have traces of their own, threads are
 // mixed: then each is decoded by itself.
 std::vector<session::Selection> one_by_one(const session::Session& session,
-                                           const Options& options) {
+                                           const ExportOptions& options) {
   const session::Selection all = selection_of(options.reading);
   const auto mixed = [](const session::Queue& queue) { return queue.cpu >= 0 && queue.tid < 0; };
   if (session.facts() == nullptr || !std::ranges::any_of(session.queues(), mixed)) return {all};
@@ -159,7 +159,7 @@ std::vector<session::Selection> one_by_one(const session::Session& session,
   return out;
 }
 
-Result<Shown> export_timeline(const Options& options, session::Session& session,
+Result<Shown> export_timeline(const ExportOptions& options, session::Session& session,
                               const exports::TimelineFormat& format) {
   auto file = open_output(options.output);
   if (!file) return std::unexpected(file.error());
@@ -185,7 +185,7 @@ Result<Shown> export_timeline(const Options& options, session::Session& session,
   return Shown{.losses = std::move(losses), .tell = true};
 }
 
-Result<Shown> export_tree(const Options& options, session::Session& session,
+Result<Shown> export_tree(const ExportOptions& options, session::Session& session,
                           const exports::TreeFormat& format) {
   auto file = open_output(options.output);
   if (!file) return std::unexpected(file.error());
@@ -204,7 +204,7 @@ Result<Shown> export_tree(const Options& options, session::Session& session,
 
 // The one file that is meant.
 Result<const analyze::FileJumps*> chosen(const std::vector<analyze::FileJumps>& files,
-                                         const Options& options) {
+                                         const ExportOptions& options) {
   constexpr std::size_t kMostListed = 10;
   std::vector<const analyze::FileJumps*> meant;
   for (const analyze::FileJumps& file : files) {
@@ -222,7 +222,7 @@ Result<const analyze::FileJumps*> chosen(const std::vector<analyze::FileJumps>& 
   return fail(ErrorCode::usage, fmt::format("{}; these ran:{}", why, listed));
 }
 
-Result<Shown> export_jumps(const Options& options, session::Session& session,
+Result<Shown> export_jumps(const ExportOptions& options, session::Session& session,
                            const exports::JumpsFormat& format) {
   analyze::Jumps jumps(session.names());
   WindowInput part = options.window;
@@ -245,7 +245,7 @@ Result<Shown> export_jumps(const Options& options, session::Session& session,
 }
 
 // Refuses what would do nothing.
-Status check(const Options& options) {
+Status check(const ExportOptions& options) {
   const bool timeline = exports::find(exports::timeline_formats(), options.format) != nullptr;
   const bool tree = exports::find(exports::tree_formats(), options.format) != nullptr;
   const bool graph = options.format.starts_with("cfg-");
@@ -264,7 +264,7 @@ Status check(const Options& options) {
   return {};
 }
 
-Result<Shown> write(const Options& options, session::Session& session) {
+Result<Shown> write(const ExportOptions& options, session::Session& session) {
   if (Status good = check(options); !good) return std::unexpected(good.error());
   if (const auto* format = exports::find(exports::timeline_formats(), options.format)) {
     return export_timeline(options, session, *format);
@@ -278,7 +278,7 @@ Result<Shown> write(const Options& options, session::Session& session) {
   return export_graph(options, session);
 }
 
-int run(const Options& options) {
+int run(const ExportOptions& options) {
   return with_session(options.reading,
                       [&](session::Session& session) { return write(options, session); });
 }
@@ -286,8 +286,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_export(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("export", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<ExportOptions>();
+  const OptionSet app =
+      program.command("export", kExportManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   add_format(app, "--to", options->format, {"cfg-svg"}, "what to make of it",
              exports::graph_formats(), exports::timeline_formats(), exports::tree_formats(),

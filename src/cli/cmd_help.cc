@@ -11,12 +11,12 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct HelpOptions {
   std::string command;
   bool man = false;
 };
 
-int run(const Program& program, const Options& options) {
+int run(const Program& program, const HelpOptions& options) {
   const CLI::App* app = &program.app();
   if (!options.command.empty() && options.command != "hodo") app = program.find(options.command);
   if (app == nullptr) {
@@ -32,7 +32,7 @@ int run(const Program& program, const Options& options) {
 }  // namespace
 
 void add_help(Program& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HelpOptions>();
   OptionSet app =
       program.command("help",
                       {.summary = "describe hodo or one of its commands",

@@ -16,7 +16,7 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct ListOptions {
   ReadingOptions reading;
   std::string function;
   std::string slower_than;
@@ -24,7 +24,7 @@ struct Options {
   std::size_t most = 1000;
 };
 
-const Manual kManual{
+const Manual kListManual{
     .summary = "list every call of a function",
     .description =
         "Lists the calls of a function one by one: its moment (for hodo show and --at), when it "
@@ -63,7 +63,7 @@ Result<std::uint64_t> nanoseconds(const std::string& text) {
   return static_cast<std::uint64_t>(value * factor);
 }
 
-int run(const Options& options) {
+int run(const ListOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     ask::CallListOptions how;
     if (!options.slower_than.empty()) {
@@ -92,8 +92,8 @@ int run(const Options& options) {
 }  // namespace
 
 void add_list(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("list", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<ListOptions>();
+  const OptionSet app = program.command("list", kListManual, [options] { return run(*options); });
   app.add_option("FUNCTION", options->function,
                  "the function: parse, ns::parse(int), libc.so.6!malloc")
       .required();

@@ -13,12 +13,12 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct PacketsOptions {
   ReadingOptions reading;
   bool counts = false;
 };
 
-const Manual kManual{
+const Manual kPacketsManual{
     .summary = "list every packet of the trace",
     .description =
         "Writes the Intel PT packets of each trace buffer as they lie there: offset, bytes, packet."
@@ -34,7 +34,7 @@ const Manual kManual{
                  {"hodo packets --raw pt trace.pt", "The packets of a bare stream."}},
     .exit_statuses = reading_exit_statuses()};
 
-Result<session::Outcome> walk(const Options& options, session::Session& session,
+Result<session::Outcome> walk(const PacketsOptions& options, session::Session& session,
                               session::PacketSink& sink) {
   view::Progress progress("reading");
   session::DecodeOptions how{
@@ -69,7 +69,7 @@ Result<std::string> count_records(const session::Session& session) {
   return std::to_string(count.records) + " BTS records\n";
 }
 
-Result<Shown> show_records(const Options& options, const session::Session& session) {
+Result<Shown> show_records(const PacketsOptions& options, const session::Session& session) {
   view::Output out(STDOUT_FILENO);
   if (options.counts) {
     const auto counted = count_records(session);
@@ -83,7 +83,7 @@ Result<Shown> show_records(const Options& options, const session::Session& sessi
   return Shown{.losses = session.input_losses(), .tell = true};
 }
 
-Result<Shown> show_packets(const Options& options, session::Session& session) {
+Result<Shown> show_packets(const PacketsOptions& options, session::Session& session) {
   view::Output out(STDOUT_FILENO);
   view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
   auto list = options.counts ? view::make_packet_counter()
@@ -95,7 +95,7 @@ Result<Shown> show_packets(const Options& options, session::Session& session) {
   return Shown{.losses = std::move(outcome->losses), .tell = true};
 }
 
-int run(const Options& options) {
+int run(const PacketsOptions& options) {
   return with_session(options.reading, [&](session::Session& session) {
     return has_records(session) ? show_records(options, session) : show_packets(options, session);
   });
@@ -104,8 +104,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_packets(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("packets", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<PacketsOptions>();
+  const OptionSet app =
+      program.command("packets", kPacketsManual, [options] { return run(*options); });
   add_packet_input_options(app, options->reading);
   app.add_flag("--json", options->reading.json, "a JSON object per line");
   app.add_flag("--counts", options->counts,

@@ -14,7 +14,7 @@
 namespace hodo::cli {
 namespace {
 
-constexpr std::string_view kDescription =
+constexpr std::string_view kRecordDescription =
     "Runs COMMAND, the words behind '--', and writes down every branch that it takes, in all its "
     "threads and in the programs that it starts. On a processor with Intel PT the kernel records; "
     "on any other x86-64 machine a software trace unit writes the same packets: of 64-bit programs "
@@ -88,7 +88,7 @@ void add_record(Program& program) {
   auto command = std::make_shared<RecordCommand>();
   Manual manual{
       .summary = "run a program and record every branch it takes",
-      .description = kDescription,
+      .description = kRecordDescription,
       .examples =
           {{"hodo record -- ls -l /usr/bin", "Records ls into hodo.data and shows the report."},
            {"hodo record -o build.data -- make -j2", "Records make and everything it starts."},

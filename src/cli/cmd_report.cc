@@ -8,7 +8,7 @@
 namespace hodo::cli {
 namespace {
 
-const Manual kManual{
+const Manual kReportManual{
     .summary = "show the summary of a recording",
     .description =
         "Says what was recorded where and when, which processes and threads ran and for how long, "
@@ -28,7 +28,7 @@ const Manual kManual{
 void add_report(Program& program) {
   auto options = std::make_shared<ReportOptions>();
   const OptionSet app =
-      program.command("report", kManual, [options] { return show_report(*options); });
+      program.command("report", kReportManual, [options] { return show_report(*options); });
   add_input_options(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");
   app.add_option("--top", options->top, "how many functions and branches to list (default 10)")

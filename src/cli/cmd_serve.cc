@@ -18,7 +18,7 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct ServeOptions {
   ReadingOptions reading;
   std::string socket;
   bool schema = false;
@@ -26,7 +26,7 @@ struct Options {
   bool no_index = false;
 };
 
-const Manual kManual{
+const Manual kServeManual{
     .summary = "answer questions about a recording, for other programs",
     .description =
         "Opens a recording once and answers questions about it until standard input ends, so that "
@@ -58,7 +58,7 @@ Status print_schema() {
   return out.finish();
 }
 
-int run(const Options& options) {
+int run(const ServeOptions& options) {
   if (options.schema) {
     const Status done = print_schema();
     return done ? kExitOk : report_error("", done.error());
@@ -87,8 +87,8 @@ int run(const Options& options) {
 }  // namespace
 
 void add_serve(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("serve", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<ServeOptions>();
+  const OptionSet app = program.command("serve", kServeManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   app.add_option("--socket", options->socket,
                  "make the Unix socket PATH and answer there, instead of on standard input")

@@ -14,12 +14,12 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct ShowOptions {
   ReadingOptions reading;
   serve::SceneInput input;
 };
 
-const Manual kManual{
+const Manual kShowManual{
     .summary = "show one moment of a recording",
     .description =
         "Says where a thread stood at a moment: the open calls with their source lines, the "
@@ -52,7 +52,7 @@ const Manual kManual{
                  {"hodo show line:node.cc:42#2 --json | jq .calls", "For programs."}},
     .exit_statuses = reading_exit_statuses()};
 
-int run(const Options& options) {
+int run(const ShowOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
     const Asking asking = asking_of(session, options.reading, progress, true);
@@ -76,8 +76,8 @@ int run(const Options& options) {
 }  // namespace
 
 void add_show(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("show", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<ShowOptions>();
+  const OptionSet app = program.command("show", kShowManual, [options] { return run(*options); });
   app.add_option("MOMENT", options->input.moment,
                  "the moment: 4242:1700, crash, call:parse#17, ...")
       .required();

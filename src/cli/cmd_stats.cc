@@ -15,7 +15,7 @@
 namespace hodo::cli {
 namespace {
 
-const Manual kManual{
+const Manual kStatsManual{
     .summary = "count instructions, branches, packets and losses",
     .description =
         "Decodes the whole recording and counts: instructions, branches by kind, taken and not, "
@@ -46,7 +46,7 @@ int run(const ReadingOptions& options) {
 
 void add_stats(Program& program) {
   auto options = std::make_shared<ReadingOptions>();
-  const OptionSet app = program.command("stats", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("stats", kStatsManual, [options] { return run(*options); });
   add_input_options(app, *options);
   app.add_flag("--json", options->json, "one JSON object");
   add_selection_options(app, *options);

@@ -23,7 +23,7 @@
 namespace hodo::cli {
 namespace {
 
-struct Options {
+struct ViewOptions {
   ReadingOptions reading;
   std::uint64_t port = 0;
   bool no_browser = false;
@@ -34,7 +34,7 @@ struct Options {
   std::string html;
 };
 
-const Manual kManual{
+const Manual kViewManual{
     .summary = "look at a recording in the browser",
     .description =
         "Serves a page about the recording to this user's browser, opens it where there is a "
@@ -98,7 +98,7 @@ std::optional<std::string> answer(serve::Workspace& workspace, Told& told, std::
 }
 
 // The part of the timeline that --from and --to mean; an empty object where neither is given.
-Result<serve::Json> part_of(const Options& options, serve::Workspace& workspace) {
+Result<serve::Json> part_of(const ViewOptions& options, serve::Workspace& workspace) {
   serve::Json params = serve::Json::object();
   if (!options.from.empty()) params["from"] = options.from;
   if (!options.to.empty()) params["to"] = options.to;
@@ -106,7 +106,7 @@ Result<serve::Json> part_of(const Options& options, serve::Workspace& workspace)
   return serve::ask(workspace, "part", params);
 }
 
-std::string begin_of(const Options& options, const serve::Json& part) {
+std::string begin_of(const ViewOptions& options, const serve::Json& part) {
   std::vector<std::string> words;
   const char* view = !options.with.empty() ? "diff" : !options.at.empty() ? "where" : "flame";
   if (!options.at.empty()) words.push_back("at=" + in_address(options.at));
@@ -143,7 +143,7 @@ void wait_for_the_end() {
   sigwait(&set, &signal);
 }
 
-int serve_page(const Options& options, const web::Page& page, serve::Workspace& workspace,
+int serve_page(const ViewOptions& options, const web::Page& page, serve::Workspace& workspace,
                Told& told) {
   auto part = part_of(options, workspace);
   if (!part) return report_error(options.reading.file, part.error());
@@ -168,7 +168,7 @@ int serve_page(const Options& options, const web::Page& page, serve::Workspace& 
   std::_Exit(kExitOk);
 }
 
-int write_page(const Options& options, const web::Page& page, serve::Workspace& workspace) {
+int write_page(const ViewOptions& options, const web::Page& page, serve::Workspace& workspace) {
   auto part = part_of(options, workspace);
   if (!part) return report_error(options.reading.file, part.error());
   auto answers = answers_for_file(workspace, *part, begin_of(options, *part));
@@ -187,7 +187,7 @@ int write_page(const Options& options, const web::Page& page, serve::Workspace& 
 }
 
 // As `hodo diff A B`: the recording, then the other one, wherever --diff stands among them.
-Status name_both(Options& options) {
+Status name_both(ViewOptions& options) {
   std::string& file = options.reading.file;
   if (options.with.size() < 2) {
     if (file.empty()) file = ReadingOptions().file;
@@ -201,7 +201,7 @@ Status name_both(Options& options) {
   return {};
 }
 
-int run(Options options) {
+int run(ViewOptions options) {
   if (Status good = name_both(options); !good) return report_error("", good.error());
   const auto page = web::page();
   if (!page) return report_error("", page.error());
@@ -228,9 +228,9 @@ int run(Options options) {
 }  // namespace
 
 void add_view(Program& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ViewOptions>();
   options->reading.file.clear();  // what is given can be told from the default then
-  const OptionSet app = program.command("view", kManual, [options] { return run(*options); });
+  const OptionSet app = program.command("view", kViewManual, [options] { return run(*options); });
   add_input_options(app, options->reading);
   app.add_option(
          "--at", options->at,

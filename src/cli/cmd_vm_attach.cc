@@ -16,7 +16,7 @@
 namespace hodo::cli {
 namespace {
 
-constexpr std::string_view kDescription =
+constexpr std::string_view kVmAttachDescription =
     "Records every branch of a virtual machine that is running already under KVM, with the "
     "processor's Intel PT and the stock kernel: nothing is patched, and the machine needs no agent "
     "and no restart. It only has to have a QMP socket (-qmp unix:PATH,server=on,wait=off), from "
@@ -34,7 +34,7 @@ constexpr std::string_view kDescription =
     "or root. Linux guests are understood whose kernel has kallsyms and BTF, as those of all "
     "distributions have; of others hodo packets and hodo stats show what there is.";
 
-struct Options {
+struct VmAttachOptions {
   capture::VmAttachOptions attach;
   std::string max_size, buffer_size;
   std::uint64_t seconds = 0;
@@ -42,7 +42,7 @@ struct Options {
   bool quiet = false;
 };
 
-int attach(Options& options) {
+int attach(VmAttachOptions& options) {
   if (Status status = check_recording_path(options.attach.record.output); !status) {
     fmt::print(stderr, "hodo: {}\n", status.error().message);
     return kExitUsage;
@@ -79,9 +79,9 @@ int attach(Options& options) {
 }  // namespace
 
 void add_vm_attach(Program& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VmAttachOptions>();
   Manual manual{.summary = "record a running virtual machine with the processor's Intel PT",
-                .description = kDescription,
+                .description = kVmAttachDescription,
                 .examples = {{"hodo vm attach --qmp /run/vm1.qmp --seconds 2",
                               "Records two seconds of the machine into hodo.data."},
                              {"hodo vm attach --qmp /run/vm1.qmp --buffer-size 64M -o boot.data",

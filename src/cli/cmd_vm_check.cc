@@ -18,7 +18,7 @@
 namespace hodo::cli {
 namespace {
 
-const Manual kManual{
+const Manual kVmCheckManual{
     .summary = "find hooks in the kernel of a virtual machine",
     .description =
         "Follows every branch that a guest's kernel took in a recording of hodo vm record "
@@ -50,7 +50,7 @@ const Manual kManual{
                       {"2", "Wrong use, or a recording without the code of a guest's kernel."},
                       {"3", "Nothing was found, but part of the recording was lost."}}};
 
-struct Options {
+struct VmCheckOptions {
   ReadingOptions reading;
   std::string kernel;
 };
@@ -66,7 +66,7 @@ std::vector<std::string> not_judged(bool with_image) {
   return out;
 }
 
-Result<view::Checked> check_session(const Options& options, session::Session& session) {
+Result<view::Checked> check_session(const VmCheckOptions& options, session::Session& session) {
   std::optional<kernelcheck::KernelImage> image;
   if (!options.kernel.empty()) {
     auto opened = kernelcheck::KernelImage::open(options.kernel);
@@ -90,7 +90,7 @@ Result<view::Checked> check_session(const Options& options, session::Session& se
                        .not_judged = not_judged(image.has_value())};
 }
 
-int run(const Options& options) {
+int run(const VmCheckOptions& options) {
   return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
     const auto checked = check_session(options, session);
     if (!checked) return std::unexpected(checked.error());
@@ -108,8 +108,9 @@ int run(const Options& options) {
 }  // namespace
 
 void add_vm_check(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("vm-check", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<VmCheckOptions>();
+  const OptionSet app =
+      program.command("vm-check", kVmCheckManual, [options] { return run(*options); });
   app.add_option("FILE", options->reading.file, "the recording").capture_default_str();
   app.add_option("--kernel", options->kernel,
                  "hold the text that ran against this vmlinuz or vmlinux, too")

@@ -24,7 +24,7 @@ constexpr std::string_view kScript =
     "sha256sum /tmp/numbers.gz\n";
 constexpr const char* kPrograms[] = {"sort", "gzip", "sha256sum"};
 
-const Manual kManual{
+const Manual kVmDemoManual{
     .summary = "record a small virtual machine that is made for it",
     .description =
         "For who has no virtual machine at hand. Makes a Linux guest of two files, a Debian kernel "
@@ -44,13 +44,13 @@ const Manual kManual{
                        "Something that is needed is not installed; the message names the "
                        "package."}}};
 
-struct Options {
+struct VmDemoOptions {
   std::string output = "vm-demo.data";
   std::string folder;
   std::string kernel;
 };
 
-void tell_what_next(const Options& options, const DemoGuest& guest) {
+void tell_what_next(const VmDemoOptions& options, const DemoGuest& guest) {
   const std::string file = view::shell_word(options.output);
   const std::string socket = view::shell_word(options.folder + "/qmp");
   std::string machine;
@@ -76,7 +76,7 @@ int report(const Error& error) {
   return exit_status_of(error);
 }
 
-int run(Options& options, const std::vector<std::string>& own_command_line) {
+int run(VmDemoOptions& options, const std::vector<std::string>& own_command_line) {
   if (options.folder.empty()) options.folder = demo_folder();
   if (options.folder.empty()) {
     return report(
@@ -106,9 +106,9 @@ int run(Options& options, const std::vector<std::string>& own_command_line) {
 }  // namespace
 
 void add_vm_demo(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app =
-      program.command("vm-demo", kManual, [options] { return run(*options, command_line()); });
+  auto options = std::make_shared<VmDemoOptions>();
+  const OptionSet app = program.command("vm-demo", kVmDemoManual,
+                                        [options] { return run(*options, command_line()); });
   app.add_option("-o,--output", options->output, "write to FILE")
       .type_name("FILE")
       .capture_default_str();

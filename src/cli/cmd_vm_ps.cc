@@ -19,7 +19,7 @@
 namespace hodo::cli {
 namespace {
 
-const Manual kManual{
+const Manual kVmPsManual{
     .summary = "list the processes of a virtual machine, or of a recording of one",
     .description =
         "Asks a running QEMU, with KVM or without, for its processors' registers and the guest's"
@@ -59,13 +59,13 @@ const Manual kManual{
          "Hidden processes could not be looked for: the guest's system is not known, or its kernel "
          "does not say whose an address space is. Of a recording: part of it was lost."}}};
 
-struct Options {
+struct VmPsOptions {
   std::string socket;
   std::uint64_t milliseconds = 500;
   ReadingOptions reading;
 };
 
-int status_of(const guest::Survey& survey) {
+int survey_status(const guest::Survey& survey) {
   if (!survey.census || !survey.census->cross_checked) return kExitIncomplete;
   const bool hidden = std::ranges::any_of(survey.census->residents, &guest::Resident::hidden);
   return hidden ? kExitFindings : kExitOk;
@@ -93,7 +93,7 @@ int list_recorded(const ReadingOptions& options) {
   });
 }
 
-int run(const Options& options) {
+int run(const VmPsOptions& options) {
   if (options.socket.empty() == options.reading.file.empty()) {
     fmt::print(
         stderr,
@@ -116,14 +116,14 @@ int run(const Options& options) {
           ? view::json_text(view::survey_json(*survey))
           : view::survey_text(*survey, view::style_for(STDOUT_FILENO, options.reading.color)));
   if (Status status = out.finish(); !status) return report_error("standard output", status.error());
-  return status_of(*survey);
+  return survey_status(*survey);
 }
 
 }  // namespace
 
 void add_vm_ps(Program& program) {
-  auto options = std::make_shared<Options>();
-  const OptionSet app = program.command("vm-ps", kManual, [options] { return run(*options); });
+  auto options = std::make_shared<VmPsOptions>();
+  const OptionSet app = program.command("vm-ps", kVmPsManual, [options] { return run(*options); });
   options->reading.file.clear();
   app.add_option("FILE", options->reading.file, "a recording, instead of a machine that runs");
   app.add_option("--qmp", options->socket, "the machine's QMP socket").type_name("SOCKET");

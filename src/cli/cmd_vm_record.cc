@@ -16,7 +16,7 @@
 namespace hodo::cli {
 namespace {
 
-constexpr std::string_view kDescription =
+constexpr std::string_view kVmRecordDescription =
     "Runs a virtual machine, the words behind '--', and writes down every branch that the chosen "
     "processes inside of it take: in user mode, with --kernel in the guest's kernel, with both "
     "everywhere. The guest needs no agent, no driver and no change: a plugin inside QEMU watches "
@@ -37,7 +37,7 @@ constexpr std::string_view kDescription =
     "guest's processes as processes; it holds the code that ran, so hodo's reading commands need "
     "no files of the guest.";
 
-struct Options {
+struct VmRecordOptions {
   capture::VmOptions vm;
   std::vector<std::string> names, cr3s;
   std::vector<std::int32_t> pids;
@@ -46,7 +46,7 @@ struct Options {
   bool quiet = false;
 };
 
-Status choose(Options& options) {
+Status choose(VmRecordOptions& options) {
   if (Status status = check_recording_path(options.vm.record.output); !status) return status;
   options.vm.watch.children = options.children;
   options.vm.kernel = options.kernel;
@@ -63,7 +63,7 @@ Status choose(Options& options) {
   return {};
 }
 
-int record(Options& options) {
+int record(VmRecordOptions& options) {
   const auto& command = options.vm.record.command;
   if (command.empty() || command.front().starts_with('-')) {
     fmt::print(stderr,
@@ -94,10 +94,10 @@ int record(Options& options) {
 }  // namespace
 
 void add_vm_record(Program& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VmRecordOptions>();
   Manual manual{
       .summary = "run a virtual machine and record processes inside of it",
-      .description = kDescription,
+      .description = kVmRecordDescription,
       .examples =
           {{"hodo vm record --process sshd -- qemu-system-x86_64 -m 1G -drive file=disk.img",
             "Records every sshd of the guest into hodo.data."},

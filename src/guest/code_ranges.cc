@@ -3,11 +3,13 @@
 #include <array>
 #include <cstring>
 
+#include "paging_entry.h"
+
 namespace hodo::guest {
 namespace {
 
-constexpr std::uint64_t kPresent = 1, kUser = 1 << 2, kLarge = 1 << 7, kNoExecute = 1ULL << 63;
-constexpr std::uint64_t kAddressBits = 0x000f'ffff'ffff'f000;
+using namespace paging_entry;
+
 constexpr std::size_t kEntries = 512;
 constexpr std::size_t kMostTables = 65'536, kMostRanges = 4096;
 
@@ -19,7 +21,7 @@ struct Table {
 
 std::uint64_t span_of(unsigned level) { return std::uint64_t{4096} << 9 * (level - 1); }
 
-std::uint64_t canonical(std::uint64_t address, unsigned levels) {
+std::uint64_t sign_extended(std::uint64_t address, unsigned levels) {
   const unsigned unused = 64 - (12 + 9 * levels);
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(address << unused) >> unused);
 }
@@ -51,7 +53,7 @@ std::vector<CodeRange> user_code_ranges(const PhysicalMemory& memory, const Pagi
       const bool runs = (entry & (kPresent | kUser)) == (kPresent | kUser);
       if (!runs || (entry & kNoExecute) != 0) continue;
       const std::uint64_t size = span_of(table.level);
-      const std::uint64_t start = canonical(table.start + i * size, levels);
+      const std::uint64_t start = sign_extended(table.start + i * size, levels);
       const bool page = table.level == 1 || (table.level <= 3 && (entry & kLarge) != 0);
       if (page) {
         add(out, start, start + size);

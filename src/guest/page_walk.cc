@@ -3,13 +3,13 @@
 
 #include "hodo/base/page.h"
 #include "hodo/guest/memory.h"
+#include "paging_entry.h"
 
 namespace hodo::guest {
 namespace {
 
-// SDM vol. 3, "Formats of CR3 and Paging-Structure Entries with 4-Level Paging and 5-Level Paging".
-constexpr std::uint64_t kPresent = 1, kLarge = 1 << 7;
-constexpr std::uint64_t kAddressBits = 0x000f'ffff'ffff'f000;
+using namespace paging_entry;
+
 constexpr unsigned kIndexBits = 9;
 
 constexpr std::size_t kPageBytes = 1 << kPageBits;
@@ -34,7 +34,6 @@ std::optional<Translation> translate(const PhysicalMemory& memory, const Paging&
     std::span bytes(reinterpret_cast<std::uint8_t*>(&entry), sizeof(entry));
     if (!memory.read(table + index * sizeof(entry), bytes)) return std::nullopt;
     if ((entry & kPresent) == 0) return std::nullopt;
-    // Only the levels of 2 MiB and 1 GiB pages have that bit; above, it is reserved.
     if (level == 1 || ((entry & kLarge) != 0 && level <= 3)) {
       const std::uint64_t size = std::uint64_t{1} << shift;
       return Translation{(entry & kAddressBits & ~(size - 1)) + (address & (size - 1)), size};

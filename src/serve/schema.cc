@@ -54,6 +54,8 @@ Json parameters(const Members& members, std::initializer_list<std::string_view> 
   return object(members, needed, true);
 }
 
+Json no_parameters() { return parameters({}); }
+
 namespace {
 
 std::string_view type_of(const Json& value) {

@@ -27,6 +27,7 @@ Json object(const Members& members, std::initializer_list<std::string_view> need
             bool closed = false);
 // Of parameters: closed.
 Json parameters(const Members& members, std::initializer_list<std::string_view> needed = {});
+Json no_parameters();
 
 // usage: what of the value does not fit, by its path. Understands what is written by the functions
 // above. `value` has a bounded depth.

@@ -15,19 +15,14 @@
 #include <csignal>
 #include <cstring>
 #include <list>
-#include <system_error>
 #include <thread>
 
+#include "file_error.h"
 #include "hodo/base/fd.h"
 #include "hodo/serve/lines.h"
 
 namespace hodo::serve {
 namespace {
-
-std::unexpected<Error> failed(const std::string& path, int error) {
-  return fail(error == EACCES || error == EPERM ? ErrorCode::not_permitted : ErrorCode::io,
-              fmt::format("{}: {}", path, std::generic_category().message(error)));
-}
 
 Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un out{};
@@ -48,7 +43,7 @@ const sockaddr* plain(const sockaddr_un& address) {
 // Takes away what a server has left behind; nothing else.
 Status clear_place(const std::string& path, const sockaddr_un& address) {
   struct stat st{};
-  if (::lstat(path.c_str(), &st) != 0) return errno == ENOENT ? Status() : failed(path, errno);
+  if (::lstat(path.c_str(), &st) != 0) return errno == ENOENT ? Status() : file_error(path, errno);
   if (!S_ISSOCK(st.st_mode)) {
     return fail(ErrorCode::usage, path + " is there already, and no socket");
   }
@@ -56,8 +51,8 @@ Status clear_place(const std::string& path, const sockaddr_un& address) {
   if (::connect(probe.get(), plain(address), sizeof address) == 0) {
     return fail(ErrorCode::usage, "a server listens on " + path + " already");
   }
-  if (errno != ECONNREFUSED) return failed(path, errno);
-  if (::unlink(path.c_str()) != 0) return failed(path, errno);
+  if (errno != ECONNREFUSED) return file_error(path, errno);
+  if (::unlink(path.c_str()) != 0) return file_error(path, errno);
   return {};
 }
 
@@ -66,14 +61,14 @@ Result<Fd> listening(const std::string& path) {
   if (!address) return std::unexpected(address.error());
   if (Status clear = clear_place(path, *address); !clear) return std::unexpected(clear.error());
   Fd out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!out) return failed(path, errno);
+  if (!out) return file_error(path, errno);
   // Never open to others, not even for a moment.
   const mode_t before = ::umask(0177);
   const int bound = ::bind(out.get(), plain(*address), sizeof *address);
   const int error = errno;
   ::umask(before);
-  if (bound != 0) return failed(path, error);
-  if (::listen(out.get(), static_cast<int>(kMostConnections)) != 0) return failed(path, errno);
+  if (bound != 0) return file_error(path, error);
+  if (::listen(out.get(), static_cast<int>(kMostConnections)) != 0) return file_error(path, errno);
   return out;
 }
 
@@ -169,7 +164,7 @@ Status answer_socket(Workspace& workspace, const std::string& path, int until) {
     }
     ::unlink(path.c_str());
   }
-  return error == 0 ? Status() : failed(path, error);
+  return error == 0 ? Status() : file_error(path, error);
 }
 
 }  // namespace hodo::serve

@@ -34,9 +34,9 @@ struct CodeMove {
 
 bool fits(std::uint64_t address, std::uint64_t size) { return size != 0 && size - 1 <= ~address; }
 
-class Reader {
+class DumpReader {
  public:
-  explicit Reader(JitDump& dump) : dump_(dump) {}
+  explicit DumpReader(JitDump& dump) : dump_(dump) {}
 
   // False where the file goes on in no way that makes sense.
   bool record(ByteReader& in) {
@@ -108,7 +108,7 @@ Result<JitDump> read_jitdump(std::span<const std::uint8_t> bytes) {
     dump.cut_off = true;
     return dump;
   }
-  Reader reader(dump);
+  DumpReader reader(dump);
   while (in.remaining() != 0 && dump.functions.size() < kMostJitFunctions) {
     if (reader.record(in)) continue;
     dump.cut_off = true;

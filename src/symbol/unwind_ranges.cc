@@ -62,9 +62,9 @@ std::optional<std::uint8_t> encoding_of(const Dwarf_CIE& cie, bool wide) {
 }
 
 // The section's entries, one after the other.
-class Reader {
+class TableReader {
  public:
-  Reader(const Section& table, std::span<const std::uint8_t> bytes, bool wide)
+  TableReader(const Section& table, std::span<const std::uint8_t> bytes, bool wide)
       : table_(table), bytes_(bytes), wide_(wide) {}
 
   std::vector<UnwindRange> read(const unsigned char* ident);
@@ -79,7 +79,7 @@ class Reader {
   std::map<Dwarf_Off, std::optional<std::uint8_t>> encodings_;
 };
 
-std::vector<UnwindRange> Reader::read(const unsigned char* ident) {
+std::vector<UnwindRange> TableReader::read(const unsigned char* ident) {
   std::vector<UnwindRange> out;
   Elf_Data data{};
   data.d_buf = const_cast<std::uint8_t*>(bytes_.data());  // is only read
@@ -101,7 +101,7 @@ std::vector<UnwindRange> Reader::read(const unsigned char* ident) {
   return out;
 }
 
-std::optional<UnwindRange> Reader::range_of(const Dwarf_FDE& fde) const {
+std::optional<UnwindRange> TableReader::range_of(const Dwarf_FDE& fde) const {
   const auto encoding = encodings_.find(fde.CIE_pointer);
   if (encoding == encodings_.end() || !encoding->second) return std::nullopt;
   const std::uint8_t how = *encoding->second;
@@ -128,7 +128,7 @@ std::vector<UnwindRange> unwind_ranges(const ElfFile& file, const image::Elf& el
   if (table == nullptr || ident == nullptr || ident_size < EI_NIDENT) return {};
   const auto bytes = file.bytes(*table);
   if (bytes.empty()) return {};
-  return Reader(*table, bytes, elf.elf_class == image::ElfClass::elf64)
+  return TableReader(*table, bytes, elf.elf_class == image::ElfClass::elf64)
       .read(reinterpret_cast<const unsigned char*>(ident));
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hodo/view/annotated.h"
+#include "hodo/view/text.h"
 
 namespace hodo::view {
 namespace {
@@ -26,8 +27,6 @@ std::string_view name(GraphEdge::Kind kind) {
   }
   return "next";
 }
-
-std::string hex(std::uint64_t address) { return fmt::format("{:#x}", address); }
 
 // What an address outside of this function is called: "puts@plt", "parse+0x10"; empty: unknown.
 std::string name_outside(const Annotated& what, std::uint64_t address) {

@@ -70,6 +70,8 @@ std::string grouped(std::uint64_t value) {
   return digits;
 }
 
+std::string hex(std::uint64_t value) { return fmt::format("{:#x}", value); }
+
 std::string times(std::uint64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
 
 std::string byte_size(std::uint64_t bytes) {

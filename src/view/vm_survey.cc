@@ -13,8 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string hex(std::uint64_t value) { return fmt::format("{:#x}", value); }
-
 std::string busy(const guest::Survey& survey, std::uint64_t cr3) {
   const guest::Activity* activity = cr3 == 0 ? nullptr : survey.activity_of(cr3);
   const std::uint64_t looks = activity == nullptr ? 0 : activity->user + activity->kernel;

@@ -8,7 +8,6 @@
 namespace hodo::capture {
 namespace {
 
-constexpr int kPollMs = 4;  // how long a thread's packets may lie before they are looked at
 // How long processes that outlive the program are given to end, as those of a shell's last pipe do.
 constexpr std::uint64_t kLeaving = 200'000'000;  // ns
 
@@ -44,7 +43,7 @@ Status ChannelLoop::wait() {
                              {.fd = socket_, .events = POLLIN, .revents = 0}};
   for (const int fd : channels_.wake_fds())
     fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
-  poll(fds.data(), fds.size(), channels_.busy() ? 0 : kPollMs);
+  poll(fds.data(), fds.size(), channels_.patience());
   channels_.accept(socket_);
   return {};
 }

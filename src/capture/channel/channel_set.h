@@ -18,6 +18,9 @@ class ChannelSet {
   virtual void drain(bool all) = 0;
   // The last drain moved so much that the next one should not wait.
   virtual bool busy() const { return false; }
+  // How long a thread's packets may lie before they are looked at, unless a descriptor wakes us:
+  // ms, for poll().
+  int patience() const { return busy() ? 0 : 4; }
   // Of a recording that keeps only the newest part of the trace: writes what is kept.
   virtual void snapshot() {}
   // Nothing more shall be written; the program goes on.

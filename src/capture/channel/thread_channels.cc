@@ -20,15 +20,13 @@
 #include "exit_code.h"
 #include "hodo/image/elf.h"
 #include "hodo/relay/clock.h"
+#include "piece_size.h"
 #include "run/pid_namespace.h"
 
 namespace hodo::capture {
 namespace {
 
-// Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
-constexpr std::size_t kWorthWriting = 64 * 1024;
-constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
-constexpr std::size_t kMostPlaces = 100;          // that are listed one by one
+constexpr std::size_t kMostPlaces = 100;  // that are listed one by one
 constexpr std::size_t kMostEnds = 4096;
 constexpr std::size_t kLongestPath =
     512;  // in the summary, which must not become too large to read
@@ -422,9 +420,7 @@ Status ThreadChannels::take_aux(Channel& channel, bool all) {
   if (size == 0) return {};
   busy_ = busy_ || size >= aux_size_ / 4;
   const bool stacks = settings_.recording == relay::Recording::lbr;
-  // A small buffer must not make its thread wait until the delay is over.
-  const bool worth = size >= std::min<std::uint64_t>(kWorthWriting, aux_size_ / 8);
-  if (!all && !stacks && !worth && time - channel.last_write < kMaxDelay) return {};
+  if (!all && !stacks && !worth_a_piece(size, aux_size_, time - channel.last_write)) return {};
   channel.last_write = time;
   const std::span<const std::uint8_t> bytes = channel.reader.take();
   if (bytes.empty()) return {};

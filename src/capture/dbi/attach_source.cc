@@ -18,8 +18,6 @@
 namespace hodo::capture {
 namespace {
 
-constexpr int kPollMs = 4;
-
 class AttachedRecording final : public Recorder {
  public:
   AttachedRecording(const RecordOptions& options, const ChannelRecording& what,
@@ -85,7 +83,7 @@ class AttachedRecording final : public Recorder {
     if (options_.end_fd >= 0) {
       fds.push_back({.fd = options_.end_fd, .events = POLLIN, .revents = 0});
     }
-    poll(fds.data(), fds.size(), channels_.busy() ? 0 : kPollMs);
+    poll(fds.data(), fds.size(), channels_.patience());
     channels_.accept(socket_);
     if (options_.end_fd >= 0 && (fds.back().revents & POLLIN) != 0) {
       channels_.kill();

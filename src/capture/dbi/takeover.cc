@@ -32,20 +32,20 @@ bool is_stop_signal(int signal) {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-enum class Found { nothing, stopped, ended, gone };
+enum class Peeked { nothing, stopped, ended, gone };
 
 // Without taking it.
-Found peek(pid_t tid) {
+Peeked peek(pid_t tid) {
   siginfo_t info{};
   int got = 0;
   do {
     got = waitid(P_PID, static_cast<id_t>(tid), &info,
                  WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return Found::gone;
-  if (info.si_pid == 0) return Found::nothing;
+  if (got < 0) return Peeked::gone;
+  if (info.si_pid == 0) return Peeked::nothing;
   const bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
-  return stopped ? Found::stopped : Found::ended;
+  return stopped ? Peeked::stopped : Peeked::ended;
 }
 
 // After ptrace has refused.
@@ -114,15 +114,15 @@ bool Takeovers::look_at(Held& held, std::vector<std::string>& failures) {
       ptrace(PTRACE_INTERRUPT, held.tid, nullptr, nullptr);
     }
   }
-  Found found = peek(held.tid);
+  Peeked found = peek(held.tid);
   // A thread that executes a program becomes the process's first, some time before it stops there.
-  if (held.tid != held.pid && found == Found::gone) {
+  if (held.tid != held.pid && found == Peeked::gone) {
     held.tid = held.pid;
     found = peek(held.pid);
   }
-  if (found == Found::nothing) return false;
-  if (found == Found::gone) return true;
-  if (found == Found::ended) {
+  if (found == Peeked::nothing) return false;
+  if (found == Peeked::gone) return true;
+  if (found == Peeked::ended) {
     if (held.tid != child_) waitpid(held.tid, nullptr, __WALL | WNOHANG);
     return true;
   }

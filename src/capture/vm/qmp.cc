@@ -14,7 +14,7 @@
 namespace hodo::capture {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
 constexpr int kPatienceMs = 5000;
 // A message's limit: more than any answer that is asked for here.
@@ -33,13 +33,13 @@ Error refused(const std::string& path, int reason) {
 
 // A member that is a number; `otherwise` where it is none.
 template <class T>
-T number(const Json& object, const char* name, T otherwise) {
+T number(const json& object, const char* name, T otherwise) {
   const auto found = object.find(name);
   return found != object.end() && found->is_number_integer() ? found->get<T>() : otherwise;
 }
 
 // Of a command whose answer says nothing.
-Status status_of(const Result<Json>& answer) {
+Status status_of(const Result<json>& answer) {
   return answer ? Status() : std::unexpected(answer.error());
 }
 
@@ -77,7 +77,7 @@ Result<std::vector<VirtualCpu>> Qmp::cpus() {
   if (!answer->is_array() || answer->size() > kMostCpus) {
     return fail(ErrorCode::malformed, path_ + ": query-cpus-fast gives no list of processors");
   }
-  for (const Json& cpu : *answer) {
+  for (const json& cpu : *answer) {
     VirtualCpu one;
     if (cpu.is_object()) {
       one.index = number<std::uint32_t>(cpu, "cpu-index", ~0u);
@@ -99,7 +99,7 @@ Result<bool> Qmp::uses_kvm() {
 }
 
 Result<std::string> Qmp::monitor(const std::string& line, std::uint32_t cpu) {
-  const Json arguments = {{"command-line", line}, {"cpu-index", cpu}};
+  const json arguments = {{"command-line", line}, {"cpu-index", cpu}};
   const auto answer = execute("human-monitor-command", arguments.dump());
   if (!answer) return std::unexpected(answer.error());
   if (!answer->is_string()) return fail(ErrorCode::malformed, path_ + ": the monitor gave no text");
@@ -116,7 +116,7 @@ Status Qmp::stop() { return status_of(execute("stop")); }
 Status Qmp::resume() { return status_of(execute("cont")); }
 
 Status Qmp::save_memory(std::uint64_t address, std::uint64_t size, const std::string& file) {
-  const Json arguments = {{"val", address}, {"size", size}, {"filename", file}};
+  const json arguments = {{"val", address}, {"size", size}, {"filename", file}};
   return status_of(execute("pmemsave", arguments.dump()));
 }
 
@@ -131,7 +131,7 @@ bool Qmp::alive() {
 }
 
 // One command and its answer; events that come in between are passed over.
-Result<Json> Qmp::execute(const std::string& command, const std::string& arguments) {
+Result<json> Qmp::execute(const std::string& command, const std::string& arguments) {
   std::string text = fmt::format(R"({{"execute":"{}")", command);
   if (!arguments.empty()) text += R"(,"arguments":)" + arguments;
   text += "}\n";
@@ -158,7 +158,7 @@ Result<Json> Qmp::execute(const std::string& command, const std::string& argumen
 }
 
 // Messages are lines.
-Result<Json> Qmp::next_message() {
+Result<json> Qmp::next_message() {
   std::size_t end = received_.find('\n');
   while (end == received_.npos) {
     const std::size_t before = received_.size();
@@ -168,7 +168,7 @@ Result<Json> Qmp::next_message() {
     }
     end = received_.find('\n', before);
   }
-  Json message = Json::parse(received_.substr(0, end), nullptr, false);
+  json message = json::parse(received_.substr(0, end), nullptr, false);
   received_.erase(0, end + 1);
   if (message.is_discarded()) return fail(ErrorCode::malformed, path_ + ": does not speak JSON");
   return message;

@@ -25,7 +25,7 @@ namespace hodo::capture {
 namespace {
 
 // perf wakes us when a quarter of a buffer is full; this is for what never gets that far.
-constexpr int kPollMilliseconds = 200;
+constexpr int kGuestPollMs = 200;
 
 // The signals that end a recording, held back while this lives.
 class StopSignals {
@@ -253,7 +253,7 @@ Status AttachRecorder::wait() {
   for (const auto& stream : streams_) {
     polled.push_back({.fd = stream.stream().poll_fd(), .events = POLLIN, .revents = 0});
   }
-  std::uint64_t most = guest_->waiting() ? 0 : kPollMilliseconds;
+  std::uint64_t most = guest_->waiting() ? 0 : kGuestPollMs;
   if (end_ != 0) most = std::min(most, (end_ - std::min(end_, relay::now())) / 1'000'000 + 1);
   ::poll(polled.data(), polled.size(), static_cast<int>(most));
   return {};

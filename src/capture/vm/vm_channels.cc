@@ -6,15 +6,13 @@
 #include <array>
 #include <cstring>
 
+#include "channel/piece_size.h"
 #include "guest_file.h"
 #include "hodo/relay/clock.h"
 
 namespace hodo::capture {
 namespace {
 
-// Less than this waits for more, up to kMaxDelay, so that the file is made of large pieces.
-constexpr std::size_t kWorthAPiece = 64 * 1024;
-constexpr std::uint64_t kMaxDelay = 200'000'000;  // ns
 constexpr std::int32_t kMostGuestProcessors = 16;
 
 template <class T>
@@ -199,8 +197,7 @@ Status VmChannels::write_map(const relay::Record& record, perfdata::Stamp stamp)
 Status VmChannels::write_aux(Channel& channel, bool all) {
   const std::uint64_t time = relay::now();
   const std::uint64_t waiting = channel.reader.waiting();
-  const bool worth = waiting >= std::min<std::uint64_t>(kWorthAPiece, aux_size_ / 8);
-  if (!all && !worth && time - channel.last_write < kMaxDelay) return {};
+  if (!all && !worth_a_piece(waiting, aux_size_, time - channel.last_write)) return {};
   channel.last_write = time;
   const auto bytes = channel.reader.take();
   if (bytes.empty()) return {};

@@ -7,7 +7,7 @@
 namespace hodo::serve {
 namespace {
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_around(Workspace& workspace, const Json& params) {
   const std::string what =
       text_in(params, "address", text_in(params, "line", text_in(params, "function")));
   if (what.empty()) {
@@ -23,7 +23,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return Json{{"moment", ask::text(*moment)}};
 }
 
-Json parameters() {
+Json around_parameters() {
   using namespace schema;
   return schema::parameters({{"at", moment("from where")},
                              {"address", text("0x401136, or SYMBOL+0x10")},
@@ -33,7 +33,7 @@ Json parameters() {
                             {"at", "direction"});
 }
 
-Json result() {
+Json around_result() {
   using namespace schema;
   return object({{"moment", moment("of the same thread")}}, {"moment"});
 }
@@ -43,7 +43,7 @@ Json result() {
 Method around_method() {
   return {"around",
           "The next or the last time that a thread comes to an address, line or function.",
-          parameters, result, answer};
+          around_parameters, around_result, answer_around};
 }
 
 }  // namespace hodo::serve

@@ -5,8 +5,6 @@
 namespace hodo::serve {
 namespace {
 
-Json no_parameters() { return schema::parameters({}); }
-
 Result<Json> answer_progress(Workspace& workspace, const Json&) {
   const Progress now = workspace.progress();
   return Json{{"id", now.question.empty() ? Json(nullptr) : Json(now.question)},
@@ -41,15 +39,18 @@ Json schema_result() {
 Method progress_method() {
   return {"progress",
           "How far the question that is being answered has come; is answered beside it.",
-          no_parameters,
+          schema::no_parameters,
           progress_result,
           answer_progress,
           true};
 }
 Method schema_method() {
-  return {"schema",      "All methods with the shape of their parameters and answers.",
-          no_parameters, schema_result,
-          answer_schema, true};
+  return {"schema",
+          "All methods with the shape of their parameters and answers.",
+          schema::no_parameters,
+          schema_result,
+          answer_schema,
+          true};
 }
 
 }  // namespace hodo::serve

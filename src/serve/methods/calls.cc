@@ -16,7 +16,7 @@ view::CallOrder order_in(const Json& params) {
   return word == "instructions" ? view::CallOrder::instructions : view::CallOrder::order;
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_calls(Workspace& workspace, const Json& params) {
   auto selection = selection_in(params);
   if (!selection) return std::unexpected(selection.error());
   const ask::FindOptions how = workspace.find(*selection);
@@ -34,7 +34,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return out;
 }
 
-Json parameters() {
+Json calls_parameters() {
   using namespace schema;
   return schema::parameters(
       {{"function", text("parse, ns::parse(int), libc.so.6!malloc")},
@@ -47,7 +47,7 @@ Json parameters() {
       {"function"});
 }
 
-Json result() {
+Json calls_result() {
   using namespace schema;
   return object({{"functions", list(any(), "that the name stood for")},
                  {"count", number("of all their calls")},
@@ -64,7 +64,8 @@ Json result() {
 }  // namespace
 
 Method calls_method() {
-  return {"calls", "Every call of a function, as hodo list --json.", parameters, result, answer};
+  return {"calls", "Every call of a function, as hodo list --json.", calls_parameters, calls_result,
+          answer_calls};
 }
 
 }  // namespace hodo::serve

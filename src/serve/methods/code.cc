@@ -98,7 +98,7 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
        view::losses_json((*workspace.counted())->outcome.losses, workspace.session().clock())}};
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_code(Workspace& workspace, const Json& params) {
   const std::string function = text_in(params, "function", text_in(params, "address"));
   const std::string file = text_in(params, "file");
   if (function.empty() == file.empty()) {
@@ -107,13 +107,13 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return function.empty() ? file_code(workspace, file) : function_code(workspace, params, function);
 }
 
-Json parameters() {
+Json code_parameters() {
   Json out = graph_parameters();
   out["properties"]["file"] = schema::text("a source file, as this method and search name it");
   return out;
 }
 
-Json result() {
+Json code_result() {
   using namespace schema;
   Json line = object({{"file", text("source file")},
                       {"line", number("from 1")},
@@ -143,7 +143,7 @@ Method code_method() {
   return {"code",
           "A function's source and instructions with how often each ran, as hodo annotate --json, "
           "with the source's text; or a source file.",
-          parameters, result, answer};
+          code_parameters, code_result, answer_code};
 }
 
 }  // namespace hodo::serve

@@ -15,8 +15,6 @@
 namespace hodo::serve {
 namespace {
 
-Json no_parameters() { return schema::parameters({}); }
-
 Result<Json> answer_stats(Workspace& workspace, const Json&) {
   auto outcome = workspace.session().count(workspace.walk());
   if (!outcome) return std::unexpected(outcome.error());
@@ -148,7 +146,7 @@ Json ends_result() {
 
 Method stats_method() {
   return {"stats", "Counts of instructions, branches, packets and losses, as hodo stats --json.",
-          no_parameters, stats_result, answer_stats};
+          schema::no_parameters, stats_result, answer_stats};
 }
 Method report_method() {
   return {"report", "The summary: tasks, hottest functions and branches, as hodo report --json.",
@@ -160,7 +158,7 @@ Method coverage_method() {
 }
 Method findings_method() {
   return {"findings", "Where the program went that it was not allowed to, as hodo check --json.",
-          no_parameters, findings_result, answer_findings};
+          schema::no_parameters, findings_result, answer_findings};
 }
 Method ends_method() {
   return {"ends", "How each process ended and what led up to it, as hodo crash --json.",

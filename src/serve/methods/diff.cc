@@ -22,7 +22,7 @@ Result<std::vector<std::string>> two_of(const Json& params, const char* first, c
   return out;
 }
 
-Result<DiffInput> input_in(const Json& params) {
+Result<DiffInput> diff_input(const Json& params) {
   DiffInput out{.top = number_in(params, "top", 20)};
   auto calls = two_of(params, "call", "other_call");
   if (!calls) return std::unexpected(calls.error());
@@ -44,8 +44,8 @@ Result<DiffInput> input_in(const Json& params) {
   return out;
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
-  auto input = input_in(params);
+Result<Json> answer_diff(Workspace& workspace, const Json& params) {
+  auto input = diff_input(params);
   if (!input) return std::unexpected(input.error());
   std::unique_ptr<session::Session> opened;
   const std::string path = text_in(params, "other", workspace.options().input.path);
@@ -64,7 +64,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return view::diff_json(*diff);
 }
 
-Json parameters() {
+Json diff_parameters() {
   using namespace schema;
   return schema::parameters(
       {{"other", text("the other recording (this one, with two calls or threads)")},
@@ -75,7 +75,7 @@ Json parameters() {
        {"top", number("differences to tell (20)", 1)}});
 }
 
-Json result() {
+Json diff_result() {
   using namespace schema;
   return object({{"paths", list(any(), "that were compared, with where they part and meet")},
                  {"unpaired", list(text(""), "threads without a counterpart")},
@@ -89,7 +89,7 @@ Json result() {
 Method diff_method() {
   return {"diff",
           "Where two recordings, calls or threads part and meet again, as hodo diff --json.",
-          parameters, result, answer};
+          diff_parameters, diff_result, answer_diff};
 }
 
 }  // namespace hodo::serve

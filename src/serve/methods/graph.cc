@@ -25,7 +25,7 @@ std::string dot_of(const analyze::FlowGraph& graph, const session::Session& sess
   return out.insert(out.rfind('}'), ids);
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_graph(Workspace& workspace, const Json& params) {
   const std::string function = text_in(params, "function", text_in(params, "address"));
   if (function.empty()) return fail(ErrorCode::usage, "params need 'function' or 'address'");
   auto counted = graph_in(workspace, params, function);
@@ -44,7 +44,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
               {"losses", view::losses_json(counted->losses, workspace.session().clock())}};
 }
 
-Json result() {
+Json graph_result() {
   using namespace schema;
   return object({{"function", text("its name")},
                  {"svg", text("the picture; a block's group has the id b-ADDRESS")},
@@ -56,7 +56,7 @@ Json result() {
 
 Method graph_method() {
   return {"graph", "A function's control flow graph with counts, laid out by Graphviz as SVG.",
-          graph_parameters, result, answer};
+          graph_parameters, graph_result, answer_graph};
 }
 
 }  // namespace hodo::serve

@@ -66,7 +66,7 @@ Json processes_json(Workspace& workspace, const Overview& overview) {
   return out;
 }
 
-Result<Json> answer(Workspace& workspace, const Json&) {
+Result<Json> answer_info(Workspace& workspace, const Json&) {
   auto known = workspace.overview();
   if (!known) return std::unexpected(known.error());
   const Overview& overview = **known;
@@ -103,9 +103,7 @@ Result<Json> answer(Workspace& workspace, const Json&) {
                 {"indexed", workspace.index() != nullptr}}}};
 }
 
-Json parameters() { return schema::parameters({}); }
-
-Json result() {
+Json info_result() {
   using namespace schema;
   Json thread =
       object({{"thread", text("as moments and other methods name it")},
@@ -166,13 +164,13 @@ Json reopen_result() {
 }  // namespace
 
 Method reopen_method() {
-  return {"reopen", "Opens a recording that has grown as it is now (info: changed).", parameters,
-          reopen_result, answer_reopen};
+  return {"reopen", "Opens a recording that has grown as it is now (info: changed).",
+          schema::no_parameters, reopen_result, answer_reopen};
 }
 
 Method info_method() {
   return {"info", "What was recorded: processes and threads, how much they ran, what is missing.",
-          parameters, result, answer};
+          schema::no_parameters, info_result, answer_info};
 }
 
 }  // namespace hodo::serve

@@ -6,8 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 
+#include "file_error.h"
 #include "hodo/base/fd.h"
 #include "hodo/serve/rpc.h"
 #include "methods.h"
@@ -29,24 +29,18 @@ Json shape() {
                      {"moment", "text"}, true));
 }
 
-std::unexpected<Error> failed(const std::string& path, int error) {
-  return fail(error == EACCES || error == EPERM || error == EROFS ? ErrorCode::not_permitted
-                                                                  : ErrorCode::io,
-              fmt::format("{}: {}", path, std::generic_category().message(error)));
-}
-
 // None where there is no file. Errors: io, not_permitted; malformed for what are no notes.
 Result<Json> read_notes(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0 && errno == ENOENT) return Json::array();
   struct stat st{};
-  if (file.get() < 0 || ::fstat(file.get(), &st) != 0) return failed(path, errno);
+  if (file.get() < 0 || ::fstat(file.get(), &st) != 0) return file_error(path, errno);
   if (!S_ISREG(st.st_mode)) return fail(ErrorCode::malformed, path + " is no regular file");
   std::string bytes;
   char part[65536];
   for (;;) {
     const ssize_t got = ::read(file.get(), part, sizeof part);
-    if (got < 0) return failed(path, errno);
+    if (got < 0) return file_error(path, errno);
     if (got == 0) break;
     bytes.append(part, static_cast<std::size_t>(got));
     if (bytes.size() > kLargest)
@@ -70,20 +64,20 @@ Status write_notes(const std::string& path, const Json& notes) {
     constexpr mode_t kOwn = 0600;
     const Fd file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kOwn));
-    if (file.get() < 0) return failed(fresh, errno);
+    if (file.get() < 0) return file_error(fresh, errno);
     std::string_view left = text;
     while (!left.empty()) {
       const ssize_t put = ::write(file.get(), left.data(), left.size());
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return failed(fresh, errno);
+      if (put < 0) return file_error(fresh, errno);
       left.remove_prefix(static_cast<std::size_t>(put));
     }
   }
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return failed(path, errno);
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return file_error(path, errno);
   return {};
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_notes(Workspace& workspace, const Json& params) {
   const std::string path = path_of(workspace);
   if (const auto set = params.find("set"); set != params.end()) {
     if (Status written = write_notes(path, *set); !written) return std::unexpected(written.error());
@@ -93,13 +87,13 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return Json{{"file", path}, {"notes", std::move(*notes)}};
 }
 
-Json parameters() {
+Json notes_parameters() {
   Json notes = shape();
   notes["description"] = "all notes from now on; without, nothing is changed";
   return schema::parameters({{"set", std::move(notes)}});
 }
 
-Json result() {
+Json notes_result() {
   using namespace schema;
   return object({{"file", text("where they are")}, {"notes", shape()}}, {"file", "notes"});
 }
@@ -108,7 +102,7 @@ Json result() {
 
 Method notes_method() {
   return {"notes", "Notes about moments, which stay beside the recording in FILE.notes.json.",
-          parameters, result, answer};
+          notes_parameters, notes_result, answer_notes};
 }
 
 }  // namespace hodo::serve

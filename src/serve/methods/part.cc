@@ -58,7 +58,7 @@ Result<Json> in_time(Workspace& workspace, const ask::Window& window) {
   return Json{{"axis", "time"}, {"from", from}, {"to", std::max(from, to)}};
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_part(Workspace& workspace, const Json& params) {
   const WindowInput input{.at = {}, .from = text_in(params, "from"), .to = text_in(params, "to")};
   const ask::FindOptions how = workspace.find();
   auto window = window_of(workspace.session(), input, how);
@@ -73,13 +73,13 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return in_time(workspace, *window);
 }
 
-Json parameters() {
+Json part_parameters() {
   using namespace schema;
   return schema::parameters({{"from", moment("where it begins (where the path does)")},
                              {"to", moment("where it ends (where the path does)")}});
 }
 
-Json result() {
+Json part_result() {
   using namespace schema;
   return object({{"axis", one_of({"time", "instructions"}, "what from and to count")},
                  {"thread", text("whose instructions they are")},
@@ -91,8 +91,8 @@ Json result() {
 }  // namespace
 
 Method part_method() {
-  return {"part", "Which part of the timeline lies between two moments, or two times.", parameters,
-          result, answer};
+  return {"part", "Which part of the timeline lies between two moments, or two times.",
+          part_parameters, part_result, answer_part};
 }
 
 }  // namespace hodo::serve

@@ -8,7 +8,7 @@
 namespace hodo::serve {
 namespace {
 
-Result<SceneInput> input_in(const Json& params) {
+Result<SceneInput> scene_input(const Json& params) {
   SceneInput out{.moment = text_in(params, "at"),
                  .next = text_in(params, "next"),
                  .previous = text_in(params, "previous"),
@@ -26,7 +26,7 @@ Result<ask::FindOptions> find_in(Workspace& workspace, const Json& params) {
 }
 
 Result<Json> answer_moment(Workspace& workspace, const Json& params) {
-  auto input = input_in(params);
+  auto input = scene_input(params);
   auto how = find_in(workspace, params);
   if (!how) return std::unexpected(how.error());
   auto moment = moment_of(workspace.session(), *input, *how);
@@ -44,7 +44,7 @@ Result<Json> answer_moment(Workspace& workspace, const Json& params) {
 }
 
 Result<Json> answer_scene(Workspace& workspace, const Json& params) {
-  auto input = input_in(params);
+  auto input = scene_input(params);
   auto how = find_in(workspace, params);
   if (!how) return std::unexpected(how.error());
   auto found = scene_of(workspace.session(), *input, *how);

@@ -128,7 +128,7 @@ void add_address(Workspace& workspace, const std::string& text, std::vector<Hit>
   }
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_search(Workspace& workspace, const Json& params) {
   const std::string text = text_in(params, "text");
   const std::size_t limit = number_in(params, "limit", kLimit);
   std::vector<Hit> hits;
@@ -151,7 +151,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return Json{{"found", std::move(found)}, {"more", hits.size() - std::min(limit, hits.size())}};
 }
 
-Json parameters() {
+Json search_parameters() {
   using namespace schema;
   return schema::parameters(
       {{"text", text("what to look for, upper and lower case being the same")},
@@ -159,7 +159,7 @@ Json parameters() {
       {"text"});
 }
 
-Json result() {
+Json search_result() {
   using namespace schema;
   Json one = object(
       {{"kind", one_of({"function", "file", "line", "address", "process", "moment"}, "what it is")},
@@ -182,7 +182,7 @@ Json result() {
 
 Method search_method() {
   return {"search", "Functions, files, lines, addresses, processes and moments by what one types.",
-          parameters, result, answer};
+          search_parameters, search_result, answer_search};
 }
 
 }  // namespace hodo::serve

@@ -223,7 +223,7 @@ Json tile_json(const Found& found, const Wanted& wanted, const Lane& whole) {
               {"more", depth > wanted.last_row + 1 || whole.deeper != 0}};
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_tile(Workspace& workspace, const Json& params) {
   auto overview = workspace.overview();
   if (!overview) return std::unexpected(overview.error());
   auto wanted = wanted_in(workspace, params);
@@ -244,7 +244,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   return out;
 }
 
-Json parameters() {
+Json tile_parameters() {
   using namespace schema;
   return schema::parameters(
       {{"thread", thread()},
@@ -259,7 +259,7 @@ Json parameters() {
       {"thread", "from", "to"});
 }
 
-Json result() {
+Json tile_result() {
   using namespace schema;
   const auto numbers = [](std::string_view what) { return list(any(), what); };
   Json row = object(
@@ -302,7 +302,7 @@ Json result() {
 
 Method tile_method() {
   return {"tile", "A part of a thread's timeline: its calls as slices, as many as can be seen.",
-          parameters, result, answer};
+          tile_parameters, tile_result, answer_tile};
 }
 
 }  // namespace hodo::serve

@@ -16,6 +16,8 @@ std::string printable(std::string_view raw);
 
 // "1,234,567".
 std::string grouped(std::uint64_t value);
+// "0x401230".
+std::string hex(std::uint64_t value);
 // "once", "1,234 times".
 std::string times(std::uint64_t count);
 // "917 B", "16.5 KiB", "3.2 GiB".
