@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "recorder_facts.h"
+#include "facts/recorder_facts.h"
 
 namespace hodo::session {
 namespace {

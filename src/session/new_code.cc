@@ -1,6 +1,6 @@
 #include "hodo/session/new_code.h"
 
-#include "file_session.h"
+#include "file/file_session.h"
 
 namespace hodo::session {
 

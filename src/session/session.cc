@@ -6,8 +6,8 @@
 #include "raw/raw.h"
 #include "raw/raw_records.h"
 #include "records/bts_session.h"
-#include "records/runs_from_branches.h"
 #include "records/stack_session.h"
+#include "stream/runs_from_branches.h"
 
 namespace hodo::session {
 namespace {
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Session>> Session::open(const Options& options) {
   std::unreachable();
 }
 
-Status Session::records(RecordSink&) const {
+Result<std::vector<LossLine>> Session::records(RecordSink&) const {
   return fail(ErrorCode::unsupported, "has no branch records");
 }
 

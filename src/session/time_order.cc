@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pt/by_time.h"
-#include "temp_file.h"
+#include "stream/temp_file.h"
 
 namespace hodo::session {
 namespace {

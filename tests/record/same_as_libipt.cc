@@ -14,8 +14,8 @@
 #include "hodo/flow/decoder.h"
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/reader.h"
-#include "pt/occupancy.h"
 #include "pt/switched_source.h"
+#include "stream/occupancy.h"
 
 namespace hodo::session {
 namespace {

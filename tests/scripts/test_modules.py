@@ -1,5 +1,6 @@
 """The modules of src/: what each one includes is what docs/architecture.md and CMake say it may."""
 
+import graphlib
 import os
 import re
 import unittest
@@ -104,6 +105,14 @@ class Modules(unittest.TestCase):
                     used = found.get(room, {})
                     self.assertEqual({r: f for r, f in used.items() if r not in said[room]}, {}, "not in the table")
                     self.assertEqual(said[room] - set(used), set(), "in the table, but not used")
+
+    def test_no_two_rooms_know_each_other(self):
+        said, modules = rooms()
+        for module in modules:
+            uses = {name: {use if use == module else f"{module}/{use}" for use in used}
+                    for name, used in said.items() if name.split("/")[0] == module}
+            with self.subTest(module):
+                graphlib.TopologicalSorter(uses).prepare()  # raises CycleError, which names them
 
     def test_modules_with_rooms_are_in_the_table(self):
         parted = {module for module in listed() if any("/" in path for path in sources(module))}

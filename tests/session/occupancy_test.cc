@@ -1,5 +1,5 @@
 // Who has a processor when, where its number has had several lives.
-#include "pt/occupancy.h"
+#include "stream/occupancy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Attribution of a queue's branches to those who ran.
-#include "pt/queue_sink.h"
+#include "stream/queue_sink.h"
 
 #include <gtest/gtest.h>
 

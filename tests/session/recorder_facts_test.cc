@@ -1,5 +1,5 @@
 // What the recorder wrote about its recording is believed, or missed: never passed over.
-#include "recorder_facts.h"
+#include "facts/recorder_facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

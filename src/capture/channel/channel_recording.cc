@@ -84,11 +84,11 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
   // Not the program's fault, whatever it is.
   if (!writer) return fail(ErrorCode::io, writer.error().message);
   auto program = Program::prepare(what.spec);
-  if (program && what.takeovers != nullptr) {
+  if (program && what.new_programs != nullptr) {
     const pid_t child = (*program)->pid();
-    what.takeovers->set_child(child);
+    what.new_programs->set_child(child);
     Fd none;
-    if (!what.takeovers->hold(child, child, none)) {
+    if (!what.new_programs->hold(child, child, none)) {
       output.undo();
       return fail(ErrorCode::not_permitted,
                   "the program cannot be held with ptrace; remedy: allow it in this container or "
@@ -102,7 +102,7 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
   }
 
   ThreadChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
-  channels.set_takeovers(what.takeovers);
+  channels.set_new_programs(what.new_programs);
   ChannelLoop recording(options, **program, listener.get(), channels, *writer);
   recording.run();
 

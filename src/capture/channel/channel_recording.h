@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "dbi/takeover.h"
 #include "hodo/base/result.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/protocol.h"
+#include "new_programs.h"
 #include "run/launch.h"
 
 namespace hodo::capture {
@@ -21,8 +21,8 @@ struct ChannelRecording {
   relay::Key key{};
   std::string socket;
   LaunchSpec spec;
-  Takeovers* takeovers = nullptr;  // of the engine; outlives the recording
-  std::string silent;              // what to say when nothing has asked for a channel
+  NewPrograms* new_programs = nullptr;  // of the engine; outlives the recording
+  std::string silent;                   // what to say when nothing has asked for a channel
 };
 
 // What the file says of the trace in it, and of the recording.

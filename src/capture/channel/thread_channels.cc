@@ -61,7 +61,7 @@ void ThreadChannels::accept(int listening_socket) {
     if (asked.hello.start == relay::Start::unrecorded) return note_unrecorded(asked.hello);
     add(std::move(asked));
   }));
-  if (takeovers_ != nullptr) takeovers_->look(native_);
+  if (new_programs_ != nullptr) new_programs_->look(native_);
 }
 
 void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
@@ -73,12 +73,12 @@ void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
 }
 
 void ThreadChannels::hold(NewChannel asked) {
-  if (takeovers_ == nullptr) return;
+  if (new_programs_ == nullptr) return;
   const int socket = asked.socket.get();
   std::string answer(1, relay::kLeavesAlone);
   // What ran when the recording had ended is told of as a whole.
   if (!stopped_) {
-    const Status held = takeovers_->hold(asked.hello.pid, asked.hello.tid, asked.socket);
+    const Status held = new_programs_->hold(asked.hello.pid, asked.hello.tid, asked.socket);
     if (held) {
       answer = relay::kTakesOver;
     } else {
@@ -289,8 +289,8 @@ void ThreadChannels::notice_ended_processes() {
 std::vector<int> ThreadChannels::wake_fds() const {
   std::vector<int> fds;
   for (const Fd& socket : connections_.silent()) fds.push_back(socket.get());
-  if (takeovers_ != nullptr) {
-    for (const int fd : takeovers_->wake_fds()) fds.push_back(fd);
+  if (new_programs_ != nullptr) {
+    for (const int fd : new_programs_->wake_fds()) fds.push_back(fd);
   }
   for (const auto& [pid, process] : processes_) {
     if (process.pidfd && !process.gone) fds.push_back(process.pidfd.get());

@@ -12,12 +12,12 @@
 #include "aux_tail.h"
 #include "channel_set.h"
 #include "channel_socket.h"
-#include "dbi/takeover.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/protocol.h"
+#include "new_programs.h"
 #include "rounds.h"
 
 namespace hodo::capture {
@@ -35,7 +35,7 @@ class ThreadChannels final : public ChannelSet {
         connections_(settings, key, aux_size) {}
 
   // Who asks to be taken over at an exec is given to these.
-  void set_takeovers(Takeovers* takeovers) { takeovers_ = takeovers; }
+  void set_new_programs(NewPrograms* programs) { new_programs_ = programs; }
   void accept(int listening_socket) override;
 
   // Moves what the channels hold to the file: everything with `all`, else where enough has come
@@ -119,7 +119,7 @@ class ThreadChannels final : public ChannelSet {
   std::uint64_t aux_size_;
   bool snapshot_;
   Connections connections_;
-  Takeovers* takeovers_ = nullptr;
+  NewPrograms* new_programs_ = nullptr;
   std::deque<Trace> ended_;  // snapshots: of threads that have ended, the newest last
   std::uint64_t ended_bytes_ = 0;
   std::vector<std::unique_ptr<Channel>> channels_;

@@ -174,7 +174,7 @@ Result<RecordResult> record_attached(const RecordOptions& options, const Channel
   if (!signals) return std::unexpected(signals.error());
 
   ThreadChannels channels(*writer, what.settings, what.key, *buffer, options.snapshot);
-  channels.set_takeovers(what.takeovers);
+  channels.set_new_programs(what.new_programs);
   AttachedRecording recording(options, what, engine, info, **signals, listener.get(), channels,
                               *writer);
   if (const Status attached = recording.attach_all(); !attached) {

@@ -114,7 +114,7 @@ Result<RecordResult> record_with_engine(const RecordOptions& options, const std:
   recording.silent = "the engine did not report from the program";
   const relay::StartInfo info = start_info(recording, options.cache_size);
   Takeovers takeovers(*image, info);
-  recording.takeovers = &takeovers;
+  recording.new_programs = &takeovers;
   if (!options.pids.empty()) {
     return record_attached(options, recording, *image, info, own_command_line);
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "channel/new_programs.h"
 #include "engine_image.h"
 #include "hodo/capture/fd.h"
 
@@ -17,23 +18,15 @@ namespace hodo::capture {
 // forbid it. Tries.
 bool may_hold_children();
 
-class Takeovers {
+class Takeovers final : public NewPrograms {
  public:
-  // `child`: the program that hodo waits for itself.
   Takeovers(const EngineImage& engine, const relay::StartInfo& info)
       : engine_(engine), info_(info) {}
 
-  // From here on the thread is held at its next exec. `connection` is taken, and closed when it has
-  // executed a program, or failed to; without one that is sure to happen. Errors, with the
-  // connection left alone: not_permitted, with why in words for the user.
-  Status hold(pid_t pid, pid_t tid, Fd& connection);
-  // The exit status of this one is for others to take.
-  void set_child(pid_t child) { child_ = child; }
-
-  // Goes on with what has happened. What could not be recorded, in words, is added to `failures`.
-  void look(std::vector<std::string>& failures);
-  // Readable when look() should be called.
-  std::vector<int> wake_fds() const;
+  Status hold(pid_t pid, pid_t tid, Fd& connection) override;
+  void set_child(pid_t child) override { child_ = child; }
+  void look(std::vector<std::string>& failures) override;
+  std::vector<int> wake_fds() const override;
 
  private:
   struct Held {

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "facts/recorder_facts.h"
 #include "hodo/image/elf.h"
 #include "hodo/perfdata/guest_path.h"
-#include "recorder_facts.h"
 
 namespace hodo::session {
 namespace {

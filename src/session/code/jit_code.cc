@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "facts/ticks.h"
 #include "hodo/image/file.h"
-#include "ticks.h"
 
 namespace hodo::session {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ticks.h"
+#include "facts/ticks.h"
 
 namespace hodo::session {
 namespace {

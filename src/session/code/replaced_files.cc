@@ -4,7 +4,7 @@
 #include <iterator>
 #include <map>
 
-#include "ticks.h"
+#include "facts/ticks.h"
 
 namespace hodo::session {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "facts/ticks.h"
 #include "replaced_files.h"
-#include "ticks.h"
 
 namespace hodo::session {
 namespace {

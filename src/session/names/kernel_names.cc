@@ -1,6 +1,6 @@
 #include "kernel_names.h"
 
-#include "ticks.h"
+#include "facts/ticks.h"
 
 namespace hodo::session {
 namespace {

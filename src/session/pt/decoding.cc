@@ -7,7 +7,7 @@
 #include "hodo/flow/checkpoint.h"
 #include "marked_sink.h"
 #include "packet_walk.h"
-#include "records/runs_from_branches.h"
+#include "stream/runs_from_branches.h"
 
 namespace hodo::session {
 namespace {

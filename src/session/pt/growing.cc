@@ -7,7 +7,7 @@
 
 #include "hodo/flow/growing.h"
 #include "pt_session.h"
-#include "queue_sink.h"
+#include "stream/queue_sink.h"
 
 namespace hodo::session {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "hodo/session/parts.h"
-#include "queue_sink.h"
+#include "stream/queue_sink.h"
 
 namespace hodo::session {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "decoding.h"
-#include "file_session.h"
+#include "file/file_session.h"
 
 namespace hodo::session {
 

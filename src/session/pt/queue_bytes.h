@@ -10,8 +10,8 @@
 #include "hodo/base/result.h"
 #include "hodo/flow/decoder.h"
 #include "read_behind.h"
-#include "temp_file.h"
-#include "trace_reader.h"
+#include "stream/temp_file.h"
+#include "stream/trace_reader.h"
 
 namespace hodo::session {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "hodo/session/session.h"
-#include "occupancy.h"
 #include "queue_bytes.h"
-#include "queue_sink.h"
-#include "trace_reader.h"
+#include "stream/occupancy.h"
+#include "stream/queue_sink.h"
+#include "stream/trace_reader.h"
 
 namespace hodo::session {
 

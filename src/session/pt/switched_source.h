@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "hodo/image/code.h"
-#include "occupancy.h"
+#include "stream/occupancy.h"
 
 namespace hodo::session {
 

@@ -11,7 +11,7 @@
 #include "hodo/image/file.h"
 #include "hodo/session/options.h"
 #include "names/image_names.h"
-#include "pt/queue_sink.h"
+#include "stream/queue_sink.h"
 
 namespace hodo::session {
 

@@ -11,8 +11,8 @@
 #include "hodo/flow/decoder.h"
 #include "hodo/session/loss.h"
 #include "hodo/session/sink.h"
-#include "pt/queue_sink.h"
 #include "straight_line.h"
+#include "stream/queue_sink.h"
 
 namespace hodo::session {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "file_session.h"
+#include "file/file_session.h"
 #include "record_path.h"
 
 namespace hodo::session {

@@ -8,7 +8,7 @@
 
 #include "hodo/perfdata/model.h"
 #include "hodo/perfdata/sums.h"
-#include "pt/trace_reader.h"
+#include "trace_reader.h"
 
 namespace hodo::session {
 

@@ -14,8 +14,8 @@
 #include "hodo/perfdata/model.h"
 #include "hodo/session/session.h"
 #include "names/recording_names.h"
-#include "pt/queue_sink.h"
-#include "pt/trace_reader.h"
+#include "stream/queue_sink.h"
+#include "stream/trace_reader.h"
 
 namespace hodo::session {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "checked_trace.h"
-#include "facts_of.h"
+#include "facts/facts_of.h"
+#include "facts/recorder_facts.h"
+#include "facts/ticks.h"
 #include "hodo/perfdata/kernel_symbols.h"
-#include "recorder_facts.h"
-#include "ticks.h"
-#include "trace_parts.h"
+#include "stream/checked_trace.h"
+#include "stream/trace_parts.h"
 
 namespace hodo::session {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ticks.h"
+#include "facts/ticks.h"
 
 namespace hodo::session {
 namespace {

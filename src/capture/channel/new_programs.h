@@ -1,0 +1,30 @@
+// What channels ask of the engine, which is not in a program that a recorded thread executes until
+// somebody puts it there.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "hodo/base/result.h"
+#include "hodo/capture/fd.h"
+
+namespace hodo::capture {
+
+class NewPrograms {
+ public:
+  virtual ~NewPrograms() = default;
+  // From here on the thread is held at its next exec. `connection` is taken, and closed when it has
+  // executed a program, or failed to; without one that is sure to happen. Errors, with the
+  // connection left alone: not_permitted, with why in words for the user.
+  virtual Status hold(pid_t pid, pid_t tid, Fd& connection) = 0;
+  // The program that hodo waits for itself: its exit status is for others to take.
+  virtual void set_child(pid_t child) = 0;
+  // Goes on with what has happened. What could not be recorded, in words, is added to `failures`.
+  virtual void look(std::vector<std::string>& failures) = 0;
+  // Readable when look() should be called.
+  virtual std::vector<int> wake_fds() const = 0;
+};
+
+}  // namespace hodo::capture
