@@ -60,27 +60,26 @@ bool has_records(const session::Session& session) {
          (kind == session::TraceKind::bts || kind == session::TraceKind::stacks);
 }
 
-Result<std::string> count_records(const session::Session& session) {
+Result<std::vector<session::LossLine>> count_records(const session::Session& session,
+                                                     view::Output& out) {
   if (session.trace() == session::TraceKind::stacks) {
-    return std::to_string(session.facts()->stacks) + " branch stacks\n";
+    out.write(std::to_string(session.facts()->stacks) + " branch stacks\n");
+    return session.input_losses();
   }
   CountRecords count;
-  if (Status status = session.records(count); !status) return std::unexpected(status.error());
-  return std::to_string(count.records) + " BTS records\n";
+  auto losses = session.records(count);
+  if (losses) out.write(std::to_string(count.records) + " BTS records\n");
+  return losses;
 }
 
 Result<Shown> show_records(const PacketsOptions& options, const session::Session& session) {
   view::Output out(STDOUT_FILENO);
-  if (options.counts) {
-    const auto counted = count_records(session);
-    if (!counted) return std::unexpected(counted.error());
-    out.write(*counted);
-  } else {
-    const auto list = view::make_record_list(options.reading.json, out);
-    if (Status status = session.records(*list); !status) return std::unexpected(status.error());
-  }
+  auto losses = options.counts
+                    ? count_records(session, out)
+                    : session.records(*view::make_record_list(options.reading.json, out));
+  if (!losses) return std::unexpected(losses.error());
   if (Status status = out.finish(); !status) return std::unexpected(status.error());
-  return Shown{.losses = session.input_losses(), .tell = true};
+  return Shown{.losses = std::move(*losses), .tell = true};
 }
 
 Result<Shown> show_packets(const PacketsOptions& options, session::Session& session) {

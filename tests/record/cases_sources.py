@@ -1,7 +1,9 @@
 """Branch trace store and last branch records in place of Intel PT packets."""
 
 import glob
+import json
 import os
+import struct
 
 from box import Skip, check, equal
 
@@ -40,6 +42,22 @@ def bts_records_are_listed_one_by_one(box):
     records = box.read("packets", 0, options=["--json"]).splitlines()
     equal(len(records), len(path), "records")
     equal(box.read("packets", 0, options=["--counts"]), f"{len(path)} BTS records\n", "count")
+
+
+def altered_bts_records_are_left_out_and_told_of(box):
+    path = _path(box, "--source", "bts")
+    first = json.loads(box.read("packets", 0, options=["--json"]).splitlines()[0])
+    with open(box.data, "rb+") as file:
+        content = file.read()
+        words = struct.pack("<QQ", int(first["from"], 16), int(first["to"], 16))
+        file.seek(content.index(words) + 24 * 5000)
+        file.write(b"\x01\x02\x03\x04")
+    for options in (["--json"], ["--counts"]):
+        said = box.read("packets", 3, options=options)
+        left = int(said.split()[0]) if options == ["--counts"] else len(said.splitlines())
+        check(len(path) - 256 <= left < len(path), f"{left} of {len(path)} records")
+    kept = {line for line in next(iter(box.branches(3).values())) if not line.startswith(("lost", "begin", "end"))}
+    check(kept <= set(path), "no branch is invented")
 
 
 def bts_in_a_small_buffer(box):

@@ -20,6 +20,19 @@ const perf_event_attr* traced_event(const perfdata::Model& model) {
   return nullptr;
 }
 
+struct Gap {
+  flow::LossCause cause;
+  const char* reason;
+};
+
+Gap gap_before(const Part& part) {
+  if (part.altered_before) {
+    return {flow::LossCause::altered,
+            "records before this offset are not those that were recorded"};
+  }
+  return {flow::LossCause::recorder_lost, "records are missing before this offset"};
+}
+
 }  // namespace
 
 // One queue in work: its bytes in order, each stretch with the task and time of the AUX record that
@@ -68,13 +81,8 @@ class BtsSession::QueueReader {
     if (!part.gap_before) return;
     end_of_stream();
     path_.gap();
-    if (part.altered_before) {
-      lose(flow::LossCause::altered, part.offset, part.lost_before,
-           "records before this offset are not those that were recorded");
-    } else {
-      lose(flow::LossCause::recorder_lost, part.offset, part.lost_before,
-           "records are missing before this offset");
-    }
+    const auto [cause, reason] = gap_before(part);
+    lose(cause, part.offset, part.lost_before, reason);
   }
 
   void end_of_stream() {
@@ -193,20 +201,31 @@ bool hand_on(std::span<const std::uint8_t> bytes, std::uint64_t offset, RecordSi
 
 }  // namespace
 
-Status BtsSession::records(RecordSink& sink) const {
+Result<std::vector<LossLine>> BtsSession::records(RecordSink& sink) const {
   const std::uint64_t step = 32768 * hw::bts_record_bytes(hw::DsLayout::bits64);
+  LossTally losses = known_losses();
   std::vector<std::uint8_t> bytes;
   for (std::uint32_t i = 0; i < queues().size(); ++i) {
-    sink.queue(i, queues()[i]);
-    for (const perfdata::AuxPiece& piece : model().queues()[i].pieces) {
-      for (std::uint64_t at = 0; at < piece.size; at += bytes.size()) {
-        bytes.resize(static_cast<std::size_t>(std::min(step, piece.size - at)));
-        if (Status status = read_aux(piece.file_offset + at, bytes); !status) return status;
-        if (!hand_on(bytes, piece.aux_offset + at, sink)) return {};
+    const Queue& queue = queues()[i];
+    const Context who{.queue = i, .pid = queue.pid, .tid = queue.tid, .cpu = queue.cpu};
+    sink.queue(i, queue);
+    const auto parts = unaltered_parts(i);
+    if (!parts) return std::unexpected(parts.error());
+    for (const Part& part : *parts) {
+      if (part.gap_before) {
+        const auto [cause, reason] = gap_before(part);
+        losses.add(flow::name(cause), {.who = who, .offset = part.offset, .reason = reason},
+                   part.lost_before);
+      }
+      for (std::uint64_t at = 0; at < part.size; at += bytes.size()) {
+        bytes.resize(static_cast<std::size_t>(std::min(step, part.size - at)));
+        const Status status = read_aux(part.file_offset + at, bytes);
+        if (!status) return std::unexpected(status.error());
+        if (!hand_on(bytes, part.offset + at, sink)) return losses.lines();
       }
     }
   }
-  return {};
+  return losses.lines();
 }
 
 }  // namespace hodo::session

@@ -15,7 +15,7 @@ class BtsSession final : public RecordSession {
   explicit BtsSession(OpenedFile file) : RecordSession(std::move(file)) {}
 
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) override;
-  Status records(RecordSink& sink) const override;
+  Result<std::vector<LossLine>> records(RecordSink& sink) const override;
 
  private:
   class QueueReader;

@@ -194,7 +194,7 @@ Result<Outcome> StackSession::decode(const DecodeOptions& options, BranchSink& s
   return outcome;
 }
 
-Status StackSession::records(RecordSink& sink) const {
+Result<std::vector<LossLine>> StackSession::records(RecordSink& sink) const {
   perfdata::BranchStacks stacks(model().reader());
   std::vector<StackEntry> entries;
   while (const auto sample = stacks.next()) {
@@ -217,7 +217,7 @@ Status StackSession::records(RecordSink& sink) const {
       break;
     }
   }
-  return {};
+  return input_losses();
 }
 
 }  // namespace hodo::session

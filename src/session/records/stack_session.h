@@ -19,7 +19,7 @@ class StackSession final : public RecordSession {
 
   std::span<const Queue> queues() const override { return {&queue_, 1}; }
   Result<Outcome> decode(const DecodeOptions& options, BranchSink& sink) override;
-  Status records(RecordSink& sink) const override;
+  Result<std::vector<LossLine>> records(RecordSink& sink) const override;
 
  private:
   class Windows;

@@ -135,9 +135,10 @@ class Session {
   virtual Result<Outcome> count(const DecodeOptions& options);
   // The packets of all selected queues. Errors as decode().
   virtual Result<Outcome> packets(const DecodeOptions& options, PacketSink& sink) = 0;
-  // The BTS records or branch stacks of a recording, as they lie there. Errors: io, truncated;
-  // unsupported: it has none, or is a raw trace.
-  virtual Status records(RecordSink& sink) const;
+  // The BTS records or branch stacks of a recording, as they lie there; and what the input has
+  // lost, or has not as it was recorded, which is left out. Errors: io, truncated; unsupported: it
+  // has none, or is a raw trace.
+  virtual Result<std::vector<LossLine>> records(RecordSink& sink) const;
 
   // Of the kernel whose code was recorded, in the file's order.
   virtual std::vector<KernelSymbol> kernel_symbols() const { return {}; }
