@@ -9,8 +9,8 @@
 #include "hodo/relay/engine_start.h"
 #include "memory.h"
 #include "output.h"
+#include "signal_actions.h"
 #include "signal_frame.h"
-#include "signals.h"
 #include "sys.h"
 #include "threads.h"
 

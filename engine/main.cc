@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "recording.h"
 #include "seccomp.h"
-#include "signals.h"
+#include "signal_actions.h"
 #include "sys.h"
 #include "thread_area.h"
 #include "threads.h"

@@ -10,7 +10,7 @@
 #include "glue.h"
 #include "insn_map.h"
 #include "lock.h"
-#include "signals.h"
+#include "native_insn.h"
 #include "sys.h"
 #include "tracing.h"
 #include "translate.h"

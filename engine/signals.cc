@@ -1,179 +1,30 @@
 #include "signals.h"
 
-#include <signal.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "code_pages.h"
 #include "failure.h"
 #include "glue.h"
-#include "hodo/isa/encoding.h"
 #include "insn_map.h"
 #include "leave.h"
 #include "lock.h"
 #include "program_memory.h"
 #include "recording.h"
 #include "service.h"
+#include "signal_actions.h"
 #include "signal_frame.h"
-#include "stand_ins.h"
+#include "signal_place.h"
 #include "sys.h"
 #include "threads.h"
 #include "tracing.h"
 
 namespace hodo::engine {
-
-extern "C" {
-void engine_signal(int number, const KernelInfo* info, KernelContext* context);
-extern const char __executable_start[], _end[];
-}
-
 namespace {
 
-constexpr std::size_t kSetBytes = 8;
-
-bool is_fault(unsigned number) { return (signal_bit(number) & kFaults) != 0; }
-
 std::uint64_t address(void (*of)()) { return reinterpret_cast<std::uint64_t>(of); }
-
-// Does the default action end the process?
-bool ends_by_default(unsigned number) {
-  switch (number) {
-    case kChild:
-    case kContinue:
-    case kUrgent:
-    case kWindow:
-    case kStop:
-    case kTerminalStop:
-    case kTerminalIn:
-    case kTerminalOut:
-      return false;
-    default:
-      return true;
-  }
-}
-
-long kernel_action(unsigned number, const KernelAction* to, KernelAction* old) {
-  return raw_syscall(SYS_rt_sigaction, number, reinterpret_cast<long>(to),
-                     reinterpret_cast<long>(old), kSetBytes);
-}
-
-// Asks the kernel for the engine where the signal can change what the program does, or end it.
-long install(unsigned number, const KernelAction& wanted) {
-  using namespace action;
-  const bool ours = is_fault(number) || wanted.handler > kIgnore ||
-                    (wanted.handler == kDefault && ends_by_default(number));
-  KernelAction to = wanted;
-  if (ours) {
-    to.handler = reinterpret_cast<std::uint64_t>(&engine_signal);
-    to.flags = kSigInfo | kOnStack | kRestorer | kNoDefer |
-               (wanted.flags & (kRestart | kNoChildStop | kNoChildWait));
-    to.restorer = address(glue_restorer);
-    to.mask = ~kFaults;
-  }
-  return kernel_action(number, &to, nullptr);
-}
-
-// --- where a thread stands ---
-
-enum class Place { program, cache, sequence, engine };
-
-Place place_of(std::uint64_t ip) {
-  if (ip >= address(glue_begin) && ip < address(glue_end)) return Place::sequence;
-  if (ip >= reinterpret_cast<std::uint64_t>(__executable_start) &&
-      ip < reinterpret_cast<std::uint64_t>(_end)) {
-    return Place::engine;
-  }
-  return in_cache(ip) ? Place::cache : Place::program;
-}
-
-bool find_insn_locked(std::uint64_t at, InsnPlace& place) {
-  const Locked locked;
-  return find_insn(at, place);
-}
-
-std::uint64_t last_fragment_locked(std::uint64_t at) {
-  const Locked locked;
-  return last_fragment(at);
-}
-
-unsigned readable_bytes_locked(std::uint64_t ip) {
-  const Locked locked;
-  return readable_bytes(ip);
-}
-
-// At the beginning of an instruction's copy the registers are the program's. False: it stands
-// elsewhere.
-bool save_exact(ThreadArea& area, const KernelContext& context) {
-  InsnPlace place;
-  if (!find_insn_locked(context.rip, place) || !place.exact) return false;
-  save_registers(area, context);
-  area.ip = place.ip;
-  area.in_block = !place.first;
-  area.outcomes = context.r11 << place.zeros;
-  return true;
-}
-
-// On the way from the engine to an instruction's copy they are in the area still.
-bool save_resuming(ThreadArea& area, const KernelContext& context) {
-  if (context.rip < address(glue_resume) || context.rip >= address(glue_end)) return false;
-  InsnPlace place;
-  if (!find_insn_locked(area.next, place) || !place.exact) return false;
-  area.registers.flags &= ~eflags::kTf;
-  area.ip = place.ip;
-  area.in_block = !place.first;
-  area.outcomes <<= place.zeros;
-  return true;
-}
-
-std::uint64_t& by_number(Registers& r, unsigned reg) {
-  std::uint64_t* const all[16] = {&r.rax, &r.rcx, &r.rdx,  &r.rbx,  &r.rsp, &r.rbp, &r.rsi, &r.rdi,
-                                  &r.r8,  &r.r9,  nullptr, nullptr, &r.r12, &r.r13, &r.r14, &r.r15};
-  return *all[reg];
-}
-
-// A copy has raised a fault, perhaps in the midst of what was put around it: as the registers were
-// before.
-bool save_faulted(ThreadArea& area, const KernelContext& context) {
-  InsnPlace place;
-  if (!find_insn_locked(context.rip, place)) return false;
-  save_registers(area, context);
-  area.ip = place.ip;
-  area.in_block = true;
-  area.outcomes = context.r11 << place.zeros;
-  std::uint8_t code[16];
-  const unsigned bytes = readable_bytes_locked(place.ip);
-  if (!read_program(code, place.ip, bytes)) return true;
-  const isa::Encoding e = isa::decode_encoding(code, bytes);
-  const bool spilled = e.cls == isa::InsnClass::ret || e.cls == isa::InsnClass::icall ||
-                       e.cls == isa::InsnClass::ijmp;
-  if (spilled) {
-    area.outcomes = context.r11;
-    area.registers.rax = area.spill[0];
-    area.registers.rcx = area.spill[1];
-  }
-  const StandIns stand = stand_ins(e);
-  for (unsigned i = 0; i < 2; ++i) {
-    const unsigned reg = stand.of[i].reg;
-    if (reg != StandIns::kNone) by_number(area.registers, reg) = area.scratch[i];
-  }
-  return true;
-}
-
-// An empty place in the tables of targets says that address 0 has its landing at 0: a branch there
-// has got this far. RAX has the target.
-void save_at_nothing(ThreadArea& area, const KernelContext& context) {
-  save_registers(area, context);
-  area.ip = context.rax;
-  area.outcomes = context.r11;
-  trace_branch(area, area.ip);
-  area.registers.rax = area.spill[0];
-  area.registers.rcx = area.spill[1];
-}
-
-// --- delivery ---
 
 // The comparison in front of code that is checked.
 bool reads_code(std::uint64_t rip) {
@@ -209,17 +60,6 @@ void end_by(ThreadArea& area, const WaitingSignal& signal, KernelContext& contex
               signal.number, reinterpret_cast<long>(&signal.info));
   return_to_program(area, context);
   context.mask = kAllSignals & ~signal_bit(signal.number);
-}
-
-KernelAction take_action(ThreadArea& area, unsigned number) {
-  const Locked locked;
-  KernelAction& wanted = area.actions->of[number];
-  const KernelAction found = wanted;
-  if (found.handler > kIgnore && (found.flags & action::kResetHandler) != 0) {
-    wanted = {};
-    install(number, wanted);
-  }
-  return found;
 }
 
 // The kernel is to block `mask` from here on: as soon as no signal waits any more.
@@ -391,28 +231,6 @@ void step_natively(ThreadArea& area, KernelContext& context) {
   context.eflags |= eflags::kTf;
 }
 
-bool is_on_alternate(const ThreadArea& area) {
-  return area.alternate.holds(area.registers.rsp) &&
-         (area.alternate.flags & KernelStack::kAutoDisarm) == 0;
-}
-
-// As the kernel's do_sigaltstack(): 0, or why not.
-long set_alternate(ThreadArea& area, KernelStack wanted) {
-  constexpr std::uint64_t kLeast = 2048;  // MINSIGSTKSZ
-  if (is_on_alternate(area)) return -EPERM;
-  const std::uint32_t mode = wanted.flags & ~KernelStack::kAutoDisarm;
-  if (mode > KernelStack::kDisabled) return -EINVAL;
-  if (mode == KernelStack::kDisabled) {
-    wanted.start = wanted.size = 0;
-  } else if (wanted.size < kLeast) {
-    return -ENOMEM;
-  } else {
-    wanted.flags &= ~KernelStack::kOn;
-  }
-  area.alternate = wanted;
-  return 0;
-}
-
 [[noreturn]] void die_of_fault(const KernelInfo& info, const KernelContext& context, Place place) {
   if (place == Place::cache) {
     die_of_signal(info, context, "what stands behind its code for",
@@ -445,7 +263,7 @@ bool was_write_to_code(ThreadArea& area, const KernelInfo& info, Place place,
 
 }  // namespace
 
-extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext* context) {
+void engine_signal(int number, const KernelInfo* info, KernelContext* context) {
   ThreadArea& area = current_area();
   const auto signal = static_cast<unsigned>(number);
   const Place place = place_of(context->rip);
@@ -505,195 +323,6 @@ extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext*
   }
   remember(area, here, *context);
   step_on(area, place, *context);
-}
-
-void install_actions(const ThreadArea& area) {
-  for (unsigned number = 1; number <= kSignals; ++number) {
-    if (number != kKill && number != kStop) install(number, area.actions->of[number]);
-  }
-}
-
-void read_actions(ThreadArea& area) {
-  for (unsigned number = 1; number <= kSignals; ++number) {
-    kernel_action(number, nullptr, &area.actions->of[number]);
-  }
-}
-
-const KernelAction* restore_actions(const SignalActions& actions) {
-  for (unsigned number = 1; number <= kSignals; ++number) {
-    if (number != kKill && number != kStop && number != kTrap) {
-      kernel_action(number, &actions.of[number], nullptr);
-    }
-  }
-  return &actions.of[kTrap];
-}
-
-void initialise_signals(ThreadArea& area) {
-  read_actions(area);
-  std::uint64_t mask = 0;
-  raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, reinterpret_cast<long>(&mask), kSetBytes);
-  area.blocked_faults = mask & kFaults;
-  begin_signals(area);
-  area.program_mask = mask & ~kFaults;
-  set_mask(area.program_mask);
-  install_actions(area);
-}
-
-void reset_handlers(SignalActions& actions) {
-  for (KernelAction& one : actions.of) {
-    if (one.handler > kIgnore) one = {};
-  }
-}
-
-void begin_signals(ThreadArea& area) {
-  KernelStack stack;
-  stack.start = area.handler_stack();
-  stack.flags = 0;
-  stack.size = ThreadArea::kHandlerStackBytes;
-  raw_syscall(SYS_sigaltstack, reinterpret_cast<long>(&stack), 0);
-}
-
-std::uint64_t block_signals() {
-  const std::uint64_t all = ~kFaults;
-  std::uint64_t before = 0;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
-              reinterpret_cast<long>(&before), kSetBytes);
-  return before;
-}
-
-void set_mask(std::uint64_t mask) {
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&mask), 0, kSetBytes);
-}
-
-long sigaction_call(ThreadArea& area) {
-  const Registers& r = area.registers;
-  const std::uint64_t number = r.rdi, to = r.rsi, old = r.rdx;
-  if (area.taken[0] != kSetBytes || number < 1 || number > kSignals) return -EINVAL;
-  KernelAction wanted;
-  if (to != 0) {
-    if (!read_program(&wanted, to, sizeof wanted)) return -EFAULT;
-    if (number == kKill || number == kStop) return -EINVAL;
-    wanted.mask &= ~(signal_bit(kKill) | signal_bit(kStop));
-  }
-  const std::uint64_t mask = block_signals();
-  KernelAction before;
-  {
-    const Locked locked;
-    before = area.actions->of[number];
-    if (to != 0) {
-      area.actions->of[number] = wanted;
-      install(static_cast<unsigned>(number), wanted);
-    }
-  }
-  set_mask(mask);
-  if (old != 0 && !write_program(old, &before, sizeof before)) return -EFAULT;
-  return 0;
-}
-
-long sigprocmask_call(ThreadArea& area) {
-  const Registers& r = area.registers;
-  std::uint64_t set = 0;
-  if (area.taken[0] != kSetBytes) return -EINVAL;
-  if (r.rsi != 0 && !read_program(&set, r.rsi, sizeof set)) return -EFAULT;
-  if (r.rsi != 0 && r.rdi > SIG_SETMASK) return -EINVAL;
-  const std::uint64_t kernel = block_signals();
-  if (area.waits != 0) {  // it came first; the mask is not the program's
-    set_mask(kernel);
-    return kInterrupted;
-  }
-  const std::uint64_t before = kernel | area.blocked_faults;
-  std::uint64_t after = before;
-  if (r.rsi != 0) {
-    set &= ~(signal_bit(kKill) | signal_bit(kStop));
-    after = r.rdi == SIG_BLOCK ? before | set : r.rdi == SIG_UNBLOCK ? before & ~set : set;
-  }
-  area.blocked_faults = after & kFaults;
-  area.program_mask = after & ~kFaults;
-  set_mask(area.program_mask);
-  if (r.rdx != 0 && !write_program(r.rdx, &before, sizeof before)) return -EFAULT;
-  return 0;
-}
-
-long sigaltstack_call(ThreadArea& area) {
-  const Registers& r = area.registers;
-  KernelStack before = area.alternate;
-  if (is_on_alternate(area)) before.flags |= KernelStack::kOn;
-  if (r.rdi != 0) {
-    KernelStack wanted;
-    if (!read_program(&wanted, r.rdi, sizeof wanted)) return -EFAULT;
-    if (const long refused = set_alternate(area, wanted); refused != 0) return refused;
-  }
-  if (r.rsi != 0 && !write_program(r.rsi, &before, sizeof before)) return -EFAULT;
-  return 0;
-}
-
-long sigreturn_call(ThreadArea& area) {
-  const std::uint64_t mask = block_signals();
-  if (area.waits != 0) {  // it came first
-    set_mask(mask);
-    return kInterrupted;
-  }
-  // Not on the stack that the kernel is told to leave.
-  static_assert(sizeof(KernelContext) < 512);
-  KernelContext context;
-  if (!read_program(&context, area.registers.rsp, sizeof context)) {
-    const KernelAction standard;  // as the kernel, which forces it
-    kernel_action(kSegv, &standard, nullptr);
-    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), kSegv);
-  }
-  set_alternate(area, context.stack);  // what a frame says wrong counts for nothing
-  save_native_registers(area, context);
-  enter_at(area, area.ip);
-  area.blocked_faults = context.mask & kFaults;
-  context.mask &= ~kFaults;
-  area.program_mask = context.mask;
-  context.stack.start = area.handler_stack();
-  context.stack.flags = 0;
-  context.stack.size = ThreadArea::kHandlerStackBytes;
-  return_to_engine(area, context);
-  glue_restore_context(&context);
-}
-
-namespace {
-
-// Goes on natively at `ip`, for one instruction.
-[[noreturn]] void go_native(ThreadArea& area, std::uint64_t ip) {
-  trace_interruption(area, ip);
-  area.native_mask = block_signals();
-  area.ip = ip;
-  area.registers.flags |= eflags::kTf;
-  area.native = 1;
-  glue_native(&area);
-}
-
-}  // namespace
-
-void run_native(ThreadArea& area, std::uint64_t ip) {
-  area.in_block = false;  // a fragment ends in front of it
-  go_native(area, ip);
-}
-
-void run_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
-  area.in_block = false;
-  trace_interruption(area, behind);
-  go_native(area, ip);
-}
-
-void refuse_branch(ThreadArea& area) {
-  const std::uint64_t ip = *reinterpret_cast<const std::uint64_t*>(std::uint64_t{area.branch});
-  std::uint8_t code[16];
-  const unsigned bytes = readable_bytes_locked(ip);
-  if (!read_program(code, ip, bytes)) die("a branch cannot be read", ip);
-  const isa::Encoding e = isa::decode_encoding(code, bytes);
-  std::uint64_t& rsp = area.registers.rsp;
-  if (e.cls == isa::InsnClass::icall) rsp += 8;
-  if (e.cls == isa::InsnClass::ret) {
-    std::uint16_t more = 0;
-    if (e.imm_size == sizeof more) std::memcpy(&more, code + e.imm_at, sizeof more);
-    rsp -= 8 + std::uint64_t{more};
-  }
-  area.in_block = true;
-  go_native(area, ip);
 }
 
 }  // namespace hodo::engine

@@ -22,7 +22,7 @@
 #include "recording.h"
 #include "seccomp.h"
 #include "service.h"
-#include "signals.h"
+#include "signal_calls.h"
 #include "threads.h"
 #include "tracing.h"
 

@@ -19,7 +19,7 @@
 #include "program_memory.h"
 #include "recording.h"
 #include "service.h"
-#include "signals.h"
+#include "signal_actions.h"
 #include "sys.h"
 
 namespace hodo::engine {

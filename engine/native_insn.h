@@ -1,0 +1,18 @@
+// One instruction of the program at its own address with its own registers. It is not in the trace.
+#pragma once
+
+#include <cstdint>
+
+#include "thread_area.h"
+
+namespace hodo::engine {
+
+// What the engine does not know how to copy, or cannot read, at `ip`.
+[[noreturn]] void run_native(ThreadArea& area, std::uint64_t ip);
+// The same of a software interrupt that ends the last block, in front of `behind`.
+[[noreturn]] void run_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t behind);
+// An indirect branch or return (area.branch), already done but for its target, which is no address:
+// the processor refuses the branch itself.
+[[noreturn]] void refuse_branch(ThreadArea& area);
+
+}  // namespace hodo::engine

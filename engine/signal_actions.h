@@ -1,0 +1,43 @@
+// What the program wants done about signals, and what the kernel is told instead; and which are
+// blocked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernel_signal.h"
+#include "thread_area.h"
+
+namespace hodo::engine {
+
+inline constexpr std::size_t kSetBytes = 8;  // of the kernel's sets of signals
+
+inline bool is_fault(unsigned number) { return (signal_bit(number) & kFaults) != 0; }
+// Does the default action end the process?
+bool ends_by_default(unsigned number);
+
+// rt_sigaction of the kernel's: null is left out.
+long kernel_action(unsigned number, const KernelAction* to, KernelAction* old);
+// Asks the kernel for the engine where the signal can change what the program does, or end it.
+long install_action(unsigned number, const KernelAction& wanted);
+// What the program wants done about a signal that is being delivered; SA_RESETHAND has its effect.
+KernelAction take_action(ThreadArea& area, unsigned number);
+
+// Of a program that begins: what it inherited.
+void initialise_signals(ThreadArea& area);
+// Installs what area.actions says, all of it.
+void install_actions(const ThreadArea& area);
+// What the kernel has, into area.actions; and back to what that says, without the engine: of all
+// but SIGTRAP, which is given back.
+void read_actions(ThreadArea& area);
+const KernelAction* restore_actions(const SignalActions& actions);
+// Handlers become the default action, as exec and CLONE_CLEAR_SIGHAND do.
+void reset_handlers(SignalActions& actions);
+// Of a thread that begins, on itself.
+void begin_signals(ThreadArea& area);
+
+// Blocks all signals but those of faults; the mask before. set_mask() sets one of the kernel.
+std::uint64_t block_signals();
+void set_mask(std::uint64_t mask);
+
+}  // namespace hodo::engine

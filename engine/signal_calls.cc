@@ -1,0 +1,133 @@
+#include "signal_calls.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "glue.h"
+#include "lock.h"
+#include "program_memory.h"
+#include "service.h"
+#include "signal_actions.h"
+#include "signal_frame.h"
+#include "sys.h"
+#include "tracing.h"
+
+namespace hodo::engine {
+namespace {
+
+bool is_on_alternate(const ThreadArea& area) {
+  return area.alternate.holds(area.registers.rsp) &&
+         (area.alternate.flags & KernelStack::kAutoDisarm) == 0;
+}
+
+// As the kernel's do_sigaltstack(): 0, or why not.
+long set_alternate(ThreadArea& area, KernelStack wanted) {
+  constexpr std::uint64_t kLeast = 2048;  // MINSIGSTKSZ
+  if (is_on_alternate(area)) return -EPERM;
+  const std::uint32_t mode = wanted.flags & ~KernelStack::kAutoDisarm;
+  if (mode > KernelStack::kDisabled) return -EINVAL;
+  if (mode == KernelStack::kDisabled) {
+    wanted.start = wanted.size = 0;
+  } else if (wanted.size < kLeast) {
+    return -ENOMEM;
+  } else {
+    wanted.flags &= ~KernelStack::kOn;
+  }
+  area.alternate = wanted;
+  return 0;
+}
+
+}  // namespace
+
+long sigaction_call(ThreadArea& area) {
+  const Registers& r = area.registers;
+  const std::uint64_t number = r.rdi, to = r.rsi, old = r.rdx;
+  if (area.taken[0] != kSetBytes || number < 1 || number > kSignals) return -EINVAL;
+  KernelAction wanted;
+  if (to != 0) {
+    if (!read_program(&wanted, to, sizeof wanted)) return -EFAULT;
+    if (number == kKill || number == kStop) return -EINVAL;
+    wanted.mask &= ~(signal_bit(kKill) | signal_bit(kStop));
+  }
+  const std::uint64_t mask = block_signals();
+  KernelAction before;
+  {
+    const Locked locked;
+    before = area.actions->of[number];
+    if (to != 0) {
+      area.actions->of[number] = wanted;
+      install_action(static_cast<unsigned>(number), wanted);
+    }
+  }
+  set_mask(mask);
+  if (old != 0 && !write_program(old, &before, sizeof before)) return -EFAULT;
+  return 0;
+}
+
+long sigprocmask_call(ThreadArea& area) {
+  const Registers& r = area.registers;
+  std::uint64_t set = 0;
+  if (area.taken[0] != kSetBytes) return -EINVAL;
+  if (r.rsi != 0 && !read_program(&set, r.rsi, sizeof set)) return -EFAULT;
+  if (r.rsi != 0 && r.rdi > SIG_SETMASK) return -EINVAL;
+  const std::uint64_t kernel = block_signals();
+  if (area.waits != 0) {  // it came first; the mask is not the program's
+    set_mask(kernel);
+    return kInterrupted;
+  }
+  const std::uint64_t before = kernel | area.blocked_faults;
+  std::uint64_t after = before;
+  if (r.rsi != 0) {
+    set &= ~(signal_bit(kKill) | signal_bit(kStop));
+    after = r.rdi == SIG_BLOCK ? before | set : r.rdi == SIG_UNBLOCK ? before & ~set : set;
+  }
+  area.blocked_faults = after & kFaults;
+  area.program_mask = after & ~kFaults;
+  set_mask(area.program_mask);
+  if (r.rdx != 0 && !write_program(r.rdx, &before, sizeof before)) return -EFAULT;
+  return 0;
+}
+
+long sigaltstack_call(ThreadArea& area) {
+  const Registers& r = area.registers;
+  KernelStack before = area.alternate;
+  if (is_on_alternate(area)) before.flags |= KernelStack::kOn;
+  if (r.rdi != 0) {
+    KernelStack wanted;
+    if (!read_program(&wanted, r.rdi, sizeof wanted)) return -EFAULT;
+    if (const long refused = set_alternate(area, wanted); refused != 0) return refused;
+  }
+  if (r.rsi != 0 && !write_program(r.rsi, &before, sizeof before)) return -EFAULT;
+  return 0;
+}
+
+long sigreturn_call(ThreadArea& area) {
+  const std::uint64_t mask = block_signals();
+  if (area.waits != 0) {  // it came first
+    set_mask(mask);
+    return kInterrupted;
+  }
+  // Not on the stack that the kernel is told to leave.
+  static_assert(sizeof(KernelContext) < 512);
+  KernelContext context;
+  if (!read_program(&context, area.registers.rsp, sizeof context)) {
+    const KernelAction standard;  // as the kernel, which forces it
+    kernel_action(kSegv, &standard, nullptr);
+    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), kSegv);
+  }
+  set_alternate(area, context.stack);  // what a frame says wrong counts for nothing
+  save_native_registers(area, context);
+  enter_at(area, area.ip);
+  area.blocked_faults = context.mask & kFaults;
+  context.mask &= ~kFaults;
+  area.program_mask = context.mask;
+  context.stack.start = area.handler_stack();
+  context.stack.flags = 0;
+  context.stack.size = ThreadArea::kHandlerStackBytes;
+  return_to_engine(area, context);
+  glue_restore_context(&context);
+}
+
+}  // namespace hodo::engine
