@@ -166,6 +166,11 @@ class ShadowStack {
     bool filtered = false;
   };
 
+  // Deeper than any stack of the kernel's default size can be with the smallest frames; the oldest
+  // calls are forgotten beyond it.
+  static constexpr std::size_t kDeepest = std::size_t{1} << 20;
+  static constexpr std::size_t kMostParked = 1024;
+
   void push(Frame frame);
   void pop();
   void remember(std::uint64_t address, std::uint64_t through = 0);

@@ -1,0 +1,112 @@
+// System calls, signals and gaps: where the kernel leads a thread.
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "shadow_stack.h"
+
+namespace hodo::check {
+
+void ShadowStack::leave(std::uint64_t resume, std::uint64_t again, PathFacts facts) {
+  away_ = Away{.resume = resume, .again = again, .sigreturn = (facts & kSigreturn) != 0};
+}
+
+void ShadowStack::leave_filter() { away_ = Away{.filtered = true}; }
+
+ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, PathFacts facts) {
+  if (current_.frames.empty() || !current_.frames.back().signal) {
+    const auto& frames = current_.frames;
+    const bool open = std::ranges::any_of(frames, [](const Frame& f) { return f.signal; });
+    const bool known = current_.whole && (facts & kUnjudged) == 0;
+    lose();
+    if (!known) return std::nullopt;
+    if (open) {
+      return Problem{Grade::unexplained, "a sigreturn while the handler has open calls"};
+    }
+    return Problem{Grade::impossible, "a sigreturn without a signal"};
+  }
+  const std::uint64_t interrupted = current_.frames.back().address;
+  keep_marks_of_handler();
+  pop();
+  if (to == interrupted || (facts & kUnjudged) != 0) return std::nullopt;
+  return put_by_handler(to, interrupted, facts);
+}
+
+// A handler may change where the program goes on: behind an instruction that it did itself, at a
+// label or in a function made for that, behind an open call.
+ShadowStack::Verdict ShadowStack::put_by_handler(std::uint64_t to, std::uint64_t interrupted,
+                                                 PathFacts facts) {
+  if ((facts & kToFunction) != 0) {
+    // Or another signal was waiting: its handler runs before the program goes on.
+    push({.address = interrupted, .signal = true, .supposed = true});
+    if ((facts & kToSensitive) == 0) return std::nullopt;
+    return nowhere("a signal handler puts the thread into a function that only calls should reach");
+  }
+  constexpr PathFacts kMeant = kToNearby | kToLabel | kToLanding | kToSetjmp | kToSigreturn;
+  if ((facts & kMeant) != 0) return std::nullopt;
+  const auto& frames = current_.frames;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal || frames[i].address != to) continue;
+    cut(i);
+    return std::nullopt;
+  }
+  if (!current_.whole && (facts & kToReturnSite) != 0) return std::nullopt;
+  Problem problem = *nowhere("a signal handler puts the thread into the middle of a function");
+  problem.grade = Grade::unexplained;
+  return problem;
+}
+
+// A setjmp of the handler itself can be come back to when the handler ran on a stack of its own:
+// so coroutines are made with sigaltstack.
+void ShadowStack::keep_marks_of_handler() {
+  for (const Mark& mark : current_.marks | std::views::reverse) {
+    if (mark.depth != current_.frames.size()) break;
+    const bool kept = std::ranges::any_of(parked_, [&](const Stack& s) {
+      return s.frames.empty() &&
+             std::ranges::find(s.marks, mark.address, &Mark::address) != s.marks.end();
+    });
+    if (!kept && parked_.size() < kMostParked) {
+      const Mark again{.address = mark.address, .through = mark.through};
+      parked_.insert(parked_.begin(), Stack{.marks = {again}});
+    }
+  }
+}
+
+std::optional<std::uint64_t> ShadowStack::interrupted() const {
+  const bool handled = away_ && away_->sigreturn && !current_.frames.empty();
+  return handled && current_.frames.back().signal ? std::optional(current_.frames.back().address)
+                                                  : std::nullopt;
+}
+
+ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
+  const std::optional<Away> away = std::exchange(away_, std::nullopt);
+  if ((facts & kToImage) != 0 && (!away || to != away->resume)) {
+    parked_.clear();
+    reset(true);
+    starting_ = true;
+    return std::nullopt;
+  }
+  if (!away) {
+    lose();
+    return std::nullopt;
+  }
+  if (away->filtered) {
+    const auto& frames = current_.frames;
+    if (!frames.empty() && !frames.back().signal && frames.back().address == to) {
+      pop();
+    } else {
+      lose();
+    }
+    return std::nullopt;
+  }
+  if (away->sigreturn) return after_sigreturn(to, facts);
+  if (to == away->resume || to == away->again) return std::nullopt;
+  if ((facts & (kToFunction | kUnjudged)) != 0) {
+    push({.address = away->resume, .signal = true});
+    return std::nullopt;
+  }
+  lose();  // traced again from the middle: a debugger, a restartable sequence
+  return std::nullopt;
+}
+
+}  // namespace hodo::check

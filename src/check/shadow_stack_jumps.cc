@@ -1,0 +1,175 @@
+// What a jump that is no call says of them: a new program, longjmp, exceptions, labels.
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <utility>
+
+#include "shadow_stack.h"
+
+namespace hodo::check {
+
+bool ShadowStack::start_program() {
+  if (!std::exchange(starting_, false)) return false;
+  reset(true);
+  return true;
+}
+
+ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
+                                       const Landings& landings) {
+  if (long_jump(to)) return std::nullopt;
+  const bool lands = (facts & kToLanding) != 0;
+  if (lands && (land(to, landings) || land_elsewhere(to, landings))) return std::nullopt;
+  if (resume_stack(to, facts)) return std::nullopt;
+  const bool guessed = current_.guess != kNothing;
+  if ((facts & kUnjudged) != 0 || !current_.whole || current_.astray != 0 || guessed) {
+    constexpr PathFacts kFine = kToSetjmp | kToLanding | kUnjudged;
+    if ((facts & kFine) != 0) {
+      lose();
+      return std::nullopt;
+    }
+  }
+  // A tail call, as of the dynamic linker's resolver, or the first entry of another stack: its
+  // frames then lie on those of this one, and are told apart when this one goes on.
+  // longjmp does neither.
+  const bool may_begin = (facts & kFromLongjmp) == 0;
+  if ((facts & kToFunction) != 0 && may_begin) {
+    if ((facts & kFromResolver) == 0) current_.entry = current_.frames.size();
+    return std::nullopt;
+  }
+  if ((facts & kToLabel) != 0 && may_begin) {
+    if (go_to_label(to, facts, landings)) return std::nullopt;
+    // The label's function may be one whose call is not known: those that are known are closed, or
+    // wait, if another stack begins.
+    if (!current_.whole) park();
+    if (guessed) lose();
+    unsettled_ = true;
+    return std::nullopt;
+  }
+  if ((facts & kToSetjmp) != 0) {
+    lose();
+    return Problem{Grade::unexplained, "jumps to a setjmp of a function that has returned"};
+  }
+  if ((facts & kToLanding) != 0) {
+    lose();
+    return Problem{Grade::unexplained,
+                   "jumps to the exception handler of a function that is not open"};
+  }
+  if ((facts & kToReturnSite) != 0 && may_begin) return switch_to(to, facts, &landings);
+  if (!may_begin) return nowhere("a longjmp to a place that is no setjmp");
+  return nowhere(
+      "changes the stack and jumps to a place that is no setjmp, no exception handler, no function "
+      "and behind no call");
+}
+
+bool ShadowStack::long_jump(std::uint64_t to) {
+  const auto find = [to](const Stack& stack) {
+    return std::ranges::find(stack.marks.rbegin(), stack.marks.rend(), to, &Mark::address);
+  };
+  auto mark = find(current_);
+  for (std::size_t p = parked_.size(); p-- > 0 && mark == current_.marks.rend();) {
+    if (find(parked_[p]) == parked_[p].marks.rend()) continue;
+    Stack next = std::move(parked_[p]);
+    parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
+    park();
+    current_ = std::move(next);
+    mark = find(current_);
+  }
+  if (mark == current_.marks.rend()) return false;
+  const std::size_t depth = mark->depth;
+  const std::uint64_t through = mark->through;
+  std::vector<std::size_t> others;
+  for (const Mark& m : current_.marks) {
+    if (m.address == to && m.depth < depth) others.push_back(m.depth);
+  }
+  choose(depth, std::move(others));
+  if (through != 0) push({.address = through});
+  return true;
+}
+
+bool ShadowStack::land(std::uint64_t to, const Landings& landings) {
+  const auto& frames = current_.frames;
+  std::optional<std::size_t> found;
+  std::vector<std::size_t> others;
+  // Recursion repeats return addresses; each is asked for once.
+  std::uint64_t last = 0;
+  std::uint64_t found_for = 0;
+  bool fits = false;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    // What a handler throws lands where an exception of the instruction that was interrupted would,
+    // not one of a call before it.
+    const std::uint64_t address = frames[i].address + (frames[i].signal ? 1 : 0);
+    if (address != last) {
+      if (found && address != found_for) continue;
+      last = address;
+      fits = landings.lands(last, to);
+    }
+    if (!fits) continue;
+    if (found) {
+      others.push_back(i);
+    } else {
+      found = i;
+      found_for = address;
+    }
+  }
+  if (!found) return false;
+  std::ranges::reverse(others);
+  choose(*found, std::move(others));
+  return true;
+}
+
+// The function that a jump put on top of a stack that was left has thrown: the calls are that
+// stack's, and the one that it was put there from waits.
+bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
+  if (current_.entry == kNothing) return false;
+  for (std::size_t p = parked_.size(); p-- > 0;) {
+    std::swap(current_, parked_[p]);
+    if (land(to, landings)) {
+      Stack waits = std::move(parked_[p]);
+      waits.frames.resize(waits.entry);
+      while (!waits.marks.empty() && waits.marks.back().depth > waits.entry) waits.marks.pop_back();
+      waits.choices.clear();
+      waits.entry = kNothing;
+      parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
+      parked_.push_back(std::move(waits));
+      floor_ = 0;
+      consumed_.clear();
+      return true;
+    }
+    std::swap(current_, parked_[p]);
+  }
+  return false;
+}
+
+// The label's function is open: what it called is closed. Or it jumps itself, and nothing is, or it
+// is a switch between stacks that leaves one at a label.
+bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings) {
+  const auto& frames = current_.frames;
+  std::vector<std::size_t> depths;  // the innermost first
+  if ((facts & kToOwnLabel) != 0) depths.push_back(frames.size());
+  std::map<std::uint64_t, bool> asked;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal) continue;
+    const auto [answer, fresh] = asked.try_emplace(frames[i].address, false);
+    if (fresh) answer->second = landings.owns(frames[i].address, to);
+    if (answer->second) depths.push_back(i);
+  }
+  if (depths.empty()) return false;
+  const std::size_t innermost = depths.front();
+  std::ranges::reverse(depths);
+  depths.pop_back();
+  choose(innermost, std::move(depths));
+  if ((facts & kToOwnLabel) != 0) unsettled_ = true;
+  return true;
+}
+
+std::vector<std::uint64_t> ShadowStack::setjmps(std::size_t most) const {
+  std::vector<std::uint64_t> out;
+  for (const Mark& mark : current_.marks | std::views::reverse) {
+    if (out.size() == most) break;
+    if (std::ranges::find(out, mark.address) == out.end()) out.push_back(mark.address);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+}  // namespace hodo::check

@@ -1,0 +1,110 @@
+// Several stacks: which are left, and which is gone on with.
+#include <algorithm>
+#include <utility>
+
+#include "shadow_stack.h"
+
+namespace hodo::check {
+namespace {
+
+constexpr std::size_t kMostParkedFrames = std::size_t{1} << 22;
+
+}  // namespace
+
+namespace {
+
+// What makecontext, a coroutine library, or whoever left a stack can have put there. A function
+// whose address is nowhere to be had is no coroutine's, and none begins by system().
+bool begins_stack(PathFacts facts) {
+  if ((facts & (kUnjudged | kToSigreturn)) != 0) return true;
+  if ((facts & kToFunction) != 0) return (facts & (kToSensitive | kToUntaken)) == 0;
+  return (facts & kToReturnSite) != 0 && (facts & kToUncalled) == 0;
+}
+
+}  // namespace
+
+void ShadowStack::park() {
+  std::size_t frames = 0;
+  for (const Stack& s : parked_) frames += s.frames.size();
+  while (!parked_.empty() && (parked_.size() >= kMostParked || frames > kMostParkedFrames)) {
+    frames -= parked_.front().frames.size();
+    parked_.erase(parked_.begin());
+  }
+  parked_.push_back(std::move(current_));
+  reset(false);
+}
+
+// Goes on with a stack that was left at `to`: the one that was left first of those, since such
+// programs mostly take turns. Where `to` lies inside of a stack, what is above was another one.
+bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
+  const auto fits = [to](const Stack& stack) {
+    const auto& frames = stack.frames;
+    return !frames.empty() && !frames.back().signal && frames.back().address == to;
+  };
+  const auto found = std::ranges::find_if(parked_, fits);
+  if (found == parked_.end()) return false;
+  const bool only = std::none_of(std::next(found), parked_.end(), fits);
+  Stack next = std::move(*found);
+  parked_.erase(found);
+  park();
+  current_ = std::move(next);
+  floor_ = current_.frames.size();
+  if (!only || (facts & (kShared | kMayStay)) != 0) guess(facts);
+  pop();
+  return true;
+}
+
+// Where `to` lies inside of this stack, what is above was another one that began on top of it. The
+// last call is the one that leaves, mostly from the same place: it is what is gone on in only where
+// no other is.
+bool ShadowStack::split_stack(std::uint64_t to, PathFacts facts) {
+  const auto& frames = current_.frames;
+  const auto fits = [to](const Frame& f) { return !f.signal && f.address == to; };
+  const auto count = std::ranges::count_if(frames, fits);
+  // Of a stack of which not all is known, who goes on is rather one that is not known.
+  if (count == 0 || (count == 1 && fits(frames.back()) && !current_.whole)) return false;
+  std::size_t i = frames.size() - 1;
+  if (count > 1 && fits(frames[i])) --i;
+  while (!fits(frames[i])) --i;
+  leave_above(i + 1);
+  cut(i);
+  if (count > 1 || (facts & kShared) != 0) guess(facts);
+  return true;
+}
+
+// What is above `depth` is another stack, which is left.
+void ShadowStack::leave_above(std::size_t depth) {
+  Stack below = current_;
+  below.frames.resize(depth);
+  current_.frames.erase(current_.frames.begin(),
+                        current_.frames.begin() + static_cast<std::ptrdiff_t>(depth));
+  current_.marks.clear();
+  current_.choices.clear();
+  current_.begun = current_.entry == depth;
+  current_.guess = current_.entry = kNothing;
+  current_.whole = false;
+  park();
+  current_ = std::move(below);
+  floor_ = depth;
+  cut(depth);
+}
+
+ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
+                                            const Landings* landings) {
+  if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
+  if ((facts & kToReturnSite) != 0 && split_stack(to, facts)) return std::nullopt;
+  if ((facts & kToLabel) != 0 && landings != nullptr && go_to_label(to, facts, *landings)) {
+    return std::nullopt;
+  }
+  if (begins_stack(facts)) {
+    park();
+    current_.begun = (facts & (kToFunction | kShared)) != 0;
+    return std::nullopt;
+  }
+  if ((facts & kToSensitive) != 0) {
+    return nowhere("changes the stack and returns into a function that only calls should reach");
+  }
+  return nowhere("changes the stack and goes to a place where no other stack was left");
+}
+
+}  // namespace hodo::check
