@@ -14,7 +14,7 @@
 namespace hodo::serve {
 namespace {
 
-constexpr std::uint64_t kMost = 1024;
+constexpr std::uint64_t kMostSteps = 1024;
 
 // Finds the moment before an instruction, by its number on the thread's path.
 class Counter final : public ask::ThreadSink {
@@ -85,7 +85,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
   auto begin = moment_at(workspace, *thread, from);
   if (!begin) return std::unexpected(begin.error());
   session::Session& session = workspace.session();
-  const std::size_t count = std::min(to - from, kMost);
+  const std::size_t count = std::min(to - from, kMostSteps);
   const ask::SceneOptions how{.before = 1,
                               .after = count + 1,
                               .reach = 1,
