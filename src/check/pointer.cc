@@ -67,8 +67,8 @@ std::optional<isa::Memory> loaded_from(Backwards& before, std::uint8_t reg) {
   return std::nullopt;
 }
 
-// A variable of the function or of the file, in which any address may be kept: slots of the GOT hold
-// where a vtable begins, and not what objects point to.
+// A variable of the function or of the file, in which any address may be kept: slots of the GOT
+// hold where a vtable begins, and not what objects point to.
 bool is_variable(const isa::Memory& memory) {
   if (memory.address) return true;
   constexpr std::uint8_t kRsp = 4;

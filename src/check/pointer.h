@@ -18,8 +18,8 @@ std::vector<Fact> pointer_facts(const Edge& edge);
 // of the two at most.
 struct PointerPlace {
   std::optional<std::uint64_t> address;  // this word of the file
-  // The word so far behind an address that was itself read from an object, as functions are found in
-  // vtables and other tables that objects point to.
+  // The word so far behind an address that was itself read from an object, as functions are found
+  // in vtables and other tables that objects point to.
   std::optional<std::uint64_t> offset;
 };
 PointerPlace pointer_place(const Edge& edge);
