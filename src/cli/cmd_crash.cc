@@ -47,7 +47,7 @@ const Manual kCrashManual{
                  {"hodo crash --json | jq '.processes[].threads[0].calls'", "For programs."}},
     .exit_statuses = reading_exit_statuses()};
 
-constexpr std::size_t kMostListed = 100;  // processes
+constexpr std::size_t kMostProcesses = 100;  // listed
 
 // What the core file says of a thread of a process; null: nothing.
 const image::CoreThread* thread_of(const std::optional<image::CoreDump>& core, std::int32_t pid,
@@ -190,7 +190,7 @@ Result<std::string> in_words(session::Session& session, const CrashOptions& opti
   Teller teller(session, options, core, how);
   std::size_t listed = 0;
   for (const serve::Ended& ended : all) {
-    if (listed++ == kMostListed) break;
+    if (listed++ == kMostProcesses) break;
     if (Status status = teller.add(ended); !status) return std::unexpected(status.error());
   }
   return all.empty() ? "no process is known to have ended, and nothing ran\n" : teller.take();

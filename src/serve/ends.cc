@@ -4,12 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "hodo/serve/asking.h"
+#include "hodo/serve/method.h"
 #include "hodo/view/moments.h"
 
 namespace hodo::serve {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kTail = 1024;  // branches before the end that are read
 

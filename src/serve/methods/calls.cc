@@ -8,7 +8,7 @@
 namespace hodo::serve {
 namespace {
 
-constexpr std::size_t kMost = 1000;
+constexpr std::size_t kMostCalls = 1000;
 
 view::CallOrder order_in(const Json& params) {
   const std::string word = text_in(params, "sort", "order");
@@ -26,7 +26,7 @@ Result<Json> answer_calls(Workspace& workspace, const Json& params) {
                                .index = how.index});
   if (!list) return std::unexpected(list.error());
   const std::size_t rows = list->rows.size();
-  const std::size_t most = number_in(params, "limit", kMost);
+  const std::size_t most = number_in(params, "limit", kMostCalls);
   Json out =
       view::call_list_json(*list, workspace.session(), {.order = order_in(params), .most = most});
   const std::size_t shown = out["calls"].size();
