@@ -50,19 +50,33 @@ class Counter final : public ask::ThreadSink {
   std::uint64_t since_ = 0;  // the last branch that was taken
 };
 
+// The last segment of the thread that begins before so many instructions; its first one at least.
+std::optional<std::size_t> segment_before(const ask::IndexedRecording& index,
+                                          const ask::ThreadId& thread, std::uint64_t place) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < index.index.segments().size(); ++i) {
+    const ask::Segment& segment = index.index.segments()[i];
+    if (segment.thread != thread) continue;
+    if (!found || segment.calls.clock.instructions <= place) found = i;
+  }
+  return found;
+}
+
+Result<session::Outcome> count_to(Workspace& workspace, const ask::ThreadId& thread,
+                                  std::uint64_t place, Counter& counter) {
+  if (const ask::IndexedRecording* index = workspace.index()) {
+    if (const auto begin = segment_before(*index, thread, place)) {
+      counter.begin_at(index->index.segments()[*begin]);
+      return ask::walk_from(*index, *begin, counter);
+    }
+  }
+  return ask::walk(workspace.session(), workspace.walk(ask::only(thread)), counter);
+}
+
 Result<ask::Moment> moment_at(Workspace& workspace, const ask::ThreadId& thread,
                               std::uint64_t place) {
   Counter counter(thread, place);
-  const ask::IndexedRecording* index = workspace.index();
-  std::optional<std::size_t> begin;
-  for (std::size_t i = 0; index != nullptr && i < index->index.segments().size(); ++i) {
-    const ask::Segment& segment = index->index.segments()[i];
-    if (segment.thread != thread) continue;
-    if (!begin || segment.calls.clock.instructions <= place) begin = i;
-  }
-  if (begin) counter.begin_at(index->index.segments()[*begin]);
-  auto outcome = begin ? ask::walk_from(*index, *begin, counter)
-                       : ask::walk(workspace.session(), workspace.walk(ask::only(thread)), counter);
+  const auto outcome = count_to(workspace, thread, place, counter);
   if (!outcome) return std::unexpected(outcome.error());
   return counter.moment();
 }
@@ -77,7 +91,7 @@ Json place_json(ask::SourceLines& lines, const ask::Step& step) {
   return out;
 }
 
-Result<Json> answer(Workspace& workspace, const Json& params) {
+Result<Json> answer_steps(Workspace& workspace, const Json& params) {
   auto thread = thread_named(text_in(params, "thread"));
   if (!thread) return std::unexpected(thread.error());
   const std::uint64_t from = number_in(params, "from", 0), to = number_in(params, "to", 0);
@@ -110,7 +124,7 @@ Result<Json> answer(Workspace& workspace, const Json& params) {
               {"losses", view::losses_json(scene->losses, session.clock())}};
 }
 
-Json parameters() {
+Json steps_parameters() {
   using namespace schema;
   return schema::parameters(
       {{"thread", thread()},
@@ -119,7 +133,7 @@ Json parameters() {
       {"thread", "from", "to"});
 }
 
-Json result() {
+Json steps_result() {
   using namespace schema;
   Json step = object({{"moment", moment("before it")},
                       {"address", text("of it")},
@@ -137,8 +151,8 @@ Json result() {
 }  // namespace
 
 Method steps_method() {
-  return {"steps", "The instructions of a short part of a thread's path, one by one.", parameters,
-          result, answer};
+  return {"steps", "The instructions of a short part of a thread's path, one by one.",
+          steps_parameters, steps_result, answer_steps};
 }
 
 }  // namespace hodo::serve
