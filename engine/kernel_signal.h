@@ -56,7 +56,9 @@ static_assert(sizeof(KernelInfo) == 128);
 inline constexpr std::int32_t kTrapTrace = 2, kTrapUnknown = 1;
 inline constexpr std::uint64_t kDebugTrap = 1;  // KernelContext::trap of both
 
-inline constexpr std::uint64_t kBreakpointTrap = 3;  // INT3
+// Both of an INT3. KernelContext::trap alone says of any other signal what was raised last.
+inline constexpr std::uint64_t kBreakpointTrap = 3;
+inline constexpr std::int32_t kByKernel = 0x80;  // SI_KERNEL
 
 struct KernelContext {  // struct ucontext with struct sigcontext
   std::uint64_t flags;

@@ -115,7 +115,7 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
     overflow.number = kSegv;
     overflow.info = {};
     overflow.info.number = kSegv;
-    overflow.info.code = 0x80;  // SI_KERNEL
+    overflow.info.code = kByKernel;
     end_by(area, overflow, context);
     return true;
   }
@@ -231,6 +231,11 @@ void step_natively(ThreadArea& area, KernelContext& context) {
   context.eflags |= eflags::kTf;
 }
 
+bool is_breakpoint(const KernelInfo& info, const KernelContext& context) {
+  return info.number == static_cast<std::int32_t>(kTrap) && info.code == kByKernel &&
+         context.trap == kBreakpointTrap;
+}
+
 [[noreturn]] void die_of_fault(const KernelInfo& info, const KernelContext& context, Place place) {
   if (place == Place::cache) {
     die_of_signal(info, context, "what stands behind its code for",
@@ -275,7 +280,7 @@ void engine_signal(int number, const KernelInfo* info, KernelContext* context) {
     return native_refused(area, signal, *info, *context);
   }
   if (is_step(*info, *context)) return stepped(area, *context);
-  if (signal == kTrap && context->trap == kBreakpointTrap && place == Place::cache) {
+  if (place == Place::cache && is_breakpoint(*info, *context)) {
     return leave_fragment(area, *context);
   }
   if (signal == kSys && info->code == kSeccomp && place == Place::engine &&

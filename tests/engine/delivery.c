@@ -97,6 +97,22 @@ static void change_masks(void) {
          sigismember(&now, SIGALRM));
 }
 
+// The kernel says of a signal that comes from elsewhere the trap that the thread raised last.
+static void sent_behind_a_trap(void) {
+  set(SIGTRAP, &tick, 0);
+  __asm__ volatile("int3");
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTRAP};
+  const struct itimerspec often = {{0, 200000}, {0, 200000}};
+  timer_t timer;
+  timer_create(CLOCK_MONOTONIC, &event, &timer);
+  const unsigned long before = ticks;
+  timer_settime(timer, 0, &often, NULL);
+  const unsigned long result = work();
+  timer_delete(timer);
+  set(SIGTRAP, SIG_DFL, 0);
+  printf("%lx, %s\n", result, ticks > before + 5 ? "trapped" : "hardly trapped");
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   set(SIGALRM, &tick, SA_RESTART);
@@ -180,6 +196,8 @@ int main(void) {
   void* end = NULL;
   pthread_join(thread, &end);
   printf("canceled: %d\n", end == PTHREAD_CANCELED);
+
+  sent_behind_a_trap();
 
   struct sigaction seen;
   set(SIGUSR1, &inner, SA_RESETHAND);

@@ -29,9 +29,9 @@ NESTED = r"""
 #include <stdio.h>
 __attribute__((noinline)) static int leaf(int n) { volatile int a = n; return a * 3; }
 __attribute__((noinline)) static int down(int n) { return n == 0 ? leaf(n) : down(n - 1) + leaf(n); }
-int main(void) {
+int main(int argc, char** argv) {
   int sum = 0;
-  for (int i = 0; i < 12; ++i) sum += down(i);
+  for (int i = 0; i < 11 + argc; ++i) sum += down(i);
   printf("%d\n", sum);
   *(volatile int*)(long)(sum - sum) = 1;   /* dies here */
   return 0;
