@@ -95,7 +95,8 @@ class Translator {
   const Arena& arena() const { return arena_; }
 
   void landing(std::uint64_t ip, Entry entry) {
-    if (entry != Entry::direct) check_target(ip);
+    if (entry == Entry::by_return) check_return(ip);
+    if (entry == Entry::by_tip) check_target(ip);
     if (by_blocks) {
       if (entry != Entry::direct) restore_spilled(hot_);
     } else if (entry == Entry::by_return) {
@@ -495,9 +496,9 @@ class Translator {
     stubs();
   }
 
-  // Goes on only where RAX is `ip`.
+  // Goes on only where RAX is `ip`. Flags are kept, whether `ip` reads them or not: what comes here
+  // by chance, since it hashes alike, may.
   void check_target(std::uint64_t ip) {
-    if (flags_dead(ip)) return compare_target(ip);
     const std::uint64_t negated = 0 - ip;
     if (ip < 0x8000'0000) {
       hot_.bytes({0x48, 0x8d, 0x88});  // LEA RCX, [RAX - ip]
@@ -510,8 +511,10 @@ class Translator {
     hot_.jump(arena_.glue(kGlueMiss));
   }
 
-  // The same where flags are free.
-  void compare_target(std::uint64_t ip) {
+  // The same of returns. What comes here by chance has left the stack that the call was made on,
+  // and is not expected to bring flags along: they are kept only where `ip` reads them.
+  void check_return(std::uint64_t ip) {
+    if (!flags_dead(ip)) return check_target(ip);
     const std::int64_t distance =
         static_cast<std::int64_t>(ip - reinterpret_cast<std::uint64_t>(hot_.at() + 7));
     if (ip < 0x8000'0000) {

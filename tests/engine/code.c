@@ -175,6 +175,35 @@ static int nested(int offset) {
   return apply(add, 2);
 }
 
+// As the engine hashes targets of indirect branches, or it tests nothing.
+__attribute__((target("sse4.2"))) static unsigned hash(const void* at) {
+  return (unsigned)(__builtin_ia32_crc32di(0, (unsigned long)at) & 0xffff);
+}
+
+// Flags that a call brings along to a place that hashes like another one, which reads none.
+static void flags_to_another(void) {
+  enum { kBytes = 1 << 22 };
+  unsigned char* code =
+      mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char* alike = code + kPage;
+  while (alike < code + kBytes - kPage && hash(alike) != hash(code)) ++alike;
+  code[0] = 0x31, code[1] = 0xc0, code[2] = 0xc3;  // XOR EAX, EAX; RET
+  static const unsigned char reads[] = {0x0f, 0x92, 0xc0, 0x0f, 0xb6, 0xc0, 0xc3};  // SETC, MOVZX
+  memcpy(alike, reads, sizeof reads);
+  mprotect(code, kBytes, PROT_READ | PROT_EXEC);
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    int carry;
+    sum += call(code);
+    __asm__ volatile("cmp %1, %2; call *%3"
+                     : "=a"(carry)
+                     : "r"(i % 2), "r"(0), "r"(alike)
+                     : "cc", "memory");
+    sum = sum * 3 + carry;
+  }
+  printf("flags: %d, hashes alike: %d\n", sum, hash(alike) == hash(code));
+}
+
 int main(void) {
   rewritten_in_place();
   beside_data();
@@ -186,6 +215,7 @@ int main(void) {
   next_instruction();
   behind_a_page();
   patched_by_thread();
+  flags_to_another();
   int sum = 0;
   for (int i = 0; i < 100; ++i) sum += nested(i);
   printf("on the stack: %d\n", sum);
