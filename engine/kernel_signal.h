@@ -97,6 +97,7 @@ struct WaitingSignal {
   unsigned number = 0;
   std::uint64_t error = 0, trap = 0, cr2 = 0;
   KernelInfo info = {};
+  bool raised = false;  // by an instruction or a system call of the thread, which the kernel forces
 };
 
 namespace eflags {

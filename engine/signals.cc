@@ -39,11 +39,20 @@ bool is_programs_call(std::uint64_t rip) {
   return rip == address(glue_syscall_done) || rip == address(glue_clone_done);
 }
 
+// Raised by what the thread itself does. A program may say so of what it sends to itself, too
+// (rt_sigqueueinfo, as handlers do that hand a fault on): that comes behind the call, where nothing
+// but a filter of system calls raises a signal, with this address.
+bool is_raised(unsigned number, const KernelInfo& info, const KernelContext& context) {
+  if (!is_fault(number) || info.code <= 0) return false;
+  if (number == kSys) return info.address == context.rip;
+  return !is_programs_call(context.rip);
+}
+
 WaitingSignal describe(const ThreadArea& area, unsigned number, const KernelInfo& info,
                        const KernelContext& context) {
-  WaitingSignal made = {number, context.error, context.trap, context.cr2, info};
-  const bool names_itself = info.code > 0 && info.address == context.rip;
-  if (names_itself || (number == kSys && info.code == kSeccomp)) made.info.address = area.ip;
+  WaitingSignal made = {number,      context.error, context.trap,
+                        context.cr2, info,          is_raised(number, info, context)};
+  if (made.raised && info.address == context.rip) made.info.address = area.ip;
   return made;
 }
 
@@ -98,11 +107,10 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
     trace_interruption(area, area.ip);
     leave_here(area, signal, mask, context);
   }
-  const bool fault = is_fault(signal.number) && signal.info.code > 0;
   KernelAction wanted = take_action(area, signal.number);
-  if (fault && (area.blocked_faults & signal_bit(signal.number)) != 0) wanted = {};
-  if (wanted.handler == kIgnore && !fault) return false;
-  if (wanted.handler == kDefault && !fault && !ends_by_default(signal.number)) return false;
+  if (signal.raised && (area.blocked_faults & signal_bit(signal.number)) != 0) wanted = {};
+  if (wanted.handler == kIgnore && !signal.raised) return false;
+  if (wanted.handler == kDefault && !signal.raised && !ends_by_default(signal.number)) return false;
   trace_interruption(area, area.ip);
   const std::uint64_t before = (mask & ~kFaults) | area.blocked_faults;
   if (wanted.handler <= kIgnore) {
@@ -272,40 +280,41 @@ void engine_signal(int number, const KernelInfo* info, KernelContext* context) {
   ThreadArea& area = current_area();
   const auto signal = static_cast<unsigned>(number);
   const Place place = place_of(context->rip);
-  if (signal == kSegv && was_write_to_code(area, *info, place, *context)) return;
+  const bool raised = is_raised(signal, *info, *context);
+  if (raised && signal == kSegv && was_write_to_code(area, *info, place, *context)) return;
   if (place == Place::program && area.native != 0) {
     return native_done(area, signal, *info, *context);
   }
   if (area.native != 0 && context->rip == address(glue_native_return)) {
     return native_refused(area, signal, *info, *context);
   }
-  if (is_step(*info, *context)) return stepped(area, *context);
+  if (raised && is_step(*info, *context)) return stepped(area, *context);
   if (place == Place::cache && is_breakpoint(*info, *context)) {
     return leave_fragment(area, *context);
   }
-  if (signal == kSys && info->code == kSeccomp && place == Place::engine &&
+  if (raised && signal == kSys && info->code == kSeccomp && place == Place::engine &&
       !is_programs_call(context->rip)) {
     context->rax = static_cast<std::uint64_t>(-ENOSYS);  // a filter of the program's forbids it
     return;
   }
-  const bool raised = is_fault(signal) && info->code > 0 && signal != kSys;
-  if (raised && context->rip == address(glue_copy_insn)) {
+  const bool fault = raised && signal != kSys;
+  if (fault && context->rip == address(glue_copy_insn)) {
     context->rip = address(glue_copy_failed);
     return;
   }
-  if (raised && reads_code(context->rip)) {
+  if (fault && reads_code(context->rip)) {
     context->rip = address(glue_check_changed);
     return;
   }
   // With EFLAGS.AC the program asks for faults of its own accesses, not of the engine's.
   constexpr std::int32_t kAlignment = 1;  // BUS_ADRALN
   InsnPlace insn;
-  if (raised && signal == kBus && info->code == kAlignment && place != Place::program &&
+  if (fault && signal == kBus && info->code == kAlignment && place != Place::program &&
       (place != Place::cache || !find_insn_locked(context->rip, insn))) {
     context->eflags &= ~eflags::kAc;
     return;
   }
-  if (raised) {
+  if (fault) {
     if (place == Place::program && context->rip == 0) {
       const bool dropped = context->rax != 0 && ~context->rax != 0;  // forget_landings()
       if (dropped) {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -113,6 +114,38 @@ static void sent_behind_a_trap(void) {
   printf("%lx, %s\n", result, ticks > before + 5 ? "trapped" : "hardly trapped");
 }
 
+static void faulted(int number, siginfo_t* info, void* context) {
+  printf("fault %d, code %d, at %p\n", number, info->si_code, info->si_addr);
+}
+
+// What a thread sends itself and says that it is a fault's.
+static void send_fault(int number, int code) {
+  siginfo_t info = {.si_signo = number, .si_code = code, .si_addr = (void*)0x1234};
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), number, &info) != 0) printf("refused\n");
+}
+
+// Handled, ignored; and the end of a process.
+static void sent_as_faults(void) {
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+  struct sigaction handled = {.sa_sigaction = &faulted, .sa_flags = SA_SIGINFO};
+  for (int i = 0; i < 6; ++i) {
+    for (int code = 1; code < 4; ++code) {
+      sigaction(faults[i], &handled, NULL);
+      send_fault(faults[i], code);
+      set(faults[i], SIG_IGN, 0);
+      send_fault(faults[i], code);
+      set(faults[i], SIG_DFL, 0);
+      int status = 0;
+      if (fork() == 0) {
+        send_fault(faults[i], code);
+        _exit(0);
+      }
+      wait(&status);
+      printf("%d ends it: %d\n", faults[i], WIFSIGNALED(status) && WTERMSIG(status) == faults[i]);
+    }
+  }
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   set(SIGALRM, &tick, SA_RESTART);
@@ -198,6 +231,7 @@ int main(void) {
   printf("canceled: %d\n", end == PTHREAD_CANCELED);
 
   sent_behind_a_trap();
+  sent_as_faults();
 
   struct sigaction seen;
   set(SIGUSR1, &inner, SA_RESETHAND);
