@@ -41,6 +41,22 @@ def killed_while_it_runs(box):
     check(all(loss["cause"] == "overflow" for loss in losses), f"{losses}")
 
 
+def programs_that_are_gone_when_it_ends(box):
+    """Deleted at once; replaced by another of the same name; and a library."""
+    hello, ends, gone = box.program("hello"), box.own("ends"), box.path("gone")
+    box.record(["sh", "-c", f"cp {hello} {gone}; {gone}; rm {gone}"])
+    check("gone" in box.read("calls", COMPLETE), "calls of the program")
+    box.agrees_with_perf()
+    box.record(["sh", "-c", f"cp {hello} {gone}; {gone}; cp {ends} {gone}.new; mv {gone}.new {gone}; {gone} exit 0"])
+    box.agrees_with_perf()
+    if os.geteuid() != 0:  # a process's mapped files are root's to open; by its name it may be gone first
+        return
+    shutil.copy("/lib/x86_64-linux-gnu/libm.so.6", box.path("libgone.so"))
+    script = "import ctypes, os; m = ctypes.CDLL('./libgone.so'); os.remove('libgone.so'); print(m.ilogb)"
+    box.record(["/usr/bin/python3", "-S", "-E", "-c", script])
+    box.agrees_with_perf()
+
+
 def refuses_what_it_does_not_do(box):
     done = box.record([box.program("hello")], ["--source", "dbi", "--debug-log", "."], status=2)
     check(b"remedy: " in done.stderr, f"no remedy: {done.stderr!r}")

@@ -108,6 +108,7 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
 
   RecordResult result;
   result.exit_status = (*program)->wait();
+  channels.keep_missing_files();
   channels.summarize(result);
   if (result.threads == 0 && !(*program)->asked_to_end() && !channels.file_error()) {
     output.undo();

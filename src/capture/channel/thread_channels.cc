@@ -109,6 +109,7 @@ void ThreadChannels::add(NewChannel asked) {
   }
   process.name = name_of(hello.comm);
   process.root = root_of(hello.pid);  // while it is sure to be there
+  if (hello.start != relay::Start::thread) held_files_.hold_program(hello.pid);
   ++process.channels;
   const auto [stream, fresh] = streams_.try_emplace(hello.tid);
   if (fresh) stream->second.idx = static_cast<std::uint32_t>(streams_.size() - 1);
@@ -393,10 +394,6 @@ Status ThreadChannels::write_map(const relay::Record& record, const perfdata::St
   std::string path(reinterpret_cast<const char*>(record.payload.data()), record.payload.size());
   const bool is_file = path.starts_with('/') && !path.starts_with("//");
   if (is_file) path = as_seen_here(std::move(path), map, stamp.pid);
-  const auto [id, fresh] = build_ids_.try_emplace(path);
-  if (fresh && is_file) {
-    if (auto elf = image::read_elf_file(path)) id->second = std::move(elf->build_id);
-  }
   perfdata::Mmap mmap{.pid = stamp.pid,
                       .tid = stamp.tid,
                       .address = map.start,
@@ -409,6 +406,13 @@ Status ThreadChannels::write_map(const relay::Record& record, const perfdata::St
                       .min = map.minor,
                       .inode = map.inode};
   mmap.data = (mmap.prot & PROT_EXEC) == 0;
+  if (const auto status = held_files_.note(mmap, stamp, writer_, rounds_); !status) return status;
+  const auto [id, fresh] = build_ids_.try_emplace({path, map.inode});
+  if (fresh && is_file) {
+    if (auto elf = image::read_elf_file(held_files_.way_to(mmap))) {
+      id->second = std::move(elf->build_id);
+    }
+  }
   mmap.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(id->second.size(), 20));
   std::copy_n(id->second.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
   return writer_.mmap(mmap, stamp);
@@ -518,6 +522,10 @@ void ThreadChannels::snapshot() {
   for (const auto& channel : channels_) write(channel->trace);
   finish_round();
   if (!file_error_) keep(writer_.flush());
+}
+
+void ThreadChannels::keep_missing_files() {
+  if (!file_error_) keep(held_files_.keep_missing(writer_, rounds_));
 }
 
 void ThreadChannels::summarize(RecordResult& result) const {

@@ -12,6 +12,7 @@
 #include "aux_tail.h"
 #include "channel_set.h"
 #include "channel_socket.h"
+#include "held_files.h"
 #include "hodo/capture/fd.h"
 #include "hodo/capture/options.h"
 #include "hodo/perfdata/writer.h"
@@ -56,6 +57,8 @@ class ThreadChannels final : public ChannelSet {
   const std::set<std::int32_t>& seen() const { return seen_; }
   // True once the file could take no more.
   const std::optional<Error>& file_error() const override { return file_error_; }
+  // Keeps the code of files that are gone by now. The last thing that is written.
+  void keep_missing_files();
   // Adds what is known about threads, losses and programs that could not be recorded.
   void summarize(RecordResult& result) const;
 
@@ -124,8 +127,10 @@ class ThreadChannels final : public ChannelSet {
   std::uint64_t ended_bytes_ = 0;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::map<std::int32_t, Process> processes_;
-  std::map<std::int32_t, Stream> streams_;                      // by tid
-  std::map<std::string, std::vector<std::uint8_t>> build_ids_;  // by path; empty: has none
+  std::map<std::int32_t, Stream> streams_;  // by tid
+  // By path and inode: a program may be replaced. Empty: has none.
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint8_t>> build_ids_;
+  HeldFiles held_files_;
   std::optional<Error> file_error_;
   std::set<std::int32_t> seen_;
   bool stopped_ = false;

@@ -183,6 +183,7 @@ Result<RecordResult> record_attached(const RecordOptions& options, const Channel
   }
   recording.run();
   RecordResult result;
+  channels.keep_missing_files();
   channels.summarize(result);
   recording.add_warnings(result);
   finish_file(*writer, channels.file_error(), what, options.snapshot, result);

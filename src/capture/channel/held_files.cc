@@ -1,0 +1,124 @@
+#include "held_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace hodo::capture {
+namespace {
+
+bool is_there(const std::string& path, dev_t device, ino_t inode) {
+  struct stat st{};
+  return stat(path.c_str(), &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+// Invalid: it is no regular file, or is not to be had. Nothing else is opened.
+Fd open_file(const std::string& path) {
+  const Fd place(open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat st{};
+  if (!place || fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
+  return Fd(open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+}  // namespace
+
+void HeldFiles::hold_program(pid_t pid) {
+  const std::string link = fmt::format("/proc/{}/exe", pid);
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = readlink(link.c_str(), path.data(), path.size());
+  if (length > 0) hold(link, std::string(path.data(), static_cast<std::size_t>(length)));
+}
+
+void HeldFiles::hold(const std::string& from, std::string path) {
+  Fd file = open_file(from);
+  struct stat st{};
+  if (!file || fstat(file.get(), &st) != 0 || files_.size() >= kMostFiles) return;
+  files_.try_emplace({st.st_dev, st.st_ino}, std::move(file), std::move(path),
+                     std::vector<Mapped>());
+}
+
+// By path and inode: the mapping's device is another one with some file systems (btrfs).
+HeldFiles::Held* HeldFiles::find(const perfdata::Mmap& mapping) {
+  const auto found = std::find_if(files_.begin(), files_.end(), [&](const auto& one) {
+    return one.first.second == mapping.inode && one.second.path == mapping.path;
+  });
+  return found == files_.end() ? nullptr : &found->second;
+}
+
+// By its path; by the way through the process, which may see another file system than hodo; by the
+// mapping itself, of a file that is gone already.
+HeldFiles::Held* HeldFiles::hold_mapped(const perfdata::Mmap& mapping, pid_t pid) {
+  const std::string path(mapping.path);
+  const std::string ways[] = {path, fmt::format("/proc/{}/root{}", pid, path),
+                              fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.address,
+                                          mapping.address + mapping.size)};
+  for (const std::string& way : ways) {
+    hold(way, path);
+    if (Held* held = find(mapping)) return held;
+  }
+  return nullptr;
+}
+
+Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp,
+                       perfdata::Writer& writer, Rounds& rounds) {
+  if ((mapping.prot & PROT_EXEC) == 0 || mapping.inode == 0) return {};
+  if (!mapping.path.starts_with('/') || mapping.path.starts_with("//")) return {};
+  Held* held = find(mapping);
+  if (held == nullptr) {
+    if (files_.size() >= kMostFiles) {
+      if (const auto status = keep_missing(writer, rounds); !status) return status;
+    }
+    held = hold_mapped(mapping, stamp.pid);
+    if (held == nullptr) return {};
+  }
+  held->mappings.push_back({stamp, mapping.address, mapping.size, mapping.file_offset});
+  return {};
+}
+
+std::string HeldFiles::way_to(const perfdata::Mmap& mapping) {
+  const Held* held = find(mapping);
+  if (held == nullptr) return std::string(mapping.path);
+  return fmt::format("/proc/self/fd/{}", held->file.get());
+}
+
+Status HeldFiles::keep_missing(perfdata::Writer& writer, Rounds& rounds) {
+  for (auto at = files_.begin(); at != files_.end();) {
+    const auto [device, inode] = at->first;
+    const Held& held = at->second;
+    if (is_there(held.path, device, inode)) {
+      ++at;
+      continue;
+    }
+    if (const auto status = keep(held, writer, rounds); !status) return status;
+    at = files_.erase(at);
+  }
+  return {};
+}
+
+Status HeldFiles::keep(const Held& held, perfdata::Writer& writer, Rounds& rounds) {
+  std::array<std::uint8_t, std::size_t{60} << 10> bytes{};
+  for (const Mapped& one : held.mappings) {
+    perfdata::Stamp stamp = one.stamp;
+    stamp.time = rounds.time_of(stamp.time);
+    for (std::uint64_t done = 0; done < one.size && kept_ < kMostBytes;) {
+      const std::size_t wanted = std::min<std::uint64_t>(bytes.size(), one.size - done);
+      const ssize_t got =
+          pread(held.file.get(), bytes.data(), wanted, static_cast<off_t>(one.offset + done));
+      if (got <= 0) break;
+      const auto count = static_cast<std::size_t>(got);
+      const auto status = writer.code(one.address + done, {bytes.data(), count}, stamp);
+      if (!status) return status;
+      done += count;
+      kept_ += count;
+    }
+  }
+  return {};
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,58 @@
+// Files of code that are gone before anybody reads the recording: a program that was compiled, run
+// and deleted, one that lies where only its process sees it. Each file is held open from when it is
+// mapped; of those that are not where their mappings say at the end the recording keeps the code.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hodo/capture/fd.h"
+#include "hodo/perfdata/writer.h"
+#include "rounds.h"
+
+namespace hodo::capture {
+
+class HeldFiles {
+ public:
+  // So many files are open at a time, and so much code is kept of all that are gone.
+  static constexpr std::size_t kMostFiles = 128;
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+
+  // Holds what the process executes; best while it waits, since a short one ends soon.
+  void hold_program(pid_t pid);
+  // A mapping of code: its file is held from now on, and its code kept if need be. May write what
+  // is gone by now to make room.
+  Status note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp, perfdata::Writer& writer,
+              Rounds& rounds);
+  // Where the very file that is mapped can be opened, at best its path.
+  std::string way_to(const perfdata::Mmap& mapping);
+  // Writes the code of all that are gone. The errors of Writer::code().
+  Status keep_missing(perfdata::Writer& writer, Rounds& rounds);
+
+ private:
+  using Identity = std::pair<dev_t, ino_t>;
+  struct Mapped {
+    perfdata::Stamp stamp;
+    std::uint64_t address = 0, size = 0, offset = 0;
+  };
+  struct Held {
+    Fd file;
+    std::string path;  // for whoever reads the recording
+    std::vector<Mapped> mappings;
+  };
+
+  Held* find(const perfdata::Mmap& mapping);
+  Held* hold_mapped(const perfdata::Mmap& mapping, pid_t pid);
+  void hold(const std::string& from, std::string path);
+  Status keep(const Held& held, perfdata::Writer& writer, Rounds& rounds);
+
+  std::map<Identity, Held> files_;
+  std::uint64_t kept_ = 0;  // bytes
+};
+
+}  // namespace hodo::capture
