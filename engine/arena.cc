@@ -32,6 +32,9 @@ std::size_t most_fragments() { return arena_bytes / 64; }
 std::size_t map_bytes() { return arena_bytes / 2; }
 std::size_t table_bytes() { return most_fragments() * sizeof(FragmentPlace) + map_bytes(); }
 
+// Where the heap of a program may begin that lies at a fixed place below this.
+constexpr std::uint64_t kHeaps = std::uint64_t{1} << 30;
+
 constexpr long kHugePage = 2 << 20;
 
 Arena arenas[kMaxArenas];
@@ -51,6 +54,16 @@ std::uint8_t* map_arena(std::uint64_t at) {
   }
   note_own(at, arena_bytes);
   return reinterpret_cast<std::uint8_t*>(got);
+}
+
+// For code in front of heaps: the last free place behind where they begin that is within reach.
+// Null: there is none.
+std::uint8_t* find_place_behind_heaps(std::uint64_t ip) {
+  std::uint64_t at = (ip + kReach - 2 * arena_bytes) & ~(arena_bytes - 1);
+  for (; at >= kHeaps; at -= arena_bytes) {
+    if (std::uint8_t* got = map_arena(at)) return got;
+  }
+  return nullptr;
 }
 
 // The first free place below `ip`, then above it; null: none is so near.
@@ -147,6 +160,10 @@ namespace {
 Arena* try_arena_near(std::uint64_t ip) {
   // Programs have nothing beyond: nothing can be copied that would have to lie near.
   if (ip >> 47 != 0) ip = reinterpret_cast<std::uint64_t>(__executable_start);
+  if (ip < kHeaps) {
+    if (Arena* arena = find_arena(ip, kReach)) return arena;
+    if (std::uint8_t* place = find_place_behind_heaps(ip)) return make_arena(place);
+  }
   for (const std::uint64_t reach : {kNear, kReach}) {
     if (Arena* arena = find_arena(ip, reach)) return arena;
     if (std::uint8_t* place = find_place(ip, reach)) return make_arena(place);

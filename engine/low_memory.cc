@@ -13,10 +13,12 @@
 namespace hodo::engine {
 namespace {
 
-// An edition takes so much at a time. The first piece lies below what MAP_32BIT gives (mm/mmap.c),
-// and above the heaps of most programs that lie at a fixed place.
+// An edition takes so much at a time. The first piece lies below the engine's image, as far as can
+// be from the heap of a program at a fixed place, which begins within 1 GB behind it
+// (arch_randomize_brk() in the kernel), and at the end of what MAP_32BIT gives, which begins at 1
+// GB.
 constexpr std::uint64_t kMost = 0x400'0000, kLeast = 0x40'0000;
-constexpr std::uint64_t kFirst = 0x3bc0'0000, kLowest = 0x800'0000, kHighest = 0x7c00'0000;
+constexpr std::uint64_t kFirst = 0x7ac0'0000, kLowest = 0x800'0000;
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 struct Chunk {
@@ -50,9 +52,6 @@ bool find_chunk() {
                               [](const Chunk& one) { return one.edition == 0; });
   if (chunk == std::end(chunks)) return false;
   for (std::uint64_t at = kFirst; at >= kLowest; at -= chunk_bytes) {
-    if (map_chunk(*chunk, at)) return true;
-  }
-  for (std::uint64_t at = kFirst + kMost; at <= kHighest; at += chunk_bytes) {
     if (map_chunk(*chunk, at)) return true;
   }
   return false;
