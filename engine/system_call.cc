@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "code_pages.h"
 #include "code_report.h"
+#include "dispatch.h"
 #include "edition.h"
 #include "exec.h"
 #include "glue.h"
@@ -227,6 +228,8 @@ bool asks_for_strict_mode(const Registers& r) {
   return asks && raw_syscall(SYS_prctl, PR_GET_SECCOMP) == kNone;
 }
 
+constexpr std::uint64_t kSetUserDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH, of Linux 5.11
+
 bool is_strict(std::uint64_t number) {
   return number == SYS_read || number == SYS_write || number == SYS_exit ||
          number == SYS_rt_sigreturn;
@@ -265,6 +268,7 @@ long call(ThreadArea& area, std::uint64_t behind) {
     case SYS_execveat:
       return exec_call(area);
     case SYS_prctl: {
+      if (area.registers.rdi == kSetUserDispatch) return dispatch_call(area);
       const long result = passed_on(area);
       if (area.registers.rdi == PR_SET_NAME && !failed(result)) send_name(area);
       if (area.registers.rdi == PR_SET_TSC) look_for_counter();
@@ -290,6 +294,11 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   trace_system_call(area);
   leave_cache(area);
   area.ip = behind;
+  if (dispatches(area, behind)) {
+    area.registers.rcx = behind;
+    area.taken[1] = area.registers.flags & ~eflags::kTf;
+    return enter_at(area, behind);
+  }
   const long result = call(area, behind);
   if (is_ending(area)) stop_here(area);
   Registers& r = area.registers;

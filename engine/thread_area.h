@@ -35,6 +35,13 @@ struct SignalActions {
   KernelAction of[kSignals + 1] = {};
 };
 
+// What the program asked for with PR_SET_SYSCALL_USER_DISPATCH: dispatch.h.
+struct Dispatch {
+  bool on = false;
+  std::uint64_t start = 0, bytes = 0;  // system calls made from there go through
+  std::uint64_t selector = 0;          // address of the byte that says what becomes of others
+};
+
 struct ClockState {
   std::uint64_t ticks = 0, ns = 0;  // when the kernel was asked, and what it said
   std::uint64_t last = 0;
@@ -77,6 +84,7 @@ struct ThreadArea {
   std::uint64_t native_mask = 0;     // the kernel's, while `native`
   KernelStack alternate = {};        // sigaltstack() of the program
   SignalActions* actions = nullptr;
+  Dispatch dispatch = {};
   Output output;
   ClockState clock = {};
   std::int32_t pid = 0, tid = 0;
