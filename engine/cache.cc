@@ -68,7 +68,7 @@ void set_link_place(Exit& exit, const Arena& arena, const std::uint8_t* displace
 
 CallSite* call_site(std::uint64_t return_address) {
   if (const std::uint32_t* found = call_sites.find(return_address)) return call_site_at(*found);
-  auto* site = static_cast<CallSite*>(allocate_low(sizeof(CallSite), 16));
+  auto* site = static_cast<CallSite*>(allocate_low(sizeof(CallSite)));
   site->landing = reinterpret_cast<std::uint64_t>(&glue_return);
   site->return_address = return_address;
   call_sites.put(return_address, low(site));

@@ -1,5 +1,5 @@
-// A table from addresses to small values. Open addressing; doubles when three quarters are full. 0
-// is no key.
+// A table from addresses to small values. Open addressing; grows by half when three quarters are
+// full. 0 is no key.
 #pragma once
 
 #include <cstdint>
@@ -67,14 +67,15 @@ class Map {
   };
   // Where `key` is or belongs.
   Entry& at(std::uint64_t key) {
-    std::uint64_t i = (key * 0x9e3779b97f4a7c15) >> 20 & (capacity_ - 1);
-    while (entries_[i].key() != 0 && entries_[i].key() != key) i = (i + 1) & (capacity_ - 1);
+    const std::uint64_t hash = (key * 0x9e3779b97f4a7c15) >> 32;
+    std::uint64_t i = hash * capacity_ >> 32;  // capacities are below 4 G
+    while (entries_[i].key() != 0 && entries_[i].key() != key) i = i + 1 == capacity_ ? 0 : i + 1;
     return entries_[i];
   }
   bool grow() {
     Entry* old = entries_;
     const std::uint64_t old_capacity = capacity_;
-    const std::uint64_t capacity = capacity_ == 0 ? 4096 : 2 * capacity_;
+    const std::uint64_t capacity = capacity_ == 0 ? 256 : capacity_ + capacity_ / 2;
     void* const got = try_map_memory(capacity * sizeof(Entry));
     if (got == nullptr) return false;
     capacity_ = capacity;

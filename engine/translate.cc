@@ -357,9 +357,8 @@ class Translator {
   // --- ways out ---
 
   void leave_to(std::uint64_t target) {
-    Exit* exit = make_exit(Exit::direct, target);
     append(hot_, pending_, false, target);
-    jump_to(exit);
+    jump_to(target);
     stubs();
   }
 
@@ -369,12 +368,12 @@ class Translator {
     while ((reinterpret_cast<std::uint64_t>(hot_.at()) + behind) % 64 > 60) hot_.byte(0x90);
   }
 
-  void jump_to(Exit* exit) {
+  void jump_to(std::uint64_t target) {
     align_displacement(1);
     std::uint8_t* field = hot_.jump(nullptr);
-    const std::uint8_t* head = find_fragment(exit->target);
+    const std::uint8_t* head = find_fragment(target);
     if (head != nullptr && Emitter::reaches(field, head)) return Emitter::point(field, head);
-    put_off(field, exit);
+    put_off(field, make_exit(Exit::direct, target));
   }
 
   // The branch leads to a stub first.
@@ -393,26 +392,29 @@ class Translator {
 
   void conditional(const Encoding& e, std::uint64_t ip) {
     const std::uint64_t target = target_of(e, ip);
-    Exit* exit = make_exit(by_blocks ? Exit::direct : Exit::branch, target);
-    exit->zeros = static_cast<std::uint8_t>(pending_);
     if (e.map == 0 && e.opcode >= 0xe0) {  // LOOP, JRCXZ: 8 bits of displacement only
       if (e.address32) hot_.byte(0x67);
       std::uint8_t* around = hot_.at();
       hot_.bytes({e.opcode, 2, 0xeb, 0});
       align_displacement(1);
-      put_off(hot_.jump(nullptr), exit);
+      put_off(hot_.jump(nullptr), make_branch(target));
       around[3] = static_cast<std::uint8_t>(hot_.at() - (around + 4));
     } else if (target <= ip) {  // most likely a loop: let it stay here
-      exit->kind = Exit::direct;
       std::uint8_t* over = hot_.jump_if((e.opcode & 15u) ^ 1, nullptr);
       append(hot_, pending_, true, target);
-      jump_to(exit);
+      jump_to(target);
       Emitter::point(over, hot_.at());
     } else {
       align_displacement(2);
-      put_off(hot_.jump_if(e.opcode & 15u, nullptr), exit);
+      put_off(hot_.jump_if(e.opcode & 15u, nullptr), make_branch(target));
     }
     if (!by_blocks) ++pending_;
+  }
+
+  Exit* make_branch(std::uint64_t target) const {
+    Exit* exit = make_exit(by_blocks ? Exit::direct : Exit::branch, target);
+    exit->zeros = static_cast<std::uint8_t>(pending_);
+    return exit;
   }
 
   // What was put off while the fragment was written.
@@ -444,15 +446,15 @@ class Translator {
 
   void call(const Encoding& e, std::uint64_t ip) {
     const std::uint64_t behind = ip + e.length;
-    Exit* exit = make_exit(Exit::direct, target_of(e, ip));
-    if (exit->target != behind) {  // a call to the next instruction only asks where it is
+    const std::uint64_t target = target_of(e, ip);
+    if (target != behind) {  // a call to the next instruction only asks where it is
       hot_.store(spill(0), rax);
-      CallCode(hot_, cold_).remember(rax, behind, flags_dead(exit->target));
+      CallCode(hot_, cold_).remember(rax, behind, flags_dead(target));
       hot_.load(rax, spill(0));
     }
     CallCode(hot_, cold_).push_return(behind);
-    append(hot_, pending_, false, exit->target);
-    jump_to(exit);
+    append(hot_, pending_, false, target);
+    jump_to(target);
     stubs();
   }
 
