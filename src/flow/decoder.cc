@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "block_cache.h"
 #include "output.h"
 #include "parallel.h"
 #include "path_decoder.h"
+#include "processors.h"
 
 namespace hodo::flow {
 namespace {
@@ -42,7 +42,7 @@ Stats& Stats::operator+=(const Stats& other) {
 class Decoder::Impl {
  public:
   Impl(const image::CodeSource& code, const Config& config) : code_(code), config_(config) {
-    if (config_.threads == 0) config_.threads = std::max(1u, std::thread::hardware_concurrency());
+    if (config_.threads == 0) config_.threads = usable_processors();
     knowledge(1);
   }
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <thread>
 
 #include "hodo/flow/checkpoint.h"
 #include "output.h"
 #include "parallel.h"
 #include "path_decoder.h"
+#include "processors.h"
 
 namespace hodo::flow {
 namespace {
@@ -74,7 +74,7 @@ class PartDecoder::Impl {
  public:
   Impl(const image::CodeSource& code, const Config& config)
       : code_(code), config_(config), knowledge_(code) {
-    if (config_.threads == 0) config_.threads = std::max(1u, std::thread::hardware_concurrency());
+    if (config_.threads == 0) config_.threads = usable_processors();
   }
 
   Stats decode(std::span<const Piece> pieces, std::size_t spacing, CheckpointSink& sink) {

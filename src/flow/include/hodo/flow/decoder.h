@@ -44,9 +44,9 @@ struct Config {
 
   pt::Errata errata;  // of the processor that wrote the trace
 
-  // Threads that decode, 0: as many as there are processors. What a sink is told, and that the
-  // calling thread tells it, does not depend on it (but for the Stats after on_progress() ended the
-  // decoding). Each takes this many bytes of trace at a time.
+  // Threads that decode, 0: as many as there are processors that this process may run on. What a
+  // sink is told, and that the calling thread tells it, does not depend on it (but for the Stats
+  // after on_progress() ended the decoding). Each takes this many bytes of trace at a time.
   unsigned threads = 1;
   std::size_t thread_bytes = 256 << 10;
 

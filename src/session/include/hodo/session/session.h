@@ -67,7 +67,7 @@ std::unexpected<Error> was_stopped();
 struct DecodeOptions {
   Selection selection;
   bool not_taken = false;  // conditional branches that fall through, too
-  unsigned threads = 0;    // that decode Intel PT; 0: one per processor. Changes no output
+  unsigned threads = 0;    // that decode Intel PT; 0: one per processor of ours. Same output
   ProgressFunction progress;
 };
 
