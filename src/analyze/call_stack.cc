@@ -28,11 +28,35 @@ Located located(Functions& functions, std::uint32_t space, const SavedCall& call
                       : functions.at(space, call.entry, call.since.ticks);
 }
 
+CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread)
+    : functions_(functions), paths_(paths), sites_(sites), thread_(thread), keeps_calls_(false) {}
+
 CallStack::CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread,
                      CallWatcher* watcher)
-    : functions_(functions), paths_(paths), sites_(sites), thread_(thread), watcher_(watcher) {}
+    : functions_(functions),
+      paths_(paths),
+      sites_(sites),
+      thread_(thread),
+      keeps_calls_(true),
+      watcher_(watcher) {}
 
+// Of those that are not within a function nearly all are calls and returns, with no more time gone.
 void CallStack::follow(std::uint32_t space, const Branch& branch, std::uint64_t now) {
+  using enum BranchKind;
+  const bool calls = branch.kind == call || branch.kind == icall;
+  if ((!calls && branch.kind != ret) || !is_plain(space, branch, now)) {
+    return follow_any(space, branch, now);
+  }
+  count_here(branch);
+  step_ = branch.insns - (branch.insns != 0 ? 1 : 0);
+  if (calls) {
+    called(branch);
+  } else {
+    returned(branch);
+  }
+}
+
+void CallStack::follow_any(std::uint32_t space, const Branch& branch, std::uint64_t now) {
   if (space != space_) {  // another program
     cut(0, CallEnd::replaced);
     started_ = false;
@@ -143,9 +167,9 @@ void CallStack::returned(const Branch& branch) {
   if ((branch.flags & kTraceEnd) != 0) return leave_function();
   // A handler returns into the system's trampoline.
   auto entered = std::ranges::find_if(frames_.rbegin(), frames_.rend(), [](const Frame& frame) {
-    return frame.call.how != CallEntry::jumped;
+    return frame.how != CallEntry::jumped;
   });
-  if (entered != frames_.rend() && entered->call.how == CallEntry::outside) return;
+  if (entered != frames_.rend() && entered->how == CallEntry::outside) return;
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(frames_.back().function)) return;
   if (std::size_t keep = up_to(function); keep != 0) {  // a landing pad
@@ -180,42 +204,60 @@ void CallStack::start(const Branch& branch, bool known_start) {
   std::uint32_t parent = known_start ? thread_.root : unknown_caller();
   std::uint32_t node = paths_.child(parent, function.function);
   ++paths_[node].calls;
-  open({.function = function, .call = {.entry = branch.to}, .node = node});
+  open(function, node, CallEntry::first, {0, branch.to});
 }
 
-void CallStack::open(Frame frame) {
-  frame.call.function = frame.function.function;
-  frame.call.stub = frame.function.stub;
-  frame.call.since = clock_;
-  frame.call.made_branch = clock_.branches - std::min<std::uint64_t>(clock_.branches, 1);
-  frame.call.made_insn = step_;
-  if (watcher_ != nullptr) watcher_->opened(frame.call, frames_.size());
-  frames_.push_back(frame);
+void CallStack::open(const Located& function, std::uint32_t node, CallEntry how, Way way,
+                     bool by_call) {
+  if (keeps_calls_) {
+    calls_.push_back({.function = function.function,
+                      .site = way.site,
+                      .entry = way.entry,
+                      .since = clock_,
+                      .how = how,
+                      .stub = function.stub,
+                      .by_call = by_call,
+                      .made_branch = clock_.branches - std::min<std::uint64_t>(clock_.branches, 1),
+                      .made_insn = step_});
+    if (watcher_ != nullptr) watcher_->opened(calls_.back(), frames_.size());
+  }
+  // Written in its place: a copy would wait for what was only just stored.
+  Frame& frame = frames_.emplace_back();
+  frame.function = function;
+  frame.site = way.site;
+  frame.node = node;
+  frame.how = how;
 }
 
 void CallStack::cut(std::size_t keep, CallEnd how) {
-  if (watcher_ == nullptr) return frames_.resize(std::min(keep, frames_.size()));
+  keep = std::min(keep, frames_.size());
+  if (watcher_ == nullptr) {
+    frames_.resize(keep);
+    if (keeps_calls_) calls_.resize(keep);
+    return;
+  }
   while (frames_.size() > keep) {
     // What was left behind for a caller further down did not return itself, unless it was jumped
     // to.
     const bool last = frames_.size() == keep + 1;
-    const CallEntry entry = frames_.back().call.how;
-    const OpenCall call = frames_.back().call;
+    const CallEntry entry = frames_.back().how;
     frames_.pop_back();
     const bool together = how == CallEnd::returned && !last && entry != CallEntry::jumped;
-    watcher_->closed(call, together ? CallEnd::skipped : how, clock_);
+    watcher_->closed(calls_.back(), together ? CallEnd::skipped : how, clock_);
+    calls_.pop_back();
   }
 }
 
-void CallStack::call_is(Frame& frame, const Located& function, std::uint64_t entry) {
-  frame.function = function;
-  frame.call.entry = entry;
-  frame.call.since = clock_;
-  frame.call.function = function.function;
-  frame.call.stub = function.stub;
-  if (watcher_ != nullptr && !function.stub) {
-    watcher_->became(frame.call, static_cast<std::size_t>(&frame - frames_.data()));
-  }
+void CallStack::call_is(const Located& function, std::uint64_t entry, bool by_call) {
+  frames_.back().function = function;
+  if (!keeps_calls_) return;
+  OpenCall& call = calls_.back();
+  call.entry = entry;
+  call.since = clock_;
+  call.function = function.function;
+  call.stub = function.stub;
+  call.by_call = by_call;
+  if (watcher_ != nullptr && !function.stub) watcher_->became(call, frames_.size() - 1);
 }
 
 void CallStack::push(const Located& function, CallEntry how, Way way, bool by_call) {
@@ -229,9 +271,7 @@ void CallStack::push(const Located& function, CallEntry how, Way way, bool by_ca
     node = paths_.child(node, function.function);
     ++paths_[node].calls;
   }
-  open({.function = function,
-        .call = {.site = way.site, .entry = way.entry, .how = how, .by_call = by_call},
-        .node = node});
+  open(function, node, how, way, by_call);
 }
 
 std::uint32_t CallStack::unknown_caller() {
@@ -243,8 +283,7 @@ void CallStack::enter_from_stub(const Branch& branch) {
   const Located& function = functions_.called(space_, branch.to, branch.time);
   // The first call of a function goes through the head of the PLT, which has no name.
   if (!function.known() && function.object == top.function.object) return;
-  top.call.by_call = true;
-  call_is(top, function, branch.to);
+  call_is(function, branch.to, true);
   if (function.stub) return;
   top.node = paths_.child(top.node, function.function);
   ++paths_[top.node].calls;
@@ -255,16 +294,15 @@ void CallStack::leave_resolver(const Located& function, std::uint64_t entry) {
   Frame& top = frames_.back();
   std::uint32_t caller =
       top.node == CallPaths::kOther ? CallPaths::kOther : paths_[top.node].parent;
-  top.call.by_call = false;
-  call_is(top, function, entry);
+  call_is(function, entry, false);
   top.node = paths_.child(caller, function.function);
   ++paths_[top.node].calls;
 }
 
 std::size_t CallStack::below_entry_from(std::uint64_t address) const {
   for (std::size_t i = frames_.size(); i-- > 0;) {
-    const OpenCall& call = frames_[i].call;
-    if (call.how != CallEntry::jumped && behind(address, call.site)) return i;
+    const Frame& frame = frames_[i];
+    if (frame.how != CallEntry::jumped && behind(address, frame.site)) return i;
   }
   return frames_.size();
 }
@@ -281,7 +319,7 @@ std::size_t CallStack::up_to_in_jumps(const Located& function) const {
   std::size_t last = frames_.size() - std::min(frames_.size(), kSearched);
   for (std::size_t i = frames_.size(); i-- > last;) {
     if (frames_[i].function.same_function(function)) return i + 1;
-    if (frames_[i].call.how != CallEntry::jumped) break;
+    if (frames_[i].how != CallEntry::jumped) break;
   }
   return 0;
 }
@@ -294,8 +332,7 @@ SavedCalls CallStack::save() const {
                  .clock = clock_,
                  .last_loss = last_loss_};
   out.open.reserve(frames_.size());
-  for (const Frame& f : frames_) {
-    const OpenCall& call = f.call;
+  for (const OpenCall& call : calls()) {
     out.open.push_back({call.site, call.entry, call.since, call.how, call.by_call, call.made_branch,
                         call.made_insn});
   }
@@ -304,6 +341,7 @@ SavedCalls CallStack::save() const {
 
 void CallStack::restore(const SavedCalls& saved) {
   frames_.clear();
+  calls_.clear();
   space_ = saved.space;
   started_ = saved.started;
   last_time_ = saved.last_time;
@@ -312,18 +350,17 @@ void CallStack::restore(const SavedCalls& saved) {
   for (const SavedCall& call : saved.open) {
     if (frames_.size() == kDeepest) break;
     const Located function = located(functions_, space_, call);
-    Frame frame{.function = function,
-                .call = {.function = function.function,
-                         .site = call.site,
-                         .entry = call.entry,
-                         .since = call.since,
-                         .how = call.how,
-                         .stub = function.stub,
-                         .by_call = call.by_call,
-                         .made_branch = call.made_branch,
-                         .made_insn = call.made_insn}};
-    if (watcher_ != nullptr) watcher_->opened(frame.call, frames_.size());
-    frames_.push_back(frame);
+    calls_.push_back({.function = function.function,
+                      .site = call.site,
+                      .entry = call.entry,
+                      .since = call.since,
+                      .how = call.how,
+                      .stub = function.stub,
+                      .by_call = call.by_call,
+                      .made_branch = call.made_branch,
+                      .made_insn = call.made_insn});
+    if (watcher_ != nullptr) watcher_->opened(calls_.back(), frames_.size());
+    frames_.push_back({.function = function, .site = call.site, .how = call.how});
   }
   clock_ = saved.clock;
 }
@@ -331,7 +368,7 @@ void CallStack::restore(const SavedCalls& saved) {
 // To a caller that is not traced.
 void CallStack::leave_function() {
   std::size_t keep = frames_.size();
-  while (keep > 0 && frames_[keep - 1].call.how == CallEntry::jumped) --keep;
+  while (keep > 0 && frames_[keep - 1].how == CallEntry::jumped) --keep;
   cut(keep == 0 ? 0 : keep - 1, CallEnd::returned);
 }
 

@@ -21,15 +21,20 @@ class CallStack {
   // As many frames as a stack of 16 MiB can have; a deeper one is nobody's.
   static constexpr std::size_t kDeepest = std::size_t{1} << 20;
 
+  // What a call needs that is only counted: a line of the cache, since each is written and read
+  // again when what it called returns.
   struct Frame {
     Located function;
-    OpenCall call;  // its function is `function`'s
+    std::uint64_t site = 0;  // as OpenCall's
     std::uint32_t node = 0;
+    CallEntry how = CallEntry::first;
   };
 
-  // All must outlive the stack; `watcher` may be null.
+  // For sums alone: there are no calls() and nothing to save(). All must outlive the stack.
+  CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread);
+  // `watcher` may be null.
   CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread,
-            CallWatcher* watcher = nullptr);
+            CallWatcher* watcher);
 
   // `now`: nanoseconds, 0 if unknown.
   void branch(std::uint32_t space, const Branch& branch, std::uint64_t now) {
@@ -39,8 +44,8 @@ class CallStack {
       follow(space, branch, now);
     }
   }
-  // Outermost first.
-  std::span<const Frame> frames() const { return frames_; }
+  // That are open, outermost first.
+  std::span<const OpenCall> calls() const { return std::span(calls_).first(frames_.size()); }
   const CallClock& clock() const { return clock_; }
 
   SavedCalls save() const;
@@ -62,6 +67,11 @@ class CallStack {
     paths_[frames_.back().node].instructions += branch.insns;
   }
   void follow(std::uint32_t space, const Branch& branch, std::uint64_t now);
+  // Whether nothing is to be done about it but what its kind says.
+  bool is_plain(std::uint32_t space, const Branch& branch, std::uint64_t now) const {
+    return branch.flags == 0 && !frames_.empty() && space == space_ && now == last_time_;
+  }
+  void follow_any(std::uint32_t space, const Branch& branch, std::uint64_t now);
   void count(const Branch& branch, std::uint64_t now);
   void lost(const Branch& branch);
   void begun(const Branch& branch);
@@ -79,11 +89,12 @@ class CallStack {
   void enter_from_stub(const Branch& branch);
   void leave_resolver(const Located& function, std::uint64_t entry);
   std::uint32_t unknown_caller();
-  void open(Frame frame);
+  void open(const Located& function, std::uint32_t node, CallEntry how, Way way,
+            bool by_call = false);
   // Removes the frames above `keep` frames.
   void cut(std::size_t keep, CallEnd how);
   // What was a stub or the dynamic linker's resolver leads to this function.
-  void call_is(Frame& frame, const Located& function, std::uint64_t entry);
+  void call_is(const Located& function, std::uint64_t entry, bool by_call);
   // The number of frames below the one that was entered at `address`, less up to an instruction's
   // length; frames_.size() if none was.
   std::size_t below_entry_from(std::uint64_t address) const;
@@ -100,9 +111,11 @@ class CallStack {
   CallPaths& paths_;
   ReturnSites& sites_;
   CallThread& thread_;
-  CallWatcher* watcher_;
+  const bool keeps_calls_;
+  CallWatcher* watcher_ = nullptr;
   CallClock clock_;
   std::vector<Frame> frames_;
+  std::vector<OpenCall> calls_;  // of the frames, if they are kept
   std::uint32_t space_ = 0;
   bool started_ = false;  // in this address space
   std::uint64_t last_time_ = 0;

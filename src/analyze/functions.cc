@@ -10,7 +10,6 @@ namespace hodo::analyze {
 namespace {
 
 constexpr std::size_t kKnownAddresses = std::size_t{1} << 20;
-constexpr std::size_t kRecent = std::size_t{1} << 12;
 
 // Compilers move the rare part of a function away and name it "f.cold", or "f.cold.3".
 std::string without_cold(std::string name) {
@@ -42,11 +41,6 @@ Functions::Functions(const session::Names& names) : names_(names), recent_(kRece
   intern("[other]", "");
 }
 
-std::size_t Functions::Hash::operator()(const Key& key) const {
-  std::uint64_t h = (key.address ^ std::uint64_t{key.space} << 48) * 0x9e3779b97f4a7c15;
-  return static_cast<std::size_t>((h ^ h >> 32) * 2 + key.called);
-}
-
 std::uint32_t Functions::intern(const std::string& name, const std::string& object,
                                 bool synthetic) {
   auto it = numbers_.find({name, object});
@@ -58,30 +52,9 @@ std::uint32_t Functions::intern(const std::string& name, const std::string& obje
   return number;
 }
 
-const Located& Functions::at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  return find({address, space, false}, time);
-}
-
-const Located& Functions::called(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  return find({address, space, true}, time);
-}
-
-// Most questions are asked with the time of the one before.
-std::uint32_t Functions::generation(std::uint32_t space, std::uint64_t time) {
-  if (!asked_ || asked_->space != space || asked_->time != time) {
-    const std::lock_guard lock(asking_);
-    asked_ = Asked{space, time, names_.generation(space, time)};
-  }
-  return asked_->generation;
-}
-
-const Located& Functions::find(Key key, std::uint64_t time) {
-  const std::uint32_t now = generation(key.space, time);
-  Recent& recent = recent_[Hash{}(key) & (kRecent - 1)];
-  if (!recent.used || !(recent.key == key) || recent.known.generation != now) {
-    recent = {key, {find_known(key, time, now), now}, true};
-  }
-  return recent.known.located;
+void Functions::ask(std::uint32_t space, std::uint64_t time) {
+  const std::lock_guard lock(asking_);
+  asked_ = Asked{space, time, names_.generation(space, time)};
 }
 
 const Located& Functions::find_known(const Key& key, std::uint64_t time, std::uint32_t generation) {

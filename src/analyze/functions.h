@@ -41,9 +41,14 @@ class Functions {
 
   explicit Functions(const session::Names& names);
 
-  const Located& at(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  // Both are valid until the next question.
+  const Located& at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+    return find({address, space, false}, time);
+  }
   // The same for the target of a call: without a symbol, a function of its own.
-  const Located& called(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  const Located& called(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+    return find({address, space, true}, time);
+  }
   // Whether a function of a file has a straight line of code, the jump at its end, and its target.
   // For any thread, at any time.
   bool one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
@@ -60,15 +65,35 @@ class Functions {
     bool operator==(const Key&) const = default;
   };
   struct Hash {
-    std::size_t operator()(const Key& key) const;
+    std::size_t operator()(const Key& key) const {
+      std::uint64_t h = (key.address ^ std::uint64_t{key.space} << 48) * 0x9e3779b97f4a7c15;
+      return static_cast<std::size_t>((h ^ h >> 32) * 2 + key.called);
+    }
   };
   struct Known {
     Located located;
     std::uint32_t generation = 0;
   };
-  const Located& find(Key key, std::uint64_t time);
+  // What was asked for last, as it is in known_: a line of the cache.
+  struct alignas(64) Recent {
+    Located located;
+    Key key{};
+    std::uint32_t generation = 0;
+    bool used = false;
+  };
+  static_assert(sizeof(Recent) == 64);
+
+  const Located& find(const Key& key, std::uint64_t time) {
+    // Most questions are asked with the time of the one before.
+    if (!asked_ || asked_->space != key.space || asked_->time != time) ask(key.space, time);
+    Recent& recent = recent_[Hash{}(key) & (kRecent - 1)];
+    if (!(recent.key == key) || recent.generation != asked_->generation || !recent.used) {
+      recent = {find_known(key, time, asked_->generation), key, asked_->generation, true};
+    }
+    return recent.located;
+  }
   const Located& find_known(const Key& key, std::uint64_t time, std::uint32_t generation);
-  std::uint32_t generation(std::uint32_t space, std::uint64_t time);
+  void ask(std::uint32_t space, std::uint64_t time);
   session::Place place_of(const Key& key, std::uint64_t time) const;
   Located look_up(const Key& key, std::uint64_t time);
   std::uint32_t intern(const std::string& name, const std::string& object, bool synthetic = false);
@@ -78,12 +103,7 @@ class Functions {
   std::vector<Function> functions_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
   std::unordered_map<Key, Known, Hash> known_;
-  // What was asked for last, as it is in known_.
-  struct Recent {
-    Key key{};
-    Known known;
-    bool used = false;
-  };
+  static constexpr std::size_t kRecent = std::size_t{1} << 12;
   std::vector<Recent> recent_;
   // The generation of the last question.
   struct Asked {

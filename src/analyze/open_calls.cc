@@ -42,9 +42,8 @@ void OpenCalls::branches(std::uint32_t space, std::span<const Branch> batch) {
 }
 
 std::vector<OpenCall> OpenCalls::open() const {
-  std::vector<OpenCall> out;
-  for (const CallStack::Frame& frame : state_->stack.frames()) out.push_back(frame.call);
-  return out;
+  const std::span<const OpenCall> calls = state_->stack.calls();
+  return {calls.begin(), calls.end()};
 }
 
 std::span<std::uint64_t> Following::return_sites() { return state_->sites.slots(); }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
 #include <random>
 
 #include "fixture.h"
@@ -293,6 +295,68 @@ TEST(CallTree, LongjmpIntoCodeWithoutSymbolsGoesWhereSetjmpReturned) {
   path.call(0x2020, 0x1200);
   // Which of two functions of one file the address is in, nobody knows: it is the nearest.
   EXPECT_EQ(shape_of(path), "[prog]:1/2(h:1/1 [prog+0x2100]:1/2(_dl_resolve:1/1 g:1/0))");
+}
+
+// Whatever order a function calls others in, each has its own sums.
+TEST(CallTree, CalleesThatTakeTurnsAreKeptApart) {
+  std::mt19937_64 random(11);
+  std::array<std::uint64_t, 3> calls{};
+  Path path;
+  path.begin(0x1000);
+  for (int i = 0; i < 2'000; ++i) {
+    // By turns for a while, then in any order.
+    const std::size_t which = i < 500 ? static_cast<std::size_t>(i) % 3 : random() % 3;
+    ++calls[which];
+    const std::uint64_t entry = 0x1100 + 0x100 * which;
+    path.call(0x1010, entry);
+    if (which == 0) path.call(0x1110, 0x1200).ret(0x1220, 0x1115);
+    path.ret(entry + 0x20, 0x1015);
+  }
+  Program program;
+  CallTree tree(program, nanosecond_clock());
+  tree.branches({}, path.branches());
+  std::map<std::pair<std::string, std::string>, std::uint64_t> found;  // with the caller
+  for (const CallNode& node : tree.nodes().subspan(3)) {
+    const CallNode& parent = tree.nodes()[node.parent];
+    found[{tree.functions()[parent.function].name, tree.functions()[node.function].name}] +=
+        node.calls;
+  }
+  const decltype(found) expected{{{"main", "f"}, calls[0]},
+                                 {{"main", "g"}, calls[1]},
+                                 {{"main", "h"}, calls[2]},
+                                 {{"f", "g"}, calls[0]}};
+  EXPECT_EQ(found, expected);
+}
+
+// Of branches that come without a time most are followed by a shorter way.
+TEST(CallTree, BranchesWithoutTimesAreFollowedAsThoseWith) {
+  std::mt19937_64 random(13);
+  const auto address = [&random] {
+    constexpr std::array<std::uint64_t, 4> kPlaces = {0, 0x10, 0x15, 0x20};
+    return 0x1000 + 0x100 * (random() % 11) + kPlaces[random() % kPlaces.size()];
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Branch> timed{{.to = 0x1000, .time = 1, .kind = BranchKind::begin}};
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      using enum BranchKind;
+      constexpr std::array<BranchKind, 8> kKinds = {call, call, icall, ret, ret, jmp, ijmp, end};
+      timed.push_back({.from = address(),
+                       .to = random() % 30 == 0 ? 0 : address(),
+                       .time = i + 2,
+                       .insns = static_cast<std::uint32_t>(random() % 4),
+                       .kind = kKinds[random() % kKinds.size()],
+                       .flags = static_cast<std::uint8_t>(random() % 20 == 0 ? kTraceEnd : 0)});
+    }
+    std::vector<Branch> timeless = timed;
+    for (Branch& branch : timeless) branch.time = 0;
+    Program program;
+    CallTree one(program, nanosecond_clock());
+    CallTree other(program, nanosecond_clock());
+    one.branches({}, timed);
+    other.branches({}, timeless);
+    ASSERT_EQ(shape(one), shape(other)) << "round " << round;
+    EXPECT_EQ(one.threads()[0].restarts, other.threads()[0].restarts);
+  }
 }
 
 // Whatever the branches are: nothing crashes, and every instruction is in one node.
