@@ -20,33 +20,47 @@ class CallPaths {
   // The node of `function` called from `parent`.
   std::uint32_t child(std::uint32_t parent, std::uint32_t function) {
     if (parent == kOther) return kOther;
-    // Nodes lie in no order, so that each that is looked at costs a wait for memory.
-    CallNode& from = nodes_[parent];
-    if (from.last_child != CallNode::kNone && from.last_function == function) {
-      return from.last_child;
+    // Nodes lie in no order, so that each that is looked at costs a wait for memory: but for these,
+    // which were looked at lately or are what is looked for.
+    const std::uint32_t last = nodes_[parent].last_child;
+    if (last == CallNode::kNone) return enter(parent, last, look_up(parent, function));
+    if (nodes_[last].function == function) return last;
+    const std::uint32_t next = nodes_[last].entered_next;
+    if (next != CallNode::kNone && nodes_[next].function == function) {
+      return nodes_[parent].last_child = next;
     }
-    from.last_function = function;
-    const std::uint64_t hash = hash_of(parent, function);
-    std::size_t at = slot(hash);
-    for (; table_[at] != kFree; at = (at + 1) & (table_.size() - 1)) {
-      if (((table_[at] ^ tagged(kOther, hash)) & ~kNodeMask) != 0) continue;
-      const CallNode& node = nodes_[table_[at] & kNodeMask];
-      if (node.parent == parent && node.function == function) {
-        return from.last_child = table_[at] & kNodeMask;
-      }
-    }
-    const std::uint32_t node = add(parent, function);
-    nodes_[parent].last_child = node;
-    if (node == kOther) return kOther;
-    table_[at] = tagged(node, hash);
-    if (2 * ++used_ > table_.size()) grow();
-    return node;
+    return enter(parent, last, look_up(parent, function));
   }
 
   CallNode& operator[](std::uint32_t node) { return nodes_[node]; }
   const std::vector<CallNode>& all() const { return nodes_; }
 
  private:
+  // A child that was entered after another, if any.
+  std::uint32_t enter(std::uint32_t parent, std::uint32_t before, std::uint32_t child) {
+    if (child == kOther) return kOther;
+    nodes_[parent].last_child = child;
+    if (before != CallNode::kNone) nodes_[before].entered_next = child;
+    return child;
+  }
+
+  [[gnu::noinline]] std::uint32_t look_up(std::uint32_t parent, std::uint32_t function) {
+    const std::uint64_t hash = hash_of(parent, function);
+    std::size_t at = slot(hash);
+    for (; table_[at] != kFree; at = (at + 1) & (table_.size() - 1)) {
+      if (((table_[at] ^ tagged(kOther, hash)) & ~kNodeMask) != 0) continue;
+      const CallNode& node = nodes_[table_[at] & kNodeMask];
+      if (node.parent == parent && node.function == function) {
+        return table_[at] & kNodeMask;
+      }
+    }
+    const std::uint32_t node = add(parent, function);
+    if (node == kOther) return kOther;
+    table_[at] = tagged(node, hash);
+    if (2 * ++used_ > table_.size()) grow();
+    return node;
+  }
+
   std::uint32_t add(std::uint32_t parent, std::uint32_t function) {
     if (nodes_.size() > limit_ || nodes_.size() > kNodeMask) return kOther;
     nodes_.push_back({.parent = parent, .function = function});

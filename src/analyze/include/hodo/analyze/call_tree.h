@@ -32,8 +32,8 @@ struct CallNode {
   // Nanoseconds between entering and leaving, callees left out, time asleep and in the kernel
   // included; in the trace's own clock where the recording relates it to no other.
   std::uint64_t time = 0;
-  std::uint32_t last_child = kNone;  // the child that was entered last
-  std::uint32_t last_function = 0;   // and its function
+  std::uint32_t last_child = kNone;    // the child that was entered last
+  std::uint32_t entered_next = kNone;  // what the parent entered behind this node last
 };
 
 struct CallThread {
