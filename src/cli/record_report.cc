@@ -29,6 +29,10 @@ void print_outcome(const RecordCommand& command, const capture::RecordOptions& o
     for (const std::string& line : *lines) fmt::print(stderr, "hodo: {}\n", view::printable(line));
   }
   if (command.quiet) return;
+  if (options.source == capture::SourceKind::lbr && result.trace_bytes == 0) {
+    fmt::print(stderr, "hodo: no branch stack was taken: no thread made --period {} branches\n",
+               options.sample_period);
+  }
   // The verdict of a check takes the report's place.
   const bool at_once = !command.check && result.complete && result.trace_bytes <= kReportedAtOnce;
   fmt::print(stderr, "hodo: {} of trace in {}{}\n", human_size(result.trace_bytes), options.output,

@@ -113,7 +113,7 @@ std::vector<std::string> threads_of(const Json& info) {
 
 // The level on which one piece goes over all of a length.
 int level_over(std::uint64_t length) {
-  return static_cast<int>(std::bit_width(std::max<std::uint64_t>(length, 2) - 1));
+  return 64 - std::countl_zero(std::max<std::uint64_t>(length, 2) - 1);
 }
 
 // What is drawn of the timeline: a part of an axis.

@@ -1,5 +1,7 @@
 #include "hodo/perfdata/model.h"
 
+#include <linux/perf_event.h>
+
 #include <algorithm>
 
 #include "model_builder.h"
@@ -33,8 +35,12 @@ const Reader& Model::reader() const { return *impl_->reader; }
 const FileFacts& Model::facts() const { return impl_->reader->facts(); }
 bool Model::finished() const { return impl_->reader->finished(); }
 TraceKind Model::trace() const {
-  const bool stacks = impl_->trace == TraceKind::none && impl_->branch_stacks != 0;
-  return stacks ? TraceKind::branch_stacks : impl_->trace;
+  if (impl_->trace != TraceKind::none) return impl_->trace;
+  // Asked for is enough: a program may end before the first sample.
+  const bool stacks = std::ranges::any_of(impl_->reader->attrs(), [](const auto& attr) {
+    return (attr.attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0;
+  });
+  return stacks ? TraceKind::branch_stacks : TraceKind::none;
 }
 const PtConfig& Model::pt() const { return impl_->pt; }
 const std::vector<Process>& Model::processes() const { return impl_->processes; }

@@ -184,6 +184,7 @@ DwarfSource::DwarfSource(ElfFile file, Dwarf* dwarf) : file_(std::move(file)), d
 }
 
 std::optional<DwarfSource> DwarfSource::open(ElfFile file) {
+  if (!file.unpacks_within_bounds()) return std::nullopt;
   Dwarf* const dwarf = dwarf_begin_elf(file.handle(), DWARF_C_READ, nullptr);
   if (dwarf == nullptr) return std::nullopt;
   DwarfSource source(std::move(file), dwarf);

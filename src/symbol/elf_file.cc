@@ -8,6 +8,10 @@ namespace hodo::symbol {
 namespace {
 
 constexpr std::uint64_t kLargestSection = std::uint64_t{1} << 30;
+// Of all compressed sections, unpacked. Debug information of the largest programs is a few GB.
+constexpr std::uint64_t kLargestUnpacked = std::uint64_t{8} << 30;
+// Zlib's most; text does not get near to it with zstd either.
+constexpr std::uint64_t kMostRatio = 1032;
 
 bool libelf_ready() {
   static const bool ready = elf_version(EV_CURRENT) != EV_NONE;
@@ -76,6 +80,18 @@ std::span<const std::uint8_t> ElfFile::bytes(const Section& section) const {
   const Elf_Data* const data = elf_rawdata(section.handle, nullptr);
   if (data == nullptr || data->d_buf == nullptr) return {};
   return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
+}
+
+bool ElfFile::unpacks_within_bounds() const {
+  std::uint64_t left = kLargestUnpacked;
+  for (const Section& section : sections_) {
+    if ((section.flags & SHF_COMPRESSED) == 0) continue;
+    GElf_Chdr header{};
+    if (gelf_getchdr(section.handle, &header) == nullptr) continue;  // nor is it unpacked
+    if (header.ch_size > left || header.ch_size / kMostRatio > section.size) return false;
+    left -= header.ch_size;
+  }
+  return true;
 }
 
 }  // namespace hodo::symbol

@@ -43,6 +43,9 @@ class ElfFile {
   // As they lie in the file; empty if they do not (SHT_NOBITS), cannot be read or are absurdly
   // large. Live as long as this file.
   std::span<const std::uint8_t> bytes(const Section& section) const;
+  // What its compressed sections say that they unpack to is no more than their kind of compression
+  // gives, and fits into memory: libdw unpacks them as they are and believes what they say.
+  bool unpacks_within_bounds() const;
 
  private:
   struct End {

@@ -100,6 +100,11 @@ def of_the_newborn(box):
 def other_units(box):
     for source in ("bts", "lbr"):
         _by_signal(box, "segv", SEGV, "write_to", ["--source", source])
+    # It ends before the first branch stack.
+    none = ["--source", "lbr", "--period", "100000000"]
+    _by_signal(box, "segv", SEGV, "write_to", none)
+    said = box.run([box.hodo, "record", *none, "-o", box.data, "--", box.own("ends"), "exit", "1"]).stderr.decode()
+    check("no branch stack was taken" in said and "--period" in said, said)
 
 
 def stepped(box):

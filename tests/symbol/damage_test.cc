@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "elf_file.h"
 #include "fixture.h"
 
 namespace hodo::symbol {
@@ -99,6 +100,32 @@ TEST(DamagedElf, DwarfThatLies) {
     }
   }
   EXPECT_GE(read, 5 * 200u);
+}
+
+// A section of a few bytes that says it is compressed, and how large it was.
+bool is_unpacked(std::uint32_t kind, std::uint64_t size) {
+  auto bytes = test::read_file(HODO_FIXTURE);
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  Elf64_Shdr last;
+  const auto at = header.e_shoff + (header.e_shnum - std::size_t{1}) * sizeof last;
+  std::memcpy(&last, &bytes[at], sizeof last);
+  const Elf64_Chdr packed{.ch_type = kind, .ch_reserved = 0, .ch_size = size, .ch_addralign = 1};
+  last.sh_flags |= SHF_COMPRESSED;
+  std::memcpy(&bytes[at], &last, sizeof last);
+  std::memcpy(&bytes[last.sh_offset], &packed, sizeof packed);
+  const auto file = ElfFile::from_bytes(bytes);
+  return file && file->unpacks_within_bounds();
+}
+
+TEST(DamagedElf, CompressedSectionsThatLie) {
+  constexpr std::uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which Debian 12's elf.h lacks
+  for (const std::uint32_t kind : {std::uint32_t{ELFCOMPRESS_ZLIB}, kZstd}) {
+    EXPECT_TRUE(is_unpacked(kind, 1000));
+    EXPECT_FALSE(is_unpacked(kind, 16 << 20)) << "from a few hundred bytes";
+    EXPECT_FALSE(is_unpacked(kind, std::uint64_t{1} << 45));
+    EXPECT_FALSE(is_unpacked(kind, ~std::uint64_t{0}));
+  }
 }
 
 }  // namespace
