@@ -88,23 +88,20 @@ export class Slices {
 
   // The first one that ends at or behind a value.
   first_until(value: number): number {
-    let low = 0;
-    let high = this.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.to[middle] < value) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return this.first_in(this.to, value);
   }
 
   // The first one that begins at or behind a value.
   first_from(value: number): number {
+    return this.first_in(this.from, value);
+  }
+
+  private first_in(places: Float64Array, value: number): number {
     let low = 0;
     let high = this.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.from[middle] < value) low = middle + 1;
+      if (places[middle] < value) low = middle + 1;
       else high = middle;
     }
     return low;
