@@ -180,6 +180,13 @@ Status usage(const DiffOptions& options) {
     if (!options.calls.empty() || !options.threads.empty()) {
       return fail(ErrorCode::usage, "--only-in goes without --call and --thread");
     }
+    for (const std::string& file : options.files) {
+      if (!file.starts_with("-") || file == "-") continue;
+      return fail(ErrorCode::usage,
+                  fmt::format("'{}' stands behind --, where recordings are: give options before "
+                              "--only-in",
+                              file));
+    }
     return {};
   }
   const bool parts = !options.calls.empty() || !options.threads.empty();

@@ -49,8 +49,8 @@ const Manual kViewManual{
         "--html writes the page as one file instead, with the report, the timeline to some depth, "
         "flame graphs, the upper call tree, findings, coverage and the code of the hottest "
         "functions, for who has neither hodo nor the recording. With --from and --to timeline, flame "
-        "graphs, call tree and code are of that part, and go deeper. The file says what it does not "
-        "contain.",
+        "graphs, call tree and code are of that part, and go deeper; with --diff it has where the two "
+        "recordings part, too. The file says what it does not contain.",
     .examples = {{"hodo view", "Look at hodo.data."},
                  {"hodo view run.data --at crash", "Begin where the program died."},
                  {"hodo view --diff good.data bad.data", "Where the two runs part."},
@@ -171,7 +171,8 @@ int serve_page(const ViewOptions& options, const web::Page& page, serve::Workspa
 int write_page(const ViewOptions& options, const web::Page& page, serve::Workspace& workspace) {
   auto part = part_of(options, workspace);
   if (!part) return report_error(options.reading.file, part.error());
-  auto answers = answers_for_file(workspace, *part, begin_of(options, *part));
+  auto answers = answers_for_file(workspace, *part, begin_of(options, *part),
+                                  options.with.empty() ? "" : options.with.back());
   if (!answers) return report_error(options.reading.file, answers.error());
   const auto whole = web::standalone(page, *answers);
   if (!whole) return report_error("", whole.error());

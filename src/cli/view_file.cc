@@ -314,13 +314,29 @@ std::string lacks_of(const Json& part) {
       kTileLevels - 1, kMostFunctions, kMostCalls);
 }
 
+// What the views of two recordings ask. False: they cannot be compared.
+bool add_differences(Answers& answers, const std::string& other) {
+  const Json diff = answers.add("diff", {{"other", other}});
+  if (diff.is_null()) return false;
+  for (const char* by : {"instructions", "time", "calls"}) {
+    answers.add("flame", {{"by", by}, {"other", other}});
+    answers.add("flame", {{"by", by}, {"other", other}, {"invert", true}});
+  }
+  for (const Json& path : diff["paths"]) {
+    if (path.contains("first")) add_moment(answers, path["first"]["a"]["moment"]);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> answers_for_file(serve::Workspace& workspace, const Json& part,
-                                     const std::string& begin) {
+                                     const std::string& begin, const std::string& other) {
   Answers answers(workspace);
   const Json info = answers.add("info", Json::object());
-  if (info.is_null()) return std::unexpected(answers.error());
+  if (info.is_null() || (!other.empty() && !add_differences(answers, other))) {
+    return std::unexpected(answers.error());
+  }
   answers.add("report", Json::object());
   const Json ends = answers.add("ends", Json::object());
   const Json findings = answers.add("findings", Json::object());

@@ -541,6 +541,8 @@ def case_only_in(case):
     lines = {s["line"]: s["failing"] for s in suspects if s["kind"] == "line" and s.get("file") == "parse.c"}
     check(lines.get(next(n for n, text in enumerate(PARSE.splitlines(), 1) if "sum += letter" in text)) == 3, lines)
     case.hodo("diff", "--only-in", "fail1", "none", "--", "pass1", status=2)
+    told = case.hodo("diff", "--only-in", "fail1", "--top", "0", "--", "pass1", "--json", status=2).stderr
+    check("'--json' stands behind --" in told, told)
     cut = case.path("cut")
     shutil.copy(case.path("pass1"), cut)
     os.truncate(cut, os.path.getsize(cut) * 2 // 3)

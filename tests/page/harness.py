@@ -40,11 +40,18 @@ class Bench:
         self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(work, "cache"), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
 
     def run(self, *words, statuses=(0,), **environment):
+        return self._done(words, statuses, environment).stdout
+
+    def refused(self, *words):
+        """What hodo says against it."""
+        return self._done(words, (2,), {}).stderr
+
+    def _done(self, words, statuses, environment):
         done = subprocess.run([self.hodo, *words], cwd=self.work, env={**self.environment, **environment}, capture_output=True,
                               text=True, timeout=WAIT)
         if done.returncode not in statuses:
             raise Failure(f"hodo {' '.join(words)}: exit status {done.returncode}: {done.stderr[-1500:]}")
-        return done.stdout
+        return done
 
     def json(self, *words, statuses=(0, 1)):
         return json.loads(self.run(*words, "--json", statuses=statuses))

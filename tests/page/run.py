@@ -468,6 +468,34 @@ def part(bench):
     bench.run("view", "cut.data", "--html", "cut.html", statuses=(3,))
 
 
+def alone_differs(bench):
+    """Two recordings as one file: where they part, and their flame graphs."""
+    good, bad = bench.recording(), bench.recording(crash=True)
+    parted = bench.json("diff", good, bad)["paths"][0]["first"]
+    sums = [bench.json("report", file)["instructions"] for file in (good, bad)]
+    bench.run("view", "--diff", good, bad, "--html", "two.html")
+    with harness.Chrome() as chrome:
+        chrome.size(1280, 800)
+        chrome.open(f"file://{bench.work}/two.html")
+        chrome.wait_for("document.querySelectorAll('.side h4').length === 2", "where they part")
+        equal(chrome.run("[...document.querySelectorAll('.side h4')].map(e => e.innerText)"),
+              [f"A at {parted['a']['moment']}", f"B at {parted['b']['moment']}"], "where they part")
+        chrome.click_on("button[aria-label^='What both sides']")
+        told = f"{grouped(sums[0])} instructions in A, {grouped(sums[1])} instructions in B."
+        chrome.wait_for(f"document.querySelector('.flame .detail')?.innerText.includes({json.dumps(told)})", "both sums")
+        chrome.run("history.back()")
+        chrome.wait_for("document.querySelector('.side button')", "where they part, again")
+        chrome.click_on(".side button")
+        chrome.wait_for("document.querySelector('.open-calls')", "the moment where they part")
+        equal(chrome.problems, [], "what the console says")
+    for other in ("nosuch.data", os.path.abspath(__file__)):
+        error = bench.refused("view", good, "--diff", other, "--html", "none.html")
+        if os.path.basename(other) not in error:
+            raise Failure(f"{other} is not named: {error}")
+        if os.path.exists(os.path.join(bench.work, "none.html")):
+            raise Failure("a file is left")
+
+
 def strangers(bench):
     """Who has not the key, or comes from another page, gets nothing."""
     with View(bench, bench.recording(), browser=False) as view:
@@ -523,7 +551,7 @@ def strangers(bench):
             one.close()
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, sources, grown, alone, part, strangers,
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, sources, grown, alone, alone_differs, part, strangers,
                                       *STORIES)}
 
 if __name__ == "__main__":
