@@ -290,11 +290,11 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
     if (by_blocks) trace_interruption(area, ip);
     return go_on_at(area, ip);
   }
-  area.native_thread.restart = 0;
   trace_system_call(area);
   leave_cache(area);
   area.ip = behind;
   if (dispatches(area, behind)) {
+    area.native_thread.restart = 0;
     area.registers.rcx = behind;
     area.taken[1] = area.registers.flags & ~eflags::kTf;
     return enter_at(area, behind);
@@ -303,6 +303,7 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   if (is_ending(area)) stop_here(area);
   Registers& r = area.registers;
   if (result != kInterrupted) {
+    area.native_thread.restart = 0;  // not before: until then the recorder lets it get to the call
     r.rax = static_cast<std::uint64_t>(result);
     r.rcx = behind;
     area.taken[1] = r.flags & ~eflags::kTf;

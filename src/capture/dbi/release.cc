@@ -102,8 +102,10 @@ class Releasing {
   // kernel knows how far it had come: rt_sigreturn would make it forget that.
   bool stands_before_call(pid_t tid, const user_regs_struct& registers) const {
     constexpr int kRestartBlock = 516;
-    if (registers.rip - engine_.begin() >= engine_.bytes()) return false;
-    const std::uint64_t area = registers.rsp & ~(engine_.entries().area_bytes - 1);
+    // On the engine's stack, which lies with the area; in translated code R10 is the area's.
+    const bool in_engine = registers.rip - engine_.begin() < engine_.bytes();
+    const std::uint64_t area =
+        in_engine ? registers.rsp & ~(engine_.entries().area_bytes - 1) : registers.r10;
     relay::NativeThread native;
     return read_memory(pid_, area + engine_.entries().area_native, &native, sizeof(native)) &&
            native.tid == tid && native.restart == kRestartBlock;
