@@ -282,6 +282,14 @@ long call(ThreadArea& area, std::uint64_t behind) {
   }
 }
 
+// As after SYSCALL; RAX is what it was, or the caller's to set. Not before the call is made: until
+// then the recorder lets a thread get to the one that attaching has interrupted.
+void stand_behind(ThreadArea& area, std::uint64_t behind) {
+  area.native_thread.restart = 0;
+  area.registers.rcx = behind;
+  area.taken[1] = area.registers.flags & ~eflags::kTf;
+}
+
 }  // namespace
 
 void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
@@ -294,19 +302,14 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   leave_cache(area);
   area.ip = behind;
   if (dispatches(area, behind)) {
-    area.native_thread.restart = 0;
-    area.registers.rcx = behind;
-    area.taken[1] = area.registers.flags & ~eflags::kTf;
+    stand_behind(area, behind);
     return enter_at(area, behind);
   }
   const long result = call(area, behind);
   if (is_ending(area)) stop_here(area);
-  Registers& r = area.registers;
   if (result != kInterrupted) {
-    area.native_thread.restart = 0;  // not before: until then the recorder lets it get to the call
-    r.rax = static_cast<std::uint64_t>(result);
-    r.rcx = behind;
-    area.taken[1] = r.flags & ~eflags::kTf;
+    area.registers.rax = static_cast<std::uint64_t>(result);
+    stand_behind(area, behind);
     ip = behind;
   }
   enter_at(area, ip);

@@ -168,23 +168,36 @@ int serve_page(const ViewOptions& options, const web::Page& page, serve::Workspa
   std::_Exit(kExitOk);
 }
 
+// The recording, and the one that it is compared with: says what was lost of them.
+Result<bool> are_whole(const ViewOptions& options, serve::Workspace& workspace) {
+  auto losses = workspace.losses();
+  if (!losses) return std::unexpected(losses.error());
+  tell_losses(options.reading.file, *losses);
+  if (options.with.empty()) return losses->empty();
+  auto other = workspace.other(options.with.back());
+  if (!other) return std::unexpected(other.error());
+  auto others = (*other)->losses();
+  if (!others) return std::unexpected(others.error());
+  tell_losses(options.with.back(), *others);
+  return losses->empty() && others->empty();
+}
+
 int write_page(const ViewOptions& options, const web::Page& page, serve::Workspace& workspace) {
   auto part = part_of(options, workspace);
   if (!part) return report_error(options.reading.file, part.error());
   auto answers = answers_for_file(workspace, *part, begin_of(options, *part),
                                   options.with.empty() ? "" : options.with.back());
   if (!answers) return report_error(options.reading.file, answers.error());
-  const auto whole = web::standalone(page, *answers);
-  if (!whole) return report_error("", whole.error());
+  const auto content = web::standalone(page, *answers);
+  if (!content) return report_error("", content.error());
   const auto file = open_output(options.html);
   if (!file) return report_error("", file.error());
   view::Output out(descriptor(*file));
-  out.write(*whole);
+  out.write(*content);
   if (const Status done = out.finish(); !done) return report_error("", done.error());
-  auto losses = workspace.losses();
-  if (!losses) return report_error(options.reading.file, losses.error());
-  tell_losses(options.reading.file, *losses);
-  return losses->empty() ? kExitOk : kExitIncomplete;
+  const auto whole = are_whole(options, workspace);
+  if (!whole) return report_error(options.reading.file, whole.error());
+  return *whole ? kExitOk : kExitIncomplete;
 }
 
 // As `hodo diff A B`: the recording, then the other one, wherever --diff stands among them.

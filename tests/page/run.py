@@ -466,6 +466,7 @@ def part(bench):
         cut.write(content[:len(content) * 2 // 3])
     bench.run("report", "cut.data", statuses=(3,))
     bench.run("view", "cut.data", "--html", "cut.html", statuses=(3,))
+    bench.run("view", "--diff", file, "cut.data", "--html", "cut.html", statuses=(3,))
 
 
 def alone_differs(bench):

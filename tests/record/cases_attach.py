@@ -9,7 +9,7 @@ import time
 
 from box import COMPLETE, check, equal, wait_for
 
-ENGINE = re.compile(r"^3ff[0-9a-f]{5}-|memfd:hodo|/hodo-engine", re.M)
+ENGINE = re.compile(r"^7ef[0-9a-f]{5}-|memfd:hodo|/hodo-engine", re.M)
 
 
 def _started(box, arguments, **keywords):
