@@ -20,7 +20,7 @@ class Gone(Exception):
 
 
 class Chrome:
-    def __init__(self, binary="chromium", width=1280, height=800):
+    def __init__(self, binary="chromium", width=1280, height=800, more=()):
         self.folder = tempfile.mkdtemp(prefix="hodo-chrome-")
         to_read, self.to_chrome = os.pipe()
         self.from_chrome, to_write = os.pipe()
@@ -37,7 +37,7 @@ class Chrome:
         command = [binary, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                    "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-sync",
                    "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={self.folder}/profile",
-                   f"--window-size={width},{height}", "about:blank"]
+                   f"--window-size={width},{height}", *more, "about:blank"]
         self.process = subprocess.Popen(command, preexec_fn=as_three_and_four, close_fds=False, stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log)
         os.close(to_read)

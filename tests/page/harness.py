@@ -20,6 +20,10 @@ class Failure(Exception):
     pass
 
 
+class Skipped(Exception):
+    """What the case needs is not here."""
+
+
 def equal(found, expected, what):
     if found != expected:
         raise Failure(f"{what}: {str(found)[:1500]!r}, expected {str(expected)[:1500]!r}")
@@ -27,6 +31,14 @@ def equal(found, expected, what):
 
 def grouped(number):
     return f"{number:,}"
+
+
+def wait_until(holds, what):
+    end = time.monotonic() + WAIT
+    while not holds():
+        if time.monotonic() > end:
+            raise Failure(f"waited {WAIT} s for {what}")
+        time.sleep(0.05)
 
 
 class Bench:
@@ -74,9 +86,9 @@ class Bench:
 class View:
     """`hodo view FILE` with a browser that has its page open."""
 
-    def __init__(self, bench, *words, browser=True):
+    def __init__(self, bench, *words, browser=True, opens=False):
         self.bench = bench
-        self.process = subprocess.Popen([bench.hodo, "view", "--no-browser", *words], cwd=bench.work, env=bench.environment,
+        self.process = subprocess.Popen([bench.hodo, "view", *(() if opens else ("--no-browser",)), *words], cwd=bench.work, env=bench.environment,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.chrome = None
         try:
@@ -154,6 +166,9 @@ def main(cases, arguments):
     start = time.monotonic()
     try:
         cases[name](Bench(hodo, work))
+    except Skipped as missing:
+        print(f"skipped: {missing}")
+        return SKIPPED
     except (Failure, TimeoutError, LookupError, RuntimeError) as problem:
         print(f"{name}: {type(problem).__name__}: {problem}", file=sys.stderr)
         return 1

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """run.py CASE HODO WORK: the page of `hodo view` in a headless chromium, held against what the commands say."""
 
-import http.client
 import json
 import os
-import socket
+import subprocess
 import sys
-import time
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -14,6 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tile import in_slices  # noqa: E402
 import harness  # noqa: E402
 from harness import Failure, View, equal, grouped  # noqa: E402
+from security import SECURITY  # noqa: E402
 from stories import STORIES  # noqa: E402
 
 HOSTILE = "<script>document.title='taken'</script>"
@@ -497,63 +496,19 @@ def alone_differs(bench):
             raise Failure("a file is left")
 
 
-def strangers(bench):
-    """Who has not the key, or comes from another page, gets nothing."""
-    with View(bench, bench.recording(), browser=False) as view:
-        place = urllib.parse.urlsplit(view.address)
-        key = place.path.strip("/")
-
-        def status(method, path, body=None, **headers):
-            connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
-            try:
-                sent = {name.replace("_", "-"): value for name, value in headers.items()}
-                connection.request(method, path, body, sent)
-                answer = connection.getresponse()
-                answer.read()
-                return answer.status
-            finally:
-                connection.close()
-
-        question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "info", "params": {}})
-        good = {"Content_Type": "application/json", "X_Hodo_Token": key}
-        equal(status("POST", f"/{key}/rpc", question, **good), 200, "a good question")
-        equal(status("GET", f"/{key}/"), 200, "the page")
-        for path in ("/", "/page.js", "/rpc", f"/{'0' * 32}/", f"/{key}/../../etc/passwd", f"/{key}/%2e%2e/etc/passwd", f"/{key}/good.data"):
-            equal(status("GET", path), 404, f"GET {path}")
-        equal(status("POST", f"/{key}/rpc", question, Content_Type="application/json"), 403, "a question without the key")
-        equal(status("POST", f"/{key}/rpc", question, **good, Origin="http://evil.example"), 403, "a question of another page")
-        equal(status("POST", f"/{key}/rpc", question, **good, Sec_Fetch_Site="cross-site"), 403, "a question from another site")
-        equal(status("GET", f"/{key}/", Host="evil.example"), 403, "another name for this machine")
-        for method in ("PUT", "DELETE", "OPTIONS", "HEAD"):
-            equal(status(method, f"/{key}/rpc"), 405, method)
-        # Names that lead here, and the address with another port.
-        for name in ("evil.example:%d" % place.port, "localhost.evil.example:%d" % place.port, "127.0.0.1:%d" % (place.port ^ 1), "127.0.0.1", ""):
-            equal(status("GET", f"/{key}/", Host=name), 403, f"the name {name!r}")
-        # A form of a foreign page, which needs nobody's leave to be sent.
-        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
-            equal(status("POST", f"/{key}/rpc", question, Content_Type=kind, X_Hodo_Token=key), 415, f"a form of {kind}")
-        for path in (f"//{key}/", f"/{key}/page.js/../rpc", f"/{key}/page.js%00", f"/{key}//", f"/{key}/\\..\\etc", f"/{key}/file:///etc/passwd",
-                     f"/{key[:-1]}/", f"/{key}0/", f"/{key.upper()}X/"):
-            equal(status("GET", path), 404, f"GET {path}")
-        # No other user sees the key in the list of processes.
-        for process in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{process}/cmdline", "rb") as words:
-                    equal(key.encode() in words.read(), False, f"the key in the command line of {process}")
-            except OSError:
-                continue
-        # Connections that say nothing keep nobody out.
-        silent = [socket.create_connection(("127.0.0.1", place.port)) for _ in range(100)]
-        begin = time.monotonic()
-        equal(status("POST", f"/{key}/rpc", question, **good), 200, "a question besides a hundred silent connections")
-        if time.monotonic() - begin > 2.5:
-            raise Failure("silent connections hold up a question")
-        for one in silent:
-            one.close()
+def wrong_words(bench):
+    """Which two recordings are meant must be clear."""
+    file = bench.recording()
+    for words, said in (((file, "--diff", file, file), "--diff compares two recordings: hodo view A --diff B, or hodo view --diff A B"),
+                        (("--diff", file, file, file), "--diff compares two recordings"),
+                        ((file, "--diff", "none.data", "--html", "none.html"), "none.data")):
+        done = subprocess.run([bench.hodo, "view", "--no-browser", *words], cwd=bench.work, env=bench.environment, timeout=60,
+                              capture_output=True, text=True)
+        equal((done.returncode, done.stdout, said in done.stderr), (2, "", True), f"hodo view {' '.join(words)}: {done.stderr}")
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, sources, grown, alone, alone_differs, part, strangers,
-                                      *STORIES)}
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, sources, grown, alone, alone_differs, part, wrong_words,
+                                      *SECURITY, *STORIES)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))
