@@ -132,7 +132,7 @@ def main():
             program = os.path.join(work, "calls")
             subprocess.run(["gcc", "-O1", "-g", os.path.join(HERE, "programs", "calls.c"), "-o", program], check=True)
             data = os.path.join(work, "calls.data")
-            subprocess.run([bench.hodo, "record", "-q", "-o", data, "--", program, str(options.calls)], check=True,
+            subprocess.run([bench.hodo, "record", "-q", "--source", "dbi", "-o", data, "--", program, str(options.calls)], check=True,
                            stdout=subprocess.DEVNULL)
         print(f"{os.path.getsize(data) / 1e6:.0f} MB")
         begin = time.monotonic()
