@@ -28,7 +28,7 @@ constexpr std::uint64_t kReach = (std::uint64_t{2} << 30) - (std::uint64_t{256} 
 // fragments' places and their maps, more than they are seen to take.
 constexpr std::size_t kMost = kMostArenaBytes, kLeast = std::size_t{1} << 20;
 std::size_t arena_bytes = kMost;
-std::size_t most_fragments() { return arena_bytes / 64; }
+std::size_t most_fragments() { return arena_bytes / kBytesPerFragment; }
 std::size_t map_bytes() { return arena_bytes / 2; }
 std::size_t table_bytes() { return most_fragments() * sizeof(FragmentPlace) + map_bytes(); }
 

@@ -31,6 +31,8 @@ struct FragmentPlace {
 };
 
 inline constexpr std::size_t kMostArenaBytes = std::size_t{32} << 20;
+// An arena takes a fragment for each so many of its bytes, at most.
+inline constexpr std::size_t kBytesPerFragment = 64;
 
 struct Arena {
   std::uint8_t* base = nullptr;        // null: there is none

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "emitter.h"
 #include "glue.h"
+#include "key_table.h"
 #include "low_memory.h"
 #include "map.h"
 #include "sys.h"
@@ -13,12 +14,38 @@
 namespace hodo::engine {
 namespace {
 
-// An arena's number, and how far behind its base a head lies: in its first half.
-using Head = std::uint32_t;
-constexpr unsigned kHeadBits = 24;
-static_assert(kMostArenaBytes / 2 <= 1U << kHeadBits);
-Map<Head> fragments;            // 0: none any more
-Map<std::uint32_t> call_sites;  // their addresses
+// By the arena's number and the fragment's in it, from 1 on.
+struct Fragments {
+  static constexpr unsigned kInArena = 20;
+  static constexpr unsigned kBits = 8 + kInArena;
+  static_assert(kMostArenaBytes / kBytesPerFragment < (1U << kInArena) - 1);
+
+  static std::uint32_t number(const Arena& arena, std::uint32_t at) {
+    return std::uint32_t{number_of(arena)} << kInArena | (at + 1);
+  }
+  static const Arena& arena(std::uint32_t number) {
+    return arena_by_number(static_cast<std::uint8_t>(number >> kInArena));
+  }
+  static const FragmentPlace& place(std::uint32_t number) {
+    return arena(number).fragments[(number & ((1U << kInArena) - 1)) - 1];
+  }
+  static std::uint64_t key(std::uint32_t number) { return place(number).ip(); }
+};
+KeyTable<Fragments> fragments;
+
+// By their addresses.
+struct CallSites {
+  static constexpr unsigned kAlignment = 3;
+  static constexpr unsigned kBits = 31 - kAlignment;
+
+  static std::uint32_t number(const CallSite* site) { return low(site) >> kAlignment; }
+  static CallSite* at(std::uint32_t number) {
+    return reinterpret_cast<CallSite*>(std::uint64_t{number} << kAlignment);
+  }
+  static std::uint64_t key(std::uint32_t number) { return at(number)->return_address; }
+};
+KeyTable<CallSites> call_sites;
+
 // Where dropped translations of an address lead.
 struct Detour {
   Exit exit;
@@ -26,10 +53,6 @@ struct Detour {
   std::uint8_t* stub = nullptr;
 };
 Map<Detour*> detours;
-
-CallSite* call_site_at(std::uint32_t address) {
-  return reinterpret_cast<CallSite*>(std::uint64_t{address});
-}
 
 std::uint32_t crc32c(std::uint64_t value) {
   std::uint64_t crc = 0;
@@ -46,15 +69,12 @@ alignas(16) static CallSite nobody;
 CallSite* const no_call = &nobody;
 
 std::uint8_t* find_fragment(std::uint64_t ip) {
-  const Head* found = fragments.find(ip);
-  if (found == nullptr || *found == 0) return nullptr;
-  const Arena& arena = arena_by_number(static_cast<std::uint8_t>(*found >> kHeadBits));
-  return arena.base + (*found & ((1U << kHeadBits) - 1));
+  const std::uint32_t found = fragments.find(ip);
+  return found == 0 ? nullptr : Fragments::arena(found).base + Fragments::place(found).begin;
 }
 
-void add_fragment(std::uint64_t ip, std::uint8_t* head, const Arena& arena) {
-  const auto offset = static_cast<Head>(head - arena.base);
-  fragments.put(ip, Head{number_of(arena)} << kHeadBits | offset);
+void add_fragment(std::uint64_t ip, const Arena& arena, std::uint32_t at) {
+  fragments.put(ip, Fragments::number(arena, at));
 }
 
 std::uint8_t* link_place(const Exit& exit) {
@@ -67,11 +87,11 @@ void set_link_place(Exit& exit, const Arena& arena, const std::uint8_t* displace
 }
 
 CallSite* call_site(std::uint64_t return_address) {
-  if (const std::uint32_t* found = call_sites.find(return_address)) return call_site_at(*found);
+  if (const std::uint32_t found = call_sites.find(return_address)) return CallSites::at(found);
   auto* site = static_cast<CallSite*>(allocate_low(sizeof(CallSite)));
   site->landing = reinterpret_cast<std::uint64_t>(&glue_return);
   site->return_address = return_address;
-  call_sites.put(return_address, low(site));
+  call_sites.put(return_address, CallSites::number(site));
   return site;
 }
 
@@ -130,8 +150,8 @@ void redirect(std::uint8_t* head, const std::uint8_t* to) {
 }
 
 void forget_landings(std::uint64_t ip) {
-  if (const std::uint32_t* site = call_sites.find(ip)) {
-    call_site_at(*site)->landing = reinterpret_cast<std::uint64_t>(&glue_return);
+  if (const std::uint32_t site = call_sites.find(ip)) {
+    CallSites::at(site)->landing = reinterpret_cast<std::uint64_t>(&glue_return);
   }
   const std::uint64_t first = crc32c(ip) & (kIndirectTargets - 1);
   // A thread may put the old one back right away: it leads to the newest code, too.
@@ -149,7 +169,7 @@ void forget_landings(std::uint64_t ip) {
 
 void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
   if (find_fragment(ip) != head) return;
-  fragments.put(ip, 0);
+  fragments.take_out(ip);
   forget_landings(ip);
   Detour* detour = detour_of(ip, head);
   if (detour == nullptr) return trap_head(head);

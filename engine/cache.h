@@ -11,7 +11,8 @@ namespace hodo::engine {
 
 // The head of the fragment for `ip`; null: there is none.
 std::uint8_t* find_fragment(std::uint64_t ip);
-void add_fragment(std::uint64_t ip, std::uint8_t* head, const Arena& arena);
+// The one whose place in its arena is number `at` there; that of an older one is forgotten.
+void add_fragment(std::uint64_t ip, const Arena& arena, std::uint32_t at);
 // The fragment stands no longer for what is at `ip`: whoever comes to its head gets to a newer one.
 // Does nothing if that has been done.
 void drop_fragment(std::uint64_t ip, std::uint8_t* head);

@@ -8,11 +8,14 @@
 namespace hodo::engine {
 namespace {
 
-// An entry is two bytes: how far it lies behind the one before in the cache (255: two bytes with
-// that follow), and in the low half of the second how far in the program (0: four bytes with that
-// follow), in the high half how many outcomes more are owed.
-constexpr unsigned kFar = 255;
+// An entry is one byte, up to kNear, where it lies so far behind the one before in the cache as in
+// the program, as copies do, and no outcome more is owed. Others are two: kWider and how far in the
+// cache (kFar or more: kWider + kFar and two bytes with that follow), and in the low half of the
+// second how far in the program (0: four bytes with that follow), in the high half how many
+// outcomes more are owed.
 constexpr unsigned kNear = 15;
+constexpr unsigned kWider = kNear + 1;
+constexpr unsigned kFar = 255 - kWider;
 
 class Reader {
  public:
@@ -20,10 +23,15 @@ class Reader {
       : at(base + fragment.begin), ip(fragment.ip()), map_(map + fragment.map) {}
 
   void next() {
-    const std::uint8_t cache = *map_++;
+    const std::uint8_t first = *map_++;
+    if (first <= kNear) {
+      at += first;
+      ip += first;
+      return;
+    }
     const std::uint8_t program = *map_++;
-    std::uint16_t far = cache;
-    if (cache == kFar) far = take<std::uint16_t>();
+    auto far = static_cast<std::uint16_t>(first - kWider);
+    if (far == kFar) far = take<std::uint16_t>();
     at += far;
     ip += (program & kNear) != 0 ? program & kNear
                                  : static_cast<std::uint64_t>(std::int64_t{take<std::int32_t>()});
@@ -76,15 +84,12 @@ void InsnMapWriter::begin(Arena& arena, std::uint64_t ip, const std::uint8_t* at
            .entries = 0};
 }
 
-void InsnMapWriter::add(std::uint64_t ip, const std::uint8_t* at, unsigned zeros) {
-  FragmentPlace& place = arena_->fragments[arena_->fragment_count];
-  if (at == at_ && place.entries == 0) return;  // the head says it
-  std::uint8_t* to = arena_->map + arena_->map_used;
-  const auto far = static_cast<std::uint16_t>(at - at_);
-  const std::uint64_t on = ip - ip_;
+// Behind what is written to `to`.
+static std::uint8_t* add_wider(std::uint8_t* to, std::uint16_t far, std::uint64_t on,
+                               unsigned zeros) {
   const bool near = on >= 1 && on <= kNear;
-  *to++ = static_cast<std::uint8_t>(far < kFar ? far : kFar);
-  *to++ = static_cast<std::uint8_t>((near ? on : 0) | (zeros - zeros_) << 4);
+  *to++ = static_cast<std::uint8_t>(kWider + (far < kFar ? far : kFar));
+  *to++ = static_cast<std::uint8_t>((near ? on : 0) | zeros << 4);
   if (far >= kFar) {
     std::memcpy(to, &far, 2);
     to += 2;
@@ -93,6 +98,21 @@ void InsnMapWriter::add(std::uint64_t ip, const std::uint8_t* at, unsigned zeros
     const auto wide = static_cast<std::int32_t>(on);
     std::memcpy(to, &wide, 4);
     to += 4;
+  }
+  return to;
+}
+
+void InsnMapWriter::add(std::uint64_t ip, const std::uint8_t* at, unsigned zeros) {
+  FragmentPlace& place = arena_->fragments[arena_->fragment_count];
+  if (at == at_ && place.entries == 0) return;  // the head says it
+  std::uint8_t* to = arena_->map + arena_->map_used;
+  const auto far = static_cast<std::uint16_t>(at - at_);
+  const std::uint64_t on = ip - ip_;
+  const bool near = on >= 1 && on <= kNear;
+  if (near && on == far && zeros == zeros_) {
+    *to++ = static_cast<std::uint8_t>(on);
+  } else {
+    to = add_wider(to, far, on, zeros - zeros_);
   }
   arena_->map_used = static_cast<std::uint32_t>(to - arena_->map);
   ++place.entries;

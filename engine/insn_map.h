@@ -1,5 +1,5 @@
 // Which instruction of the program a place in the cache stands for: needed when a signal or a fault
-// finds a thread there. Two bytes for most instructions.
+// finds a thread there. One byte for most instructions.
 #pragma once
 
 #include <cstdint>

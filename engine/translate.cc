@@ -92,7 +92,6 @@ class Translator {
   }
 
   std::uint8_t* at() const { return hot_.at(); }
-  const Arena& arena() const { return arena_; }
 
   void landing(std::uint64_t ip, Entry entry) {
     if (entry == Entry::by_return) check_return(ip);
@@ -122,6 +121,7 @@ class Translator {
   void body(std::uint64_t ip) {
     (void)readable_bytes(ip);  // so that it is known whether it is checked
     map_.begin(arena_, ip, hot_.at());
+    add_fragment(ip, arena_, arena_.fragment_count);
     if (is_volatile(ip)) {
       hot_.bytes({0x0f, 0x1f, 0x44, 0, 0});  // NOP: what redirect() replaces
       if (!by_blocks && is_recorded(current_area())) pass_time(ip);
@@ -575,7 +575,6 @@ Fragment translate(std::uint64_t ip, Before before) {
   before(translator);
   translator.make_patchable(ip);
   made.head = translator.at();
-  add_fragment(ip, made.head, translator.arena());
   translator.body(ip);
   end_fragment(ip, made.head);
   translator.report();
