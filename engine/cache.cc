@@ -1,6 +1,7 @@
 #include "cache.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "area_code.h"
 #include "arena.h"
@@ -106,6 +107,16 @@ void add_indirect_target(std::uint64_t target, std::uint8_t* landing) {
     return;
   }
   // All taken, by targets that others may be looking up: this one stays with the slow way.
+}
+
+bool is_seldom_target(std::uint64_t target) {
+  // Of all targets that hash alike: a landing that is made early does no harm.
+  constexpr std::uint8_t kSeldom = 4;
+  static std::uint8_t times[1 << 13];
+  std::uint8_t& known = times[crc32c(target) % std::size(times)];
+  if (known == kSeldom) return false;
+  ++known;
+  return true;
 }
 
 namespace {

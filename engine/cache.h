@@ -42,6 +42,8 @@ inline constexpr std::uint64_t kTargetTableBytes =
 extern IndirectTarget* indirect_targets;
 extern std::uint64_t* first_landings;
 void add_indirect_target(std::uint64_t target, std::uint8_t* landing);
+// Whether so few branches have led to it that it does not need a landing yet; counts this one.
+bool is_seldom_target(std::uint64_t target);
 
 // The tables of targets of an edition that begins.
 void begin_tables();

@@ -92,6 +92,20 @@ void flush(ThreadArea& area, std::uint64_t ip) {
   forget_calls(area);
 }
 
+// A landing is some 340 bytes, and to most of its targets a program of short life goes once or
+// twice: the unit writes the first TIPs. False: the target has had them.
+bool go_to_seldom_target(ThreadArea& area, std::uint64_t target) {
+  {
+    const Entering entering(area, target);
+    if (by_blocks || !is_seldom_target(target)) return false;
+    area.next = address(fragment(target));
+  }
+  pass_reports(area);
+  trace_branch(area, target);
+  forget_calls(area);
+  return true;
+}
+
 }  // namespace
 
 void forget_calls(ThreadArea& area) {
@@ -165,6 +179,7 @@ void engine_flush_head(ThreadArea* area) {
 
 void engine_miss(ThreadArea* area, std::uint64_t target) {
   if (!is_canonical(target)) refuse_branch(*area);
+  if (go_to_seldom_target(*area, target)) return;
   {
     const Entering entering(*area, target);
     std::uint8_t* landing = landing_of(target, Entry::by_tip);

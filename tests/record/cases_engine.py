@@ -238,6 +238,28 @@ def in_a_root_without_proc(box):
     box.stats(COMPLETE)
 
 
+def bytes_that_ran(table):
+    """Of the basic blocks of `hodo coverage --format drcov2`."""
+    at = table.index(b"\n", table.index(b"BB Table: ")) + 1
+    spans = sorted((module, start, start + size) for start, size, module in struct.iter_unpack("<IHH", table[at:]))
+    ran, last, end = 0, None, 0
+    for module, start, behind in spans:
+        start = max(start, end) if module == last else start
+        ran += max(0, behind - start)
+        end = max(behind, end) if module == last else behind
+        last = module
+    return ran
+
+
+def cache_and_tables_of_small_programs(box):
+    """At most ten bytes for each byte of code that ran."""
+    for command in (["ls", "-l", "/usr/bin"], ["gzip", "-c", box.program("hello")]):
+        box.record(command)
+        made = int(re.search(rb'"made_bytes":(\d+)', open(box.data, "rb").read())[1])
+        ran = bytes_that_ran(box.run([box.hodo, "coverage", box.data, "--format", "drcov2"]).stdout)
+        check(made < 10 * ran, f"{command[0]}: {made} bytes for {ran}")
+
+
 def in_a_small_cache(box):
     """Code is translated again and again, by each unit, and nothing changes."""
     for options in (["--source", "dbi"], ["--source", "bts"], ["--source", "dbi", "--no-return-compression"]):
