@@ -299,6 +299,11 @@ std::vector<int> ThreadChannels::wake_fds() const {
   return fds;
 }
 
+std::size_t ThreadChannels::channels_of(pid_t pid) const {
+  const auto found = processes_.find(pid);
+  return found == processes_.end() ? 0 : found->second.channels;
+}
+
 std::vector<std::string> ThreadChannels::running() const {
   std::vector<std::string> out;
   if (stopped_) return out;

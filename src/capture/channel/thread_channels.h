@@ -51,6 +51,8 @@ class ThreadChannels final : public ChannelSet {
   void kill() override;
 
   bool idle() const { return channels_.empty(); }
+  // Of the process's threads, now.
+  std::size_t channels_of(pid_t pid) const;
   std::vector<int> wake_fds() const override;
   std::vector<std::string> running() const override;
   // All processes that have asked for a channel, also behind stop(); some may have ended.

@@ -89,7 +89,7 @@ class Attaching {
             const relay::Settings& settings, pid_t pid, const Meanwhile& meanwhile)
       : engine_(engine), info_(info), settings_(settings), pid_(pid), meanwhile_(meanwhile) {}
 
-  Status run(std::span<const pid_t> recorded) {
+  Result<std::size_t> run(std::span<const pid_t> recorded) {
     if (const int error = held_.hold(pid_, meanwhile_); error != 0) {
       return std::unexpected(refusal_to_hold(pid_, error));
     }
@@ -101,7 +101,8 @@ class Attaching {
       undo();
     }
     held_.let_go();
-    return done;
+    if (!done) return std::unexpected(done.error());
+    return static_cast<std::size_t>(std::ranges::count(threads_, 1, &NativeThread::recorded));
   }
 
  private:
@@ -237,10 +238,9 @@ class Attaching {
 
 }  // namespace
 
-Status attach(const EngineImage& engine, const relay::StartInfo& info,
-              const relay::Settings& settings, pid_t pid, std::span<const pid_t> recorded,
-              const Meanwhile& meanwhile) {
-  const Urgent urgent;
+Result<std::size_t> attach(const EngineImage& engine, const relay::StartInfo& info,
+                           const relay::Settings& settings, pid_t pid,
+                           std::span<const pid_t> recorded, const Meanwhile& meanwhile) {
   return Attaching(engine, info, settings, pid, meanwhile).run(recorded);
 }
 

@@ -35,14 +35,15 @@ class AttachedRecording final : public Recorder {
 
   Status attach_all() {
     for (const pid_t pid : options_.pids) {
-      const Status attached =
+      const Urgent urgent;
+      const auto newcomers =
           attach(engine_, info_, what_.settings, pid, options_.threads, [this] { serve(); });
-      if (!attached) {
+      if (!newcomers) {
         release_all();
-        return attached;
+        return std::unexpected(newcomers.error());
       }
       attached_.insert(pid);
-      serve();
+      welcome(pid, *newcomers);
     }
     return {};
   }
@@ -109,6 +110,19 @@ class AttachedRecording final : public Recorder {
     // An error comes back from the next record.
     if (!channels_.file_error()) static_cast<void>(writer_.flush());
     return {};
+  }
+
+  // Its threads stand still until they have their channels: what else runs on this machine is not
+  // to keep them waiting. One may have ended before, or wait for something else.
+  void welcome(pid_t pid, std::size_t newcomers) {
+    constexpr std::uint64_t kMost = 50'000'000;
+    const std::uint64_t deadline = relay::now() + kMost;
+    serve();
+    while (channels_.channels_of(pid) < newcomers && relay::now() < deadline) {
+      pollfd p{.fd = socket_, .events = POLLIN, .revents = 0};
+      poll(&p, 1, 1);
+      serve();
+    }
   }
 
   // Also of what comes meanwhile: programs that they start.

@@ -18,12 +18,13 @@ namespace hodo::capture {
 Status check_attachable(pid_t pid);
 
 // Puts the engine into the process and lets all of its threads go on in it. Of `recorded` threads
-// the packets are kept; empty: of all. `meanwhile` has to answer at the socket that `info` names.
+// the packets are kept; empty: of all. `meanwhile` has to answer at the socket that `info` names:
+// each of these threads waits there for its channel before it goes on. How many those are.
 // Errors, after which the process runs as it did: not_found (it has ended), not_permitted,
 // unsupported, io.
-Status attach(const EngineImage& engine, const relay::StartInfo& info,
-              const relay::Settings& settings, pid_t pid, std::span<const pid_t> recorded,
-              const Meanwhile& meanwhile);
+Result<std::size_t> attach(const EngineImage& engine, const relay::StartInfo& info,
+                           const relay::Settings& settings, pid_t pid,
+                           std::span<const pid_t> recorded, const Meanwhile& meanwhile);
 
 // Lets go of a process that runs in the engine with this key: afterwards it runs as it would
 // without, and nothing of the engine is in it. One that has ended, or executes another program by

@@ -272,6 +272,7 @@ int HeldThreads::hold(pid_t pid, const Meanwhile& meanwhile) {
   const auto deadline = Clock::now() + kPatience;
   for (;;) {
     bool stopped = true;
+    bool all = false;
     for (bool more = true; more && stopped;) {
       std::vector<pid_t> fresh;
       for (const pid_t tid : threads_of(pid)) {
@@ -281,6 +282,10 @@ int HeldThreads::hold(pid_t pid, const Meanwhile& meanwhile) {
           fresh.push_back(tid);
         }
       }
+      // The first one, which in most servers is the one that answers, goes on until the others have
+      // stopped: one that slept may have to wait for a processor until it can.
+      if (!all && fresh.size() > 1) std::erase(fresh, pid);
+      all = true;
       if (const int error = hold_some(fresh); error != 0) {
         let_go();
         return error;
