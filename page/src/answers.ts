@@ -10,9 +10,8 @@ export interface ThreadInfo {
   thread: string;
   tid: number;
   name: string;
-  cpu?: number;
-  first_ns: number;
-  last_ns: number;
+  first_ns: number | null; // null: unknown
+  last_ns: number | null;
   branches: number;
   instructions: number;
 }
@@ -21,7 +20,15 @@ export interface ProcessInfo {
   pid: number;
   name: string;
   end?: string;
+  cr3?: string[]; // of a machine's process
   threads: ThreadInfo[];
+}
+
+// That has a trace of its own, as those of a machine have.
+export interface ProcessorInfo {
+  processor: number;
+  branches: number;
+  instructions: number;
 }
 
 export interface Info {
@@ -35,6 +42,7 @@ export interface Info {
   instructions: number;
   branches: number;
   processes: ProcessInfo[];
+  processors: ProcessorInfo[];
   losses: Loss[];
   complete: boolean;
   changed?: boolean;
@@ -47,6 +55,7 @@ export interface Info {
 export interface Name {
   name: string;
   object: string;
+  thread?: string; // of a processor's tile: whose it is
 }
 
 // One row of a lane, a list for each field of its slices.
@@ -68,7 +77,6 @@ export interface Mark {
 }
 
 export interface Tile {
-  thread: string;
   from: number;
   to: number;
   names: Name[];

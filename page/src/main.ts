@@ -16,11 +16,23 @@ import { loss_text, ProcessesView, ReportView } from "./report";
 import { alone, ask, begin_asking, lacks, type Progress, remembered, show_progress } from "./rpc";
 import { scene_at } from "./scene";
 import { Search } from "./search";
-import { type State, store } from "./state";
+import { type Range, type State, store } from "./state";
 import { begin_theme, switch_theme } from "./theme";
 import { type Hit, Timeline } from "./timeline/view";
 import { TreeView } from "./tree";
 import { kSteps, WhereView } from "./where";
+
+// Where something ran, if that is a small part of the recording's time: a machine may have booted before.
+function eventful(info: Info): Range | null {
+  const times = info.processes.flatMap((process) => process.threads.flatMap((thread) => [thread.first_ns, thread.last_ns]));
+  const known = times.filter((time): time is number => time !== null);
+  if (known.length === 0) return null;
+  const from = Math.min(...known);
+  const to = Math.max(...known);
+  const room = (to - from) / 20;
+  if (to <= from || to - from > info.duration_ns / 2) return null;
+  return { from: Math.floor(Math.max(0, from - room)), to: Math.ceil(Math.min(info.duration_ns, to + room)) };
+}
 
 const kLook = 3000; // how often the page looks whether the file has changed, in milliseconds
 const kShare = 5; // ... and so many times as long as it took to open it again
@@ -103,9 +115,10 @@ class Page {
     const axis = info.has_time && threads.length > 1 ? "time" : "instructions";
     const first = threads[0]?.thread ?? "";
     const busiest = [...threads].sort((a, b) => b.branches - a.branches)[0]?.thread ?? first;
-    store.begin(axis, { thread: busiest, view: busiest ? "flame" : "report" });
+    store.begin(axis, { thread: busiest, view: busiest ? "flame" : "report", window: axis === "time" ? eventful(info) : null });
     this.draw_head(info);
     this.timeline.show(info);
+    this.timeline.draw(); // asks for its pieces before the views ask for what takes longer
     this.draw_tabs();
     this.refresh();
     void this.locate();
@@ -271,9 +284,14 @@ class Page {
     }
     this.timeline.selected = { thread: hit.lane.thread, depth: hit.depth, piece };
     this.timeline.cursor = piece.from;
-    const view = far ? "code" : store.state.view;
-    const known = piece.merged ? {} : { fn: piece.name, call: far || view === "code" ? piece.moment : "" };
-    store.go({ at: piece.moment, thread: hit.lane.thread, view, ...known });
+    if (piece.moment === "") {
+      this.timeline.redraw();
+      return;
+    }
+    const turn = hit.lane.processor && hit.depth === 0;
+    const view = turn && far ? "where" : far ? "code" : store.state.view;
+    const known = piece.merged || turn ? {} : { fn: piece.name, call: far || view === "code" ? piece.moment : "" };
+    store.go({ at: piece.moment, thread: piece.thread || hit.lane.thread, view, ...known });
   }
 
   private note(moment: string): void {

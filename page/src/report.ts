@@ -1,5 +1,5 @@
 // The report, the processes and how they ended, and what was lost.
-import type { Info, Loss } from "./answers";
+import type { Info, ProcessInfo, Loss } from "./answers";
 import { button, h, replace, type Child } from "./dom";
 import { count, duration, share } from "./format";
 import { base, brief, function_name, shown } from "./names";
@@ -105,6 +105,11 @@ interface Ends {
   processes: { pid: number; comm: string; ended: string; threads?: { moment: string }[] }[];
 }
 
+// Processes of a machine are told apart by their address spaces.
+function spaces_text(process: ProcessInfo): string {
+  return process.cr3 ? ` · CR3 ${process.cr3.join(", ")}` : "";
+}
+
 export class ProcessesView implements Panel {
   readonly name = "processes";
   readonly title = "Processes";
@@ -127,7 +132,7 @@ export class ProcessesView implements Panel {
         return h(
           "section",
           { class: "process" },
-          h("h3", {}, h("bdi", {}, shown(process.name, 100)), h("span", { class: "muted" }, ` ${process.pid}`)),
+          h("h3", {}, h("bdi", {}, shown(process.name, 100)), h("span", { class: "muted" }, ` ${process.pid}${spaces_text(process)}`)),
           h("p", { class: /SIG|kill|crash/.test(ended) ? "trouble" : "muted" }, shown(ended, 400), " ", last !== undefined && button("Where it ended", `Stand where ${process.pid} ended`, () => store.go({ at: last, view: "where" }))),
           table(
             `Threads of ${process.pid}`,

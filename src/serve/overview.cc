@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "processors.h"
+
 namespace hodo::serve {
 
 bool fits(const Slice& first, const Slice& last, const Grain& grain) {
@@ -47,14 +49,20 @@ void SliceRoom::grow(const std::vector<Lane*>& lanes) {
 }
 
 struct OverviewBuilder::Thread {
-  Thread(analyze::Following& following, SliceRoom& room, std::size_t& node_room)
-      : builder(following, room, node_room, lane) {}
+  Thread(analyze::Following& following, SliceRoom& room, std::size_t& node_room, std::size_t place)
+      : number(static_cast<std::uint32_t>(place)), builder(following, room, node_room, lane) {}
+  std::uint32_t number;  // of the lane
   Lane lane;
   LaneBuilder builder;
 };
 
 OverviewBuilder::OverviewBuilder(session::Session& session, std::size_t most_slices)
-    : clock_(session.clock()), following_(session.names(), session.clock()), room_(most_slices) {}
+    : clock_(session.clock()), following_(session.names(), session.clock()), room_(most_slices) {
+  const auto of_processor = [](const session::Queue& one) { return one.cpu >= 0 && one.tid < 0; };
+  if (std::ranges::any_of(session.queues(), of_processor)) {
+    processors_ = std::make_unique<ProcessorBuilder>();
+  }
+}
 OverviewBuilder::~OverviewBuilder() = default;
 
 OverviewBuilder::Thread& OverviewBuilder::of(const session::Context& who) {
@@ -62,7 +70,7 @@ OverviewBuilder::Thread& OverviewBuilder::of(const session::Context& who) {
   if (last_ != nullptr && last_->lane.total.thread == id) return *last_;
   auto [it, fresh] = threads_.try_emplace(id);
   if (fresh) {
-    it->second = std::make_unique<Thread>(following_, room_, node_room_);
+    it->second = std::make_unique<Thread>(following_, room_, node_room_, order_.size());
     it->second->lane.total = {.thread = id, .pid = who.pid};
     order_.push_back(it->second.get());
   }
@@ -74,9 +82,13 @@ bool OverviewBuilder::branches(const session::Context& who, std::uint64_t,
                                std::span<const Branch> batch) {
   Thread& thread = of(who);
   ThreadTotal& total = thread.lane.total;
+  if (processors_) spaces_.branches(who, batch);
   for (const Branch& branch : batch) {
     const std::uint64_t time = clock_.nanoseconds(branch.time);
     thread.builder.branch(who, branch, time);
+    if (processors_ && who.cpu >= 0) {
+      processors_->branch(who.cpu, thread.number, branch, thread.builder.calls().clock(), time);
+    }
     if (time == 0) continue;
     if (total.first_time == 0) total.first_time = time;
     total.last_time = time;
@@ -101,6 +113,10 @@ Overview OverviewBuilder::take() {
   }
   for (const analyze::Function& function : following_.functions()) {
     out.names.push_back({function.name, function.object});
+  }
+  if (processors_) {
+    out.processors = processors_->take();
+    out.spaces = std::move(spaces_);
   }
   out.grain = room_.grain();
   return out;

@@ -17,6 +17,7 @@
 
 #include "hodo/analyze/call_slices.h"
 #include "hodo/analyze/open_calls.h"
+#include "hodo/analyze/process_spaces.h"
 #include "hodo/ask/walk.h"
 #include "hodo/serve/workspace.h"
 
@@ -72,6 +73,21 @@ struct Lane {
   std::uint64_t more_marks = 0;          // that are not kept
 };
 
+// A time in which one thread ran on a processor, and nothing else that was recorded.
+struct Turn {
+  Slice slice;              // name: index in Overview::lanes; instructions are the processor's
+  std::uint64_t begin = 0;  // instructions of the thread before the first
+};
+
+// Of a recording that has a trace for each processor.
+struct Processor {
+  static constexpr std::size_t kMostTurns = std::size_t{1} << 18;  // of all
+  std::int32_t cpu = -1;
+  Place end;                   // of the last branch
+  std::uint64_t branches = 0;  // those not taken left out
+  std::vector<Turn> turns;     // in order
+};
+
 struct SliceName {
   std::string name;    // raw
   std::string object;  // path, raw
@@ -84,6 +100,8 @@ struct Overview {
   static constexpr std::size_t kMostNodes = std::size_t{1} << 20;  // of all lanes
 
   std::vector<Lane> lanes;  // in the order of ask::walk
+  std::vector<Processor> processors;
+  analyze::ProcessSpaces spaces;  // where there are processors
   std::vector<SliceName> names;
   Grain grain;
   std::vector<session::LossLine> losses;
@@ -208,6 +226,8 @@ class LaneBuilder final : public analyze::CallWatcher {
   std::uint32_t space_ = 0;
 };
 
+class ProcessorBuilder;
+
 // Makes the overview of a session while it is walked.
 class OverviewBuilder final : public ask::ThreadSink {
  public:
@@ -228,9 +248,12 @@ class OverviewBuilder final : public ask::ThreadSink {
   std::map<ask::ThreadId, std::unique_ptr<Thread>> threads_;
   std::vector<Thread*> order_;
   Thread* last_ = nullptr;
+  analyze::ProcessSpaces spaces_;
+  std::unique_ptr<ProcessorBuilder> processors_;  // null: the recording has no traces of processors
 };
 
-// For a cache. read(): nullopt for what makes no sense; it may be anybody's.
+// For a cache, without processors: of recordings that have those none is kept. read(): nullopt for
+// what makes no sense; it may be anybody's.
 std::vector<std::uint8_t> write_overview(const Overview& overview);
 std::optional<Overview> read_overview(std::span<const std::uint8_t> bytes);
 

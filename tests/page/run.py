@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tile import in_slices  # noqa: E402
 import harness  # noqa: E402
 from harness import Failure, View, equal, grouped  # noqa: E402
+from machine import MACHINE  # noqa: E402
 from security import SECURITY  # noqa: E402
 from stories import STORIES  # noqa: E402
 
@@ -508,7 +509,7 @@ def wrong_words(bench):
 
 
 CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, sources, grown, alone, alone_differs, part, wrong_words,
-                                      *SECURITY, *STORIES)}
+                                      *MACHINE, *SECURITY, *STORIES)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))

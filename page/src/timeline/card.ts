@@ -1,7 +1,8 @@
 // What lies under the pointer, beside the pointer.
-import { h, replace } from "../dom";
+import { type Child, h, replace } from "../dom";
 import { type Axis, count, duration } from "../format";
 import { base, shown } from "../names";
+import type { Piece } from "./slices";
 import type { Hit } from "./view";
 
 export class Card {
@@ -19,11 +20,11 @@ export class Card {
     this.element.style.top = `${below ? y + 18 : Math.max(4, y - box.height - 12)}px`;
   }
 
-  private lines(hit: Hit, axis: Axis): HTMLElement[] | null {
+  private lines(hit: Hit, axis: Axis): Child[] | null {
     if (hit.mark) {
       return [h("b", {}, shown(hit.mark.text, 400)), h("div", { class: "muted" }, shown(hit.mark.kind, 60))];
     }
-    const { piece, step } = hit;
+    const { lane, piece, step } = hit;
     if (step) {
       const line = step.file ? `${base(step.file)}:${step.line ?? ""}` : "";
       return [
@@ -35,6 +36,7 @@ export class Card {
     if (!piece) return null;
     const span = piece.to - piece.from;
     const size = axis === "time" ? duration(span) : `${count(span)} instructions`;
+    if (lane.processor && hit.depth === 0) return this.turn(piece, size);
     if (piece.merged) {
       const of = piece.label === "" ? "" : ` of ${shown(piece.name, 200)}`;
       const what = `${count(piece.count)} calls${of}, each too short to see here`;
@@ -43,8 +45,21 @@ export class Card {
     return [
       h("b", {}, h("bdi", {}, shown(piece.name || "[no name]", 400))),
       h("div", { class: "muted" }, h("bdi", {}, base(piece.object) || "[no file]")),
+      piece.thread !== "" && h("div", { class: "muted" }, `in thread ${piece.thread}`),
       h("div", {}, size),
       h("div", { class: "muted" }, `begins at ${piece.moment}`),
+    ];
+  }
+
+  // Who had the processor.
+  private turn(piece: Piece, size: string): Child[] {
+    const several = piece.thread === "" ? " of several threads" : "";
+    const turns = piece.merged ? `${count(piece.count)} turns${several}, each too short to see here` : "one turn";
+    return [
+      h("b", {}, h("bdi", {}, shown(piece.name || (several ? "several threads" : "[no name]"), 400))),
+      piece.thread !== "" && h("div", { class: "muted" }, `thread ${piece.thread}`),
+      h("div", {}, size),
+      h("div", { class: "muted" }, turns),
     ];
   }
 }

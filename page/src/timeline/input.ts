@@ -4,6 +4,7 @@ import { count, duration } from "../format";
 import { base, shown } from "../names";
 import { store } from "../state";
 import { value_at } from "./draw";
+import { is_processor, type Lane } from "./lanes";
 import type { Timeline } from "./view";
 import type { Piece, Slices } from "./slices";
 
@@ -114,8 +115,12 @@ export class Input {
   private select_range(): void {
     const { selected } = this.timeline;
     if (!selected) return;
-    const { from, to } = selected.piece;
-    if (to > from) store.go({ range: { from, to }, thread: selected.thread });
+    const { from, to, thread } = selected.piece;
+    if (is_processor(selected.thread) && this.timeline.axis === "instructions") {
+      announce("A processor's instructions are those of many threads: select its range over time.");
+      return;
+    }
+    if (to > from) store.go({ range: { from, to }, thread: thread || (is_processor(selected.thread) ? store.state.thread : selected.thread) });
   }
 
   private enter(): void {
@@ -138,10 +143,25 @@ export class Input {
     const row = rows[depth];
     const number = !row ? -1 : !at ? 0 : along > 0 ? after(row, at.piece) : along < 0 ? row.first_from(at.piece.from) - 1 : within(row, at.piece, down > 0);
     const piece = row?.piece(number, lane.thread, timeline.tiles.names);
-    if (!piece) {
-      announce("No call there in view.");
-      return;
+    if (piece) this.come_to(lane, depth, piece);
+    else if (!at || down === 0 || !this.leave(lane, at.piece, down)) announce("No call there in view.");
+  }
+
+  // To the outermost call of the next lane, down or up, that has one there or behind.
+  private leave(lane: Lane, from: Piece, down: number): boolean {
+    const { lanes, tiles } = this.timeline;
+    for (let next = lanes.indexOf(lane) + down; next >= 0 && next < lanes.length; next += down) {
+      const row = this.timeline.rows(lanes[next]).rows[0];
+      const piece = row?.piece(Math.min(row.first_until(from.from), row.length - 1), lanes[next].thread, tiles.names);
+      if (!piece) continue;
+      this.come_to(lanes[next], 0, piece);
+      return true;
     }
+    return false;
+  }
+
+  private come_to(lane: Lane, depth: number, piece: Piece): void {
+    const { timeline } = this;
     timeline.selected = { thread: lane.thread, depth, piece };
     timeline.reveal(timeline.selected);
     timeline.pick({ lane, depth, piece, mark: null, step: null, value: piece.from }, false);
@@ -164,9 +184,13 @@ export class Input {
     }
     const span = lit.piece.to - lit.piece.from;
     const size = this.timeline.axis === "time" ? duration(span) : `${count(span)} instructions`;
-    const of = lit.piece.label === "" ? "" : ` of ${shown(lit.piece.name, 120)}`;
-    const name = lit.piece.merged ? `${count(lit.piece.count)} short calls${of}` : shown(lit.piece.name, 120);
-    announce(`${name}, ${base(lit.piece.object)}, ${size}, depth ${lit.depth + 1}, at ${lit.piece.moment}`);
+    const { piece } = lit;
+    const of = piece.label === "" ? "" : ` of ${shown(piece.name, 120)}`;
+    const what = is_processor(lit.thread) && lit.depth === 0 ? "turns" : "calls";
+    const name = piece.merged ? `${count(piece.count)} short ${what}${of}` : shown(piece.name, 120);
+    const whose = piece.thread === "" ? "" : `thread ${piece.thread}`;
+    const where = piece.moment === "" ? "" : `at ${piece.moment}`;
+    announce([name, base(piece.object), whose, size, `depth ${lit.depth + 1}`, where].filter((word) => word !== "").join(", "));
   }
 }
 

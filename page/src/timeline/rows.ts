@@ -24,7 +24,7 @@ function add(row: Slices, piece: Slices, from: number, to: number): void {
     // What took no time on this axis still happened, but in the piece before.
     if (end === from && piece.from[at] < from) continue;
     const last = row.length - 1;
-    if (last >= 0 && row.branch[last] === piece.branch[at] && row.to[last] >= begin && !row.merged(last) && !piece.merged(at)) {
+    if (last >= 0 && row.branch[last] === piece.branch[at] && row.name[last] === piece.name[at] && row.to[last] >= begin && !row.merged(last) && !piece.merged(at)) {
       row.to[last] = Math.max(row.to[last], end);
     } else {
       row.push(begin, end, piece.branch[at], piece.name[at], piece.count[at]);

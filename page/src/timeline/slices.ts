@@ -1,10 +1,12 @@
 // One row's slices, a typed array for each field: a recording has more of them than a page can hold as objects.
 import { colors, fill_of, ink_of, type Palette } from "../colors";
 import { function_name } from "../names";
+import { is_processor } from "./lanes";
 
 export interface Named {
   name: string;
   object: string;
+  thread: string; // on a processor: whose it is; else empty
   label: string;
 }
 
@@ -12,7 +14,7 @@ export interface Named {
 export interface Piece extends Named {
   from: number;
   to: number;
-  moment: string;
+  moment: string; // empty: of several threads
   count: number;
   merged: boolean;
 }
@@ -29,12 +31,12 @@ export class Names {
   readonly list: Named[] = [];
   private readonly numbers = new Map<string, number>();
 
-  number(name: string, object: string): number {
-    const key = `${object}\n${name}`;
+  number(name: string, object: string, thread = ""): number {
+    const key = `${thread}\n${object}\n${name}`;
     const known = this.numbers.get(key);
     if (known !== undefined) return known;
     this.numbers.set(key, this.list.length);
-    this.list.push({ name, object, label: function_name(name) });
+    this.list.push({ name, object, thread, label: function_name(name) });
     return this.list.length - 1;
   }
 
@@ -47,7 +49,7 @@ export class Names {
     const known = this.paints[number + 1];
     if (known) return known;
     const one = this.list[number];
-    const made = one && one.label !== "" ? { fill: fill_of(one.name, one.object), ink: ink_of(one.object) } : { fill: colors().merged, ink: colors().text };
+    const made = one && one.label !== "" ? { fill: fill_of(one.name, one.object || one.thread), ink: ink_of(one.object || one.thread) } : { fill: colors().merged, ink: colors().text };
     this.paints[number + 1] = made;
     return made;
   }
@@ -109,12 +111,13 @@ export class Slices {
 
   piece(at: number, thread: string, names: Names): Piece | undefined {
     if (at < 0 || at >= this.length) return undefined;
-    const named = names.list[this.name[at]] ?? { name: "", object: "", label: "" };
+    const named = names.list[this.name[at]] ?? { name: "", object: "", thread: "", label: "" };
+    const whose = named.thread || thread;
     return {
       ...named,
       from: this.from[at],
       to: this.to[at],
-      moment: `${thread}:${this.branch[at]}`,
+      moment: is_processor(whose) ? "" : `${whose}:${this.branch[at]}`,
       count: this.count[at],
       merged: this.merged(at),
     };

@@ -4,6 +4,7 @@
 import type { Mark, Tile } from "../answers";
 import type { Axis } from "../format";
 import { alone, ask } from "../rpc";
+import { asked_of } from "./lanes";
 import { Names, Slices } from "./slices";
 
 export const kTileWidth = 512;
@@ -41,7 +42,7 @@ interface Running {
 }
 
 function ready_from(tile: Tile, from: number, to: number, names: Names): Ready {
-  const numbers = tile.names.map((one) => names.number(one.name, one.object));
+  const numbers = tile.names.map((one) => names.number(one.name, one.object, one.thread));
   const rows = new Map<number, Slices>();
   let slices = 0;
   for (const row of tile.rows) {
@@ -168,7 +169,7 @@ export class Tiles {
       const { thread, axis } = one;
       const rows = one.band > 0 ? { min_depth: one.band * kBand } : {};
       const how = quick && !alone ? { quick } : {};
-      const tile = await ask<Tile>("tile", { thread, axis, from, to, width: kTileWidth, ...rows, ...how }, stop.signal);
+      const tile = await ask<Tile>("tile", { ...asked_of(thread), axis, from, to, width: kTileWidth, ...rows, ...how }, stop.signal);
       if (edition !== this.edition) return;
       this.keep(one.key, ready_from(tile, from, to, this.names));
       this.problem = "";

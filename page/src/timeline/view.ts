@@ -71,7 +71,7 @@ export class Timeline {
     const help = h(
       "p",
       { id: "timeline-help", class: "unseen" },
-      "Arrow keys go from call to call: left and right along a row, down to callees, up to the caller. Enter opens the ",
+      "Arrow keys go from call to call: left and right along a row, down to callees and the next lane, up to the caller. Enter opens the ",
       "call's code. W and S zoom, A and D pan, F fills the picture with the call, R selects its range.",
     );
     const body = h("div", { class: "timeline-body" }, this.labels, this.stage);
@@ -268,7 +268,7 @@ export class Timeline {
     this.tiles.want(list);
   }
 
-  private draw(): void {
+  draw(): void {
     const box = this.stage.getBoundingClientRect();
     if (box.width < 8 || box.height < 8 || !this.info) return;
     fit(this.surface, Math.floor(box.width), Math.floor(box.height));
@@ -277,7 +277,7 @@ export class Timeline {
     const single = this.axis === "instructions" && Steps.fit(to - from, this.surface.width);
     for (const lane of this.lanes) {
       lane.depth = Math.max(lane.depth, this.rows(lane).depth);
-      lane.steps = single && lane.open && from < lane.info.instructions;
+      lane.steps = single && lane.open && !lane.processor && from < lane.info.instructions;
     }
     this.content = lay_out(this.lanes, text);
     this.want();

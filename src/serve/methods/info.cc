@@ -1,4 +1,6 @@
 // What was recorded: processes, threads, how long, what is missing.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -42,6 +44,19 @@ Json thread_json(const Workspace& workspace, const ThreadTotal& total, const std
           {"instructions", total.instructions}};
 }
 
+// As `hodo vm ps` tells them.
+Json spaces_json(const session::Session& session, const Overview& overview, std::int32_t pid) {
+  Json out = Json::array();
+  const session::Facts* const facts = session.facts();
+  for (std::uint32_t i = 0; facts != nullptr && i < facts->processes.size(); ++i) {
+    if (facts->processes[i].pid != pid) continue;
+    for (const std::uint64_t cr3 : overview.spaces.of(i).cr3s) {
+      out.push_back(fmt::format("{:#x}", cr3));
+    }
+  }
+  return out;
+}
+
 // The processes that ran something, with the threads that did, in the order of their appearance.
 Json processes_json(Workspace& workspace, const Overview& overview) {
   session::Session& session = workspace.session();
@@ -57,11 +72,24 @@ Json processes_json(Workspace& workspace, const Overview& overview) {
   Json out = Json::array();
   for (const std::int32_t pid : order) {
     Json process{{"pid", pid}, {"name", view::task_name(session, pid, pid)}};
+    if (Json spaces = spaces_json(session, overview, pid); !spaces.empty()) {
+      process["cr3"] = std::move(spaces);
+    }
     for (const session::ProcessEnd& end : ends_of(session)) {
       if (end.pid == pid) process["end"] = view::end_words(end);
     }
     process["threads"] = std::move(threads[pid]);
     out.push_back(std::move(process));
+  }
+  return out;
+}
+
+Json processors_json(const Overview& overview) {
+  Json out = Json::array();
+  for (const Processor& one : overview.processors) {
+    out.push_back({{"processor", one.cpu},
+                   {"branches", one.branches},
+                   {"instructions", one.end.instructions}});
   }
   return out;
 }
@@ -91,6 +119,7 @@ Result<Json> answer_info(Workspace& workspace, const Json&) {
               {"instructions", instructions},
               {"branches", branches},
               {"processes", processes_json(workspace, overview)},
+              {"processors", processors_json(overview)},
               {"losses", view::losses_json(overview.losses, session.clock())},
               {"complete", overview.losses.empty()},
               {"version", workspace.options().version},
@@ -117,8 +146,13 @@ Json info_result() {
   Json process = object({{"pid", any("its number; -1: unknown")},
                          {"name", text("that it had last")},
                          {"end", text("how it ended, where that is known")},
+                         {"cr3", list(text("an address space"), "of a machine's process")},
                          {"threads", list(std::move(thread), "that ran")}},
                         {"pid", "name", "threads"});
+  Json processor = object({{"processor", number("its number")},
+                           {"branches", number("executed on it, those not taken left out")},
+                           {"instructions", number("executed on it")}},
+                          {"processor", "branches", "instructions"});
   return object(
       {{"file", text("the recording")},
        {"command", text("that recorded it")},
@@ -130,6 +164,7 @@ Json info_result() {
        {"instructions", number("of all threads")},
        {"branches", number("of all threads")},
        {"processes", list(std::move(process), "that ran something, in the order of appearance")},
+       {"processors", list(std::move(processor), "that have a trace each, as of a machine")},
        {"losses", losses()},
        {"complete", flag("nothing was lost")},
        {"version", text("of this hodo")},

@@ -1,13 +1,16 @@
-// A part of a thread's timeline, as much of it as can be seen.
+// A part of a thread's or a processor's timeline, as much of it as can be seen.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 
 #include "details.h"
 #include "marks.h"
 #include "methods.h"
 #include "overview.h"
+#include "processors.h"
 #include "schema.h"
 
 namespace hodo::serve {
@@ -20,18 +23,27 @@ constexpr std::uint64_t kMostRowsAtOnce = 64;
 
 struct Wanted {
   ask::ThreadId thread;
-  Range range;              // of the recording's clock
-  std::uint64_t pixel = 0;  // so much of the axis is one, rounded up
-  std::uint64_t zero = 0;   // what answers count from
+  std::optional<std::int32_t> processor;  // and no thread
+  Range range;                            // of the recording's clock
+  std::uint64_t pixel = 0;                // so much of the axis is one, rounded up
+  std::uint64_t zero = 0;                 // what answers count from
   std::size_t first_row = 0, last_row = 0;
   bool quick = false;  // rather coarse than late
 };
 
 Result<Wanted> wanted_in(Workspace& workspace, const Json& params) {
   Wanted out;
-  auto thread = thread_named(text_in(params, "thread"));
-  if (!thread) return std::unexpected(thread.error());
-  out.thread = *thread;
+  if (params.contains("thread") == params.contains("processor")) {
+    return fail(ErrorCode::usage, "params need either 'thread' or 'processor'");
+  }
+  if (params.contains("thread")) {
+    auto thread = thread_named(text_in(params, "thread"));
+    if (!thread) return std::unexpected(thread.error());
+    out.thread = *thread;
+  } else {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
+    out.processor = static_cast<std::int32_t>(std::min(number_in(params, "processor", 0), kMost));
+  }
   const bool time = text_in(params, "axis", "time") == "time";
   out.range.axis = time ? SliceAxis::time : SliceAxis::instructions;
   out.zero = time ? workspace.start() : 0;
@@ -53,17 +65,22 @@ Result<Wanted> wanted_in(Workspace& workspace, const Json& params) {
 // Numbers the names that an answer has.
 class Names {
  public:
-  explicit Names(const std::vector<SliceName>& all) : all_(all) {}
+  // `threads`: of each name, where they are of several.
+  Names(const std::vector<SliceName>& all, const std::vector<ask::ThreadId>* threads)
+      : all_(all), threads_(threads) {}
   Json number(std::uint32_t name) {
     if (name >= all_.size()) return -1;
     const auto [it, fresh] = numbers_.try_emplace(name, list_.size());
-    if (fresh) list_.push_back({{"name", all_[name].name}, {"object", all_[name].object}});
+    if (!fresh) return it->second;
+    list_.push_back({{"name", all_[name].name}, {"object", all_[name].object}});
+    if (threads_ != nullptr) list_.back()["thread"] = ask::text((*threads_)[name]);
     return it->second;
   }
   Json take() { return std::move(list_); }
 
  private:
   const std::vector<SliceName>& all_;
+  const std::vector<ask::ThreadId>* threads_;
   std::map<std::uint32_t, std::size_t> numbers_;
   Json list_ = Json::array();
 };
@@ -72,7 +89,8 @@ class Names {
 struct Found {
   std::vector<const Lane*> lanes;
   const std::vector<SliceName>* names;
-  bool finer_later = false;  // without `quick` there would be more
+  const std::vector<ask::ThreadId>* threads = nullptr;  // as of Names
+  bool finer_later = false;                             // without `quick` there would be more
 };
 
 // Puts the slices of a row together: those that fit into a pixel are one.
@@ -87,17 +105,22 @@ class Row {
   void add(const std::vector<Slice>& row) {
     auto it = std::ranges::lower_bound(row, range_.from, {},
                                        [&](const Slice& slice) { return range_.of(slice.to); });
+    if (it != row.end() && goes_on(*it)) {
+      if (slices_.back().branch == it->branch && slices_.back().open) slices_.back() = *it;
+      ++it;
+    }
     for (; it != row.end() && range_.of(it->from) <= range_.to; ++it) add(*it);
   }
   const std::vector<Slice>& slices() const { return slices_; }
 
  private:
+  // It is the last one of the lane before, which may not have known its end.
+  bool goes_on(const Slice& first) const {
+    return !slices_.empty() && first.branch == last_branch_ && range_.of(first.from) <= range_.to;
+  }
   void add(const Slice& slice) {
-    const bool again = !slices_.empty() && slice.branch == last_branch_;
     last_branch_ = slice.branch;
-    if (again) {  // of the lane before, which may not have known its end
-      if (slices_.back().branch == slice.branch && slices_.back().open) slices_.back() = slice;
-    } else if (!slices_.empty() && fits(slices_.back(), slice, grain_)) {
+    if (!slices_.empty() && fits(slices_.back(), slice, grain_)) {
       take_in(slices_.back(), slice);
     } else {
       slices_.push_back(slice);
@@ -197,7 +220,7 @@ Result<Found> source_of(Workspace& workspace, const Overview& overview, const La
 }
 
 Json tile_json(const Found& found, const Wanted& wanted, const Lane& whole) {
-  Names names(*found.names);
+  Names names(*found.names, found.threads);
   Json rows = Json::array();
   bool coarse = false;
   const std::size_t depth = whole.rows.size();
@@ -211,8 +234,7 @@ Json tile_json(const Found& found, const Wanted& wanted, const Lane& whole) {
     coarse = coarse || is_coarse(row.slices(), wanted);
     rows.push_back(columns_of(row.slices(), i, wanted, names));
   }
-  return Json{{"thread", ask::text(wanted.thread)},
-              {"from", wanted.range.from - std::min(wanted.range.from, wanted.zero)},
+  return Json{{"from", wanted.range.from - std::min(wanted.range.from, wanted.zero)},
               {"to", wanted.range.to - std::min(wanted.range.to, wanted.zero)},
               {"names", names.take()},
               {"rows", std::move(rows)},
@@ -223,40 +245,65 @@ Json tile_json(const Found& found, const Wanted& wanted, const Lane& whole) {
               {"more", depth > wanted.last_row + 1 || whole.deeper != 0}};
 }
 
+Result<Json> thread_tile(Workspace& workspace, const Overview& overview, const Wanted& wanted) {
+  const auto& lanes = overview.lanes;
+  const auto lane =
+      std::ranges::find(lanes, wanted.thread, [](const Lane& one) { return one.total.thread; });
+  if (lane == lanes.end()) {
+    return fail(ErrorCode::not_found,
+                fmt::format("no thread {} ran; 'info' lists them", ask::text(wanted.thread)));
+  }
+  auto found = source_of(workspace, overview, *lane, wanted);
+  if (!found) return std::unexpected(found.error());
+  Json out = tile_json(*found, wanted, *lane);
+  const Marks marks = marks_of(workspace, *lane);
+  out["thread"] = ask::text(wanted.thread);
+  out["marks"] = marks_json(marks, wanted);
+  out["marks_left_out"] = marks.left_out;
+  return out;
+}
+
+// Its marks are those of the threads.
+Result<Json> processor_tile(Workspace& workspace, const Overview& overview, const Wanted& wanted) {
+  const auto processor = std::ranges::find(overview.processors, *wanted.processor, &Processor::cpu);
+  if (processor == overview.processors.end()) {
+    return fail(ErrorCode::not_found, fmt::format("there is no trace of a processor {}; 'info' "
+                                                  "lists those that have one",
+                                                  *wanted.processor));
+  }
+  const ProcessorPart part =
+      part_of_processor(*processor, overview, workspace.session(), wanted.range, wanted.pixel);
+  Json out = tile_json({{&part.lane}, &part.names, &part.threads}, wanted, part.lane);
+  out["processor"] = *wanted.processor;
+  out["marks"] = Json::array();
+  out["marks_left_out"] = 0;
+  return out;
+}
+
 Result<Json> answer_tile(Workspace& workspace, const Json& params) {
   auto overview = workspace.overview();
   if (!overview) return std::unexpected(overview.error());
   auto wanted = wanted_in(workspace, params);
   if (!wanted) return std::unexpected(wanted.error());
-  const auto& lanes = (*overview)->lanes;
-  const auto lane =
-      std::ranges::find(lanes, wanted->thread, [](const Lane& one) { return one.total.thread; });
-  if (lane == lanes.end()) {
-    return fail(ErrorCode::not_found,
-                fmt::format("no thread {} ran; 'info' lists them", ask::text(wanted->thread)));
-  }
-  auto found = source_of(workspace, **overview, *lane, *wanted);
-  if (!found) return std::unexpected(found.error());
-  Json out = tile_json(*found, *wanted, *lane);
-  const Marks marks = marks_of(workspace, *lane);
-  out["marks"] = marks_json(marks, *wanted);
-  out["marks_left_out"] = marks.left_out;
-  return out;
+  return wanted->processor ? processor_tile(workspace, **overview, *wanted)
+                           : thread_tile(workspace, **overview, *wanted);
 }
 
 Json tile_parameters() {
   using namespace schema;
   return schema::parameters(
       {{"thread", thread()},
+       {"processor", number("in the place of a thread: who ran on it, and the calls of those")},
        {"axis", one_of({"time", "instructions"}, "what from and to count (time)")},
        {"from",
-        real("nanoseconds since the recording's first time, or instructions of the thread")},
+        real("nanoseconds since the recording's first time, or instructions of the thread, or of "
+             "the processor")},
        {"to", real("the same")},
        {"width", number("pixels from there to there, at most 16384 (1000)", 1)},
        {"min_depth", number("rows from this one on (0)")},
        {"max_depth", number("rows up to this one, at most 64 at once")},
        {"quick", flag("rather coarse than late (false)")}},
-      {"thread", "from", "to"});
+      {"from", "to"});
 }
 
 Json tile_result() {
@@ -283,9 +330,12 @@ Json tile_result() {
       {"at", "kind", "text", "moment", "count"});
   return object(
       {{"thread", thread()},
+       {"processor", number("in the place of a thread")},
        {"from", number("as asked for")},
        {"to", number("as asked for")},
-       {"names", list(object({{"name", text("a function")}, {"object", text("its file")}},
+       {"names", list(object({{"name", text("a function; in a processor's first row a thread")},
+                              {"object", text("its file")},
+                              {"thread", text("of a processor: whose branches its slices count")}},
                              {"name", "object"}))},
        {"rows", list(std::move(row), "those in which something is")},
        {"marks", list(std::move(mark), "findings only once they have been asked for")},
@@ -295,13 +345,15 @@ Json tile_result() {
        {"finer_later", flag("... as they would not be without `quick`")},
        {"deeper", number("calls of the thread that are too deep for any row")},
        {"more", flag("there are rows below those in the answer")}},
-      {"thread", "from", "to", "names", "rows", "marks", "depth", "coarse", "more"});
+      {"from", "to", "names", "rows", "marks", "depth", "coarse", "more"});
 }
 
 }  // namespace
 
 Method tile_method() {
-  return {"tile", "A part of a thread's timeline: its calls as slices, as many as can be seen.",
+  return {"tile",
+          "A part of a thread's timeline: its calls as slices, as many as can be seen; or of a "
+          "processor's.",
           tile_parameters, tile_result, answer_tile};
 }
 
