@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "browser.h"
 #include "commands.h"
@@ -143,6 +144,15 @@ void wait_for_the_end() {
   sigwait(&set, &signal);
 }
 
+// While the browser starts, hodo reads what every page asks for first. What goes wrong the page
+// hears, which asks again.
+void read_ahead(serve::Workspace& workspace, Told& told) {
+  std::thread([&workspace, &told] {
+    (void)answer(workspace, told, R"({"jsonrpc":"2.0","id":0,"method":"info"})",
+                 [] { return false; });
+  }).detach();  // it ends with the program
+}
+
 int serve_page(const ViewOptions& options, const web::Page& page, serve::Workspace& workspace,
                Told& told) {
   auto part = part_of(options, workspace);
@@ -159,6 +169,7 @@ int serve_page(const ViewOptions& options, const web::Page& page, serve::Workspa
   view::Output out(STDOUT_FILENO);
   out.write(address + "\n");
   if (Status status = out.finish(); !status) return report_error("", status.error());
+  read_ahead(workspace, told);
   Opened opened;
   if (!options.no_browser) opened = open_in_browser(address);
   if (!opened.remark.empty()) fmt::print(stderr, "hodo: {}\n", opened.remark);

@@ -7,14 +7,28 @@
 namespace hodo::serve {
 namespace {
 
-// Puts a tree together: finds or makes the child of a node by its name.
+// Puts a tree together: finds or makes the child of a node by its name. There may be a million.
 class Builder {
  public:
+  void expect(std::size_t count) {
+    nodes.reserve(nodes.size() + count);
+    while (places_.size() < 2 * (nodes.size() + count)) places_.resize(places_.size() * 2);
+    put_all();
+  }
   std::uint32_t child(std::uint32_t parent, std::uint32_t name, const ask::Moment& first) {
-    const auto [it, fresh] =
-        children_.try_emplace({parent, name}, static_cast<std::uint32_t>(nodes.size()));
-    if (fresh) nodes.push_back({.name = name, .parent = parent, .first = first});
-    return it->second;
+    std::size_t at = place(parent, name);
+    for (; places_[at] != 0; at = (at + 1) & (places_.size() - 1)) {
+      const PathNode& known = nodes[places_[at]];
+      if (known.parent == parent && known.name == name) return places_[at];
+    }
+    const auto number = static_cast<std::uint32_t>(nodes.size());
+    nodes.push_back({.name = name, .parent = parent, .first = first});
+    places_[at] = number;
+    if (2 * nodes.size() > places_.size()) {
+      places_.resize(places_.size() * 2);
+      put_all();
+    }
+    return number;
   }
   // With the sums of what lies below each node.
   std::vector<PathNode> take() {
@@ -28,7 +42,23 @@ class Builder {
   std::vector<PathNode> nodes{PathNode{}};
 
  private:
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_;
+  // splitmix64's mixing.
+  std::size_t place(std::uint32_t parent, std::uint32_t name) const {
+    std::uint64_t key = std::uint64_t{parent} << 32 | name;
+    key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9;
+    key = (key ^ key >> 27) * 0x94d049bb133111eb;
+    return static_cast<std::size_t>(key ^ key >> 31) & (places_.size() - 1);
+  }
+  void put_all() {
+    std::ranges::fill(places_, 0);
+    for (std::uint32_t i = 1; i < nodes.size(); ++i) {
+      std::size_t at = place(nodes[i].parent, nodes[i].name);
+      while (places_[at] != 0) at = (at + 1) & (places_.size() - 1);
+      places_[at] = i;
+    }
+  }
+
+  std::vector<std::uint32_t> places_ = std::vector<std::uint32_t>(64);  // a power of two; 0: free
 };
 
 // One number for each name: the same function has several where it was found in several ways.
@@ -51,6 +81,7 @@ CallPaths paths_of(const std::vector<Lane>& lanes, const std::vector<SliceName>&
   Builder builder;
   for (const Lane& lane : lanes) {
     if (!wanted(lane.total)) continue;
+    builder.expect(lane.nodes.size());
     std::vector<std::uint32_t> at(lane.nodes.size(), 0);
     for (std::size_t i = 0; i < lane.nodes.size(); ++i) {
       const StackNode& node = lane.nodes[i];

@@ -8,6 +8,8 @@ namespace hodo::serve {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
+// Numbers of a slice and of a node, a byte each at least.
+constexpr std::size_t kSliceBytes = 8, kNodeBytes = 6;
 
 // Signed numbers of threads and processes, -1 or not.
 std::uint64_t shifted(std::int32_t value) {
@@ -40,7 +42,9 @@ std::vector<Slice> read_row(NumberReader& in, std::uint64_t names) {
   std::vector<Slice> out;
   Place at;
   std::uint64_t branch = 0;
-  for (std::size_t left = in.count(); left != 0 && in.good(); --left) {
+  std::size_t left = in.count(kSliceBytes);
+  out.reserve(left);
+  for (; left != 0 && in.good(); --left) {
     Slice slice;
     slice.from.time = in.behind(at.time);
     slice.to.time = in.behind(slice.from.time);
@@ -71,7 +75,8 @@ void write_nodes(const std::vector<StackNode>& nodes, NumberWriter& out) {
 
 std::vector<StackNode> read_nodes(NumberReader& in, std::uint64_t names) {
   std::vector<StackNode> out;
-  const std::size_t count = in.count();
+  const std::size_t count = in.count(kNodeBytes);
+  out.reserve(count);
   if (count == 0 || (count > 1 && names == 0)) in.refuse();
   for (std::size_t i = 0; i < count && in.good(); ++i) {
     StackNode node;

@@ -38,6 +38,10 @@ class NumberReader {
   explicit NumberReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
   std::uint64_t number(std::uint64_t most = ~std::uint64_t{0}) {
+    // Most have one byte.
+    if (good_ && at_ != bytes_.size() && bytes_[at_] < 0x80 && bytes_[at_] <= most) {
+      return bytes_[at_++];
+    }
     std::uint64_t value = 0;
     for (unsigned shift = 0; good_; shift += 7) {
       if (at_ == bytes_.size() || shift > 63) break;
@@ -53,10 +57,10 @@ class NumberReader {
   }
   // A place that does not lie before `base`.
   std::uint64_t behind(std::uint64_t base) { return base + number(~base); }
-  // How many things follow, each of which takes a byte at least.
-  std::size_t count() {
+  // How many things follow, each of which takes so many bytes at least.
+  std::size_t count(std::size_t least = 1) {
     const std::uint64_t value = number();
-    if (value > bytes_.size() - at_) good_ = false;  // of what is behind it
+    if (value > (bytes_.size() - at_) / least) good_ = false;  // of what is behind it
     return good_ ? static_cast<std::size_t>(value) : 0;
   }
   std::string text() {
