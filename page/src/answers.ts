@@ -3,6 +3,7 @@
 export interface Loss {
   cause?: string;
   sentence?: string;
+  sites?: { reason?: string }[];
   [key: string]: unknown;
 }
 

@@ -1,5 +1,5 @@
 // Puts the page together: the timeline above, the views below, and what leads from one to the other.
-import type { Info, Scene } from "./answers";
+import type { Info, Loss, Scene } from "./answers";
 import { CallsView } from "./calls";
 import { CodeView } from "./code";
 import { CoverageView } from "./coverage";
@@ -34,8 +34,23 @@ function eventful(info: Info): Range | null {
   return { from: Math.floor(Math.max(0, from - room)), to: Math.ceil(Math.min(info.duration_ns, to + room)) };
 }
 
+const kSamples =
+  "These are samples: windows of a few branches, put one behind the other. What ran between them is not known, so nobody can tell how long " +
+  "a call took, how many calls there were, or which calls were open around those that are seen; all counts are of what was sampled.";
 const kLook = 3000; // how often the page looks whether the file has changed, in milliseconds
 const kShare = 5; // ... and so many times as long as it took to open it again
+
+// Of a file that is being written: its end is cut off wherever the recorder is.
+function is_to_come(loss: Loss): boolean {
+  const { sites = [] } = loss;
+  return loss.cause === "unfinished" || (sites.length > 0 && sites.every((site) => /cut off/.test(site.reason ?? "")));
+}
+
+// How long anything took samples do not say: between two of them anything may have run.
+async function asked_info(): Promise<Info> {
+  const info = await ask<Info>("info");
+  return info.can.samples_only ? { ...info, has_time: false } : info;
+}
 
 class Page {
   private info: Info | null = null;
@@ -103,7 +118,7 @@ class Page {
 
   private async open(): Promise<void> {
     try {
-      this.info = await ask<Info>("info");
+      this.info = await asked_info();
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       replace(this.banner, h("p", { class: "trouble", role: "alert" }, text));
@@ -130,7 +145,7 @@ class Page {
   private async look_again(): Promise<void> {
     let pause = kLook;
     try {
-      const info = document.hidden ? this.info : await ask<Info>("info");
+      const info = document.hidden ? this.info : await asked_info();
       if (info?.grown && this.following) pause = await this.follow();
       else if (info?.changed && !info.grown) {
         const open = button("Show what it has now", "Open the recording again", () => void ask("reopen").finally(() => location.reload()));
@@ -155,7 +170,7 @@ class Page {
     } catch {
       return kLook; // in the midst of a write; what was known holds
     }
-    const info = await ask<Info>("info");
+    const info = await asked_info();
     const took = performance.now() - begin;
     this.info = info;
     begin_edition();
@@ -168,20 +183,21 @@ class Page {
 
   private draw_head(info: Info): void {
     const growing = info.finished === false;
-    const lost = info.losses.filter((loss) => !growing || loss.cause !== "unfinished").length;
-    const state = lost > 0 ? `${count(lost)} losses` : growing ? "still being recorded" : info.complete ? "complete" : "not complete";
+    const lost = info.losses.filter((loss) => !growing || !is_to_come(loss)).length;
+    const whole = info.can.samples_only ? "samples" : "complete";
+    const state = lost > 0 ? `${count(lost)} losses` : growing ? "still being recorded" : info.complete ? whole : "not complete";
     replace(
       this.head,
       h("b", { title: shown(info.command, 2000) }, h("bdi", {}, base(info.file))),
       h("span", { class: "muted command" }, h("bdi", {}, shown(info.command, 300))),
       h("span", { class: "chip" }, `${count(info.instructions)} instructions`),
-      info.has_time && h("span", { class: "chip" }, duration(info.duration_ns)),
-      h("span", { class: lost > 0 ? "chip bad" : growing ? "chip growing" : info.complete ? "chip good" : "chip bad", title: info.losses.slice(0, 5).map(loss_text).join("\n") }, state),
+      info.duration_ns > 0 && h("span", { class: "chip" }, duration(info.duration_ns)),
+      h("span", { class: lost > 0 ? "chip bad" : growing ? "chip growing" : !info.complete ? "chip bad" : info.can.samples_only ? "chip" : "chip good", title: info.losses.slice(0, 5).map(loss_text).join("\n") }, state),
     );
     const words: string[] = [];
     const stop = growing && !alone && this.follow_button();
-    if (info.can.samples_only) words.push("These are samples: between them nothing is known, and counts are of what was sampled.");
-    if (!info.has_time) words.push("This recording has no time; its axis is instructions.");
+    if (info.can.samples_only) words.push(kSamples);
+    else if (!info.has_time) words.push("This recording has no time; its axis is instructions.");
     if (lacks !== "") words.push(lacks);
     replace(this.banner, stop && h("p", {}, "The recorder has not finished this file: it is still running, or died. The view follows what comes. ", stop), words.map((word) => h("p", {}, shown(word, 1000))));
   }

@@ -59,6 +59,9 @@ void LaneBuilder::branch(const session::Context& who, const Branch& branch, std:
   calls_.branch(who.space, branch);
   at_ = place(calls_.clock());
   if (losing_) mark(MarkKind::lost, at_, calls_.clock().branches);
+  if (samples_ && branch.kind == BranchKind::begin) {
+    mark(MarkKind::sample, at_, calls_.clock().branches);
+  }
   losing_ = false;
 }
 

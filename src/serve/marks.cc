@@ -19,6 +19,8 @@ std::string_view mark_kind(MarkKind kind) {
       return "lost";
     case MarkKind::signal:
       return "signal";
+    case MarkKind::sample:
+      return "sample";
     case MarkKind::exec:
       break;
   }
@@ -31,6 +33,9 @@ std::string_view mark_words(MarkKind kind) {
       return "a part of the trace is missing";
     case MarkKind::signal:
       return "entered from outside: a signal handler, or a callback from where nothing is recorded";
+    case MarkKind::sample:
+      return "a sample begins: what ran before it, and since when its outer calls are open, is not "
+             "known";
     case MarkKind::exec:
       break;
   }

@@ -11,7 +11,8 @@ namespace hodo::serve {
 
 struct ShownMark {
   Place at;
-  std::string_view kind;  // "lost", "signal", "exec", "fork", "code", "snapshot", "finding", "end"
+  std::string_view
+      kind;  // "lost", "signal", "exec", "sample", "fork", "code", "snapshot", "finding", "end"
   std::string text;
   std::string moment;  // there, or shortly before it
 };

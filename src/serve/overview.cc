@@ -57,7 +57,10 @@ struct OverviewBuilder::Thread {
 };
 
 OverviewBuilder::OverviewBuilder(session::Session& session, std::size_t most_slices)
-    : clock_(session.clock()), following_(session.names(), session.clock()), room_(most_slices) {
+    : clock_(session.clock()),
+      samples_(session.trace() == session::TraceKind::stacks),
+      following_(session.names(), session.clock()),
+      room_(most_slices) {
   const auto of_processor = [](const session::Queue& one) { return one.cpu >= 0 && one.tid < 0; };
   if (std::ranges::any_of(session.queues(), of_processor)) {
     processors_ = std::make_unique<ProcessorBuilder>();
@@ -71,6 +74,7 @@ OverviewBuilder::Thread& OverviewBuilder::of(const session::Context& who) {
   auto [it, fresh] = threads_.try_emplace(id);
   if (fresh) {
     it->second = std::make_unique<Thread>(following_, room_, node_room_, order_.size());
+    if (samples_) it->second->builder.mark_samples();
     it->second->lane.total = {.thread = id, .pid = who.pid};
     order_.push_back(it->second.get());
   }

@@ -38,7 +38,7 @@ struct Slice {
   bool open = false;         // it has no end that is known
 };
 
-enum class MarkKind : std::uint8_t { lost, signal, exec };
+enum class MarkKind : std::uint8_t { lost, signal, exec, sample };
 
 struct Mark {
   MarkKind kind = MarkKind::lost;
@@ -188,6 +188,8 @@ class LaneBuilder final : public analyze::CallWatcher {
   void restore(const analyze::SavedCalls& saved);
   // Only this part is summed up, and no slices are made.
   void only_stacks(const Range& range);
+  // The path is made of samples, and each is marked.
+  void mark_samples() { samples_ = true; }
   // The path ends, or what was looked at.
   void finish();
   analyze::OpenCalls& calls() { return calls_; }
@@ -222,6 +224,7 @@ class LaneBuilder final : public analyze::CallWatcher {
   Place before_;         // the branch that is handled
   bool losing_ = false;  // that is a `lost`
   bool restoring_ = false;
+  bool samples_ = false;
   std::uint64_t last_time_ = 0;  // of a branch
   std::uint32_t space_ = 0;
 };
@@ -242,6 +245,7 @@ class OverviewBuilder final : public ask::ThreadSink {
   Thread& of(const session::Context& who);
 
   session::Clock clock_;
+  bool samples_;  // the trace is made of them
   analyze::Following following_;
   SliceRoom room_;
   std::size_t node_room_ = Overview::kMostNodes;

@@ -133,7 +133,7 @@ Lane read_lane(NumberReader& in, std::uint64_t names) {
   const auto marks = static_cast<std::size_t>(in.number(Overview::kMostMarks));
   for (std::size_t i = 0; i < marks && in.good(); ++i) {
     Mark mark;
-    mark.kind = static_cast<MarkKind>(in.number(static_cast<std::uint64_t>(MarkKind::exec)));
+    mark.kind = static_cast<MarkKind>(in.number(static_cast<std::uint64_t>(MarkKind::sample)));
     mark.at.time = in.number();
     mark.at.instructions = in.number();
     mark.branch = in.number();

@@ -14,6 +14,7 @@ import harness  # noqa: E402
 from harness import Failure, View, equal, grouped  # noqa: E402
 from machine import MACHINE  # noqa: E402
 from security import SECURITY  # noqa: E402
+from sources import SOURCES  # noqa: E402
 from stories import STORIES  # noqa: E402
 
 HOSTILE = "<script>document.title='taken'</script>"
@@ -375,51 +376,6 @@ def steps(bench):
         view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(third['moment'])}", "the instruction's moment")
 
 
-def sources(bench):
-    """Records and samples of branches: the page says what they are, and its numbers are the commands'."""
-    for source in ("bts", "lbr"):
-        file = os.path.join(bench.work, f"{source}.data")
-        bench.run("record", "-q", "--source", source, "-o", file, "--", bench.program())
-        stats, scene = bench.json("stats", file, statuses=(0, 3)), bench.json("show", "end", file, statuses=(0, 3))
-        with View(bench, file) as view:
-            view.settled()
-            equal(view.texts(".chip")[0], f"{grouped(stats['instructions'])} instructions", f"the head of {source}")
-            told = "These are samples" in " ".join(view.texts(".banner p"))
-            equal(told, source == "lbr", f"whether {source} is told to be samples")
-            total = f"{grouped(stats['instructions'])} instructions in all"
-            view.until(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(total)})", f"the flame graph of {source}")
-            view.go("view=where&at=end")
-            equal(view.texts(".open-calls .fn"), [call["function"] for call in scene["calls"]], f"the open calls of {source}")
-            lost = bool(scene["lost_before"])
-            equal(len(view.texts(".calls .trouble")), int(lost), f"whether {source} tells that something was lost before")
-
-
-def grown(bench):
-    """A recording that is still being written is followed; one that was replaced is told of."""
-    file, growing = bench.recording(), os.path.join(bench.work, "growing.data")
-    with open(file, "rb") as whole:
-        content = whole.read()
-    with open(growing, "wb") as some:
-        some.write(content[:len(content) // 2])
-    ran = f"{grouped(bench.json('report', file)['instructions'])} instructions"
-    with View(bench, growing) as view:
-        view.settled()
-        if view.texts(".chip")[0] == ran:
-            raise Failure("half of the recording has all of its instructions")
-        thread = view.hash()["thread"]
-        with open(growing, "ab") as more:
-            more.write(content[len(content) // 2:])
-        view.until(f"document.querySelector('.chip').innerText === {json.dumps(ran)}", "what has come since")
-        view.until("document.querySelector('.chip.good')?.innerText === 'complete'", "that it is complete now")
-        total = f"{ran} in all"
-        view.until(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(total)})", "its flame graph")
-        equal(view.hash()["thread"], thread, "the thread that is looked at")
-        os.replace(bench.recording(crash=True), growing)
-        view.until("/was replaced/.test(document.querySelector('.banner').innerText)", "that the file was replaced")
-        view.chrome.click_on(".banner button")
-        view.until("!document.querySelector('.banner')?.innerText && document.querySelector('.view')", "the file as it is now")
-
-
 def alone(bench):
     """The page as one file, without hodo."""
     file = bench.recording(crash=True)
@@ -508,8 +464,8 @@ def wrong_words(bench):
         equal((done.returncode, done.stdout, said in done.stderr), (2, "", True), f"hodo view {' '.join(words)}: {done.stderr}")
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, sources, grown, alone, alone_differs, part, wrong_words,
-                                      *MACHINE, *SECURITY, *STORIES)}
+CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, alone, alone_differs, part, wrong_words,
+                                      *SOURCES, *MACHINE, *SECURITY, *STORIES)}
 
 if __name__ == "__main__":
     sys.exit(harness.main(CASES, sys.argv[1:]))

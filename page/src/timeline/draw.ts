@@ -102,6 +102,7 @@ function marks(surface: Surface, lane: Lane, list: Mark[], look: Look): void {
     context.globalAlpha = 0.55;
     context.fillRect(Math.round(x), lane.top + 1, 1, lane.height - 2);
     context.globalAlpha = 1;
+    if (mark.kind === "sample") continue; // there are too many for more than a line
     context.beginPath();
     context.moveTo(x - size, lane.top + 1);
     context.lineTo(x + size, lane.top + 1);

@@ -91,6 +91,7 @@ export class Minimap {
     const whole = Math.ceil(Math.log2(Math.max(timeline.length, 2)));
     for (const lane of timeline.lanes.slice(0, 64)) {
       for (const mark of timeline.tiles.get(lane.thread, timeline.axis, whole, 0)?.marks ?? []) {
+        if (mark.kind === "sample") continue;
         this.surface.context.fillStyle = mark_color(mark.kind);
         this.surface.context.fillRect(Math.round((mark.at / timeline.length) * width), 0, 1.5, high);
       }

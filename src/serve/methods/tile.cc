@@ -320,14 +320,14 @@ Json tile_result() {
        {"count", numbers("calls in it: those within a pixel are one slice")},
        {"open", numbers("numbers of slices whose end is not known: the path ends in them")}},
       {"depth", "gap", "length", "name", "branch", "count", "open"});
-  Json mark = object(
-      {{"at", number("on the axis")},
-       {"kind", one_of({"lost", "signal", "exec", "fork", "code", "snapshot", "finding", "end"},
-                       "what it is")},
-       {"text", text("in words")},
-       {"moment", moment("where that is")},
-       {"count", number("of its kind within a pixel", 1)}},
-      {"at", "kind", "text", "moment", "count"});
+  Json mark = object({{"at", number("on the axis")},
+                      {"kind", one_of({"lost", "signal", "exec", "sample", "fork", "code",
+                                       "snapshot", "finding", "end"},
+                                      "what it is")},
+                      {"text", text("in words")},
+                      {"moment", moment("where that is")},
+                      {"count", number("of its kind within a pixel", 1)}},
+                     {"at", "kind", "text", "moment", "count"});
   return object(
       {{"thread", thread()},
        {"processor", number("in the place of a thread")},
