@@ -59,7 +59,7 @@ export class CallsView implements Panel {
         "Calls",
         [
           { title: "Call", number: true, sort: (call) => -call.number, cell: (call) => `#${count(call.number)}` },
-          { title: "Instructions", number: true, sort: (call) => call.instructions, cell: (call) => [meter(call.instructions, most), count(call.instructions)] },
+          { title: "Instructions", number: true, metered: true, sort: (call) => call.instructions, cell: (call) => [meter(call.instructions, most), count(call.instructions)] },
           ...(info.has_time ? [{ title: "Took", number: true, sort: (call: CallRow) => call.duration ?? 0, cell: (call: CallRow) => duration(call.duration) }] : []),
           { title: "Ended", cell: (call) => shown(call.outcome, 60) },
           { title: "From", wide: true, cell: (call) => [h("bdi", {}, brief(function_name(call.caller ?? ""), 60)), h("span", { class: "muted" }, ` ${shown(call.line ?? "", 60)}`)] },

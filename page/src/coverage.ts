@@ -46,7 +46,7 @@ export class CoverageView implements Panel {
         table<Module>(
           "Files",
           [
-            { title: "Blocks", number: true, sort: (one) => one.blocks_hit, cell: (one) => [meter(one.blocks_hit, one.blocks_total), share(one.blocks_hit, one.blocks_total)] },
+            { title: "Blocks", number: true, metered: true, sort: (one) => one.blocks_hit, cell: (one) => [meter(one.blocks_hit, one.blocks_total), share(one.blocks_hit, one.blocks_total)] },
             { title: "Functions", number: true, sort: (one) => one.functions_hit, cell: (one) => `${count(one.functions_hit)} of ${count(one.functions_total)}` },
             { title: "Lines", number: true, cell: (one) => (one.lines_total ? share(one.lines_hit ?? 0, one.lines_total) : "–") },
             { title: "File", wide: true, sort: (one) => one.path, cell: (one) => h("bdi", { title: shown(one.path, 2000) }, base(one.path)) },
@@ -67,7 +67,7 @@ export class CoverageView implements Panel {
       table<Covered>(
         `Functions of ${base(module.path)}`,
         [
-          { title: "Blocks", number: true, sort: (one) => one.blocks_hit / Math.max(one.blocks, 1), cell: (one) => [meter(one.blocks_hit, one.blocks), `${one.blocks_hit}/${one.blocks}`] },
+          { title: "Blocks", number: true, metered: true, sort: (one) => one.blocks_hit / Math.max(one.blocks, 1), cell: (one) => [meter(one.blocks_hit, one.blocks), `${one.blocks_hit}/${one.blocks}`] },
           { title: "Entered", number: true, sort: (one) => one.entered, cell: (one) => count(one.entered) },
           { title: "Function", wide: true, sort: (one) => one.name, cell: (one) => h("bdi", { class: "fn" }, brief(function_name(one.name), 120)) },
         ],

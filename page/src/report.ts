@@ -70,7 +70,7 @@ export class ReportView implements Panel {
       table<Hot>(
         "Hottest functions",
         [
-          { title: "Instructions", number: true, sort: (one) => one.instructions, cell: (one) => [meter(one.instructions, most), count(one.instructions)] },
+          { title: "Instructions", number: true, metered: true, sort: (one) => one.instructions, cell: (one) => [meter(one.instructions, most), count(one.instructions)] },
           { title: "Share", number: true, cell: (one) => share(one.instructions, report.instructions) },
           { title: "Calls", number: true, sort: (one) => one.calls, cell: (one) => count(one.calls) },
           { title: "Function", wide: true, sort: (one) => one.function, cell: (one) => [h("bdi", { class: "fn" }, brief(function_name(one.function), 120)), h("span", { class: "muted" }, ` ${base(one.object)}`)] },

@@ -4,6 +4,7 @@ import { button, h, replace, type Child } from "./dom";
 export interface Column<T> {
   title: string;
   number?: boolean;
+  metered?: boolean; // there is a meter beside the number
   wide?: boolean;
   sort?: (row: T) => number | string;
   cell: (row: T) => Child;
@@ -56,7 +57,7 @@ export function table<T>(name: string, columns: Column<T>[], rows: T[], open?: (
                 },
               }
             : {},
-          columns.map((column) => h("td", { class: column.number ? "number" : column.wide ? "wide" : "" }, column.cell(row))),
+          columns.map((column) => h("td", { class: column.metered ? "number metered" : column.number ? "number" : column.wide ? "wide" : "" }, column.cell(row))),
         ),
       );
     const rest = rows.length - most;

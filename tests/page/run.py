@@ -323,6 +323,8 @@ def by_keyboard(bench):
             view.go(f"view={name}&at={slow}&fn=handle&other={urllib.parse.quote(bad)}")
             view.until("document.getElementById('timeline').getAttribute('aria-busy') === 'false'", "the timeline's pieces")
             equal(unnamed(view), [], f"controls without a name in {name}")
+            cut = view.chrome.run("[...document.querySelectorAll('td.number')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText)")
+            equal(cut, [], f"numbers that are cut off in {name}")
             reach(view)
         view.chrome.key("?")
         view.until("document.querySelector('dialog[open]')", "the keys")
