@@ -47,6 +47,7 @@ class Bench:
     def __init__(self, hodo, work):
         self.hodo = hodo
         self.work = work
+        self.patience = WAIT  # seconds for a command
         shutil.rmtree(work, ignore_errors=True)
         os.makedirs(work)
         self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(work, "cache"), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
@@ -60,7 +61,7 @@ class Bench:
 
     def _done(self, words, statuses, environment):
         done = subprocess.run([self.hodo, *words], cwd=self.work, env={**self.environment, **environment}, capture_output=True,
-                              text=True, timeout=WAIT)
+                              text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=self.patience)
         if done.returncode not in statuses:
             raise Failure(f"hodo {' '.join(words)}: exit status {done.returncode}: {done.stderr[-1500:]}")
         return done
