@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import time
 
 from harness import Failure, View, equal
 
@@ -17,7 +18,7 @@ class Reader:
     """Does what the tour says of one question, and nothing else."""
 
     def __init__(self, view, question):
-        self.view, self.clicks = view, 0
+        self.view, self.question, self.clicks, self.begin = view, question, 0, time.monotonic()
         with open(TOUR, encoding="utf-8") as file:
             text = file.read()
         story = re.search(rf"\*\*{re.escape(question)}\*\*(.*?)(?=\n\*\*|\n#|\Z)", text, re.S)
@@ -44,6 +45,7 @@ class Reader:
     def end(self, name=None):
         if self.clicks >= MOST_CLICKS:
             raise Failure(f"{self.clicks} clicks")
+        print(f"{self.question} {self.clicks} clicks, {time.monotonic() - self.begin:.1f} s")
         folder = os.environ.get("HODO_PICTURES")
         if folder and name:
             self.view.settled()
