@@ -139,6 +139,33 @@ def code(bench):
         view.until(f"document.querySelector('.tools .moment')?.innerText === {json.dumps(slowest['moment'])}", "the slow call's moment")
 
 
+def searches(bench):
+    """What is found is a moment, whatever it is: the one that the commands name."""
+    file = bench.recording()
+    first = bench.json("list", "handle", file)["calls"][0]["moment"]
+    address = bench.json("annotate", "handle", file)["blocks"][0]["instructions"][0]["address"]
+    process = bench.json("crash", file)["processes"][0]["pid"]
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program.c")
+    with open(source, encoding="utf-8") as text:
+        line = next(number for number, words in enumerate(text, 1) if "return slow(id);" in words)
+    with View(bench, file) as view:
+        view.settled()
+        for typed, kind, moment in (("handle", "function", first), (f"program.c:{line}", "line", f"line:{source}:{line}"), (address, "address", f"at:{address}"),
+                                    (str(process), "process", f"start:{process}"), ("program.c", "file", None)):
+            view.chrome.key("/")
+            view.chrome.run("document.getElementById('search').value = ''")
+            view.chrome.type(typed)
+            view.until(f"document.querySelector('#found .on .kind')?.innerText === {json.dumps(kind)}", f"the {kind} {typed}")
+            view.chrome.key("Enter")
+            view.until("!document.getElementById('found').classList.contains('on')", f"that {typed} is chosen")
+            view.settled()
+            at = bench.json("show", view.hash()["at"], file)
+            if moment is not None:
+                equal(at["moment"], bench.json("show", moment, file)["moment"], f"the moment of the {kind} {typed}")
+            elif not at["stands_at"].get("file", "").endswith(typed):
+                raise Failure(f"{typed} leads to {at['stands_at']}")
+
+
 def walks(bench):
     """To a line's next execution, the flow graph, notes that stay, and where two runs part."""
     good, bad = bench.recording(), bench.recording(crash=True)
@@ -466,7 +493,7 @@ def wrong_words(bench):
         equal((done.returncode, done.stdout, said in done.stderr), (2, "", True), f"hodo view {' '.join(words)}: {done.stderr}")
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, alone, alone_differs, part, wrong_words,
+CASES = {one.__name__: one for one in (moments, timeline, code, searches, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, alone, alone_differs, part, wrong_words,
                                       *SOURCES, *MACHINE, *SECURITY, *STORIES)}
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "hodo/symbol/demangle.h"
 #include "hodo/view/place.h"
 #include "methods.h"
+#include "overview.h"
 #include "schema.h"
 
 namespace hodo::serve {
@@ -47,6 +48,7 @@ void add_functions(const analyze::Coverage& covered, const std::string& text,
         value["file"] = module.files[function.file];
         value["line"] = function.line;
       }
+      if (function.entered != 0) value["moment"] = "call:" + name;
       hits.push_back({*rank, function.entered, std::move(value)});
     }
   }
@@ -68,16 +70,19 @@ void add_files(const analyze::Coverage& covered, const std::string& text, std::v
       if (!rank) rank = rank_of(path, name);
       if (!rank) continue;
       std::uint64_t count = 0;
+      std::uint32_t first = 0;  // of those that ran
       for (const analyze::CoveredLine& one : module.lines) {
-        if (one.file == i && (line == 0 || one.line == line)) count += one.count;
+        if (one.file != i || (line != 0 && one.line != line)) continue;
+        count += one.count;
+        if (one.count != 0 && (first == 0 || one.line < first)) first = one.line;
       }
       if (count == 0) continue;
       Json value{{"kind", "file"}, {"text", path}, {"detail", module.path}, {"file", path}};
+      value["moment"] = fmt::format("line:{}:{}", path, first);
       if (line != 0) {
         value["kind"] = "line";
         value["text"] = fmt::format("{}:{}", path, line);
         value["line"] = line;
-        value["moment"] = fmt::format("line:{}:{}", path, line);
       }
       value["calls"] = count;
       hits.push_back({*rank, count, std::move(value)});
@@ -85,19 +90,24 @@ void add_files(const analyze::Coverage& covered, const std::string& text, std::v
   }
 }
 
-void add_processes(Workspace& workspace, const std::string& text, std::vector<Hit>& hits) {
-  const session::Facts* facts = workspace.session().facts();
+void add_processes(const session::Session& session, const Overview& overview,
+                   const std::string& text, std::vector<Hit>& hits) {
+  const session::Facts* facts = session.facts();
   if (facts == nullptr) return;
   for (const session::Process& process : facts->processes) {
     const std::string number = std::to_string(process.pid);
     auto rank = rank_of(process.comm, text);
     if (number == text) rank = 0;
     if (!rank) continue;
+    const auto ran = std::ranges::find(overview.lanes, process.pid,
+                                       [](const Lane& lane) { return lane.total.pid; });
+    if (ran == overview.lanes.end()) continue;  // there is nothing to be seen of it
     hits.push_back({*rank,
                     0,
                     {{"kind", "process"},
                      {"text", process.comm + " " + number},
                      {"detail", fmt::format("{} threads", process.threads.size())},
+                     {"moment", "start:" + ask::text(ran->total.thread)},
                      {"pid", process.pid}}});
   }
 }
@@ -136,7 +146,9 @@ Result<Json> answer_search(Workspace& workspace, const Json& params) {
     hits.push_back({0, 0, {{"kind", "moment"}, {"text", text}, {"detail", ""}, {"moment", text}}});
   }
   add_address(workspace, text, hits);
-  add_processes(workspace, text, hits);
+  auto overview = workspace.overview();
+  if (!overview) return std::unexpected(overview.error());
+  add_processes(workspace.session(), **overview, text, hits);
   auto covered = workspace.covered();
   if (!covered) return std::unexpected(covered.error());
   add_functions(**covered, text, hits);
@@ -165,7 +177,7 @@ Json search_result() {
       {{"kind", one_of({"function", "file", "line", "address", "process", "moment"}, "what it is")},
        {"text", text("its name")},
        {"detail", text("where it is")},
-       {"moment", text("to ask for with moment and scene")},
+       {"moment", text("to ask for with moment and scene: the first one there")},
        {"function", text("to ask for with code and calls")},
        {"object", text("the file that it is in")},
        {"file", text("source file")},
