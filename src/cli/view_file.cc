@@ -91,8 +91,12 @@ class Answers {
   Error error_;
 };
 
-std::uint64_t longest_thread(const Json& info) {
+// Of a thread, or of a processor: as the page's axis of instructions.
+std::uint64_t longest_lane(const Json& info) {
   std::uint64_t most = 1;
+  for (const Json& processor : info["processors"]) {
+    most = std::max(most, processor["instructions"].get<std::uint64_t>());
+  }
   for (const Json& process : info["processes"]) {
     for (const Json& thread : process["threads"]) {
       most = std::max(most, thread["instructions"].get<std::uint64_t>());
@@ -111,6 +115,24 @@ std::vector<std::string> threads_of(const Json& info) {
   return out;
 }
 
+// As a question about a lane's piece names it.
+std::vector<Json> lanes_of(const Json& info) {
+  std::vector<Json> out;
+  for (const Json& processor : info["processors"]) {
+    out.push_back({{"processor", processor["processor"]}});
+  }
+  for (const std::string& thread : threads_of(info)) out.push_back({{"thread", thread}});
+  return out;
+}
+
+Json piece_of(Json lane, const std::string& axis, std::uint64_t from, std::uint64_t to) {
+  lane["axis"] = axis;
+  lane["from"] = from;
+  lane["to"] = to;
+  lane["width"] = kTileWidth;
+  return lane;
+}
+
 // The level on which one piece goes over all of a length.
 int level_over(std::uint64_t length) {
   return 64 - std::countl_zero(std::max<std::uint64_t>(length, 2) - 1);
@@ -120,7 +142,7 @@ int level_over(std::uint64_t length) {
 struct Drawn {
   std::string axis;
   std::uint64_t from = 0, to = 0;
-  std::vector<std::string> threads;
+  std::vector<Json> lanes;
   bool has(std::int64_t place) const {
     return std::cmp_greater_equal(place, from) && std::cmp_less_equal(place, to);
   }
@@ -130,7 +152,7 @@ struct Drawn {
 class LongCalls {
  public:
   void look_at(const Json& tile, const Drawn& drawn) {
-    if (!tile.is_object()) return;
+    if (!tile.is_object() || !tile.contains("thread")) return;
     const auto thread = tile["thread"].get<std::string>();
     for (const Json& row : tile["rows"]) {
       std::int64_t end = 0, branch = 0;
@@ -166,33 +188,24 @@ void add_tiles(Answers& answers, const Drawn& drawn, LongCalls& calls) {
   const int first = level_over(drawn.to - drawn.from);
   for (int level = first; level >= std::max(0, first - kTileLevels + 1); --level) {
     const std::uint64_t span = std::uint64_t{1} << level;
-    for (const std::string& thread : drawn.threads) {
+    for (const Json& lane : drawn.lanes) {
       for (std::uint64_t from = drawn.from / span * span; from < drawn.to; from += span) {
         if (answers.size() - begin > kMostTileBytes) return;
-        calls.look_at(answers.add("tile", {{"thread", thread},
-                                           {"axis", drawn.axis},
-                                           {"from", from},
-                                           {"to", from + span},
-                                           {"width", kTileWidth}}),
-                      drawn);
+        calls.look_at(answers.add("tile", piece_of(lane, drawn.axis, from, from + span)), drawn);
       }
     }
   }
 }
 
 std::uint64_t length_of(const Json& info, std::string_view axis) {
-  if (axis == "instructions") return longest_thread(info);
+  if (axis == "instructions") return longest_lane(info);
   return std::max<std::uint64_t>(1, info.value("duration_ns", std::uint64_t{0}));
 }
 
 // All lanes in one piece each: what the small map shows, and what is around a part.
 void add_whole_lanes(Answers& answers, const Json& info, const std::string& axis) {
   const std::uint64_t span = std::uint64_t{1} << level_over(length_of(info, axis));
-  for (const std::string& thread : threads_of(info)) {
-    answers.add(
-        "tile",
-        {{"thread", thread}, {"axis", axis}, {"from", 0}, {"to", span}, {"width", kTileWidth}});
-  }
+  for (const Json& lane : lanes_of(info)) answers.add("tile", piece_of(lane, axis, 0, span));
 }
 
 // The paths on which most ran, of the part.
@@ -286,17 +299,35 @@ void add_sums(Answers& answers, const Json& part) {
   add_tree(answers, part);
 }
 
+// The part with which the page begins where little of the time has anything (main.ts).
+void narrow(const Json& info, Drawn& drawn) {
+  std::uint64_t first = drawn.to, last = 0;
+  for (const Json& process : info["processes"]) {
+    for (const Json& thread : process["threads"]) {
+      if (!thread["first_ns"].is_number()) continue;
+      first = std::min(first, thread["first_ns"].get<std::uint64_t>());
+      last = std::max(last, thread["last_ns"].get<std::uint64_t>());
+    }
+  }
+  if (last <= first || last - first > drawn.to / 2) return;
+  const std::uint64_t room = (last - first) / 20 + 1;
+  drawn.from = first - std::min(first, room);
+  drawn.to = std::min(drawn.to, last + room);
+}
+
 void add_timeline(Answers& answers, const Json& info, const Json& part) {
   LongCalls calls;
   for (const char* axis : {"instructions", "time"}) {
-    if (*axis == 't' && !info.value("has_time", false)) continue;
+    const bool time = *axis == 't';
+    if (time && (!info.value("has_time", false) || info["can"]["samples_only"])) continue;
     if (!part.empty() && part["axis"] != axis) continue;
     add_whole_lanes(answers, info, axis);
-    Drawn drawn{.axis = axis, .to = length_of(info, axis), .threads = threads_of(info)};
+    Drawn drawn{.axis = axis, .to = length_of(info, axis), .lanes = lanes_of(info)};
+    if (part.empty() && time) narrow(info, drawn);
     if (!part.empty()) {
       drawn.from = part["from"].get<std::uint64_t>();
       drawn.to = part["to"].get<std::uint64_t>();
-      if (part.contains("thread")) drawn.threads = {part["thread"].get<std::string>()};
+      if (part.contains("thread")) drawn.lanes = {Json{{"thread", part["thread"]}}};
     }
     add_tiles(answers, drawn, calls);
   }

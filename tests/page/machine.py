@@ -130,6 +130,28 @@ def machine(bench):
         both_worlds(bench, view, file)
         to_who_ran(view, info)
         from_lane_to_lane(view)
+    in_a_file(bench, file)
+
+
+def in_a_file(bench, file):
+    """The page as one file has the processors' lanes, too, where something ran."""
+    bench.run("view", "--symfs", "root", file, "--html", "vm.html")
+    with harness.Chrome() as chrome:
+        chrome.size(1280, 800)
+        chrome.open(f"file://{bench.work}/vm.html")
+        chrome.wait_for("document.getElementById('timeline')?.getAttribute('aria-busy') === 'false'", "the timeline's pieces")
+        left, top, width = chrome.run("(() => { const b = document.getElementById('timeline').getBoundingClientRect(); return [b.left, b.top, b.width]; })()")
+        text = chrome.run("parseFloat(getComputedStyle(document.documentElement).fontSize)")
+        seen = set()
+        for x in range(int(left) + 2, int(left + width), 4):
+            chrome.mouse("mouseMoved", x, top + text * 2.9)
+            chrome.drain(0.02)
+            seen.add(chrome.run("document.querySelector('.timeline .card.on b')?.innerText"))
+        if not seen & {"ping", "pong", "known_path"}:
+            raise Failure(f"on a processor of the file are {seen}")
+        equal(chrome.run("[...document.querySelectorAll('.timeline-tools [role=status]')].map(e => e.innerText).join().includes('does not contain')"), False,
+              "whether pieces are missing")
+        equal(chrome.problems, [], "what the console says")
 
 
 def from_lane_to_lane(view):
