@@ -92,7 +92,7 @@ export class DiffView implements Panel {
     on: { change: () => store.go({ other: this.other.value.trim() }) },
   });
   private readonly body = h("div", { class: "scrolls padded" });
-  readonly element = h("div", { class: "view" }, h("div", { class: "tools" }, h("span", {}, "Compared"), this.other), this.body);
+  readonly element = h("div", { class: "view" }, h("div", { class: "tools compared" }, h("span", {}, "Compared"), this.other), this.body);
 
   refresh(state: State, _info: Info): void {
     if (document.activeElement !== this.other) this.other.value = state.other;
