@@ -58,6 +58,15 @@ void on_kernel_entry(unsigned index, void* data) {
   on_kernel_block<Enter>(index, data);
 }
 
+// From here on the kernel runs for the task at `address`, whose name may be about to become
+// another.
+void run_for(Vcpu& vcpu, std::uint64_t address, const std::string* name = nullptr) {
+  recorder->introspection.switch_to(vcpu.cpu(), address, vcpu.running);
+  if (name != nullptr) vcpu.running.task.comm = *name;
+  recorder->spaces.enter(vcpu);
+  choose_kernel(vcpu);
+}
+
 // RSI is the task that comes. The decoder's clock must not fall behind the moment from which
 // branches are its own, so tracing always begins anew here.
 template <void (PtUnit::*Enter)(const Block*)>
@@ -66,10 +75,7 @@ void on_task_switch(unsigned index, void* data) {
   if (vcpu == nullptr) return;
   on_task_leaves(index, data);
   vcpu->unit().interrupt(static_cast<const CodeBlock*>(data)->block.start, false);
-  const std::uint64_t next = recorder->machine.read(vcpu->cpu(), Register::rsi);
-  recorder->introspection.switch_to(vcpu->cpu(), next, vcpu->running);
-  recorder->spaces.enter(*vcpu);
-  choose_kernel(*vcpu);
+  run_for(*vcpu, recorder->machine.read(vcpu->cpu(), Register::rsi));
   on_kernel_block<Enter>(index, data);
 }
 
@@ -88,10 +94,11 @@ std::optional<guest::Task> task_renamed(const Vcpu& vcpu) {
 }
 
 // While nobody who is to be recorded has run: does this task come to be recorded?
-void meet(const std::optional<guest::Task>& task) {
-  if (!task || !recorder->spaces.wants(*task)) return;
+bool meet(const std::optional<guest::Task>& task) {
+  if (!task || !recorder->spaces.wants(*task)) return false;
   recorder->met = true;
   adapt_coverage();
+  return true;
 }
 
 }  // namespace
@@ -128,12 +135,9 @@ void on_first_switch(unsigned index, void*) {
   Vcpu* vcpu = running[index];
   if (vcpu == nullptr) return;
   const std::uint64_t next = recorder->machine.read(vcpu->cpu(), Register::rsi);
-  meet(recorder->introspection.task_at(vcpu->cpu(), next));
-}
-
-void on_first_rename(unsigned index, void*) {
-  Vcpu* vcpu = running[index];
-  if (vcpu != nullptr) meet(task_renamed(*vcpu));
+  if (!meet(recorder->introspection.task_at(vcpu->cpu(), next))) return;
+  vcpu->where = Vcpu::Where::kernel;
+  run_for(*vcpu, next);
 }
 
 // With its name a process may become one that is recorded, or by exec one that is not: from here
@@ -147,10 +151,14 @@ void on_rename(unsigned index, void*) {
   if (vcpu->kernel_epoch != 0) vcpu->unit().interrupt(entries->rename, false);
   const bool by_exec = (recorder->machine.read(vcpu->cpu(), Register::rdx) & 1) != 0;
   if (by_exec) recorder->spaces.exec(*renamed);
-  recorder->introspection.switch_to(vcpu->cpu(), renamed->address, vcpu->running);
-  vcpu->running.task.comm = renamed->comm;
-  recorder->spaces.enter(*vcpu);
-  choose_kernel(*vcpu);
+  run_for(*vcpu, renamed->address, &renamed->comm);
+}
+
+void on_first_rename(unsigned index, void* data) {
+  Vcpu* vcpu = running[index];
+  if (vcpu == nullptr || !meet(task_renamed(*vcpu))) return;
+  vcpu->where = Vcpu::Where::kernel;  // since when is not known: only starts were watched
+  on_rename(index, data);
 }
 
 void on_any_kernel_block(unsigned index, void*) {
