@@ -121,7 +121,7 @@ void wait_for_others(const ThreadArea& self) {
   constexpr const char* kWhy = "the engine has no memory for its code (RLIMIT_AS?)";
   engine_lock.release();
   if (is_recorded(area)) send_native(area, "the rest of this process", kWhy);
-  const relay::EndRecord end{.exit_status = kFailed};
+  const relay::EndRecord end{.exit_status = relay::kEngineFailed};
   end_recording(area, &end);
   die(kWhy);
 }

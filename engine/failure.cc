@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "attach.h"
+#include "hodo/relay/engine_start.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -39,7 +40,7 @@ class Line {
   [[noreturn]] void end() {
     line_[at_++] = '\n';
     raw_syscall(SYS_write, 2, reinterpret_cast<long>(line_), static_cast<long>(at_));
-    raw_syscall(SYS_exit_group, kFailed);
+    raw_syscall(SYS_exit_group, relay::kEngineFailed);
     __builtin_unreachable();
   }
 

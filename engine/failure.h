@@ -1,4 +1,5 @@
-// The engine has met what it cannot go on with: what it says of that before the process ends.
+// The engine has met what it cannot go on with: what it says of that before the process ends
+// with relay::kEngineFailed.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +7,6 @@
 #include "kernel_signal.h"
 
 namespace hodo::engine {
-
-// The status of a process that ended so.
-inline constexpr int kFailed = 70;
 
 // A signal that the engine's own code raised, or code that it made: which, and at what address.
 // `part` says where that is; `made_for`: the instruction of the program that it stands for, or 0.

@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -76,6 +80,77 @@ TEST_F(ThreadChannelsTest, AProgramThatCouldNotBeExecutedIsNotLeft) {
   first.leave(false);
   const relay::ChannelWriter forged = begin(relay::Start::image);
   EXPECT_THAT(distrusted(), SizeIs(1));
+}
+
+// A process that ends so once it has a channel, without another word.
+RecordResult ended_by(const std::function<void(relay::ChannelWriter&)>& end,
+                      ThreadChannelsTest& test) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit no_core{};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    relay::Hello hello;
+    hello.pid = hello.tid = ::getpid();
+    hello.start = relay::Start::image;
+    auto channel = relay::open_channel(relay::connect_recorder(test.name, {}), hello);
+    end(*channel);
+  }
+  siginfo_t ended{};
+  while (ended.si_pid == 0) {
+    test.channels.accept(test.listening.get());
+    ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+  }
+  test.channels.drain(true);
+  ::waitpid(child, nullptr, 0);
+  RecordResult result;
+  test.channels.summarize(result);
+  return result;
+}
+
+void fault(relay::ChannelWriter&) {
+  ::signal(SIGSEGV, SIG_DFL);
+  ::raise(SIGSEGV);
+}
+
+// Of a fault what records the process tells, unless it is what is broken.
+TEST_F(ThreadChannelsTest, AFaultThatNobodyToldOfIsALoss) {
+  const RecordResult result = ended_by(fault, *this);
+  ASSERT_THAT(result.ends, SizeIs(1));
+  EXPECT_EQ(result.ends[0].signal, SIGSEGV);
+  ASSERT_THAT(result.unrecorded, SizeIs(1));
+  EXPECT_THAT(result.unrecorded[0], HasSubstr("killed by SIGSEGV"));
+}
+
+TEST_F(ThreadChannelsTest, AnExitThatNobodyToldOfIsALoss) {
+  const RecordResult result = ended_by([](relay::ChannelWriter&) { ::_exit(70); }, *this);
+  ASSERT_THAT(result.ends, SizeIs(1));
+  EXPECT_EQ(result.ends[0].exit_status, 70);
+  ASSERT_THAT(result.unrecorded, SizeIs(1));
+  EXPECT_THAT(result.unrecorded[0], HasSubstr("ended with status 70"));
+}
+
+// Which can come from outside at any moment.
+TEST_F(ThreadChannelsTest, OfSigkillNobodyCanTell) {
+  const RecordResult result = ended_by([](relay::ChannelWriter&) { ::raise(SIGKILL); }, *this);
+  ASSERT_THAT(result.ends, SizeIs(1));
+  EXPECT_EQ(result.ends[0].signal, SIGKILL);
+  EXPECT_THAT(result.unrecorded, SizeIs(0));
+}
+
+TEST_F(ThreadChannelsTest, TheEndOfAnotherProgramIsNotThisOnes) {
+  const auto end = [](relay::ChannelWriter& channel) {
+    channel.leave(true);
+    ::_exit(0);
+  };
+  EXPECT_THAT(ended_by(end, *this).unrecorded, SizeIs(0));
+}
+
+TEST_F(ThreadChannelsTest, AClosedChannelNeedsNoEnd) {
+  const auto end = [](relay::ChannelWriter& channel) {
+    channel.close();
+    ::_exit(0);
+  };
+  EXPECT_THAT(ended_by(end, *this).unrecorded, SizeIs(0));
 }
 
 // What a program chose must not make the recording's summary too large to be read.

@@ -20,6 +20,7 @@
 #include "exit_code.h"
 #include "hodo/image/elf.h"
 #include "hodo/relay/clock.h"
+#include "hodo/relay/engine_start.h"
 #include "piece_size.h"
 #include "run/pid_namespace.h"
 
@@ -47,6 +48,24 @@ std::string root_of(pid_t pid) {
 // A program's name as perf expects it, from bytes that it could have chosen.
 std::string_view name_of(const std::array<char, 16>& comm) {
   return {comm.data(), strnlen(comm.data(), comm.size())};
+}
+
+// Whether the engine, or the emulator, hears of such an end before it comes, and tells: of signals
+// that an instruction raises, and when it gives up. Others can come from outside at any moment.
+bool is_told(const ProcessEnd& end) {
+  constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+  return end.exit_status == relay::kEngineFailed ||
+         std::ranges::find(kFaults, end.signal) != kFaults.end();
+}
+
+std::string untold(const ProcessEnd& end) {
+  const std::string how = end.signal != 0
+                              ? fmt::format("was killed by SIG{}", sigabbrev_np(end.signal))
+                              : fmt::format("ended with status {}", end.exit_status);
+  return fmt::format(
+      "process {} ({}) {}, of which what records it inside the process told nothing: that was written "
+      "over, or is at fault itself. What ran last may be missing",
+      end.pid, end.name, how);
 }
 
 }  // namespace
@@ -247,6 +266,9 @@ void ThreadChannels::finish_channel(std::size_t index) {
   }
   if (snapshot_ && !channel.trace.tail.empty()) keep_ended(std::move(channel.trace));
   const auto process = processes_.find(channel.trace.pid);
+  const relay::ChannelReader& reader = channel.reader;
+  process->second.gave_word |= reader.leaving() || reader.damaged();
+  if (process->second.channels == 1) process->second.gave_word |= reader.closed();
   if (--process->second.channels == 0) {
     note_end(process->first, process->second);
     processes_.erase(process);
@@ -264,6 +286,8 @@ void ThreadChannels::note_end(std::int32_t pid, Process& process) {
   if (status && WIFEXITED(*status)) end.exit_status = WEXITSTATUS(*status);
   end.pid = pid;
   end.name = process.name;
+  const bool silent = status && !process.gave_word && settings_.follow_exec != 0;
+  if (silent && is_told(end) && native_.size() < kMostPlaces) native_.push_back(untold(end));
   ends_.push_back(std::move(end));
 }
 
@@ -368,6 +392,7 @@ Status ThreadChannels::write_record(Channel& channel, const relay::Record& recor
       return {};
     }
     case relay::RecordType::native: {
+      processes_[pid].gave_word = true;
       const auto end = text.find('\0');
       const auto reason = end == text.npos ? std::string_view() : text.substr(end + 1);
       if (native_.size() < kMostPlaces) {

@@ -85,6 +85,9 @@ class ThreadChannels final : public ChannelSet {
     std::string root = {};  // of its files, where it has one of its own
     unsigned channels = 0;
     bool gone = false;
+    // It may end otherwise without another word: it was about to execute another program, its last
+    // thread closed its channel, or its channel was written over.
+    bool gave_word = false;
     std::optional<ProcessEnd> end = {};  // as it said itself
   };
   struct Stream {  // one AUX buffer of the file: a thread, through all its execs

@@ -36,6 +36,9 @@ struct NativeThread {
 // The value of a SIGTRAP, queued by the recorder, that a thread is let go at (engine/leave.h).
 inline constexpr std::uint64_t kLeaveSignal = 0x6f67206f6c746574;
 
+// Of a process whose engine has met what it cannot go on with, as broken code of its own.
+inline constexpr int kEngineFailed = 70;
+
 struct StartInfo {
   std::uint64_t entry = 0;     // of the program, or of its interpreter
   std::uint64_t rtit_ctl = 0;  // IA32_RTIT_CTL, where there is no recorder
