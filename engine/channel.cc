@@ -75,6 +75,18 @@ std::uint8_t* map_channel(long fd, std::uint64_t aux_size) {
   return reinterpret_cast<std::uint8_t*>(base);
 }
 
+// Apart from the channel, where the program is not to find it.
+relay::Unsealed* map_unsealed(long fd, std::uint64_t aux_size) {
+  using relay::kUnsealedBytes;
+  const auto offset = static_cast<long>(relay::kHeaderBytes + relay::kRecordBytes + aux_size);
+  const long got = raw_syscall(SYS_mmap, place_elsewhere(kUnsealedBytes), kUnsealedBytes,
+                               PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+  if (failed(got)) return nullptr;
+  raw_syscall(SYS_madvise, got, kUnsealedBytes, MADV_DONTFORK);
+  note_own(static_cast<std::uint64_t>(got), kUnsealedBytes);
+  return reinterpret_cast<relay::Unsealed*>(got);
+}
+
 }  // namespace
 
 long connect_recorder() {
@@ -140,17 +152,22 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
   raw_syscall(SYS_pread64, fd, address(&aux_size), sizeof(aux_size),
               offsetof(relay::ChannelHeader, aux_size));
   std::uint8_t* base = map_channel(fd, aux_size);
+  relay::Unsealed* unsealed = base == nullptr ? nullptr : map_unsealed(fd, aux_size);
   raw_syscall(SYS_close, fd);
-  if (base == nullptr) {
+  if (unsealed == nullptr) {
+    if (base != nullptr) {
+      unmap_memory(reinterpret_cast<std::uint64_t>(base), relay::mapped_bytes(aux_size));
+    }
     say_unrecorded(hello);
     return std::nullopt;
   }
-  return relay::ChannelWriter(relay::ChannelMemory::adopt(base, aux_size));
+  return relay::ChannelWriter(relay::ChannelMemory::adopt(base, aux_size, unsealed));
 }
 
 void forget_channel(relay::ChannelWriter& channel) {
   const std::uint8_t* base = channel.aux() - relay::kHeaderBytes - 2 * relay::kRecordBytes;
   forget_own(reinterpret_cast<std::uint64_t>(base), relay::mapped_bytes(channel.aux_size()));
+  forget_own(reinterpret_cast<std::uint64_t>(channel.unsealed()), relay::kUnsealedBytes);
   channel.forget();
 }
 
@@ -164,6 +181,7 @@ using engine::raw_syscall;
 ChannelMemory::~ChannelMemory() {
   if (base_ == nullptr) return;
   engine::unmap_memory(reinterpret_cast<std::uint64_t>(base_), mapped_bytes(aux_size_));
+  engine::unmap_memory(reinterpret_cast<std::uint64_t>(unsealed_), kUnsealedBytes);
 }
 
 void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t value, unsigned ms) {

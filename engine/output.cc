@@ -27,6 +27,28 @@ std::uint64_t reserve_in_ring(void* owner, std::uint64_t written) {
   return kRing;
 }
 
+void set_unsealed_place(relay::Unsealed& unsealed, std::uint64_t place) {
+  __atomic_store_n(&unsealed.place, place, __ATOMIC_RELEASE);
+}
+
+std::uint64_t cursor_of(const Output& output) {
+  return static_cast<std::uint64_t>(output.unit->end() -
+                                    output.channel->unsealed()->packets.data());
+}
+
+// The unit is to write on, from the beginning if it is past the half (PtUnit::grant): until it asks
+// again there will be a 0 behind its last packet. Without much room it loses what comes.
+void clear_unsealed(Output& output, std::uint64_t room) {
+  constexpr std::uint64_t kMost = Output::kServiceBytes + 3 * unit::PtUnit::kSlack;
+  std::uint64_t at = cursor_of(output);
+  if (at >= Output::kPackets) at -= Output::kPackets;
+  relay::Unsealed& unsealed = *output.channel->unsealed();
+  std::memset(unsealed.packets.data() + at, 0, kMost);
+  const bool none = room < 4 * unit::PtUnit::kSlack;
+  set_unsealed_place(unsealed,
+                     none ? relay::kNoUnsealed : relay::unsealed_place(output.handed_over, at));
+}
+
 std::uint64_t reserve_in_channel(void* owner, std::uint64_t) {
   auto& output = *static_cast<Output*>(owner);
   unit::PtUnit& unit = *output.unit;
@@ -39,6 +61,7 @@ std::uint64_t reserve_in_channel(void* owner, std::uint64_t) {
   const bool lossy = unit.overflows() != output.overflows_seen;
   const std::uint64_t room = hand_over(output, true, lossy ? 0 : kPatienceMs);
   if (output.channel->over()) return stop();  // while it waited: nothing is lost by want of room
+  clear_unsealed(output, room);
   if (room >= output.channel->aux_size() / 4) output.overflows_seen = unit.overflows();
   return room;
 }
@@ -81,7 +104,7 @@ unit::PtOutput in_channel(Output& output) {
   const relay::ChannelWriter& channel = *output.channel;
   output.digest = unit::StreamDigest(channel.key());
   unit::PtOutput made;
-  made.base = output.packets;
+  made.base = channel.unsealed()->packets.data();
   made.size = Output::kPackets;
   made.service_bytes = Output::kServiceBytes;
   made.reserve = &reserve_in_channel;
@@ -151,6 +174,9 @@ std::uint64_t hand_over(Output& output, bool running, unsigned patience_ms) {
   const unit::PtRemains remains = unit::remains_behind(digest, running || unit.losing());
   __atomic_store_n(&channel.remains().digest, remains.digest, __ATOMIC_RELEASE);
   __atomic_store_n(&channel.remains().outcomes, remains.outcomes, __ATOMIC_RELEASE);
+  set_unsealed_place(*channel.unsealed(), unit.losing() || channel.over()
+                                              ? relay::kNoUnsealed
+                                              : relay::unsealed_place(written, cursor_of(output)));
   channel.count(unit.overflows(), unit.unexplained());
   if (patience_ms == 0 && !running) {
     channel.seal_aux(written, digest);

@@ -15,13 +15,13 @@ namespace hodo::engine {
 struct Output {
   unit::PtUnit* unit = nullptr;
   unit::PtRemains ignored = {};  // what the unit says of itself; inline packets are not in it
-  // --- with a recorder: packets are written here and copied into the channel, so that nothing that
-  // the program does to the channel changes what is said of them. The unit begins anew when
-  // kPackets are full, and writes less than as much again before it hands over.
+  // --- with a recorder: packets are written apart (relay::Unsealed) and copied into the channel,
+  // so that nothing that the program does to the channel changes what is said of them. The unit
+  // begins anew when kPackets are full, and writes less than as much again before it hands over.
   static constexpr std::uint64_t kPackets = 4 << 10;
+  static_assert(2 * kPackets == sizeof(relay::Unsealed::packets));
   // Handing over less at a time costs more than what is handed over.
   static constexpr std::uint64_t kServiceBytes = 2 << 10;
-  std::uint8_t* packets = nullptr;  // twice as many bytes
   std::optional<relay::ChannelWriter> channel;
   std::unique_ptr<relay::Tracer> tracer;  // by blocks: instead of all that follows
   unit::StreamDigest digest;              // of the first `handed_over` bytes

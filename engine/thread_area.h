@@ -118,8 +118,6 @@ struct ThreadArea {
   // is let go, all of it.
   relay::NativeThread native_thread = {};
 
-  alignas(64) std::uint8_t packets[2 * Output::kPackets];  // of `output`
-
   std::uint64_t handler_stack() const {
     return reinterpret_cast<std::uint64_t>(this) + kHandlerStack;
   }

@@ -41,36 +41,38 @@ void TipCode::write(std::uint64_t ip, bool keep_flags, Flush* full) {
 }
 
 // [RCX]: up to six outcomes as a short TNT packet, nothing if there are none. The branch to where
-// more are written.
+// more are written. All that this and the others store is a whole packet or none that anybody could
+// take for one: of a thread that is killed between two of them the recorder reads what there is.
 std::uint8_t* TipCode::write_outcomes() {
-  hot_.bytes({0x43, 0x8d, 0x04, 0x1b});                    // LEA EAX, [R11 + R11]
-  hot_.bytes({0x89, 0x01});                                // MOV [RCX], EAX
-  hot_.bytes({0x49, 0x83, 0xfb, 2});                       // CMP R11, 2
-  hot_.bytes({0x48, 0x83, 0xd9, 0xff});                    // SBB RCX, -1
   hot_.bytes({0x49, 0xf7, 0xc3, 0x80, 0xff, 0xff, 0xff});  // TEST R11, -128
-  return hot_.jump_if(0x5, nullptr);
+  std::uint8_t* more = hot_.jump_if(0x5, nullptr);
+  hot_.bytes({0x43, 0x8d, 0x04, 0x1b});  // LEA EAX, [R11 + R11]
+  hot_.bytes({0x89, 0x01});              // MOV [RCX], EAX
+  hot_.bytes({0x49, 0x83, 0xfb, 2});     // CMP R11, 2
+  hot_.bytes({0x48, 0x83, 0xd9, 0xff});  // SBB RCX, -1
+  return more;
 }
 
-// From one byte before [RCX]: as two or three short packets where they fit, else a long one.
+// As two or three short packets where they fit, else a long one.
 void TipCode::write_more_outcomes(const std::uint8_t* done) {
   std::uint8_t* more_than_two = jump_if_outcomes(2);
   first_of_short(6);
-  other_short(0, 0);
-  cold_.bytes({0x48, 0x83, 0xc1, 1});  // ADD RCX, 1
+  other_short(0, 1);
+  cold_.bytes({0x48, 0x83, 0xc1, 2});  // ADD RCX, 2
   cold_.jump(done);
   Emitter::point(more_than_two, cold_.at());
   std::uint8_t* more_than_three = jump_if_outcomes(3);
   first_of_short(12);
-  other_short(6, 0);
-  other_short(0, 1);
-  cold_.bytes({0x48, 0x83, 0xc1, 2});  // ADD RCX, 2
+  other_short(6, 1);
+  other_short(0, 2);
+  cold_.bytes({0x48, 0x83, 0xc1, 3});  // ADD RCX, 3
   cold_.jump(done);
   Emitter::point(more_than_three, cold_.at());
   cold_.bytes({0x4c, 0x89, 0xd8});              // MOV RAX, R11
   cold_.bytes({0x48, 0xc1, 0xe0, 0x10});        // SHL RAX, 16
   cold_.bytes({0x48, 0x0d, 0x02, 0xa3, 0, 0});  // OR RAX, long TNT
-  cold_.bytes({0x48, 0x89, 0x41, 0xff});        // MOV [RCX - 1], RAX
-  cold_.bytes({0x48, 0x83, 0xc1, 7});           // ADD RCX, 7
+  cold_.bytes({0x48, 0x89, 0x01});              // MOV [RCX], RAX
+  cold_.bytes({0x48, 0x83, 0xc1, 8});           // ADD RCX, 8
   cold_.jump(done);
 }
 
@@ -85,7 +87,7 @@ void TipCode::first_of_short(unsigned shift) {
   cold_.bytes({0x44, 0x89, 0xd8});   // MOV EAX, R11D
   cold_.bytes({0xc1, 0xe8, shift});  // SHR EAX, shift
   cold_.bytes({0x01, 0xc0});         // ADD EAX, EAX
-  cold_.bytes({0x88, 0x41, 0xff});   // MOV [RCX - 1], AL
+  cold_.bytes({0x88, 0x01});         // MOV [RCX], AL
 }
 // Six from there, under a stop bit of their own, to [RCX + at].
 void TipCode::other_short(unsigned shift, unsigned at) {
@@ -106,10 +108,9 @@ void TipCode::wide_tip(std::uint64_t ip, const std::uint8_t* done) {
   cold_.byte(0x3d);  // CMP EAX, bits 32 to 47 of `ip`
   cold_.word(static_cast<std::uint32_t>(ip >> 32 & 0xffff));
   std::uint8_t* wider = cold_.jump_if(0x5, nullptr);
-  cold_.bytes({0xc6, 0x01, 0x4d});  // MOV byte [RCX], TIP with 4 bytes
-  cold_.bytes({0xc7, 0x41, 0x01});  // MOV dword [RCX + 1], IP
-  cold_.word(static_cast<std::uint32_t>(ip));
-  cold_.bytes({0x48, 0x83, 0xc1, 5});  // ADD RCX, 5
+  cold_.move64(rax, (ip & 0xffff'ffff) << 8 | 0x4d);  // TIP with 4 bytes
+  cold_.bytes({0x48, 0x89, 0x01});                    // MOV [RCX], RAX
+  cold_.bytes({0x48, 0x83, 0xc1, 5});                 // ADD RCX, 5
   cold_.jump(done);
   Emitter::point(wider, cold_.at());
   cold_.move64(rax, ip << 8 | 0x6d);   // TIP with 6 bytes

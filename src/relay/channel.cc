@@ -76,12 +76,20 @@ Result<ChannelMemory> ChannelMemory::map(int fd, std::uint64_t aux_size, bool pr
                   place(aux_at, aux_size, kHeaderBytes + kRecordBytes) &&
                   place(aux_at + aux_size, aux_size, kHeaderBytes + kRecordBytes);
   if (!ok) return io_error("cannot map a trace buffer");
-  if (private_to_process) madvise(area, total, MADV_DONTFORK);
+  if (private_to_process) {
+    madvise(area, total, MADV_DONTFORK);
+    return memory;
+  }
+  void* unsealed = mmap(nullptr, kUnsealedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                        static_cast<off_t>(kHeaderBytes + kRecordBytes + aux_size));
+  if (unsealed == MAP_FAILED) return io_error("cannot map a trace buffer");
+  memory.unsealed_ = static_cast<Unsealed*>(unsealed);
   return memory;
 }
 
 ChannelMemory::~ChannelMemory() {
   if (base_ != nullptr) munmap(base_, mapped_bytes(aux_size_));
+  if (unsealed_ != nullptr) munmap(unsealed_, kUnsealedBytes);
 }
 
 Result<int> create_channel_file(std::uint64_t aux_size, const Settings& settings) {
@@ -90,7 +98,8 @@ Result<int> create_channel_file(std::uint64_t aux_size, const Settings& settings
   // The program may find the file (/proc/self/map_files). Were it to make it shorter, the recorder
   // would get SIGBUS.
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (ftruncate(fd, static_cast<off_t>(kHeaderBytes + kRecordBytes + aux_size)) != 0 ||
+  if (ftruncate(fd, static_cast<off_t>(kHeaderBytes + kRecordBytes + aux_size + kUnsealedBytes)) !=
+          0 ||
       fcntl(fd, F_ADD_SEALS, kSeals) != 0) {
     const auto error = io_error("cannot size a trace buffer");
     close(fd);

@@ -9,6 +9,7 @@
 
 #include "hodo/hw/bts.h"
 #include "hodo/relay/channel.h"
+#include "unsealed.h"
 
 namespace hodo::relay {
 namespace {
@@ -175,10 +176,19 @@ void ChannelReader::add_outcomes(std::span<const std::uint64_t> digests) {
     if (!packets || (i >= kLongestPacket && !packets->lost)) continue;
     // Those that were left with an earlier digest are in a packet by now.
     const auto* bytes = packets->bytes.data();
+    if (packets->lost) add_unsealed(aux_tail_ + digests.size() - 1);
     if (i == 0 || packets->lost) remains_.insert(remains_.end(), bytes, bytes + packets->size);
     return;
   }
   found("the outcomes at the end of the trace were changed");
+}
+
+// What the unit had written behind the first `written` bytes, which were handed over.
+void ChannelReader::add_unsealed(std::uint64_t written) {
+  const Unsealed* there = memory_.unsealed();
+  if (there == nullptr) return;
+  const std::vector<std::uint8_t> packets = packets_behind(*there, written);
+  remains_.insert(remains_.end(), packets.begin(), packets.end());
 }
 
 void ChannelReader::finish() {

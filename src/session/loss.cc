@@ -15,8 +15,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedie
      "packet cannot be decoded"},
     {"overflow",
      "the trace source could not keep up: narrow the recording with --filter, or turn timing "
-     "packets off; at the end of a thread that was killed it is what the engine (--source dbi) had "
-     "not handed over; under QEMU it may also be a jump that no branch or signal explains, which "
+     "packets off; at the end of a thread that was killed on the engine (--source dbi) it is what "
+     "was in no packet yet; under QEMU it may also be a jump that no branch or signal explains, which "
      "hodo record warns of"},
     {"bad-packet", "the trace is damaged there; decoding goes on at the next PSB packet"},
     {"truncated", "the trace ends inside a packet: the recording was cut off"},

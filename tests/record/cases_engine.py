@@ -1,16 +1,18 @@
 """What only the engine (--source dbi) does, or does in its own way."""
 
+import json
 import os
 import re
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import time
 
 import emulated
 
-from box import COMPLETE, INCOMPLETE, Skip, check, equal
+from box import COMPLETE, INCOMPLETE, Skip, check, equal, wait_for
 
 NOBODY = 65534
 
@@ -39,6 +41,26 @@ def killed_while_it_runs(box):
     losses = box.report(INCOMPLETE)["losses"]
     check(losses, "no word of the loss")
     check(all(loss["cause"] == "overflow" for loss in losses), f"{losses}")
+
+
+def killed_at_any_moment(box):
+    """What it did up to its last packet is there, whether it was handed over or not, and no call that it did not make."""
+    told = box.path("told")
+    for n in range(12):
+        with open(told, "wb") as file:
+            file.write(bytes(8))
+        process = box.start([box.own("tells_calls"), told])
+        wait_for(lambda: any(open(told, "rb").read()), "its first call")
+        time.sleep(0.0007 * n)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+            os.kill(int(children.read()), signal.SIGKILL)
+        process.wait(60)
+        with open(told, "rb") as file:
+            (times,) = struct.unpack("<Q", file.read())
+        tree = json.loads(box.read("calls", INCOMPLETE, options=["--format", "json"]))
+        counted = [n for n, one in enumerate(tree["functions"]) if one["name"].startswith("called_")]
+        calls = sum(path["calls"] for path in tree["threads"][0]["paths"] if path["function"] in counted)
+        check(calls - times in (0, 1), f"{times} calls were made, {calls} are recorded")
 
 
 def programs_that_are_gone_when_it_ends(box):

@@ -25,16 +25,19 @@ constexpr std::uint64_t mapped_bytes(std::uint64_t aux_size) {
 class ChannelMemory {
  public:
   // Maps `fd`; `aux_size` is a power of two and at least a page. With `private_to_process` a forked
-  // child does not inherit the mapping. Errors: io.
+  // child does not inherit the mapping, and there is no `unsealed()`. Errors: io.
   static Result<ChannelMemory> map(int fd, std::uint64_t aux_size, bool private_to_process);
   // The same of memory that is mapped already, in a process that has no C library.
-  static ChannelMemory adopt(std::uint8_t* base, std::uint64_t aux_size) {
-    return {base, aux_size};
+  static ChannelMemory adopt(std::uint8_t* base, std::uint64_t aux_size, Unsealed* unsealed) {
+    ChannelMemory memory(base, aux_size);
+    memory.unsealed_ = unsealed;
+    return memory;
   }
   ChannelMemory(ChannelMemory&& other) noexcept { *this = std::move(other); }
   ChannelMemory& operator=(ChannelMemory&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(aux_size_, other.aux_size_);
+    std::swap(unsealed_, other.unsealed_);
     return *this;
   }
   ~ChannelMemory();
@@ -43,8 +46,10 @@ class ChannelMemory {
   std::uint8_t* records() const { return base_ + kHeaderBytes; }
   std::uint8_t* aux() const { return base_ + kHeaderBytes + 2 * kRecordBytes; }
   std::uint64_t aux_size() const { return aux_size_; }
-  // Lets go of the mapping without unmapping it: in a forked child, where it does not exist.
-  void forget() { base_ = nullptr; }
+  // Apart from the rest; may be null.
+  Unsealed* unsealed() const { return unsealed_; }
+  // Lets go of the mappings without unmapping them: in a forked child, where they do not exist.
+  void forget() { base_ = nullptr, unsealed_ = nullptr; }
   // Whether it shares a byte with [address, address + size).
   bool overlaps(std::uint64_t address, std::uint64_t size) const {
     const auto base = reinterpret_cast<std::uint64_t>(base_);
@@ -55,6 +60,7 @@ class ChannelMemory {
   ChannelMemory(std::uint8_t* base, std::uint64_t aux_size) : base_(base), aux_size_(aux_size) {}
   std::uint8_t* base_ = nullptr;
   std::uint64_t aux_size_ = 0;
+  Unsealed* unsealed_ = nullptr;
 };
 
 // --- the recorder's end ---
@@ -129,6 +135,7 @@ class ChannelReader {
   void check_own_fields();
   void add_remains();
   void add_outcomes(std::span<const std::uint64_t> digests);
+  void add_unsealed(std::uint64_t written);
   void add_to_digest(std::uint64_t place, std::span<const std::uint8_t> bytes);
   std::uint64_t digest() const;
   void wake_process();
@@ -177,6 +184,7 @@ class ChannelWriter {
   std::uint64_t aux_size() const { return memory_.aux_size(); }
   std::uint64_t key() const { return key_; }
   unit::PtRemains& remains() const { return memory_.header().remains; }
+  Unsealed* unsealed() const { return memory_.unsealed(); }
 
   // Appends a sideband record, waiting for room if the recorder is alive. False: dropped.
   bool write_record(RecordHeader record, std::span<const std::uint8_t> fixed,

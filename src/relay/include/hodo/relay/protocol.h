@@ -6,9 +6,9 @@
 // ours, and whatever a killed process had written is still there for the recorder. Who forks makes
 // its child's connection, so that the recorder knows of the child before it runs.
 //
-//   +---------------+----------------------+------------------------------+
-//   | ChannelHeader | sideband records     | AUX: what the unit records   |
-//   +---------------+----------------------+------------------------------+
+//   +---------------+----------------------+------------------------------+----------+
+//   | ChannelHeader | sideband records     | AUX: what the unit records   | Unsealed |
+//   +---------------+----------------------+------------------------------+----------+
 //   0               kHeaderBytes           + kRecordBytes                 + aux_size
 //
 // Both rings count bytes without wrapping; a position is taken modulo the ring's size. The process
@@ -31,7 +31,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -155,6 +155,21 @@ struct ChannelHeader {
 };
 
 inline constexpr std::uint64_t kHeaderBytes = (sizeof(ChannelHeader) + 4095) / 4096 * 4096;
+
+// Where the engine writes packets before it hands them over: not a part of the channel, but memory
+// of its own, whose file the recorder has, too. Of a process that is killed the recorder takes what
+// lies there behind the place where the last ones that were handed over end, up to a byte of 0: so
+// much is cleared whenever there is room for more.
+struct Unsealed {
+  std::array<std::uint8_t, 8192> packets{};
+  std::uint64_t place = 0;  // unsealed_place(), or kNoUnsealed
+};
+inline constexpr std::uint64_t kUnsealedBytes = (sizeof(Unsealed) + 4095) / 4096 * 4096;
+// What has been handed over ends behind so many bytes of the stream, and at this index.
+constexpr std::uint64_t unsealed_place(std::uint64_t written, std::uint64_t at) {
+  return written << 16 | at;
+}
+inline constexpr std::uint64_t kNoUnsealed = ~std::uint64_t{0};
 
 // Sideband: what perf calls it when the kernel reports mappings, names and lifetimes.
 enum class RecordType : std::uint16_t {
