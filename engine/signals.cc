@@ -256,6 +256,13 @@ bool is_breakpoint(const KernelInfo& info, const KernelContext& context) {
                 0);
 }
 
+// The kernel could not restore all of what a frame says that the program returns by, and has what
+// it could.
+bool was_wrong_frame(const KernelInfo& info, const KernelContext& context) {
+  return info.number == static_cast<std::int32_t>(kSegv) && info.code == kByKernel &&
+         context.rip == address(glue_resume);
+}
+
 // A write to a page that is protected because code of it has been translated. False: it is not.
 bool was_write_to_code(ThreadArea& area, const KernelInfo& info, Place place,
                        KernelContext& context) {
@@ -315,7 +322,9 @@ void engine_signal(int number, const KernelInfo* info, KernelContext* context) {
     return;
   }
   if (fault) {
-    if (place == Place::program && context->rip == 0) {
+    if (was_wrong_frame(*info, *context)) {
+      // The program's state is where sigreturn_call() has put it.
+    } else if (place == Place::program && context->rip == 0) {
       const bool dropped = context->rax != 0 && ~context->rax != 0;  // forget_landings()
       if (dropped) {
         context->rip = address(glue_miss);

@@ -83,6 +83,17 @@ static void go_back_from_ret(int number, siginfo_t* info, void* context) {
 }
 static void save(int number, siginfo_t* info, void* context) { siglongjmp(away, number); }
 
+// The kernel cannot restore a frame that points to no state of the FPU.
+static void spoil_frame(int number, siginfo_t* info, void* context) {
+  ((ucontext_t*)context)->uc_mcontext.fpregs = (void*)0x10;
+  registers_of(context)[REG_R12] = 0x1212;
+}
+static void on_spoilt(int number, siginfo_t* info, void* context) {
+  printf("frame refused: signal %d, code %d, address %p, r12 %llx\n", number, info->si_code,
+         info->si_addr, registers_of(context)[REG_R12]);
+  siglongjmp(away, number);
+}
+
 static void on_rdtsc(int number, siginfo_t* info, void* context) {
   long long* r = registers_of(context);
   printf("rdtsc, signal %d\n", number);
@@ -164,6 +175,9 @@ int main(void) {
     __asm__ volatile("pushf; andq $~0x40000, (%%rsp); popf" : : : "memory");
     printf("unaligned\n");
   }
+  set(SIGUSR1, &spoil_frame, 0);
+  set(SIGSEGV, &on_spoilt, 0);
+  if (sigsetjmp(away, 1) == 0) raise(SIGUSR1);
   printf("done\n");
   return 0;
 }
