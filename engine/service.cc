@@ -146,9 +146,13 @@ void engine_exit(ThreadArea* area, Exit* exit) {
     }
     case Exit::syscall:
       return system_call(*area, exit->target - exit->length, exit->target);
-    case Exit::interrupt:
-      run_interrupt(*area, exit->target, exit->target + exit->length);
+    case Exit::interrupt: {
+      const std::uint64_t behind = exit->target + exit->length;
+      if (interrupt_call(*area, exit->target, behind)) return;
+      run_interrupt(*area, exit->target, behind);
+    }
     default:
+      if (interrupt_call(*area, exit->target, exit->target)) return;
       run_native(*area, exit->target);
   }
 }

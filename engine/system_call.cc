@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <optional>
 
 #include "attach.h"
 #include "block_calls.h"
@@ -20,6 +21,8 @@
 #include "lock.h"
 #include "mappings.h"
 #include "memory.h"
+#include "output.h"
+#include "program_memory.h"
 #include "recording.h"
 #include "seccomp.h"
 #include "service.h"
@@ -290,7 +293,51 @@ void stand_behind(ThreadArea& area, std::uint64_t behind) {
   area.taken[1] = area.registers.flags & ~eflags::kTf;
 }
 
+// What INT 0x80 asks for of what concerns the engine, as SYSCALL numbers it; of the calls of 32
+// bits (arch/x86/entry/syscalls/syscall_32.tbl) those that no structure goes with.
+std::optional<std::uint64_t> asked_by_interrupt(const ThreadArea& area, std::uint64_t ip) {
+  std::uint8_t code[2];
+  if (!read_program(code, ip, sizeof code) || code[0] != 0xcd || code[1] != 0x80) {
+    return std::nullopt;
+  }
+  switch (static_cast<std::uint32_t>(area.registers.rax)) {
+    case 1:
+      return SYS_exit;
+    case 2:
+      return SYS_fork;
+    case 190:
+      return SYS_vfork;
+    case 252:
+      return SYS_exit_group;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
+
+bool interrupt_call(ThreadArea& area, std::uint64_t ip, std::uint64_t left_at) {
+  const auto number = asked_by_interrupt(area, ip);
+  if (!number || area.waits != 0) return false;
+  const std::uint64_t behind = ip + 2;
+  area.in_block = false;
+  trace_interruption(area, left_at);
+  hand_over(area.output, false, 0);
+  leave_cache(area);
+  area.ip = behind;
+  const Registers before = area.registers;
+  area.registers.rax = *number;
+  if (*number == SYS_exit || *number == SYS_exit_group) area.registers.rdi = before.rbx;
+  const long result = call(area, behind);
+  if (is_ending(area)) stop_here(area);
+  area.registers = before;
+  if (result != kInterrupted) {
+    area.registers.rax = static_cast<std::uint64_t>(result);
+    ip = behind;
+  }
+  enter_at(area, ip);
+  return true;
+}
 
 void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   if (area.waits != 0) {

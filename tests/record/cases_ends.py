@@ -38,6 +38,18 @@ def exit_status(box):
         check(f"exit status {status}" in line, line)
 
 
+def by_interrupt(box):
+    """A fork and two exits by INT 0x80 in a 64-bit program."""
+    if box.source != "dbi":
+        raise Skip("the emulator has no INT 0x80 for 64-bit programs")
+    for options in ([], ["--source", "bts"]):
+        end, _ = _ended(box, ["interrupt"], 7, options)
+        equal(end["exit_status"], 7, "exit status")
+        ends = box.report(COMPLETE)["ended"]
+        equal(sorted(one["exit_status"] for one in ends), [3, 7], "both processes")
+        equal(len(box.branches()), 2, "recorded processes")
+
+
 def signals(box):
     """With the path up to the place: FUP and TIP.PGD, after which nothing comes."""
     for how, number, place in (
