@@ -125,13 +125,16 @@ export class Tiles {
     const later = all.filter((one) => this.known.get(one.key)?.finer_later && !this.refused.has(one.key));
     if (later.map((one) => one.key).join() !== this.later.map((one) => one.key).join()) {
       window.clearTimeout(this.rest);
-      this.rest = window.setTimeout(() => this.pump(), kRest);
-      this.resting = performance.now() + kRest;
+      this.resting = true;
+      this.rest = window.setTimeout(() => {
+        this.resting = false;
+        this.pump();
+      }, kRest);
     }
     this.later = later;
     this.pump();
   }
-  private resting = 0;
+  private resting = false; // until the timer says so, whatever a clock says
 
   get busy(): boolean {
     return this.running.size > 0 || this.wanted.length > 0 || this.later.length > 0;
@@ -140,7 +143,7 @@ export class Tiles {
   private next(): [Wanted, boolean] | null {
     const quick = this.wanted.shift();
     if (quick) return [quick, true];
-    if (performance.now() < this.resting) return null;
+    if (this.resting) return null;
     const slow = this.later.find((one) => !this.running.has(one.key));
     return slow ? [slow, false] : null;
   }
