@@ -6,7 +6,8 @@ measures by the page's own clock
   pieces         how long one takes to come, while the timeline is zoomed in to single calls and panned: median, 95 %, longest;
                  the page asks for them with `quick`; and how many it gave up as they were out of sight
   finer pieces   that the page asks for where it rests, as `quick` ones were too coarse
-  frames         in a second, and the longest time between two, while keys zoom and pan
+  frames         in a second, and the longest time between two, while keys zoom and pan; and those that the browser's own
+                 tracing says were drawn
   memory         of the page's script, and of the browser's process that shows it
   transfer       bytes of the page itself, without answers
 
@@ -90,7 +91,7 @@ def first_picture(chrome):
 
 
 def move(view, seconds):
-    """Zooms in to single calls, pans, and out again, as keys that are held down do; 30 a second."""
+    """Zooms in to single calls, pans, and out again, as keys that are held down do, but 60 a second: each may draw a frame."""
     chrome = view.chrome
     chrome.run("benchmark.asked.length = 0, benchmark.frames.length = 0, document.querySelector('#timeline').focus()")
     keys = "w" * 60 + "d" * 60 + "s" * 20 + "a" * 40 + "w" * 10 + "d" * 40 + "s" * 50
@@ -99,8 +100,23 @@ def move(view, seconds):
     while time.monotonic() - begin < seconds:
         chrome.key(keys[count % len(keys)])
         count += 1
-        chrome.drain(max(0.0, begin + count / 30 - time.monotonic()))
+        chrome.drain(max(0.0, begin + count / 60 - time.monotonic()))
     return chrome.run("benchmark")
+
+
+def traced(chrome, action):
+    """What the action returns, and how many frames a second the browser drew meanwhile, by its own tracing."""
+    chrome.send("Tracing.start", transferMode="ReportEvents",
+                traceConfig={"includedCategories": ["disabled-by-default-devtools.timeline.frame"], "excludedCategories": ["*"]})
+    found = action()
+    chrome.events.clear()
+    chrome.send("Tracing.end")
+    deadline = time.monotonic() + 30
+    while not any(one.get("method") == "Tracing.tracingComplete" for one in chrome.events) and time.monotonic() < deadline:
+        chrome.drain(0.2)
+    drawn = sorted(event["ts"] for one in chrome.events if one.get("method") == "Tracing.dataCollected"
+                   for event in one["params"]["value"] if event["name"] == "DrawFrame")
+    return found, 1e6 * (len(drawn) - 1) / (drawn[-1] - drawn[0])
 
 
 def rest(view, instructions):
@@ -145,7 +161,7 @@ def main():
             transfer = view.chrome.run("""[...performance.getEntriesByType('navigation'),
                 ...performance.getEntriesByType('resource').filter(one => one.initiatorType !== 'fetch')]
                 .reduce((sum, one) => sum + one.transferSize, 0)""")
-            found = move(view, options.seconds)
+            found, drawn = traced(view.chrome, lambda: move(view, options.seconds))
             tiles = [one for one in found["asked"] if one["method"] == "tile"]
             frames = found["frames"]
             gaps = sorted(b - a for a, b in zip(frames, frames[1:]))
@@ -153,8 +169,8 @@ def main():
             print(f"pieces          {len(times)}: {share(times, .5):.0f} ms, 95 % {share(times, .95):.0f}, longest {times[-1]:.0f}")
             sizes = sorted(one["bytes"] for one in tiles)
             print(f"size of one     {share(sizes, .5) / 1e3:.0f} KB, 95 % {share(sizes, .95) / 1e3:.0f}; given up: {found['given_up']}")
-            print(f"frames          {1000 * len(gaps) / (frames[-1] - frames[0]):.1f} a second; between two 95 % "
-                  f"{share(gaps, .95):.0f} ms, longest {gaps[-1]:.0f}")
+            print(f"frames          {1000 * len(gaps) / (frames[-1] - frames[0]):.1f} a second, {drawn:.1f} drawn by the browser's "
+                  f"tracing; between two 95 % {share(gaps, .95):.0f} ms, longest {gaps[-1]:.0f}")
             print(f"memory          {view.chrome.run('performance.memory.usedJSHeapSize') / 1e6:.0f} MB of the script, "
                   f"{renderer_memory(view.chrome) / 1e6:.0f} MB of the process")
             print(f"transfer        {transfer / 1e3:.0f} KB")
