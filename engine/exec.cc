@@ -12,6 +12,7 @@
 #include "channel.h"
 #include "clock.h"
 #include "glue.h"
+#include "held_faults.h"
 #include "leave.h"
 #include "program_memory.h"
 #include "program_rights.h"
@@ -86,6 +87,7 @@ long exec_call(ThreadArea& area) {
   if (!why.empty()) send_native(area, path_of(area.registers, path), why);
   if (area.output.tracer) area.output.tracer->publish();
   area.output.channel->leave(true);
+  const HeldInKernel held(area);
   const long result = glue_syscall(&area);
   area.output.channel->leave(false);
   if (connection >= 0) raw_syscall(SYS_close, connection);

@@ -6,6 +6,7 @@
 
 #include "code_pages.h"
 #include "glue.h"
+#include "held_faults.h"
 #include "hodo/relay/engine_start.h"
 #include "memory.h"
 #include "output.h"
@@ -66,6 +67,7 @@ void leave_here(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mas
   set_mask(kAllSignals);
   raise_again(signal);
   for (std::uint32_t i = 0; i < area.waits; ++i) raise_again(area.waiting[i]);
+  give_held_faults_to_kernel(area);
   // Not on the stack that the kernel is told to leave.
   constexpr std::uint64_t kRoom = 512;
   static_assert(sizeof(KernelContext) < kRoom);

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "glue.h"
+#include "held_faults.h"
 #include "lock.h"
 #include "program_memory.h"
 #include "service.h"
@@ -86,6 +87,7 @@ long sigprocmask_call(ThreadArea& area) {
   area.blocked_faults = after & kFaults;
   area.program_mask = after & ~kFaults;
   set_mask(area.program_mask);
+  if ((before & ~after & kFaults) != 0) const HeldInKernel now(area);
   if (r.rdx != 0 && !write_program(r.rdx, &before, sizeof before)) return -EFAULT;
   return 0;
 }
@@ -127,6 +129,7 @@ long sigreturn_call(ThreadArea& area) {
   context.stack.flags = 0;
   context.stack.size = ThreadArea::kHandlerStackBytes;
   return_to_engine(area, context);
+  if (area.held_faults[0].number != 0) give_held_faults_to_kernel(area);
   glue_restore_context(&context);
 }
 

@@ -8,6 +8,7 @@
 #include "code_pages.h"
 #include "failure.h"
 #include "glue.h"
+#include "held_faults.h"
 #include "insn_map.h"
 #include "leave.h"
 #include "lock.h"
@@ -142,7 +143,7 @@ void remember(ThreadArea& area, const WaitingSignal& signal, KernelContext& cont
   // It may have come while the engine itself blocks all that it can.
   constexpr std::uint64_t kBlocked = ~kFaults & ~signal_bit(kKill) & ~signal_bit(kStop);
   const bool own = (context.mask & ~signal_bit(kKill) & ~signal_bit(kStop)) == kBlocked;
-  if (area.waits == 0) area.held_mask = own ? area.program_mask : context.mask;
+  if (area.waits == 0) area.held_mask = own ? area.program_mask : context.mask & ~kFaults;
   area.waiting[area.waits] = signal;
   __atomic_store_n(&area.waits, area.waits + 1, __ATOMIC_RELEASE);
   context.mask = ~kFaults;
@@ -338,6 +339,7 @@ void engine_signal(int number, const KernelInfo* info, KernelContext* context) {
     deliver(area, describe(area, signal, *info, *context), mask, *context);
     return;
   }
+  if (!raised && hold_fault(area, signal, *info, context->mask)) return;
   const WaitingSignal here = describe(area, signal, *info, *context);
   if (area.waits == 0 && ((place == Place::cache && save_exact(area, *context)) ||
                           (place == Place::sequence && save_resuming(area, *context)))) {

@@ -18,6 +18,7 @@
 #include "edition.h"
 #include "exec.h"
 #include "glue.h"
+#include "held_faults.h"
 #include "lock.h"
 #include "mappings.h"
 #include "memory.h"
@@ -171,10 +172,15 @@ void give_back_changed(const ThreadArea& area) {
   }
 }
 
+long make_call(ThreadArea& area) {
+  const HeldInKernel held(area);
+  return glue_syscall(&area);
+}
+
 long map_at_once(ThreadArea& area) {
   const Locked locked;
   give_back_changed(area);
-  const long result = glue_syscall(&area);
+  const long result = make_call(area);
   if (result != kInterrupted) note_mappings(area, result);
   return result;
 }
@@ -184,7 +190,7 @@ long map(ThreadArea& area) {
     const Locked locked;
     give_back_changed(area);
   }
-  const long result = glue_syscall(&area);
+  const long result = make_call(area);
   if (result == kInterrupted) return result;
   const Locked locked;
   note_mappings(area, result);
@@ -204,7 +210,7 @@ long passed_on(ThreadArea& area) {
       break;
   }
   for (int i = 0;; ++i) {
-    const long result = glue_syscall(&area);
+    const long result = make_call(area);
     if (result != -EFAULT || i == kTries) return result;
     const Locked locked;
     if (!unprotect_all()) return result;

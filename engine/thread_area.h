@@ -81,8 +81,13 @@ struct ThreadArea {
   std::uint64_t held_mask = 0;       // while signals wait: what the kernel is to block behind them
   std::uint64_t program_mask = 0;    // as the kernel has it while the engine does not block more
   std::uint64_t blocked_faults = 0;  // synchronous signals that the program thinks it has blocked
-  std::uint64_t native_mask = 0;     // the kernel's, while `native`
-  KernelStack alternate = {};        // sigaltstack() of the program
+  struct HeldFault {
+    unsigned number = 0;
+    KernelInfo info = {};
+  };
+  HeldFault held_faults[6] = {};  // held_faults.h: one of each of kFaults; behind a 0 there is none
+  std::uint64_t native_mask = 0;  // the kernel's, while `native`
+  KernelStack alternate = {};     // sigaltstack() of the program
   SignalActions* actions = nullptr;
   Dispatch dispatch = {};
   Output output;

@@ -146,6 +146,44 @@ static void sent_as_faults(void) {
   }
 }
 
+static volatile int came;
+static void note(int number) { came = came * 10 + 1; }
+
+// Faults that are only sent wait as long as they are blocked, once each, wherever that ends.
+static void sent_while_blocked(void) {
+  sigset_t fault, none, pending;
+  sigemptyset(&none);
+  sigemptyset(&fault);
+  sigaddset(&fault, SIGSEGV);
+  sigaddset(&fault, SIGFPE);
+  set(SIGSEGV, &note, 0);
+  sigprocmask(SIG_BLOCK, &fault, NULL);
+  raise(SIGSEGV);
+  raise(SIGSEGV);
+  printf("while it is blocked: %d", came);
+  sigpending(&pending);
+  printf(", pending: %d %d", sigismember(&pending, SIGSEGV), sigismember(&pending, SIGFPE));
+  sigprocmask(SIG_UNBLOCK, &fault, NULL);
+  printf(", then: %d", came);
+  came = 0;
+  sigprocmask(SIG_BLOCK, &fault, NULL);
+  raise(SIGSEGV);
+  printf(", in sigsuspend: %d", sigsuspend(&none));
+  printf(" %d", came);
+  raise(SIGSEGV);
+  const struct timespec now = {0, 0};
+  printf(", by sigtimedwait: %d", sigtimedwait(&fault, NULL, &now) == SIGSEGV);
+  raise(SIGSEGV);
+  sigset_t old;
+  set(SIGUSR1, &note, 0);
+  raise(SIGUSR1);  // a return from a handler lets through what was not blocked before it only
+  printf(", behind a handler: %d", came);
+  set(SIGSEGV, SIG_IGN, 0);
+  sigprocmask(SIG_SETMASK, &none, &old);
+  printf(", ignored: %d\n", came);
+  set(SIGSEGV, SIG_DFL, 0);
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   set(SIGALRM, &tick, SA_RESTART);
@@ -190,6 +228,8 @@ int main(void) {
   sigprocmask(SIG_BLOCK, &fault, NULL);
   sigprocmask(SIG_UNBLOCK, &fault, &old);
   printf("blocked faults are told: %d\n", sigismember(&old, SIGSEGV));
+
+  sent_while_blocked();
 
   int ends[2];
   char byte = 0;

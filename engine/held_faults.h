@@ -1,0 +1,32 @@
+// Synchronous signals that somebody sends while the program blocks them. In the kernel they are
+// never blocked, for the engine's own faults: they are kept here. While the program is in a system
+// call they are the kernel's, blocked there: it tells of them (sigpending), hands them out
+// (sigtimedwait, sigsuspend), and keeps them over execve.
+#pragma once
+
+#include "kernel_signal.h"
+#include "thread_area.h"
+
+namespace hodo::engine {
+
+// Keeps it: one of each number, as the kernel does for a thread. False: the program is to have it
+// now. `mask`: what the kernel blocks where the signal came.
+bool hold_fault(ThreadArea& area, unsigned number, const KernelInfo& info, std::uint64_t mask);
+
+// From here on those that are kept wait in the kernel, which blocks them until the next mask is
+// set.
+void give_held_faults_to_kernel(ThreadArea& area);
+
+// For as long. Afterwards they come, and are the program's or kept again.
+class HeldInKernel {
+ public:
+  explicit HeldInKernel(ThreadArea& area);
+  ~HeldInKernel();
+  HeldInKernel(const HeldInKernel&) = delete;
+  HeldInKernel& operator=(const HeldInKernel&) = delete;
+
+ private:
+  bool any_;
+};
+
+}  // namespace hodo::engine
