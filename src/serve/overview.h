@@ -74,7 +74,7 @@ struct Lane {
 };
 
 // A time in which one thread ran on a processor, and nothing else that was recorded.
-struct Turn {
+struct ProcessorTurn {
   Slice slice;              // name: index in Overview::lanes; instructions are the processor's
   std::uint64_t begin = 0;  // instructions of the thread before the first
 };
@@ -83,9 +83,9 @@ struct Turn {
 struct Processor {
   static constexpr std::size_t kMostTurns = std::size_t{1} << 18;  // of all
   std::int32_t cpu = -1;
-  Place end;                   // of the last branch
-  std::uint64_t branches = 0;  // those not taken left out
-  std::vector<Turn> turns;     // in order
+  Place end;                         // of the last branch
+  std::uint64_t branches = 0;        // those not taken left out
+  std::vector<ProcessorTurn> turns;  // in order
 };
 
 struct SliceName {

@@ -19,7 +19,7 @@ void ProcessorBuilder::branch(std::int32_t cpu, std::uint32_t lane, const Branch
   const bool paused = begins && one.end.time > before.time;
   const bool goes_on = !paused && !one.turns.empty() && one.turns.back().slice.name == lane;
   if (!goes_on) {
-    Turn& turn = one.turns.emplace_back();
+    ProcessorTurn& turn = one.turns.emplace_back();
     turn.begin = after.instructions - branch.insns;
     turn.slice.from = {one.end.time, before.instructions};
     turn.slice.branch = after.branches - (begins || after.branches == 0 ? 0 : 1);
@@ -38,8 +38,8 @@ void ProcessorBuilder::shrink() {
     grain_.instructions = grain_.time;
     used_ = 0;
     for (auto& [cpu, one] : all_) {
-      std::vector<Turn> kept;
-      for (const Turn& turn : one.turns) {
+      std::vector<ProcessorTurn> kept;
+      for (const ProcessorTurn& turn : one.turns) {
         if (!kept.empty() && fits(kept.back().slice, turn.slice, grain_)) {
           take_in(kept.back().slice, turn.slice);
         } else {
@@ -67,7 +67,7 @@ class PartBuilder {
   PartBuilder(const Overview& overview, const session::Session& session, const Range& range)
       : overview_(overview), session_(session), range_(range) {}
 
-  void add(const Turn& turn, std::uint64_t pixel) {
+  void add(const ProcessorTurn& turn, std::uint64_t pixel) {
     Slice shown = turn.slice;
     if (shown.name != Slice::kMerged) shown.name = number(turn.slice.name, kOfThread);
     row(0).push_back(shown);
@@ -94,7 +94,7 @@ class PartBuilder {
 
   // Those that were open in the turn, cut to it and to the range: on the thread's own path both
   // begin elsewhere among the instructions.
-  void add_calls(const Turn& turn, const std::vector<Slice>& calls, std::size_t depth) {
+  void add_calls(const ProcessorTurn& turn, const std::vector<Slice>& calls, std::size_t depth) {
     const std::uint64_t start = range_.of(turn.slice.from);
     const std::uint64_t zero = over_time() ? start : turn.begin;
     const std::uint64_t first = zero + std::max(range_.from, start) - start;
@@ -139,7 +139,7 @@ ProcessorPart part_of_processor(const Processor& processor, const Overview& over
                                 const session::Session& session, const Range& range,
                                 std::uint64_t pixel) {
   PartBuilder builder(overview, session, range);
-  const auto end = [&range](const Turn& turn) { return range.of(turn.slice.to); };
+  const auto end = [&range](const ProcessorTurn& turn) { return range.of(turn.slice.to); };
   for (auto it = std::ranges::lower_bound(processor.turns, range.from, {}, end);
        it != processor.turns.end() && range.of(it->slice.from) <= range.to; ++it) {
     builder.add(*it, pixel);
@@ -147,7 +147,7 @@ ProcessorPart part_of_processor(const Processor& processor, const Overview& over
   ProcessorPart out = builder.take();
   // All rows that it has anywhere.
   std::size_t depth = processor.turns.empty() ? 0 : 1;
-  for (const Turn& turn : processor.turns) {
+  for (const ProcessorTurn& turn : processor.turns) {
     if (turn.slice.count == 1) {
       depth = std::max(depth, overview.lanes[turn.slice.name].rows.size() + 1);
     }

@@ -44,7 +44,7 @@ TEST(Processors, ATurnEndsWhenAnotherThreadRuns) {
   EXPECT_EQ(all[0].branches, 3u);
   ASSERT_EQ(all[0].turns.size(), 2u);
   EXPECT_EQ(all[0].turns[0].slice.name, 1u);
-  const Turn& last = all[0].turns[1];
+  const ProcessorTurn& last = all[0].turns[1];
   EXPECT_EQ(last.slice.name, 0u);
   EXPECT_EQ(last.begin, 5u);  // instructions that it had executed on the other one
   EXPECT_EQ(last.slice.from.instructions, 7u);
@@ -75,7 +75,7 @@ TEST(Processors, TooManyTurnsAreMerged) {
   const auto all = machine.take();
   EXPECT_LE(all[0].turns.size(), 100u);
   std::uint64_t turns = 0;
-  for (const Turn& turn : all[0].turns) turns += turn.slice.count;
+  for (const ProcessorTurn& turn : all[0].turns) turns += turn.slice.count;
   EXPECT_EQ(turns, 1000u);
   EXPECT_EQ(all[0].turns[0].slice.name, Slice::kMerged);
   EXPECT_EQ(all[0].turns.back().slice.to.instructions, 10'000u);
