@@ -5,14 +5,8 @@
 namespace hodo::analyze {
 namespace {
 
-// A call's return address is behind the instruction, whose length is not known here.
-constexpr std::uint64_t kLongestInstruction = 15;
 // Frames that are looked at for a function that a jump went into; a longjmp from deeper is rare.
 constexpr std::size_t kSearched = 4096;
-
-bool behind(std::uint64_t address, std::uint64_t site) {
-  return site != 0 && address - site <= kLongestInstruction;
-}
 
 // Whether the instruction at the branch's source was executed, and counted.
 bool executed(const Branch& branch) {
@@ -132,7 +126,7 @@ void CallStack::begun(const Branch& branch) {
   std::uint64_t ended_at = std::exchange(ended_at_, 0);
   if (branch.to == 0) return;
   if (frames_.empty() || (branch.flags & kResync) != 0) return start(branch, !started_);
-  if (behind(branch.to, ended_at)) return;
+  if (returns_behind(branch.to, ended_at)) return;
   if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) {
     return cut(below, CallEnd::returned);
   }
@@ -182,12 +176,14 @@ void CallStack::returned(const Branch& branch) {
 
 void CallStack::jumped(const Branch& branch) {
   Frame& top = frames_.back();
-  if (branch.to - top.function.start < top.function.size) return;
+  if (has(top, branch.to)) return;
   if (branch.to == 0) {  // to where a filter hides it
     ended_at_ = 0;
     return;
   }
-  if (top.function.stub) return enter_from_stub(branch);
+  if (top.function.stub) {
+    return enter_from_stub(functions_.called(space_, branch.to, branch.time), branch.to);
+  }
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(top.function)) return;
   if (top.function.resolver && function.entry) return leave_resolver(function, branch.to);
@@ -278,12 +274,11 @@ std::uint32_t CallStack::unknown_caller() {
   return paths_.child(thread_.root, functions_.pseudo("[unknown caller]"));
 }
 
-void CallStack::enter_from_stub(const Branch& branch) {
+void CallStack::enter_from_stub(const Located& function, std::uint64_t entry) {
   Frame& top = frames_.back();
-  const Located& function = functions_.called(space_, branch.to, branch.time);
   // The first call of a function goes through the head of the PLT, which has no name.
   if (!function.known() && function.object == top.function.object) return;
-  call_is(function, branch.to, true);
+  call_is(function, entry, true);
   if (function.stub) return;
   top.node = paths_.child(top.node, function.function);
   ++paths_[top.node].calls;
@@ -302,7 +297,7 @@ void CallStack::leave_resolver(const Located& function, std::uint64_t entry) {
 std::size_t CallStack::below_entry_from(std::uint64_t address) const {
   for (std::size_t i = frames_.size(); i-- > 0;) {
     const Frame& frame = frames_[i];
-    if (frame.how != CallEntry::jumped && behind(address, frame.site)) return i;
+    if (frame.how != CallEntry::jumped && returns_behind(address, frame.site)) return i;
   }
   return frames_.size();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "call_paths.h"
+#include "call_rules.h"
 #include "functions.h"
 #include "hodo/analyze/open_calls.h"
 #include "hodo/flow/branch.h"
@@ -15,6 +16,12 @@ namespace hodo::analyze {
 
 // Where a saved call went.
 Located located(Functions& functions, std::uint32_t space, const SavedCall& call);
+
+// A call's return address is behind the instruction, whose length is not known here.
+constexpr bool returns_behind(std::uint64_t address, std::uint64_t site) {
+  constexpr std::uint64_t kLongestInstruction = 15;
+  return site != 0 && address - site <= kLongestInstruction;
+}
 
 class CallStack {
  public:
@@ -44,6 +51,10 @@ class CallStack {
       follow(space, branch, now);
     }
   }
+  // A row of transfers, of one time.
+  void transfers(std::uint32_t space, std::span<const flow::Transfer> row,
+                 const flow::TransferBook& book, std::uint64_t time, std::uint64_t now,
+                 CallRules& rules);
   // That are open, outermost first.
   std::span<const OpenCall> calls() const { return std::span(calls_).first(frames_.size()); }
   const CallClock& clock() const { return clock_; }
@@ -57,8 +68,7 @@ class CallStack {
     using enum BranchKind;
     const bool jumps = branch.kind == cond || branch.kind == jmp || branch.kind == ijmp;
     if (!jumps || frames_.empty() || space != space_ || now != last_time_) return false;
-    const Located& function = frames_.back().function;
-    return branch.to - function.start < function.size && (branch.flags & kNotTaken) == 0;
+    return has(frames_.back(), branch.to) && (branch.flags & kNotTaken) == 0;
   }
   void count_here(const Branch& branch) {
     ++clock_.branches;
@@ -66,6 +76,15 @@ class CallStack {
     if (branch.time != 0) clock_.ticks = branch.time;
     paths_[frames_.back().node].instructions += branch.insns;
   }
+  void count_left_out(const flow::Transfer& transfer);
+  bool follow_rule(CallRule& rule, CallRules& rules, std::uint32_t insns, std::uint64_t to);
+  bool call_by_rule(CallRule& rule, CallRules& rules, std::uint32_t insns, std::uint64_t to);
+  void follow_written(std::uint32_t space, const Branch& written, std::uint32_t insns,
+                      std::uint64_t to, std::uint64_t time, std::uint64_t now);
+  static bool has(const Frame& frame, std::uint64_t address) {
+    return address - frame.function.start < frame.function.size;
+  }
+  void count_rule(std::uint32_t insns);
   void follow(std::uint32_t space, const Branch& branch, std::uint64_t now);
   // Whether nothing is to be done about it but what its kind says.
   bool is_plain(std::uint32_t space, const Branch& branch, std::uint64_t now) const {
@@ -86,7 +105,7 @@ class CallStack {
     std::uint64_t entry = 0;
   };
   void push(const Located& function, CallEntry how, Way way, bool by_call = false);
-  void enter_from_stub(const Branch& branch);
+  void enter_from_stub(const Located& function, std::uint64_t entry);
   void leave_resolver(const Located& function, std::uint64_t entry);
   std::uint32_t unknown_caller();
   void open(const Located& function, std::uint32_t node, CallEntry how, Way way,

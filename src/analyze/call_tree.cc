@@ -5,6 +5,7 @@
 #include "call_paths.h"
 #include "call_stack.h"
 #include "functions.h"
+#include "transfer_parts.h"
 
 namespace hodo::analyze {
 
@@ -28,6 +29,7 @@ struct CallTree::State {
   }
 
   Functions functions;
+  CallRules rules{functions};
   CallPaths paths;
   ReturnSites sites;
   session::Clock clock;
@@ -44,6 +46,17 @@ bool CallTree::branches(const session::Context& context, std::span<const Branch>
   for (const Branch& branch : batch) {
     stack.branch(context.space, branch, state_->clock.nanoseconds(branch.time));
   }
+  return true;
+}
+
+bool CallTree::transfers(const session::Context& context, const flow::Transfers& batch) {
+  CallStack& stack = state_->stack_of(context);
+  const auto now = [this](std::uint64_t time) { return state_->clock.nanoseconds(time); };
+  each_part(
+      batch, [&](const Branch& branch) { stack.branch(context.space, branch, now(branch.time)); },
+      [&](std::span<const flow::Transfer> row, std::uint64_t time) {
+        stack.transfers(context.space, row, *batch.book, time, now(time), state_->rules);
+      });
   return true;
 }
 

@@ -49,6 +49,11 @@ class Functions {
   const Located& called(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
     return find({address, space, true}, time);
   }
+  // Answers hold as long as it is the same.
+  std::uint32_t generation(std::uint32_t space, std::uint64_t time) {
+    if (!asked_ || asked_->space != space || asked_->time != time) ask(space, time);
+    return asked_->generation;
+  }
   // Whether a function of a file has a straight line of code, the jump at its end, and its target.
   // For any thread, at any time.
   bool one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
@@ -85,10 +90,10 @@ class Functions {
 
   const Located& find(const Key& key, std::uint64_t time) {
     // Most questions are asked with the time of the one before.
-    if (!asked_ || asked_->space != key.space || asked_->time != time) ask(key.space, time);
+    const std::uint32_t now = generation(key.space, time);
     Recent& recent = recent_[Hash{}(key) & (kRecent - 1)];
-    if (!(recent.key == key) || recent.generation != asked_->generation || !recent.used) {
-      recent = {find_known(key, time, asked_->generation), key, asked_->generation, true};
+    if (!(recent.key == key) || recent.generation != now || !recent.used) {
+      recent = {find_known(key, time, now), key, now, true};
     }
     return recent.located;
   }

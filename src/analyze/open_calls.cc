@@ -3,6 +3,7 @@
 #include "call_paths.h"
 #include "call_stack.h"
 #include "functions.h"
+#include "transfer_parts.h"
 
 namespace hodo::analyze {
 
@@ -10,6 +11,7 @@ struct Following::State {
   State(const session::Names& names, session::Clock how) : functions(names), clock(how) {}
 
   Functions functions;
+  CallRules rules{functions};
   CallPaths paths{0};  // nobody asks for sums: all is one path
   ReturnSites sites;
   session::Clock clock;
@@ -41,9 +43,25 @@ void OpenCalls::branches(std::uint32_t space, std::span<const Branch> batch) {
   for (const Branch& branch : batch) stack.branch(space, branch, clock.nanoseconds(branch.time));
 }
 
+void OpenCalls::transfers(std::uint32_t space, const flow::Transfers& batch) {
+  CallStack& stack = state_->stack;
+  session::Clock& clock = state_->following.clock;
+  each_part(
+      batch,
+      [&](const Branch& branch) { stack.branch(space, branch, clock.nanoseconds(branch.time)); },
+      [&](std::span<const flow::Transfer> row, std::uint64_t time) {
+        stack.transfers(space, row, *batch.book, time, clock.nanoseconds(time),
+                        state_->following.rules);
+      });
+}
+
 std::vector<OpenCall> OpenCalls::open() const {
   const std::span<const OpenCall> calls = state_->stack.calls();
   return {calls.begin(), calls.end()};
+}
+
+bool Following::is_within(std::uint32_t space, std::uint64_t line, const Branch& jump) const {
+  return state_->functions.one_has(space, line, jump);
 }
 
 std::span<std::uint64_t> Following::return_sites() { return state_->sites.slots(); }

@@ -11,8 +11,10 @@ Output::Output(const Config& config, const Receivers& to)
       to_(to),
       batch_(to.branches == nullptr ? kBatch : kBatch + kMostPathEdges + kEdgesAtOnce),
       lines_(to.runs == nullptr ? 0 : batch_.size()),
-      wants_repeats_(to.branches != nullptr && to.branches->wants_repeats()) {
+      wants_repeats_(to.branches != nullptr && !to.leave_out_jumps && to.branches->wants_repeats()),
+      wants_lines_(to.leave_out_jumps && to.branches->wants_lines()) {
   if (wants_repeats_) repeats_.reserve(kMostRepeats);
+  if (to.leave_out_jumps) transfers_.open();
   if (to.passages) passages_.open();
 }
 
@@ -25,6 +27,7 @@ void Output::branch(Branch branch) {
     return;
   }
   if (!not_taken) ++stats_.branches[static_cast<std::size_t>(branch.kind)];
+  end_row();
   branch.insns = saturate_insns(std::exchange(pending_insns_, 0));
   if (used_ == batch_.size()) grow();
   told_time_ = branch.time;
@@ -36,6 +39,9 @@ void Output::start_over() {
   stats_ = {};
   used_ = 0;
   repeats_.clear();
+  if (to_.leave_out_jumps) transfers_.open();
+  left_out_last({});
+  ran_.clear();
   instructions_.clear();
   pending_insns_ = 0;
   line_ = kLineFromBefore;
@@ -83,12 +89,18 @@ void Output::flush() {
   if (!instructions_.empty() && to_.branches != nullptr) {
     to_.branches->on_instructions(instructions_);
   }
-  if (used_ != 0 || !repeats_.empty() || !passages_.empty()) {
+  end_row();
+  const Branch last = left_out_last();
+  if (used_ != 0 || !repeats_.empty() || !passages_.empty() || !transfers_.empty() ||
+      !ran_.empty()) {
     hand_on(std::span(batch_).first(used_));
   }
   used_ = 0;
+  left_out_last(last);
+  ran_.clear();
   repeats_.clear();
   passages_.clear();
+  transfers_.clear();
   instructions_.clear();
   ++flushes_;
 }
@@ -106,6 +118,13 @@ void Output::hand_on(std::span<const Branch> branches) {
                               .memory = memo_->number(),
                               .numbers = memo_->numbers(),
                               .edges = memo_->edge_list()});
+  } else if (to_.leave_out_jumps) {
+    to_.branches->on_transfers({.walked = branches,
+                                .rows = transfers_.rows(),
+                                .list = transfers_.list(),
+                                .book = book_,
+                                .last = left_out_last(),
+                                .lines = ran_});
   } else if (to_.branches != nullptr) {
     to_.branches->on_branches(branches);
   }

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hodo/flow/decoder.h"
 #include "passage_log.h"
 #include "path_memo.h"
+#include "transfer_log.h"
 
 namespace hodo::flow {
 
@@ -112,6 +114,31 @@ class Output {
   void end_passage(std::uint64_t time) { passages_.close(time, used_); }
   void set_pending_insns(std::uint64_t insns) { pending_insns_ = insns; }
 
+  TransferLog& transfers() { return transfers_; }
+  // Of the transfers that follow.
+  void transfers_of(std::shared_ptr<const TransferBook> book) {
+    if (book_ == book) return;
+    flush();
+    book_ = std::move(book);
+  }
+  // Whether the code that ran comes with the transfers.
+  bool wants_lines() const { return wants_lines_; }
+  void ran(std::uint64_t first, std::uint64_t last) {
+    if (wants_lines_) ran_.push_back({first, last});
+  }
+  std::vector<CodeLine>& lines() { return ran_; }
+  // Of the branches left out behind all that is told the last one; of kind `lost`: there are none.
+  void left_out_last(const Branch& branch) {
+    left_out_last_ = branch;
+    left_out_behind_ = used_;
+  }
+  Branch left_out_last() const { return left_out_behind_ == used_ ? left_out_last_ : Branch{}; }
+  // Transfers of this time follow.
+  void begin_row(std::uint64_t time) {
+    if (row_time_ != time && transfers_.begun()) end_row();
+    row_time_ = time;
+  }
+
   // Of the last branch; kNoTime: the next one has to come.
   std::uint64_t told_time() const { return told_time_; }
   // As if there had been none.
@@ -164,6 +191,9 @@ class Output {
   void grow();
   void note_repeat(const Path& path, const PathMemo& memo, std::uint64_t time);
   void hand_on(std::span<const Branch> branches);
+  void end_row() {
+    if (transfers_.begun()) transfers_.close(row_time_, used_);
+  }
 
   const Config& config_;
   const Receivers to_;
@@ -176,6 +206,13 @@ class Output {
   bool wants_repeats_;
   PassageLog passages_;
   const Passages::Reader* reader_ = nullptr;  // theirs
+  TransferLog transfers_;
+  std::shared_ptr<const TransferBook> book_;  // theirs
+  std::uint64_t row_time_ = 0;                // of the row that is being written
+  Branch left_out_last_;
+  std::size_t left_out_behind_ = 0;  // that many of batch_
+  bool wants_lines_;
+  std::vector<CodeLine> ran_;
   std::vector<EdgeCount> edges_;
   std::vector<RunCount> runs_;
   std::vector<std::uint64_t> instructions_;
@@ -209,6 +246,7 @@ inline void Output::repeat(const Path& path, const PathMemo& memo, std::uint64_t
     return;
   }
   if (wants_repeats_) return note_repeat(path, memo, time);
+  end_row();
   if (batch_.size() - used_ < kMostPathEdges + kEdgesAtOnce) flush();
   Branch* const out = batch_.data() + used_;
   const std::uint32_t* const ids = memo.edge_ids(path);

@@ -25,6 +25,9 @@ void Log::add(Entry entry) {
   bytes_ += sizeof entry;
   if (const auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
     bytes_ += branches->size() * sizeof(Branch);
+  } else if (const auto* batch = std::get_if<LeavingOut>(&entry)) {
+    bytes_ += batch->walked.size() * sizeof(Branch) + batch->list.size() * sizeof(Transfer) +
+              batch->lines.size() * sizeof(CodeLine);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -97,6 +100,15 @@ class Crew::Recorder final : public BranchSink {
 
   void on_branches(std::span<const Branch> batch) override {
     if (listening_) crew_.add(stretch_, batch);
+  }
+  bool wants_lines() const override { return crew_.to_.branches->wants_lines(); }
+  void on_transfers(const Transfers& batch) override {
+    add(Log::LeavingOut{.walked = {batch.walked.begin(), batch.walked.end()},
+                        .rows = {batch.rows.begin(), batch.rows.end()},
+                        .list = {batch.list.begin(), batch.list.end()},
+                        .book = batch.book,
+                        .last = batch.last,
+                        .lines = {batch.lines.begin(), batch.lines.end()}});
   }
   bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
     return crew_.to_.branches->may_leave_out(line, jump);
@@ -238,12 +250,37 @@ bool Crew::pass_on(Stretch& stretch) {
   return more;
 }
 
+// Where the stretch begins, instructions are missing that came before it.
+void Crew::tell(Log::LeavingOut& batch) {
+  const bool tells = !batch.walked.empty() || !batch.rows.empty();
+  if (tells && std::exchange(carry_, false)) {
+    const auto added = [&](std::uint32_t insns) {
+      return saturate_insns(insns + state_.pending_insns);
+    };
+    if (batch.rows.empty() || batch.rows.front().begin != 0) {
+      batch.walked.front().insns = added(batch.walked.front().insns);
+    } else {
+      Transfer& first = batch.list.front();
+      first.insns = added(first.insns);
+      if (first.branches == 0) first.since = added(first.since);
+    }
+  }
+  to_.branches->on_transfers({.walked = batch.walked,
+                              .rows = batch.rows,
+                              .list = batch.list,
+                              .book = batch.book,
+                              .last = batch.last,
+                              .lines = batch.lines});
+}
+
 bool Crew::tell(Log::Entry& entry) {
   if (auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
     if (std::exchange(carry_, false)) {
       branches->front().insns = saturate_insns(branches->front().insns + state_.pending_insns);
     }
     to_.branches->on_branches(*branches);
+  } else if (auto* batch = std::get_if<Log::LeavingOut>(&entry)) {
+    tell(*batch);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     to_.edges->on_edges(*edges);
   } else if (auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -324,6 +361,7 @@ void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& 
   PathDecoder decoder(knowledge.blocks, &knowledge.memo, &knowledge.graph, by_steps_, config_, out);
   decoder.assume(piece_, stretch.begin, known);
   out.start_over();
+  knowledge.graph.forget_ran();
   recorder.listen();
   {
     const std::lock_guard lock(mutex_);

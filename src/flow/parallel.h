@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "hodo/flow/decoder.h"
+#include "hodo/flow/transfers.h"
 #include "output.h"
 #include "path_decoder.h"
 
@@ -38,8 +39,16 @@ class Log {
   struct Progress {
     std::uint64_t offset = 0;
   };
-  using Entry = std::variant<std::vector<Branch>, std::vector<EdgeCount>, std::vector<RunCount>,
-                             Loss, Event, Progress>;
+  struct LeavingOut {  // as Transfers
+    std::vector<Branch> walked;
+    std::vector<Transfers::Row> rows;
+    std::vector<Transfer> list;
+    std::shared_ptr<const TransferBook> book;
+    Branch last;
+    std::vector<CodeLine> lines;
+  };
+  using Entry = std::variant<std::vector<Branch>, LeavingOut, std::vector<EdgeCount>,
+                             std::vector<RunCount>, Loss, Event, Progress>;
 
   void add(Entry entry);
   std::size_t bytes() const { return bytes_; }
@@ -74,6 +83,7 @@ class Crew {
   std::size_t next_psb(std::size_t from) const;
   bool pass_on(Stretch& stretch);
   bool tell(Log::Entry& entry);
+  void tell(Log::LeavingOut& batch);
   bool go_on_by_itself();
   std::size_t limit_by_itself() const;
   void drop_front();

@@ -80,19 +80,23 @@ class PartDecoder::Impl {
   Stats decode(std::span<const Piece> pieces, std::size_t spacing, CheckpointSink& sink) {
     Config how = config_;
     how.thread_bytes = std::max(spacing, std::size_t{1});
-    const Receivers to{.listener = sink, .branches = &sink};
+    const bool leave_out =
+        sink.leaves_out_jumps() && !config_.want_not_taken && !config_.want_instructions;
+    const Receivers to{.listener = sink, .branches = &sink, .leave_out_jumps = leave_out};
+    if (leave_out) forget_answers();
     Output out(how, to);
-    PathDecoder decoder = decoder_for(out);
+    PathDecoder decoder = decoder_for(out, leave_out);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const Piece& piece = pieces[i];
       const auto mark = [&](const PathDecoder::State& state) {
         // A group that is longer than any processor writes is no place to go on.
         if (state.offset - state.psb > kLargestPsbPlus) return;
         sink.on_checkpoint(checkpoint_of(state, piece.offset));
+        knowledge_.graph.forget_ran();
       };
       decoder.begin(piece, i > 0);
       if (how.threads > 1 && piece.bytes.size() / 2 >= how.thread_bytes) {
-        Crew(piece, how, to, false, decoder, out, crew_knowledge()).decode(mark);
+        Crew(piece, how, to, leave_out, decoder, out, crew_knowledge()).decode(mark);
         continue;
       }
       std::size_t limit = decoder.state().offset + how.thread_bytes;
@@ -104,7 +108,9 @@ class PartDecoder::Impl {
       }
       decoder.end();
     }
-    return finish(out);
+    Stats stats = finish(out);
+    if (leave_out) forget_answers();
+    return stats;
   }
 
   bool decode_part(const Checkpoint* checkpoint, std::span<const Piece> pieces, std::uint64_t until,
@@ -134,8 +140,13 @@ class PartDecoder::Impl {
   }
 
  private:
-  PathDecoder decoder_for(Output& out) {
-    return {knowledge_.blocks, &knowledge_.memo, &knowledge_.graph, false, config_, out};
+  PathDecoder decoder_for(Output& out, bool by_steps = false) {
+    return {knowledge_.blocks, &knowledge_.memo, &knowledge_.graph, by_steps, config_, out};
+  }
+  // Steps keep what a sink said of their branches.
+  void forget_answers() {
+    knowledge_.graph.clear();
+    for (const auto& one : of_crew_) one->graph.clear();
   }
   std::span<const std::unique_ptr<Knowledge>> crew_knowledge() {
     while (of_crew_.size() < config_.threads)

@@ -30,8 +30,9 @@ enum class Want : std::uint8_t {
   counts,
   edges,
   branches,
-  transfers,  // branches without the jumps that the sink leaves out
-  passages,   // branches that the sink has not judged, and passages
+  transfers,        // branches without the jumps that the sink leaves out
+  exact_transfers,  // the same, and which code ran
+  passages,         // branches that the sink has not judged, and passages
   runs
 };
 

@@ -289,7 +289,7 @@ Halt PathDecoder::go_to(std::uint64_t ip) {
 }
 
 bool PathDecoder::follow_to(std::uint64_t ip) {
-  if (memo_ == nullptr || walker_.in_tx) return false;
+  if (memo_ == nullptr || walker_.in_tx || out_.wants_lines()) return false;
   Path* const path = memo_->find(walker_.ip, ip, what_of(StepKind::place, walker_.mode));
   if (path == nullptr || !path->valid_at(walker_.time)) return false;
   if (out_.wants_runs()) {

@@ -11,13 +11,15 @@
 #include "packet_bytes.h"
 #include "path_decoder.h"
 #include "step_pen.h"
+#include "transfer_pen.h"
 
 namespace hodo::flow {
 namespace {
 
 template <Want kWant>
-constexpr bool kWrites =
-    kWant == Want::branches || kWant == Want::transfers || kWant == Want::passages;
+constexpr bool kLeavesOut = kWant == Want::transfers || kWant == Want::exact_transfers;
+template <Want kWant>
+constexpr bool kWrites = kWant == Want::branches || kLeavesOut<kWant> || kWant == Want::passages;
 template <Want kWant>
 constexpr bool kCounts = !kWrites<kWant>;
 template <Want kWant>
@@ -44,6 +46,9 @@ struct PathDecoder::Stepper {
   static constexpr std::size_t kMostBytes = StepGraph::kMostAtOnce / 8;
 
   std::optional<JudgingPen> judging;  // with Want::passages
+  // With Want::transfers and Want::exact_transfers.
+  std::optional<TransferPen<false>> leaving_out;
+  std::optional<TransferPen<true>> leaving_out_exactly;
   PathMemo& memo;
   StepGraph& graph;
   Output& out;
@@ -74,8 +79,15 @@ struct PathDecoder::Stepper {
   };
 
   template <Want kWant>
-  using WritingPen =
-      std::conditional_t<kWant == Want::passages, JudgingPen, StepPen<kWant == Want::transfers>>;
+  using LeavingPen = TransferPen<kWant == Want::exact_transfers>;
+  // What is left out of a row of outcomes, by the pen that leaves something out.
+  struct NoRow {};
+  template <Want kWant>
+  using LeftOutOf = std::conditional_t<kLeavesOut<kWant>, typename LeavingPen<kWant>::Row, NoRow>;
+  template <Want kWant>
+  using OtherPen = std::conditional_t<kWant == Want::passages, JudgingPen, LeavingPen<kWant>>;
+  template <Want kWant>
+  using WritingPen = std::conditional_t<kWant == Want::branches, StepPen, OtherPen<kWant>>;
   template <Want kWant>
   using PenFor = std::conditional_t<kWrites<kWant>, WritingPen<kWant>, NoPen>;
 
@@ -83,6 +95,10 @@ struct PathDecoder::Stepper {
   decltype(auto) pen() {
     if constexpr (kWant == Want::passages) {
       return static_cast<JudgingPen&>(*judging);
+    } else if constexpr (kWant == Want::transfers) {
+      return static_cast<TransferPen<false>&>(*leaving_out);
+    } else if constexpr (kWant == Want::exact_transfers) {
+      return static_cast<TransferPen<true>&>(*leaving_out_exactly);
     } else {
       return PenFor<kWant>(graph, out, time);
     }
@@ -145,6 +161,7 @@ void PathDecoder::Stepper::leave() {
 // What a packet did when it came here before.
 template <Want kWant>
 bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
+  if constexpr (kWant == Want::exact_transfers) return false;  // the walker says which code runs
   Path* const path = memo.find(ip, key, what_of(kind, mode));
   if (path == nullptr || !path->valid_at(time)) return false;
   if constexpr (kWant == Want::runs) {
@@ -153,8 +170,10 @@ bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
   }
   memo.hit(*path);
   if constexpr (kWant == Want::passages) judging->end_passage();
+  if constexpr (kLeavesOut<kWant>) pen<kWant>().put_down();
   if constexpr (kWrites<kWant>) out.repeat(*path, memo, time);
   if constexpr (kWant == Want::passages) judging->take_up();
+  if constexpr (kLeavesOut<kWant>) pen<kWant>().take_up();
   if ((path->peak | path->pops) != 0) memo.move_returns(returns, *path);
   ip = path->next;
   return true;
@@ -224,6 +243,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   const bool jumps =
       kCounts<kWant> && row.left >= Supersteps::kOutcomes && graph.supersteps().worth_a_look();
   auto&& pen = this->pen<kWant>();
+  LeftOutOf<kWant> left_out;
   StepOrTail* steps = graph.steps();
   Link here = link;
   unsigned plain = 0;  // so many outcomes are taken one by one
@@ -231,6 +251,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
     if (shape_of(here) != Shape::outcome) [[unlikely]] {
       plain = 0;
       if (shape_of(here) == Shape::packet) {
+        if constexpr (kLeavesOut<kWant>) pen.add(std::exchange(left_out, {}));
         const Link to = take_return<kWant>(here, row.next(), pen);
         steps = graph.steps();
         if (to == kNoLink) break;
@@ -246,18 +267,28 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
     const bool taken = row.next();
     hodo::flow::Step& step = steps[number_of(here)].step;
     if constexpr (kCounts<kWant>) ++step.count[taken ? 1 : 0];
-    pen.outcome(step, here, taken);
+    if constexpr (kLeavesOut<kWant>) {
+      pen.outcome(step, here, taken, left_out);
+    } else {
+      pen.outcome(step, here, taken);
+    }
     row.drop(1);
     plain -= plain != 0 ? 1 : 0;
     Link to = step.next[taken ? 1 : 0];
     if (to == kNoLink) [[unlikely]] {
       to = graph.resolve(here, taken);
       steps = graph.steps();
-      if (to == kNoLink) stay<kWant>(graph.outcome_ip(here, taken));
-      if (to == kNoLink && row.left != 0) return leave_outcomes(row);
+      if (to == kNoLink) {
+        stay<kWant>(graph.outcome_ip(here, taken));
+        here = kNoLink;
+        if (row.left == 0) break;
+        if constexpr (kLeavesOut<kWant>) pen.finish(left_out);
+        return leave_outcomes(row);
+      }
     }
     here = to;
   }
+  if constexpr (kLeavesOut<kWant>) pen.finish(left_out);
   link = here;
   return row.left == 0 || leave_outcomes(row);
 }
@@ -382,7 +413,16 @@ void PathDecoder::go_by_steps() {
     s.judging.reset();
   } else if (out_.leaves_out() != nullptr) {
     out_.tell_next();  // the walker does not ask about what falls through
-    s.run<Want::transfers>();
+    out_.transfers_of(graph_->book());
+    if (out_.wants_lines()) {
+      s.leaving_out_exactly.emplace(*graph_, out_, walker_.time);
+      s.run<Want::exact_transfers>();
+      s.leaving_out_exactly.reset();
+    } else {
+      s.leaving_out.emplace(*graph_, out_, walker_.time);
+      s.run<Want::transfers>();
+      s.leaving_out.reset();
+    }
   } else if (out_.wants_branches()) {
     s.run<Want::branches>();
   } else if (out_.wants_edges()) {

@@ -85,6 +85,7 @@ void StepGraph::clear() {
   steps_.assign(1, {});
   details_.assign(1, {});
   shown_.assign(1, {});
+  ran_.assign(1, 0);
   edges_.clear();
   calls_.clear();
   validities_.clear();
@@ -97,6 +98,8 @@ void StepGraph::clear() {
   pair_count_ = 0;
   supersteps_.clear();
   passing_.clear();
+  book_ = std::make_shared<TransferBook>();
+  told_.assign(1, {});
   uncounted_ = 0;
   full_ = false;
 }
@@ -144,6 +147,7 @@ void StepGraph::add_place() {
   steps_.emplace_back();
   details_.emplace_back();
   shown_.emplace_back();
+  ran_.emplace_back();
 }
 
 Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
@@ -222,37 +226,6 @@ Link StepGraph::resolve(Link from, bool taken) {
   const Link link = look(outcome_ip(from, taken));
   steps_[number_of(from)].step.next[taken ? 1 : 0] = link;
   return link;
-}
-
-void StepGraph::ask(Link link, bool taken, const BranchSink& sink) {
-  const std::uint32_t number = number_of(link);
-  Step& step = steps_[number].step;
-  Shown& shown = shown_[number];
-  const auto edges = std::span(edges_).subspan(shown.edges, shown.edge_count);
-  bool all = true;
-  std::uint64_t line = details_[number].ip;
-  const auto is_left_out = [&](Branch jump) {
-    jump.time = time_;
-    return sink.may_leave_out(line, jump);
-  };
-  for (Branch& edge : edges) {
-    const bool out = edge.kind == BranchKind::jmp && is_left_out(edge);
-    if (out) edge.flags |= leaving::kThis;
-    all = all && out;
-    line = edge.to;
-  }
-  std::uint32_t& answer = step.count[taken ? 1 : 0];
-  answer = leaving::kAsked;
-  if (shown.kind != BranchKind::cond) return;
-  const bool out = is_left_out({.from = shown.at,
-                                .to = outcome_ip(link, taken),
-                                .kind = BranchKind::cond,
-                                .flags = taken ? std::uint8_t{0} : std::uint8_t{kNotTaken}});
-  if (out) answer |= leaving::kEnd;
-  const std::uint32_t insns = details_[number].insns;
-  if (!all || !out || insns > leaving::kMostInsns || edges.size() > leaving::kMostJumps) return;
-  answer |= leaving::kAll | static_cast<std::uint32_t>(edges.size()) << leaving::kJumpsShift;
-  answer |= insns;
 }
 
 void StepGraph::change(Link from, Link to) {

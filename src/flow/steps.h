@@ -7,13 +7,17 @@
 // not.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "block_cache.h"
 #include "hodo/flow/decoder.h"
+#include "hodo/flow/transfers.h"
 #include "link.h"
 #include "output.h"
 #include "passage_log.h"
@@ -28,24 +32,38 @@ struct alignas(16) Step {
 static_assert(sizeof(Step) == 16);
 // Of Shape::packet, count[0] is how often it was executed, and count[1] how often next[1] was where
 // it led, for those who want edges. Where branches are written nothing is counted, and where jumps
-// are left out, the counts are what `leaving` says, by the outcome. Where passages are written,
-// they are what `judging` says: of Shape::packet, count[0], and count[1] is the last step that its
-// branch may pass to.
+// are left out, the counts are what `leaving` says, by the outcome, of Shape::packet count[0].
+// Where passages are written, they are what `judging` says: of Shape::packet, count[0], and
+// count[1] is the last step that its branch may pass to.
 
-// What becomes of a step's branches where a sink leaves jumps out: one number, so that an outcome
-// costs no look at anything but its step.
+// What becomes of a step's branches where a sink leaves jumps out: one word, so that an outcome
+// costs no look at anything but its step. 0: nobody has asked.
 namespace leaving {
-inline constexpr std::uint32_t kAsked = std::uint32_t{1} << 29;
-inline constexpr std::uint32_t kEnd = std::uint32_t{1} << 30;  // the one at the end is left out
-// All of them are; they have so many instructions, and direct jumps on the way.
+// All of them are left out: a word of which some 64 can be added up.
 inline constexpr std::uint32_t kAll = std::uint32_t{1} << 31;
-inline constexpr unsigned kJumpsShift = 24;
-inline constexpr std::uint32_t kMostJumps = 31;
-inline constexpr std::uint32_t kMostInsns = (std::uint32_t{1} << kJumpsShift) - 1;
-constexpr std::uint32_t insns(std::uint32_t leaving) { return leaving & kMostInsns; }
-constexpr std::uint32_t jumps(std::uint32_t leaving) { return leaving >> kJumpsShift & kMostJumps; }
-// In the flags of branches on the way: this one is.
-inline constexpr std::uint8_t kThis = 1 << 7;
+inline constexpr unsigned kInsnBits = 16;
+inline constexpr unsigned kJumpsShift = 22;  // direct ones on the way
+inline constexpr unsigned kJumpBits = 3;
+inline constexpr unsigned kOutcomesShift = 31;
+inline constexpr std::uint32_t kMostInsns = (std::uint32_t{1} << kInsnBits) - 1;
+inline constexpr std::uint32_t kMostJumps = (std::uint32_t{1} << kJumpBits) - 1;
+constexpr std::uint32_t insns(std::uint64_t sum) {
+  return static_cast<std::uint32_t>(sum & ((std::uint64_t{1} << kJumpsShift) - 1));
+}
+constexpr std::uint32_t jumps(std::uint64_t sum) {
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << (kOutcomesShift - kJumpsShift)) - 1;
+  return static_cast<std::uint32_t>(sum >> kJumpsShift & kMask);
+}
+constexpr std::uint32_t outcomes(std::uint64_t sum) {
+  return static_cast<std::uint32_t>(sum >> kOutcomesShift);
+}
+// Else they are a row of the book, with this number.
+inline constexpr std::uint32_t kTold = std::uint32_t{1} << 30;
+constexpr std::uint32_t row(std::uint32_t word) { return word & (TransferBook::kMost - 1); }
+// It leads into other code without a branch: the next one comes by itself.
+inline constexpr std::uint32_t kNextComes = std::uint32_t{1} << 29;
+// They are written one by one, if there are any.
+inline constexpr std::uint32_t kWritten = std::uint32_t{1} << 28;
 }  // namespace leaving
 
 // What becomes of a step's branches where a sink judges them (BranchSink::wants_passages).
@@ -129,8 +147,29 @@ class StepGraph final : public Passages::Reader {
   // Where the branch leads that an outcome decides.
   std::uint64_t outcome_ip(Link link, bool taken) const;
 
-  // Asks the sink which of a step's branches it leaves out with this outcome.
-  void ask(Link link, bool taken, const BranchSink& sink);
+  // Asks the sink whether it leaves a step's branches out with this outcome, and puts them into the
+  // book if not. `exact`: nor those of which the word does not say where the last one was.
+  void ask(Link link, bool taken, const BranchSink& sink, bool exact);
+  // What a row of the book comes to.
+  struct Told {
+    std::uint32_t insns = 0;  // with those behind the last branch
+    std::uint32_t tail = 0;   // behind the last branch
+    std::uint8_t jumps = 0;   // direct ones on the way,
+    std::uint8_t calls = 0;   // and calls
+    BranchKind end = BranchKind::cond;
+  };
+  const Told& told(std::uint32_t row) const { return told_[row]; }
+  std::shared_ptr<const TransferBook> book() const { return book_; }
+
+  // Whether the step's code has not run since forget_ran(), for who asks whenever it does.
+  bool runs_first(Link link) { return std::exchange(ran_[number_of(link)], round_) != round_; }
+  void forget_ran() {
+    if (++round_ != 0) return;
+    std::ranges::fill(ran_, std::uint8_t{0});
+    round_ = 1;
+  }
+  // The lines of code that the step's branches end, whatever the outcome.
+  void append_lines(Link link, std::vector<CodeLine>& out) const;
 
   // Asks the sink whether a step's branches pass with this outcome; of Shape::packet, without the
   // one at its end.
@@ -233,6 +272,9 @@ class StepGraph final : public Passages::Reader {
   void drop_outdated_links(std::size_t n);
   void count(const Superstep& superstep);
   bool is_valid(Link link) const;
+  bool is_left_out(Link link, bool taken, const BranchSink& sink) const;
+  bool on_the_way_is_left_out(const Shown& shown, std::uint64_t line, const BranchSink& sink) const;
+  std::uint32_t tell(Link link, bool taken);
 
   class Settling;
   BlockCache& blocks_;
@@ -260,6 +302,10 @@ class StepGraph final : public Passages::Reader {
   std::vector<RunCount> run_counts_;
   std::uint64_t judged_by_ = 0;
   std::vector<std::uint64_t> passing_;  // from and to, where a branch with a packet passes
+  std::shared_ptr<TransferBook> book_;
+  std::vector<Told> told_;         // by row of the book
+  std::vector<std::uint8_t> ran_;  // by number: in which round last
+  std::uint8_t round_ = 1;
 };
 
 }  // namespace hodo::flow

@@ -63,6 +63,7 @@ void Walker::execute(const Block& block) {
     ip = wrap(ip + block.last_size, mode);
   } else {
     out_.count(block.insns);
+    out_.ran(ip, last_ip(ip, block));
     ip = end_ip(ip, block);
   }
 }
@@ -154,6 +155,7 @@ void Walker::step_to(std::uint64_t wanted) {
     if (size == 0) return;
     if (out_.wants_instructions()) out_.instruction(ip);
     out_.count(1);
+    out_.ran(ip, ip);
     ip = wrap(ip + size, mode);
   }
 }

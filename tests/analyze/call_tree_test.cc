@@ -4,9 +4,14 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <random>
+#include <span>
+#include <utility>
 
 #include "fixture.h"
+#include "hodo/analyze/open_calls.h"
+#include "hodo/flow/transfers.h"
 
 namespace hodo::analyze {
 namespace {
@@ -356,6 +361,141 @@ TEST(CallTree, BranchesWithoutTimesAreFollowedAsThoseWith) {
     other.branches({}, timeless);
     ASSERT_EQ(shape(one), shape(other)) << "round " << round;
     EXPECT_EQ(one.threads()[0].restarts, other.threads()[0].restarts);
+  }
+}
+
+// A path of which jumps within functions are left out, and the rest comes as transfers.
+class Transferred {
+ public:
+  // `within` tells which may be left out; some are.
+  Transferred(std::span<const Branch> path, std::mt19937_64& random,
+              bool (*within)(const Branch& before, const Branch& jump)) {
+    std::uint64_t time = 0;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      const Branch& branch = path[i];
+      const bool first = std::exchange(time, branch.time) != branch.time || i == 0;
+      if (!first && random() % 4 != 0 && within(path[i - 1], branch)) {
+        leave_out(branch);
+      } else if (!first && random() % 8 != 0) {
+        tell(branch);
+      } else {
+        end_row(branch.time);
+        walked_.push_back(branch);
+      }
+    }
+    end_row(time);
+  }
+  flow::Transfers batch() const {
+    return {.walked = walked_, .rows = rows_, .list = list_, .book = book_};
+  }
+
+ private:
+  void leave_out(const Branch& branch) {
+    ++left_.branches;
+    left_.insns += branch.insns;
+  }
+  void tell(const Branch& branch) {
+    const bool direct = branch.kind != BranchKind::ret && branch.kind != BranchKind::icall &&
+                        branch.kind != BranchKind::ijmp;
+    Branch written = branch;
+    written.to = direct ? branch.to : 0;
+    const std::uint32_t since = branch.insns != 0 ? 1 : 0;
+    written.insns -= since;
+    left_.what = book_->add({&written, 1});
+    left_.since = since;
+    left_.insns += since;
+    left_.to = direct ? 0 : branch.to;
+    list_.push_back(std::exchange(left_, {}));
+    time_ = branch.time;
+  }
+  void end_row(std::uint64_t time) {
+    if (left_.branches != 0) list_.push_back(std::exchange(left_, {}));
+    if (list_.size() != begun_) {
+      rows_.push_back({.time = time_ != 0 ? time_ : time,
+                       .begin = static_cast<std::uint32_t>(walked_.size()),
+                       .count = static_cast<std::uint32_t>(list_.size() - begun_)});
+    }
+    begun_ = list_.size();
+    time_ = 0;
+  }
+
+  std::shared_ptr<flow::TransferBook> book_ = std::make_shared<flow::TransferBook>();
+  std::vector<Branch> walked_;
+  std::vector<flow::Transfers::Row> rows_;
+  std::vector<flow::Transfer> list_;
+  flow::Transfer left_;
+  std::size_t begun_ = 0;
+  std::uint64_t time_ = 0;
+};
+
+std::string text_of(const SavedCalls& calls) {
+  std::string out = calls.started ? "started" : "";
+  const auto add = [&out](std::initializer_list<std::uint64_t> numbers) {
+    for (const std::uint64_t number : numbers) out += " " + std::to_string(number);
+    out += ";";
+  };
+  const auto add_clock = [&](const CallClock& clock) {
+    add({clock.branches, clock.instructions, clock.time, clock.ticks});
+  };
+  add({calls.space, calls.last_time, calls.ended_at, calls.last_loss});
+  add_clock(calls.clock);
+  for (const SavedCall& call : calls.open) {
+    add({call.site, call.entry, static_cast<std::uint64_t>(call.how), call.by_call ? 1u : 0u,
+         call.made_branch, call.made_insn});
+    add_clock(call.since);
+  }
+  return out;
+}
+
+TEST(CallTree, TransfersAreFollowedAsTheirBranches) {
+  std::mt19937_64 random(17);
+  const auto address = [&random] {
+    constexpr std::array<std::uint64_t, 4> kPlaces = {0, 0x10, 0x15, 0x20};
+    return 0x1000 + 0x100 * (random() % 11) + kPlaces[random() % kPlaces.size()];
+  };
+  const auto within = [](const Branch& before, const Branch& jump) {
+    const auto function = [](std::uint64_t at) { return at >> 8; };
+    const bool known = jump.from < 0x1400 && function(before.to) == function(jump.from);
+    return known && function(jump.from) == function(jump.to) && jump.kind == BranchKind::jmp &&
+           jump.flags == 0 && before.flags == 0;
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Branch> path{{.to = 0x1000, .time = 1, .kind = BranchKind::begin}};
+    for (int i = 0; i < 80; ++i) {
+      using enum BranchKind;
+      constexpr std::array<BranchKind, 8> kKinds = {call, call, icall, ret, ret, jmp, jmp, ijmp};
+      const Branch& before = path.back();
+      const std::uint64_t time = before.time + (random() % 10 == 0 ? 1 : 0);
+      const std::uint64_t function = before.to & ~std::uint64_t{0xff};
+      const std::uint64_t from = function + 0x10 * (random() % 3);
+      // Much stays in a function, and returns go to where the last calls were.
+      const std::uint64_t to = random() % 2 == 0 ? function + 0x15 : address();
+      if (random() % 20 == 0) {
+        path.push_back({.from = from, .time = time, .kind = end, .flags = kTraceEnd});
+        path.push_back({.to = to, .time = time, .kind = begin});
+        continue;
+      }
+      path.push_back({.from = from,
+                      .to = to,
+                      .time = time,
+                      .insns = static_cast<std::uint32_t>(random() % 4),
+                      .kind = kKinds[random() % kKinds.size()]});
+    }
+    const Transferred transferred(path, random, within);
+    Program program;
+    CallTree one(program, nanosecond_clock());
+    CallTree other(program, nanosecond_clock());
+    one.branches({}, path);
+    other.transfers({}, transferred.batch());
+    ASSERT_EQ(shape(one), shape(other)) << "round " << round;
+    EXPECT_EQ(one.threads()[0].restarts, other.threads()[0].restarts);
+    Following following(program, nanosecond_clock());
+    Following apart(program, nanosecond_clock());  // return sites are its own
+    OpenCalls by_branches(following, nullptr);
+    OpenCalls by_transfers(apart, nullptr);
+    by_branches.branches(0, path);
+    by_transfers.transfers(0, transferred.batch());
+    ASSERT_EQ(text_of(by_branches.save()), text_of(by_transfers.save())) << "round " << round;
   }
 }
 

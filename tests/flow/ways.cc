@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "hodo/flow/growing.h"
 #include "hodo/flow/slices.h"
+#include "hodo/flow/transfers.h"
 #include "hodo/pt/reader.h"
 
 namespace hodo::flow {
@@ -66,6 +68,49 @@ struct Told : BranchSink {
   void on_branches(std::span<const Branch> batch) override {
     branches.insert(branches.end(), batch.begin(), batch.end());
   }
+  // Writes all of them out, with the instructions of what was left out before each.
+  void on_transfers(const Transfers& batch) override {
+    std::size_t walked = 0;
+    std::size_t transfer = 0;
+    const auto tell = [this](Branch branch, std::uint32_t since = 0) {
+      in_all.push_back(branches.size() + left_branches);
+      own_insns.push_back(since + branch.insns);
+      branch.insns += std::exchange(left_insns, 0);
+      branches.push_back(branch);
+      last_told = branch;
+      last_told.insns = own_insns.back();
+    };
+    const auto walk_to = [&](std::size_t end) {
+      while (walked < end) tell(batch.walked[walked++]);
+    };
+    for (const Transfers::Row& row : batch.rows) {
+      walk_to(row.begin);
+      for (const Transfer& t : batch.list.subspan(transfer, row.count)) {
+        left_branches += t.branches;
+        left_insns += t.insns;
+        std::uint32_t since = t.since;
+        for (std::uint32_t at = t.what; at != 0;) {
+          tell(branch_of((*batch.book)[at], t.to, row.time), std::exchange(since, 0));
+          at = ((*batch.book)[at].flags & TransferBook::kLast) != 0 ? 0 : at + 1;
+        }
+      }
+      transfer += row.count;
+    }
+    walk_to(batch.walked.size());
+    if (batch.last.kind != BranchKind::lost) last_told = batch.last;
+    lasts.emplace_back(branches.size() + left_branches, last_told);
+    lines.insert(lines.end(), batch.lines.begin(), batch.lines.end());
+  }
+  bool wants_lines() const override { return exactly; }
+  bool exactly = false;
+  std::vector<std::uint32_t> own_insns;  // of each branch, without those of what was left out
+  Branch last_told;
+  std::vector<std::pair<std::size_t, Branch>> lasts;  // of each batch: all branches, the last
+  std::vector<CodeLine> lines;
+  std::vector<std::size_t> in_all;  // of each branch, if those that were left out count, too
+  std::size_t left_branches = 0;
+  std::uint32_t left_insns = 0;
+
   bool wants_repeats() const override { return paths != nullptr; }
   void on_repeats(const Repeats& batch) override { on_branches(paths->hear(batch)); }
   void on_loss(const Loss& loss) override {
@@ -203,14 +248,69 @@ std::vector<std::uint64_t> times(const Told& told) {
   return out;
 }
 
+auto same_but_time(const Branch& b) { return std::tie(b.from, b.to, b.kind, b.flags, b.insns); }
+
+// First to last address, without those that lie in others.
+std::map<std::uint64_t, std::uint64_t> joined(std::vector<CodeLine> lines) {
+  std::ranges::sort(lines, {}, &CodeLine::first);
+  std::map<std::uint64_t, std::uint64_t> out;
+  for (const CodeLine& line : lines) {
+    const bool within = !out.empty() && line.first <= out.rbegin()->second;
+    std::uint64_t& last = within ? out.rbegin()->second : out[line.first];
+    last = std::max(last, line.last);
+  }
+  return out;
+}
+
+// Where a sink wants to know exactly what was left out, and what ran.
+std::string left_out_exactly(const Told& told, const Told& expected) {
+  for (std::size_t i = 0; i < told.branches.size(); ++i) {
+    if (told.own_insns[i] != expected.branches[told.in_all[i]].insns) {
+      return "other instructions before " + text_of(told.branches[i]);
+    }
+  }
+  for (const auto& [number, last] : told.lasts) {
+    if (number != 0 && same_but_time(last) != same_but_time(expected.branches[number - 1])) {
+      return "the last of " + std::to_string(number) + " is " + text_of(last);
+    }
+  }
+  const auto lines = joined(told.lines);
+  const auto has = [&lines](std::uint64_t at) {
+    const auto behind = lines.upper_bound(at);
+    return at == 0 || (behind != lines.begin() && at <= std::prev(behind)->second);
+  };
+  std::uint64_t begin = 0;
+  for (const Branch& branch : expected.branches) {
+    const bool executed = branch.kind < BranchKind::begin && branch.kind != BranchKind::abort &&
+                          (branch.flags & kAsync) == 0;
+    if (executed && (!has(branch.from) || !has(begin))) return "no line of " + text_of(branch);
+    begin = line_behind(branch);
+  }
+  return "";
+}
+
 // Half of the jumps are nothing to the sink.
 std::string leaving_out_differs(std::span<const Piece> pieces, Decoder& decoder,
-                                const Told& expected) {
+                                const Told& expected, bool exactly) {
   Told told;
   told.leaves_out = true;
+  told.exactly = exactly;
   told.stats = decoder.decode(pieces, told);
   if (times(told) != times(expected)) return "leaving out jumps: a time of which no branch comes";
-  const std::string found = difference(without_jumps(told), without_jumps(expected));
+  if (told.branches.size() + told.left_branches != expected.branches.size()) {
+    return "leaving out jumps: counts others";
+  }
+  for (std::size_t i = 0; i < told.branches.size(); ++i) {
+    const Branch& meant = expected.branches[told.in_all[i]];
+    const Branch& branch = told.branches[i];
+    if (std::tie(branch.from, branch.to, branch.kind) !=
+        std::tie(meant.from, meant.to, meant.kind)) {
+      return "leaving out jumps: branch " + std::to_string(told.in_all[i]) + " is " +
+             text_of(branch) + ", not " + text_of(meant);
+    }
+  }
+  std::string found = difference(without_jumps(told), without_jumps(expected));
+  if (found.empty() && exactly) found = left_out_exactly(told, expected);
   return found.empty() ? "" : "leaving out jumps: " + found;
 }
 
@@ -388,8 +488,11 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
   const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
   if (!counted.empty()) return "threads counting: " + counted;
   if (config.want_not_taken) return "";
-  const std::string left = leaving_out_differs(pieces, decoder, expected);
-  return left.empty() ? "" : "threads " + left;
+  for (const bool exactly : {false, true}) {
+    const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
+    if (!left.empty()) return "threads " + left;
+  }
+  return "";
 }
 
 // Two streams take turns at every PSB, one of them with more bytes at a time.
@@ -485,8 +588,8 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
   if (!counted.empty()) return "counting: " + counted;
   if (!config.want_not_taken) {
-    for (int i = 0; i < 2; ++i) {
-      const std::string left = leaving_out_differs(pieces, decoder, expected);
+    for (const bool exactly : {false, false, true, true}) {
+      const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
       if (!left.empty()) return left;
     }
     const std::string judged = judging_differs(pieces, decoder, expected);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drakvuf_marks.h"
+#include "hodo/flow/transfers.h"
 
 namespace hodo::session {
 
@@ -71,6 +72,11 @@ void QueueSink::on_branches(std::span<const Branch> batch) {
 void QueueSink::on_repeats(const flow::Repeats& batch) {
   if (stopped_ || batch.empty()) return;
   if (const auto who = listener_.wanted()) stopped_ = !out_.repeats(*who, batch);
+}
+
+void QueueSink::on_transfers(const flow::Transfers& batch) {
+  if (stopped_ || batch.empty()) return;
+  if (const auto who = listener_.wanted()) stopped_ = !out_.transfers(*who, batch);
 }
 
 void QueueSink::on_passages(const flow::Passages& batch) {

@@ -80,6 +80,8 @@ class QueueSink final : public flow::BranchSink {
   bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
     return !who_ || out_.may_leave_out(*who_, line, jump);
   }
+  bool wants_lines() const override { return out_.wants_lines(); }
+  void on_transfers(const flow::Transfers& batch) override;
   bool wants_passages() const override {
     return out_.wants_passages() && listener_.occupancy().turns().size() == 1;
   }

@@ -73,6 +73,7 @@ class CallTree final : public session::BranchSink {
   bool leaves_out_jumps() const override { return true; }
   bool may_leave_out(const session::Context& context, std::uint64_t line,
                      const Branch& jump) const override;
+  bool transfers(const session::Context& context, const flow::Transfers& batch) override;
 
   // Parents come before their children. Node 0 is "[other]".
   std::span<const CallNode> nodes() const;

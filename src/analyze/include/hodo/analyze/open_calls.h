@@ -11,6 +11,10 @@
 #include "hodo/session/clock.h"
 #include "hodo/session/names.h"
 
+namespace hodo::flow {
+struct Transfers;
+}
+
 namespace hodo::analyze {
 
 // How a function came to be on the stack.
@@ -103,6 +107,9 @@ class Following {
   std::span<std::uint64_t> return_sites();
   // The function that a call in this address space is of, as functions() has it.
   std::uint32_t function_of(std::uint32_t space, const SavedCall& call);
+  // Whether a jump, and the straight line of code before it, lie within a function: then it is
+  // nothing to open calls. As flow::BranchSink::may_leave_out.
+  bool is_within(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
 
  private:
   friend class OpenCalls;
@@ -122,6 +129,8 @@ class OpenCalls {
 
   void branch(std::uint32_t space, const Branch& branch) { branches(space, {&branch, 1}); }
   void branches(std::uint32_t space, std::span<const Branch> batch);
+  // The same without jumps of which Following::is_within() says so.
+  void transfers(std::uint32_t space, const flow::Transfers& batch);
   // Outermost first, stubs among them.
   std::vector<OpenCall> open() const;
   const CallClock& clock() const;

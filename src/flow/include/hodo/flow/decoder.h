@@ -238,6 +238,8 @@ struct Passages {
   std::vector<Branch> last(std::size_t most, const Position& before) const;
 };
 
+struct Transfers;
+
 // Receives the decoded path, between its losses and events; spans as references above.
 class BranchSink : public Listener {
  public:
@@ -247,14 +249,18 @@ class BranchSink : public Listener {
   virtual bool wants_repeats() const { return false; }
   virtual void on_repeats(const Repeats& batch) { on_branches(batch.all()); }
   // For sinks to which some jumps are nothing, those within a function above all: conditional
-  // branches and direct jumps of which may_leave_out() says so need not come, and their
-  // instructions count for the branch that comes next. The first branch of each time comes always.
+  // branches and direct jumps of which may_leave_out() says so need not come, and are only counted
+  // (Transfer). The first branch of each time comes always, and as a branch.
   // The Stats have them all. `line` is where the straight line of code begins that the jump ends,
   // or another branch that fell through before it. One that falls through is asked about, too
   // (kNotTaken): if it is not to be left out, the next branch comes. May be asked by any thread at
   // any time, about a jump as often as the decoder likes, with the time at which it ran first.
+  // on_transfers() is called in the place of on_branches().
   virtual bool leaves_out_jumps() const { return false; }
   virtual bool may_leave_out(std::uint64_t /*line*/, const Branch&) const { return false; }
+  // With wants_lines() what is left out is counted exactly, and the code that ran comes, too.
+  virtual bool wants_lines() const { return false; }
+  virtual void on_transfers(const Transfers&) {}
   // For sinks to which a branch is nothing once they have judged it, but for the calls that it
   // opens and closes: those of which judged() says so may come as passages, on_passages() is called
   // in the place of on_branches(). Before the first batch with passages there may be repeats. Only

@@ -34,11 +34,13 @@ class BranchSink {
   virtual bool repeats(const Context& context, const flow::Repeats& batch) {
     return branches(context, batch.all());
   }
-  // As flow::BranchSink's.
+  // As flow::BranchSink's: transfers() is called in the place of branches().
   virtual bool leaves_out_jumps() const { return false; }
   virtual bool may_leave_out(const Context&, std::uint64_t /*line*/, const Branch&) const {
     return false;
   }
+  virtual bool wants_lines() const { return false; }
+  virtual bool transfers(const Context&, const flow::Transfers&) { return true; }
   // As flow::BranchSink's: passages() is called in the place of branches().
   virtual bool wants_passages() const { return false; }
   virtual flow::BranchSink::Judged judged(const Context&, const Branch&, std::uint64_t /*next*/) {

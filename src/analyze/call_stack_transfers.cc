@@ -1,0 +1,99 @@
+// Following a thread's calls by transfers (flow::Transfers): what call_stack.cc does, for branches
+// of which it is known what they are.
+#include "call_stack.h"
+
+namespace hodo::analyze {
+
+[[gnu::always_inline]] inline void CallStack::count_rule(std::uint32_t insns) {
+  ++clock_.branches;
+  clock_.instructions += insns;
+  step_ = insns - (insns != 0 ? 1 : 0);
+  paths_[frames_.back().node].instructions += insns;
+}
+
+[[gnu::always_inline]] inline bool CallStack::call_by_rule(CallRule& rule, CallRules& rules,
+                                                           std::uint32_t insns, std::uint64_t to) {
+  if (to == 0 || frames_.size() == kDeepest) return false;
+  const Located& callee = rules.callee(rule, to);
+  // call 1f; 1: pop %ebx
+  if (callee.known() && !callee.entry) return false;
+  count_rule(insns);
+  push(callee, CallEntry::called, {rule.from, to}, true);
+  return true;
+}
+
+// As branch() would; false, and nothing is done: it is for that.
+[[gnu::always_inline]] inline bool CallStack::follow_rule(CallRule& rule, CallRules& rules,
+                                                          std::uint32_t insns, std::uint64_t to) {
+  using enum CallRule::Kind;
+  if (frames_.empty()) return false;
+  const Frame& top = frames_.back();
+  switch (rule.kind) {
+    case jump:
+      if (!has(top, rule.to)) return false;
+      count_rule(insns);
+      return true;
+    case ijump:
+      if (has(top, to)) {
+        count_rule(insns);
+        return true;
+      }
+      if (!top.function.stub || to == 0) return false;
+      count_rule(insns);
+      enter_from_stub(rules.callee(rule, to), to);
+      return true;
+    case ret:
+      if (top.how == CallEntry::jumped || !returns_behind(to, top.site)) return false;
+      count_rule(insns);
+      sites_.add(to);
+      cut(frames_.size() - 1, CallEnd::returned);
+      return true;
+    case call:
+      return call_by_rule(rule, rules, insns, rule.open ? to : rule.to);
+    case other:
+      return false;
+  }
+  return false;
+}
+
+void CallStack::transfers(std::uint32_t space, std::span<const flow::Transfer> row,
+                          const flow::TransferBook& book, std::uint64_t time, std::uint64_t now,
+                          CallRules& rules) {
+  constexpr std::size_t kAhead = 8;  // half as far ahead its callee
+  rules.move_to(book, space, time);
+  // What is left out, and what has a rule, belongs to where the thread was told to be.
+  const bool plain = space == space_ && now == last_time_;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const flow::Transfer& transfer = row[i];
+    if (i + kAhead < row.size()) rules.prefetch(row[i + kAhead].what, row[i + kAhead / 2].what);
+    if (transfer.branches != 0) count_left_out(transfer);
+    if (transfer.what == 0) continue;
+    std::uint32_t insns = transfer.since;
+    for (std::uint32_t at = transfer.what;; ++at) {
+      CallRule& rule = rules.at(book, at);
+      const bool last = rule.last;
+      insns += rule.insns;
+      if (!plain || !follow_rule(rule, rules, insns, transfer.to)) {
+        follow_written(space, book[at], insns, transfer.to, time, now);
+      }
+      if (last) break;
+      insns = 0;
+    }
+  }
+}
+
+void CallStack::follow_written(std::uint32_t space, const Branch& written, std::uint32_t insns,
+                               std::uint64_t to, std::uint64_t time, std::uint64_t now) {
+  Branch branch = flow::branch_of(written, to, time);
+  branch.insns = insns;
+  this->branch(space, branch, now);
+}
+
+void CallStack::count_left_out(const flow::Transfer& transfer) {
+  const std::uint32_t insns = transfer.insns - transfer.since;
+  clock_.branches += transfer.branches;
+  clock_.instructions += insns;
+  paths_[top_node()].instructions += insns;
+}
+
+}  // namespace hodo::analyze

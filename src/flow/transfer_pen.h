@@ -1,0 +1,239 @@
+// Writes transfers (Transfers) where the decoder goes by steps and a sink leaves jumps out, and
+// counts both: steps keep what the sink said in the place of counts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "output.h"
+#include "steps.h"
+
+namespace hodo::flow {
+
+// With kExact (BranchSink::wants_lines) it notes which code ran and which branch was the last.
+template <bool kExact>
+class TransferPen {
+ public:
+  // What is left out of a row of outcomes, in registers: at most as many as a packet has.
+  struct Row {
+    std::uint64_t sum = 0;      // of words of steps (leaving)
+    std::uint64_t at_last = 0;  // up to the last branch
+    std::uint32_t taken = 0;
+    // With kExact:
+    Link last = kNoLink;       // its step
+    std::uint64_t before = 0;  // `sum` up to the branch before it
+  };
+
+  // Both must outlive it.
+  TransferPen(StepGraph& graph, Output& out, std::uint64_t time)
+      : graph_(graph), out_(out), time_(time) {
+    take_up();
+  }
+  ~TransferPen() { put_down(); }
+  TransferPen(const TransferPen&) = delete;
+  TransferPen& operator=(const TransferPen&) = delete;
+
+  // Between these somebody else may write.
+  void put_down() {
+    TransferLog& log = out_.transfers();
+    log.put(at_);
+    log.left_out() = left_;
+    put_down_last();
+    out_.set_pending_insns(pending_);
+    if (!leaves_out_) out_.tell_next();
+    Stats& stats = out_.stats();
+    const auto count = [&stats](BranchKind kind, std::uint64_t& times) {
+      stats.branches[static_cast<std::size_t>(kind)] += std::exchange(times, 0);
+    };
+    count(BranchKind::cond, taken_);
+    count(BranchKind::jmp, jumps_);
+    count(BranchKind::call, calls_);
+    stats.not_taken += std::exchange(not_taken_, 0);
+    stats.instructions += std::exchange(instructions_, 0);
+  }
+  void take_up() {
+    TransferLog& log = out_.transfers();
+    if (log.full()) out_.flush();
+    out_.begin_row(time_);
+    at_ = log.pen();
+    limit_ = log.limit();
+    left_ = log.left_out();
+    pending_ = out_.pending_insns();
+    leaves_out_ = out_.told_time() == time_ && may_leave_out_more();
+    last_ = kNoLink;
+    told_ = false;
+  }
+
+  // `step` is that of `here`.
+  [[gnu::always_inline]] void outcome(const Step& step, Link here, bool taken, Row& row) {
+    const std::uint32_t what = step.count[taken ? 1 : 0];
+    note(here);
+    if ((what & leaving::kAll) != 0 && leaves_out_) [[likely]] {
+      row.sum += what;
+      row.taken += taken ? 1 : 0;
+      if constexpr (kExact) {
+        row.before = taken ? row.at_last : row.before;
+        row.last = taken ? here : row.last;
+      }
+      row.at_last = taken ? row.sum : row.at_last;
+      return;
+    }
+    add(row);
+    row = {};
+    if ((what & leaving::kTold) != 0 && leaves_out_) [[likely]] {
+      ++(taken ? taken_ : not_taken_);
+      transfer(what, 0);
+    } else {
+      outcome_slowly(step, here, taken);
+    }
+  }
+  void packet(const Step& step, Link here, Link /*to*/, std::uint64_t ip) {
+    const std::uint32_t what = step.count[0];
+    note(here);
+    if ((what & leaving::kTold) != 0 && leaves_out_) [[likely]] {
+      ++out_.stats().branches[static_cast<std::size_t>(transfer(what, ip).end)];
+    } else {
+      packet_slowly(step, here, ip);
+    }
+  }
+  // What is left out of a row of outcomes.
+  void add(const Row& row) {
+    if (row.sum == 0) return;
+    const std::uint32_t jumps = leaving::jumps(row.sum);
+    const std::uint32_t insns = leaving::insns(row.sum);
+    const std::uint32_t before = row.taken != 0 ? leaving::insns(row.at_last) : insns;
+    if (kExact && row.taken != 0) {
+      last_ = row.last;
+      last_insns_ = before - leaving::insns(row.before) + (row.taken == 1 ? pending_ : 0);
+    }
+    if ((row.taken | jumps) != 0) {
+      left_.branches += row.taken + jumps;
+      left_.insns += pending_ + before;
+      pending_ = insns - before;
+    } else {
+      pending_ += insns;
+    }
+    instructions_ += insns;
+    jumps_ += jumps;
+    taken_ += row.taken;
+    not_taken_ += leaving::outcomes(row.sum) - row.taken;
+  }
+  // Behind a row of outcomes.
+  void finish(const Row& row) {
+    add(row);
+    leaves_out_ = leaves_out_ && may_leave_out_more();
+  }
+
+ private:
+  // A transfer has room for four times as much.
+  static constexpr std::uint64_t kMostLeftOut = std::uint64_t{1} << 30;
+  bool may_leave_out_more() const {
+    return (left_.insns | left_.branches | pending_) < kMostLeftOut;
+  }
+
+  void note(Link here) {
+    if constexpr (kExact) {
+      if (graph_.runs_first(here)) [[unlikely]]
+        graph_.append_lines(here, out_.lines());
+    }
+  }
+  void put_down_last() {
+    if constexpr (kExact) {
+      if (told_) out_.left_out_last({});
+      if (last_ == kNoLink) return;
+      const StepGraph::Shown& shown = graph_.shown(last_);
+      const std::uint64_t insns = shown.edge_count == 0 ? last_insns_ : shown.tail;
+      out_.left_out_last({.from = shown.at,
+                          .to = shown.to,
+                          .time = time_,
+                          .insns = saturate_insns(insns),
+                          .kind = BranchKind::cond});
+    }
+  }
+
+  const StepGraph::Told& transfer(std::uint32_t what, std::uint64_t to) {
+    const std::uint32_t row = leaving::row(what);
+    *at_++ = {.what = row,
+              .branches = static_cast<std::uint32_t>(left_.branches),
+              .insns = static_cast<std::uint32_t>(left_.insns + pending_),
+              .since = static_cast<std::uint32_t>(pending_),
+              .to = to};
+    const StepGraph::Told& told = graph_.told(row);
+    left_ = {};
+    last_ = kNoLink;
+    told_ = true;
+    pending_ = told.tail;
+    instructions_ += told.insns;
+    jumps_ += told.jumps;
+    calls_ += told.calls;
+    leaves_out_ = (what & leaving::kNextComes) == 0;
+    if (at_ >= limit_) [[unlikely]]
+      turn_over();
+    return told;
+  }
+
+  [[gnu::noinline]] void outcome_slowly(const Step& step, Link here, bool taken) {
+    const std::uint32_t& what = step.count[taken ? 1 : 0];
+    if (what == 0) {
+      graph_.ask(here, taken, *out_.leaves_out(), kExact);
+      Row row;
+      return outcome(step, here, taken, row), add(row);
+    }
+    write_on_the_way(here);
+    const StepGraph::Shown& shown = graph_.shown(here);
+    if (taken) return write({.from = shown.at, .to = shown.to, .kind = BranchKind::cond});
+    ++not_taken_;
+    if ((what & leaving::kNextComes) != 0) leaves_out_ = false;
+  }
+  [[gnu::noinline]] void packet_slowly(const Step& step, Link here, std::uint64_t ip) {
+    if (step.count[0] == 0) {
+      graph_.ask(here, false, *out_.leaves_out(), kExact);
+      return packet(step, here, kNoLink, ip);
+    }
+    write_on_the_way(here);
+    const StepGraph::Shown& shown = graph_.shown(here);
+    write({.from = shown.at, .to = ip, .kind = shown.kind, .flags = shown.flags});
+  }
+  void write_on_the_way(Link here) {
+    const StepGraph::Shown& shown = graph_.shown(here);
+    for (const Branch& edge : graph_.edges(shown)) {
+      pending_ += edge.insns;
+      instructions_ += edge.insns;
+      write({.from = edge.from, .to = edge.to, .kind = edge.kind, .flags = edge.flags});
+    }
+    pending_ += shown.tail;
+    instructions_ += shown.tail;
+  }
+  void write(Branch branch) {
+    put_down();
+    branch.time = time_;
+    out_.branch(branch);
+    out_.commit();
+    take_up();
+  }
+  [[gnu::noinline]] void turn_over() {
+    put_down();
+    out_.flush();
+    take_up();
+  }
+
+  StepGraph& graph_;
+  Output& out_;
+  const std::uint64_t time_;
+  Transfer* at_ = nullptr;
+  const Transfer* limit_ = nullptr;
+  LeftOut left_;
+  std::uint64_t pending_ = 0;  // instructions since the last branch, left out or not
+  bool leaves_out_ = false;    // the next jump need not come
+  std::uint64_t instructions_ = 0;
+  std::uint64_t taken_ = 0;
+  std::uint64_t not_taken_ = 0;
+  std::uint64_t jumps_ = 0;
+  std::uint64_t calls_ = 0;
+  Link last_ = kNoLink;  // of what was left out behind all that is told: the last branch's step,
+  std::uint64_t last_insns_ = 0;  // and instructions since the branch before it
+  bool told_ = false;             // something
+};
+
+}  // namespace hodo::flow
