@@ -7,6 +7,7 @@
 
 #include "hodo/ask/index.h"
 #include "hodo/flow/decoder.h"
+#include "hodo/flow/transfers.h"
 #include "ran_code.h"
 
 namespace hodo::ask {
@@ -27,14 +28,22 @@ constexpr std::size_t kMostCallees = std::size_t{1} << 20;
 // Numbers the functions that are entered, and counts in the present segment.
 class CalleeCounts {
  public:
-  CalleeCounts(std::vector<Callee>& all, bool& too_many)
-      : all_(all), too_many_(too_many), recent_(kRecent) {}
+  CalleeCounts(std::vector<Callee>& all, bool& too_many) : all_(all), too_many_(too_many) {}
 
+  struct Key {
+    std::uint64_t entry = 0;
+    std::uint32_t space = 0;
+    std::uint32_t function = 0;
+    bool by_call = false;  // and on, as Callee has it
+    bool hidden = false;
+    bool first = false;
+    bool operator==(const Key&) const = default;
+  };
   // A function whose calls are counted; keeps its place.
   struct Known {
-    std::uint32_t callee = 0;
-    std::uint64_t segment = 0;  // it was counted in last,
-    std::size_t place = 0;      // there
+    Key key;
+    CalleeCount here;
+    std::uint64_t segment = 0;  // that `here` is of
   };
 
   Known* opened(std::uint32_t space, const analyze::OpenCall& call) {
@@ -45,68 +54,82 @@ class CalleeCounts {
   void closed(Known& known) { ++count(known).closed; }
   std::size_t size() const { return here_.size(); }
   std::vector<CalleeCount> take() {
-    std::ranges::sort(here_, {}, &CalleeCount::callee);
+    std::vector<CalleeCount> out;
+    out.reserve(here_.size());
+    for (const Known* const known : here_) out.push_back(known->here);
+    std::ranges::sort(out, {}, &CalleeCount::callee);
     ++segment_;
-    return std::exchange(here_, {});
+    here_.clear();
+    return out;
   }
 
  private:
-  static constexpr std::size_t kRecent = std::size_t{1} << 12;
-  struct Key {
-    std::uint64_t entry = 0;
-    std::uint32_t space = 0;
-    std::uint32_t function = 0;
-    std::uint8_t how = 0;
-    bool operator==(const Key&) const = default;
-  };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      std::uint64_t h = key.entry ^ std::uint64_t{key.space} << 48 ^ std::uint64_t{key.how} << 61;
+      const unsigned how = (key.by_call ? 1u : 0u) | (key.hidden ? 2u : 0u) | (key.first ? 4u : 0u);
+      std::uint64_t h = key.entry ^ std::uint64_t{key.space} << 48 ^ std::uint64_t{how} << 61;
       h = (h ^ std::uint64_t{key.function} << 20) * 0x9e3779b97f4a7c15;
       return static_cast<std::size_t>(h ^ h >> 32);
     }
-  };
-  struct Recent {
-    Key key;
-    Known* known = nullptr;  // maps keep their elements where they are
   };
 
   Known& of(std::uint32_t space, const analyze::OpenCall& call) {
     const bool hidden = call.how == analyze::CallEntry::called && call.entry == 0;
     const bool first = call.how == analyze::CallEntry::first;
-    const auto how =
-        static_cast<std::uint8_t>((call.by_call ? 1 : 0) | (hidden ? 2 : 0) | (first ? 4 : 0));
-    const Key key{call.entry, space, call.function, how};
-    Recent& recent = recent_[Hash{}(key) & (kRecent - 1)];
-    if (recent.known == nullptr || !(recent.key == key)) {
-      auto [it, fresh] = known_.try_emplace(key);
-      if (fresh) {
-        too_many_ |= all_.size() == kMostCallees;
-        it->second.callee = static_cast<std::uint32_t>(all_.size() - (too_many_ ? 1 : 0));
-        if (!too_many_) {
-          all_.push_back({space, call.entry, call.since.ticks, call.by_call, hidden, first});
-        }
-      }
-      recent = {key, &it->second};
+    const Key key{call.entry, space, call.function, call.by_call, hidden, first};
+    // Nearly all of a function are entered in one way.
+    if (call.function >= last_.size()) last_.resize(std::size_t{call.function} * 2 + 1);
+    Known*& last = last_[call.function];
+    if (last == nullptr || !(last->key == key)) last = &look_up(key, call);
+    return *last;
+  }
+  Known& look_up(const Key& key, const analyze::OpenCall& call) {
+    auto [it, fresh] = known_.try_emplace(key);
+    if (!fresh) return it->second;
+    too_many_ |= all_.size() == kMostCallees;
+    const std::size_t number = all_.size() - (too_many_ ? 1 : 0);
+    it->second = {.key = key, .here = {.callee = static_cast<std::uint32_t>(number)}};
+    if (!too_many_) {
+      all_.push_back({key.space, call.entry, call.since.ticks, key.by_call, key.hidden, key.first});
     }
-    return *recent.known;
+    return it->second;
   }
   CalleeCount& count(Known& known) {
     if (known.segment != segment_) {
       known.segment = segment_;
-      known.place = here_.size();
-      here_.push_back({.callee = known.callee});
+      known.here = {.callee = known.here.callee};
+      here_.push_back(&known);
     }
-    return here_[known.place];
+    return known.here;
   }
 
   std::vector<Callee>& all_;
   bool& too_many_;
-  std::vector<Recent> recent_;
-  std::unordered_map<Key, Known, Hash> known_;
-  std::vector<CalleeCount> here_;
+  std::vector<Known*> last_;                    // by function
+  std::unordered_map<Key, Known, Hash> known_;  // keeps its elements where they are
+  std::vector<Known*> here_;                    // counted in the segment
   std::uint64_t segment_ = 1;
 };
+
+// Nothing: there is none.
+std::optional<Branch> last_of(const flow::Transfers& batch) {
+  if (batch.last.kind != BranchKind::lost) return batch.last;
+  if (!batch.walked.empty() &&
+      (batch.rows.empty() || batch.rows.back().begin < batch.walked.size())) {
+    return batch.walked.back();
+  }
+  if (batch.rows.empty() || batch.list.back().what == 0) return std::nullopt;
+  const flow::Transfer& transfer = batch.list.back();
+  std::uint32_t at = transfer.what;
+  std::uint32_t insns = transfer.since;
+  while (((*batch.book)[at].flags & flow::TransferBook::kLast) == 0) {
+    ++at;
+    insns = 0;
+  }
+  Branch out = flow::branch_of((*batch.book)[at], transfer.to, batch.rows.back().time);
+  out.insns += insns;
+  return out;
+}
 
 }  // namespace
 
@@ -121,14 +144,22 @@ class IndexBuilder final : public session::CheckpointSink {
     before_.resize(following_.return_sites().size());
   }
 
-  bool branches(const session::Context& who, std::span<const Branch> batch) override {
-    if (batch.empty()) return true;
+  bool branches(const session::Context&, std::span<const Branch>) override { return true; }
+  bool leaves_out_jumps() const override { return true; }
+  bool may_leave_out(const session::Context& who, std::uint64_t line,
+                     const Branch& jump) const override {
+    return following_.is_within(who.space, line, jump);
+  }
+  bool wants_lines() const override { return true; }
+  bool transfers(const session::Context& who, const flow::Transfers& batch) override {
     Thread& thread = thread_of_queue(who);
     thread.space = who.space;
-    ran_.add(who.space, thread.last, batch);
-    thread.calls.branches(who.space, batch);
-    thread.last = batch.back();
-    if (batch.back().time != 0) thread.time = clock_.nanoseconds(batch.back().time);
+    add_lines(thread, batch.lines);
+    thread.calls.transfers(who.space, batch);
+    if (const auto last = last_of(batch)) {
+      thread.last = *last;
+      if (last->time != 0) thread.time = clock_.nanoseconds(last->time);
+    }
     return true;
   }
 
@@ -175,6 +206,7 @@ class IndexBuilder final : public session::CheckpointSink {
     IndexBuilder& builder;
     ThreadId id;
     std::uint32_t space = 0;
+    bool line_goes_on = true;  // one that began in the segment before
     analyze::OpenCalls calls;
     Branch last{.kind = BranchKind::end};
     std::vector<CalleeCounts::Known*> open;  // of the open calls; null: a stub
@@ -194,6 +226,16 @@ class IndexBuilder final : public session::CheckpointSink {
     gone_ += std::exchange(offset_, 0);
     add(*current_, who.queue, std::nullopt);
     return *current_;
+  }
+
+  // Who looks for a place finds it with the branch that ends its line.
+  void add_lines(Thread& thread, std::span<const flow::CodeLine> lines) {
+    if (lines.empty()) return;
+    if (std::exchange(thread.line_goes_on, false)) {
+      const flow::CodeLine before{flow::line_behind(thread.last), lines.front().first};
+      if (before.first != 0) ran_.add(thread.space, {&before, 1});
+    }
+    ran_.add(thread.space, lines);
   }
 
   void add(Thread& thread, std::uint32_t queue, const std::optional<flow::Checkpoint>& from) {
@@ -221,6 +263,7 @@ class IndexBuilder final : public session::CheckpointSink {
     spent_ += bytes;
     std::ranges::copy(sites, before_.begin());
     thread.low = open.size();
+    thread.line_goes_on = true;
     index_.segments_.push_back(std::move(out));
   }
 

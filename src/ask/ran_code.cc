@@ -3,28 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "hodo/flow/decoder.h"
-
 namespace hodo::ask {
 
 RanCode::RanCode(std::vector<Granule>& all) : all_(all), recent_(kRecent) {}
 
-void RanCode::add(std::uint32_t space, const Branch& before, std::span<const Branch> batch) {
+void RanCode::add(std::uint32_t space, std::span<const flow::CodeLine> lines) {
   if (space_ == nullptr || space_number_ != space) {
     space_ = &spaces_[space];
     space_number_ = space;
     std::ranges::fill(recent_, 0);
   }
-  std::uint64_t begin = flow::line_behind(before);
-  std::uint64_t known = 0;  // granule
-  for (const Branch& branch : batch) {
-    const std::uint64_t first = begin >> kGranuleBits;
-    const std::uint64_t last = branch.from >> kGranuleBits;
-    if (first != known || last != known) {
-      if (begin != 0 && branch.from >= begin) line(first, last);
-      known = last;
-    }
-    begin = flow::line_behind(branch);
+  for (const flow::CodeLine& run : lines) {
+    if (run.first <= run.last) line(run.first >> kGranuleBits, run.last >> kGranuleBits);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hodo/ask/index.h"
+#include "hodo/flow/transfers.h"
 
 namespace hodo::ask {
 
@@ -15,8 +16,7 @@ class RanCode {
   // Numbers granules in `all`, which must outlive this.
   explicit RanCode(std::vector<Granule>& all);
 
-  // The lines of code that end with these branches; `before` is the one that came before them.
-  void add(std::uint32_t space, const Branch& before, std::span<const Branch> batch);
+  void add(std::uint32_t space, std::span<const flow::CodeLine> lines);
   // How many different granules since take(), and whether there were too many.
   std::size_t size() const { return here_.size(); }
   bool everywhere() const { return everywhere_; }
@@ -29,7 +29,7 @@ class RanCode {
   // What is longer is nobody's line.
   static constexpr std::uint64_t kLongestLine = std::uint64_t{1} << 12;
 
-  void line(std::uint64_t first, std::uint64_t last);
+  void line(std::uint64_t first, std::uint64_t last);  // numbers of granules
   void granule(std::uint64_t number);
 
   struct Known {

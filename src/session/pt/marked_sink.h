@@ -15,6 +15,12 @@ class MarkedSink final : public flow::CheckpointSink {
       : branches_(std::move(listener), out), who_(who), out_(out) {}
 
   void on_branches(std::span<const Branch> batch) override { branches_.on_branches(batch); }
+  bool leaves_out_jumps() const override { return branches_.leaves_out_jumps(); }
+  bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
+    return branches_.may_leave_out(line, jump);
+  }
+  bool wants_lines() const override { return branches_.wants_lines(); }
+  void on_transfers(const flow::Transfers& batch) override { branches_.on_transfers(batch); }
   void on_loss(const flow::Loss& loss) override { branches_.on_loss(loss); }
   void on_event(const flow::Event& event) override { branches_.on_event(event); }
   bool on_progress(std::uint64_t offset) override { return branches_.on_progress(offset); }
