@@ -47,9 +47,10 @@ class CallRules {
   // A rule, and the callee of one whose turn comes earlier.
   void prefetch(std::uint32_t rule, std::uint32_t with_callee) const {
     const std::vector<CallRule>& rules = here_->rules;
-    __builtin_prefetch(rules.data() + rule);
+    if (rule < rules.size()) __builtin_prefetch(&rules[rule]);
     if (with_callee >= rules.size()) return;
-    __builtin_prefetch(callees_.data() + rules[with_callee].callee);
+    const std::uint32_t callee = rules[with_callee].callee;
+    if (callee < callees_.size()) __builtin_prefetch(&callees_[callee]);
   }
   CallRule& at(const flow::TransferBook& book, std::uint32_t at) {
     if (at >= here_->rules.size() || here_->rules[at].asked != asked_) look_up(book, at);
