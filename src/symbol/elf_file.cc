@@ -51,12 +51,16 @@ std::optional<ElfFile> ElfFile::from_bytes(std::span<const std::uint8_t> bytes) 
 void ElfFile::read_sections() {
   std::size_t names = 0;
   if (elf_kind(elf_.get()) != ELF_K_ELF || elf_getshdrstrndx(elf_.get(), &names) != 0) return;
+  // libelf would unpack names, too, however large they say they are. Nobody compresses them.
+  GElf_Shdr of_names{};
+  const bool named = gelf_getshdr(elf_getscn(elf_.get(), names), &of_names) != nullptr &&
+                     (of_names.sh_flags & SHF_COMPRESSED) == 0;
   sections_.emplace_back();
   Elf_Scn* scn = nullptr;
   while ((scn = elf_nextscn(elf_.get(), scn)) != nullptr) {
     GElf_Shdr header{};
     if (gelf_getshdr(scn, &header) == nullptr) break;
-    const char* const name = elf_strptr(elf_.get(), names, header.sh_name);
+    const char* const name = named ? elf_strptr(elf_.get(), names, header.sh_name) : nullptr;
     sections_.push_back({.name = name != nullptr ? name : "",
                          .type = header.sh_type,
                          .flags = header.sh_flags,
