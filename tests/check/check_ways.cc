@@ -118,16 +118,19 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", session.error().message);
     return 2;
   }
-  check::Checker by_branches(**session, {});
+  // Where hodo has kept what it found out of the files, as when it checked the recording itself.
+  const auto cache = text::ModuleCache::of_user();
+  const check::Options options = {.cache = cache ? &*cache : nullptr};
+  check::Checker by_branches(**session, options);
   EveryBranch every_branch(by_branches);
   decode(**session, every_branch);
-  check::Checker by_paths(**session, {});
+  check::Checker by_paths(**session, options);
   EveryPath every_path(by_paths);
   decode(**session, every_path);
-  check::Checker by_passages(**session, {});
+  check::Checker by_passages(**session, options);
   EveryPassage every_passage(by_passages);
   decode(**session, every_passage);
-  check::Checker by_itself(**session, {});
+  check::Checker by_itself(**session, options);
   decode(**session, by_itself);
   const bool paths = same("by paths", told(by_paths), told(by_branches));
   const bool passages = same("by passages", told(by_passages), told(by_branches));
