@@ -123,7 +123,7 @@ endfunction()
 set(HODO_TEST_OPTIONS -O0 ${HODO_KEEP_HEADERS})
 
 # hodo_test(NAME SOURCES a.cc ... DEPS pt ... LIBS ... INSIDE capture): a GoogleTest program, one CTest
-# case each. INSIDE: modules whose private headers it includes, too.
+# case each. INSIDE: modules whose private headers it includes, too. Without HODO_UNIT_TESTS it is built when asked for.
 function(hodo_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;INSIDE" ${ARGN})
   find_package(GTest REQUIRED)
@@ -138,11 +138,15 @@ function(hodo_test name)
   foreach(module ${ARG_INSIDE})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/${module})
   endforeach()
+  if(NOT HODO_UNIT_TESTS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
 endfunction()
 
 # hodo_fuzz(NAME SOURCES a.cc DEPS pt ...): a libFuzzer target with HODO_FUZZ, else the same code with
-# a main that replays files, run by CTest over fuzz/corpus/NAME so that it cannot rot.
+# a main that replays files. CTest has both replay fuzz/corpus/NAME, so that it cannot rot.
 function(hodo_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
@@ -150,10 +154,12 @@ function(hodo_fuzz name)
     add_executable(fuzz_${name} ${ARG_SOURCES})
     target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set(replay -runs=0)
   else()
     add_executable(fuzz_${name} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/fuzz/replay_main.cc)
-    add_test(NAME fuzz_replay.${name}
-      COMMAND fuzz_${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
+    set(replay)
   endif()
+  add_test(NAME fuzz_replay.${name}
+    COMMAND fuzz_${name} ${replay} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
   target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} hodo_options)
 endfunction()
