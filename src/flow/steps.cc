@@ -415,8 +415,9 @@ class StepGraph::Settling {
   }
 
   void hand_on() {
-    if (!graph_.edge_counts_.empty()) to_.edges->on_edges(graph_.edge_counts_);
-    if (!graph_.run_counts_.empty()) to_.runs->on_runs(graph_.run_counts_);
+    if (to_.edges != nullptr && !graph_.edge_counts_.empty())
+      to_.edges->on_edges(graph_.edge_counts_);
+    if (to_.runs != nullptr && !graph_.run_counts_.empty()) to_.runs->on_runs(graph_.run_counts_);
     graph_.edge_counts_.clear();
     graph_.run_counts_.clear();
   }
