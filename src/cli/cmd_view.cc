@@ -238,10 +238,9 @@ int run(ViewOptions options) {
   auto workspace = serve::Workspace::open(how);
   if (!workspace) return report_error(options.reading.file, workspace.error());
   Told told;
-  (*workspace)->name_question("start", [&told](const serve::Progress& p) {
-    told.hear(p);
-    return true;
-  });
+  (*workspace)->name_question("start", {.hear = [&told](const serve::Progress& p) {
+                                told.hear(p);
+                              }});
   if (!options.html.empty()) {
     const int status = write_page(options, *page, **workspace);
     told.clear();

@@ -121,11 +121,9 @@ std::optional<Json> answer_one(Workspace& workspace, const Json& request, const 
 
 Turn::Turn(Workspace& workspace, const Json& id, const Asker& asker)
     : workspace_(workspace), turn_(workspace.turn()) {
-  const auto hear = [&asker, id](const Progress& now) {
-    if (asker.hear) asker.hear(now);
-    return !asker.gave_up || !asker.gave_up(id);
-  };
-  workspace_.name_question(id.is_string() ? id.get<std::string>() : id.dump(), hear);
+  workspace_.name_question(
+      id.is_string() ? id.get<std::string>() : id.dump(),
+      {.hear = asker.hear, .gave_up = [&asker, id] { return asker.gave_up && asker.gave_up(id); }});
   // While it waited for its turn.
   if (asker.gave_up && asker.gave_up(id)) workspace_.give_up();
 }

@@ -169,10 +169,12 @@ Result<Workspace*> Workspace::other(const std::string& path) {
     if (!opened) return std::unexpected(opened.error());
     other_ = std::move(*opened);
   }
-  other_->name_question("other", [this](const Progress& now) {
-    begin(now.what);
-    return update(now.done, now.total);
-  });
+  other_->name_question("other", {.hear =
+                                      [this](const Progress& now) {
+                                        begin(now.what);
+                                        update(now.done, now.total);
+                                      },
+                                  .gave_up = [this] { return asks_whether_given_up(); }});
   return other_.get();
 }
 
@@ -183,12 +185,12 @@ void Workspace::begin(std::string what) {
   progress_.total = 0;
 }
 
-void Workspace::name_question(std::string question, std::function<bool(const Progress&)> hear) {
+void Workspace::name_question(std::string question, Listener listener) {
   const std::scoped_lock lock(telling_);
   given_up_ = false;
   progress_ = {.question = std::move(question), .what = {}};
   told_at_ = now();
-  hear_ = std::move(hear);
+  listener_ = std::move(listener);
 }
 
 bool Workspace::given_up() const {
@@ -201,23 +203,34 @@ void Workspace::give_up() {
   given_up_ = true;
 }
 
+bool Workspace::asks_whether_given_up() {
+  std::function<bool()> gave_up;
+  {
+    const std::scoped_lock lock(telling_);
+    if (given_up_) return true;
+    gave_up = listener_.gave_up;
+  }
+  if (!gave_up || !gave_up()) return false;
+  give_up();
+  return true;
+}
+
 bool Workspace::update(std::uint64_t done, std::uint64_t total) {
+  if (asks_whether_given_up()) return false;
   Progress told;
-  std::function<bool(const Progress&)> hear;
+  std::function<void(const Progress&)> hear;
   {
     const std::scoped_lock lock(telling_);
     progress_.done = done;
     progress_.total = total;
     const std::uint64_t time = now();
-    if (given_up_) return false;
-    if (!hear_ || time - told_at_ < kBetweenTellings) return true;
+    if (!listener_.hear || time - told_at_ < kBetweenTellings) return true;
     told_at_ = time;
     told = progress_;
-    hear = hear_;
+    hear = listener_.hear;
   }
-  if (hear(told)) return true;
-  give_up();
-  return false;
+  hear(told);
+  return true;
 }
 
 Progress Workspace::progress() const {

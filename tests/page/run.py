@@ -102,6 +102,65 @@ def timeline(bench):
         view.chrome.key("Enter")
         view.until("document.querySelector('.caption')?.innerText.startsWith('slow of program, entered 1 time')", "the code of slow")
 
+# Notes which pieces of the timeline the page asks for; ended: none, while it waits for the answer's beginning.
+ASKED_PIECES = """
+window.pieces = [];
+const plain = window.fetch;
+window.fetch = (where, how) => {
+  const {method, params} = JSON.parse(how.body);
+  if (method !== "tile") return plain(where, how);
+  const one = {key: JSON.stringify({...params, quick: undefined}), quick: params.quick === true, begun: performance.now(), given_up: false};
+  pieces.push(one);
+  const end = () => { one.ended = performance.now(); };
+  how.signal?.addEventListener("abort", () => { one.given_up = true; end(); });
+  return plain(where, how).finally(end);
+};
+"""
+
+
+def pieces(bench):
+    """hodo makes one piece at a time: the page asks for the next when one has come, for none twice, and gives up a finer one, which
+    takes longer, where a first one is wanted."""
+    program, file = os.path.join(bench.work, "calls"), os.path.join(bench.work, "calls.data")
+    subprocess.run(["cc", "-O1", "-o", program, os.path.join(harness.HERE, "..", "..", "bench", "programs", "calls.c")], check=True)
+    bench.run("record", "-o", file, "--", program, "4000000")
+    at_rest = "document.getElementById('timeline').getAttribute('aria-busy') === 'false'"
+    with View(bench, file) as view:
+        view.until(at_rest, "the timeline's pieces")
+        view.chrome.run(ASKED_PIECES)
+        whole = bench.json("report", file)["instructions"]
+
+        def look_at(part, span):
+            begin = int(whole * part)
+            view.chrome.run(f"location.hash = 'view=report&axis=instructions&window={begin}-{begin + span}'")
+
+        # How much of it is finer than what hodo knows of the whole is hodo's matter.
+        spans = [2 ** power for power in range(24, 16, -1)]
+        for span in spans:
+            view.chrome.run("pieces.length = 0")
+            look_at(0.3, span)
+            view.chrome.drain(0.4)
+            view.until(at_rest, "the finer pieces")
+            asked = view.chrome.run("pieces")
+            if any(not one["quick"] for one in asked):
+                break
+        else:
+            raise Failure(f"no finer pieces in spans of {spans}")
+        for one in asked:
+            if sum((other["key"], other["quick"]) == (one["key"], one["quick"]) for other in asked) > 1:
+                raise Failure(f"asked for twice: {one}")
+        for before, after in zip(asked, asked[1:]):
+            if after["begun"] < before["ended"]:
+                raise Failure(f"asked for {after} while {before} was made")
+        view.chrome.run("pieces.length = 0")
+        look_at(0.7, span)
+        view.until("pieces.some(one => !one.quick && !one.ended)", "a finer piece that is being made")
+        view.chrome.key("t")
+        for _ in range(2):
+            view.chrome.key("d")
+        view.until("pieces.some(one => !one.quick && one.given_up)", "that it is given up")
+        view.until(at_rest, "the pieces behind it")
+
 
 def code(bench):
     """A function found by its name: its code, and its calls."""
@@ -493,7 +552,7 @@ def wrong_words(bench):
         equal((done.returncode, done.stdout, said in done.stderr), (2, "", True), f"hodo view {' '.join(words)}: {done.stderr}")
 
 
-CASES = {one.__name__: one for one in (moments, timeline, code, searches, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, alone, alone_differs, part, wrong_words,
+CASES = {one.__name__: one for one in (moments, timeline, pieces, code, searches, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, alone, alone_differs, part, wrong_words,
                                       *SOURCES, *MACHINE, *SECURITY, *STORIES)}
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ export const kTileWidth = 512;
 export const kBand = 64;
 const kMost = 500;
 const kMostSlices = 1_000_000; // of all pieces, 36 bytes each
-const kAtOnce = 3;
 const kLevelsAbove = 12;
 const kRest = 200; // milliseconds without a movement until finer pieces are asked for that take longer
 
@@ -36,8 +35,11 @@ interface Wanted {
   band: number;
 }
 
+// The one that hodo is making. It makes one at a time: a second would only wait there, where what is more urgent cannot
+// overtake it.
 interface Running {
-  wanted: Wanted;
+  key: string;
+  quick: boolean;
   stop: AbortController;
 }
 
@@ -69,7 +71,7 @@ export class Tiles {
   private slices = 0; // of those that are known
   private edition = 0;
   private readonly refused = new Map<string, string>();
-  private readonly running = new Map<string, Running>();
+  private running: Running | null = null;
   private wanted: Wanted[] = [];
   private later: Wanted[] = []; // known, but hodo has finer ones
   private rest = 0; // the timer until these are asked for
@@ -120,9 +122,11 @@ export class Tiles {
   want(list: Omit<Wanted, "key">[]): void {
     const all = list.map((one) => ({ ...one, key: Tiles.key(one.thread, one.axis, one.level, one.index, one.band) }));
     const needed = new Set(all.map((one) => one.key));
-    for (const [key, one] of this.running) if (!needed.has(key)) one.stop.abort();
-    this.wanted = all.filter((one) => !this.known.has(one.key) && !this.running.has(one.key) && !this.refused.has(one.key));
-    const later = all.filter((one) => this.known.get(one.key)?.finer_later && !this.refused.has(one.key));
+    this.wanted = all.filter((one) => !this.known.has(one.key) && this.running?.key !== one.key && !this.refused.has(one.key));
+    const { running } = this;
+    // A finer piece can take longer than who waits for a first one should.
+    if (running && (!needed.has(running.key) || (!running.quick && this.wanted.length > 0))) running.stop.abort();
+    const later = all.filter((one) => this.finer_later(one.key));
     if (later.map((one) => one.key).join() !== this.later.map((one) => one.key).join()) {
       window.clearTimeout(this.rest);
       this.resting = true;
@@ -137,33 +141,35 @@ export class Tiles {
   private resting = false; // until the timer says so, whatever a clock says
 
   get busy(): boolean {
-    return this.running.size > 0 || this.wanted.length > 0 || this.later.length > 0;
+    return this.running !== null || this.wanted.length > 0 || this.later.length > 0;
+  }
+
+  private finer_later(key: string): boolean {
+    return this.known.get(key)?.finer_later === true && !this.refused.has(key);
   }
 
   private next(): [Wanted, boolean] | null {
     const quick = this.wanted.shift();
     if (quick) return [quick, true];
     if (this.resting) return null;
-    const slow = this.later.find((one) => !this.running.has(one.key));
+    const slow = this.later.find((one) => this.finer_later(one.key));
     return slow ? [slow, false] : null;
   }
 
   private pump(): void {
-    while (this.running.size < kAtOnce) {
-      const next = this.next();
-      if (!next) return;
-      const [one, quick] = next;
-      const running = { wanted: one, stop: new AbortController() };
-      this.running.set(one.key, running);
-      void this.fetch(running, quick).finally(() => {
-        this.running.delete(one.key);
-        this.pump();
-        this.came();
-      });
-    }
+    const next = this.running ? null : this.next();
+    if (!next) return;
+    const [wanted, quick] = next;
+    const running = { key: wanted.key, quick, stop: new AbortController() };
+    this.running = running;
+    void this.fetch(wanted, running).finally(() => {
+      this.running = null;
+      this.pump();
+      this.came();
+    });
   }
 
-  private async fetch({ wanted: one, stop }: Running, quick: boolean): Promise<void> {
+  private async fetch(one: Wanted, { quick, stop }: Running): Promise<void> {
     const span = 2 ** one.level;
     const from = one.index * span;
     const to = from + span;

@@ -195,8 +195,8 @@ Json marks_json(const Marks& marks, const Wanted& wanted) {
   return out;
 }
 
-// Who wants a quick answer waits for no more than these, some ten milliseconds each.
-constexpr std::size_t kQuickSegments = 2;
+// Who wants a quick answer waits for no more than these, some twenty milliseconds each.
+constexpr std::size_t kQuickSegments = 1;
 
 // The overview where that is fine enough, else the part decoded anew where that is short enough.
 Result<Found> source_of(Workspace& workspace, const Overview& overview, const Lane& lane,

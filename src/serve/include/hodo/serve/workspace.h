@@ -36,6 +36,15 @@ struct Progress {
   std::uint64_t total = 0;  // 0: not known yet
 };
 
+// Who waits for an answer; both are called in the thread that answers.
+struct Listener {
+  // How far it has come, at most ten times a second.
+  std::function<void(const Progress&)> hear{};
+  // Asked at each step of the work. True: nobody wants the answer any more; decoding stops, and the
+  // question fails.
+  std::function<bool()> gave_up{};
+};
+
 // What a thread's branches come to.
 struct ThreadTotal {
   ask::ThreadId thread;
@@ -100,11 +109,9 @@ class Workspace {
 
   // One question at a time: hold this while asking the members above.
   std::mutex& turn() { return turn_; }
-  // Of the holder of the turn; empty: it is done. `hear` is told how far it has come, in the thread
-  // that answers, at most ten times a second. Where it returns false nobody wants the answer any
-  // more: decoding stops, and the question fails.
-  void name_question(std::string question, std::function<bool(const Progress&)> hear = {});
-  // Of the question that was named last: `hear` has returned false.
+  // Of the holder of the turn; empty: it is done.
+  void name_question(std::string question, Listener listener = {});
+  // Of the question that was named last: the listener gave up.
   bool given_up() const;
   void give_up();
 
@@ -121,6 +128,7 @@ class Workspace {
   static std::optional<FileState> state_of(const std::string& path);
   Status may_open(const std::string& path) const;
   bool update(std::uint64_t done, std::uint64_t total);  // false: given up
+  bool asks_whether_given_up();
   Workspace();
 
   OpenOptions options_;
@@ -141,7 +149,7 @@ class Workspace {
   Progress progress_;
   std::uint64_t told_at_ = 0;  // nanoseconds
   bool given_up_ = false;
-  std::function<bool(const Progress&)> hear_;
+  Listener listener_;
 };
 
 }  // namespace hodo::serve
