@@ -440,6 +440,44 @@ def flames(bench):
         view.until(f"document.querySelector('.flame .detail')?.innerText.includes({json.dumps(told)})", "both calls' sums")
 
 
+def sandwich(bench):
+    """Who calls a function and whom it calls, as the list of its calls has it."""
+    file = bench.recording()
+    calls = bench.json("list", "work", file)["calls"]
+    of = {}
+    for one in calls:
+        of[one["caller"]] = of.get(one["caller"], 0) + one["instructions"]
+    whole = sum(of.values())
+    with View(bench, file) as view:
+        view.go("view=flame&fn=work")
+        view.chrome.click_on("[data-value=sandwich]")
+        view.until(f"document.querySelector('.flame .detail')?.innerText.startsWith({json.dumps(grouped(whole) + ' instructions in all')})", "the sum of all calls")
+
+        def click(graph, row, part):
+            """Callers are drawn upwards, callees downwards."""
+            left, top, width, height = view.chrome.run(
+                f"(() => {{ const b = document.querySelectorAll('.flame-graph canvas')[{graph}].getBoundingClientRect();"
+                " return [b.left, b.top, b.width, b.height]; })()")
+            down = (row + 0.5) * round(1.42 * view.chrome.run("parseFloat(getComputedStyle(document.documentElement).fontSize)"))
+            view.chrome.click(left + part * width, top + height - down if graph == 0 else top + down)
+            view.chrome.drain(0.2)
+
+        def told_of(graph, row, part):
+            click(graph, 0, 0.5)  # all of it: a click looks closer
+            click(graph, row, part)
+            return view.texts(".flame .detail")[0]
+
+        largest = sorted(of, key=of.get, reverse=True)
+        for part, caller in ((0.01, largest[0]), (0.99, largest[-1])):
+            told = told_of(0, 2, part)
+            if not told.startswith(f"{caller} program {grouped(of[caller])} "):
+                raise Failure(f"{caller} called for {of[caller]} instructions; the page says {told!r}")
+        sorting = sum(one["instructions"] for one in bench.json("list", "qsort", file)["calls"])
+        told = told_of(1, 2, 0.01)
+        if grouped(sorting) not in told:
+            raise Failure(f"work called qsort for {sorting} instructions; the page says {told!r}")
+
+
 def steps(bench):
     """The deepest level of the timeline has single instructions, which lead to their moments."""
     file = bench.recording()
@@ -552,7 +590,7 @@ def wrong_words(bench):
         equal((done.returncode, done.stdout, said in done.stderr), (2, "", True), f"hodo view {' '.join(words)}: {done.stderr}")
 
 
-CASES = {one.__name__: one for one in (moments, timeline, pieces, code, searches, walks, reports, marks, hostile, keys, by_keyboard, flames, steps, alone, alone_differs, part, wrong_words,
+CASES = {one.__name__: one for one in (moments, timeline, pieces, code, searches, walks, reports, marks, hostile, keys, by_keyboard, flames, sandwich, steps, alone, alone_differs, part, wrong_words,
                                       *SOURCES, *MACHINE, *SECURITY, *STORIES)}
 
 if __name__ == "__main__":
