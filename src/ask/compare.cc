@@ -27,7 +27,7 @@ struct Entry {
 class Entries : public ThreadSink {
  public:
   Entries(const Side& side, const RebuiltFiles& rebuilt)
-      : side_(side), neutral_(side.session->names(), rebuilt) {}
+      : side_(side), neutral_(side.session->names(), rebuilt, side.session) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
                 std::span<const Branch> batch) override {

@@ -5,6 +5,7 @@
 
 #include "hodo/base/last_component.h"
 #include "hodo/base/page.h"
+#include "hodo/isa/operands.h"
 
 namespace hodo::ask {
 namespace {
@@ -52,6 +53,23 @@ bool depends_on_addresses(std::string_view object, std::string_view function) {
                              [&](std::string_view name) { return function.starts_with(name); });
 }
 
+bool looks_at_addresses(std::span<const std::uint8_t> code, std::uint64_t ip, isa::Mode mode) {
+  // From the lines of the smallest vectors to pages.
+  constexpr unsigned kLeast = 4;
+  bool looks = false;
+  while (!code.empty()) {
+    const auto insn = isa::decode_operands(code, ip, mode);
+    if (!insn || insn->insn.cls == isa::InsnClass::call ||
+        insn->insn.cls == isa::InsnClass::icall) {
+      return false;
+    }
+    looks = looks || (insn->low_bits && *insn->low_bits >= kLeast && *insn->low_bits <= kPageBits);
+    code = code.subspan(insn->insn.length);
+    ip += insn->insn.length;
+  }
+  return looks;
+}
+
 std::size_t Neutral::Hash::operator()(const Key& key) const {
   return static_cast<std::size_t>(mix(key.page, std::uint64_t{key.space} << 32 | key.generation));
 }
@@ -73,6 +91,19 @@ const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, s
   return out;
 }
 
+bool Neutral::goes_by_address(std::uint32_t space, const session::Place& place, std::uint64_t begin,
+                              std::uint64_t time) const {
+  constexpr std::size_t kLongest = 4096;  // those of the C library have up to 2600
+  const auto object = last_component(place.object);
+  if (depends_on_addresses(object, place.symbol)) return true;
+  if (code_ == nullptr || !place.synthetic || !is_c_library(object)) return false;
+  if (place.size == 0 || place.size > kLongest) return false;
+  std::array<std::uint8_t, kLongest> bytes{};
+  const auto text = std::span(bytes).first(static_cast<std::size_t>(place.size));
+  return code_->read_code(space, begin, time, text) == text.size() &&
+         looks_at_addresses(text, begin, code_->mode(space, time));
+}
+
 const Neutral::Function& Neutral::function(std::uint32_t space, std::uint64_t address,
                                            std::uint64_t time) {
   const Key key{space, names_.generation(space, time), address};
@@ -84,7 +115,7 @@ const Neutral::Function& Neutral::function(std::uint32_t space, std::uint64_t ad
   return functions_[key] = {
              .name = hash(name),
              .offset = place.offset,
-             .by_address = depends_on_addresses(last_component(place.object), place.symbol),
+             .by_address = goes_by_address(space, place, address - place.offset, time),
              .alike = rebuilt != nullptr && rebuilt->alike.contains(name),
              .single = rebuilt != nullptr && rebuilt->single.contains(name)};
 }

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "hodo/ask/builds.h"
 #include "hodo/ask/scene.h"
+#include "hodo/isa/insn.h"
 #include "hodo/session/session.h"
 
 namespace hodo::ask {
@@ -19,14 +21,19 @@ namespace hodo::ask {
 // from run to run and decides nothing that their callers would not show. `object`: last path
 // component.
 bool depends_on_addresses(std::string_view object, std::string_view function);
+// The same of a function of the C library whose file has no names, by its text, which lies at `ip`:
+// it looks at an address's low bits, and calls nothing.
+bool looks_at_addresses(std::span<const std::uint8_t> code, std::uint64_t ip, isa::Mode mode);
 
 // What a branch is, for two runs alike. Code that is in no file is one place.
 class Neutral {
  public:
   // Of rebuilt files functions that are laid out alike are compared as those of one build, of
-  // others only what they call, by its name. Both must outlive this.
-  Neutral(const session::Names& names, const RebuiltFiles& rebuilt)
-      : names_(names), rebuilt_(rebuilt) {}
+  // others only what they call, by its name. `code` has the text of functions without a name; null:
+  // it is not looked at. All must outlive this.
+  Neutral(const session::Names& names, const RebuiltFiles& rebuilt,
+          session::Session* code = nullptr)
+      : names_(names), rebuilt_(rebuilt), code_(code) {}
 
   // nullopt: of no account.
   std::optional<std::uint64_t> token(std::uint32_t space, const Branch& branch);
@@ -62,9 +69,12 @@ class Neutral {
   };
   const Function& function(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   bool of_no_account(std::uint32_t space, const Branch& branch);
+  bool goes_by_address(std::uint32_t space, const session::Place& place, std::uint64_t begin,
+                       std::uint64_t time) const;
 
   const session::Names& names_;
   const RebuiltFiles& rebuilt_;
+  session::Session* code_;
   std::unordered_map<Key, Page, Hash> pages_;
   std::unordered_map<Key, Function, Hash> functions_;
 };

@@ -2,6 +2,8 @@
 
 #include <Zydis/Mnemonic.h>
 
+#include <bit>
+
 #include "zydis_decoder.h"
 
 namespace hodo::isa {
@@ -143,6 +145,33 @@ std::optional<std::uint64_t> immediate_of(const ZydisDecodedInstruction& insn, M
   return cut_to(mode, imm.value.u);
 }
 
+std::optional<unsigned> bits_of_mask(std::int64_t mask) {
+  const auto bits = static_cast<std::uint64_t>(mask);
+  if (mask > 0 && (bits & (bits + 1)) == 0) return std::popcount(bits);
+  if (mask < 0 && std::has_single_bit(~bits + 1)) return std::countr_zero(bits);
+  return std::nullopt;
+}
+
+// AND by opcode 25 (EAX), 81 and 83; SHL by C1.
+std::optional<unsigned> low_bits_of(const ZydisDecodedInstruction& insn) {
+  if (insn.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || insn.raw.imm[0].size == 0) return std::nullopt;
+  const bool to_rax = insn.opcode == 0x25;
+  if (!to_rax) {
+    if (!has_modrm(insn) || !Fields(insn).is_register() || Fields(insn).rm == kRsp) {
+      return std::nullopt;
+    }
+  }
+  const std::uint64_t value = insn.raw.imm[0].value.u;
+  if (insn.mnemonic == ZYDIS_MNEMONIC_SHL && insn.opcode == 0xc1) {
+    return insn.operand_width - (value & (insn.operand_width - 1u));
+  }
+  if (insn.mnemonic != ZYDIS_MNEMONIC_AND) return std::nullopt;
+  const bool byte = insn.opcode == 0x83;
+  if (!byte && !to_rax && insn.opcode != 0x81) return std::nullopt;
+  return bits_of_mask(byte ? std::int64_t{static_cast<std::int8_t>(value)}
+                           : std::int64_t{static_cast<std::int32_t>(value)});
+}
+
 }  // namespace
 
 std::optional<Operands> decode_operands(std::span<const std::uint8_t> bytes, std::uint64_t ip,
@@ -154,6 +183,7 @@ std::optional<Operands> decode_operands(std::span<const std::uint8_t> bytes, std
                .address = address_of(insn, ip, mode),
                .computes = insn.mnemonic == ZYDIS_MNEMONIC_LEA,
                .immediate = immediate_of(insn, mode),
+               .low_bits = low_bits_of(insn),
                .releases = insn.mnemonic == ZYDIS_MNEMONIC_RET && insn.raw.imm[0].size != 0};
   if (mode == Mode::bits32) add_distance(insn, out);
   return out;

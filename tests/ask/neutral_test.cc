@@ -107,5 +107,24 @@ TEST(Neutral, leaves_out_what_goes_by_addresses) {
   }
 }
 
+TEST(Neutral, finds_what_goes_by_addresses_by_its_text) {
+  const auto looks = [](std::vector<std::uint8_t> code) {
+    return looks_at_addresses(code, 0x1000, isa::Mode::bits64);
+  };
+  // As strlen begins: and rcx, 0xfff; cmp rcx, 0xfcf; ja.
+  const std::vector<std::uint8_t> begins = {0x48, 0x81, 0xe1, 0xff, 0x0f, 0x00, 0x00, 0x48, 0x81,
+                                            0xf9, 0xcf, 0x0f, 0x00, 0x00, 0x77, 0x01, 0xc3, 0xc3};
+  EXPECT_TRUE(looks(begins));
+  EXPECT_TRUE(looks({0x48, 0x83, 0xe0, 0xf0, 0xc3}));   // and rax, -16; ret
+  EXPECT_FALSE(looks({0x83, 0xe0, 0x07, 0xc3}));        // and eax, 7: flags
+  EXPECT_FALSE(looks({0x31, 0xc0, 0xc3}));              // xor eax, eax; ret
+  EXPECT_FALSE(looks({0x48, 0x83, 0xe4, 0xf0, 0xc3}));  // and rsp, -16: a frame
+  std::vector<std::uint8_t> calls = begins;
+  calls.insert(calls.end(), {0xe8, 0, 0, 0, 0});
+  EXPECT_FALSE(looks(calls));
+  EXPECT_FALSE(looks({0x48, 0x83, 0xe0, 0xf0, 0x06}));  // and then none
+  EXPECT_FALSE(looks({}));
+}
+
 }  // namespace
 }  // namespace hodo::ask

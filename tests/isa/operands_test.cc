@@ -36,6 +36,35 @@ TEST_P(StackUses, AreTold) {
   EXPECT_EQ(static_cast<int>(insn->stack), static_cast<int>(GetParam().use));
 }
 
+TEST(LowBits, AreTold) {
+  struct Case {
+    const char* what;
+    Bytes bytes;
+    std::optional<unsigned> bits;
+  };
+  const Case cases[] = {{"and rcx, 0xfff", {0x48, 0x81, 0xe1, 0xff, 0x0f, 0, 0}, 12},
+                        {"and eax, 0xfff", {0x25, 0xff, 0x0f, 0, 0}, 12},
+                        {"and rax, -16", {0x48, 0x83, 0xe0, 0xf0}, 4},
+                        {"and rax, -64", {0x48, 0x83, 0xe0, 0xc0}, 6},
+                        {"and r9d, 0x3f", {0x41, 0x83, 0xe1, 0x3f}, 6},
+                        {"and rax, -4096", {0x48, 0x25, 0x00, 0xf0, 0xff, 0xff}, 12},
+                        {"and eax, -1: all", {0x83, 0xe0, 0xff}, 0},
+                        {"shl eax, 20", {0xc1, 0xe0, 0x14}, 12},
+                        {"shl rax, 52", {0x48, 0xc1, 0xe0, 0x34}, 12},
+                        {"and r12, -16", {0x49, 0x83, 0xe4, 0xf0}, 4},
+                        {"and rsp, -16", {0x48, 0x83, 0xe4, 0xf0}, std::nullopt},
+                        {"and eax, 0x30", {0x83, 0xe0, 0x30}, std::nullopt},
+                        {"and [rax], 0xf", {0x83, 0x20, 0x0f}, std::nullopt},
+                        {"or eax, 0xf", {0x83, 0xc8, 0x0f}, std::nullopt},
+                        {"sub rax, -64", {0x48, 0x83, 0xe8, 0xc0}, std::nullopt},
+                        {"nop", {0x90}, std::nullopt}};
+  for (const Case& c : cases) {
+    const auto insn = decode64(c.bytes);
+    ASSERT_TRUE(insn) << c.what;
+    EXPECT_EQ(insn->low_bits, c.bits) << c.what;
+  }
+}
+
 const StackCase kStackCases[] = {
     {"push rax", {0x50}, S::push},
     {"push imm32", {0x68, 1, 2, 3, 4}, S::push},

@@ -36,6 +36,9 @@ struct Operands {
   // An immediate of 32 or 64 bits, sign-extended, in 32-bit code cut to 32, that is no displacement
   // of a branch.
   std::optional<std::uint64_t> immediate;
+  // How many low bits of a register other than RSP an AND with a constant keeps or clears, or a SHL
+  // leaves: so code looks where in a line or page of memory something lies.
+  std::optional<unsigned> low_bits;
   bool releases = false;  // RET n: takes n bytes off the stack besides its target
 };
 
