@@ -87,7 +87,6 @@ def interrupted(box):
     """Ctrl-C ends the recording; the program has it, too."""
     process = box.start([box.own("stepped"), "loop"], ["--source", "step"])
     equal(process.stdout.readline(), b"ready\n", "the program")
-    time.sleep(0.2)
     kill(process.pid, signal.SIGINT)
     process.wait(timeout=60)
     check(box.stats(None)["branches"]["taken"] > 100, "no branches")
