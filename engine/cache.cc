@@ -214,4 +214,10 @@ void forget_cache() {
   detours.clear();
 }
 
+void abandon_cache() {
+  fragments.abandon();
+  call_sites.abandon();
+  detours.abandon();
+}
+
 }  // namespace hodo::engine

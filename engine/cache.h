@@ -53,5 +53,7 @@ std::uint64_t cache_table_bytes();
 bool cache_tables_are_ready();
 // The edition is closed: nothing has been translated.
 void forget_cache();
+// The same where whoever changed it was killed half way.
+void abandon_cache();
 
 }  // namespace hodo::engine

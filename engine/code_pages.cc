@@ -12,6 +12,7 @@
 #include "mappings.h"
 #include "pool.h"
 #include "sys.h"
+#include "threads.h"
 
 namespace hodo::engine {
 namespace {
@@ -55,12 +56,17 @@ bool protect(std::uint64_t page, std::uint64_t bytes, std::uint32_t prot) {
 // A page that cannot be protected is checked from now on.
 void guard(std::uint64_t page, CodePage& code) {
   if (code.guarded || code.checked || (code.prot & PROT_WRITE) == 0) return;
-  if (!protect(page, kPage, code.prot & ~std::uint32_t{PROT_WRITE})) {
+  if (is_being_replaced(page)) {  // by what nobody has seen yet
     code.checked = true;
     return;
   }
   code.guarded = true;
   ++guarded_count;
+  __atomic_signal_fence(__ATOMIC_RELEASE);  // before: abandon_translations() gives it back
+  if (protect(page, kPage, code.prot & ~std::uint32_t{PROT_WRITE})) return;
+  code.guarded = false;
+  --guarded_count;
+  code.checked = true;
 }
 
 CodePage* find_page(std::uint64_t page) {
@@ -308,6 +314,17 @@ void forget_translations(bool alone) {
   });
   pages.clear();
   pages = kept;
+}
+
+void abandon_translations() {
+  pages.each([](std::uint64_t page, CodePage* code) {
+    if (code->guarded) protect(page, kPage, code->prot);
+  });
+  pages.abandon();
+  page_pool = {};
+  dependent_pool = {};
+  guarded_count = 0;
+  translating = false;
 }
 
 }  // namespace hodo::engine

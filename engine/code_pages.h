@@ -50,6 +50,8 @@ bool unprotect_all();
 // The edition of the cache is closed: there are no translations. `alone`: no thread runs in an
 // older one either.
 void forget_translations(bool alone);
+// The same where whoever translated was killed half way. All pages are given back.
+void abandon_translations();
 
 // False: there is no memory for what one fragment adds to all this.
 bool code_pages_are_ready();

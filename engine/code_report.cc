@@ -300,4 +300,10 @@ void forget_reports() {
   pages.clear();
 }
 
+void abandon_reports() {
+  pages.abandon();
+  kept_pool = {};
+  told_count = 0;
+}
+
 }  // namespace hodo::engine

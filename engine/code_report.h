@@ -26,6 +26,8 @@ void report_stack(std::uint64_t pointer);
 // is sent again.
 std::uint64_t report_bytes();
 void forget_reports();
+// The same where whoever reported was killed half way: mappings are told of again, too.
+void abandon_reports();
 // False: there is no memory for what one fragment adds to it.
 bool reports_are_ready();
 // How often anything was told: a thread that has seen fewer may come to code that is younger than

@@ -15,6 +15,7 @@
 #include "hodo/relay/engine_start.h"
 #include "lock.h"
 #include "low_memory.h"
+#include "mappings.h"
 #include "recording.h"
 #include "sys.h"
 #include "thread_area.h"
@@ -126,17 +127,7 @@ void wait_for_others(const ThreadArea& self) {
   die(kWhy);
 }
 
-void close_edition(ThreadArea& self) {
-  const std::uint64_t bytes = edition_bytes();
-  use.made += bytes;
-  use.most = std::max(use.most, bytes);
-  ++use.editions;
-  if (others_stand_in(self, current)) trap_heads(current);
-  forget_cache();
-  forget_translations(oldest == current);
-  forget_reports();
-  Memories memories;
-  leave(self, memories);
+void begin_next(ThreadArea& self) {
   has_begun = false;
   ++current;
   begin_low(current);
@@ -149,6 +140,20 @@ void close_edition(ThreadArea& self) {
   }
   begin_tables();
   has_begun = true;
+}
+
+void close_edition(ThreadArea& self) {
+  const std::uint64_t bytes = edition_bytes();
+  use.made += bytes;
+  use.most = std::max(use.most, bytes);
+  ++use.editions;
+  if (others_stand_in(self, current)) trap_heads(current);
+  forget_cache();
+  forget_translations(oldest == current);
+  forget_reports();
+  Memories memories;
+  leave(self, memories);
+  begin_next(self);
   stand_in_current(self, memories);
 }
 
@@ -178,6 +183,17 @@ void begin_first_edition() {
   begin_low(current);
   begin_tables();
   has_begun = true;
+}
+
+void begin_anew_after(const ThreadArea& killed, ThreadArea& self) {
+  if (!engine_lock.is_held_from(&killed)) return;
+  trap_heads(current);
+  abandon_cache();
+  abandon_translations();
+  abandon_reports();
+  mappings_changed();
+  begin_next(self);
+  engine_lock.release();
 }
 
 std::uint32_t current_edition() { return current; }

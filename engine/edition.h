@@ -21,6 +21,9 @@ void limit_cache(std::uint64_t bytes);
 void begin_first_edition();
 // From 1 on.
 std::uint32_t current_edition();
+// `killed` shared this memory and is gone, by SIGKILL perhaps: if it held the lock, what it was
+// changing then is left alone from now on, and a new edition begins. `self` is in a system call.
+void begin_anew_after(const ThreadArea& killed, ThreadArea& self);
 
 // The lock, for as long as `area`'s thread looks for a place in the cache, or has one made, to go
 // on at. It stands in the current edition from then on, and no pointer into another one holds.

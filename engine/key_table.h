@@ -40,6 +40,8 @@ class KeyTable {
     return true;
   }
   std::uint64_t bytes() const { return capacity_ * sizeof(std::uint32_t); }
+  // Whoever changed it was killed half way: forgets all of them.
+  void abandon() { *this = {}; }
   // Forgets all of them, and gives the memory back.
   void clear() {
     if (entries_ != nullptr) {

@@ -14,23 +14,45 @@ namespace hodo::engine {
 class Lock {
  public:
   void acquire() {
-    std::uint32_t expected = 0;
-    if (__atomic_compare_exchange_n(&word_, &expected, 1, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-      return;
-    }
-    while (__atomic_exchange_n(&word_, 2, __ATOMIC_ACQUIRE) != 0) {
-      raw_syscall(SYS_futex, reinterpret_cast<long>(&word_), FUTEX_WAIT_PRIVATE, 2);
+    const std::uint32_t me = holder(__builtin_frame_address(0));
+    std::uint32_t found = 0;
+    if (take(found, me)) return;
+    for (;;) {
+      // Others may wait as well, so whoever has waited takes it as one that is waited for.
+      if (found == 0) {
+        if (take(found, me | kWaitedFor)) return;
+      } else if ((found & kWaitedFor) != 0 || take(found, found | kWaitedFor)) {
+        raw_syscall(SYS_futex, reinterpret_cast<long>(&word_), FUTEX_WAIT_PRIVATE,
+                    found | kWaitedFor);
+        found = __atomic_load_n(&word_, __ATOMIC_RELAXED);
+      }
     }
   }
   void release() {
-    if (__atomic_exchange_n(&word_, 0, __ATOMIC_RELEASE) == 2) {
+    if ((__atomic_exchange_n(&word_, 0, __ATOMIC_RELEASE) & kWaitedFor) != 0) {
       raw_syscall(SYS_futex, reinterpret_cast<long>(&word_), FUTEX_WAKE_PRIVATE, 1);
     }
   }
+  // Whether it is held by the thread to which this block of memory belongs (ThreadArea::kBlock).
+  bool is_held_from(const void* block) const {
+    return (__atomic_load_n(&word_, __ATOMIC_ACQUIRE) & ~kWaitedFor) == holder(block);
+  }
+
+  static constexpr unsigned kBlockBits = 19;
 
  private:
-  std::uint32_t word_ = 0;  // 0 free, 1 held, 2 held and waited for
+  static constexpr std::uint32_t kWaitedFor = 1;
+
+  static std::uint32_t holder(const void* stack) {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(stack) >> kBlockBits) << 1;
+  }
+  // Else `found` is what it is.
+  bool take(std::uint32_t& found, std::uint32_t to) {
+    return __atomic_compare_exchange_n(&word_, &found, to, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+  }
+
+  std::uint32_t word_ = 0;  // 0: free; else by the address of its stack who holds it
 };
 
 // Of what lies in memory.h and cache.h, and of the threads' list.

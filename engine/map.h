@@ -44,6 +44,8 @@ class Map {
   }
   std::uint64_t size() const { return count_; }
   std::uint64_t bytes() const { return capacity_ * sizeof(Entry); }
+  // Whoever changed it was killed half way: forgets all of them.
+  void abandon() { *this = {}; }
   // Forgets all of them, and gives the memory back.
   void clear() {
     if (entries_ != nullptr) {
@@ -60,9 +62,10 @@ class Map {
 
     std::uint64_t key() const { return std::uint64_t{high} << 32 | low; }
     void set(std::uint64_t new_key, Value new_value) {
+      value = new_value;
+      __atomic_signal_fence(__ATOMIC_RELEASE);  // abandon(): nothing is named that is not there
       low = static_cast<std::uint32_t>(new_key);
       high = static_cast<std::uint32_t>(new_key >> 32);
-      value = new_value;
     }
   };
   // Where `key` is or belongs.
@@ -73,19 +76,19 @@ class Map {
     return entries_[i];
   }
   bool grow() {
-    Entry* old = entries_;
-    const std::uint64_t old_capacity = capacity_;
-    const std::uint64_t capacity = capacity_ == 0 ? 256 : capacity_ + capacity_ / 2;
-    void* const got = try_map_memory(capacity * sizeof(Entry));
+    Map larger;
+    larger.capacity_ = capacity_ == 0 ? 256 : capacity_ + capacity_ / 2;
+    void* const got = try_map_memory(larger.bytes());
     if (got == nullptr) return false;
-    capacity_ = capacity;
-    entries_ = static_cast<Entry*>(got);
-    for (std::uint64_t i = 0; i < old_capacity; ++i) {
-      if (old[i].key() != 0) at(old[i].key()) = old[i];
-    }
-    if (old != nullptr) {
-      unmap_memory(reinterpret_cast<std::uint64_t>(old), old_capacity * sizeof(Entry));
-    }
+    larger.entries_ = static_cast<Entry*>(got);
+    larger.count_ = count_;
+    each([&](std::uint64_t key, const Value& value) { larger.at(key).set(key, value); });
+    Entry* const old = entries_;
+    const std::uint64_t old_bytes = bytes();
+    entries_ = larger.entries_;
+    __atomic_signal_fence(__ATOMIC_RELEASE);  // abandon(): not more than there is
+    capacity_ = larger.capacity_;
+    if (old != nullptr) unmap_memory(reinterpret_cast<std::uint64_t>(old), old_bytes);
     return true;
   }
 

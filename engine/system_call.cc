@@ -132,6 +132,12 @@ void note_mappings(ThreadArea& area, long result) {
         code_replaced(r.rdi, r.rsi);
       }
       return;
+    case SYS_shmat: {
+      mappings_changed();
+      const Mapping* made = find_mapping(static_cast<std::uint64_t>(result));
+      if (made != nullptr) forget(made->start, made->end - made->start);
+      return;
+    }
     default:
       return mappings_changed();
   }
@@ -186,14 +192,16 @@ long map_at_once(ThreadArea& area) {
 }
 
 long map(ThreadArea& area) {
+  const Range range = changed_mappings(area.registers, area.taken[0]).of[0];
   {
     const Locked locked;
     give_back_changed(area);
+    begin_replacing(area, range.start, range.bytes);
   }
   const long result = make_call(area);
-  if (result == kInterrupted) return result;
   const Locked locked;
-  note_mappings(area, result);
+  end_replacing(area);
+  if (result != kInterrupted) note_mappings(area, result);
   return result;
 }
 

@@ -89,7 +89,9 @@ struct ThreadArea {
   std::uint64_t native_mask = 0;  // the kernel's, while `native`
   KernelStack alternate = {};     // sigaltstack() of the program
   SignalActions* actions = nullptr;
-  Dispatch dispatch = {};
+  // What a system call of the thread is replacing without the lock: begin_replacing().
+  std::uint64_t replaced_start = 0, replaced_bytes = 0;
+  relay::UserDispatch dispatch;  // dispatch.h
   Output output;
   ClockState clock = {};
   std::int32_t pid = 0, tid = 0;

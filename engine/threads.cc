@@ -12,6 +12,7 @@
 #include "block_calls.h"
 #include "channel.h"
 #include "code_report.h"
+#include "edition.h"
 #include "glue.h"
 #include "hodo/relay/engine_start.h"
 #include "lock.h"
@@ -29,6 +30,10 @@ extern "C" relay::StartInfo hodo_start_info;
 namespace {
 
 constexpr std::size_t kBlock = ThreadArea::kBlock;
+static_assert(kBlock == std::size_t{1} << Lock::kBlockBits);
+
+// How many threads replace mappings, or were killed meanwhile.
+std::uint32_t replacing = 0;
 
 // All blocks that there have been; those whose thread has ended are used again.
 constexpr std::size_t kMostThreads = 1 << 16;
@@ -55,7 +60,9 @@ void* find_block() {
   }
   if (area_count == kMostThreads) return nullptr;
   void* const block = map_block();
-  if (block != nullptr) areas[area_count++] = static_cast<ThreadArea*>(block);
+  if (block == nullptr) return nullptr;
+  areas[area_count] = static_cast<ThreadArea*>(block);
+  ++area_count;
   return block;
 }
 
@@ -166,6 +173,25 @@ bool is_stack_of_thread(std::uint64_t start, std::uint64_t end) {
   return std::any_of(areas, areas + area_count, [&](const ThreadArea* area) {
     return area->used && area->stack > start && area->stack <= end;
   });
+}
+
+void begin_replacing(ThreadArea& area, std::uint64_t start, std::uint64_t bytes) {
+  area.replaced_start = start;
+  area.replaced_bytes = bytes;
+  ++replacing;
+}
+
+void end_replacing(ThreadArea& area) {
+  area.replaced_bytes = 0;
+  --replacing;
+}
+
+bool is_being_replaced(std::uint64_t page) {
+  constexpr std::uint64_t kPage = 4096;
+  return replacing != 0 && std::any_of(areas, areas + area_count, [page](const ThreadArea* area) {
+           return area->used && page + kPage > area->replaced_start &&
+                  page < area->replaced_start + area->replaced_bytes;
+         });
 }
 
 bool others_stand_in(const ThreadArea& self, std::uint32_t edition) {
@@ -308,6 +334,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
     if (child.waited_for) give_back(child.output);
     child.used = false;
   }
+    if (child.waited_for) begin_anew_after(child, area);
   // The child closes its own, and with CLONE_FILES this one.
   if (connection >= 0 && (failed(result) || (clone.flags & CLONE_FILES) == 0)) {
     raw_syscall(SYS_close, connection);

@@ -44,6 +44,13 @@ const SignalActions& actions_of_process();
 // Whether a thread that runs began with its stack pointer in there. Needs the lock.
 bool is_stack_of_thread(std::uint64_t start, std::uint64_t end);
 
+// Mappings there are about to be replaced by a system call of this thread that the others must not
+// wait for: until its end no page there is write-protected, which the new one could not be told of.
+// These need the lock.
+void begin_replacing(ThreadArea& area, std::uint64_t start, std::uint64_t bytes);
+void end_replacing(ThreadArea& area);
+bool is_being_replaced(std::uint64_t page);
+
 // Whose code is running: by the stack pointer.
 ThreadArea& current_area();
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 typedef int (*Function)(void);
@@ -91,6 +92,20 @@ static void moved(void) {
        0);
   write_function(page, 22);
   printf("moved: %d %d %d\n", before, call(page), call(place));
+}
+
+// Shared memory takes the place of code that has run.
+static void attached_over(void) {
+  unsigned char* page = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  write_function(page, 31);
+  mprotect(page, kPage, PROT_READ | PROT_EXEC);
+  const int before = call(page);
+  const int segment = shmget(IPC_PRIVATE, kPage, IPC_CREAT | 0700);
+  unsigned char* writable = shmat(segment, NULL, 0);
+  write_function(writable, 32);
+  const int done = shmat(segment, page, SHM_REMAP | SHM_EXEC | SHM_RDONLY) == page;
+  shmctl(segment, IPC_RMID, NULL);
+  printf("attached over: %d %d\n", before, done ? call(page) : 0);
 }
 
 // The kernel writes the code.
@@ -211,6 +226,7 @@ int main(void) {
   mapped_twice();
   mapped_anew();
   moved();
+  attached_over();
   read_from_pipe();
   next_instruction();
   behind_a_page();

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { kThreads = 4, kRounds = 1500, kPage = 4096 };
 static unsigned wrong;
@@ -42,11 +43,37 @@ static void* work(void* seed) {
   return NULL;
 }
 
+// A page that is mapped anew and written all the time, by a call that brings it in at once, while
+// others run there: in the eyes of both it is one that may be written.
+static unsigned char* shared;
+static volatile int over;
+
+static void* run_there(void* unused) {
+  while (!over) try(shared, 7);
+  return unused;
+}
+
+static void replace(void) {
+  const int file = memfd_create("code", 0);
+  if (write(file, "\xb8\x07\x00\x00\x00\xc3", 6) != 6 || ftruncate(file, kPage) != 0) return;
+  enum { kRights = PROT_READ | PROT_WRITE | PROT_EXEC };
+  shared = mmap(NULL, kPage, kRights, MAP_PRIVATE, file, 0);
+  pthread_t thread;
+  pthread_create(&thread, NULL, run_there, NULL);
+  for (int round = 0; round < kRounds; ++round) {
+    mmap(shared, kPage, kRights, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, file, 0);
+    shared[2048 + round % 512] = 1;
+  }
+  over = 1;
+  pthread_join(thread, NULL);
+}
+
 int main(void) {
   pthread_t threads[kThreads];
   for (int i = 0; i < kThreads; ++i)
     pthread_create(&threads[i], NULL, work, (void*)(uintptr_t)(i + 1));
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+  replace();
   printf("wrong: %u\n", wrong);
   return 0;
 }
