@@ -237,8 +237,9 @@ void stop_other_threads(const ThreadArea& self) {
   constexpr int kTries = 200;
   constexpr timespec kBetween{.tv_sec = 0, .tv_nsec = 1'000'000};
   std::int32_t nobody = 0;
-  if (!is_recorded(self) || !__atomic_compare_exchange_n(&ending_pid, &nobody, self.pid, false,
-                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  if (!is_recorded(self) || is_last_thread(self) ||
+      !__atomic_compare_exchange_n(&ending_pid, &nobody, self.pid, false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE)) {
     return;
   }
   for (int i = 0; i < kTries; ++i) {
@@ -333,8 +334,8 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
     if (own_actions) free_actions(child.actions);
     if (child.waited_for) give_back(child.output);
     child.used = false;
-  }
     if (child.waited_for) begin_anew_after(child, area);
+  }
   // The child closes its own, and with CLONE_FILES this one.
   if (connection >= 0 && (failed(result) || (clone.flags & CLONE_FILES) == 0)) {
     raw_syscall(SYS_close, connection);

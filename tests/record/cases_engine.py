@@ -24,7 +24,7 @@ def is_the_default_without_trace_hardware(box):
 
 def threads_that_run_when_the_process_ends(box):
     """Their packets are handed over: nothing is lost."""
-    for how in ("exit", "return", "abort"):
+    for how in ("exit", "return", "abort", "child"):
         box.record([box.own("spinners"), how], status={"abort": 134}.get(how, 7))
         report = box.report(COMPLETE)
         equal(sum(task["thread"] for task in report["tasks"]), 4, "threads")

@@ -2,6 +2,7 @@
 //   exit     exit_group by the first thread, status 7
 //   return   by the last of them that is told to, status 7
 //   abort    by a signal
+//   child    as exit, behind a child that has shared the memory and has ended
 //   wait     not at all: prints "ready" and its process number
 #include <pthread.h>
 #include <stdio.h>
@@ -29,6 +30,10 @@ int main(int argc, char** argv) {
     while (counters[i] < 1000) usleep(100);
   }
   if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "child") == 0) {
+    if (vfork() == 0) _exit(0);
+    _exit(7);
+  }
   if (strcmp(how, "return") == 0) ends = 1;
   if (strcmp(how, "wait") == 0) {
     printf("ready\n%d\n", (int)getpid());
