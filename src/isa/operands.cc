@@ -56,6 +56,8 @@ StackUse of_move(const ZydisDecodedInstruction& insn) {
         const bool of_stack = !f.is_register() && f.memory_base(insn) == kRsp;
         return of_stack ? StackUse::peek : StackUse::other;
       }
+      // What compilers save in a frame lies below RBP. Above, RBP points to something else.
+      if (!f.is_register() && insn.raw.disp.value >= 0) return StackUse::load;
       return f.is_register() ? loaded_from(f.rm) : loaded_from(f.memory_base(insn));
     case 0x8d: {
       if (f.reg != kRsp) return StackUse::other;

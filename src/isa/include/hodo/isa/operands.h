@@ -16,7 +16,7 @@ enum class StackUse : std::uint8_t {
   push,       // PUSH: a return right behind it goes where the pushed value says
   store_top,  // MOV to [RSP]: the same
   peek,       // MOV of another register from [RSP + n]
-  frame,      // RSP from RBP: LEAVE, MOV RSP, RBP, LEA RSP, [RBP - n]
+  frame,      // RSP from RBP: LEAVE, MOV RSP, RBP, MOV or LEA RSP, [RBP - n]
   load,       // RSP from anything else: another stack
 };
 
