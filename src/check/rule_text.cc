@@ -138,7 +138,7 @@ class TextChanged final : public EdgeRule {
     const Part part = part_around(end);
     const std::uint64_t first = end.address - (end.vaddr - part.begin);
     const auto ran = locator.bytes(edge.space, first, edge.branch.time, part.size + kLongestInsn);
-    const auto file = end.module->bytes(part.begin);
+    const auto file = as_loaded(end, part, ran);
     const std::size_t size = std::min({ran.size(), file.size(), std::size_t{part.size}});
     const auto differs =
         std::mismatch(ran.begin(), ran.begin() + static_cast<std::ptrdiff_t>(size), file.begin());
@@ -157,6 +157,28 @@ class TextChanged final : public EdgeRule {
                    .cause = fmt::format("{}+{:#x}", end.path, place),
                    .facts = {{.what = "file has", .address = address, .text = text(file)},
                              {.what = "what ran", .address = address, .text = text(ran)}}};
+  }
+
+  // The file's bytes, with what the dynamic linker writes into the text of some files. What it
+  // writes for other files is not known: there what ran is taken. Where nothing ran, `ran` has the
+  // file's.
+  static std::vector<std::uint8_t> as_loaded(const End& end, const Part& part,
+                                             std::span<const std::uint8_t> ran) {
+    const auto file = end.module->bytes(part.begin);
+    std::vector<std::uint8_t> out(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                   file.size(), ran.size())));
+    for (const text::Relocated& r : end.module->relocated(part.begin, part.begin + out.size())) {
+      const std::uint64_t value = r.address.value_or(0) + (end.address - end.vaddr);
+      const std::uint64_t first = std::max(r.place, part.begin) - part.begin;
+      const std::uint64_t last = std::min(r.place + r.size - part.begin, out.size());
+      const auto word = [&](auto bytes) { return bytes.subspan(first, last - first); };
+      if (std::ranges::equal(word(std::span(out)), word(ran))) continue;
+      for (std::uint64_t at = first; at < last; ++at) {
+        const std::uint64_t byte = value >> 8 * (at + part.begin - r.place);
+        out[at] = r.address ? static_cast<std::uint8_t>(byte) : ran[at];
+      }
+    }
+    return out;
   }
 
   // Where the instruction begins that holds the first difference, as far as both texts can be read

@@ -440,6 +440,23 @@ std::optional<Held> Module::held_at(std::uint64_t vaddr) const {
   return word ? std::optional(Held{.address = *word}) : std::nullopt;
 }
 
+std::vector<Relocated> Module::relocated(std::uint64_t begin, std::uint64_t end) const {
+  constexpr std::size_t kDistance = 4;  // of relocations for distances, whatever the machine
+  std::vector<Relocated> out;
+  if (!relocates_text()) return out;
+  const auto elf = ElfBytes::read(facts_->file);
+  if (!elf) return out;
+  for (const Relocation& r : elf->relocations()) {
+    const bool other = r.kind == Relocation::Kind::other;
+    const std::size_t size = other ? kDistance : elf->word_size();
+    if (r.place >= end || (r.place < begin && begin - r.place >= size)) continue;
+    const bool own = r.kind == Relocation::Kind::relative;
+    out.push_back(
+        {.place = r.place, .size = size, .address = own ? std::optional(r.addend) : std::nullopt});
+  }
+  return out;
+}
+
 std::string_view Module::callee_name(std::uint64_t vaddr) const {
   return without_stub(name_at(vaddr));
 }

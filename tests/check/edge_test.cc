@@ -172,6 +172,38 @@ TEST_F(EdgeTest, CodeOutsideIsOfOneRuleOnly) {
               Optional(HasSubstr("explained: ")));
 }
 
+// 1000 mov rax, ADDRESS; 100a ret. The dynamic linker writes the address.
+text::ElfBuilder program_with_relocated_text() {
+  text::ElfBuilder elf;
+  elf.text = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xc3};
+  elf.functions = {{.begin = 0x1000, .end = 0x100b}};
+  text::append(elf.data, Elf64_Rela{.r_offset = 0x1002,
+                                    .r_info = ELF64_R_INFO(0, R_X86_64_RELATIVE),
+                                    .r_addend = 0x1234});
+  elf.dynamic = text::kData + elf.data.size();
+  text::append(elf.data, Elf64_Dyn{.d_tag = DT_RELA, .d_un = {.d_val = text::kData}});
+  text::append(elf.data, Elf64_Dyn{.d_tag = DT_RELASZ, .d_un = {.d_val = sizeof(Elf64_Rela)}});
+  text::append(elf.data, Elf64_Dyn{.d_tag = DT_TEXTREL, .d_un = {.d_val = 0}});
+  text::append(elf.data, Elf64_Dyn{});
+  return elf;
+}
+
+TEST_F(EdgeTest, TextIsAsTheDynamicLinkerLeavesIt) {
+  map({.kept = true}, program_with_relocated_text());
+  const auto rule = make_text_changed();
+  const Edge returns = edge(BranchKind::ret, 0x100a, 0x1000);
+  const auto says_of = [&](std::vector<std::uint8_t> ran) {
+    session_.run_code(kBase + text::kText, std::move(ran));
+    return says(rule, returns);
+  };
+  // kBase + 0x1234
+  EXPECT_EQ(says_of({0x48, 0xb8, 0x34, 0x12, 0x40, 0, 0, 0, 0, 0, 0xc3}), std::nullopt);
+  EXPECT_THAT(
+      says_of({0x48, 0xb8, 0x34, 0x13, 0x40, 0, 0, 0, 0, 0, 0xc3}),
+      Optional(HasSubstr("ran 'mov rax, 0x401334' where the file has 'mov rax, 0x401234'")));
+  EXPECT_NE(says_of({0x48, 0xb9, 0x34, 0x12, 0x40, 0, 0, 0, 0, 0, 0xc3}), std::nullopt);
+}
+
 TEST_F(EdgeTest, CodeWritableSaysWhetherItIsNow) {
   const auto rule = make_code_writable();
   EXPECT_EQ(says(rule, edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);

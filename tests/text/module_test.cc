@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "elf_builder.h"
 
 namespace hodo::text {
@@ -173,7 +177,7 @@ TEST(Module, AJumpIntoTheMiddleMakesTwoPartsOneFunction) {
 
 // A dynamic section of i386 behind what data there is, with relocations before it.
 void add_dynamic(ElfBuilder& elf, const std::vector<Elf32_Rel>& relocations, std::uint64_t got,
-                 std::uint64_t relr = 0) {
+                 std::uint64_t relr = 0, bool of_text = false) {
   const auto here = [&] { return static_cast<Elf32_Word>(kData + elf.data.size()); };
   const Elf32_Word at = here();
   for (const Elf32_Rel& r : relocations) append(elf.data, r);
@@ -202,6 +206,7 @@ void add_dynamic(ElfBuilder& elf, const std::vector<Elf32_Rel>& relocations, std
     entry(DT_RELR, relr);
     entry(DT_RELRSZ, 8);
   }
+  if (of_text) entry(DT_TEXTREL, 0);
   entry(DT_NULL, 0);
 }
 
@@ -270,6 +275,44 @@ TEST(NarrowModule, PositionIndependentCodeCountsFromTheGot) {
   EXPECT_EQ(marks_text(analyze(elf)->marks(0x1021)), "insn taken") << "by DT_PLTGOT";
   elf.dynamic = 0;
   EXPECT_EQ(marks_text(analyze(elf)->marks(0x1021)), "insn");
+}
+
+// "PLACE SIZE ADDRESS" of each; "-" for an address that is not the file's.
+std::string relocated_text(const Module& module, std::uint64_t begin, std::uint64_t end) {
+  std::ostringstream out;
+  for (const Relocated& r : module.relocated(begin, end)) {
+    out << std::hex << r.place << ' ' << r.size << ' ';
+    if (r.address) {
+      out << *r.address << ';';
+    } else {
+      out << "-;";
+    }
+  }
+  return out.str();
+}
+
+TEST(NarrowModule, SaysWhatTheDynamicLinkerWritesIntoTheText) {
+  ElfBuilder elf;
+  elf.narrow = true;
+  elf.text = {
+      0xb8, 0x04, 0x20, 0x00, 0x00,  // 1000 mov eax, 2004
+      0xe8, 0xfc, 0xff, 0xff, 0xff,  // 1005 call puts
+      0xc3,                          // 100a ret
+  };
+  const std::vector<Elf32_Rel> relocations = {
+      {.r_offset = 0x1001, .r_info = ELF32_R_INFO(0, R_386_RELATIVE)},
+      {.r_offset = 0x1006, .r_info = ELF32_R_INFO(1, R_386_PC32)},
+  };
+  ElfBuilder fixed = elf;
+  add_dynamic(fixed, relocations, 0x2800);
+  EXPECT_EQ(relocated_text(*analyze(fixed), 0x1000, 0x100b), "") << "without DT_TEXTREL";
+  add_dynamic(elf, relocations, 0x2800, 0, true);
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(relocated_text(*module, 0x1000, 0x100b), "1001 4 2004;1006 4 -;");
+  EXPECT_EQ(relocated_text(*module, 0x1004, 0x1006), "1001 4 2004;") << "its last byte";
+  EXPECT_EQ(relocated_text(*module, 0x1005, 0x1006), "");
+  EXPECT_EQ(relocated_text(*module, 0x1009, 0x100b), "1006 4 -;");
 }
 
 TEST(NarrowModule, AskedAddressesAreTaken) {

@@ -80,6 +80,13 @@ struct KeptPointer {
   bool constant = false;  // cannot be written to once the file is loaded
 };
 
+// What the dynamic linker writes into the text itself.
+struct Relocated {
+  std::uint64_t place = 0;
+  std::size_t size = 0;
+  std::optional<std::uint64_t> address;  // of the file, moved with it; nullopt: anything
+};
+
 // A word of a vtable that holds a function's address.
 struct VirtualSlot {
   std::uint64_t function = 0;
@@ -117,6 +124,8 @@ class Module {
   bool executes_stack() const;
   // The dynamic linker writes to its text (DT_TEXTREL).
   bool relocates_text() const;
+  // What it writes there in [begin, end); empty where !relocates_text(). Reads all relocations.
+  std::vector<Relocated> relocated(std::uint64_t begin, std::uint64_t end) const;
   const std::vector<std::string>& needed() const;  // DT_NEEDED, in order
   const std::string& soname() const;               // DT_SONAME; may be empty
 
