@@ -1,0 +1,5 @@
+(define k #f)
+(define (deep n) (if (= n 0) (call-with-current-continuation (lambda (c) (set! k c) 0)) (+ 1 (deep (- n 1)))))
+(display (deep 500)) (newline)
+(dynamic-wind (lambda () (display "in ")) (lambda () (call-with-current-continuation (lambda (e) (e 1)))) (lambda () (display "out") (newline)))
+(display (expt 7 100)) (newline)
