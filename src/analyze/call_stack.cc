@@ -154,10 +154,11 @@ void CallStack::called(const Branch& branch) {
 }
 
 void CallStack::returned(const Branch& branch) {
-  sites_.add(branch.to);
   if (std::size_t below = below_entry_from(branch.to); below != frames_.size()) {
-    return cut(below, CallEnd::returned);
+    cut(below, CallEnd::returned);
+    return note_site(branch.to, branch.time);
   }
+  note_site(branch.to, branch.time);
   if ((branch.flags & kTraceEnd) != 0) return leave_function();
   // A handler returns into the system's trampoline.
   auto entered = std::ranges::find_if(frames_.rbegin(), frames_.rend(), [](const Frame& frame) {
@@ -172,6 +173,12 @@ void CallStack::returned(const Branch& branch) {
   if (function.entry) return push(function, CallEntry::jumped, {0, branch.to});  // push; ret
   ++thread_.restarts;
   start(branch, false);
+}
+
+// Nobody asks where returns in known functions have gone.
+void CallStack::note_site(std::uint64_t to, std::uint64_t time) {
+  if (!frames_.empty() && has(frames_.back(), to)) return;
+  if (!locate(to, time).known()) sites_.add(to);
 }
 
 void CallStack::jumped(const Branch& branch) {

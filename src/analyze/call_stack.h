@@ -7,6 +7,7 @@
 
 #include "call_paths.h"
 #include "call_rules.h"
+#include "call_spans.h"
 #include "functions.h"
 #include "hodo/analyze/open_calls.h"
 #include "hodo/flow/branch.h"
@@ -51,10 +52,10 @@ class CallStack {
       follow(space, branch, now);
     }
   }
-  // A row of transfers, of one time.
+  // A row of transfers, of one time; `spans` may be null if there are none among them.
   void transfers(std::uint32_t space, std::span<const flow::Transfer> row,
                  const flow::TransferBook& book, std::uint64_t time, std::uint64_t now,
-                 CallRules& rules);
+                 CallRules& rules, CallSpans* spans = nullptr);
   // That are open, outermost first.
   std::span<const OpenCall> calls() const { return std::span(calls_).first(frames_.size()); }
   const CallClock& clock() const { return clock_; }
@@ -77,7 +78,13 @@ class CallStack {
     paths_[frames_.back().node].instructions += branch.insns;
   }
   void count_left_out(const flow::Transfer& transfer);
-  bool follow_rule(CallRule& rule, CallRules& rules, std::uint32_t insns, std::uint64_t to);
+  void follow_span(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time);
+  void returned_in_span(const flow::ReturnedCall& call, const flow::TransferBook& book,
+                        std::uint64_t time);
+  void opened_in_span(const flow::OpenedCall& call, const CallJudging::Callee& callee,
+                      const flow::TransferBook& book, const CallClock& begin, std::uint64_t time);
+  bool follow_rule(CallRule& rule, CallRules& rules, std::uint32_t insns, std::uint64_t to,
+                   std::uint64_t time);
   bool call_by_rule(CallRule& rule, CallRules& rules, std::uint32_t insns, std::uint64_t to);
   void follow_written(std::uint32_t space, const Branch& written, std::uint32_t insns,
                       std::uint64_t to, std::uint64_t time, std::uint64_t now);
@@ -96,6 +103,7 @@ class CallStack {
   void begun(const Branch& branch);
   void called(const Branch& branch);
   void returned(const Branch& branch);
+  void note_site(std::uint64_t to, std::uint64_t time);
   void jumped(const Branch& branch);
 
   void start(const Branch& branch, bool known_start);

@@ -24,7 +24,8 @@ namespace hodo::analyze {
 
 // As branch() would; false, and nothing is done: it is for that.
 [[gnu::always_inline]] inline bool CallStack::follow_rule(CallRule& rule, CallRules& rules,
-                                                          std::uint32_t insns, std::uint64_t to) {
+                                                          std::uint32_t insns, std::uint64_t to,
+                                                          std::uint64_t time) {
   using enum CallRule::Kind;
   if (frames_.empty()) return false;
   const Frame& top = frames_.back();
@@ -45,8 +46,8 @@ namespace hodo::analyze {
     case ret:
       if (top.how == CallEntry::jumped || !returns_behind(to, top.site)) return false;
       count_rule(insns);
-      sites_.add(to);
       cut(frames_.size() - 1, CallEnd::returned);
+      note_site(to, time);
       return true;
     case call:
       return call_by_rule(rule, rules, insns, rule.open ? to : rule.to);
@@ -58,7 +59,7 @@ namespace hodo::analyze {
 
 void CallStack::transfers(std::uint32_t space, std::span<const flow::Transfer> row,
                           const flow::TransferBook& book, std::uint64_t time, std::uint64_t now,
-                          CallRules& rules) {
+                          CallRules& rules, CallSpans* spans) {
   constexpr std::size_t kAhead = 8;  // half as far ahead its callee
   rules.move_to(book, space, time);
   // What is left out, and what has a rule, belongs to where the thread was told to be.
@@ -68,18 +69,66 @@ void CallStack::transfers(std::uint32_t space, std::span<const flow::Transfer> r
     if (i + kAhead < row.size()) rules.prefetch(row[i + kAhead].what, row[i + kAhead / 2].what);
     if (transfer.branches != 0) count_left_out(transfer);
     if (transfer.what == 0) continue;
+    if (transfer.what == flow::TransferBook::kSpan) {
+      follow_span(*spans, book, time);
+      continue;
+    }
     std::uint32_t insns = transfer.since;
     for (std::uint32_t at = transfer.what;; ++at) {
       CallRule& rule = rules.at(book, at);
       const bool last = rule.last;
       insns += rule.insns;
-      if (!plain || !follow_rule(rule, rules, insns, transfer.to)) {
+      if (!plain || !follow_rule(rule, rules, insns, transfer.to, time)) {
         follow_written(space, book[at], insns, transfer.to, time, now);
       }
       if (last) break;
       insns = 0;
     }
   }
+}
+
+// What the decoder has followed itself: all of it plain, wherever the calls were that it did not
+// know of.
+void CallStack::follow_span(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time) {
+  const CallSpans::Span span = spans.next();
+  if (frames_.empty()) start({.to = book[span.sums.first].from, .time = time}, false);
+  const CallClock begin = clock_;
+  const auto move_to = [&](std::uint32_t branches, std::uint32_t insns) {
+    clock_.branches = begin.branches + branches;
+    clock_.instructions = begin.instructions + insns;
+  };
+  for (const flow::ReturnedCall& call : span.returned) {
+    move_to(call.branches, call.insns);
+    returned_in_span(call, book, time);
+  }
+  for (const flow::OpenedCall& call : span.opened) {
+    move_to(call.branches, call.insns);
+    opened_in_span(call, spans.callee(call.callee), book, begin, time);
+  }
+  move_to(span.sums.branches, span.sums.insns);
+  paths_[top_node()].instructions += span.sums.insns;
+  if (watcher_ == nullptr) return;
+  const auto number = [&](std::uint32_t n) { return n == 0 ? 0 : begin.branches + n; };
+  watcher_->passed(number(span.sums.last_call), number(span.sums.last_return));
+}
+
+void CallStack::returned_in_span(const flow::ReturnedCall& call, const flow::TransferBook& book,
+                                 std::uint64_t time) {
+  step_ = call.since;
+  if (frames_.empty()) start({.to = book[call.at].from, .time = time}, false);
+  Branch branch = flow::branch_of(book[call.at], call.to, time);
+  returned(branch);
+}
+
+void CallStack::opened_in_span(const flow::OpenedCall& call, const CallJudging::Callee& callee,
+                               const flow::TransferBook& book, const CallClock& begin,
+                               std::uint64_t time) {
+  step_ = call.made_insns;
+  const Located& function = callee.by_call ? functions_.called(space_, callee.entry, time)
+                                           : functions_.at(space_, callee.entry, time);
+  push(function, call.was_jumped_to() ? CallEntry::jumped : CallEntry::called,
+       {book[call.at].from, callee.entry}, callee.by_call);
+  if (keeps_calls_) calls_.back().made_branch = begin.branches + call.made_branches;
 }
 
 void CallStack::follow_written(std::uint32_t space, const Branch& written, std::uint32_t insns,

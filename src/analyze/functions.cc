@@ -37,7 +37,11 @@ std::string name_without_symbol(const session::Place& place, std::uint64_t addre
 
 }  // namespace
 
-Functions::Functions(const session::Names& names) : names_(names), recent_(kRecent) {
+Functions::Functions(const session::Names& names)
+    : Functions(names, std::make_shared<std::mutex>()) {}
+
+Functions::Functions(const session::Names& names, std::shared_ptr<std::mutex> asking)
+    : names_(names), asking_(std::move(asking)), recent_(kRecent) {
   intern("[other]", "");
 }
 
@@ -53,7 +57,7 @@ std::uint32_t Functions::intern(const std::string& name, const std::string& obje
 }
 
 void Functions::ask(std::uint32_t space, std::uint64_t time) {
-  const std::lock_guard lock(asking_);
+  const std::lock_guard lock(*asking_);
   asked_ = Asked{space, time, names_.generation(space, time)};
 }
 
@@ -66,20 +70,29 @@ const Located& Functions::find_known(const Key& key, std::uint64_t time, std::ui
   return known.located;
 }
 
+const symbol::Symbol* Functions::known_symbol_at(std::uint32_t space, std::uint64_t address,
+                                                 std::uint64_t time) const {
+  const session::Object object = names_.object(space, address, time);
+  if (object.table == nullptr) return nullptr;
+  const auto vaddr = object.table->elf().vaddr_of(object.offset);
+  return vaddr ? object.table->function_at(*vaddr) : nullptr;
+}
+
+const symbol::Symbol* Functions::symbol_at(std::uint32_t space, std::uint64_t address,
+                                           std::uint64_t time) const {
+  const std::lock_guard lock(*asking_);
+  return known_symbol_at(space, address, time);
+}
+
 bool Functions::one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const {
-  const auto function_at = [&](std::uint64_t address) -> const symbol::Symbol* {
-    const session::Object object = names_.object(space, address, jump.time);
-    if (object.table == nullptr) return nullptr;
-    const auto vaddr = object.table->elf().vaddr_of(object.offset);
-    return vaddr ? object.table->function_at(*vaddr) : nullptr;
-  };
-  const std::lock_guard lock(asking_);
-  const symbol::Symbol* const function = function_at(jump.from);
-  return function != nullptr && function == function_at(jump.to) && function == function_at(line);
+  const auto at = [&](std::uint64_t address) { return known_symbol_at(space, address, jump.time); };
+  const std::lock_guard lock(*asking_);
+  const symbol::Symbol* const function = at(jump.from);
+  return function != nullptr && function == at(jump.to) && function == at(line);
 }
 
 session::Place Functions::place_of(const Key& key, std::uint64_t time) const {
-  const std::lock_guard lock(asking_);
+  const std::lock_guard lock(*asking_);
   return names_.place(key.space, key.address, time);
 }
 

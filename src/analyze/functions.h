@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ class Functions {
   static constexpr std::size_t kMost = std::size_t{1} << 20;
 
   explicit Functions(const session::Names& names);
+  // Others that ask the same names, at the same time if need be.
+  Functions with_same_names() const { return {names_, asking_}; }
 
   // Both are valid until the next question.
   const Located& at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
@@ -54,6 +57,10 @@ class Functions {
     if (!asked_ || asked_->space != space || asked_->time != time) ask(space, time);
     return asked_->generation;
   }
+  // The symbol of a file that has the address, if one has: at() says the same of the symbol for
+  // each of its addresses. For any thread, at any time.
+  const symbol::Symbol* symbol_at(std::uint32_t space, std::uint64_t address,
+                                  std::uint64_t time) const;
   // Whether a function of a file has a straight line of code, the jump at its end, and its target.
   // For any thread, at any time.
   bool one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
@@ -99,12 +106,17 @@ class Functions {
   }
   const Located& find_known(const Key& key, std::uint64_t time, std::uint32_t generation);
   void ask(std::uint32_t space, std::uint64_t time);
+  // asking_ is held.
+  const symbol::Symbol* known_symbol_at(std::uint32_t space, std::uint64_t address,
+                                        std::uint64_t time) const;
   session::Place place_of(const Key& key, std::uint64_t time) const;
   Located look_up(const Key& key, std::uint64_t time);
   std::uint32_t intern(const std::string& name, const std::string& object, bool synthetic = false);
 
+  Functions(const session::Names& names, std::shared_ptr<std::mutex> asking);
+
   const session::Names& names_;
-  mutable std::mutex asking_;  // names_
+  std::shared_ptr<std::mutex> asking_;  // names_
   std::vector<Function> functions_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;
   std::unordered_map<Key, Known, Hash> known_;

@@ -1,5 +1,8 @@
 #include "hodo/analyze/open_calls.h"
 
+#include <algorithm>
+
+#include "call_judging.h"
 #include "call_paths.h"
 #include "call_stack.h"
 #include "functions.h"
@@ -11,6 +14,7 @@ struct Following::State {
   State(const session::Names& names, session::Clock how) : functions(names), clock(how) {}
 
   Functions functions;
+  CallJudging judging{functions};
   CallRules rules{functions};
   CallPaths paths{0};  // nobody asks for sums: all is one path
   ReturnSites sites;
@@ -46,12 +50,13 @@ void OpenCalls::branches(std::uint32_t space, std::span<const Branch> batch) {
 void OpenCalls::transfers(std::uint32_t space, const flow::Transfers& batch) {
   CallStack& stack = state_->stack;
   session::Clock& clock = state_->following.clock;
+  CallSpans spans(batch, state_->following.judging);
   each_part(
       batch,
       [&](const Branch& branch) { stack.branch(space, branch, clock.nanoseconds(branch.time)); },
       [&](std::span<const flow::Transfer> row, std::uint64_t time) {
         stack.transfers(space, row, *batch.book, time, clock.nanoseconds(time),
-                        state_->following.rules);
+                        state_->following.rules, &spans);
       });
 }
 
@@ -64,7 +69,26 @@ bool Following::is_within(std::uint32_t space, std::uint64_t line, const Branch&
   return state_->functions.one_has(space, line, jump);
 }
 
+const flow::CallJudge* Following::call_judge(std::uint32_t space) {
+  return state_->judging.judge_of(space);
+}
+
+SavedCall Following::passed_call(std::uint32_t callee, std::uint64_t ticks) const {
+  const CallJudging::Callee where = state_->judging.callee(callee);
+  return {.entry = where.entry,
+          .since = {.ticks = ticks},
+          .how = where.by_call ? CallEntry::called : CallEntry::jumped,
+          .by_call = where.by_call};
+}
+
 std::span<std::uint64_t> Following::return_sites() { return state_->sites.slots(); }
+std::vector<std::uint32_t> Following::changed_return_sites() const {
+  const auto changes = state_->sites.changes();
+  std::vector<std::uint32_t> out(changes.begin(), changes.end());
+  std::ranges::sort(out);
+  return out;
+}
+void Following::settle_return_sites() { state_->sites.settle(); }
 
 std::uint32_t Following::function_of(std::uint32_t space, const SavedCall& call) {
   return located(state_->functions, space, call).function;

@@ -52,6 +52,12 @@ class CalleeCounts {
     return &known;
   }
   void closed(Known& known) { ++count(known).closed; }
+  // So many that have begun and ended.
+  void passed(std::uint32_t space, const analyze::OpenCall& call, std::uint32_t times) {
+    CalleeCount& here = count(of(space, call));
+    here.opened += times;
+    here.closed += times;
+  }
   std::size_t size() const { return here_.size(); }
   std::vector<CalleeCount> take() {
     std::vector<CalleeCount> out;
@@ -119,7 +125,11 @@ std::optional<Branch> last_of(const flow::Transfers& batch) {
     return batch.walked.back();
   }
   if (batch.rows.empty() || batch.list.back().what == 0) return std::nullopt;
-  const flow::Transfer& transfer = batch.list.back();
+  flow::Transfer transfer = batch.list.back();
+  if (transfer.what == flow::TransferBook::kSpan) {
+    const flow::CallSpan& span = batch.spans.back();
+    transfer = {.what = span.last, .since = span.since, .to = span.to};
+  }
   std::uint32_t at = transfer.what;
   std::uint32_t insns = transfer.since;
   while (((*batch.book)[at].flags & flow::TransferBook::kLast) == 0) {
@@ -140,9 +150,7 @@ class IndexBuilder final : public session::CheckpointSink {
       : clock_(session.clock()),
         following_(session.names(), session.clock()),
         callees_(index_.callees_, index_.too_many_callees_),
-        ran_(index_.granules_) {
-    before_.resize(following_.return_sites().size());
-  }
+        ran_(index_.granules_) {}
 
   bool branches(const session::Context&, std::span<const Branch>) override { return true; }
   bool leaves_out_jumps() const override { return true; }
@@ -151,11 +159,15 @@ class IndexBuilder final : public session::CheckpointSink {
     return following_.is_within(who.space, line, jump);
   }
   bool wants_lines() const override { return true; }
+  const flow::CallJudge* call_judge(const session::Context& who) override {
+    return following_.call_judge(who.space);
+  }
   bool transfers(const session::Context& who, const flow::Transfers& batch) override {
     Thread& thread = thread_of_queue(who);
     thread.space = who.space;
     add_lines(thread, batch.lines);
     thread.calls.transfers(who.space, batch);
+    add_passed(thread, batch.passed);
     if (const auto last = last_of(batch)) {
       thread.last = *last;
       if (last->time != 0) thread.time = clock_.nanoseconds(last->time);
@@ -203,6 +215,11 @@ class IndexBuilder final : public session::CheckpointSink {
       if (how == analyze::CallEnd::returned) return_before = now.branches;
     }
 
+    void passed(std::uint64_t last_call, std::uint64_t last_return) override {
+      call_before = std::max(call_before, last_call);
+      return_before = std::max(return_before, last_return);
+    }
+
     IndexBuilder& builder;
     ThreadId id;
     std::uint32_t space = 0;
@@ -238,6 +255,20 @@ class IndexBuilder final : public session::CheckpointSink {
     ran_.add(thread.space, lines);
   }
 
+  void add_passed(Thread& thread, std::span<const flow::PassedCalls> all) {
+    const std::uint64_t ticks = thread.calls.clock().ticks;
+    for (const flow::PassedCalls& some : all) {
+      const analyze::SavedCall call = following_.passed_call(some.callee, ticks);
+      callees_.passed(thread.space,
+                      {.function = following_.function_of(thread.space, call),
+                       .entry = call.entry,
+                       .since = call.since,
+                       .how = call.how,
+                       .by_call = call.by_call},
+                      some.count);
+    }
+  }
+
   void add(Thread& thread, std::uint32_t queue, const std::optional<flow::Checkpoint>& from) {
     Segment out{.thread = thread.id,
                 .queue = queue,
@@ -252,8 +283,8 @@ class IndexBuilder final : public session::CheckpointSink {
     out.kept = std::min(thread.low, open.size());
     out.opened.assign(open.begin() + static_cast<std::ptrdiff_t>(out.kept), open.end());
     const auto sites = following_.return_sites();
-    for (std::uint32_t i = 0; i < sites.size(); ++i) {
-      if (sites[i] != before_[i]) out.returns.emplace_back(i, sites[i]);
+    for (const std::uint32_t i : following_.changed_return_sites()) {
+      out.returns.emplace_back(i, sites[i]);
     }
     if (from) offset_ = from->offset;
     const std::size_t bytes =
@@ -261,7 +292,7 @@ class IndexBuilder final : public session::CheckpointSink {
     if (from && spent_ + bytes + what_ran() > may_spend()) return;
     finish_segment();
     spent_ += bytes;
-    std::ranges::copy(sites, before_.begin());
+    following_.settle_return_sites();
     thread.low = open.size();
     thread.line_goes_on = true;
     index_.segments_.push_back(std::move(out));
@@ -294,11 +325,10 @@ class IndexBuilder final : public session::CheckpointSink {
   std::map<ThreadId, Thread> threads_;
   Thread* current_ = nullptr;
   std::uint32_t queue_ = 0;
-  std::uint64_t offset_ = 0;           // of the last checkpoint in the queue
-  std::uint64_t gone_ = 0;             // bytes of the queues before
-  std::uint64_t spent_ = 0;            // about, on the index
-  std::size_t names_ = 0;              // callees and granules that are in `spent_`
-  std::vector<std::uint64_t> before_;  // return sites at the last segment
+  std::uint64_t offset_ = 0;  // of the last checkpoint in the queue
+  std::uint64_t gone_ = 0;    // bytes of the queues before
+  std::uint64_t spent_ = 0;   // about, on the index
+  std::size_t names_ = 0;     // callees and granules that are in `spent_`
 };
 
 // Where the places of all losses are known, the segments that they lie in; else those around the

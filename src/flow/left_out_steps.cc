@@ -68,11 +68,15 @@ std::uint32_t StepGraph::tell(Link link, bool taken) {
     return static_cast<std::uint8_t>(std::ranges::count(on_the_way, kind, &Branch::kind));
   };
   told_.resize(number + row.size());
-  told_[number] = {.insns = details_[number_of(link)].insns,
-                   .tail = taken || !cond ? 0 : shown.tail,
-                   .jumps = of_kind(BranchKind::jmp),
-                   .calls = of_kind(BranchKind::call),
-                   .end = shown.kind};
+  targets_.resize(told_.size());
+  Told& told = told_[number];
+  told.insns = details_[number_of(link)].insns;
+  told.tail = taken || !cond ? 0 : shown.tail;
+  told.jumps = of_kind(BranchKind::jmp);
+  told.calls = of_kind(BranchKind::call);
+  told.end = shown.kind;
+  told.branches = static_cast<std::uint8_t>(std::min<std::size_t>(row.size(), 0xff));
+  note_returns(link, number);
   return number;
 }
 

@@ -15,6 +15,8 @@ Output::Output(const Config& config, const Receivers& to)
       wants_lines_(to.branches != nullptr && to.leave_out_jumps && to.branches->wants_lines()) {
   if (wants_repeats_) repeats_.reserve(kMostRepeats);
   if (to.leave_out_jumps) transfers_.open();
+  if (wants_lines_) call_judge_ = to.branches->call_judge();
+  if (call_judge_ != nullptr) calls_.open();
   if (to.passages) passages_.open();
 }
 
@@ -40,6 +42,7 @@ void Output::start_over() {
   used_ = 0;
   repeats_.clear();
   if (to_.leave_out_jumps) transfers_.open();
+  calls_.clear();
   left_out_last({});
   ran_.clear();
   instructions_.clear();
@@ -91,8 +94,9 @@ void Output::flush() {
   }
   end_row();
   const Branch last = left_out_last();
+  if (passed_counts_ != nullptr) passed_counts_->take(passed_);
   if (used_ != 0 || !repeats_.empty() || !passages_.empty() || !transfers_.empty() ||
-      !ran_.empty()) {
+      !ran_.empty() || !passed_.empty()) {
     hand_on(std::span(batch_).first(used_));
   }
   used_ = 0;
@@ -101,6 +105,8 @@ void Output::flush() {
   repeats_.clear();
   passages_.clear();
   transfers_.clear();
+  calls_.clear();
+  passed_.clear();
   instructions_.clear();
   ++flushes_;
 }
@@ -124,7 +130,11 @@ void Output::hand_on(std::span<const Branch> branches) {
                                 .list = transfers_.list(),
                                 .book = book_,
                                 .last = left_out_last(),
-                                .lines = ran_});
+                                .lines = ran_,
+                                .spans = calls_.spans(),
+                                .returned = calls_.returned(),
+                                .opened = calls_.opened(),
+                                .passed = passed_});
   } else if (to_.branches != nullptr) {
     to_.branches->on_branches(branches);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "call_log.h"
 #include "hodo/flow/decoder.h"
 #include "passage_log.h"
 #include "path_memo.h"
@@ -121,6 +122,11 @@ class Output {
     flush();
     book_ = std::move(book);
   }
+  // Who says what branches do to open calls, which are then followed; or null.
+  const CallJudge* call_judge() const { return call_judge_; }
+  CallLog& calls() { return calls_; }
+  // Of the spans that follow; outlives the output.
+  void passed_calls_of(PassedCounts& counts) { passed_counts_ = &counts; }
   // Whether the code that ran comes with the transfers.
   bool wants_lines() const { return wants_lines_; }
   void ran(std::uint64_t first, std::uint64_t last) {
@@ -213,6 +219,10 @@ class Output {
   std::size_t left_out_behind_ = 0;  // that many of batch_
   bool wants_lines_;
   std::vector<CodeLine> ran_;
+  const CallJudge* call_judge_ = nullptr;
+  CallLog calls_;
+  PassedCounts* passed_counts_ = nullptr;
+  std::vector<PassedCalls> passed_;
   std::vector<EdgeCount> edges_;
   std::vector<RunCount> runs_;
   std::vector<std::uint64_t> instructions_;

@@ -27,7 +27,10 @@ void Log::add(Entry entry) {
     bytes_ += branches->size() * sizeof(Branch);
   } else if (const auto* batch = std::get_if<LeavingOut>(&entry)) {
     bytes_ += batch->walked.size() * sizeof(Branch) + batch->list.size() * sizeof(Transfer) +
-              batch->lines.size() * sizeof(CodeLine);
+              batch->lines.size() * sizeof(CodeLine) + batch->spans.size() * sizeof(CallSpan) +
+              batch->returned.size() * sizeof(ReturnedCall) +
+              batch->opened.size() * sizeof(OpenedCall) +
+              batch->passed.size() * sizeof(PassedCalls);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -102,13 +105,18 @@ class Crew::Recorder final : public BranchSink {
     if (listening_) crew_.add(stretch_, batch);
   }
   bool wants_lines() const override { return crew_.to_.branches->wants_lines(); }
+  const CallJudge* call_judge() const override { return crew_.to_.branches->call_judge(); }
   void on_transfers(const Transfers& batch) override {
     add(Log::LeavingOut{.walked = {batch.walked.begin(), batch.walked.end()},
                         .rows = {batch.rows.begin(), batch.rows.end()},
                         .list = {batch.list.begin(), batch.list.end()},
                         .book = batch.book,
                         .last = batch.last,
-                        .lines = {batch.lines.begin(), batch.lines.end()}});
+                        .lines = {batch.lines.begin(), batch.lines.end()},
+                        .spans = {batch.spans.begin(), batch.spans.end()},
+                        .returned = {batch.returned.begin(), batch.returned.end()},
+                        .opened = {batch.opened.begin(), batch.opened.end()},
+                        .passed = {batch.passed.begin(), batch.passed.end()}});
   }
   bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
     return crew_.to_.branches->may_leave_out(line, jump);
@@ -270,7 +278,11 @@ void Crew::tell(Log::LeavingOut& batch) {
                               .list = batch.list,
                               .book = batch.book,
                               .last = batch.last,
-                              .lines = batch.lines});
+                              .lines = batch.lines,
+                              .spans = batch.spans,
+                              .returned = batch.returned,
+                              .opened = batch.opened,
+                              .passed = batch.passed});
 }
 
 bool Crew::tell(Log::Entry& entry) {

@@ -46,6 +46,10 @@ class Log {
     std::shared_ptr<const TransferBook> book;
     Branch last;
     std::vector<CodeLine> lines;
+    std::vector<CallSpan> spans;
+    std::vector<ReturnedCall> returned;
+    std::vector<OpenedCall> opened;
+    std::vector<PassedCalls> passed;
   };
   using Entry = std::variant<std::vector<Branch>, LeavingOut, std::vector<EdgeCount>,
                              std::vector<RunCount>, Loss, Event, Progress>;

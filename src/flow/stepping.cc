@@ -414,6 +414,10 @@ void PathDecoder::go_by_steps() {
   } else if (out_.leaves_out() != nullptr) {
     out_.tell_next();  // the walker does not ask about what falls through
     out_.transfers_of(graph_->book());
+    if (out_.call_judge() != nullptr) {
+      graph_->calls_judged_by(out_.call_judge()->judged_by(walker_.time));
+      out_.passed_calls_of(graph_->passed());
+    }
     if (out_.wants_lines()) {
       s.leaving_out_exactly.emplace(*graph_, out_, walker_.time);
       s.run<Want::exact_transfers>();

@@ -100,6 +100,8 @@ void StepGraph::clear() {
   passing_.clear();
   book_ = std::make_shared<TransferBook>();
   told_.assign(1, {});
+  targets_.assign(1, {});
+  other_targets_.assign(kOtherTargets, {});
   uncounted_ = 0;
   full_ = false;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "block_cache.h"
+#include "call_log.h"
 #include "hodo/flow/decoder.h"
 #include "hodo/flow/transfers.h"
 #include "link.h"
@@ -81,6 +82,15 @@ constexpr std::uint32_t insns(std::uint32_t what) { return what >> kInsnsShift &
 // Behind the last branch.
 constexpr std::uint32_t tail(std::uint32_t what) { return what & kMostInsns; }
 }  // namespace judging
+
+// What a branch is to the open calls: below the callee's number.
+namespace following {
+inline constexpr unsigned kCalleeShift = 8;
+inline constexpr std::uint32_t kStub = 1 << 7;
+inline constexpr std::uint32_t kByTarget = 1 << 6;  // call_target() says it
+constexpr CallOp::Kind kind(std::uint32_t what) { return static_cast<CallOp::Kind>(what & 0xf); }
+constexpr std::uint32_t callee(std::uint32_t what) { return what >> kCalleeShift; }
+}  // namespace following
 
 // What a step does to the return stack. It lies in the place of the next one.
 struct alignas(16) Tail {
@@ -150,16 +160,44 @@ class StepGraph final : public Passages::Reader {
   // Asks the sink whether it leaves a step's branches out with this outcome, and puts them into the
   // book if not. `exact`: nor those of which the word does not say where the last one was.
   void ask(Link link, bool taken, const BranchSink& sink, bool exact);
-  // What a row of the book comes to.
-  struct Told {
+  // What a branch of the book does to the open calls, if a judge has said so.
+  struct CallStep {
+    std::uint64_t returns = 0;  // of a call
+    std::uint32_t what = 0;     // following::
+    std::uint16_t insns = 0;    // of the row, with the branch
+    std::uint16_t own = 0;      // since the branch before it in the row
+  };
+  // What a row of the book comes to. The steps of its other branches lie behind it.
+  struct alignas(32) Told {
+    static constexpr std::uint16_t kMustCome = 0xfffe;
+    static constexpr std::uint16_t kUnasked = 0xffff;
+    static constexpr std::size_t kMostBranches = 15;
+
     std::uint32_t insns = 0;  // with those behind the last branch
     std::uint32_t tail = 0;   // behind the last branch
     std::uint8_t jumps = 0;   // direct ones on the way,
     std::uint8_t calls = 0;   // and calls
     BranchKind end = BranchKind::cond;
+    std::uint8_t branches = 0;
+    std::uint16_t ops = kUnasked;  // which branches do something to open calls, as bits
+    CallStep step;                 // of the first branch
   };
   const Told& told(std::uint32_t row) const { return told_[row]; }
   std::shared_ptr<const TransferBook> book() const { return book_; }
+
+  // Following calls (call_steps.cc). Answers of another judged_by() are forgotten.
+  void calls_judged_by(std::uint64_t number) {
+    if (calls_judged_by_ != number) forget_calls(number);
+  }
+  // Told::ops of a row that nobody has asked about.
+  std::uint16_t judge_calls(std::uint32_t row, const CallJudge& judge);
+  // CallStep::what of a row's last branch where it leads to `to`.
+  std::uint32_t call_target(std::uint32_t row, std::uint64_t to, const CallJudge& judge) {
+    const CallTarget& last = targets_[row];
+    return last.to == to ? last.what : look_for_target(row, to, judge);
+  }
+  std::uint32_t function_of(std::uint32_t callee) const { return functions_[callee]; }
+  PassedCounts& passed() { return passed_; }
 
   // Whether the step's code has not run since forget_ran(), for who asks whenever it does.
   bool runs_first(Link link) { return std::exchange(ran_[number_of(link)], round_) != round_; }
@@ -303,7 +341,22 @@ class StepGraph final : public Passages::Reader {
   std::uint64_t judged_by_ = 0;
   std::vector<std::uint64_t> passing_;  // from and to, where a branch with a packet passes
   std::shared_ptr<TransferBook> book_;
-  std::vector<Told> told_;         // by row of the book
+  std::vector<Told> told_;  // by row of the book
+  struct CallTarget {
+    std::uint64_t to = 0;
+    std::uint32_t row = 0;
+    std::uint32_t what = 0;
+  };
+  static constexpr std::size_t kOtherTargets = std::size_t{1} << 12;
+  void forget_calls(std::uint64_t number);
+  std::uint32_t look_for_target(std::uint32_t row, std::uint64_t to, const CallJudge& judge);
+  std::uint32_t call_word(const CallOp& op);
+  void note_returns(Link link, std::uint32_t row);
+  std::uint64_t calls_judged_by_ = 0;
+  std::vector<CallTarget> targets_;        // by row: where its last branch led last
+  std::vector<CallTarget> other_targets_;  // and before, by row and address
+  std::vector<std::uint32_t> functions_;   // by callee
+  PassedCounts passed_;
   std::vector<std::uint8_t> ran_;  // by number: in which round last
   std::uint8_t round_ = 1;
 };

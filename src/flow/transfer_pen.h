@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "call_pen.h"
 #include "output.h"
 #include "steps.h"
 
 namespace hodo::flow {
 
-// With kExact (BranchSink::wants_lines) it notes which code ran and which branch was the last.
+// With kExact (BranchSink::wants_lines) it notes which code ran and which branch was the last, and
+// follows calls where somebody judges branches.
 template <bool kExact>
 class TransferPen {
  public:
@@ -27,7 +29,7 @@ class TransferPen {
 
   // Both must outlive it.
   TransferPen(StepGraph& graph, Output& out, std::uint64_t time)
-      : graph_(graph), out_(out), time_(time) {
+      : graph_(graph), out_(out), time_(time), call_pen_(graph, out.calls(), out.call_judge()) {
     take_up();
   }
   ~TransferPen() { put_down(); }
@@ -36,6 +38,7 @@ class TransferPen {
 
   // Between these somebody else may write.
   void put_down() {
+    end_span();
     TransferLog& log = out_.transfers();
     log.put(at_);
     log.left_out() = left_;
@@ -154,11 +157,14 @@ class TransferPen {
 
   const StepGraph::Told& transfer(std::uint32_t what, std::uint64_t to) {
     const std::uint32_t row = leaving::row(what);
-    *at_++ = {.what = row,
-              .branches = static_cast<std::uint32_t>(left_.branches),
-              .insns = static_cast<std::uint32_t>(left_.insns + pending_),
-              .since = static_cast<std::uint32_t>(pending_),
-              .to = to};
+    if (!kExact || !call_pen_.follow(row, to, left_, pending_)) {
+      end_span();
+      *at_++ = {.what = row,
+                .branches = static_cast<std::uint32_t>(left_.branches),
+                .insns = static_cast<std::uint32_t>(left_.insns + pending_),
+                .since = static_cast<std::uint32_t>(pending_),
+                .to = to};
+    }
     const StepGraph::Told& told = graph_.told(row);
     left_ = {};
     last_ = kNoLink;
@@ -168,9 +174,14 @@ class TransferPen {
     jumps_ += told.jumps;
     calls_ += told.calls;
     leaves_out_ = (what & leaving::kNextComes) == 0;
-    if (at_ >= limit_) [[unlikely]]
+    if (at_ >= limit_ || (kExact && call_pen_.full())) [[unlikely]]
       turn_over();
     return told;
+  }
+  void end_span() {
+    if constexpr (kExact) {
+      if (call_pen_.end_span()) *at_++ = {.what = TransferBook::kSpan};
+    }
   }
 
   [[gnu::noinline]] void outcome_slowly(const Step& step, Link here, bool taken) {
@@ -221,6 +232,7 @@ class TransferPen {
   StepGraph& graph_;
   Output& out_;
   const std::uint64_t time_;
+  CallPen call_pen_;
   Transfer* at_ = nullptr;
   const Transfer* limit_ = nullptr;
   LeftOut left_;

@@ -2,8 +2,9 @@
 //   moments_check RECORDING COUNT SEED [SPACING]
 // For COUNT random moments: the branches before and after, the time, the instruction and the open
 // calls are those that a plain walk has there; and each step back undoes the step forward. With
-// SPACING an index with a segment for so many bytes answers, and must say what is said without.
-// Prints how many were checked; status 1 at the first difference.
+// SPACING an index with a segment for so many bytes answers, and must say what is said without; it
+// must be the same whether calls come one by one or not. Prints how many were checked; status 1 at
+// the first difference.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "hodo/ask/scene.h"
 #include "hodo/session/session.h"
 #include "hodo/session/time_order.h"
+#include "index_check.h"
 #include "questions_check.h"
 
 namespace {
@@ -245,6 +247,12 @@ int main(int argc, char** argv) {
   std::optional<ask::IndexedRecording> index;
   if (argc == 5) index = index_of(**session, std::strtoull(argv[4], nullptr, 10));
   if (argc == 5 && !index) return fmt::print("no index\n"), 1;
+  for (const unsigned threads : {1, 3}) {
+    if (!index) break;
+    const auto what =
+        difference_one_by_one(**session, std::strtoull(argv[4], nullptr, 10), threads);
+    if (!what.empty()) return fmt::print("calls that were followed: {}\n", what), 1;
+  }
   Checker checker(**session, plain, index ? &*index : nullptr);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto it = plain.threads.begin();

@@ -20,6 +20,7 @@ class MarkedSink final : public flow::CheckpointSink {
     return branches_.may_leave_out(line, jump);
   }
   bool wants_lines() const override { return branches_.wants_lines(); }
+  const flow::CallJudge* call_judge() const override { return branches_.call_judge(); }
   void on_transfers(const flow::Transfers& batch) override { branches_.on_transfers(batch); }
   void on_loss(const flow::Loss& loss) override { branches_.on_loss(loss); }
   void on_event(const flow::Event& event) override { branches_.on_event(event); }

@@ -81,6 +81,9 @@ class QueueSink final : public flow::BranchSink {
     return !who_ || out_.may_leave_out(*who_, line, jump);
   }
   bool wants_lines() const override { return out_.wants_lines(); }
+  const flow::CallJudge* call_judge() const override {
+    return who_ ? out_.call_judge(*who_) : nullptr;
+  }
   void on_transfers(const flow::Transfers& batch) override;
   bool wants_passages() const override {
     return out_.wants_passages() && listener_.occupancy().turns().size() == 1;

@@ -13,7 +13,8 @@
 
 namespace hodo::flow {
 struct Transfers;
-}
+class CallJudge;
+}  // namespace hodo::flow
 
 namespace hodo::analyze {
 
@@ -90,6 +91,9 @@ class CallWatcher {
   virtual void closed(const OpenCall& call, CallEnd how, const CallClock& now) = 0;
   // What was a stub turned out to be this function.
   virtual void became(const OpenCall& call, std::size_t depth) = 0;
+  // Calls have begun and ended of which nothing is told one by one (Following::call_judge); these
+  // branches led into the last one, and back from the last one, 0: none.
+  virtual void passed(std::uint64_t /*last_call*/, std::uint64_t /*last_return*/) {}
 };
 
 // What threads of a session have in common when their calls are followed.
@@ -102,14 +106,21 @@ class Following {
   Following& operator=(const Following&) = delete;
 
   std::span<const Function> functions() const;
-  // Where returns have gone lately, in all threads, by which jumps in code without symbols are told
-  // apart. By slot, with 0 for none.
+  // Where returns have gone lately in code without symbols, in all threads, by which jumps there
+  // are told apart. By slot, with 0 for none.
   std::span<std::uint64_t> return_sites();
+  // The slots that branches have changed since settle_return_sites(), in order.
+  std::vector<std::uint32_t> changed_return_sites() const;
+  void settle_return_sites();
   // The function that a call in this address space is of, as functions() has it.
   std::uint32_t function_of(std::uint32_t space, const SavedCall& call);
   // Whether a jump, and the straight line of code before it, lie within a function: then it is
   // nothing to open calls. As flow::BranchSink::may_leave_out.
   bool is_within(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
+  // For a decoder that follows calls itself: as flow::BranchSink::call_judge. Any thread may ask.
+  const flow::CallJudge* call_judge(std::uint32_t space);
+  // Of calls of which only the number is told (flow::PassedCalls); not all that Function says.
+  SavedCall passed_call(std::uint32_t callee, std::uint64_t ticks) const;
 
  private:
   friend class OpenCalls;

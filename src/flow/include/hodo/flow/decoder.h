@@ -239,6 +239,7 @@ struct Passages {
 };
 
 struct Transfers;
+class CallJudge;
 
 // Receives the decoded path, between its losses and events; spans as references above.
 class BranchSink : public Listener {
@@ -260,6 +261,9 @@ class BranchSink : public Listener {
   virtual bool may_leave_out(std::uint64_t /*line*/, const Branch&) const { return false; }
   // With wants_lines() what is left out is counted exactly, and the code that ran comes, too.
   virtual bool wants_lines() const { return false; }
+  // With a judge (call_spans.h) the decoder follows calls itself as far as it can tell, and what it
+  // followed comes as spans of calls among the transfers. Must live as long as the decoding.
+  virtual const CallJudge* call_judge() const { return nullptr; }
   virtual void on_transfers(const Transfers&) {}
   // For sinks to which a branch is nothing once they have judged it, but for the calls that it
   // opens and closes: those of which judged() says so may come as passages, on_passages() is called

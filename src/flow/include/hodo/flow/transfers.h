@@ -9,6 +9,7 @@
 #include <span>
 
 #include "hodo/flow/branch.h"
+#include "hodo/flow/call_spans.h"
 
 namespace hodo::flow {
 
@@ -20,6 +21,8 @@ class TransferBook {
   // Among the flags.
   static constexpr std::uint8_t kLast = 1 << 7;
   static constexpr std::uint32_t kMost = std::uint32_t{1} << 22;
+  // No row's number: the transfer is the next of Transfers::spans.
+  static constexpr std::uint32_t kSpan = kMost;
 
   TransferBook();
   // No two books of a process have the same.
@@ -71,7 +74,13 @@ struct Transfers {
   // checkpoint only once.
   std::span<const CodeLine> lines;
 
-  bool empty() const { return walked.empty() && rows.empty() && lines.empty(); }
+  // With BranchSink::call_judge():
+  std::span<const CallSpan> spans;         // in the order of their transfers
+  std::span<const ReturnedCall> returned;  // of all spans
+  std::span<const OpenedCall> opened;      // likewise
+  std::span<const PassedCalls> passed;     // in the spans of this batch
+
+  bool empty() const { return walked.empty() && rows.empty() && lines.empty() && passed.empty(); }
 };
 
 // The branch of a book that a transfer with this `to` is of.

@@ -40,6 +40,7 @@ class BranchSink {
     return false;
   }
   virtual bool wants_lines() const { return false; }
+  virtual const flow::CallJudge* call_judge(const Context&) { return nullptr; }
   virtual bool transfers(const Context&, const flow::Transfers&) { return true; }
   // As flow::BranchSink's: passages() is called in the place of branches().
   virtual bool wants_passages() const { return false; }

@@ -1,0 +1,55 @@
+// What branches do to open calls, whatever these are: for a decoder that follows calls itself
+// (flow::CallJudge), in any of its threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "functions.h"
+#include "hodo/flow/call_spans.h"
+
+namespace hodo::analyze {
+
+class CallJudging {
+ public:
+  // `like` asks the same names, and must outlive this.
+  explicit CallJudging(const Functions& like);
+  ~CallJudging();
+  CallJudging(const CallJudging&) = delete;
+  CallJudging& operator=(const CallJudging&) = delete;
+
+  // Lives as long as this.
+  const flow::CallJudge* judge_of(std::uint32_t space);
+
+  // Where a call of this number went.
+  struct Callee {
+    std::uint64_t entry = 0;
+    bool by_call = false;  // as OpenCall's
+  };
+  Callee callee(std::uint32_t number) const;
+
+ private:
+  class OfSpace;
+  flow::CallOp op(std::uint32_t space, const Branch& branch);
+  flow::CallOp called(std::uint32_t space, const Branch& branch);
+  flow::CallOp jumped(std::uint32_t space, const Branch& branch);
+  flow::CallOp entering(flow::CallOp::Kind kind, const Located& where, Callee callee);
+  std::uint64_t generation(std::uint32_t space, std::uint64_t time);
+  // As Functions::at(), but for `entry`. Names are made once for each symbol: there are many more
+  // places that call than functions.
+  Located around(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+
+  mutable std::mutex mutex_;
+  Functions functions_;
+  std::map<std::uint32_t, std::unique_ptr<OfSpace>> judges_;
+  std::map<std::pair<std::uint32_t, const symbol::Symbol*>, Located> by_symbol_;
+  std::vector<Callee> callees_;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // by entry * 2 + by_call
+};
+
+}  // namespace hodo::analyze

@@ -1,0 +1,79 @@
+// The spans of a batch (CallSpan), and the one that is being written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "hodo/flow/call_spans.h"
+
+namespace hodo::flow {
+
+// How many calls of each callee began and ended in spans, until somebody takes it.
+class PassedCounts {
+ public:
+  // `callee` is less than size().
+  void add(std::uint32_t callee) {
+    if (counts_[callee]++ == 0) some_.push_back(callee);
+  }
+  std::size_t size() const { return counts_.size(); }
+  void make_room(std::size_t size) { counts_.resize(size); }
+  void take(std::vector<PassedCalls>& out) {
+    for (const std::uint32_t callee : some_) {
+      out.push_back({callee, std::exchange(counts_[callee], 0)});
+    }
+    some_.clear();
+  }
+
+ private:
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint32_t> some_;  // that are not 0
+};
+
+class CallLog {
+ public:
+  // Calls that are open in a span at most, and returns to below it: 32 KiB.
+  static constexpr std::size_t kMostOpen = 1 << 10;
+  static constexpr std::size_t kMostReturned = 1 << 8;
+
+  // Nothing may be written before; what was is forgotten.
+  void open() {
+    frames_.resize(kMostOpen);
+    clear();
+  }
+  // Where the calls of the span begin that is being written; from limit() on it has to end.
+  OpenedCall* frames() { return frames_.data(); }
+  const OpenedCall* limit() const { return frames_.data() + kMostOpen; }
+
+  void returned(const ReturnedCall& call) { returned_.push_back(call); }
+  std::size_t returned_in_span() const { return returned_.size() - told_; }
+  // The span ends; its open calls are those up to `end`.
+  void close(CallSpan span, const OpenedCall* end) {
+    span.returned = static_cast<std::uint32_t>(returned_in_span());
+    span.opened = static_cast<std::uint32_t>(end - frames_.data());
+    opened_.insert(opened_.end(), frames_.begin(), frames_.begin() + (end - frames_.data()));
+    told_ = returned_.size();
+    spans_.push_back(span);
+  }
+  void clear() {
+    spans_.clear();
+    returned_.clear();
+    opened_.clear();
+    told_ = 0;
+  }
+
+  std::span<const CallSpan> spans() const { return spans_; }
+  std::span<const ReturnedCall> returned() const { return returned_; }
+  std::span<const OpenedCall> opened() const { return opened_; }
+
+ private:
+  std::vector<OpenedCall> frames_;
+  std::vector<CallSpan> spans_;
+  std::vector<ReturnedCall> returned_;
+  std::vector<OpenedCall> opened_;
+  std::size_t told_ = 0;  // of returned_ that are in spans
+};
+
+}  // namespace hodo::flow

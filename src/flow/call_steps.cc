@@ -1,0 +1,88 @@
+// What a judge said of the branches of steps (CallJudge), so that calls can be followed by them.
+#include <algorithm>
+#include <limits>
+
+#include "steps.h"
+
+namespace hodo::flow {
+
+// Where the calls of a row return to. A row with a call that opens none has to come.
+void StepGraph::note_returns(Link link, std::uint32_t row) {
+  const std::uint32_t number = number_of(link);
+  const bool has_tail = details_[number].has_tail;
+  std::vector<std::uint64_t> returns;
+  if (has_tail) {
+    const Tail& tail = steps_[number + 1].tail;
+    if (tail.calls == 1) {
+      returns.push_back(tail.returns);
+    } else if (tail.calls > 1) {
+      for (const Call& call : calls(tail)) returns.push_back(call.returns);
+    }
+  }
+  std::size_t next = 0;
+  Told& told = told_[row];
+  for (std::uint32_t k = 0; k < told.branches; ++k) {
+    const BranchKind kind = (*book_)[row + k].kind;
+    if (kind != BranchKind::call && kind != BranchKind::icall) continue;
+    if (next < returns.size()) told_[row + k].step.returns = returns[next];
+    ++next;
+  }
+  if (next != returns.size()) told.ops = Told::kMustCome;
+}
+
+void StepGraph::forget_calls(std::uint64_t number) {
+  calls_judged_by_ = number;
+  std::ranges::fill(targets_, CallTarget{});
+  other_targets_.assign(kOtherTargets, {});
+  for (Told& told : told_) {
+    if (told.ops != Told::kMustCome) told.ops = Told::kUnasked;
+  }
+}
+
+std::uint32_t StepGraph::call_word(const CallOp& op) {
+  using enum CallOp::Kind;
+  if (op.callee >= CallOp::kMostCallees) return static_cast<std::uint32_t>(other);
+  if (op.callee >= functions_.size()) functions_.resize(op.callee + 1);
+  if (passed_.size() < functions_.size()) passed_.make_room(2 * functions_.size());
+  if (op.kind == call || op.kind == tail || op.kind == enters) functions_[op.callee] = op.function;
+  return static_cast<std::uint32_t>(op.kind) | (op.stub ? following::kStub : 0) |
+         op.callee << following::kCalleeShift;
+}
+
+std::uint16_t StepGraph::judge_calls(std::uint32_t row, const CallJudge& judge) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint16_t>::max();
+  std::uint16_t ops = 0;
+  std::uint64_t insns = 0;
+  const std::uint32_t count = told_[row].branches;
+  const auto must_come = [&] { return told_[row].ops = Told::kMustCome; };
+  if (count > Told::kMostBranches) return must_come();
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const Branch& written = (*book_)[row + k];
+    const Branch branch = branch_of(written, 0, time_);
+    insns += branch.insns;
+    if (insns > kMost) return must_come();
+    CallStep& step = told_[row + k].step;
+    step.insns = static_cast<std::uint16_t>(insns);
+    step.own = static_cast<std::uint16_t>(branch.insns);
+    const bool open = branch.to == 0 && branch.kind != BranchKind::ret;
+    step.what = open ? following::kByTarget : call_word(judge.op(branch));
+    const CallOp::Kind kind = following::kind(step.what);
+    if (!open && kind == CallOp::Kind::other) return must_come();
+    if (open || kind != CallOp::Kind::stays) ops |= static_cast<std::uint16_t>(1u << k);
+  }
+  return told_[row].ops = ops;
+}
+
+std::uint32_t StepGraph::look_for_target(std::uint32_t row, std::uint64_t to,
+                                         const CallJudge& judge) {
+  const std::uint64_t hash = (to ^ std::uint64_t{row} << 40) * 0x9e3779b97f4a7c15u;
+  CallTarget& other = other_targets_[static_cast<std::size_t>(hash >> 40) & (kOtherTargets - 1)];
+  if (other.to != to || other.row != row) {
+    const std::uint32_t last = row + told_[row].branches - 1;
+    other = {to, row, call_word(judge.op(branch_of((*book_)[last], to, time_)))};
+  }
+  targets_[row] = other;
+  return other.what;
+}
+
+}  // namespace hodo::flow
