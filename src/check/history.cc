@@ -1,5 +1,6 @@
 #include "history.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "handler_entry.h"
@@ -159,12 +160,26 @@ void History::follow_return(const Step& step) {
   const Expected expected{.last = frames.empty() ? std::nullopt : std::optional(frames.back()),
                           .whole = thread.stack.knows_all(),
                           .astray = thread.stack.is_astray()};
+  if ((facts & kFromStored) != 0 && binds_stub(step, expected.last)) facts |= kToLabel;
   const auto problem = thread.stack.ret(step.branch.to, facts, &here);
   // Where the calls are not known, a return that goes behind no call is as good a link.
   const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
   if (problem) tell_problem(step, problem, expected_return(step, expected));
   if (!problem && !odd) return thread.returns.end();
   tell({.what = Happening::What::stray_return, .step = step});
+}
+
+// Whether a PLT stub without indirect jumps (lld's -z retpolineplt), whose slot is not filled yet,
+// goes on with its own second half, which asks the dynamic linker: behind the jump that stands
+// behind its call, where the file has the slot lead.
+bool History::binds_stub(const Step& step, const std::optional<ShadowStack::Frame>& last) {
+  if (!last || last->signal) return false;
+  const End behind = locator_.end(step.context.space, last->address, step.branch.time);
+  const auto jump = behind.known() ? behind.module->insn(behind.vaddr) : std::nullopt;
+  if (!jump || jump->cls != isa::InsnClass::jmp) return false;
+  if (step.branch.to != last->address + jump->length) return false;
+  const auto slots = behind.module->slots();
+  return std::ranges::find(slots, behind.vaddr + jump->length, &text::Slot::initial) != slots.end();
 }
 
 // Jumps that may change the stack, and the one that begins the program.

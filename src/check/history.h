@@ -45,6 +45,7 @@ class History {
   bool is_nearby(const Step& step, std::uint64_t interrupted);
   bool is_uncalled(const Step& step);
   bool is_shared(const Step& step);
+  bool binds_stub(const Step& step, const std::optional<ShadowStack::Frame>& last);
   void tell_handler(const Step& step);
   void tell(const Happening& happening);
   void tell_problem(const Step& step, const ShadowStack::Verdict& problem,
