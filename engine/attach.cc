@@ -39,6 +39,7 @@ void fill(ThreadArea& area, relay::NativeThread& thread) {
   area.stack = thread.rsp;
   area.first_mask = area.program_mask = thread.mask & ~kFaults;
   area.blocked_faults = thread.mask & kFaults;
+  area.dispatch = thread.dispatch;
   thread.area = reinterpret_cast<std::uint64_t>(&area);
   thread.stack = area.engine_stack;
   area.native_thread = thread;

@@ -14,7 +14,8 @@
 namespace hodo::engine {
 namespace {
 
-constexpr std::uint64_t kOff = 0, kOn = 1;          // PR_SYS_DISPATCH_...
+// PR_SYS_DISPATCH_...; the last one of Linux 6.17: only the calls from the range are dispatched.
+constexpr std::uint64_t kOff = 0, kOn = 1, kInclusive = 2;
 constexpr std::uint8_t kAllowed = 0, kBlocked = 1;  // SYSCALL_DISPATCH_FILTER_...
 
 void send_to_self(KernelInfo& info) {
@@ -33,26 +34,48 @@ void end_by(ThreadArea& area, unsigned number) {
   send_to_self(info);
 }
 
+// Asks for what dispatches nothing, and has it undone.
+bool kernel_knows_inclusive() {
+  constexpr long kNowhere = 1, kByte = 1;
+  const long got = raw_syscall(SYS_prctl, kSetUserDispatch, kInclusive, kNowhere, kByte, 0);
+  if (!failed(got)) raw_syscall(SYS_prctl, kSetUserDispatch, kOff, 0, 0, 0);
+  return !failed(got);
+}
+
+// Whether the kernel would take it so.
+bool is_valid(std::uint64_t mode, std::uint64_t start, std::uint64_t bytes,
+              std::uint64_t selector) {
+  switch (mode) {
+    case kOff:
+      return start == 0 && bytes == 0 && selector == 0;
+    case kOn:
+      return start == 0 || start + bytes > start;
+    case kInclusive:
+      return bytes != 0 && start + bytes > start && kernel_knows_inclusive();
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 long dispatch_call(ThreadArea& area) {
   const Registers& r = area.registers;
-  const std::uint64_t mode = r.rsi, offset = r.rdx, bytes = area.taken[0], selector = r.r8;
+  const std::uint64_t mode = r.rsi, start = r.rdx, bytes = area.taken[0], selector = r.r8;
   constexpr std::uint64_t kEnd = std::uint64_t{1} << 47;
-  if (mode == kOff) {
-    if (offset != 0 || bytes != 0 || selector != 0) return -EINVAL;
-  } else if (mode != kOn || (offset != 0 && offset + bytes <= offset)) {
-    return -EINVAL;
-  } else if (selector >= kEnd) {
-    return -EFAULT;
+  if (!is_valid(mode, start, bytes, selector)) return -EINVAL;
+  if (selector >= kEnd) return -EFAULT;
+  if (mode == kInclusive) {  // all around it goes through
+    area.dispatch = {kOn, selector, start + bytes, 0 - bytes};
+  } else {
+    area.dispatch = {mode, selector, start, bytes};
   }
-  area.dispatch = {mode == kOn, offset, bytes, selector};
   return 0;
 }
 
 bool dispatches(ThreadArea& area, std::uint64_t behind) {
-  const Dispatch& dispatch = area.dispatch;
-  if (!dispatch.on || behind - dispatch.start < dispatch.bytes) return false;
+  const relay::UserDispatch& dispatch = area.dispatch;
+  if (dispatch.mode == kOff || behind - dispatch.start < dispatch.bytes) return false;
   if (dispatch.selector != 0) {
     std::uint8_t state = kBlocked;
     const bool there = read_program(&state, dispatch.selector, 1);

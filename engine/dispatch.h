@@ -8,6 +8,8 @@
 
 namespace hodo::engine {
 
+inline constexpr std::uint64_t kSetUserDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11
+
 // prctl(PR_SET_SYSCALL_USER_DISPATCH, ...): 0, or why not (kernel/entry/syscall_user_dispatch.c).
 long dispatch_call(ThreadArea& area);
 // Whether the call that the registers say, in front of `behind`, is not to be made. Then SIGSYS

@@ -41,7 +41,8 @@ void raise_again(const WaitingSignal& signal) {
 // To what there is in the kernel of this thread.
 void give_back_thread(ThreadArea& area) {
   close_output(area.output);
-  const relay::NativeThread& native = area.native_thread;
+  relay::NativeThread& native = area.native_thread;
+  native.dispatch = area.dispatch;  // the recorder's to give back: the engine makes more calls
   if (native.rseq == 0) return;
   raw_syscall(SYS_rseq, static_cast<long>(native.rseq), native.rseq_size, 0, native.rseq_signature);
 }

@@ -245,8 +245,6 @@ bool asks_for_strict_mode(const Registers& r) {
   return asks && raw_syscall(SYS_prctl, PR_GET_SECCOMP) == kNone;
 }
 
-constexpr std::uint64_t kSetUserDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH, of Linux 5.11
-
 bool is_strict(std::uint64_t number) {
   return number == SYS_read || number == SYS_write || number == SYS_exit ||
          number == SYS_rt_sigreturn;

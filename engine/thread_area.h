@@ -35,13 +35,6 @@ struct SignalActions {
   KernelAction of[kSignals + 1] = {};
 };
 
-// What the program asked for with PR_SET_SYSCALL_USER_DISPATCH: dispatch.h.
-struct Dispatch {
-  bool on = false;
-  std::uint64_t start = 0, bytes = 0;  // system calls made from there go through
-  std::uint64_t selector = 0;          // address of the byte that says what becomes of others
-};
-
 struct ClockState {
   std::uint64_t ticks = 0, ns = 0;  // when the kernel was asked, and what it said
   std::uint64_t last = 0;

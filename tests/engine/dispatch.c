@@ -10,7 +10,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { kSetUserDispatch = 59, kOff = 0, kOn = 1 };
+enum { kSetUserDispatch = 59, kOff = 0, kOn = 1, kInclusive = 2 };
 
 static volatile char selector;
 static volatile int calls[16], count;
@@ -70,5 +70,15 @@ int main(void) {
   printf("%d\n", syscall(SYS_getpid) == getpid());
   set(kOn, 1, (long)(~0ul >> 1), &selector);  // all that there is goes through
   printf("%d, %d calls\n", syscall(SYS_getpid) == getpid(), count);
+  // Of Linux 6.17: all but what is in the range goes through.
+  printf("refused: %d %d\n", set(kInclusive, 1, 0, &selector), set(kInclusive, 8, -4, &selector));
+  printf("around: %d\n", set(kInclusive, 1, 1, &selector));
+  selector = 1;
+  printf("%d, %d calls\n", syscall(SYS_getppid) == getppid(), count);
+  selector = 0;
+  const int all = set(kInclusive, 1, (long)(~0ul >> 2), &selector);
+  selector = all == 0;
+  printf("all: %d, %d", all, syscall(SYS_getppid) == 4711);
+  printf(" %d calls\n", count);
   return 0;
 }

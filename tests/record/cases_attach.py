@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from box import COMPLETE, check, equal, wait_for
+from box import COMPLETE, Skip, check, equal, wait_for
 
 ENGINE = re.compile(r"^7ef[0-9a-f]{5}-|memfd:hodo|/hodo-engine", re.M)
 
@@ -148,6 +148,23 @@ def several_processes_and_some_threads(box):
     equal(set(box.branches(status=None)), {thread}, "threads")
     for process in (first, second):
         _ends_as_ever(process)
+
+
+def system_calls_that_are_signals(box):
+    """Syscall User Dispatch: of a process that has it before, and of a thread that asks for it meanwhile."""
+    if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 4):
+        raise Skip("before Linux 6.4 nobody can tell who has it")
+    process = _started(box, [box.own("dispatches")])
+    recorder = _attach(box, str(process.pid))
+    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    _goes_on(process)
+    recorder.send_signal(signal.SIGINT)
+    _end(recorder)
+    _goes_on(process)
+    _end(_attach(box, str(process.pid), ["--duration", "100ms"]))
+    _goes_on(process)
+    box.read("check", COMPLETE)
+    _ends_as_ever(process)
 
 
 def a_process_that_stands_still(box):

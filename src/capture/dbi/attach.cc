@@ -118,6 +118,7 @@ class Attaching {
       threads_.push_back(native(found_.back()));
       NativeThread& thread = threads_.back();
       leave_sequence(pid_, thread);
+      thread.dispatch = take_dispatch(tid);
       begin_call_anew(found_.back(), thread);
       thread.recorded = recorded.empty() || std::ranges::find(recorded, tid) != recorded.end();
     }
@@ -217,8 +218,10 @@ class Attaching {
       }
       make_call(first(), call_, SYS_munmap, {engine_.begin(), engine_.bytes()});
     }
-    for (const Found& one : found_) {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const Found& one = found_[i];
       if (one.tid == first() && call_ != 0) settle(one.tid);
+      give_dispatch(pid_, one.tid, threads_[i].dispatch);
       set_registers(one.tid, one.registers);
       block_signals(one.tid, one.mask);
     }

@@ -33,6 +33,7 @@ struct Leaving {
   user_regs_struct native{};
   std::uint64_t mask = 0;
   int restart = 0;
+  relay::UserDispatch dispatch;
 };
 
 class Releasing {
@@ -104,11 +105,17 @@ class Releasing {
     constexpr int kRestartBlock = 516;
     // On the engine's stack, which lies with the area; in translated code R10 is the area's.
     const bool in_engine = registers.rip - engine_.begin() < engine_.bytes();
-    const std::uint64_t area =
-        in_engine ? registers.rsp & ~(engine_.entries().area_bytes - 1) : registers.r10;
     relay::NativeThread native;
-    return read_memory(pid_, area + engine_.entries().area_native, &native, sizeof(native)) &&
+    return read_native(in_engine ? area_around(registers.rsp) : registers.r10, native) &&
            native.tid == tid && native.restart == kRestartBlock;
+  }
+
+  std::uint64_t area_around(std::uint64_t stack) const {
+    return stack & ~(engine_.entries().area_bytes - 1);
+  }
+
+  bool read_native(std::uint64_t area, relay::NativeThread& native) const {
+    return read_memory(pid_, area + engine_.entries().area_native, &native, sizeof(native));
   }
 
   // In turn: one may wait for the lock of another.
@@ -153,7 +160,10 @@ class Releasing {
     const bool trap = WSTOPSIG(status) == SIGTRAP && status >> 16 == 0;
     if (trap && registers->rip == engine_.entries().parked) {
       thread.state = State::parked;
-      return true;
+      relay::NativeThread native;
+      const bool read = read_native(area_around(registers->rsp), native);
+      if (read) thread.dispatch = native.dispatch;
+      return read;
     }
     if (trap && registers->rip == engine_.entries().stopped && thread.state == State::gives) {
       thread.state = State::given;
@@ -177,6 +187,7 @@ class Releasing {
     r.rsi = given.rsi, r.rdi = given.rdi, r.r8 = given.r8, r.r9 = given.r9, r.r10 = given.r10;
     r.r11 = given.r11, r.r12 = given.r12, r.r13 = given.r13, r.r14 = given.r14, r.r15 = given.r15;
     r.rip = given.rip;
+    thread.dispatch = given.dispatch;
     r.eflags = given.flags;
     thread.mask |= given.mask;
     return true;
@@ -201,10 +212,15 @@ class Releasing {
     if (threads_.empty() || !give_back(last())) return end_early();
     for (auto& [tid, thread] : threads_) {
       if (tid == last()) continue;
-      if (become_native(tid, thread)) ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+      if (!become_native(tid, thread)) continue;
+      give_dispatch(pid_, tid, thread.dispatch);
+      ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
     }
     Leaving& thread = threads_[last()];
-    if (become_native(last(), thread)) unmap(last());
+    if (become_native(last(), thread)) {
+      unmap(last());
+      give_dispatch(pid_, last(), thread.dispatch);
+    }
     ptrace(PTRACE_DETACH, last(), nullptr, nullptr);
   }
 

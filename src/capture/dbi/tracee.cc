@@ -19,6 +19,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "unmapping.h"
+
 namespace hodo::capture {
 namespace {
 
@@ -137,6 +139,41 @@ std::optional<std::uint64_t> blocked_signals(pid_t tid) {
 
 bool block_signals(pid_t tid, std::uint64_t mask) {
   return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) == 0;
+}
+
+// PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG and PTRACE_SET_..., of Linux 6.4.
+constexpr auto kSetDispatch = static_cast<__ptrace_request>(0x4210);
+constexpr auto kGetDispatch = static_cast<__ptrace_request>(0x4211);
+
+relay::UserDispatch take_dispatch(pid_t tid) {
+  relay::UserDispatch found;
+  const relay::UserDispatch off;
+  if (ptrace(kGetDispatch, tid, sizeof(found), &found) != 0 || found.mode == off.mode ||
+      ptrace(kSetDispatch, tid, sizeof(off), &off) != 0) {
+    return off;
+  }
+  return found;
+}
+
+void give_dispatch(pid_t pid, pid_t tid, const relay::UserDispatch& dispatch) {
+  constexpr std::uint64_t kSetUserDispatch = 59, kInclusive = 2;
+  relay::UserDispatch asked = dispatch;
+  if (asked.mode == 0) return;
+  if (asked.start != 0 && asked.start + asked.bytes <= asked.start) {  // but for what is around it
+    asked = {kInclusive, asked.selector, asked.start + asked.bytes, 0 - asked.bytes};
+  }
+  if (ptrace(kSetDispatch, tid, sizeof(asked), &asked) == 0) return;
+  const auto registers = registers_of(tid);
+  const auto mask = blocked_signals(tid);
+  const std::uint64_t call = find_syscall(pid);
+  if (!registers || !mask || call == 0) return;
+  block_signals(tid, ~std::uint64_t{0});
+  if (make_call(tid, call, SYS_prctl,
+                {kSetUserDispatch, asked.mode, asked.start, asked.bytes, asked.selector, 0})) {
+    settle(tid);
+  }
+  set_registers(tid, *registers);
+  block_signals(tid, *mask);
 }
 
 void undo_interruption(pid_t tid) {

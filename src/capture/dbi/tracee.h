@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "hodo/relay/engine_start.h"
+
 namespace hodo::capture {
 
 // Called again and again while something is waited for that may in turn wait for the recorder.
@@ -38,6 +40,12 @@ bool block_signals(pid_t tid, std::uint64_t mask);
 // Everything but what the engine's breakpoints and faults need.
 inline constexpr std::uint64_t kAllButFaults =
     ~std::uint64_t{0x400004d8};  // SYS SEGV FPE BUS TRAP ILL
+
+// What the thread has of Syscall User Dispatch, and it turned off; nothing before Linux 6.4, which
+// cannot tell.
+relay::UserDispatch take_dispatch(pid_t tid);
+// As it was, once the thread makes no more system calls that are not its own.
+void give_dispatch(pid_t pid, pid_t tid, const relay::UserDispatch& dispatch);
 
 // Whether a stop has interrupted a system call: what the kernel does with it next, as an
 // ERESTART... of include/linux/errno.h; 0: it has not.

@@ -14,6 +14,14 @@ struct TscClock {
   std::uint64_t ns_per_tick = 0;  // << kShift; 0: the counter is not steady, the kernel is asked
 };
 
+// What a thread asked for with PR_SET_SYSCALL_USER_DISPATCH, as the kernel keeps it: struct
+// ptrace_sud_config, where a range whose calls alone are dispatched is the one around it.
+struct UserDispatch {
+  std::uint64_t mode = 0;      // PR_SYS_DISPATCH_OFF, PR_SYS_DISPATCH_ON
+  std::uint64_t selector = 0;  // address of the byte that says what becomes of others; 0: all
+  std::uint64_t start = 0, bytes = 0;  // system calls made from there go through
+};
+
 // A thread of a process that runs: as it goes on, or as it is to go on when it is let go.
 struct NativeThread {
   std::uint64_t rax = 0, rcx = 0, rdx = 0, rbx = 0, rsp = 0, rbp = 0, rsi = 0, rdi = 0;
@@ -29,6 +37,7 @@ struct NativeThread {
   std::int32_t restart = 0;
   std::uint32_t recorded = 1;
   std::uint32_t padding = 0;
+  UserDispatch dispatch;
   std::uint64_t area = 0;   // the engine's ThreadArea
   std::uint64_t stack = 0;  // and the top of its stack there
 };
