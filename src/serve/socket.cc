@@ -48,6 +48,7 @@ Status clear_place(const std::string& path, const sockaddr_un& address) {
     return fail(ErrorCode::usage, path + " is there already, and no socket");
   }
   const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!probe) return file_error(path, errno);
   if (::connect(probe.get(), plain(address), sizeof address) == 0) {
     return fail(ErrorCode::usage, "a server listens on " + path + " already");
   }
