@@ -76,4 +76,7 @@ void glue_copy_insn();
 void glue_copy_failed();
 }
 
+// Where one of these lies.
+inline std::uint64_t address(void (*of)()) { return reinterpret_cast<std::uint64_t>(of); }
+
 }  // namespace hodo::engine

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::uint64_t kRedZone = 128;
 
-std::uint64_t address(void (*of)()) { return reinterpret_cast<std::uint64_t>(of); }
-
 std::size_t fp_bytes(const KernelContext& context) {
   if (context.fp_state == 0) return 0;
   FpSoftware software;

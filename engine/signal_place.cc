@@ -18,8 +18,6 @@ extern "C" const char __executable_start[], _end[];
 
 namespace {
 
-std::uint64_t address(void (*of)()) { return reinterpret_cast<std::uint64_t>(of); }
-
 std::uint64_t& by_number(Registers& r, unsigned reg) {
   std::uint64_t* const all[16] = {&r.rax, &r.rcx, &r.rdx,  &r.rbx,  &r.rsp, &r.rbp, &r.rsi, &r.rdi,
                                   &r.r8,  &r.r9,  nullptr, nullptr, &r.r12, &r.r13, &r.r14, &r.r15};

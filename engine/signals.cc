@@ -25,8 +25,6 @@
 namespace hodo::engine {
 namespace {
 
-std::uint64_t address(void (*of)()) { return reinterpret_cast<std::uint64_t>(of); }
-
 // The comparison in front of code that is checked.
 bool reads_code(std::uint64_t rip) {
   return rip == address(glue_check_compare) || rip == address(glue_check_end) ||
