@@ -3,14 +3,9 @@
 #include <array>
 
 #include "hodo/guest/memory.h"
+#include "kernel_layout.h"
 
 namespace hodo::plugin {
-namespace {
-
-constexpr std::uint64_t kKernelHalf = 1ULL << 63;
-constexpr std::uint64_t kKernelCs = 0x10;  // arch/x86/include/asm/segment.h
-
-}  // namespace
 
 // SDM vol. 3, "64-Bit Mode Stack Frame": the processor aligns the stack to 16 bytes, pushes SS,
 // RSP, RFLAGS, CS and RIP, and with some exceptions an error code.

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "hodo/base/page.h"
 #include "hodo/guest/foreign_pointers.h"
 
 namespace hodo::plugin {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 // Larger ones, and code without a symbol, are reported by the page.
 constexpr std::uint64_t kLargestFunction = 16 * kPage;
 // In the kernel's read-only data, for each module.

@@ -1,8 +1,10 @@
 #include "machine.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
+
+#include "emulator_function.h"
+#include "hodo/base/page.h"
+#include "kernel_layout.h"
 
 namespace hodo::plugin {
 namespace {
@@ -13,19 +15,13 @@ constexpr std::uint64_t kFiveLevels = 1 << 12;                   // CR4.LA57
 constexpr std::uint64_t kLongMode = 1 << 10;                     // EFER.LMA
 constexpr std::uint64_t kVirtual8086 = 1 << 17;                  // EFLAGS.VM
 
-constexpr std::uint64_t kKernelCs = 0x10, kUserCs = 0x33, kUser32Cs = 0x23;
-
-template <class T>
-bool find(T& function, const char* name) {
-  function = reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
+constexpr std::uint64_t kUserCs = 0x33, kUser32Cs = 0x23;
 
 }  // namespace
 
 bool Machine::attach() {
-  return registers_.attach(true) && find(copy_, "cpu_physical_memory_rw") &&
-         find(is_device_, "cpu_physical_memory_is_io");
+  return registers_.attach(true) && find_function(copy_, "cpu_physical_memory_rw") &&
+         find_function(is_device_, "cpu_physical_memory_is_io");
 }
 
 bool Machine::sane(void* cpu) const {
@@ -44,7 +40,6 @@ guest::Paging Machine::paging(void* cpu) const {
 }
 
 bool Machine::read(std::uint64_t address, std::span<std::uint8_t> out) const {
-  constexpr std::uint64_t kPage = 4096;
   while (!out.empty()) {
     const std::size_t size = std::min<std::uint64_t>(out.size(), kPage - address % kPage);
     if (is_device_(address)) return false;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "hodo/base/page.h"
+
 namespace hodo::plugin {
 namespace {
 
@@ -26,7 +28,6 @@ std::uint64_t auxiliary_vector(const Guest& guest, std::uint64_t sp) {
 
 template <class Header, class Segment>
 std::uint64_t image_size(const Guest& guest, std::uint64_t base) {
-  constexpr std::uint64_t kPage = 4096;
   const auto header = guest.read<Header>(base);
   if (!header || header->e_phentsize != sizeof(Segment)) return 0;
   std::uint64_t end = 0;

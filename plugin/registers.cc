@@ -8,14 +8,10 @@
 #include <span>
 #include <string_view>
 
+#include "emulator_function.h"
+
 namespace hodo::plugin {
 namespace {
-
-template <class T>
-bool find(T& function, const char* name) {
-  function = reinterpret_cast<T>(dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
 
 constexpr std::array<std::string_view, 33> kNames64 = {
     "rax", "rbx", "rcx",     "rdx",     "rsi",       "rdi", "rbp",    "rsp", "r8",  "r9",  "r10",
@@ -34,12 +30,13 @@ void** address_of_current_cpu() {
 
 bool Registers::attach(bool wide) {
   wide_ = wide;
-  if (find(official_list_, "qemu_plugin_get_registers") &&
-      find(official_read_, "qemu_plugin_read_register")) {
+  if (find_function(official_list_, "qemu_plugin_get_registers") &&
+      find_function(official_read_, "qemu_plugin_read_register")) {
     return true;
   }
   official_read_ = nullptr;
-  return find(get_cpu_, "qemu_get_cpu") && find(gdb_read_, "x86_cpu_gdb_read_register");
+  return find_function(get_cpu_, "qemu_get_cpu") &&
+         find_function(gdb_read_, "x86_cpu_gdb_read_register");
 }
 
 void* Registers::cpu(unsigned index) const {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "hodo/base/page.h"
 #include "hodo/guest/build_id.h"
 
 namespace hodo::plugin {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kMostSpaces = 4096;
 
 const Space::Reported* mapping_at(const Space& space, std::uint64_t address) {

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "describe.h"
+#include "hodo/base/page.h"
 #include "hodo/isa/insn.h"
+#include "kernel_layout.h"
 #include "system_execution.h"
 #include "system_recorder.h"
 
@@ -13,8 +15,6 @@ namespace hodo::plugin {
 namespace {
 
 using unit::Block;
-
-constexpr std::uint64_t kKernelHalf = 1ULL << 63;
 
 void check_registers(void* cpu) {
   if (recorder->checked.exchange(true) || recorder->machine.sane(cpu)) return;
@@ -88,7 +88,7 @@ void translate_kernel(qemu_plugin_tb* tb, const std::optional<isa::Mode>& width)
 // By its address alone, which is much cheaper than registers: the upper half is the kernel's but
 // for the page of the old system calls (VSYSCALL_ADDR).
 bool is_kernel_address(std::uint64_t address) {
-  constexpr std::uint64_t kVsyscall = 0xffff'ffff'ff60'0000, kPage = 4096;
+  constexpr std::uint64_t kVsyscall = 0xffff'ffff'ff60'0000;
   return address >= kKernelHalf && address - kVsyscall >= kPage;
 }
 
