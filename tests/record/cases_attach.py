@@ -121,13 +121,14 @@ def ends_with_the_process(box):
 
 def programs_that_it_starts(box):
     """A shell: they are recorded, and let go of as well."""
-    script = "echo ready; while read line; do /bin/true; ls / > /dev/null & wait; done; echo all as ever"
+    script = "echo ready; while read line; do /bin/true; ls / > /dev/null & wait; echo >> rounds; done; echo all as ever"
     process = _started(box, ["/bin/sh", "-c", script + "; exit 3"])
     recorder = _attach(box, str(process.pid))
     wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
     process.stdin.write("a\nb\n")
     process.stdin.flush()
-    time.sleep(1)
+    rounds = os.path.join(box.work, "rounds")
+    wait_for(lambda: os.path.exists(rounds) and os.path.getsize(rounds) == 2, "both rounds")
     recorder.send_signal(signal.SIGINT)
     process.stdin.write("c\n" * 20)
     process.stdin.flush()
