@@ -93,12 +93,12 @@ const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, s
 
 bool Neutral::goes_by_address(std::uint32_t space, const session::Place& place, std::uint64_t begin,
                               std::uint64_t time) const {
-  constexpr std::size_t kLongest = 4096;  // those of the C library have up to 2600
+  constexpr std::size_t kLongestText = 4096;  // those of the C library have up to 2600
   const auto object = last_component(place.object);
   if (depends_on_addresses(object, place.symbol)) return true;
   if (code_ == nullptr || !place.synthetic || !is_c_library(object)) return false;
-  if (place.size == 0 || place.size > kLongest) return false;
-  std::array<std::uint8_t, kLongest> bytes{};
+  if (place.size == 0 || place.size > kLongestText) return false;
+  std::array<std::uint8_t, kLongestText> bytes{};
   const auto text = std::span(bytes).first(static_cast<std::size_t>(place.size));
   return code_->read_code(space, begin, time, text) == text.size() &&
          looks_at_addresses(text, begin, code_->mode(space, time));
