@@ -2,6 +2,7 @@
 
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -135,8 +136,18 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
   return true;
 }
 
+// Only those of faults come while others wait, as they are never blocked in the kernel: on a busy
+// machine faster than the thread steps on. Of each that is sent one waits, as in the kernel.
+bool waits_already(const ThreadArea& area, const WaitingSignal& signal) {
+  const auto* const end = area.waiting + area.waits;
+  return !signal.raised && std::any_of(area.waiting, end, [&](const WaitingSignal& one) {
+    return !one.raised && one.number == signal.number;
+  });
+}
+
 void remember(ThreadArea& area, const WaitingSignal& signal, KernelContext& context) {
   if (area.waits != 0 && asks_to_leave(signal)) return;  // whatever waits is delivered there, too
+  if (waits_already(area, signal)) return;
   if (area.waits == ThreadArea::kWaiting) die("too many signals wait", signal.number);
   // It may have come while the engine itself blocks all that it can.
   constexpr std::uint64_t kBlocked = ~kFaults & ~signal_bit(kKill) & ~signal_bit(kStop);
