@@ -45,7 +45,7 @@ class CallLog {
   }
   // Where the calls of the span begin that is being written; from limit() on it has to end.
   OpenedCall* frames() { return frames_.data(); }
-  const OpenedCall* limit() const { return frames_.data() + kMostOpen; }
+  const OpenedCall* limit() const { return frames_.data() + frames_.size(); }
 
   void returned(const ReturnedCall& call) { returned_.push_back(call); }
   std::size_t returned_in_span() const { return returned_.size() - told_; }
