@@ -29,6 +29,13 @@ def _attach(box, pids, options=(), **keywords):
     return process
 
 
+def _attached(box, process):
+    """The same, once the engine is in the process."""
+    recorder = _attach(box, str(process.pid))
+    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    return recorder
+
+
 def _maps(pid):
     with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
         return file.read()
@@ -97,8 +104,7 @@ def threads_of_every_kind(box):
 def ends_that_let_it_go_on(box):
     """A signal to the recorder, and --max-size."""
     process = _started(box, [box.own("attached")])
-    recorder = _attach(box, str(process.pid))
-    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    recorder = _attached(box, process)
     _goes_on(process)
     recorder.send_signal(signal.SIGINT)
     _end(recorder)
@@ -112,8 +118,7 @@ def ends_that_let_it_go_on(box):
 
 def ends_with_the_process(box):
     process = _started(box, [box.own("attached")])
-    recorder = _attach(box, str(process.pid))
-    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    recorder = _attached(box, process)
     _ends_as_ever(process)
     _end(recorder)
     box.stats(COMPLETE)
@@ -123,8 +128,7 @@ def programs_that_it_starts(box):
     """A shell: they are recorded, and let go of as well."""
     script = "echo ready; while read line; do /bin/true; ls / > /dev/null & wait; echo >> rounds; done; echo all as ever"
     process = _started(box, ["/bin/sh", "-c", script + "; exit 3"])
-    recorder = _attach(box, str(process.pid))
-    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    recorder = _attached(box, process)
     process.stdin.write("a\nb\n")
     process.stdin.flush()
     rounds = os.path.join(box.work, "rounds")
@@ -156,8 +160,7 @@ def system_calls_that_are_signals(box):
     if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 4):
         raise Skip("before Linux 6.4 nobody can tell who has it")
     process = _started(box, [box.own("dispatches")])
-    recorder = _attach(box, str(process.pid))
-    wait_for(lambda: ENGINE.search(_maps(process.pid)), "the engine")
+    recorder = _attached(box, process)
     _goes_on(process)
     recorder.send_signal(signal.SIGINT)
     _end(recorder)
