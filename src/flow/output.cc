@@ -15,7 +15,7 @@ Output::Output(const Config& config, const Receivers& to)
       wants_lines_(to.branches != nullptr && to.leave_out_jumps && to.branches->wants_lines()) {
   if (wants_repeats_) repeats_.reserve(kMostRepeats);
   if (to.leave_out_jumps) transfers_.open();
-  if (wants_lines_) call_judge_ = to.branches->call_judge();
+  if (to.branches != nullptr && wants_lines_) call_judge_ = to.branches->call_judge();
   if (call_judge_ != nullptr) calls_.open();
   if (to.passages) passages_.open();
 }
