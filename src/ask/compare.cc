@@ -303,8 +303,8 @@ Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& o
     if (!ended) return std::unexpected(ended.error());
     for (const bool is_a : {true, false}) {
       if ((is_a ? out.a_branches : out.b_branches) != 0) continue;
-      return fail(ErrorCode::not_found,
-                  fmt::format("thread {} has no branches to compare", text((is_a ? a : b).thread)));
+      return fail(ErrorCode::not_found, fmt::format("thread {} has no branches to compare",
+                                                    to_string((is_a ? a : b).thread)));
     }
     out.more = *ended != Ended::done;
     if (*ended == Ended::apart || *ended == Ended::enough) break;

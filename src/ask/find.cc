@@ -205,9 +205,9 @@ Result<Moment> find_edge(session::Session& session, const MomentSpec& spec,
   }
   if (lasts->empty()) {
     return fail(ErrorCode::not_found,
-                spec.thread
-                    ? fmt::format("the recording has no branches of thread {}", text(*spec.thread))
-                    : "the recording has no branches");
+                spec.thread ? fmt::format("the recording has no branches of thread {}",
+                                          to_string(*spec.thread))
+                            : "the recording has no branches");
   }
   const bool start = spec.kind == MomentSpec::Kind::start;
   if (lasts->size() > 1) {

@@ -109,12 +109,12 @@ ThreadId thread_of(const session::Context& context) {
   return {.queue = context.queue};
 }
 
-std::string text(const ThreadId& thread) {
+std::string to_string(const ThreadId& thread) {
   return thread.tid >= 0 ? fmt::format("{}", thread.tid) : fmt::format("q{}", thread.queue);
 }
 
-std::string text(const Moment& moment) {
-  std::string out = fmt::format("{}:{}", text(moment.thread), moment.branch);
+std::string to_string(const Moment& moment) {
+  std::string out = fmt::format("{}:{}", to_string(moment.thread), moment.branch);
   if (moment.insn != 0) out += fmt::format("+{}", moment.insn);
   return out;
 }

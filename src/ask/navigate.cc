@@ -125,7 +125,7 @@ Result<Moment> step_from(session::Session& session, const Moment& moment, StepKi
   if (there) return *there;
   return fail(ErrorCode::not_found,
               fmt::format("no step '{}' {} from {}: within {} branches the thread comes to none",
-                          name(kind), forward ? "forward" : "back", text(moment), kStepReach));
+                          name(kind), forward ? "forward" : "back", to_string(moment), kStepReach));
 }
 
 Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
@@ -153,9 +153,9 @@ Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
       meant, where);
   if (!outcome) return std::unexpected(outcome.error());
   if (found) return *found;
-  return fail(ErrorCode::not_found,
-              fmt::format("'{}' is not executed by thread {} {} {}", wanted.name,
-                          text(moment.thread), forward ? "after" : "before", text(moment)));
+  return fail(ErrorCode::not_found, fmt::format("'{}' is not executed by thread {} {} {}",
+                                                wanted.name, to_string(moment.thread),
+                                                forward ? "after" : "before", to_string(moment)));
 }
 
 }  // namespace hodo::ask

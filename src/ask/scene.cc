@@ -136,8 +136,9 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
 
 Error Gatherer::no_such(const session::Session& session) const {
   if (count_ != 0) {
-    return {ErrorCode::not_found, fmt::format("there is no moment {}: thread {} has {} branches",
-                                              text(moment_), text(moment_.thread), count_)};
+    return {ErrorCode::not_found,
+            fmt::format("there is no moment {}: thread {} has {} branches", to_string(moment_),
+                        to_string(moment_.thread), count_)};
   }
   // Where queues are threads', only the one asked for was decoded.
   std::set<ThreadId> all = others_;
@@ -145,9 +146,9 @@ Error Gatherer::no_such(const session::Session& session) const {
     if (queue.tid >= 0 && all.size() < kMostThreadsListed) all.insert({.tid = queue.tid});
   }
   std::string list;
-  for (const ThreadId& thread : all) list += (list.empty() ? "" : ", ") + text(thread);
+  for (const ThreadId& thread : all) list += (list.empty() ? "" : ", ") + to_string(thread);
   return {ErrorCode::not_found,
-          fmt::format("the recording has no branches of thread {}{}{}", text(moment_.thread),
+          fmt::format("the recording has no branches of thread {}{}{}", to_string(moment_.thread),
                       list.empty() ? "" : "; it has those of ", list)};
 }
 
@@ -191,10 +192,11 @@ Result<Scene> Gatherer::take(session::Session& session) {
     const Branch* next = scene_.after.empty() ? nullptr : &scene_.after.front().branch;
     const std::uint64_t most = next == nullptr ? 0 : next->insns - (executed(*next) ? 1 : 0);
     if (next == nullptr || next->insns == 0 || moment_.insn > most) {
-      return fail(ErrorCode::not_found,
-                  fmt::format("there is no moment {}: {} instructions follow branch {} before the"
-                              " next one",
-                              text(moment_), next == nullptr ? 0 : next->insns, moment_.branch));
+      return fail(
+          ErrorCode::not_found,
+          fmt::format("there is no moment {}: {} instructions follow branch {} before the"
+                      " next one",
+                      to_string(moment_), next == nullptr ? 0 : next->insns, moment_.branch));
     }
   }
   if (begin != 0) {

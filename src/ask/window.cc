@@ -222,8 +222,8 @@ std::vector<std::size_t> Filter::choose(const Index& index,
 
 Status Filter::found() const {
   if (window_.thread && !found_thread_) {
-    return fail(ErrorCode::not_found,
-                fmt::format("nothing of a thread {} is in the recording", text(*window_.thread)));
+    return fail(ErrorCode::not_found, fmt::format("nothing of a thread {} is in the recording",
+                                                  to_string(*window_.thread)));
   }
   if (!window_.module.empty() && !module_.found()) {
     return fail(ErrorCode::not_found,

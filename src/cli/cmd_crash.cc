@@ -151,7 +151,7 @@ class Teller {
 
   void add_text(view::SceneView& what) {
     const ask::Scene& scene = what.scene;
-    text_ += fmt::format("\n{:<13}{}\n", "moment", ask::text(scene.moment));
+    text_ += fmt::format("\n{:<13}{}\n", "moment", ask::to_string(scene.moment));
     if (scene.address != 0) {
       const auto place = session_.names().place(scene.who.space, scene.address, scene.time);
       text_ += fmt::format("{:<13}{}\n", "stands at", view::describe(scene.address, place, style_));

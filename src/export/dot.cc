@@ -26,7 +26,7 @@ constexpr std::size_t kLarge = 40;
 constexpr std::size_t kLongestName = 60;
 
 // Inside of double quotes.
-std::string quoted(std::string_view raw) {
+std::string dot_quoted(std::string_view raw) {
   std::string out;
   for (const char c : printable(raw)) {
     if (c == '"' || c == '\\') out += '\\';
@@ -36,12 +36,12 @@ std::string quoted(std::string_view raw) {
 }
 
 std::string short_name(std::string_view raw) {
-  return quoted(view::fit(printable(raw), kLongestName));
+  return dot_quoted(view::fit(printable(raw), kLongestName));
 }
 // The whole of what was cut.
 std::string tooltip(std::string_view raw) {
   if (view::width(printable(raw)) <= kLongestName) return "";
-  return fmt::format(", tooltip=\"{}\"", quoted(raw));
+  return fmt::format(", tooltip=\"{}\"", dot_quoted(raw));
 }
 
 // Blocks that never ran and that lead to each other, by the smallest number among them.
@@ -75,8 +75,8 @@ class Dot {
         regions_(graph) {}
 
   std::string make() {
-    const std::string object = graph_.object.empty() ? "" : " in " + quoted(graph_.object);
-    add("digraph \"{}\" {{\n", quoted(graph_.function));
+    const std::string object = graph_.object.empty() ? "" : " in " + dot_quoted(graph_.object);
+    add("digraph \"{}\" {{\n", dot_quoted(graph_.function));
     add("  label=\"{}{}\\n{} of {} blocks ran\"{};\n", short_name(graph_.function), object,
         std::ranges::count_if(graph_.blocks, [](const auto& b) { return b.count != 0; }),
         graph_.blocks.size(), tooltip(graph_.function));
@@ -130,7 +130,7 @@ class Dot {
     add("  b{} [label=\"", number);
     for (std::size_t i = 0; i < b.insns.size() && i < kMostLines; ++i) {
       const analyze::GraphInsn& insn = b.insns[i];
-      add("{:x}  {}{}\\l", insn.address, quoted(insn.text), target_of(insn));
+      add("{:x}  {}{}\\l", insn.address, dot_quoted(insn.text), target_of(insn));
     }
     if (b.insns.size() > kMostLines) add("and {} more\\l", b.insns.size() - kMostLines);
     if (b.count != 0) {

@@ -47,7 +47,7 @@ Status set_end(session::Session& session, const ask::FindOptions& options, const
     return fail(ErrorCode::usage,
                 fmt::format("--from is in thread {} and --to in thread {}; give both in one thread,"
                             " or as times",
-                            ask::text(*window.thread), ask::text(moment->thread)));
+                            ask::to_string(*window.thread), ask::to_string(moment->thread)));
   }
   window.thread = moment->thread;
   (is_from ? window.from : window.to) = moment->branch;

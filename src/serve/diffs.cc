@@ -30,7 +30,7 @@ struct Pair {
 };
 
 std::string thread_name(const ask::LastMoment& last) {
-  return last.who.tid < 0 ? ask::text(last.moment.thread)
+  return last.who.tid < 0 ? ask::to_string(last.moment.thread)
                           : fmt::format("{}/{}", last.who.pid, last.who.tid);
 }
 

@@ -43,7 +43,7 @@ std::string_view mark_words(MarkKind kind) {
 }
 
 std::string moment_text(const Lane& lane, std::uint64_t branch) {
-  return ask::text(ask::Moment{lane.total.thread, branch, 0});
+  return ask::to_string(ask::Moment{lane.total.thread, branch, 0});
 }
 
 // Where a lane was at a time: the last that its slices say of before.
@@ -83,7 +83,7 @@ void add_ends(const session::Session& session, const Lane& lane, std::vector<Sho
     out.push_back({{end.time, lane.total.instructions},
                    "end",
                    view::end_words(end),
-                   "end:" + ask::text(lane.total.thread)});
+                   "end:" + ask::to_string(lane.total.thread)});
   }
 }
 

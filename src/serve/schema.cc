@@ -19,7 +19,7 @@ constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
 
 }  // namespace
 
-Json text(std::string_view description) { return described({{"type", "string"}}, description); }
+Json string(std::string_view description) { return described({{"type", "string"}}, description); }
 Json number(std::string_view description, std::uint64_t least) {
   Json out{{"type", "integer"}, {"minimum", least}};
   return described(std::move(out), description);

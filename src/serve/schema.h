@@ -12,7 +12,7 @@
 
 namespace hodo::serve::schema {
 
-Json text(std::string_view description);
+Json string(std::string_view description);
 Json number(std::string_view description, std::uint64_t least = 0);
 Json real(std::string_view description);  // not negative
 Json flag(std::string_view description);

@@ -60,7 +60,8 @@ std::string call_list_text(ask::CallList& list, session::Session& session, const
   for (const CallRow& row : std::span(list.rows).first(count)) {
     const std::string caller =
         row.caller == ask::kNobody ? "" : printable(list.functions[row.caller].name);
-    table.add({std::to_string(row.number), text(row.at), row.time == 0 ? "-" : seconds(row.time),
+    table.add({std::to_string(row.number), to_string(row.at),
+               row.time == 0 ? "-" : seconds(row.time),
                row.time == 0 ? "-" : duration(row.duration), grouped(row.instructions), caller,
                site_line(session, row), std::string(ask::name(row.outcome)),
                printable(list.functions[row.function].name)});
@@ -90,8 +91,8 @@ nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& ses
   Json& calls = out["calls"] = Json::array();
   for (const CallRow& row : std::span(list.rows).first(shown(list, how))) {
     Json call{{"number", row.number},
-              {"moment", text(row.at)},
-              {"until", text(row.until)},
+              {"moment", to_string(row.at)},
+              {"until", to_string(row.until)},
               {"pid", row.pid},
               {"time", row.time == 0 ? Json(nullptr) : Json(row.time)},
               {"duration", row.time == 0 ? Json(nullptr) : Json(row.duration)},

@@ -43,8 +43,8 @@ std::string way_text(const ask::Side& side, const ask::Scene& scene) {
 
 std::string meeting_text(const ask::Parting& parting) {
   if (!parting.a_meet) return "not within the branches that were looked at";
-  return fmt::format("A {} after {} branches, B {} after {}", text(*parting.a_meet),
-                     grouped(parting.a_meet->branch - parting.a.branch), text(*parting.b_meet),
+  return fmt::format("A {} after {} branches, B {} after {}", to_string(*parting.a_meet),
+                     grouped(parting.a_meet->branch - parting.a.branch), to_string(*parting.b_meet),
                      grouped(parting.b_meet->branch - parting.b.branch));
 }
 

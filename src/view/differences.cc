@@ -26,8 +26,8 @@ std::string parting_text(const ComparedPaths& paths, const Style& style) {
     out += style.paint(Tone::dim, fmt::format("  {:<14}", label)) + value + "\n";
   };
   add("they part at", place_text(*paths.a.session, a.who, a.address, a.time));
-  add("A", fmt::format("{}  {}", text(a.moment), way_text(paths.a, a)));
-  add("B", fmt::format("{}  {}", text(b.moment), way_text(paths.b, b)));
+  add("A", fmt::format("{}  {}", to_string(a.moment), way_text(paths.a, a)));
+  add("B", fmt::format("{}  {}", to_string(b.moment), way_text(paths.b, b)));
   add("meet again", meeting_text(c.partings.front()));
   out += "\n  open calls\n";
   SceneView view(*paths.a.session, a, 1);
@@ -50,8 +50,8 @@ std::string path_text(const ComparedPaths& paths, const Style& style) {
     Table table({{.title = "A"}, {.title = "B"}, {.title = "A meets"}, {.title = "B meets"}});
     for (std::size_t i = 1; i < std::min<std::size_t>(c.partings.size(), 11); ++i) {
       const ask::Parting& p = c.partings[i];
-      table.add({text(p.a), text(p.b), p.a_meet ? text(*p.a_meet) : "-",
-                 p.b_meet ? text(*p.b_meet) : "-"});
+      table.add({to_string(p.a), to_string(p.b), p.a_meet ? to_string(*p.a_meet) : "-",
+                 p.b_meet ? to_string(*p.b_meet) : "-"});
     }
     out += table.render(style);
   }
@@ -109,7 +109,7 @@ Json place_json(session::Session& session, const session::Context& who, std::uin
 
 Json side_json(const ask::Side& side, const ask::Scene& scene,
                const std::optional<ask::Moment>& meet) {
-  Json out{{"moment", text(scene.moment)},
+  Json out{{"moment", to_string(scene.moment)},
            {"at", place_json(*side.session, scene.who, scene.address, scene.time)},
            {"way", way_text(side, scene)}};
   if (!scene.after.empty()) {
@@ -122,7 +122,7 @@ Json side_json(const ask::Side& side, const ask::Scene& scene,
   Json calls = Json::array();
   for (const ask::OpenFrame& frame : scene.calls) calls.push_back(frame.name);
   out["calls"] = std::move(calls);
-  out["meets"] = meet ? Json(text(*meet)) : Json(nullptr);
+  out["meets"] = meet ? Json(to_string(*meet)) : Json(nullptr);
   return out;
 }
 
@@ -163,10 +163,10 @@ Json diff_json(const DiffView& diff) {
     Json& partings = one["partings"] = Json::array();
     for (const ask::Parting& p : c.partings) {
       const auto side = [](const std::optional<ask::Moment>& m) {
-        return m ? Json(text(*m)) : Json(nullptr);
+        return m ? Json(to_string(*m)) : Json(nullptr);
       };
-      partings.push_back({{"a", text(p.a)},
-                          {"b", text(p.b)},
+      partings.push_back({{"a", to_string(p.a)},
+                          {"b", to_string(p.b)},
                           {"a_meets", side(p.a_meet)},
                           {"b_meets", side(p.b_meet)}});
     }

@@ -36,7 +36,7 @@ constexpr std::size_t kAround = 6;         // lines of source and branches
 constexpr std::size_t kMostPartings = 50;  // beside the first
 
 std::string moment_or_dash(const std::optional<ask::Moment>& moment) {
-  return moment ? text(*moment) : "-";
+  return moment ? to_string(*moment) : "-";
 }
 
 class DifferencePage {
@@ -122,7 +122,8 @@ class DifferencePage {
     SceneView view(*side.session, scene, kAround);
     add("<section class=\"side\" style=\"--side: var(--{0})\">\n<h4>{1} {2}</h4>\n"
         "<p class=\"way\">{3}</p>\n",
-        name, name == "a" ? "A" : "B", escaped(text(scene.moment)), escaped(way_text(side, scene)));
+        name, name == "a" ? "A" : "B", escaped(to_string(scene.moment)),
+        escaped(way_text(side, scene)));
     listing("open calls", calls_of_scene(view, {}));
     listing("source", source_of_scene(view, {}));
     listing("branches", branches_of_scene(view, {}));
@@ -142,7 +143,7 @@ class DifferencePage {
         "<tr><th>A</th><th>B</th><th>A meets</th><th>B meets</th></tr>\n",
         c.more ? "at least " : "", grouped(count));
     for (const ask::Parting& p : std::span(c.partings).subspan(1, std::min(count, kMostPartings))) {
-      add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", text(p.a), text(p.b),
+      add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", to_string(p.a), to_string(p.b),
           moment_or_dash(p.a_meet), moment_or_dash(p.b_meet));
     }
     add("</table>\n");

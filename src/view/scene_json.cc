@@ -31,7 +31,7 @@ Json address_json(SceneView& view, const session::Context& who, std::uint64_t ad
 }
 
 Json moment_json(const std::optional<ask::Moment>& moment) {
-  return moment ? Json(ask::text(*moment)) : Json(nullptr);
+  return moment ? Json(ask::to_string(*moment)) : Json(nullptr);
 }
 
 std::string_view entry_name(analyze::CallEntry how) {
@@ -55,7 +55,7 @@ Json calls_json(SceneView& view) {
     Json call{{"function", frame.name},
               {"object", frame.object},
               {"at", address_json(view, view.scene.who, frame.at, frame.at_time)},
-              {"entered", known ? Json(ask::text(frame.entered)) : Json(nullptr)},
+              {"entered", known ? Json(ask::to_string(frame.entered)) : Json(nullptr)},
               {"how", entry_name(frame.how)},
               {"instructions", frame.instructions}};
     if (frame.entry_time != 0) call["time"] = frame.entry_time;
@@ -83,7 +83,7 @@ Json instructions_json(SceneView& view) {
   Json out = Json::array();
   for (std::size_t i = first; i < last; ++i) {
     const ask::Step& step = view.steps[i];
-    Json one{{"moment", ask::text(step.moment)},
+    Json one{{"moment", ask::to_string(step.moment)},
              {"at", address_json(view, step.who, step.address, step.time)},
              {"text", view.code.disassemble(step.who.space, step.address, step.time)}};
     if (!step.executed) one["executed"] = false;
@@ -117,7 +117,7 @@ Json source_json(SceneView& view) {
 Json scene_json(SceneView& view) {
   const ask::Scene& scene = view.scene;
   session::Clock clock = view.session.clock();
-  Json out{{"moment", ask::text(scene.moment)}};
+  Json out{{"moment", ask::to_string(scene.moment)}};
   if (scene.who.pid >= 0) out["pid"] = scene.who.pid;
   if (scene.who.tid >= 0) out["tid"] = scene.who.tid;
   out["time"] = scene.time == 0 ? Json(nullptr) : Json(clock.nanoseconds(scene.time));
@@ -147,7 +147,7 @@ Json scene_json(SceneView& view) {
   }
   Json& others = out["other_threads"] = Json::array();
   for (const ask::MomentInTime& other : view.others) {
-    others.push_back({{"moment", ask::text(other.moment)}, {"time", other.time}});
+    others.push_back({{"moment", ask::to_string(other.moment)}, {"time", other.time}});
   }
   return out;
 }

@@ -60,7 +60,8 @@ std::string calls_of_scene(SceneView& view, const Style& style) {
     const bool known = frame.how != analyze::CallEntry::first;
     table.add({std::to_string(number++), printable(frame.name), where,
                printable(last_component(frame.object)),
-               known ? ask::text(frame.entered) : "not in the trace", grouped(frame.instructions)});
+               known ? ask::to_string(frame.entered) : "not in the trace",
+               grouped(frame.instructions)});
   }
   std::string out = table.render(style);
   if (view.scene.calls.size() > number) {
@@ -90,7 +91,7 @@ std::string instructions_of_scene(SceneView& view, const Style& style) {
   for (std::size_t i = first; i < last; ++i) {
     const ask::Step& step = view.steps[i];
     const std::string note = step.executed ? "" : "  (not executed)";
-    table.add({step.moment == view.scene.moment ? ">" : "", ask::text(step.moment),
+    table.add({step.moment == view.scene.moment ? ">" : "", ask::to_string(step.moment),
                place_of(view, step.who, step.address, step.time),
                printable(view.code.disassemble(step.who.space, step.address, step.time)) + note,
                line_text(view, view.lines_of.at(step.who.space, step.address, step.time))});
@@ -120,7 +121,7 @@ std::string lines_of_scene(SceneView& view, const Style& style) {
   for (std::size_t i = first; i < ran.size(); ++i) {
     const auto text_of =
         read_source(view.lines_of.path(ran[i].line), ran[i].line.line, ran[i].line.line);
-    table.add({ask::text(ran[i].moment), line_text(view, ran[i].line),
+    table.add({ask::to_string(ran[i].moment), line_text(view, ran[i].line),
                text_of.empty() ? "" : text_of.begin()->second});
   }
   return table.render(style);

@@ -22,7 +22,7 @@ std::string head(SceneView& view, const Style& style) {
     if (value.empty()) return;
     out += style.paint(Tone::dim, fmt::format("{:<13}", label)) + value + "\n";
   };
-  add("moment", ask::text(scene.moment));
+  add("moment", ask::to_string(scene.moment));
   add("thread", scene.who.tid < 0 ? "unknown"
                                   : fmt::format("{} of process {}", scene.who.tid, scene.who.pid));
   add("time", time_text(view.session, scene.time));
@@ -42,7 +42,9 @@ std::string head(SceneView& view, const Style& style) {
 std::string steps_text(const ask::Neighbours& near, const Style& style) {
   Table table({{.title = "step", .tone = Tone::name}, {.title = "back"}, {.title = "forward"}});
   for (std::size_t i = 0; i < ask::kStepKinds; ++i) {
-    const auto side = [](const std::optional<ask::Moment>& m) { return m ? ask::text(*m) : "-"; };
+    const auto side = [](const std::optional<ask::Moment>& m) {
+      return m ? ask::to_string(*m) : "-";
+    };
     table.add({std::string(ask::name(static_cast<ask::StepKind>(i))), side(near.before[i]),
                side(near.after[i])});
   }
@@ -52,7 +54,7 @@ std::string steps_text(const ask::Neighbours& near, const Style& style) {
 std::string others_text(SceneView& view, const Style& style) {
   Table table({{.title = "moment"}, {.title = "process"}, {.title = "time"}});
   for (const ask::MomentInTime& other : view.others) {
-    table.add({ask::text(other.moment), std::to_string(other.who.pid), seconds(other.time)});
+    table.add({ask::to_string(other.moment), std::to_string(other.who.pid), seconds(other.time)});
   }
   return table.render(style);
 }

@@ -19,7 +19,7 @@ TEST(Moment, is_printed_as_it_is_read) {
   for (const char* text : {"4242:0", "4242:1700", "4242:1700+3", "q0:12", "q7:1+1"}) {
     const MomentSpec spec = parsed(text);
     EXPECT_EQ(spec.kind, Kind::position);
-    EXPECT_EQ(hodo::ask::text(spec.position), text);
+    EXPECT_EQ(hodo::ask::to_string(spec.position), text);
   }
 }
 

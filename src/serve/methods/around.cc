@@ -20,15 +20,15 @@ Result<Json> answer_around(Workspace& workspace, const Json& params) {
       ask::occurrence_from(workspace.session(), *from, wanted_by(what),
                            text_in(params, "direction") == "next", how.walk.progress, how.index);
   if (!moment) return std::unexpected(moment.error());
-  return Json{{"moment", ask::text(*moment)}};
+  return Json{{"moment", ask::to_string(*moment)}};
 }
 
 Json around_parameters() {
   using namespace schema;
   return schema::parameters({{"at", moment("from where")},
-                             {"address", text("0x401136, or SYMBOL+0x10")},
-                             {"line", text("FILE:LINE")},
-                             {"function", text("where it is entered")},
+                             {"address", string("0x401136, or SYMBOL+0x10")},
+                             {"line", string("FILE:LINE")},
+                             {"function", string("where it is entered")},
                              {"direction", one_of({"next", "previous"}, "forward or back")}},
                             {"at", "direction"});
 }

@@ -15,8 +15,8 @@ Result<Json> answer_progress(Workspace& workspace, const Json&) {
 
 Json progress_result() {
   using namespace schema;
-  return object({{"id", optional(text("of the question that is being answered; null: none is"))},
-                 {"what", text("is being done")},
+  return object({{"id", optional(string("of the question that is being answered; null: none is"))},
+                 {"what", string("is being done")},
                  {"done", number("so much of `total`")},
                  {"total", number("0: not known yet")}},
                 {"id", "what", "done", "total"});
@@ -26,8 +26,8 @@ Result<Json> answer_schema(Workspace&, const Json&) { return all_methods(); }
 
 Json schema_result() {
   using namespace schema;
-  return object({{"methods", list(object({{"name", text("")},
-                                          {"summary", text("")},
+  return object({{"methods", list(object({{"name", string("")},
+                                          {"summary", string("")},
                                           {"params", any("JSON Schema")},
                                           {"result", any("JSON Schema")}},
                                          {"name", "summary", "params", "result"}))}},

@@ -37,7 +37,7 @@ Result<Json> answer_calls(Workspace& workspace, const Json& params) {
 Json calls_parameters() {
   using namespace schema;
   return schema::parameters(
-      {{"function", text("parse, ns::parse(int), libc.so.6!malloc")},
+      {{"function", string("parse, ns::parse(int), libc.so.6!malloc")},
        {"thread", thread()},
        {"pid", pid()},
        {"slower_than_ns", number("only calls that took this long")},

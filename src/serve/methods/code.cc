@@ -109,30 +109,31 @@ Result<Json> answer_code(Workspace& workspace, const Json& params) {
 
 Json code_parameters() {
   Json out = graph_parameters();
-  out["properties"]["file"] = schema::text("a source file, as this method and search name it");
+  out["properties"]["file"] = schema::string("a source file, as this method and search name it");
   return out;
 }
 
 Json code_result() {
   using namespace schema;
-  Json line = object({{"file", text("source file")},
+  Json line = object({{"file", string("source file")},
                       {"line", number("from 1")},
                       {"count", number("executions of its most executed instruction")}},
                      {"file", "line", "count"});
-  Json source = object(
-      {{"file", text("source file")},
-       {"here", flag("it can be read on this machine")},
-       {"lines", list(object({{"line", number("from 1")}, {"text", text("")}}, {"line", "text"}))}},
-      {"file", "here", "lines"});
-  return object({{"function", text("its name")},
-                 {"object", text("the file that it is in")},
-                 {"address", text("where it was in the first process that ran it")},
+  Json source =
+      object({{"file", string("source file")},
+              {"here", flag("it can be read on this machine")},
+              {"lines",
+               list(object({{"line", number("from 1")}, {"text", string("")}}, {"line", "text"}))}},
+             {"file", "here", "lines"});
+  return object({{"function", string("its name")},
+                 {"object", string("the file that it is in")},
+                 {"address", string("where it was in the first process that ran it")},
                  {"size", number("bytes")},
                  {"entered", number("executions of its first instruction")},
                  {"blocks", list(any(), "with their instructions, counts and ways on")},
                  {"lines", list(std::move(line), "that have code")},
                  {"source", list(std::move(source), "text of these lines and around them")},
-                 {"file", text("the source file that was asked for")},
+                 {"file", string("the source file that was asked for")},
                  {"losses", losses()}},
                 {"lines", "source", "losses"});
 }

@@ -23,7 +23,7 @@ Result<Json> answer_stats(Workspace& workspace, const Json&) {
 
 Json stats_result() {
   using namespace schema;
-  return object({{"file", text("the recording")},
+  return object({{"file", string("the recording")},
                  {"complete", flag("nothing was lost")},
                  {"bytes", number("of trace")},
                  {"instructions", number("that were executed")},
@@ -82,14 +82,14 @@ Result<Json> answer_coverage(Workspace& workspace, const Json& params) {
 
 Json coverage_parameters() {
   using namespace schema;
-  return parameters({{"module", text("only files whose path contains this")},
+  return parameters({{"module", string("only files whose path contains this")},
                      {"parts", list(one_of({"functions", "blocks", "edges", "files", "lines"}, ""),
                                     "which lists of each file (all)")}});
 }
 
 Json coverage_result() {
   using namespace schema;
-  return object({{"file", text("the recording")},
+  return object({{"file", string("the recording")},
                  {"complete", flag("nothing was lost")},
                  {"dropped", number("branches that are not counted")},
                  {"losses", losses()},
@@ -133,8 +133,8 @@ Json ends_result() {
   using namespace schema;
   return object(
       {{"processes", list(object({{"pid", any("its number; -1: unknown")},
-                                  {"comm", text("its name")},
-                                  {"ended", text("how, in words")},
+                                  {"comm", string("its name")},
+                                  {"ended", string("how, in words")},
                                   {"threads", list(any(), "scenes of their last moments")}},
                                  {"pid", "ended", "threads"}))},
        {"threads_left_out", number("that are not shown")},

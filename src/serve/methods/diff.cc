@@ -67,19 +67,19 @@ Result<Json> answer_diff(Workspace& workspace, const Json& params) {
 Json diff_parameters() {
   using namespace schema;
   return schema::parameters(
-      {{"other", text("the other recording (this one, with two calls or threads)")},
-       {"call", text("compare this call, parse#17")},
-       {"other_call", text("with this one of the other recording")},
+      {{"other", string("the other recording (this one, with two calls or threads)")},
+       {"call", string("compare this call, parse#17")},
+       {"other_call", string("with this one of the other recording")},
        {"thread", thread()},
-       {"other_thread", text("compare `thread` with this one of the other recording")},
+       {"other_thread", string("compare `thread` with this one of the other recording")},
        {"top", number("differences to tell (20)", 1)}});
 }
 
 Json diff_result() {
   using namespace schema;
   return object({{"paths", list(any(), "that were compared, with where they part and meet")},
-                 {"unpaired", list(text(""), "threads without a counterpart")},
-                 {"notes", list(text(""), "what the comparison rests on")},
+                 {"unpaired", list(string(""), "threads without a counterpart")},
+                 {"notes", list(string(""), "what the comparison rests on")},
                  {"differences", list(any(), "what only one did, or not equally often")}},
                 {"paths"});
 }

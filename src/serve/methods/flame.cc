@@ -169,17 +169,17 @@ Json flame_parameters() {
   using namespace schema;
   return range_parameters(
       {{"by", one_of({"instructions", "time", "calls"}, "what widths stand for (instructions)")},
-       {"function", text("only stacks through this function, from its outermost call inwards")},
+       {"function", string("only stacks through this function, from its outermost call inwards")},
        {"invert", flag("callers below; with function: who called it, else from each function out")},
-       {"other", text("of this recording instead, to compare with")}});
+       {"other", string("of this recording instead, to compare with")}});
 }
 
 Json flame_result() {
   using namespace schema;
   return object(
-      {{"unit", text("as `by`")},
+      {{"unit", string("as `by`")},
        {"total", number("of the root")},
-       {"names", list(object({{"name", text("a function")}, {"object", text("its file")}},
+       {"names", list(object({{"name", string("a function")}, {"object", string("its file")}},
                              {"name", "object"}))},
        {"nodes", list(any(),
                       "[name, parent, self, total, calls]: name is an index in names, parent "
@@ -236,7 +236,7 @@ Result<Json> answer_tree(Workspace& workspace, const Json& params) {
                      {"self_instructions", one.self.instructions},
                      {"self_time_ns", one.self.time},
                      {"children", static_cast<bool>(leads_on[i])},
-                     {"first", ask::text(one.first)}});
+                     {"first", ask::to_string(one.first)}});
   }
   const Weight& total = paths.nodes[0].total;
   Json out{{"children", std::move(found)},
@@ -250,17 +250,17 @@ Json tree_parameters() {
   using namespace schema;
   return range_parameters(
       {{"path",
-        list(text("a function"), "names from a thread's first call on (none: those calls)")},
+        list(string("a function"), "names from a thread's first call on (none: those calls)")},
        {"by", one_of({"instructions", "time", "calls"}, "the largest first (instructions)")},
-       {"function", text("only stacks through this function, from its outermost call inwards")},
+       {"function", string("only stacks through this function, from its outermost call inwards")},
        {"invert", flag("callers below")},
        {"limit", number("how many (1000)", 1)}});
 }
 
 Json tree_result() {
   using namespace schema;
-  Json child = object({{"name", text("a function")},
-                       {"object", text("its file")},
+  Json child = object({{"name", string("a function")},
+                       {"object", string("its file")},
                        {"calls", number("times that the path was entered")},
                        {"instructions", number("with all below")},
                        {"time_ns", number("with all below")},

@@ -46,8 +46,8 @@ Result<Json> answer_graph(Workspace& workspace, const Json& params) {
 
 Json graph_result() {
   using namespace schema;
-  return object({{"function", text("its name")},
-                 {"svg", text("the picture; a block's group has the id b-ADDRESS")},
+  return object({{"function", string("its name")},
+                 {"svg", string("the picture; a block's group has the id b-ADDRESS")},
                  {"losses", losses()}},
                 {"function", "svg", "losses"});
 }

@@ -35,7 +35,7 @@ Json thread_json(const Workspace& workspace, const ThreadTotal& total, const std
   const auto since = [&](std::uint64_t time) {
     return time == 0 ? Json(nullptr) : Json(time - std::min(time, start));
   };
-  return {{"thread", ask::text(total.thread)},
+  return {{"thread", ask::to_string(total.thread)},
           {"tid", total.thread.tid},
           {"name", name},
           {"first_ns", since(total.first_time)},
@@ -135,18 +135,18 @@ Result<Json> answer_info(Workspace& workspace, const Json&) {
 Json info_result() {
   using namespace schema;
   Json thread =
-      object({{"thread", text("as moments and other methods name it")},
+      object({{"thread", string("as moments and other methods name it")},
               {"tid", any("its number; -1: unknown")},
-              {"name", text("that it had last")},
+              {"name", string("that it had last")},
               {"first_ns", optional(number("when it ran first, as far as the trace knows"))},
               {"last_ns", optional(number("when it ran last"))},
               {"branches", number("that it executed, those not taken left out")},
               {"instructions", number("that it executed")}},
              {"thread", "tid", "name", "branches", "instructions"});
   Json process = object({{"pid", any("its number; -1: unknown")},
-                         {"name", text("that it had last")},
-                         {"end", text("how it ended, where that is known")},
-                         {"cr3", list(text("an address space"), "of a machine's process")},
+                         {"name", string("that it had last")},
+                         {"end", string("how it ended, where that is known")},
+                         {"cr3", list(string("an address space"), "of a machine's process")},
                          {"threads", list(std::move(thread), "that ran")}},
                         {"pid", "name", "threads"});
   Json processor = object({{"processor", number("its number")},
@@ -154,10 +154,10 @@ Json info_result() {
                            {"instructions", number("executed on it")}},
                           {"processor", "branches", "instructions"});
   return object(
-      {{"file", text("the recording")},
-       {"command", text("that recorded it")},
+      {{"file", string("the recording")},
+       {"command", string("that recorded it")},
        {"source", one_of({"pt", "bts", "lbr", "none"}, "what the branches come from")},
-       {"host", text("where it was recorded")},
+       {"host", string("where it was recorded")},
        {"start_ns", number("of the recording's clock, where the times of all methods begin")},
        {"duration_ns", number("from there to the end")},
        {"has_time", flag("the trace has times")},
@@ -167,7 +167,7 @@ Json info_result() {
        {"processors", list(std::move(processor), "that have a trace each, as of a machine")},
        {"losses", losses()},
        {"complete", flag("nothing was lost")},
-       {"version", text("of this hodo")},
+       {"version", string("of this hodo")},
        {"changed", flag("the file has grown or was replaced since it was opened")},
        {"grown", flag("it has grown")},
        {"finished", flag("it was whole when it was opened: nobody was still recording into it")},

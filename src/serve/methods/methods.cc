@@ -138,10 +138,10 @@ Result<FunctionGraph> graph_in(Workspace& workspace, const Json& params,
 
 Json graph_parameters() {
   using namespace schema;
-  return schema::parameters({{"function", text("parse, ns::parse(int)")},
-                             {"address", text("an address in it, 0x401136")},
-                             {"module", text("of a file whose path contains this")},
-                             {"call", text("count only this call, parse#17")},
+  return schema::parameters({{"function", string("parse, ns::parse(int)")},
+                             {"address", string("an address in it, 0x401136")},
+                             {"module", string("of a file whose path contains this")},
+                             {"call", string("count only this call, parse#17")},
                              {"from", moment("count from this moment on")},
                              {"to", moment("count up to this moment")},
                              {"thread", thread()},
@@ -150,14 +150,14 @@ Json graph_parameters() {
 
 namespace schema {
 
-Json thread() { return text("a thread, as info names it: 4242, or q0 in a bare trace"); }
+Json thread() { return string("a thread, as info names it: 4242, or q0 in a bare trace"); }
 Json pid() { return number("a process"); }
-Json moment(std::string_view description) { return text(description); }
+Json moment(std::string_view description) { return string(description); }
 Json losses() {
-  return list(object({{"cause", text("a word for programs")},
+  return list(object({{"cause", string("a word for programs")},
                       {"count", number("how often")},
                       {"bytes", number("of trace that was not decoded")},
-                      {"remedy", text("what one can do about it")},
+                      {"remedy", string("what one can do about it")},
                       {"sites", list(any(), "where, the first ones")}},
                      {"cause", "count"}),
               "what the answer could not be made from");

@@ -25,7 +25,7 @@ std::string path_of(const Workspace& workspace) {
 
 Json shape() {
   using namespace schema;
-  return list(object({{"moment", moment("of which it is")}, {"text", text("what it says")}},
+  return list(object({{"moment", moment("of which it is")}, {"text", string("what it says")}},
                      {"moment", "text"}, true));
 }
 
@@ -95,7 +95,7 @@ Json notes_parameters() {
 
 Json notes_result() {
   using namespace schema;
-  return object({{"file", text("where they are")}, {"notes", shape()}}, {"file", "notes"});
+  return object({{"file", string("where they are")}, {"notes", shape()}}, {"file", "notes"});
 }
 
 }  // namespace

@@ -30,14 +30,14 @@ Result<Json> on_thread(Workspace& workspace, const ask::Window& window,
   const auto lane = std::ranges::find((*overview)->lanes, *window.thread,
                                       [](const Lane& one) { return one.total.thread; });
   if (lane == (*overview)->lanes.end()) {
-    return fail(ErrorCode::not_found, "thread " + ask::text(*window.thread) + " ran nothing");
+    return fail(ErrorCode::not_found, "thread " + ask::to_string(*window.thread) + " ran nothing");
   }
   auto from = ran_until(workspace, lane->total, window.from, how);
   if (!from) return std::unexpected(from.error());
   auto to = ran_until(workspace, lane->total, window.to, how);
   if (!to) return std::unexpected(to.error());
   return Json{{"axis", "instructions"},
-              {"thread", ask::text(*window.thread)},
+              {"thread", ask::to_string(*window.thread)},
               {"from", *from},
               {"to", std::max(*from, *to)}};
 }
@@ -82,7 +82,7 @@ Json part_parameters() {
 Json part_result() {
   using namespace schema;
   return object({{"axis", one_of({"time", "instructions"}, "what from and to count")},
-                 {"thread", text("whose instructions they are")},
+                 {"thread", string("whose instructions they are")},
                  {"from", number("nanoseconds since the recording's first time, or instructions")},
                  {"to", number("the same")}},
                 {"axis", "from", "to"});

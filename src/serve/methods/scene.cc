@@ -37,7 +37,7 @@ Result<Json> answer_moment(Workspace& workspace, const Json& params) {
   if (!scene) return std::unexpected(scene.error());
   session::Clock clock = workspace.session().clock();
   const std::uint64_t time = clock.nanoseconds(scene->time);
-  Json out{{"moment", ask::text(*moment)}, {"thread", ask::text(moment->thread)}};
+  Json out{{"moment", ask::to_string(*moment)}, {"thread", ask::to_string(moment->thread)}};
   out["time_ns"] = time == 0 ? Json(nullptr) : Json(time - std::min(time, workspace.start()));
   out["ran"] = scene->ran;
   return out;
@@ -59,10 +59,10 @@ Json with_moment(Json more) {
                      "finding:3, call:parse#17, line:foo.cc:42#2, at:0x401136")},
        {"thread", thread()},
        {"pid", pid()},
-       {"next", text("then on to where the thread executes this function, FILE:LINE or address")},
-       {"previous", text("then back to where it executed this last")},
-       {"steps",
-        list(text("insn, line, over, call, return or out; back with a - in front"), "then these")}},
+       {"next", string("then on to where the thread executes this function, FILE:LINE or address")},
+       {"previous", string("then back to where it executed this last")},
+       {"steps", list(string("insn, line, over, call, return or out; back with a - in front"),
+                      "then these")}},
       {"at"});
   for (const auto& [name, what] : more.items()) out["properties"][name] = what;
   return out;
@@ -92,7 +92,7 @@ Json scene_result() {
        {"time", optional(number("of the branch before, the recording's clock"))},
        {"ran", number("instructions of the thread before it")},
        {"stands_at", any("the next instruction's place; null: not known")},
-       {"instruction", text("its disassembly")},
+       {"instruction", string("its disassembly")},
        {"calls", list(any(), "open ones, innermost first")},
        {"lost_before", optional(number("the branch before which the path was lost last"))},
        {"before", list(any(), "branches, oldest first")},

@@ -107,7 +107,7 @@ void add_processes(const session::Session& session, const Overview& overview,
                     {{"kind", "process"},
                      {"text", process.comm + " " + number},
                      {"detail", fmt::format("{} threads", process.threads.size())},
-                     {"moment", "start:" + ask::text(ran->total.thread)},
+                     {"moment", "start:" + ask::to_string(ran->total.thread)},
                      {"pid", process.pid}}});
   }
 }
@@ -166,7 +166,7 @@ Result<Json> answer_search(Workspace& workspace, const Json& params) {
 Json search_parameters() {
   using namespace schema;
   return schema::parameters(
-      {{"text", text("what to look for, upper and lower case being the same")},
+      {{"text", string("what to look for, upper and lower case being the same")},
        {"limit", number("how many at most (50)", 1)}},
       {"text"});
 }
@@ -175,12 +175,12 @@ Json search_result() {
   using namespace schema;
   Json one = object(
       {{"kind", one_of({"function", "file", "line", "address", "process", "moment"}, "what it is")},
-       {"text", text("its name")},
-       {"detail", text("where it is")},
-       {"moment", text("to ask for with moment and scene: the first one there")},
-       {"function", text("to ask for with code and calls")},
-       {"object", text("the file that it is in")},
-       {"file", text("source file")},
+       {"text", string("its name")},
+       {"detail", string("where it is")},
+       {"moment", string("to ask for with moment and scene: the first one there")},
+       {"function", string("to ask for with code and calls")},
+       {"object", string("the file that it is in")},
+       {"file", string("source file")},
        {"line", number("in it")},
        {"pid", number("the process")},
        {"calls", number("how often it was entered, or ran")}},

@@ -113,12 +113,12 @@ Result<Json> answer_steps(Workspace& workspace, const Json& params) {
   for (const ask::Step& step : ask::steps_of(*scene, code, count)) {
     if (step.moment < *begin || !step.executed || steps.size() == count) continue;
     Json one = place_json(lines, step);
-    one["moment"] = ask::text(step.moment);
+    one["moment"] = ask::to_string(step.moment);
     one["address"] = fmt::format("{:#x}", step.address);
     one["text"] = code.disassemble(step.who.space, step.address, step.time);
     steps.push_back(std::move(one));
   }
-  return Json{{"thread", ask::text(*thread)},
+  return Json{{"thread", ask::to_string(*thread)},
               {"from", from},
               {"steps", std::move(steps)},
               {"losses", view::losses_json(scene->losses, session.clock())}};
@@ -136,9 +136,9 @@ Json steps_parameters() {
 Json steps_result() {
   using namespace schema;
   Json step = object({{"moment", moment("before it")},
-                      {"address", text("of it")},
-                      {"text", text("its disassembly")},
-                      {"file", text("of its source line, where that is known")},
+                      {"address", string("of it")},
+                      {"text", string("its disassembly")},
+                      {"file", string("of its source line, where that is known")},
                       {"line", number("of its source")}},
                      {"moment", "address", "text"});
   return object({{"thread", thread()},

@@ -73,7 +73,7 @@ class Names {
     const auto [it, fresh] = numbers_.try_emplace(name, list_.size());
     if (!fresh) return it->second;
     list_.push_back({{"name", all_[name].name}, {"object", all_[name].object}});
-    if (threads_ != nullptr) list_.back()["thread"] = ask::text((*threads_)[name]);
+    if (threads_ != nullptr) list_.back()["thread"] = ask::to_string((*threads_)[name]);
     return it->second;
   }
   Json take() { return std::move(list_); }
@@ -251,13 +251,13 @@ Result<Json> thread_tile(Workspace& workspace, const Overview& overview, const W
       std::ranges::find(lanes, wanted.thread, [](const Lane& one) { return one.total.thread; });
   if (lane == lanes.end()) {
     return fail(ErrorCode::not_found,
-                fmt::format("no thread {} ran; 'info' lists them", ask::text(wanted.thread)));
+                fmt::format("no thread {} ran; 'info' lists them", ask::to_string(wanted.thread)));
   }
   auto found = source_of(workspace, overview, *lane, wanted);
   if (!found) return std::unexpected(found.error());
   Json out = tile_json(*found, wanted, *lane);
   const Marks marks = marks_of(workspace, *lane);
-  out["thread"] = ask::text(wanted.thread);
+  out["thread"] = ask::to_string(wanted.thread);
   out["marks"] = marks_json(marks, wanted);
   out["marks_left_out"] = marks.left_out;
   return out;
@@ -324,7 +324,7 @@ Json tile_result() {
                       {"kind", one_of({"lost", "signal", "exec", "sample", "fork", "code",
                                        "snapshot", "finding", "end"},
                                       "what it is")},
-                      {"text", text("in words")},
+                      {"text", string("in words")},
                       {"moment", moment("where that is")},
                       {"count", number("of its kind within a pixel", 1)}},
                      {"at", "kind", "text", "moment", "count"});
@@ -333,10 +333,11 @@ Json tile_result() {
        {"processor", number("in the place of a thread")},
        {"from", number("as asked for")},
        {"to", number("as asked for")},
-       {"names", list(object({{"name", text("a function; in a processor's first row a thread")},
-                              {"object", text("its file")},
-                              {"thread", text("of a processor: whose branches its slices count")}},
-                             {"name", "object"}))},
+       {"names",
+        list(object({{"name", string("a function; in a processor's first row a thread")},
+                     {"object", string("its file")},
+                     {"thread", string("of a processor: whose branches its slices count")}},
+                    {"name", "object"}))},
        {"rows", list(std::move(row), "those in which something is")},
        {"marks", list(std::move(mark), "findings only once they have been asked for")},
        {"marks_left_out", number("of the thread")},

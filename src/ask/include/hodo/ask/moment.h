@@ -34,8 +34,8 @@ struct Moment {
 };
 
 // "4242:1700", "4242:1700+3"; of a queue "q0:1700".
-std::string text(const ThreadId& thread);
-std::string text(const Moment& moment);
+std::string to_string(const ThreadId& thread);
+std::string to_string(const Moment& moment);
 
 // What somebody may write for a moment.
 struct MomentSpec {
