@@ -10,7 +10,7 @@ import time
 from box import INCOMPLETE, Skip, alive, check, equal, kill, wait_for
 
 # Arguments of `spin` for ten megabytes of trace, however slow the machine is.
-MEGABYTES = ["0", "500"]
+MEGABYTES = ["0", "250"]
 
 
 def _ready(process):
@@ -73,7 +73,7 @@ def program_is_killed(box):
     equal(process.returncode, 137, "exit status")
     stats = box.stats(status=None)
     check(stats["branches"]["taken"] > 10000, "hardly a branch is left")
-    box.perf()
+    box.perf_reads()
 
 
 def group_is_killed(box):
@@ -170,7 +170,7 @@ def control_c(box):
     terminal.type(b"\x03")
     equal(terminal.status(), 130, "exit status")
     check(box.stats(status=None)["branches"]["taken"] > 10000, "hardly a branch is left")
-    box.perf()
+    box.perf_reads()
 
 
 def control_c_that_the_program_ignores(box):
@@ -252,7 +252,7 @@ def max_size(box):
     found = os.path.getsize(box.data)
     check(size <= found <= size + (8 << 20), f"the file has {found} bytes")
     check(box.stats(status=None)["branches"]["taken"] > 10000, "hardly a branch is left")
-    box.perf()
+    box.perf_reads()
 
 
 def max_size_before_an_exec(box):

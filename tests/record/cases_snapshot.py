@@ -30,7 +30,7 @@ def _newest_is_the_end(box, source, rounds, status, *options):
 
 def pt(box):
     _newest_is_the_end(box, box.source, 12, COMPLETE, "--psb-period", "2048")
-    box.perf()
+    box.perf_reads()
 
 
 def bts(box):
