@@ -36,11 +36,9 @@ endfunction()
 if(HODO_SANITIZE)
   hodo_sanitize(${HODO_SANITIZE} "-fno-sanitize-recover=all -fno-omit-frame-pointer")
 endif()
-# libFuzzer only finds its way through code that reports its coverage: the modules, not just the
-# targets.
-if(HODO_FUZZ)
-  hodo_sanitize(fuzzer-no-link)
-endif()
+# What fuzz targets go through. libFuzzer only finds its way through code that reports its coverage; all else is
+# compiled and runs faster without.
+set(HODO_FUZZED base isa hw pt image symbol text flow perfdata session check)
 
 # For sources that run once in a command, or say what was found: reports, options, JSON. A compiler spends
 # most of its time with them on what their libraries write in headers, and nobody waits for them when they run.
@@ -54,16 +52,6 @@ endif()
 # What ccache needs to keep precompiled headers.
 set(HODO_KEEP_HEADERS
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
-
-# What nearly every source includes of the C++ library, compiled once in the build under sanitizers. g++ goes without:
-# there each source has to include what it uses, and GCC 12 forgets -Wno-restrict behind a precompiled header.
-if(HODO_SANITIZE)
-  add_library(hodo_headers OBJECT ${CMAKE_SOURCE_DIR}/src/base/no_source.cc)
-  target_link_libraries(hodo_headers PRIVATE hodo_options)
-  target_compile_options(hodo_headers PRIVATE ${HODO_KEEP_HEADERS})
-  target_precompile_headers(hodo_headers PRIVATE <algorithm> <array> <cstdint> <cstring> <deque> <expected>
-    <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <utility> <variant> <vector>)
-endif()
 
 # What the targets of a module have in common.
 function(hodo_module_options target)
@@ -95,9 +83,10 @@ function(hodo_module name)
     target_include_directories(hodo_${name} PUBLIC include PRIVATE .)
     target_link_libraries(hodo_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
     hodo_module_options(hodo_${name})
-    if(TARGET hodo_headers)
-      target_precompile_headers(hodo_${name} REUSE_FROM hodo_headers)
-      target_compile_options(hodo_${name} PRIVATE ${HODO_KEEP_HEADERS})
+    if(HODO_FUZZ AND name IN_LIST HODO_FUZZED)
+      target_compile_options(hodo_${name} PRIVATE -fsanitize=fuzzer-no-link)
+    elseif(HODO_SANITIZE AND NOT ARG_APART)
+      target_compile_options(hodo_${name} PRIVATE ${HODO_SHORT_BUILD})
     endif()
   else()
     add_library(hodo_${name} INTERFACE)
@@ -122,16 +111,18 @@ endfunction()
 # Most of a test is compiled to run once.
 set(HODO_TEST_OPTIONS -O0 ${HODO_KEEP_HEADERS})
 
-# hodo_test(NAME SOURCES a.cc ... DEPS pt ... LIBS ... INSIDE capture): a GoogleTest program, one CTest
-# case each. INSIDE: modules whose private headers it includes, too. Without HODO_UNIT_TESTS it is built when asked for.
+# hodo_test(NAME SOURCES a.cc ... LONG b.cc ... DEPS pt ... LIBS ... INSIDE capture): a GoogleTest program, one CTest
+# case each. LONG: sources in which tests spend their time, compiled to run. INSIDE: modules whose private headers it
+# includes, too. Without HODO_UNIT_TESTS it is built when asked for.
 function(hodo_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;INSIDE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LONG;DEPS;LIBS;INSIDE" ${ARGN})
   find_package(GTest REQUIRED)
   include(GoogleTest)
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
-  add_executable(${name} ${ARG_SOURCES})
+  add_executable(${name} ${ARG_SOURCES} ${ARG_LONG})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gmock GTest::gtest_main
     hodo_options)
+  set_source_files_properties(${ARG_LONG} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
   hodo_test_headers()
   target_compile_options(${name} PRIVATE ${HODO_TEST_OPTIONS})
   target_precompile_headers(${name} REUSE_FROM hodo_test_headers)
@@ -149,6 +140,11 @@ endfunction()
 # a main that replays files. CTest has both replay fuzz/corpus/NAME, so that it cannot rot.
 function(hodo_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  foreach(module ${ARG_DEPS})
+    if(NOT module IN_LIST HODO_FUZZED)
+      message(FATAL_ERROR "fuzz target ${name} needs ${module} in HODO_FUZZED")
+    endif()
+  endforeach()
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
   if(HODO_FUZZ)
     add_executable(fuzz_${name} ${ARG_SOURCES})

@@ -40,7 +40,7 @@ class Plain final : public session::BranchSink {
 };
 
 [[noreturn]] void differ(const ask::Moment& at, const std::string& what) {
-  fmt::print("{}: {}\n", text(at), what);
+  fmt::print("{}: {}\n", to_string(at), what);
   std::exit(1);
 }
 

@@ -106,8 +106,9 @@ class Questions {
       const auto a = ask::occurrence_from(session_, from, wanted, forward);
       const auto b = ask::occurrence_from(session_, from, wanted, forward, {}, &index_.get());
       must(a.has_value() == b.has_value() && (!a || *a == *b),
-           fmt::format("{} {} {}, {} and {}", wanted.name, forward ? "after" : "before", text(from),
-                       a ? text(*a) : a.error().message, b ? text(*b) : b.error().message));
+           fmt::format("{} {} {}, {} and {}", wanted.name, forward ? "after" : "before",
+                       to_string(from), a ? to_string(*a) : a.error().message,
+                       b ? to_string(*b) : b.error().message));
     }
   }
 
@@ -172,7 +173,7 @@ class Questions {
       must(x->losses.size() == y->losses.size(), what + ", losses");
       must(a.all.size() == b.all.size(), what);
       for (const auto& [id, branches] : a.all) {
-        must(std::ranges::equal(branches, b.all[id], same), what + " of " + text(id));
+        must(std::ranges::equal(branches, b.all[id], same), what + " of " + to_string(id));
       }
     }
   }

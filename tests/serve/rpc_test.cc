@@ -112,7 +112,7 @@ TEST_F(Rpc, SchemasAreWhatIsAnswered) {
 TEST(Schema, TellsWhatDoesNotFit) {
   using namespace schema;
   const Json shape = parameters(
-      {{"a", number("", 2)}, {"b", list(one_of({"x", "y"}, ""))}, {"c", optional(text(""))}},
+      {{"a", number("", 2)}, {"b", list(one_of({"x", "y"}, ""))}, {"c", optional(string(""))}},
       {"a"});
   const auto wrong = [&](const char* value) {
     const Status fits = check(shape, Json::parse(value));

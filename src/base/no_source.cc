@@ -1,2 +1,0 @@
-// Compiled for the headers that the modules share under sanitizers (hodo_headers in
-// cmake/Hodo.cmake).
