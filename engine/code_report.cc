@@ -14,6 +14,7 @@
 #include "mappings.h"
 #include "memory.h"
 #include "pool.h"
+#include "program_memory.h"
 #include "recording.h"
 #include "sys.h"
 #include "threads.h"
@@ -23,12 +24,21 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
+// Where a system call was made, and the file that its function returns to: that tells most callers
+// of mprotect() apart. Within a file it is the place.
+struct Asker {
+  std::uint64_t call = 0;  // behind it; 0: not known
+  std::uint64_t caller = 0;
+  bool operator==(const Asker&) const = default;
+};
+
 // Addresses that the recorder has been told of.
 struct Told {
   std::uint64_t start = 0, end = 0;
   std::uint64_t inode = 0;  // 0: memory that no file backs
   std::uint64_t from = 0;   // the address that the file's first byte would have
   bool written = false;     // the program may write to it, or could
+  Asker asker;              // for the right to execute it
   bool contains(std::uint64_t address) const { return address - start < end - start; }
 };
 
@@ -160,6 +170,33 @@ bool is_told(const Mapping& mapping, std::uint64_t address) {
          known->from == mapping.start - mapping.offset;
 }
 
+Asker asker_in(const ThreadArea& area) {
+  std::uint64_t back = 0;
+  if (!read_program(&back, area.registers.rsp, sizeof back)) return {};
+  const Mapping* caller = find_mapping(back);
+  if (caller == nullptr || !caller->file || (caller->prot & PROT_EXEC) == 0) return {};
+  const bool is_own = area.ip - caller->start < caller->end - caller->start;
+  return {area.ip, is_own ? back : caller->start};
+}
+
+// The part of memory without a file that `mapping` has between the two. Where the same asks again
+// it need not be told, since the trace says the same of it.
+void tell_granted(ThreadArea& area, const Mapping& mapping, std::uint64_t start, std::uint64_t end,
+                  const Asker& asker) {
+  const Told* known = find_told(start);
+  const bool again = asker.call != 0 && known != nullptr && known->asker == asker;
+  if (again && end <= known->end) return;
+  const std::string_view name = name_of(mapping);
+  forget_told(start, end);
+  remember({.start = start, .end = end, .written = true, .asker = asker});
+  relay::MapRecord where;
+  where.start = start;
+  where.length = end - start;
+  where.prot = mapping.prot;
+  where.granted = 1;
+  send_mapping(area, where, name);
+}
+
 // Whether a file is known there that the program could write to, or can from now on.
 bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
   return std::any_of(told, told + told_count, [&](const Told& one) {
@@ -286,6 +323,20 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
     });
   }
   if ((prot & PROT_EXEC) != 0) report_files(area, false);
+}
+
+void report_granted(ThreadArea& area, std::uint64_t start, std::uint64_t bytes) {
+  if (!is_recorded(area)) return;
+  const std::uint64_t end = start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+  const Asker by = asker_in(area);
+  while (start < end) {
+    const Mapping* at = find_mapping(start);
+    if (at == nullptr) return;
+    const Mapping mapping = *at;
+    const std::uint64_t behind = std::min(end, mapping.end);
+    if (!mapping.file) tell_granted(area, mapping, start, behind, by);
+    start = behind;
+  }
 }
 
 std::uint64_t report_bytes() { return pages.bytes() + kept_pool.bytes(); }

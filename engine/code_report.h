@@ -20,6 +20,9 @@ void report_files(ThreadArea& area, bool unwritten);
 void report_unmapped(std::uint64_t start, std::uint64_t bytes);
 void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes,
                       std::uint32_t prot);
+// The system call that the program is in gave it the right to execute this memory: that of it which
+// is in no file is told of, so that the trace says who asked for it.
+void report_granted(ThreadArea& area, std::uint64_t start, std::uint64_t bytes);
 // A thread begins with its stack pointer here: code may have run there before.
 void report_stack(std::uint64_t pointer);
 // What is remembered of the bytes that were sent; and without it, all code that runs from here on

@@ -67,7 +67,27 @@ void mapped(ThreadArea& area, std::uint64_t start) {
   forget(start, r.rsi);
   note_mapped(start, r.rsi, prot, shared, (flags & MAP_ANONYMOUS) == 0 || shared);
   if ((flags & MAP_HUGETLB) != 0) mappings_changed();
-  if ((prot & PROT_EXEC) != 0) report_files(area, true);
+  if ((prot & PROT_EXEC) == 0) return;
+  report_files(area, true);
+  report_granted(area, start, r.rsi);
+}
+
+// What was mapped elsewhere is here now.
+void moved(ThreadArea& area, std::uint64_t start) {
+  const Registers& r = area.registers;
+  note_moved(r.rdi, r.rsi, start, r.rdx);
+  forget(r.rdi, r.rsi);
+  forget(start, r.rdx);
+  if ((protection_of(start) & PROT_EXEC) != 0) report_granted(area, start, r.rdx);
+}
+
+void got_rights(ThreadArea& area) {
+  const Registers& r = area.registers;
+  const std::uint32_t prot = rights(r.rdx);
+  note_protected(r.rdi, r.rsi, prot);
+  code_protected(r.rdi, r.rsi, prot);
+  report_protected(area, r.rdi, r.rsi, prot);
+  if ((prot & PROT_EXEC) != 0) report_granted(area, r.rdi, r.rsi);
 }
 
 struct Range {
@@ -117,16 +137,10 @@ void note_mappings(ThreadArea& area, long result) {
     case SYS_brk:
       return broke(static_cast<std::uint64_t>(result));
     case SYS_mremap:
-      note_moved(r.rdi, r.rsi, static_cast<std::uint64_t>(result), r.rdx);
-      forget(r.rdi, r.rsi);
-      return forget(static_cast<std::uint64_t>(result), r.rdx);
+      return moved(area, static_cast<std::uint64_t>(result));
     case SYS_mprotect:
-    case SYS_pkey_mprotect: {
-      const std::uint32_t prot = rights(r.rdx);
-      note_protected(r.rdi, r.rsi, prot);
-      code_protected(r.rdi, r.rsi, prot);
-      return report_protected(area, r.rdi, r.rsi, prot);
-    }
+    case SYS_pkey_mprotect:
+      return got_rights(area);
     case SYS_madvise:
       if (r.rdx == MADV_DONTNEED || r.rdx == MADV_REMOVE || r.rdx == MADV_FREE) {
         code_replaced(r.rdi, r.rsi);

@@ -10,6 +10,7 @@
 #include "edge_judge.h"
 #include "history.h"
 #include "hodo/session/time_order.h"
+#include "makers.h"
 #include "pasts.h"
 #include "path_summary.h"
 #include "reports.h"
@@ -36,7 +37,10 @@ class Checker::Impl {
         reports_(locator_),
         judge_(options, locator_, reports_),
         pasts_(session),
-        history_(options, locator_, pasts_, judge_, reports_) {}
+        makers_(session, locator_),
+        history_(options, locator_, pasts_, makers_, judge_, reports_) {
+    locator_.ask(makers_);
+  }
 
   void batch(const session::Context& context, const flow::Repeats& batch);
   void batch(const session::Context& context, const flow::Passages& batch);
@@ -45,7 +49,11 @@ class Checker::Impl {
   std::uint64_t judged_by(const session::Context& context, std::uint64_t time) const;
 
   void move_to(session::Session& session);
-  const Reports& reports() const { return reports_; }
+  // With all that is known by now.
+  const Reports& reports() {
+    judge_.judge_late();
+    return reports_;
+  }
   std::vector<Unjudged> unjudged() const { return judge_.unjudged(); }
   std::uint64_t checked() const { return checked_; }
   std::span<const LearnedBranch> learned() const { return judge_.learned(); }
@@ -76,6 +84,7 @@ class Checker::Impl {
   Reports reports_;
   EdgeJudge judge_;
   Pasts pasts_;
+  Makers makers_;
   History history_;
   EdgeCache edges_;
   EdgeCache plain_edges_;
@@ -88,9 +97,11 @@ class Checker::Impl {
 };
 
 void Checker::Impl::move_to(session::Session& session) {
+  judge_.judge_late();
   session_ = &session;
   locator_.move_to(session);
   pasts_.move_to(session);
+  makers_.move_to(session);
   judge_.begin_again();
   edges_ = EdgeCache();
   plain_edges_ = EdgeCache();

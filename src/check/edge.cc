@@ -6,6 +6,7 @@
 
 #include "hodo/symbol/symbol_table.h"
 #include "hodo/text/names.h"
+#include "makers.h"
 #include "sensitive.h"
 
 namespace hodo::check {
@@ -245,6 +246,7 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
   out.area = region->area;
   out.writing = region->writing;
   out.generated = region->generated;
+  out.grant = region->grant;
   if (region->path.empty()) {
     out.kind = End::Kind::no_file;
     return out;
@@ -264,6 +266,10 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
   out.vaddr = *vaddr;
   out.marks = module->marks(*vaddr);
   return out;
+}
+
+std::string_view Locator::maker(const End& end) const {
+  return makers_ != nullptr && end.grant ? makers_->maker(*end.grant) : std::string_view();
 }
 
 std::uint32_t Locator::region(std::uint32_t space, std::uint64_t address,

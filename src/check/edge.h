@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct End {
   std::string_view area;
   session::Region::Writing writing = session::Region::Writing::none;
   bool generated = false;
+  std::optional<session::Grant> grant;
 
   bool known() const { return module != nullptr; }
   bool outside() const { return kind == Kind::no_file || kind == Kind::raw; }  // of programs
@@ -65,6 +67,8 @@ bool is_libc(const text::Module& module);
 // address of a function of another file is that of its stub (psABI, "Function Addresses").
 bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view name);
 
+class Makers;
+
 // Finds ends, and what the stack's model needs to know of them.
 class Locator {
  public:
@@ -79,6 +83,9 @@ class Locator {
     regions_ = session.regions();
   }
 
+  // Who made memory executable; it must outlive this.
+  void ask(const Makers& makers) { makers_ = &makers; }
+
   Edge locate(std::uint32_t space, const Branch& branch);
   End end(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   // The region's id alone: whether an edge found before still is what it was.
@@ -86,6 +93,10 @@ class Locator {
   // The bytes that ran.
   std::vector<std::uint8_t> bytes(std::uint32_t space, std::uint64_t address, std::uint64_t time,
                                   std::size_t size) const;
+
+  // The path of the file that made the memory there executable, which is in no file; empty: not
+  // known (yet).
+  std::string_view maker(const End& end) const;
 
   isa::Mode mode(std::uint32_t space, std::uint64_t time) const {
     return session_->mode(space, time);
@@ -100,6 +111,7 @@ class Locator {
 
   session::Session* session_ = nullptr;
   const session::Regions* regions_ = nullptr;
+  const Makers* makers_ = nullptr;
   Modules modules_;
 };
 

@@ -36,11 +36,31 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
     auto verdict = rule->judge(edge, locator_);
     if (!verdict) continue;
     if (verdict->facts.empty()) verdict->facts = pointer_facts(edge);
+    if (verdict->grade == Grade::explained) keep_late(*rule, context, edge);
     list.push_back(reports_.note(context, branch, rule->id(), std::move(*verdict)));
   }
   if (list.empty()) return;
   known.findings = static_cast<std::uint32_t>(lists_.size());
   lists_.push_back(std::move(list));
+}
+
+void EdgeJudge::keep_late(const EdgeRule& rule, const session::Context& context, const Edge& edge) {
+  const End& to = edge.to;
+  if (!to.grant || !locator_.maker(to).empty()) return;
+  late_.try_emplace({context.space, *to.grant}, Late{&rule, context, edge.branch});
+}
+
+void EdgeJudge::judge_late() {
+  std::erase_if(late_, [this](const auto& one) {
+    const Late& late = one.second;
+    const Edge edge = locator_.locate(late.context.space, late.branch);
+    if (locator_.maker(edge.to).empty()) return false;
+    auto verdict = late.rule->judge(edge, locator_);
+    if (verdict && verdict->grade != Grade::explained) {
+      reports_.add_late(late.context, late.branch, late.rule->id(), std::move(*verdict));
+    }
+    return true;
+  });
 }
 
 bool EdgeJudge::has_finding(const KnownEdge& known, RuleId id) const {
@@ -66,6 +86,7 @@ void EdgeJudge::learn(const session::Context& context, const Edge& edge) {
 
 // Those that are met again are counted again.
 void EdgeJudge::begin_again() {
+  late_.clear();  // they are judged again
   for (const auto& [path, count] : std::exchange(unread_, {})) {
     std::uint64_t& most = unread_before_[path];
     most = std::max(most, count);

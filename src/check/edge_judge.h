@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "edge.h"
@@ -23,6 +24,8 @@ class EdgeJudge {
   // `locator` and `reports` must outlive this, as what `options` point to.
   EdgeJudge(const Options& options, Locator& locator, Reports& reports);
 
+  // Judges the branches into code whose maker is known by now, and was not when they were judged.
+  void judge_late();
   // Fills in what is known of the branch.
   void judge(const session::Context& context, const Branch& branch, KnownEdge& known);
   // What was found wrong with a branch: indices of Reports.
@@ -39,6 +42,14 @@ class EdgeJudge {
  private:
   void note_unjudged(const Edge& edge);
   void learn(const session::Context& context, const Edge& edge);
+  // A branch into code that a generator can have made, by a rule for such code. Who did is not
+  // known yet: another thread asked for it, which may come later.
+  struct Late {
+    const EdgeRule* rule;
+    session::Context context;
+    Branch branch;
+  };
+  void keep_late(const EdgeRule& rule, const session::Context& context, const Edge& edge);
 
   Locator& locator_;
   Reports& reports_;
@@ -47,7 +58,8 @@ class EdgeJudge {
   Baseline* learn_ = nullptr;
   std::vector<LearnedBranch> learned_;
   std::vector<std::unique_ptr<EdgeRule>> rules_;
-  std::vector<std::vector<std::size_t>> lists_{1};  // by KnownEdge::findings
+  std::map<std::pair<std::uint32_t, session::Grant>, Late> late_;  // by space and who asked
+  std::vector<std::vector<std::size_t>> lists_{1};                 // by KnownEdge::findings
   // Branches with an end in a file that could not be read, by path.
   std::map<std::string, std::uint64_t> unread_;
   std::map<std::string, std::uint64_t> unread_before_;  // in other sessions of the recording

@@ -40,10 +40,11 @@ class History::Here final : public Landings {
   const Step& step_;
 };
 
-History::History(const Options& options, Locator& locator, Pasts& pasts, const EdgeJudge& edges,
-                 Reports& reports)
+History::History(const Options& options, Locator& locator, Pasts& pasts, Makers& makers,
+                 const EdgeJudge& edges, Reports& reports)
     : locator_(locator),
       pasts_(pasts),
+      makers_(makers),
       edges_(edges),
       reports_(reports),
       jit_(options.jit),
@@ -216,6 +217,7 @@ void History::follow_absence(const Step& step) {
     // Calls have two bytes; which the kernel repeats may be another one (see Edge::next).
     const std::uint64_t again = call && next > branch.from ? next - 2 : branch.from;
     stack.leave(next, again, step.edge.facts);
+    step.thread.system_call = call ? std::optional(branch) : std::nullopt;
     if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);
     return;
   }
@@ -224,6 +226,7 @@ void History::follow_absence(const Step& step) {
 }
 
 void History::lose(const Step& step) {
+  step.thread.system_call.reset();
   step.thread.stack.lose();
   pasts_.set_whole(step.context.space, false);
 }
@@ -232,6 +235,8 @@ void History::come_back(const Step& step) {
   Thread& thread = step.thread;
   const std::uint32_t space = step.context.space;
   if (std::exchange(thread.fresh, false)) pasts_.begin_as_child(step);
+  makers_.see_return(step);
+  thread.system_call.reset();
   pasts_.see(space, step.branch.time);
   PathFacts facts = step.edge.facts;
   if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;

@@ -9,6 +9,7 @@
 #include "edge.h"
 #include "edge_judge.h"
 #include "history_rules.h"
+#include "makers.h"
 #include "pasts.h"
 #include "reports.h"
 #include "step.h"
@@ -22,8 +23,8 @@ inline constexpr PathFacts kNeedsHistory =
 class History {
  public:
   // The others must outlive this.
-  History(const Options& options, Locator& locator, Pasts& pasts, const EdgeJudge& edges,
-          Reports& reports);
+  History(const Options& options, Locator& locator, Pasts& pasts, Makers& makers,
+          const EdgeJudge& edges, Reports& reports);
 
   void follow(const Step& step);
 
@@ -55,6 +56,7 @@ class History {
 
   Locator& locator_;
   Pasts& pasts_;
+  Makers& makers_;
   const EdgeJudge& edges_;
   Reports& reports_;
   Jit jit_;

@@ -119,6 +119,30 @@ std::optional<std::uint64_t> fixed_place(Backwards& before, unsigned tracked) {
   return std::nullopt;
 }
 
+bool is_on_stack(const isa::Memory& memory) {
+  constexpr std::uint8_t kRsp = 4;
+  return memory.base == kRsp && memory.index == isa::kNoRegister;
+}
+
+// Whether the register has a sum, what was kept on the stack, or, where nobody knows what ran
+// before, what a function keeps in it over calls.
+bool is_computed(Backwards& before, std::uint8_t reg) {
+  constexpr unsigned kPreserved = 0xf028;  // RBX, RBP, R12 to R15 (psABI, "Register Usage")
+  constexpr int kFurthest = 64;
+  using What = isa::Move::What;
+  for (int i = 0; i < kFurthest; ++i) {
+    const auto move = before.next();
+    if (!move) break;
+    if ((move->changed >> reg & 1) == 0) continue;
+    if (move->to != reg) return false;
+    if (move->what == What::load) return is_on_stack(move->memory);
+    if (move->what == What::sum || move->what == What::address) return true;
+    if (move->what != What::copy) return false;
+    reg = move->from;
+  }
+  return (kPreserved >> reg & 1) != 0;
+}
+
 // What the file has in a slot, of which it says where it is.
 std::vector<Fact> facts_of_slot(const Edge& edge, std::uint64_t slot) {
   const std::uint64_t moved = edge.from.address - edge.from.vaddr;
@@ -157,6 +181,17 @@ bool is_by_runtime_table(const Edge& edge) {
   if (!slot) return false;
   const auto held = module.held_at(*slot);
   return !held || (held->name.empty() && held->address == 0);
+}
+
+bool is_by_number(const Edge& edge) {
+  if (!edge.from.known() || edge.from.module != edge.to.module) return false;
+  if (edge.mode != isa::Mode::bits64) return false;
+  const text::Module& module = *edge.from.module;
+  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  if (!pointer || !module.has_distance(edge.from.vaddr, edge.to.vaddr)) return false;
+  if (pointer->in == isa::kNoRegister) return is_on_stack(pointer->memory);
+  Backwards before(module, edge.from.vaddr);
+  return is_computed(before, pointer->in);
 }
 
 PointerPlace pointer_place(const Edge& edge) {

@@ -24,6 +24,11 @@ struct PointerPlace {
 };
 PointerPlace pointer_place(const Edge& edge);
 
+// Whether the branch can lead to an address that its function computes, or has computed before and
+// kept: it has the number for it (Module::has_distance), and the pointer is in a register or on the
+// stack, and was not read from elsewhere right before.
+bool is_by_number(const Edge& edge);
+
 // Whether the branch takes its target from a table of which only a pointer is in the file, and the
 // file says nothing of what this pointer holds: the program makes the table when it runs.
 bool is_by_runtime_table(const Edge& edge);

@@ -77,8 +77,8 @@ std::vector<CodeLine> code_behind(const Finding& finding, isa::Mode mode, Locato
   return out;
 }
 
-void add_code(const Step& step, Finding& finding, Locator& locator) {
-  const isa::Mode mode = locator.mode(step.context.space, finding.branch.time);
+void add_code(Finding& finding, Locator& locator) {
+  const isa::Mode mode = locator.mode(finding.who.space, finding.branch.time);
   if (finding.branch.from != 0) finding.code_from = code_before(finding, mode, locator);
   if (finding.branch.to != 0) finding.code_to = code_behind(finding, mode, locator);
 }
@@ -107,6 +107,16 @@ void Reports::add(const Step& step, RuleId id, Verdict verdict) {
   count(step, note(step.context, step.branch, id, std::move(verdict)));
 }
 
+void Reports::add_late(const session::Context& context, const Branch& branch, RuleId id,
+                       Verdict verdict) {
+  const std::size_t index = note(context, branch, id, std::move(verdict));
+  found_.count(index);
+  Finding& finding = found_.at(index);
+  if (finding.attack != 0) return;
+  finding.attack = finding.order + 1;
+  add_code(finding, locator_);
+}
+
 void Reports::count(const Step& step, std::size_t index) {
   found_.count(index);
   Finding& finding = found_.at(index);
@@ -123,7 +133,7 @@ void Reports::count(const Step& step, std::size_t index) {
 // The first time that it happened.
 void Reports::begin(const Step& step, Finding& finding) {
   begin_context(step, finding);
-  add_code(step, finding, locator_);
+  add_code(finding, locator_);
   if (finding.attack == 0 && finding.grade != Grade::explained) join_attack(step, finding);
   if (finding.attack == 0) finding.attack = finding.order + 1;
 }

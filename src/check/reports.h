@@ -24,6 +24,8 @@ class Reports {
   // branch runs. Gives the finding's index.
   std::size_t note(const session::Context& context, const Branch& branch, RuleId id,
                    Verdict verdict);
+  // The same of a branch of which it is known too late: what came before and after is gone.
+  void add_late(const session::Context& context, const Branch& branch, RuleId id, Verdict verdict);
   // The branch at work is one of which something was noted.
   void count(const Step& step, std::size_t index);
   // To be called with each branch that is no call, return or jump, behind its findings.

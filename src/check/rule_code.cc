@@ -2,6 +2,8 @@
 // files' code that could be written to.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "edge_rules.h"
 #include "hodo/base/page.h"
 #include "hodo/text/names.h"
@@ -13,7 +15,9 @@ std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Lo
                      Jit jit) {
   if (end.area != "[stack]") {
     const bool heap = end.area == "[heap]";
+    const std::string_view path = locator.maker(end);
     for (const session::MappedFile& file : locator.regions().files(space, time)) {
+      if (!path.empty() && file.path != path) continue;
       const text::Generator* made = locator.modules().generator(file);
       if (made != nullptr && (!heap || made->uses_heap)) {
         return std::string(text::file_name(file.path));
@@ -30,7 +34,7 @@ RuleId rule_of(const End& end) {
   return end.area == "[heap]" ? RuleId::code_heap : RuleId::code_unknown;
 }
 
-std::string_view what_ran(RuleId id) {
+std::string what_ran(RuleId id) {
   if (id == RuleId::code_stack) return "code on a stack ran";
   return id == RuleId::code_heap ? "code on the heap ran" : "code that is in no file ran";
 }
@@ -44,6 +48,9 @@ class CodeOutside final : public EdgeRule {
       if (id() != RuleId::code_unknown) return std::nullopt;
       return Verdict{.reason = "leads to where no code is mapped"};
     }
+    if (id() == RuleId::code_unknown && is_false_closure(edge, locator)) {
+      return Verdict{.reason = "code that looks like a closure of libffi leads elsewhere"};
+    }
     if (!edge.to.outside() || rule_of(edge.to) != id()) return std::nullopt;
     // System calls, interrupts and exceptions, where the kernel was recorded, too.
     if (edge.branch.kind > BranchKind::ret && is_kernel(edge.to.address)) return std::nullopt;
@@ -54,7 +61,7 @@ class CodeOutside final : public EdgeRule {
     if (!maker.empty()) {
       return Verdict{.grade = jit_ == Jit::report ? Grade::unusual : Grade::explained,
                      .reason = fmt::format("{}, made by {}", what_ran(id()), maker),
-                     .cause = process};
+                     .cause = process + ", generated"};
     }
     if (edge.to.kind == End::Kind::raw) {
       return Verdict{.grade = Grade::unexplained,
@@ -68,7 +75,15 @@ class CodeOutside final : public EdgeRule {
                      .reason = "a trampoline of a nested function ran",
                      .cause = process + ", trampolines"};
     }
-    return Verdict{.reason = std::string(what_ran(id())), .cause = process};
+    if (is_closure(edge, locator)) {
+      return Verdict{.grade = Grade::explained,
+                     .reason = "a closure of libffi ran",
+                     .cause = process + ", closures"};
+    }
+    const std::string_view path = locator.maker(edge.to);
+    const std::string asked =
+        path.empty() ? "" : fmt::format(", which {} made executable", text::file_name(path));
+    return Verdict{.reason = what_ran(id()) + asked, .cause = process};
   }
 
  private:
@@ -83,6 +98,34 @@ class CodeOutside final : public EdgeRule {
     const End function = locator.end(edge.space, *target, edge.branch.time);
     return function.known() && function.module->executes_stack() && function.has(text::kStart) &&
            !text::is_sensitive(function.module->callee_name(function.vaddr));
+  }
+
+  // Where libffi writes what leads to it is its caller's affair: Python's cffi has memory of its
+  // own for that.
+  static bool is_closure(const Edge& edge, Locator& locator) {
+    const auto files = locator.regions().files(edge.space, edge.branch.time);
+    const auto is_loaded = [&](const session::MappedFile& file) {
+      return is_libffi(file.path) && locator.modules().generator(file) != nullptr;
+    };
+    return std::ranges::any_of(files, is_loaded) && has_closure(edge, edge.to.address, locator);
+  }
+
+  // Code that only looks so, and that no generator made: where it leads says it.
+  bool is_false_closure(const Edge& edge, Locator& locator) const {
+    if (!edge.from.outside() || edge.branch.kind != BranchKind::ijmp) return false;
+    if (edge.to.known() && edge.to.has(text::kStart) && is_libffi(edge.to.path)) return false;
+    const bool looks_so = std::ranges::any_of(text::kClosureJumps, [&](std::uint64_t before) {
+      return has_closure(edge, edge.from.address - before, locator);
+    });
+    return looks_so && !is_generated(edge.from, edge.space, edge.branch.time, locator, jit_);
+  }
+
+  static bool has_closure(const Edge& edge, std::uint64_t address, Locator& locator) {
+    return text::is_closure(
+        locator.bytes(edge.space, address, edge.branch.time, text::kLongestClosure));
+  }
+  static bool is_libffi(std::string_view path) {
+    return text::file_name(path).starts_with("libffi.so");
   }
 
   Jit jit_;

@@ -6,6 +6,7 @@
 
 #include "hodo/base/byte_reader.h"
 #include "hodo/text/names.h"
+#include "pointer.h"
 
 namespace hodo::check {
 namespace {
@@ -60,7 +61,7 @@ bool is_by_name(const Edge& edge) {
   if (edge.from.has(text::kPlt)) {  // through a slot that the analysis does not know
     return symbol == nullptr || is_called(callee, edge.to.vaddr, caller.callee_name(symbol->start));
   }
-  if (is_resolver(edge.from) || is_by_slot(edge)) return true;
+  if (is_resolver(edge.from) || is_by_slot(edge) || is_by_number(edge)) return true;
   const auto held = caller.slots_held(edge.from.vaddr);
   const auto leads = [&](const text::Slot* s) { return is_called(callee, edge.to.vaddr, s->name); };
   if (std::ranges::any_of(held, leads)) return true;

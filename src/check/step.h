@@ -41,9 +41,10 @@ struct Thread {
   std::vector<std::size_t> open;  // findings that still collect what comes after
   Doubt doubt;
   Attack attack;
-  std::uint64_t executed = 0;       // branches before the row at work
-  std::uint64_t loader_call = 0;    // behind the last call of dlopen through a pointer
-  std::uint64_t loader_attack = 0;  // the attack that this call is a step of, or 0
+  std::uint64_t executed = 0;         // branches before the row at work
+  std::uint64_t loader_call = 0;      // behind the last call of dlopen through a pointer
+  std::uint64_t loader_attack = 0;    // the attack that this call is a step of, or 0
+  std::optional<Branch> system_call;  // the one that the thread is in
 };
 
 struct Batch {

@@ -120,6 +120,10 @@ void ModelBuilder::on(const Record& record, const Mmap& mmap) {
   mapping.file = file_index(mmap);
   mapping.prot = mmap.prot;
   mapping.executable = !mmap.data && (mmap.prot & PROT_EXEC);
+  if ((mmap.flags & MAP_ANONYMOUS) != 0) {  // the kernel never says so
+    mapping.granted_to = mmap.tid;
+    mapping.granted_at = mapping.from;
+  }
   // perf writes the kernel's own mappings with whatever protection, or none.
   const auto mode = record.raw.misc & PERF_RECORD_MISC_CPUMODE_MASK;
   const bool kernel = mmap.pid == -1 || mode == PERF_RECORD_MISC_KERNEL;

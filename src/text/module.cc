@@ -98,6 +98,12 @@ std::optional<std::uint64_t> loaded_place(std::span<const std::uint8_t> code, st
   return at + kLength + static_cast<std::uint64_t>(std::int64_t{*distance.read<std::int32_t>()});
 }
 
+// MOV REG, IMM64: REX.W B8+r (SDM vol. 2).
+std::optional<std::uint64_t> number_moved(std::span<const std::uint8_t> code) {
+  if (code.size() < 2 || (code[0] & 0xfe) != 0x48 || (code[1] & 0xf8) != 0xb8) return std::nullopt;
+  return ByteReader(code.subspan(2)).read<std::uint64_t>();
+}
+
 // Small files are analysed faster than a file is found.
 bool is_worth_keeping(const TextMap& text) {
   constexpr std::size_t kSmall = std::size_t{128} << 10;
@@ -425,6 +431,15 @@ std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
     if (slot != facts_->slots.end() && slot->address == *place) out.push_back(&*slot);
   }
   return out;
+}
+
+bool Module::has_distance(std::uint64_t insn_vaddr, std::uint64_t address) const {
+  const Function* f = function(insn_vaddr);
+  if (f == nullptr || !got() || mode() != isa::Mode::bits64) return false;
+  for (std::uint64_t at = f->begin; at < f->end && is_text(at); ++at) {
+    if (has(at, kInsn) && number_moved(bytes(at)) == address - *got()) return true;
+  }
+  return false;
 }
 
 std::optional<Held> Module::held_at(std::uint64_t vaddr) const {

@@ -53,9 +53,10 @@ constexpr std::array<std::string_view, 38> kSensitive = {
 };
 
 // What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
-// PCRE2, libffi's closures, PyPy, PHP, Ruby, Erlang, LLVM's and GCC's JIT, QEMU, Wine, SBCL, Mono,
-// Chez Scheme, Guile and TCC.
-constexpr std::array<Generator, 33> kGenerators = {{
+// PCRE2, libffi's closures, PyPy, PHP and its cache, Ruby, Erlang, LLVM's and GCC's JIT, QEMU,
+// Wine, SBCL, Mono, Chez Scheme, Guile, Chromium, Qt's QML, MoarVM, Poly/ML, MIT Scheme, DOSBox and
+// TCC.
+constexpr std::array<Generator, 43> kGenerators = {{
     {"libjvm.so", ""},
     {"node", "_ZN2v8"},
     {"libnode.so", ""},
@@ -73,7 +74,9 @@ constexpr std::array<Generator, 33> kGenerators = {{
     {"pypy", "pypy_"},
     {"libpypy", ""},
     {"php", "zend_"},
+    {"opcache.so", ""},
     {"ruby", "ruby_"},
+    {"libruby-", ""},
     {"beam", "enif_"},
     {"libLLVM", ""},
     {"libgccjit.so", ""},
@@ -87,6 +90,14 @@ constexpr std::array<Generator, 33> kGenerators = {{
     {"chezscheme", "S_generic_invoke"},
     {"petite", "S_generic_invoke"},
     {"libguile-", ""},
+    {"chromium", "v8::internal"},
+    {"chrome", "v8::internal"},
+    {"libQt5Qml.so", ""},
+    {"libQt6Qml.so", ""},
+    {"libmoar.so", ""},
+    {"libpolyml.so", ""},
+    {"mit-scheme", "MITSCHEME_"},
+    {"dosbox", "DOSBox"},
     {"tcc", "libtcc1", true},
     {"libtcc.so", "", true},
 }};

@@ -52,4 +52,20 @@ std::optional<std::uint64_t> trampoline_target(std::span<const std::uint8_t> cod
   return take(reader, kJmpR11) ? target : std::nullopt;
 }
 
+bool is_closure(std::span<const std::uint8_t> code) {
+  constexpr std::array<std::uint8_t, 7> kWithEndbr = {0x4c, 0x8d, 0x15, 0xf5, 0xff, 0xff, 0xff};
+  constexpr std::array<std::uint8_t, 7> kWithout = {0x4c, 0x8d, 0x15, 0xf9, 0xff, 0xff, 0xff};
+  ByteReader reader(code);
+  const bool has_endbr = take(reader, kEndbr64);
+  if (!take(reader, has_endbr ? kWithEndbr : kWithout)) return false;  // lea r10, [code]
+  constexpr std::array<std::uint8_t, 2> kJmpAt = {0xff, 0x25};         // jmp [rip + distance]
+  constexpr std::uint64_t kWord = 24;
+  constexpr std::uint64_t kOldWord = 16;
+  if (!take(reader, kJmpAt)) return false;
+  const auto distance = reader.read<std::uint32_t>();
+  if (!distance) return false;
+  const std::uint64_t word = reader.offset() + *distance;
+  return word == kWord || word == kOldWord;
+}
+
 }  // namespace hodo::text

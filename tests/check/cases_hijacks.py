@@ -152,8 +152,16 @@ def sensitive_pointer(tool, program):
         equal(ends, {"main", "seteuid"}, f"{source}: ends")
 
 
+def large_model(tool):
+    """Where a function has the distance to a stub as a number, calls by it are by name, those through objects not."""
+    for form, expected in (("named", (set(), CLEAN)), ("pointer", ({"call.sensitive"}, FOUND))):
+        data, _ = tool.record([os.path.join(tool.programs, "large_model"), form])
+        result, status = tool.check(data)
+        equal((rules_of(result), status), expected, f"{form}: rules, status")
+
+
 def cases():
-    out = {"table": sums, "without-names": without_names}
+    out = {"table": sums, "without-names": without_names, "large-model": large_model}
     for form, first, others, rules, windows in forms():
         for program, suffix in (("hijacks", ""), ("hijacks_32", "_32")):
             if suffix and form in ONLY_64:

@@ -12,6 +12,7 @@
 #include "edge_rules.h"
 #include "fake_session.h"
 #include "hodo/check/finding.h"
+#include "pointer.h"
 #include "sensitive.h"
 #include "small_program.h"
 
@@ -202,6 +203,30 @@ TEST_F(EdgeTest, TextIsAsTheDynamicLinkerLeavesIt) {
       says_of({0x48, 0xb8, 0x34, 0x13, 0x40, 0, 0, 0, 0, 0, 0xc3}),
       Optional(HasSubstr("ran 'mov rax, 0x401334' where the file has 'mov rax, 0x401234'")));
   EXPECT_NE(says_of({0x48, 0xb9, 0x34, 0x12, 0x40, 0, 0, 0, 0, 0, 0xc3}), std::nullopt);
+}
+
+//   1000 mov rax, 0x1020 - 0x2800   100f mov rax, [rdi]   1014 mov rax, [rsp + 8]   101b ret
+//   100a add rax, r15               1012 call rax         1019 call rax             1020 ret
+//   100d call rax                                                                   1021 ret
+// The GOT is at 0x2800.
+text::ElfBuilder program_of_large_model() {
+  text::ElfBuilder elf;
+  elf.text = {0x48, 0xb8, 0x20, 0xe8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x4c, 0x01,
+              0xf8, 0xff, 0xd0, 0x48, 0x8b, 0x07, 0xff, 0xd0, 0x48, 0x8b, 0x44, 0x24,
+              0x08, 0xff, 0xd0, 0xc3, 0x90, 0x90, 0x90, 0x90, 0xc3, 0xc3};
+  elf.functions = {{.begin = 0x1000, .end = 0x101c}, {.begin = 0x1020, .end = 0x1022}};
+  elf.dynamic = text::kData;
+  text::append(elf.data, Elf64_Dyn{.d_tag = DT_PLTGOT, .d_un = {.d_val = 0x2800}});
+  text::append(elf.data, Elf64_Dyn{});
+  return elf;
+}
+
+TEST_F(EdgeTest, InTheLargeModelAFunctionCallsWhatItHasTheDistanceTo) {
+  map({}, program_of_large_model());
+  EXPECT_TRUE(is_by_number(edge(BranchKind::icall, 0x100d, 0x1020)));
+  EXPECT_FALSE(is_by_number(edge(BranchKind::icall, 0x100d, 0x1021))) << "another place";
+  EXPECT_FALSE(is_by_number(edge(BranchKind::icall, 0x1012, 0x1020))) << "of an object";
+  EXPECT_TRUE(is_by_number(edge(BranchKind::icall, 0x1019, 0x1020))) << "kept on the stack";
 }
 
 TEST_F(EdgeTest, CodeWritableSaysWhetherItIsNow) {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -61,6 +62,14 @@ class FakeSession : public session::Session, public session::Regions, public ses
   }
   std::uint64_t next_thread(std::uint32_t, std::uint64_t) const override { return kNever; }
   std::vector<session::Fork> forks() const override { return {}; }
+  std::vector<session::Grant> grants() const override {
+    std::vector<session::Grant> out;
+    for (const auto& [begin, region] : mapped_) {
+      if (region.grant) out.push_back(*region.grant);
+    }
+    std::ranges::sort(out);
+    return out;
+  }
 
   // Names.
   session::Place place(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }

@@ -17,6 +17,7 @@ import cases_clean
 import cases_commands
 import cases_corpus
 import cases_formats
+import cases_generators
 import cases_hijacks
 import cases_live
 import cases_pointers
@@ -28,7 +29,7 @@ PATIENCE = 3600  # of --all, which runs large programs, on any machine
 def cases():
     """{case: function of a tool} of those that ./test runs"""
     out = {}
-    for module in (cases_commands, cases_formats, cases_live, cases_hijacks, cases_pointers, cases_clean):
+    for module in (cases_commands, cases_formats, cases_live, cases_hijacks, cases_pointers, cases_generators, cases_clean):
         out.update(module.cases())
     return out
 

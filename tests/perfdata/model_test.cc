@@ -15,10 +15,10 @@ using ::testing::IsEmpty;
 
 Bytes mmap_record(std::int32_t pid, std::uint64_t address, std::uint64_t size, std::uint64_t offset,
                   std::string_view path, std::uint64_t time,
-                  std::uint32_t prot = PROT_READ | PROT_EXEC) {
+                  std::uint32_t prot = PROT_READ | PROT_EXEC, std::uint32_t flags = MAP_PRIVATE) {
   return record(RecordType::mmap2, PERF_RECORD_MISC_USER,
                 join(pack(pid, pid, address, size, offset, 8u, 1u, std::uint64_t{5},
-                          std::uint64_t{0}, prot, 2u),
+                          std::uint64_t{0}, prot, flags),
                      text(path), stamp(pid, pid, time)));
 }
 
@@ -114,6 +114,21 @@ TEST(Model, ForkCopiesMappingsAndExecEndsThem) {
   EXPECT_EQ(child->comm, "ls");
   EXPECT_EQ(in.mappings(in.session.process_at(1, 25)),
             "1000+100:0@[10,ever) sh\n2000+100:0@[40,ever) late\n");
+}
+
+TEST(Model, SaysWhoseSystemCallMadeMemoryExecutableAlsoToTheChild) {
+  constexpr std::uint32_t kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
+  const Loaded in(
+      join(mmap_record(1, 1000, 100, 0, "//anon", 10, kAll),
+           mmap_record(1, 2000, 100, 0, "//anon", 11, kAll, MAP_PRIVATE | MAP_ANONYMOUS),
+           task_record(RecordType::fork, 2, 1, 2, 1, 20)));
+  for (const std::int32_t pid : {1, 2}) {
+    const auto& mappings = in.session.process_at(pid, 25)->mappings;
+    ASSERT_EQ(mappings.size(), 2u);
+    EXPECT_EQ(mappings[0].granted_to, -1);
+    EXPECT_EQ(mappings[1].granted_to, 1);
+    EXPECT_EQ(mappings[1].granted_at, 11u);
+  }
 }
 
 TEST(Model, ForksThatPerfMadeUpCopyNothing) {

@@ -65,5 +65,28 @@ TEST(Trampoline, Of32BitCodeJumpsByADistance) {
   }
 }
 
+// endbr64; lea r10, [rip - 11]; jmp [rip + 7]
+const Bytes kClosure = {0xf3, 0x0f, 0x1e, 0xfa, 0x4c, 0x8d, 0x15, 0xf5, 0xff,
+                        0xff, 0xff, 0xff, 0x25, 0x07, 0,    0,    0};
+// lea r10, [rip - 7]; jmp [rip + 3]
+const Bytes kOldClosure = {0x4c, 0x8d, 0x15, 0xf9, 0xff, 0xff, 0xff, 0xff, 0x25, 3, 0, 0, 0};
+
+TEST(Trampoline, AClosureLeadsToWhatStandsBehindIt) {
+  EXPECT_TRUE(is_closure(kClosure));
+  EXPECT_TRUE(is_closure(kOldClosure));
+  EXPECT_EQ(kClosure.size(), kLongestClosure);
+}
+
+TEST(Trampoline, NoClosureIsWhatDiffersInOneByteOrEndsEarly) {
+  for (const Bytes& closure : {kClosure, kOldClosure}) {
+    for (std::size_t at = 0; at < closure.size(); ++at) {
+      Bytes other = closure;
+      other[at] ^= 0x10;
+      EXPECT_FALSE(is_closure(other)) << at;
+      EXPECT_FALSE(is_closure(std::span(closure).first(at))) << at;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hodo::text

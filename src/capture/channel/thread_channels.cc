@@ -431,7 +431,7 @@ Status ThreadChannels::write_map(const relay::Record& record, const perfdata::St
                       .file_offset = map.offset,
                       .path = path,
                       .prot = map.prot & (PROT_READ | PROT_WRITE | PROT_EXEC),
-                      .flags = MAP_PRIVATE,
+                      .flags = MAP_PRIVATE | (map.granted != 0 ? MAP_ANONYMOUS : 0u),
                       .maj = map.major,
                       .min = map.minor,
                       .inode = map.inode};

@@ -1,6 +1,7 @@
 #include "recording_regions.h"
 
 #include <algorithm>
+#include <set>
 
 #include "facts/ticks.h"
 
@@ -51,6 +52,7 @@ std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_
   const std::string& path = recording_.files()[m->file].path;
   if (!spaces_.is_file(*m)) {
     (is_kernels_page(path) ? out.path : out.area) = path;
+    out.grant = grant(*m);
     return out;
   }
   if (user) out.writing = spaces_.writing(space, *m, address);
@@ -58,6 +60,11 @@ std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_
   out.location = location(m->file);
   out.file_offset = address - m->address + m->file_offset;
   return out;
+}
+
+std::optional<Grant> RecordingRegions::grant(const perfdata::Mapping& mapping) const {
+  if (mapping.granted_to == -1) return std::nullopt;
+  return Grant{mapping.granted_to, ticks(recording_.trace_clock(), mapping.granted_at)};
 }
 
 const std::vector<std::uint32_t>& RecordingRegions::mappings_of_files(std::uint32_t space) const {
@@ -111,6 +118,16 @@ std::vector<Fork> RecordingRegions::forks() const {
     if (fork.time < next_thread(fork.parent, 0)) out.push_back(fork);
   }
   return out;
+}
+
+std::vector<Grant> RecordingRegions::grants() const {
+  std::set<Grant> out;  // children have those of their parents, too
+  for (const perfdata::Process& process : recording_.processes()) {
+    for (const perfdata::Mapping& mapping : process.mappings) {
+      if (const auto found = grant(mapping)) out.insert(*found);
+    }
+  }
+  return {out.begin(), out.end()};
 }
 
 }  // namespace hodo::session

@@ -18,10 +18,12 @@ class RecordingRegions final : public Regions {
   std::vector<MappedFile> files(std::uint32_t space, std::uint64_t time) const override;
   std::uint64_t next_thread(std::uint32_t space, std::uint64_t time) const override;
   std::vector<Fork> forks() const override;
+  std::vector<Grant> grants() const override;
 
  private:
   std::uint32_t id(std::uint32_t space, std::uint64_t address,
                    const perfdata::Mapping& mapping) const;
+  std::optional<Grant> grant(const perfdata::Mapping& mapping) const;
   std::string_view location(std::uint32_t file) const;
   const std::vector<std::uint32_t>& mappings_of_files(std::uint32_t space) const;
 

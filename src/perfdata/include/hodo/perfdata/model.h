@@ -73,6 +73,10 @@ struct Mapping {
   std::uint64_t kept_offset = 0;
   std::uint32_t prot = 0;
   bool executable = true;  // others are here because they end what they cover
+  // The thread that was in the system call by which the program got the right to execute this
+  // memory, which is in no file, and when, perf time; -1: not known.
+  std::int32_t granted_to = -1;
+  std::uint64_t granted_at = 0;
 };
 
 struct Named {

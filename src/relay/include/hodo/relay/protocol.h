@@ -207,7 +207,9 @@ struct MapRecord {
   std::uint64_t inode = 0;
   std::uint32_t major = 0, minor = 0;
   std::uint32_t prot = 0;  // PROT_*, as the program asked for; in a guest_map: 0
-  std::uint32_t reserved = 0;
+  // 1: this thread is in the system call by which the program got the right to execute that memory,
+  // which is in no file; else 0.
+  std::uint32_t granted = 0;
 };
 
 // How the process ends.

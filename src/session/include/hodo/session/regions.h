@@ -1,12 +1,20 @@
 // What a process had mapped, for those who judge what it executed.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace hodo::session {
+
+// The system call by which a process got the right to execute memory that is in no file.
+struct Grant {
+  std::int32_t tid = -1;   // that made the call
+  std::uint64_t time = 0;  // between the call and the return from it; trace clock
+  auto operator<=>(const Grant&) const = default;
+};
 
 // The mapping that an address lies in. Views live as long as the session.
 struct Region {
@@ -22,6 +30,8 @@ struct Region {
   // What memory without a file is, by the kernel's names: "[stack]", "[heap]", "//anon"; empty: not
   // known.
   std::string_view area;
+  // Of such memory, where the recorder saw it: the engine does.
+  std::optional<Grant> grant;
   // Whether the program had the right to write there, by PROT_WRITE of its mappings of the file.
   enum class Writing : std::uint8_t { none, before, now };
   Writing writing = Writing::none;
@@ -59,6 +69,8 @@ class Regions {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   virtual std::uint64_t next_thread(std::uint32_t space, std::uint64_t time) const = 0;
   virtual std::vector<Fork> forks() const = 0;
+  // Of all processes, in ascending order.
+  virtual std::vector<Grant> grants() const = 0;
 };
 
 }  // namespace hodo::session

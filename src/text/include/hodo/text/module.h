@@ -172,6 +172,9 @@ class Module {
   // Of an instruction that jumps or calls through a register: the slots that its function loads
   // into this register, as compilers keep a slot's value for several calls.
   std::vector<const Slot*> slots_held(std::uint64_t insn_vaddr) const;
+  // Whether the function of an instruction has as a number of its own, MOV REG, IMM64, how far the
+  // address is from got(): so code of the large model that may lie anywhere finds stubs (psABI).
+  bool has_distance(std::uint64_t insn_vaddr, std::uint64_t address) const;
   // What the file says that the word there holds; nullopt where the file has none. Reads all
   // relocations: for findings.
   std::optional<Held> held_at(std::uint64_t vaddr) const;
@@ -187,7 +190,8 @@ class Module {
   std::span<const LandingPad> landings() const;  // by `begin`
   std::span<const Slot> slots() const;           // by address
   std::span<const KeptPointer> kept_pointers() const;
-  // DT_PLTGOT: where distances to slots count from in code of i386; nullopt: not said.
+  // DT_PLTGOT: where distances to slots count from in code of i386 and of the large model; nullopt:
+  // not said.
   std::optional<std::uint64_t> got() const;
 
  private:

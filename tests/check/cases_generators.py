@@ -1,0 +1,32 @@
+"""Programs that run code beside a generator's: who asked for the right to execute it has made it."""
+
+import os
+
+from harness import CLEAN, FOUND, Skip, equal, rules_of
+
+# Forms of beside_generator, and whether they are found. What writes to a generator's page that the program
+# may write to as it is makes no system call: code.unknown.md says so.
+FORMS = {
+    "none": False, "own-mapping": True, "own-rights": True, "own-place": True, "of-thread": True, "of-parent": True,
+    "closure": True, "taken": True, "written": False,
+}  # fmt: skip
+
+
+def form(tool, name, found):
+    command = [os.path.join(tool.programs, "beside_generator"), name]
+    if os.system(f"'{command[0]}' none > /dev/null") != 0:
+        raise Skip("there is no libpcre2-8")
+    data, output = tool.record(command)
+    equal("reached" in output, True, "the form reached its end")
+    tool.both_ways(data)
+    result, status = tool.check(data)
+    expected = ({"code.unknown"}, FOUND) if found else (set(), CLEAN)
+    equal((rules_of(result), status), expected, "rules, status")
+    # What begins as a closure is one until it leads elsewhere than to libffi.
+    equal(result["explained"], 2 if name == "closure" else 1, "explained findings: the generator's code")
+    if found and name != "closure":
+        equal("which beside_generator made executable" in result["findings"][0]["reason"], True, "the reason")
+
+
+def cases():
+    return {f"generator.{name}": lambda tool, a=(name, found): form(tool, *a) for name, found in FORMS.items()}

@@ -1,0 +1,144 @@
+// Whose code made memory executable, and what is said of code there.
+#include "makers.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "fake_session.h"
+#include "hodo/check/checker.h"
+#include "small_program.h"
+
+namespace hodo::check {
+namespace {
+
+constexpr std::uint64_t kGenerator = 0x10000000;
+constexpr std::uint64_t kLibc = 0x20000000;
+constexpr std::uint64_t kCode = 0x30000000;
+constexpr const char* kLibcPath = "/lib/x86_64-linux-gnu/libc.so.6";
+constexpr std::int32_t kMain = 1, kOther = 2;
+
+class MakersTest : public testing::Test {
+ protected:
+  MakersTest() {
+    text::ElfBuilder generator = program();
+    for (const char c : std::string_view("zend_")) text::append(generator.data, c);
+    program_ = path_of(program());
+    generator_ = path_of(generator);
+    session_.map(kBase, {.path = "/bin/prog", .location = program_});
+    session_.map(kGenerator, {.path = "/usr/bin/php8.2", .location = generator_});
+    session_.map(kLibc, {.path = kLibcPath, .location = kLibcPath});
+    grant(kMain, 100);
+  }
+
+  // The memory can be executed since a system call of the thread that it was in at this time.
+  void grant(std::int32_t tid, std::uint64_t time) {
+    session_.map(kCode, {.area = "//anon", .grant = session::Grant{tid, time}});
+  }
+  void see(const Branch& branch, std::int32_t tid = kMain) {
+    if (!checker_) checker_.emplace(session_, Options{});
+    checker_->branches({.pid = 1, .tid = tid}, std::span(&branch, 1));
+  }
+  // A system call of the code there, between the two times.
+  void ask(std::uint64_t from, std::uint64_t begin, std::uint64_t end, std::int32_t tid = kMain) {
+    see({.from = from, .time = begin, .kind = BranchKind::syscall}, tid);
+    see({.to = from + 2, .time = end, .kind = BranchKind::begin}, tid);
+  }
+  // CALL RAX of the file there.
+  void call(std::uint64_t base, std::uint64_t to) {
+    session_.run_code(base + text::kText, program().text);
+    see({.from = base + 0x1005, .to = to, .kind = BranchKind::icall});
+  }
+  void run_code() {
+    see({.from = kBase + 0x1005, .to = kCode, .time = 200, .kind = BranchKind::icall});
+  }
+  // What is said of that.
+  std::optional<Grade> grade() {
+    for (const Finding& f : checker_->findings()) {
+      if (f.rule->name == "code.unknown") return f.grade;
+    }
+    return std::nullopt;
+  }
+
+  FakeSession session_;
+  std::optional<Checker> checker_;
+
+ private:
+  std::string program_, generator_;
+};
+
+TEST_F(MakersTest, AGeneratorThatAskedForItMadeIt) {
+  ask(kGenerator + 0x1010, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained);
+}
+
+TEST_F(MakersTest, BesideAGeneratorTheProgramMakesCodeThatNobodyExplains) {
+  ask(kBase + 0x1010, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+TEST_F(MakersTest, TheCallIsTheOneThatTheThreadWasInThen) {
+  ask(kGenerator + 0x1010, 80, 99);
+  ask(kBase + 0x1010, 99, 100);
+  ask(kGenerator + 0x1010, 101, 120);
+  run_code();
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+TEST_F(MakersTest, TheCLibraryAsksForItsCaller) {
+  call(kBase, kGenerator + 0x1010);
+  call(kGenerator, kLibc + 0x30000);
+  ask(kLibc + 0x30000, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained);
+
+  checker_.reset();
+  call(kGenerator, kBase + 0x1010);
+  call(kBase, kLibc + 0x30000);
+  ask(kLibc + 0x30000, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::impossible) << "whom a generator has called";
+}
+
+TEST_F(MakersTest, WhereNobodyKnowsWhoAskedAGeneratorMayHaveMadeIt) {
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained);
+
+  checker_.reset();
+  ask(kLibc + 0x30000, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained) << "its callers are not known";
+
+  checker_.reset();
+  see({.from = kBase + 0x1010, .time = 90, .kind = BranchKind::syscall});
+  see({.to = kBase + 0x1010, .time = 110, .kind = BranchKind::begin, .flags = kResync});
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained) << "the trace was lost on the way";
+}
+
+TEST_F(MakersTest, AThreadThatComesLaterMayHaveAsked) {
+  grant(kOther, 100);
+  run_code();
+  ask(kGenerator + 0x1010, 90, 110, kOther);
+  EXPECT_EQ(grade(), Grade::explained);
+
+  checker_.reset();
+  run_code();
+  ask(kBase + 0x1010, 90, 110, kOther);
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+TEST_F(MakersTest, CodeAsksForItsOwnMaker) {
+  constexpr std::uint64_t kMore = kCode + 0x10000;
+  session_.map(kMore, {.area = "//anon", .grant = session::Grant{kMain, 150}});
+  ask(kBase + 0x1010, 90, 110);
+  ask(kCode + 0x10, 140, 160);
+  see({.from = kBase + 0x1005, .to = kMore, .time = 200, .kind = BranchKind::icall});
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+}  // namespace
+}  // namespace hodo::check
