@@ -63,22 +63,18 @@ def perf_kind(flags):
 def perf(lines):
     """{tid: [line]} from `perf script --itrace=b -F tid,ip,addr,flags`."""
     threads = {}
-    shapes = {}
+    known = {}  # a line -> its thread's list and its shape: most branches repeat
     for text in lines:
-        tid, _, rest = text.strip().partition(" ")
-        shape = shapes.get(rest)
-        if shape is None:
+        entry = known.get(text)
+        if entry is None:
             match = PERF_LINE.match(text)
             if match is None:
                 raise ValueError(f"not a branch as perf prints it: {text!r}")
-            _, flags, source, target = match.groups()
+            tid, flags, source, target = match.groups()
             shape = f"{perf_kind(flags)} {int(source, 16):x} {int(target, 16):x}"
-            shapes[rest] = shape
-        try:
-            threads[tid].append(shape)
-        except KeyError:
-            threads[tid] = [shape]
-    return {int(tid): listed for tid, listed in threads.items()}
+            entry = known[text] = (threads.setdefault(int(tid), []), shape)
+        entry[0].append(entry[1])
+    return threads
 
 
 AS_PERF = {"icall": "call", "ijmp": "jmp"}
