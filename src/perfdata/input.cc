@@ -7,8 +7,11 @@
 namespace hodo::perfdata {
 namespace {
 
-// More than the longest record, and little beside what lies between two in a long trace.
-constexpr std::size_t kAhead = 128 << 10;
+// Records that follow each other are read so many at a time; more than the longest one.
+constexpr std::size_t kMostAhead = 128 << 10;
+// Behind trace data that was jumped over, of which a long trace has thousands of pieces, a few
+// records follow before the next piece.
+constexpr std::size_t kLeastAhead = 4 << 10;
 
 std::unexpected<Error> ends_before(std::uint64_t offset) {
   return fail(ErrorCode::truncated, "the file ends before these bytes do", offset);
@@ -46,7 +49,9 @@ Result<std::span<const std::uint8_t>> Window::at(std::uint64_t offset, std::size
       return input_->memory().subspan(static_cast<std::size_t>(offset), size);
     }
     const std::uint64_t left = input_->size() - offset;
-    bytes_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(std::max(size, kAhead), left)));
+    const bool goes_on = offset >= begin_ && offset - begin_ <= bytes_.size();
+    ahead_ = goes_on ? std::clamp(ahead_ * 4, kLeastAhead, kMostAhead) : kLeastAhead;
+    bytes_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(std::max(size, ahead_), left)));
     begin_ = offset;
     if (Status status = input_->read(offset, bytes_); !status) {
       // What was asked for may still be there.

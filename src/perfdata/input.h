@@ -35,7 +35,8 @@ class Input {
   std::uint64_t size_ = 0;
 };
 
-// Looks at an input from front to back: reads ahead, so that small records cost no call each.
+// Looks at an input from front to back: reads ahead, so that small records cost no call each, the
+// further the more follow each other.
 class Window {
  public:
   explicit Window(const Input& input) : input_(&input) {}
@@ -52,6 +53,7 @@ class Window {
   const Input* input_;
   std::vector<std::uint8_t> bytes_;
   std::uint64_t begin_ = 0;  // of bytes_ in the input
+  std::size_t ahead_ = 0;    // so much was read at once at last
 };
 
 }  // namespace hodo::perfdata
