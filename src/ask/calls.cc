@@ -202,7 +202,7 @@ std::vector<std::size_t> Lister::choose(const Index& index, std::vector<std::siz
     const Segment& s = segments[i];
     std::uint64_t opened = 0;
     std::uint64_t closed = 0;
-    for (const CalleeCount& c : s.callees) {
+    for (const CalleeCount& c : index.ran(i).callees) {
       const Callee& callee = index.callees()[c.callee];
       if (!callees.means(c.callee) || (callee.first && callee.entry == 0)) continue;
       opened += c.opened;

@@ -149,8 +149,8 @@ class IndexBuilder final : public session::CheckpointSink {
   explicit IndexBuilder(session::Session& session)
       : clock_(session.clock()),
         following_(session.names(), session.clock()),
-        callees_(index_.callees_, index_.too_many_callees_),
-        ran_(index_.granules_) {}
+        callees_(index_.ran_.callees, index_.ran_.too_many_callees),
+        ran_(index_.ran_.granules) {}
 
   bool branches(const session::Context&, std::span<const Branch>) override { return true; }
   bool leaves_out_jumps() const override { return true; }
@@ -301,18 +301,18 @@ class IndexBuilder final : public session::CheckpointSink {
   std::uint64_t may_spend() const { return (gone_ + offset_) / kShare + kAlways; }
   std::size_t what_ran() const {
     return callees_.size() * kOfCallee + ran_.size() +
-           (index_.callees_.size() + index_.granules_.size() - names_) * kOfName;
+           (index_.ran_.callees.size() + index_.ran_.granules.size() - names_) * kOfName;
   }
 
   // What has happened since the last segment began is of that.
   void finish_segment() {
     if (index_.segments_.empty()) return;
-    Segment& segment = index_.segments_.back();
     spent_ += what_ran();
-    names_ = index_.callees_.size() + index_.granules_.size();
-    segment.callees = callees_.take();
-    segment.any_granule = ran_.everywhere();
-    segment.granules = ran_.take();
+    names_ = index_.ran_.callees.size() + index_.ran_.granules.size();
+    Ran& ran = index_.ran_.segments.emplace_back();
+    ran.callees = callees_.take();
+    ran.any_granule = ran_.everywhere();
+    ran.granules = ran_.take();
   }
 
   void mark_losses(const std::vector<session::LossLine>& losses);

@@ -8,7 +8,7 @@
 namespace hodo::ask {
 namespace {
 
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kVersion = 3;
 constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
 
 void write(const analyze::CallClock& clock, NumberWriter& out) {
@@ -136,34 +136,42 @@ void write(const Segment& s, NumberWriter& out) {
     out.number(slot);
     out.number(address);
   }
-  out.number(s.callees.size());
+  out.number(s.lossy ? 1 : 0);
+}
+
+void write(const Ran& ran, NumberWriter& out) {
+  out.number(ran.callees.size());
   Ascending callees;
-  for (const CalleeCount& count : s.callees) {
+  for (const CalleeCount& count : ran.callees) {
     callees.write(count.callee, out);
     out.number(count.opened);
     out.number(count.closed);
   }
-  out.number(s.granules.size());
+  out.number(ran.granules.size());
   Ascending granules;
-  for (const std::uint32_t granule : s.granules) granules.write(granule, out);
-  out.number((s.any_granule ? 1 : 0) | (s.lossy ? 2 : 0));
+  for (const std::uint32_t granule : ran.granules) granules.write(granule, out);
+  out.number(ran.any_granule ? 1 : 0);
 }
 
-void read_what_ran(NumberReader& in, std::size_t callees, std::size_t granules, Segment& s) {
+Ran read_ran(NumberReader& in, std::size_t callees, std::size_t granules) {
+  Ran ran;
   Ascending callee(callees);
-  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
-    CalleeCount& count = s.callees.emplace_back();
+  const std::size_t counts = in.count(3);
+  ran.callees.reserve(counts);
+  for (std::size_t i = counts; i > 0 && in.good(); --i) {
+    CalleeCount& count = ran.callees.emplace_back();
     count.callee = callee.read(in);
     count.opened = in.number();
     count.closed = in.number();
   }
   Ascending granule(granules);
-  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
-    s.granules.push_back(granule.read(in));
+  const std::size_t numbers = in.count();
+  ran.granules.reserve(numbers);
+  for (std::size_t i = numbers; i > 0 && in.good(); --i) {
+    ran.granules.push_back(granule.read(in));
   }
-  const std::uint64_t flags = in.number(3);
-  s.any_granule = (flags & 1) != 0;
-  s.lossy = (flags & 2) != 0;
+  ran.any_granule = in.number(1) != 0;
+  return ran;
 }
 
 Segment read_segment(NumberReader& in, std::size_t queues) {
@@ -195,6 +203,7 @@ Segment read_segment(NumberReader& in, std::size_t queues) {
     const auto slot = static_cast<std::uint32_t>(in.number(kMost32));
     s.returns.emplace_back(slot, in.number());
   }
+  s.lossy = in.number(1) != 0;
   return s;
 }
 
@@ -213,34 +222,56 @@ bool fits(const Segment& s, const Segment* before, const Segment* of_thread) {
 std::vector<std::uint8_t> Index::write() const {
   NumberWriter out;
   out.number(kVersion);
-  out.number(too_many_callees_ ? 1 : 0);
-  out.number(callees_.size());
-  for (const Callee& callee : callees_) ask::write(callee, out);
-  out.number(granules_.size());
-  for (const Granule& granule : granules_) {
+  out.number(segments_.size());
+  for (const Segment& s : segments_) ask::write(s, out);
+  out.bytes(write_ran());
+  return out.take();
+}
+
+std::vector<std::uint8_t> Index::write_ran() const {
+  const AllRan& all = all_ran();
+  NumberWriter out;
+  out.number(all.too_many_callees ? 1 : 0);
+  out.number(all.callees.size());
+  for (const Callee& callee : all.callees) ask::write(callee, out);
+  out.number(all.granules.size());
+  for (const Granule& granule : all.granules) {
     out.number(granule.space);
     out.number(granule.number);
   }
-  out.number(segments_.size());
-  for (const Segment& s : segments_) ask::write(s, out);
+  for (const Ran& ran : all.segments) ask::write(ran, out);
   return out.take();
+}
+
+const Index::AllRan& Index::all_ran() const {
+  if (unread_) std::call_once(unread_->once, [this] { read_ran(); });
+  return ran_;
+}
+
+// Of what makes no sense nothing is believed: then anything may have run anywhere.
+void Index::read_ran() const {
+  NumberReader in(unread_->bytes);
+  AllRan& out = ran_;
+  out.too_many_callees = in.number(1) != 0;
+  for (std::size_t i = in.count(); i > 0 && in.good(); --i) out.callees.push_back(read_callee(in));
+  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
+    const auto space = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+    out.granules.push_back({space, in.number(~std::uint64_t{0} >> kGranuleBits)});
+  }
+  for (std::size_t i = segments_.size(); i > 0 && in.good(); --i) {
+    out.segments.push_back(ask::read_ran(in, out.callees.size(), out.granules.size()));
+  }
+  if (in.at_end() && in.good()) return;
+  out = {.too_many_callees = true};
+  out.segments.resize(segments_.size(), {.any_granule = true});
 }
 
 std::optional<Index> Index::read(std::span<const std::uint8_t> bytes, std::size_t queues) {
   NumberReader in(bytes);
   if (queues == 0 || in.number() != kVersion) return std::nullopt;
   Index out;
-  out.too_many_callees_ = in.number(1) != 0;
-  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
-    out.callees_.push_back(read_callee(in));
-  }
-  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
-    const auto space = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
-    out.granules_.push_back({space, in.number(~std::uint64_t{0} >> kGranuleBits)});
-  }
   for (std::size_t i = in.count(); i > 0; --i) {
     Segment s = read_segment(in, queues);
-    read_what_ran(in, out.callees_.size(), out.granules_.size(), s);
     if (!in.good()) return std::nullopt;
     const Segment* before = out.segments_.empty() ? nullptr : &out.segments_.back();
     const auto same = std::find_if(out.segments_.rbegin(), out.segments_.rend(),
@@ -249,7 +280,10 @@ std::optional<Index> Index::read(std::span<const std::uint8_t> bytes, std::size_
     if (!fits(s, before, of_thread)) return std::nullopt;
     out.segments_.push_back(std::move(s));
   }
+  const auto ran = in.bytes();
   if (!in.at_end() || !in.good()) return std::nullopt;
+  out.unread_ = std::make_unique<Unread>();
+  out.unread_->bytes.assign(ran.begin(), ran.end());
   return out;
 }
 

@@ -124,10 +124,11 @@ std::vector<std::size_t> FunctionEvents::choose(const Index& index,
   bool passing = where.pass != 0 && where.passed != nullptr;
   std::erase_if(selected, [&](std::size_t i) {
     const Segment& segment = index.segments()[i];
-    const std::uint64_t count = ends ? callees.closed(segment) : callees.opened(segment);
+    const Ran& ran = index.ran(i);
+    const std::uint64_t count = ends ? callees.closed(ran) : callees.opened(ran);
     if (count == 0) return !segment.lossy;
     if (segment.lossy || passed + count > where.pass) passing = false;
-    for (const CalleeCount& c : segment.callees) {
+    for (const CalleeCount& c : ran.callees) {
       if ((ends ? c.closed : c.opened) == 0 || !callees.means(c.callee)) continue;
       found_ = true;
       if (passing) note_meant(callees.function(c.callee));

@@ -38,21 +38,21 @@ bool MeantCallees::means_function(std::uint32_t function) const {
 }
 
 template <class Each>
-void MeantCallees::each(const Segment& segment, Each each) const {
-  for (const CalleeCount& count : segment.callees) {
+void MeantCallees::each(const Ran& ran, Each each) const {
+  for (const CalleeCount& count : ran.callees) {
     if (meant_[count.callee]) each(count);
   }
 }
 
-std::uint64_t MeantCallees::opened(const Segment& segment) const {
+std::uint64_t MeantCallees::opened(const Ran& ran) const {
   std::uint64_t sum = 0;
-  each(segment, [&](const CalleeCount& count) { sum += count.opened; });
+  each(ran, [&](const CalleeCount& count) { sum += count.opened; });
   return sum;
 }
 
-std::uint64_t MeantCallees::closed(const Segment& segment) const {
+std::uint64_t MeantCallees::closed(const Ran& ran) const {
   std::uint64_t sum = 0;
-  each(segment, [&](const CalleeCount& count) { sum += count.closed; });
+  each(ran, [&](const CalleeCount& count) { sum += count.closed; });
   return sum;
 }
 
@@ -64,14 +64,15 @@ bool SpotSegments::steady(std::uint32_t space, std::uint64_t from, std::uint64_t
 bool SpotSegments::may_run(std::size_t segment) {
   const Segment& s = index_.segments()[segment];
   const std::uint64_t from = s.last.time;
-  if (s.any_granule || s.lossy || from == 0) return true;
+  const Ran& ran = index_.ran(segment);
+  if (ran.any_granule || s.lossy || from == 0) return true;
   const bool follows =
       segment + 1 < index_.segments().size() && index_.segments()[segment + 1].queue == s.queue;
   const std::uint64_t to = follows ? index_.segments()[segment + 1].last.time : ~std::uint64_t{0};
   known_.resize(index_.granules().size());
   std::optional<std::uint32_t> space;
   std::uint32_t generation = 0;
-  for (const std::uint32_t number : s.granules) {
+  for (const std::uint32_t number : ran.granules) {
     const Granule& granule = index_.granules()[number];
     if (space != granule.space) {
       if (!steady(granule.space, from, to)) return true;

@@ -30,12 +30,12 @@ class MeantCallees {
   // The function that a callee is, in Following::functions().
   std::uint32_t function(std::uint32_t callee) const { return functions_[callee]; }
   bool means_function(std::uint32_t function) const;
-  std::uint64_t opened(const Segment& segment) const;
-  std::uint64_t closed(const Segment& segment) const;
+  std::uint64_t opened(const Ran& ran) const;
+  std::uint64_t closed(const Ran& ran) const;
 
  private:
   template <class Each>
-  void each(const Segment& segment, Each each) const;
+  void each(const Ran& ran, Each each) const;
 
   std::vector<bool> meant_;
   std::vector<std::uint32_t> functions_;

@@ -64,9 +64,9 @@ class Ways final : public session::Parts {
 using Calls = std::map<std::tuple<std::uint32_t, std::uint64_t, bool, bool, bool>,
                        std::pair<std::uint64_t, std::uint64_t>>;
 
-Calls calls_of(const ask::Index& index, const ask::Segment& segment) {
+Calls calls_of(const ask::Index& index, const ask::Ran& ran) {
   Calls out;
-  for (const ask::CalleeCount& count : segment.callees) {
+  for (const ask::CalleeCount& count : ran.callees) {
     const ask::Callee& c = index.callees()[count.callee];
     auto& [opened, closed] = out[{c.space, c.entry, c.by_call, c.hidden, c.first}];
     opened += count.opened;
@@ -83,9 +83,9 @@ bool same_last(const Branch& a, const Branch& b) {
 std::string difference(const ask::Index& a, const ask::Index& b, std::size_t i) {
   const ask::Segment& x = a.segments()[i];
   const ask::Segment& y = b.segments()[i];
-  const auto granules = [](const ask::Index& index, const ask::Segment& s) {
+  const auto granules = [i](const ask::Index& index) {
     std::map<std::uint32_t, std::vector<std::uint64_t>> out;
-    for (const std::uint32_t n : s.granules) {
+    for (const std::uint32_t n : index.ran(i).granules) {
       out[index.granules()[n].space].push_back(index.granules()[n].number);
     }
     for (auto& [space, all] : out) std::ranges::sort(all);
@@ -105,8 +105,9 @@ std::string difference(const ask::Index& a, const ask::Index& b, std::size_t i) 
   if (x.return_before != y.return_before) return "return before";
   if (x.returns != y.returns) return "return sites";
   if (a.open_at(i) != b.open_at(i)) return "open calls";
-  if (calls_of(a, x) != calls_of(b, y)) return "counted calls";
-  if (granules(a, x) != granules(b, y) || x.any_granule != y.any_granule) return "code that ran";
+  if (calls_of(a, a.ran(i)) != calls_of(b, b.ran(i))) return "counted calls";
+  if (granules(a) != granules(b) || a.ran(i).any_granule != b.ran(i).any_granule)
+    return "code that ran";
   if (x.lossy != y.lossy) return "losses";
   return {};
 }

@@ -191,6 +191,16 @@ void spoil(session::Session& session, const ask::IndexedRecording& good, const P
     if (!index || index->segments().empty()) continue;
     ++read;
     const ask::IndexedRecording spoilt{good.parts, std::move(*index)};
+    for (std::size_t n = 0; n < spoilt.index.segments().size(); ++n) {
+      const ask::Ran& ran = spoilt.index.ran(n);
+      const bool known =
+          ran.callees.empty() || ran.callees.back().callee < spoilt.index.callees().size();
+      const bool in_code =
+          ran.granules.empty() || ran.granules.back() < spoilt.index.granules().size();
+      if (known && in_code) continue;
+      fmt::print("a spoilt index has what it has no name for\n");
+      std::exit(1);
+    }
     for (const auto& [id, thread] : plain.threads) {
       const ask::Moment at{id, thread.branches.size() / 2, 0};
       (void)ask::scene_at(session, at, {.before = 4, .after = 4, .reach = 64, .index = &spoilt});

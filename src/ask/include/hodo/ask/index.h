@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -56,12 +58,14 @@ struct Segment {
   std::uint64_t return_before = 0;         // and back from one; 0: none did
   // Slots of Following::return_sites() that changed since the segment before, of whatever thread.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> returns;
+  bool lossy = false;  // something may be lost in it
+};
 
-  // And what happens in it, PLT stubs left out.
+// What happens in a segment, PLT stubs left out.
+struct Ran {
   std::vector<CalleeCount> callees;     // by number
   std::vector<std::uint32_t> granules;  // that code ran in, by number in Index::granules()
   bool any_granule = false;             // too much ran for that: any
-  bool lossy = false;                   // something may be lost in it
 };
 
 class Index {
@@ -81,10 +85,13 @@ class Index {
 
   // Each thread's in the order of its path; threads in the order of walk().
   std::span<const Segment> segments() const { return segments_; }
+  // What happens in one of them. This and the three below are read at the first question for any of
+  // them, by whatever thread: who looks at one moment needs none.
+  const Ran& ran(std::size_t segment) const { return all_ran().segments[segment]; }
   // Those of all segments; with too many, the segments do not say which were called.
-  std::span<const Callee> callees() const { return callees_; }
-  bool too_many_callees() const { return too_many_callees_; }
-  std::span<const Granule> granules() const { return granules_; }
+  std::span<const Callee> callees() const { return all_ran().callees; }
+  bool too_many_callees() const { return all_ran().too_many_callees; }
+  std::span<const Granule> granules() const { return all_ran().granules; }
   // The last one of the thread that begins with at most so many branches; kNone if it has none.
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t at(const ThreadId& thread, std::uint64_t branches) const;
@@ -95,10 +102,23 @@ class Index {
 
  private:
   friend class IndexBuilder;
+  struct AllRan {
+    std::vector<Callee> callees;
+    bool too_many_callees = false;
+    std::vector<Granule> granules;
+    std::vector<Ran> segments;
+  };
+  struct Unread {
+    std::once_flag once;
+    std::vector<std::uint8_t> bytes;
+  };
+  const AllRan& all_ran() const;
+  void read_ran() const;
+  std::vector<std::uint8_t> write_ran() const;
+
   std::vector<Segment> segments_;
-  std::vector<Callee> callees_;
-  bool too_many_callees_ = false;
-  std::vector<Granule> granules_;
+  mutable AllRan ran_;              // if `unread_` is, once that has been read
+  std::unique_ptr<Unread> unread_;  // null: `ran_` is complete
 };
 
 // An index with the recording that it is of.

@@ -25,6 +25,10 @@ class NumberWriter {
     number(words.size());
     bytes_.insert(bytes_.end(), words.begin(), words.end());
   }
+  void bytes(std::span<const std::uint8_t> some) {
+    number(some.size());
+    bytes_.insert(bytes_.end(), some.begin(), some.end());
+  }
   std::vector<std::uint8_t> take() { return std::move(bytes_); }
 
  private:
@@ -64,10 +68,14 @@ class NumberReader {
     return good_ ? static_cast<std::size_t>(value) : 0;
   }
   std::string text() {
+    const auto letters = bytes();
+    return {reinterpret_cast<const char*>(letters.data()), letters.size()};
+  }
+  // What text() or bytes() wrote, where it lies.
+  std::span<const std::uint8_t> bytes() {
     const std::size_t size = count();
-    std::string out(reinterpret_cast<const char*>(bytes_.data()) + at_, size);
     at_ += size;
-    return out;
+    return bytes_.subspan(at_ - size, size);
   }
   void refuse() { good_ = false; }
   bool good() const { return good_; }
