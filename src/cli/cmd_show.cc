@@ -43,7 +43,9 @@ const Manual kShowManual{
         "Of a long recording of Intel PT with a buffer for each thread an index is made at the "
         "first question, and kept in ~/.cache/hodoscope/recordings; from then on only what can have "
         "the answer is decoded, also by the other commands that take moments. It is found by the "
-        "recording's content and by the files whose code ran, and is never needed.",
+        "recording's content and by the files whose code ran, and is never needed. Source lines of code "
+        "that was asked about are kept in ~/.cache/hodoscope/lines, since reading them from debug "
+        "information takes longer than the rest.",
     .examples = {{"hodo show crash", "Where the program died."},
                  {"hodo show call:parse#17 run.data", "The seventeenth call of parse."},
                  {"hodo show 4242:1700 --step out", "Where it returns to."},

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "hodo/serve/line_store.h"
 #include "hodo/view/text.h"
 
 namespace hodo::cli {
@@ -175,7 +176,8 @@ Result<pt::Errata> errata_of(const std::string& cpu) {
 
 Result<session::Options> input_of(const ReadingOptions& options) {
   if (Status status = check_raw(options); !status) return std::unexpected(status.error());
-  session::Options out{.path = options.file, .symfs = options.symfs};
+  session::Options out{
+      .path = options.file, .symfs = options.symfs, .lines = serve::line_store_of_user()};
   if (!options.raw) return out;
   out.raw.emplace();
   out.raw->kind = *options.raw;

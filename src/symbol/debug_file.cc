@@ -1,12 +1,15 @@
 #include "debug_file.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 
 #include "elf_records.h"
 #include "hodo/base/byte_reader.h"
+#include "hodo/base/numbers.h"
 #include "hodo/image/elf.h"
 
 namespace hodo::symbol {
@@ -64,7 +67,51 @@ std::vector<std::string> link_places(const std::string& path, const std::string&
   return places;
 }
 
+std::vector<std::string> build_id_places(std::span<const std::uint8_t> build_id,
+                                         const DebugPaths& paths) {
+  if (build_id.size() < 2) return {};
+  const std::string hex = image::to_hex(build_id);
+  std::vector<std::string> places;
+  places.reserve(paths.roots.size());
+  for (const auto& root : paths.roots) {
+    places.push_back(root + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug");
+  }
+  return places;
+}
+
+// A file system's clock ticks some hundred times a second; some know seconds only.
+constexpr std::int64_t kSettledSeconds = 2;
+
+void add_file(const std::string& path, NumberWriter& facts, bool& settled) {
+  struct stat st{};
+  facts.text(path);
+  if (::stat(path.c_str(), &st) != 0) return;
+  const auto add = [&facts](auto value) { facts.number(static_cast<std::uint64_t>(value)); };
+  add(st.st_dev);
+  add(st.st_ino);
+  add(st.st_size);
+  for (const timespec& time : {st.st_mtim, st.st_ctim}) {
+    add(time.tv_sec);
+    add(time.tv_nsec);
+  }
+  settled = settled && st.st_ctim.tv_sec < std::time(nullptr) - kSettledSeconds;
+}
+
 }  // namespace
+
+FilesKey key_of_files(const std::string& path, const ElfFile& elf,
+                      std::span<const std::uint8_t> build_id, const DebugPaths& paths) {
+  std::vector<std::string> places = build_id_places(build_id, paths);
+  if (const auto link = read_link(elf)) {
+    for (auto& place : link_places(path, link->name, paths)) places.push_back(std::move(place));
+  }
+  FilesKey key;
+  NumberWriter facts;
+  add_file(path, facts, key.settled);
+  for (const std::string& place : places) add_file(place, facts, key.settled);
+  key.bytes = facts.take();
+  return key;
+}
 
 std::uint32_t debuglink_crc(std::span<const std::uint8_t> bytes, std::uint32_t crc) {
   return static_cast<std::uint32_t>(crc32_z(crc, bytes.data(), bytes.size()));
@@ -73,12 +120,8 @@ std::uint32_t debuglink_crc(std::span<const std::uint8_t> bytes, std::uint32_t c
 std::optional<std::string> find_debug_file(const std::string& path, const ElfFile& elf,
                                            std::span<const std::uint8_t> build_id,
                                            const DebugPaths& paths) {
-  if (build_id.size() >= 2) {
-    const std::string hex = image::to_hex(build_id);
-    for (const auto& root : paths.roots) {
-      auto place = root + "/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
-      if (has_build_id(place, build_id)) return place;
-    }
+  for (auto& place : build_id_places(build_id, paths)) {
+    if (has_build_id(place, build_id)) return std::move(place);
   }
   const auto link = read_link(elf);
   if (!link || path.empty()) return std::nullopt;

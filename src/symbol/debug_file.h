@@ -19,6 +19,16 @@ std::optional<std::string> find_debug_file(const std::string& path, const ElfFil
                                            std::span<const std::uint8_t> build_id,
                                            const DebugPaths& paths);
 
+// Which file a program is, and which lie at the places where its debug file may be: as the system
+// tells them apart, by where they are, size and times.
+struct FilesKey {
+  std::vector<std::uint8_t> bytes;
+  bool settled = true;  // none was written a moment ago, so that a change would be seen
+  bool operator==(const FilesKey&) const = default;
+};
+FilesKey key_of_files(const std::string& path, const ElfFile& elf,
+                      std::span<const std::uint8_t> build_id, const DebugPaths& paths);
+
 // The CRC-32 of .gnu_debuglink (the one of zlib and IEEE 802.3).
 std::uint32_t debuglink_crc(std::span<const std::uint8_t> bytes, std::uint32_t crc = 0);
 

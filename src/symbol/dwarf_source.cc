@@ -3,42 +3,19 @@
 #include <dwarf.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <ranges>
+
+#include "dies.h"
+#include "unit_reader.h"
 
 namespace hodo::symbol {
 namespace {
 
-// Limits for files that lie. A unit of a large C++ program has some 100000 DIEs.
+// Limits for files that lie, as those of dies.h.
 constexpr int kMostUnits = 1 << 20;
 constexpr int kMostRanges = 1 << 22;
-constexpr int kMostDies = 1 << 22;  // looked at for one address
-constexpr int kDeepestScope = 256;
 constexpr std::size_t kMostRows = 1 << 24;
-
-bool is_function(Dwarf_Die& die) {
-  const int tag = dwarf_tag(&die);
-  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-}
-
-bool holds_code(Dwarf_Die& die) {
-  return is_function(die) || dwarf_tag(&die) == DW_TAG_lexical_block;
-}
-
-// Has no code of its own, but may have functions inside.
-bool holds_functions(Dwarf_Die& die) {
-  switch (dwarf_tag(&die)) {
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Finds the scope directly inside `die` that has the address. With a list instead of recursion, as
 // libdw's own dwarf_getscopes uses, and counting, since a damaged file's siblings can form a ring.
@@ -51,7 +28,7 @@ std::optional<Dwarf_Die> inner_scope(Dwarf_Die die, std::uint64_t vaddr, int& bu
     if (dwarf_child(&parent, &child) != 0) continue;
     do {
       if (--budget < 0) return std::nullopt;
-      if (holds_functions(child)) {
+      if (may_hold_functions(child)) {
         pending.push_back(child);
       } else if (holds_code(child) && dwarf_haspc(&child, vaddr) == 1) {
         return child;
@@ -77,41 +54,6 @@ std::vector<Dwarf_Die> functions_at(const Dwarf_Die& unit, std::uint64_t vaddr) 
   return functions;
 }
 
-std::string text(const char* s) { return s != nullptr ? s : ""; }
-
-std::string name_of(Dwarf_Die& die) {
-  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
-    Dwarf_Attribute attribute;
-    if (dwarf_attr_integrate(&die, name, &attribute) != nullptr) {
-      return text(dwarf_formstring(&attribute));
-    }
-  }
-  return text(dwarf_diename(&die));
-}
-
-std::uint64_t number_of(Dwarf_Die& die, unsigned name) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word value = 0;
-  if (dwarf_attr(&die, name, &attribute) == nullptr) return 0;
-  return dwarf_formudata(&attribute, &value) == 0 ? value : 0;
-}
-
-// Paths of source files may be relative to where the compiler was called.
-std::string absolute(Dwarf_Die& unit, const char* path) {
-  if (path == nullptr || *path == '/') return text(path);
-  Dwarf_Attribute attribute;
-  const char* folder = dwarf_attr(&unit, DW_AT_comp_dir, &attribute) == nullptr
-                           ? nullptr
-                           : dwarf_formstring(&attribute);
-  if (folder == nullptr) return path;
-  return (std::filesystem::path(folder) / path).lexically_normal();
-}
-
-struct Position {
-  std::string file;
-  std::uint32_t line = 0;
-};
-
 Position position_of_address(Dwarf_Die& unit, std::uint64_t vaddr) {
   Dwarf_Line* const line = dwarf_getsrc_die(&unit, vaddr);
   if (line == nullptr) return {};
@@ -119,19 +61,6 @@ Position position_of_address(Dwarf_Die& unit, std::uint64_t vaddr) {
   if (dwarf_lineno(line, &number) != 0 || number < 0) number = 0;
   return {absolute(unit, dwarf_linesrc(line, nullptr, nullptr)),
           static_cast<std::uint32_t>(number)};
-}
-
-// Where the call stood that was inlined as `die`.
-Position position_of_call(Dwarf_Die& unit, Dwarf_Die& die) {
-  Dwarf_Files* files = nullptr;
-  std::size_t count = 0;
-  Position position{{}, static_cast<std::uint32_t>(number_of(die, DW_AT_call_line))};
-  const auto file = number_of(die, DW_AT_call_file);
-  if (dwarf_getsrcfiles(&unit, &files, &count) == 0 && file < count) {
-    const char* path = dwarf_filesrc(files, static_cast<std::size_t>(file), nullptr, nullptr);
-    position.file = absolute(unit, path);
-  }
-  return position;
 }
 
 // Adds up line tables.
@@ -211,11 +140,26 @@ void DwarfSource::read_units() {
 }
 
 std::optional<Dwarf_Die> DwarfSource::unit_of(std::uint64_t vaddr) {
-  const auto after = std::ranges::upper_bound(units_, vaddr, {}, &UnitRange::start);
-  if (after == units_.begin() || vaddr >= (after - 1)->end) return std::nullopt;
   Dwarf_Die die;
-  if (dwarf_offdie(dwarf_.get(), (after - 1)->unit, &die) == nullptr) return std::nullopt;
+  const auto unit = unit_at(units_, vaddr);
+  if (!unit || dwarf_offdie(dwarf_.get(), *unit, &die) == nullptr) return std::nullopt;
   return die;
+}
+
+std::optional<UnitLines> DwarfSource::unit_lines(std::uint64_t unit) {
+  Dwarf_Die die;
+  if (dwarf_offdie(dwarf_.get(), unit, &die) == nullptr) return std::nullopt;
+  return read_unit(die);
+}
+
+std::uint64_t DwarfSource::size_of(std::uint64_t unit) {
+  Dwarf_Die die;
+  if (dwarf_offdie(dwarf_.get(), unit, &die) == nullptr) return 0;
+  Dwarf_Off next = 0;
+  std::size_t header = 0;
+  const bool known = dwarf_nextcu(dwarf_.get(), unit - dwarf_cuoffset(&die), &next, &header,
+                                  nullptr, nullptr, nullptr) == 0;
+  return known && next > unit ? next - unit : 0;
 }
 
 std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {

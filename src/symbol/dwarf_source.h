@@ -10,6 +10,8 @@
 
 #include "elf_file.h"
 #include "hodo/symbol/symbol_table.h"
+#include "unit_lines.h"
+#include "unit_ranges.h"
 
 namespace hodo::symbol {
 
@@ -24,14 +26,16 @@ class DwarfSource {
   // As SymbolTable::lines.
   LineTable lines();
 
+  // By start: where the units' code lies.
+  const std::vector<UnitRange>& units() const { return units_; }
+  // A unit's table; nullopt: as read_unit().
+  std::optional<UnitLines> unit_lines(std::uint64_t unit);
+  // Bytes of the DWARF that the unit has.
+  std::uint64_t size_of(std::uint64_t unit);
+
  private:
   struct End {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
-  };
-  struct UnitRange {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;
-    Dwarf_Off unit = 0;  // of the unit's DIE
   };
   DwarfSource(ElfFile file, Dwarf* dwarf);
   void read_units();
@@ -39,7 +43,7 @@ class DwarfSource {
 
   ElfFile file_;  // must outlive dwarf_
   std::unique_ptr<Dwarf, End> dwarf_;
-  std::vector<UnitRange> units_;  // by start
+  std::vector<UnitRange> units_;
 };
 
 }  // namespace hodo::symbol

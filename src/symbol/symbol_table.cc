@@ -15,6 +15,7 @@
 #include "elf_file.h"
 #include "elf_records.h"
 #include "hodo/symbol/demangle.h"
+#include "kept_source.h"
 #include "plt.h"
 #include "range_map.h"
 #include "synthetic_functions.h"
@@ -218,18 +219,21 @@ struct SymbolTable::State {
   std::mutex dwarf_mutex;
   bool dwarf_tried = false;
   std::optional<DwarfSource> dwarf;
+  std::optional<KeptSource> kept;
 };
 
 SymbolTable::SymbolTable(image::Elf elf) : elf_(std::move(elf)), state_(new State) {}
 SymbolTable::~SymbolTable() = default;
 
 Result<std::shared_ptr<const SymbolTable>> SymbolTable::open(const std::string& path,
-                                                             DebugPaths debug) {
+                                                             DebugPaths debug,
+                                                             std::shared_ptr<LineStore> lines) {
   auto elf = image::read_elf_file(path);
   if (!elf) return std::unexpected(elf.error());
   std::shared_ptr<SymbolTable> table(new SymbolTable(*std::move(elf)));
   table->path_ = path;
   table->debug_ = std::move(debug);
+  table->lines_ = std::move(lines);
   return table;
 }
 
@@ -323,32 +327,58 @@ std::vector<Symbol> SymbolTable::named(std::string_view name) const {
   return found;
 }
 
-// The DWARF, opened, for one thread.
+// The DWARF for one thread.
 class SymbolTable::DwarfLock {
  public:
-  explicit DwarfLock(const SymbolTable& table)
-      : lock_(table.state_->dwarf_mutex), dwarf_(table.state_->dwarf) {
-    if (std::exchange(table.state_->dwarf_tried, true)) return;
-    auto file = table.open_file();
-    auto debug = file ? table.open_debug_file(*file) : std::nullopt;
-    if (file) dwarf_ = DwarfSource::open(*std::move(file));
-    if (!dwarf_ && debug) dwarf_ = DwarfSource::open(*std::move(debug));
+  explicit DwarfLock(const SymbolTable& table) : table_(table), lock_(table.state_->dwarf_mutex) {}
+
+  // Null: the file has none.
+  DwarfSource* dwarf() const { return table_.opened_dwarf(); }
+  // What is kept of it; null where nothing is.
+  KeptSource* kept() const {
+    State& state = *table_.state_;
+    if (!state.kept && table_.lines_ != nullptr) {
+      state.kept.emplace(
+          table_.lines_, [&table = table_] { return table.key(); },
+          [&table = table_] { return table.opened_dwarf(); });
+    }
+    return state.kept ? &*state.kept : nullptr;
   }
-  std::optional<DwarfSource>& dwarf() { return dwarf_; }
 
  private:
+  const SymbolTable& table_;
   std::lock_guard<std::mutex> lock_;
-  std::optional<DwarfSource>& dwarf_;
 };
 
+DwarfSource* SymbolTable::opened_dwarf() const {
+  auto& dwarf = state_->dwarf;
+  if (!std::exchange(state_->dwarf_tried, true)) {
+    auto file = open_file();
+    auto debug = file ? open_debug_file(*file) : std::nullopt;
+    if (file) dwarf = DwarfSource::open(*std::move(file));
+    if (!dwarf && debug) dwarf = DwarfSource::open(*std::move(debug));
+  }
+  return dwarf ? &*dwarf : nullptr;
+}
+
+FilesKey SymbolTable::key() const {
+  const auto file = open_file();
+  return file ? key_of_files(path_, *file, elf_.build_id, debug_) : FilesKey{.settled = false};
+}
+
 std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
-  DwarfLock lock(*this);
-  return lock.dwarf() ? lock.dwarf()->frames(vaddr) : std::vector<SourceFrame>{};
+  const DwarfLock lock(*this);
+  if (KeptSource* const kept = lock.kept()) {
+    if (auto frames = kept->frames(vaddr)) return *std::move(frames);
+  }
+  DwarfSource* const dwarf = lock.dwarf();
+  return dwarf != nullptr ? dwarf->frames(vaddr) : std::vector<SourceFrame>{};
 }
 
 LineTable SymbolTable::lines() const {
-  DwarfLock lock(*this);
-  return lock.dwarf() ? lock.dwarf()->lines() : LineTable{};
+  const DwarfLock lock(*this);
+  DwarfSource* const dwarf = lock.dwarf();
+  return dwarf != nullptr ? dwarf->lines() : LineTable{};
 }
 
 }  // namespace hodo::symbol

@@ -33,22 +33,22 @@ bool names_a_file(std::string_view path) {
          !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
 }
 
-Files::Files(const perfdata::Model& recording, std::string symfs)
+Files::Files(const perfdata::Model& recording, Where where)
     : files_(recording.files()),
       of_guest_(of_guest(recording)),
-      symfs_(std::move(symfs)),
+      where_(std::move(where)),
       known_(files_.size()) {}
 
 std::optional<std::string> Files::place(std::string_view path) const {
   const bool guests = path.starts_with(kOfGuest);
   if (guests) path.remove_prefix(kOfGuest.size());
-  if (guests && symfs_.empty()) return std::nullopt;
-  return symfs_ + std::string(path);
+  if (guests && where_.symfs.empty()) return std::nullopt;
+  return where_.symfs + std::string(path);
 }
 
 std::optional<std::string> Files::unnamed_place(std::string_view path) const {
-  if (of_guest_ && symfs_.empty()) return std::nullopt;
-  return symfs_ + std::string(path);
+  if (of_guest_ && where_.symfs.empty()) return std::nullopt;
+  return where_.symfs + std::string(path);
 }
 
 void Files::look(std::uint32_t index) {
@@ -109,7 +109,8 @@ const symbol::SymbolTable* Files::symbols(std::uint32_t index) {
   if (known.state != State::good) return nullptr;
   if (!known.symbols_tried) {
     known.symbols_tried = true;
-    if (auto table = symbol::SymbolTable::open(known.location)) known.symbols = *table;
+    auto table = symbol::SymbolTable::open(known.location, {}, where_.lines);
+    if (table) known.symbols = *std::move(table);
   }
   return known.symbols.get();
 }

@@ -30,8 +30,13 @@ class Files {
     no_file,  // "//anon", "[heap]", ...: never was a file
   };
 
-  // `recording` must outlive this. `symfs`: as in Options.
-  Files(const perfdata::Model& recording, std::string symfs);
+  // What Options say of them.
+  struct Where {
+    std::string symfs;
+    std::shared_ptr<symbol::LineStore> lines;
+  };
+  // `recording` must outlive this.
+  Files(const perfdata::Model& recording, Where where);
 
   // Bytes of file `index`; an empty slice where state() is not good.
   image::Slice slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length);
@@ -61,7 +66,7 @@ class Files {
 
   const std::vector<perfdata::File>& files_;
   bool of_guest_;
-  std::string symfs_;
+  Where where_;
   std::vector<Known> known_;
   image::ContentStore store_;
   std::mutex reading_;

@@ -6,9 +6,9 @@
 
 namespace hodo::session {
 
-Spaces::Spaces(const perfdata::Model& recording, std::string symfs)
+Spaces::Spaces(const perfdata::Model& recording, Files::Where where)
     : recording_(recording),
-      files_(recording, std::move(symfs)),
+      files_(recording, std::move(where)),
       spaces_(recording.processes().size()) {
   const auto& all = recording.processes();
   for (const perfdata::Process& process : all) {

@@ -13,8 +13,8 @@ namespace hodo::session {
 
 class Spaces {
  public:
-  // `recording` must outlive this. `symfs`: as in Options.
-  explicit Spaces(const perfdata::Model& recording, std::string symfs = {});
+  // `recording` must outlive this.
+  explicit Spaces(const perfdata::Model& recording, Files::Where where = {});
 
   // Of process `index` of the recording; null if there is none. Addresses stay valid.
   const Space* user(std::uint32_t index);

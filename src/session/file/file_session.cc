@@ -12,13 +12,13 @@
 
 namespace hodo::session {
 
-Result<OpenedFile> OpenedFile::open(const std::string& path, const std::string& symfs) {
+Result<OpenedFile> OpenedFile::open(const std::string& path, Files::Where where) {
   auto reader = perfdata::Reader::open(path);
   if (!reader) return std::unexpected(reader.error());
   auto kept = std::make_unique<perfdata::Reader>(std::move(*reader));
   auto model = perfdata::Model::load(*kept);
   if (!model) return std::unexpected(model.error());
-  return OpenedFile{path, std::move(kept), std::move(*model), symfs};
+  return OpenedFile{path, std::move(kept), std::move(*model), std::move(where)};
 }
 
 FileSession::FileSession(OpenedFile file)
@@ -26,7 +26,7 @@ FileSession::FileSession(OpenedFile file)
       reader_(std::move(file.reader)),
       model_(std::move(file.model)),
       facts_(facts_of(model_)),
-      spaces_(model_, std::move(file.symfs)),
+      spaces_(model_, std::move(file.where)),
       names_(model_, spaces_),
       regions_(model_, spaces_) {
   for (const perfdata::AuxQueue& queue : model_.queues()) {

@@ -24,9 +24,9 @@ struct OpenedFile {
   std::string path;
   std::unique_ptr<perfdata::Reader> reader;
   perfdata::Model model;
-  std::string symfs;  // as in Options
+  Files::Where where;
 
-  static Result<OpenedFile> open(const std::string& path, const std::string& symfs = {});
+  static Result<OpenedFile> open(const std::string& path, Files::Where where = {});
 };
 
 class FileSession : public Session {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "hodo/isa/insn.h"
 #include "hodo/pt/errata.h"
+#include "hodo/symbol/line_store.h"
 
 namespace hodo::session {
 
@@ -40,6 +42,8 @@ struct Options {
   // The files that a recording names lie below this folder: those of a guest, or of another
   // machine. Empty: they are this machine's.
   std::string symfs;
+  // Where source positions of a recording's files are kept for the next session; null: nowhere.
+  std::shared_ptr<symbol::LineStore> lines = nullptr;
 };
 
 // Which part of a session a command wants. Absent members select everything.

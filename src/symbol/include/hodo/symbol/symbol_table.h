@@ -11,10 +11,13 @@
 
 #include "hodo/base/result.h"
 #include "hodo/image/elf.h"
+#include "hodo/symbol/line_store.h"
 
 namespace hodo::symbol {
 
+class DwarfSource;
 class ElfFile;
+struct FilesKey;
 
 enum class SymbolKind : std::uint8_t {
   function,
@@ -68,9 +71,10 @@ struct DebugPaths {
 // here, and nothing worse: the file is input like any other.
 class SymbolTable {
  public:
-  // Errors: as image::read_elf_file.
-  static Result<std::shared_ptr<const SymbolTable>> open(const std::string& path,
-                                                         DebugPaths debug = {});
+  // `lines`: where source positions are kept, for the next time that the same file is opened; null:
+  // nowhere. Errors: as image::read_elf_file.
+  static Result<std::shared_ptr<const SymbolTable>> open(
+      const std::string& path, DebugPaths debug = {}, std::shared_ptr<LineStore> lines = nullptr);
   // Of an image that is no file, as the vDSO; no debug file is looked for. Errors: as
   // image::read_elf.
   static Result<std::shared_ptr<const SymbolTable>> from_bytes(std::vector<std::uint8_t> bytes);
@@ -120,11 +124,14 @@ class SymbolTable {
   const Functions& all_functions() const;
   std::optional<ElfFile> open_file() const;
   std::optional<ElfFile> open_debug_file(const ElfFile& file) const;
+  DwarfSource* opened_dwarf() const;
+  FilesKey key() const;
 
   image::Elf elf_;
   std::string path_;  // empty: bytes_
   std::vector<std::uint8_t> bytes_;
   DebugPaths debug_;
+  std::shared_ptr<LineStore> lines_;
   std::unique_ptr<State> state_;  // what is filled in at the first question
 };
 
