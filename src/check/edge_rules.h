@@ -57,7 +57,8 @@ std::optional<Baseline::Edge> baseline_edge(const Edge& edge);
 
 // Who made the code there, which is in no file: a known generator that made the memory executable,
 // or is loaded where nobody knows who did, and the code is neither on a stack nor on the heap; "a
-// code generator" where the program told perf of it, or with Jit::allow. Empty: nobody who is known.
+// code generator" where the program told perf of it, or with Jit::allow. Empty: nobody who is
+// known.
 std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
                      Jit jit);
 inline bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
