@@ -1,6 +1,6 @@
-// Test fixture, for the large code model: sets its user to what it is, "named" by the function's name,
-// "pointer" through one of an object that was overwritten with the address of the function's stub, in
-// a function that also calls it by its name.
+// Test fixture, for the large code model: sets its user to what it is, "named" by the function's
+// name, "pointer" through one of an object that was overwritten with the address of the function's
+// stub, in a function that also calls it by its name.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
