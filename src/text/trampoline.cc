@@ -59,13 +59,13 @@ bool is_closure(std::span<const std::uint8_t> code) {
   const bool has_endbr = take(reader, kEndbr64);
   if (!take(reader, has_endbr ? kWithEndbr : kWithout)) return false;  // lea r10, [code]
   constexpr std::array<std::uint8_t, 2> kJmpAt = {0xff, 0x25};         // jmp [rip + distance]
-  constexpr std::uint64_t kWord = 24;
+  constexpr std::uint64_t kNewWord = 24;
   constexpr std::uint64_t kOldWord = 16;
   if (!take(reader, kJmpAt)) return false;
   const auto distance = reader.read<std::uint32_t>();
   if (!distance) return false;
   const std::uint64_t word = reader.offset() + *distance;
-  return word == kWord || word == kOldWord;
+  return word == kNewWord || word == kOldWord;
 }
 
 }  // namespace hodo::text
