@@ -21,21 +21,19 @@ namespace {
 constexpr std::size_t kMaxArenas = 256;  // number_of()
 // How far code may lie from what it stands for: displacements reach 2 GB, and those of operands
 // are to go on reaching. Programs whose memory is full nearby have to do with the second.
-constexpr std::uint64_t kNear = std::uint64_t{1} << 30;
+constexpr std::uint64_t kNearby = std::uint64_t{1} << 30;
 constexpr std::uint64_t kReach = (std::uint64_t{2} << 30) - (std::uint64_t{256} << 20);
 
 // Half for fragments, half for what they seldom need; and beside it, of each byte so much for the
 // fragments' places and their maps, more than they are seen to take.
-constexpr std::size_t kMost = kMostArenaBytes, kLeast = std::size_t{1} << 20;
-std::size_t arena_bytes = kMost;
+constexpr std::size_t kLeastArenaBytes = std::size_t{1} << 20;
+std::size_t arena_bytes = kMostArenaBytes;
 std::size_t most_fragments() { return arena_bytes / kBytesPerFragment; }
 std::size_t map_bytes() { return arena_bytes / 2; }
 std::size_t table_bytes() { return most_fragments() * sizeof(FragmentPlace) + map_bytes(); }
 
 // Where the heap of a program may begin that lies at a fixed place below this.
 constexpr std::uint64_t kHeaps = std::uint64_t{1} << 30;
-
-constexpr long kHugePage = 2 << 20;
 
 Arena arenas[kMaxArenas];
 std::size_t arena_count = 0;  // places behind that have never been taken
@@ -44,7 +42,7 @@ std::uint8_t* map_arena(std::uint64_t at) {
   const long got = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(arena_bytes),
                                PROT_READ | PROT_WRITE | PROT_EXEC, kOnlyThere, -1, 0);
   if (got != static_cast<long>(at)) return nullptr;
-  if (arena_bytes == kMost) {
+  if (arena_bytes == kMostArenaBytes) {
     const long half = static_cast<long>(arena_bytes / 2);
     raw_syscall(SYS_madvise, got, 2 * half, MADV_HUGEPAGE);
     // Most programs are small: to clear huge pages would be much of what it takes to start them.
@@ -132,7 +130,7 @@ Arena* make_arena(std::uint8_t* place) {
   made.hot = place + 16 * 8;
   made.cold = place + arena_bytes / 2;
   made.edition = current_edition();
-  made.is_small = arena_bytes == kMost;
+  made.is_small = arena_bytes == kMostArenaBytes;
   if (at == kMaxArenas || !map_tables(made)) {
     unmap_memory(reinterpret_cast<std::uint64_t>(place), arena_bytes);
     return nullptr;
@@ -164,7 +162,7 @@ Arena* try_arena_near(std::uint64_t ip) {
     if (Arena* arena = find_arena(ip, kReach)) return arena;
     if (std::uint8_t* place = find_place_behind_heaps(ip)) return make_arena(place);
   }
-  for (const std::uint64_t reach : {kNear, kReach}) {
+  for (const std::uint64_t reach : {kNearby, kReach}) {
     if (Arena* arena = find_arena(ip, reach)) return arena;
     if (std::uint8_t* place = find_place(ip, reach)) return make_arena(place);
   }
@@ -223,7 +221,8 @@ const Arena* arena_of(std::uint64_t address) {
 }
 
 void size_arenas(std::uint64_t cache_bytes) {
-  arena_bytes = std::clamp<std::size_t>(std::bit_floor(cache_bytes / 8), kLeast, kMost);
+  arena_bytes =
+      std::clamp<std::size_t>(std::bit_floor(cache_bytes / 8), kLeastArenaBytes, kMostArenaBytes);
 }
 
 std::uint64_t arena_bytes_used(std::uint32_t edition) {

@@ -23,10 +23,10 @@ extern "C" relay::StartInfo hodo_start_info;
 
 namespace {
 
-long address(const void* of) { return reinterpret_cast<long>(of); }
+long argument(const void* of) { return reinterpret_cast<long>(of); }
 
 long send_on(long socket, const void* bytes, std::size_t count) {
-  return raw_syscall(SYS_sendto, socket, address(bytes), static_cast<long>(count), MSG_NOSIGNAL);
+  return raw_syscall(SYS_sendto, socket, argument(bytes), static_cast<long>(count), MSG_NOSIGNAL);
 }
 
 long receive_descriptor(long socket) {
@@ -40,7 +40,7 @@ long receive_descriptor(long socket) {
   message.msg_controllen = sizeof(control);
   long got = 0;
   do {
-    got = raw_syscall(SYS_recvmsg, socket, address(&message), MSG_CMSG_CLOEXEC);
+    got = raw_syscall(SYS_recvmsg, socket, argument(&message), MSG_CMSG_CLOEXEC);
   } while (got == -EINTR);
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (got != 1 || header == nullptr || header->cmsg_type != SCM_RIGHTS) return -EPROTO;
@@ -104,7 +104,7 @@ long connect_recorder() {
     if (failed(socket)) return socket;
     long connected = 0;
     do {
-      connected = raw_syscall(SYS_connect, socket, address(&to), bytes);
+      connected = raw_syscall(SYS_connect, socket, argument(&to), bytes);
     } while (connected == -EINTR);
     const auto size = static_cast<long>(start.key.size());
     if (!failed(connected) && send_on(socket, start.key.data(), start.key.size()) == size) {
@@ -149,7 +149,7 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
   raw_syscall(SYS_close, connection);
   if (fd < 0) return std::nullopt;
   std::uint64_t aux_size = 0;
-  raw_syscall(SYS_pread64, fd, address(&aux_size), sizeof(aux_size),
+  raw_syscall(SYS_pread64, fd, argument(&aux_size), sizeof(aux_size),
               offsetof(relay::ChannelHeader, aux_size));
   std::uint8_t* base = map_channel(fd, aux_size);
   relay::Unsealed* unsealed = base == nullptr ? nullptr : map_unsealed(fd, aux_size);

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "cache.h"
 #include "edition.h"
+#include "hodo/base/page.h"
 #include "map.h"
 #include "mappings.h"
 #include "pool.h"
@@ -17,7 +18,6 @@
 namespace hodo::engine {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr unsigned kLongest = 15;
 constexpr unsigned kPatience = 64;      // writes to a page before its fragments are checked instead
 constexpr std::size_t kMostPages = 64;  // that one fragment may depend on

@@ -10,6 +10,7 @@
 #include "block_calls.h"
 #include "code_pages.h"
 #include "filters.h"
+#include "hodo/base/page.h"
 #include "map.h"
 #include "mappings.h"
 #include "memory.h"
@@ -21,8 +22,6 @@
 
 namespace hodo::engine {
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
 
 // Where a system call was made, and the file that its function returns to: that tells most callers
 // of mprotect() apart. Within a file it is the place.
@@ -57,7 +56,7 @@ struct Page {
 constexpr std::size_t kMostTold = 1 << 16;
 Told* told = nullptr;
 std::size_t told_count = 0;
-Map<Page> pages;
+Map<Page> reported;
 Pool<Kept> kept_pool;
 
 Told* find_told(std::uint64_t address) {
@@ -124,7 +123,7 @@ void send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_v
   before_new_code(area);
   send(area, relay::RecordType::map, where, path.data(), path.size());
   count_report(area);
-  pages.each([&](std::uint64_t address, const Page& page) {
+  reported.each([&](std::uint64_t address, const Page& page) {
     if (page.kept != nullptr && address - where.start < where.length) {
       send_again(area, address, *page.kept);
     }
@@ -246,7 +245,7 @@ void keep(ThreadArea& area, Page& page, std::uint64_t ip, std::size_t count) {
 
 void report_in_page(ThreadArea& area, std::uint64_t ip, std::size_t count) {
   const std::uint64_t address = ip - ip % kPage;
-  Page* known = pages.find(address);
+  Page* known = reported.find(address);
   Page page = known != nullptr ? *known : Page{};
   if (page.state == State::in_file) return;
   if (page.state == State::unknown) {
@@ -255,11 +254,11 @@ void report_in_page(ThreadArea& area, std::uint64_t ip, std::size_t count) {
     page.state = in_file && is_page_of_file(address) ? State::in_file : State::kept;
   }
   if (page.state == State::kept) keep(area, page, ip, count);
-  pages.put(address, page);
+  reported.put(address, page);
 }
 
 void visit_pages(std::uint64_t start, std::uint64_t end, auto visit) {
-  pages.each([&](std::uint64_t address, Page& page) {
+  reported.each([&](std::uint64_t address, Page& page) {
     if (address >= start && address < end) visit(page);
   });
 }
@@ -339,20 +338,20 @@ void report_granted(ThreadArea& area, std::uint64_t start, std::uint64_t bytes) 
   }
 }
 
-std::uint64_t report_bytes() { return pages.bytes() + kept_pool.bytes(); }
+std::uint64_t report_bytes() { return reported.bytes() + kept_pool.bytes(); }
 
 bool reports_are_ready() {
   constexpr std::size_t kMostPages = 64;  // as code_pages.cc
-  return pages.reserve(kMostPages) && kept_pool.reserve(kMostPages);
+  return reported.reserve(kMostPages) && kept_pool.reserve(kMostPages);
 }
 
 void forget_reports() {
-  pages.each([](std::uint64_t, Page& page) { drop_kept(page); });
-  pages.clear();
+  reported.each([](std::uint64_t, Page& page) { drop_kept(page); });
+  reported.clear();
 }
 
 void abandon_reports() {
-  pages.abandon();
+  reported.abandon();
   kept_pool = {};
   told_count = 0;
 }

@@ -10,8 +10,6 @@ namespace {
 
 using isa::Encoding;
 
-const std::uint8_t* code(std::uint64_t ip) { return reinterpret_cast<const std::uint8_t*>(ip); }
-
 // Names `stand_in` in the place of `reg`, which is one of ours.
 void rename(const Encoding& e, std::uint8_t* insn, unsigned reg, Reg stand_in) {
   using isa::RegisterField;

@@ -9,6 +9,11 @@
 
 namespace hodo::engine {
 
+// The program's bytes at `ip`.
+inline const std::uint8_t* code(std::uint64_t ip) {
+  return reinterpret_cast<const std::uint8_t*>(ip);
+}
+
 class InsnCopier {
  public:
   explicit InsnCopier(Emitter& hot) : hot_(hot) {}

@@ -8,7 +8,7 @@
 namespace hodo::engine {
 namespace {
 
-struct Range {
+struct FilterRange {
   std::uint64_t start, end;
 };
 
@@ -16,7 +16,7 @@ struct Range {
 constexpr std::size_t kMostRanges = relay::kMaxFilters << 17;
 relay::Filter* filters = nullptr;
 std::size_t filter_count = 0;
-Range* ranges = nullptr;
+FilterRange* ranges = nullptr;
 std::size_t range_count = 0;
 
 void add(std::uint64_t start, std::uint64_t end) {
@@ -30,7 +30,7 @@ void configure_filters(const relay::Settings& settings) {
   filter_count = std::min<std::size_t>(settings.filters, relay::kMaxFilters);
   if (filter_count == 0) return;
   filters = static_cast<relay::Filter*>(map_memory(filter_count * sizeof(relay::Filter)));
-  ranges = static_cast<Range*>(map_memory(kMostRanges * sizeof(Range)));
+  ranges = static_cast<FilterRange*>(map_memory(kMostRanges * sizeof(FilterRange)));
   std::copy_n(settings.filter.begin(), filter_count, filters);
 }
 
@@ -49,7 +49,7 @@ void filter_mapping(const Mapping& mapping, std::string_view path) {
 
 void filter_nothing(std::uint64_t start, std::uint64_t end) {
   for (std::size_t i = range_count; i-- > 0;) {
-    const Range one = ranges[i];
+    const FilterRange one = ranges[i];
     if (one.end <= start || one.start >= end) continue;
     ranges[i] = ranges[--range_count];
     if (one.start < start) add(one.start, start);
@@ -62,7 +62,7 @@ bool is_excluded(std::uint64_t address) {
   const bool by_address = std::any_of(filters, filters + filter_count, [&](const auto& filter) {
     return filter.object[0] == 0 && address - filter.start < filter.size;
   });
-  return !by_address && std::none_of(ranges, ranges + range_count, [&](const Range& one) {
+  return !by_address && std::none_of(ranges, ranges + range_count, [&](const FilterRange& one) {
     return address - one.start < one.end - one.start;
   });
 }

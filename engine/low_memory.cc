@@ -17,9 +17,8 @@ namespace {
 // be from the heap of a program at a fixed place, which begins within 1 GB behind it
 // (arch_randomize_brk() in the kernel), and at the end of what MAP_32BIT gives, which begins at 1
 // GB.
-constexpr std::uint64_t kMost = 0x400'0000, kLeast = 0x40'0000;
+constexpr std::uint64_t kMostChunkBytes = 0x400'0000, kLeastChunkBytes = 0x40'0000;
 constexpr std::uint64_t kFirst = 0x7ac0'0000, kLowest = 0x800'0000;
-constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 struct Chunk {
   std::uint64_t start = 0;
@@ -28,22 +27,22 @@ struct Chunk {
 constexpr std::size_t kMostChunks = 512;
 Chunk chunks[kMostChunks];
 
-std::uint64_t chunk_bytes = kMost;
-std::uint32_t current = 0;
-std::uint64_t low = 0, low_end = 0;  // what is free of the newest chunk
-std::uint64_t used = 0;
+std::uint64_t chunk_bytes = kMostChunkBytes;
+std::uint32_t chunk_edition = 0;
+std::uint64_t free_start = 0, free_end = 0;  // what is free of the newest chunk
+std::uint64_t used_bytes = 0;
 
 bool map_chunk(Chunk& chunk, std::uint64_t at) {
   const long got = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(chunk_bytes),
                                PROT_READ | PROT_WRITE, kOnlyThere, -1, 0);
   if (got != static_cast<long>(at)) return false;
-  if (chunk_bytes == kMost) {
+  if (chunk_bytes == kMostChunkBytes) {
     raw_syscall(SYS_madvise, got, static_cast<long>(chunk_bytes), MADV_HUGEPAGE);
   }
   note_own(at, chunk_bytes);
-  chunk = {at, current};
-  low = at;
-  low_end = at + chunk_bytes;
+  chunk = {at, chunk_edition};
+  free_start = at;
+  free_end = at + chunk_bytes;
   return true;
 }
 
@@ -60,13 +59,13 @@ bool find_chunk() {
 }  // namespace
 
 void size_low(std::uint64_t cache_bytes) {
-  static_assert(kLeast % kHugePage == 0);
-  chunk_bytes = std::clamp(std::bit_floor(cache_bytes / 4), kLeast, kMost);
+  static_assert(kLeastChunkBytes % kHugePage == 0);
+  chunk_bytes = std::clamp(std::bit_floor(cache_bytes / 4), kLeastChunkBytes, kMostChunkBytes);
 }
 
 void begin_low(std::uint32_t edition) {
-  current = edition;
-  low = low_end = used = 0;
+  chunk_edition = edition;
+  free_start = free_end = used_bytes = 0;
 }
 
 void free_low(std::uint32_t edition) {
@@ -79,19 +78,19 @@ void free_low(std::uint32_t edition) {
 
 bool low_is_ready() {
   constexpr std::uint64_t kRoom = 1 << 16;
-  return (low < low_end && low_end - low > kRoom) || find_chunk();
+  return (free_start < free_end && free_end - free_start > kRoom) || find_chunk();
 }
 
-std::uint64_t low_bytes_used() { return used; }
+std::uint64_t low_bytes_used() { return used_bytes; }
 
 void* allocate_low(std::size_t bytes, std::size_t alignment) {
-  low = (low + alignment - 1) & ~(alignment - 1);
-  if ((low >= low_end || bytes > low_end - low) && !find_chunk()) {
+  free_start = (free_start + alignment - 1) & ~(alignment - 1);
+  if ((free_start >= free_end || bytes > free_end - free_start) && !find_chunk()) {
     die("no memory below 2 GB for its tables", bytes);
   }
-  void* got = reinterpret_cast<void*>(low);
-  low += bytes;
-  used += bytes;
+  void* got = reinterpret_cast<void*>(free_start);
+  free_start += bytes;
+  used_bytes += bytes;
   return got;
 }
 

@@ -8,17 +8,18 @@
 #include <cstring>
 
 #include "channel.h"
+#include "hodo/base/page.h"
 #include "memory.h"
 #include "sys.h"
 
 namespace hodo::engine {
 namespace {
 
-constexpr std::size_t kMost = 1 << 17;  // twice what Linux allows a process by default
+constexpr std::size_t kMostMappings = 1 << 17;  // twice what Linux allows a process by default
 constexpr std::size_t kBuffer = 16 << 10;
 
 Mapping* mappings = nullptr;
-std::size_t count = 0;
+std::size_t mapping_count = 0;
 bool stale = true;
 
 // One line: "7f12a000-7f12b000 r-xp 00001000 fe:00 1234   /usr/bin/x". Takes it byte by byte, so
@@ -121,16 +122,16 @@ bool each_line(Visit visit) {
 bool read_all() {
   std::size_t found = 0;
   const bool done = each_line([&](const Mapping& line, std::string_view) {
-    if (found < kMost) mappings[found++] = line;
+    if (found < kMostMappings) mappings[found++] = line;
   });
-  if (done) count = found;
+  if (done) mapping_count = found;
   stale = false;
-  return done || count != 0;
+  return done || mapping_count != 0;
 }
 
 // The first mapping that ends behind `address`.
 std::size_t find_behind(std::uint64_t address) {
-  std::size_t low = 0, high = count;
+  std::size_t low = 0, high = mapping_count;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
     if (mappings[middle].end <= address) {
@@ -143,7 +144,6 @@ std::size_t find_behind(std::uint64_t address) {
 }
 
 std::uint64_t page_end(std::uint64_t start, std::uint64_t bytes) {
-  constexpr std::uint64_t kPage = 4096;
   return start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
 }
 
@@ -152,7 +152,7 @@ void replace(std::uint64_t start, std::uint64_t end, const Mapping* with) {
   if (stale || end <= start) return;
   const std::size_t first = find_behind(start);
   std::size_t behind = first;
-  while (behind < count && mappings[behind].start < end) ++behind;
+  while (behind < mapping_count && mappings[behind].start < end) ++behind;
   Mapping pieces[3];
   std::size_t made = 0;
   if (first < behind && mappings[first].start < start) {
@@ -164,13 +164,14 @@ void replace(std::uint64_t start, std::uint64_t end, const Mapping* with) {
     pieces[made] = mappings[behind - 1];
     pieces[made++].start = end;
   }
-  if (count - (behind - first) + made > kMost) {
+  if (mapping_count - (behind - first) + made > kMostMappings) {
     stale = true;
     return;
   }
-  std::memmove(mappings + first + made, mappings + behind, (count - behind) * sizeof(Mapping));
+  std::memmove(mappings + first + made, mappings + behind,
+               (mapping_count - behind) * sizeof(Mapping));
   std::copy(pieces, pieces + made, mappings + first);
-  count = count - (behind - first) + made;
+  mapping_count = mapping_count - (behind - first) + made;
 }
 
 char* put_hex(char* to, std::uint64_t value) {
@@ -202,12 +203,12 @@ std::string_view unescaped(const Mapping& line, std::string_view path) {
 
 const Mapping* find_mapping(std::uint64_t address) {
   if (mappings == nullptr) {
-    mappings = static_cast<Mapping*>(map_memory(kMost * sizeof(Mapping)));
+    mappings = static_cast<Mapping*>(map_memory(kMostMappings * sizeof(Mapping)));
   }
   const bool fresh = stale;
   if (stale && !read_all()) die("/proc/self/maps cannot be read: code cannot be told from data");
   std::size_t at = find_behind(address);
-  const auto found = [&] { return at < count && mappings[at].start <= address; };
+  const auto found = [&] { return at < mapping_count && mappings[at].start <= address; };
   // Stacks and the heap grow, and other processes may have mapped something here.
   if (!found() && !fresh && read_all()) at = find_behind(address);
   return found() ? &mappings[at] : nullptr;
@@ -229,7 +230,7 @@ bool is_page_of_file(std::uint64_t address) {
   if (failed(file)) return false;
   std::uint64_t entry = 0;
   raw_syscall(SYS_pread64, file, reinterpret_cast<long>(&entry), sizeof(entry),
-              static_cast<long>(address / 4096 * sizeof(entry)));
+              static_cast<long>(address / kPage * sizeof(entry)));
   raw_syscall(SYS_close, file);
   return (entry & kPresent) != 0 && (entry & kOfFile) != 0;
 }
@@ -255,7 +256,7 @@ void note_moved(std::uint64_t from, std::uint64_t from_bytes, std::uint64_t to,
   if (stale) return;
   const std::size_t at = find_behind(from);
   // Since 6.17 Linux moves several mappings at once.
-  if (at == count || mappings[at].start > from || mappings[at].end - from < from_bytes) {
+  if (at == mapping_count || mappings[at].start > from || mappings[at].end - from < from_bytes) {
     return mappings_changed();
   }
   const Mapping old = mappings[at];
@@ -267,7 +268,7 @@ void note_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot
   const std::uint64_t end = page_end(start, bytes);
   while (!stale && start < end) {
     const std::size_t at = find_behind(start);
-    if (at == count || mappings[at].start >= end) return;
+    if (at == mapping_count || mappings[at].start >= end) return;
     Mapping part = mappings[at];
     part.start = std::max(part.start, start);
     part.end = std::min(part.end, end);

@@ -17,6 +17,7 @@ void unmap_memory(std::uint64_t start, std::size_t bytes);
 long place_elsewhere(std::size_t bytes);
 // Flags of mmap for memory at one place or nowhere.
 inline constexpr int kOnlyThere = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+inline constexpr long kHugePage = 2 << 20;  // bytes
 // The same of memory that was mapped in another way, from here on.
 void note_own(std::uint64_t start, std::uint64_t bytes);
 void forget_own(std::uint64_t start, std::uint64_t bytes);

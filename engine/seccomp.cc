@@ -19,10 +19,12 @@ extern "C" const char __executable_start[], _end[];
 
 namespace {
 
-constexpr std::uint32_t low(std::uint64_t address) { return static_cast<std::uint32_t>(address); }
+constexpr std::uint32_t low_half(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address);
+}
 template <class T>
-std::uint32_t low(T* address) {
-  return low(reinterpret_cast<std::uint64_t>(address));
+std::uint32_t low_half(T* address) {
+  return low_half(reinterpret_cast<std::uint64_t>(address));
 }
 
 constexpr std::uint16_t kLoad = BPF_LD | BPF_W | BPF_ABS;
@@ -37,11 +39,11 @@ void let_engine_through(sock_filter* to) {
       {kLoad, 0, 0, kIp + 4},
       {kIfEqual, 0, 6, 0},
       {kLoad, 0, 0, kIp},
-      {kIfNotBelow, 0, 4, low(__executable_start)},
-      {kIfNotBelow, 3, 0, low(_end)},
+      {kIfNotBelow, 0, 4, low_half(__executable_start)},
+      {kIfNotBelow, 3, 0, low_half(_end)},
       // The program's own calls, which the engine makes for it.
-      {kIfEqual, 2, 0, low(&glue_syscall_done)},
-      {kIfEqual, 1, 0, low(&glue_clone_done)},
+      {kIfEqual, 2, 0, low_half(&glue_syscall_done)},
+      {kIfEqual, 1, 0, low_half(&glue_clone_done)},
       {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
       {BPF_LD | BPF_IMM, 0, 0, 0},  // as filters begin
   };

@@ -19,6 +19,7 @@
 #include "exec.h"
 #include "glue.h"
 #include "held_faults.h"
+#include "hodo/base/page.h"
 #include "lock.h"
 #include "mappings.h"
 #include "memory.h"
@@ -51,7 +52,7 @@ std::uint32_t rights(std::uint64_t prot) {
 // Where the heap ends now.
 void broke(std::uint64_t end) {
   static std::uint64_t before = 0;
-  const std::uint64_t first = (end + 4095) / 4096 * 4096;
+  const std::uint64_t first = (end + kPage - 1) / kPage * kPage;
   if (first < before) {
     note_unmapped(first, before - first);
     forget(first, before - first);

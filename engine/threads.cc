@@ -14,6 +14,7 @@
 #include "code_report.h"
 #include "edition.h"
 #include "glue.h"
+#include "hodo/base/page.h"
 #include "hodo/relay/engine_start.h"
 #include "lock.h"
 #include "memory.h"
@@ -187,7 +188,6 @@ void end_replacing(ThreadArea& area) {
 }
 
 bool is_being_replaced(std::uint64_t page) {
-  constexpr std::uint64_t kPage = 4096;
   return replacing != 0 && std::any_of(areas, areas + area_count, [page](const ThreadArea* area) {
            return area->used && page + kPage > area->replaced_start &&
                   page < area->replaced_start + area->replaced_bytes;

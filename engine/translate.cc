@@ -31,8 +31,6 @@ using isa::InsnClass;
 constexpr unsigned kMaxOutcomes = 8;
 constexpr unsigned kMaxInsns = 100;  // a fragment takes less room than arena_near() sees to
 
-const std::uint8_t* code(std::uint64_t ip) { return reinterpret_cast<const std::uint8_t*>(ip); }
-
 std::uint64_t target_of(const Encoding& e, std::uint64_t ip) {
   return isa::direct_target(e, code(ip), ip);
 }
