@@ -288,7 +288,7 @@ void report_files(ThreadArea& area, bool unwritten) {
 }
 
 void report_unmapped(std::uint64_t start, std::uint64_t bytes) {
-  const std::uint64_t end = start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+  const std::uint64_t end = page_end(start, bytes);
   forget_told(start, end);
   filter_nothing(start, end);
   visit_pages(start, end, [](Page& page) {
@@ -306,7 +306,7 @@ void report_stack(std::uint64_t pointer) {
 void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes,
                       std::uint32_t prot) {
   if (!is_recorded(area)) return;
-  const std::uint64_t end = start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+  const std::uint64_t end = page_end(start, bytes);
   const bool written = (prot & PROT_WRITE) != 0;
   if (written) visit_pages(start, end, [](Page& page) { page.state = State::unknown; });
   if (is_file_told(start, end, written)) {
@@ -326,7 +326,7 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
 
 void report_granted(ThreadArea& area, std::uint64_t start, std::uint64_t bytes) {
   if (!is_recorded(area)) return;
-  const std::uint64_t end = start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+  const std::uint64_t end = page_end(start, bytes);
   const Asker by = asker_in(area);
   while (start < end) {
     const Mapping* at = find_mapping(start);

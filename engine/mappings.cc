@@ -143,10 +143,6 @@ std::size_t find_behind(std::uint64_t address) {
   return low;
 }
 
-std::uint64_t page_end(std::uint64_t start, std::uint64_t bytes) {
-  return start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
-}
-
 // Puts `with` in the place of what was between its ends, or nothing there.
 void replace(std::uint64_t start, std::uint64_t end, const Mapping* with) {
   if (stale || end <= start) return;
@@ -200,6 +196,10 @@ std::string_view unescaped(const Mapping& line, std::string_view path) {
 }
 
 }  // namespace
+
+std::uint64_t page_end(std::uint64_t start, std::uint64_t bytes) {
+  return start + std::min(bytes + kPage - 1, ~start) / kPage * kPage;
+}
 
 const Mapping* find_mapping(std::uint64_t address) {
   if (mappings == nullptr) {

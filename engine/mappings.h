@@ -46,4 +46,7 @@ void note_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot
 // Something else.
 void mappings_changed();
 
+// Where the pages end that a system call of the program names by a start and a number of bytes.
+std::uint64_t page_end(std::uint64_t start, std::uint64_t bytes);
+
 }  // namespace hodo::engine
