@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "channel/piece_size.h"
 #include "guest_file.h"
@@ -14,17 +13,6 @@ namespace hodo::capture {
 namespace {
 
 constexpr std::int32_t kMostGuestProcessors = 16;
-
-template <class T>
-T fixed_part(const relay::Record& record) {
-  T value;
-  std::memcpy(&value, record.fixed.data(), sizeof(value));
-  return value;
-}
-
-std::string_view text_of(const relay::Record& record) {
-  return {reinterpret_cast<const char*>(record.payload.data()), record.payload.size()};
-}
 
 }  // namespace
 
@@ -94,24 +82,25 @@ Status VmChannels::write_record(const Channel& channel, const relay::Record& rec
     case relay::RecordType::guest_map:
       return write_map(record, stamp);
     case relay::RecordType::guest_code: {
-      const auto code = fixed_part<relay::GuestCode>(record);
+      const auto code = relay::fixed_part<relay::GuestCode>(record);
       perfdata::Stamp whose = stamp;
       whose.pid = code.task.pid, whose.tid = code.task.tid;
       return writer_.code(code.address, record.payload, whose);
     }
     case relay::RecordType::guest_symbol: {
-      const auto symbol = fixed_part<relay::GuestSymbol>(record);
+      const auto symbol = relay::fixed_part<relay::GuestSymbol>(record);
       perfdata::Stamp kernel = stamp;
       kernel.pid = kernel.tid = -1;
-      return writer_.ksymbol(
-          {.address = symbol.address, .size = symbol.size, .name = std::string(text_of(record))},
-          kernel);
+      return writer_.ksymbol({.address = symbol.address,
+                              .size = symbol.size,
+                              .name = std::string(relay::text_of(record))},
+                             kernel);
     }
     case relay::RecordType::guest_note:
-      guest_ = text_of(record).substr(0, 200);
+      guest_ = relay::text_of(record).substr(0, 200);
       return {};
     case relay::RecordType::native: {
-      const std::string_view text = text_of(record);
+      const std::string_view text = relay::text_of(record);
       const auto end = std::min(text.find('\0'), text.size());
       // A guest can start any number of them under any name.
       if (left_out_.size() < 100) {
@@ -126,19 +115,19 @@ Status VmChannels::write_record(const Channel& channel, const relay::Record& rec
 }
 
 Status VmChannels::write_task(const relay::Record& record, perfdata::Stamp stamp) {
-  const auto task = fixed_part<relay::GuestTask>(record);
+  const auto task = relay::fixed_part<relay::GuestTask>(record);
   stamp.pid = task.pid, stamp.tid = task.tid;
   pids_.insert(task.pid);
   tids_.insert(task.tid);
   return writer_.comm({.pid = task.pid,
                        .tid = task.tid,
-                       .comm = text_of(record).substr(0, 15),
+                       .comm = relay::text_of(record).substr(0, 15),
                        .exec = (record.header.flags & relay::kExec) != 0},
                       stamp);
 }
 
 Status VmChannels::write_fork(const relay::Record& record, perfdata::Stamp stamp) {
-  const auto fork = fixed_part<relay::GuestFork>(record);
+  const auto fork = relay::fixed_part<relay::GuestFork>(record);
   stamp.pid = fork.parent.pid, stamp.tid = fork.parent.tid;
   return writer_.fork({.pid = fork.task.pid,
                        .ppid = fork.parent.pid,
@@ -149,7 +138,7 @@ Status VmChannels::write_fork(const relay::Record& record, perfdata::Stamp stamp
 }
 
 Status VmChannels::write_exit(const relay::Record& record, perfdata::Stamp stamp) {
-  const auto task = fixed_part<relay::GuestTask>(record);
+  const auto task = relay::fixed_part<relay::GuestTask>(record);
   stamp.pid = task.pid, stamp.tid = task.tid;
   living_.erase(task.tid);
   return writer_.exit(
@@ -158,7 +147,7 @@ Status VmChannels::write_exit(const relay::Record& record, perfdata::Stamp stamp
 }
 
 Status VmChannels::write_switch(const relay::Record& record, perfdata::Stamp stamp) {
-  const auto task = fixed_part<relay::GuestTask>(record);
+  const auto task = relay::fixed_part<relay::GuestTask>(record);
   stamp.pid = task.pid, stamp.tid = task.tid;
   tids_.insert(task.tid);
   // A process is announced by the processor that it began on, whose channel may be read later.
@@ -168,18 +157,20 @@ Status VmChannels::write_switch(const relay::Record& record, perfdata::Stamp sta
         {.pid = task.pid, .ppid = task.pid, .tid = task.tid, .ptid = task.pid, .time = stamp.time},
         stamp);
     if (!status) return status;
-    status = writer_.comm(
-        {.pid = task.pid, .tid = task.tid, .comm = text_of(record).substr(0, 15), .exec = false},
-        stamp);
+    status = writer_.comm({.pid = task.pid,
+                           .tid = task.tid,
+                           .comm = relay::text_of(record).substr(0, 15),
+                           .exec = false},
+                          stamp);
     if (!status) return status;
   }
   return writer_.switch_({.out = false}, stamp);
 }
 
 Status VmChannels::write_map(const relay::Record& record, perfdata::Stamp stamp) {
-  const auto map = fixed_part<relay::GuestMap>(record);
+  const auto map = relay::fixed_part<relay::GuestMap>(record);
   stamp.pid = map.task.pid, stamp.tid = map.task.tid;
-  const std::string_view text = text_of(record);
+  const std::string_view text = relay::text_of(record);
   const std::string_view name = text.substr(0, text.find('\0'));
   const std::string_view id = text.substr(std::min(name.size() + 1, text.size()));
   const guest::GuestMapping mapping{.start = map.where.start,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,6 +75,16 @@ struct Record {
   std::span<const std::uint8_t> fixed;  // MapRecord or CodeRecord, or empty
   std::span<const std::uint8_t> payload;
 };
+// Its fixed part, whose size belongs to its type; its payload as text.
+template <class T>
+T fixed_part(const Record& record) {
+  T value;
+  std::memcpy(&value, record.fixed.data(), sizeof(value));
+  return value;
+}
+inline std::string_view text_of(const Record& record) {
+  return {reinterpret_cast<const char*>(record.payload.data()), record.payload.size()};
+}
 
 // A StackSample and its entries.
 struct Stack {

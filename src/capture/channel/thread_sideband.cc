@@ -1,0 +1,123 @@
+#include "thread_sideband.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "hodo/image/elf.h"
+#include "recorded_processes.h"
+
+namespace hodo::capture {
+namespace {
+
+bool is_file_at(const std::string& path, const relay::MapRecord& map) {
+  struct stat st{};
+  return stat(path.c_str(), &st) == 0 && st.st_ino == map.inode;
+}
+
+// A process with another root says what it sees.
+std::string as_seen_here(std::string path, const relay::MapRecord& map, std::int32_t pid,
+                         std::string& root) {
+  if (map.inode == 0 || is_file_at(path, map)) return path;
+  if (std::string now = root_of(pid); !now.empty()) root = std::move(now);
+  if (root.empty()) return path;
+  std::string whole = root + path;
+  return is_file_at(whole, map) ? whole : path;
+}
+
+}  // namespace
+
+Status ThreadSideband::announce(const relay::Hello& hello) {
+  const perfdata::Stamp stamp{
+      .pid = hello.pid, .tid = hello.tid, .time = rounds_.time_of(hello.time)};
+  Status status;
+  if (hello.start == relay::Start::image) {
+    status = writer_.comm(
+        {.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm), .exec = true}, stamp);
+  } else if (hello.start == relay::Start::attached) {
+    status = announce_attached(hello, stamp);
+  } else {
+    status = writer_.fork({.pid = hello.pid,
+                           .ppid = hello.parent_pid,
+                           .tid = hello.tid,
+                           .ptid = hello.parent_tid,
+                           .time = stamp.time},
+                          stamp);
+  }
+  if (!status) return status;
+  if (hello.start != relay::Start::thread) held_files_.hold_program(hello.pid);
+  return writer_.itrace_start({.pid = hello.pid, .tid = hello.tid}, stamp);
+}
+
+// As perf does for what runs when it begins: nobody has forked it, or executed anything.
+Status ThreadSideband::announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp) {
+  if (hello.tid != hello.pid) {
+    const auto status = writer_.fork({.pid = hello.pid,
+                                      .ppid = hello.pid,
+                                      .tid = hello.tid,
+                                      .ptid = hello.pid,
+                                      .time = stamp.time},
+                                     stamp);
+    if (!status) return status;
+  }
+  return writer_.comm({.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm)}, stamp);
+}
+
+Status ThreadSideband::write(const relay::Record& record, std::int32_t pid, std::int32_t tid,
+                             std::string& root) {
+  const perfdata::Stamp stamp{.pid = pid, .tid = tid, .time = rounds_.time_of(record.header.time)};
+  switch (record.header.type) {
+    case relay::RecordType::map:
+      return write_map(record, stamp, root);
+    case relay::RecordType::code: {
+      const auto code = relay::fixed_part<relay::CodeRecord>(record);
+      return writer_.code(code.address, record.payload, stamp);
+    }
+    case relay::RecordType::comm:
+      return writer_.comm({.pid = pid, .tid = tid, .comm = relay::text_of(record).substr(0, 15)},
+                          stamp);
+    case relay::RecordType::exit:
+      return writer_.exit({.pid = pid, .ppid = pid, .tid = tid, .ptid = pid, .time = stamp.time},
+                          stamp);
+    default:
+      return {};
+  }
+}
+
+Status ThreadSideband::write_map(const relay::Record& record, const perfdata::Stamp& stamp,
+                                 std::string& root) {
+  const auto map = relay::fixed_part<relay::MapRecord>(record);
+  std::string path(relay::text_of(record));
+  const bool is_file = path.starts_with('/') && !path.starts_with("//");
+  if (is_file) path = as_seen_here(std::move(path), map, stamp.pid, root);
+  perfdata::Mmap mmap{.pid = stamp.pid,
+                      .tid = stamp.tid,
+                      .address = map.start,
+                      .size = map.length,
+                      .file_offset = map.offset,
+                      .path = path,
+                      .prot = map.prot & (PROT_READ | PROT_WRITE | PROT_EXEC),
+                      .flags = MAP_PRIVATE | (map.granted != 0 ? MAP_ANONYMOUS : 0u),
+                      .maj = map.major,
+                      .min = map.minor,
+                      .inode = map.inode};
+  mmap.data = (mmap.prot & PROT_EXEC) == 0;
+  if (const auto status = held_files_.note(mmap, stamp, writer_, rounds_); !status) return status;
+  add_build_id(mmap, is_file);
+  return writer_.mmap(mmap, stamp);
+}
+
+void ThreadSideband::add_build_id(perfdata::Mmap& mmap, bool is_file) {
+  const auto [id, fresh] = build_ids_.try_emplace({std::string(mmap.path), mmap.inode});
+  if (fresh && is_file) {
+    if (auto elf = image::read_elf_file(held_files_.way_to(mmap))) {
+      id->second = std::move(elf->build_id);
+    }
+  }
+  mmap.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(id->second.size(), 20));
+  std::copy_n(id->second.begin(), mmap.build_id.size, mmap.build_id.bytes.begin());
+}
+
+}  // namespace hodo::capture

@@ -1,0 +1,45 @@
+// What the file says of threads beside their traces, as the kernel reports it of what perf records:
+// beginnings, names, mappings, code that lies in no file, ends.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "held_files.h"
+#include "hodo/perfdata/writer.h"
+#include "hodo/relay/channel.h"
+#include "hodo/relay/protocol.h"
+#include "rounds.h"
+
+namespace hodo::capture {
+
+class ThreadSideband {
+ public:
+  // Both must outlive this.
+  ThreadSideband(perfdata::Writer& writer, Rounds& rounds) : writer_(writer), rounds_(rounds) {}
+
+  // A thread begins, executes a program, or has been running for long.
+  Status announce(const relay::Hello& hello);
+  // A record of what a thread does; others are none of this class's. `root` is where its process
+  // has its own, if it has, and may be found anew.
+  Status write(const relay::Record& record, std::int32_t pid, std::int32_t tid, std::string& root);
+  // Keeps the code of files that are gone by now. The last thing that is written.
+  Status keep_missing_files() { return held_files_.keep_missing(writer_, rounds_); }
+
+ private:
+  Status announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp);
+  Status write_map(const relay::Record& record, const perfdata::Stamp& stamp, std::string& root);
+  void add_build_id(perfdata::Mmap& mmap, bool is_file);
+
+  perfdata::Writer& writer_;
+  Rounds& rounds_;
+  HeldFiles held_files_;
+  // By path and inode: a program may be replaced. Empty: has none.
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint8_t>> build_ids_;
+};
+
+}  // namespace hodo::capture
