@@ -39,7 +39,7 @@ def recorded(bench, cache):
     guest.write_initramfs(os.path.join(bench.work, "initrd"), f"known_path {box.ROUNDS} & ping_pong 40 & wait", programs)
     words = [word for name in ("known_path", "ping", "pong") for word in ("--process", name)]
     bench.patience = 240  # it boots
-    bench.run("vm", "record", "--user", "--kernel", *words, "-o", "vm.data", "--", *guest.command(kernel, "initrd", "-smp", "2"))
+    bench.run("vm", "record", "--user", "--kernel", *words, "-o", "vm.data", "--", *guest.command(guest.unpacked(kernel, cache), "initrd", "-smp", "2"))
     return "vm.data"
 
 

@@ -40,7 +40,8 @@ class Box:
         for tool in ("qemu-system-x86_64", guest.BUSYBOX):
             if shutil.which(tool) is None:
                 raise Skip(f"{tool} is not installed")
-        self.kernel = guest.kernel(options.cache)
+        self.cache = options.cache
+        self.kernel = guest.kernel(self.cache)
         if self.kernel is None:
             raise Skip("there is no Debian kernel in /boot, and its package cannot be fetched")
 
@@ -64,13 +65,19 @@ class Box:
         check(done.returncode == status, f"exit status {done.returncode} of {text}")
         return done
 
-    def record_vm(self, script, watched, *qemu_words, options=(), boot="", files=()):
-        """Boots the guest and records the processes `watched` into vm.data; `files`: see write_initramfs."""
+    def guest(self, *qemu_words, boot="", moved=False):
+        """QEMU's words for the guest with the initramfs "initrd". `moved`: its kernel unpacks itself, and puts itself where chance
+        has it (KASLR)."""
+        kernel = self.kernel if moved else guest.unpacked(self.kernel, self.cache)
+        return guest.command(kernel, "initrd", *qemu_words, boot=boot)
+
+    def record_vm(self, script, watched, *qemu_words, options=(), boot="", files=(), moved=False):
+        """Boots the guest and records the processes `watched` into vm.data; `files`: see write_initramfs, `moved`: guest()."""
         programs = [self.program(name) for name in ("known_path", "narrow", "family", "ping_pong")]
         guest.write_initramfs(self.path("initrd"), script, programs, files)
         words = [word for name in watched for word in ("--process", name)]
         done = self.run(self.hodo, "vm", "record", *words, *options, "-o", "vm.data", "--",
-                        *guest.command(self.kernel, "initrd", *qemu_words, boot=boot))
+                        *self.guest(*qemu_words, boot=boot, moved=moved))
         check("Linux version" in done.stderr, f"no guest kernel: {done.stderr}")
         return done
 

@@ -51,8 +51,7 @@ def processes(box):
     script = ("known_path 100000000 & sleep 5000 & echo sleeper $!; echo ready\n"
               "while sleep 1; do echo still here; done\n")
     guest.write_initramfs(box.path("initrd"), script, [box.program("known_path")])
-    words = guest.command(box.kernel, "initrd", "-smp", "2", boot="pti=on")
-    with machine(box, words) as console:
+    with machine(box, box.guest("-smp", "2", boot="pti=on", moved=True)) as console:
         boots(console, "ready")
         answer, found = listed(box)
         text = box.run(box.hodo, "vm", "ps", "--qmp", "qmp", "--time", "0").stdout
@@ -78,7 +77,7 @@ def hidden_process(box):
               "for pid in $! $thread; do insmod /bin/guest_hooks.ko variant=process pid=$pid; rmmod guest_hooks; done\n"
               "ps | grep -cE '[s]leep 5000|[k]softirqd'; echo ready; sleep 6000")
     guest.write_initramfs(box.path("initrd"), script, [box.hooks_module()])
-    with machine(box, guest.command(box.kernel, "initrd")) as console:
+    with machine(box, box.guest()) as console:
         said = boots(console, "ready")
         answer, _ = listed(box, status=1)
         text = box.run(box.hodo, "vm", "ps", "--qmp", "qmp", "--time", "0", status=1).stdout
@@ -116,7 +115,7 @@ def hooked_kernel(box):
     and ftrace do is not."""
     guest.write_initramfs(box.path("initrd"), HOOKS, [box.hooks_module()])
     done = box.run(box.hodo, "vm", "record", "--kernel", "--process", "ls", "--process", "cat", "-o", "vm.data", "--",
-                   *guest.command(box.kernel, "initrd"))
+                   *box.guest(moved=True))
     listings = [line for line in done.stdout.splitlines() if line.startswith("variant=")]
     check(len(listings) == 5 and "hidden_file" in listings[0], f"the guest listed {listings}")
     check(not any("hidden_file" in line for line in listings[1:]), f"a hook does not hide: {listings}")
@@ -155,7 +154,7 @@ def attached(box):
     so are the branches. The kernel isolates its page tables."""
     guest.write_initramfs(box.path("initrd"), "exec known_path 100000000", [box.program("known_path")])
     words = [box.hodo, "vm", "record", "--process", "known_path", "--user", "--kernel", "-o", "vm.data", "--",
-             *guest.command(box.kernel, "initrd", "-qmp", "unix:qmp,server=on,wait=off", boot="pti=on")]
+             *box.guest("-qmp", "unix:qmp,server=on,wait=off", boot="pti=on", moved=True)]
     recorder = subprocess.Popen(words, cwd=box.work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)
     try:

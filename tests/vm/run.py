@@ -180,8 +180,7 @@ def loaded_module(box):
     fault: the fault comes in the interrupt and returns into it."""
     guest.write_initramfs(box.path("initrd"), "echo > /hodo-test-guest; insmod /bin/guest_hooks.ko variant=nested",
                           [box.hooks_module()])
-    box.run(box.hodo, "vm", "record", "--process", "insmod", "--user", "--kernel", "-o", "vm.data", "--",
-            *guest.command(box.kernel, "initrd"))
+    box.run(box.hodo, "vm", "record", "--process", "insmod", "--user", "--kernel", "-o", "vm.data", "--", *box.guest())
     check(list(box.names("vm.data").values()) == ["insmod"], f"recorded were {box.names('vm.data')}")
     lines = box.run(box.hodo, "branches", "vm.data", "--sort", "time").stdout.splitlines()
     at, found = 0, []
@@ -198,8 +197,7 @@ def loaded_module(box):
 def killed_machine(box):
     """When the machine is killed, what was recorded until then is there."""
     guest.write_initramfs(box.path("initrd"), "echo begins; known_path 100000000", [box.program("known_path")])
-    command = guest.command(box.kernel, "initrd")
-    recorder = subprocess.Popen([box.hodo, "vm", "record", "-o", "vm.data", "--process", "known_path", "--", *command],
+    recorder = subprocess.Popen([box.hodo, "vm", "record", "-o", "vm.data", "--process", "known_path", "--", *box.guest()],
                                 cwd=box.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, text=True, errors="replace")
     for line in recorder.stdout:
@@ -224,7 +222,7 @@ def restarted_machine(box):
 date -s 2001.02.03-04:05:06
 hwclock -w
 echo c > /proc/sysrq-trigger"""
-    done = box.record_vm(script, ["known_path"], "-action", "reboot=reset", options=["--user", "--kernel"])
+    done = box.record_vm(script, ["known_path"], "-action", "reboot=reset", options=["--user", "--kernel"], moved=True)
     check("Kernel panic" in done.stdout, f"it did not crash: {done.stdout}")
     names = box.names("vm.data")
     check(set(names.values()) == {"known_path"}, f"recorded were {names}")
@@ -241,7 +239,7 @@ def full_disk(box):
     try:
         guest.write_initramfs(box.path("initrd"), "ls /proc; echo at its end", [])
         done = box.run(box.hodo, "vm", "record", "--process", "all", "--user", "--kernel", "-o", "small/vm.data", "--",
-                       *guest.command(box.kernel, "initrd"), status=125)
+                       *box.guest(), status=125)
         check("No space left" in done.stderr, f"nothing is said: {done.stderr}")
         check("at its end" in done.stdout, f"the guest did not run to its end: {done.stdout}")
         stats = json.loads(box.run(box.hodo, "stats", "small/vm.data", "--json", status=3).stdout)
