@@ -1,122 +1,81 @@
-"""Branch lists as `hodo branches` and `perf script` print them, in the lines of watched.py."""
+"""Branch lists of `hodo branches` and of perf, and what of one the others can say."""
 
 import collections
+import os
 import re
+import subprocess
+import tempfile
 
+from branch_list import KINDS, NO_KIND, NUMBERS, BranchList, read
 
+LISTED = (0, 3)  # exit statuses of `hodo branches` where it has printed a list: complete, incomplete
 PICKED_UP = "picked-up"  # begin with resync: where the first branch of a stack came from
 
 
-def hodo(lines):
-    """{tid: [line]} from `hodo branches --format csv`."""
-    lines = iter(lines)
-    header = next(lines, "").rstrip("\n")
-    if header != "time,cpu,pid,tid,cr3,from,to,kind,flags":
-        raise ValueError(f"not the columns of hodo branches: {header!r}")
-    threads = {}
-    shapes = {}  # the end of a CSV line -> line: most branches repeat
-    for text in lines:
-        _, _, _, tid, _, rest = text.split(",", 5)
-        shape = shapes.get(rest)
-        if shape is None:
-            source, target, kind, flags = rest.rstrip("\n").split(",", 3)
-            if kind == "begin" and "resync" in flags:
-                kind = PICKED_UP
-            shape = f"{kind} {int(source or '0', 16):x} {int(target or '0', 16):x}"
-            shapes[rest] = shape
-        try:
-            threads[tid].append(shape)
-        except KeyError:
-            threads[tid] = [shape]
-    return {int(tid): listed for tid, listed in threads.items()}
+class Lister:
+    """Reads recordings by the programs of this folder, which were built to `folder`."""
+
+    def __init__(self, folder):
+        self.reader = os.path.join(folder, "branch_lists")
+        self.filter = os.path.join(folder, "libperf_branches.so")
+
+    def hodo(self, command, **keywords):
+        """({tid: BranchList}, exit status, what it said on stderr) of `hodo branches ... --format csv`. ValueError if it printed
+        something else than a list."""
+        with tempfile.TemporaryFile() as errors:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, **keywords) as hodo:
+                done = subprocess.run([self.reader], stdin=hodo.stdout, capture_output=True)
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")
+        if done.returncode != 0 and hodo.returncode in LISTED:
+            raise ValueError(f"{' '.join(command)}: {done.stderr.decode(errors='replace')}{said}")
+        return read(done.stdout), hodo.returncode, said
+
+    def perf(self, data, itrace="b", **keywords):
+        """({tid: BranchList}, exit status, what it said): each error in the trace is a line."""
+        with tempfile.NamedTemporaryFile() as found:
+            command = ["perf", "script", f"--itrace={itrace}", "-F", "tid,ip", "--dlfilter", self.filter, "--dlarg", found.name, "-i", data]
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **keywords)
+            return read(found.read()), done.returncode, done.stdout.decode(errors="replace")
 
 
-# perf script -F tid,ip,addr,flags: "  TID  FLAGS  IP => ADDR", or an error line.
-PERF_LINE = re.compile(r"\s*(\d+)\s+(.*?)\s*([0-9a-f]+) =>\s+([0-9a-f]+)\s*$")
-
-# What perf's flags say of a branch, which is less than hodo's kinds do.
-PERF_KINDS = {
-    "jcc": "cond",
-    "jmp": "jmp",
-    "call": "call",
-    "return": "ret",
-    "syscall": "syscall",
-    "sysret": "sysret",
-    "int": "int",
-    "iret": "iret",
-    "tr strt": "begin",
-    "tr end": "end",
-    "async": "end",
-    "hw int": "end",
-}
-
-
-def perf_kind(flags):
-    flags = " ".join(flags.split())
-    if flags == "hw int":
-        return "irq"  # its handler is traced
-    if flags.startswith("tr end "):
-        flags = flags.removeprefix("tr end ")
-    return PERF_KINDS.get(flags, flags)
-
-
-def perf(lines):
-    """{tid: [line]} from `perf script --itrace=b -F tid,ip,addr,flags`."""
-    threads = {}
-    known = {}  # a line -> its thread's list and its shape: most branches repeat
-    for text in lines:
-        entry = known.get(text)
-        if entry is None:
-            match = PERF_LINE.match(text)
-            if match is None:
-                raise ValueError(f"not a branch as perf prints it: {text!r}")
-            tid, flags, source, target = match.groups()
-            shape = f"{perf_kind(flags)} {int(source, 16):x} {int(target, 16):x}"
-            entry = known[text] = (threads.setdefault(int(tid), []), shape)
-        entry[0].append(entry[1])
-    return threads
-
-
-AS_PERF = {"icall": "call", "ijmp": "jmp"}
+AS_PERF = bytes(NUMBERS[{"icall": "call", "ijmp": "jmp"}.get(kind, kind)] for kind in KINDS)
 
 
 def as_perf_says(listed):
     """A list reduced to the kinds that perf tells apart."""
-    shapes = {}
-    out = []
-    for shape in listed:
-        reduced = shapes.get(shape)
-        if reduced is None:
-            kind, _, rest = shape.partition(" ")
-            reduced = shapes[shape] = f"{AS_PERF.get(kind, kind)} {rest}"
-        out.append(reduced)
-    return out
+    return listed.with_kinds(listed.kinds().translate(AS_PERF.ljust(256, b"\xff")))
 
 
 def without_pauses(listed):
     """(the list without pauses, their number): a pause is tracing that stops before an instruction
     and goes on with the same one, as around a change of mappings. The program took no branch there,
     so the watcher, who sees only the program, has no line for it."""
-    out = []
-    pauses = 0
-    for shape in listed:
-        if shape.startswith("begin ") and out and out[-1] == f"end {shape.split()[2]} 0":
-            out.pop()
-            pauses += 1
-        else:
-            out.append(shape)
-    return out, pauses
+    left_out = set()
+    for begin in listed.of_kind("begin"):
+        before = begin - 1
+        while before in left_out:
+            before -= 1
+        if before >= 0 and listed.at(before) == (NUMBERS["end"], listed.at(begin)[2], 0):
+            left_out |= {before, begin}
+    return listed.without(sorted(left_out)), len(left_out) // 2
 
 
 def as_bts_says(witness, ours):
     """The witness's list with what a BTS record can tell: one of a signal that came before a system
     call's instruction has the same two addresses as one of the call."""
     calls = {}
-    for shape in set(ours):
-        kind, source, target = shape.split()
-        if kind in ("syscall", "int") and target == "0":
-            calls[f"end {source} 0"] = shape
-    return [calls.get(shape, shape) for shape in witness]
+    for name in ("syscall", "int"):
+        for at in ours.of_kind(name):
+            kind, source, target = ours.at(at)
+            if target == 0:
+                calls[source] = kind
+    kinds = bytearray(witness.kinds())
+    for at in witness.of_kind("end"):
+        kind, source, target = witness.at(at)
+        if target == 0:
+            kinds[at] = calls.get(source, kind)
+    return witness.with_kinds(kinds)
 
 
 STACK_DEPTH = 32
@@ -141,17 +100,17 @@ def windows(witness, period):
         count += 1
         if count % period == 0:
             out.extend(stack)
-    return out
+    return BranchList.of(out)
 
 
 def of_stacks(listed):
     """A list of branch stacks without the marks between them."""
-    return [shape for shape in listed if not shape.startswith(PICKED_UP)]
+    return listed.without(listed.of_kind(PICKED_UP))
 
 
 def addresses(listed):
     """Only from and to, which is what a branch stack has."""
-    return [shape.split(" ", 1)[1] for shape in listed]
+    return listed.with_kinds(bytes([NO_KIND]) * len(listed))
 
 
 STACK_ENTRY = re.compile(r"0x([0-9a-f]+)/0x([0-9a-f]+)/")

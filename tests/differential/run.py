@@ -8,19 +8,18 @@ Exit status 0: all equal; 1: not; 77: the program is not installed.
 """
 
 import argparse
-import contextlib
 import errno
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 import cases
 import compare
 import listed
 import watched
+from branch_list import BranchList
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import emulated  # noqa: E402  # pylint: disable=wrong-import-position
@@ -89,44 +88,32 @@ def record(case, options, arguments, work, expected_output):
     return data, log
 
 
-@contextlib.contextmanager
-def lines_of(command):
-    """The lines that a command prints; it has to succeed without a word on stderr."""
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        try:
-            yield process.stdout
-        finally:
-            process.stdout.close()
-            status = process.wait()
-        errors.seek(0)
-        said = errors.read().decode(errors="replace")
+def succeeded(who, found, status, said):
+    """What was found, without a word said about it."""
     if status != 0 or said:
-        raise Failure(f"{' '.join(command)}: exit status {status}\n{said}")
+        raise Failure(f"{who}: exit status {status}\n{said}")
+    return found
 
 
-def hodo_list(hodo, data):
-    with lines_of([hodo, "branches", data, "--format", "csv"]) as lines:
-        return listed.hodo(lines)
+def hodo_list(options, data):
+    return succeeded("hodo branches", *options.lister.hodo([options.hodo, "branches", data, "--format", "csv"]))
 
 
-def perf_list(data):
-    command = ["perf", "script", "--itrace=b", "-F", "tid,ip,addr,flags", "-i", data]
-    with lines_of(command) as lines:
-        return listed.perf(lines)
+def perf_list(options, data):
+    return succeeded("perf script", *options.lister.perf(data))
 
 
 def perf_stacks(data):
-    with lines_of(["perf", "script", "-F", "tid,ip,brstack", "-i", data]) as lines:
-        return listed.perf_stacks(lines)
+    done = subprocess.run(["perf", "script", "-F", "tid,ip,brstack", "-i", data], capture_output=True, text=True, timeout=TIMEOUT)
+    return succeeded("perf script", listed.perf_stacks(done.stdout.splitlines()), done.returncode, done.stderr)
 
 
-def compare_stacks(case, hodo, data, witness):
+def compare_stacks(options, data, witness):
     """The same for a recording of branch stacks: those that the watcher's list comes to."""
     windows = {tid: listed.windows(lines, PERIOD) for tid, lines in witness.items()}
     expected = {tid: lines for tid, lines in windows.items() if lines}
-    ours = {tid: listed.of_stacks(lines) for tid, lines in hodo_list(hodo, data).items()}
-    report = [] if case in EXECUTE else compare.threads("watcher", expected, "hodo", ours)
+    ours = {tid: listed.of_stacks(lines) for tid, lines in hodo_list(options, data).items()}
+    report = [] if options.case in EXECUTE else compare.threads("watcher", expected, "hodo", ours)
     addresses = {tid: listed.addresses(lines) for tid, lines in ours.items()}
     report += compare.threads("hodo", addresses, "perf", perf_stacks(data))
     branches = sum(len(lines) for lines in expected.values())
@@ -134,12 +121,12 @@ def compare_stacks(case, hodo, data, witness):
 
 
 def compare_two(options, data):
-    ours = hodo_list(options.hodo, data)
+    ours = hodo_list(options, data)
     reduced = {tid: listed.as_perf_says(lines) for tid, lines in ours.items()}
     branches = sum(len(lines) for lines in ours.values())
     if branches == 0:
         raise Failure("hodo reads no branch")
-    return compare.threads("hodo", reduced, "perf", perf_list(data)), f"{branches} branches in {len(ours)} threads"
+    return compare.threads("hodo", reduced, "perf", perf_list(options, data)), f"{branches} branches in {len(ours)} threads"
 
 
 def compare_lists(case, options, data, log):
@@ -155,16 +142,16 @@ def compare_lists(case, options, data, log):
         if not whole and not case.cut:
             raise Failure(f"thread {tid} was cut off")
     if options.source == "lbr":
-        return compare_stacks(case.name, options.hodo, data, witness)
-    ours = hodo_list(options.hodo, data)
+        return compare_stacks(options, data, witness)
+    ours = hodo_list(options, data)
     paused = {tid: listed.without_pauses(lines) for tid, lines in ours.items()}
     steady = {tid: lines for tid, (lines, _) in paused.items()}
     if options.source == "bts":
         witness = {
-            tid: listed.as_bts_says(lines, steady.get(tid, [])) for tid, lines in witness.items()
+            tid: listed.as_bts_says(lines, steady.get(tid, BranchList())) for tid, lines in witness.items()
         }
     report = compare.threads("watcher", witness, "hodo", steady, tails)
-    theirs = perf_list(data)
+    theirs = perf_list(options, data)
     if options.source == "bts":
         # perf looks a record's instruction up in the code that was there last, and tells no kind of
         # a record where tracing ends.
@@ -200,6 +187,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hodo", required=True)
     parser.add_argument("--programs", required=True, help="folder of the fixture programs")
+    parser.add_argument("--lists", required=True, type=listed.Lister, dest="lister", help="folder of the programs that read lists of branches")
     parser.add_argument("--work", required=True, help="folder for this case; kept when it fails")
     parser.add_argument("--source", default="qemu", choices=["qemu", "bts", "lbr", "dbi"])
     parser.add_argument("case")

@@ -3,21 +3,11 @@
 import random
 import unittest
 
+import branch_list
 import cases
 import compare
 import listed
-
-CSV = """time,cpu,pid,tid,cr3,from,to,kind,flags
-1,,7,7,,,0x401000,begin,
-2,,7,7,,0x401005,0x402000,icall,
-3,,7,8,,0x401007,0x401000,cond,
-4,,7,7,,0x402004,,syscall,end
-"""
-PERF = """    7  tr strt                        0 =>           401000
-    7  call                      401005 =>           402000
-    8  jcc                       401007 =>           401000
-    7  tr end  syscall           402004 =>                0
-"""
+from branch_list import BranchList
 
 
 def example():
@@ -25,51 +15,59 @@ def example():
     return [f"cond {generator.randrange(4096):x} {i:x}" for i in range(1000)]
 
 
+def threads(left, right, tail=None):
+    """The report over two lists of one thread."""
+    return compare.threads("a", {1: BranchList.of(left)}, "b", {1: BranchList.of(right)}, tail)
+
+
 def first_line(report):
     return report[0] if report else None
 
 
 class Lists(unittest.TestCase):
-    def test_hodo_csv(self):
+    LINES = ["begin 0 401000", "icall 401005 402000", "ijmp 402000 ffffffff81000000", "syscall 402004 0"]
+
+    def test_lines_come_back(self):
+        listing = BranchList.of(self.LINES)
+        self.assertEqual((len(listing), list(listing)), (4, self.LINES))
+        self.assertEqual((listing[1], listing[-1], list(listing[1:3])), (self.LINES[1], self.LINES[3], self.LINES[1:3]))
+        self.assertEqual((listing == self.LINES, listing[:3] == self.LINES), (True, False))
+        with self.assertRaises(IndexError):
+            _ = listing[4]
+
+    def test_a_list_that_is_cut_off_is_refused(self):
+        data = branch_list.HEAD.pack(7, 2) + BranchList.of(self.LINES[:2]).data
+        self.assertEqual(branch_list.read(data), {7: self.LINES[:2]})
+        for size in range(1, len(data)):
+            with self.assertRaises((ValueError, branch_list.struct.error)):
+                branch_list.read(data[:size])
+
+    def test_reduced_to_what_perf_says(self):
         self.assertEqual(
-            listed.hodo(CSV.splitlines(keepends=True)),
-            {
-                7: ["begin 0 401000", "icall 401005 402000", "syscall 402004 0"],
-                8: ["cond 401007 401000"],
-            },
+            listed.as_perf_says(BranchList.of(self.LINES)),
+            ["begin 0 401000", "call 401005 402000", "jmp 402000 ffffffff81000000", "syscall 402004 0"],
         )
 
-    def test_perf(self):
-        self.assertEqual(
-            listed.perf(PERF.splitlines(keepends=True)),
-            {
-                7: ["begin 0 401000", "call 401005 402000", "syscall 402004 0"],
-                8: ["cond 401007 401000"],
-            },
-        )
+    def test_reduced_to_addresses(self):
+        listing = listed.addresses(BranchList.of(self.LINES[1:]))
+        self.assertEqual(listing, ["401005 402000", "402000 ffffffff81000000", "402004 0"])
+        self.assertNotEqual(listing, listed.addresses(BranchList.of(["icall 401005 402008", *self.LINES[2:]])))
 
-    def test_hodo_reduced_to_what_perf_says(self):
-        ours = listed.hodo(CSV.splitlines(keepends=True))
-        theirs = listed.perf(PERF.splitlines(keepends=True))
-        self.assertEqual({tid: listed.as_perf_says(lines) for tid, lines in ours.items()}, theirs)
-
-    def test_other_columns_are_refused(self):
-        with self.assertRaises(ValueError):
-            listed.hodo(["time,from,to\n"])
-        with self.assertRaises(ValueError):
-            listed.hodo([])
-
-    def test_perf_error_line_is_refused(self):
-        with self.assertRaises(ValueError):
-            listed.perf([" instruction trace error type 1 time 1.000000 cpu 0 pid 7 tid 7\n"])
+    def test_stacks_without_their_marks(self):
+        lines = ["picked-up 0 10", "jmp 10 20", "picked-up 0 30", "cond 30 10"]
+        self.assertEqual(listed.of_stacks(BranchList.of(lines)), ["jmp 10 20", "cond 30 10"])
 
 
 class Pauses(unittest.TestCase):
     def test_same_address_is_a_pause(self):
         self.assertEqual(
-            listed.without_pauses(["jmp 1 20", "end 20 0", "begin 0 20", "jmp 24 1"]),
+            listed.without_pauses(BranchList.of(["jmp 1 20", "end 20 0", "begin 0 20", "jmp 24 1"])),
             (["jmp 1 20", "jmp 24 1"], 1),
         )
+
+    def test_pauses_one_inside_another_and_one_behind_another(self):
+        lines = ["end 10 0", "end 20 0", "begin 0 20", "begin 0 10", "end 10 0", "begin 0 10", "jmp 14 1"]
+        self.assertEqual(listed.without_pauses(BranchList.of(lines)), (["jmp 14 1"], 3))
 
     def test_anything_else_is_not(self):
         for lines in (
@@ -79,30 +77,30 @@ class Pauses(unittest.TestCase):
             ["begin 0 20", "end 20 0"],
             ["end 20 0", "jmp 20 30", "begin 0 20"],
         ):
-            self.assertEqual(listed.without_pauses(lines), (lines, 0))
+            self.assertEqual(listed.without_pauses(BranchList.of(lines)), (lines, 0))
 
 
 class Bts(unittest.TestCase):
     def test_signal_before_a_system_call_looks_like_the_call(self):
         witness = ["jmp 1 20", "end 20 0", "begin 0 90", "int 95 0", "begin 0 20", "int 20 0"]
         ours = ["jmp 1 20", "int 20 0", "begin 0 90", "int 95 0", "begin 0 20", "int 20 0"]
-        self.assertEqual(listed.as_bts_says(witness, ours), ours)
+        self.assertEqual(listed.as_bts_says(BranchList.of(witness), BranchList.of(ours)), ours)
 
     def test_signal_before_anything_else_does_not(self):
         witness = ["jmp 1 20", "end 20 0", "begin 0 90"]
-        self.assertEqual(listed.as_bts_says(witness, ["jmp 1 20", "jmp 20 90"]), witness)
-        self.assertEqual(listed.as_bts_says(witness, ["jmp 1 20", "int 21 0"]), witness)
+        for ours in (["jmp 1 20", "jmp 20 90"], ["jmp 1 20", "int 21 0"]):
+            self.assertEqual(listed.as_bts_says(BranchList.of(witness), BranchList.of(ours)), witness)
 
 
 class Compare(unittest.TestCase):
     def test_equal(self):
-        self.assertEqual(compare.threads("a", {1: example()}, "b", {1: example()}), [])
+        self.assertEqual(threads(example(), example()), [])
 
     def test_every_single_change_is_found_at_its_line(self):
         for damaged in (0, 1, 499, 998, 999):
             lines = example()
             lines[damaged] = "jmp 1 2"
-            report = compare.threads("a", {1: example()}, "b", {1: lines})
+            report = threads(example(), lines)
             self.assertIn(f"first difference at line {damaged},", report[0])
             self.assertIn(f"> {damaged:9d} jmp 1 2", report)
 
@@ -111,19 +109,19 @@ class Compare(unittest.TestCase):
             lines = example()
             del lines[position]
             for pair in ((lines, example()), (example(), lines)):
-                report = compare.threads("a", {1: pair[0]}, "b", {1: pair[1]})
+                report = threads(*pair)
                 self.assertIn(f"first difference at line {position},", first_line(report))
 
     def test_swapped_lines(self):
         lines = example()
         lines[10], lines[11] = lines[11], lines[10]
-        report = compare.threads("a", {1: example()}, "b", {1: lines})
+        report = threads(example(), lines)
         self.assertIn("first difference at line 10,", first_line(report))
 
     def test_context_of_twenty_lines(self):
         lines = example()
         lines[500] = "jmp 1 2"
-        report = compare.threads("a", {1: example()}, "b", {1: lines})
+        report = threads(example(), lines)
         self.assertEqual(len(report), 1 + 2 * (1 + 20 + 1 + 20))
 
     def test_missing_thread(self):
@@ -134,12 +132,12 @@ class Compare(unittest.TestCase):
 
     def test_tolerated_tail_is_only_a_tail(self):
         whole, short = example(), example()[:-3]
-        self.assertEqual(compare.threads("a", {1: whole}, "b", {1: short}, {1: 3}), [])
-        self.assertEqual(compare.threads("a", {1: short}, "b", {1: whole}, {1: 3}), [])
-        self.assertTrue(compare.threads("a", {1: whole}, "b", {1: short}, {1: 2}))
-        self.assertTrue(compare.threads("a", {1: whole}, "b", {1: short}, {2: 3}))
+        self.assertEqual(threads(whole, short, {1: 3}), [])
+        self.assertEqual(threads(short, whole, {1: 3}), [])
+        self.assertTrue(threads(whole, short, {1: 2}))
+        self.assertTrue(threads(whole, short, {2: 3}))
         short[5] = "jmp 1 2"
-        self.assertTrue(compare.threads("a", {1: whole}, "b", {1: short}, {1: 3}))
+        self.assertTrue(threads(whole, short, {1: 3}))
 
 
 class Cases(unittest.TestCase):

@@ -1,13 +1,15 @@
 """Branch lists from the watcher plugin's log of executed blocks (its format: plugin/watcher.cc).
 
-A branch is what one block's last instruction did to reach the next block. Lines have the form
-"KIND FROM TO" in hex, 0 for an absent address, with the kinds of `hodo branches`. What the blocks
-do not explain becomes a "gap" line, which no other list has.
+A branch is what one block's last instruction did to reach the next block. Lines are those of
+branch_list.py, packed. What the blocks do not explain becomes a "gap" line, which no other list has.
 """
 
 import array
+import itertools
 import os
 import re
+
+from branch_list import BranchList, NUMBERS, BRANCH, packed as line
 
 LAST_REACHED = 1 << 31
 SIGNAL_MARK = 0x7FFFFFFF
@@ -54,39 +56,35 @@ def classify(text):
     return "", None
 
 
-def line(kind, source, target):
-    return f"{kind} {source:x} {target:x}"
-
-
 def leaves_user_mode(block):
     return block.kind in ("syscall", "int")
 
 
 def step(word, block, reached_ip):
-    """The lines of going from `block` (logged as `word`) to the address `reached_ip`."""
+    """The lines of going from `block` (logged as `word`) to the address `reached_ip`, as one piece."""
     if not word & LAST_REACHED:
         # Cut short: QEMU starts again inside the block, to translate an instruction that crosses a
         # page, to repeat one that needs exclusive access, or that wrote to its own page.
         if block.start <= reached_ip <= block.last:
-            return ()
-        return (line("gap", block.last, reached_ip),)
+            return b""
+        return line("gap", block.last, reached_ip)
     if leaves_user_mode(block):
-        return (line(block.kind, block.last, 0), line("begin", 0, reached_ip))
+        return line(block.kind, block.last, 0) + line("begin", 0, reached_ip)
     if block.kind == "" or block.kind == "cond":
         if reached_ip == block.fall:
-            return ()
+            return b""
     if block.target is not None:
         if reached_ip == block.target:
-            return (line(block.kind, block.last, reached_ip),)
+            return line(block.kind, block.last, reached_ip)
     elif block.kind != "" and reached_ip != block.last:
-        return (line(block.kind, block.last, reached_ip),)
+        return line(block.kind, block.last, reached_ip)
     if reached_ip == block.last:  # the last instruction again: a REP string, or started anew
-        return ()
-    return (line("gap", block.last, reached_ip),)
+        return b""
+    return line("gap", block.last, reached_ip)
 
 
 def is_gap(lines):
-    return any(text.startswith("gap") for text in lines)
+    return any(kind == NUMBERS["gap"] for kind, _, _ in BRANCH.iter_unpack(lines))
 
 
 def signal(word, block, handler, interrupted):
@@ -98,7 +96,7 @@ def signal(word, block, handler, interrupted):
     before = step(word, block, interrupted)
     if is_gap(before) and block.target == handler:
         return step(word, block, handler)  # a jump from one handler to another, no signal
-    return (*before, line("end", interrupted, 0), line("begin", 0, handler))
+    return before + line("end", interrupted, 0) + line("begin", 0, handler)
 
 
 def read_blocks(directory, name):
@@ -129,34 +127,39 @@ def read_words(path):
     return words
 
 
-class Derivation:
-    """Turns the words of one run log into lines."""
+class Steps(dict):
+    """(word, next word) -> the lines of that step; before the first word comes 0"""
 
     def __init__(self, blocks):
+        super().__init__()
         self.blocks = blocks
-        self.steps = {}  # (word, next word) -> lines
 
     def block(self, word):
         return self.blocks[word & ~LAST_REACHED]
 
+    def __missing__(self, words):
+        previous, word = words
+        start = self.block(word).start
+        self[words] = lines = line("begin", 0, start) if previous == 0 else step(previous, self.block(previous), start)
+        return lines
+
+
+class Derivation:
+    """Turns the words of one run log into lines."""
+
+    def __init__(self, blocks):
+        self.steps = Steps(blocks)
+        self.block = self.steps.block
+
     def plain(self, words, previous, out):
         """Appends the lines of a stretch without signals; returns its last word."""
-        steps = self.steps
-        extend = out.extend
-        for word in words:
-            if word == 0:
-                continue
-            lines = steps.get((previous, word))
-            if lines is None:
-                if previous == 0:
-                    lines = (line("begin", 0, self.block(word).start),)
-                else:
-                    lines = step(previous, self.block(previous), self.block(word).start)
-                steps[previous, word] = lines
-            if lines:
-                extend(lines)
-            previous = word
-        return previous
+        if words.count(0):
+            words = array.array("I", filter(None, words))
+        if not words:
+            return previous
+        # Without a loop of Python's: most words come in pairs that came before.
+        out.extend(map(self.steps.__getitem__, zip(itertools.chain((previous,), words), words)))
+        return words[-1]
 
     def lines(self, words):
         """(lines, whole): whole = the log ends in a system call, not in the middle of something."""
@@ -179,14 +182,14 @@ class Derivation:
             if previous == 0:
                 out.append(line("begin", 0, start))
             else:
-                out.extend(signal(previous, self.block(previous), start, low | high << 32))
+                out.append(signal(previous, self.block(previous), start, low | high << 32))
             previous = handler
             position = mark + SIGNAL_WORDS
         if previous & LAST_REACHED and leaves_user_mode(self.block(previous)):
             block = self.block(previous)
             out.append(line(block.kind, block.last, 0))
-            return out, True
-        return out, False
+            return BranchList(b"".join(out)), True
+        return BranchList(b"".join(out)), False
 
 
 def read(directory):
@@ -198,14 +201,14 @@ def read(directory):
             pid, sequence, tid = (int(group) for group in match.groups())
             logs.append((tid, pid, sequence, name))
     threads = {}
-    blocks = {}
+    images = {}
     for tid, pid, sequence, name in sorted(logs):
         image = f"{pid}.{sequence}.blocks"
-        if image not in blocks:
-            blocks[image] = read_blocks(directory, image)
+        if image not in images:
+            images[image] = Derivation(read_blocks(directory, image))
         words = read_words(os.path.join(directory, name))
-        lines, whole = Derivation(blocks[image]).lines(words)
-        before = threads.get(tid, ([], True))[0]
+        lines, whole = images[image].lines(words)
+        before = threads.get(tid, (BranchList(), True))[0]
         threads[tid] = (before + lines, whole)
     return threads
 

@@ -60,16 +60,13 @@ def alive(pid):
         return False
 
 
-def _addresses(lists):
-    return {tid: [line.split(" ", 1)[1] for line in lines] for tid, lines in lists.items()}
-
-
 class Box:
-    def __init__(self, hodo, programs, own_programs, work, source="qemu"):
-        self.hodo = hodo
-        self.source = source  # what records where a case does not say
-        self.programs = programs
-        self.own_programs = own_programs
+    def __init__(self, options, work):
+        self.hodo = options.hodo
+        self.source = options.source  # what records where a case does not say
+        self.programs = options.programs
+        self.own_programs = options.own_programs
+        self.lister = listed.Lister(options.lists)
         self.work = work
         self.data = os.path.join(work, "trace.data")
         self.started = []
@@ -165,17 +162,17 @@ class Box:
         return {loss["cause"] for loss in self.stats(INCOMPLETE, data)["losses"]}
 
     def branches(self, status=COMPLETE, data=None):
-        """{tid: ["kind from to"]}"""
-        return listed.hodo(self.read("branches", status, data, ["--format", "csv"]).splitlines())
+        """{tid: BranchList}"""
+        found, exit_status, said = self.lister.hodo([self.hodo, "branches", data or self.data, "--format", "csv"], cwd=self.work)
+        check(status is None or exit_status == status, f"hodo branches: exit status {exit_status}, expected {status}\n{said}")
+        return found
 
     def perf(self, data=None, itrace="b"):
         """The same as perf has it, which has to read the file without a complaint."""
-        perf = self.tool("perf")
-        command = [perf, "script", f"--itrace={itrace}", "-F", "tid,ip,addr,flags", "-i", data or self.data]
-        done = self.run(command)
-        if done.returncode != 0 or done.stderr.strip():
-            raise Failure(f"perf script: exit status {done.returncode}\n{done.stderr.decode()}")
-        return listed.perf(done.stdout.decode().splitlines())
+        self.tool("perf")
+        found, status, said = self.lister.perf(data or self.data, itrace, cwd=self.work)
+        check(status == 0 and not said.strip(), f"perf script: exit status {status}\n{said}")
+        return found
 
     def perf_reads(self, overflow=False):
         """perf follows the whole recording, and finds no error to print; packets that were lost (OVF) are none with
@@ -189,7 +186,7 @@ class Box:
         reduced = {tid: listed.as_perf_says(lines) for tid, lines in ours.items()}
         theirs = self.perf(data)
         if not kinds:
-            reduced, theirs = _addresses(reduced), _addresses(theirs)
+            reduced, theirs = ({tid: listed.addresses(lines) for tid, lines in one.items()} for one in (reduced, theirs))
         check(reduced == theirs, "hodo's and perf's lists differ")
         return ours
 

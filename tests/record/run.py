@@ -65,6 +65,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true", help="print the cases' names and exit")
     parser.add_argument("--hodo")
+    parser.add_argument("--lists", help="folder of the programs that read lists of branches")
     parser.add_argument("--programs", help="folder of the fixture programs")
     parser.add_argument("--own-programs", help="folder of this folder's own programs")
     parser.add_argument("--work", help="folder for this case; kept when it fails")
@@ -77,7 +78,7 @@ def main():
     work = os.path.abspath(options.work)
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
-    box = Box(options.hodo, options.programs, options.own_programs, work, options.source)
+    box = Box(options, work)
     try:
         listed(options.source)[options.case](box)
     except Skip as reason:

@@ -37,6 +37,7 @@ class Box:
 
     def __init__(self, options, work):
         self.hodo, self.programs, self.work = options.hodo, options.programs, work
+        self.lister = listed.Lister(options.lists)
         for tool in ("qemu-system-x86_64", guest.BUSYBOX):
             if shutil.which(tool) is None:
                 raise Skip(f"{tool} is not installed")
@@ -94,13 +95,15 @@ class Box:
         if shutil.which("perf") is None:
             raise Skip("perf is not installed")
         words = [self.hodo, "branches", file, "--format", "csv", "--sort", "time"]
-        ours = listed.hodo(self.run(*words).stdout.splitlines())
-        theirs = self.run("perf", "script", "-i", file, "--itrace=b", "-F", "tid,ip,addr,flags").stdout
-        theirs = listed.perf(theirs.splitlines())
+        ours, status, said = self.lister.hodo(words, cwd=self.work)
+        check(status == 0, f"{' '.join(words)}: {said}")
+        theirs, status, said = self.lister.perf(file, cwd=self.work)
+        check(status == 0, f"perf script: {said}")
         check(ours.keys() == theirs.keys(), f"threads {list(ours)}, perf has {list(theirs)}")
         for tid in ours.keys() - set(but):
-            branches = ours[tid]
-            check_same(listed.as_perf_says(branches), listed.as_perf_says(theirs[tid]), f"thread {tid} and perf")
+            branches, perfs = listed.as_perf_says(ours[tid]), listed.as_perf_says(theirs[tid])
+            if branches != perfs:
+                check_same(branches, perfs, f"thread {tid} and perf")
 
     def names(self, file):
         """{pid: the process's name}."""
@@ -165,6 +168,7 @@ def main(cases):
     parser.add_argument("--list", action="store_true", help="print the cases' names and exit")
     parser.add_argument("--hodo")
     parser.add_argument("--programs", help="folder of this folder's programs")
+    parser.add_argument("--lists", help="folder of the programs that read lists of branches")
     parser.add_argument("--cache", help="where a kernel that was fetched is kept")
     parser.add_argument("--work", help="folder for this case; kept when it fails")
     parser.add_argument("case", nargs="?", choices=cases)
