@@ -111,11 +111,28 @@ endfunction()
 # Most of a test is compiled to run once.
 set(HODO_TEST_OPTIONS -O0 ${HODO_KEEP_HEADERS})
 
-# hodo_test(NAME SOURCES a.cc ... LONG b.cc ... DEPS pt ... LIBS ... INSIDE capture): a GoogleTest program, one CTest
+# Registers the cases of a GoogleTest program. With sanitizers to start a program takes longer than most cases do: there
+# a few processes run them, whose results lie in gtest/ for scripts/ctest-counts.
+function(hodo_test_cases name one_process_each)
+  if(one_process_each OR NOT HODO_SANITIZE)
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  set(parts 4)
+  foreach(part RANGE 1 ${parts})
+    set(case ${name}.${part}of${parts})
+    math(EXPR index "${part} - 1")
+    add_test(NAME ${case} COMMAND ${name} --gtest_brief=1 --gtest_output=xml:${CMAKE_BINARY_DIR}/gtest/${case}.xml)
+    set_tests_properties(${case} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
+
+# hodo_test(NAME SOURCES a.cc ... LONG b.cc ... DEPS pt ... LIBS ... INSIDE capture APART): a GoogleTest program, one CTest
 # case each. LONG: sources in which tests spend their time, compiled to run. INSIDE: modules whose private headers it
-# includes, too. Without HODO_UNIT_TESTS it is built when asked for.
+# includes, too. APART: a case cannot follow another in one process. Without HODO_UNIT_TESTS it is built when asked for.
 function(hodo_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LONG;DEPS;LIBS;INSIDE" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "SOURCES;LONG;DEPS;LIBS;INSIDE" ${ARGN})
   find_package(GTest REQUIRED)
   include(GoogleTest)
   list(TRANSFORM ARG_DEPS PREPEND hodo_)
@@ -133,7 +150,7 @@ function(hodo_test name)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+  hodo_test_cases(${name} "${ARG_APART}")
 endfunction()
 
 # hodo_fuzz(NAME SOURCES a.cc DEPS pt ...): a libFuzzer target with HODO_FUZZ, else the same code with

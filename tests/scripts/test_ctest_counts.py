@@ -37,8 +37,17 @@ SKIPS = [
 ]
 
 
+# Processes of GoogleTest, as they leave their results.
+INNER = {
+    "good": '<testcase name="a" status="run" result="completed"/><testcase name="b" status="run" result="skipped"/>',
+    "bad": '<testcase name="a" status="run" result="completed"/><testcase name="b" status="run" result="completed">'
+    '<failure message="1 is not 2"/></testcase>',
+    "died": '<testcase name="a" status="run" result="completed"/>',
+}
+
+
 class CtestCounts(unittest.TestCase):
-    def counts(self, cases):
+    def counts(self, cases, folder=()):
         directory = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, directory)
         with open(os.path.join(directory, "CMakeLists.txt"), "w", encoding="utf-8") as file:
@@ -52,11 +61,22 @@ class CtestCounts(unittest.TestCase):
             check=False,
             **quiet,
         )
-        return subprocess.run([COUNTS, result], capture_output=True, text=True, check=False)
+        return subprocess.run([COUNTS, result, *folder], capture_output=True, text=True, check=False)
 
     def test_every_outcome(self):
         done = self.counts(PASSES + FAILS + SKIPS)
         self.assertEqual(done.stdout.split(), ["1", str(len(FAILS)), str(len(SKIPS))])
+
+    def test_processes_of_many_cases(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        for name, cases in INNER.items():
+            with open(os.path.join(folder, name + ".xml"), "w", encoding="utf-8") as file:
+                file.write(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+        done = self.counts(
+            ["case(good COMMAND true)", "case(bad COMMAND false)", "case(died COMMAND false)", *PASSES], [folder]
+        )
+        self.assertEqual(done.stdout.split(), ["4", "2", "1"])
 
     def test_nothing_ran_is_an_error(self):
         self.assertNotEqual(self.counts([]).returncode, 0)
