@@ -11,6 +11,7 @@
 #include "hodo/base/page.h"
 #include "map.h"
 #include "mappings.h"
+#include "memory.h"
 #include "pool.h"
 #include "sys.h"
 #include "threads.h"
@@ -103,11 +104,11 @@ void give_back(std::uint64_t page, CodePage& code) {
   --guarded_count;
 }
 
-// Null: no code can be executed there.
+// Null: no code can be executed there. As natively, nothing is where the engine is.
 CodePage* take_page(std::uint64_t page) {
   CodePage* code = find_page(page);
   if (code != nullptr && code->known) return (code->prot & PROT_EXEC) != 0 ? code : nullptr;
-  const Mapping* mapping = page == 0 ? nullptr : find_mapping(page);
+  const Mapping* mapping = page == 0 || is_own(page, kPage) ? nullptr : find_mapping(page);
   if (mapping == nullptr || (mapping->prot & PROT_EXEC) == 0) return nullptr;
   if ((mapping->prot & PROT_READ) == 0) return nullptr;
   if (code == nullptr) {

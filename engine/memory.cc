@@ -2,6 +2,7 @@
 
 #include <sys/syscall.h>
 
+#include "hodo/base/page.h"
 #include "sys.h"
 
 namespace hodo::engine {
@@ -66,7 +67,8 @@ void forget_own(std::uint64_t start, std::uint64_t bytes) {
 
 void note_own_image() {
   const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
-  note_own(image, reinterpret_cast<std::uint64_t>(_end) - image);
+  const std::uint64_t end = (reinterpret_cast<std::uint64_t>(_end) + kPage - 1) & ~(kPage - 1);
+  note_own(image, end - image);
 }
 
 bool is_own(std::uint64_t start, std::uint64_t bytes) {

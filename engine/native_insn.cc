@@ -5,6 +5,7 @@
 
 #include "glue.h"
 #include "hodo/isa/encoding.h"
+#include "memory.h"
 #include "program_memory.h"
 #include "signal_actions.h"
 #include "signal_place.h"
@@ -14,11 +15,14 @@
 namespace hodo::engine {
 namespace {
 
-// Goes on natively at `ip`, for one instruction.
+// Goes on natively at `ip`, for one instruction. Where the engine is, nothing would be natively:
+// the processor gets what is no address, which it refuses, and native_refused() says the rest.
 [[noreturn]] void go_native(ThreadArea& area, std::uint64_t ip) {
+  constexpr std::uint64_t kNoAddress = std::uint64_t{1} << 63;
   trace_interruption(area, ip);
   area.native_mask = block_signals();
-  area.ip = ip;
+  area.own_target = is_own(ip, 1) ? ip : 0;
+  area.ip = area.own_target != 0 ? kNoAddress : ip;
   area.registers.flags |= eflags::kTf;
   area.native = 1;
   glue_native(&area);

@@ -229,14 +229,31 @@ void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
   return_to_engine(area, context);
 }
 
+// What the kernel says of a branch to where nothing is mapped (do_user_addr_fault).
+WaitingSignal fetched_from_nowhere(std::uint64_t ip) {
+  constexpr std::uint64_t kPageFault = 14, kFetchByUser = 0x14;
+  constexpr std::int32_t kNotMapped = 1;  // SEGV_MAPERR
+  WaitingSignal made{
+      .number = kSegv, .error = kFetchByUser, .trap = kPageFault, .cr2 = ip, .raised = true};
+  made.info.number = static_cast<std::int32_t>(kSegv);
+  made.info.code = kNotMapped;
+  made.info.address = ip;
+  return made;
+}
+
 // The program was to go on where no address is, as after a signal frame that says so. The kernel
 // has it stand there, too.
 void native_refused(ThreadArea& area, unsigned number, const KernelInfo& info,
                     KernelContext& context) {
   area.native = 0;
   area.registers.flags &= ~eflags::kTf;
+  WaitingSignal signal = describe(area, number, info, context);
+  if (const std::uint64_t ip = std::exchange(area.own_target, 0); ip != 0) {
+    area.ip = ip;
+    signal = fetched_from_nowhere(ip);
+  }
   const std::uint64_t mask = area.waits > 0 ? area.held_mask : area.native_mask;
-  deliver(area, describe(area, number, info, context), mask, context);
+  deliver(area, signal, mask, context);
 }
 
 // Runs the instruction natively whose registers are saved, without the engine's code seeing it.

@@ -61,10 +61,11 @@ struct ThreadArea {
   std::uint64_t engine_stack = 0;  // top of the stack of the engine's C++ code
   std::uint64_t outcomes = 0;      // R11 of the processor while C++ code runs
   Registers registers = {};
-  std::uint64_t stack = 0;   // the stack pointer with which a thread began
-  std::uint64_t ip = 0;      // of the program, where `registers` leave R10 and R11 to it
-  std::uint32_t waits = 0;   // signals in `waiting`
-  std::uint32_t native = 0;  // the program runs one instruction at its own address
+  std::uint64_t stack = 0;       // the stack pointer with which a thread began
+  std::uint64_t ip = 0;          // of the program, where `registers` leave R10 and R11 to it
+  std::uint32_t waits = 0;       // signals in `waiting`
+  std::uint32_t native = 0;      // the program runs one instruction at its own address
+  std::uint64_t own_target = 0;  // which would be the engine's: it is refused
   unit::PtUnit unit;
 
   // Signals that came where the program's state is not to be had; the kernel holds back all but
