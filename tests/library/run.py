@@ -51,7 +51,9 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--work", required=True)
     parser.add_argument("--cxx", required=True)
+    parser.add_argument("--launcher", default="", help="of the compiler: keeps what was compiled")
     options = parser.parse_args()
+    cxx = [*options.launcher.split(), options.cxx]
     work, prefix = options.work, os.path.join(options.work, "prefix")
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work)
@@ -59,7 +61,7 @@ def main():
 
     built = os.path.join(work, "examples")
     run("cmake", "-G", "Ninja", "-S", os.path.join(ROOT, "examples"), "-B", built,
-        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={options.cxx}")
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={options.cxx}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={options.launcher}")
     run("ninja", "-C", built)
     same(run(os.path.join(built, "own_code")), OWN_CODE, "own_code")
     same(run(os.path.join(built, "debug_store")),
@@ -83,10 +85,11 @@ def main():
     everything = os.path.join(work, "headers.cc")
     with open(everything, "w", encoding="utf-8") as file:
         file.writelines(f'#include "{name}"\n' for name in sorted(headers(prefix)))
-    run(options.cxx, "-std=c++23", "-fsyntax-only", everything, *flags)
+    compile_flags = [flag for flag in flags if not flag.startswith("-l") and not flag.startswith("-L")]
+    run(*cxx, "-std=c++23", "-c", everything, "-o", everything + ".o", *compile_flags)
     listed = os.path.join(work, "list_branches")
-    run(options.cxx, "-std=c++23", os.path.join(ROOT, "examples", "list_branches.cc"), *flags,
-        "-o", listed)
+    run(*cxx, "-std=c++23", "-c", os.path.join(ROOT, "examples", "list_branches.cc"), "-o", listed + ".o", *compile_flags)
+    run(options.cxx, listed + ".o", *flags, "-o", listed)
     recording = os.path.join(ROOT, "fuzz", "corpus", "perfdata", "recording")
     done = subprocess.run([listed, recording], capture_output=True, text=True, check=False)
     if "instructions" not in done.stdout:
