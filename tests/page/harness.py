@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from chrome import Chrome
+from chrome import LONGEST, Chrome
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -134,7 +134,7 @@ class View:
         self.chrome.run(f"location.hash = {json.dumps(words)}")
         self.settled()
 
-    def settled(self, seconds=30):
+    def settled(self, seconds=LONGEST):
         self.chrome.drain(0.1)
         self.chrome.wait_for("!document.querySelector('.waits')", "the answers", seconds)
         trouble = self.chrome.run("[...document.querySelectorAll('.panel [role=alert]')].map(e => e.innerText).join()")
