@@ -50,10 +50,11 @@ def cases(module):
     }
 
 
-def listed(source="qemu"):
+def listed(source="qemu", names=None):
+    """{case: function} of all modules, or of those named."""
     found = {
         f"{module.removeprefix('cases_')}.{case}": function
-        for module in modules()
+        for module in names or modules()
         for case, function in cases(module).items()
     }
     if source == "qemu":
@@ -80,7 +81,7 @@ def main():
     os.makedirs(work)
     box = Box(options, work)
     try:
-        listed(options.source)[options.case](box)
+        listed(options.source, ["cases_" + options.case.partition(".")[0]])[options.case](box)
     except Skip as reason:
         print(f"skipped: {reason}")
         return SKIPPED
