@@ -30,7 +30,7 @@ MOMENTS = {
     "moments_qemu_signals": ("signals", "qemu"),
     "moments_bts_longjmp": ("longjmp", "bts"),
     "moments_lbr_hello": ("hello", "lbr"),
-    "moments_step_hello": ("hello", "step"),
+    "moments_step_hello": ("hello_static", "step"),
     "moments_dbi_filter": ("longjmp", "dbi", "--filter", "leap@{program}"),
     "moments_dbi_snapshot": ("threads", "dbi", "--snapshot"),
 }
@@ -233,18 +233,21 @@ def moments(case, program, source, *options):
 LONG = r"""
 #include <stdint.h>
 static uint64_t state = 88172645463325252u;
+static int up(void) { return 3; }
+static int down(void) { return -2; }
+static int (*const volatile steps[])(void) = {up, down};  /* of calls through pointers a trace is full soonest */
 __attribute__((noinline)) static int step(void) {
   state ^= state << 13; state ^= state >> 7; state ^= state << 17;
-  return state & 1 ? 1 : -1;
+  return steps[state & 1]();
 }
 __attribute__((noinline)) static int walk(int n) {
   int at = 0;
-  while (n-- > 0) if (step() > 0) at += 3; else at -= 2;
+  while (n-- > 0) at += step();
   return at;
 }
 int main(void) {
   int sum = 0;
-  for (int i = 0; i < 140; ++i) sum += walk(i * 1000);
+  for (int i = 0; i < 140; ++i) sum += walk(i * 112);
   return sum == 1;
 }
 """

@@ -7,8 +7,8 @@ from box import COMPLETE, Skip, check, equal
 SEGV, ABRT, FPE, ILL, TRAP, KILL, TERM = 11, 6, 8, 4, 5, 9, 15
 
 
-def _ended(box, how, status, options=()):
-    box.record([box.own("ends"), *how], options, status=status)
+def _ended(box, how, status, options=(), program="ends"):
+    box.record([box.own(program), *how], options, status=status)
     report = box.report(None)
     ended = [end for end in report.get("ended", []) if end["command"]]
     equal(len(ended), 1, f"ends of the command in {report.get('ended')}")
@@ -18,8 +18,8 @@ def _ended(box, how, status, options=()):
     return ended[0], head[0]
 
 
-def _by_signal(box, how, number, place, options=()):
-    end, line = _ended(box, [how], 128 + number, options)
+def _by_signal(box, how, number, place, options=(), program="ends"):
+    end, line = _ended(box, [how], 128 + number, options, program)
     equal(end.get("signal"), number, f"{how}: signal")
     check(f"signal {number}" in line, line)
     check("exit_status" not in end, f"{how}: {end}")
@@ -120,10 +120,10 @@ def other_units(box):
 
 
 def stepped(box):
-    done = box.record([box.own("ends"), "exit", "1"], ["--source", "step"], status=None)
+    done = box.record([box.own("ends_static"), "exit", "1"], ["--source", "step"], status=None)
     if done.returncode != 1:
         raise Skip(f"nothing can be stepped here: {done.stderr.decode()}")
-    end = _by_signal(box, "segv", SEGV, "write_to", ["--source", "step"])
+    end = _by_signal(box, "segv", SEGV, "write_to", ["--source", "step"], "ends_static")
     last = box.branches(None)[end["tid"]][-1]
     check(end["ip"][2:] in last, f"the path ends with {last}")
-    _by_signal(box, "kill", KILL, None, ["--source", "step"])
+    _by_signal(box, "kill", KILL, None, ["--source", "step"], "ends_static")

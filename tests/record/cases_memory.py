@@ -20,7 +20,7 @@ def _child(pid):
 
 
 def bounded(box):
-    process = box.start([box.own("spin"), "600", "1000000000"])
+    process = box.start([box.own("spin"), "600", "1000000000", "calls"])
     equal(process.stdout.readline(), b"ready\n", "the program's first line")
     program = _child(process.pid)
     peaks = []

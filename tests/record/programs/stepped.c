@@ -1,6 +1,7 @@
 // Little enough to be stepped through in a test: no C library, a few hundred instructions. Loops,
 // calls through a pointer, a signal to itself, a fault, a child, and itself again with another
-// argument. `stepped thread` starts a thread instead, `stepped loop` says "ready" and does not end.
+// argument. `stepped thread` starts a thread instead, `stepped loop` says "ready" and does not end,
+// nor does `stepped deaf`, which does not hear SIGTERM.
 #include <linux/sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -33,6 +34,11 @@ struct action {
 
 static void catch_signal(int number) {
   struct action action = {handler, 0x04000000, restorer, 0};  // SA_RESTORER
+  call(SYS_rt_sigaction, number, (long)&action, 0, 8);
+}
+
+static void ignore_signal(int number) {
+  struct action action = {SIG_IGN, 0, 0, 0};
   call(SYS_rt_sigaction, number, (long)&action, 0, 8);
 }
 
@@ -77,7 +83,8 @@ __attribute__((used)) static void run(long* args) {
   char** argv = (char**)(args + 1);
   if (args[0] > 1 && argv[1][0] == 't') {
     start_thread();
-  } else if (args[0] > 1 && argv[1][0] == 'l') {
+  } else if (args[0] > 1 && (argv[1][0] == 'l' || argv[1][0] == 'd')) {
+    if (argv[1][0] == 'd') ignore_signal(SIGTERM);
     work(100);  // there are branches, however slow the machine is
     call(SYS_write, 1, (long)"ready\n", 6, 0);
     for (;;) work(100);
