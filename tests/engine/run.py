@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""run.py commands|output|branches ...: programs on the engine.
+"""run.py commands|output|branches|call ...: programs on the engine.
 
 commands: Debian's own programs print the same and end the same as natively.
 output PROGRAM...: so do these.
 random PROGRAM SEED...: so does this one, which runs random code (random_code.c), with each of these seeds.
 branches PROGRAM: a static program does, and `hodo branches` reads from its packets the very branches that single
 steps of a native run show, in their order. Both run without ASLR, in the same environment.
+call PROGRAM: this one (before_call.c) has signals come just before a system call, and they are not late.
 """
 
 import argparse
@@ -110,9 +111,17 @@ def compare_branches(options):
     print(f"{len(read)} branches")
 
 
+def signal_before_call(options):
+    symbols = subprocess.run(["nm", options.engine], capture_output=True, text=True, check=True).stdout
+    (check,) = (line.split()[0] for line in symbols.splitlines() if line.endswith(" glue_syscall_check"))
+    status, out, errors = run([*options.program, options.run, options.engine, check])
+    if (status, out) != (0, b"as natively\n"):
+        sys.exit(f"exit status {status}: {out.decode()}{errors.decode()}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["commands", "output", "random", "branches"])
+    parser.add_argument("what", choices=["commands", "output", "random", "branches", "call"])
     parser.add_argument("program", nargs="*")
     parser.add_argument("--engine", required=True)
     parser.add_argument("--run", required=True)
@@ -121,6 +130,8 @@ def main():
     options = parser.parse_args()
     if options.what == "branches":
         return compare_branches(options)
+    if options.what == "call":
+        return signal_before_call(options)
     if options.what == "commands":
         commands = COMMANDS
     elif options.what == "random":
