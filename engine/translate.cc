@@ -15,8 +15,10 @@
 #include "hodo/isa/encoding.h"
 #include "insn_map.h"
 #include "low_memory.h"
+#include "outcome_code.h"
 #include "recording.h"
 #include "sys.h"
+#include "target_code.h"
 #include "threads.h"
 #include "tip_code.h"
 
@@ -73,12 +75,6 @@ Exit* make_exit(Exit::Kind kind, std::uint64_t target) {
   return exit;
 }
 
-Flush* make_flush(std::uint64_t ip) {
-  Flush* flush = new (allocate_low(sizeof(Flush))) Flush;
-  flush->ip = ip;
-  return flush;
-}
-
 class Translator {
  public:
   explicit Translator(std::uint64_t ip)
@@ -92,8 +88,8 @@ class Translator {
   std::uint8_t* at() const { return hot_.at(); }
 
   void landing(std::uint64_t ip, Entry entry) {
-    if (entry == Entry::by_return) check_return(ip);
-    if (entry == Entry::by_tip) check_target(ip);
+    if (entry == Entry::by_return) TargetCode(hot_, arena_).check_return(ip);
+    if (entry == Entry::by_tip) TargetCode(hot_, arena_).check(ip);
     if (by_blocks) {
       if (entry != Entry::direct) restore_spilled(hot_);
     } else if (entry == Entry::by_return) {
@@ -105,7 +101,7 @@ class Translator {
     }
   }
 
-  void outcomes_of(const Exit& branch) { append(hot_, branch.zeros, true, branch.target); }
+  void outcomes_of(const Exit& branch) { append_outcomes(hot_, branch.zeros, true, branch.target); }
 
   // Ends in a jump to a fragment that there is.
   void continue_at(const std::uint8_t* head) {
@@ -124,7 +120,7 @@ class Translator {
       hot_.bytes({0x0f, 0x1f, 0x44, 0, 0});  // NOP: what redirect() replaces
       if (!by_blocks && is_recorded(current_area())) pass_time(ip);
     }
-    if (!by_blocks) look_for_room(ip);
+    if (!by_blocks) room_.look(ip);
     if (is_checked(ip)) {
       checked(ip);
     } else {
@@ -191,7 +187,7 @@ class Translator {
       cold_.bytes({0x04, 0x7f, 0x9e});
       cold_.load(rax, spill(0));
     }
-    request(cold_, flush, kGlueFlush);
+    request(cold_, arena_, flush, kGlueFlush);
   }
 
   void insns(std::uint64_t ip) {
@@ -299,63 +295,10 @@ class Translator {
     pieces_[piece_count_ - 1].end = behind;
   }
 
-  // --- outcomes ---
-
-  // Not taken `zeros` times, then taken once if `one`, without touching flags.
-  static void shift_in(Emitter& out, unsigned zeros, bool one) {
-    unsigned left = zeros + (one ? 1 : 0);
-    for (; left > 3; left -= 3) shift_by(out, 3, 0);
-    if (left > 0) shift_by(out, left, one ? 1 : 0);
-  }
-  static void shift_by(Emitter& out, unsigned bits, unsigned add) {
-    if (bits > 1) {  // LEA R11, [R11 * 4 or 8 + add]
-      out.bytes({0x4e, 0x8d, 0x1c, 0x1d | bits << 6});
-      return out.word(add);
-    }
-    out.bytes({0x4f, 0x8d, 0x1c | add << 6, 0x1b});  // LEA R11, [R11 + R11 + add]
-    if (add > 0) out.byte(add);
-  }
-
-  // The same on the way to `target`.
-  void append(Emitter& out, unsigned zeros, bool one, std::uint64_t target) {
-    if (by_blocks) return;
-    if (zeros < 4 || !flags_dead(target)) return shift_in(out, zeros, one);
-    out.bytes({0x49, 0xc1, 0xe3, zeros});  // SHL R11, zeros
-    if (one) shift_in(out, 0, true);
-  }
-
-  // At the head: writes the pending outcomes out if there are 31 or more.
-  void look_for_room(std::uint64_t ip) {
-    if (!flags_dead(ip)) return look_keeping_flags(make_flush(ip));
-    hot_.bytes({0x49, 0xf7, 0xc3, 0, 0, 0, 0x80});  // TEST R11, -1 << 31
-    full_ = hot_.jump_if(0x5, nullptr);
-    behind_look_ = hot_.at();
-  }
-
-  // If there are 32 or more: by JRCXZ, which reads no flags.
-  void look_keeping_flags(Flush* flush) {
-    hot_.store(spill(1), rcx);
-    hot_.bytes({0x4c, 0x89, 0xd9});     // MOV RCX, R11
-    hot_.bytes({0x48, 0x0f, 0xc9});     // BSWAP RCX
-    hot_.bytes({0x89, 0xc9});           // MOV ECX, ECX: bits 32 to 63 of R11
-    hot_.bytes({0xe3, 4 + 4 + 5 + 5});  // JRCXZ
-    hot_.load(rcx, spill(1));
-    request(hot_, flush, kGlueFlush);
-    flush->resume = reinterpret_cast<std::uint64_t>(hot_.at());
-    hot_.load(rcx, spill(1));
-  }
-
-  // `what`: an Exit or a Flush.
-  void request(Emitter& out, const void* what, Glue glue) {
-    out.store(spill(0), rax);
-    out.move(rax, low(what));
-    out.jump(arena_.glue(glue));
-  }
-
   // --- ways out ---
 
   void leave_to(std::uint64_t target) {
-    append(hot_, pending_, false, target);
+    append_outcomes(hot_, pending_, false, target);
     jump_to(target);
     stubs();
   }
@@ -384,7 +327,7 @@ class Translator {
     Exit* exit = make_exit(kind, target);
     exit->length = length;
     shift_in(hot_, pending_, false);
-    request(hot_, exit, kGlueExit);
+    request(hot_, arena_, exit, kGlueExit);
     stubs();
   }
 
@@ -399,7 +342,7 @@ class Translator {
       around[3] = static_cast<std::uint8_t>(hot_.at() - (around + 4));
     } else if (target <= ip) {  // most likely a loop: let it stay here
       std::uint8_t* over = hot_.jump_if((e.opcode & 15u) ^ 1, nullptr);
-      append(hot_, pending_, true, target);
+      append_outcomes(hot_, pending_, true, target);
       jump_to(target);
       Emitter::point(over, hot_.at());
     } else {
@@ -420,24 +363,10 @@ class Translator {
     code_end_ = hot_.at();
     for (unsigned i = 0; i < late_count_; ++i) {
       Emitter::point(late_[i].field, cold_.at());
-      request(cold_, late_[i].exit, kGlueExit);
+      request(cold_, arena_, late_[i].exit, kGlueExit);
     }
     late_count_ = 0;
-    if (full_ == nullptr) return;
-    Emitter::point(full_, cold_.at());
-    cold_.store(spill(0), rax);
-    cold_.bytes({0x48, 0x8d, 0x05});  // LEA RAX, [RIP + distance]
-    cold_.word(static_cast<std::uint32_t>(behind_look_ - (cold_.at() + 4)));
-    cold_.jump(arena_.glue(kGlueFull));
-    full_ = nullptr;
-  }
-
-  // Where a target is no address, it is the branch that fails.
-  static void note_branch(Emitter& out, std::uint64_t ip) {
-    auto* branch = static_cast<std::uint64_t*>(allocate_low(sizeof(std::uint64_t)));
-    *branch = ip;
-    out.bytes({0x41, 0xc7, 0x42, offsetof(ThreadArea, branch)});  // MOV dword [R10 + disp8], branch
-    out.word(low(branch));
+    room_.finish();
   }
 
   // --- calls and returns ---
@@ -451,7 +380,7 @@ class Translator {
       hot_.load(rax, spill(0));
     }
     CallCode(hot_, cold_).push_return(behind);
-    append(hot_, pending_, false, target);
+    append_outcomes(hot_, pending_, false, target);
     jump_to(target);
     stubs();
   }
@@ -466,7 +395,7 @@ class Translator {
     calls.move_index(rax, -4);
     calls.store_top(rax);
     hot_.byte(0x58);  // POP RAX
-    note_branch(hot_, ip);
+    TargetCode(hot_, arena_).note_branch(ip);
     if (e.imm_size == 2) {
       hot_.bytes({0x48, 0x8d, 0xa4, 0x24});  // LEA RSP, [RSP + imm]
       hot_.bytes({code(ip)[e.imm_at], code(ip)[e.imm_at + 1], 0, 0});
@@ -490,46 +419,10 @@ class Translator {
     hot_.move(rcx, 0);
     hot_.bytes({0xf2, 0x48, 0x0f, 0x38, 0xf1, 0xc8});  // CRC32 RCX, RAX
     hot_.bytes({0x0f, 0xb7, 0xc9});                    // MOVZX ECX, CX
-    note_branch(hot_, ip);
+    TargetCode(hot_, arena_).note_branch(ip);
     hot_.bytes({0xff, 0x24, 0xcd});  // JMP [first_landings + RCX * 8]
     hot_.word(low(first_landings));
     stubs();
-  }
-
-  // Goes on only where RAX is `ip`. Flags are kept, whether `ip` reads them or not: what comes here
-  // by chance, since it hashes alike, may.
-  void check_target(std::uint64_t ip) {
-    const std::uint64_t negated = 0 - ip;
-    if (ip < 0x8000'0000) {
-      hot_.bytes({0x48, 0x8d, 0x88});  // LEA RCX, [RAX - ip]
-      hot_.word(static_cast<std::uint32_t>(negated));
-    } else {
-      hot_.move64(rcx, negated);
-      hot_.bytes({0x48, 0x8d, 0x0c, 0x01});  // LEA RCX, [RCX + RAX]
-    }
-    hot_.bytes({0xe3, 5});  // JRCXZ
-    hot_.jump(arena_.glue(kGlueMiss));
-  }
-
-  // The same of returns. What comes here by chance has left the stack that the call was made on,
-  // and is not expected to bring flags along: they are kept only where `ip` reads them.
-  void check_return(std::uint64_t ip) {
-    if (!flags_dead(ip)) return check_target(ip);
-    const std::int64_t distance =
-        static_cast<std::int64_t>(ip - reinterpret_cast<std::uint64_t>(hot_.at() + 7));
-    if (ip < 0x8000'0000) {
-      hot_.bytes({0x48, 0x3d});  // CMP RAX, ip
-      hot_.word(static_cast<std::uint32_t>(ip));
-    } else {
-      if (distance == static_cast<std::int32_t>(distance)) {
-        hot_.bytes({0x48, 0x8d, 0x0d});  // LEA RCX, [RIP + distance]
-        hot_.word(static_cast<std::uint32_t>(distance));
-      } else {
-        hot_.move64(rcx, ip);
-      }
-      hot_.bytes({0x48, 0x39, 0xc8});  // CMP RAX, RCX
-    }
-    hot_.jump_if(0x5, arena_.glue(kGlueMiss));
   }
 
   struct Late {
@@ -539,6 +432,7 @@ class Translator {
 
   Arena& arena_;
   Emitter hot_, cold_;
+  RoomCode room_{hot_, cold_, arena_};
   InsnMapWriter map_;
   BlockSite* site_ = nullptr;
   std::uint8_t* told_ = nullptr;  // how many reports a thread must have seen
@@ -549,8 +443,6 @@ class Translator {
   unsigned pending_ = 0;              // outcomes since the fragment's head, all "not taken"
   Late late_[kMaxOutcomes + 8];
   unsigned late_count_ = 0;
-  std::uint8_t* full_ = nullptr;         // where the head leads with too many outcomes
-  std::uint8_t* behind_look_ = nullptr;  // and where it goes on
   struct Piece {
     std::uint64_t start, end;
   };
