@@ -168,6 +168,7 @@ class TextChanged final : public EdgeRule {
     std::vector<std::uint8_t> out(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(std::min(
                                                                    file.size(), ran.size())));
     for (const text::Relocated& r : end.module->relocated(part.begin, part.begin + out.size())) {
+      if (r.place + r.size <= part.begin) continue;
       const std::uint64_t value = r.address.value_or(0) + (end.address - end.vaddr);
       const std::uint64_t first = std::max(r.place, part.begin) - part.begin;
       const std::uint64_t last = std::min(r.place + r.size - part.begin, out.size());

@@ -140,6 +140,7 @@ struct Module::Facts : TextFacts {
   bool ibt = false;
   bool executes_stack = false;
   bool relocates_text = false;
+  std::vector<Relocated> relocated;  // by place
 };
 
 namespace {
@@ -196,6 +197,7 @@ class Analysis {
     facts_.executes_stack = stack && (stack->flags & PF_X) != 0;
     facts_.relocates_text =
         elf_.dynamic(DT_TEXTREL) || (elf_.dynamic(DT_FLAGS).value_or(0) & DF_TEXTREL) != 0;
+    if (facts_.relocates_text) list_relocated();
   }
 
  private:
@@ -271,6 +273,19 @@ class Analysis {
       facts_.through.push_back({r.from, slot->name, slot->initial});
     }
     std::ranges::stable_sort(facts_.through, {}, &Slot::address);
+  }
+
+  void list_relocated() {
+    constexpr std::size_t kDistance = 4;  // of relocations for distances, whatever the machine
+    for (const Relocation& r : relocations_) {
+      if (!facts_.text.contains(r.place)) continue;
+      const bool other = r.kind == Relocation::Kind::other;
+      const bool own = r.kind == Relocation::Kind::relative;
+      facts_.relocated.push_back({.place = r.place,
+                                  .size = other ? kDistance : elf_.word_size(),
+                                  .address = own ? std::optional(r.addend) : std::nullopt});
+    }
+    std::ranges::stable_sort(facts_.relocated, {}, &Relocated::place);
   }
 
   void name_asked() {
@@ -455,21 +470,13 @@ std::optional<Held> Module::held_at(std::uint64_t vaddr) const {
   return word ? std::optional(Held{.address = *word}) : std::nullopt;
 }
 
-std::vector<Relocated> Module::relocated(std::uint64_t begin, std::uint64_t end) const {
-  constexpr std::size_t kDistance = 4;  // of relocations for distances, whatever the machine
-  std::vector<Relocated> out;
-  if (!relocates_text()) return out;
-  const auto elf = ElfBytes::read(facts_->file);
-  if (!elf) return out;
-  for (const Relocation& r : elf->relocations()) {
-    const bool other = r.kind == Relocation::Kind::other;
-    const std::size_t size = other ? kDistance : elf->word_size();
-    if (r.place >= end || (r.place < begin && begin - r.place >= size)) continue;
-    const bool own = r.kind == Relocation::Kind::relative;
-    out.push_back(
-        {.place = r.place, .size = size, .address = own ? std::optional(r.addend) : std::nullopt});
-  }
-  return out;
+std::span<const Relocated> Module::relocated(std::uint64_t begin, std::uint64_t end) const {
+  constexpr std::uint64_t kWord = 8;
+  const auto& all = facts_->relocated;
+  auto first = std::ranges::lower_bound(all, begin - std::min(begin, kWord), {}, &Relocated::place);
+  const auto last = std::ranges::lower_bound(all, end, {}, &Relocated::place);
+  while (first != last && first->place < begin && begin - first->place >= first->size) ++first;
+  return first < last ? std::span(first, last) : std::span<const Relocated>();
 }
 
 std::string_view Module::callee_name(std::uint64_t vaddr) const {

@@ -124,8 +124,8 @@ class Module {
   bool executes_stack() const;
   // The dynamic linker writes to its text (DT_TEXTREL).
   bool relocates_text() const;
-  // What it writes there in [begin, end); empty where !relocates_text(). Reads all relocations.
-  std::vector<Relocated> relocated(std::uint64_t begin, std::uint64_t end) const;
+  // What it writes there in [begin, end), by place; empty where !relocates_text().
+  std::span<const Relocated> relocated(std::uint64_t begin, std::uint64_t end) const;
   const std::vector<std::string>& needed() const;  // DT_NEEDED, in order
   const std::string& soname() const;               // DT_SONAME; may be empty
 
