@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -124,8 +125,15 @@ bool is_on_stack(const isa::Memory& memory) {
   return memory.base == kRsp && memory.index == isa::kNoRegister;
 }
 
-// Whether the register has a sum, what was kept on the stack, or, where nobody knows what ran
-// before, what a function keeps in it over calls.
+// At a distance from a register that is in another register, as code of the large model reads
+// slots.
+bool is_at_distance(const isa::Memory& memory) {
+  return memory.base != isa::kNoRegister && memory.index != isa::kNoRegister &&
+         memory.displacement == 0;
+}
+
+// Whether the register has a sum, what lies at a distance or was kept on the stack, or, where
+// nobody knows what ran before, what a function keeps in it over calls.
 bool is_computed(Backwards& before, std::uint8_t reg) {
   constexpr unsigned kPreserved = 0xf028;  // RBX, RBP, R12 to R15 (psABI, "Register Usage")
   constexpr int kFurthest = 64;
@@ -135,12 +143,26 @@ bool is_computed(Backwards& before, std::uint8_t reg) {
     if (!move) break;
     if ((move->changed >> reg & 1) == 0) continue;
     if (move->to != reg) return false;
-    if (move->what == What::load) return is_on_stack(move->memory);
+    if (move->what == What::load) {
+      return is_on_stack(move->memory) || is_at_distance(move->memory);
+    }
     if (move->what == What::sum || move->what == What::address) return true;
     if (move->what != What::copy) return false;
     reg = move->from;
   }
   return (kPreserved >> reg & 1) != 0;
+}
+
+// Whether the calling function has as a number how far the file's own stub is from the GOT, or the
+// slot of a function that is called so.
+bool has_number(const Edge& edge) {
+  const text::Module& module = *edge.from.module;
+  const std::uint64_t at = edge.from.vaddr;
+  if (edge.to.module == &module && module.has_distance(at, edge.to.vaddr)) return true;
+  return std::ranges::any_of(module.slots(), [&](const text::Slot& slot) {
+    return is_called(*edge.to.module, edge.to.vaddr, slot.name) &&
+           module.has_distance(at, slot.address);
+  });
 }
 
 // What the file has in a slot, of which it says where it is.
@@ -184,12 +206,13 @@ bool is_by_runtime_table(const Edge& edge) {
 }
 
 bool is_by_number(const Edge& edge) {
-  if (!edge.from.known() || edge.from.module != edge.to.module) return false;
-  if (edge.mode != isa::Mode::bits64) return false;
+  if (!edge.from.known() || !edge.to.known() || edge.mode != isa::Mode::bits64) return false;
   const text::Module& module = *edge.from.module;
   const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
-  if (!pointer || !module.has_distance(edge.from.vaddr, edge.to.vaddr)) return false;
-  if (pointer->in == isa::kNoRegister) return is_on_stack(pointer->memory);
+  if (!pointer || !has_number(edge)) return false;
+  if (pointer->in == isa::kNoRegister) {
+    return is_on_stack(pointer->memory) || is_at_distance(pointer->memory);
+  }
   Backwards before(module, edge.from.vaddr);
   return is_computed(before, pointer->in);
 }

@@ -24,9 +24,10 @@ struct PointerPlace {
 };
 PointerPlace pointer_place(const Edge& edge);
 
-// Whether the branch can lead to an address that its function computes, or has computed before and
-// kept: it has the number for it (Module::has_distance), and the pointer is in a register or on the
-// stack, and was not read from elsewhere right before.
+// Whether the branch can lead to a stub or through a slot whose place its function computes, or has
+// computed before and kept: it has the number for it (Module::has_distance), and the pointer is in
+// a register, at a distance that is in one, or on the stack, and was not read from elsewhere right
+// before.
 bool is_by_number(const Edge& edge);
 
 // Whether the branch takes its target from a table of which only a pointer is in the file, and the

@@ -229,6 +229,19 @@ TEST_F(EdgeTest, InTheLargeModelAFunctionCallsWhatItHasTheDistanceTo) {
   EXPECT_TRUE(is_by_number(edge(BranchKind::icall, 0x1019, 0x1020))) << "kept on the stack";
 }
 
+//   1000 mov rax, 0x1018 - 0x2800   1010 mov rax, [rbx + rcx + 8]   1017 ret
+//   100a mov rax, [rbx + rax]       1015 call rax                   1018 ret
+//   100e call rax
+TEST_F(EdgeTest, InTheLargeModelASlotMayLieAtADistanceInARegister) {
+  text::ElfBuilder elf = program_of_large_model();
+  elf.text = {0x48, 0xb8, 0x18, 0xe8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x48, 0x8b, 0x04,
+              0x03, 0xff, 0xd0, 0x48, 0x8b, 0x44, 0x0b, 0x08, 0xff, 0xd0, 0xc3, 0xc3};
+  elf.functions = {{.begin = 0x1000, .end = 0x1018}, {.begin = 0x1018, .end = 0x1019}};
+  map({}, elf);
+  EXPECT_TRUE(is_by_number(edge(BranchKind::icall, 0x100e, 0x1018)));
+  EXPECT_FALSE(is_by_number(edge(BranchKind::icall, 0x1015, 0x1018))) << "in an array of objects";
+}
+
 TEST_F(EdgeTest, CodeWritableSaysWhetherItIsNow) {
   const auto rule = make_code_writable();
   EXPECT_EQ(says(rule, edge(BranchKind::call, 0x1000, 0x1010)), std::nullopt);
