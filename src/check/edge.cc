@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "behind_data.h"
 #include "hodo/symbol/symbol_table.h"
 #include "hodo/text/names.h"
 #include "makers.h"
@@ -323,6 +324,7 @@ PathFacts Locator::facts(const Edge& edge) const {
       drops_return_address(bytes(edge.space, edge.to.address, edge.branch.time, 6), edge.mode)) {
     out |= kOpensNothing;
   }
+  if ((out & (kFromSwitch | kToFunction)) == 0 && jumps_behind_arguments(edge)) out |= kToArguments;
   const bool other_file =
       edge.from.known() && edge.to.known() && edge.from.module != edge.to.module;
   if (other_file) out |= kToOtherFile;

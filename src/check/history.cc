@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "behind_data.h"
 #include "handler_entry.h"
 #include "hodo/symbol/demangle.h"
 
@@ -23,6 +24,12 @@ class History::Here final : public Landings {
     // The call itself lies before its return address.
     return frame.known() && frame.module == to.module &&
            frame.module->same_function(frame.vaddr - 1, to.vaddr);
+  }
+  bool is_behind_arguments(std::uint64_t return_address, std::uint64_t to) const override {
+    return check::is_behind_arguments(end(step_.branch.from), end(return_address), end(to));
+  }
+  bool is_behind_gap(std::uint64_t return_address, std::uint64_t to) const override {
+    return check::is_behind_gap(end(return_address), end(to));
   }
   bool was_called() const override { return !history_.is_uncalled(step_); }
   bool is_generated(std::uint64_t return_address) const override {
@@ -188,6 +195,7 @@ void History::follow_switch(const Step& step) {
   PathFacts facts = step.edge.facts;
   constexpr PathFacts kStart = kToImage | kToOtherFile;
   const bool starts = (facts & kStart) == kStart && step.thread.stack.start_program();
+  if ((facts & kToArguments) != 0) step.thread.stack.skip(step.branch.to, Here(*this, step));
   if (!starts && (facts & kFromSwitch) != 0) {
     if (is_shared(step)) facts |= kShared;
     const auto problem = step.thread.stack.jump(step.branch.to, facts, Here(*this, step));

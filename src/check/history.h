@@ -18,7 +18,7 @@ namespace hodo::check {
 
 // What is more than a call, a return or a jump.
 inline constexpr PathFacts kNeedsHistory =
-    kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader;
+    kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader | kToArguments;
 
 class History {
  public:

@@ -32,6 +32,7 @@ class CallTarget final : public EdgeRule {
     // V8's builtins, of which the file does not say where functions begin.
     if (module.function(edge.to.vaddr) == nullptr && edge.to.has(text::kInsn)) return std::nullopt;
     if (!jump) return Verdict{.reason = "calls a place where no function begins"};
+    if ((edge.facts & kToArguments) != 0) return std::nullopt;
     const bool inside =
         edge.from.module == edge.to.module && module.same_function(edge.from.vaddr, edge.to.vaddr);
     // A computed goto. Tables of labels are their own function's; what an instruction names may be

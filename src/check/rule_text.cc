@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "behind_data.h"
 #include "edge_rules.h"
 #include "hodo/isa/disasm.h"
 
@@ -81,6 +82,7 @@ class TextSource final : public EdgeRule {
                      .facts = {file_has(edge.from)}};
     }
     if (edge.from.has(text::kInsn) || !is_inside_insn(edge.from)) return std::nullopt;
+    if (may_be_behind_arguments(edge.from)) return std::nullopt;
     return Verdict{.reason = "the branch begins in the middle of an instruction of the file"};
   }
 };

@@ -30,6 +30,8 @@
 //   astray          behind a return that nothing explains, the stack pointer is in nobody knows
 //                   what. Until a return goes behind a call that is open, each further one is as
 //                   wrong.
+//   arguments       behind data that lies behind the call, for the function that is called: it takes
+//                   its return address off the stack or changes it.
 //   unknown depth   where the trace begins in the middle or has a gap, nothing is known of the
 //                   calls before; a return must then go behind some call of the text.
 // clang-format on
@@ -59,6 +61,16 @@ class Landings {
   virtual bool lands(std::uint64_t return_address, std::uint64_t pad) const = 0;
   // Whether the call is one of the function that the label belongs to.
   virtual bool owns(std::uint64_t return_address, std::uint64_t label) const = 0;
+  // Whether `to` lies behind data which the call with this return address has behind it for the
+  // function that it calls.
+  virtual bool is_behind_arguments(std::uint64_t /*return_address*/, std::uint64_t /*to*/) const {
+    return false;
+  }
+  // Whether the bytes between both can be no code that the call goes on with, and the text goes on
+  // at `to`.
+  virtual bool is_behind_gap(std::uint64_t /*return_address*/, std::uint64_t /*to*/) const {
+    return false;
+  }
   // Whether the process has made the call that this return goes behind, as far as that is known.
   virtual bool was_called() const { return true; }
   // Whether the call with this return address is one of code that was made at run time.
@@ -75,6 +87,9 @@ class ShadowStack {
 
   void call(std::uint64_t return_address);
   Verdict ret(std::uint64_t to, PathFacts facts, const Landings* landings = nullptr);
+  // What a call has behind it for the function that it calls is skipped: the call that was open
+  // last is closed, if that is the one. False: it is not.
+  bool skip(std::uint64_t to, const Landings& landings);
   // Returns to `returned`, the innermost first, and calls that return to `called`, all as call()
   // and ret() with no facts would take them. False, and nothing is changed, where one of the
   // returns does not go behind the call that is open, or a jump before left open what it was.
@@ -184,6 +199,7 @@ class ShadowStack {
   bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings);
   void choose(std::size_t depth, std::vector<std::size_t> others);
   bool resume_stack(std::uint64_t to, PathFacts facts);
+  bool resume_behind_gap(std::uint64_t to, PathFacts facts, const Landings& landings);
   bool split_stack(std::uint64_t to, PathFacts facts);
   void leave_above(std::size_t depth);
   bool is_discarded(std::size_t depth, const Landings* landings) const;

@@ -3,6 +3,7 @@
 #include <ranges>
 #include <utility>
 
+#include "behind_data.h"
 #include "shadow_stack.h"
 
 namespace hodo::check {
@@ -99,6 +100,7 @@ void ShadowStack::remember(std::uint64_t address, std::uint64_t through) {
 
 ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
                                            const Landings* landings) {
+  if (landings != nullptr && skip(to, *landings)) return std::nullopt;
   constexpr PathFacts kMayBeJumpedTo = kToFunction | kToLabel | kUnjudged;
   if ((facts & (kFromPushed | kFromStored)) != 0 && (facts & kMayBeJumpedTo) != 0) {
     const bool replaces = (facts & kFromStored) != 0 && !current_.frames.empty();
@@ -146,6 +148,15 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return at_unknown_depth(facts);
   }
   return nowhere("returns to a place that no open call returns to");
+}
+
+bool ShadowStack::skip(std::uint64_t to, const Landings& landings) {
+  if (current_.frames.empty() || current_.frames.back().signal) return false;
+  const std::uint64_t address = current_.frames.back().address;
+  if (to <= address || to - address > kMostArguments) return false;
+  if (!landings.is_behind_arguments(address, to)) return false;
+  pop();
+  return true;
 }
 
 // A program may keep a return address and push it again to leave for good (Free Pascal's halt): to

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "behind_data.h"
 #include "shadow_stack.h"
 
 namespace hodo::check {
@@ -54,6 +55,19 @@ bool ShadowStack::resume_stack(std::uint64_t to, PathFacts facts) {
   return true;
 }
 
+// The same of a stack that was left in a call with data behind it.
+bool ShadowStack::resume_behind_gap(std::uint64_t to, PathFacts facts, const Landings& landings) {
+  std::uint64_t last = 0;  // each is asked for once
+  for (const Stack& stack : parked_) {
+    if (stack.frames.empty() || stack.frames.back().signal) continue;
+    const std::uint64_t address = stack.frames.back().address;
+    if (address == last || to <= address || to - address > kWidestGap) continue;
+    last = address;
+    if (landings.is_behind_gap(address, to)) return resume_stack(address, facts);
+  }
+  return false;
+}
+
 // Where `to` lies inside of this stack, what is above was another one that began on top of it. The
 // last call is the one that leaves, mostly from the same place: it is what is gone on in only where
 // no other is.
@@ -93,6 +107,7 @@ ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
                                             const Landings* landings) {
   if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
   if ((facts & kToReturnSite) != 0 && split_stack(to, facts)) return std::nullopt;
+  if (landings != nullptr && resume_behind_gap(to, facts, *landings)) return std::nullopt;
   if ((facts & kToLabel) != 0 && landings != nullptr && go_to_label(to, facts, *landings)) {
     return std::nullopt;
   }

@@ -18,7 +18,8 @@ ONLY_64 = {
     "jmpbuf-to-entry", "pointer-beside-held-slot", "slot-to-stub", "coroutine-inside",
     "coroutine-behind-call", "coroutine-to-function",
     "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "behind-nop",
-    "label-in-table-of-another", "context-to-untaken", "label-of-its-own",
+    "label-in-table-of-another", "context-to-untaken", "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
+    "context-behind-code",
 }  # fmt: skip
 # Rules that no program can break under QEMU, as the code that ran is known, and whether branch stacks
 # show it: the records themselves are changed.
@@ -153,11 +154,12 @@ def sensitive_pointer(tool, program):
 
 
 def large_model(tool):
-    """Where a function has the distance to a stub as a number, calls by it are by name, those through objects not."""
-    for form, expected in (("named", (set(), CLEAN)), ("pointer", ({"call.sensitive"}, FOUND))):
-        data, _ = tool.record([os.path.join(tool.programs, "large_model"), form])
-        result, status = tool.check(data)
-        equal((rules_of(result), status), expected, f"{form}: rules, status")
+    """Where a function has the distance to a stub or slot as a number, calls by it are by name, those through objects not."""
+    for program in ("large_model", "large_model_slots"):
+        for form, expected in (("named", (set(), CLEAN)), ("pointer", ({"call.sensitive"}, FOUND))):
+            data, _ = tool.record([os.path.join(tool.programs, program), form])
+            result, status = tool.check(data)
+            equal((rules_of(result), status), expected, f"{program} {form}: rules, status")
 
 
 def cases():

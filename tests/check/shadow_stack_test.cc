@@ -22,6 +22,13 @@ constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
 class Pads final : public Landings {
  public:
   std::set<std::uint64_t> sites, generated;
+  std::set<std::uint64_t> with_arguments, with_gaps;  // their return addresses
+  bool is_behind_arguments(std::uint64_t return_address, std::uint64_t) const override {
+    return with_arguments.contains(return_address);
+  }
+  bool is_behind_gap(std::uint64_t return_address, std::uint64_t) const override {
+    return with_gaps.contains(return_address);
+  }
   bool is_generated(std::uint64_t return_address) const override {
     return generated.contains(return_address);
   }
@@ -75,6 +82,40 @@ TEST_F(Stack, ReturnsGoBehindTheLastCall) {
   EXPECT_EQ(ret(2), "");
   EXPECT_EQ(ret(1), "");
   EXPECT_EQ(ret(1), "impossible") << "no call is open any more";
+}
+
+TEST_F(Stack, AReturnMaySkipWhatLiesBehindItsCall) {
+  pads.with_arguments = {1000};
+  calls({1, 1000});
+  EXPECT_EQ(grade(stack.ret(1256, kFromPushed, &pads)), "");
+  EXPECT_EQ(ret(1), "") << "the call is closed";
+  calls({1000});
+  EXPECT_EQ(grade(stack.ret(1257, kFromPushed, &pads)), "impossible") << "too far";
+  EXPECT_EQ(grade(stack.ret(999, kFromPushed, &pads)), "impossible") << "before";
+}
+
+TEST_F(Stack, AReturnSkipsNothingBehindOtherCalls) {
+  pads.with_arguments = {1000};
+  calls({1000, 2000});
+  EXPECT_EQ(grade(stack.ret(2008, 0, &pads)), "impossible");
+  EXPECT_EQ(grade(stack.ret(1008, 0, &pads)), "impossible") << "not the last call";
+}
+
+TEST_F(Stack, AJumpMaySkipWhatLiesBehindItsCall) {
+  pads.with_arguments = {1000};
+  calls({1, 1000});
+  EXPECT_FALSE(stack.skip(2000, pads));
+  EXPECT_TRUE(stack.skip(1010, pads));
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AStackMayHaveBeenLeftBeforeAGap) {
+  calls({1, 1000});
+  EXPECT_EQ(ret(kFunction, kBegin), "") << "another stack begins";
+  EXPECT_EQ(grade(stack.ret(1003, kFromSwitch, &pads)), "impossible");
+  pads.with_gaps = {1000};
+  EXPECT_EQ(grade(stack.ret(1003, kFromSwitch, &pads)), "");
+  EXPECT_EQ(ret(1), "") << "the call is closed";
 }
 
 TEST_F(Stack, AReturnToNoOpenCallIsImpossible) {

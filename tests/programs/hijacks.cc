@@ -611,6 +611,11 @@ int main(int argc, char** argv) {
       {"label-in-table-of-another", label_in_table_of_another},
       {"context-to-untaken", context_to_untaken},
       {"label-of-its-own", label_of_its_own},
+      {"argument-inside", argument_inside},
+      {"argument-jumped", argument_jumped},
+      {"argument-elsewhere", argument_elsewhere},
+      {"check-skipped", skips_a_check},
+      {"context-behind-code", context_behind_code},
 #endif
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();

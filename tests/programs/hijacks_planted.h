@@ -273,3 +273,91 @@ meant:
 other:
   reached();
 }
+
+// --- calls with data behind them ---
+
+// Functions that go on where their argument says, as others do behind data that lies behind their
+// call: by a jump, or by what they add to their return address. One with data behind such a call,
+// and an ordinary one whose return address is changed so that it skips what its caller makes of its
+// answer. A context that is left in a call, and goes on as if data were behind it.
+extern "C" {
+void takes_and_jumps(Word);
+void adds_to_return(Word);
+void has_data_behind();
+void skips_a_check();
+void leaves_context(ucontext_t* from, const ucontext_t* to);
+}
+asm(R"(
+        .text
+        .type takes_and_jumps, @function
+takes_and_jumps:
+        pop %rax
+        jmp *%rdi
+        .size takes_and_jumps, .-takes_and_jumps
+        .type adds_to_return, @function
+adds_to_return:
+        sub (%rsp), %rdi
+        add %rdi, (%rsp)
+        ret
+        .size adds_to_return, .-adds_to_return
+        .type has_data_behind, @function
+has_data_behind:
+        push %rbx
+        lea 1f(%rip), %rdi
+        call adds_to_return
+        .long 0
+        pop %rbx
+        ret
+1:      mov $16, %ecx
+2:      loop 2b
+        and $-16, %rsp
+        call reached
+        .size has_data_behind, .-has_data_behind
+        .type overflows, @function
+overflows:
+        addq $2, (%rdi)
+        ret
+        .size overflows, .-overflows
+        .type skips_a_check, @function
+skips_a_check:
+        push %rbx
+        lea -8(%rsp), %rdi
+        call overflows
+        jmp 3f
+1:      mov $16, %ecx
+2:      loop 2b
+        and $-16, %rsp
+        call reached
+3:      pop %rbx
+        ret
+        .size skips_a_check, .-skips_a_check
+        .type leaves_context, @function
+leaves_context:
+        push %rbx
+        test %rdi, %rdi
+        je 1f
+        call swapcontext@PLT
+        jmp 3f
+1:      mov $16, %ecx
+2:      loop 2b
+        and $-16, %rsp
+        call reached
+3:      pop %rbx
+        ret
+        .size leaves_context, .-leaves_context
+)");
+void argument_inside() { adds_to_return(inside(host_call)); }
+void argument_jumped() { takes_and_jumps(inside(host_call)); }
+void argument_elsewhere() { has_data_behind(); }  // nothing can tell
+
+void leaving_coroutine() { leaves_context(&coroutines[0], &main_context); }
+void context_behind_code() {
+  static char stack[65536];
+  getcontext(&coroutines[0]);
+  coroutines[0].uc_stack.ss_sp = stack;
+  coroutines[0].uc_stack.ss_size = sizeof stack;
+  makecontext(&coroutines[0], leaving_coroutine, 0);
+  swapcontext(&main_context, &coroutines[0]);
+  coroutines[0].uc_mcontext.gregs[REG_RIP] += 2;
+  swapcontext(&main_context, &coroutines[0]);
+}

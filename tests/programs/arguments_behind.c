@@ -1,0 +1,97 @@
+// Test fixture: calls with data behind them, which the function that is called takes by its return
+// address: in each way that assembly does so. Prints how many bytes all of them had.
+#include <stdio.h>
+
+// Each counts the bytes up to a zero and goes on behind it.
+long popped(void), jumped(void), exchanged(void), stored(void), in_frame(void), called(void);
+long all_of_them(void);
+asm("        .text\n"
+    // The return address is taken off and put back, or jumped to.
+    "        .type popped, @function\n"
+    "popped: pop %rsi\n"
+    "1:      inc %rax\n"
+    "        cmpb $0, (%rsi)\n"
+    "        lea 1(%rsi), %rsi\n"
+    "        jne 1b\n"
+    "        push %rsi\n"
+    "        ret\n"
+    "        .size popped, .-popped\n"
+    "        .type jumped, @function\n"
+    "jumped: pop %rsi\n"
+    "1:      inc %rax\n"
+    "        cmpb $0, (%rsi)\n"
+    "        lea 1(%rsi), %rsi\n"
+    "        jne 1b\n"
+    "        jmp *%rsi\n"
+    "        .size jumped, .-jumped\n"
+    // It is changed where it lies: at the top of the stack, below registers, above a frame.
+    "        .type exchanged, @function\n"
+    "exchanged:\n"
+    "        xchg %rsi, (%rsp)\n"
+    "1:      inc %rax\n"
+    "        cmpb $0, (%rsi)\n"
+    "        lea 1(%rsi), %rsi\n"
+    "        jne 1b\n"
+    "        xchg %rsi, (%rsp)\n"
+    "        ret\n"
+    "        .size exchanged, .-exchanged\n"
+    "        .type stored, @function\n"
+    "stored: push %rsi\n"
+    "        sub $16, %rsp\n"
+    "        mov 24(%rsp), %rsi\n"
+    "1:      inc %rax\n"
+    "        cmpb $0, (%rsi)\n"
+    "        lea 1(%rsi), %rsi\n"
+    "        jne 1b\n"
+    "        mov %rsi, 24(%rsp)\n"
+    "        add $16, %rsp\n"
+    "        pop %rsi\n"
+    "        ret\n"
+    "        .size stored, .-stored\n"
+    "        .type in_frame, @function\n"
+    "in_frame:\n"
+    "        push %rbp\n"
+    "        mov %rsp, %rbp\n"
+    "        add $8, %rax\n"
+    "        addq $8, 8(%rbp)\n"
+    "        pop %rbp\n"
+    "        ret\n"
+    "        .size in_frame, .-in_frame\n"
+    // By a pointer, and a call of its own before.
+    "        .type called, @function\n"
+    "called: pop %rsi\n"
+    "        call 2f\n"
+    "        add $3, %rsi\n"
+    "        push %rsi\n"
+    "        ret\n"
+    "2:      add $3, %rax\n"
+    "        ret\n"
+    "        .size called, .-called\n"
+    "        .globl all_of_them\n"
+    "        .type all_of_them, @function\n"
+    "all_of_them:\n"
+    "        push %rsi\n"
+    "        xor %eax, %eax\n"
+    "        call popped\n"
+    "        .asciz \"text behind a call\"\n"
+    "        call jumped\n"
+    "        .asciz \"\\xe8\\xff\"\n"
+    "        call exchanged\n"
+    "        .asciz \"H\"\n"
+    "        call stored\n"
+    "        .asciz \"more text, which reads as instructions that do not end where it does\\xb8\"\n"
+    "        call in_frame\n"
+    "        .quad 0xb848b848b848b8\n"
+    "        lea called(%rip), %rcx\n"
+    "        call *%rcx\n"
+    "        .byte 0x0f, 0x0b, 0xe9\n"
+    "        pop %rsi\n"
+    "        ret\n"
+    "        .size all_of_them, .-all_of_them\n");
+
+int main(void) {
+  long sum = 0;
+  for (int i = 0; i < 100; ++i) sum += all_of_them();
+  printf("%ld\n", sum);
+  return 0;
+}
