@@ -1,0 +1,6 @@
+(defn deep [n] (if (zero? n) (throw (ex-info "deep" {})) (inc (deep (dec n)))))
+(println (try (deep 50) (catch Exception e (.getMessage e))))
+(println (reduce + (pmap #(* % %) (range 20))))
+(println (let [a (atom 0)] (dorun (map deref (doall (for [i (range 4)] (future (swap! a + i)))))) @a))
+(println (trampoline (fn f [n] (if (pos? n) #(f (dec n)) :end)) 100))
+(shutdown-agents)
