@@ -12,7 +12,8 @@
 //   unwinding       such a jump to a landing pad of a function that is open, as that function's
 //                   exception table says.
 //   planted label   such a jump or return to a label whose address is written down, of a function
-//                   that is open: __builtin_longjmp, the exceptions of OCaml.
+//                   that is open: __builtin_longjmp, the exceptions of OCaml. A return goes to the
+//                   last open call that stands before the label, if there is one.
 //   program start   a jump of the file that the kernel began with to another file's entry point,
 //                   once.
 //   interruption    a return behind POPF, to where a handler put a call in between.
@@ -196,7 +197,8 @@ class ShadowStack {
   bool long_jump(std::uint64_t to);
   bool land(std::uint64_t to, const Landings& landings);
   bool land_elsewhere(std::uint64_t to, const Landings& landings);
-  bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings);
+  enum class ToLabel : std::uint8_t { by_jump, by_return };
+  bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings, ToLabel how);
   void choose(std::size_t depth, std::vector<std::size_t> others);
   bool resume_stack(std::uint64_t to, PathFacts facts);
   bool resume_behind_gap(std::uint64_t to, PathFacts facts, const Landings& landings);

@@ -37,7 +37,7 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
     return std::nullopt;
   }
   if ((facts & kToLabel) != 0 && may_begin) {
-    if (go_to_label(to, facts, landings)) return std::nullopt;
+    if (go_to_label(to, facts, landings, ToLabel::by_jump)) return std::nullopt;
     // The label's function may be one whose call is not known: those that are known are closed, or
     // wait, if another stack begins.
     if (!current_.whole) park();
@@ -142,7 +142,9 @@ bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
 
 // The label's function is open: what it called is closed. Or it jumps itself, and nothing is, or it
 // is a switch between stacks that leaves one at a label.
-bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings) {
+// OCaml raises exceptions by a return, and its handlers stand behind what they guard.
+bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings,
+                              ToLabel how) {
   const auto& frames = current_.frames;
   std::vector<std::size_t> depths;  // the innermost first
   if ((facts & kToOwnLabel) != 0) depths.push_back(frames.size());
@@ -154,6 +156,11 @@ bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings&
     if (answer->second) depths.push_back(i);
   }
   if (depths.empty()) return false;
+  if (how == ToLabel::by_return) {
+    const auto guarded = std::ranges::find_if(
+        depths, [&](std::size_t i) { return i < frames.size() && frames[i].address <= to; });
+    if (guarded != depths.end()) depths.erase(depths.begin(), guarded);
+  }
   const std::size_t innermost = depths.front();
   std::ranges::reverse(depths);
   depths.pop_back();

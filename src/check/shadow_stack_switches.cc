@@ -108,7 +108,8 @@ ShadowStack::Verdict ShadowStack::switch_to(std::uint64_t to, PathFacts facts,
   if (resume_stack(to, facts) || long_jump(to)) return std::nullopt;
   if ((facts & kToReturnSite) != 0 && split_stack(to, facts)) return std::nullopt;
   if (landings != nullptr && resume_behind_gap(to, facts, *landings)) return std::nullopt;
-  if ((facts & kToLabel) != 0 && landings != nullptr && go_to_label(to, facts, *landings)) {
+  if ((facts & kToLabel) != 0 && landings != nullptr &&
+      go_to_label(to, facts, *landings, ToLabel::by_return)) {
     return std::nullopt;
   }
   if (begins_stack(facts)) {

@@ -84,6 +84,22 @@ TEST_F(Stack, ReturnsGoBehindTheLastCall) {
   EXPECT_EQ(ret(1), "impossible") << "no call is open any more";
 }
 
+TEST_F(Stack, AnExceptionThatReturnsGoesToACallBeforeItsHandler) {
+  constexpr PathFacts kRaise = kFromSwitch | kToLabel;
+  calls({1, 110, 160, 300});
+  EXPECT_EQ(grade(stack.ret(150, kRaise, &pads)), "");
+  EXPECT_EQ(ret(110), "impossible") << "closed, though 160 is of that function, too";
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AnExceptionThatReturnsGoesToTheLastCallWhereNoneStandsBefore) {
+  constexpr PathFacts kRaise = kFromSwitch | kToLabel;
+  calls({1, 160, 170, 300});
+  EXPECT_EQ(grade(stack.ret(150, kRaise, &pads)), "");
+  EXPECT_EQ(ret(160), "");
+  EXPECT_EQ(ret(1), "");
+}
+
 TEST_F(Stack, AReturnMaySkipWhatLiesBehindItsCall) {
   pads.with_arguments = {1000};
   calls({1, 1000});
