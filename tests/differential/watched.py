@@ -5,7 +5,6 @@ branch_list.py, packed. What the blocks do not explain becomes a "gap" line, whi
 """
 
 import array
-import itertools
 import os
 import re
 
@@ -127,8 +126,17 @@ def read_words(path):
     return words
 
 
+def pairs(words):
+    """Each word but the last, with the next one, as one number: the next one is the upper half."""
+    data = words.tobytes()
+    out = array.array("Q", bytes(8 * (len(words) - 1)))
+    out[::2] = array.array("Q", data[: len(data) // 8 * 8])
+    out[1::2] = array.array("Q", data[4 : 4 + (len(data) - 4) // 8 * 8])
+    return out
+
+
 class Steps(dict):
-    """(word, next word) -> the lines of that step; before the first word comes 0"""
+    """A pair of words -> the lines of that step; before the first word comes 0"""
 
     def __init__(self, blocks):
         super().__init__()
@@ -137,10 +145,10 @@ class Steps(dict):
     def block(self, word):
         return self.blocks[word & ~LAST_REACHED]
 
-    def __missing__(self, words):
-        previous, word = words
+    def __missing__(self, pair):
+        previous, word = pair & 0xFFFFFFFF, pair >> 32
         start = self.block(word).start
-        self[words] = lines = line("begin", 0, start) if previous == 0 else step(previous, self.block(previous), start)
+        self[pair] = lines = line("begin", 0, start) if previous == 0 else step(previous, self.block(previous), start)
         return lines
 
 
@@ -158,7 +166,7 @@ class Derivation:
         if not words:
             return previous
         # Without a loop of Python's: most words come in pairs that came before.
-        out.extend(map(self.steps.__getitem__, zip(itertools.chain((previous,), words), words)))
+        out.extend(map(self.steps.__getitem__, pairs(array.array("I", (previous,)) + words)))
         return words[-1]
 
     def lines(self, words):
