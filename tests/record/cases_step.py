@@ -35,7 +35,7 @@ def perf_reads_them(box):
 
 def stands_in_for_qemu(box):
     """Of 32-bit programs, which the engine does not run."""
-    program = box.program("hello_32")
+    program = box.program("hello_static_32")
     try:
         box.run([program])
     except OSError as error:
