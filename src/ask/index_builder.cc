@@ -52,9 +52,10 @@ class CalleeCounts {
     return &known;
   }
   void closed(Known& known) { ++count(known).closed; }
+  Known& known(std::uint32_t space, const analyze::OpenCall& call) { return of(space, call); }
   // So many that have begun and ended.
-  void passed(std::uint32_t space, const analyze::OpenCall& call, std::uint32_t times) {
-    CalleeCount& here = count(of(space, call));
+  void passed(Known& known, std::uint32_t times) {
+    CalleeCount& here = count(known);
     here.opened += times;
     here.closed += times;
   }
@@ -256,17 +257,25 @@ class IndexBuilder final : public session::CheckpointSink {
   }
 
   void add_passed(Thread& thread, std::span<const flow::PassedCalls> all) {
+    if (all.empty()) return;
     const std::uint64_t ticks = thread.calls.clock().ticks;
+    const std::uint64_t held = following_.call_judge(thread.space)->judged_by(ticks);
+    const auto by = std::pair(thread.space, held);
+    if (std::exchange(passed_by_, by) != by) passed_.clear();
     for (const flow::PassedCalls& some : all) {
-      const analyze::SavedCall call = following_.passed_call(some.callee, ticks);
-      callees_.passed(thread.space,
-                      {.function = following_.function_of(thread.space, call),
-                       .entry = call.entry,
-                       .since = call.since,
-                       .how = call.how,
-                       .by_call = call.by_call},
-                      some.count);
+      if (some.callee >= passed_.size()) passed_.resize(2 * std::size_t{some.callee} + 1);
+      CalleeCounts::Known*& known = passed_[some.callee];
+      if (known == nullptr) known = &passed(thread.space, some.callee, ticks);
+      callees_.passed(*known, some.count);
     }
+  }
+  CalleeCounts::Known& passed(std::uint32_t space, std::uint32_t callee, std::uint64_t ticks) {
+    const analyze::SavedCall call = following_.passed_call(callee, ticks);
+    return callees_.known(space, {.function = following_.function_of(space, call),
+                                  .entry = call.entry,
+                                  .since = call.since,
+                                  .how = call.how,
+                                  .by_call = call.by_call});
   }
 
   void add(Thread& thread, std::uint32_t queue, const std::optional<flow::Checkpoint>& from) {
@@ -321,6 +330,8 @@ class IndexBuilder final : public session::CheckpointSink {
   Index index_;
   analyze::Following following_;
   CalleeCounts callees_;
+  std::vector<CalleeCounts::Known*> passed_;  // by the judge's number, as long as passed_by_ holds
+  std::pair<std::uint32_t, std::uint64_t> passed_by_{};
   RanCode ran_;
   std::map<ThreadId, Thread> threads_;
   Thread* current_ = nullptr;

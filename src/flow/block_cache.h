@@ -111,6 +111,7 @@ class BlockCache {
   struct Validity {
     std::uint64_t from = 0;
     std::uint64_t until = ~std::uint64_t{0};
+    bool operator==(const Validity&) const = default;
   };
   void watch() { validity_ = {}; }
   const Validity& validity() const { return validity_; }

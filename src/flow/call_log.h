@@ -14,22 +14,25 @@ namespace hodo::flow {
 // How many calls of each callee began and ended in spans, until somebody takes it.
 class PassedCounts {
  public:
-  // `callee` is less than size().
-  void add(std::uint32_t callee) {
-    if (counts_[callee]++ == 0) some_.push_back(callee);
+  // `callee` is less than size(). Calls may be taken off before they are added.
+  void add(std::uint32_t callee, std::uint32_t times = 1) {
+    if (counts_[callee] == 0) some_.push_back(callee);
+    counts_[callee] += times;
   }
+  void take_off(std::uint32_t callee) { add(callee, ~std::uint32_t{0}); }
   std::size_t size() const { return counts_.size(); }
   void make_room(std::size_t size) { counts_.resize(size); }
   void take(std::vector<PassedCalls>& out) {
     for (const std::uint32_t callee : some_) {
-      out.push_back({callee, std::exchange(counts_[callee], 0)});
+      const std::uint32_t times = std::exchange(counts_[callee], 0);
+      if (times != 0) out.push_back({callee, times});
     }
     some_.clear();
   }
 
  private:
   std::vector<std::uint32_t> counts_;
-  std::vector<std::uint32_t> some_;  // that are not 0
+  std::vector<std::uint32_t> some_;  // all that are not 0
 };
 
 class CallLog {

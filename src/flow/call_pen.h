@@ -2,6 +2,7 @@
 // spans (CallSpan).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@ class CallPen {
  public:
   // All must outlive it. `judge` may be null: nothing is followed.
   CallPen(StepGraph& graph, CallLog& log, const CallJudge* judge)
-      : graph_(graph), log_(log), judge_(judge), top_(log.frames()) {}
+      : graph_(graph), log_(log), judge_(judge), bottom_(log.frames()), top_(bottom_) {}
+  const CallJudge* judge() const { return judge_; }
 
   // A row of the book, behind what was left out, and instructions since the last branch. False, and
   // nothing is done: it has to come.
@@ -42,7 +44,8 @@ class CallPen {
       return false;
     }
     top_ = top;
-    if (span_.branches == 0) span_.first = row;
+    if (!begun_) span_.first = row;
+    begun_ = true;
     span_.branches = at.branches + told.branches;
     span_.insns = at.insns + told.insns - told.tail;
     span_.last = row;
@@ -50,23 +53,88 @@ class CallPen {
     span_.to = to;
     return true;
   }
+  // A plain call (StepGraph::ask), whose step begins behind so many branches and instructions that
+  // are in no row, with `pending` of these since the last branch.
+  [[gnu::always_inline]] void open(Link step, std::uint64_t returns, std::uint64_t branches,
+                                   std::uint64_t insns, std::uint64_t pending) {
+    if (!begun_) [[unlikely]]
+      begin(step);
+    last_opened_ = step;
+    last_opened_at_ = span_.branches + static_cast<std::uint32_t>(branches);
+    top_->returns = returns;
+    top_->at = step;
+    top_->callee = kOfStep;
+    top_->branches = last_opened_at_;
+    top_->insns = span_.insns + static_cast<std::uint32_t>(insns);
+    top_->made_insns = static_cast<std::uint32_t>(pending);
+    ++top_;
+  }
+  // A plain return, the last of so many branches that are in no row. False, and nothing is done: it
+  // does not close the innermost call of the span.
+  [[gnu::always_inline]] bool close(std::uint64_t to, std::uint64_t branches) {
+    if (top_ == bottom_ || top_[-1].returns != to) return false;
+    drop(*--top_);
+    span_.last_return = span_.branches + static_cast<std::uint32_t>(branches);
+    return true;
+  }
+  // There may be no room for the calls of a row.
+  bool deep() const {
+    constexpr auto kOfRow = static_cast<std::ptrdiff_t>(StepGraph::Told::kMostBranches);
+    return log_.limit() - top_ < kOfRow;
+  }
   // It has to end before more is followed.
   bool full() const {
-    constexpr auto kOfRow = static_cast<std::ptrdiff_t>(StepGraph::Told::kMostBranches);
-    return log_.limit() - top_ < kOfRow || span_.insns >= kMostInsns ||
-           log_.returned_in_span() >= CallLog::kMostReturned;
+    return deep() || span_.insns >= kMostInsns || log_.returned_in_span() >= CallLog::kMostReturned;
   }
-  // True: there was one.
-  bool end_span() {
-    if (span_.branches == 0) return false;
+  // With what is left out behind it, which is in it then. True: there was one.
+  bool end_span(LeftOut& left) {
+    if (!begun_) return false;
+    span_.branches += static_cast<std::uint32_t>(left.branches);
+    span_.insns += static_cast<std::uint32_t>(left.insns);
+    left = {};
+    if (last_opened_ != kNoLink) {
+      const std::uint32_t last = last_opened_at_ + graph_.plain_call(last_opened_).nth + 1;
+      span_.last_call = std::max(span_.last_call, last);
+    }
+    for (OpenedCall* call = bottom_; call != top_; ++call) write_out(*call);
     log_.close(span_, top_);
     span_ = {};
-    top_ = log_.frames();
+    begun_ = false;
+    last_opened_ = kNoLink;
+    top_ = bottom_;
     return true;
   }
 
  private:
   static constexpr std::uint32_t kMostInsns = std::uint32_t{1} << 30;
+  // OpenedCall::callee of a plain call: `at` is the step, and numbers are those where that begins.
+  // It is counted with the step.
+  static constexpr std::uint32_t kOfStep = ~std::uint32_t{0};
+
+  [[gnu::noinline]] void begin(Link step) {
+    begun_ = true;
+    span_.first = graph_.shown(step).row;
+  }
+  std::uint32_t callee_of(const OpenedCall& call) const {
+    if (call.callee != kOfStep) return call.callee;
+    return following::callee(graph_.plain_call(call.at).step.what);
+  }
+  // A call that ends.
+  void drop(const OpenedCall& call) {
+    if (call.callee != kOfStep) graph_.passed().add(call.callee);
+  }
+  // One that does not, as others are to read it.
+  void write_out(OpenedCall& call) {
+    if (call.callee != kOfStep) return;
+    const StepGraph::PlainCall plain = graph_.plain_call(call.at);
+    call.callee = callee_of(call);
+    graph_.passed().take_off(call.callee);
+    call.at = plain.at;
+    call.made_branches = call.branches + plain.nth;
+    call.branches = call.made_branches + 1;
+    call.insns += plain.step.insns;
+    call.made_insns = (plain.nth == 0 ? call.made_insns : 0) + plain.step.own - 1;
+  }
 
   // Before a row.
   struct Place {
@@ -94,7 +162,7 @@ class CallPen {
         push(what, k, at, step, 0, top);
         return true;
       case CallOp::Kind::enters:
-        if (top == log_.frames() || !top[-1].is_stub()) return false;
+        if (top == bottom_ || !top[-1].is_stub()) return false;
         top[-1].returns ^= OpenedCall::kStub;
         top[-1].callee = following::callee(what);
         top[-1].branches = span_.last_call = at.branches + k + 1;
@@ -127,8 +195,8 @@ class CallPen {
   [[gnu::always_inline]] bool returned(std::uint32_t k, const Place& at,
                                        const StepGraph::CallStep& step, OpenedCall*& top) {
     OpenedCall* call = top;
-    while (call != log_.frames() && call[-1].was_jumped_to()) --call;
-    if (call == log_.frames()) {
+    while (call != bottom_ && call[-1].was_jumped_to()) --call;
+    if (call == bottom_) {
       // What was jumped to is for those who know what is below.
       if (call != top) return false;
       log_.returned({.to = at.to,
@@ -139,15 +207,15 @@ class CallPen {
       return true;
     }
     if (call[-1].returns != at.to) return false;
-    for (--call; top != call;) graph_.passed().add((--top)->callee);
+    for (--call; top != call;) drop(*--top);
     span_.last_return = at.branches + k + 1;
     return true;
   }
 
   bool may_jump_to(std::uint32_t callee, const OpenedCall* top) const {
     const std::uint32_t function = graph_.function_of(callee);
-    for (const OpenedCall* call = top; call != log_.frames(); --call) {
-      if (call[-1].is_stub() || graph_.function_of(call[-1].callee) == function) return false;
+    for (const OpenedCall* call = top; call != bottom_; --call) {
+      if (call[-1].is_stub() || graph_.function_of(callee_of(call[-1])) == function) return false;
       if (!call[-1].was_jumped_to()) return true;
     }
     return false;
@@ -156,8 +224,12 @@ class CallPen {
   StepGraph& graph_;
   CallLog& log_;
   const CallJudge* const judge_;
+  OpenedCall* const bottom_;
   OpenedCall* top_;  // behind the innermost call that the span has opened
-  CallSpan span_;
+  CallSpan span_;    // without what is left out behind the last row
+  bool begun_ = false;
+  Link last_opened_ = kNoLink;  // the last plain call's step
+  std::uint32_t last_opened_at_ = 0;
 };
 
 }  // namespace hodo::flow

@@ -31,12 +31,43 @@ void StepGraph::note_returns(Link link, std::uint32_t row) {
 }
 
 void StepGraph::forget_calls(std::uint64_t number) {
+  settle_opened();
+  forget_plain_steps();
   calls_judged_by_ = number;
   std::ranges::fill(targets_, CallTarget{});
   other_targets_.assign(kOtherTargets, {});
   for (Told& told : told_) {
     if (told.ops != Told::kMustCome) told.ops = Told::kUnasked;
   }
+}
+
+void StepGraph::forget_plain_steps() {
+  for (std::size_t n = 1; n < steps_.size(); ++n) {
+    if (!details_[n].has_tail) continue;
+    for (std::uint32_t& word : steps_[n].step.count) {
+      if ((word & (leaving::kAll | leaving::kSleepingAll)) != 0) word = 0;
+    }
+  }
+}
+
+// The first call that is to be counted, or the last that there was room for.
+void StepGraph::note_opened(const Tail& tail, Link link) {
+  if (tail.opened != 0) {
+    opened_.push_back(number_of(link));
+  } else {
+    constexpr std::uint32_t kWrapped = 1 << 8;
+    passed_.add(following::callee(plain_call(link).step.what), kWrapped);
+  }
+}
+
+void StepGraph::settle_opened() {
+  for (const std::uint32_t number : opened_) {
+    const std::uint32_t times = std::exchange(steps_[number + 1].tail.opened, std::uint8_t{0});
+    if (times == 0) continue;
+    const PlainCall call = plain_call(link_to(number, Shape::calls));
+    passed_.add(following::callee(call.step.what), times);
+  }
+  opened_.clear();
 }
 
 std::uint32_t StepGraph::call_word(const CallOp& op) {

@@ -30,7 +30,8 @@ bool StepGraph::is_left_out(Link link, bool taken, const BranchSink& sink) const
                                    .flags = taken ? std::uint8_t{0} : std::uint8_t{kNotTaken}});
 }
 
-void StepGraph::ask(Link link, bool taken, const BranchSink& sink, bool exact) {
+void StepGraph::ask(Link link, bool taken, const BranchSink& sink, bool exact,
+                    const CallJudge* judge) {
   const std::uint32_t number = number_of(link);
   const Shown& shown = shown_[number];
   const bool cond = shown.kind == BranchKind::cond;
@@ -47,6 +48,51 @@ void StepGraph::ask(Link link, bool taken, const BranchSink& sink, bool exact) {
   const std::uint32_t row = tell(link, taken);
   answer = row == 0 ? leaving::kWritten : leaving::kTold | row;
   if (cond && !taken && !end) answer |= leaving::kNextComes;
+  if (!exact || judge == nullptr || row == 0 || (cond && !end)) return;
+  if (const std::uint32_t plain = plain_step(link, row, *judge); plain != 0) answer = plain;
+}
+
+// The word of a step with a plain return at its end, or with one plain call on the way and an
+// outcome that is left out; 0: it is neither.
+std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, const CallJudge& judge) {
+  const std::uint32_t number = number_of(link);
+  Shown& shown = shown_[number];
+  const std::uint32_t insns = details_[number].insns;
+  if (!details_[number].has_tail || insns > leaving::kMostInsns ||
+      shown.edge_count > leaving::kMostJumps) {
+    return 0;
+  }
+  if (told_[row].ops >= Told::kMustCome) judge_calls(row, judge);
+  const std::uint16_t ops = told_[row].ops;
+  if (!std::has_single_bit(ops)) return 0;
+  const auto nth = static_cast<std::uint32_t>(std::countr_zero(ops));
+  const std::uint32_t what = told_[row + nth].step.what;
+  const bool own = (what & (following::kStub | following::kByTarget)) == 0;
+  const CallOp::Kind kind = following::kind(what);
+  Tail& tail = steps_[number + 1].tail;
+  if (shown.kind == BranchKind::ret) {
+    if (tail.calls != 0 || !own || kind != CallOp::Kind::ret) return 0;
+    shown.row = row;
+    return leaving::kAll | insns | std::uint32_t{shown.edge_count} << leaving::kJumpsShift;
+  }
+  if (shown.kind != BranchKind::cond || tail.calls != 1 || !own || kind != CallOp::Kind::call)
+    return 0;
+  const std::uint32_t before = insns - shown.tail;
+  if (nth >= shown.edge_count || before > on_the_way::kMostInsns) return 0;
+  shown.row = row;
+  tail.way = on_the_way::packed(before, shown.edge_count - 1u);
+  return leaving::kAll | shown.tail;
+}
+
+void StepGraph::forget_ran() {
+  for (const std::uint32_t one : awake_) {
+    std::uint32_t& word = steps_[one >> 1].step.count[one & 1];
+    word = leaving::asleep(word);
+  }
+  awake_.clear();
+  if (++round_ != 0) return;
+  std::ranges::fill(ran_, std::uint8_t{0});
+  round_ = 1;
 }
 
 // 0: there is no branch in it, or no room for it.
@@ -78,6 +124,43 @@ std::uint32_t StepGraph::tell(Link link, bool taken) {
   told.branches = static_cast<std::uint8_t>(std::min<std::size_t>(row.size(), 0xff));
   note_returns(link, number);
   return number;
+}
+
+bool StepGraph::runs_first(Link link) {
+  std::uint32_t units = units_[number_of(link)];
+  if (units == kNoUnit) units = units_[number_of(link)] = units_of(link);
+  if ((units & kSeveral) == 0) return ran_first(units);
+  bool first = false;
+  for (std::size_t i = units & ~kSeveral;; ++i) {
+    first |= ran_first(unit_lists_[i] & ~kSeveral);
+    if ((unit_lists_[i] & kSeveral) != 0) return first;
+  }
+}
+
+std::uint32_t StepGraph::units_of(Link link) {
+  const BlockCache::Validity& validity = validities_[details_[number_of(link)].validity];
+  lines_of_step_.clear();
+  append_lines(link, lines_of_step_);
+  std::vector<std::uint32_t>& found = units_of_step_;
+  found.clear();
+  for (const CodeLine& line : lines_of_step_) {
+    std::uint64_t at = line.first >> kCodeUnitBits;
+    do {
+      const std::uint32_t number = number_of_unit({at, validity});
+      if (std::ranges::find(found, number) == found.end()) found.push_back(number);
+    } while (at++ < line.last >> kCodeUnitBits);
+  }
+  if (found.size() == 1) return found.front();
+  const auto begin = static_cast<std::uint32_t>(unit_lists_.size());
+  unit_lists_.insert(unit_lists_.end(), found.begin(), found.end());
+  unit_lists_.back() |= kSeveral;
+  return begin | kSeveral;
+}
+
+std::uint32_t StepGraph::number_of_unit(const Unit& unit) {
+  const auto [it, fresh] = unit_numbers_.try_emplace(unit, static_cast<std::uint32_t>(ran_.size()));
+  if (fresh) ran_.push_back(0);
+  return it->second;
 }
 
 void StepGraph::append_lines(Link link, std::vector<CodeLine>& out) const {

@@ -94,7 +94,7 @@ void Output::flush() {
   }
   end_row();
   const Branch last = left_out_last();
-  if (passed_counts_ != nullptr) passed_counts_->take(passed_);
+  if (passed_counts_ != nullptr) passed_counts_->take_passed(passed_);
   if (used_ != 0 || !repeats_.empty() || !passages_.empty() || !transfers_.empty() ||
       !ran_.empty() || !passed_.empty()) {
     hand_on(std::span(batch_).first(used_));

@@ -126,7 +126,7 @@ class Output {
   const CallJudge* call_judge() const { return call_judge_; }
   CallLog& calls() { return calls_; }
   // Of the spans that follow; outlives the output.
-  void passed_calls_of(PassedCounts& counts) { passed_counts_ = &counts; }
+  void passed_calls_of(StepGraph& graph) { passed_counts_ = &graph; }
   // Whether the code that ran comes with the transfers.
   bool wants_lines() const { return wants_lines_; }
   void ran(std::uint64_t first, std::uint64_t last) {
@@ -221,7 +221,7 @@ class Output {
   std::vector<CodeLine> ran_;
   const CallJudge* call_judge_ = nullptr;
   CallLog calls_;
-  PassedCounts* passed_counts_ = nullptr;
+  StepGraph* passed_counts_ = nullptr;
   std::vector<PassedCalls> passed_;
   std::vector<EdgeCount> edges_;
   std::vector<RunCount> runs_;

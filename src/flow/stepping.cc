@@ -259,7 +259,11 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
         row.drop(1);
         continue;
       }
-      call(steps[number_of(here) + 1].tail);
+      Tail& tail = steps[number_of(here) + 1].tail;
+      call(tail);
+      if constexpr (kWant == Want::exact_transfers) {
+        pen.call(steps[number_of(here)].step, tail, here, row.next(), left_out);
+      }
     } else if (jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
       if (jump(here, row)) continue;
       plain = Supersteps::kOutcomes;
@@ -416,7 +420,7 @@ void PathDecoder::go_by_steps() {
     out_.transfers_of(graph_->book());
     if (out_.call_judge() != nullptr) {
       graph_->calls_judged_by(out_.call_judge()->judged_by(walker_.time));
-      out_.passed_calls_of(graph_->passed());
+      out_.passed_calls_of(*graph_);
     }
     if (out_.wants_lines()) {
       s.leaving_out_exactly.emplace(*graph_, out_, walker_.time);

@@ -85,7 +85,12 @@ void StepGraph::clear() {
   steps_.assign(1, {});
   details_.assign(1, {});
   shown_.assign(1, {});
+  units_.assign(1, kNoUnit);
+  unit_numbers_.clear();
+  unit_lists_.clear();
   ran_.assign(1, 0);
+  awake_.clear();
+  opened_.clear();
   edges_.clear();
   calls_.clear();
   validities_.clear();
@@ -139,6 +144,7 @@ Link StepGraph::build(std::uint64_t ip) {
   Walk walk;
   blocks_.watch();
   if (!walk.go(blocks_, ip, mode_, time_)) return kNoLink;
+  if (walk.calls.size() > Tail::kMostCalls) return kNoLink;
   const Link link = add(walk, ip);
   insert({ip, link, mode_});
   full_ = steps_.size() >= kMostSteps;
@@ -149,7 +155,7 @@ void StepGraph::add_place() {
   steps_.emplace_back();
   details_.emplace_back();
   shown_.emplace_back();
-  ran_.emplace_back();
+  units_.push_back(kNoUnit);
 }
 
 Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
@@ -179,7 +185,7 @@ Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
                    .flags = flags};
   edges_.insert(edges_.end(), walk.edges.begin(), walk.edges.end());
   if (!has_tail) return link_to(number, Shape::outcome);
-  Tail tail{.calls = static_cast<std::uint16_t>(walk.calls.size()), .end = end};
+  Tail tail{.calls = static_cast<std::uint8_t>(walk.calls.size() & Tail::kMostCalls), .end = end};
   if (tail.calls == 1) tail.returns = walk.calls[0].returns;
   if (tail.calls > 1) {
     tail.returns = calls_.size();

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,20 @@ constexpr std::uint32_t row(std::uint32_t word) { return word & (TransferBook::k
 inline constexpr std::uint32_t kNextComes = std::uint32_t{1} << 29;
 // They are written one by one, if there are any.
 inline constexpr std::uint32_t kWritten = std::uint32_t{1} << 28;
+// With BranchSink::wants_lines(): it has not run since forget_ran(). kAll and kTold are gone
+// meanwhile, so that who looks for one of them need not ask, and this says which it was.
+inline constexpr std::uint32_t kSleeps = std::uint32_t{1} << 27;
+inline constexpr std::uint32_t kSleepingAll = std::uint32_t{1} << 26;
+constexpr std::uint32_t asleep(std::uint32_t word) {
+  if (word == 0 || (word & kSleeps) != 0) return word;
+  return (word & ~(kAll | kTold)) | kSleeps | ((word & kAll) != 0 ? kSleepingAll : 0);
+}
+constexpr std::uint32_t awake(std::uint32_t word) {
+  if ((word & kSleeps) == 0) return word;
+  const std::uint32_t rest = word & ~(kSleeps | kSleepingAll);
+  if ((word & kSleepingAll) != 0) return rest | kAll;
+  return rest | ((word & kWritten) != 0 ? 0 : kTold);
+}
 }  // namespace leaving
 
 // What becomes of a step's branches where a sink judges them (BranchSink::wants_passages).
@@ -95,12 +111,29 @@ constexpr std::uint32_t callee(std::uint32_t what) { return what >> kCalleeShift
 // What a step does to the return stack. It lies in the place of the next one.
 struct alignas(16) Tail {
   enum class End : std::uint8_t { outcome, ret, indirect, call };
+  static constexpr std::size_t kMostCalls = (1 << 6) - 1;
+
   std::uint64_t returns = 0;  // one call: its return address; several: the first's place in calls()
   Link link = kNoLink;        // one call: the step there
-  std::uint16_t calls = 0;    // at the end of type `call` without that one
-  End end = End::outcome;
+  std::uint16_t way = 0;      // with leaving::kAll, up to the last branch on the way (on_the_way)
+  std::uint8_t opened = 0;    // likewise, calls that nobody has counted yet
+  std::uint8_t calls : 6 = 0;  // at the end of type `call` with that one
+  End end : 2 = End::outcome;
 };
 static_assert(sizeof(Tail) == sizeof(Step));
+
+// Tail::way: what of a word's sum lies before the step's last branch on the way, where a plain call
+// and nothing else but jumps within functions are on it. The call itself is in no sum.
+namespace on_the_way {
+inline constexpr unsigned kInsnBits = 13;
+inline constexpr std::uint32_t kMostInsns = (std::uint32_t{1} << kInsnBits) - 1;
+constexpr std::uint16_t packed(std::uint32_t insns, std::uint32_t jumps) {
+  return static_cast<std::uint16_t>(insns | jumps << kInsnBits);
+}
+constexpr std::uint32_t sum(std::uint16_t way) {
+  return (way & kMostInsns) | std::uint32_t{way} >> kInsnBits << leaving::kJumpsShift;
+}
+}  // namespace on_the_way
 
 union StepOrTail {
   StepOrTail() : step() {}
@@ -127,7 +160,9 @@ class StepGraph final : public Passages::Reader {
     std::uint16_t edge_count = 0;
     BranchKind kind = BranchKind::cond;
     std::uint8_t flags = 0;
+    std::uint32_t row = 0;  // of the book, for one of the outcomes; 0: nobody has told it
   };
+  static_assert(sizeof(Shown) == 32);
 
   // Before anything else is asked: what follows is of this time and mode. True: links that were
   // given before are void.
@@ -158,8 +193,11 @@ class StepGraph final : public Passages::Reader {
   std::uint64_t outcome_ip(Link link, bool taken) const;
 
   // Asks the sink whether it leaves a step's branches out with this outcome, and puts them into the
-  // book if not. `exact`: nor those of which the word does not say where the last one was.
-  void ask(Link link, bool taken, const BranchSink& sink, bool exact);
+  // book if not. `exact`: nor those of which the word does not say where the last one was, and it
+  // is awake. With a judge as well, a plain call or return is left out, too: who goes over the step
+  // follows it.
+  void ask(Link link, bool taken, const BranchSink& sink, bool exact,
+           const CallJudge* judge = nullptr);
   // What a branch of the book does to the open calls, if a judge has said so.
   struct CallStep {
     std::uint64_t returns = 0;  // of a call
@@ -198,14 +236,36 @@ class StepGraph final : public Passages::Reader {
   }
   std::uint32_t function_of(std::uint32_t callee) const { return functions_[callee]; }
   PassedCounts& passed() { return passed_; }
-
-  // Whether the step's code has not run since forget_ran(), for who asks whenever it does.
-  bool runs_first(Link link) { return std::exchange(ran_[number_of(link)], round_) != round_; }
-  void forget_ran() {
-    if (++round_ != 0) return;
-    std::ranges::fill(ran_, std::uint8_t{0});
-    round_ = 1;
+  // Those in passed(), and of steps' plain calls.
+  void take_passed(std::vector<PassedCalls>& out) {
+    settle_opened();
+    passed_.take(out);
   }
+  // Of a step with a plain call on the way: the call, and that it was made.
+  struct PlainCall {
+    std::uint32_t at = 0;   // in the book
+    std::uint32_t nth = 0;  // branch of the step
+    const CallStep& step;
+  };
+  PlainCall plain_call(Link link) const {
+    const std::uint32_t row = shown(link).row;
+    const auto nth = static_cast<std::uint32_t>(std::countr_zero(told_[row].ops));
+    return {row + nth, nth, told_[row + nth].step};
+  }
+  void opened(Tail& tail, Link link) {
+    if (++tail.opened <= 1) [[unlikely]]
+      note_opened(tail, link);
+  }
+
+  // Whether the step has code in a unit (kCodeUnitBits) of which none has run since forget_ran(),
+  // for who asks whenever a word wakes.
+  bool runs_first(Link link);
+  void wake(Link link, bool taken) {
+    std::uint32_t& word = steps_[number_of(link)].step.count[taken ? 1 : 0];
+    word = leaving::awake(word);
+    awake_.push_back(number_of(link) << 1 | (taken ? 1 : 0));
+  }
+  void forget_ran();
   // The lines of code that the step's branches end, whatever the outcome.
   void append_lines(Link link, std::vector<CodeLine>& out) const;
 
@@ -349,6 +409,7 @@ class StepGraph final : public Passages::Reader {
   };
   static constexpr std::size_t kOtherTargets = std::size_t{1} << 12;
   void forget_calls(std::uint64_t number);
+  void forget_plain_steps();
   std::uint32_t look_for_target(std::uint32_t row, std::uint64_t to, const CallJudge& judge);
   std::uint32_t call_word(const CallOp& op);
   void note_returns(Link link, std::uint32_t row);
@@ -357,7 +418,36 @@ class StepGraph final : public Passages::Reader {
   std::vector<CallTarget> other_targets_;  // and before, by row and address
   std::vector<std::uint32_t> functions_;   // by callee
   PassedCounts passed_;
-  std::vector<std::uint8_t> ran_;  // by number: in which round last
+  void settle_opened();
+  void note_opened(const Tail& tail, Link link);
+  std::uint32_t plain_step(Link link, std::uint32_t row, const CallJudge& judge);
+  std::vector<std::uint32_t> opened_;  // numbers of steps with Tail::opened
+  // Which units a step's code lies in: a number, or behind kSeveral where they begin in
+  // unit_lists_, the last of which has it, too.
+  static constexpr std::uint32_t kNoUnit = 0;
+  static constexpr std::uint32_t kSeveral = std::uint32_t{1} << 31;
+  std::uint32_t units_of(Link link);
+  bool ran_first(std::uint32_t unit) { return std::exchange(ran_[unit], round_) != round_; }
+  // Of code as it is in one span of time.
+  struct Unit {
+    std::uint64_t number = 0;  // address >> kCodeUnitBits
+    BlockCache::Validity validity;
+    bool operator==(const Unit&) const = default;
+  };
+  struct UnitHash {
+    std::size_t operator()(const Unit& unit) const {
+      const std::uint64_t h = (unit.number ^ unit.validity.from << 20) * 0x9e3779b97f4a7c15u;
+      return static_cast<std::size_t>(h ^ h >> 32);
+    }
+  };
+  std::uint32_t number_of_unit(const Unit& unit);
+  std::unordered_map<Unit, std::uint32_t, UnitHash> unit_numbers_;
+  std::vector<CodeLine> lines_of_step_;  // for units_of()
+  std::vector<std::uint32_t> units_of_step_;
+  std::vector<std::uint32_t> unit_lists_;
+  std::vector<std::uint32_t> units_;  // by number of the step; kNoUnit: nobody has asked
+  std::vector<std::uint8_t> ran_;     // by unit: in which round last
+  std::vector<std::uint32_t> awake_;  // words: twice the step's number, + 1 if taken
   std::uint8_t round_ = 1;
 };
 

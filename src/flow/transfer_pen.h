@@ -21,9 +21,10 @@ class TransferPen {
   struct Row {
     std::uint64_t sum = 0;      // of words of steps (leaving)
     std::uint64_t at_last = 0;  // up to the last branch
-    std::uint32_t taken = 0;
+    std::uint32_t taken = 0;    // branches that are in no sum
     // With kExact:
-    Link last = kNoLink;       // its step
+    std::uint32_t calls = 0;   // of them
+    Link last = kNoLink;       // its step; on_the_way(): the last one on the way there
     std::uint64_t before = 0;  // `sum` up to the branch before it
   };
 
@@ -52,6 +53,7 @@ class TransferPen {
     count(BranchKind::cond, taken_);
     count(BranchKind::jmp, jumps_);
     count(BranchKind::call, calls_);
+    count(BranchKind::ret, returns_);
     stats.not_taken += std::exchange(not_taken_, 0);
     stats.instructions += std::exchange(instructions_, 0);
   }
@@ -71,7 +73,6 @@ class TransferPen {
   // `step` is that of `here`.
   [[gnu::always_inline]] void outcome(const Step& step, Link here, bool taken, Row& row) {
     const std::uint32_t what = step.count[taken ? 1 : 0];
-    note(here);
     if ((what & leaving::kAll) != 0 && leaves_out_) [[likely]] {
       row.sum += what;
       row.taken += taken ? 1 : 0;
@@ -91,9 +92,35 @@ class TransferPen {
       outcome_slowly(step, here, taken);
     }
   }
+  // Before the outcome of a step with calls on the way, of which `tail` is.
+  [[gnu::always_inline]] void call(const Step& step, Tail& tail, Link here, bool taken, Row& row) {
+    static_assert(kExact);
+    const std::uint32_t& what = step.count[taken ? 1 : 0];
+    if ((what & leaving::kAll) == 0) {
+      if (!may_wake(what)) return;
+      rouse(here, taken);
+      if ((what & leaving::kAll) == 0) return;
+    }
+    if (call_pen_.deep()) [[unlikely]] {
+      finish(std::exchange(row, {}));
+      turn_over();
+    }
+    if (!leaves_out_) return;
+    const std::uint32_t insns = leaving::insns(row.sum);
+    const std::uint64_t before = row.taken != 0 ? leaving::insns(row.at_last) : -pending_;
+    call_pen_.open(here, tail.returns, left_.branches + row.taken + leaving::jumps(row.sum),
+                   left_.insns + pending_ + insns, insns - before);
+    graph_.opened(tail, here);
+    row.sum += on_the_way::sum(tail.way);
+    row.before = row.at_last;
+    row.at_last = row.sum;
+    ++row.taken;
+    ++row.calls;
+    row.last = on_the_way_of(here);
+  }
   void packet(const Step& step, Link here, Link /*to*/, std::uint64_t ip) {
     const std::uint32_t what = step.count[0];
-    note(here);
+    if (kExact && (what & leaving::kAll) != 0 && leaves_out_) return come_back(what, here, ip);
     if ((what & leaving::kTold) != 0 && leaves_out_) [[likely]] {
       ++out_.stats().branches[static_cast<std::size_t>(transfer(what, ip).end)];
     } else {
@@ -119,8 +146,10 @@ class TransferPen {
     }
     instructions_ += insns;
     jumps_ += jumps;
-    taken_ += row.taken;
-    not_taken_ += leaving::outcomes(row.sum) - row.taken;
+    calls_ += row.calls;
+    const std::uint32_t taken = row.taken - row.calls;
+    taken_ += taken;
+    not_taken_ += leaving::outcomes(row.sum) - taken;
   }
   // Behind a row of outcomes.
   void finish(const Row& row) {
@@ -135,24 +164,63 @@ class TransferPen {
     return (left_.insns | left_.branches | pending_) < kMostLeftOut;
   }
 
-  void note(Link here) {
+  // Of the step's last branch on the way.
+  static Link on_the_way_of(Link here) { return link_to(number_of(here), Shape::unknown); }
+
+  // Whether somebody has to be asked, or the code has not run yet.
+  static bool may_wake(std::uint32_t what) {
+    return what == 0 || (kExact && (what & leaving::kSleeps) != 0);
+  }
+  [[gnu::noinline]] void rouse(Link here, bool taken) {
+    const std::uint32_t& what = graph_.steps()[number_of(here)].step.count[taken ? 1 : 0];
+    if (what == 0) graph_.ask(here, taken, *out_.leaves_out(), kExact, call_pen_.judge());
     if constexpr (kExact) {
-      if (graph_.runs_first(here)) [[unlikely]]
-        graph_.append_lines(here, out_.lines());
+      graph_.wake(here, taken);
+      if (graph_.runs_first(here)) graph_.append_lines(here, out_.lines());
     }
   }
+
+  // A plain return.
+  void come_back(std::uint32_t what, Link here, std::uint64_t ip) {
+    const std::uint32_t jumps = leaving::jumps(what & ~leaving::kAll);
+    if (!call_pen_.close(ip, left_.branches + jumps + 1)) {
+      ++returns_;
+      (void)transfer(leaving::kTold | graph_.shown(here).row, ip);
+      return;
+    }
+    const std::uint32_t insns = what & leaving::kMostInsns;
+    last_ = here;
+    last_to_ = ip;
+    last_insns_ = pending_ + insns;
+    left_.branches += jumps + 1;
+    left_.insns += pending_ + insns;
+    pending_ = 0;
+    instructions_ += insns;
+    jumps_ += jumps;
+    ++returns_;
+  }
+
   void put_down_last() {
     if constexpr (kExact) {
       if (told_) out_.left_out_last({});
-      if (last_ == kNoLink) return;
-      const StepGraph::Shown& shown = graph_.shown(last_);
-      const std::uint64_t insns = shown.edge_count == 0 ? last_insns_ : shown.tail;
-      out_.left_out_last({.from = shown.at,
-                          .to = shown.to,
-                          .time = time_,
-                          .insns = saturate_insns(insns),
-                          .kind = BranchKind::cond});
+      if (last_ != kNoLink) out_.left_out_last(last_branch());
     }
+  }
+  Branch last_branch() const {
+    const StepGraph::Shown& shown = graph_.shown(last_);
+    Branch out{.from = shown.at,
+               .to = shown.kind == BranchKind::cond ? shown.to : last_to_,
+               .insns = shown.tail,
+               .kind = shown.kind,
+               .flags = shown.flags};
+    std::size_t before = shown.edge_count;  // branches of the step
+    if (shape_of(last_) == Shape::unknown) {
+      out = graph_.edges(shown).back();
+      --before;
+    }
+    if (before == 0) out.insns = saturate_insns(last_insns_);
+    out.time = time_;
+    return out;
   }
 
   const StepGraph::Told& transfer(std::uint32_t what, std::uint64_t to) {
@@ -180,14 +248,14 @@ class TransferPen {
   }
   void end_span() {
     if constexpr (kExact) {
-      if (call_pen_.end_span()) *at_++ = {.what = TransferBook::kSpan};
+      if (call_pen_.end_span(left_)) *at_++ = {.what = TransferBook::kSpan};
     }
   }
 
   [[gnu::noinline]] void outcome_slowly(const Step& step, Link here, bool taken) {
     const std::uint32_t& what = step.count[taken ? 1 : 0];
-    if (what == 0) {
-      graph_.ask(here, taken, *out_.leaves_out(), kExact);
+    if (may_wake(what)) {
+      rouse(here, taken);
       Row row;
       return outcome(step, here, taken, row), add(row);
     }
@@ -198,8 +266,8 @@ class TransferPen {
     if ((what & leaving::kNextComes) != 0) leaves_out_ = false;
   }
   [[gnu::noinline]] void packet_slowly(const Step& step, Link here, std::uint64_t ip) {
-    if (step.count[0] == 0) {
-      graph_.ask(here, false, *out_.leaves_out(), kExact);
+    if (may_wake(step.count[0])) {
+      rouse(here, false);
       return packet(step, here, kNoLink, ip);
     }
     write_on_the_way(here);
@@ -243,8 +311,10 @@ class TransferPen {
   std::uint64_t not_taken_ = 0;
   std::uint64_t jumps_ = 0;
   std::uint64_t calls_ = 0;
+  std::uint64_t returns_ = 0;
   Link last_ = kNoLink;  // of what was left out behind all that is told: the last branch's step,
-  std::uint64_t last_insns_ = 0;  // and instructions since the branch before it
+  std::uint64_t last_insns_ = 0;  // and instructions since the branch before it,
+  std::uint64_t last_to_ = 0;     // and where a return led
   bool told_ = false;             // something
 };
 

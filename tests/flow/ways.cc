@@ -48,6 +48,28 @@ bool is_left_out(const Branch& b) {
   return jumps && b.flags == 0 && ((b.from * 0x9e3779b97f4a7c15u ^ b.to) >> 3 & 1) != 0;
 }
 
+// Calls and returns are what they are, and nothing else is.
+struct ByKind final : CallJudge {
+  static std::uint32_t callee(std::uint64_t to) { return static_cast<std::uint32_t>(to >> 4 & 63); }
+  std::uint64_t judged_by(std::uint64_t time) const override { return 1 + time / 16 % 3; }
+  CallOp op(const Branch& b) const override {
+    if (b.flags != 0 || b.to == 0) return {};
+    switch (b.kind) {
+      case BranchKind::ret:
+        return {.kind = CallOp::Kind::ret};
+      case BranchKind::call:
+      case BranchKind::icall:
+        return {.kind = CallOp::Kind::call, .callee = callee(b.to), .function = callee(b.to)};
+      case BranchKind::cond:
+      case BranchKind::jmp:
+      case BranchKind::ijmp:
+        return {.kind = CallOp::Kind::stays};
+      default:
+        return {};
+    }
+  }
+};
+
 // Everything that a sink is told, in one order.
 struct Told : BranchSink {
   Told() = default;
@@ -72,6 +94,8 @@ struct Told : BranchSink {
   void on_transfers(const Transfers& batch) override {
     std::size_t walked = 0;
     std::size_t transfer = 0;
+    std::size_t span = 0;
+    opened_before = 0;
     const auto tell = [this](Branch branch, std::uint32_t since = 0) {
       in_all.push_back(branches.size() + left_branches);
       own_insns.push_back(since + branch.insns);
@@ -88,6 +112,10 @@ struct Told : BranchSink {
       for (const Transfer& t : batch.list.subspan(transfer, row.count)) {
         left_branches += t.branches;
         left_insns += t.insns;
+        if (t.what == TransferBook::kSpan) {
+          take_span(batch, batch.spans[span++], row.time);
+          continue;
+        }
         std::uint32_t since = t.since;
         for (std::uint32_t at = t.what; at != 0;) {
           tell(branch_of((*batch.book)[at], t.to, row.time), std::exchange(since, 0));
@@ -99,8 +127,40 @@ struct Told : BranchSink {
     walk_to(batch.walked.size());
     if (batch.last.kind != BranchKind::lost) last_told = batch.last;
     lasts.emplace_back(branches.size() + left_branches, last_told);
-    lines.insert(lines.end(), batch.lines.begin(), batch.lines.end());
+    constexpr std::uint64_t kInUnit = (1 << kCodeUnitBits) - 1;
+    for (const CodeLine& line : batch.lines) {
+      lines.push_back({line.first & ~kInUnit, line.last | kInUnit});
+    }
+    for (const PassedCalls& calls : batch.passed) passed[calls.callee] += calls.count;
   }
+  void take_span(const Transfers& batch, const CallSpan& span, std::uint64_t time) {
+    const std::size_t begin = branches.size() + left_branches;
+    returns_below += span.returned;
+    for (const OpenedCall& call : batch.opened.subspan(opened_before, span.opened)) {
+      opened.push_back({begin, (*batch.book)[call.at].from, call});
+    }
+    opened_before += span.opened;
+    left_branches += span.branches;
+    left_insns += span.insns;
+    std::uint32_t at = span.last;
+    std::uint32_t since = span.since;
+    for (; ((*batch.book)[at].flags & TransferBook::kLast) == 0; ++at) since = 0;
+    last_told = branch_of((*batch.book)[at], span.to, time);
+    last_told.insns += since;
+  }
+  // Calls that the decoder followed: those that ended, by callee, and those that were left open,
+  // each with the number of branches before its span.
+  struct Opened {
+    std::size_t begin;
+    std::uint64_t from;
+    OpenedCall call;
+  };
+  const ByKind* judge = nullptr;
+  const CallJudge* call_judge() const override { return judge; }
+  std::map<std::uint32_t, std::uint64_t> passed;
+  std::vector<Opened> opened;
+  std::size_t opened_before = 0;    // of the batch
+  std::uint64_t returns_below = 0;  // from calls before their span
   bool wants_lines() const override { return exactly; }
   bool exactly = false;
   std::vector<std::uint32_t> own_insns;  // of each branch, without those of what was left out
@@ -314,6 +374,52 @@ std::string leaving_out_differs(std::span<const Piece> pieces, Decoder& decoder,
   return found.empty() ? "" : "leaving out jumps: " + found;
 }
 
+// The decoder follows calls.
+std::string following_differs(std::span<const Piece> pieces, Decoder& decoder,
+                              const Told& expected) {
+  const ByKind judge;
+  Told told;
+  told.leaves_out = told.exactly = true;
+  told.judge = &judge;
+  told.stats = decoder.decode(pieces, told);
+  if (told.branches.size() + told.left_branches != expected.branches.size()) {
+    return "following calls: counts others";
+  }
+  std::string found = difference(told.stats, expected.stats);
+  if (found.empty()) found = left_out_exactly(told, expected);
+  if (!found.empty()) return "following calls: " + found;
+
+  std::map<std::uint32_t, std::uint64_t> followed = told.passed;
+  std::uint64_t ended = told.returns_below;
+  for (const auto& [callee, count] : told.passed) ended += count;
+  for (const Told::Opened& one : told.opened) {
+    ++followed[one.call.callee];
+    const auto span = std::span(expected.branches).subspan(one.begin);
+    const Branch& call = span[one.call.made_branches];
+    std::uint64_t insns = 0;
+    for (const Branch& b : span.first(one.call.branches)) insns += b.insns;
+    if (call.from != one.from || ByKind::callee(call.to) != one.call.callee ||
+        call.insns != one.call.made_insns + 1 || insns != one.call.insns) {
+      return "following calls: another than " + text_of(call);
+    }
+  }
+  std::map<std::uint32_t, std::uint64_t> meant;
+  std::uint64_t returns = 0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < expected.branches.size(); ++i) {
+    const Branch& b = expected.branches[i];
+    if (next < told.in_all.size() && told.in_all[next] == i) {
+      ++next;
+      continue;
+    }
+    if (b.kind == BranchKind::call || b.kind == BranchKind::icall) ++meant[ByKind::callee(b.to)];
+    returns += b.kind == BranchKind::ret ? 1 : 0;
+  }
+  if (followed != meant) return "following calls: other calls";
+  if (ended != returns) return "following calls: other returns";
+  return "";
+}
+
 // Judges branches by themselves: some always come, the others pass when they have come once. What
 // it goes by changes with time.
 struct Judging final : Told {
@@ -492,6 +598,8 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
     const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
     if (!left.empty()) return "threads " + left;
   }
+  const std::string followed = following_differs(pieces, decoder, expected);
+  if (!followed.empty()) return "threads " + followed;
   return "";
 }
 
@@ -591,6 +699,10 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
     for (const bool exactly : {false, false, true, true}) {
       const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
       if (!left.empty()) return left;
+    }
+    for (int i = 0; i < 2; ++i) {
+      const std::string followed = following_differs(pieces, decoder, expected);
+      if (!followed.empty()) return followed;
     }
     const std::string judged = judging_differs(pieces, decoder, expected);
     if (!judged.empty()) return judged;

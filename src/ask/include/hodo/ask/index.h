@@ -14,6 +14,7 @@
 #include "hodo/analyze/open_calls.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
+#include "hodo/flow/transfers.h"
 #include "hodo/session/parts.h"
 
 namespace hodo::ask {
@@ -37,7 +38,7 @@ struct CalleeCount {
 };
 
 // Code by so many bytes: what ran of it in a segment is known by these.
-inline constexpr unsigned kGranuleBits = 9;
+inline constexpr unsigned kGranuleBits = flow::kCodeUnitBits;
 struct Granule {
   std::uint32_t space = 0;
   std::uint64_t number = 0;  // address >> kGranuleBits

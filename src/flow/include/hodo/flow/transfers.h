@@ -48,6 +48,8 @@ struct Transfer {
   std::uint64_t to = 0;        // where the row's last branch leads, if the book has 0 there
 };
 
+// What lines of code are told by: units of so many bytes, as a power of two.
+inline constexpr unsigned kCodeUnitBits = 9;
 // Code that ran from one instruction to another, without a taken branch between.
 struct CodeLine {
   std::uint64_t first = 0;
@@ -70,8 +72,8 @@ struct Transfers {
 
   // Of what was left out behind all that is told, the last branch; of kind `lost`: nothing was.
   Branch last;
-  // With BranchSink::wants_lines(): all code that ran, in no order, what ran again before the next
-  // checkpoint only once.
+  // With BranchSink::wants_lines(): code that ran, each unit of which something ran before the next
+  // checkpoint at least once. The first since the last one comes first.
   std::span<const CodeLine> lines;
 
   // With BranchSink::call_judge():
