@@ -120,6 +120,12 @@ class Steps(unittest.TestCase):
         self.assertFalse(derive(D)[1])
 
 
+    def test_longer_than_what_is_looked_up_at_once(self):
+        rounds = watched.AT_ONCE // 2 + 10
+        lines, _ = derive(*[word for _ in range(rounds) for word in (done(A), done(D))])
+        self.assertEqual(list(lines), ["begin 0 1000", *["syscall 1010 0", "begin 0 1000"] * (rounds - 1), "syscall 1010 0"])
+
+
 class Signals(unittest.TestCase):
     def test_between_blocks(self):
         self.assertEqual(

@@ -13,6 +13,7 @@ from branch_list import BranchList, NUMBERS, BRANCH, packed as line
 LAST_REACHED = 1 << 31
 SIGNAL_MARK = 0x7FFFFFFF
 SIGNAL_WORDS = 5
+AT_ONCE = 1 << 18  # words whose steps are looked up together: what that takes besides is some megabytes
 
 PREFIXES = {"bnd", "notrack", "data16", "rep", "repz", "repne", "repnz", "lock", "addr32", "cs", "ds"}
 CONDITIONAL = re.compile(r"j(?!mp)[a-z]+|loop[a-z]*")
@@ -163,11 +164,12 @@ class Derivation:
         """Appends the lines of a stretch without signals; returns its last word."""
         if words.count(0):
             words = array.array("I", filter(None, words))
-        if not words:
-            return previous
-        # Without a loop of Python's: most words come in pairs that came before.
-        out.extend(map(self.steps.__getitem__, pairs(array.array("I", (previous,)) + words)))
-        return words[-1]
+        for begin in range(0, len(words), AT_ONCE):
+            part = words[begin : begin + AT_ONCE]
+            # Without a loop of Python's: most words come in pairs that came before.
+            out.append(b"".join(map(self.steps.__getitem__, pairs(array.array("I", (previous,)) + part))))
+            previous = part[-1]
+        return previous
 
     def lines(self, words):
         """(lines, whole): whole = the log ends in a system call, not in the middle of something."""
