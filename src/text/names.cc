@@ -54,9 +54,9 @@ constexpr std::array<std::string_view, 38> kSensitive = {
 
 // What file names of code generators begin with: Java, V8, .NET, JavaScriptCore, SpiderMonkey, Lua,
 // PCRE2, libffi's closures, PyPy, PHP and its cache, Ruby, Erlang, LLVM's and GCC's JIT, QEMU,
-// Wine, SBCL, Mono, Chez Scheme, Guile, Chromium, Qt's QML, MoarVM, Poly/ML, MIT Scheme, DOSBox and
-// TCC.
-constexpr std::array<Generator, 43> kGenerators = {{
+// Wine, SBCL, Mono, Chez Scheme, Guile, Chromium, Qt's QML, MoarVM, Poly/ML, MIT Scheme, DOSBox,
+// Ikarus, the tools of Valgrind, ORC, Unicorn, libffcall's closures and TCC.
+constexpr std::array<Generator, 57> kGenerators = {{
     {"libjvm.so", ""},
     {"node", "_ZN2v8"},
     {"libnode.so", ""},
@@ -98,6 +98,20 @@ constexpr std::array<Generator, 43> kGenerators = {{
     {"libpolyml.so", ""},
     {"mit-scheme", "MITSCHEME_"},
     {"dosbox", "DOSBox"},
+    {"ikarus", "ik_asm_enter"},
+    {"memcheck-", "VALGRIND_LIB"},
+    {"cachegrind-", "VALGRIND_LIB"},
+    {"callgrind-", "VALGRIND_LIB"},
+    {"helgrind-", "VALGRIND_LIB"},
+    {"drd-", "VALGRIND_LIB"},
+    {"massif-", "VALGRIND_LIB"},
+    {"dhat-", "VALGRIND_LIB"},
+    {"lackey-", "VALGRIND_LIB"},
+    {"exp-bbv-", "VALGRIND_LIB"},
+    {"none-amd64", "VALGRIND_LIB"},
+    {"liborc-0.4.so", ""},
+    {"libunicorn.so", ""},
+    {"libffcall.so", ""},
     {"tcc", "libtcc1", true},
     {"libtcc.so", "", true},
 }};
