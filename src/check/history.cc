@@ -222,8 +222,10 @@ void History::follow_absence(const Step& step) {
   if (!back) {
     const bool call = branch.kind == BranchKind::syscall || branch.kind == BranchKind::int_;
     const std::uint64_t next = call ? step.edge.next : branch.from;
-    // Calls have two bytes; which the kernel repeats may be another one (see Edge::next).
-    const std::uint64_t again = call && next > branch.from ? next - 2 : branch.from;
+    // Calls have two bytes; which the kernel repeats may be another one (see Edge::next). What was
+    // interrupted may have been done meanwhile, as the engine does what writes to a page of code.
+    const std::uint64_t done = step.edge.next != 0 ? step.edge.next : branch.from;
+    const std::uint64_t again = !call ? done : next > branch.from ? next - 2 : branch.from;
     stack.leave(next, again, step.edge.facts);
     step.thread.system_call = call ? std::optional(branch) : std::nullopt;
     if ((step.edge.facts & kForks) != 0) pasts_.keep_for_children(step);

@@ -163,6 +163,14 @@ TEST_F(CheckerTest, ReturnTargetElsewhereThanBehindTheOpenCall) {
   EXPECT_THAT(found(), ElementsAre("return.target"));
 }
 
+TEST_F(CheckerTest, WhatWasInterruptedMayBeDoneWhenTheThreadGoesOn) {
+  go(BranchKind::call, 0x1000, 0x1010);
+  see({.from = kBase + 0x1010, .kind = BranchKind::end, .flags = kAsync | kTraceEnd});
+  see({.to = kBase + 0x1011, .kind = BranchKind::begin});
+  go(BranchKind::ret, 0x1011, 0x1007);
+  EXPECT_THAT(found(), ElementsAre("return.target")) << "the call is still known";
+}
+
 TEST_F(CheckerTest, CallTargetInTheMidstOfAFunction) {
   go(BranchKind::icall, 0x1005, 0x1010);
   EXPECT_THAT(found(), IsEmpty());
