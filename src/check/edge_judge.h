@@ -45,7 +45,7 @@ class EdgeJudge {
   // A branch into code that a generator can have made, by a rule for such code. Who did is not
   // known yet: another thread asked for it, which may come later.
   struct Late {
-    const EdgeRule* rule;
+    const EdgeRule* rule = nullptr;
     session::Context context;
     Branch branch;
   };
