@@ -1,0 +1,3 @@
+import cy
+
+print(cy.run())
