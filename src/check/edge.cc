@@ -121,6 +121,27 @@ bool adds_to_stack_pointer(const End& end) {
   return false;
 }
 
+// A branch leads between the load of RSP, MOV RSP, REG, and the return: it may have left out the
+// load, as that of PyPy's continulets does where there is no other stack.
+bool may_leave_out_load(const End& end) {
+  constexpr std::uint64_t kReach = 64;
+  constexpr std::array<std::uint8_t, 2> kMove = {0x48, 0x89};  // REX.W MOV, of RAX to RDI
+  constexpr std::size_t kLength = 3;
+  if (end.module->mode() != isa::Mode::bits64) return false;
+  bool entered = false;
+  for (std::uint64_t i = 0; i <= std::min(end.vaddr, kReach); ++i) {
+    const auto code = end.module->bytes(end.vaddr - i);
+    if (code.size() >= kLength && std::ranges::equal(code.first(2), kMove) &&
+        end.module->has(end.vaddr - i, text::kInsn)) {
+      constexpr std::uint8_t kToRsp = 0xc4;
+      constexpr std::uint8_t kFromRbp = 0xec;
+      if ((code[2] & 0xc7) == kToRsp && code[2] != kFromRbp) return entered;
+    }
+    if (end.module->has(end.vaddr - i, text::kLeader)) entered = true;
+  }
+  return false;
+}
+
 // An instruction behind a jump or return, to which no branch of the text leads: what is there can
 // only be reached by an address, as where V8's entry handles exceptions.
 bool is_reached_by_address(const End& end) {
@@ -334,7 +355,8 @@ PathFacts Locator::facts(const Edge& edge) const {
   if ((out & kFromSwitch) != 0 && own && edge.to.has(text::kTableTarget)) out |= kToLabel;
   if ((out & kToLabel) != 0 && own) out |= kToOwnLabel;
   const bool switches = (out & kFromSwitch) != 0;
-  if (switches && edge.branch.kind == BranchKind::ret && adds_to_stack_pointer(edge.from)) {
+  if (switches && edge.branch.kind == BranchKind::ret &&
+      (adds_to_stack_pointer(edge.from) || may_leave_out_load(edge.from))) {
     out |= kMayStay;
   }
   constexpr PathFacts kElse = kToFunction | kToLabel | kToReturnSite | kToLanding;

@@ -306,12 +306,15 @@ bool ShadowStack::take_other_stack(std::uint64_t to) {
     const std::size_t end = like_consumed(parked_[p], to);
     if (end == 0) continue;
     const std::vector<std::uint64_t> again = consumed_;
+    const bool guessed = current_.guess != kNothing;
+    const bool shared = current_.shared;
     for (const std::uint64_t address : again | std::views::reverse) call(address);
     std::swap(current_, parked_[p]);
     if (end != current_.frames.size()) leave_above(end);
     floor_ = current_.frames.size();
     consumed_.clear();
     for (std::size_t i = 0; i <= again.size(); ++i) pop();
+    if (guessed) guess(shared ? PathFacts{kShared} : 0);  // others may fit as well
     return true;
   }
   return false;

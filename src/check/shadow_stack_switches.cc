@@ -82,7 +82,7 @@ bool ShadowStack::split_stack(std::uint64_t to, PathFacts facts) {
   while (!fits(frames[i])) --i;
   leave_above(i + 1);
   cut(i);
-  if (count > 1 || (facts & kShared) != 0) guess(facts);
+  if (count > 1 || (facts & (kShared | kMayStay)) != 0) guess(facts);
   return true;
 }
 

@@ -20,7 +20,7 @@
 namespace hodo::text {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'h', 'o', 'd', 'o', 'm', 'o', 'd', '2'};
+constexpr std::array<char, 8> kMagic = {'h', 'o', 'd', 'o', 'm', 'o', 'd', '3'};
 
 struct CacheHeader {
   std::array<char, 8> magic = kMagic;

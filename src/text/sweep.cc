@@ -13,6 +13,7 @@ using isa::InsnClass;
 using isa::StackUse;
 
 constexpr std::uint8_t kPopf = 0x9d;
+constexpr std::uint8_t kPopFrame = 0x5d;  // POP RBP
 
 bool ends_line(InsnClass cls) {
   switch (cls) {
@@ -72,7 +73,8 @@ class Sweeper {
       }
       const InsnClass cls = insn->insn.cls;
       if (insn->stack == StackUse::load) foreign_stack_ = true;
-      if (insn->stack == StackUse::frame) foreign_stack_ = false;
+      if (insn->stack == StackUse::frame && !foreign_frame_) foreign_stack_ = false;
+      if (foreign_stack_ && bytes[0] == kPopFrame) foreign_frame_ = true;
       if (foreign_stack_ && (cls == InsnClass::ret || cls == InsnClass::ijmp)) {
         marks |= kSwitchesStack;
       }
@@ -125,6 +127,7 @@ class Sweeper {
 
   void new_line() {
     foreign_stack_ = false;
+    foreign_frame_ = false;
     peeked_ = false;
     restores_flags_ = false;
     before_ = StackUse::other;
@@ -212,6 +215,7 @@ class Sweeper {
   // Of the straight line that is gone along; the start of another function does not end it.
   bool certain_ = false;               // as kFlow
   bool foreign_stack_ = false;         // RSP was loaded from elsewhere
+  bool foreign_frame_ = false;         // and RBP from there
   bool restores_flags_ = false;        // by POPF
   StackUse before_ = StackUse::other;  // of the instruction before, or before a peek
   bool peeked_ = false;

@@ -607,6 +607,7 @@ int main(int argc, char** argv) {
       {"stored-untaken", stored_untaken},
       {"flags-inside", flags_inside},
       {"moved-inside", moved_inside},
+      {"left-out-inside", left_out_inside},
       {"behind-nop", behind_nop},
       {"label-in-table-of-another", label_in_table_of_another},
       {"context-to-untaken", context_to_untaken},

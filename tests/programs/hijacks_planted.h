@@ -168,6 +168,7 @@ void pushed_return(Word);
 void stored_return(Word);
 void flags_return(Word);
 void moved_return(Word);
+void left_out_return(Word);
 void begins_with_nop();
 void has_table(int);
 void no_pointer();
@@ -199,6 +200,15 @@ moved_return:
         add %rax, %rsp
         ret
         .size moved_return, .-moved_return
+        .type left_out_return, @function
+left_out_return:
+        mov %rdi, (%rsp)
+        mov %rsp, %rax
+        test %rax, %rax
+        je 8f
+        mov %rax, %rsp
+8:      ret
+        .size left_out_return, .-left_out_return
         .type begins_with_nop, @function
 begins_with_nop:
         nop
@@ -250,6 +260,7 @@ void stored_inside() { stored_return(inside(host_call)); }
 void stored_untaken() { stored_return(word_of_no_pointer()); }
 void flags_inside() { flags_return(inside(host_call)); }
 void moved_inside() { moved_return(inside(host_call)); }
+void left_out_inside() { left_out_return(inside(host_call)); }
 [[gnu::noinline]] void behind_nop() {
   const Word words[] = {reinterpret_cast<Word>(&begins_with_nop) + 1};
   smash(words, 1);

@@ -66,6 +66,26 @@ TEST(Module, MarksWhatTheTextSays) {
   EXPECT_EQ(module->marks(0x101d), 0);
 }
 
+TEST(Module, AFrameFromAnotherStackIsNoneOfThisOne) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {
+      0x48, 0x89, 0xc4,  // 1000 mov rsp, rax
+      0x5d,              // 1003 pop rbp
+      0x48, 0x89, 0xec,  // 1004 mov rsp, rbp
+      0xc3,              // 1007 ret
+      0x48, 0x89, 0xc4,  // 1008 mov rsp, rax
+      0x48, 0x89, 0xec,  // 100b mov rsp, rbp
+      0x5d,              // 100e pop rbp
+      0xc3,              // 100f ret
+  };
+  elf.functions = {{.begin = 0x1000, .end = 0x1008}, {.begin = 0x1008, .end = 0x1010}};
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(marks_text(module->marks(0x1007)), "insn switch");
+  EXPECT_EQ(marks_text(module->marks(0x100f)), "insn");
+}
+
 // lock cmpxchg is entered behind its prefix where there is one processor only.
 TEST(Module, FollowsATargetInsideOfAnInstruction) {
   ElfBuilder elf;
