@@ -3,6 +3,7 @@
 import argparse
 import csv
 import json
+import operator
 import os
 import shutil
 import subprocess
@@ -84,11 +85,15 @@ class Box:
 
     def branches(self, file):
         """{pid: its branches} as (from, to, kind, flags), over all processors that it ran on."""
-        text = self.run(self.hodo, "branches", file, "--format", "csv", "--sort", "time").stdout
         found = {}
-        for row in csv.DictReader(text.splitlines()):
-            found.setdefault(int(row["pid"]), []).append((row["from"], row["to"], row["kind"], row["flags"]))
+        for pid, *branch in self.listed(file, ("pid", "from", "to", "kind", "flags"), "--sort", "time"):
+            found.setdefault(int(pid), []).append(tuple(branch))
         return found
+
+    def listed(self, file, columns, *options):
+        """These columns of the list of branches, row by row."""
+        rows = csv.reader(self.run(self.hodo, "branches", file, "--format", "csv", *options).stdout.splitlines())
+        return map(operator.itemgetter(*map(next(rows).index, columns)), rows)
 
     def check_perf(self, file, but=()):
         """perf reads the same branches, of all threads that are not in `but`."""

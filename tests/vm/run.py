@@ -5,7 +5,6 @@ Exit status 0: as it must be; 1: not; 77: what the case needs is not here.
 """
 
 import collections
-import csv
 import json
 import os
 import re
@@ -124,10 +123,7 @@ def check_verdict(box):
 def check_family(box):
     """Of the program that starts others: it has a thread that spins 300 times, its child does so 200
     times, and everybody's start and end are recorded."""
-    loops = collections.Counter()
-    text = box.run(box.hodo, "branches", "vm.data", "--format", "csv").stdout
-    for row in csv.DictReader(text.splitlines()):
-        loops[row["pid"], row["tid"], row["from"], row["to"]] += 1
+    loops = collections.Counter(box.listed("vm.data", ("pid", "tid", "from", "to")))
     most = collections.Counter()
     for (pid, tid, _, _), times in loops.items():
         most[pid, tid] = max(most[pid, tid], times)
