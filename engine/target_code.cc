@@ -1,7 +1,6 @@
 #include "target_code.h"
 
 #include "area_code.h"
-#include "flags.h"
 #include "low_memory.h"
 
 namespace hodo::engine {
@@ -24,25 +23,6 @@ void TargetCode::check(std::uint64_t ip) {
   }
   out_.bytes({0xe3, 5});  // JRCXZ
   out_.jump(arena_.glue(kGlueMiss));
-}
-
-void TargetCode::check_return(std::uint64_t ip) {
-  if (!flags_dead(ip)) return check(ip);
-  const std::int64_t distance =
-      static_cast<std::int64_t>(ip - reinterpret_cast<std::uint64_t>(out_.at() + 7));
-  if (ip < 0x8000'0000) {
-    out_.bytes({0x48, 0x3d});  // CMP RAX, ip
-    out_.word(static_cast<std::uint32_t>(ip));
-  } else {
-    if (distance == static_cast<std::int32_t>(distance)) {
-      out_.bytes({0x48, 0x8d, 0x0d});  // LEA RCX, [RIP + distance]
-      out_.word(static_cast<std::uint32_t>(distance));
-    } else {
-      out_.move64(rcx, ip);
-    }
-    out_.bytes({0x48, 0x39, 0xc8});  // CMP RAX, RCX
-  }
-  out_.jump_if(0x5, arena_.glue(kGlueMiss));
 }
 
 }  // namespace hodo::engine

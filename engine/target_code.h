@@ -14,12 +14,10 @@ class TargetCode {
 
   // In front of the branch at `ip`: where a target is no address, it is the branch that fails.
   void note_branch(std::uint64_t ip);
-  // Goes on only where RAX is `ip`. Flags are kept, whether `ip` reads them or not: what comes here
-  // by chance, since it hashes alike, may.
+  // In front of the code at `ip`, where a branch or return may have led that leads elsewhere: goes on
+  // only where RAX is `ip`. Flags are kept, whether the code reads them or not: what comes here since
+  // it hashes alike, or has left the call that this is behind, may.
   void check(std::uint64_t ip);
-  // The same of returns. What comes here by chance has left the stack that the call was made on,
-  // and is not expected to bring flags along: they are kept only where `ip` reads them.
-  void check_return(std::uint64_t ip);
 
  private:
   Emitter& out_;

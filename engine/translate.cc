@@ -88,8 +88,7 @@ class Translator {
   std::uint8_t* at() const { return hot_.at(); }
 
   void landing(std::uint64_t ip, Entry entry) {
-    if (entry == Entry::by_return) TargetCode(hot_, arena_).check_return(ip);
-    if (entry == Entry::by_tip) TargetCode(hot_, arena_).check(ip);
+    if (entry != Entry::direct) TargetCode(hot_, arena_).check(ip);
     if (by_blocks) {
       if (entry != Entry::direct) restore_spilled(hot_);
     } else if (entry == Entry::by_return) {

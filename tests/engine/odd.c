@@ -24,6 +24,12 @@ __asm__(
     "1: movq (%rsi), %rax; adcq %rax, (%rdi); leaq 8(%rsi), %rsi; leaq 8(%rdi), %rdi; leaq -1(%rcx), %rcx\n"
     "  jrcxz 2f; jmp 1b\n"
     "2: movl $0, %eax; setc %al; ret\n"
+    // Carry by a return that leads behind another place than the last call: behind that nothing
+    // reads flags.
+    "carry_elsewhere: leaq 2f(%rip), %rdx; movl $7, %eax; call 1f; xorl %eax, %eax; ret\n"
+    "1: testq %rdi, %rdi; jz 3f; movq %rdx, (%rsp)\n"
+    "3: stc; ret\n"
+    "2: setc %al; ret\n"
     "take_off_stack: movq 8(%rsp), %rax; ret $16\n"
     "to_pushed: pushq %rdi; ret\n"
     "skip_caller: addq $8, %rsp; movl $7, %eax; ret\n"
@@ -69,6 +75,7 @@ static uint64_t carry_by_jump(uint64_t a, uint64_t b) {
 uint64_t sum_words(uint64_t* to, const uint64_t* from, uint64_t unused, uint64_t count);
 uint64_t sum_words_by_jrcxz(uint64_t* to, const uint64_t* from, uint64_t unused, uint64_t count);
 uint64_t calls_skip(void), where_am_i(void), loops(void), red_zone(uint64_t a, uint64_t b);
+uint64_t carry_elsewhere(uint64_t elsewhere);
 uint64_t registers(uint64_t a, uint64_t b), to_pushed(uint64_t (*function)(void));
 
 static uint64_t seven(void) { return 7; }
@@ -88,6 +95,7 @@ int main(void) {
       to[w] = i * w * UINT64_C(0x123456789abcdef), from[w] = ~UINT64_C(0) / (w + 1);
     mix(sum_words(to, from, 0, 64) + to[63]);
     mix(sum_words_by_jrcxz(to, from, 0, 1 + i % 64) + to[i % 64]);
+    mix(carry_elsewhere(i & 1));
     mix(take_off_stack_caller(i));
     mix(to_pushed(seven));
     mix(calls_skip());
