@@ -14,9 +14,9 @@ class TargetCode {
 
   // In front of the branch at `ip`: where a target is no address, it is the branch that fails.
   void note_branch(std::uint64_t ip);
-  // In front of the code at `ip`, where a branch or return may have led that leads elsewhere: goes on
-  // only where RAX is `ip`. Flags are kept, whether the code reads them or not: what comes here since
-  // it hashes alike, or has left the call that this is behind, may.
+  // In front of the code at `ip`, where a branch or return may have led that leads elsewhere: goes
+  // on only where RAX is `ip`. Flags are kept, whether the code reads them or not: what comes here
+  // since it hashes alike, or has left the call that this is behind, may.
   void check(std::uint64_t ip);
 
  private:
