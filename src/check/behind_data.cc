@@ -65,9 +65,11 @@ bool is_behind_arguments(const End& from, const End& return_address, const End& 
          (!is_spin(*to.module, return_address.vaddr) && takes_argument(from));
 }
 
-bool jumps_behind_arguments(const Edge& edge) {
+bool goes_behind_arguments(const Edge& edge) {
   const End& to = edge.to;
-  if (edge.branch.kind != BranchKind::ijmp || !edge.from.known() || !to.known()) return false;
+  const bool returns = edge.branch.kind == BranchKind::ret && !to.has(text::kReturnSite);
+  if (!returns && edge.branch.kind != BranchKind::ijmp) return false;
+  if (!edge.from.known() || !to.known()) return false;
   if (!takes_argument(edge.from)) return false;
   for (std::uint64_t i = 1; i <= std::min(to.vaddr, kMostArguments); ++i) {
     if (to.module->has(to.vaddr - i, text::kReturnSite)) return true;

@@ -16,8 +16,9 @@ inline constexpr std::uint64_t kWidestGap = 8;
 // was called takes that (text::takes_return_address). `from`: where the function returns or jumps,
 // by which it is known where the call does not name it.
 bool is_behind_arguments(const End& from, const End& return_address, const End& to);
-// The jump's target is such a place behind some call of the function that jumps.
-bool jumps_behind_arguments(const Edge& edge);
+// A jump, or a return that goes behind no call, leads to such a place behind some call of the
+// function that it leaves. Of a return more is known where that call was seen.
+bool goes_behind_arguments(const Edge& edge);
 // The branch may lie behind what such a call has behind it, so that it is not read as it ran.
 bool may_be_behind_arguments(const End& end);
 // What stands behind the call can be no code that goes on, and close behind it a branch of the text

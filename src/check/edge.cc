@@ -345,7 +345,7 @@ PathFacts Locator::facts(const Edge& edge) const {
       drops_return_address(bytes(edge.space, edge.to.address, edge.branch.time, 6), edge.mode)) {
     out |= kOpensNothing;
   }
-  if ((out & (kFromSwitch | kToFunction)) == 0 && jumps_behind_arguments(edge)) out |= kToArguments;
+  if ((out & (kFromSwitch | kToFunction)) == 0 && goes_behind_arguments(edge)) out |= kToArguments;
   const bool other_file =
       edge.from.known() && edge.to.known() && edge.from.module != edge.to.module;
   if (other_file) out |= kToOtherFile;

@@ -171,7 +171,8 @@ void History::follow_return(const Step& step) {
   if ((facts & kFromStored) != 0 && binds_stub(step, expected.last)) facts |= kToLabel;
   const auto problem = thread.stack.ret(step.branch.to, facts, &here);
   // Where the calls are not known, a return that goes behind no call is as good a link.
-  const bool odd = counted && (step.edge.facts & (kToReturnSite | kUnjudged | kToSigreturn)) == 0;
+  constexpr PathFacts kNoLink = kToReturnSite | kUnjudged | kToSigreturn | kToArguments;
+  const bool odd = counted && (step.edge.facts & kNoLink) == 0;
   if (problem) tell_problem(step, problem, expected_return(step, expected));
   if (!problem && !odd) return thread.returns.end();
   tell({.what = Happening::What::stray_return, .step = step});

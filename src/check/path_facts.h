@@ -35,7 +35,7 @@ enum PathFact : std::uint32_t {
   kFromResolver = 1 << 24,  // kFromSwitch, of the dynamic linker's code that binds functions
   kToOtherFile = 1 << 25,   // both ends are known, in different files
   kMayStay = 1 << 26,       // kFromSwitch, of code that adds a distance to RSP, which may be 0
-  kToArguments = 1 << 27,   // a jump behind data that a call of the jumping function has behind it
+  kToArguments = 1 << 27,   // goes_behind_arguments()
 };
 using PathFacts = std::uint32_t;
 

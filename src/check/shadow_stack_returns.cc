@@ -175,7 +175,7 @@ bool ShadowStack::return_to_kept(std::uint64_t to, PathFacts facts) {
 }
 
 ShadowStack::Verdict ShadowStack::at_unknown_depth(PathFacts facts) {
-  constexpr PathFacts kFine = kToReturnSite | kToSigreturn | kUnjudged | kResumes;
+  constexpr PathFacts kFine = kToReturnSite | kToSigreturn | kUnjudged | kResumes | kToArguments;
   if ((facts & kFine) != 0) return std::nullopt;
   const bool ends = (facts & kToFunction) != 0 && (facts & kToSensitive) == 0;
   if (ends && std::exchange(current_.begun, false)) return std::nullopt;

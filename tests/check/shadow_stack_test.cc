@@ -295,6 +295,12 @@ TEST_F(Stack, TwoStacksThatAreLeftAtOnePlaceAreNotOne) {
   EXPECT_EQ(ret(1), "");
 }
 
+TEST_F(Stack, WhereTheCallWasNotSeenAReturnMayGoBehindItsData) {
+  stack.lose();
+  EXPECT_EQ(ret(3, kToArguments), "");
+  EXPECT_EQ(ret(3), "impossible") << "behind no call";
+}
+
 TEST_F(Stack, WhatGeneratedCodeOnlyAskedIsNotReturnedTo) {
   stack.lose();
   pads.generated = {7};
