@@ -298,7 +298,7 @@ TEST_F(Stack, TwoStacksThatAreLeftAtOnePlaceAreNotOne) {
 TEST_F(Stack, WhereTheCallWasNotSeenAReturnMayGoBehindItsData) {
   stack.lose();
   EXPECT_EQ(ret(3, kToArguments), "");
-  EXPECT_EQ(ret(3), "impossible") << "behind no call";
+  EXPECT_EQ(ret(3, 0), "impossible") << "behind no call";
 }
 
 TEST_F(Stack, WhatGeneratedCodeOnlyAskedIsNotReturnedTo) {
