@@ -39,12 +39,7 @@ Status ThreadSideband::announce(const relay::Hello& hello) {
   } else if (hello.start == relay::Start::attached) {
     status = announce_attached(hello, stamp);
   } else {
-    status = writer_.fork({.pid = hello.pid,
-                           .ppid = hello.parent_pid,
-                           .tid = hello.tid,
-                           .ptid = hello.parent_tid,
-                           .time = stamp.time},
-                          stamp);
+    status = write_fork(hello.parent_pid, hello.parent_tid, stamp);
   }
   if (!status) return status;
   if (hello.start != relay::Start::thread) held_files_.hold_program(hello.pid);
@@ -54,15 +49,21 @@ Status ThreadSideband::announce(const relay::Hello& hello) {
 // As perf does for what runs when it begins: nobody has forked it, or executed anything.
 Status ThreadSideband::announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp) {
   if (hello.tid != hello.pid) {
-    const auto status = writer_.fork({.pid = hello.pid,
-                                      .ppid = hello.pid,
-                                      .tid = hello.tid,
-                                      .ptid = hello.pid,
-                                      .time = stamp.time},
-                                     stamp);
+    const auto status = write_fork(hello.pid, hello.pid, stamp);
     if (!status) return status;
   }
   return writer_.comm({.pid = hello.pid, .tid = hello.tid, .comm = name_of(hello.comm)}, stamp);
+}
+
+// Of the thread that the stamp is of.
+Status ThreadSideband::write_fork(std::int32_t parent_pid, std::int32_t parent_tid,
+                                  const perfdata::Stamp& stamp) {
+  return writer_.fork({.pid = stamp.pid,
+                       .ppid = parent_pid,
+                       .tid = stamp.tid,
+                       .ptid = parent_tid,
+                       .time = stamp.time},
+                      stamp);
 }
 
 Status ThreadSideband::write(const relay::Record& record, std::int32_t pid, std::int32_t tid,

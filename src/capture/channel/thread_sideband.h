@@ -24,7 +24,7 @@ class ThreadSideband {
 
   // A thread begins, executes a program, or has been running for long.
   Status announce(const relay::Hello& hello);
-  // A record of what a thread does; others are none of this class's. `root` is where its process
+  // A record of what a thread does; of others nothing is written. `root` is where its process
   // has its own, if it has, and may be found anew.
   Status write(const relay::Record& record, std::int32_t pid, std::int32_t tid, std::string& root);
   // Keeps the code of files that are gone by now. The last thing that is written.
@@ -32,6 +32,7 @@ class ThreadSideband {
 
  private:
   Status announce_attached(const relay::Hello& hello, const perfdata::Stamp& stamp);
+  Status write_fork(std::int32_t parent_pid, std::int32_t parent_tid, const perfdata::Stamp& stamp);
   Status write_map(const relay::Record& record, const perfdata::Stamp& stamp, std::string& root);
   void add_build_id(perfdata::Mmap& mmap, bool is_file);
 
