@@ -189,6 +189,15 @@ bool is_global(const symbol::SymbolTable& symbols, std::uint64_t vaddr) {
   return std::ranges::any_of(at, &symbol::Symbol::global);
 }
 
+// Nothing that is to be had has the function's address. Where the analysis of pointers can say of
+// which functions of compilers that is so, others (of assembly, of V8's own compiler) may be known
+// by what the program computes.
+bool is_untaken(const End& to) {
+  if (to.has(text::kTaken | text::kTableTarget)) return false;
+  if (is_global(to.module->symbols(), to.vaddr)) return false;
+  return !to.module->knows_untaken() || to.module->is_untaken(to.vaddr);
+}
+
 bool is_sensitive_start(const End& to) {
   const auto at = std::ranges::equal_range(to.module->symbols().symbols(), to.vaddr, {},
                                            &symbol::Symbol::start);
@@ -401,9 +410,7 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
     return out | kToFunction;
   }
   if ((out & kToFunction) != 0 && edge.branch.kind >= BranchKind::ret) {  // neither call nor jump
-    const bool taken =
-        to.has(text::kTaken | text::kTableTarget) || is_global(to.module->symbols(), to.vaddr);
-    if (!taken) out |= kToUntaken;
+    if (is_untaken(to)) out |= kToUntaken;
     if (is_sensitive_start(to)) out |= kToSensitive;
   }
   if (to.has(text::kLanding)) out |= kToLanding;

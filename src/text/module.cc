@@ -407,6 +407,8 @@ bool Module::is_untaken(std::uint64_t vaddr) const {
   return std::ranges::binary_search(facts_->pointer_targets.untaken, vaddr);
 }
 
+bool Module::knows_untaken() const { return !facts_->pointer_targets.untaken.empty(); }
+
 bool Module::is_exported_untaken(std::uint64_t vaddr) const {
   return std::ranges::binary_search(facts_->pointer_targets.exported, vaddr);
 }

@@ -42,6 +42,7 @@ class Sweeper {
   // there as instructions is certain only where a branch leads to it.
   void function(std::uint64_t begin, std::uint64_t end) {
     certain_ = (text_.marks(begin) & kStart) != 0;
+    foreign_at_.clear();
     line(begin, end, false);
   }
 
@@ -52,6 +53,7 @@ class Sweeper {
     while (at < end) {
       const Marks known = text_.marks(at);
       certain_ = certain_ || (known & kAwaited) != 0;
+      if (std::ranges::find(foreign_at_, at) != foreign_at_.end()) foreign_stack_ = true;
       if (joins && (known & (certain_ ? kFlow : kInsn)) != 0) return;
       const auto bytes = text_.bytes(at);
       const auto insn = isa::decode_operands(bytes, at, how_.mode);
@@ -90,6 +92,7 @@ class Sweeper {
       peeked_ = peeks;
       if (!ends_line(cls)) continue;
       if (joins) return;
+      if (cls == InsnClass::jmp) carry_stack(insn->insn.target);
       new_line();
       certain_ = false;
     }
@@ -123,6 +126,12 @@ class Sweeper {
     if (before_ != StackUse::store_top) return 0;
     if (narrow_ && insn.releases) return kPushedTarget;
     return peeked_ ? Marks{0} : Marks{kStoredTarget};
+  }
+
+  // The line goes on where its jump leads.
+  void carry_stack(std::uint64_t target) {
+    constexpr std::size_t kMost = 16;  // of a function
+    if (foreign_stack_ && foreign_at_.size() < kMost) foreign_at_.push_back(target);
   }
 
   void new_line() {
@@ -213,11 +222,12 @@ class Sweeper {
   Addressing how_;
   bool narrow_;
   // Of the straight line that is gone along; the start of another function does not end it.
-  bool certain_ = false;               // as kFlow
-  bool foreign_stack_ = false;         // RSP was loaded from elsewhere
-  bool foreign_frame_ = false;         // and RBP from there
-  bool restores_flags_ = false;        // by POPF
-  StackUse before_ = StackUse::other;  // of the instruction before, or before a peek
+  bool certain_ = false;                   // as kFlow
+  bool foreign_stack_ = false;             // RSP was loaded from elsewhere
+  bool foreign_frame_ = false;             // and RBP from there
+  std::vector<std::uint64_t> foreign_at_;  // where jumps of the function led with foreign_stack_
+  bool restores_flags_ = false;            // by POPF
+  StackUse before_ = StackUse::other;      // of the instruction before, or before a peek
   bool peeked_ = false;
   Sweep out_;
   std::vector<std::uint64_t> targets_;

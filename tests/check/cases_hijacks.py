@@ -17,7 +17,8 @@ ONLY_64 = {
     "handler-inside", "handler-sensitive", "label-of-another", "context-to-closed-label",
     "jmpbuf-to-entry", "pointer-beside-held-slot", "slot-to-stub", "coroutine-inside",
     "coroutine-behind-call", "coroutine-to-function",
-    "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "left-out-inside", "behind-nop",
+    "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "left-out-inside", "jumped-inside",
+    "jumped-untaken", "behind-nop",
     "label-in-table-of-another", "context-to-untaken", "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
     "context-behind-code",
 }  # fmt: skip

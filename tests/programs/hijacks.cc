@@ -608,6 +608,8 @@ int main(int argc, char** argv) {
       {"flags-inside", flags_inside},
       {"moved-inside", moved_inside},
       {"left-out-inside", left_out_inside},
+      {"jumped-inside", jumped_inside},
+      {"jumped-untaken", jumped_untaken},
       {"behind-nop", behind_nop},
       {"label-in-table-of-another", label_in_table_of_another},
       {"context-to-untaken", context_to_untaken},

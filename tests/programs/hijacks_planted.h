@@ -161,14 +161,15 @@ void coroutine_to_function() { coroutine_overwritten(address(reached)); }
 // --- returns whose targets the text puts there ---
 
 // Returns to their argument: pushed; put in place of the return address, behind POPF too; on a
-// stack that the text moves. A function that begins with a NOP, one that nothing in this file has
-// the address of, and one with a table of its own.
+// stack that the text moves, or has moved before a jump. A function that begins with a NOP, one
+// that nothing in this file has the address of, and one with a table of its own.
 extern "C" {
 void pushed_return(Word);
 void stored_return(Word);
 void flags_return(Word);
 void moved_return(Word);
 void left_out_return(Word);
+void jumped_return(Word);
 void begins_with_nop();
 void has_table(int);
 void no_pointer();
@@ -209,6 +210,15 @@ left_out_return:
         mov %rax, %rsp
 8:      ret
         .size left_out_return, .-left_out_return
+        .type jumped_return, @function
+jumped_return:
+        mov %rdi, (%rsp)
+        mov %rsp, %rax
+        mov %rax, %rsp
+        jmp 9f
+        nop
+9:      ret
+        .size jumped_return, .-jumped_return
         .type begins_with_nop, @function
 begins_with_nop:
         nop
@@ -261,6 +271,8 @@ void stored_untaken() { stored_return(word_of_no_pointer()); }
 void flags_inside() { flags_return(inside(host_call)); }
 void moved_inside() { moved_return(inside(host_call)); }
 void left_out_inside() { left_out_return(inside(host_call)); }
+void jumped_inside() { jumped_return(inside(host_call)); }
+void jumped_untaken() { jumped_return(word_of_no_pointer()); }
 [[gnu::noinline]] void behind_nop() {
   const Word words[] = {reinterpret_cast<Word>(&begins_with_nop) + 1};
   smash(words, 1);

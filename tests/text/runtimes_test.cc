@@ -36,6 +36,24 @@ TEST(RuntimeModule, WhatADirectBranchLeadsToIsCertainAndDataBeforeItIsNot) {
   EXPECT_FALSE(module->has(0x100b, kFlow)) << "behind a return there may be data";
 }
 
+// As V8's deoptimizer does, which then writes what it read to the stack.
+TEST(RuntimeModule, AStackThatWasLoadedIsHadWhereAJumpAheadLeads) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {
+      0x48, 0x8b, 0x60, 0x60,  // 1000 mov rsp, [rax+60]
+      0xeb, 0x03,              // 1004 jmp 1009
+      0xff, 0x33,              // 1006 push [rbx]
+      0xc3,                    // 1008 ret
+      0x75, 0xfb,              // 1009 jne 1006
+      0xc3,                    // 100b ret
+  };
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x100b, kSwitchesStack));
+  EXPECT_FALSE(module->has(0x1008, kSwitchesStack)) << "another line";
+}
+
 TEST(RuntimeModule, CodeThatIsNamedOnlyIsReadFromWhereItBegins) {
   ElfBuilder elf;
   elf.entry = kText;

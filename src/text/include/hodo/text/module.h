@@ -32,7 +32,8 @@ enum Mark : std::uint16_t {
   kLanding = 1 << 6,      // an exception lands here
   kEndbr = 1 << 7,        // ENDBR64, in 32-bit files ENDBR32
   // Of the branch that begins here:
-  kSwitchesStack = 1 << 8,  // an indirect jump or return behind a load of RSP, in straight line
+  kSwitchesStack = 1 << 8,  // an indirect jump or return behind a load of RSP, in straight line or
+                            // by direct jumps ahead
   kPushedTarget = 1 << 9,   // a return whose target the instruction before pushed
   kStoredTarget = 1 << 10,  // a return whose target the instruction before put in place of the last
                             // return address: a retpoline
@@ -153,6 +154,8 @@ class Module {
   // No pointer leads to the function that begins there: nothing in the file holds its address, and
   // other files cannot ask for it. False where that is not certain.
   bool is_untaken(std::uint64_t vaddr) const;
+  // That is certain of some function, so that the file's text and tables were fit to tell.
+  bool knows_untaken() const;
   // The same of a function that other files can ask for by its name.
   bool is_exported_untaken(std::uint64_t vaddr) const;
   // Whether the dynamic linker gives the file the address of a function of this name, for more than
