@@ -49,9 +49,9 @@ class Checker::Impl {
   std::uint64_t judged_by(const session::Context& context, std::uint64_t time) const;
 
   void move_to(session::Session& session);
-  // With all that is known by now.
-  const Reports& reports() {
-    judge_.judge_late();
+  // With all that is known by now; `last`: and ever will be.
+  const Reports& reports(bool last = false) {
+    judge_.judge_late(last);
     return reports_;
   }
   std::vector<Unjudged> unjudged() const { return judge_.unjudged(); }
@@ -382,7 +382,7 @@ std::vector<Finding> Checker::found_since(std::size_t first) const {
   return {all.begin() + static_cast<std::ptrdiff_t>(std::min(first, all.size())), all.end()};
 }
 std::span<const LearnedBranch> Checker::learned() const { return impl_->learned(); }
-std::vector<Finding> Checker::findings() const { return impl_->reports().sorted(); }
+std::vector<Finding> Checker::findings() const { return impl_->reports(true).sorted(); }
 std::vector<Unjudged> Checker::unjudged() const { return impl_->unjudged(); }
 std::uint64_t Checker::checked() const { return impl_->checked(); }
 

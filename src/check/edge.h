@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hodo/flow/branch.h"
@@ -97,6 +99,15 @@ class Locator {
   // The path of the file that made the memory there executable, which is in no file; empty: not
   // known (yet).
   std::string_view maker(const End& end) const;
+  // Another thread may have asked for it that comes later; false once settle() says that none does.
+  bool awaits_maker(const End& end) const {
+    return !settled_ && makers_ != nullptr && end.grant && maker(end).empty();
+  }
+  void settle(bool settled) { settled_ = settled; }
+  // Whether that file, which can be read, answers for what lies there: nothing was found in the
+  // thread that asked, and the code there, as far as it ran by `time`, is no copy of the file's
+  // data. So is code that a generator in that file made.
+  bool made_itself(const End& end, std::uint32_t space, std::uint64_t time);
 
   isa::Mode mode(std::uint32_t space, std::uint64_t time) const {
     return session_->mode(space, time);
@@ -108,11 +119,16 @@ class Locator {
  private:
   PathFacts facts(const Edge& edge) const;
   PathFacts facts_of_target(const Edge& edge) const;
+  bool is_copy(const End& end, std::uint32_t space, std::uint64_t time,
+               const text::Module& of) const;
 
   session::Session* session_ = nullptr;
   const session::Regions* regions_ = nullptr;
   const Makers* makers_ = nullptr;
+  bool settled_ = false;
   Modules modules_;
+  // Of the code that begins at an address and was made by a system call: is_copy().
+  std::map<std::pair<session::Grant, std::uint64_t>, bool> copies_;
 };
 
 }  // namespace hodo::check

@@ -35,8 +35,10 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   for (const auto& rule : rules_) {
     auto verdict = rule->judge(edge, locator_);
     if (!verdict) continue;
+    const bool explained = !verdict->awaits_maker && verdict->grade == Grade::explained;
+    if (explained || verdict->awaits_maker) keep_late(*rule, context, edge, explained);
+    if (verdict->awaits_maker) continue;
     if (verdict->facts.empty()) verdict->facts = pointer_facts(edge);
-    if (verdict->grade == Grade::explained) keep_late(*rule, context, edge);
     list.push_back(reports_.note(context, branch, rule->id(), std::move(*verdict)));
   }
   if (list.empty()) return;
@@ -44,23 +46,28 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
   lists_.push_back(std::move(list));
 }
 
-void EdgeJudge::keep_late(const EdgeRule& rule, const session::Context& context, const Edge& edge) {
-  const End& to = edge.to;
-  if (!to.grant || !locator_.maker(to).empty()) return;
-  late_.try_emplace({context.space, *to.grant}, Late{&rule, context, edge.branch});
+void EdgeJudge::keep_late(const EdgeRule& rule, const session::Context& context, const Edge& edge,
+                          bool explained) {
+  constexpr std::size_t kMost = std::size_t{1} << 16;
+  const End& end = locator_.awaits_maker(edge.to) ? edge.to : edge.from;
+  if (!locator_.awaits_maker(end) || late_.size() >= kMost) return;
+  late_.try_emplace({context.space, *end.grant, edge.branch.from, edge.branch.to},
+                    Late{&rule, context, edge.branch, explained});
 }
 
-void EdgeJudge::judge_late() {
+void EdgeJudge::judge_late(bool last) {
+  locator_.settle(last);
   std::erase_if(late_, [this](const auto& one) {
     const Late& late = one.second;
     const Edge edge = locator_.locate(late.context.space, late.branch);
-    if (locator_.maker(edge.to).empty()) return false;
+    if (locator_.awaits_maker(edge.to) || locator_.awaits_maker(edge.from)) return false;
     auto verdict = late.rule->judge(edge, locator_);
-    if (verdict && verdict->grade != Grade::explained) {
+    if (verdict && !(late.explained && verdict->grade == Grade::explained)) {
       reports_.add_late(late.context, late.branch, late.rule->id(), std::move(*verdict));
     }
     return true;
   });
+  locator_.settle(false);
 }
 
 bool EdgeJudge::has_finding(const KnownEdge& known, RuleId id) const {

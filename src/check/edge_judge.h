@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,9 @@ class EdgeJudge {
   // `locator` and `reports` must outlive this, as what `options` point to.
   EdgeJudge(const Options& options, Locator& locator, Reports& reports);
 
-  // Judges the branches into code whose maker is known by now, and was not when they were judged.
-  void judge_late();
+  // Judges the branches of code whose maker is known by now, and was not when they were judged.
+  // `last`: all others, too, as no thread comes that could have made it.
+  void judge_late(bool last = false);
   // Fills in what is known of the branch.
   void judge(const session::Context& context, const Branch& branch, KnownEdge& known);
   // What was found wrong with a branch: indices of Reports.
@@ -42,14 +44,16 @@ class EdgeJudge {
  private:
   void note_unjudged(const Edge& edge);
   void learn(const session::Context& context, const Edge& edge);
-  // A branch into code that a generator can have made, by a rule for such code. Who did is not
-  // known yet: another thread asked for it, which may come later.
+  // A branch of code that a generator or somebody else can have made, by a rule for such code. Who
+  // did is not known yet: another thread asked for it, which may come later.
   struct Late {
     const EdgeRule* rule = nullptr;
     session::Context context;
     Branch branch;
+    bool explained = false;  // for now
   };
-  void keep_late(const EdgeRule& rule, const session::Context& context, const Edge& edge);
+  void keep_late(const EdgeRule& rule, const session::Context& context, const Edge& edge,
+                 bool explained);
 
   Locator& locator_;
   Reports& reports_;
@@ -58,8 +62,9 @@ class EdgeJudge {
   Baseline* learn_ = nullptr;
   std::vector<LearnedBranch> learned_;
   std::vector<std::unique_ptr<EdgeRule>> rules_;
-  std::map<std::pair<std::uint32_t, session::Grant>, Late> late_;  // by space and who asked
-  std::vector<std::vector<std::size_t>> lists_{1};                 // by KnownEdge::findings
+  // By space, who asked, and the branch's ends.
+  std::map<std::tuple<std::uint32_t, session::Grant, std::uint64_t, std::uint64_t>, Late> late_;
+  std::vector<std::vector<std::size_t>> lists_{1};  // by KnownEdge::findings
   // Branches with an end in a file that could not be read, by path.
   std::map<std::string, std::uint64_t> unread_;
   std::map<std::string, std::uint64_t> unread_before_;  // in other sessions of the recording

@@ -23,6 +23,8 @@ struct Verdict {
   std::vector<Fact> facts;  // as Finding::facts
   // It is a step of this attack; 0: of the one that the thread is in, if any.
   std::uint64_t attack = 0;
+  // Nothing is said yet: it depends on who made code, and another thread that comes later may have.
+  bool awaits_maker = false;
 };
 
 class EdgeRule {
@@ -55,10 +57,14 @@ std::unique_ptr<EdgeRule> make_baseline_new(const Baseline& baseline);
 // build-id: the file has none.
 std::optional<Baseline::Edge> baseline_edge(const Edge& edge);
 
-// Who made the code there, which is in no file: a known generator that made the memory executable,
-// or is loaded where nobody knows who did, and the code is neither on a stack nor on the heap; "a
-// code generator" where the program told perf of it, or with Jit::allow. Empty: nobody who is
-// known.
+// The generator that made the code there, which is in no file: one that is known and made the
+// memory executable, or is loaded where nobody knows who did, and the code is neither on a stack
+// nor on the heap; "a code generator" where the program told perf of it, or with Jit::allow. Empty:
+// none.
+std::string known_generator(const End& end, std::uint32_t space, std::uint64_t time,
+                            Locator& locator, Jit jit);
+// The same, or the file that made the memory executable itself (Locator::made_itself), or somebody
+// who is not known yet (Locator::awaits_maker).
 std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
                      Jit jit);
 inline bool is_generated(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,

@@ -29,7 +29,7 @@ void Makers::see_return(const Step& step) {
 
 // Of the callers the innermost that is not of the C library, which only passes on what it is asked
 // for. So does code without a file: whoever made that made this, too.
-std::string Makers::find_maker(const Step& step) const {
+Makers::Maker Makers::find_maker(const Step& step) const {
   const Branch& left = *step.thread.system_call;  // as things were then
   const auto end_at = [&](std::uint64_t address) {
     return locator_.end(step.context.space, address, left.time);
@@ -45,12 +45,18 @@ std::string Makers::find_maker(const Step& step) const {
     path = file_of(end_at(frame.address));
   }
   if (path.empty() && step.thread.stack.knows_all()) path = call.path;
-  return std::string(path);
+  const bool attacked = step.thread.attack.number != 0 || step.thread.stack.is_astray();
+  return {std::string(path), !path.empty() && !attacked};
 }
 
 std::string_view Makers::maker(const session::Grant& grant) const {
   const auto found = known_.find(grant);
-  return found == known_.end() ? std::string_view() : found->second;
+  return found == known_.end() ? std::string_view() : found->second.path;
+}
+
+bool Makers::answers(const session::Grant& grant) const {
+  const auto found = known_.find(grant);
+  return found != known_.end() && found->second.answers;
 }
 
 }  // namespace hodo::check

@@ -57,7 +57,8 @@ class CallSensitive final : public EdgeRule {
     if (function.empty() || was_learned(edge)) return std::nullopt;
     // Code that was made at run time has no slots: it calls all by addresses that it was given.
     const bool generated =
-        edge.from.outside() && is_generated(edge.from, edge.space, edge.branch.time, locator, jit_);
+        edge.from.outside() &&
+        !known_generator(edge.from, edge.space, edge.branch.time, locator, jit_).empty();
     const bool explained = generated && jit_ != Jit::report;
     return Verdict{.grade = explained ? Grade::explained : Grade::unusual,
                    .reason = fmt::format("reaches {} through a pointer", function)};

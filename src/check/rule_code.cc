@@ -11,8 +11,8 @@
 
 namespace hodo::check {
 
-std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
-                     Jit jit) {
+std::string known_generator(const End& end, std::uint32_t space, std::uint64_t time,
+                            Locator& locator, Jit jit) {
   if (end.area != "[stack]") {
     const bool heap = end.area == "[heap]";
     const std::string_view path = locator.maker(end);
@@ -25,6 +25,29 @@ std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Lo
     }
   }
   return jit == Jit::allow || end.generated ? "a code generator" : "";
+}
+
+namespace {
+
+// In memory that is nothing but such code's.
+bool lies_apart(const End& end) {
+  return end.kind == End::Kind::no_file && end.area != "[stack]" && end.area != "[heap]";
+}
+
+// Nobody made it but the file that made the memory executable.
+bool is_own_make(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator) {
+  return lies_apart(end) && locator.made_itself(end, space, time);
+}
+
+}  // namespace
+
+std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Locator& locator,
+                     Jit jit) {
+  std::string known = known_generator(end, space, time, locator, jit);
+  if (!known.empty()) return known;
+  if (lies_apart(end) && locator.awaits_maker(end)) return "a thread that comes later";
+  if (!is_own_make(end, space, time, locator)) return {};
+  return std::string(text::file_name(locator.maker(end)));
 }
 
 namespace {
@@ -51,11 +74,21 @@ class CodeOutside final : public EdgeRule {
     if (id() == RuleId::code_unknown && is_false_closure(edge, locator)) {
       return Verdict{.reason = "code that looks like a closure of libffi leads elsewhere"};
     }
+    if (id() == RuleId::code_unknown && asks_kernel(edge, locator)) {
+      if (locator.awaits_maker(edge.from)) return Verdict{.awaits_maker = true};
+      return Verdict{.reason = fmt::format("code that {} made executable makes a system call "
+                                           "itself, as no code generator's does",
+                                           text::file_name(locator.maker(edge.from))),
+                     .cause = fmt::format("space {}, calls", edge.space)};
+    }
     if (!edge.to.outside() || rule_of(edge.to) != id()) return std::nullopt;
     // System calls, interrupts and exceptions, where the kernel was recorded, too.
     if (edge.branch.kind > BranchKind::ret && is_kernel(edge.to.address)) return std::nullopt;
     // Once where it is entered; what happens inside follows from that.
     if (edge.from.outside() && rule_of(edge.from) == id()) return std::nullopt;
+    if (is_unknown(edge.to, edge, locator) && locator.awaits_maker(edge.to)) {
+      return Verdict{.awaits_maker = true};
+    }
     const std::string process = fmt::format("space {}", edge.space);
     const std::string maker = maker_of(edge.to, edge.space, edge.branch.time, locator, jit_);
     if (!maker.empty()) {
@@ -87,6 +120,21 @@ class CodeOutside final : public EdgeRule {
   }
 
  private:
+  // Shellcode does not know where the C library's functions are.
+  bool asks_kernel(const Edge& edge, Locator& locator) const {
+    const BranchKind kind = edge.branch.kind;
+    if (kind != BranchKind::syscall && kind != BranchKind::int_) return false;
+    return is_unknown(edge.from, edge, locator) &&
+           (locator.awaits_maker(edge.from) ||
+            locator.made_itself(edge.from, edge.space, edge.branch.time));
+  }
+
+  // No generator that is known can have made it.
+  bool is_unknown(const End& end, const Edge& edge, Locator& locator) const {
+    return lies_apart(end) &&
+           known_generator(end, edge.space, edge.branch.time, locator, jit_).empty();
+  }
+
   // The trampoline leads to a function of a file that asks for a stack which can be executed. It
   // lies on one, which the program may have made itself, for a coroutine or its signal handlers.
   static bool is_nested_function(const Edge& edge, Locator& locator) {
@@ -117,7 +165,8 @@ class CodeOutside final : public EdgeRule {
     const bool looks_so = std::ranges::any_of(text::kClosureJumps, [&](std::uint64_t before) {
       return has_closure(edge, edge.from.address - before, locator);
     });
-    return looks_so && !is_generated(edge.from, edge.space, edge.branch.time, locator, jit_);
+    return looks_so &&
+           known_generator(edge.from, edge.space, edge.branch.time, locator, jit_).empty();
   }
 
   static bool has_closure(const Edge& edge, std::uint64_t address, Locator& locator) {

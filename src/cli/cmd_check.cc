@@ -53,9 +53,10 @@ const Manual kCheckManual{
         " unexplained (nothing was seen that explains it), unusual (legal, and what attackers do)."
         " What looked wrong and was explained is counted, and shown with --explained.\n\n"
         "Signals, longjmp, C++ and Rust exceptions, coroutines, tail calls and jump tables are"
-        " modelled and give no findings. Code made at run time is reported once where a known"
+        " modelled and give no findings. Code made at run time is explained where a known"
         " generator (Java, V8, LuaJIT, PCRE, libffi and others) made it, or is loaded where nobody"
-        " knows who did; --jit allow takes all"
+        " knows who did, or where a file of the program did, by itself and not as a copy; --jit"
+        " allow takes all"
         " such code for that, --jit report reports it whoever made it. Attacks that only change"
         " data leave no trace in the branches.\n\n"
         "What goes wrong within 32 branches of a thread is one attack and one finding, with the"
@@ -283,7 +284,7 @@ void add_check(Program& program) {
   add_choice<check::Jit>(
       app, "--jit", options->jit,
       {{"known", check::Jit::known}, {"allow", check::Jit::allow}, {"report", check::Jit::report}},
-      "of code that is in no file, explain what a known code generator can have made (known, the"
+      "of code that is in no file, explain what a code generator can have made (known, the"
       " default) or all (allow), or report all, once for each process (report)");
   app.add_flag("--all-branches", options->all_branches,
                "show every branch around a finding, not only those that lead from one function to"

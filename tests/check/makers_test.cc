@@ -18,13 +18,18 @@ constexpr std::uint64_t kLibc = 0x20000000;
 constexpr std::uint64_t kCode = 0x30000000;
 constexpr const char* kLibcPath = "/lib/x86_64-linux-gnu/libc.so.6";
 constexpr std::int32_t kMain = 1, kOther = 2;
+// mov eax, 42; syscall; ret: in the program's data.
+const std::vector<std::uint8_t> kCopied = {0xb8, 42, 0, 0, 0, 0x0f, 0x05, 0xc3};
 
 class MakersTest : public testing::Test {
  protected:
   MakersTest() {
     text::ElfBuilder generator = program();
     for (const char c : std::string_view("zend_")) text::append(generator.data, c);
-    program_ = path_of(program());
+    text::ElfBuilder own = program();
+    for (const std::uint8_t byte : kCopied) text::append(own.data, byte);
+    program_ = path_of(own);
+    session_.run_code(kCode, kCopied);
     generator_ = path_of(generator);
     session_.map(kBase, {.path = "/bin/prog", .location = program_});
     session_.map(kGenerator, {.path = "/usr/bin/php8.2", .location = generator_});
@@ -63,15 +68,65 @@ class MakersTest : public testing::Test {
 
   FakeSession session_;
   std::optional<Checker> checker_;
+  std::string program_;
 
  private:
-  std::string program_, generator_;
+  std::string generator_;
 };
 
 TEST_F(MakersTest, AGeneratorThatAskedForItMadeIt) {
   ask(kGenerator + 0x1010, 90, 110);
   run_code();
   EXPECT_EQ(grade(), Grade::explained);
+}
+
+TEST_F(MakersTest, CodeThatTheProgramMadeAnswersForItselfUnlessItIsACopyOfItsData) {
+  session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x90, 0x90, 0xc3});
+  ask(kBase + 0x1010, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained);
+
+  checker_.reset();
+  session_.run_code(kCode, {0xb8, 42, 0, 0, 0});
+  ask(kBase + 0x1010, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained) << "few bytes are in any file";
+}
+
+TEST_F(MakersTest, CodeThatTheProgramMadeMakesNoSystemCalls) {
+  session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x0f, 0x05, 0xc3});
+  ask(kBase + 0x1010, 90, 110);
+  run_code();
+  ask(kCode + 5, 210, 220);
+  EXPECT_EQ(checker_->findings().front().grade, Grade::impossible);
+
+  checker_.reset();
+  ask(kGenerator + 0x1010, 90, 110);
+  run_code();
+  ask(kCode + 5, 210, 220);
+  EXPECT_EQ(grade(), Grade::explained) << "a known generator's does";
+}
+
+TEST_F(MakersTest, AThreadInWhichSomethingWasFoundAnswersForNothing) {
+  session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x90, 0x90, 0xc3});
+  see({.from = kBase + 0x1005, .to = kBase + 0x1012, .time = 50, .kind = BranchKind::icall});
+  ask(kBase + 0x1010, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+TEST_F(MakersTest, WhatAThreadThatComesLaterMadeIsSaidAtTheEnd) {
+  session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x90, 0x90, 0xc3});
+  session_.map(kGenerator, {.path = "/usr/bin/other", .location = program_});
+  grant(kOther, 100);
+  run_code();
+  EXPECT_EQ(checker_->found(), 0U);
+  ask(kBase + 0x1010, 90, 110, kOther);
+  EXPECT_EQ(grade(), Grade::explained);
+
+  checker_.reset();
+  run_code();
+  EXPECT_EQ(grade(), Grade::impossible) << "nobody has";
 }
 
 TEST_F(MakersTest, BesideAGeneratorTheProgramMakesCodeThatNobodyExplains) {

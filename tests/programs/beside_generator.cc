@@ -28,7 +28,9 @@ unsigned char* new_page(int rights) {
 
 void run(void* code) { reinterpret_cast<Function>(code)(); }
 
-void write_code(unsigned char* to) { *to = 0xc3; }  // RET
+// mov eax, 42; nop; ret
+[[gnu::used]] const unsigned char kCode[] = {0xb8, 42, 0, 0, 0, 0x0f, 0x1f, 0, 0xc3};
+void write_code(unsigned char* to) { std::memcpy(to, kCode, sizeof kCode); }
 
 unsigned char* make_code() {
   unsigned char* page = new_page(kAll);
@@ -37,6 +39,33 @@ unsigned char* make_code() {
 }
 
 void own_mapping() { run(make_code()); }
+
+// The program is a generator itself: what it writes it has nowhere before.
+unsigned char* emit(unsigned char* to, unsigned value) {
+  *to++ = 0xb8;  // mov eax, VALUE
+  std::memcpy(to, &value, sizeof value);
+  return to + sizeof value;
+}
+
+void made() {
+  unsigned char* page = new_page(kAll);
+  *emit(page, 1234567) = 0xc3;
+  run(page);
+}
+
+void made_by_thread() {
+  unsigned char* page = nullptr;
+  std::thread([&] { *emit(page = new_page(kAll), 7654321) = 0xc3; }).join();
+  run(page);
+}
+
+// getpid(), by its number.
+void made_to_call() {
+  unsigned char* page = new_page(kAll);
+  unsigned char* end = emit(page, 39);
+  std::memcpy(end, "\x0f\x05\xc3", 3);
+  run(page);
+}
 
 void own_rights() {
   unsigned char* page = new_page(kBoth);
@@ -135,11 +164,18 @@ bool generate() {
 
 int main(int argc, char** argv) {
   const std::map<std::string, Function> forms = {
-      {"none", nothing},          {"own-mapping", own_mapping},
-      {"own-rights", own_rights}, {"own-place", own_place},
-      {"of-thread", of_thread},   {"of-parent", of_parent},
-      {"closure", closure},       {"taken", taken},
+      {"none", nothing},
+      {"own-mapping", own_mapping},
+      {"own-rights", own_rights},
+      {"own-place", own_place},
+      {"of-thread", of_thread},
+      {"of-parent", of_parent},
+      {"closure", closure},
+      {"taken", taken},
       {"written", written},
+      {"made", made},
+      {"made-by-thread", made_by_thread},
+      {"made-to-call", made_to_call},
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
   if (form == forms.end()) return 2;
