@@ -6,11 +6,42 @@
 #include <map>
 
 #include "hodo/ask/occurrences.h"
+#include "kept_calls.h"
 #include "occurring.h"
 #include "thread_calls.h"
 
 namespace hodo::ask {
 namespace {
+
+// Takes the rows, in the order of their ends.
+class Rows {
+ public:
+  Rows(const CallListOptions& options, CallList& out) : options_(options), out_(out) {}
+
+  // True: it is listed.
+  bool add(const CallRow& row) {
+    out_.total_time += row.duration;
+    out_.longest = std::max(out_.longest, row.duration);
+    if (row.duration < options_.slower_than) return false;
+    if (options_.only != 0 && row.number != options_.only) return false;
+    out_.rows.push_back(row);
+    // The longest stay: half of the room is made free at a time.
+    if (out_.rows.size() >= 2 * options_.most) shrink();
+    return true;
+  }
+  void sort() { std::ranges::sort(out_.rows, {}, &CallRow::number); }
+
+ private:
+  void shrink() {
+    auto half = out_.rows.begin() + static_cast<std::ptrdiff_t>(options_.most);
+    std::ranges::nth_element(out_.rows, half, std::ranges::greater{}, &CallRow::duration);
+    out_.left_out += out_.rows.size() - options_.most;
+    out_.rows.erase(half, out_.rows.end());
+  }
+
+  const CallListOptions& options_;
+  CallList& out_;
+};
 
 class Lister final : public SegmentSink {
  public:
@@ -43,9 +74,17 @@ class Lister final : public SegmentSink {
   // The segments of `selected` in which calls begin or end that are to be listed.
   std::vector<std::size_t> choose(const Index& index, std::vector<std::size_t> selected);
 
-  CallList take() {
+  // The rows of what is about to be decoded are kept.
+  void keep(const Index& index, std::span<const std::size_t> chosen, CallStore& store) {
+    keeper_.emplace(index, calls_.following(), name_, chosen, store);
+    if (!keeper_->is_worth_it()) keeper_.reset();
+  }
+
+  // `whole`: nothing was lost.
+  CallList take(bool whole) {
     for (auto& [thread, watcher] : watchers_) watcher.end();
-    std::ranges::sort(out_.rows, {}, &CallRow::number);
+    if (keeper_ && whole) keeper_->store();
+    rows_.sort();
     out_.functions.assign(calls_.functions().begin(), calls_.functions().end());
     for (std::uint32_t i = 0; i < judged_.size(); ++i) {
       if (judged_[i] == Judged::called) out_.meant.push_back(i);
@@ -73,17 +112,17 @@ class Lister final : public SegmentSink {
                 const analyze::CallClock& when) override {
       const Open open = stack_.back();
       stack_.pop_back();
-      if (open.number == 0) return;
+      if (open.is_another()) return;
       CallRow row = row_of(open, call);
       row.outcome = static_cast<CallRow::Outcome>(how);
-      finish(row, call, when);
+      finish(row, open, call, when);
     }
     // The path ends here.
     void end() {
       for (const Open& open : stack_) {
-        if (open.number == 0) continue;
+        if (open.is_another()) continue;
         CallRow row = row_of(open, open.call);
-        finish(row, open.call, now);
+        finish(row, open, open.call, now);
       }
       stack_.clear();
     }
@@ -93,7 +132,7 @@ class Lister final : public SegmentSink {
     void restart() {
       restarting_ = true;
       before_ = std::exchange(stack_, {});
-      std::erase_if(before_, [](const Open& open) { return open.number == 0; });
+      std::erase_if(before_, [](const Open& open) { return open.is_another(); });
     }
     void restarted() { restarting_ = false; }
 
@@ -105,7 +144,9 @@ class Lister final : public SegmentSink {
     struct Open {
       std::uint32_t function = kNobody;
       std::uint32_t caller = kNobody;
-      std::uint64_t number = 0;  // 0: of another function
+      std::uint64_t number = 0;  // 0: not of a function that is listed
+      std::uint64_t kept = 0;    // RowKeeper::begin(); 0: it is not kept
+      bool is_another() const { return number == 0 && kept == 0; }
       std::uint64_t ticks = 0;
       session::Context who;
       analyze::OpenCall call;
@@ -122,9 +163,12 @@ class Lister final : public SegmentSink {
     }
     void begin(const analyze::OpenCall& call) {
       if (call.how == analyze::CallEntry::first && call.entry == 0) return;
-      if (!lister_.is_meant(call.function)) return;
+      const bool meant = lister_.is_meant(call.function);
+      const bool kept = lister_.keeper_ && lister_.keeper_->keeps(call.function);
+      if (!meant && !kept) return;
       Open& open = stack_.back();
-      open.number = ++lister_.out_.calls;
+      if (meant) open.number = ++lister_.out_.calls;
+      if (kept) open.kept = lister_.keeper_->begin(call.function);
       open.ticks = ticks;
       open.who = who;
       open.call = call;
@@ -143,11 +187,13 @@ class Lister final : public SegmentSink {
               .space = open.who.space,
               .ticks = open.ticks};
     }
-    void finish(CallRow& row, const analyze::OpenCall& call, const analyze::CallClock& when) {
+    void finish(CallRow& row, const Open& open, const analyze::OpenCall& call,
+                const analyze::CallClock& when) {
       row.instructions = when.instructions - call.since.instructions;
       row.until = {thread_, when.branches, 0};
       if (row.time != 0 && when.time > row.time) row.duration = when.time - row.time;
-      lister_.add(row);
+      if (open.kept != 0) lister_.keeper_->add(row, open.kept);
+      if (open.number != 0) lister_.add(row);
     }
 
     Lister& lister_;
@@ -167,21 +213,7 @@ class Lister final : public SegmentSink {
   }
 
   void add(const CallRow& row) {
-    out_.total_time += row.duration;
-    out_.longest = std::max(out_.longest, row.duration);
-    if (row.duration < options_.slower_than) return;
-    if (options_.only != 0 && row.number != options_.only) return;
-    done_ = options_.only != 0;
-    out_.rows.push_back(row);
-    // The longest stay: half of the room is made free at a time.
-    if (out_.rows.size() < 2 * options_.most) return;
-    shrink();
-  }
-  void shrink() {
-    auto half = out_.rows.begin() + static_cast<std::ptrdiff_t>(options_.most);
-    std::ranges::nth_element(out_.rows, half, std::ranges::greater{}, &CallRow::duration);
-    out_.left_out += out_.rows.size() - options_.most;
-    out_.rows.erase(half, out_.rows.end());
+    if (rows_.add(row)) done_ = options_.only != 0;
   }
 
   ThreadCalls calls_;
@@ -191,6 +223,8 @@ class Lister final : public SegmentSink {
   std::vector<Judged> judged_;
   bool done_ = false;  // the only row that is wanted has come
   CallList out_;
+  Rows rows_{options_, out_};
+  std::optional<RowKeeper> keeper_;
 };
 
 std::vector<std::size_t> Lister::choose(const Index& index, std::vector<std::size_t> selected) {
@@ -243,6 +277,13 @@ std::string_view name(CallRow::Outcome outcome) {
 
 namespace {
 
+// Whose rows are those of all threads. One call by its number is found without.
+CallStore* store_for(const CallListOptions& options) {
+  const session::Selection& selection = options.walk.selection;
+  const bool all = !selection.pid && !selection.tid && options.only == 0;
+  return all && options.index != nullptr ? options.index->calls.get() : nullptr;
+}
+
 Result<session::Outcome> walk_calls(session::Session& session, const CallListOptions& options,
                                     Lister& lister) {
   const IndexedRecording* const known = options.index;
@@ -251,18 +292,38 @@ Result<session::Outcome> walk_calls(session::Session& session, const CallListOpt
   }
   auto selected = selected_segments(session, known->index, options.walk.selection);
   if (!selected) return walk(session, options.walk, lister);
-  return walk_segments(*known, lister.choose(known->index, std::move(*selected)), options.walk,
-                       lister);
+  const auto chosen = lister.choose(known->index, std::move(*selected));
+  CallStore* const store = store_for(options);
+  if (store != nullptr && chosen.size() >= store->least_segments()) {
+    lister.keep(known->index, chosen, *store);
+  }
+  return walk_segments(*known, chosen, options.walk, lister);
+}
+
+// What an earlier question has left.
+std::optional<CallList> kept_list(const std::string& name, const CallListOptions& options) {
+  CallStore* const store = store_for(options);
+  if (store == nullptr) return std::nullopt;
+  auto kept = kept_calls(*store, FunctionName(name));
+  if (!kept) return std::nullopt;
+  CallList out{.functions = std::move(kept->functions),
+               .meant = std::move(kept->meant),
+               .calls = kept->rows.size()};
+  Rows rows(options, out);
+  for (const CallRow& row : kept->rows) rows.add(row);
+  rows.sort();
+  return out;
 }
 
 }  // namespace
 
 Result<CallList> list_calls(session::Session& session, const std::string& name,
                             const CallListOptions& options) {
+  if (auto kept = kept_list(name, options)) return std::move(*kept);
   Lister lister(session, name, options);
   auto outcome = walk_calls(session, options, lister);
   if (!outcome) return std::unexpected(outcome.error());
-  CallList out = lister.take();
+  CallList out = lister.take(outcome->losses.empty());
   out.outcome = std::move(*outcome);
   if (out.calls != 0) return out;
   std::vector<std::string> names;

@@ -36,7 +36,10 @@ const Manual kListManual{
         "functions of that name count. 'libc.so.6!malloc' means only that of one file. The number "
         "in the first column is the one that call:FUNCTION#N takes.\n\n"
         "Durations contain the time in which the thread waited. They are as exact as the trace's "
-        "timing packets: what begins and ends between two of them took no time.",
+        "timing packets: what begins and ends between two of them took no time.\n\n"
+        "A long recording is decoded wherever its index says that the function ran. What was found "
+        "there, of this function and of others, is kept beside the index, so that the next such "
+        "question is answered at once.",
     .examples = {{"hodo list parse", "All calls of parse in the last recording."},
                  {"hodo list handle_request --slower-than 1ms --sort duration",
                   "The slow ones, the slowest first."},

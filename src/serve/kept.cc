@@ -81,6 +81,13 @@ void add_code(const std::string& path, Facts& facts) {
 
 }  // namespace
 
+KeptPlace KeptPlace::beside(const std::string& name) && {
+  Facts facts;
+  facts.add(name);
+  facts.add(key_);
+  return {std::move(cache_), facts.key()};
+}
+
 bool is_long(const session::Session& session) {
   std::uint64_t bytes = 0;
   for (const session::Queue& queue : session.queues()) bytes += queue.bytes;

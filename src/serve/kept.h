@@ -19,6 +19,8 @@ class KeptPlace {
       : cache_(std::move(cache)), key_(key) {}
   std::optional<std::vector<std::uint8_t>> load() const { return cache_.load(key_); }
   void store(std::span<const std::uint8_t> bytes) const { cache_.store(key_, bytes); }
+  // The same for another thing that is kept beside this one, by its name.
+  KeptPlace beside(const std::string& name) &&;
 
  private:
   text::ModuleCache cache_;

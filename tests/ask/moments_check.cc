@@ -271,7 +271,10 @@ int main(int argc, char** argv) {
   }
   if (index) {
     check_finding(**session, *index, plain);
-    fmt::print("{} answers\n", check_questions(**session, *index, plain.threads, random));
+    const auto kept = std::make_shared<CallsInMemory>();
+    index->calls = kept;
+    fmt::print("{} answers\n", check_questions(**session, *index, *kept, plain.threads, random));
+    fmt::print("rows of calls were kept {} times\n", kept->stored);
     spoil(**session, *index, plain, random);
   }
   fmt::print("{} moments of {} threads, {} steps, {} segments\n", count, plain.threads.size(),

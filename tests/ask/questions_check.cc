@@ -17,12 +17,13 @@ namespace {
 
 constexpr std::size_t kFunctions = 3;
 constexpr int kPlaces = 2;
+constexpr int kSpoilt = 20;
 
 class Questions {
  public:
-  Questions(session::Session& session, const ask::IndexedRecording& index, const Threads& threads,
-            std::mt19937_64& random)
-      : session_(session), index_(index), threads_(threads), random_(random) {}
+  Questions(session::Session& session, const ask::IndexedRecording& index, CallsInMemory& kept,
+            const Threads& threads, std::mt19937_64& random)
+      : session_(session), index_(index), kept_(kept), threads_(threads), random_(random) {}
 
   std::size_t ask_all() {
     for (const std::string& name : some_functions()) {
@@ -134,21 +135,51 @@ class Questions {
                       name(row.function), name(row.caller));
   }
 
-  void list(const std::string& name) {
-    const auto a = ask::list_calls(session_, name, {});
-    const auto b = ask::list_calls(session_, name, {.index = &index_.get()});
-    must(a.has_value() == b.has_value(), "list " + name);
+  void same_list(const std::string& what, const Result<ask::CallList>& a,
+                 const Result<ask::CallList>& b) {
+    must(a.has_value() == b.has_value(), what);
     if (!a) return;
-    must(a->calls == b->calls && a->rows.size() == b->rows.size(), "list " + name);
-    must(a->total_time == b->total_time && a->longest == b->longest, "list " + name);
+    must(a->calls == b->calls && a->rows.size() == b->rows.size(), what);
+    must(a->total_time == b->total_time && a->longest == b->longest, what);
+    must(a->meant.size() == b->meant.size() && a->left_out == b->left_out, what);
     for (std::size_t i = 0; i < a->rows.size(); ++i) {
       must(fields(a->rows[i], *a) == fields(b->rows[i], *b),
-           fmt::format("list {}, number {}", name, i + 1));
+           fmt::format("{}, number {}", what, i + 1));
     }
+  }
+
+  void list(const std::string& name) {
+    const auto a = ask::list_calls(session_, name, {});
+    const ask::CallListOptions indexed{.index = &index_.get()};
+    const auto b = ask::list_calls(session_, name, indexed);
+    same_list("list " + name, a, b);
+    if (!a) return;
+    if (kept_.stored != 0) kept(name, indexed, *b);
     const std::string call = fmt::format("{}#{}", name, 1 + random_() % a->calls);
     const auto x = ask::find_call(session_, call, {});
     const auto y = ask::find_call(session_, call, {}, &index_.get());
     must(x.has_value() == y.has_value() && (!x || (x->at == y->at && x->until == y->until)), call);
+  }
+
+  // What the question has left answers it the next time, also another way of asking it.
+  void kept(const std::string& name, const ask::CallListOptions& indexed,
+            const ask::CallList& first) {
+    const std::size_t stored = kept_.stored;
+    same_list("list again " + name, first, ask::list_calls(session_, name, indexed));
+    const auto slow = [&](const ask::IndexedRecording* index) {
+      return ask::list_calls(session_, name,
+                             {.slower_than = first.longest / 2, .most = 3, .index = index});
+    };
+    same_list("list the slow ones again " + name, slow(nullptr), slow(&index_.get()));
+    must(kept_.stored == stored, name + " was decoded again");
+    const std::vector<std::uint8_t> good = kept_.bytes;
+    for (int i = 0; i < kSpoilt; ++i) {
+      kept_.bytes = good;
+      kept_.bytes[random_() % good.size()] = static_cast<std::uint8_t>(random_());
+      if (i % 4 == 0) kept_.bytes.resize(random_() % good.size());
+      (void)ask::list_calls(session_, name, indexed);
+    }
+    kept_.bytes = good;
   }
 
   class Gather final : public session::BranchSink {
@@ -192,6 +223,7 @@ class Questions {
 
   session::Session& session_;
   std::reference_wrapper<const ask::IndexedRecording> index_;
+  CallsInMemory& kept_;
   const Threads& threads_;
   std::mt19937_64& random_;
   std::size_t asked_ = 0;
@@ -200,8 +232,8 @@ class Questions {
 }  // namespace
 
 std::size_t check_questions(session::Session& session, const ask::IndexedRecording& index,
-                            const Threads& threads, std::mt19937_64& random) {
-  return Questions(session, index, threads, random).ask_all();
+                            CallsInMemory& kept, const Threads& threads, std::mt19937_64& random) {
+  return Questions(session, index, kept, threads, random).ask_all();
 }
 
 }  // namespace hodo

@@ -3,8 +3,10 @@
 
 #include <map>
 #include <random>
+#include <span>
 #include <vector>
 
+#include "hodo/ask/call_store.h"
 #include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
 #include "hodo/session/session.h"
@@ -23,9 +25,24 @@ inline bool same(const Branch& a, const Branch& b) {
          a.kind == b.kind && a.flags == b.flags;
 }
 
+// Keeps all rows, and counts how often.
+class CallsInMemory final : public ask::CallStore {
+ public:
+  std::optional<std::vector<std::uint8_t>> load() override { return bytes; }
+  void store(std::span<const std::uint8_t> some) override {
+    bytes.assign(some.begin(), some.end());
+    ++stored;
+  }
+  std::size_t room() const override { return std::size_t{1} << 24; }
+  std::size_t least_segments() const override { return 1; }
+
+  std::vector<std::uint8_t> bytes;
+  std::size_t stored = 0;
+};
+
 // Calls, ends, lines and addresses that ran, lists of calls, and windows: some of each. Ends the
-// program at the first difference; gives how many were asked.
+// program at the first difference; gives how many were asked. `kept` is the index's.
 std::size_t check_questions(session::Session& session, const ask::IndexedRecording& index,
-                            const Threads& threads, std::mt19937_64& random);
+                            CallsInMemory& kept, const Threads& threads, std::mt19937_64& random);
 
 }  // namespace hodo

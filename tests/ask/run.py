@@ -279,21 +279,26 @@ def case_index(case):
     middle = (end["time"] + (first["time"] or end["time"])) // 2
     check(answers(lists=True) == answers("--no-index", lists=True), "an index that was just made")
     plain = answers("--no-index")
-    (name,) = os.listdir(folder)
-    path = os.path.join(folder, name)
-    check(os.path.getsize(path) < os.path.getsize(data) / 10 + (1 << 20), "its size")
+    paths = [os.path.join(folder, name) for name in os.listdir(folder)]
+    path, rows = sorted(paths, key=lambda one: os.stat(one).st_mtime_ns)
+    check(sum(map(os.path.getsize, paths)) < os.path.getsize(data) / 10 + (1 << 20), "its size")
     made = os.stat(path).st_ino, os.stat(path).st_mtime_ns
     check(answers() == plain, "an index that was kept")
     check((os.stat(path).st_ino, os.stat(path).st_mtime_ns) == made, "it was not made anew")
-    with open(path, "r+b") as file:
-        file.seek(os.path.getsize(path) // 2)
-        file.write(b"spoilt")
-    check(answers() == plain, "an index that is damaged")
+    kept = os.stat(rows).st_ino, os.stat(rows).st_mtime_ns
+    check(answers(lists=True) == answers("--no-index", lists=True), "rows that were kept")
+    check((os.stat(rows).st_ino, os.stat(rows).st_mtime_ns) == kept, "they were not made anew")
+    for one in paths:
+        with open(one, "r+b") as file:
+            file.seek(os.path.getsize(one) // 2)
+            file.write(b"spoilt")
+    check(answers(lists=True) == answers("--no-index", lists=True), "an index that is damaged")
+    check(os.stat(rows).st_ino != kept[0], "rows were made anew")
     check(os.stat(path).st_ino != made[0], "it was made anew")
     os.truncate(path, os.path.getsize(path) // 2)
     check(answers() == plain, "an index that is cut off")
     os.utime(data)
-    check(answers() == plain and len(os.listdir(folder)) == 2, "of another recording")
+    check(answers() == plain and len(os.listdir(folder)) == 3, "of another recording")
 
 
 def case_show(case):

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hodo/analyze/open_calls.h"
+#include "hodo/ask/call_store.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 #include "hodo/flow/transfers.h"
@@ -126,6 +127,7 @@ class Index {
 struct IndexedRecording {
   session::Parts* parts = nullptr;
   Index index;
+  std::shared_ptr<CallStore> calls = nullptr;  // of this recording; null: nothing is kept
 };
 
 // The thread's path from a segment on, as walk() would give it. Ends early once `sink` has had

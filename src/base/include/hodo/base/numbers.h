@@ -29,6 +29,12 @@ class NumberWriter {
     number(some.size());
     bytes_.insert(bytes_.end(), some.begin(), some.end());
   }
+  // From one number to another that is near it, on whichever side.
+  void step(std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t by = to - from;
+    number(by << 1 ^ (by >> 63 != 0 ? ~std::uint64_t{0} : 0));
+  }
+  std::size_t size() const { return bytes_.size(); }
   std::vector<std::uint8_t> take() { return std::move(bytes_); }
 
  private:
@@ -61,6 +67,11 @@ class NumberReader {
   }
   // A place that does not lie before `base`.
   std::uint64_t behind(std::uint64_t base) { return base + number(~base); }
+  // Where step() leads from there.
+  std::uint64_t step(std::uint64_t from) {
+    const std::uint64_t coded = number();
+    return from + (coded >> 1 ^ ((coded & 1) != 0 ? ~std::uint64_t{0} : 0));
+  }
   // How many things follow, each of which takes so many bytes at least.
   std::size_t count(std::size_t least = 1) {
     const std::uint64_t value = number();
