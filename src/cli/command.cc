@@ -20,9 +20,10 @@ Manual program_manual() {
   return {
       .summary = "record and read the branches that a program took",
       .description =
-          "hodo records every branch of a program, on machines with trace hardware (Intel PT) and, "
-          "through QEMU, on x86-64 machines without it. The recording is a perf.data file; the "
-          "reading commands rebuild the executed path from it and from the program's files.\n\n"
+          "hodo records every branch of a program: with a processor that has Intel PT the kernel "
+          "does, on every other x86-64 machine a software trace unit, which writes the same "
+          "packets. The recording is a perf.data file; the reading commands rebuild the executed "
+          "path from it and from the program's files.\n\n"
           "Each command reads hodo.data unless it is given another FILE.",
       .examples = {{"hodo record -- ls -l /usr/bin", "Record a program and print the report."},
                    {"hodo report", "Show the report of the last recording again."},

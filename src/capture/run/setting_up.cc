@@ -71,7 +71,8 @@ Result<std::uint64_t> aux_size(const RecordOptions& options) {
   constexpr std::uint64_t kLeast = 64 << 10;
   constexpr std::uint64_t kMost = 1 << 30;
   if (options.buffer_size > kMost) {
-    return fail(ErrorCode::usage, "--buffer-size: at most 1G under QEMU");
+    return fail(ErrorCode::usage,
+                "--buffer-size: at most 1G where the software trace unit records");
   }
   // BTS records are ten to four hundred times the bytes: with less, the program waits too often.
   const std::uint64_t usual = options.source == SourceKind::bts ? kBtsAuxSize : kDefaultAuxSize;
