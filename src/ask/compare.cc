@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "bound_calls.h"
 #include "neutral.h"
 
 namespace hodo::ask {
@@ -18,16 +19,21 @@ constexpr std::size_t kGram = 12;
 struct Entry {
   std::uint64_t token = 0;
   std::uint64_t number = 0;  // of the branch
+  std::uint64_t from = 0;
+  std::uint64_t time = 0;
+  std::uint32_t space = 0;
   std::uint32_t insns = 0;
-  BranchKind kind = BranchKind::lost;
-  int depth = 0;  // calls less returns
+  int depth = 0;             // calls less returns
+  std::uint32_t folded = 0;  // branches behind it that count as a part of it
+
+  std::uint64_t last() const { return number + folded; }
 };
 
 // Gives the branches of a side that count.
 class Entries : public ThreadSink {
  public:
   Entries(const Side& side, const RebuiltFiles& rebuilt)
-      : side_(side), neutral_(side.session->names(), rebuilt, side.session) {}
+      : side_(side), neutral_(side.session->names(), rebuilt, side.session), calls_(neutral_) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
                 std::span<const Branch> batch) override {
@@ -37,11 +43,11 @@ class Entries : public ThreadSink {
       const std::uint64_t number = first++;
       if (number <= side_.from) continue;
       if (number > side_.to) return false;
-      if (!add(who, number, branch)) return false;
+      if (!add(who.space, number, branch)) return false;
     }
     return true;
   }
-  bool flush() { return !held_ || give(); }
+  bool flush() { return (!held_ || give()) && pass(calls_.rest()); }
   bool lost() const { return lost_; }
 
  protected:
@@ -49,38 +55,49 @@ class Entries : public ThreadSink {
 
  private:
   // An interruption waits for how it goes on.
-  bool add(const session::Context& who, std::uint64_t number, const Branch& branch) {
+  bool add(std::uint32_t space, std::uint64_t number, const Branch& branch) {
     if (branch.kind == BranchKind::lost) lost_ = true;
     const bool stops = branch.kind == BranchKind::end && (branch.flags & kAsync) != 0;
     const bool resumes = branch.kind == BranchKind::begin;
-    if (held_ && resumes && branch.to == held_from_) {
+    if (held_ && resumes && branch.to == waiting_.branch.from) {
       held_ = false;
       return true;
     }
     if (held_ && !give()) return false;
     const bool picked_up = resumes && (branch.flags & kResync) != 0 && number != 1;
-    const auto token = neutral_.token(who.space, branch);
-    if (picked_up || !token) return true;
-    waiting_ = {.token = *token,
-                .number = number,
-                .insns = branch.insns,
-                .kind = branch.kind,
-                .depth = depth_};
-    if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) ++depth_;
-    if (branch.kind == BranchKind::ret) --depth_;
-    held_from_ = branch.from;
+    if (picked_up) return true;
+    waiting_ = {.number = number, .space = space, .branch = branch};
     if (stops) return held_ = true;
-    return entry(waiting_);
+    return pass(calls_.next(waiting_));
   }
   bool give() {
     held_ = false;
-    return entry(waiting_);
+    return pass(calls_.next(waiting_));
+  }
+  bool pass(std::span<const TakenBranch> branches) {
+    return std::ranges::all_of(branches, [this](const TakenBranch& b) { return count(b); });
+  }
+  bool count(const TakenBranch& taken) {
+    const Branch& branch = taken.branch;
+    const auto token = neutral_.token(taken.space, branch);
+    if (!token) return true;
+    const Entry next{.token = *token,
+                     .number = taken.number,
+                     .from = branch.from,
+                     .time = branch.time,
+                     .space = taken.space,
+                     .insns = branch.insns,
+                     .depth = depth_,
+                     .folded = taken.folded};
+    if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) ++depth_;
+    if (branch.kind == BranchKind::ret) --depth_;
+    return entry(next);
   }
 
   Side side_;
   Neutral neutral_;
-  Entry waiting_;
-  std::uint64_t held_from_ = 0;
+  BoundCalls calls_;
+  TakenBranch waiting_;
   bool held_ = false;
   bool lost_ = false;
   int depth_ = 0;
@@ -160,8 +177,8 @@ class Aligner {
     while (true) {
       while (i < a_.size() && j < b_.size() && a_[i].token == b_[j].token) ++i, ++j;
       if (out.partings.empty()) out.common += i;
-      a_done_ = i == 0 ? side_a_.from : a_[i - 1].number;
-      b_done_ = j == 0 ? side_b_.from : b_[j - 1].number;
+      a_done_ = i == 0 ? side_a_.from : a_[i - 1].last();
+      b_done_ = j == 0 ? side_b_.from : b_[j - 1].last();
       const bool a_done = i == a_.size();
       const bool b_done = j == b_.size();
       // The windows end, not the paths.
@@ -184,7 +201,7 @@ class Aligner {
   Parting parting(std::size_t i, std::size_t j) const {
     Parting out;
     const auto before = [](const Side& side, const std::vector<Entry>& all, std::size_t at) {
-      return Moment{side.thread, at == 0 ? side.from : all[at - 1].number, 0};
+      return Moment{side.thread, at == 0 ? side.from : all[at - 1].last(), 0};
     };
     out.a = i < a_.size() ? Moment{side_a_.thread, a_[i].number - 1, 0} : before(side_a_, a_, i);
     out.b = j < b_.size() ? Moment{side_b_.thread, b_[j].number - 1, 0} : before(side_b_, b_, j);
@@ -193,6 +210,9 @@ class Aligner {
     const auto line = [](const Entry& e) { return e.insns - std::min(e.insns, std::uint32_t{1}); };
     if (i < a_.size() && j < b_.size())
       out.a.insn = out.b.insn = std::min(line(a_[i]), line(b_[j]));
+    const bool in_b = i == a_.size() || (j < b_.size() && line(b_[j]) < line(a_[i]));
+    const Entry& leaves = in_b ? b_[j] : a_[i];
+    out.at = {.in_b = in_b, .space = leaves.space, .address = leaves.from, .time = leaves.time};
     return out;
   }
 

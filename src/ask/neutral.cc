@@ -28,9 +28,12 @@ bool calls_or_returns(BranchKind kind) {
 // The kernel's part of a process: it reads the clock again where that was set meanwhile.
 constexpr std::string_view kVdso = "[vdso]";
 
+bool is_loader(std::string_view object) {
+  return object.starts_with("ld-") || object.starts_with("ld.so");
+}
+
 bool is_c_library(std::string_view object) {
-  return object.starts_with("libc.") || object.starts_with("libc-") || object.starts_with("ld-") ||
-         object.starts_with("ld.so");
+  return object.starts_with("libc.") || object.starts_with("libc-") || is_loader(object);
 }
 
 }  // namespace
@@ -87,7 +90,7 @@ const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, s
   const auto rebuilt = rebuilt_.find(name);
   out = {hash(name), address - object.offset,
          rebuilt == rebuilt_.end() ? nullptr : &rebuilt->second,
-         is_c_library(name) || name == kVdso};
+         is_c_library(name) || name == kVdso, is_loader(name)};
   return out;
 }
 

@@ -37,6 +37,13 @@ class Neutral {
 
   // nullopt: of no account.
   std::optional<std::uint64_t> token(std::uint32_t space, const Branch& branch);
+  // The file that an address is of, as a number; 0: of none.
+  std::uint64_t file(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+    return address == 0 ? 0 : page(space, address, time).object;
+  }
+  bool in_loader(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
+    return address != 0 && page(space, address, time).loader;
+  }
 
  private:
   struct Page {
@@ -44,6 +51,7 @@ class Neutral {
     std::uint64_t delta = 0;
     const Rebuilt* rebuilt = nullptr;
     bool c_library = false;  // or the vDSO
+    bool loader = false;     // ld.so
   };
   struct Key {
     std::uint32_t space;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
+#include <utility>
+
 #include "hodo/symbol/demangle.h"
 #include "hodo/view/place.h"
 #include "hodo/view/text.h"
@@ -43,9 +46,33 @@ std::string way_text(const ask::Side& side, const ask::Scene& scene) {
 
 std::string meeting_text(const ask::Parting& parting) {
   if (!parting.a_meet) return "not within the branches that were looked at";
-  return fmt::format("A {} after {} branches, B {} after {}", to_string(*parting.a_meet),
-                     grouped(parting.a_meet->branch - parting.a.branch), to_string(*parting.b_meet),
-                     grouped(parting.b_meet->branch - parting.b.branch));
+  const std::uint64_t in_a = parting.a_meet->branch - parting.a.branch;
+  const std::uint64_t in_b = parting.b_meet->branch - parting.b.branch;
+  return fmt::format("A {} after {} branch{}, B {} after {}", to_string(*parting.a_meet),
+                     grouped(in_a), in_a == 1 ? "" : "es", to_string(*parting.b_meet),
+                     grouped(in_b));
+}
+
+PartingPlace parting_place(const ComparedPaths& paths, const ask::Parting& parting) {
+  const ask::Parting::Place& at = parting.at;
+  if (at.address == 0) return {.function = "-", .line = ""};
+  const session::Names& names = (at.in_b ? paths.b : paths.a).session->names();
+  const session::Place place = names.place(at.space, at.address, at.time);
+  std::string function = function_name(at.address, place);
+  if (!place.symbol.empty()) function += fmt::format("+{:#x}", place.offset);
+  return {.function = std::move(function),
+          .line = source_line(session::source_of(names.object(at.space, at.address, at.time)))};
+}
+
+std::vector<const ask::Parting*> further_partings(const ask::Comparison& comparison,
+                                                  std::size_t most) {
+  std::vector<const ask::Parting*> out;
+  for (const ask::Parting& parting :
+       comparison.partings | std::views::drop(1) | std::views::take(most)) {
+    out.push_back(&parting);
+  }
+  if (!out.empty()) out.back() = &comparison.partings.back();
+  return out;
 }
 
 std::string executed_text(const ask::Executed& what) {

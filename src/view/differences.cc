@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "difference_words.h"
 #include "hodo/symbol/demangle.h"
@@ -34,6 +35,30 @@ std::string parting_text(const ComparedPaths& paths, const Style& style) {
   return out + calls_of_scene(view, style);
 }
 
+std::string partings_text(const ComparedPaths& paths, const Style& style) {
+  constexpr std::size_t kMost = 10;
+  const ask::Comparison& c = paths.comparison;
+  const std::size_t count = c.partings.size() - 1;
+  Table table({{.title = "A"},
+               {.title = "B"},
+               {.title = "part in", .tone = Tone::name, .shrinks = true},
+               {.title = "line", .shrinks = true, .by_head = true},
+               {.title = "A meets"},
+               {.title = "B meets"}});
+  const auto meets = [](const std::optional<ask::Moment>& m) { return m ? to_string(*m) : "-"; };
+  for (const ask::Parting* p : further_partings(c, kMost)) {
+    if (p == &c.partings.back() && count > kMost) {
+      table.add({fmt::format("({} more)", grouped(count - kMost))});
+    }
+    PartingPlace at = parting_place(paths, *p);
+    table.add({to_string(p->a), to_string(p->b), std::move(at.function), std::move(at.line),
+               meets(p->a_meet), meets(p->b_meet)});
+  }
+  return fmt::format("\n  and {}{} more parting{}\n", c.more ? "at least " : "", grouped(count),
+                     count == 1 ? "" : "s") +
+         table.render(style);
+}
+
 std::string path_text(const ComparedPaths& paths, const Style& style) {
   const ask::Comparison& c = paths.comparison;
   std::string out = style.paint(Tone::title, fmt::format("{} | {}", printable(paths.a_name),
@@ -44,17 +69,7 @@ std::string path_text(const ComparedPaths& paths, const Style& style) {
                      grouped(c.b_branches), grouped(c.common));
   if (c.lost) out += style.paint(Tone::bad, "  a part of a path was lost\n");
   out += parting_text(paths, style);
-  if (c.partings.size() > 1) {
-    out += fmt::format("\n  and {}{} more partings\n", c.more ? "at least " : "",
-                       c.partings.size() - 1);
-    Table table({{.title = "A"}, {.title = "B"}, {.title = "A meets"}, {.title = "B meets"}});
-    for (std::size_t i = 1; i < std::min<std::size_t>(c.partings.size(), 11); ++i) {
-      const ask::Parting& p = c.partings[i];
-      table.add({to_string(p.a), to_string(p.b), p.a_meet ? to_string(*p.a_meet) : "-",
-                 p.b_meet ? to_string(*p.b_meet) : "-"});
-    }
-    out += table.render(style);
-  }
+  if (c.partings.size() > 1) out += partings_text(paths, style);
   if (c.more) out += "  what follows was not compared branch by branch\n";
   return out;
 }
@@ -92,14 +107,14 @@ std::string counts_text(const DiffView& diff, bool only_one, const Style& style)
   return out;
 }
 
-Json place_json(session::Session& session, const session::Context& who, std::uint64_t address,
+Json place_json(session::Session& session, std::uint32_t space, std::uint64_t address,
                 std::uint64_t time) {
   if (address == 0) return nullptr;
-  const session::Place place = session.names().place(who.space, address, time);
+  const session::Place place = session.names().place(space, address, time);
   Json out{{"address", fmt::format("{:#x}", address)}};
   if (!place.symbol.empty()) out["function"] = place.symbol;
   if (!place.object.empty()) out["object"] = place.object;
-  const auto frames = session::source_of(session.names().object(who.space, address, time));
+  const auto frames = session::source_of(session.names().object(space, address, time));
   if (!frames.empty() && frames[0].line != 0) {
     out["file"] = frames[0].file;
     out["line"] = frames[0].line;
@@ -110,14 +125,14 @@ Json place_json(session::Session& session, const session::Context& who, std::uin
 Json side_json(const ask::Side& side, const ask::Scene& scene,
                const std::optional<ask::Moment>& meet) {
   Json out{{"moment", to_string(scene.moment)},
-           {"at", place_json(*side.session, scene.who, scene.address, scene.time)},
+           {"at", place_json(*side.session, scene.who.space, scene.address, scene.time)},
            {"way", way_text(side, scene)}};
   if (!scene.after.empty()) {
     const ask::Passed& next = scene.after.front();
     out["next"] = {
         {"kind", name(next.branch.kind)},
-        {"from", place_json(*side.session, next.who, next.branch.from, next.branch.time)},
-        {"to", place_json(*side.session, next.who, next.branch.to, next.branch.time)}};
+        {"from", place_json(*side.session, next.who.space, next.branch.from, next.branch.time)},
+        {"to", place_json(*side.session, next.who.space, next.branch.to, next.branch.time)}};
   }
   Json calls = Json::array();
   for (const ask::OpenFrame& frame : scene.calls) calls.push_back(frame.name);
@@ -165,8 +180,11 @@ Json diff_json(const DiffView& diff) {
       const auto side = [](const std::optional<ask::Moment>& m) {
         return m ? Json(to_string(*m)) : Json(nullptr);
       };
+      session::Session& session = *(p.at.in_b ? paths.b : paths.a).session;
       partings.push_back({{"a", to_string(p.a)},
                           {"b", to_string(p.b)},
+                          {"side", p.at.in_b ? "b" : "a"},
+                          {"at", place_json(session, p.at.space, p.at.address, p.at.time)},
                           {"a_meets", side(p.a_meet)},
                           {"b_meets", side(p.b_meet)}});
     }

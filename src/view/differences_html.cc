@@ -102,7 +102,7 @@ class DifferencePage {
     }
     if (c.lost) add("<p class=\"parts\">a part of a path was lost</p>\n");
     if (paths.a_scene && paths.b_scene) first(paths);
-    others(c);
+    others(paths);
     if (c.more) add("<p class=\"dim\">what follows was not compared branch by branch</p>\n");
     add("</article>\n");
   }
@@ -136,20 +136,26 @@ class DifferencePage {
         what == "branches" ? "" : " open", what, escaped_lines(lines));
   }
 
-  void others(const ask::Comparison& c) {
+  void others(const ComparedPaths& paths) {
+    const ask::Comparison& c = paths.comparison;
     if (c.partings.size() < 2) return;
     const std::size_t count = c.partings.size() - 1;
-    add("<details><summary>{}{} more partings</summary>\n<table>\n"
-        "<tr><th>A</th><th>B</th><th>A meets</th><th>B meets</th></tr>\n",
-        c.more ? "at least " : "", grouped(count));
-    for (const ask::Parting& p : std::span(c.partings).subspan(1, std::min(count, kMostPartings))) {
-      add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", to_string(p.a), to_string(p.b),
-          moment_or_dash(p.a_meet), moment_or_dash(p.b_meet));
+    add("<details><summary>{}{} more parting{}</summary>\n<table>\n"
+        "<tr><th>A</th><th>B</th><th>part in</th><th>line</th><th>A meets</th><th>B meets</th>"
+        "</tr>\n",
+        c.more ? "at least " : "", grouped(count), count == 1 ? "" : "s");
+    for (const ask::Parting* p : further_partings(c, kMostPartings)) {
+      if (p == &c.partings.back() && count > kMostPartings) {
+        add("<tr><td colspan=\"6\" class=\"dim\">{} more</td></tr>\n",
+            grouped(count - kMostPartings));
+      }
+      const PartingPlace at = parting_place(paths, *p);
+      add("<tr><td>{}</td><td>{}</td><td class=\"what\">{}</td><td class=\"what\">{}</td><td>{}</td>"
+          "<td>{}</td></tr>\n",
+          to_string(p->a), to_string(p->b), escaped(at.function), escaped(at.line),
+          moment_or_dash(p->a_meet), moment_or_dash(p->b_meet));
     }
-    add("</table>\n");
-    if (count > kMostPartings)
-      add("<p class=\"dim\">and {} more</p>\n", grouped(count - kMostPartings));
-    add("</details>\n");
+    add("</table>\n</details>\n");
   }
 
   static std::string cells(const ask::Executed& what) {

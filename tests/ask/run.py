@@ -462,6 +462,9 @@ def case_diff(case):
         check(where["at"]["line"] == parts and where["calls"][:2] == ["parse", "main"], where)
         check(where["meets"], where)
     check(parted["first"]["a"]["way"] != parted["first"]["b"]["way"], parted)
+    for parting in parted["partings"]:
+        check(parting["at"]["function"] and parting["side"] in ("a", "b"), parting)
+    check(parted["partings"][0]["at"]["line"] == parts, parted["partings"])
     page = case.hodo("diff", first, other, "--format", "html", status=1).stdout
     for word in ("they part at", f"parse.c:{parts}", "sum += letter", "meet again"):
         check(word in page, f"no {word} in the page")
@@ -469,6 +472,11 @@ def case_diff(case):
     digits = case.record("d.data", program, "12", "7")
     page = case.hodo("diff", first, digits, "--format", "html", status=1).stdout
     check("Only one of them executed" in page and "letter" in page, "what only one executed")
+    turned = case.record("f.data", program, "1a2", "b", "7")
+    text = case.hodo("diff", first, turned, status=1).stdout
+    last = case.json("diff", first, turned, status=1)["paths"][0]["partings"][-1]
+    row = next((line for line in text.splitlines() if line.startswith(f"  {last['a']} ")), "")
+    check(f"{last['at']['function']}+" in row, f"the last parting is not listed with its place: {text}")
     out = case.path("suspects.html")
     case.hodo("diff", "--only-in", other, "--format", "html", "-o", out, "--", first, same, status=None)
     with open(out, encoding="utf-8") as file:
@@ -493,6 +501,27 @@ def case_diff(case):
     check("only 3" in case.hodo("diff", first, "--call", "parse#1", "--call", "parse#9",
                                 status=2).stderr, "call")
     check("no-such" in case.hodo("diff", first, "no-such", status=2).stderr, "file")
+
+
+LAZY = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) static int work(int n) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", n);
+  return atoi(text);
+}
+int main(int argc, char** argv) { return work(argc) - work(argc); }
+"""
+
+
+def case_lazily_bound(case):
+    """That the loader looks a function up at its first call is no difference."""
+    data = case.record("a.data", case.program("lazy", LAZY, "-O1", "-fno-builtin", "-Wl,-z,lazy"))
+    work = [c for c in case.json("list", "work", data, status=None)["calls"] if c["instructions"]]
+    check(len(work) == 2 and work[0]["instructions"] > 2 * work[1]["instructions"], work)
+    calls = case.json("diff", data, "--call", "work#1", "--call", "work#2", status=1)
+    check(calls["paths"][0]["equal"], calls["paths"][0])
 
 
 REBUILT = PARSE.replace("int main(", """static int twice(int n) { puts(TEXT); return 2 * n; }

@@ -27,6 +27,14 @@ struct Parting {
   std::optional<Moment> a_next, b_next;
   // Where they go on alike again; absent: not within what was looked at.
   std::optional<Moment> a_meet, b_meet;
+  // The branch instruction where one of them, or both, left the common way, as that side has it.
+  struct Place {
+    bool in_b = false;
+    std::uint32_t space = 0;
+    std::uint64_t address = 0;  // 0: none in the trace
+    std::uint64_t time = 0;
+  };
+  Place at;
 };
 
 struct Comparison {
