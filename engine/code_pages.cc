@@ -246,6 +246,15 @@ void code_replaced(std::uint64_t start, std::uint64_t bytes) {
   each_page(start, bytes, [](std::uint64_t, CodePage& code) { drop_dependents(code); });
 }
 
+bool code_overwritten(std::uint64_t start, std::uint64_t bytes) {
+  bool others = false;
+  each_page(start, bytes, [&](std::uint64_t, CodePage& code) {
+    if (code.is_volatile) return drop_dependents(code);
+    others = others || code.dependents != nullptr;
+  });
+  return others;
+}
+
 void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot) {
   each_page(start, bytes, [&](std::uint64_t page, CodePage& code) {
     if (code.guarded) --guarded_count;

@@ -40,6 +40,9 @@ void code_unmapped(std::uint64_t start, std::uint64_t bytes);
 void code_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot);
 // The contents have been thrown away or replaced.
 void code_replaced(std::uint64_t start, std::uint64_t bytes);
+// The same of pages that need not be volatile. True: those were not, and there are translations of
+// them, which threads may run in: begin_anew().
+bool code_overwritten(std::uint64_t start, std::uint64_t bytes);
 
 // A write to `address` was refused. True: because the page was protected here; it no longer is.
 // `fragment`: where the thread stands; `stale`: that was made from this page.

@@ -185,6 +185,11 @@ void begin_first_edition() {
   has_begun = true;
 }
 
+void begin_anew(ThreadArea& self) {
+  close_edition(self);
+  leave_cache(self);
+}
+
 void begin_anew_after(const ThreadArea& killed, ThreadArea& self) {
   if (!engine_lock.is_held_from(&killed)) return;
   trap_heads(current);

@@ -21,6 +21,9 @@ void limit_cache(std::uint64_t bytes);
 void begin_first_edition();
 // From 1 on.
 std::uint32_t current_edition();
+// Gives up all that has been translated: the next edition begins. With the lock, by a thread that
+// is in a system call.
+void begin_anew(ThreadArea& self);
 // `killed` shared this memory and is gone, by SIGKILL perhaps: if it held the lock, what it was
 // changing then is left alone from now on, and a new edition begins. `self` is in a system call.
 void begin_anew_after(const ThreadArea& killed, ThreadArea& self);

@@ -23,6 +23,7 @@
 #include "lock.h"
 #include "mappings.h"
 #include "memory.h"
+#include "memory_file.h"
 #include "output.h"
 #include "program_memory.h"
 #include "recording.h"
@@ -306,6 +307,23 @@ long call(ThreadArea& area, std::uint64_t behind) {
     }
     case SYS_rseq:
       return rseq_call(area);
+    case SYS_open:
+    case SYS_openat:
+    case SYS_openat2: {
+      const long result = passed_on(area);
+      note_opened(area, result);
+      return result;
+    }
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_pwritev2: {
+      const MemoryWrite write = memory_write(area);
+      const long result = passed_on(area);
+      note_written(area, write, result);
+      return result;
+    }
     default:
       if (is_against_engine(area.registers, area.taken[0])) return -EINVAL;
       return passed_on(area);

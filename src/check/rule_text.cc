@@ -116,7 +116,7 @@ class TextChanged final : public EdgeRule {
   }
 
  private:
-  // No block of QEMU's is longer than a page, and a recording keeps whole ones.
+  // What is translated at a time is no longer than a page, and a recording keeps it whole.
   static constexpr std::uint64_t kMostBefore = 4096;
   static constexpr std::uint64_t kMostBehind = 4096;
   static constexpr std::uint64_t kAtLeast = 64;  // also outside of functions

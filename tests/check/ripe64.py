@@ -7,7 +7,7 @@ Wilander and Nikiforakis's RIPE). The suite is no part of this project and no pa
     tests/check/ripe64.py --hodo build/release/src/cli/hodo --attack ripe64/build/gcc_attack_gen
 
 Each form is first run natively, up to five times; those that work are recorded, as often, and, if they work there
-too (QEMU lays memory out in its own way), checked. Prints a row for each class of attack: a percentage of all would hide that the
+too (where things lie is chance), checked. Prints a row for each class of attack: a percentage of all would hide that the
 classes are found by different rules. Exit status 1 if an attack that worked was not found by its rule.
 """
 
