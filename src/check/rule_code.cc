@@ -195,6 +195,11 @@ class CodeWritable final : public EdgeRule {
                      .reason = fmt::format("{} has its text relocated (DT_TEXTREL)", file),
                      .cause = std::string(to.path)};
     }
+    if (!to.module->patch_sites().empty()) {
+      return Verdict{.grade = Grade::explained,
+                     .reason = fmt::format("{} has sleds of XRay, which it patches", file),
+                     .cause = std::string(to.path)};
+    }
     return Verdict{.grade = Grade::unexplained,
                    .reason = fmt::format("code of {} ran {}", file,
                                          to.writing == Writing::now

@@ -181,7 +181,21 @@ class TextChanged final : public EdgeRule {
         out[at] = r.address ? static_cast<std::uint8_t>(byte) : ran[at];
       }
     }
+    patch(end, part, ran, out);
     return out;
+  }
+
+  // What the program has made of the sites that its file lists for that.
+  static void patch(const End& end, const Part& part, std::span<const std::uint8_t> ran,
+                    std::span<std::uint8_t> out) {
+    const auto sites = end.module->patch_sites();
+    auto site = std::ranges::lower_bound(sites, part.begin, {}, &text::PatchSite::place);
+    for (; site != sites.end() && site->place - part.begin < out.size(); ++site) {
+      const std::size_t first = site->place - part.begin;
+      if (site->size > out.size() - first) return;
+      const auto made = ran.subspan(first, site->size);
+      if (end.module->is_patch(site->place, made)) std::ranges::copy(made, out.begin() + first);
+    }
   }
 
   // Where the instruction begins that holds the first difference, as far as both texts can be read

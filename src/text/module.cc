@@ -15,6 +15,7 @@
 #include "hodo/text/names.h"
 #include "jump_tables.h"
 #include "kept_pointers.h"
+#include "patch_sites.h"
 #include "pic.h"
 #include "pointer_targets.h"
 #include "sha256.h"
@@ -141,6 +142,7 @@ struct Module::Facts : TextFacts {
   bool executes_stack = false;
   bool relocates_text = false;
   std::vector<Relocated> relocated;  // by place
+  std::vector<PatchSite> patch_sites;
 };
 
 namespace {
@@ -198,6 +200,7 @@ class Analysis {
     facts_.relocates_text =
         elf_.dynamic(DT_TEXTREL) || (elf_.dynamic(DT_FLAGS).value_or(0) & DF_TEXTREL) != 0;
     if (facts_.relocates_text) list_relocated();
+    facts_.patch_sites = text::patch_sites(elf_, facts_.text);
   }
 
  private:
@@ -490,6 +493,8 @@ std::optional<Held> Module::held_at(std::uint64_t vaddr) const {
   const auto word = elf->word(vaddr);
   return word ? std::optional(Held{.address = *word}) : std::nullopt;
 }
+
+std::span<const PatchSite> Module::patch_sites() const { return facts_->patch_sites; }
 
 std::span<const Relocated> Module::relocated(std::uint64_t begin, std::uint64_t end) const {
   constexpr std::uint64_t kWord = 8;

@@ -190,6 +190,14 @@ def jit(tool):
     equal(judged(tool, data, "--jit", "maybe")[0], USAGE, "no such word")
 
 
+def hooked_sleds(tool):
+    """A sled of XRay may call a function of its file; what leads elsewhere, or lies behind it, is a change."""
+    for form in ("hooked-inside", "hooked-behind"):
+        data, _ = tool.record([os.path.join(tool.programs, "sleds"), form])
+        result, status = tool.check(data)
+        equal((rules_of(result), status), ({"text.changed"}, FOUND), form)
+
+
 def generators_name(tool):
     """A program that only has the name of a code generator is none."""
     program = os.path.join(tool.work, "nodeinfo")
@@ -235,6 +243,7 @@ def cases():
         "options": option_names,
         "baseline": baseline,
         "missing-file": missing_file,
+        "hooked-sleds": hooked_sleds,
         "generators-name": generators_name,
         "hostile-name": hostile_name,
     }

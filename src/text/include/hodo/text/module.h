@@ -88,6 +88,13 @@ struct Relocated {
   std::optional<std::uint64_t> address;  // of the file, moved with it; nullopt: anything
 };
 
+// A place of the text that the program itself changes when it runs, as the file lists it: a sled of
+// XRay (clang's -fxray-instrument).
+struct PatchSite {
+  std::uint64_t place = 0;
+  std::size_t size = 0;
+};
+
 // A word of a vtable that holds a function's address.
 struct VirtualSlot {
   std::uint64_t function = 0;
@@ -127,6 +134,11 @@ class Module {
   bool relocates_text() const;
   // What it writes there in [begin, end), by place; empty where !relocates_text().
   std::span<const Relocated> relocated(std::uint64_t begin, std::uint64_t end) const;
+  // By place; empty: the program does not change its text by itself, as far as its file says.
+  std::span<const PatchSite> patch_sites() const;
+  // Whether that is what XRay makes of a sled at `place`, all of it: a number for the function and
+  // a direct call or jump to a function of the same file, or a NOP.
+  bool is_patch(std::uint64_t place, std::span<const std::uint8_t> ran) const;
   const std::vector<std::string>& needed() const;  // DT_NEEDED, in order
   const std::string& soname() const;               // DT_SONAME; may be empty
 
