@@ -13,10 +13,8 @@ void seen(void);
 __asm__(
     ".text\n"
     ".type seen, @function\n"
-    "seen: nop
-    "
-    "    ret
-    "
+    "seen: nop\n"
+    "    ret\n"
     ".size seen, .-seen\n"
     ".type sled, @function\n"
     "sled:\n"
