@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "decimal.h"
 #include "hodo/relay/engine_start.h"
 #include "hodo/relay/recorder_wait.h"
 #include "memory.h"
@@ -195,12 +196,7 @@ bool is_alive(std::int32_t pid) {
   if (failed(there) && there != -EPERM) return false;
   char path[32] = "/proc/";
   std::size_t at = std::strlen(path);
-  char digits[12];
-  unsigned count = 0;
-  for (auto left = static_cast<unsigned>(pid); left != 0; left /= 10) {
-    digits[count++] = static_cast<char>('0' + left % 10);
-  }
-  while (count > 0) path[at++] = digits[--count];
+  at += engine::put_decimal(path + at, static_cast<std::uint32_t>(pid));
   std::memcpy(path + at, "/stat", sizeof("/stat"));
   const long fd =
       raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);

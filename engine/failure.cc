@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "attach.h"
+#include "decimal.h"
 #include "hodo/relay/engine_start.h"
 #include "sys.h"
 
@@ -27,14 +28,10 @@ class Line {
   }
   Line& number(std::int64_t value) {
     char digits[20];
-    unsigned count = 0;
-    auto left = static_cast<std::uint64_t>(value < 0 ? -value : value);
-    do {
-      digits[count++] = static_cast<char>('0' + left % 10);
-      left /= 10;
-    } while (left != 0);
+    const auto size = static_cast<std::uint64_t>(value < 0 ? -value : value);
+    const std::size_t count = put_decimal(digits, size);
     if (value < 0) put('-');
-    while (count > 0) put(digits[--count]);
+    for (std::size_t i = 0; i < count; ++i) put(digits[i]);
     return *this;
   }
   [[noreturn]] void end() {

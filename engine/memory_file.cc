@@ -10,6 +10,7 @@
 
 #include "code_pages.h"
 #include "code_report.h"
+#include "decimal.h"
 #include "edition.h"
 #include "lock.h"
 #include "program_memory.h"
@@ -36,20 +37,10 @@ bool ends_in(std::uint64_t from, const char* end) {
   return false;
 }
 
-std::size_t append_number(char* to, std::uint64_t number) {
-  char digits[20];
-  std::size_t count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-  } while ((number /= 10) != 0);
-  for (std::size_t i = 0; i < count; ++i) to[i] = digits[count - 1 - i];
-  return count;
-}
-
 // What the descriptor is of: "/proc/PID/mem" or "/proc/PID/task/TID/mem", PID being this process.
 bool is_own_memory(std::uint64_t descriptor) {
   char link[48] = "/proc/self/fd/";
-  append_number(link + std::strlen(link), static_cast<std::uint32_t>(descriptor));
+  put_decimal(link + std::strlen(link), static_cast<std::uint32_t>(descriptor));
   char path[64];
   const long got = raw_syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>(link),
                                reinterpret_cast<long>(path), static_cast<long>(sizeof(path)));
@@ -57,7 +48,7 @@ bool is_own_memory(std::uint64_t descriptor) {
   std::string_view rest(path, static_cast<std::size_t>(got));
   char own[32] = "/proc/";
   std::size_t length = std::strlen(own);
-  length += append_number(own + length, static_cast<std::uint64_t>(raw_syscall(SYS_getpid)));
+  length += put_decimal(own + length, static_cast<std::uint64_t>(raw_syscall(SYS_getpid)));
   own[length++] = '/';
   if (!rest.starts_with(std::string_view(own, length))) return false;
   rest.remove_prefix(length);

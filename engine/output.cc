@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "clock.h"
+#include "decimal.h"
 #include "hodo/relay/engine_start.h"
 #include "sys.h"
 
@@ -89,11 +90,8 @@ long create(const char* path, long tid) {
     ++at;
   }
   if (tid != 0) {
-    char digits[20];
-    unsigned count = 0;
-    for (; tid != 0; tid /= 10) digits[count++] = static_cast<char>('0' + tid % 10);
     name[at++] = '.';
-    while (count > 0) name[at++] = digits[--count];
+    at += put_decimal(name + at, static_cast<std::uint64_t>(tid));
   }
   name[at] = 0;
   return raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>(name),
