@@ -1,10 +1,11 @@
 // What a traced process and its recorder share.
 //
-// The traced process (the plugin inside QEMU) connects to the recorder's socket once per thread,
-// shows the recording's key, says Hello, and receives a memory file: the thread's channel. From
-// then on everything goes through that memory, so the program under test keeps no descriptor of
-// ours, and whatever a killed process had written is still there for the recorder. Who forks makes
-// its child's connection, so that the recorder knows of the child before it runs.
+// The traced process (the engine in it, or the plugin inside QEMU) connects to the recorder's
+// socket once per thread, shows the recording's key, says Hello, and receives a memory file: the
+// thread's channel. From then on everything goes through that memory, so the program under test
+// keeps no descriptor of ours, and whatever a killed process had written is still there for the
+// recorder. Who forks makes its child's connection, so that the recorder knows of the child before
+// it runs.
 //
 //   +---------------+----------------------+------------------------------+----------+
 //   | ChannelHeader | sideband records     | AUX: what the unit records   | Unsealed |
