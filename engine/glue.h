@@ -76,7 +76,8 @@ void glue_copy_insn();
 void glue_copy_failed();
 }
 
-// Where one of these lies.
+// Where one of these lies, or something that the engine has made.
 inline std::uint64_t address(void (*of)()) { return reinterpret_cast<std::uint64_t>(of); }
+inline std::uint64_t address(const void* of) { return reinterpret_cast<std::uint64_t>(of); }
 
 }  // namespace hodo::engine

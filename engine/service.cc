@@ -18,8 +18,6 @@
 namespace hodo::engine {
 namespace {
 
-std::uint64_t address(const void* of) { return reinterpret_cast<std::uint64_t>(of); }
-
 // With 48 bits, bits 63 to 48 are those of bit 47 (SDM vol. 1, "Canonical Addressing").
 bool is_canonical(std::uint64_t ip) {
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 47;
