@@ -62,7 +62,8 @@ void EdgeJudge::judge_late(bool last) {
     const Edge edge = locator_.locate(late.context.space, late.branch);
     if (locator_.awaits_maker(edge.to) || locator_.awaits_maker(edge.from)) return false;
     auto verdict = late.rule->judge(edge, locator_);
-    if (verdict && !(late.explained && verdict->grade == Grade::explained)) {
+    const bool said = late.explained && verdict && verdict->grade == Grade::explained;
+    if (verdict && !said) {
       reports_.add_late(late.context, late.branch, late.rule->id(), std::move(*verdict));
     }
     return true;

@@ -157,6 +157,7 @@ class ShadowStack {
     std::size_t chosen = 0;
     std::size_t low = 0;              // the lowest depth since
     std::vector<std::size_t> others;  // ascending
+    bool below = false;               // or where calls are open that are not known
   };
   static constexpr std::size_t kNothing = ~std::size_t{0};
   struct Stack {
@@ -207,7 +208,7 @@ class ShadowStack {
   bool is_discarded(std::size_t depth, const Landings* landings) const;
   void guess(PathFacts facts);
   bool may_end() const;
-  bool take_alternative(std::uint64_t to);
+  bool take_alternative(std::uint64_t to, PathFacts facts);
   bool take_other_stack(std::uint64_t to);
   std::size_t like_consumed(const Stack& stack, std::uint64_t to) const;
   Verdict switch_to(std::uint64_t to, PathFacts facts, const Landings* landings);

@@ -108,7 +108,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return std::nullopt;
   }
   if ((facts & kFromPushed) != 0 && return_to_kept(to, facts)) return std::nullopt;
-  if (take_alternative(to)) return std::nullopt;
+  if (take_alternative(to, facts)) return std::nullopt;
   if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
   if (take_other_stack(to)) return std::nullopt;
@@ -242,10 +242,10 @@ bool ShadowStack::comes_back(std::size_t depth) {
 }
 
 // A jump was taken to end at one of several depths; the return shows which it was.
-bool ShadowStack::take_alternative(std::uint64_t to) {
+bool ShadowStack::take_alternative(std::uint64_t to, PathFacts facts) {
   auto& choices = current_.choices;
   for (std::size_t c = choices.size(); c-- > 0;) {
-    auto& [chosen, low, others] = choices[c];
+    auto& [chosen, low, others, below] = choices[c];
     if (current_.frames.size() != low) continue;
     const std::size_t returned = chosen - low;
     for (std::size_t i = others.size(); i-- > 0;) {
@@ -258,6 +258,10 @@ bool ShadowStack::take_alternative(std::uint64_t to) {
       cut(depth);
       return true;
     }
+    if (below && (facts & kToReturnSite) != 0) {
+      lose();
+      return true;
+    }
   }
   return false;
 }
@@ -268,8 +272,9 @@ void ShadowStack::choose(std::size_t depth, std::vector<std::size_t> others) {
   auto& choices = current_.choices;
   // What was open from when these were made is closed, whichever holds.
   while (!choices.empty() && choices.back().chosen >= depth) choices.pop_back();
-  if (others.empty()) return;
-  choices.push_back({.chosen = depth, .low = depth, .others = std::move(others)});
+  if (others.empty() && current_.whole) return;
+  choices.push_back(
+      {.chosen = depth, .low = depth, .others = std::move(others), .below = !current_.whole});
   std::size_t all = 0;
   for (const Choice& choice : choices) all += choice.others.size();
   if (choices.size() <= kMostChoices && all <= kMostOthers) return;

@@ -301,6 +301,25 @@ TEST_F(Stack, WhereTheCallWasNotSeenAReturnMayGoBehindItsData) {
   EXPECT_EQ(ret(3, 0), "impossible") << "behind no call";
 }
 
+// R's closures, all of which call setjmp at one place, after an exception of code that nobody
+// knows.
+TEST_F(Stack, ALongjmpMayLeadToASetjmpBelowWhatIsKnown) {
+  stack.lose();
+  calls({1, 2, 10});
+  EXPECT_EQ(ret(10, kToSetjmp), "");
+  calls({3, 4});
+  EXPECT_EQ(jump(10, kFromSwitch | kFromLongjmp | kToSetjmp), "");
+  EXPECT_EQ(ret(2), "");
+  EXPECT_EQ(ret(20, kToReturnSite), "") << "not 1";
+  EXPECT_EQ(stack.depth(), 0);
+
+  calls({1, 2, 10});
+  EXPECT_EQ(ret(10, kToSetjmp), "");
+  EXPECT_EQ(jump(10, kFromSwitch | kFromLongjmp | kToSetjmp), "");
+  calls({5});
+  EXPECT_EQ(ret(6, kToReturnSite), "impossible") << "a call that was made since";
+}
+
 TEST_F(Stack, WhatGeneratedCodeOnlyAskedIsNotReturnedTo) {
   stack.lose();
   pads.generated = {7};
