@@ -158,7 +158,7 @@ void ChannelReader::add_remains() {
   for (std::size_t size = 0; size <= most; size += step) {
     digests.push_back(digest());
     if (digests.back() == wanted) {
-      remains_.insert(remains_.end(), at, at + size);
+      remains_.insert(remains_.end(), at, at + (records ? size : without_cut_psb({at, size})));
       if (!records) add_outcomes(digests);
       return;
     }

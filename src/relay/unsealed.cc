@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 
 namespace hodo::relay {
@@ -22,6 +23,7 @@ std::size_t extended_bytes(std::uint8_t second) {
       return 4;
     case 0x73:  // TMA
       return 7;
+    case 0x43:  // PIP
     case 0xa3:  // TNT
       return 8;
     case 0x82:  // PSB
@@ -55,12 +57,36 @@ std::size_t packet_bytes(Bytes bytes) {
   return first == 0x59 || first == 0x99 ? 2 : 0;  // MTC, MODE
 }
 
-bool is_cut_psb(Bytes packet) {
-  const Bytes half = packet.first(packet.size() / 2);
-  return packet.size() == 16 && !std::ranges::equal(half, packet.last(half.size()));
+constexpr std::array<std::uint8_t, 16> kPsb = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
+                                               0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
+constexpr std::array<std::uint8_t, 2> kPsbEnd = {0x02, 0x23};
+
+// How many bytes from there on are whole packets, and of a PSB+ all of them.
+std::size_t whole_packets(Bytes bytes) {
+  std::size_t whole = 0;
+  std::optional<std::size_t> psb;  // where a PSB+ begins that has not ended
+  while (whole < bytes.size()) {
+    const Bytes rest = bytes.subspan(whole);
+    const std::size_t size = packet_bytes(rest);
+    if (size == 0 || size > rest.size()) break;
+    const Bytes packet = rest.first(size);
+    if (size == kPsb.size()) {
+      if (!std::ranges::equal(packet, kPsb)) break;
+      psb = whole;
+    }
+    if (std::ranges::equal(packet, kPsbEnd)) psb.reset();
+    whole += size;
+  }
+  return psb.value_or(whole);
 }
 
 }  // namespace
+
+std::size_t without_cut_psb(std::span<const std::uint8_t> packets) {
+  const auto last = std::ranges::find_end(packets, kPsb);
+  if (last.empty() || whole_packets({last.begin(), packets.end()}) != 0) return packets.size();
+  return static_cast<std::size_t>(last.begin() - packets.begin());
+}
 
 std::vector<std::uint8_t> packets_behind(const Unsealed& memory, std::uint64_t written) {
   std::uint64_t place = 0;
@@ -73,14 +99,7 @@ std::vector<std::uint8_t> packets_behind(const Unsealed& memory, std::uint64_t w
   // A copy: what is judged is what is used.
   std::vector<std::uint8_t> bytes(memory.packets.begin() + static_cast<std::ptrdiff_t>(at),
                                   memory.packets.end());
-  std::size_t whole = 0;
-  while (whole < bytes.size()) {
-    const Bytes rest = Bytes(bytes).subspan(whole);
-    const std::size_t size = packet_bytes(rest);
-    if (size == 0 || size > rest.size() || is_cut_psb(rest.first(size))) break;
-    whole += size;
-  }
-  bytes.resize(whole);
+  bytes.resize(whole_packets(bytes));
   return bytes;
 }
 

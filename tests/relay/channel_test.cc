@@ -337,6 +337,22 @@ TEST(Remains, OutcomesOfBeforeTheLastPacketAreNotPending) {
   EXPECT_EQ(channel.take().size(), 4u);
 }
 
+// Killed between a PSB and its FUP, which a decoder would miss.
+TEST(Remains, EndBeforeAPsbThatIsCutOff) {
+  for (const bool whole : {false, true}) {
+    Channel channel;
+    std::string packets = "\x06";
+    for (int i = 0; i < 8; ++i) packets += "\x02\x82";
+    packets += std::string("\x99\x01\x7d\x01\x02\x03\x04\x05\x06", 9);
+    if (whole) packets += "\x02\x23";
+    std::memcpy(channel.process.aux(), packets.data(), packets.size());
+    channel.add(packets.size());
+    channel.reader.finish();
+    EXPECT_FALSE(channel.reader.damaged()) << channel.reader.damage();
+    EXPECT_EQ(channel.take().size(), whole ? packets.size() : 1u);
+  }
+}
+
 // An engine that writes packets inline says of them only that there may be some.
 TEST(Remains, OfAnEngineEndInALossWhileItRuns) {
   for (const bool lost : {false, true}) {

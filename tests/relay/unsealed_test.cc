@@ -17,6 +17,7 @@ const Bytes kTnt = {0x1c}, kTip = {0x2d, 0, 0}, kTip4 = {0x4d, 1, 2, 3, 4};
 const Bytes kLongTnt = {0x02, 0xa3, 1, 0, 0, 0, 0, 0x80};
 const Bytes kPsb = {0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82,
                     0x02, 0x82, 0x02, 0x82, 0x02, 0x82, 0x02, 0x82};
+const Bytes kFup = {0x7d, 1, 2, 3, 4, 5, 6}, kPsbEnd = {0x02, 0x23};
 
 Bytes joined(std::initializer_list<Bytes> packets) {
   Bytes all;
@@ -34,7 +35,7 @@ Unsealed memory_with(const Bytes& bytes, std::uint64_t written = 0, std::uint64_
 
 TEST(Unsealed, HasPacketsUpToAByteOfZero) {
   const Bytes packets =
-      joined({kTnt, kTip, kLongTnt, kTip4, kPsb, {0x19, 0, 0, 0, 0, 0, 0, 0}, kTnt});
+      joined({kTnt, kTip, kLongTnt, kTip4, kPsb, {0x19, 0, 0, 0, 0, 0, 0, 0}, kFup, kPsbEnd, kTnt});
   EXPECT_EQ(packets_behind(memory_with(packets), 0), packets);
   EXPECT_EQ(packets_behind(memory_with(packets, 1000, 4096), 1000), packets);
   EXPECT_EQ(packets_behind(memory_with({}, 1000, 4096), 1000), Bytes());
@@ -65,6 +66,14 @@ TEST(Unsealed, EndsBeforeWhatIsNoWholePacket) {
             kTnt);
   for (const Bytes& none : {Bytes{0x02, 0x00}, Bytes{0xad, 1}, Bytes{0xff, 1}, Bytes{0x02, 0xc2}}) {
     EXPECT_EQ(packets_behind(memory_with(joined({kTnt, none})), 0), kTnt);
+  }
+}
+
+// Without its FUP it would say that tracing is off.
+TEST(Unsealed, EndsBeforeAPsbThatIsCutOff) {
+  const Bytes before = joined({kTip, kPsb, kFup, kPsbEnd, kTnt});
+  for (const Bytes& part : {Bytes(), Bytes{0x99, 0x01}, joined({{0x99, 0x01}, kFup})}) {
+    EXPECT_EQ(packets_behind(memory_with(joined({before, kPsb, part})), 0), before);
   }
 }
 

@@ -1,9 +1,10 @@
 // The trace unit of one traced thread, told of executed blocks: one of three, chosen when the
 // recording begins.
 //
-// The hot path calls the unit itself through a pointer (UnitCallbacks in the plugin's recorder.cc,
-// block_calls.cc in the engine); a Tracer is what the rare events go through, and joins the unit to
-// the thread's channel. Also part of the engine's image, which has no C library.
+// The hot path calls the unit itself through a pointer (UnitCallbacks in the plugin's
+// program_recorder.h, block_calls.cc in the engine); a Tracer is what the rare events go through,
+// and joins the unit to the thread's channel. Also part of the engine's image, which has no C
+// library.
 #pragma once
 
 #include <cstdint>
