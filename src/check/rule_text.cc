@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "behind_data.h"
 #include "edge_rules.h"
@@ -202,8 +203,17 @@ class TextChanged final : public EdgeRule {
   // in step from an instruction of the file before.
   static std::size_t instruction_around(const text::Module& module, const Part& part,
                                         std::span<const std::uint8_t> ran, std::size_t at) {
+    const auto is_insn = [&](std::size_t place) {
+      return module.has(part.begin + place, text::kInsn);
+    };
     std::size_t start = at;
-    while (start > 0 && !module.has(part.begin + start, text::kInsn)) --start;
+    while (start > 0 && !is_insn(start)) --start;
+    // An address within an instruction may be written down, by whoever patches it.
+    for (std::size_t back = 1; back < kLongestInsn && back <= start; ++back) {
+      if (!is_insn(start - back)) continue;
+      const auto around = isa::decode(ran.subspan(start - back), 0, module.mode());
+      if (around && around->length > at - (start - back)) start -= std::exchange(back, 0);
+    }
     while (start < at) {
       const auto insn = isa::decode(ran.subspan(start), 0, module.mode());
       if (!insn || start + insn->length > at) break;

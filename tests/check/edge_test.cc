@@ -136,6 +136,20 @@ TEST_F(EdgeTest, TextChangedWithBothInstructions) {
               Optional(Eq("impossible: at 0x401010 ran 'int3' where the file has 'nop'")));
 }
 
+// Of a program that patches itself: 1000 mov eax, 1; 1005 ret; 1006 lea rax, [1001]; 100d ret.
+TEST_F(EdgeTest, TextChangedWithinAnInstructionThatAnAddressLeadsInto) {
+  text::ElfBuilder elf;
+  elf.text = {0xb8, 1, 0, 0, 0, 0xc3, 0x48, 0x8d, 0x05, 0xf4, 0xff, 0xff, 0xff, 0xc3};
+  elf.functions = {{.begin = 0x1000, .end = 0x1006}, {.begin = 0x1006, .end = 0x100e}};
+  text::Bytes ran = elf.text;
+  ran[1] = 7;
+  map({.kept = true}, std::move(elf));
+  session_.run_code(kBase + text::kText, ran);
+  EXPECT_THAT(
+      says(make_text_changed(), edge(BranchKind::ret, 0x1005, 0x1006)),
+      Optional(HasSubstr("at 0x401000 ran 'mov eax, 0x07' where the file has 'mov eax, 0x01'")));
+}
+
 // mov rax, [slot]; add rax, rcx; mov rax, [rax]; jmp rax; a nop of two bytes. The slot holds eight
 // times the byte.
 text::ElfBuilder program_with_table(std::uint8_t byte) {
