@@ -32,11 +32,11 @@ bool is_loader(std::string_view object) {
   return object.starts_with("ld-") || object.starts_with("ld.so");
 }
 
+}  // namespace
+
 bool is_c_library(std::string_view object) {
   return object.starts_with("libc.") || object.starts_with("libc-") || is_loader(object);
 }
-
-}  // namespace
 
 bool depends_on_addresses(std::string_view object, std::string_view function) {
   constexpr auto kNames = std::to_array<std::string_view>(

@@ -15,6 +15,8 @@
 
 namespace hodo::ask {
 
+// The C library's and the loader's files. `object`: last path component.
+bool is_c_library(std::string_view object);
 // Whether a function of the C library goes by where its arguments lie in memory: memcpy, strlen and
 // their like, which look whether they would come to another page, and what sorts mapped files by
 // their addresses; or of the vDSO, by when it is called. What they do within themselves differs

@@ -64,6 +64,16 @@ Spectrum spectrum_of(const analyze::Coverage& coverage) {
   return out;
 }
 
+namespace {
+
+// How far a file is from what a programmer asks about: the program's own, libraries, the C library.
+int distance(const Executed& what) {
+  if (is_c_library(what.module)) return 2;
+  return what.module.find(".so") != std::string::npos ? 1 : 0;
+}
+
+}  // namespace
+
 std::vector<Difference> differences(const Spectrum& a, const Spectrum& b) {
   std::vector<Difference> out;
   for (const auto& [what, count] : a) {
@@ -78,7 +88,10 @@ std::vector<Difference> differences(const Spectrum& a, const Spectrum& b) {
   std::ranges::stable_sort(out, [&](const Difference& x, const Difference& y) {
     const bool one_x = x.a == 0 || x.b == 0;
     const bool one_y = y.a == 0 || y.b == 0;
-    return one_x != one_y ? one_x : apart(x) > apart(y);
+    if (one_x != one_y) return one_x;
+    const int far_x = distance(x.what);
+    const int far_y = distance(y.what);
+    return far_x != far_y ? far_x < far_y : apart(x) > apart(y);
   });
   return out;
 }
@@ -103,7 +116,9 @@ std::vector<Suspect> suspects(std::span<const Spectrum> failing,
     suspect.score = suspect.failing / std::sqrt(static_cast<double>(failing.size()) * ran);
     out.push_back(suspect);
   }
-  std::ranges::stable_sort(out, std::ranges::greater{}, &Suspect::score);
+  std::ranges::stable_sort(out, [](const Suspect& x, const Suspect& y) {
+    return x.score != y.score ? x.score > y.score : distance(x.what) < distance(y.what);
+  });
   return out;
 }
 

@@ -472,6 +472,9 @@ def case_diff(case):
     digits = case.record("d.data", program, "12", "7")
     page = case.hodo("diff", first, digits, "--format", "html", status=1).stdout
     check("Only one of them executed" in page and "letter" in page, "what only one executed")
+    only = [d["module"] for d in case.json("diff", "--top", "0", first, digits, status=1)["differences"]
+            if 0 in (d["a"], d["b"])]
+    check(only[0] == "parse" and only == sorted(only, key=lambda module: module != "parse"), only)
     turned = case.record("f.data", program, "1a2", "b", "7")
     text = case.hodo("diff", first, turned, status=1).stdout
     last = case.json("diff", first, turned, status=1)["paths"][0]["partings"][-1]

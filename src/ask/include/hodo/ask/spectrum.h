@@ -38,7 +38,8 @@ struct Difference {
   std::uint64_t b = 0;
 };
 
-// What only one of two runs did, then what both did, but not equally often; the largest first.
+// What only one of two runs did, then what both did, but not equally often. Of each the program's
+// own files before libraries, and the C library last; the largest first.
 std::vector<Difference> differences(const Spectrum& a, const Spectrum& b);
 
 // How well something tells failing from passing runs: 1 for what is in all failing runs and in no
