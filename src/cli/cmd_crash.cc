@@ -134,7 +134,14 @@ class Teller {
     return {};
   }
 
-  std::string take() { return std::move(text_); }
+  std::string take() {
+    if (shown_ == 0 && !text_.empty()) {
+      text_ += style_.paint(view::Tone::dim,
+                            "no process died of a signal; hodo show end: what ran last") +
+               "\n";
+    }
+    return std::move(text_);
+  }
 
  private:
   void begin(const serve::Ended& ended) {
