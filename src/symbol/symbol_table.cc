@@ -15,6 +15,7 @@
 #include "elf_file.h"
 #include "elf_records.h"
 #include "hodo/symbol/demangle.h"
+#include "kept_functions.h"
 #include "kept_source.h"
 #include "plt.h"
 #include "range_map.h"
@@ -280,9 +281,18 @@ const SymbolTable::Functions& SymbolTable::all_functions() const {
   std::call_once(state_->functions_once, [&] {
     const auto file = open_file();
     std::vector<SyntheticFunction> found;
+    const auto find = [&](LookInto where) {
+      return find_functions(*file, elf_, named_code(known.candidates), where);
+    };
     if (file && elf_.type != image::ElfType::rel) {
-      found = find_functions(*file, elf_, named_code(known.candidates),
-                             known.stripped ? LookInto::tables_and_code : LookInto::tables);
+      if (!known.stripped) {
+        found = find(LookInto::tables);
+      } else if (lines_ == nullptr) {
+        found = find(LookInto::tables_and_code);
+      } else {
+        found = kept_functions(
+            *lines_, [this] { return key(); }, [&] { return find(LookInto::tables_and_code); });
+      }
     }
     state_->functions.build(std::move(state_->loaded.candidates), found);
   });
