@@ -8,8 +8,12 @@
 namespace hodo::ask {
 namespace {
 
-constexpr std::uint64_t kVersion = 3;
+constexpr std::uint64_t kVersion = 4;
 constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
+// Bytes that these take at least.
+constexpr std::size_t kLeastOfSegment = 40;
+constexpr std::size_t kLeastOfCall = 9;
+constexpr std::size_t kLeastOfReturn = 2;
 
 void write(const analyze::CallClock& clock, NumberWriter& out) {
   out.number(clock.branches);
@@ -198,8 +202,12 @@ Segment read_segment(NumberReader& in, std::size_t queues) {
   s.return_before = in.number();
   s.last = read_branch(in);
   s.calls.clock = read_clock(in);
-  for (std::size_t i = in.count(); i > 0 && in.good(); --i) s.opened.push_back(read_call(in));
-  for (std::size_t i = in.count(); i > 0 && in.good(); --i) {
+  const std::size_t opened = in.count(kLeastOfCall);
+  s.opened.reserve(opened);
+  for (std::size_t i = opened; i > 0 && in.good(); --i) s.opened.push_back(read_call(in));
+  const std::size_t returns = in.count(kLeastOfReturn);
+  s.returns.reserve(returns);
+  for (std::size_t i = returns; i > 0 && in.good(); --i) {
     const auto slot = static_cast<std::uint32_t>(in.number(kMost32));
     s.returns.emplace_back(slot, in.number());
   }
@@ -219,13 +227,14 @@ bool fits(const Segment& s, const Segment* before, const Segment* of_thread) {
 
 }  // namespace
 
-std::vector<std::uint8_t> Index::write() const {
+Index::Bytes Index::write() const {
+  std::vector<std::uint8_t> ran = write_ran();
   NumberWriter out;
   out.number(kVersion);
+  out.number(ran.size());
   out.number(segments_.size());
   for (const Segment& s : segments_) ask::write(s, out);
-  out.bytes(write_ran());
-  return out.take();
+  return {out.take(), std::move(ran)};
 }
 
 std::vector<std::uint8_t> Index::write_ran() const {
@@ -243,14 +252,20 @@ std::vector<std::uint8_t> Index::write_ran() const {
   return out.take();
 }
 
+// Of what makes no sense nothing is believed: then anything may have run anywhere.
 const Index::AllRan& Index::all_ran() const {
-  if (unread_) std::call_once(unread_->once, [this] { read_ran(); });
+  if (!unread_) return ran_;
+  std::call_once(unread_->once, [this] {
+    const auto bytes = unread_->bytes();
+    if (bytes && bytes->size() == unread_->size && read_ran(*bytes)) return;
+    ran_ = {.too_many_callees = true};
+    ran_.segments.resize(segments_.size(), {.any_granule = true});
+  });
   return ran_;
 }
 
-// Of what makes no sense nothing is believed: then anything may have run anywhere.
-void Index::read_ran() const {
-  NumberReader in(unread_->bytes);
+bool Index::read_ran(std::span<const std::uint8_t> bytes) const {
+  NumberReader in(bytes);
   AllRan& out = ran_;
   out.too_many_callees = in.number(1) != 0;
   for (std::size_t i = in.count(); i > 0 && in.good(); --i) out.callees.push_back(read_callee(in));
@@ -258,19 +273,24 @@ void Index::read_ran() const {
     const auto space = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
     out.granules.push_back({space, in.number(~std::uint64_t{0} >> kGranuleBits)});
   }
+  out.segments.reserve(segments_.size());
   for (std::size_t i = segments_.size(); i > 0 && in.good(); --i) {
     out.segments.push_back(ask::read_ran(in, out.callees.size(), out.granules.size()));
   }
-  if (in.at_end() && in.good()) return;
-  out = {.too_many_callees = true};
-  out.segments.resize(segments_.size(), {.any_granule = true});
+  return in.at_end() && in.good();
 }
 
-std::optional<Index> Index::read(std::span<const std::uint8_t> bytes, std::size_t queues) {
-  NumberReader in(bytes);
+std::optional<Index> Index::read(std::span<const std::uint8_t> starts, std::size_t queues,
+                                 RanBytes ran) {
+  NumberReader in(starts);
   if (queues == 0 || in.number() != kVersion) return std::nullopt;
   Index out;
-  for (std::size_t i = in.count(); i > 0; --i) {
+  out.unread_ = std::make_unique<Unread>();
+  out.unread_->bytes = std::move(ran);
+  out.unread_->size = static_cast<std::size_t>(in.number());
+  const std::size_t segments = in.count(kLeastOfSegment);
+  out.segments_.reserve(std::min(segments, 2 * kMostSegments));
+  for (std::size_t i = segments; i > 0; --i) {
     Segment s = read_segment(in, queues);
     if (!in.good()) return std::nullopt;
     const Segment* before = out.segments_.empty() ? nullptr : &out.segments_.back();
@@ -280,10 +300,7 @@ std::optional<Index> Index::read(std::span<const std::uint8_t> bytes, std::size_
     if (!fits(s, before, of_thread)) return std::nullopt;
     out.segments_.push_back(std::move(s));
   }
-  const auto ran = in.bytes();
   if (!in.at_end() || !in.good()) return std::nullopt;
-  out.unread_ = std::make_unique<Unread>();
-  out.unread_->bytes.assign(ran.begin(), ran.end());
   return out;
 }
 

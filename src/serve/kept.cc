@@ -81,11 +81,11 @@ void add_code(const std::string& path, Facts& facts) {
 
 }  // namespace
 
-KeptPlace KeptPlace::beside(const std::string& name) && {
+KeptPlace KeptPlace::beside(const std::string& name) const {
   Facts facts;
   facts.add(name);
   facts.add(key_);
-  return {std::move(cache_), facts.key()};
+  return {cache_, facts.key()};
 }
 
 bool is_long(const session::Session& session) {
@@ -106,7 +106,7 @@ std::optional<KeptPlace> kept_place(session::Session& session, const std::string
   for (const std::string& path : parts->code_files()) add_code(path, facts);
   auto cache = text::ModuleCache::of_user("recordings");
   if (!cache) return std::nullopt;
-  return KeptPlace(std::move(*cache), facts.key());
+  return KeptPlace(std::make_shared<const text::ModuleCache>(std::move(*cache)), facts.key());
 }
 
 }  // namespace hodo::serve

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,15 +16,15 @@ namespace hodo::serve {
 
 class KeptPlace {
  public:
-  KeptPlace(text::ModuleCache cache, const text::ModuleCache::Key& key)
+  KeptPlace(std::shared_ptr<const text::ModuleCache> cache, const text::ModuleCache::Key& key)
       : cache_(std::move(cache)), key_(key) {}
-  std::optional<std::vector<std::uint8_t>> load() const { return cache_.load(key_); }
-  void store(std::span<const std::uint8_t> bytes) const { cache_.store(key_, bytes); }
+  std::optional<std::vector<std::uint8_t>> load() const { return cache_->load(key_); }
+  void store(std::span<const std::uint8_t> bytes) const { cache_->store(key_, bytes); }
   // The same for another thing that is kept beside this one, by its name.
-  KeptPlace beside(const std::string& name) &&;
+  KeptPlace beside(const std::string& name) const;
 
  private:
-  text::ModuleCache cache_;
+  std::shared_ptr<const text::ModuleCache> cache_;
   text::ModuleCache::Key key_;
 };
 

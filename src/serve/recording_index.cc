@@ -28,12 +28,21 @@ class KeptCalls final : public ask::CallStore {
   std::size_t room_;
 };
 
-std::shared_ptr<ask::CallStore> calls_beside(std::optional<KeptPlace> place, std::uint64_t trace,
+std::shared_ptr<ask::CallStore> calls_beside(const KeptPlace& place, std::uint64_t trace,
                                              std::size_t index) {
   const std::uint64_t room = trace / kShare + kAlways;
-  if (!place || index > room) return nullptr;
-  return std::make_shared<KeptCalls>(std::move(*place).beside("calls"),
-                                     static_cast<std::size_t>(room - index));
+  if (index > room) return nullptr;
+  return std::make_shared<KeptCalls>(place.beside("calls"), static_cast<std::size_t>(room - index));
+}
+
+// What happens in segments, which lies in a file of its own; once that is gone or damaged the index
+// is to be made anew.
+ask::Index::RanBytes ran_beside(const KeptPlace& place) {
+  return [place] {
+    auto bytes = place.beside("ran").load();
+    if (!bytes) place.store({});
+    return bytes;
+  };
 }
 
 }  // namespace
@@ -46,21 +55,26 @@ std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
   for (const session::Queue& queue : session.queues()) bytes += queue.bytes;
   const std::size_t spacing =
       std::max(ask::Index::kSpacing, static_cast<std::size_t>(bytes / ask::Index::kMostSegments));
-  auto place = kept_place(session, "index " + std::to_string(spacing));
+  const auto place = kept_place(session, "index " + std::to_string(spacing));
   if (place) {
     if (const auto kept = place->load()) {
-      if (auto index = ask::Index::read(*kept, session.queues().size())) {
-        return std::make_unique<ask::IndexedRecording>(
-            parts, std::move(*index), calls_beside(std::move(place), bytes, kept->size()));
+      auto index = ask::Index::read(*kept, session.queues().size(), ran_beside(*place));
+      if (index) {
+        const std::size_t size = kept->size() + index->size_of_ran();
+        return std::make_unique<ask::IndexedRecording>(parts, std::move(*index),
+                                                       calls_beside(*place, bytes, size));
       }
     }
   }
   auto index = ask::Index::build(session, *parts, spacing, progress);
   if (!index) return nullptr;
-  const std::vector<std::uint8_t> written = index->write();
-  if (place) place->store(written);
-  return std::make_unique<ask::IndexedRecording>(
-      parts, std::move(*index), calls_beside(std::move(place), bytes, written.size()));
+  auto out = std::make_unique<ask::IndexedRecording>(parts, std::move(*index));
+  if (!place) return out;
+  const ask::Index::Bytes written = out->index.write();
+  place->beside("ran").store(written.ran);
+  place->store(written.starts);
+  out->calls = calls_beside(*place, bytes, written.starts.size() + written.ran.size());
+  return out;
 }
 
 }  // namespace hodo::serve

@@ -161,7 +161,8 @@ std::optional<ask::IndexedRecording> index_of(session::Session& session, std::si
   if (parts == nullptr) return std::nullopt;
   auto index = ask::Index::build(session, *parts, spacing, {});
   if (!index) return std::nullopt;
-  auto read = ask::Index::read(index->write(), session.queues().size());
+  const ask::Index::Bytes bytes = index->write();
+  auto read = ask::Index::read(bytes.starts, session.queues().size(), [=] { return bytes.ran; });
   if (!read || read->segments().size() != index->segments().size()) return std::nullopt;
   return ask::IndexedRecording{parts, std::move(*read)};
 }
@@ -179,15 +180,16 @@ ask::Moment random_moment(const ask::ThreadId& id, const Thread& thread, std::mt
 // An index that somebody has changed is refused, or answers something: nothing worse.
 void spoil(session::Session& session, const ask::IndexedRecording& good, const Plain& plain,
            std::mt19937_64& random) {
-  const std::vector<std::uint8_t> bytes = good.index.write();
+  const ask::Index::Bytes bytes = good.index.write();
   std::size_t read = 0;
   for (int i = 0; i < 300; ++i) {
-    std::vector<std::uint8_t> bad = bytes;
+    ask::Index::Bytes bad = bytes;
+    std::vector<std::uint8_t>& part = i % 2 == 0 ? bad.starts : bad.ran;
     for (std::uint64_t n = 1 + random() % 3; n > 0; --n) {
-      bad[random() % bad.size()] = static_cast<std::uint8_t>(random());
+      part[random() % part.size()] = static_cast<std::uint8_t>(random());
     }
-    if (i % 10 == 0) bad.resize(random() % bad.size());
-    auto index = ask::Index::read(bad, session.queues().size());
+    if (i % 10 < 2) part.resize(random() % part.size());
+    auto index = ask::Index::read(bad.starts, session.queues().size(), [=] { return bad.ran; });
     if (!index || index->segments().empty()) continue;
     ++read;
     const ask::IndexedRecording spoilt{good.parts, std::move(*index)};

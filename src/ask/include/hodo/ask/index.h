@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -80,10 +81,20 @@ class Index {
   // would take more than a tenth of the trace before it and a megabyte.
   static Result<Index> build(session::Session& session, session::Parts& parts, std::size_t spacing,
                              const session::ProgressFunction& progress);
-  // From write(), or from what somebody else made up: nullopt if it makes no sense for a recording
-  // with so many queues.
-  static std::optional<Index> read(std::span<const std::uint8_t> bytes, std::size_t queues);
-  std::vector<std::uint8_t> write() const;
+  // What is kept: where segments begin, and what happens in them.
+  struct Bytes {
+    std::vector<std::uint8_t> starts;
+    std::vector<std::uint8_t> ran;
+  };
+  Bytes write() const;
+  // From Bytes, or from what somebody else made up: nullopt if `starts` makes no sense for a
+  // recording with so many queues. `ran` is asked for when somebody asks for what happens in
+  // segments; if it has nothing, or nothing that makes sense, anything may.
+  using RanBytes = std::function<std::optional<std::vector<std::uint8_t>>()>;
+  static std::optional<Index> read(std::span<const std::uint8_t> starts, std::size_t queues,
+                                   RanBytes ran);
+  // Bytes::ran has so many.
+  std::size_t size_of_ran() const { return unread_ ? unread_->size : 0; }
 
   // Each thread's in the order of its path; threads in the order of walk().
   std::span<const Segment> segments() const { return segments_; }
@@ -112,10 +123,11 @@ class Index {
   };
   struct Unread {
     std::once_flag once;
-    std::vector<std::uint8_t> bytes;
+    RanBytes bytes;
+    std::size_t size = 0;
   };
   const AllRan& all_ran() const;
-  void read_ran() const;
+  bool read_ran(std::span<const std::uint8_t> bytes) const;
   std::vector<std::uint8_t> write_ran() const;
 
   std::vector<Segment> segments_;
