@@ -22,6 +22,14 @@ void CallRules::forget(std::uint32_t generation) {
   ++asked_;
   callees_.clear();
   numbers_.clear();
+  of_spans_.clear();
+}
+
+void CallRules::look_up_callee(std::uint32_t number, const CallSpans& spans) {
+  if (number >= of_spans_.size()) of_spans_.resize(std::size_t{number} + number / 2 + 1);
+  const CallJudging::Callee where = spans.callee(number);
+  of_spans_[number] = where.by_call ? functions_.called(here_->space, where.entry, time_)
+                                    : functions_.at(here_->space, where.entry, time_);
 }
 
 void CallRules::look_up(const flow::TransferBook& book, std::uint32_t at) {

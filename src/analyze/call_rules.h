@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "call_spans.h"
 #include "functions.h"
 #include "hodo/flow/transfers.h"
 
@@ -62,6 +64,11 @@ class CallRules {
     if (rule.to != to) lead(rule, to);
     return callees_[rule.callee];
   }
+  // Where a call of a span went, by the judge's number; valid until the next question.
+  const Located& callee(std::uint32_t number, const CallSpans& spans) {
+    if (number >= of_spans_.size() || !of_spans_[number]) look_up_callee(number, spans);
+    return *of_spans_[number];
+  }
 
  private:
   // Each thread that decodes has its book. Of those before, one may be gone on with.
@@ -75,6 +82,7 @@ class CallRules {
   void forget(std::uint32_t generation);
   void lead(CallRule& rule, std::uint64_t to);
   void look_up(const flow::TransferBook& book, std::uint32_t at);
+  void look_up_callee(std::uint32_t number, const CallSpans& spans);
 
   Functions& functions_;
   std::deque<Book> books_;
@@ -84,6 +92,7 @@ class CallRules {
   std::uint32_t asked_ = 1;
   std::vector<Located> callees_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of callees, by address
+  std::vector<std::optional<Located>> of_spans_;
 };
 
 }  // namespace hodo::analyze

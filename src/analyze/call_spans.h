@@ -1,4 +1,4 @@
-// The spans of a batch of transfers, one after the other.
+// The spans of a batch of transfers, one after the other: all of one kind, as the batch has them.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,32 @@ class CallSpans {
 
   // Both must outlive this.
   CallSpans(const flow::Transfers& batch, const CallJudging& judging)
-      : judging_(judging), spans_(batch.spans), returned_(batch.returned), opened_(batch.opened) {}
+      : judging_(judging),
+        spans_(batch.spans),
+        returned_(batch.returned),
+        opened_(batch.opened),
+        summed_(batch.summed),
+        paths_(batch.paths),
+        left_open_(batch.left_open) {}
 
   Span next() {
     const flow::CallSpan& sums = spans_.front();
     spans_ = spans_.subspan(1);
     return {sums, first(returned_, sums.returned), first(opened_, sums.opened)};
+  }
+
+  bool are_summed() const { return !summed_.empty(); }
+  struct Summed {
+    const flow::SummedSpan& sums;
+    std::span<const flow::CalledPath> paths;
+    std::span<const flow::ReturnedCall> returned;
+    std::span<const flow::LeftOpen> open;
+  };
+  Summed next_summed() {
+    const flow::SummedSpan& sums = summed_.front();
+    summed_ = summed_.subspan(1);
+    return {sums, first(paths_, sums.paths), first(returned_, sums.returned),
+            first(left_open_, sums.open)};
   }
   CallJudging::Callee callee(std::uint32_t number) const { return judging_.callee(number); }
 
@@ -41,6 +61,9 @@ class CallSpans {
   std::span<const flow::CallSpan> spans_;
   std::span<const flow::ReturnedCall> returned_;
   std::span<const flow::OpenedCall> opened_;
+  std::span<const flow::SummedSpan> summed_;
+  std::span<const flow::CalledPath> paths_;
+  std::span<const flow::LeftOpen> left_open_;
 };
 
 }  // namespace hodo::analyze

@@ -277,6 +277,15 @@ void CallStack::push(const Located& function, CallEntry how, Way way, bool by_ca
   open(function, node, how, way, by_call);
 }
 
+void CallStack::reopen(const Located& function, std::uint32_t node, CallEntry how, Way way) {
+  if (frames_.size() == kDeepest) {
+    ++thread_.restarts;
+    cut(0, CallEnd::lost);
+    node = paths_.child(unknown_caller(), function.function);
+  }
+  open(function, node, how, way);
+}
+
 std::uint32_t CallStack::unknown_caller() {
   return paths_.child(thread_.root, functions_.pseudo("[unknown caller]"));
 }

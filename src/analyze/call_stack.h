@@ -52,7 +52,8 @@ class CallStack {
       follow(space, branch, now);
     }
   }
-  // A row of transfers, of one time; `spans` may be null if there are none among them.
+  // A row of transfers, of one time; `spans` may be null if there are none among them. Those that
+  // are summed up are for stacks that are for sums alone.
   void transfers(std::uint32_t space, std::span<const flow::Transfer> row,
                  const flow::TransferBook& book, std::uint64_t time, std::uint64_t now,
                  CallRules& rules, CallSpans* spans = nullptr);
@@ -79,6 +80,8 @@ class CallStack {
   }
   void count_left_out(const flow::Transfer& transfer);
   void follow_span(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time);
+  void follow_summed(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time,
+                     CallRules& rules);
   void returned_in_span(const flow::ReturnedCall& call, const flow::TransferBook& book,
                         std::uint64_t time);
   void opened_in_span(const flow::OpenedCall& call, const CallJudging::Callee& callee,
@@ -115,6 +118,8 @@ class CallStack {
   void push(const Located& function, CallEntry how, Way way, bool by_call = false);
   void enter_from_stub(const Located& function, std::uint64_t entry);
   void leave_resolver(const Located& function, std::uint64_t entry);
+  // A call that has been counted for its path.
+  void reopen(const Located& function, std::uint32_t node, CallEntry how, Way way);
   std::uint32_t unknown_caller();
   void open(const Located& function, std::uint32_t node, CallEntry how, Way way,
             bool by_call = false);
@@ -142,7 +147,8 @@ class CallStack {
   CallWatcher* watcher_ = nullptr;
   CallClock clock_;
   std::vector<Frame> frames_;
-  std::vector<OpenCall> calls_;  // of the frames, if they are kept
+  std::vector<OpenCall> calls_;               // of the frames, if they are kept
+  std::vector<std::uint32_t> nodes_of_span_;  // by number of the path in a summed span
   std::uint32_t space_ = 0;
   bool started_ = false;  // in this address space
   std::uint64_t last_time_ = 0;

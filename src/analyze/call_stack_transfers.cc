@@ -1,5 +1,7 @@
 // Following a thread's calls by transfers (flow::Transfers): what call_stack.cc does, for branches
 // of which it is known what they are.
+#include <utility>
+
 #include "call_stack.h"
 
 namespace hodo::analyze {
@@ -70,7 +72,11 @@ void CallStack::transfers(std::uint32_t space, std::span<const flow::Transfer> r
     if (transfer.branches != 0) count_left_out(transfer);
     if (transfer.what == 0) continue;
     if (transfer.what == flow::TransferBook::kSpan) {
-      follow_span(*spans, book, time);
+      if (spans->are_summed()) {
+        follow_summed(*spans, book, time, rules);
+      } else {
+        follow_span(*spans, book, time);
+      }
       continue;
     }
     std::uint32_t insns = transfer.since;
@@ -129,6 +135,39 @@ void CallStack::opened_in_span(const flow::OpenedCall& call, const CallJudging::
   push(function, call.was_jumped_to() ? CallEntry::jumped : CallEntry::called,
        {book[call.at].from, callee.entry}, callee.by_call);
   if (keeps_calls_) calls_.back().made_branch = begin.branches + call.made_branches;
+}
+
+// The same, of which nothing is told but what it comes to.
+void CallStack::follow_summed(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time,
+                              CallRules& rules) {
+  const CallSpans::Summed span = spans.next_summed();
+  std::uint32_t before = 0;  // instructions of nobody's call
+  if (frames_.empty()) {
+    before = span.sums.insns;
+    paths_[top_node()].instructions += before;
+    start({.to = book[span.sums.first].from, .time = time}, false);
+  }
+  nodes_of_span_.clear();
+  auto returned = span.returned.begin();
+  for (const flow::CalledPath& path : span.paths) {
+    std::uint32_t node = 0;
+    if (path.callee == flow::CalledPath::kOpenBefore) {
+      if (!nodes_of_span_.empty()) returned_in_span(*returned++, book, time);
+      node = top_node();
+    } else {
+      node = paths_.child(nodes_of_span_[path.parent], rules.callee(path.callee, spans).function);
+    }
+    nodes_of_span_.push_back(node);
+    paths_[node].calls += path.calls;
+    paths_[node].instructions += path.insns - std::exchange(before, 0);
+    clock_.instructions += path.insns;
+  }
+  for (const flow::LeftOpen& call : span.open) {
+    const std::uint64_t entry = spans.callee(call.callee).entry;
+    const bool jumped = call.was_jumped_to();
+    reopen(rules.callee(call.callee, spans), nodes_of_span_[call.path],
+           jumped ? CallEntry::jumped : CallEntry::called, {book[call.at].from, entry});
+  }
 }
 
 void CallStack::follow_written(std::uint32_t space, const Branch& written, std::uint32_t insns,

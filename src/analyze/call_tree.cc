@@ -2,7 +2,9 @@
 
 #include <deque>
 
+#include "call_judging.h"
 #include "call_paths.h"
+#include "call_spans.h"
 #include "call_stack.h"
 #include "functions.h"
 #include "transfer_parts.h"
@@ -29,6 +31,7 @@ struct CallTree::State {
   }
 
   Functions functions;
+  CallJudging judging{functions};
   CallRules rules{functions};
   CallPaths paths;
   ReturnSites sites;
@@ -52,10 +55,11 @@ bool CallTree::branches(const session::Context& context, std::span<const Branch>
 bool CallTree::transfers(const session::Context& context, const flow::Transfers& batch) {
   CallStack& stack = state_->stack_of(context);
   const auto now = [this](std::uint64_t time) { return state_->clock.nanoseconds(time); };
+  CallSpans spans(batch, state_->judging);
   each_part(
       batch, [&](const Branch& branch) { stack.branch(context.space, branch, now(branch.time)); },
       [&](std::span<const flow::Transfer> row, std::uint64_t time) {
-        stack.transfers(context.space, row, *batch.book, time, now(time), state_->rules);
+        stack.transfers(context.space, row, *batch.book, time, now(time), state_->rules, &spans);
       });
   return true;
 }
@@ -63,6 +67,10 @@ bool CallTree::transfers(const session::Context& context, const flow::Transfers&
 bool CallTree::may_leave_out(const session::Context& context, std::uint64_t line,
                              const Branch& jump) const {
   return state_->functions.one_has(context.space, line, jump);
+}
+
+const flow::CallJudge* CallTree::call_judge(const session::Context& context) {
+  return state_->judging.judge_of(context.space);
 }
 
 std::span<const CallNode> CallTree::nodes() const { return state_->paths.all(); }

@@ -43,7 +43,7 @@ const Manual kCallsManual{
         "their caller. Code without symbols is named by its place in the file, [ls+0x4f30]. Behind "
         "a million different paths new ones count as 'other'.\n\n"
         "folded is a line per path, 'thread;main;work 4711', which flamegraph.pl turns into a "
-        "picture. json has all functions and, for each thread, the paths, parents before children; "
+        "picture. json has the functions of all paths and, for each thread, the paths, parents before children; "
         "time is in nanoseconds.",
     .examples = {{"hodo calls", "Call trees of the last recording."},
                  {"hodo calls --by time --min-percent 5 --depth 10 run.data",

@@ -48,13 +48,14 @@ void StepGraph::ask(Link link, bool taken, const BranchSink& sink, bool exact,
   const std::uint32_t row = tell(link, taken);
   answer = row == 0 ? leaving::kWritten : leaving::kTold | row;
   if (cond && !taken && !end) answer |= leaving::kNextComes;
-  if (!exact || judge == nullptr || row == 0 || (cond && !end)) return;
-  if (const std::uint32_t plain = plain_step(link, row, *judge); plain != 0) answer = plain;
+  if (judge == nullptr || row == 0 || (cond && !end)) return;
+  if (const std::uint32_t plain = plain_step(link, row, exact, *judge); plain != 0) answer = plain;
 }
 
 // The word of a step with a plain return at its end, or with one plain call on the way and an
 // outcome that is left out; 0: it is neither.
-std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, const CallJudge& judge) {
+std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, bool exact,
+                                    const CallJudge& judge) {
   const std::uint32_t number = number_of(link);
   Shown& shown = shown_[number];
   const std::uint32_t insns = details_[number].insns;
@@ -78,7 +79,14 @@ std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, const CallJudg
   if (shown.kind != BranchKind::cond || tail.calls != 1 || !own || kind != CallOp::Kind::call)
     return 0;
   const std::uint32_t before = insns - shown.tail;
-  if (nth >= shown.edge_count || before > on_the_way::kMostInsns) return 0;
+  if (nth >= shown.edge_count) return 0;
+  if (!exact) {
+    if (nth + 1u != shown.edge_count || before > summed_call::kMostInsns) return 0;
+    shown.row = row;
+    summed_call::set_callee(tail, following::callee(what));
+    return summed_call::word(before, nth, shown.tail);
+  }
+  if (before > on_the_way::kMostInsns) return 0;
   shown.row = row;
   tail.way = on_the_way::packed(before, shown.edge_count - 1u);
   return leaving::kAll | shown.tail;

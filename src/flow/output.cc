@@ -15,8 +15,9 @@ Output::Output(const Config& config, const Receivers& to)
       wants_lines_(to.branches != nullptr && to.leave_out_jumps && to.branches->wants_lines()) {
   if (wants_repeats_) repeats_.reserve(kMostRepeats);
   if (to.leave_out_jumps) transfers_.open();
-  if (to.branches != nullptr && wants_lines_) call_judge_ = to.branches->call_judge();
-  if (call_judge_ != nullptr) calls_.open();
+  if (to.branches != nullptr && to.leave_out_jumps) call_judge_ = to.branches->call_judge();
+  if (call_judge_ != nullptr && wants_lines_) calls_.open();
+  if (to.leave_out_jumps && !wants_lines_) call_sums_.open();
   if (to.passages) passages_.open();
 }
 
@@ -43,6 +44,7 @@ void Output::start_over() {
   repeats_.clear();
   if (to_.leave_out_jumps) transfers_.open();
   calls_.clear();
+  call_sums_.clear();
   left_out_last({});
   ran_.clear();
   instructions_.clear();
@@ -106,6 +108,7 @@ void Output::flush() {
   passages_.clear();
   transfers_.clear();
   calls_.clear();
+  call_sums_.clear();
   passed_.clear();
   instructions_.clear();
   ++flushes_;
@@ -125,16 +128,20 @@ void Output::hand_on(std::span<const Branch> branches) {
                               .numbers = memo_->numbers(),
                               .edges = memo_->edge_list()});
   } else if (to_.leave_out_jumps) {
-    to_.branches->on_transfers({.walked = branches,
-                                .rows = transfers_.rows(),
-                                .list = transfers_.list(),
-                                .book = book_,
-                                .last = left_out_last(),
-                                .lines = ran_,
-                                .spans = calls_.spans(),
-                                .returned = calls_.returned(),
-                                .opened = calls_.opened(),
-                                .passed = passed_});
+    to_.branches->on_transfers(
+        {.walked = branches,
+         .rows = transfers_.rows(),
+         .list = transfers_.list(),
+         .book = book_,
+         .last = left_out_last(),
+         .lines = ran_,
+         .spans = calls_.spans(),
+         .returned = wants_lines_ ? calls_.returned() : call_sums_.returned(),
+         .opened = calls_.opened(),
+         .passed = passed_,
+         .summed = call_sums_.spans(),
+         .paths = call_sums_.paths(),
+         .left_open = call_sums_.left_open()});
   } else if (to_.branches != nullptr) {
     to_.branches->on_branches(branches);
   }

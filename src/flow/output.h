@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "call_log.h"
+#include "call_sums.h"
 #include "hodo/flow/decoder.h"
 #include "passage_log.h"
 #include "path_memo.h"
@@ -125,6 +126,7 @@ class Output {
   // Who says what branches do to open calls, which are then followed; or null.
   const CallJudge* call_judge() const { return call_judge_; }
   CallLog& calls() { return calls_; }
+  CallSums& call_sums() { return call_sums_; }
   // Of the spans that follow; outlives the output.
   void passed_calls_of(StepGraph& graph) { passed_counts_ = &graph; }
   // Whether the code that ran comes with the transfers.
@@ -221,6 +223,7 @@ class Output {
   std::vector<CodeLine> ran_;
   const CallJudge* call_judge_ = nullptr;
   CallLog calls_;
+  CallSums call_sums_;
   StepGraph* passed_counts_ = nullptr;
   std::vector<PassedCalls> passed_;
   std::vector<EdgeCount> edges_;

@@ -26,11 +26,12 @@ void Log::add(Entry entry) {
   if (const auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
     bytes_ += branches->size() * sizeof(Branch);
   } else if (const auto* batch = std::get_if<LeavingOut>(&entry)) {
-    bytes_ += batch->walked.size() * sizeof(Branch) + batch->list.size() * sizeof(Transfer) +
-              batch->lines.size() * sizeof(CodeLine) + batch->spans.size() * sizeof(CallSpan) +
-              batch->returned.size() * sizeof(ReturnedCall) +
-              batch->opened.size() * sizeof(OpenedCall) +
-              batch->passed.size() * sizeof(PassedCalls);
+    bytes_ +=
+        batch->walked.size() * sizeof(Branch) + batch->list.size() * sizeof(Transfer) +
+        batch->lines.size() * sizeof(CodeLine) + batch->spans.size() * sizeof(CallSpan) +
+        batch->returned.size() * sizeof(ReturnedCall) + batch->opened.size() * sizeof(OpenedCall) +
+        batch->passed.size() * sizeof(PassedCalls) + batch->summed.size() * sizeof(SummedSpan) +
+        batch->paths.size() * sizeof(CalledPath) + batch->left_open.size() * sizeof(LeftOpen);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -116,7 +117,10 @@ class Crew::Recorder final : public BranchSink {
                         .spans = {batch.spans.begin(), batch.spans.end()},
                         .returned = {batch.returned.begin(), batch.returned.end()},
                         .opened = {batch.opened.begin(), batch.opened.end()},
-                        .passed = {batch.passed.begin(), batch.passed.end()}});
+                        .passed = {batch.passed.begin(), batch.passed.end()},
+                        .summed = {batch.summed.begin(), batch.summed.end()},
+                        .paths = {batch.paths.begin(), batch.paths.end()},
+                        .left_open = {batch.left_open.begin(), batch.left_open.end()}});
   }
   bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
     return crew_.to_.branches->may_leave_out(line, jump);
@@ -282,7 +286,10 @@ void Crew::tell(Log::LeavingOut& batch) {
                               .spans = batch.spans,
                               .returned = batch.returned,
                               .opened = batch.opened,
-                              .passed = batch.passed});
+                              .passed = batch.passed,
+                              .summed = batch.summed,
+                              .paths = batch.paths,
+                              .left_open = batch.left_open});
 }
 
 bool Crew::tell(Log::Entry& entry) {

@@ -50,6 +50,9 @@ class Log {
     std::vector<ReturnedCall> returned;
     std::vector<OpenedCall> opened;
     std::vector<PassedCalls> passed;
+    std::vector<SummedSpan> summed;
+    std::vector<CalledPath> paths;
+    std::vector<LeftOpen> left_open;
   };
   using Entry = std::variant<std::vector<Branch>, LeavingOut, std::vector<EdgeCount>,
                              std::vector<RunCount>, Loss, Event, Progress>;

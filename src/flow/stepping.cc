@@ -130,7 +130,7 @@ struct PathDecoder::Stepper {
   template <Want kWant>
   bool take_outcomes(std::uint64_t bits);
   template <Want kWant>
-  Link take_return(Link here, bool taken, PenFor<kWant>& pen);
+  Link take_return(Link here, bool taken, PenFor<kWant>& pen, LeftOutOf<kWant>& left_out);
   void call(Tail& tail);
 };
 
@@ -192,7 +192,8 @@ void PathDecoder::Stepper::call(Tail& tail) {
 
 // A compressed return: to the step there; kNoLink if it is none, or does not fit.
 template <Want kWant>
-Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen) {
+Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen,
+                                       [[maybe_unused]] LeftOutOf<kWant>& left_out) {
   const std::uint32_t number = number_of(here);
   Tail& tail = graph.steps()[number + 1].tail;
   if (!taken || tail.end != Tail::End::ret) return kNoLink;
@@ -212,7 +213,11 @@ Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen
   returns.drop();
   if constexpr (kCounts<kWant>) ++step->step.count[0];
   if constexpr (kCountsEdges<kWant>) graph.went(here, to);
-  pen.packet(step->step, here, to, back);
+  if constexpr (kLeavesOut<kWant>) {
+    pen.packet(step->step, here, back, left_out);
+  } else {
+    pen.packet(step->step, here, to, back);
+  }
   return to;
 }
 
@@ -251,8 +256,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
     if (shape_of(here) != Shape::outcome) [[unlikely]] {
       plain = 0;
       if (shape_of(here) == Shape::packet) {
-        if constexpr (kLeavesOut<kWant>) pen.add(std::exchange(left_out, {}));
-        const Link to = take_return<kWant>(here, row.next(), pen);
+        const Link to = take_return<kWant>(here, row.next(), pen, left_out);
         steps = graph.steps();
         if (to == kNoLink) break;
         here = to;
@@ -261,10 +265,10 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
       }
       Tail& tail = steps[number_of(here) + 1].tail;
       call(tail);
-      if constexpr (kWant == Want::exact_transfers) {
+      if constexpr (kLeavesOut<kWant>) {
         pen.call(steps[number_of(here)].step, tail, here, row.next(), left_out);
       }
-    } else if (jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
+    } else if (kCounts<kWant> && jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
       if (jump(here, row)) continue;
       plain = Supersteps::kOutcomes;
     }
@@ -277,7 +281,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
       pen.outcome(step, here, taken);
     }
     row.drop(1);
-    plain -= plain != 0 ? 1 : 0;
+    if constexpr (kCounts<kWant>) plain -= plain != 0 ? 1 : 0;
     Link to = step.next[taken ? 1 : 0];
     if (to == kNoLink) [[unlikely]] {
       to = graph.resolve(here, taken);
@@ -420,7 +424,7 @@ void PathDecoder::go_by_steps() {
     out_.transfers_of(graph_->book());
     if (out_.call_judge() != nullptr) {
       graph_->calls_judged_by(out_.call_judge()->judged_by(walker_.time));
-      out_.passed_calls_of(*graph_);
+      if (out_.wants_lines()) out_.passed_calls_of(*graph_);
     }
     if (out_.wants_lines()) {
       s.leaving_out_exactly.emplace(*graph_, out_, walker_.time);

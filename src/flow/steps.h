@@ -99,6 +99,25 @@ constexpr std::uint32_t insns(std::uint32_t what) { return what >> kInsnsShift &
 constexpr std::uint32_t tail(std::uint32_t what) { return what & kMostInsns; }
 }  // namespace judging
 
+// Where calls are summed up by path (SummedSpan), a plain call is the last branch on the way, and
+// the word says all that its sum comes to: behind it as ever, and up to it in the bits that
+// leaving::kAll leaves free.
+namespace summed_call {
+inline constexpr unsigned kInsnsShift = leaving::kInsnBits;
+inline constexpr std::uint32_t kMostInsns = (1 << 12) - 1;
+inline constexpr unsigned kJumpsShift = 28;
+inline constexpr std::uint32_t kUpToIt = kMostInsns << kInsnsShift | leaving::kMostJumps
+                                                                         << kJumpsShift;
+static_assert((kUpToIt & (leaving::kAll | leaving::kMostInsns)) == 0);
+constexpr std::uint32_t word(std::uint32_t insns, std::uint32_t jumps, std::uint32_t behind) {
+  return leaving::kAll | jumps << kJumpsShift | insns << kInsnsShift | behind;
+}
+constexpr std::uint32_t sum(std::uint32_t word) {
+  return (word >> kInsnsShift & kMostInsns) | (word >> kJumpsShift & leaving::kMostJumps)
+                                                  << leaving::kJumpsShift;
+}
+}  // namespace summed_call
+
 // What a branch is to the open calls: below the callee's number.
 namespace following {
 inline constexpr unsigned kCalleeShift = 8;
@@ -121,6 +140,18 @@ struct alignas(16) Tail {
   End end : 2 = End::outcome;
 };
 static_assert(sizeof(Tail) == sizeof(Step));
+
+// The callee of a plain call is in the place of these two where calls are summed up.
+namespace summed_call {
+constexpr std::uint32_t callee(const Tail& tail) {
+  return tail.way | std::uint32_t{tail.opened} << 16;
+}
+inline void set_callee(Tail& tail, std::uint32_t callee) {
+  static_assert(CallOp::kMostCallees <= std::uint32_t{1} << 24);
+  tail.way = static_cast<std::uint16_t>(callee);
+  tail.opened = static_cast<std::uint8_t>(callee >> 16);
+}
+}  // namespace summed_call
 
 // Tail::way: what of a word's sum lies before the step's last branch on the way, where a plain call
 // and nothing else but jumps within functions are on it. The call itself is in no sum.
@@ -194,8 +225,8 @@ class StepGraph final : public Passages::Reader {
 
   // Asks the sink whether it leaves a step's branches out with this outcome, and puts them into the
   // book if not. `exact`: nor those of which the word does not say where the last one was, and it
-  // is awake. With a judge as well, a plain call or return is left out, too: who goes over the step
-  // follows it.
+  // is awake. With a judge, a plain call or return is left out, too: who goes over the step follows
+  // it.
   void ask(Link link, bool taken, const BranchSink& sink, bool exact,
            const CallJudge* judge = nullptr);
   // What a branch of the book does to the open calls, if a judge has said so.
@@ -420,7 +451,7 @@ class StepGraph final : public Passages::Reader {
   PassedCounts passed_;
   void settle_opened();
   void note_opened(const Tail& tail, Link link);
-  std::uint32_t plain_step(Link link, std::uint32_t row, const CallJudge& judge);
+  std::uint32_t plain_step(Link link, std::uint32_t row, bool exact, const CallJudge& judge);
   std::vector<std::uint32_t> opened_;  // numbers of steps with Tail::opened
   // Which units a step's code lies in: a number, or behind kSeveral where they begin in
   // unit_lists_, the last of which has it, too.

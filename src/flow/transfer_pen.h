@@ -4,33 +4,37 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "call_pen.h"
 #include "output.h"
 #include "steps.h"
+#include "summing_pen.h"
 
 namespace hodo::flow {
 
-// With kExact (BranchSink::wants_lines) it notes which code ran and which branch was the last, and
-// follows calls where somebody judges branches.
+// It follows calls where somebody judges branches. With kExact (BranchSink::wants_lines) it tells
+// which of them are open, and notes which code ran and which branch was the last; else it sums up
+// what ran on which path of calls.
 template <bool kExact>
 class TransferPen {
  public:
   // What is left out of a row of outcomes, in registers: at most as many as a packet has.
   struct Row {
     std::uint64_t sum = 0;      // of words of steps (leaving)
-    std::uint64_t at_last = 0;  // up to the last branch
-    std::uint32_t taken = 0;    // branches that are in no sum
+    std::uint32_t taken = 0;    // branches that are in no sum,
+    std::uint32_t calls = 0;    // calls among them,
+    std::uint32_t returns = 0;  // and returns
     // With kExact:
-    std::uint32_t calls = 0;   // of them
-    Link last = kNoLink;       // its step; on_the_way(): the last one on the way there
-    std::uint64_t before = 0;  // `sum` up to the branch before it
+    std::uint64_t at_last = 0;  // `sum` up to the last branch
+    Link last = kNoLink;        // its step; on_the_way(): the last one on the way there
+    std::uint64_t before = 0;   // `sum` up to the branch before it
   };
 
   // Both must outlive it.
   TransferPen(StepGraph& graph, Output& out, std::uint64_t time)
-      : graph_(graph), out_(out), time_(time), call_pen_(graph, out.calls(), out.call_judge()) {
+      : graph_(graph), out_(out), time_(time), call_pen_(graph, calls_of(out), out.call_judge()) {
     take_up();
   }
   ~TransferPen() { put_down(); }
@@ -66,6 +70,7 @@ class TransferPen {
     left_ = log.left_out();
     pending_ = out_.pending_insns();
     leaves_out_ = out_.told_time() == time_ && may_leave_out_more();
+    if constexpr (!kExact) call_pen_.take_up();
     last_ = kNoLink;
     told_ = false;
   }
@@ -79,8 +84,8 @@ class TransferPen {
       if constexpr (kExact) {
         row.before = taken ? row.at_last : row.before;
         row.last = taken ? here : row.last;
+        row.at_last = taken ? row.sum : row.at_last;
       }
-      row.at_last = taken ? row.sum : row.at_last;
       return;
     }
     add(row);
@@ -94,45 +99,56 @@ class TransferPen {
   }
   // Before the outcome of a step with calls on the way, of which `tail` is.
   [[gnu::always_inline]] void call(const Step& step, Tail& tail, Link here, bool taken, Row& row) {
-    static_assert(kExact);
     const std::uint32_t& what = step.count[taken ? 1 : 0];
     if ((what & leaving::kAll) == 0) {
       if (!may_wake(what)) return;
       rouse(here, taken);
       if ((what & leaving::kAll) == 0) return;
     }
-    if (call_pen_.deep()) [[unlikely]] {
-      finish(std::exchange(row, {}));
-      turn_over();
+    if constexpr (kExact) {
+      if (call_pen_.deep()) [[unlikely]] {
+        finish(std::exchange(row, {}));
+        turn_over();
+      }
     }
     if (!leaves_out_) return;
-    const std::uint32_t insns = leaving::insns(row.sum);
-    const std::uint64_t before = row.taken != 0 ? leaving::insns(row.at_last) : -pending_;
-    call_pen_.open(here, tail.returns, left_.branches + row.taken + leaving::jumps(row.sum),
-                   left_.insns + pending_ + insns, insns - before);
-    graph_.opened(tail, here);
-    row.sum += on_the_way::sum(tail.way);
-    row.before = row.at_last;
-    row.at_last = row.sum;
-    ++row.taken;
-    ++row.calls;
-    row.last = on_the_way_of(here);
+    if constexpr (kExact) {
+      open_exactly(tail, here, row);
+    } else {
+      open(tail, here, what, row);
+    }
   }
   void packet(const Step& step, Link here, Link /*to*/, std::uint64_t ip) {
     const std::uint32_t what = step.count[0];
-    if (kExact && (what & leaving::kAll) != 0 && leaves_out_) return come_back(what, here, ip);
+    if ((what & leaving::kAll) != 0 && leaves_out_) return come_back(what, here, ip);
     if ((what & leaving::kTold) != 0 && leaves_out_) [[likely]] {
       ++out_.stats().branches[static_cast<std::size_t>(transfer(what, ip).end)];
     } else {
       packet_slowly(step, here, ip);
     }
   }
+  // The same among the outcomes of a row.
+  [[gnu::always_inline]] void packet(const Step& step, Link here, std::uint64_t ip, Row& row) {
+    const std::uint32_t what = step.count[0];
+    if (!kExact && (what & leaving::kAll) != 0 && leaves_out_) [[likely]] {
+      const std::uint32_t sum = what & ~leaving::kAll;
+      if (close(ip, 0, leaving::insns(row.sum + sum))) {
+        row.sum += sum;
+        ++row.taken;
+        ++row.returns;
+        return;
+      }
+    }
+    add(std::exchange(row, {}));
+    packet(step, here, kNoLink, ip);
+  }
   // What is left out of a row of outcomes.
   void add(const Row& row) {
     if (row.sum == 0) return;
     const std::uint32_t jumps = leaving::jumps(row.sum);
     const std::uint32_t insns = leaving::insns(row.sum);
-    const std::uint32_t before = row.taken != 0 ? leaving::insns(row.at_last) : insns;
+    const bool says_last = kExact && row.taken != 0;
+    const std::uint32_t before = says_last ? leaving::insns(row.at_last) : insns;
     if (kExact && row.taken != 0) {
       last_ = row.last;
       last_insns_ = before - leaving::insns(row.before) + (row.taken == 1 ? pending_ : 0);
@@ -147,7 +163,8 @@ class TransferPen {
     instructions_ += insns;
     jumps_ += jumps;
     calls_ += row.calls;
-    const std::uint32_t taken = row.taken - row.calls;
+    returns_ += row.returns;
+    const std::uint32_t taken = row.taken - row.calls - row.returns;
     taken_ += taken;
     not_taken_ += leaving::outcomes(row.sum) - taken;
   }
@@ -155,6 +172,10 @@ class TransferPen {
   void finish(const Row& row) {
     add(row);
     leaves_out_ = leaves_out_ && may_leave_out_more();
+    if constexpr (!kExact) {
+      if (call_pen_.full()) [[unlikely]]
+        turn_over();
+    }
   }
 
  private:
@@ -162,6 +183,15 @@ class TransferPen {
   static constexpr std::uint64_t kMostLeftOut = std::uint64_t{1} << 30;
   bool may_leave_out_more() const {
     return (left_.insns | left_.branches | pending_) < kMostLeftOut;
+  }
+
+  using Following = std::conditional_t<kExact, CallPen, SummingPen>;
+  static decltype(auto) calls_of(Output& out) {
+    if constexpr (kExact) {
+      return (out.calls());
+    } else {
+      return (out.call_sums());
+    }
   }
 
   // Of the step's last branch on the way.
@@ -180,15 +210,45 @@ class TransferPen {
     }
   }
 
+  // A plain call.
+  [[gnu::always_inline]] void open_exactly(Tail& tail, Link here, Row& row) {
+    const std::uint32_t insns = leaving::insns(row.sum);
+    const std::uint64_t before = row.taken != 0 ? leaving::insns(row.at_last) : -pending_;
+    call_pen_.open(here, tail.returns, left_.branches + row.taken + leaving::jumps(row.sum),
+                   left_.insns + pending_ + insns, insns - before);
+    graph_.opened(tail, here);
+    row.sum += on_the_way::sum(tail.way);
+    row.before = row.at_last;
+    row.at_last = row.sum;
+    ++row.taken;
+    ++row.calls;
+    row.last = on_the_way_of(here);
+  }
+  [[gnu::always_inline]] void open(const Tail& tail, Link here, std::uint32_t what, Row& row) {
+    row.sum += summed_call::sum(what);
+    call_pen_.open(here, tail, left_.insns + pending_ + leaving::insns(row.sum));
+    ++row.taken;
+    ++row.calls;
+    row.sum -= what & summed_call::kUpToIt;  // outcome() adds the word
+  }
+  // A plain return behind so many branches, with it, and instructions.
+  [[gnu::always_inline]] bool close(std::uint64_t to, std::uint32_t branches, std::uint32_t insns) {
+    if constexpr (kExact) {
+      return call_pen_.close(to, left_.branches + branches);
+    } else {
+      return call_pen_.close(to, left_.insns + pending_ + insns);
+    }
+  }
+
   // A plain return.
   void come_back(std::uint32_t what, Link here, std::uint64_t ip) {
     const std::uint32_t jumps = leaving::jumps(what & ~leaving::kAll);
-    if (!call_pen_.close(ip, left_.branches + jumps + 1)) {
+    const std::uint32_t insns = what & leaving::kMostInsns;
+    if (!close(ip, jumps + 1, insns)) {
       ++returns_;
       (void)transfer(leaving::kTold | graph_.shown(here).row, ip);
       return;
     }
-    const std::uint32_t insns = what & leaving::kMostInsns;
     last_ = here;
     last_to_ = ip;
     last_insns_ = pending_ + insns;
@@ -225,7 +285,7 @@ class TransferPen {
 
   const StepGraph::Told& transfer(std::uint32_t what, std::uint64_t to) {
     const std::uint32_t row = leaving::row(what);
-    if (!kExact || !call_pen_.follow(row, to, left_, pending_)) {
+    if (!call_pen_.follow(row, to, left_, pending_)) {
       end_span();
       *at_++ = {.what = row,
                 .branches = static_cast<std::uint32_t>(left_.branches),
@@ -242,14 +302,12 @@ class TransferPen {
     jumps_ += told.jumps;
     calls_ += told.calls;
     leaves_out_ = (what & leaving::kNextComes) == 0;
-    if (at_ >= limit_ || (kExact && call_pen_.full())) [[unlikely]]
+    if (at_ >= limit_ || call_pen_.full()) [[unlikely]]
       turn_over();
     return told;
   }
   void end_span() {
-    if constexpr (kExact) {
-      if (call_pen_.end_span(left_)) *at_++ = {.what = TransferBook::kSpan};
-    }
+    if (call_pen_.end_span(left_)) *at_++ = {.what = TransferBook::kSpan};
   }
 
   [[gnu::noinline]] void outcome_slowly(const Step& step, Link here, bool taken) {
@@ -263,7 +321,7 @@ class TransferPen {
     const StepGraph::Shown& shown = graph_.shown(here);
     if (taken) return write({.from = shown.at, .to = shown.to, .kind = BranchKind::cond});
     ++not_taken_;
-    if ((what & leaving::kNextComes) != 0) leaves_out_ = false;
+    if ((what & (leaving::kAll | leaving::kNextComes)) == leaving::kNextComes) leaves_out_ = false;
   }
   [[gnu::noinline]] void packet_slowly(const Step& step, Link here, std::uint64_t ip) {
     if (may_wake(step.count[0])) {
@@ -300,7 +358,7 @@ class TransferPen {
   StepGraph& graph_;
   Output& out_;
   const std::uint64_t time_;
-  CallPen call_pen_;
+  Following call_pen_;
   Transfer* at_ = nullptr;
   const Transfer* limit_ = nullptr;
   LeftOut left_;

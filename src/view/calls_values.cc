@@ -29,8 +29,37 @@ Json thread_json(const analyze::CallThread& thread, const session::Session& sess
   return out;
 }
 
+// The functions that paths name, in the order in which the first of them began. Which others were
+// asked for on the way, and when, hangs on how the trace was decoded.
+class NamedFunctions {
+ public:
+  explicit NamedFunctions(const analyze::CallTree& tree)
+      : tree_(tree), numbers_(tree.functions().size(), kNone) {
+    for (const analyze::CallNode& node : tree.nodes()) {
+      if (node.parent == analyze::CallNode::kNone || numbers_[node.function] != kNone) continue;
+      numbers_[node.function] = static_cast<std::uint32_t>(named_.size());
+      named_.push_back(node.function);
+    }
+  }
+  std::uint32_t number(const analyze::CallNode& node) const { return numbers_[node.function]; }
+  void write(Output& out) const {
+    for (std::size_t i = 0; i < named_.size(); ++i) {
+      const analyze::Function& f = tree_.functions()[named_[i]];
+      Json value{{"name", f.name}, {"object", f.object}};
+      if (f.synthetic) value["synthetic"] = true;
+      out.write((i == 0 ? "\n  " : ",\n  ") + json_line(value));
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  const analyze::CallTree& tree_;
+  std::vector<std::uint32_t> numbers_;  // by function of the tree
+  std::vector<std::uint32_t> named_;
+};
+
 void write_paths(const analyze::CallTree& tree, const CallForest& forest,
-                 const analyze::CallThread& thread, Output& out) {
+                 const NamedFunctions& functions, const analyze::CallThread& thread, Output& out) {
   std::vector<std::uint32_t> above;  // places of the ancestors in the list
   std::uint32_t place = 0;
   for (const CallForest::Line& line : forest.lines(thread)) {
@@ -41,8 +70,8 @@ void write_paths(const analyze::CallTree& tree, const CallForest& forest,
     fmt::format_to(std::back_inserter(out.buffer()),
                    "{}\n    {{\"parent\":{},\"function\":{},\"calls\":{},\"instructions\":{},"
                    "\"self_instructions\":{},\"time\":{},\"self_time\":{}}}",
-                   place == 0 ? "" : ",", parent, node.function, node.calls, total.instructions,
-                   node.instructions, total.time, node.time);
+                   place == 0 ? "" : ",", parent, functions.number(node), node.calls,
+                   total.instructions, node.instructions, total.time, node.time);
     above[line.depth - 1] = place++;
     out.checkpoint();
   }
@@ -64,19 +93,15 @@ void write_calls_json(const analyze::CallTree& tree, const session::Session& ses
   out.write(fmt::format(",\n\"complete\": {}", outcome.complete()));
   out.write(fmt::format(",\n\"time_unit\": \"{}\"", session.clock().known() ? "ns" : "ticks"));
   out.write(",\n\"functions\": [");
-  for (std::size_t i = 0; i < tree.functions().size(); ++i) {
-    const analyze::Function& f = tree.functions()[i];
-    Json value{{"name", f.name}, {"object", f.object}};
-    if (f.synthetic) value["synthetic"] = true;
-    out.write((i == 0 ? "\n  " : ",\n  ") + json_line(value));
-  }
+  const NamedFunctions functions(tree);
+  functions.write(out);
   out.write("],\n\"threads\": [");
   bool first = true;
   for (const analyze::CallThread& thread : tree.threads()) {
     std::string head = json_line(thread_json(thread, session, forest.total(thread.root)));
     head.back() = ',';
     out.write((first ? "\n  " : ",\n  ") + head + "\"paths\":[");
-    write_paths(tree, forest, thread, out);
+    write_paths(tree, forest, functions, thread, out);
     out.write("]}");
     first = false;
   }

@@ -3,8 +3,8 @@
 // For COUNT random moments: the branches before and after, the time, the instruction and the open
 // calls are those that a plain walk has there; and each step back undoes the step forward. With
 // SPACING an index with a segment for so many bytes answers, and must say what is said without; it
-// must be the same whether calls come one by one or not. Prints how many were checked; status 1 at
-// the first difference.
+// must be the same whether calls come one by one or not. So must the call tree. Prints how many
+// were checked; status 1 at the first difference.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <map>
 #include <random>
 
+#include "call_tree_check.h"
 #include "hodo/analyze/open_calls.h"
 #include "hodo/ask/find.h"
 #include "hodo/ask/navigate.h"
@@ -264,6 +265,10 @@ int main(int argc, char** argv) {
     const auto what =
         difference_one_by_one(**session, std::strtoull(argv[4], nullptr, 10), threads);
     if (!what.empty()) return fmt::print("calls that were followed: {}\n", what), 1;
+  }
+  for (const unsigned threads : {1, 3}) {
+    const auto what = difference_in_call_tree(**session, threads);
+    if (!what.empty()) return fmt::print("call tree: {}\n", what), 1;
   }
   Checker checker(**session, plain, index ? &*index : nullptr);
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -69,10 +69,12 @@ class CallTree final : public session::BranchSink {
   ~CallTree() override;
 
   bool branches(const session::Context& context, std::span<const Branch> batch) override;
-  // Jumps within a function only add to its instructions.
+  // Jumps within a function only add to its instructions, and the decoder follows the rest itself
+  // as far as it can tell.
   bool leaves_out_jumps() const override { return true; }
   bool may_leave_out(const session::Context& context, std::uint64_t line,
                      const Branch& jump) const override;
+  const flow::CallJudge* call_judge(const session::Context& context) override;
   bool transfers(const session::Context& context, const flow::Transfers& batch) override;
 
   // Parents come before their children. Node 0 is "[other]".

@@ -82,6 +82,42 @@ struct CallSpan {
   std::uint64_t to = 0;
 };
 
+// Where nobody wants lines (BranchSink::wants_lines), spans are only summed up, by call path.
+
+// A path of calls that began in a span, or what they began in.
+struct CalledPath {
+  // Instead of a callee: the innermost call that is open, where the span begins, or when one more
+  // of Transfers::returned has been closed.
+  static constexpr std::uint32_t kOpenBefore = ~std::uint32_t{0};
+
+  std::uint32_t parent = 0;  // number of a path of the span, before this one's
+  std::uint32_t callee = 0;  // CallOp's
+  std::uint32_t calls = 0;   // those of stubs are their caller's until they lead elsewhere
+  std::uint32_t insns = 0;   // in the callee itself
+};
+
+// A call that a span leaves open.
+struct LeftOpen {
+  std::uint64_t returns = 0;  // as OpenedCall's
+  std::uint32_t at = 0;       // likewise
+  std::uint32_t callee = 0;
+  std::uint32_t path = 0;  // number of its path in the span; a stub's is its caller's
+
+  bool is_stub() const { return OpenedCall{.returns = returns}.is_stub(); }
+  bool was_jumped_to() const { return OpenedCall{.returns = returns}.was_jumped_to(); }
+};
+
+struct SummedSpan {
+  std::uint32_t paths = 0;  // so many of Transfers::paths, behind those of the spans before: in the
+                            // order in which they began, the first one kOpenBefore
+  std::uint32_t returned = 0;  // and of Transfers::returned, of which only `to` and `at` are told
+  std::uint32_t open = 0;      // and of Transfers::left_open: outermost first
+  // Of the span's instructions, those up to the first branch of which it is known what it is, with
+  // it; and that branch, in the book.
+  std::uint32_t insns = 0;
+  std::uint32_t first = 0;
+};
+
 // So many calls of it began and ended in spans.
 struct PassedCalls {
   std::uint32_t callee = 0;

@@ -262,7 +262,8 @@ class BranchSink : public Listener {
   // With wants_lines() what is left out is counted exactly, and the code that ran comes, too.
   virtual bool wants_lines() const { return false; }
   // With a judge (call_spans.h) the decoder follows calls itself as far as it can tell, and what it
-  // followed comes as spans of calls among the transfers. Must live as long as the decoding.
+  // followed comes as spans of calls among the transfers, only summed up without wants_lines().
+  // Must live as long as the decoding.
   virtual const CallJudge* call_judge() const { return nullptr; }
   virtual void on_transfers(const Transfers&) {}
   // For sinks to which a branch is nothing once they have judged it, but for the calls that it

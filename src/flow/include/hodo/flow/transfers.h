@@ -21,7 +21,7 @@ class TransferBook {
   // Among the flags.
   static constexpr std::uint8_t kLast = 1 << 7;
   static constexpr std::uint32_t kMost = std::uint32_t{1} << 22;
-  // No row's number: the transfer is the next of Transfers::spans.
+  // No row's number: the transfer is the next of Transfers::spans, or summed.
   static constexpr std::uint32_t kSpan = kMost;
 
   TransferBook();
@@ -81,6 +81,10 @@ struct Transfers {
   std::span<const ReturnedCall> returned;  // of all spans
   std::span<const OpenedCall> opened;      // likewise
   std::span<const PassedCalls> passed;     // in the spans of this batch
+  // Without BranchSink::wants_lines(), instead of `spans`, `opened` and `passed`:
+  std::span<const SummedSpan> summed;
+  std::span<const CalledPath> paths;    // of all spans
+  std::span<const LeftOpen> left_open;  // likewise
 
   bool empty() const { return walked.empty() && rows.empty() && lines.empty() && passed.empty(); }
 };

@@ -1,0 +1,231 @@
+// Follows calls by what a judge said of the branches, as CallPen does, but only sums up what ran on
+// which path of calls (SummedSpan).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "call_sums.h"
+#include "steps.h"
+#include "transfer_log.h"
+
+namespace hodo::flow {
+
+class SummingPen {
+ public:
+  // All must outlive it. `judge` may be null: nothing is followed.
+  SummingPen(StepGraph& graph, CallSums& sums, const CallJudge* judge)
+      : graph_(graph), sums_(sums), judge_(judge), bottom_(sums.frames()), top_(bottom_) {
+    take_up();
+  }
+  // Somebody else may have ended spans before.
+  void take_up() { paths_ = sums_.span_paths(); }
+  const CallJudge* judge() const { return judge_; }
+
+  // A row of the book, behind what was left out, and instructions since the last branch. False, and
+  // nothing is done: it has to come.
+  [[gnu::always_inline]] bool follow(std::uint32_t row, std::uint64_t to, const LeftOut& left,
+                                     std::uint64_t pending) {
+    const StepGraph::Told& told = graph_.told(row);
+    std::uint32_t ops = told.ops;
+    if (ops >= StepGraph::Told::kMustCome) [[unlikely]] {
+      if (ops == StepGraph::Told::kMustCome || judge_ == nullptr) return false;
+      ops = graph_.judge_calls(row, *judge_);
+      if (ops == StepGraph::Told::kMustCome) return false;
+    }
+    const Place at{row, to, insns_ + static_cast<std::uint32_t>(left.insns + pending)};
+    if ((ops & (ops - 1)) != 0) [[unlikely]] {
+      if (!apply_all(ops, at)) return false;
+    } else if (ops != 0) {
+      const auto k = static_cast<std::uint32_t>(std::countr_zero(ops));
+      const std::uint32_t what = what_of(k, at);
+      if (!fits(what, at.to, top_)) return false;
+      apply(what, k, at);
+    }
+    if (!begun_) [[unlikely]]
+      begin(row, at.insns);
+    insns_ = at.insns + told.insns - told.tail;
+    return true;
+  }
+  // A plain call (StepGraph::ask) of a step, with the instructions up to it that are in no row.
+  [[gnu::always_inline]] void open(Link step, const Tail& tail, std::uint64_t insns) {
+    if (!begun_) [[unlikely]]
+      begin(step, insns);
+    count_to(insns_ + static_cast<std::uint32_t>(insns));
+    const std::uint32_t callee = summed_call::callee(tail);
+    *top_++ = {.returns = tail.returns, .at = step | kOfStep, .callee = callee, .path = here_};
+    enter(callee);
+  }
+  // A plain return, with instructions up to it that are in no row. False, and nothing is done: it
+  // does not close the innermost call of the span.
+  [[gnu::always_inline]] bool close(std::uint64_t to, std::uint64_t insns) {
+    if (top_ == bottom_) return false;
+    if (top_[-1].returns != to) {
+      if (!top_[-1].was_jumped_to() || !fits_return(to, top_)) return false;
+      top_ = without_jumped_to(top_);
+    }
+    count_to(insns_ + static_cast<std::uint32_t>(insns));
+    here_ = (--top_)->path;
+    return true;
+  }
+  // It has to end before more is followed than a packet of outcomes and a row.
+  bool full() const {
+    constexpr auto kRoom = static_cast<std::ptrdiff_t>(CallSums::kAtOnce);
+    return sums_.limit() - top_ < kRoom || sums_.full() || insns_ >= kMostInsns;
+  }
+  // With what is left out behind it, which is in it then. True: there was one.
+  bool end_span(LeftOut& left) {
+    if (!begun_) return false;
+    count_to(insns_ + static_cast<std::uint32_t>(left.insns));
+    left = {};
+    for (LeftOpen* call = bottom_; call != top_; ++call) {
+      call->path = call + 1 == top_ ? here_ : call[1].path;
+      if ((call->at & kOfStep) != 0) call->at = graph_.plain_call(call->at & ~kOfStep).at;
+    }
+    sums_.close({.insns = first_insns_, .first = first_}, top_);
+    insns_ = counted_ = here_ = 0;
+    begun_ = false;
+    top_ = bottom_;
+    take_up();
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostInsns = std::uint32_t{1} << 30;
+  // LeftOpen::at of a plain call: the rest is its step.
+  static constexpr std::uint32_t kOfStep = std::uint32_t{1} << 31;
+  static constexpr std::size_t kMostOutcomes = 64;  // of a packet
+  static_assert(StepGraph::Told::kMostBranches + kMostOutcomes <= CallSums::kAtOnce);
+
+  // A row, and the instructions of the span before it.
+  struct Place {
+    std::uint32_t row;
+    std::uint64_t to;
+    std::uint32_t insns;
+  };
+
+  [[gnu::noinline]] void begin(std::uint32_t row, std::uint32_t before) {
+    begun_ = true;
+    first_ = row;
+    first_insns_ = before + (*graph_.book())[row].insns;
+  }
+  // At its call, whose row may begin with a jump.
+  [[gnu::noinline]] void begin(Link step, std::uint64_t insns) {
+    const StepGraph::PlainCall call = graph_.plain_call(step);
+    begin(call.at - call.nth, static_cast<std::uint32_t>(insns) - call.step.insns);
+  }
+  void count_to(std::uint32_t insns) {
+    paths_[here_].insns += insns - counted_;
+    counted_ = insns;
+  }
+  void enter(std::uint32_t callee) {
+    here_ = sums_.child(here_, callee);
+    ++paths_[here_].calls;
+  }
+  std::uint32_t what_of(std::uint32_t k, const Place& at) {
+    const std::uint32_t what = graph_.told(at.row + k).step.what;
+    if ((what & following::kByTarget) == 0) return what;
+    return graph_.call_target(at.row, at.to, *judge_);
+  }
+
+  // Whether it is known what this does where the open calls end at `top`.
+  bool fits(std::uint32_t what, std::uint64_t to, const LeftOpen* top) const {
+    switch (following::kind(what)) {
+      case CallOp::Kind::stays:
+      case CallOp::Kind::call:
+        return true;
+      case CallOp::Kind::ret:
+        return fits_return(to, top);
+      case CallOp::Kind::tail:
+        return may_jump_to(following::callee(what), top);
+      case CallOp::Kind::enters:
+        return top != bottom_ && top[-1].is_stub();
+      case CallOp::Kind::other:
+        return false;
+    }
+    return false;
+  }
+  void apply(std::uint32_t what, std::uint32_t k, const Place& at) {
+    const StepGraph::CallStep& step = graph_.told(at.row + k).step;
+    const CallOp::Kind kind = following::kind(what);
+    if (kind == CallOp::Kind::stays) return;
+    count_to(at.insns + step.insns);
+    if (kind == CallOp::Kind::ret) return come_back(k, at);
+    if (kind == CallOp::Kind::enters) {
+      top_[-1].returns ^= OpenedCall::kStub;
+      top_[-1].callee = following::callee(what);
+      return enter(following::callee(what));
+    }
+    *top_++ = call_of(what, k, at, here_);
+    if ((what & following::kStub) == 0) enter(following::callee(what));
+  }
+  LeftOpen call_of(std::uint32_t what, std::uint32_t k, const Place& at, std::uint32_t path) const {
+    const bool calls = following::kind(what) == CallOp::Kind::call;
+    const std::uint64_t returns = calls ? graph_.told(at.row + k).step.returns : 0;
+    return {.returns = returns ^ ((what & following::kStub) != 0 ? OpenedCall::kStub : 0),
+            .at = at.row + k,
+            .callee = following::callee(what),
+            .path = path};
+  }
+  void come_back(std::uint32_t k, const Place& at) {
+    top_ = without_jumped_to(top_);
+    if (top_ == bottom_) {
+      here_ = sums_.returned(at.to, at.row + k);
+    } else {
+      here_ = (--top_)->path;
+    }
+  }
+  // All of a row, or nothing.
+  [[gnu::noinline]] bool apply_all(std::uint32_t ops, const Place& at) {
+    LeftOpen* top = top_;
+    for (std::uint32_t left = ops; left != 0; left &= left - 1) {
+      const auto k = static_cast<std::uint32_t>(std::countr_zero(left));
+      const std::uint32_t what = what_of(k, at);
+      if (!fits(what, at.to, top)) return false;
+      const CallOp::Kind kind = following::kind(what);
+      if (kind == CallOp::Kind::call || kind == CallOp::Kind::tail) {
+        *top++ = call_of(what, k, at, here_);
+      }
+    }
+    for (; ops != 0; ops &= ops - 1) {
+      const auto k = static_cast<std::uint32_t>(std::countr_zero(ops));
+      apply(what_of(k, at), k, at);
+    }
+    return true;
+  }
+
+  template <class Call>
+  Call* without_jumped_to(Call* top) const {
+    while (top != bottom_ && top[-1].was_jumped_to()) --top;
+    return top;
+  }
+  bool fits_return(std::uint64_t to, const LeftOpen* top) const {
+    const LeftOpen* const call = without_jumped_to(top);
+    // What was jumped to is for those who know what is below.
+    return call == bottom_ ? top == bottom_ : call[-1].returns == to;
+  }
+  bool may_jump_to(std::uint32_t callee, const LeftOpen* top) const {
+    const std::uint32_t function = graph_.function_of(callee);
+    for (const LeftOpen* call = top; call != bottom_; --call) {
+      if (call[-1].is_stub() || graph_.function_of(call[-1].callee) == function) return false;
+      if (!call[-1].was_jumped_to()) return true;
+    }
+    return false;
+  }
+
+  StepGraph& graph_;
+  CallSums& sums_;
+  CalledPath* paths_ = nullptr;  // of the span
+  const CallJudge* const judge_;
+  LeftOpen* const bottom_;
+  LeftOpen* top_;              // behind the innermost call that the span has opened
+  std::uint32_t here_ = 0;     // the path where it is
+  std::uint32_t insns_ = 0;    // up to the last row's last branch,
+  std::uint32_t counted_ = 0;  // and those that are counted for a path
+  bool begun_ = false;
+  std::uint32_t first_ = 0;  // as SummedSpan has it
+  std::uint32_t first_insns_ = 0;
+};
+
+}  // namespace hodo::flow
