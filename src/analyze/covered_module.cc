@@ -123,7 +123,7 @@ void ModuleBuilder::add_function(const symbol::Symbol& symbol, session::Session&
 // What ran outside of functions, or where a function's code could not be followed: up to where the
 // next block begins.
 void ModuleBuilder::add_other_blocks() {
-  std::ranges::sort(module_.blocks, {}, &CoveredBlock::address);
+  sort_blocks();
   std::vector<std::uint64_t> known;
   known.reserve(module_.blocks.size());
   for (const CoveredBlock& block : module_.blocks) known.push_back(block.address);
@@ -148,6 +148,12 @@ void ModuleBuilder::add_other_blocks() {
                               .size = static_cast<std::uint32_t>(end - address),
                               .count = executions_.at(address)});
   }
+  if (!found.empty()) sort_blocks();
+}
+
+// Those of functions nearly always are in order.
+void ModuleBuilder::sort_blocks() {
+  if (std::ranges::is_sorted(module_.blocks, {}, &CoveredBlock::address)) return;
   std::ranges::sort(module_.blocks, {}, &CoveredBlock::address);
 }
 

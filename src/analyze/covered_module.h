@@ -34,6 +34,7 @@ class ModuleBuilder {
   void add_functions(session::Session& session);
   void add_function(const symbol::Symbol& symbol, session::Session& session);
   void add_other_blocks();
+  void sort_blocks();
   void add_lines();
   void add_branches(const std::vector<symbol::LineRow>& rows);
   const CoveredFunction* function_at(std::uint64_t address) const;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 namespace hodo::analyze {
@@ -11,15 +10,11 @@ class Executions {
  public:
   // [first, end) ran `count` times.
   void add(std::uint64_t first, std::uint64_t end, std::uint64_t count) {
-    changes_[first] += count;
-    changes_[end] -= count;
+    changes_.push_back({first, count});
+    changes_.push_back({end, 0 - count});
   }
   // Call once, when all is added.
-  void finish() {
-    std::uint64_t count = 0;
-    for (auto [address, change] : changes_) steps_.push_back({address, count += change});
-    changes_.clear();
-  }
+  void finish();
   // Of the instruction that starts at `address`.
   std::uint64_t at(std::uint64_t address) const;
 
@@ -28,7 +23,7 @@ class Executions {
     std::uint64_t address;
     std::uint64_t count;  // from here on
   };
-  std::map<std::uint64_t, std::uint64_t> changes_;  // modulo 2^64
+  std::vector<Step> changes_;  // of counts, modulo 2^64; an address may have several
   std::vector<Step> steps_;
 };
 

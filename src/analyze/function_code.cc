@@ -5,11 +5,10 @@
 namespace hodo::analyze {
 namespace {
 
+// An instruction, if one begins at that byte.
 struct Place {
-  std::uint64_t address;
-  std::uint8_t length;
-  isa::InsnClass cls;
-  bool padding;
+  std::uint8_t length = 0;
+  bool leads = false;  // a block begins here, if an instruction does
 };
 
 }  // namespace
@@ -23,33 +22,33 @@ bool is_padding(std::span<const std::uint8_t> insn) {
 
 FunctionCode take_apart(std::span<const std::uint8_t> code, std::uint64_t address, isa::Mode mode,
                         std::span<const std::uint64_t> entries) {
-  std::vector<Place> places;
-  std::vector<std::uint64_t> leaders(entries.begin(), entries.end());
-  leaders.push_back(address);
   FunctionCode out;
-  std::size_t at = 0;
-  while (at < code.size()) {
-    std::uint64_t ip = address + at;
-    auto insn = isa::decode(code.subspan(at), ip, mode);
+  std::vector<Place> places(code.size());
+  const auto lead_at = [&](std::uint64_t ip) {
+    if (ip - address < code.size()) places[static_cast<std::size_t>(ip - address)].leads = true;
+  };
+  std::ranges::for_each(entries, lead_at);
+  lead_at(address);
+  std::size_t end = 0;
+  while (end < code.size()) {
+    const std::uint64_t ip = address + end;
+    const auto insn = isa::decode(code.subspan(end), ip, mode);
     if (!insn) break;
-    places.push_back({ip, insn->length, insn->cls, is_padding(code.subspan(at, insn->length))});
-    at += insn->length;
-    if (isa::has_direct_target(insn->cls) && insn->target - address < code.size()) {
-      leaders.push_back(insn->target);
-    }
-    if (isa::is_branch(insn->cls)) leaders.push_back(address + at);
+    places[end].length = insn->length;
+    end += insn->length;
+    if (isa::has_direct_target(insn->cls)) lead_at(insn->target);
+    if (isa::is_branch(insn->cls)) lead_at(address + end);
     if (insn->cls == isa::InsnClass::cond) out.conditionals.push_back(ip);
   }
-  std::ranges::sort(leaders);
   bool useful = false;  // more than padding in the last block
-  for (const Place& place : places) {
-    if (std::ranges::binary_search(leaders, place.address)) {
+  for (std::size_t at = 0; at < end; at += places[at].length) {
+    if (places[at].leads) {
       if (!out.blocks.empty() && !useful) out.blocks.pop_back();
-      out.blocks.push_back({.address = place.address});
+      out.blocks.push_back({.address = address + at});
       useful = false;
     }
-    out.blocks.back().size += place.length;
-    useful = useful || !place.padding;
+    out.blocks.back().size += places[at].length;
+    useful = useful || !is_padding(code.subspan(at, places[at].length));
   }
   if (!out.blocks.empty() && !useful) out.blocks.pop_back();
   return out;
