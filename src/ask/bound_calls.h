@@ -28,6 +28,10 @@ class BoundCalls {
  public:
   explicit BoundCalls(Neutral& neutral) : neutral_(neutral) {}
 
+  // Whether next() would give back this branch alone.
+  bool passes(const Branch& branch) const {
+    return stage_ == Stage::none && branch.kind != BranchKind::ijmp;
+  }
   // What is known to count, now that the thread has taken this branch. Valid until the next call.
   std::span<const TakenBranch> next(const TakenBranch& taken);
   // No more will come. What a thread does that does not come back from the loader is left out.

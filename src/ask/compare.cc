@@ -66,6 +66,7 @@ class Entries : public ThreadSink {
     if (held_ && !give()) return false;
     const bool picked_up = resumes && (branch.flags & kResync) != 0 && number != 1;
     if (picked_up) return true;
+    if (!stops && calls_.passes(branch)) return count(number, space, 0, branch);
     waiting_ = {.number = number, .space = space, .branch = branch};
     if (stops) return held_ = true;
     return pass(calls_.next(waiting_));
@@ -75,20 +76,22 @@ class Entries : public ThreadSink {
     return pass(calls_.next(waiting_));
   }
   bool pass(std::span<const TakenBranch> branches) {
-    return std::ranges::all_of(branches, [this](const TakenBranch& b) { return count(b); });
+    return std::ranges::all_of(branches, [this](const TakenBranch& b) {
+      return count(b.number, b.space, b.folded, b.branch);
+    });
   }
-  bool count(const TakenBranch& taken) {
-    const Branch& branch = taken.branch;
-    const auto token = neutral_.token(taken.space, branch);
+  bool count(std::uint64_t number, std::uint32_t space, std::uint32_t folded,
+             const Branch& branch) {
+    const auto token = neutral_.token(space, branch);
     if (!token) return true;
     const Entry next{.token = *token,
-                     .number = taken.number,
+                     .number = number,
                      .from = branch.from,
                      .time = branch.time,
-                     .space = taken.space,
+                     .space = space,
                      .insns = branch.insns,
                      .depth = depth_,
-                     .folded = taken.folded};
+                     .folded = folded};
     if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) ++depth_;
     if (branch.kind == BranchKind::ret) --depth_;
     return entry(next);

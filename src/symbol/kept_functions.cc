@@ -7,14 +7,14 @@
 namespace hodo::symbol {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kFunctionsVersion = 1;
 constexpr std::size_t kLeast = 3;  // bytes that a function takes
 
 }  // namespace
 
 std::vector<std::uint8_t> write_functions(std::span<const SyntheticFunction> functions) {
   NumberWriter out;
-  out.number(kVersion);
+  out.number(kFunctionsVersion);
   out.number(functions.size());
   std::uint64_t before = 0;
   for (const SyntheticFunction& f : functions) {
@@ -28,7 +28,7 @@ std::vector<std::uint8_t> write_functions(std::span<const SyntheticFunction> fun
 
 std::optional<std::vector<SyntheticFunction>> read_functions(std::span<const std::uint8_t> bytes) {
   NumberReader in(bytes);
-  if (in.number() != kVersion) return std::nullopt;
+  if (in.number() != kFunctionsVersion) return std::nullopt;
   std::vector<SyntheticFunction> out(in.count(kLeast));
   std::uint64_t before = 0;
   for (SyntheticFunction& f : out) {
