@@ -1,0 +1,3 @@
+# On a terminal of characters.
+set terminal dumb
+plot sin(x), x**2
