@@ -1,15 +1,24 @@
 # Functions that LLVM compiles, one of which raises.
 from numba import njit
+
+
 @njit
-def f(n):
-    s=0
+def total(n):
+    s = 0
     for i in range(n):
-        s+=i%7
+        s += i % 7
     return s
-print(f(1000))
+
+
 @njit
-def g(x):
-    if x>3: raise ValueError("x")
+def small(x):
+    if x > 3:
+        raise ValueError("too large")
     return x
-try: g(5)
-except ValueError as e: print(e)
+
+
+print(total(1000))
+try:
+    small(5)
+except ValueError as error:
+    print(error)
