@@ -24,18 +24,20 @@ std::size_t Index::at(const ThreadId& thread, std::uint64_t branches) const {
 
 std::vector<analyze::SavedCall> Index::open_at(std::size_t segment) const {
   std::vector<analyze::SavedCall> out;
+  Changes changes(*this);
   for (std::size_t i = 0; i <= segment; ++i) {
-    const Segment& s = segments_[i];
-    if (s.thread != segments_[segment].thread) continue;
-    out.resize(std::min(out.size(), s.kept));
-    out.insert(out.end(), s.opened.begin(), s.opened.end());
+    const SegmentChange& change = changes.next();
+    if (segments_[i].thread != segments_[segment].thread) continue;
+    out.resize(std::min(out.size(), change.kept));
+    out.insert(out.end(), change.opened.begin(), change.opened.end());
   }
   return out;
 }
 
 void Index::returns_at(std::size_t segment, std::span<std::uint64_t> sites) const {
+  Changes changes(*this);
   for (std::size_t i = 0; i <= segment; ++i) {
-    for (const auto& [slot, address] : segments_[i].returns) {
+    for (const auto& [slot, address] : changes.next().returns) {
       if (slot < sites.size()) sites[slot] = address;
     }
   }

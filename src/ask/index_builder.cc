@@ -184,6 +184,7 @@ class IndexBuilder final : public session::CheckpointSink {
   Index take(const std::vector<session::LossLine>& losses) {
     finish_segment();
     mark_losses(losses);
+    index_.changes_ = changes_.take();
     return std::move(index_);
   }
 
@@ -289,15 +290,15 @@ class IndexBuilder final : public session::CheckpointSink {
                 .return_before = thread.return_before};
     out.branches = out.calls.clock.branches;
     std::vector<analyze::SavedCall> open = std::exchange(out.calls.open, {});
-    out.kept = std::min(thread.low, open.size());
-    out.opened.assign(open.begin() + static_cast<std::ptrdiff_t>(out.kept), open.end());
+    SegmentChange change{.kept = std::min(thread.low, open.size())};
+    change.opened.assign(open.begin() + static_cast<std::ptrdiff_t>(change.kept), open.end());
     const auto sites = following_.return_sites();
     for (const std::uint32_t i : following_.changed_return_sites()) {
-      out.returns.emplace_back(i, sites[i]);
+      change.returns.emplace_back(i, sites[i]);
     }
     if (from) offset_ = from->offset;
     const std::size_t bytes =
-        kOfSegment + out.opened.size() * kOfCall + out.returns.size() * kOfReturn;
+        kOfSegment + change.opened.size() * kOfCall + change.returns.size() * kOfReturn;
     if (from && spent_ + bytes + what_ran() > may_spend()) return;
     finish_segment();
     spent_ += bytes;
@@ -305,6 +306,7 @@ class IndexBuilder final : public session::CheckpointSink {
     thread.low = open.size();
     thread.line_goes_on = true;
     index_.segments_.push_back(std::move(out));
+    write_change(change, changes_);
   }
 
   std::uint64_t may_spend() const { return (gone_ + offset_) / kShare + kAlways; }
@@ -328,6 +330,7 @@ class IndexBuilder final : public session::CheckpointSink {
 
   session::Clock clock_;
   Index index_;
+  NumberWriter changes_;
   analyze::Following following_;
   CalleeCounts callees_;
   std::vector<CalleeCounts::Known*> passed_;  // by the judge's number, as long as passed_by_ holds

@@ -8,10 +8,10 @@
 namespace hodo::ask {
 namespace {
 
-constexpr std::uint64_t kVersion = 4;
+constexpr std::uint64_t kVersion = 5;
 constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
 // Bytes that these take at least.
-constexpr std::size_t kLeastOfSegment = 40;
+constexpr std::size_t kLeastOfSegment = 24;
 constexpr std::size_t kLeastOfCall = 9;
 constexpr std::size_t kLeastOfReturn = 2;
 
@@ -127,19 +127,11 @@ void write(const Segment& s, NumberWriter& out) {
   }
   for (const std::uint64_t value :
        {s.branches, s.time, std::uint64_t{s.calls.space}, std::uint64_t{s.calls.started},
-        s.calls.last_time, s.calls.ended_at, s.calls.last_loss, std::uint64_t{s.kept},
-        s.call_before, s.return_before}) {
+        s.calls.last_time, s.calls.ended_at, s.calls.last_loss, s.call_before, s.return_before}) {
     out.number(value);
   }
   write(s.last, out);
   write(s.calls.clock, out);
-  out.number(s.opened.size());
-  for (const analyze::SavedCall& call : s.opened) write(call, out);
-  out.number(s.returns.size());
-  for (const auto& [slot, address] : s.returns) {
-    out.number(slot);
-    out.number(address);
-  }
   out.number(s.lossy ? 1 : 0);
 }
 
@@ -197,20 +189,10 @@ Segment read_segment(NumberReader& in, std::size_t queues) {
   s.calls.last_time = in.number();
   s.calls.ended_at = in.number();
   s.calls.last_loss = in.number();
-  s.kept = static_cast<std::size_t>(in.number(kMostCalls));
   s.call_before = in.number();
   s.return_before = in.number();
   s.last = read_branch(in);
   s.calls.clock = read_clock(in);
-  const std::size_t opened = in.count(kLeastOfCall);
-  s.opened.reserve(opened);
-  for (std::size_t i = opened; i > 0 && in.good(); --i) s.opened.push_back(read_call(in));
-  const std::size_t returns = in.count(kLeastOfReturn);
-  s.returns.reserve(returns);
-  for (std::size_t i = returns; i > 0 && in.good(); --i) {
-    const auto slot = static_cast<std::uint32_t>(in.number(kMost32));
-    s.returns.emplace_back(slot, in.number());
-  }
   s.lossy = in.number(1) != 0;
   return s;
 }
@@ -221,11 +203,37 @@ bool fits(const Segment& s, const Segment* before, const Segment* of_thread) {
   if (s.from.has_value() != same_queue) return false;
   if (same_queue && before->thread != s.thread) return false;
   if (same_queue && before->from && before->from->offset >= s.from->offset) return false;
-  if (of_thread == nullptr) return s.branches == 0 && s.kept == 0;
+  if (of_thread == nullptr) return s.branches == 0;
   return s.branches >= of_thread->branches && s.time >= of_thread->time;
 }
 
 }  // namespace
+
+void write_change(const SegmentChange& change, NumberWriter& out) {
+  out.number(change.kept);
+  out.number(change.opened.size());
+  for (const analyze::SavedCall& call : change.opened) write(call, out);
+  out.number(change.returns.size());
+  for (const auto& [slot, address] : change.returns) {
+    out.number(slot);
+    out.number(address);
+  }
+}
+
+const SegmentChange& Index::Changes::next() {
+  change_.opened.clear();
+  change_.returns.clear();
+  change_.kept = static_cast<std::size_t>(in_.number(kMostCalls));
+  for (std::size_t i = in_.count(kLeastOfCall); i > 0; --i) {
+    change_.opened.push_back(read_call(in_));
+  }
+  for (std::size_t i = in_.count(kLeastOfReturn); i > 0; --i) {
+    const auto slot = static_cast<std::uint32_t>(in_.number(~std::uint32_t{0}));
+    change_.returns.emplace_back(slot, in_.number());
+  }
+  if (!in_.good()) change_ = {};
+  return change_;
+}
 
 Index::Bytes Index::write() const {
   std::vector<std::uint8_t> ran = write_ran();
@@ -234,6 +242,7 @@ Index::Bytes Index::write() const {
   out.number(ran.size());
   out.number(segments_.size());
   for (const Segment& s : segments_) ask::write(s, out);
+  out.bytes(changes_);
   return {out.take(), std::move(ran)};
 }
 
@@ -300,7 +309,9 @@ std::optional<Index> Index::read(std::span<const std::uint8_t> starts, std::size
     if (!fits(s, before, of_thread)) return std::nullopt;
     out.segments_.push_back(std::move(s));
   }
+  const auto changes = in.bytes();
   if (!in.at_end() || !in.good()) return std::nullopt;
+  out.changes_.assign(changes.begin(), changes.end());
   return out;
 }
 

@@ -61,10 +61,11 @@ session::Outcome PartsOutcome::take() {
 
 void IndexCursor::move_to(std::size_t segment) {
   for (; next_ <= segment; ++next_) {
-    const Segment& s = index_.segments()[next_];
-    auto& open = open_[s.thread];
-    open.resize(std::min(open.size(), s.kept));
-    open.insert(open.end(), s.opened.begin(), s.opened.end());
+    const SegmentChange& change = changes_.next();
+    auto& open = open_[index_.segments()[next_].thread];
+    open.resize(std::min(open.size(), change.kept));
+    open.insert(open.end(), change.opened.begin(), change.opened.end());
+    for (const auto& [slot, address] : change.returns) returns_.push_back({next_, slot, address});
   }
 }
 
@@ -77,10 +78,10 @@ analyze::SavedCalls IndexCursor::calls() const {
 
 void IndexCursor::put_returns(std::size_t walked, std::span<std::uint64_t> sites) const {
   if (walked == Index::kNone) std::ranges::fill(sites, 0);
-  for (std::size_t i = walked == Index::kNone ? 0 : walked + 1; i < next_; ++i) {
-    for (const auto& [slot, address] : index_.segments()[i].returns) {
-      if (slot < sites.size()) sites[slot] = address;
-    }
+  const std::size_t from = walked == Index::kNone ? 0 : walked + 1;
+  const auto first = std::ranges::lower_bound(returns_, from, {}, &Return::segment);
+  for (const Return& one : std::span(first, returns_.end())) {
+    if (one.slot < sites.size()) sites[one.slot] = one.address;
   }
 }
 

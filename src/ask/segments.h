@@ -57,7 +57,7 @@ class PartsOutcome {
 // Goes over an index's segments in order and knows what is open where each begins.
 class IndexCursor {
  public:
-  explicit IndexCursor(const Index& index) : index_(index) {}
+  explicit IndexCursor(const Index& index) : index_(index), changes_(index) {}
 
   // Not back.
   void move_to(std::size_t segment);
@@ -68,8 +68,17 @@ class IndexCursor {
   void put_returns(std::size_t walked, std::span<std::uint64_t> sites) const;
 
  private:
+  // Where a return went before a segment.
+  struct Return {
+    std::size_t segment = 0;
+    std::uint32_t slot = 0;
+    std::uint64_t address = 0;
+  };
+
   const Index& index_;
+  Index::Changes changes_;
   std::size_t next_ = 0;
+  std::vector<Return> returns_;
   std::map<ThreadId, std::vector<analyze::SavedCall>> open_;
 };
 

@@ -80,6 +80,12 @@ bool same_last(const Branch& a, const Branch& b) {
          a.kind == b.kind && a.flags == b.flags;
 }
 
+auto returns_of(const ask::Index& index, std::size_t segment) {
+  ask::Index::Changes changes(index);
+  for (std::size_t i = 0; i < segment; ++i) changes.next();
+  return changes.next().returns;
+}
+
 std::string difference(const ask::Index& a, const ask::Index& b, std::size_t i) {
   const ask::Segment& x = a.segments()[i];
   const ask::Segment& y = b.segments()[i];
@@ -103,7 +109,7 @@ std::string difference(const ask::Index& a, const ask::Index& b, std::size_t i) 
   }
   if (x.call_before != y.call_before) return "call before";
   if (x.return_before != y.return_before) return "return before";
-  if (x.returns != y.returns) return "return sites";
+  if (returns_of(a, i) != returns_of(b, i)) return "return sites";
   if (a.open_at(i) != b.open_at(i)) return "open calls";
   if (calls_of(a, a.ran(i)) != calls_of(b, b.ran(i))) return "counted calls";
   if (granules(a) != granules(b) || a.ran(i).any_granule != b.ran(i).any_granule)

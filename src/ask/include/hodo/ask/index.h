@@ -16,6 +16,7 @@
 #include "hodo/ask/call_store.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
+#include "hodo/base/numbers.h"
 #include "hodo/flow/transfers.h"
 #include "hodo/session/parts.h"
 
@@ -50,19 +51,26 @@ struct Granule {
 struct Segment {
   ThreadId thread;
   std::uint32_t queue = 0;
-  std::optional<flow::Checkpoint> from;    // absent: where the queue begins
-  std::uint64_t branches = 0;              // of the thread before it
-  std::uint64_t time = 0;                  // nanoseconds, of the last of them; 0: unknown
-  Branch last;                             // that one; of kind `end` where there is none
-  analyze::SavedCalls calls;               // but for the open ones
-  std::size_t kept = 0;                    // of those open at the segment before: the outer ones
-  std::vector<analyze::SavedCall> opened;  // and those within them
-  std::uint64_t call_before = 0;           // branches that last led into a function,
-  std::uint64_t return_before = 0;         // and back from one; 0: none did
-  // Slots of Following::return_sites() that changed since the segment before, of whatever thread.
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> returns;
-  bool lossy = false;  // something may be lost in it
+  std::optional<flow::Checkpoint> from;  // absent: where the queue begins
+  std::uint64_t branches = 0;            // of the thread before it
+  std::uint64_t time = 0;                // nanoseconds, of the last of them; 0: unknown
+  Branch last;                           // that one; of kind `end` where there is none
+  analyze::SavedCalls calls;             // but for the open ones
+  std::uint64_t call_before = 0;         // branches that last led into a function,
+  std::uint64_t return_before = 0;       // and back from one; 0: none did
+  bool lossy = false;                    // something may be lost in it
 };
+
+// What is open where a segment begins, by what has changed since the segment before.
+struct SegmentChange {
+  std::size_t kept = 0;                    // of the calls open at the thread's: the outer ones
+  std::vector<analyze::SavedCall> opened;  // and those within them
+  // Slots of Following::return_sites() that changed since the one before, of whatever thread.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> returns;
+};
+
+// As Index::Changes reads it.
+void write_change(const SegmentChange& change, NumberWriter& out);
 
 // What happens in a segment, PLT stubs left out.
 struct Ran {
@@ -108,6 +116,18 @@ class Index {
   // The last one of the thread that begins with at most so many branches; kNone if it has none.
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t at(const ThreadId& thread, std::uint64_t branches) const;
+  // The changes of segments from the first one on: they are read one behind the other, as they lie
+  // there, so that an index of which nobody asks for them is read in no time.
+  class Changes {
+   public:
+    explicit Changes(const Index& index) : in_(index.changes_) {}
+    // Of the next one; valid until the next call. Nothing, where there is nothing that makes sense.
+    const SegmentChange& next();
+
+   private:
+    NumberReader in_;
+    SegmentChange change_;
+  };
   // The calls that are open where a segment begins.
   std::vector<analyze::SavedCall> open_at(std::size_t segment) const;
   // Puts in place what return_sites() has there.
@@ -131,8 +151,9 @@ class Index {
   std::vector<std::uint8_t> write_ran() const;
 
   std::vector<Segment> segments_;
-  mutable AllRan ran_;              // if `unread_` is, once that has been read
-  std::unique_ptr<Unread> unread_;  // null: `ran_` is complete
+  std::vector<std::uint8_t> changes_;  // of each of them, as write_change() has them
+  mutable AllRan ran_;                 // if `unread_` is, once that has been read
+  std::unique_ptr<Unread> unread_;     // null: `ran_` is complete
 };
 
 // An index with the recording that it is of.
