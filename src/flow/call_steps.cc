@@ -1,6 +1,7 @@
 // What a judge said of the branches of steps (CallJudge), so that calls can be followed by them.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "steps.h"
 
@@ -39,6 +40,18 @@ void StepGraph::forget_calls(std::uint64_t number) {
   for (Told& told : told_) {
     if (told.ops != Told::kMustCome) told.ops = Told::kUnasked;
   }
+}
+
+// Forgetting looks at every step; a byte of trace takes longer than that of one. Code that is made
+// at run time may change the mappings at every few hundred bytes.
+bool StepGraph::may_judge_calls(std::uint64_t number) {
+  if (calls_judged_by_ == number) return true;
+  const bool first = waits_for_ == 0;
+  if (calls_judged_by_ != 0) forget_calls(0);
+  if (std::exchange(waits_for_, number) != number) waited_ = 0;
+  if (!first && waited_ < 2 * steps_.size()) return false;
+  calls_judged_by_ = number;
+  return true;
 }
 
 void StepGraph::forget_plain_steps() {

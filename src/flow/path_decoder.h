@@ -129,6 +129,7 @@ class PathDecoder {
   struct Stepper;
   bool goes_by_steps() const { return by_steps_ || (graph_ != nullptr && memo_->gave_up()); }
   void go_by_steps();
+  const CallJudge* judge_of_calls();
 
   // The paths that are remembered (remembered.cc).
   struct Position {

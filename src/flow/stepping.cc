@@ -396,6 +396,17 @@ void PathDecoder::Stepper::run() {
   leave<kWant>();
 }
 
+// Null: calls are not followed here.
+const CallJudge* PathDecoder::judge_of_calls() {
+  const CallJudge* const judge = out_.call_judge();
+  if (judge == nullptr) return nullptr;
+  const std::uint64_t number = judge->judged_by(walker_.time);
+  if (!out_.wants_lines()) return graph_->may_judge_calls(number) ? judge : nullptr;
+  graph_->calls_judged_by(number);
+  out_.passed_calls_of(*graph_);
+  return judge;
+}
+
 void PathDecoder::go_by_steps() {
   bool moved = graph_->move_to(walker_.time, walker_.mode);
   if (graph_->full() || graph_->counted_out()) {
@@ -422,18 +433,16 @@ void PathDecoder::go_by_steps() {
   } else if (out_.leaves_out() != nullptr) {
     out_.tell_next();  // the walker does not ask about what falls through
     out_.transfers_of(graph_->book());
-    if (out_.call_judge() != nullptr) {
-      graph_->calls_judged_by(out_.call_judge()->judged_by(walker_.time));
-      if (out_.wants_lines()) out_.passed_calls_of(*graph_);
-    }
+    const CallJudge* const judge = judge_of_calls();
     if (out_.wants_lines()) {
-      s.leaving_out_exactly.emplace(*graph_, out_, walker_.time);
+      s.leaving_out_exactly.emplace(*graph_, out_, walker_.time, judge);
       s.run<Want::exact_transfers>();
       s.leaving_out_exactly.reset();
     } else {
-      s.leaving_out.emplace(*graph_, out_, walker_.time);
+      s.leaving_out.emplace(*graph_, out_, walker_.time, judge);
       s.run<Want::transfers>();
       s.leaving_out.reset();
+      graph_->followed_bytes(static_cast<std::size_t>(s.at - start));
     }
   } else if (out_.wants_branches()) {
     s.run<Want::branches>();

@@ -258,6 +258,10 @@ class StepGraph final : public Passages::Reader {
   void calls_judged_by(std::uint64_t number) {
     if (calls_judged_by_ != number) forget_calls(number);
   }
+  // The same, where a judge need not be asked: false while its answers change so often that to ask
+  // anew would take longer than they save.
+  bool may_judge_calls(std::uint64_t number);
+  void followed_bytes(std::size_t bytes) { waited_ += bytes; }
   // Told::ops of a row that nobody has asked about.
   std::uint16_t judge_calls(std::uint32_t row, const CallJudge& judge);
   // CallStep::what of a row's last branch where it leads to `to`.
@@ -444,8 +448,10 @@ class StepGraph final : public Passages::Reader {
   std::uint32_t look_for_target(std::uint32_t row, std::uint64_t to, const CallJudge& judge);
   std::uint32_t call_word(const CallOp& op);
   void note_returns(Link link, std::uint32_t row);
-  std::uint64_t calls_judged_by_ = 0;
-  std::vector<CallTarget> targets_;        // by row: where its last branch led last
+  std::uint64_t calls_judged_by_ = 0;  // 0: nobody
+  std::uint64_t waits_for_ = 0;        // the number that may_judge_calls() was asked about last,
+  std::size_t waited_ = 0;             // and for how many bytes of trace
+  std::vector<CallTarget> targets_;    // by row: where its last branch led last
   std::vector<CallTarget> other_targets_;  // and before, by row and address
   std::vector<std::uint32_t> functions_;   // by callee
   PassedCounts passed_;

@@ -32,9 +32,9 @@ class TransferPen {
     std::uint64_t before = 0;   // `sum` up to the branch before it
   };
 
-  // Both must outlive it.
-  TransferPen(StepGraph& graph, Output& out, std::uint64_t time)
-      : graph_(graph), out_(out), time_(time), call_pen_(graph, calls_of(out), out.call_judge()) {
+  // All must outlive it. `judge` may be null.
+  TransferPen(StepGraph& graph, Output& out, std::uint64_t time, const CallJudge* judge)
+      : graph_(graph), out_(out), time_(time), call_pen_(graph, calls_of(out), judge) {
     take_up();
   }
   ~TransferPen() { put_down(); }
