@@ -51,7 +51,10 @@ void EdgeJudge::keep_late(const EdgeRule& rule, const session::Context& context,
   constexpr std::size_t kMost = std::size_t{1} << 16;
   const End& end = locator_.awaits_maker(edge.to) ? edge.to : edge.from;
   if (!locator_.awaits_maker(end) || late_.size() >= kMost) return;
-  late_.try_emplace({context.space, *end.grant, edge.branch.from, edge.branch.to},
+  // What is explained for now is one finding, whichever branch it is.
+  const std::uint64_t from = explained ? 0 : edge.branch.from;
+  const std::uint64_t to = explained ? 0 : edge.branch.to;
+  late_.try_emplace({context.space, *end.grant, from, to},
                     Late{&rule, context, edge.branch, explained});
 }
 
