@@ -208,7 +208,8 @@ class ShadowStack {
   bool is_discarded(std::size_t depth, const Landings* landings) const;
   void guess(PathFacts facts);
   bool may_end() const;
-  bool take_alternative(std::uint64_t to, PathFacts facts);
+  bool take_alternative(std::uint64_t to);
+  bool may_have_ended_below() const;
   bool take_other_stack(std::uint64_t to);
   std::size_t like_consumed(const Stack& stack, std::uint64_t to) const;
   Verdict switch_to(std::uint64_t to, PathFacts facts, const Landings* landings);

@@ -108,7 +108,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return std::nullopt;
   }
   if ((facts & kFromPushed) != 0 && return_to_kept(to, facts)) return std::nullopt;
-  if (take_alternative(to, facts)) return std::nullopt;
+  if (take_alternative(to)) return std::nullopt;
   if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
   if (take_other_stack(to)) return std::nullopt;
@@ -141,6 +141,10 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     if (comes_back(i) || current_.vague || discarded || left) return std::nullopt;
     return Problem{Grade::unexplained,
                    "returns past open calls, and no longjmp, unwinder or handler was seen"};
+  }
+  if ((facts & kToReturnSite) != 0 && may_have_ended_below()) {
+    lose();
+    return std::nullopt;
   }
   // Only they are known: what is below them is where the return may go.
   if (!current_.whole && is_discarded(0, landings)) {
@@ -242,7 +246,7 @@ bool ShadowStack::comes_back(std::size_t depth) {
 }
 
 // A jump was taken to end at one of several depths; the return shows which it was.
-bool ShadowStack::take_alternative(std::uint64_t to, PathFacts facts) {
+bool ShadowStack::take_alternative(std::uint64_t to) {
   auto& choices = current_.choices;
   for (std::size_t c = choices.size(); c-- > 0;) {
     auto& [chosen, low, others, below] = choices[c];
@@ -258,12 +262,15 @@ bool ShadowStack::take_alternative(std::uint64_t to, PathFacts facts) {
       cut(depth);
       return true;
     }
-    if (below && (facts & kToReturnSite) != 0) {
-      lose();
-      return true;
-    }
   }
   return false;
+}
+
+// The jump may have ended below the calls that are known.
+bool ShadowStack::may_have_ended_below() const {
+  return std::ranges::any_of(current_.choices, [&](const Choice& choice) {
+    return choice.below && choice.low == current_.frames.size();
+  });
 }
 
 // A jump ended at `depth` or at one of the others, which are ascending.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "facts/ticks.h"
 
@@ -67,28 +68,46 @@ std::optional<Grant> RecordingRegions::grant(const perfdata::Mapping& mapping) c
   return Grant{mapping.granted_to, ticks(recording_.trace_clock(), mapping.granted_at)};
 }
 
-const std::vector<std::uint32_t>& RecordingRegions::mappings_of_files(std::uint32_t space) const {
-  auto& found = of_files_[space];
+const std::vector<RecordingRegions::Presence>& RecordingRegions::presences(
+    std::uint32_t space) const {
+  auto& found = presences_[space];
   if (found) return *found;
-  found.emplace();
+  std::vector<Presence> each;
   const auto& all = recording_.processes()[space].mappings;
-  for (std::uint32_t i = 0; i < all.size(); ++i) {
-    if (all[i].executable && spaces_.is_file(all[i])) found->push_back(i);
+  const perfdata::TimeConversion& conversion = recording_.trace_clock();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const perfdata::Mapping& m = all[i];
+    if (!m.executable || !spaces_.is_file(m)) continue;
+    const bool stays = m.until == perfdata::kForever;
+    each.push_back({.file = m.file,
+                    .first = i,
+                    .since = ticks(conversion, m.from),
+                    .until = stays ? kNever : ticks(conversion, m.until)});
   }
+  std::ranges::sort(each, {},
+                    [](const Presence& p) { return std::tuple(p.file, p.since, p.first); });
+  found.emplace();
+  for (const Presence& next : each) {
+    Presence* const last = found->empty() ? nullptr : &found->back();
+    if (last == nullptr || last->file != next.file || last->until < next.since) {
+      found->push_back(next);
+      continue;
+    }
+    last->first = std::min(last->first, next.first);
+    last->until = std::max(last->until, next.until);
+  }
+  std::ranges::sort(*found, {}, &Presence::first);
   return *found;
 }
 
 std::vector<MappedFile> RecordingRegions::files(std::uint32_t space, std::uint64_t time) const {
   std::vector<MappedFile> out;
   if (space >= recording_.processes().size()) return out;
-  const perfdata::TimeConversion& conversion = recording_.trace_clock();
-  for (const std::uint32_t index : mappings_of_files(space)) {
-    const perfdata::Mapping& m = recording_.processes()[space].mappings[index];
-    const bool gone = m.until != perfdata::kForever && ticks(conversion, m.until) <= time;
-    if (gone || ticks(conversion, m.from) > time) continue;
-    const std::string_view path = recording_.files()[m.file].path;
+  for (const Presence& p : presences(space)) {
+    if (p.since > time || (p.until != kNever && p.until <= time)) continue;
+    const std::string_view path = recording_.files()[p.file].path;
     const bool known = std::ranges::find(out, path, &MappedFile::path) != out.end();
-    if (!known) out.push_back({path, location(m.file), ticks(conversion, m.from)});
+    if (!known) out.push_back({path, location(p.file), p.since});
   }
   return out;
 }

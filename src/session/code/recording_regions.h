@@ -1,6 +1,12 @@
 // Regions from a recording's mappings.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "hodo/session/regions.h"
 #include "spaces.h"
 
@@ -10,7 +16,7 @@ class RecordingRegions final : public Regions {
  public:
   // Both must outlive this.
   RecordingRegions(const perfdata::Model& recording, Spaces& spaces)
-      : recording_(recording), spaces_(spaces), of_files_(recording.processes().size()) {}
+      : recording_(recording), spaces_(spaces), presences_(recording.processes().size()) {}
 
   std::optional<Region> region(std::uint32_t space, std::uint64_t address,
                                std::uint64_t time) const override;
@@ -25,13 +31,20 @@ class RecordingRegions final : public Regions {
                    const perfdata::Mapping& mapping) const;
   std::optional<Grant> grant(const perfdata::Mapping& mapping) const;
   std::string_view location(std::uint32_t file) const;
-  const std::vector<std::uint32_t>& mappings_of_files(std::uint32_t space) const;
+  // When a space had code of a file mapped, in one or more mappings. Trace clock.
+  struct Presence {
+    std::uint32_t file = 0;
+    std::size_t first = 0;  // of those mappings
+    std::uint64_t since = 0;
+    std::uint64_t until = 0;
+  };
+  const std::vector<Presence>& presences(std::uint32_t space) const;
 
   const perfdata::Model& recording_;
   Spaces& spaces_;
-  // For each space the indices of its mappings of files' code, found when they are first asked for:
-  // few among all the pieces of code that a process with a code generator has.
-  mutable std::vector<std::optional<std::vector<std::uint32_t>>> of_files_;
+  // For each space, by `first`; found when they are first asked for: few, where a process that
+  // makes code in a file's memory has a mapping for each piece of it.
+  mutable std::vector<std::optional<std::vector<Presence>>> presences_;
 };
 
 }  // namespace hodo::session
