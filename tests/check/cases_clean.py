@@ -147,7 +147,7 @@ def damage_without_sums(tool, program):
             file.write(damaged)
         result, status = tool.check(data)
         found = [f for f in result["findings"] if not f["doubtful"]]
-        if result["findings"] and doubtful == 0:
+        if result["findings"] and result["losses"] and doubtful == 0:
             doubtful_formats(tool, data, len(result["findings"]))
         doubtful += len(result["findings"])
         if not result["losses"]:
