@@ -46,11 +46,11 @@ bool is_own_memory(std::uint64_t descriptor) {
                                reinterpret_cast<long>(path), static_cast<long>(sizeof(path)));
   if (failed(got)) return false;
   std::string_view rest(path, static_cast<std::size_t>(got));
-  char own[32] = "/proc/";
-  std::size_t length = std::strlen(own);
-  length += put_decimal(own + length, static_cast<std::uint64_t>(raw_syscall(SYS_getpid)));
-  own[length++] = '/';
-  if (!rest.starts_with(std::string_view(own, length))) return false;
+  char process[32] = "/proc/";
+  std::size_t length = std::strlen(process);
+  length += put_decimal(process + length, static_cast<std::uint64_t>(raw_syscall(SYS_getpid)));
+  process[length++] = '/';
+  if (!rest.starts_with(std::string_view(process, length))) return false;
   rest.remove_prefix(length);
   return rest == "mem" || (rest.starts_with("task/") && rest.ends_with("/mem"));
 }
