@@ -71,7 +71,7 @@ CallOp CallJudging::called(std::uint32_t space, const Branch& branch) {
   const Located& callee = functions_.called(space, branch.to, branch.time);
   // call 1f; 1: pop %ebx
   if (callee.known() && !callee.entry) return {};
-  return entering(CallOp::Kind::call, callee, {branch.to, true});
+  return entering(CallOp::Kind::call, space, callee, {branch.to, true, branch.time});
 }
 
 CallOp CallJudging::jumped(std::uint32_t space, const Branch& branch) {
@@ -81,17 +81,18 @@ CallOp CallJudging::jumped(std::uint32_t space, const Branch& branch) {
     const Located& callee = functions_.called(space, branch.to, branch.time);
     const bool head = !callee.known() && callee.object == from.object;  // of the PLT
     if (head || callee.stub) return {};
-    return entering(CallOp::Kind::enters, callee, {branch.to, true});
+    return entering(CallOp::Kind::enters, space, callee, {branch.to, true, branch.time});
   }
   const Located& target = functions_.at(space, branch.to, branch.time);
   if (!from.known() || !target.known()) return {};
   if (target.same_function(from)) return {.kind = CallOp::Kind::stays};
   if (from.resolver || target.resolver || !target.entry) return {};
-  return entering(CallOp::Kind::tail, target, {branch.to, false});
+  return entering(CallOp::Kind::tail, space, target, {branch.to, false, branch.time});
 }
 
-CallOp CallJudging::entering(CallOp::Kind kind, const Located& where, Callee callee) {
-  const std::uint64_t key = callee.entry << 1 | (callee.by_call ? 1 : 0);
+CallOp CallJudging::entering(CallOp::Kind kind, std::uint32_t space, const Located& where,
+                             Callee callee) {
+  const Key key(space, callee.entry, callee.by_call, where.function);
   const auto number = static_cast<std::uint32_t>(callees_.size());
   if (number == CallOp::kMostCallees) return {};
   const auto [it, fresh] = numbers_.try_emplace(key, number);

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,10 +26,12 @@ class CallJudging {
   // Lives as long as this.
   const flow::CallJudge* judge_of(std::uint32_t space);
 
-  // Where a call of this number went.
+  // Where calls of this number go: to one function of one address space. If another is there later,
+  // that has a number of its own.
   struct Callee {
     std::uint64_t entry = 0;
-    bool by_call = false;  // as OpenCall's
+    bool by_call = false;     // as OpenCall's
+    std::uint64_t ticks = 0;  // the function was there then
   };
   Callee callee(std::uint32_t number) const;
 
@@ -38,7 +40,8 @@ class CallJudging {
   flow::CallOp op(std::uint32_t space, const Branch& branch);
   flow::CallOp called(std::uint32_t space, const Branch& branch);
   flow::CallOp jumped(std::uint32_t space, const Branch& branch);
-  flow::CallOp entering(flow::CallOp::Kind kind, const Located& where, Callee callee);
+  flow::CallOp entering(flow::CallOp::Kind kind, std::uint32_t space, const Located& where,
+                        Callee callee);
   std::uint64_t generation(std::uint32_t space, std::uint64_t time);
   // As Functions::at(), but for `entry`. Names are made once for each symbol: there are many more
   // places that call than functions.
@@ -49,7 +52,8 @@ class CallJudging {
   std::map<std::uint32_t, std::unique_ptr<OfSpace>> judges_;
   std::map<std::pair<std::uint32_t, const symbol::Symbol*>, Located> by_symbol_;
   std::vector<Callee> callees_;
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // by entry * 2 + by_call
+  using Key = std::tuple<std::uint32_t, std::uint64_t, bool, std::uint32_t>;
+  std::map<Key, std::uint32_t> numbers_;  // by space, Callee and function
 };
 
 }  // namespace hodo::analyze

@@ -73,10 +73,10 @@ const flow::CallJudge* Following::call_judge(std::uint32_t space) {
   return state_->judging.judge_of(space);
 }
 
-SavedCall Following::passed_call(std::uint32_t callee, std::uint64_t ticks) const {
+SavedCall Following::passed_call(std::uint32_t callee) const {
   const CallJudging::Callee where = state_->judging.callee(callee);
   return {.entry = where.entry,
-          .since = {.ticks = ticks},
+          .since = {.ticks = where.ticks},
           .how = where.by_call ? CallEntry::called : CallEntry::jumped,
           .by_call = where.by_call};
 }

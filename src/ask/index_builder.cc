@@ -259,19 +259,15 @@ class IndexBuilder final : public session::CheckpointSink {
 
   void add_passed(Thread& thread, std::span<const flow::PassedCalls> all) {
     if (all.empty()) return;
-    const std::uint64_t ticks = thread.calls.clock().ticks;
-    const std::uint64_t held = following_.call_judge(thread.space)->judged_by(ticks);
-    const auto by = std::pair(thread.space, held);
-    if (std::exchange(passed_by_, by) != by) passed_.clear();
     for (const flow::PassedCalls& some : all) {
       if (some.callee >= passed_.size()) passed_.resize(2 * std::size_t{some.callee} + 1);
       CalleeCounts::Known*& known = passed_[some.callee];
-      if (known == nullptr) known = &passed(thread.space, some.callee, ticks);
+      if (known == nullptr) known = &passed(thread.space, some.callee);
       callees_.passed(*known, some.count);
     }
   }
-  CalleeCounts::Known& passed(std::uint32_t space, std::uint32_t callee, std::uint64_t ticks) {
-    const analyze::SavedCall call = following_.passed_call(callee, ticks);
+  CalleeCounts::Known& passed(std::uint32_t space, std::uint32_t callee) {
+    const analyze::SavedCall call = following_.passed_call(callee);
     return callees_.known(space, {.function = following_.function_of(space, call),
                                   .entry = call.entry,
                                   .since = call.since,
@@ -333,8 +329,7 @@ class IndexBuilder final : public session::CheckpointSink {
   NumberWriter changes_;
   analyze::Following following_;
   CalleeCounts callees_;
-  std::vector<CalleeCounts::Known*> passed_;  // by the judge's number, as long as passed_by_ holds
-  std::pair<std::uint32_t, std::uint64_t> passed_by_{};
+  std::vector<CalleeCounts::Known*> passed_;  // by the judge's number
   RanCode ran_;
   std::map<ThreadId, Thread> threads_;
   Thread* current_ = nullptr;

@@ -223,10 +223,8 @@ def moments(case, program, source, *options):
     program = os.path.join(case.args.programs, program)
     options = [*(("--psb-period", "2048") if pt else ()), *(word.format(program=program) for word in options)]
     data = case.record("a.data", program, source=source, options=options)
-    # With an index, also of few segments; but calls before an exec in the same segment are still counted as the
-    # new program's.
-    few = [] if program.endswith("exec_chain") else [[str(1 << 20)]]
-    for spacing in ([], ["1"], *few) if pt else ([], ):
+    # With an index, also of few segments.
+    for spacing in ([], ["1"], [str(1 << 20)]) if pt else ([], ):
         done = subprocess.run([case.args.moments, data, "60", "7", *spacing], capture_output=True, text=True,
                               check=False)
         check(done.returncode == 0, done.stdout + done.stderr)

@@ -120,7 +120,7 @@ class Following {
   // For a decoder that follows calls itself: as flow::BranchSink::call_judge. Any thread may ask.
   const flow::CallJudge* call_judge(std::uint32_t space);
   // Of calls of which only the number is told (flow::PassedCalls); not all that Function says.
-  SavedCall passed_call(std::uint32_t callee, std::uint64_t ticks) const;
+  SavedCall passed_call(std::uint32_t callee) const;
 
  private:
   friend class OpenCalls;
