@@ -502,7 +502,6 @@ struct Summing final : Told {
   void take_summed() {
     const SummedSpan span = take(rest.summed, 1).front();
     std::vector<std::size_t> nodes;
-    std::uint64_t insns = 0;
     for (const CalledPath& path : take(rest.paths, span.paths)) {
       const bool before = path.callee == CalledPath::kOpenBefore;
       if (before && !nodes.empty()) {
@@ -513,7 +512,6 @@ struct Summing final : Told {
       nodes.push_back(before ? calls.here()
                              : calls.child(nodes.at(path.parent), path.callee, path.calls));
       calls.count(nodes.back(), path.insns);
-      insns += path.insns;
       // None has left the one below before.
       if (nodes.size() == 1 && path.insns < span.insns) wrong = "instructions before the first";
     }
