@@ -305,6 +305,7 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
   if (!outcome) return std::unexpected(outcome.error());
   seen += passed;
   if (meant.functions.size() > 1) {
+    std::ranges::sort(meant.functions);  // not as they came: an index may be asked of first
     std::string list;
     for (const std::string& name : meant.functions) list += (list.empty() ? "" : ", ") + name;
     return fail(ErrorCode::usage,

@@ -55,16 +55,16 @@ def _told_or_refused(box, *how):
 
 
 def _told_or_harmless(box, *how):
-    """The engine writes nothing into the ring while the program runs, only when it hands over: what
-    was taken before may be written over."""
-    if box.source != "dbi":
-        return _told(box, *how)
+    """Harms nothing where the recorder had taken all that was there when it was written over: what
+    QEMU's unit writes it seals every 4 KB, the engine writes into the ring as it hands over.
+    Returns whether it was told."""
     done = _hostile(box, *how, may_be_harmless=True)
     if b"wrote over" in done.stderr:
-        return _says_so(box, done)
+        _says_so(box, done)
+        return True
     box.stats(COMPLETE)
     box.agrees_with_perf()
-    return done
+    return False
 
 
 def takes_the_channel_away(box):
@@ -96,8 +96,8 @@ def fills_the_header(box):
 
 
 def fills_the_ring(box):
-    for how in ("ones", "zeros", "random", "mem"):
-        _told_or_harmless(box, how, "ring")
+    told = [_told_or_harmless(box, how, "ring") for how in ("ones", "zeros", "random", "mem")]
+    check(box.source == "dbi" or any(told), "QEMU's unit writes there all the time")
 
 
 def fills_pages_of_the_header(box):
