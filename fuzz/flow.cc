@@ -174,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                             .want_instructions = true};
   const flow::Stats stats = flow::decode(trace, code, config, sink);
   const flow::Piece piece{.bytes = trace};
-  const std::string ways = flow::difference_between_ways(std::span(&piece, 1), code, config, false);
+  const std::string ways = flow::difference_between_ways(std::span(&piece, 1), code, config);
   if (!ways.empty()) Sink::fail(ways.c_str());
   std::uint64_t packet_bytes = 0;
   for (const std::uint64_t bytes : stats.packet_bytes) packet_bytes += bytes;

@@ -63,7 +63,7 @@ std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, bool exact,
       shown.edge_count > leaving::kMostJumps) {
     return 0;
   }
-  if (told_[row].ops >= Told::kMustCome) judge_calls(row, judge);
+  if (told_[row].ops == Told::kUnasked) judge_calls(row, judge);
   const std::uint16_t ops = told_[row].ops;
   if (!std::has_single_bit(ops)) return 0;
   const auto nth = static_cast<std::uint32_t>(std::countr_zero(ops));

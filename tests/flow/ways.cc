@@ -50,8 +50,6 @@ bool is_left_out(const Branch& b) {
 
 // Calls and returns are what they are, and nothing else is.
 struct ByKind final : CallJudge {
-  explicit ByKind(bool returns = true) : follows_returns(returns) {}
-  bool follows_returns;
   static std::uint32_t callee(std::uint64_t to) { return static_cast<std::uint32_t>(to >> 4 & 63); }
   std::uint64_t judged_by(std::uint64_t time) const override { return 1 + time / 16 % 3; }
   CallOp op(const Branch& b) const override {
@@ -59,7 +57,7 @@ struct ByKind final : CallJudge {
     if (b.flags != 0 || (b.to == 0 && b.kind != BranchKind::ret)) return {};
     switch (b.kind) {
       case BranchKind::ret:
-        return follows_returns ? CallOp{.kind = CallOp::Kind::ret} : CallOp{};
+        return {.kind = CallOp::Kind::ret};
       case BranchKind::call:
       case BranchKind::icall:
         return {.kind = CallOp::Kind::call, .callee = callee(b.to), .function = callee(b.to)};
@@ -378,9 +376,9 @@ std::string leaving_out_differs(std::span<const Piece> pieces, Decoder& decoder,
 }
 
 // The decoder follows calls.
-std::string following_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected,
-                              bool follows_returns) {
-  const ByKind judge(follows_returns);
+std::string following_differs(std::span<const Piece> pieces, Decoder& decoder,
+                              const Told& expected) {
+  const ByKind judge;
   Told told;
   told.leaves_out = told.exactly = true;
   told.judge = &judge;
@@ -707,7 +705,7 @@ bool has_several_psbs(std::span<const Piece> pieces) {
 
 // With every PSB the beginning of another thread's part.
 std::string threads_differ(std::span<const Piece> pieces, const image::CodeSource& code,
-                           Config config, const Told& expected, bool follows_returns) {
+                           Config config, const Told& expected) {
   config.threads = 3;
   config.thread_bytes = 1;
   Decoder decoder(code, config);
@@ -724,9 +722,8 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
     const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
     if (!left.empty()) return "threads " + left;
   }
-  const std::string followed = following_differs(pieces, decoder, expected, follows_returns);
+  const std::string followed = following_differs(pieces, decoder, expected);
   if (!followed.empty()) return "threads " + followed;
-  if (!follows_returns) return "";
   const std::string summed = summing_differs(pieces, decoder, expected);
   return summed.empty() ? "" : "threads " + summed;
 }
@@ -809,7 +806,7 @@ std::string growing_differs(std::span<const Piece> pieces, const image::CodeSour
 }  // namespace
 
 std::string difference_between_ways(std::span<const Piece> pieces, const image::CodeSource& code,
-                                    const Config& config, bool follows_returns) {
+                                    const Config& config) {
   const Told expected = walk(pieces, code, config);
   Config quick = config;
   quick.want_instructions = false;
@@ -829,9 +826,8 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
       if (!left.empty()) return left;
     }
     for (int i = 0; i < 2; ++i) {
-      const std::string followed = following_differs(pieces, decoder, expected, follows_returns);
+      const std::string followed = following_differs(pieces, decoder, expected);
       if (!followed.empty()) return followed;
-      if (!follows_returns) continue;
       const std::string summed = summing_differs(pieces, decoder, expected);
       if (!summed.empty()) return summed;
     }
@@ -851,7 +847,7 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   }
   const std::string covered = covering_differs(pieces, code, config);
   if (!covered.empty() || !has_several_psbs(pieces)) return covered;
-  return threads_differ(pieces, code, quick, expected, follows_returns);
+  return threads_differ(pieces, code, quick, expected);
 }
 
 }  // namespace hodo::flow

@@ -13,10 +13,7 @@ namespace hodo::flow {
 
 // Decodes in every way and compares branches, losses, events and numbers. Empty if they are the
 // same; otherwise which way first said what else. Config::want_instructions is of no account.
-// Without `follows_returns` the judge of calls refuses all returns: what walks by chance do with
-// them (random walks, the fuzzer's) is followed otherwise in some places, which still has to be
-// looked at.
 std::string difference_between_ways(std::span<const Piece> pieces, const image::CodeSource& code,
-                                    const Config& config, bool follows_returns = true);
+                                    const Config& config);
 
 }  // namespace hodo::flow

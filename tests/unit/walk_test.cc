@@ -289,8 +289,7 @@ void expect_same_in_every_way(Rig& rig, const image::CodeSource& code, std::uint
   const flow::Piece piece{.bytes = rig.bytes()};
   // It decodes a dozen times: enough of the walks are short.
   if (piece.bytes.size() > 4096) return;
-  EXPECT_EQ(flow::difference_between_ways(std::span(&piece, 1), code, config_for(rtit_ctl), false),
-            "");
+  EXPECT_EQ(flow::difference_between_ways(std::span(&piece, 1), code, config_for(rtit_ctl)), "");
 }
 
 flow::Decoded decode(const Program& program, Rig& rig, std::uint64_t rtit_ctl) {
