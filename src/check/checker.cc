@@ -35,8 +35,8 @@ class Checker::Impl {
       : session_(&session),
         locator_(session, options.cache),
         reports_(locator_),
-        judge_(options, locator_, reports_),
         pasts_(session),
+        judge_(options, locator_, pasts_, reports_),
         makers_(session, locator_),
         history_(options, locator_, pasts_, makers_, judge_, reports_) {
     locator_.ask(makers_);
@@ -82,8 +82,8 @@ class Checker::Impl {
   session::Session* session_;
   Locator locator_;
   Reports reports_;
-  EdgeJudge judge_;
   Pasts pasts_;
+  EdgeJudge judge_;
   Makers makers_;
   History history_;
   EdgeCache edges_;
@@ -97,7 +97,6 @@ class Checker::Impl {
 };
 
 void Checker::Impl::move_to(session::Session& session) {
-  judge_.judge_late();
   session_ = &session;
   locator_.move_to(session);
   pasts_.move_to(session);

@@ -304,9 +304,8 @@ std::string_view Locator::maker(const End& end) const {
 }
 
 bool Locator::made_itself(const End& end, std::uint32_t space, std::uint64_t time) {
-  constexpr std::size_t kMostCopies = 1024;  // so many places are compared with the file
   if (makers_ == nullptr || !end.grant || !makers_->answers(*end.grant)) return false;
-  const auto key = std::pair(*end.grant, end.address);
+  const std::tuple key(space, end.region, end.address);
   if (const auto known = copies_.find(key); known != copies_.end()) return !known->second;
   const std::string_view path = maker(end);
   const auto files = regions_->files(space, time);
@@ -314,16 +313,17 @@ bool Locator::made_itself(const End& end, std::uint32_t space, std::uint64_t tim
   if (file == files.end() || file->location.empty()) return false;
   const text::Module* module = modules_.get(file->location);
   if (module == nullptr) return false;
-  if (copies_.size() >= kMostCopies) return true;
-  return !copies_.try_emplace(key, is_copy(end, space, time, *module)).first->second;
+  if (copies_.size() >= kMostCopies) copies_.clear();
+  return !copies_.try_emplace(key, may_be_copy(end, space, time, *module)).first->second;
 }
 
-bool Locator::is_copy(const End& end, std::uint32_t space, std::uint64_t time,
-                      const text::Module& of) const {
+bool Locator::may_be_copy(const End& end, std::uint32_t space, std::uint64_t time,
+                          const text::Module& of) {
   constexpr std::size_t kLeast = 6;  // fewer bytes are in any file
   constexpr std::size_t kCompared = 64;
   const auto code = bytes(space, end.address, time, kCompared);
-  return code.size() >= kLeast && of.has_in_data(code);
+  if (code.size() < kLeast) return false;
+  return data_.try_emplace(&of, of).first->second.has(code).value_or(true);
 }
 
 std::uint32_t Locator::region(std::uint32_t space, std::uint64_t address,

@@ -5,11 +5,12 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "hodo/flow/branch.h"
 #include "hodo/session/session.h"
+#include "hodo/text/data_index.h"
 #include "hodo/text/module.h"
 #include "modules.h"
 #include "path_facts.h"
@@ -83,6 +84,7 @@ class Locator {
   void move_to(session::Session& session) {
     session_ = &session;
     regions_ = session.regions();
+    copies_.clear();
   }
 
   // Who made memory executable; it must outlive this.
@@ -105,8 +107,8 @@ class Locator {
   }
   void settle(bool settled) { settled_ = settled; }
   // Whether that file, which can be read, answers for what lies there: nothing was found in the
-  // thread that asked, and the code there, as far as it ran by `time`, is no copy of the file's
-  // data. So is code that a generator in that file made.
+  // thread that asked, and the code there, as far as it ran by `time`, is known to be no copy of
+  // the file's data. So is code that a generator in that file made.
   bool made_itself(const End& end, std::uint32_t space, std::uint64_t time);
 
   isa::Mode mode(std::uint32_t space, std::uint64_t time) const {
@@ -119,16 +121,17 @@ class Locator {
  private:
   PathFacts facts(const Edge& edge) const;
   PathFacts facts_of_target(const Edge& edge) const;
-  bool is_copy(const End& end, std::uint32_t space, std::uint64_t time,
-               const text::Module& of) const;
+  bool may_be_copy(const End& end, std::uint32_t space, std::uint64_t time, const text::Module& of);
 
   session::Session* session_ = nullptr;
   const session::Regions* regions_ = nullptr;
   const Makers* makers_ = nullptr;
   bool settled_ = false;
   Modules modules_;
-  // Of the code that begins at an address and was made by a system call: is_copy().
-  std::map<std::pair<session::Grant, std::uint64_t>, bool> copies_;
+  // may_be_copy() of the code that begins at an address, by space and region.
+  static constexpr std::size_t kMostCopies = std::size_t{1} << 16;  // else they are found out again
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, bool> copies_;
+  std::map<const text::Module*, text::DataIndex> data_;
 };
 
 }  // namespace hodo::check

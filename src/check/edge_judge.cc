@@ -1,14 +1,16 @@
 #include "edge_judge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "pointer.h"
 
 namespace hodo::check {
 
-EdgeJudge::EdgeJudge(const Options& options, Locator& locator, Reports& reports)
+EdgeJudge::EdgeJudge(const Options& options, Locator& locator, const Pasts& pasts, Reports& reports)
     : locator_(locator),
+      pasts_(pasts),
       reports_(reports),
       jit_(options.jit),
       uses_baseline_(options.baseline != nullptr || options.learn != nullptr),
@@ -48,30 +50,46 @@ void EdgeJudge::judge(const session::Context& context, const Branch& branch, Kno
 
 void EdgeJudge::keep_late(const EdgeRule& rule, const session::Context& context, const Edge& edge,
                           bool explained) {
-  constexpr std::size_t kMost = std::size_t{1} << 16;
-  const End& end = locator_.awaits_maker(edge.to) ? edge.to : edge.from;
-  if (!locator_.awaits_maker(end) || late_.size() >= kMost) return;
-  // What is explained for now is one finding, whichever branch it is.
-  const std::uint64_t from = explained ? 0 : edge.branch.from;
-  const std::uint64_t to = explained ? 0 : edge.branch.to;
-  late_.try_emplace({context.space, *end.grant, from, to},
-                    Late{&rule, context, edge.branch, explained});
+  const bool to = locator_.awaits_maker(edge.to);
+  const End& end = to ? edge.to : edge.from;
+  if (!locator_.awaits_maker(end)) return;
+  const Made made(pasts_.life(context.space), *end.grant);
+  const Awaits what = explained ? Awaits::explained : to ? Awaits::to : Awaits::from;
+  const LateKey key(made, what, explained ? 0 : end.address);
+  if (late_.contains(key)) return;
+  const auto same = late_.lower_bound({made, what, 0});
+  const bool first = same == late_.end() || std::get<Made>(same->first) != made ||
+                     std::get<Awaits>(same->first) != what;
+  // The first of each code stays, so that all that waits is known of when its maker is.
+  if (!first && late_.size() >= kMostLate) {
+    ++left_out_[made];
+    return;
+  }
+  late_.try_emplace(key, Late{&rule, context, edge.branch});
 }
 
 void EdgeJudge::judge_late(bool last) {
   locator_.settle(last);
-  std::erase_if(late_, [this](const auto& one) {
-    const Late& late = one.second;
-    const Edge edge = locator_.locate(late.context.space, late.branch);
-    if (locator_.awaits_maker(edge.to) || locator_.awaits_maker(edge.from)) return false;
-    auto verdict = late.rule->judge(edge, locator_);
-    const bool said = late.explained && verdict && verdict->grade == Grade::explained;
-    if (verdict && !said) {
-      reports_.add_late(late.context, late.branch, late.rule->id(), std::move(*verdict));
-    }
-    return true;
-  });
+  std::erase_if(late_, [this](const auto& one) { return judge_late(one.first, one.second); });
   locator_.settle(false);
+}
+
+// False: it has to wait on.
+bool EdgeJudge::judge_late(const LateKey& key, const Late& late) {
+  const Edge edge = locator_.locate(late.context.space, late.branch);
+  if (locator_.awaits_maker(edge.to) || locator_.awaits_maker(edge.from)) return false;
+  auto verdict = late.rule->judge(edge, locator_);
+  const bool said =
+      std::get<Awaits>(key) == Awaits::explained && verdict && verdict->grade == Grade::explained;
+  if (verdict && !said) {
+    reports_.add_late(late.context, late.branch, late.rule->id(), std::move(*verdict));
+  }
+  const auto left_out = left_out_.extract(std::get<Made>(key));
+  if (!left_out.empty()) {
+    const End& end = std::get<Awaits>(key) == Awaits::from ? edge.from : edge.to;
+    not_compared_.add(locator_.maker(end), left_out.mapped());
+  }
+  return true;
 }
 
 bool EdgeJudge::has_finding(const KnownEdge& known, RuleId id) const {
@@ -81,7 +99,7 @@ bool EdgeJudge::has_finding(const KnownEdge& known, RuleId id) const {
 
 void EdgeJudge::note_unjudged(const Edge& edge) {
   for (const End* end : {&edge.from, &edge.to}) {
-    if (end->kind == End::Kind::unread) ++unread_[std::string(end->path)];
+    if (end->kind == End::Kind::unread) unread_.add(end->path);
   }
 }
 
@@ -95,20 +113,31 @@ void EdgeJudge::learn(const session::Context& context, const Edge& edge) {
   if (learned_.size() < Checker::kMostLearned) learned_.push_back({context, edge.branch});
 }
 
-// Those that are met again are counted again.
+void EdgeJudge::Counts::begin_again() {
+  before_ = all();
+  now_.clear();
+}
+
+std::map<std::string, std::uint64_t> EdgeJudge::Counts::all() const {
+  std::map<std::string, std::uint64_t> out = before_;
+  for (const auto& [path, count] : now_) out[path] = std::max(out[path], count);
+  return out;
+}
+
 void EdgeJudge::begin_again() {
-  late_.clear();  // they are judged again
-  for (const auto& [path, count] : std::exchange(unread_, {})) {
-    std::uint64_t& most = unread_before_[path];
-    most = std::max(most, count);
+  unread_.begin_again();
+  not_compared_.begin_again();
+  for (auto one = late_.begin(); one != late_.end();) {
+    const auto space = pasts_.space(std::get<Made>(one->first).first);
+    if (!space) not_compared_.add({});
+    if (space) one->second.context.space = *space;
+    one = space ? std::next(one) : late_.erase(one);
   }
 }
 
 std::vector<Unjudged> EdgeJudge::unjudged() const {
   std::vector<Unjudged> out;
-  std::map<std::string, std::uint64_t> all = unread_before_;
-  for (const auto& [path, count] : unread_) all[path] = std::max(all[path], count);
-  for (const auto& [path, count] : all) {
+  for (const auto& [path, count] : unread_.all()) {
     Unjudged line{.path = path,
                   .reason =
                       "the file is missing or has changed; --symfs DIR says where those of a"
@@ -118,6 +147,12 @@ std::vector<Unjudged> EdgeJudge::unjudged() const {
       if (unread.path == path) line.reason = unread.reason;
     }
     out.push_back(std::move(line));
+  }
+  for (const auto& [path, count] : not_compared_.all()) {
+    out.push_back({path.empty() ? "//anon" : path,
+                   "too much code ran before it was known who made it: whether it is a copy of the"
+                   " file's data was not looked at everywhere",
+                   count});
   }
   for (const auto& [path, count] : without_id_) {
     out.push_back({path, "the file has no build-id, by which a baseline knows files", count});

@@ -16,6 +16,17 @@ Life Pasts::life(std::uint32_t space) const {
   return {process.pid, process.start};
 }
 
+std::optional<std::uint32_t> Pasts::space(const Life& life) const {
+  const session::Facts* facts = session_->facts();
+  if (facts == nullptr) return static_cast<std::uint32_t>(life.second);
+  const auto& all = facts->processes;
+  const auto found = std::ranges::find_if(all, [&](const session::Process& process) {
+    return process.pid == life.first && process.start == life.second;
+  });
+  if (found == all.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - all.begin());
+}
+
 void Pasts::add_call(std::uint32_t space, std::uint64_t next) {
   Past& past = of(space);
   past.returned.insert(next);

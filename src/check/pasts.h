@@ -21,6 +21,8 @@ class Pasts {
   void move_to(session::Session& session);
 
   Life life(std::uint32_t space) const;
+  // The process's space in this session; nullopt: it has none.
+  std::optional<std::uint32_t> space(const Life& life) const;
 
   // A call of the process that was not seen before; 0: nobody knows what is behind it.
   void add_call(std::uint32_t space, std::uint64_t next);

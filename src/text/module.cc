@@ -392,24 +392,7 @@ bool Module::contains(std::string_view text) const {
   return memmem(file.data(), file.size(), text.data(), text.size()) != nullptr;
 }
 
-bool Module::has_in_data(std::span<const std::uint8_t> wanted) const {
-  const std::span<const std::uint8_t> file = facts_->file;
-  if (wanted.empty()) return false;
-  return std::ranges::any_of(elf().segments, [&](const image::Segment& segment) {
-    if (segment.offset >= file.size()) return false;
-    const std::size_t size = std::min(segment.file_size, file.size() - segment.offset);
-    const auto all = file.subspan(segment.offset, size);
-    for (auto rest = all; rest.size() >= wanted.size();) {
-      const void* found = memmem(rest.data(), rest.size(), wanted.data(), wanted.size());
-      if (found == nullptr) return false;
-      const auto at =
-          static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - all.data());
-      if (!segment.executable || function(segment.vaddr + at) == nullptr) return true;
-      rest = all.subspan(at + 1);
-    }
-    return false;
-  });
-}
+std::span<const std::uint8_t> Module::file() const { return facts_->file; }
 
 const Function* Module::function(std::uint64_t vaddr) const { return facts_->functions.at(vaddr); }
 

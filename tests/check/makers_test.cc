@@ -60,6 +60,7 @@ class MakersTest : public testing::Test {
   }
   // What is said of that.
   std::optional<Grade> grade() {
+    // The worst comes first.
     for (const Finding& f : checker_->findings()) {
       if (f.rule->name == "code.unknown") return f.grade;
     }
@@ -182,6 +183,71 @@ TEST_F(MakersTest, AThreadThatComesLaterMayHaveAsked) {
 
   checker_.reset();
   run_code();
+  ask(kBase + 0x1010, 90, 110, kOther);
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+// Of data, of which code that is a copy was not generated.
+TEST_F(MakersTest, EachPlaceIsComparedHoweverManyThereAre) {
+  constexpr std::uint64_t kPlaces = 5000;
+  session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x90, 0x90, 0xc3});
+  ask(kBase + 0x1010, 90, 110);
+  for (std::uint64_t i = 0; i < kPlaces; ++i) {
+    const std::uint64_t to = kCode + 0x100 + i;
+    see({.from = kBase + 0x1005, .to = to, .time = 200, .kind = BranchKind::icall});
+  }
+  EXPECT_EQ(grade(), Grade::explained);
+  session_.run_code(kCode + 0x10000, kCopied);
+  see({.from = kBase + 0x1005, .to = kCode + 0x10000, .time = 200, .kind = BranchKind::icall});
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+TEST_F(MakersTest, OtherCodeAtTheSamePlaceIsComparedAnew) {
+  session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x90, 0x90, 0xc3});
+  ask(kBase + 0x1010, 90, 110);
+  run_code();
+  EXPECT_EQ(grade(), Grade::explained);
+  session_.run_code(kCode, kCopied);
+  grant(kMain, 100);  // as another region
+  see({.from = kBase + 0x1005, .to = kCode, .time = 300, .kind = BranchKind::ijmp});
+  EXPECT_EQ(grade(), Grade::impossible);
+}
+
+// Beyond what is kept until it is known who made the code.
+TEST_F(MakersTest, WhatWasNotComparedIsToldOf) {
+  constexpr std::uint64_t kKept = std::uint64_t{1} << 16;
+  session_.run_code(kCode, {0xb8, 43, 0, 0, 0, 0x90, 0x90, 0xc3});
+  session_.map(kGenerator, {.path = "/usr/bin/other", .location = program_});
+  grant(kOther, 100);
+  for (std::uint64_t i = 0; i < kKept + 3; ++i) {
+    const std::uint64_t to = kCode + 0x100 + i;
+    see({.from = kBase + 0x1005, .to = to, .time = 200, .kind = BranchKind::icall});
+  }
+  ask(kBase + 0x1010, 90, 110, kOther);
+  EXPECT_EQ(grade(), Grade::explained);
+  const auto unjudged = checker_->unjudged();
+  ASSERT_EQ(unjudged.size(), 1U);
+  EXPECT_EQ(unjudged[0].path, "/bin/prog");
+  EXPECT_EQ(unjudged[0].branches, 3U);
+}
+
+TEST_F(MakersTest, AJumpToASystemCallIsTwoThingsThatWait) {
+  session_.run_code(kCode, {0x0f, 0x05, 0xb8, 43, 0, 0, 0, 0xc3});
+  session_.map(kGenerator, {.path = "/usr/bin/other", .location = program_});
+  grant(kOther, 100);
+  run_code();
+  ask(kCode, 210, 220);
+  ask(kBase + 0x1010, 90, 110, kOther);
+  EXPECT_EQ(checker_->findings().front().grade, Grade::impossible) << "which no generator makes";
+}
+
+// As a recording that is still written is checked.
+TEST_F(MakersTest, WhatWaitsIsKeptForAnotherSession) {
+  session_.run_code(kCode, kCopied);
+  session_.map(kGenerator, {.path = "/usr/bin/other", .location = program_});
+  grant(kOther, 100);
+  run_code();
+  checker_->move_to(session_);
   ask(kBase + 0x1010, 90, 110, kOther);
   EXPECT_EQ(grade(), Grade::impossible);
 }

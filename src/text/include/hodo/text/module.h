@@ -152,8 +152,8 @@ class Module {
   std::optional<isa::Insn> insn(std::uint64_t vaddr) const;
   // Whether the file has this text anywhere.
   bool contains(std::string_view text) const;
-  // Whether what it has mapped has these bytes outside of its functions.
-  bool has_in_data(std::span<const std::uint8_t> wanted) const;
+  // All of it, as it lies on disk.
+  std::span<const std::uint8_t> file() const;
 
   // The function that contains the address: by the unwind tables, or else by symbols; null where
   // neither covers it.
