@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+#include "hodo/flow/call_spans.h"
+#include "hodo/flow/decoder.h"
+
+namespace hodo::flow::ways {
+
+// Calls and returns are what they are, and nothing else is.
+struct ByKind final : CallJudge {
+  static std::uint32_t callee(std::uint64_t to) { return static_cast<std::uint32_t>(to >> 4 & 63); }
+  std::uint64_t judged_by(std::uint64_t time) const override { return 1 + time / 16 % 3; }
+  CallOp op(const Branch& b) const override {
+    // Where a return leads is not asked.
+    if (b.flags != 0 || (b.to == 0 && b.kind != BranchKind::ret)) return {};
+    switch (b.kind) {
+      case BranchKind::ret:
+        return {.kind = CallOp::Kind::ret};
+      case BranchKind::call:
+      case BranchKind::icall:
+        return {.kind = CallOp::Kind::call, .callee = callee(b.to), .function = callee(b.to)};
+      case BranchKind::cond:
+      case BranchKind::jmp:
+      case BranchKind::ijmp:
+        return {.kind = CallOp::Kind::stays};
+      default:
+        return {};
+    }
+  }
+};
+
+}  // namespace hodo::flow::ways

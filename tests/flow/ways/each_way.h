@@ -1,0 +1,41 @@
+// One way of decoding each, against what the plain one told. Empty if they are the same, otherwise
+// which way said what else.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "hodo/flow/decoder.h"
+#include "told.h"
+
+namespace hodo::flow::ways {
+
+// Half of the jumps are nothing to the sink. `exactly`: BranchSink::wants_lines().
+std::string leaving_out_differs(std::span<const Piece> pieces, Decoder& decoder,
+                                const Told& expected, bool exactly);
+
+// Where a sink wants to know exactly what was left out, and what ran: of something else that was
+// told so.
+std::string left_out_exactly(const Told& told, const Told& expected);
+
+// The decoder follows calls,
+std::string following_differs(std::span<const Piece> pieces, Decoder& decoder,
+                              const Told& expected);
+
+// or sums them up by their paths.
+std::string summing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected);
+
+// A sink judges the branches.
+std::string judging_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected);
+
+// Edges are counted, and the code between them. Another trace comes between, so that edges are
+// executed less often, and more often again.
+std::string covering_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                             Config config);
+
+// The bytes come in `parts` parts each, and what is there is decoded at once.
+std::string growing_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                            const Config& config, std::size_t parts);
+
+}  // namespace hodo::flow::ways

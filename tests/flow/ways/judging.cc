@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "each_way.h"
+
+namespace hodo::flow::ways {
+namespace {
+
+// Judges branches by themselves: some always come, the others pass when they have come once. What
+// it goes by changes with time.
+struct Judging final : Told {
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, BranchKind>;
+  std::map<Key, std::uint64_t> came;  // and what is behind it, if it may pass
+  std::string wrong;
+  std::size_t passed = 0;
+
+  static Key key(const Branch& b, std::uint64_t by) { return {by, b.from, b.to, b.kind}; }
+
+  bool wants_passages() const override { return true; }
+  std::uint64_t judged_by(std::uint64_t time) override { return time / 16 % 3; }
+  Judged judged(const Branch& b, std::uint64_t next) override {
+    if (b.flags != 0) wrong = "asks about flags";
+    if (((b.from * 0x9e3779b97f4a7c15u ^ b.to) >> 5 & 7) == 0) return Judged::comes;
+    const auto it = came.find(key(b, judged_by(b.time)));
+    if (it == came.end()) return Judged::later;
+    it->second = next;
+    return Judged::passes;
+  }
+  void on_branches(std::span<const Branch>) override { wrong = "branches without passages"; }
+  void on_passages(const Passages& batch) override {
+    std::size_t entry = 0;
+    std::size_t address = 0;
+    const std::size_t before = branches.size();
+    Passages::Position at;
+    const auto walk_to = [&](std::size_t end) {
+      if (end < at.walked || end > batch.walked.size()) wrong = "a passage out of its place";
+      for (; at.walked < end; ++at.walked) {
+        const Branch& b = batch.walked[at.walked];
+        branches.push_back(b);
+        came.try_emplace(key(b, judged_by(b.time)), 0);
+      }
+    };
+    for (const Passage& passage : batch.list) {
+      walk_to(passage.begin);
+      const std::size_t first = branches.size();
+      batch.append(passage, entry, branches);
+      const std::span row = std::span(branches).subspan(first);
+      if (row.empty() || row.size() != passage.branches) wrong = "other branches than it says";
+      const auto addresses = batch.addresses.subspan(address);
+      follow(row, addresses.first(passage.returned),
+             addresses.subspan(passage.returned, passage.called));
+      entry += passage.entries;
+      address += passage.returned + passage.called;
+      passed += row.size();
+      ++at.passages;
+      const auto last = batch.last(5, at);
+      const std::span told = std::span(branches).subspan(before);
+      const auto end = told.last(std::min<std::size_t>(5, told.size()));
+      const auto same = [](const Branch& a, const Branch& b) {
+        return a.from == b.from && a.to == b.to && a.insns == b.insns && a.time == b.time;
+      };
+      if (!std::ranges::equal(last, end, same)) wrong = "other branches are last";
+    }
+    walk_to(batch.walked.size());
+  }
+  void follow(std::span<const Branch> row, std::span<const std::uint64_t> returned,
+              std::span<const std::uint64_t> called) {
+    std::vector<std::uint64_t> below;
+    std::vector<std::uint64_t> open;
+    for (const Branch& b : row) {
+      const auto it = came.find(key(b, judged_by(b.time)));
+      if (it == came.end()) wrong = "a branch passes that never came";
+      if (it == came.end()) return;
+      if (b.kind == BranchKind::call || b.kind == BranchKind::icall) open.push_back(it->second);
+      if (b.kind != BranchKind::ret) continue;
+      if (open.empty()) {
+        below.push_back(b.to);
+      } else {
+        if (open.back() != b.to) wrong = "a return passes its call";
+        open.pop_back();
+      }
+    }
+    if (!std::ranges::equal(below, returned) || !std::ranges::equal(open, called)) {
+      wrong = "other calls than those of a passage";
+    }
+  }
+};
+
+}  // namespace
+
+std::string judging_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected) {
+  for (int i = 0; i < 2; ++i) {
+    Judging told;
+    told.stats = decoder.decode(pieces, told);
+    if (!told.wrong.empty()) return "passages: " + told.wrong;
+    const std::string found = difference(told, expected);
+    if (!found.empty()) return "passages: " + found;
+  }
+  return "";
+}
+
+}  // namespace hodo::flow::ways

@@ -1,0 +1,134 @@
+#include <map>
+#include <utility>
+
+#include "by_kind.h"
+#include "each_way.h"
+
+namespace hodo::flow::ways {
+namespace {
+
+// What ran on which path of calls, where each return leaves one call. Nothing that the first call
+// has below it is known.
+class PathsOfCalls {
+ public:
+  void branch(const Branch& b, const ByKind& judge) {
+    nodes_[here_].insns += b.insns;
+    const CallOp op = judge.op(b);
+    if (op.kind == CallOp::Kind::call) open(child(here_, op.callee, 1));
+    if (op.kind == CallOp::Kind::ret) close();
+  }
+  void count(std::uint64_t insns) { nodes_[here_].insns += insns; }
+  void open(std::size_t node) {
+    below_.push_back(here_);
+    here_ = node;
+  }
+  void close() {
+    if (below_.empty()) return;
+    here_ = below_.back();
+    below_.pop_back();
+  }
+  std::size_t here() const { return here_; }
+  std::size_t child(std::size_t parent, std::uint32_t callee, std::uint64_t calls) {
+    const auto [it, fresh] = numbers_.try_emplace({parent, callee}, nodes_.size());
+    if (fresh) nodes_.emplace_back();
+    nodes_[it->second].calls += calls;
+    return it->second;
+  }
+  void count(std::size_t node, std::uint64_t insns) { nodes_[node].insns += insns; }
+  bool operator==(const PathsOfCalls&) const = default;
+
+ private:
+  struct Node {
+    std::uint64_t calls = 0;
+    std::uint64_t insns = 0;
+    bool operator==(const Node&) const = default;
+  };
+  std::vector<Node> nodes_{1};  // in the order in which they began
+  std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> numbers_;
+  std::vector<std::size_t> below_;
+  std::size_t here_ = 0;
+};
+
+struct Summing final : Told {
+  PathsOfCalls calls;
+  std::string wrong;
+  const ByKind by_kind;
+
+  Summing() {
+    leaves_out = true;
+    judge = &by_kind;
+  }
+  void on_transfers(const Transfers& batch) override {
+    std::size_t walked = 0;
+    std::size_t told = 0;
+    rest = batch;
+    for (const Transfers::Row& row : batch.rows) {
+      while (walked < row.begin) calls.branch(batch.walked[walked++], by_kind);
+      for (const Transfer& t : batch.list.subspan(told, row.count)) {
+        calls.count(t.insns);
+        if (t.what == TransferBook::kSpan) {
+          take_summed();
+          continue;
+        }
+        for (std::uint32_t at = t.what; at != 0;) {
+          const Branch& written = (*batch.book)[at];
+          calls.branch(branch_of(written, t.to, row.time), by_kind);
+          at = (written.flags & TransferBook::kLast) != 0 ? 0 : at + 1;
+        }
+      }
+      told += row.count;
+    }
+    while (walked < batch.walked.size()) calls.branch(batch.walked[walked++], by_kind);
+    if (!rest.summed.empty() || !rest.paths.empty() || !rest.left_open.empty()) {
+      wrong = "more spans than transfers say";
+    }
+  }
+
+ private:
+  void take_summed() {
+    const SummedSpan span = take(rest.summed, 1).front();
+    std::vector<std::size_t> nodes;
+    for (const CalledPath& path : take(rest.paths, span.paths)) {
+      const bool before = path.callee == CalledPath::kOpenBefore;
+      if (before && !nodes.empty()) {
+        take(rest.returned, 1);
+        calls.close();
+      }
+      if (!before && path.parent >= nodes.size()) wrong = "a path before its parent";
+      nodes.push_back(before ? calls.here()
+                             : calls.child(nodes.at(path.parent), path.callee, path.calls));
+      calls.count(nodes.back(), path.insns);
+      // None has left the one below before.
+      if (nodes.size() == 1 && path.insns < span.insns) wrong = "instructions before the first";
+    }
+    for (const LeftOpen& call : take(rest.left_open, span.open)) {
+      if (ByKind::callee(rest.book->operator[](call.at).to) != call.callee &&
+          rest.book->operator[](call.at).to != 0) {
+        wrong = "another call is left open";
+      }
+      calls.open(nodes.at(call.path));
+    }
+  }
+  template <class T>
+  static std::span<const T> take(std::span<const T>& all, std::size_t count) {
+    const auto out = all.first(count);
+    all = all.subspan(count);
+    return out;
+  }
+  Transfers rest;
+};
+
+}  // namespace
+
+std::string summing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected) {
+  Summing told;
+  told.stats = decoder.decode(pieces, told);
+  if (!told.wrong.empty()) return "summing up calls: " + told.wrong;
+  const std::string found = difference(told.stats, expected.stats);
+  if (!found.empty()) return "summing up calls: " + found;
+  PathsOfCalls meant;
+  for (const Branch& branch : expected.branches) meant.branch(branch, told.by_kind);
+  return meant == told.calls ? "" : "summing up calls: other paths";
+}
+
+}  // namespace hodo::flow::ways

@@ -1,0 +1,116 @@
+#include "../ways.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "each_way.h"
+#include "hodo/flow/slices.h"
+#include "hodo/pt/reader.h"
+
+namespace hodo::flow::ways {
+namespace {
+
+bool has_several_psbs(std::span<const Piece> pieces) {
+  return std::ranges::any_of(pieces, [](const Piece& piece) {
+    pt::PacketReader reader(piece.bytes);
+    if (!reader.sync_forward()) return false;
+    reader.seek(reader.offset() + 1);
+    return reader.sync_forward();
+  });
+}
+
+// With every PSB the beginning of another thread's part.
+std::string threads_differ(std::span<const Piece> pieces, const image::CodeSource& code,
+                           Config config, const Told& expected) {
+  config.threads = 3;
+  config.thread_bytes = 1;
+  Decoder decoder(code, config);
+  for (const char* what : {"threads: ", "threads again: "}) {
+    Told told;
+    told.stats = decoder.decode(pieces, told);
+    if (const std::string found = difference(told, expected); !found.empty()) return what + found;
+  }
+  Told unread;
+  const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
+  if (!counted.empty()) return "threads counting: " + counted;
+  if (config.want_not_taken) return "";
+  for (const bool exactly : {false, true}) {
+    const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
+    if (!left.empty()) return "threads " + left;
+  }
+  const std::string followed = following_differs(pieces, decoder, expected);
+  if (!followed.empty()) return "threads " + followed;
+  const std::string summed = summing_differs(pieces, decoder, expected);
+  return summed.empty() ? "" : "threads " + summed;
+}
+
+// Two streams take turns at every PSB, one of them with more bytes at a time.
+std::string slices_differ(std::span<const Piece> pieces, const image::CodeSource& code,
+                          const Config& config, const Told& expected) {
+  SharedCode shared(code);
+  Told one;
+  Told other;
+  Slices first(shared, config, pieces, one);
+  Slices second(shared, config, pieces, other);
+  for (bool more = true; more;) {
+    more = first.advance(1);
+    more = second.advance(64) || more;
+  }
+  one.stats = first.stats();
+  other.stats = second.stats();
+  const std::string found = difference(one, expected);
+  return found.empty() ? difference(other, expected) : found;
+}
+
+}  // namespace
+}  // namespace hodo::flow::ways
+
+namespace hodo::flow {
+
+std::string difference_between_ways(std::span<const Piece> pieces, const image::CodeSource& code,
+                                    const Config& config) {
+  using namespace ways;
+  const Told expected = walk(pieces, code, config);
+  Config quick = config;
+  quick.want_instructions = false;
+  Decoder decoder(code, quick);
+  Paths paths;
+  for (const char* what : {"first pass: ", "remembering: ", "remembering again: "}) {
+    Told told(paths);
+    told.stats = decoder.decode(pieces, told);
+    if (const std::string found = difference(told, expected); !found.empty()) return what + found;
+  }
+  Told unread;
+  const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
+  if (!counted.empty()) return "counting: " + counted;
+  if (!config.want_not_taken) {
+    for (const bool exactly : {false, false, true, true}) {
+      const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
+      if (!left.empty()) return left;
+    }
+    for (int i = 0; i < 2; ++i) {
+      const std::string followed = following_differs(pieces, decoder, expected);
+      if (!followed.empty()) return followed;
+      const std::string summed = summing_differs(pieces, decoder, expected);
+      if (!summed.empty()) return summed;
+    }
+    const std::string judged = judging_differs(pieces, decoder, expected);
+    if (!judged.empty()) return judged;
+    const std::string counted_again = difference(decoder.count(pieces, unread), expected.stats);
+    if (!counted_again.empty()) return "counting behind leaving out: " + counted_again;
+  }
+  const std::string counted_first =
+      difference(Decoder(code, quick).count(pieces, unread), expected.stats);
+  if (!counted_first.empty()) return "counting first: " + counted_first;
+  const std::string sliced = slices_differ(pieces, code, quick, expected);
+  if (!sliced.empty()) return "slices: " + sliced;
+  for (const std::size_t parts : {std::size_t{7}, std::size_t{100}}) {
+    const std::string grown = growing_differs(pieces, code, quick, parts);
+    if (!grown.empty()) return grown;
+  }
+  const std::string covered = covering_differs(pieces, code, config);
+  if (!covered.empty() || !has_several_psbs(pieces)) return covered;
+  return threads_differ(pieces, code, quick, expected);
+}
+
+}  // namespace hodo::flow
