@@ -63,10 +63,9 @@ std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, bool exact,
       shown.edge_count > leaving::kMostJumps) {
     return 0;
   }
-  if (told_[row].ops == Told::kUnasked) judge_calls(row, judge);
-  const std::uint16_t ops = told_[row].ops;
-  if (!std::has_single_bit(ops)) return 0;
-  const auto nth = static_cast<std::uint32_t>(std::countr_zero(ops));
+  const std::uint32_t does = ops(row, &judge);
+  if (!std::has_single_bit(does)) return 0;
+  const auto nth = static_cast<std::uint32_t>(std::countr_zero(does));
   const std::uint32_t what = told_[row + nth].step.what;
   const bool own = (what & (following::kStub | following::kByTarget)) == 0;
   const CallOp::Kind kind = following::kind(what);

@@ -262,8 +262,14 @@ class StepGraph final : public Passages::Reader {
   // anew would take longer than they save.
   bool may_judge_calls(std::uint64_t number);
   void followed_bytes(std::size_t bytes) { waited_ += bytes; }
-  // Told::ops of a row that nobody has asked about.
-  std::uint16_t judge_calls(std::uint32_t row, const CallJudge& judge);
+  // Told::ops of a row, which `judge` is asked for once. It may be null: who was not asked about
+  // has to come.
+  std::uint32_t ops(std::uint32_t row, const CallJudge* judge) {
+    const std::uint32_t known = told_[row].ops;
+    if (known != Told::kUnasked) [[likely]]
+      return known;
+    return judge == nullptr ? Told::kMustCome : judge_calls(row, *judge);
+  }
   // CallStep::what of a row's last branch where it leads to `to`.
   std::uint32_t call_target(std::uint32_t row, std::uint64_t to, const CallJudge& judge) {
     const CallTarget& last = targets_[row];
@@ -447,6 +453,7 @@ class StepGraph final : public Passages::Reader {
   void forget_plain_steps();
   std::uint32_t look_for_target(std::uint32_t row, std::uint64_t to, const CallJudge& judge);
   std::uint32_t call_word(const CallOp& op);
+  std::uint16_t judge_calls(std::uint32_t row, const CallJudge& judge);
   void note_returns(Link link, std::uint32_t row);
   std::uint64_t calls_judged_by_ = 0;  // 0: nobody
   std::uint64_t waits_for_ = 0;        // the number that may_judge_calls() was asked about last,

@@ -28,12 +28,8 @@ class SummingPen {
   [[gnu::always_inline]] bool follow(std::uint32_t row, std::uint64_t to, const LeftOut& left,
                                      std::uint64_t pending) {
     const StepGraph::Told& told = graph_.told(row);
-    std::uint32_t ops = told.ops;
-    if (ops >= StepGraph::Told::kMustCome) [[unlikely]] {
-      if (ops == StepGraph::Told::kMustCome || judge_ == nullptr) return false;
-      ops = graph_.judge_calls(row, *judge_);
-      if (ops == StepGraph::Told::kMustCome) return false;
-    }
+    std::uint32_t ops = graph_.ops(row, judge_);
+    if (ops == StepGraph::Told::kMustCome) return false;
     const Place at{row, to, insns_ + static_cast<std::uint32_t>(left.insns + pending)};
     if ((ops & (ops - 1)) != 0) [[unlikely]] {
       if (!apply_all(ops, at)) return false;
