@@ -54,12 +54,16 @@ def commands(work):
     cc1plus = subprocess.run(
         ["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True
     ).stdout.strip()
+    if shutil.which("javac"):
+        subprocess.run(["javac", "-d", work, os.path.join(PROGRAMS, "Compiled.java")], check=True)
     compiler = [cc1plus, "-quiet", "-O1", "-D_GNU_SOURCE", "-imultiarch", "x86_64-linux-gnu"]
     return {
         "sort": [sort],
         "gzip": ["/usr/bin/gzip", "-9", "-c", data],
         "python": ["/usr/bin/python3", "-S", "-E", os.path.join(PROGRAMS, "interpreted.py")],
         "compile": [*compiler, os.path.join(PROGRAMS, "templates.cc"), "-o", "-"],
+        "node": ["node", os.path.join(PROGRAMS, "compiled.js")],
+        "java": ["java", "-cp", work, "Compiled"],
         "true": ["/bin/true"],
         "ls": ["/bin/ls", "-l", "/usr/bin"],
         "forks": ["/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done"],
@@ -187,7 +191,7 @@ def main():
     parser.add_argument("--no-plain", action="store_true", help="without plain qemu-x86_64")
     parser.add_argument("--drrun", help="DynamoRIO's drrun")
     parser.add_argument("--json", help="also write the ratios to this file")
-    parser.add_argument("programs", nargs="*", help="sort, gzip, python, compile, true, ls, forks; all by default")
+    parser.add_argument("programs", nargs="*", help="sort, gzip, python, compile, node, java, true, ls, forks; all by default")
     options = parser.parse_args()
     options.source = options.source or ["dbi", "qemu"]
     with tempfile.TemporaryDirectory(prefix="hodo-bench-", dir="/var/tmp") as work:
@@ -195,6 +199,9 @@ def main():
         chosen = options.programs or list(lines)
         rows = {}
         for name in chosen:
+            if shutil.which(lines[name][0]) is None:
+                print(f"{name}: {lines[name][0]} is not installed")
+                continue
             rows[name] = report(name, *measure(name, lines[name], options, work))
         if "sort" in chosen:
             lackey(lines["sort"])
