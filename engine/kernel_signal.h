@@ -100,6 +100,8 @@ struct WaitingSignal {
   bool raised = false;  // by an instruction or a system call of the thread, which the kernel forces
 };
 
+inline constexpr std::uint16_t kUserCode = 0x33;  // KernelContext::cs of 64 bits (__USER_CS)
+
 namespace eflags {
 inline constexpr std::uint64_t kTf = 1 << 8, kDf = 1 << 10, kRf = 1 << 16, kAc = 1 << 18;
 }

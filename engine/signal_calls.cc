@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "code_32.h"
 #include "glue.h"
 #include "held_faults.h"
 #include "lock.h"
@@ -121,14 +122,19 @@ long sigreturn_call(ThreadArea& area) {
   }
   set_alternate(area, context.stack);  // what a frame says wrong counts for nothing
   save_native_registers(area, context);
-  enter_at(area, area.ip);
+  const bool code_32 = is_code_32(context);
+  if (!code_32) enter_at(area, area.ip);
   area.blocked_faults = context.mask & kFaults;
   context.mask &= ~kFaults;
   area.program_mask = context.mask;
   context.stack.start = area.handler_stack();
   context.stack.flags = 0;
   context.stack.size = ThreadArea::kHandlerStackBytes;
-  return_to_engine(area, context);
+  if (code_32) {
+    step_in_program(area, context);
+  } else {
+    return_to_engine(area, context);
+  }
   if (area.held_faults[0].number != 0) give_held_faults_to_kernel(area);
   glue_restore_context(&context);
 }

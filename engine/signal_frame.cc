@@ -63,6 +63,7 @@ void save_native_registers(ThreadArea& area, const KernelContext& context) {
 
 void return_to_engine(ThreadArea& area, KernelContext& context) {
   context.rip = address(glue_resume);
+  context.cs = kUserCode;
   context.r10 = reinterpret_cast<std::uint64_t>(&area);
   context.rsp = area.engine_stack;
   context.eflags = 0x202;
@@ -70,6 +71,14 @@ void return_to_engine(ThreadArea& area, KernelContext& context) {
 
 void return_to_program(const ThreadArea& area, KernelContext& context) {
   load_context(area, context);
+}
+
+void step_in_program(ThreadArea& area, KernelContext& context) {
+  area.native_mask = context.mask;
+  area.native = 1;
+  context.mask = ~kFaults;
+  return_to_program(area, context);
+  context.eflags |= eflags::kTf;
 }
 
 bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSignal& signal,

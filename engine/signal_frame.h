@@ -18,6 +18,9 @@ void return_to_engine(ThreadArea& area, KernelContext& context);
 // Makes rt_sigreturn go on in the program's own code at area.ip.
 void return_to_program(const ThreadArea& area, KernelContext& context);
 
+// The same for one instruction there (ThreadArea::native), while nothing but faults is let through.
+void step_in_program(ThreadArea& area, KernelContext& context);
+
 // Writes the frame of `signal` onto the program's stack, or its alternate stack, as the kernel
 // would: arch/x86/kernel/signal_64.c, x64_setup_rt_frame(). The registers become those with which
 // the handler begins, and the floating-point state of `context` the initial one. False: there is

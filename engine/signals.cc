@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "code_32.h"
 #include "code_pages.h"
 #include "failure.h"
 #include "glue.h"
@@ -215,9 +216,23 @@ bool is_native_step(std::uint64_t ip, const KernelInfo& info, const KernelContex
   return info.code == kTrapTrace || !read_program(&first, ip, 1) || first != kInt1;
 }
 
+// False: it has come back, or raised a signal.
+bool stays_in_code_32(ThreadArea& area, unsigned number, const KernelInfo& info,
+                      KernelContext& context) {
+  if (!is_code_32(context)) return false;
+  if (is_step(info, context)) {
+    step_code_32(area, context);
+    return true;
+  }
+  if (is_raised(number, info, context)) return false;
+  remember(area, describe(area, number, info, context), context);
+  return true;
+}
+
 // The one instruction that ran natively is done, or has raised a signal.
 void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
                  KernelContext& context) {
+  if (stays_in_code_32(area, number, info, context)) return;
   area.native = 0;
   const bool step = is_native_step(area.ip, info, context);
   save_native_registers(area, context);
@@ -259,11 +274,7 @@ void native_refused(ThreadArea& area, unsigned number, const KernelInfo& info,
 // Runs the instruction natively whose registers are saved, without the engine's code seeing it.
 void step_natively(ThreadArea& area, KernelContext& context) {
   trace_interruption(area, area.ip);
-  area.native_mask = context.mask;
-  area.native = 1;
-  context.mask = ~kFaults;
-  return_to_program(area, context);
-  context.eflags |= eflags::kTf;
+  step_in_program(area, context);
 }
 
 bool is_breakpoint(const KernelInfo& info, const KernelContext& context) {
