@@ -16,6 +16,7 @@
 #include "lock.h"
 #include "low_memory.h"
 #include "mappings.h"
+#include "program_memory.h"
 #include "recording.h"
 #include "sys.h"
 #include "thread_area.h"
@@ -204,6 +205,10 @@ void begin_anew_after(const ThreadArea& killed, ThreadArea& self) {
 std::uint32_t current_edition() { return current; }
 
 Entering::Entering(ThreadArea& area, std::uint64_t ip) {
+  // A page that another thread brings (userfaultfd(2), a file system of the program's own) comes
+  // before the lock, which that thread needs, too.
+  std::uint8_t first = 0;
+  read_program(&first, ip, 1);
   engine_lock.acquire();
   stayed_ = arrive(area);
   free_left_editions();
