@@ -1,5 +1,8 @@
 // What a sink has judged of steps (BranchSink::wants_passages), and passages written out.
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <ranges>
 #include <utility>
 
 #include "steps.h"
@@ -57,7 +60,7 @@ void StepGraph::judge(Link link, bool taken, BranchSink& sink) {
   const auto edges = this->edges(shown);
   const auto jumps =
       static_cast<std::uint32_t>(std::ranges::count(edges, BranchKind::jmp, &Branch::kind));
-  Judged all = insns > judging::kMostInsns || jumps > judging::kMostJumps
+  Judged all = insns > leaving::kMostInsns || jumps > leaving::kMostJumps
                    ? Judged::comes
                    : judge_on_the_way(number, sink);
   if (cond && taken && all != Judged::comes) {
@@ -67,11 +70,7 @@ void StepGraph::judge(Link link, bool taken, BranchSink& sink) {
   }
   if (all == Judged::comes) answer = judging::kComes;
   if (all != Judged::passes) return;
-  const bool ends = taken || !cond;
-  answer = judging::kPasses | insns << judging::kInsnsShift | jumps << judging::kJumpsShift;
-  if (ends || !edges.empty()) answer |= judging::kBranches;
-  if (edges.size() != jumps) answer |= judging::kCalls;
-  if (!ends) answer |= shown.tail;
+  answer = judging::kPasses | jumps << leaving::kJumpsShift | insns;
 }
 
 bool StepGraph::passes(Link from, Link to, BranchSink& sink) {
@@ -96,26 +95,58 @@ bool StepGraph::passes(Link from, Link to, BranchSink& sink) {
   return true;
 }
 
-void StepGraph::append(std::span<const std::uint64_t> entries, std::uint64_t time,
-                       std::vector<Branch>& out) const {
-  for (const std::uint64_t entry : entries) {
-    const PassedStep passed = PassedStep::of(entry);
-    const Shown& shown = shown_[number_of(passed.step)];
-    std::uint64_t insns = passed.insns;
-    for (Branch edge : edges(shown)) {
-      edge.time = time;
-      edge.insns = saturate_insns(std::exchange(insns, 0) + edge.insns);
-      out.push_back(edge);
+// Calls visit(shown, to) for each step, with where its branch led, if it did not fall through.
+template <class Visit>
+void StepGraph::each_step(const PassedRow& row, std::span<const Link> returns, Visit visit) const {
+  if (row.outcomes == 0) return visit(shown(row.step), std::optional(ip_of(row.to)));
+  Link here = row.step;
+  const Link* returned = returns.data() + row.to;
+  for (auto left = std::bit_width(row.outcomes) - 1; left-- != 0;) {
+    const Shown& shown = this->shown(here);
+    if (shape_of(here) == Shape::packet) {
+      here = *returned++;
+      visit(shown, std::optional(ip_of(here)));
+      continue;
     }
-    const bool cond = shown.kind == BranchKind::cond;
-    if (cond && passed.to == 0) continue;
-    out.push_back({.from = shown.at,
-                   .to = cond ? shown.to : ip_of(passed.to),
-                   .time = time,
-                   .insns = saturate_insns(insns + shown.tail),
-                   .kind = shown.kind,
-                   .flags = shown.flags});
+    const bool taken = (row.outcomes >> left & 1) != 0;
+    visit(shown, taken ? std::optional(shown.to) : std::nullopt);
+    here = steps_[number_of(here)].step.next[taken ? 1 : 0];
   }
+}
+
+void StepGraph::append(const Passages& batch, std::span<const Passages::Entry> entries,
+                       std::uint64_t insns, std::uint64_t time, std::vector<Branch>& out) const {
+  const auto write = [&](Branch branch) {
+    branch.time = time;
+    branch.insns = saturate_insns(std::exchange(insns, 0) + branch.insns);
+    out.push_back(branch);
+  };
+  for (const Passages::Entry& entry : entries) {
+    each_step(PassedRow::of(entry), batch.returns,
+              [&](const Shown& shown, std::optional<std::uint64_t> to) {
+                for (const Branch& edge : edges(shown)) write(edge);
+                insns += shown.tail;
+                if (to)
+                  write({.from = shown.at, .to = *to, .kind = shown.kind, .flags = shown.flags});
+              });
+  }
+}
+
+std::uint64_t StepGraph::insns_behind(std::span<const Passages::Entry> entries,
+                                      std::span<const Link> returns, std::uint64_t before) const {
+  std::uint64_t behind = 0;
+  for (const Passages::Entry& entry : entries | std::views::reverse) {
+    std::uint64_t insns = 0;
+    bool branches = false;
+    each_step(PassedRow::of(entry), returns,
+              [&](const Shown& shown, std::optional<std::uint64_t> to) {
+                insns = to ? 0 : (shown.edge_count != 0 ? 0 : insns) + shown.tail;
+                branches = branches || to || shown.edge_count != 0;
+              });
+    behind += insns;
+    if (branches) return behind;
+  }
+  return behind + before;
 }
 
 }  // namespace hodo::flow

@@ -119,6 +119,7 @@ void Output::hand_on(std::span<const Branch> branches) {
     to_.branches->on_passages({.walked = branches,
                                .list = passages_.list(),
                                .entries = passages_.entries(),
+                               .returns = passages_.returns(),
                                .addresses = passages_.addresses(),
                                .reader = reader_});
   } else if (wants_repeats_ && memo_ != nullptr) {

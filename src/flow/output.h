@@ -113,7 +113,8 @@ class Output {
   }
   // Of the passages that follow.
   void passages_of(const Passages::Reader& reader) { reader_ = &reader; }
-  void end_passage(std::uint64_t time) { passages_.close(time, used_); }
+  // Of `time`, with instructions before it.
+  void end_passage(std::uint64_t time, std::uint64_t insns) { passages_.close(time, used_, insns); }
   void set_pending_insns(std::uint64_t insns) { pending_insns_ = insns; }
 
   TransferLog& transfers() { return transfers_; }

@@ -1,6 +1,7 @@
 // The passages of a batch (Passages), and the one that is being written.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,47 +12,50 @@
 
 namespace hodo::flow {
 
-// An entry of a passage: a step (steps.h) that was gone through with at least one taken branch.
-struct PassedStep {
+// An entry of a passage: a row of outcomes, or a branch with a packet of its own, from the step
+// (steps.h) where it begins. What it leads through lies in the steps; where its returns led, in
+// Passages::returns.
+struct PassedRow {
   Link step = kNoLink;
-  std::uint32_t to = 0;     // the outcome, or the step that the branch at its end led to
-  std::uint32_t insns = 0;  // since the taken branch before it
+  // Of outcomes, where its first return is in `returns`; else the step that the branch led to.
+  std::uint32_t to = 0;
+  std::uint64_t outcomes = 0;  // under a stop bit; 0: the branch with a packet at the step's end
 
-  static constexpr unsigned kLinkBits = 22;
-  static constexpr unsigned kInsnBits = 64 - 2 * kLinkBits;
-  static constexpr std::uint32_t kMostInsns = (1u << kInsnBits) - 1;
+  static constexpr unsigned kLinkBits = 32;
 
-  // `insns` is at most kMostInsns.
-  static std::uint64_t packed(Link step, std::uint32_t to, std::uint64_t insns) {
-    return step | std::uint64_t{to} << kLinkBits | insns << 2 * kLinkBits;
-  }
-  static PassedStep of(std::uint64_t packed) {
-    constexpr std::uint64_t kLink = (1u << kLinkBits) - 1;
-    return {.step = static_cast<Link>(packed & kLink),
-            .to = static_cast<std::uint32_t>(packed >> kLinkBits & kLink),
-            .insns = static_cast<std::uint32_t>(packed >> 2 * kLinkBits)};
+  Passages::Entry packed() const { return {step | std::uint64_t{to} << kLinkBits, outcomes}; }
+  static PassedRow of(const Passages::Entry& entry) {
+    return {.step = static_cast<Link>(entry.where),
+            .to = static_cast<std::uint32_t>(entry.where >> kLinkBits),
+            .outcomes = entry.outcomes};
   }
 };
 
 class PassageLog {
  public:
-  // Entries of a batch, and addresses: enough that what a sink does for each batch is nothing, and
-  // the sink finds them in the second cache.
-  static constexpr std::size_t kMost = 1 << 12;
-  // What one step may add to the addresses.
+  // Entries of a batch, returns and addresses: enough that what a sink does for each batch is
+  // nothing, and the sink finds them in the second cache.
+  static constexpr std::size_t kMost = 1 << 11;
+  static constexpr std::size_t kMostReturns = 1 << 12;
+  static constexpr std::size_t kMostAddresses = 1 << 12;
+  // Before limits are asked for again, so many outcomes are followed at most, and each step has at
+  // most so many calls.
+  static constexpr std::size_t kAtOnce = 64;
   static constexpr std::size_t kMostCalls = 64;
 
   // Where the open passage goes on. It has `called` behind the addresses that it returns to.
   struct Cursor {
-    std::uint64_t* entry = nullptr;
+    Passages::Entry* entry = nullptr;
     std::uint64_t* address = nullptr;
+    Link* returned = nullptr;  // (not beside `called`: both would be loaded as one)
     std::uint64_t* called = nullptr;
   };
 
   // Nothing may be written before.
   void open() {
-    entries_.resize(kMost);
-    addresses_.resize(kMost + kMostCalls);
+    entries_.resize(kMost + kAtOnce);
+    returns_.resize(kMostReturns + kAtOnce);
+    addresses_.resize(kMostAddresses + kAtOnce * kMostCalls);
     clear();
   }
   const Cursor& cursor() const { return at_; }
@@ -60,25 +64,35 @@ class PassageLog {
     at_ = at;
     branches_ += branches;
   }
-  // To be asked behind each step; true: close() it and clear().
+  // True: close() it and clear().
   struct Limits {
-    const std::uint64_t* entry = nullptr;
+    const Passages::Entry* entry = nullptr;
+    const Link* returned = nullptr;
     const std::uint64_t* address = nullptr;
-    bool reached(const Cursor& at) const { return at.entry == entry || at.address >= address; }
+    bool reached(const Cursor& at) const {
+      return at.entry >= entry || at.returned >= returned || at.address >= address;
+    }
   };
-  Limits limits() const { return {entries_.data() + kMost, addresses_.data() + kMost}; }
+  Limits limits() const {
+    return {entries_.data() + kMost, returns_.data() + kMostReturns,
+            addresses_.data() + kMostAddresses};
+  }
+  // The entries of the open passage so far.
+  std::span<const Passages::Entry> open_entries() const { return {begin_.entry, at_.entry}; }
   // The open passage ends, where so many branches that are in none came before it; `time` is its
-  // branches'.
-  void close(std::uint64_t time, std::size_t begin);
+  // branches', `insns` as in Passage. Without branches there is none.
+  void close(std::uint64_t time, std::size_t begin, std::uint64_t insns);
   bool empty() const { return list_.empty(); }
   void clear();
 
   std::span<const Passage> list() const { return list_; }
-  std::span<const std::uint64_t> entries() const { return entries_; }
+  std::span<const Passages::Entry> entries() const { return entries_; }
+  std::span<const Link> returns() const { return returns_; }
   std::span<const std::uint64_t> addresses() const { return addresses_; }
 
  private:
-  std::vector<std::uint64_t> entries_;
+  std::vector<Passages::Entry> entries_;
+  std::vector<Link> returns_;
   std::vector<std::uint64_t> addresses_;
   std::vector<Passage> list_;
   Cursor at_;

@@ -5,12 +5,16 @@
 
 namespace hodo::flow {
 
-void PassageLog::close(std::uint64_t time, std::size_t begin) {
-  if (branches_ == 0) return;
+void PassageLog::close(std::uint64_t time, std::size_t begin, std::uint64_t insns) {
+  if (branches_ == 0) {
+    at_ = begin_;
+    return;
+  }
   list_.push_back({.time = time,
                    .begin = static_cast<std::uint32_t>(begin),
                    .branches = static_cast<std::uint32_t>(branches_),
                    .entries = static_cast<std::uint32_t>(at_.entry - begin_.entry),
+                   .insns = insns,
                    .returned = static_cast<std::uint32_t>(at_.called - begin_.address),
                    .called = static_cast<std::uint32_t>(at_.address - at_.called)});
   branches_ = 0;
@@ -20,7 +24,10 @@ void PassageLog::close(std::uint64_t time, std::size_t begin) {
 
 void PassageLog::clear() {
   list_.clear();
-  at_ = begin_ = {entries_.data(), addresses_.data(), addresses_.data()};
+  at_ = begin_ = {.entry = entries_.data(),
+                  .address = addresses_.data(),
+                  .returned = returns_.data(),
+                  .called = addresses_.data()};
   branches_ = 0;
 }
 
@@ -35,7 +42,22 @@ std::uint64_t Passages::last_time() const {
 }
 
 void Passages::append(const Passage& passage, std::size_t first, std::vector<Branch>& out) const {
-  reader->append(entries.subspan(first, passage.entries), passage.time, out);
+  reader->append(*this, entries.subspan(first, passage.entries), passage.insns, passage.time, out);
+}
+
+// Its last branches, `most` of them or more, or all that there are; `behind` of all entries are
+// before its end.
+void Passages::append_last(const Passage& passage, std::size_t behind, std::size_t most,
+                           std::vector<Branch>& out) const {
+  const std::size_t begin = behind - passage.entries;
+  // Most entries have branches. The first of them lacks the instructions of those before.
+  for (std::size_t count = most + 1; count < passage.entries; count *= 2) {
+    out.clear();
+    reader->append(*this, entries.subspan(behind - count, count), 0, passage.time, out);
+    if (out.size() > most) return;
+  }
+  out.clear();
+  append(passage, begin, out);
 }
 
 std::vector<Branch> Passages::last(std::size_t most, const Position& before) const {
@@ -55,10 +77,7 @@ std::vector<Branch> Passages::last(std::size_t most, const Position& before) con
     at.walked = begin;
     if (at.passages == 0) continue;
     const Passage& passage = list[--at.passages];
-    // Each entry has a branch.
-    const std::size_t count = std::min(std::size_t{passage.entries}, most - out.size());
-    part.clear();
-    reader->append(entries.subspan(behind - count, count), passage.time, part);
+    append_last(passage, behind, most - out.size(), part);
     behind -= passage.entries;
     take(part);
   }

@@ -80,10 +80,12 @@ struct PathDecoder::Stepper {
 
   template <Want kWant>
   using LeavingPen = TransferPen<kWant == Want::exact_transfers>;
-  // What is left out of a row of outcomes, by the pen that leaves something out.
+  // What is left out of a row of outcomes, or passes, by the pen that has such.
   struct NoRow {};
   template <Want kWant>
-  using LeftOutOf = std::conditional_t<kLeavesOut<kWant>, typename LeavingPen<kWant>::Row, NoRow>;
+  using LeftOutOf =
+      std::conditional_t<kLeavesOut<kWant>, typename LeavingPen<kWant>::Row,
+                         std::conditional_t<kWant == Want::passages, JudgingPen::Row, NoRow>>;
   template <Want kWant>
   using OtherPen = std::conditional_t<kWant == Want::passages, JudgingPen, LeavingPen<kWant>>;
   template <Want kWant>
@@ -126,11 +128,19 @@ struct PathDecoder::Stepper {
   void stay(std::uint64_t here);
 
   bool leave_outcomes(const Row& row);
+  template <class Pen, class LeftOut>
+  static void finish_row(Pen& pen, const Row& row, LeftOut& left_out) {
+    if constexpr (std::is_same_v<Pen, JudgingPen>) {
+      pen.finish(row.left, left_out);
+    } else if constexpr (!std::is_same_v<LeftOut, NoRow>) {
+      pen.finish(left_out);
+    }
+  }
   bool jump(Link& here, Row& row);
   template <Want kWant>
   bool take_outcomes(std::uint64_t bits);
   template <Want kWant>
-  Link take_return(Link here, bool taken, PenFor<kWant>& pen, LeftOutOf<kWant>& left_out);
+  Link take_return(Link here, const Row& row, PenFor<kWant>& pen, LeftOutOf<kWant>& left_out);
   void call(Tail& tail);
 };
 
@@ -192,11 +202,11 @@ void PathDecoder::Stepper::call(Tail& tail) {
 
 // A compressed return: to the step there; kNoLink if it is none, or does not fit.
 template <Want kWant>
-Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen,
-                                       [[maybe_unused]] LeftOutOf<kWant>& left_out) {
+[[gnu::always_inline]] inline Link PathDecoder::Stepper::take_return(
+    Link here, const Row& row, PenFor<kWant>& pen, [[maybe_unused]] LeftOutOf<kWant>& left_out) {
   const std::uint32_t number = number_of(here);
   Tail& tail = graph.steps()[number + 1].tail;
-  if (!taken || tail.end != Tail::End::ret) return kNoLink;
+  if (!row.next() || tail.end != Tail::End::ret) return kNoLink;
   Link to = kNoLink;
   std::uint64_t back = 0;
   if (tail.calls != 0) {
@@ -215,6 +225,8 @@ Link PathDecoder::Stepper::take_return(Link here, bool taken, PenFor<kWant>& pen
   if constexpr (kCountsEdges<kWant>) graph.went(here, to);
   if constexpr (kLeavesOut<kWant>) {
     pen.packet(step->step, here, back, left_out);
+  } else if constexpr (kWant == Want::passages) {
+    pen.come_back(step->step, here, to, back, row.left, left_out);
   } else {
     pen.packet(step->step, here, to, back);
   }
@@ -252,11 +264,12 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   StepOrTail* steps = graph.steps();
   Link here = link;
   unsigned plain = 0;  // so many outcomes are taken one by one
+  if constexpr (kWant == Want::passages) pen.begin(here, bits, row.left);
   while (row.left != 0) {
     if (shape_of(here) != Shape::outcome) [[unlikely]] {
       plain = 0;
       if (shape_of(here) == Shape::packet) {
-        const Link to = take_return<kWant>(here, row.next(), pen, left_out);
+        const Link to = take_return<kWant>(here, row, pen, left_out);
         steps = graph.steps();
         if (to == kNoLink) break;
         here = to;
@@ -267,6 +280,8 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
       call(tail);
       if constexpr (kLeavesOut<kWant>) {
         pen.call(steps[number_of(here)].step, tail, here, row.next(), left_out);
+      } else if constexpr (kWant == Want::passages) {
+        pen.call(steps[number_of(here)].step, here, row.next(), left_out);
       }
     } else if (kCounts<kWant> && jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
       if (jump(here, row)) continue;
@@ -277,12 +292,17 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
     if constexpr (kCounts<kWant>) ++step.count[taken ? 1 : 0];
     if constexpr (kLeavesOut<kWant>) {
       pen.outcome(step, here, taken, left_out);
+    } else if constexpr (kWant == Want::passages) {
+      if (!JudgingPen::outcome(step, taken, left_out)) [[unlikely]] {
+        pen.judge_outcome(here, taken, row.left, left_out);
+        steps = graph.steps();
+      }
     } else {
       pen.outcome(step, here, taken);
     }
     row.drop(1);
     if constexpr (kCounts<kWant>) plain -= plain != 0 ? 1 : 0;
-    Link to = step.next[taken ? 1 : 0];
+    Link to = steps[number_of(here)].step.next[taken ? 1 : 0];
     if (to == kNoLink) [[unlikely]] {
       to = graph.resolve(here, taken);
       steps = graph.steps();
@@ -290,13 +310,13 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
         stay<kWant>(graph.outcome_ip(here, taken));
         here = kNoLink;
         if (row.left == 0) break;
-        if constexpr (kLeavesOut<kWant>) pen.finish(left_out);
+        finish_row(pen, row, left_out);
         return leave_outcomes(row);
       }
     }
     here = to;
   }
-  if constexpr (kLeavesOut<kWant>) pen.finish(left_out);
+  finish_row(pen, row, left_out);
   link = here;
   return row.left == 0 || leave_outcomes(row);
 }
@@ -408,6 +428,8 @@ const CallJudge* PathDecoder::judge_of_calls() {
 }
 
 void PathDecoder::go_by_steps() {
+  // Passages are told in links that are void then.
+  if (out_.wants_passages() && !graph_->holds_at(walker_.time)) out_.flush();
   bool moved = graph_->move_to(walker_.time, walker_.mode);
   if (graph_->full() || graph_->counted_out()) {
     out_.settle(*graph_);

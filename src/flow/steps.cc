@@ -118,7 +118,7 @@ bool StepGraph::move_to(std::uint64_t time, isa::Mode mode) {
     front_.assign(kFrontSize, {});
     moved = true;
   }
-  if (holds(window_, time)) return moved;
+  if (holds_at(time)) return moved;
   drop_outdated();
   return true;
 }

@@ -85,18 +85,12 @@ constexpr std::uint32_t awake(std::uint32_t word) {
 
 // What becomes of a step's branches where a sink judges them (BranchSink::wants_passages).
 namespace judging {
-inline constexpr std::uint32_t kPasses = std::uint32_t{1} << 31;  // all of them
+// All of them pass: the rest is a sum as `leaving` has it, which calls are in for their
+// instructions alone.
+inline constexpr std::uint32_t kPasses = leaving::kAll;
 inline constexpr std::uint32_t kComes = std::uint32_t{1} << 30;
-inline constexpr std::uint32_t kBranches = std::uint32_t{1} << 29;  // there are some
-inline constexpr std::uint32_t kCalls = std::uint32_t{1} << 28;     // and calls on the way
-inline constexpr std::uint32_t kMostJumps = 15;                     // direct ones, no calls
-inline constexpr unsigned kJumpsShift = 24;
-inline constexpr std::uint32_t kMostInsns = (1 << 12) - 1;
-inline constexpr unsigned kInsnsShift = 12;
-constexpr std::uint32_t jumps(std::uint32_t what) { return what >> kJumpsShift & kMostJumps; }
-constexpr std::uint32_t insns(std::uint32_t what) { return what >> kInsnsShift & kMostInsns; }
-// Behind the last branch.
-constexpr std::uint32_t tail(std::uint32_t what) { return what & kMostInsns; }
+constexpr bool passes(std::uint32_t what) { return (what & kPasses) != 0; }
+constexpr bool is_asked(std::uint32_t what) { return (what & (kPasses | kComes)) != 0; }
 }  // namespace judging
 
 // Where calls are summed up by path (SummedSpan), a plain call is the last branch on the way, and
@@ -195,6 +189,8 @@ class StepGraph final : public Passages::Reader {
   };
   static_assert(sizeof(Shown) == 32);
 
+  // Whether what is known of the code holds at this time, too.
+  bool holds_at(std::uint64_t time) const { return window_.from <= time && time < window_.until; }
   // Before anything else is asked: what follows is of this time and mode. True: links that were
   // given before are void.
   bool move_to(std::uint64_t time, isa::Mode mode);
@@ -320,8 +316,12 @@ class StepGraph final : public Passages::Reader {
     if (judged_by_ != number || passing_.empty()) forget_judged(number);
   }
   void forget_judged(std::uint64_t number);
-  void append(std::span<const std::uint64_t> entries, std::uint64_t time,
-              std::vector<Branch>& out) const override;
+  // As long as links are what they were.
+  void append(const Passages& batch, std::span<const Passages::Entry> entries, std::uint64_t insns,
+              std::uint64_t time, std::vector<Branch>& out) const override;
+  // Instructions since the last branch behind these entries; `before` have run before them.
+  std::uint64_t insns_behind(std::span<const Passages::Entry> entries,
+                             std::span<const Link> returns, std::uint64_t before) const;
 
   Supersteps& supersteps() { return supersteps_; }
   // The superstep from a step over outcomes, the next one the highest bit; false: it leads to where
@@ -348,7 +348,6 @@ class StepGraph final : public Passages::Reader {
 
  private:
   static constexpr std::size_t kMostSteps = 1 << 19;
-  static_assert(4 * (kMostSteps + 4) <= std::size_t{1} << PassedStep::kLinkBits);
   static constexpr std::size_t kFewSteps = 1 << 12;  // fewer are not worth being rid of
   static constexpr std::size_t kMostPairs = 1 << 18;
   static constexpr std::uint64_t kMostCounted = std::uint64_t{3} << 30;
@@ -386,6 +385,8 @@ class StepGraph final : public Passages::Reader {
     std::uint64_t time = 0;  // when first
   };
   class Walk;
+  template <class Visit>
+  void each_step(const PassedRow& row, std::span<const Link> returns, Visit visit) const;
   // Of a step with calls on the way.
   BranchSink::Judged judge_on_the_way(std::uint32_t number, BranchSink& sink) const;
   std::uint64_t& passing_slot(std::uint64_t pair) {

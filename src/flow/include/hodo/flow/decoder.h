@@ -199,6 +199,7 @@ struct Passage {
   std::uint32_t begin = 0;     // so many of Passages::walked come before it
   std::uint32_t branches = 0;  // in it, at least one
   std::uint32_t entries = 0;   // of Passages::entries, behind those of the passages before
+  std::uint64_t insns = 0;     // before it, since the branch before; its own come on top
   // What it does to the calls that are open: so many of Passages::addresses, likewise. Returns to
   // the first ones, the innermost call's first; from the last ones it leaves calls open, as places
   // to return to, the innermost last.
@@ -213,17 +214,25 @@ struct Passages {
     std::size_t passages = 0;
     std::size_t walked = 0;
   };
-  // Writes branches out. Its own words for them are in `entries`.
+  // A row of branches, or some instructions without any, in the words of who wrote it.
+  struct Entry {
+    std::uint64_t where = 0;
+    std::uint64_t outcomes = 0;
+  };
+  // Who knows these words.
   class Reader {
    public:
     virtual ~Reader() = default;
-    virtual void append(std::span<const std::uint64_t> entries, std::uint64_t time,
-                        std::vector<Branch>& out) const = 0;
+    // Puts the branches of some neighbours among the batch's entries, all of one passage, behind
+    // those of `out`; `insns` have run before the first, since the branch before.
+    virtual void append(const Passages& batch, std::span<const Entry> entries, std::uint64_t insns,
+                        std::uint64_t time, std::vector<Branch>& out) const = 0;
   };
 
   std::span<const Branch> walked;  // that are in no passage, in order
   std::span<const Passage> list;   // in order, by `begin`
-  std::span<const std::uint64_t> entries;
+  std::span<const Entry> entries;
+  std::span<const std::uint32_t> returns;  // the entries' own
   std::span<const std::uint64_t> addresses;
   const Reader* reader = nullptr;
 
@@ -236,6 +245,10 @@ struct Passages {
   void append(const Passage& passage, std::size_t first, std::vector<Branch>& out) const;
   // The last branches before a position, at most `most`.
   std::vector<Branch> last(std::size_t most, const Position& before) const;
+
+ private:
+  void append_last(const Passage& passage, std::size_t behind, std::size_t most,
+                   std::vector<Branch>& out) const;
 };
 
 struct Transfers;
