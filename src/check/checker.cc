@@ -226,7 +226,8 @@ flow::BranchSink::Judged Checker::Impl::judged(const session::Context& context,
     case BranchKind::icall:
       return effect->what == calls && effect->next == next && next != branch.to ? passes : comes;
     case BranchKind::ret:
-      return effect->what == returns ? passes : comes;
+      if (effect->what != returns) return comes;
+      return effect->apart ? passes_apart : passes;
     default:
       return comes;
   }
@@ -313,7 +314,9 @@ std::optional<EdgeEffect> Checker::Impl::effect_of(const Place& place, const Bra
                       (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0;
   if (!simple) return EdgeEffect{other};
   if ((branch.flags & kNotTaken) != 0 || branch.kind <= BranchKind::jmp) return EdgeEffect{nothing};
-  if (branch.kind == BranchKind::ret) return EdgeEffect{returns};
+  if (branch.kind == BranchKind::ret) {
+    return EdgeEffect{.what = returns, .apart = (edge->facts & kEndsApart) != 0};
+  }
   if (branch.kind == BranchKind::ijmp) return EdgeEffect{jumps};
   // As a call of the next instruction.
   if ((edge->facts & kOpensNothing) != 0) return EdgeEffect{calls, branch.to};

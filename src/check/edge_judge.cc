@@ -17,11 +17,25 @@ EdgeJudge::EdgeJudge(const Options& options, Locator& locator, const Pasts& past
       learn_(options.learn),
       rules_(make_edge_rules(options)) {}
 
+namespace {
+
+// The rules look at returns for what the file has at either end, if nothing marks one of them.
+bool hangs_on_ends_alone(const Edge& edge) {
+  const auto plain = [](const End& end) {
+    return end.known() && !end.kept && end.writing == session::Region::Writing::none;
+  };
+  return edge.branch.kind == BranchKind::ret && edge.branch.flags == 0 && plain(edge.from) &&
+         plain(edge.to) && (edge.facts & ~kToOtherFile) == kToReturnSite;
+}
+
+}  // namespace
+
 void EdgeJudge::judge(const session::Context& context, const Branch& branch, KnownEdge& known) {
   const Edge edge = locator_.locate(context.space, branch);
   known.next = edge.next;
   known.facts = edge.facts;
   known.findings = 0;
+  if (hangs_on_ends_alone(edge)) known.facts |= kEndsApart;
   for (const End* end : {&edge.from, &edge.to}) {
     if (end->outside() && is_generated(*end, context.space, branch.time, locator_, jit_)) {
       known.facts |= kUnjudged;  // generators change return addresses and jump as they like

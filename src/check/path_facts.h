@@ -36,6 +36,8 @@ enum PathFact : std::uint32_t {
   kToOtherFile = 1 << 25,   // both ends are known, in different files
   kMayStay = 1 << 26,       // kFromSwitch, of code that adds a distance to RSP, which may be 0
   kToArguments = 1 << 27,   // goes_behind_arguments()
+  // A plain return to behind a call: no rule and no fact looks at one end for the other.
+  kEndsApart = 1 << 28,
 };
 using PathFacts = std::uint32_t;
 

@@ -26,6 +26,7 @@ struct EdgeEffect {
   enum class What : std::uint8_t { nothing, jumps, calls, returns, other };
   What what = What::other;
   std::uint64_t next = 0;  // of a call: what is behind it
+  bool apart = false;      // of a return: kEndsApart
 };
 
 // Makes the effect of a path out of its calls and returns, in their order.

@@ -68,9 +68,9 @@ void StepGraph::judge(Link link, bool taken, BranchSink& sink) {
         sink.judged({.from = shown.at, .to = shown.to, .time = time_, .kind = BranchKind::cond}, 0);
     if (end != Judged::passes) all = end;
   }
-  if (all == Judged::comes) answer = judging::kComes;
+  if (all == Judged::comes) answer |= judging::kComes;
   if (all != Judged::passes) return;
-  answer = judging::kPasses | jumps << leaving::kJumpsShift | insns;
+  answer |= judging::kPasses | jumps << leaving::kJumpsShift | insns;
 }
 
 bool StepGraph::passes(Link from, Link to, BranchSink& sink) {
@@ -88,7 +88,13 @@ bool StepGraph::passes(Link from, Link to, BranchSink& sink) {
       next = tail.calls == 1 ? tail.returns : calls(tail).back().returns;
     }
     const Branch branch{.from = shown.at, .to = ip_of(to), .time = time_, .kind = shown.kind};
-    if (sink.judged(branch, next) != BranchSink::Judged::passes) return false;
+    const BranchSink::Judged judged = sink.judged(branch, next);
+    if (judged == BranchSink::Judged::passes_apart) {
+      steps_[number].step.count[0] |= judging::kReturnsApart;
+      steps_[number_of(to)].step.count[0] |= judging::kReturnedTo;
+    } else if (judged != BranchSink::Judged::passes) {
+      return false;
+    }
     slot = pair;
   }
   steps_[number].step.count[1] = to;

@@ -55,7 +55,7 @@ class JudgingPen {
     const std::uint32_t what = step.count[taken ? 1 : 0];
     if (!judging::passes(what)) [[unlikely]]
       return false;
-    row.sum += what;
+    row.sum += judging::sum(what);
     row.taken += taken ? 1 : 0;
     return true;
   }
@@ -97,11 +97,9 @@ class JudgingPen {
   }
   // Behind outcome(), of which `left` are left with it. Steps may move.
   [[gnu::noinline]] void judge_outcome(Link here, bool taken, unsigned left, Row& row) {
-    const std::uint32_t* what = word(here, taken);
     // Of those with calls call() has asked.
-    if (!judging::is_asked(*what) && shape_of(here) == Shape::outcome) {
+    if (!judging::is_asked(*word(here, taken)) && shape_of(here) == Shape::outcome) {
       graph_.judge(here, taken, *out_.judge());
-      what = word(here, taken);
       if (outcome(graph_.steps()[number_of(here)].step, taken, row)) return;
     }
     const std::uint64_t outcomes = outcomes_;
@@ -132,10 +130,16 @@ class JudgingPen {
     return &graph_.steps()[number_of(here)].step.count[taken ? 1 : 0];
   }
   // Whether a branch with a packet passes; a return, if it closes the call that was opened last.
-  [[gnu::always_inline]] static bool may_go(const Step& step, Link to) {
-    return judging::passes(step.count[0]) && step.count[1] == to;
+  [[gnu::always_inline]] bool may_go(const Step& step, Link to) const {
+    const std::uint32_t what = step.count[0];
+    if (!judging::passes(what)) return false;
+    if (step.count[1] == to) return true;
+    const std::uint32_t there = graph_.steps()[number_of(to)].step.count[0];
+    return (what & judging::kReturnsApart) != 0 && (there & judging::kReturnedTo) != 0;
   }
-  static void pass_on_the_way(std::uint32_t what, Row& row) { row.sum += what & ~judging::kPasses; }
+  static void pass_on_the_way(std::uint32_t what, Row& row) {
+    row.sum += judging::sum(what) & ~judging::kPasses;
+  }
   [[gnu::always_inline]] void open_calls(Link here, Row& row) {
     const Tail& tail = tail_of(here);
     row.calls += tail.calls;

@@ -89,8 +89,15 @@ namespace judging {
 // instructions alone.
 inline constexpr std::uint32_t kPasses = leaving::kAll;
 inline constexpr std::uint32_t kComes = std::uint32_t{1} << 30;
+// Of Shape::packet, in count[0]: its return passes wherever one passes (passes_apart). In that of
+// any step: returns to it do.
+inline constexpr std::uint32_t kReturnsApart = std::uint32_t{1} << 29;
+inline constexpr std::uint32_t kReturnedTo = std::uint32_t{1} << 28;
+inline constexpr std::uint32_t kOfReturns = kReturnsApart | kReturnedTo;
 constexpr bool passes(std::uint32_t what) { return (what & kPasses) != 0; }
 constexpr bool is_asked(std::uint32_t what) { return (what & (kPasses | kComes)) != 0; }
+// What can be added up of one that passes.
+constexpr std::uint32_t sum(std::uint32_t what) { return what & ~kOfReturns; }
 }  // namespace judging
 
 // Where calls are summed up by path (SummedSpan), a plain call is the last branch on the way, and

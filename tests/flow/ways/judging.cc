@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "each_way.h"
 
@@ -8,24 +10,33 @@ namespace hodo::flow::ways {
 namespace {
 
 // Judges branches by themselves: some always come, the others pass when they have come once. What
-// it goes by changes with time.
+// it goes by changes with time. Some returns hang on their ends alone.
 struct Judging final : Told {
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, BranchKind>;
   std::map<Key, std::uint64_t> came;  // and what is behind it, if it may pass
+  using End = std::pair<std::uint64_t, std::uint64_t>;
+  std::set<End> from;  // of returns that pass apart,
+  std::set<End> to;
   std::string wrong;
   std::size_t passed = 0;
 
+  static bool is_plain(std::uint64_t end) { return (end * 0x9e3779b97f4a7c15u >> 11 & 3) != 0; }
   static Key key(const Branch& b, std::uint64_t by) { return {by, b.from, b.to, b.kind}; }
 
   bool wants_passages() const override { return true; }
   std::uint64_t judged_by(std::uint64_t time) override { return time / 16 % 3; }
   Judged judged(const Branch& b, std::uint64_t next) override {
     if (b.flags != 0) wrong = "asks about flags";
-    if (((b.from * 0x9e3779b97f4a7c15u ^ b.to) >> 5 & 7) == 0) return Judged::comes;
-    const auto it = came.find(key(b, judged_by(b.time)));
+    const bool apart = b.kind == BranchKind::ret && is_plain(b.from) && is_plain(b.to);
+    if (!apart && ((b.from * 0x9e3779b97f4a7c15u ^ b.to) >> 5 & 7) == 0) return Judged::comes;
+    const std::uint64_t by = judged_by(b.time);
+    const auto it = came.find(key(b, by));
     if (it == came.end()) return Judged::later;
     it->second = next;
-    return Judged::passes;
+    if (!apart) return Judged::passes;
+    from.emplace(by, b.from);
+    to.emplace(by, b.to);
+    return Judged::passes_apart;
   }
   void on_branches(std::span<const Branch>) override { wrong = "branches without passages"; }
   void on_passages(const Passages& batch) override {
@@ -69,9 +80,12 @@ struct Judging final : Told {
     std::vector<std::uint64_t> below;
     std::vector<std::uint64_t> open;
     for (const Branch& b : row) {
-      const auto it = came.find(key(b, judged_by(b.time)));
-      if (it == came.end()) wrong = "a branch passes that never came";
-      if (it == came.end()) return;
+      const std::uint64_t by = judged_by(b.time);
+      const auto it = came.find(key(b, by));
+      const bool apart = b.kind == BranchKind::ret && is_plain(b.from) && is_plain(b.to) &&
+                         from.contains({by, b.from}) && to.contains({by, b.to});
+      if (it == came.end() && !apart) wrong = "a branch passes that never came";
+      if (it == came.end() && !apart) return;
       if (b.kind == BranchKind::call || b.kind == BranchKind::icall) open.push_back(it->second);
       if (b.kind != BranchKind::ret) continue;
       if (open.empty()) {

@@ -288,6 +288,9 @@ class BranchSink : public Listener {
     later,   // it has to come first
     comes,   // always
     passes,  // it may pass: a call opens one that returns to `next`, a return closes one
+    // A return: it may pass, and since that hangs on each of its ends alone, so may every one from
+    // there to where another return with this answer led, if it closes the call opened last.
+    passes_apart,
   };
   // Of a near branch that was taken; `next` is behind a call. Holds as long as judged_by() is the
   // same.
