@@ -11,6 +11,7 @@
 #include <string>
 
 #include "hodo/text/module.h"
+#include "hodo/text/parts_file.h"
 #include "sha256.h"
 
 namespace hodo::text {
@@ -145,6 +146,55 @@ TEST_F(Cache, TakesNoMoreMemoryThanAFrameSays) {
   constexpr std::size_t kSizeAt = 8 + 32;
   std::copy_n(reinterpret_cast<const std::uint8_t*>(&huge), 8, lies.begin() + kSizeAt);
   EXPECT_EQ(unwrap(lies, key_), std::nullopt);
+}
+
+TEST_F(Cache, GivesBackParts) {
+  const auto cache = open();
+  const Bytes other(1000, 7);
+  EXPECT_EQ(cache->open_parts(key_), nullptr);
+  const auto writer = cache->write_parts(key_);
+  const auto first = writer->add(analysis_);
+  const auto second = writer->add(other);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(cache->open_parts(key_), nullptr) << "it is not finished";
+  ASSERT_TRUE(writer->finish(std::span(analysis_).first(3)));
+  EXPECT_EQ(cache->open_parts({8}), nullptr);
+  const auto reader = cache->open_parts(key_);
+  ASSERT_NE(reader, nullptr);
+  EXPECT_TRUE(std::ranges::equal(reader->head(), std::span(analysis_).first(3)));
+  EXPECT_EQ(reader->part(*second), other);
+  EXPECT_EQ(reader->part(*first), analysis_);
+  EXPECT_EQ(cache->load(key_), std::nullopt);
+  cache->forget(key_);
+  EXPECT_EQ(cache->open_parts(key_), nullptr);
+}
+
+TEST_F(Cache, HasNothingOfPartsThatWereNotFinished) {
+  const auto cache = open();
+  ASSERT_TRUE(cache->write_parts(key_)->add(analysis_));
+  EXPECT_EQ(cache->open_parts(key_), nullptr);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+// Where a part is, is input, too.
+TEST_F(Cache, RefusesPartsThatAreNotThere) {
+  const auto cache = open();
+  const auto writer = cache->write_parts(key_);
+  const auto part = writer->add(analysis_);
+  ASSERT_TRUE(writer->finish({}));
+  const auto reader = cache->open_parts(key_);
+  ASSERT_NE(reader, nullptr);
+  const std::uint64_t end = reader->bytes();
+  const std::uint64_t none = ~std::uint64_t{0};
+  for (const FilePart& bad :
+       {FilePart{part->offset, part->packed, part->size + 1},
+        FilePart{part->offset, part->packed - 1, part->size},
+        FilePart{part->offset + 1, part->packed, part->size},
+        FilePart{part->offset, part->packed, none}, FilePart{part->offset, none, part->size},
+        FilePart{none, part->packed, part->size}, FilePart{end, 0, 0}, FilePart{end + 1, 0, 0}}) {
+    EXPECT_EQ(reader->part(bad), std::nullopt)
+        << bad.offset << " " << bad.packed << " " << bad.size;
+  }
 }
 
 TEST_F(Cache, KeepsSoManyFilesAndNoMore) {

@@ -8,12 +8,16 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace hodo::text {
+
+class PartsReader;
+class PartsWriter;
 
 class ModuleCache {
  public:
@@ -41,9 +45,16 @@ class ModuleCache {
   // What cannot be kept is not.
   void store(const Key& key, std::span<const std::uint8_t> analysis) const;
 
+  // The same in parts (parts_file.h). Null: not there, or not as a PartsWriter left it.
+  std::unique_ptr<PartsReader> open_parts(const Key& key) const;
+  std::unique_ptr<PartsWriter> write_parts(const Key& key) const;  // never null
+  // What was stored under the key, in whatever way, is gone.
+  void forget(const Key& key) const;
+
  private:
   ModuleCache(int folder, Key maker) : folder_(folder), maker_(maker) {}
   std::string name_of(const Key& key) const;
+  int open_file(const Key& key) const;
   void remove_oldest() const;
 
   int folder_ = -1;
