@@ -12,6 +12,7 @@ class CallJudging::OfSpace final : public flow::CallJudge {
     return all_.generation(space_, time);
   }
   CallOp op(const Branch& branch) const override { return all_.op(space_, branch); }
+  bool is_single(std::uint32_t callee) const override { return all_.is_single(callee); }
 
  private:
   CallJudging& all_;
@@ -31,6 +32,22 @@ const flow::CallJudge* CallJudging::judge_of(std::uint32_t space) {
 CallJudging::Callee CallJudging::callee(std::uint32_t number) const {
   const std::lock_guard lock(mutex_);
   return callees_[number];
+}
+
+void CallJudging::tell_singles() {
+  const std::lock_guard lock(mutex_);
+  tells_singles_ = true;
+}
+
+void CallJudging::tell_no_more(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  if (number >= told_enough_.size()) told_enough_.resize(callees_.size());
+  told_enough_[number] = true;
+}
+
+bool CallJudging::is_single(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  return number >= told_enough_.size() || !told_enough_[number];
 }
 
 std::uint64_t CallJudging::generation(std::uint32_t space, std::uint64_t time) {
@@ -97,7 +114,12 @@ CallOp CallJudging::entering(CallOp::Kind kind, std::uint32_t space, const Locat
   if (number == CallOp::kMostCallees) return {};
   const auto [it, fresh] = numbers_.try_emplace(key, number);
   if (fresh) callees_.push_back(callee);
-  return {.kind = kind, .stub = where.stub, .callee = it->second, .function = where.function};
+  const bool enough = it->second < told_enough_.size() && told_enough_[it->second];
+  return {.kind = kind,
+          .stub = where.stub,
+          .single = tells_singles_ && !where.stub && !enough,
+          .callee = it->second,
+          .function = where.function};
 }
 
 }  // namespace hodo::analyze

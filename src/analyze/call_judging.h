@@ -35,9 +35,15 @@ class CallJudging {
   };
   Callee callee(std::uint32_t number) const;
 
+  // From now on calls that a decoder follows are told one by one, too; but not those of a callee of
+  // which somebody has heard enough.
+  void tell_singles();
+  void tell_no_more(std::uint32_t number);
+
  private:
   class OfSpace;
   flow::CallOp op(std::uint32_t space, const Branch& branch);
+  bool is_single(std::uint32_t number) const;
   flow::CallOp called(std::uint32_t space, const Branch& branch);
   flow::CallOp jumped(std::uint32_t space, const Branch& branch);
   flow::CallOp entering(flow::CallOp::Kind kind, std::uint32_t space, const Located& where,
@@ -52,6 +58,8 @@ class CallJudging {
   std::map<std::uint32_t, std::unique_ptr<OfSpace>> judges_;
   std::map<std::pair<std::uint32_t, const symbol::Symbol*>, Located> by_symbol_;
   std::vector<Callee> callees_;
+  bool tells_singles_ = false;
+  std::vector<bool> told_enough_;  // by number
   using Key = std::tuple<std::uint32_t, std::uint64_t, bool, std::uint32_t>;
   std::map<Key, std::uint32_t> numbers_;  // by space, Callee and function
 };

@@ -16,6 +16,7 @@ class CallSpans {
     const flow::CallSpan& sums;
     std::span<const flow::ReturnedCall> returned;
     std::span<const flow::OpenedCall> opened;
+    std::span<const flow::SingleCall> singles;
   };
 
   // Both must outlive this.
@@ -24,6 +25,7 @@ class CallSpans {
         spans_(batch.spans),
         returned_(batch.returned),
         opened_(batch.opened),
+        singles_(batch.singles),
         summed_(batch.summed),
         paths_(batch.paths),
         left_open_(batch.left_open) {}
@@ -31,7 +33,8 @@ class CallSpans {
   Span next() {
     const flow::CallSpan& sums = spans_.front();
     spans_ = spans_.subspan(1);
-    return {sums, first(returned_, sums.returned), first(opened_, sums.opened)};
+    return {sums, first(returned_, sums.returned), first(opened_, sums.opened),
+            first(singles_, sums.singles)};
   }
 
   bool are_summed() const { return !summed_.empty(); }
@@ -61,6 +64,7 @@ class CallSpans {
   std::span<const flow::CallSpan> spans_;
   std::span<const flow::ReturnedCall> returned_;
   std::span<const flow::OpenedCall> opened_;
+  std::span<const flow::SingleCall> singles_;
   std::span<const flow::SummedSpan> summed_;
   std::span<const flow::CalledPath> paths_;
   std::span<const flow::LeftOpen> left_open_;

@@ -79,7 +79,10 @@ class CallStack {
     paths_[frames_.back().node].instructions += branch.insns;
   }
   void count_left_out(const flow::Transfer& transfer);
-  void follow_span(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time);
+  void follow_span(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time,
+                   CallRules& rules);
+  void passed_in_span(const flow::SingleCall& call, CallSpans& spans,
+                      const flow::TransferBook& book, const CallClock& begin, CallRules& rules);
   void follow_summed(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time,
                      CallRules& rules);
   void returned_in_span(const flow::ReturnedCall& call, const flow::TransferBook& book,

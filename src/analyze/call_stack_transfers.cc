@@ -1,5 +1,6 @@
 // Following a thread's calls by transfers (flow::Transfers): what call_stack.cc does, for branches
 // of which it is known what they are.
+#include <algorithm>
 #include <utility>
 
 #include "call_stack.h"
@@ -75,7 +76,7 @@ void CallStack::transfers(std::uint32_t space, std::span<const flow::Transfer> r
       if (spans->are_summed()) {
         follow_summed(*spans, book, time, rules);
       } else {
-        follow_span(*spans, book, time);
+        follow_span(*spans, book, time, rules);
       }
       continue;
     }
@@ -95,7 +96,8 @@ void CallStack::transfers(std::uint32_t space, std::span<const flow::Transfer> r
 
 // What the decoder has followed itself: all of it plain, wherever the calls were that it did not
 // know of.
-void CallStack::follow_span(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time) {
+void CallStack::follow_span(CallSpans& spans, const flow::TransferBook& book, std::uint64_t time,
+                            CallRules& rules) {
   const CallSpans::Span span = spans.next();
   if (frames_.empty()) start({.to = book[span.sums.first].from, .time = time}, false);
   const CallClock begin = clock_;
@@ -103,9 +105,19 @@ void CallStack::follow_span(CallSpans& spans, const flow::TransferBook& book, st
     clock_.branches = begin.branches + branches;
     clock_.instructions = begin.instructions + insns;
   };
+  auto single = span.singles.begin();
+  std::uint32_t returned = 0;
+  const auto tell_singles = [&] {
+    for (; single != span.singles.end() && single->returned == returned; ++single) {
+      passed_in_span(*single, spans, book, begin, rules);
+    }
+  };
+  tell_singles();
   for (const flow::ReturnedCall& call : span.returned) {
     move_to(call.branches, call.insns);
     returned_in_span(call, book, time);
+    ++returned;
+    tell_singles();
   }
   for (const flow::OpenedCall& call : span.opened) {
     move_to(call.branches, call.insns);
@@ -116,6 +128,30 @@ void CallStack::follow_span(CallSpans& spans, const flow::TransferBook& book, st
   if (watcher_ == nullptr) return;
   const auto number = [&](std::uint32_t n) { return n == 0 ? 0 : begin.branches + n; };
   watcher_->passed(number(span.sums.last_call), number(span.sums.last_return));
+}
+
+void CallStack::passed_in_span(const flow::SingleCall& call, CallSpans& spans,
+                               const flow::TransferBook& book, const CallClock& begin,
+                               CallRules& rules) {
+  if (watcher_ == nullptr) return;
+  PassedCall out{.callee = call.callee,
+                 .function = rules.callee(call.callee, spans).function,
+                 .caller = PassedCall::kNobody,
+                 .site = book[call.at].from,
+                 .since = clock_,
+                 .until = clock_};
+  out.since.branches = begin.branches + call.branches;
+  out.since.instructions = begin.instructions + call.insns;
+  out.until.branches = begin.branches + call.end_branches;
+  out.until.instructions = begin.instructions + call.end_insns;
+  if (call.caller != flow::SingleCall::kOpenBefore) {
+    out.caller = rules.callee(call.caller, spans).function;
+  } else {
+    const auto around = std::ranges::find(frames_.rbegin(), frames_.rend(), false,
+                                          [](const Frame& frame) { return frame.function.stub; });
+    if (around != frames_.rend()) out.caller = around->function.function;
+  }
+  watcher_->passed_one(out);
 }
 
 void CallStack::returned_in_span(const flow::ReturnedCall& call, const flow::TransferBook& book,

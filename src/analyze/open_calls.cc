@@ -81,6 +81,9 @@ SavedCall Following::passed_call(std::uint32_t callee) const {
           .by_call = where.by_call};
 }
 
+void Following::tell_single_calls() { state_->judging.tell_singles(); }
+void Following::tell_no_more(std::uint32_t callee) { state_->judging.tell_no_more(callee); }
+
 std::span<std::uint64_t> Following::return_sites() { return state_->sites.slots(); }
 std::vector<std::uint32_t> Following::changed_return_sites() const {
   const auto changes = state_->sites.changes();

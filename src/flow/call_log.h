@@ -51,11 +51,16 @@ class CallLog {
   const OpenedCall* limit() const { return frames_.data() + frames_.size(); }
 
   void returned(const ReturnedCall& call) { returned_.push_back(call); }
+  void single(const SingleCall& call) { singles_.push_back(call); }
+  // So many that the batch should end: they have 64 KiB.
+  bool has_many_singles() const { return singles_.size() >= kManySingles; }
   std::size_t returned_in_span() const { return returned_.size() - told_; }
   // The span ends; its open calls are those up to `end`.
   void close(CallSpan span, const OpenedCall* end) {
     span.returned = static_cast<std::uint32_t>(returned_in_span());
     span.opened = static_cast<std::uint32_t>(end - frames_.data());
+    span.singles = static_cast<std::uint32_t>(singles_.size() - told_singles_);
+    told_singles_ = singles_.size();
     opened_.insert(opened_.end(), frames_.begin(), frames_.begin() + (end - frames_.data()));
     told_ = returned_.size();
     spans_.push_back(span);
@@ -64,19 +69,25 @@ class CallLog {
     spans_.clear();
     returned_.clear();
     opened_.clear();
-    told_ = 0;
+    singles_.clear();
+    told_ = told_singles_ = 0;
   }
 
   std::span<const CallSpan> spans() const { return spans_; }
   std::span<const ReturnedCall> returned() const { return returned_; }
   std::span<const OpenedCall> opened() const { return opened_; }
+  std::span<const SingleCall> singles() const { return singles_; }
 
  private:
+  static constexpr std::size_t kManySingles = 1 << 11;
+
   std::vector<OpenedCall> frames_;
   std::vector<CallSpan> spans_;
   std::vector<ReturnedCall> returned_;
   std::vector<OpenedCall> opened_;
-  std::size_t told_ = 0;  // of returned_ that are in spans
+  std::vector<SingleCall> singles_;
+  std::size_t told_ = 0;          // of returned_ that are in spans,
+  std::size_t told_singles_ = 0;  // and of singles_
 };
 
 }  // namespace hodo::flow

@@ -65,12 +65,13 @@ class CallPen {
     top_->made_insns = static_cast<std::uint32_t>(pending);
     ++top_;
   }
-  // A plain return, the last of so many branches that are in no row. False, and nothing is done: it
-  // does not close the innermost call of the span.
-  [[gnu::always_inline]] bool close(std::uint64_t to, std::uint64_t branches) {
+  // A plain return, the last of so many branches and instructions that are in no row. False, and
+  // nothing is done: it does not close the innermost call of the span.
+  [[gnu::always_inline]] bool close(std::uint64_t to, std::uint64_t branches, std::uint64_t insns) {
     if (top_ == bottom_ || top_[-1].returns != to) return false;
-    drop(*--top_);
+    --top_;
     span_.last_return = span_.branches + static_cast<std::uint32_t>(branches);
+    drop(top_, span_.last_return, span_.insns + static_cast<std::uint32_t>(insns));
     return true;
   }
   // There may be no room for the calls of a row.
@@ -80,7 +81,8 @@ class CallPen {
   }
   // It has to end before more is followed.
   bool full() const {
-    return deep() || span_.insns >= kMostInsns || log_.returned_in_span() >= CallLog::kMostReturned;
+    return deep() || span_.insns >= kMostInsns ||
+           log_.returned_in_span() >= CallLog::kMostReturned || log_.has_many_singles();
   }
   // With what is left out behind it, which is in it then. True: there was one.
   bool end_span(LeftOut& left) {
@@ -115,9 +117,27 @@ class CallPen {
     if (call.callee != kOfStep) return call.callee;
     return following::callee(graph_.plain_call(call.at).step.what);
   }
-  // A call that ends.
-  void drop(const OpenedCall& call) {
-    if (call.callee != kOfStep) graph_.passed().add(call.callee);
+  // A call that ends behind so many branches and instructions of the span.
+  [[gnu::always_inline]] void drop(const OpenedCall* call, std::uint32_t branches,
+                                   std::uint32_t insns) {
+    if (call->callee == kOfStep) return;
+    graph_.passed().add(call->callee);
+    if (graph_.is_single(call->callee)) [[unlikely]]
+      tell(call, branches, insns);
+  }
+  [[gnu::noinline]] void tell(const OpenedCall* call, std::uint32_t branches, std::uint32_t insns) {
+    if (call->is_stub()) return;
+    const OpenedCall* around = call;
+    while (around != bottom_ && around[-1].is_stub()) --around;
+    log_.single({.callee = call->callee,
+                 .caller = around == bottom_ ? SingleCall::kOpenBefore : callee_of(around[-1]),
+                 .returned = static_cast<std::uint32_t>(log_.returned_in_span()),
+                 .at = call->at,
+                 .branches = call->branches,
+                 .insns = call->insns,
+                 .end_branches = branches,
+                 .end_insns = insns});
+    graph_.told_single(call->callee);
   }
   // One that does not, as others are to read it.
   void write_out(OpenedCall& call) {
@@ -203,8 +223,8 @@ class CallPen {
       return true;
     }
     if (call[-1].returns != at.to) return false;
-    for (--call; top != call;) drop(*--top);
     span_.last_return = at.branches + k + 1;
+    for (--call; top != call;) drop(--top, span_.last_return, at.insns + step.insns);
     return true;
   }
 

@@ -34,6 +34,8 @@ void StepGraph::note_returns(Link link, std::uint32_t row) {
 void StepGraph::forget_calls(std::uint64_t number) {
   settle_opened();
   forget_plain_steps();
+  not_plain_.clear();
+  asks_again_.clear();
   calls_judged_by_ = number;
   std::ranges::fill(targets_, CallTarget{});
   other_targets_.assign(kOtherTargets, {});
@@ -52,6 +54,20 @@ bool StepGraph::may_judge_calls(std::uint64_t number) {
   if (!first && waited_ < 2 * steps_.size()) return false;
   calls_judged_by_ = number;
   return true;
+}
+
+// Those that are no longer told one by one are as plain as others from now on.
+void StepGraph::ask_about_singles(const CallJudge& judge) {
+  for (const std::uint32_t callee : std::exchange(asks_again_, {})) {
+    if (!is_single(callee) || judge.is_single(callee)) continue;
+    singles_[callee] = kNotSingle;
+    const auto found = not_plain_.extract(callee);
+    if (found.empty()) continue;
+    for (const std::uint32_t one : found.mapped()) {
+      std::uint32_t& word = steps_[one >> 1].step.count[one & 1];
+      if ((word & (leaving::kAll | leaving::kSleepingAll)) == 0) word = 0;
+    }
+  }
 }
 
 void StepGraph::forget_plain_steps() {
@@ -88,7 +104,11 @@ std::uint32_t StepGraph::call_word(const CallOp& op) {
   if (op.callee >= CallOp::kMostCallees) return static_cast<std::uint32_t>(other);
   if (op.callee >= functions_.size()) functions_.resize(op.callee + 1);
   if (passed_.size() < functions_.size()) passed_.make_room(2 * functions_.size());
-  if (op.kind == call || op.kind == tail || op.kind == enters) functions_[op.callee] = op.function;
+  if (singles_.size() < functions_.size()) singles_.resize(2 * functions_.size());
+  if (op.kind == call || op.kind == tail || op.kind == enters) {
+    functions_[op.callee] = op.function;
+    if (op.single != is_single(op.callee)) singles_[op.callee] = op.single ? 1 : kNotSingle;
+  }
   return static_cast<std::uint32_t>(op.kind) | (op.stub ? following::kStub : 0) |
          op.callee << following::kCalleeShift;
 }

@@ -49,12 +49,13 @@ void StepGraph::ask(Link link, bool taken, const BranchSink& sink, bool exact,
   answer = row == 0 ? leaving::kWritten : leaving::kTold | row;
   if (cond && !taken && !end) answer |= leaving::kNextComes;
   if (judge == nullptr || row == 0 || (cond && !end)) return;
-  if (const std::uint32_t plain = plain_step(link, row, exact, *judge); plain != 0) answer = plain;
+  if (const std::uint32_t plain = plain_step(link, taken, row, exact, *judge); plain != 0)
+    answer = plain;
 }
 
 // The word of a step with a plain return at its end, or with one plain call on the way and an
 // outcome that is left out; 0: it is neither.
-std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, bool exact,
+std::uint32_t StepGraph::plain_step(Link link, bool taken, std::uint32_t row, bool exact,
                                     const CallJudge& judge) {
   const std::uint32_t number = number_of(link);
   Shown& shown = shown_[number];
@@ -86,6 +87,10 @@ std::uint32_t StepGraph::plain_step(Link link, std::uint32_t row, bool exact,
     return summed_call::word(before, nth, shown.tail);
   }
   if (before > on_the_way::kMostInsns) return 0;
+  if (const std::uint32_t callee = following::callee(what); is_single(callee)) {
+    not_plain_[callee].push_back(number << 1 | (taken ? 1 : 0));
+    return 0;
+  }
   shown.row = row;
   tail.way = on_the_way::packed(before, shown.edge_count - 1u);
   return leaving::kAll | shown.tail;

@@ -139,6 +139,7 @@ void Output::hand_on(std::span<const Branch> branches) {
          .spans = calls_.spans(),
          .returned = wants_lines_ ? calls_.returned() : call_sums_.returned(),
          .opened = calls_.opened(),
+         .singles = calls_.singles(),
          .passed = passed_,
          .summed = call_sums_.spans(),
          .paths = call_sums_.paths(),

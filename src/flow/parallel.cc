@@ -30,8 +30,9 @@ void Log::add(Entry entry) {
         batch->walked.size() * sizeof(Branch) + batch->list.size() * sizeof(Transfer) +
         batch->lines.size() * sizeof(CodeLine) + batch->spans.size() * sizeof(CallSpan) +
         batch->returned.size() * sizeof(ReturnedCall) + batch->opened.size() * sizeof(OpenedCall) +
-        batch->passed.size() * sizeof(PassedCalls) + batch->summed.size() * sizeof(SummedSpan) +
-        batch->paths.size() * sizeof(CalledPath) + batch->left_open.size() * sizeof(LeftOpen);
+        batch->singles.size() * sizeof(SingleCall) + batch->passed.size() * sizeof(PassedCalls) +
+        batch->summed.size() * sizeof(SummedSpan) + batch->paths.size() * sizeof(CalledPath) +
+        batch->left_open.size() * sizeof(LeftOpen);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -117,6 +118,7 @@ class Crew::Recorder final : public BranchSink {
                         .spans = {batch.spans.begin(), batch.spans.end()},
                         .returned = {batch.returned.begin(), batch.returned.end()},
                         .opened = {batch.opened.begin(), batch.opened.end()},
+                        .singles = {batch.singles.begin(), batch.singles.end()},
                         .passed = {batch.passed.begin(), batch.passed.end()},
                         .summed = {batch.summed.begin(), batch.summed.end()},
                         .paths = {batch.paths.begin(), batch.paths.end()},
@@ -286,6 +288,7 @@ void Crew::tell(Log::LeavingOut& batch) {
                               .spans = batch.spans,
                               .returned = batch.returned,
                               .opened = batch.opened,
+                              .singles = batch.singles,
                               .passed = batch.passed,
                               .summed = batch.summed,
                               .paths = batch.paths,

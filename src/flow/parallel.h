@@ -49,6 +49,7 @@ class Log {
     std::vector<CallSpan> spans;
     std::vector<ReturnedCall> returned;
     std::vector<OpenedCall> opened;
+    std::vector<SingleCall> singles;
     std::vector<PassedCalls> passed;
     std::vector<SummedSpan> summed;
     std::vector<CalledPath> paths;

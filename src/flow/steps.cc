@@ -91,6 +91,8 @@ void StepGraph::clear() {
   ran_.assign(1, 0);
   awake_.clear();
   opened_.clear();
+  not_plain_.clear();
+  asks_again_.clear();
   edges_.clear();
   calls_.clear();
   validities_.clear();

@@ -279,6 +279,21 @@ class StepGraph final : public Passages::Reader {
     return last.to == to ? last.what : look_for_target(row, to, judge);
   }
   std::uint32_t function_of(std::uint32_t callee) const { return functions_[callee]; }
+  // Whether calls of it are told one by one (CallOp::single): no step calls it plainly.
+  bool is_single(std::uint32_t callee) const { return singles_[callee] != kNotSingle; }
+  // One has been told. Now and then the judge is asked again, by settle_singles().
+  void told_single(std::uint32_t callee) {
+    constexpr std::uint8_t kBetween = 64;
+    std::uint8_t& left = singles_[callee];
+    if (--left != 0) return;
+    left = kBetween;
+    asks_again_.push_back(callee);
+  }
+  // Steps are then asked anew: nobody may be in the middle of one that is left out.
+  void settle_singles(const CallJudge& judge) {
+    if (!asks_again_.empty()) [[unlikely]]
+      ask_about_singles(judge);
+  }
   PassedCounts& passed() { return passed_; }
   // Those in passed(), and of steps' plain calls.
   void take_passed(std::vector<PassedCalls>& out) {
@@ -470,9 +485,17 @@ class StepGraph final : public Passages::Reader {
   std::vector<CallTarget> other_targets_;  // and before, by row and address
   std::vector<std::uint32_t> functions_;   // by callee
   PassedCounts passed_;
+  // By callee: kNotSingle, or how many more are told before the judge is asked again.
+  static constexpr std::uint8_t kNotSingle = 0;
+  std::vector<std::uint8_t> singles_;
+  std::vector<std::uint32_t> asks_again_;
+  // By callee that is single: words of steps that would call it plainly, as `awake_` has them.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> not_plain_;
+  void ask_about_singles(const CallJudge& judge);
   void settle_opened();
   void note_opened(const Tail& tail, Link link);
-  std::uint32_t plain_step(Link link, std::uint32_t row, bool exact, const CallJudge& judge);
+  std::uint32_t plain_step(Link link, bool taken, std::uint32_t row, bool exact,
+                           const CallJudge& judge);
   std::vector<std::uint32_t> opened_;  // numbers of steps with Tail::opened
   // Which units a step's code lies in: a number, or behind kSeveral where they begin in
   // unit_lists_, the last of which has it, too.

@@ -44,6 +44,9 @@ class TransferPen {
   // Between these somebody else may write.
   void put_down() {
     end_span();
+    if constexpr (kExact) {
+      if (call_pen_.judge() != nullptr) graph_.settle_singles(*call_pen_.judge());
+    }
     TransferLog& log = out_.transfers();
     log.put(at_);
     log.left_out() = left_;
@@ -118,7 +121,7 @@ class TransferPen {
       open(tail, here, what, row);
     }
   }
-  void packet(const Step& step, Link here, Link /*to*/, std::uint64_t ip) {
+  [[gnu::always_inline]] void packet(const Step& step, Link here, Link /*to*/, std::uint64_t ip) {
     const std::uint32_t what = step.count[0];
     if ((what & leaving::kAll) != 0 && leaves_out_) return come_back(what, here, ip);
     if ((what & leaving::kTold) != 0 && leaves_out_) [[likely]] {
@@ -234,7 +237,7 @@ class TransferPen {
   // A plain return behind so many branches, with it, and instructions.
   [[gnu::always_inline]] bool close(std::uint64_t to, std::uint32_t branches, std::uint32_t insns) {
     if constexpr (kExact) {
-      return call_pen_.close(to, left_.branches + branches);
+      return call_pen_.close(to, left_.branches + branches, left_.insns + pending_ + insns);
     } else {
       return call_pen_.close(to, left_.insns + pending_ + insns);
     }

@@ -29,7 +29,7 @@ void Told::on_transfers(const Transfers& batch) {
   std::size_t walked = 0;
   std::size_t transfer = 0;
   std::size_t span = 0;
-  opened_before = 0;
+  opened_before = singles_before = 0;
   const auto tell = [this](Branch branch, std::uint32_t since = 0) {
     in_all.push_back(branches.size() + left_branches);
     own_insns.push_back(since + branch.insns);
@@ -75,6 +75,9 @@ void Told::take_span(const Transfers& batch, const CallSpan& span, std::uint64_t
     opened.push_back({begin, (*batch.book)[call.at].from, call});
   }
   opened_before += span.opened;
+  const auto some = batch.singles.subspan(singles_before, span.singles);
+  singles.push_back({begin, span.branches, {some.begin(), some.end()}});
+  singles_before += span.singles;
   left_branches += span.branches;
   left_insns += span.insns;
   std::uint32_t at = span.last;

@@ -64,7 +64,15 @@ struct Told : BranchSink {
   const CallJudge* call_judge() const override { return judge; }
   std::map<std::uint32_t, std::uint64_t> passed;
   std::vector<Opened> opened;
-  std::size_t opened_before = 0;    // of the batch
+  std::size_t opened_before = 0;  // of the batch
+  // Those that were told one by one, by span: the branches before it, and in it.
+  struct Singles {
+    std::size_t begin;
+    std::size_t branches;
+    std::vector<SingleCall> calls;
+  };
+  std::vector<Singles> singles;
+  std::size_t singles_before = 0;
   std::uint64_t returns_below = 0;  // from calls before their span
   bool wants_lines() const override { return exactly; }
   bool exactly = false;

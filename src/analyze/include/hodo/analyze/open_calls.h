@@ -81,6 +81,18 @@ struct SavedCalls {
   std::vector<SavedCall> open;  // outermost first
 };
 
+// A call that has begun and ended, of a callee whose calls are told one by one.
+struct PassedCall {
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+  std::uint32_t callee = 0;    // for Following::tell_no_more()
+  std::uint32_t function = 0;  // as OpenCall's
+  std::uint32_t caller = 0;    // likewise, of the call around it that is of no stub; or kNobody
+  std::uint64_t site = 0;      // address of the call
+  CallClock since;             // with the branch that led there,
+  CallClock until;             // and with the one that led back
+};
+
 // Hears of each call of a thread. References are valid during the call.
 class CallWatcher {
  public:
@@ -94,6 +106,8 @@ class CallWatcher {
   // Calls have begun and ended of which nothing is told one by one (Following::call_judge); these
   // branches led into the last one, and back from the last one, 0: none.
   virtual void passed(std::uint64_t /*last_call*/, std::uint64_t /*last_return*/) {}
+  // One of them, with Following::tell_single_calls().
+  virtual void passed_one(const PassedCall& /*call*/) {}
 };
 
 // What threads of a session have in common when their calls are followed.
@@ -121,6 +135,11 @@ class Following {
   const flow::CallJudge* call_judge(std::uint32_t space);
   // Of calls of which only the number is told (flow::PassedCalls); not all that Function says.
   SavedCall passed_call(std::uint32_t callee) const;
+  // Such calls are told one by one, too (CallWatcher::passed_one), from the next branch on that the
+  // judge is asked about; but for callees of which nobody wants to hear more. It takes a while
+  // until they are not told any more.
+  void tell_single_calls();
+  void tell_no_more(std::uint32_t callee);
 
  private:
   friend class OpenCalls;

@@ -25,6 +25,7 @@ struct CallOp {
 
   Kind kind = Kind::other;
   bool stub = false;           // `callee` is one
+  bool single = false;         // its calls are told one by one, too (CallJudge::is_single)
   std::uint32_t callee = 0;    // the judge's number of it, less than kMostCallees
   std::uint32_t function = 0;  // likewise of its function: several callees may be of one
 };
@@ -37,6 +38,8 @@ class CallJudge {
   virtual std::uint64_t judged_by(std::uint64_t time) const = 0;
   // Of a branch that was taken.
   virtual CallOp op(const Branch& branch) const = 0;
+  // Whether calls of a callee that op() named as `single` are still to be told one by one.
+  virtual bool is_single(std::uint32_t /*callee*/) const { return false; }
 };
 
 // A call that was opened in a span and is open at its end. Branches and instructions are counted
@@ -66,12 +69,30 @@ struct ReturnedCall {
   std::uint32_t since = 0;  // instructions between the branch before and the return
 };
 
+// One call that began and ended in a span. Branches and instructions are counted from where that
+// begins.
+struct SingleCall {
+  // Instead of a callee: the innermost call that was open before the span, once `returned` of it
+  // are closed.
+  static constexpr std::uint32_t kOpenBefore = ~std::uint32_t{0};
+
+  std::uint32_t callee = 0;        // CallOp's
+  std::uint32_t caller = 0;        // likewise, of the innermost call around it that is of no stub
+  std::uint32_t returned = 0;      // so many of the span's have been closed before it
+  std::uint32_t at = 0;            // the branch in the book that opened it
+  std::uint32_t branches = 0;      // with the one that led into it, behind a stub on the way
+  std::uint32_t insns = 0;         // likewise
+  std::uint32_t end_branches = 0;  // with the one that ended it
+  std::uint32_t end_insns = 0;
+};
+
 // A row of branches, of one time.
 struct CallSpan {
   std::uint32_t branches = 0;
   std::uint32_t insns = 0;     // with the last branch
   std::uint32_t returned = 0;  // so many of Transfers::returned, behind those of the spans before,
-  std::uint32_t opened = 0;    // and of Transfers::opened: outermost first
+  std::uint32_t opened = 0;    // and of Transfers::opened: outermost first,
+  std::uint32_t singles = 0;   // and of Transfers::singles: in the order in which they ended
   // The last branches that led into a call, and back from one that was opened in the span; 0: none.
   std::uint32_t last_call = 0;
   std::uint32_t last_return = 0;

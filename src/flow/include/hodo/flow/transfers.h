@@ -80,6 +80,7 @@ struct Transfers {
   std::span<const CallSpan> spans;         // in the order of their transfers
   std::span<const ReturnedCall> returned;  // of all spans
   std::span<const OpenedCall> opened;      // likewise
+  std::span<const SingleCall> singles;     // likewise
   std::span<const PassedCalls> passed;     // in the spans of this batch
   // Without BranchSink::wants_lines(), instead of `spans`, `opened` and `passed`:
   std::span<const SummedSpan> summed;
