@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "hodo/ask/occurrences.h"
 #include "kept_calls.h"
@@ -55,10 +56,8 @@ class Lister final : public SegmentSink {
     Watcher& watcher = it->second;
     watcher.who = who;
     analyze::OpenCalls& calls = calls_.of(thread, &watcher);
-    for (const Branch& branch : batch) {
-      watcher.ticks = branch.time;
-      calls.branch(who.space, branch);
-    }
+    (void)visits_.of(who.queue);
+    calls.branches(who.space, batch);
     watcher.now = calls.clock();
     return !done_;
   }
@@ -119,7 +118,7 @@ class Lister final : public SegmentSink {
     }
     // The path ends here.
     void end() {
-      for (const Open& open : stack_) {
+      for (const Open& open : std::views::reverse(stack_)) {
         if (open.is_another()) continue;
         CallRow row = row_of(open, open.call);
         finish(row, open, open.call, now);
@@ -137,7 +136,6 @@ class Lister final : public SegmentSink {
     void restarted() { restarting_ = false; }
 
     session::Context who;
-    std::uint64_t ticks = 0;
     analyze::CallClock now;
 
    private:
@@ -145,9 +143,8 @@ class Lister final : public SegmentSink {
       std::uint32_t function = kNobody;
       std::uint32_t caller = kNobody;
       std::uint64_t number = 0;  // 0: not of a function that is listed
-      std::uint64_t kept = 0;    // RowKeeper::begin(); 0: it is not kept
-      bool is_another() const { return number == 0 && kept == 0; }
-      std::uint64_t ticks = 0;
+      bool kept = false;
+      bool is_another() const { return number == 0 && !kept; }
       session::Context who;
       analyze::OpenCall call;
     };
@@ -168,8 +165,8 @@ class Lister final : public SegmentSink {
       if (!meant && !kept) return;
       Open& open = stack_.back();
       if (meant) open.number = ++lister_.out_.calls;
-      if (kept) open.kept = lister_.keeper_->begin(call.function);
-      open.ticks = ticks;
+      if (kept) lister_.keeper_->begin(call.function);
+      open.kept = kept;
       open.who = who;
       open.call = call;
       for (std::size_t i = stack_.size() - 1; i-- > 0 && open.caller == kNobody;) {
@@ -185,14 +182,14 @@ class Lister final : public SegmentSink {
               .caller = open.caller,
               .site = call.site,
               .space = open.who.space,
-              .ticks = open.ticks};
+              .ticks = call.since.ticks};
     }
     void finish(CallRow& row, const Open& open, const analyze::OpenCall& call,
                 const analyze::CallClock& when) {
       row.instructions = when.instructions - call.since.instructions;
       row.until = {thread_, when.branches, 0};
       if (row.time != 0 && when.time > row.time) row.duration = when.time - row.time;
-      if (open.kept != 0) lister_.keeper_->add(row, open.kept);
+      if (open.kept) lister_.keeper_->add(row, lister_.visits_.of(open.who.queue));
       if (open.number != 0) lister_.add(row);
     }
 
@@ -225,6 +222,7 @@ class Lister final : public SegmentSink {
   CallList out_;
   Rows rows_{options_, out_};
   std::optional<RowKeeper> keeper_;
+  Visits visits_;
 };
 
 std::vector<std::size_t> Lister::choose(const Index& index, std::vector<std::size_t> selected) {

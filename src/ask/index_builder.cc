@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
 #include "hodo/ask/index.h"
 #include "hodo/flow/decoder.h"
 #include "hodo/flow/transfers.h"
+#include "kept_calls.h"
+#include "made_rows.h"
 #include "ran_code.h"
 
 namespace hodo::ask {
@@ -60,10 +63,18 @@ class CalleeCounts {
     here.closed += times;
   }
   std::size_t size() const { return here_.size(); }
+  // Up to the last take(), by function.
+  std::span<const std::uint64_t> calls() const { return calls_; }
   std::vector<CalleeCount> take() {
     std::vector<CalleeCount> out;
     out.reserve(here_.size());
-    for (const Known* const known : here_) out.push_back(known->here);
+    for (const Known* const known : here_) {
+      out.push_back(known->here);
+      // No rows are made of what nothing is called in.
+      if (!known->key.first || known->key.entry != 0) {
+        calls_[known->key.function] += known->here.opened;
+      }
+    }
     std::ranges::sort(out, {}, &CalleeCount::callee);
     ++segment_;
     here_.clear();
@@ -91,6 +102,7 @@ class CalleeCounts {
     return *last;
   }
   Known& look_up(const Key& key, const analyze::OpenCall& call) {
+    if (call.function >= calls_.size()) calls_.resize(std::size_t{call.function} * 2 + 1);
     auto [it, fresh] = known_.try_emplace(key);
     if (!fresh) return it->second;
     too_many_ |= all_.size() == kMostCallees;
@@ -115,6 +127,7 @@ class CalleeCounts {
   std::vector<Known*> last_;                    // by function
   std::unordered_map<Key, Known, Hash> known_;  // keeps its elements where they are
   std::vector<Known*> here_;                    // counted in the segment
+  std::vector<std::uint64_t> calls_;            // by function
   std::uint64_t segment_ = 1;
 };
 
@@ -147,11 +160,16 @@ std::optional<Branch> last_of(const flow::Transfers& batch) {
 // Follows all threads and notes what is known at checkpoints.
 class IndexBuilder final : public session::CheckpointSink {
  public:
-  explicit IndexBuilder(session::Session& session)
+  IndexBuilder(session::Session& session, CallStore* calls)
       : clock_(session.clock()),
         following_(session.names(), session.clock()),
         callees_(index_.ran_.callees, index_.ran_.too_many_callees),
-        ran_(index_.ran_.granules) {}
+        ran_(index_.ran_.granules) {
+    if (calls == nullptr) return;
+    std::uint64_t trace = 0;
+    for (const session::Queue& queue : session.queues()) trace += queue.bytes;
+    rows_.emplace(following_, *calls, trace);
+  }
 
   bool branches(const session::Context&, std::span<const Branch>) override { return true; }
   bool leaves_out_jumps() const override { return true; }
@@ -166,6 +184,7 @@ class IndexBuilder final : public session::CheckpointSink {
   bool transfers(const session::Context& who, const flow::Transfers& batch) override {
     Thread& thread = thread_of_queue(who);
     thread.space = who.space;
+    thread.pid = who.pid;
     add_lines(thread, batch.lines);
     thread.calls.transfers(who.space, batch);
     add_passed(thread, batch.passed);
@@ -184,6 +203,7 @@ class IndexBuilder final : public session::CheckpointSink {
   Index take(const std::vector<session::LossLine>& losses) {
     finish_segment();
     mark_losses(losses);
+    finish_rows(losses.empty());
     index_.changes_ = changes_.take();
     return std::move(index_);
   }
@@ -195,7 +215,7 @@ class IndexBuilder final : public session::CheckpointSink {
     Thread& operator=(const Thread&) = delete;
 
     void opened(const analyze::OpenCall& call, std::size_t) override {
-      open.push_back(nullptr);
+      open.emplace_back();
       if (!call.stub) entered(call);
     }
     // Only the innermost call becomes another.
@@ -204,16 +224,23 @@ class IndexBuilder final : public session::CheckpointSink {
       entered(call);
     }
     void entered(const analyze::OpenCall& call) {
-      open.back() = builder.callees_.opened(space, call);
+      Open& entry = open.back();
+      entry = {.known = builder.callees_.opened(space, call),
+               .function = call.function,
+               .caller = caller(),
+               .pid = pid,
+               .space = space,
+               .visit = builder.visit_};
       if (call.how != analyze::CallEntry::first) call_before = call.since.branches;
     }
     void closed(const analyze::OpenCall& call, analyze::CallEnd how,
                 const analyze::CallClock& now) override {
-      CalleeCounts::Known* const known = open.back();
+      const Open entry = open.back();
       open.pop_back();
       low = std::min(low, open.size());
       if (call.stub) return;
-      if (known != nullptr) builder.callees_.closed(*known);
+      if (entry.known != nullptr) builder.callees_.closed(*entry.known);
+      if (builder.rows_) add_row(entry, call, static_cast<CallRow::Outcome>(how), now);
       if (how == analyze::CallEnd::returned) return_before = now.branches;
     }
 
@@ -222,13 +249,77 @@ class IndexBuilder final : public session::CheckpointSink {
       return_before = std::max(return_before, last_return);
     }
 
+    void passed_one(const analyze::PassedCall& call) override {
+      if (!builder.rows_) return;
+      static_assert(analyze::PassedCall::kNobody == kNobody);
+      CallRow row{.at = {id, call.since.branches, 0},
+                  .pid = pid,
+                  .time = call.since.time,
+                  .function = call.function,
+                  .caller = call.caller,
+                  .site = call.site,
+                  .space = space,
+                  .ticks = call.since.ticks,
+                  .outcome = CallRow::Outcome::returned};
+      end_at(call.until, call.since, row);
+      builder.rows_->add_passed(row, builder.visit_, call.callee);
+    }
+    // The path ends here.
+    void end() {
+      const auto calls_open = calls.open();
+      for (std::size_t i = open.size(); i-- > 0;) {
+        if (!calls_open[i].stub) {
+          add_row(open[i], calls_open[i], CallRow::Outcome::open, calls.clock());
+        }
+      }
+    }
+
+    // A call that is open. Of a stub nothing is known.
+    struct Open {
+      CalleeCounts::Known* known = nullptr;
+      std::uint32_t function = kNobody;
+      std::uint32_t caller = kNobody;
+      std::int32_t pid = -1;
+      std::uint32_t space = 0;
+      std::uint32_t visit = 0;
+    };
+    // Of the innermost call.
+    std::uint32_t caller() const {
+      for (std::size_t i = open.size() - 1; i-- > 0;) {
+        if (open[i].function != kNobody) return open[i].function;
+      }
+      return kNobody;
+    }
+    void add_row(const Open& entry, const analyze::OpenCall& call, CallRow::Outcome outcome,
+                 const analyze::CallClock& now) const {
+      if (call.how == analyze::CallEntry::first && call.entry == 0) return;
+      CallRow row{.at = {id, call.since.branches, 0},
+                  .pid = entry.pid,
+                  .time = call.since.time,
+                  .function = call.function,
+                  .caller = entry.caller,
+                  .site = call.site,
+                  .space = entry.space,
+                  .ticks = call.since.ticks,
+                  .outcome = outcome};
+      end_at(now, call.since, row);
+      builder.rows_->add(row, entry.visit);
+    }
+    static void end_at(const analyze::CallClock& now, const analyze::CallClock& since,
+                       CallRow& row) {
+      row.until = {row.at.thread, now.branches, 0};
+      row.instructions = now.instructions - since.instructions;
+      if (row.time != 0 && now.time > row.time) row.duration = now.time - row.time;
+    }
+
     IndexBuilder& builder;
     ThreadId id;
     std::uint32_t space = 0;
+    std::int32_t pid = -1;
     bool line_goes_on = true;  // one that began in the segment before
     analyze::OpenCalls calls;
     Branch last{.kind = BranchKind::end};
-    std::vector<CalleeCounts::Known*> open;  // of the open calls; null: a stub
+    std::vector<Open> open;
     std::size_t low = 0;  // so many open calls are as they were at the last segment
     std::uint64_t time = 0;
     std::uint64_t call_before = 0;
@@ -242,6 +333,7 @@ class IndexBuilder final : public session::CheckpointSink {
     current_ = &it->second;
     current_->id = id;
     queue_ = who.queue;
+    visit_ = visits_.of(queue_);
     gone_ += std::exchange(offset_, 0);
     add(*current_, who.queue, std::nullopt);
     return *current_;
@@ -293,6 +385,7 @@ class IndexBuilder final : public session::CheckpointSink {
       change.returns.emplace_back(i, sites[i]);
     }
     if (from) offset_ = from->offset;
+    if (rows_) rows_->decoded(gone_ + offset_);
     const std::size_t bytes =
         kOfSegment + change.opened.size() * kOfCall + change.returns.size() * kOfReturn;
     if (from && spent_ + bytes + what_ran() > may_spend()) return;
@@ -323,6 +416,12 @@ class IndexBuilder final : public session::CheckpointSink {
   }
 
   void mark_losses(const std::vector<session::LossLine>& losses);
+  // `whole`: nothing was lost.
+  void finish_rows(bool whole) {
+    if (!rows_ || !whole || index_.ran_.too_many_callees) return;
+    for (auto& [id, thread] : threads_) thread.end();
+    rows_->finish(callees_.calls());
+  }
 
   session::Clock clock_;
   Index index_;
@@ -334,6 +433,9 @@ class IndexBuilder final : public session::CheckpointSink {
   std::map<ThreadId, Thread> threads_;
   Thread* current_ = nullptr;
   std::uint32_t queue_ = 0;
+  Visits visits_;
+  std::uint32_t visit_ = 0;  // of the present queue
+  std::optional<MadeRows> rows_;
   std::uint64_t offset_ = 0;  // of the last checkpoint in the queue
   std::uint64_t gone_ = 0;    // bytes of the queues before
   std::uint64_t spent_ = 0;   // about, on the index
@@ -371,8 +473,8 @@ void IndexBuilder::mark_losses(const std::vector<session::LossLine>& losses) {
 }
 
 Result<Index> Index::build(session::Session& session, session::Parts& parts, std::size_t spacing,
-                           const session::ProgressFunction& progress) {
-  IndexBuilder builder(session);
+                           const session::ProgressFunction& progress, CallStore* calls) {
+  IndexBuilder builder(session, calls);
   auto outcome = parts.decode_marked({.progress = progress}, spacing, builder);
   if (!outcome) return std::unexpected(outcome.error());
   return builder.take(outcome->losses);

@@ -1,8 +1,7 @@
 #include "kept_calls.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
+#include <tuple>
 #include <utility>
 
 #include "segments.h"
@@ -10,64 +9,36 @@
 namespace hodo::ask {
 namespace {
 
-constexpr std::uint64_t kRowsVersion = 1;
-// Decodings whose rows are kept; the oldest go.
-constexpr std::size_t kMostDecodings = 8;
-// Bytes that a row takes, about, and more than the file may have, which is read as a whole.
+// Bytes that a row takes, about, and more than the rows of a decoding may take.
 constexpr std::size_t kOfRow = 20;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
 // Nothing is called there that rows are made of.
 bool is_nowhere(const Callee& callee) { return callee.first && callee.entry == 0; }
-
-// The rows of decodings, the newest first; nothing of what makes no sense.
-std::vector<std::span<const std::uint8_t>> decodings_in(std::span<const std::uint8_t> file) {
-  NumberReader in(file);
-  std::vector<std::span<const std::uint8_t>> out;
-  if (in.number() != kRowsVersion) return out;
-  for (std::size_t i = in.count(); i > 0; --i) out.push_back(in.bytes());
-  if (!in.good() || !in.at_end()) out.clear();
-  return out;
-}
-
-using Names = std::set<std::pair<std::string, std::string>>;
-
-Names kept_in(std::span<const KeptFunction> functions) {
-  Names out;
-  for (const KeptFunction& f : functions) {
-    if (f.rows) out.emplace(f.function.name, f.function.object);
-  }
-  return out;
-}
-
-// `newest` with those before it that have rows of their own, as far as there is room.
-std::vector<std::uint8_t> with_older(std::span<const std::uint8_t> newest, const Names& kept,
-                                     std::span<const std::uint8_t> file, std::size_t room) {
-  std::vector<std::span<const std::uint8_t>> all{newest};
-  std::size_t size = newest.size();
-  for (const auto older : decodings_in(file)) {
-    if (all.size() == kMostDecodings || older.size() > room - std::min(room, size)) break;
-    const auto rows = CallRowsReader::open(older);
-    if (!rows || std::ranges::includes(kept, kept_in(rows->functions()))) continue;
-    all.push_back(older);
-    size += older.size();
-  }
-  NumberWriter out;
-  out.number(kRowsVersion);
-  out.number(all.size());
-  for (const auto one : all) out.bytes(one);
-  return out.take();
-}
-
-std::size_t room_of(const CallStore& store) { return std::min(store.room(), kMostBytes); }
 
 }  // namespace
 
 RowKeeper::RowKeeper(const Index& index, analyze::Following& following, const FunctionName& name,
                      std::span<const std::size_t> decoded, CallStore& store)
     : following_(following), store_(store) {
+  choose_file();
   count(index, decoded);
   choose(name);
+  if (keeps_meant_) rows_.emplace(store.write(file_));
+}
+
+// A free one, or the oldest, which goes.
+void RowKeeper::choose_file() {
+  std::uint64_t oldest = ~std::uint64_t{0};
+  for (unsigned i = 0; i < CallStore::kFiles; ++i) {
+    if (i == CallStore::kOfIndex) continue;
+    const auto rows = CallRowsReader::open(store_.open(i));
+    const std::uint64_t number = rows ? rows->number() : 0;
+    number_ = std::max(number_, number + 1);
+    if (number >= oldest) continue;
+    oldest = number;
+    file_ = i;
+  }
 }
 
 void RowKeeper::count(const Index& index, std::span<const std::size_t> decoded) {
@@ -109,7 +80,7 @@ void RowKeeper::choose(const FunctionName& name) {
   std::ranges::stable_sort(order, {}, [this](const auto& one) {
     return std::pair(one.first, known_[one.second].calls);
   });
-  const std::size_t most = room_of(store_) / kOfRow;
+  const std::uint64_t most = kMostBytes / kOfRow;
   std::uint64_t rows = 0;
   for (const auto& [other, function] : order) {
     if (known_[function].calls > most - rows) break;
@@ -126,30 +97,46 @@ std::vector<KeptFunction> RowKeeper::functions() const {
     const Known& known = known_[i];
     out[i].called = known.calls != 0;
     // As many as the index has, and all have ended.
-    const std::size_t rows = rows_.rows_of(i);
+    const std::size_t rows = rows_->rows_of(i);
     if (known.kept && rows == known.calls && rows == known.begun) out[i].rows = rows;
   }
   return out;
 }
 
+// With those before it, as far as there is room.
 void RowKeeper::store() {
   const std::vector<KeptFunction> all = functions();
-  const Names kept = kept_in(all);
-  if (kept.empty()) return;
-  const std::vector<std::uint8_t> rows = rows_.take(all);
-  const std::size_t room = room_of(store_);
-  if (rows.size() > room) return;
-  store_.store(with_older(rows, kept, store_.load().value_or(std::vector<std::uint8_t>()), room));
+  if (std::ranges::none_of(all, [](const KeptFunction& f) { return f.rows.has_value(); })) return;
+  rows_->finish(all, number_);
+  std::vector<std::pair<std::uint64_t, unsigned>> files;  // newest first, but for the index's own
+  std::map<unsigned, std::uint64_t> bytes;
+  for (unsigned i = 0; i < CallStore::kFiles; ++i) {
+    const auto rows = CallRowsReader::open(store_.open(i));
+    if (!rows) continue;
+    const bool own = i == CallStore::kOfIndex;
+    files.emplace_back(own ? 0 : ~rows->number(), i);
+    bytes[i] = rows->bytes();
+  }
+  std::ranges::sort(files);
+  std::uint64_t left = store_.room();
+  for (const auto& [order, file] : files) {
+    if (bytes[file] > left) store_.forget(file);
+    left -= std::min(left, bytes[file]);
+  }
 }
 
 namespace {
 
-// Numbers them by their beginnings.
+// Numbers them by their beginnings: of two with one branch the outer one ends later.
 std::vector<CallRow> numbered(std::vector<KeptRow> kept) {
-  std::ranges::sort(kept, {}, &KeptRow::begun);
+  std::vector<KeptRow*> begun;
+  begun.reserve(kept.size());
+  for (std::size_t i = kept.size(); i-- > 0;) begun.push_back(&kept[i]);
+  std::ranges::stable_sort(begun, {}, [](const KeptRow* one) {
+    return std::tuple(one->visit, one->row.at.branch, ~one->row.until.branch);
+  });
   std::uint64_t number = 0;
-  for (KeptRow& one : kept) one.row.number = ++number;
-  std::ranges::sort(kept, {}, &KeptRow::ended);
+  for (KeptRow* const one : begun) one->row.number = ++number;
   std::vector<CallRow> out;
   out.reserve(kept.size());
   for (const KeptRow& one : kept) out.push_back(one.row);
@@ -177,10 +164,8 @@ std::optional<KeptCalls> calls_in(const CallRowsReader& all, const FunctionName&
 }  // namespace
 
 std::optional<KeptCalls> kept_calls(CallStore& store, const FunctionName& name) {
-  const auto file = store.load();
-  if (!file) return std::nullopt;
-  for (const auto decoding : decodings_in(*file)) {
-    const auto rows = CallRowsReader::open(decoding);
+  for (unsigned i = 0; i < CallStore::kFiles; ++i) {
+    const auto rows = CallRowsReader::open(store.open(i));
     if (!rows) continue;
     if (auto calls = calls_in(*rows, name)) return calls;
   }

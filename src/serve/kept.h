@@ -11,6 +11,7 @@
 
 #include "hodo/session/session.h"
 #include "hodo/text/module_cache.h"
+#include "hodo/text/parts_file.h"
 
 namespace hodo::serve {
 
@@ -20,6 +21,10 @@ class KeptPlace {
       : cache_(std::move(cache)), key_(key) {}
   std::optional<std::vector<std::uint8_t>> load() const { return cache_->load(key_); }
   void store(std::span<const std::uint8_t> bytes) const { cache_->store(key_, bytes); }
+  // In parts: as ModuleCache has it.
+  std::unique_ptr<text::PartsReader> open_parts() const { return cache_->open_parts(key_); }
+  std::unique_ptr<text::PartsWriter> write_parts() const { return cache_->write_parts(key_); }
+  void forget() const { cache_->forget(key_); }
   // The same for another thing that is kept beside this one, by its name.
   KeptPlace beside(const std::string& name) const;
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "hodo/text/parts_file.h"
 #include "kept.h"
 
 namespace hodo::serve {
@@ -15,24 +18,71 @@ constexpr std::uint64_t kAlways = std::uint64_t{1} << 20;
 // So many are decoded in a tenth of a second.
 constexpr std::size_t kLeastSegments = 64;
 
+ask::CallStore::Part part_of(const text::FilePart& part) {
+  return {.offset = part.offset, .packed = part.packed, .size = part.size};
+}
+text::FilePart part_of(const ask::CallStore::Part& part) {
+  return {.offset = part.offset, .packed = part.packed, .size = part.size};
+}
+
+class RowsReader final : public ask::CallStore::File {
+ public:
+  explicit RowsReader(std::unique_ptr<text::PartsReader> file) : file_(std::move(file)) {}
+  std::span<const std::uint8_t> head() const override { return file_->head(); }
+  std::uint64_t bytes() const override { return file_->bytes(); }
+  std::optional<std::vector<std::uint8_t>> part(const ask::CallStore::Part& part) const override {
+    return file_->part(part_of(part));
+  }
+
+ private:
+  std::unique_ptr<text::PartsReader> file_;
+};
+
+class RowsWriter final : public ask::CallStore::Writer {
+ public:
+  explicit RowsWriter(std::unique_ptr<text::PartsWriter> file) : file_(std::move(file)) {}
+  std::optional<ask::CallStore::Part> add(std::span<const std::uint8_t> part) override {
+    const auto where = file_->add(part);
+    if (!where) return std::nullopt;
+    return part_of(*where);
+  }
+  std::uint64_t bytes() const override { return file_->bytes(); }
+  void finish(std::span<const std::uint8_t> head) override { (void)file_->finish(head); }
+
+ private:
+  std::unique_ptr<text::PartsWriter> file_;
+};
+
+// Rows of calls, beside an index.
 class KeptCalls final : public ask::CallStore {
  public:
-  KeptCalls(KeptPlace place, std::size_t room) : place_(std::move(place)), room_(room) {}
-  std::optional<std::vector<std::uint8_t>> load() override { return place_.load(); }
-  void store(std::span<const std::uint8_t> bytes) override { place_.store(bytes); }
-  std::size_t room() const override { return room_; }
+  KeptCalls(const KeptPlace& place, std::uint64_t room) : room_(room) {
+    for (unsigned i = 0; i < kFiles; ++i) {
+      places_.push_back(place.beside("calls " + std::to_string(i)));
+    }
+  }
+  std::unique_ptr<const File> open(unsigned file) override {
+    auto found = places_[file].open_parts();
+    return found ? std::make_unique<RowsReader>(std::move(found)) : nullptr;
+  }
+  std::unique_ptr<Writer> write(unsigned file) override {
+    return std::make_unique<RowsWriter>(places_[file].write_parts());
+  }
+  void forget(unsigned file) override { places_[file].forget(); }
+  std::uint64_t room() const override { return room_; }
   std::size_t least_segments() const override { return kLeastSegments; }
 
  private:
-  KeptPlace place_;
-  std::size_t room_;
+  std::vector<KeptPlace> places_;
+  std::uint64_t room_;
 };
 
+// `index`: bytes that it takes.
 std::shared_ptr<ask::CallStore> calls_beside(const KeptPlace& place, std::uint64_t trace,
                                              std::size_t index) {
   const std::uint64_t room = trace / kShare + kAlways;
   if (index > room) return nullptr;
-  return std::make_shared<KeptCalls>(place.beside("calls"), static_cast<std::size_t>(room - index));
+  return std::make_shared<KeptCalls>(place, room - index);
 }
 
 // What happens in segments, which lies in a file of its own; once that is gone or damaged the index
@@ -66,7 +116,8 @@ std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
       }
     }
   }
-  auto index = ask::Index::build(session, *parts, spacing, progress);
+  auto calls = place ? calls_beside(*place, bytes, 0) : nullptr;
+  auto index = ask::Index::build(session, *parts, spacing, progress, calls.get());
   if (!index) return nullptr;
   auto out = std::make_unique<ask::IndexedRecording>(parts, std::move(*index));
   if (!place) return out;

@@ -157,15 +157,16 @@ class Checker {
 };
 
 // Written and read again, as from the cache.
-std::optional<ask::IndexedRecording> index_of(session::Session& session, std::size_t spacing) {
+std::optional<ask::IndexedRecording> index_of(session::Session& session, std::size_t spacing,
+                                              const std::shared_ptr<ask::CallStore>& calls) {
   session::Parts* const parts = session::parts_of(session);
   if (parts == nullptr) return std::nullopt;
-  auto index = ask::Index::build(session, *parts, spacing, {});
+  auto index = ask::Index::build(session, *parts, spacing, {}, calls.get());
   if (!index) return std::nullopt;
   const ask::Index::Bytes bytes = index->write();
   auto read = ask::Index::read(bytes.starts, session.queues().size(), [=] { return bytes.ran; });
   if (!read || read->segments().size() != index->segments().size()) return std::nullopt;
-  return ask::IndexedRecording{parts, std::move(*read)};
+  return ask::IndexedRecording{parts, std::move(*read), calls};
 }
 
 // A moment of the thread: behind any branch, and any instructions that were executed there.
@@ -258,7 +259,8 @@ int main(int argc, char** argv) {
   std::mt19937_64 random(std::strtoull(argv[3], nullptr, 10));
   const auto count = std::strtoull(argv[2], nullptr, 10);
   std::optional<ask::IndexedRecording> index;
-  if (argc == 5) index = index_of(**session, std::strtoull(argv[4], nullptr, 10));
+  const auto kept = std::make_shared<CallsInMemory>();
+  if (argc == 5) index = index_of(**session, std::strtoull(argv[4], nullptr, 10), kept);
   if (argc == 5 && !index) return fmt::print("no index\n"), 1;
   for (const unsigned threads : {1, 3}) {
     if (!index) break;
@@ -278,8 +280,6 @@ int main(int argc, char** argv) {
   }
   if (index) {
     check_finding(**session, *index, plain);
-    const auto kept = std::make_shared<CallsInMemory>();
-    index->calls = kept;
     fmt::print("{} answers\n", check_questions(**session, *index, *kept, plain.threads, random));
     fmt::print("rows of calls were kept {} times\n", kept->stored);
     spoil(**session, *index, plain, random);

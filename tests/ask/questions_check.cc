@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "hodo/ask/calls.h"
 #include "hodo/ask/find.h"
@@ -52,6 +53,7 @@ class Questions {
       moment(word);
     }
     must(2 * decoded_again_ <= asked_again_, "most lists");
+    must(lists_of_made_ <= 2 * made_, "most lists of rows that were made");
     return asked_;
   }
 
@@ -152,14 +154,44 @@ class Questions {
   void list(const std::string& name) {
     const auto a = ask::list_calls(session_, name, {});
     const ask::CallListOptions indexed{.index = &index_.get()};
+    made(name, indexed, a);
+    // As if they were too many to be kept with the index.
+    const auto made_rows = std::exchange(kept_.files[ask::CallStore::kOfIndex], std::nullopt);
     const auto b = ask::list_calls(session_, name, indexed);
     same_list("list " + name, a, b);
+    if (a && kept_.stored != 0) kept(name, indexed, *b);
+    kept_.files[ask::CallStore::kOfIndex] = made_rows;
     if (!a) return;
-    if (kept_.stored != 0) kept(name, indexed, *b);
     const std::string call = fmt::format("{}#{}", name, 1 + random_() % a->calls);
     const auto x = ask::find_call(session_, call, {});
     const auto y = ask::find_call(session_, call, {}, &index_.get());
     must(x.has_value() == y.has_value() && (!x || (x->at == y->at && x->until == y->until)), call);
+  }
+
+  // Rows that were made with the index.
+  void made(const std::string& name, const ask::CallListOptions& indexed,
+            const Result<ask::CallList>& plain) {
+    const auto& made_rows = kept_.files[ask::CallStore::kOfIndex];
+    if (!made_rows) return;
+    const std::size_t stored = kept_.stored;
+    same_list("list made rows of " + name, plain, ask::list_calls(session_, name, indexed));
+    if (plain) ++lists_of_made_;
+    if (plain && kept_.stored == stored) ++made_;
+    spoil(ask::CallStore::kOfIndex, name, indexed);
+  }
+
+  void spoil(unsigned file, const std::string& name, const ask::CallListOptions& indexed) {
+    if (!kept_.files[file]) return;
+    const auto all = kept_.files;
+    for (int i = 0; i < kSpoilt; ++i) {
+      CallsInMemory::Kept& some = *kept_.files[file];
+      const bool head = some.parts.empty() || random_() % 2 == 0;
+      CallsInMemory::Bytes& bytes = head ? some.head : some.parts[random_() % some.parts.size()];
+      bytes[random_() % bytes.size()] = static_cast<std::uint8_t>(random_());
+      if (i % 4 == 0) bytes.resize(random_() % bytes.size());
+      (void)ask::list_calls(session_, name, indexed);
+      kept_.files = all;
+    }
   }
 
   // What the question has left answers it the next time, also another way of asking it.
@@ -175,14 +207,7 @@ class Questions {
     // Rows are not kept of a function that became another on the way, as the dynamic linker's.
     if (kept_.stored != stored) ++decoded_again_;
     ++asked_again_;
-    const std::vector<std::uint8_t> good = kept_.bytes;
-    for (int i = 0; i < kSpoilt; ++i) {
-      kept_.bytes = good;
-      kept_.bytes[random_() % good.size()] = static_cast<std::uint8_t>(random_());
-      if (i % 4 == 0) kept_.bytes.resize(random_() % good.size());
-      (void)ask::list_calls(session_, name, indexed);
-    }
-    kept_.bytes = good;
+    for (unsigned i = 0; i < ask::CallStore::kFiles; ++i) spoil(i, name, indexed);
   }
 
   class Gather final : public session::BranchSink {
@@ -232,6 +257,8 @@ class Questions {
   std::size_t asked_ = 0;
   std::size_t asked_again_ = 0;    // lists whose rows were kept,
   std::size_t decoded_again_ = 0;  // and that were decoded all the same
+  std::size_t lists_of_made_ = 0;  // where there are rows that were made with the index,
+  std::size_t made_ = 0;           // and that were answered with them
 };
 
 }  // namespace

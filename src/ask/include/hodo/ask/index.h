@@ -86,9 +86,10 @@ class Index {
   static constexpr std::size_t kMostSegments = std::size_t{1} << 15;
 
   // Decodes the whole recording. Errors: as Session::decode. No segment begins where the index
-  // would take more than a tenth of the trace before it and a megabyte.
+  // would take more than a tenth of the trace before it and a megabyte. `calls`: where the rows of
+  // all but the most frequent functions go, if nothing is lost; null: nowhere.
   static Result<Index> build(session::Session& session, session::Parts& parts, std::size_t spacing,
-                             const session::ProgressFunction& progress);
+                             const session::ProgressFunction& progress, CallStore* calls = nullptr);
   // What is kept: where segments begin, and what happens in them.
   struct Bytes {
     std::vector<std::uint8_t> starts;
