@@ -38,7 +38,7 @@ if(HODO_SANITIZE)
 endif()
 # What fuzz targets go through. libFuzzer only finds its way through code that reports its coverage; all else is
 # compiled and runs faster without.
-set(HODO_FUZZED base isa hw pt image symbol text flow perfdata session check)
+set(HODO_FUZZED base isa hw pt image symbol text flow perfdata session check ask)
 
 # For sources that run once in a command, or say what was found: reports, options, JSON. A compiler spends
 # most of its time with them on what their libraries write in headers, and nobody waits for them when they run.
