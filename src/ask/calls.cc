@@ -14,7 +14,7 @@
 namespace hodo::ask {
 namespace {
 
-// Takes the rows, in the order of their ends.
+// Takes the rows, in whatever order.
 class Rows {
  public:
   Rows(const CallListOptions& options, CallList& out) : options_(options), out_(out) {}
@@ -30,12 +30,17 @@ class Rows {
     if (out_.rows.size() >= 2 * options_.most) shrink();
     return true;
   }
-  void sort() { std::ranges::sort(out_.rows, {}, &CallRow::number); }
+  void finish() {
+    if (out_.rows.size() > options_.most) shrink();
+    std::ranges::sort(out_.rows, {}, &CallRow::number);
+  }
 
  private:
   void shrink() {
     auto half = out_.rows.begin() + static_cast<std::ptrdiff_t>(options_.most);
-    std::ranges::nth_element(out_.rows, half, std::ranges::greater{}, &CallRow::duration);
+    std::ranges::nth_element(out_.rows, half, {}, [](const CallRow& row) {
+      return std::pair(~row.duration, row.number);
+    });
     out_.left_out += out_.rows.size() - options_.most;
     out_.rows.erase(half, out_.rows.end());
   }
@@ -83,7 +88,7 @@ class Lister final : public SegmentSink {
   CallList take(bool whole) {
     for (auto& [thread, watcher] : watchers_) watcher.end();
     if (keeper_ && whole) keeper_->store();
-    rows_.sort();
+    rows_.finish();
     out_.functions.assign(calls_.functions().begin(), calls_.functions().end());
     for (std::uint32_t i = 0; i < judged_.size(); ++i) {
       if (judged_[i] == Judged::called) out_.meant.push_back(i);
@@ -309,7 +314,7 @@ std::optional<CallList> kept_list(const std::string& name, const CallListOptions
                .calls = kept->rows.size()};
   Rows rows(options, out);
   for (const CallRow& row : kept->rows) rows.add(row);
-  rows.sort();
+  rows.finish();
   return out;
 }
 

@@ -39,9 +39,10 @@ std::string_view name(CallRow::Outcome outcome);
 
 struct CallListOptions {
   WalkOptions walk;
-  std::uint64_t slower_than = 0;            // only calls of at least so many nanoseconds
-  std::size_t most = std::size_t{1} << 20;  // rows that are kept; the longest are
-  std::uint64_t only = 0;                   // the row of this number alone; 0: all
+  std::uint64_t slower_than = 0;  // only calls of at least so many nanoseconds
+  std::size_t most = std::size_t{1}
+                     << 20;  // rows that are kept; the longest are, of equals the first
+  std::uint64_t only = 0;    // the row of this number alone; 0: all
   const IndexedRecording* index = nullptr;  // of the session
 };
 
