@@ -299,7 +299,7 @@ def case_index(case):
     os.truncate(path, os.path.getsize(path) // 2)
     check(answers() == plain, "an index that is cut off")
     os.utime(data)
-    check(answers() == plain and len(os.listdir(folder)) == 5, "of another recording")
+    check(answers() == plain and len(os.listdir(folder)) == 6, "of another recording")
 
 
 def case_show(case):
