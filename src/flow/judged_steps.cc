@@ -70,6 +70,9 @@ void StepGraph::judge(Link link, bool taken, BranchSink& sink) {
   }
   if (all == Judged::comes) answer |= judging::kComes;
   if (all != Judged::passes) return;
+  // The answer goes with the link to where the branch leads: while there is none, nobody would know
+  // when the code there changes.
+  if (cond && taken && steps_[number].step.next[1] == kNoLink) return;
   answer |= judging::kPasses | jumps << leaving::kJumpsShift | insns;
 }
 
@@ -90,6 +93,7 @@ bool StepGraph::passes(Link from, Link to, BranchSink& sink) {
     const Branch branch{.from = shown.at, .to = ip_of(to), .time = time_, .kind = shown.kind};
     const BranchSink::Judged judged = sink.judged(branch, next);
     if (judged == BranchSink::Judged::passes_apart) {
+      // Where the code of an end changes, this goes with its step.
       steps_[number].step.count[0] |= judging::kReturnsApart;
       steps_[number_of(to)].step.count[0] |= judging::kReturnedTo;
     } else if (judged != BranchSink::Judged::passes) {

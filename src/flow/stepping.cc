@@ -191,11 +191,11 @@ bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
 
 void PathDecoder::Stepper::call(Tail& tail) {
   if (tail.calls == 1) {
-    if (tail.link == kNoLink) tail.link = graph.known(tail.returns);
+    if (tail.link == kNoLink) tail.link = graph.known_return(tail, tail.returns);
     return returns.put(tail.returns, tail.link);
   }
   for (StepGraph::Call& call : graph.calls(tail)) {
-    if (call.link == kNoLink) call.link = graph.known(call.returns);
+    if (call.link == kNoLink) call.link = graph.known_return(tail, call.returns);
     returns.put(call.returns, call.link);
   }
 }

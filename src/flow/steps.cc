@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <utility>
 
 #include "hodo/flow/branch_kind.h"
@@ -96,6 +97,8 @@ void StepGraph::clear() {
   edges_.clear();
   calls_.clear();
   validities_.clear();
+  sources_.assign(1, {});
+  endings_.clear();
   table_.assign(kLeastSize, {});
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
   place_count_ = 0;
@@ -121,7 +124,11 @@ bool StepGraph::move_to(std::uint64_t time, isa::Mode mode) {
     moved = true;
   }
   if (holds_at(time)) return moved;
-  drop_outdated();
+  if (time < window_.from) {
+    drop_outdated();
+  } else {
+    drop_ended();
+  }
   return true;
 }
 
@@ -149,6 +156,7 @@ Link StepGraph::build(std::uint64_t ip) {
   if (walk.calls.size() > Tail::kMostCalls) return kNoLink;
   const Link link = add(walk, ip);
   insert({ip, link, mode_});
+  add_ending({ip, link, mode_});
   full_ = steps_.size() >= kMostSteps;
   return link;
 }
@@ -235,7 +243,25 @@ Link StepGraph::resolve(Link from, bool taken) {
   time = std::min(time, time_);
   const Link link = look(outcome_ip(from, taken));
   steps_[number_of(from)].step.next[taken ? 1 : 0] = link;
+  note_source(link, number_of(from));
   return link;
+}
+
+Link StepGraph::known_return(const Tail& tail, std::uint64_t returns) {
+  const Link link = known(returns);
+  const auto* const at = reinterpret_cast<const StepOrTail*>(&tail);
+  note_source(link, static_cast<std::uint32_t>(at - steps_.data() - 1));
+  return link;
+}
+
+void StepGraph::note_source(Link to, std::uint32_t from) {
+  if (to == kNoLink) return;
+  Detail& detail = details_[number_of(to)];
+  if (validities_[detail.validity].until == kNever) return;
+  const auto same = sources_.back();
+  if (detail.sources == sources_.size() - 1 && same.from == from) return;
+  sources_.push_back({from, detail.sources});
+  detail.sources = static_cast<std::uint32_t>(sources_.size() - 1);
 }
 
 void StepGraph::change(Link from, Link to) {
@@ -245,7 +271,9 @@ void StepGraph::change(Link from, Link to) {
     pair(number, number_of(step.next[1])).count += std::exchange(step.count[1], 0);
   }
   step.next[1] = to;
+  const std::size_t before = pair_count_;
   (void)pair(number, number_of(to));
+  if (pair_count_ != before) note_source(to, number);
 }
 
 StepGraph::Pair& StepGraph::pair(std::uint32_t from, std::uint32_t to) {
@@ -306,9 +334,52 @@ bool StepGraph::is_valid(Link link) const {
   return holds(validities_[details_[number_of(link)].validity], time_);
 }
 
+void StepGraph::add_ending(const Place& place) {
+  const std::uint64_t until = validities_[details_[number_of(place.link)].validity].until;
+  if (until == kNever) return;
+  endings_.push_back({until, place.ip, place.link, place.mode});
+  std::ranges::push_heap(endings_, std::greater());
+}
+
 // The code has changed: what is not as it was can no longer be found. It stays until it is counted,
-// and where most of all is so, that is to be soon: this looks at every step, and code that is made
-// anew again and again would have it look at all that ever were.
+// and where most of all is so, that is to be soon. Only steps that go and those that link to them
+// are looked at: a generator changes code every few hundred branches.
+void StepGraph::drop_ended() {
+  supersteps_.settle([&](const Superstep& superstep) { count(superstep); });
+  supersteps_.clear();
+  while (!endings_.empty() && endings_.front().until <= time_) {
+    const Ending ending = endings_.front();
+    std::ranges::pop_heap(endings_, std::greater());
+    endings_.pop_back();
+    erase(ending.ip, ending.mode);
+    Front& front = front_[front_slot(ending.ip)];
+    if (front.link == ending.link) front = {};
+    std::uint32_t& sources = details_[number_of(ending.link)].sources;
+    for (std::uint32_t at = std::exchange(sources, 0); at != 0; at = sources_[at].next) {
+      drop_outdated_links(sources_[at].from);
+    }
+  }
+  window_.until = endings_.empty() ? kNever : endings_.front().until;
+  full_ = full_ || steps_.size() > kFewSteps + kMostGone * place_count_;
+}
+
+// What lies behind moves up, as far as it may (Knuth, The Art of Computer Programming 6.4,
+// algorithm R).
+void StepGraph::erase(std::uint64_t ip, isa::Mode mode) {
+  const std::size_t mask = table_.size() - 1;
+  std::size_t at = hash_of(ip, mode) >> shift_;
+  while (table_[at].ip != ip || table_[at].mode != mode) at = (at + 1) & mask;
+  for (std::size_t next = (at + 1) & mask; table_[next].link != kNoLink; next = (next + 1) & mask) {
+    const std::size_t home = hash_of(table_[next].ip, table_[next].mode) >> shift_;
+    if (((next - home) & mask) < ((next - at) & mask)) continue;
+    table_[at] = table_[next];
+    at = next;
+  }
+  table_[at] = {};
+  --place_count_;
+}
+
+// The same where time goes back, as from one thread to the next: what has not been yet goes, too.
 void StepGraph::drop_outdated() {
   window_ = {};
   front_.assign(kFrontSize, {});
@@ -317,32 +388,39 @@ void StepGraph::drop_outdated() {
   for (std::size_t n = 1; n < steps_.size(); ++n) {
     if (details_[n].last_size != 0) drop_outdated_links(n);
   }
-  for (Call& call : calls_) {
-    if (call.link != kNoLink && !is_valid(call.link)) call.link = kNoLink;
-  }
   const std::vector<Place> old = std::exchange(table_, std::vector<Place>(table_.size()));
   place_count_ = 0;
+  endings_.clear();
   for (const Place& place : old) {
     if (place.link == kNoLink || !is_valid(place.link)) continue;
     insert(place);
+    add_ending(place);
     window_ = narrower(window_, validities_[details_[number_of(place.link)].validity]);
   }
-  full_ = full_ || steps_.size() > kFewSteps + 4 * place_count_;
+  full_ = full_ || steps_.size() > kFewSteps + kMostGone * place_count_;
 }
 
 void StepGraph::drop_outdated_links(std::size_t n) {
   Step& step = steps_[n].step;
-  const Tail::End end = end_of(details_[n].cls);
-  if (end != Tail::End::outcome && step.next[1] != kNoLink) {
-    const auto number = static_cast<std::uint32_t>(n);
-    pair(number, number_of(step.next[1])).count += std::exchange(step.count[1], 0);
-  }
-  for (Link& link : step.next) {
-    if (link != kNoLink && !is_valid(link)) link = kNoLink;
+  const bool ends = end_of(details_[n].cls) != Tail::End::outcome;
+  for (const std::size_t i : {0U, 1U}) {
+    Link& link = step.next[i];
+    if (link == kNoLink || is_valid(link)) continue;
+    if (ends) {
+      pair(static_cast<std::uint32_t>(n), number_of(link)).count += std::exchange(step.count[1], 0);
+    } else if (!passing_.empty()) {
+      // What a sink said of a branch that leads there. Returns to this step are not of it.
+      step.count[i] &= judging::kReturnedTo;
+    }
+    link = kNoLink;
   }
   if (!details_[n].has_tail) return;
   Tail& tail = steps_[n + 1].tail;
   if (tail.link != kNoLink && !is_valid(tail.link)) tail.link = kNoLink;
+  if (tail.calls < 2) return;
+  for (Call& call : calls(tail)) {
+    if (call.link != kNoLink && !is_valid(call.link)) call.link = kNoLink;
+  }
 }
 
 // What the counts come to.

@@ -210,6 +210,8 @@ class StepGraph final : public Passages::Reader {
   }
   // As find(), but kNoLink if nobody has been there.
   Link known(std::uint64_t ip) const;
+  // The same of where a call of a step returns to that the step's tail is to keep.
+  Link known_return(const Tail& tail, std::uint64_t returns);
   // Finds the step behind an outcome, and makes it the successor.
   Link resolve(Link from, bool taken);
 
@@ -371,6 +373,7 @@ class StepGraph final : public Passages::Reader {
  private:
   static constexpr std::size_t kMostSteps = 1 << 19;
   static constexpr std::size_t kFewSteps = 1 << 12;  // fewer are not worth being rid of
+  static constexpr std::size_t kMostGone = 4;        // for each that can be found
   static constexpr std::size_t kMostPairs = 1 << 18;
   static constexpr std::uint64_t kMostCounted = std::uint64_t{3} << 30;
   static constexpr std::size_t kLeastSize = 1 << 10;
@@ -385,6 +388,7 @@ class StepGraph final : public Passages::Reader {
     std::array<std::uint64_t, 2> outcome_time{};  // and with each outcome
     std::uint32_t insns = 0;                      // with the branch at the end
     std::uint32_t validity = 0;                   // in validities_
+    std::uint32_t sources = 0;                    // in sources_: the steps that may link to it
     std::uint8_t last_size = 0;                   // 0: this is no step
     isa::InsnClass cls = isa::InsnClass::other;
     isa::Mode mode = isa::Mode::bits64;
@@ -398,6 +402,19 @@ class StepGraph final : public Passages::Reader {
   struct Front {
     std::uint64_t ip = 0;
     Link link = kNoLink;
+  };
+  // A step that links to another one; those to the same one are a list.
+  struct Source {
+    std::uint32_t from = 0;  // number
+    std::uint32_t next = 0;  // in sources_; 0: none
+  };
+  // A step that is to go, as its code will have changed.
+  struct Ending {
+    std::uint64_t until = 0;
+    std::uint64_t ip = 0;
+    Link link = kNoLink;
+    isa::Mode mode = isa::Mode::bits64;
+    bool operator>(const Ending& other) const { return until > other.until; }
   };
   // How often a step led to another that is not its next[1].
   struct Pair {
@@ -430,7 +447,11 @@ class StepGraph final : public Passages::Reader {
   void change(Link from, Link to);
   Pair& pair(std::uint32_t from, std::uint32_t to);
   void grow_pairs();
+  void add_ending(const Place& place);
+  void note_source(Link to, std::uint32_t from);
   void drop_outdated();
+  void drop_ended();
+  void erase(std::uint64_t ip, isa::Mode mode);
   void drop_outdated_links(std::size_t n);
   void count(const Superstep& superstep);
   bool is_valid(Link link) const;
@@ -442,7 +463,7 @@ class StepGraph final : public Passages::Reader {
   BlockCache& blocks_;
   std::uint64_t time_ = 0;
   isa::Mode mode_ = isa::Mode::bits64;
-  // All steps that can be found are valid in it.
+  // All steps that can be found are valid in it. It ends when the next of them goes.
   BlockCache::Validity window_;
   std::vector<StepOrTail> steps_;
   std::vector<Detail> details_;  // by number
@@ -450,7 +471,9 @@ class StepGraph final : public Passages::Reader {
   std::vector<Branch> edges_;    // those on the way, without time
   std::vector<Call> calls_;
   std::vector<BlockCache::Validity> validities_;
-  std::vector<Place> table_;  // open addressing, at most half full
+  std::vector<Source> sources_;  // of steps that will go
+  std::vector<Ending> endings_;  // a heap, the next one first
+  std::vector<Place> table_;     // open addressing, at most half full
   unsigned shift_ = 0;
   std::size_t place_count_ = 0;
   std::vector<Front> front_;

@@ -109,6 +109,87 @@ TEST(Steps, ALongTraceOverCodeThatChanges) {
   EXPECT_GT(entered, 0);
 }
 
+// As a generator makes it, piece by piece; what leads to a piece stays, or goes later.
+TEST(Steps, ALongTraceOverPiecesOfCodeThatChangeInTurn) {
+  constexpr std::uint64_t kPeriods = 40;
+  constexpr std::uint64_t kPeriod = 100;
+  Code code = code_of_branches();
+  for (std::uint64_t i = 0; i < kPeriods; ++i) {
+    const std::uint64_t from = i * kPeriod;
+    const auto mapped = [&](std::uint64_t address, std::uint64_t late) {
+      code.at(address).during(from + late, from + late + kPeriod);
+      if (i % 2 == 0) code.nop();
+    };
+    mapped(0x2000, 0);
+    code.jz(0x1000).jz(0x1006).jmp(0x1000);
+    mapped(0x3000, 30);
+    code.jz(0x3000).ret();
+  }
+  Trace trace;
+  Wanderer wanderer;
+  for (std::uint64_t time = 35; time + 30 < kPeriods * kPeriod; time += 30) {
+    add_rows(trace, wanderer, 30, time);
+  }
+  const Decoded out = decode(code, trace, {});
+  EXPECT_TRUE(out.losses.empty()) << out.losses[0].reason;
+  EXPECT_GT(std::ranges::count(out.branches, 0x2001, &Branch::from), 0);
+  EXPECT_GT(std::ranges::count(out.branches, 0x2000, &Branch::from), 0);
+}
+
+// Says of returns that they hang on their ends alone, and keeps which it was asked about.
+struct Apart final : Decoded {
+  struct Asked {
+    std::uint64_t time = 0;
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    bool operator==(const Asked&) const = default;
+  };
+  std::vector<Asked> asked;
+  std::size_t returns = 0;  // in passages
+
+  bool wants_passages() const override { return true; }
+  Judged judged(const Branch& branch, std::uint64_t) override {
+    if (branch.kind != BranchKind::ret) return Judged::passes;
+    asked.push_back({branch.time, branch.from, branch.to});
+    return Judged::passes_apart;
+  }
+  void on_passages(const Passages& batch) override {
+    std::size_t entry = 0;
+    for (const Passage& passage : batch.list) {
+      std::vector<Branch> row;
+      batch.append(passage, entry, row);
+      entry += passage.entries;
+      returns += static_cast<std::size_t>(std::ranges::count(row, BranchKind::ret, &Branch::kind));
+    }
+  }
+};
+
+// Two functions return to behind either of two calls.
+//
+//  1000 call rax; 1002 jmp 2000     2000 call rax; 2002 jmp 1000     3000 ret     3100 ret
+TEST(Steps, AReturnIsAskedAboutAnewWhereTheCodeAtOneOfItsEndsIsMappedAnew) {
+  constexpr std::uint64_t kEver = ~std::uint64_t{0};
+  Code code;
+  code.at(0x1000).icall().at(0x2000).icall().jmp(0x1000).at(0x3100).ret();
+  code.at(0x1002).during(0, 100).jmp(0x2000).at(0x1002).during(100, kEver).jmp(0x2000);
+  code.at(0x3000).during(0, 200).ret().at(0x3000).during(200, kEver).ret();
+  constexpr std::size_t kRounds = 20;
+  Trace trace;
+  for (const std::uint64_t time : {50, 150, 250}) {
+    trace.psb(0x1000, Trace::kExec64, time);
+    for (std::size_t i = 0; i < kRounds; ++i) {
+      for (const std::uint64_t to : {0x3000, 0x3100, 0x3100, 0x3000}) trace.tip(to).tnt("T");
+    }
+  }
+  EXPECT_TRUE(decode(code, trace).losses.empty());
+  Apart sink;
+  flow::decode(trace.bytes(), code, {}, sink);
+  EXPECT_EQ(sink.returns, 3 * 4 * kRounds);
+  const std::vector<Apart::Asked> once = {
+      {50, 0x3000, 0x1002}, {50, 0x3100, 0x2002}, {150, 0x3000, 0x1002}, {250, 0x3000, 0x1002}};
+  EXPECT_EQ(sink.asked, once);
+}
+
 // So many paths that remembering is given up: from there on branches come from steps.
 //
 //  0 jz 4; 2 nop; 3 nop; 4 call c; 9 jmp rax; b nop; c ret      in every sixteen bytes

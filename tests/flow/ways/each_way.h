@@ -26,8 +26,9 @@ std::string following_differs(std::span<const Piece> pieces, Decoder& decoder,
 // or sums them up by their paths.
 std::string summing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected);
 
-// A sink judges the branches.
-std::string judging_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected);
+// A sink judges the branches: by the time, or by the code at both ends.
+std::string judging_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                            Decoder& decoder, const Told& expected);
 
 // Edges are counted, and the code between them. Another trace comes between, so that edges are
 // executed less often, and more often again.

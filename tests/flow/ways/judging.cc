@@ -10,32 +10,48 @@ namespace hodo::flow::ways {
 namespace {
 
 // Judges branches by themselves: some always come, the others pass when they have come once. What
-// it goes by changes with time. Some returns hang on their ends alone.
+// it goes by changes with time or, with `code`, only where the code at one of the ends is mapped
+// anew. Some returns hang on their ends alone.
 struct Judging final : Told {
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, BranchKind>;
+  explicit Judging(const image::CodeSource* by) : code(by) {}
+
+  const image::CodeSource* code;
+  using End = std::pair<std::uint64_t, std::uint64_t>;  // what it goes by, and an address
+  using Key = std::tuple<End, End, BranchKind>;
   std::map<Key, std::uint64_t> came;  // and what is behind it, if it may pass
-  using End = std::pair<std::uint64_t, std::uint64_t>;
-  std::set<End> from;  // of returns that pass apart,
+  std::set<End> from;                 // of returns that pass apart,
   std::set<End> to;
   std::string wrong;
   std::size_t passed = 0;
 
-  static bool is_plain(std::uint64_t end) { return (end * 0x9e3779b97f4a7c15u >> 11 & 3) != 0; }
-  static Key key(const Branch& b, std::uint64_t by) { return {by, b.from, b.to, b.kind}; }
+  End end(std::uint64_t address, std::uint64_t time) {
+    if (code == nullptr) return {judged_by(time), address};
+    const image::CodeSpan span = code->find(address, time);
+    return {span.content << 32 ^ span.valid_from, address};
+  }
+  bool is_plain(const End& end) const {
+    const std::uint64_t by = code == nullptr ? 0 : end.first;
+    return ((by ^ end.second) * 0x9e3779b97f4a7c15u >> 11 & 3) != 0;
+  }
+  Key key_of(const Branch& b) { return {end(b.from, b.time), end(b.to, b.time), b.kind}; }
+  bool is_apart(const Key& key) const {
+    return std::get<BranchKind>(key) == BranchKind::ret && is_plain(std::get<0>(key)) &&
+           is_plain(std::get<1>(key));
+  }
 
   bool wants_passages() const override { return true; }
-  std::uint64_t judged_by(std::uint64_t time) override { return time / 16 % 3; }
+  std::uint64_t judged_by(std::uint64_t time) override { return code ? 0 : time / 16 % 3; }
   Judged judged(const Branch& b, std::uint64_t next) override {
     if (b.flags != 0) wrong = "asks about flags";
-    const bool apart = b.kind == BranchKind::ret && is_plain(b.from) && is_plain(b.to);
+    const Key key = key_of(b);
+    const bool apart = is_apart(key);
     if (!apart && ((b.from * 0x9e3779b97f4a7c15u ^ b.to) >> 5 & 7) == 0) return Judged::comes;
-    const std::uint64_t by = judged_by(b.time);
-    const auto it = came.find(key(b, by));
+    const auto it = came.find(key);
     if (it == came.end()) return Judged::later;
     it->second = next;
     if (!apart) return Judged::passes;
-    from.emplace(by, b.from);
-    to.emplace(by, b.to);
+    from.insert(std::get<0>(key));
+    to.insert(std::get<1>(key));
     return Judged::passes_apart;
   }
   void on_branches(std::span<const Branch>) override { wrong = "branches without passages"; }
@@ -49,7 +65,7 @@ struct Judging final : Told {
       for (; at.walked < end; ++at.walked) {
         const Branch& b = batch.walked[at.walked];
         branches.push_back(b);
-        came.try_emplace(key(b, judged_by(b.time)), 0);
+        came.try_emplace(key_of(b), 0);
       }
     };
     for (const Passage& passage : batch.list) {
@@ -80,10 +96,10 @@ struct Judging final : Told {
     std::vector<std::uint64_t> below;
     std::vector<std::uint64_t> open;
     for (const Branch& b : row) {
-      const std::uint64_t by = judged_by(b.time);
-      const auto it = came.find(key(b, by));
-      const bool apart = b.kind == BranchKind::ret && is_plain(b.from) && is_plain(b.to) &&
-                         from.contains({by, b.from}) && to.contains({by, b.to});
+      const Key key = key_of(b);
+      const auto it = came.find(key);
+      const bool apart =
+          is_apart(key) && from.contains(std::get<0>(key)) && to.contains(std::get<1>(key));
       if (it == came.end() && !apart) wrong = "a branch passes that never came";
       if (it == came.end() && !apart) return;
       if (b.kind == BranchKind::call || b.kind == BranchKind::icall) open.push_back(it->second);
@@ -103,13 +119,17 @@ struct Judging final : Told {
 
 }  // namespace
 
-std::string judging_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected) {
-  for (int i = 0; i < 2; ++i) {
-    Judging told;
-    told.stats = decoder.decode(pieces, told);
-    if (!told.wrong.empty()) return "passages: " + told.wrong;
-    const std::string found = difference(told, expected);
-    if (!found.empty()) return "passages: " + found;
+std::string judging_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                            Decoder& decoder, const Told& expected) {
+  for (const image::CodeSource* by : {static_cast<const image::CodeSource*>(nullptr), &code}) {
+    const std::string what = by == nullptr ? "passages: " : "passages, by code: ";
+    for (int i = 0; i < 2; ++i) {
+      Judging told(by);
+      told.stats = decoder.decode(pieces, told);
+      if (!told.wrong.empty()) return what + told.wrong;
+      const std::string found = difference(told, expected);
+      if (!found.empty()) return what + found;
+    }
   }
   return "";
 }

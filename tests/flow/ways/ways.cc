@@ -94,7 +94,7 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
       const std::string summed = summing_differs(pieces, decoder, expected);
       if (!summed.empty()) return summed;
     }
-    const std::string judged = judging_differs(pieces, decoder, expected);
+    const std::string judged = judging_differs(pieces, code, decoder, expected);
     if (!judged.empty()) return judged;
     const std::string counted_again = difference(decoder.count(pieces, unread), expected.stats);
     if (!counted_again.empty()) return "counting behind leaving out: " + counted_again;

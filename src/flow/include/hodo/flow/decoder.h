@@ -293,7 +293,7 @@ class BranchSink : public Listener {
     passes_apart,
   };
   // Of a near branch that was taken; `next` is behind a call. Holds as long as judged_by() is the
-  // same.
+  // same and the code at both ends is not mapped anew.
   virtual Judged judged(const Branch&, std::uint64_t /*next*/) { return Judged::comes; }
   // What is judged at this time and at others goes by the same, if the number is.
   virtual std::uint64_t judged_by(std::uint64_t /*time*/) { return 0; }
