@@ -41,6 +41,7 @@ std::uint32_t number32_in(NumberReader& in) {
 }
 
 // The bytes of a row, as NumberWriter has them: there are many, and few of each.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): not cleared for each row
 class RowBytes {
  public:
   [[gnu::always_inline]] void number(std::uint64_t value) {
