@@ -50,19 +50,10 @@ std::string growing_differs(std::span<const Piece> pieces, const image::CodeSour
   }
   decoder.end(grown);
   if (!grown.paths.wrong.empty()) return "growing: " + grown.paths.wrong;
-  const auto same = [](const Branch& a, const Branch& b) { return fields(a) == fields(b); };
-  const auto [mine, other] = std::ranges::mismatch(grown.branches, expected.branches, same);
-  if (mine != grown.branches.end() || other != expected.branches.end()) {
-    const auto word = [](auto at, const auto& all) {
-      return at == all.end() ? std::string("nothing") : text_of(*at);
-    };
-    return "growing: branch " + std::to_string(mine - grown.branches.begin()) + " is " +
-           word(mine, grown.branches) + ", not " + word(other, expected.branches);
-  }
-  const auto [said, meant] = std::ranges::mismatch(grown.others, expected.others);
-  if (said == grown.others.end() && meant == expected.others.end()) return "";
-  return "growing: says " + (said == grown.others.end() ? "nothing" : *said) + ", not " +
-         (meant == expected.others.end() ? "nothing" : *meant);
+  std::string found = difference(std::span<const Branch>(grown.branches), expected.branches);
+  if (found.empty())
+    found = difference(std::span<const std::string>(grown.others), expected.others);
+  return found.empty() ? "" : "growing: " + found;
 }
 
 }  // namespace hodo::flow::ways

@@ -119,22 +119,29 @@ std::string difference(const Stats& a, const Stats& b) {
   return "";
 }
 
+std::string difference(std::span<const Branch> told, std::span<const Branch> expected) {
+  const auto same = [](const Branch& a, const Branch& b) { return fields(a) == fields(b); };
+  const auto [mine, other] = std::ranges::mismatch(told, expected, same);
+  if (mine == told.end() && other == expected.end()) return "";
+  const auto word = [](auto at, const auto& all) {
+    return at == all.end() ? std::string("nothing") : text_of(*at);
+  };
+  return "branch " + std::to_string(mine - told.begin()) + " is " + word(mine, told) + ", not " +
+         word(other, expected);
+}
+
+std::string difference(std::span<const std::string> said, std::span<const std::string> expected) {
+  const auto [mine, other] = std::ranges::mismatch(said, expected);
+  if (mine == said.end() && other == expected.end()) return "";
+  return "says " + (mine == said.end() ? "nothing" : *mine) + ", not " +
+         (other == expected.end() ? "nothing" : *other);
+}
+
 std::string difference(const Told& told, const Told& expected) {
   if (told.paths != nullptr && !told.paths->wrong.empty()) return told.paths->wrong;
-  const auto same = [](const Branch& a, const Branch& b) { return fields(a) == fields(b); };
-  const auto [mine, other] = std::ranges::mismatch(told.branches, expected.branches, same);
-  if (mine != told.branches.end() || other != expected.branches.end()) {
-    const auto word = [](auto at, const auto& all) {
-      return at == all.end() ? std::string("nothing") : text_of(*at);
-    };
-    return "branch " + std::to_string(mine - told.branches.begin()) + " is " +
-           word(mine, told.branches) + ", not " + word(other, expected.branches);
-  }
-  const auto [said, meant] = std::ranges::mismatch(told.others, expected.others);
-  if (said != told.others.end() || meant != expected.others.end()) {
-    return "says " + (said == told.others.end() ? "nothing" : *said) + ", not " +
-           (meant == expected.others.end() ? "nothing" : *meant);
-  }
+  std::string found = difference(std::span<const Branch>(told.branches), expected.branches);
+  if (found.empty()) found = difference(std::span<const std::string>(told.others), expected.others);
+  if (!found.empty()) return found;
   if (told.places != expected.places) return "says something between other branches";
   return difference(told.stats, expected.stats);
 }

@@ -112,6 +112,8 @@ std::string text_of(const Branch& b);
 
 // What is not the same; empty: nothing.
 std::string difference(const Stats& a, const Stats& b);
+std::string difference(std::span<const Branch> told, std::span<const Branch> expected);
+std::string difference(std::span<const std::string> said, std::span<const std::string> expected);
 std::string difference(const Told& told, const Told& expected);
 
 // Decoded in the plain way, by which the others are judged.
