@@ -189,6 +189,11 @@ bool is_global(const symbol::SymbolTable& symbols, std::uint64_t vaddr) {
   return std::ranges::any_of(at, &symbol::Symbol::global);
 }
 
+// What a trace follows from end to end.
+bool is_near(isa::InsnClass cls) {
+  return cls >= isa::InsnClass::cond && cls <= isa::InsnClass::ret;
+}
+
 // Nothing that is to be had has the function's address. Where the analysis of pointers can say of
 // which functions of compilers that is so, others (of assembly, of V8's own compiler) may be known
 // by what the program computes.
@@ -347,8 +352,10 @@ Edge Locator::locate(std::uint32_t space, const Branch& branch) {
     const auto code = bytes(space, branch.from, branch.time, 15 + kSyscallSize);
     const auto insn = isa::decode(code, branch.from, edge.mode);
     if (insn) edge.next = behind_call(code, *insn, branch.from, edge.mode);
+    const bool interrupted = branch.kind > BranchKind::ret;  // by whatever it may be
+    if (insn && interrupted && is_near(insn->cls)) edge.facts = kFromNear;
   }
-  edge.facts = facts(edge);
+  edge.facts |= facts(edge);
   return edge;
 }
 

@@ -224,8 +224,10 @@ void History::follow_absence(const Step& step) {
     const bool call = branch.kind == BranchKind::syscall || branch.kind == BranchKind::int_;
     const std::uint64_t next = call ? step.edge.next : branch.from;
     // Calls have two bytes; which the kernel repeats may be another one (see Edge::next). What was
-    // interrupted may have been done meanwhile, as the engine does what writes to a page of code.
-    const std::uint64_t done = step.edge.next != 0 ? step.edge.next : branch.from;
+    // interrupted may have been done meanwhile, as the engine does what writes to a page of code. A
+    // near branch would be in the trace: it was skipped, as a debugger may do.
+    const bool done_unseen = step.edge.next != 0 && (step.edge.facts & kFromNear) == 0;
+    const std::uint64_t done = done_unseen ? step.edge.next : branch.from;
     const std::uint64_t again = !call ? done : next > branch.from ? next - 2 : branch.from;
     stack.leave(next, again, step.edge.facts);
     step.thread.system_call = call ? std::optional(branch) : std::nullopt;

@@ -171,6 +171,19 @@ TEST_F(CheckerTest, WhatWasInterruptedMayBeDoneWhenTheThreadGoesOn) {
   EXPECT_THAT(found(), ElementsAre("return.target")) << "the call is still known";
 }
 
+TEST_F(CheckerTest, NoBranchThatWasInterruptedIsSkipped) {
+  const auto interrupt = [&](std::uint64_t at, std::uint64_t goes_on) {
+    see({.from = kBase + at, .kind = BranchKind::end, .flags = kAsync | kTraceEnd});
+    see({.to = kBase + goes_on, .kind = BranchKind::begin});
+  };
+  interrupt(0x100a, 0x100a);
+  EXPECT_THAT(found(), IsEmpty());
+  interrupt(0x100a, 0x100c);
+  EXPECT_THAT(found(), ElementsAre("call.target")) << "JE, as a debugger may do";
+  interrupt(0x1000, 0x1005);
+  EXPECT_THAT(found(), ElementsAre("call.target", "call.target")) << "CALL";
+}
+
 TEST_F(CheckerTest, CallTargetInTheMidstOfAFunction) {
   go(BranchKind::icall, 0x1005, 0x1010);
   EXPECT_THAT(found(), IsEmpty());
