@@ -47,6 +47,26 @@ bool takes_argument(const End& from) {
   return start && text::takes_return_address(*from.module, *start);
 }
 
+// The instruction that ends there goes on.
+bool is_gone_on_to(const text::Module& module, std::uint64_t vaddr) {
+  constexpr std::uint64_t kLongest = 15;
+  for (std::uint64_t i = 1; i <= std::min(vaddr, kLongest); ++i) {
+    if (!module.has(vaddr - i, text::kInsn)) continue;
+    const auto insn = module.insn(vaddr - i);
+    return insn && insn->length == i && !isa::is_branch(insn->cls);
+  }
+  return false;
+}
+
+// The function at `target` is that of `inside`, or goes on into it at its end.
+bool goes_on_into(const text::Module& module, std::uint64_t target, std::uint64_t inside) {
+  if (module.same_function(target, inside)) return true;
+  const text::Function* first = module.function(target);
+  const text::Function* second = module.function(inside);
+  return first != nullptr && second != nullptr && first->end == second->begin &&
+         is_gone_on_to(module, second->begin);
+}
+
 // Such a call lies before `vaddr`, at most so many bytes.
 bool is_behind_taker(const text::Module& module, std::uint64_t vaddr, std::uint64_t most) {
   for (std::uint64_t i = 1; i <= std::min(vaddr, most); ++i) {
@@ -75,6 +95,18 @@ bool goes_behind_arguments(const Edge& edge) {
     if (to.module->has(to.vaddr - i, text::kReturnSite)) return true;
   }
   return is_behind_taker(*to.module, to.vaddr, kMostArguments);
+}
+
+bool goes_on_behind_own_return(const Edge& edge) {
+  constexpr std::uint64_t kCall = 5;
+  constexpr std::uint64_t kRet = 1;
+  const End& to = edge.to;
+  if (!edge.from.known() || edge.from.module != to.module || to.vaddr < kCall + kRet) return false;
+  const auto ret = to.module->insn(to.vaddr - kRet);
+  const auto call = to.module->insn(to.vaddr - kRet - kCall);
+  return ret && ret->cls == InsnClass::ret && ret->length == kRet && call &&
+         call->cls == InsnClass::call && call->length == kCall &&
+         goes_on_into(*to.module, call->target, edge.from.vaddr);
 }
 
 bool may_be_behind_arguments(const End& end) {

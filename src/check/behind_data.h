@@ -21,6 +21,10 @@ bool is_behind_arguments(const End& from, const End& return_address, const End& 
 bool goes_behind_arguments(const Edge& edge);
 // The branch may lie behind what such a call has behind it, so that it is not read as it ran.
 bool may_be_behind_arguments(const End& end);
+// A call of the function that it leaves, to behind the RET that stands behind a direct call of that
+// function or of one that goes on into it: so __morestack calls the rest of the function
+// (-fsplit-stack) on a larger stack, and then returns to that RET.
+bool goes_on_behind_own_return(const Edge& edge);
 // What stands behind the call can be no code that goes on, and close behind it a branch of the text
 // leads to `to`: so Poly/ML keeps a mask of registers behind a call, and jumps over both.
 bool is_behind_gap(const End& return_address, const End& to);

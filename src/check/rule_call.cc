@@ -1,6 +1,7 @@
 // call.target, call.sensitive: where indirect calls and jumps lead.
 #include <fmt/format.h>
 
+#include "behind_data.h"
 #include "edge_rules.h"
 #include "pointer.h"
 #include "sensitive.h"
@@ -31,6 +32,7 @@ class CallTarget final : public EdgeRule {
     // Neither symbols nor unwind tables cover it: code made by other means than a compiler's, as
     // V8's builtins, of which the file does not say where functions begin.
     if (module.function(edge.to.vaddr) == nullptr && edge.to.has(text::kInsn)) return std::nullopt;
+    if (!jump && goes_on_behind_own_return(edge)) return std::nullopt;
     if (!jump) return Verdict{.reason = "calls a place where no function begins"};
     if ((edge.facts & kToArguments) != 0) return std::nullopt;
     const bool inside =

@@ -191,6 +191,22 @@ TEST_F(CheckerTest, CallTargetInTheMidstOfAFunction) {
   EXPECT_THAT(found(), ElementsAre("call.target"));
 }
 
+TEST_F(CheckerTest, CallTargetBehindTheReturnOfItsOwnCall) {
+  text::ElfBuilder elf = program();
+  const auto put = [&](std::size_t at, std::initializer_list<std::uint8_t> code) {
+    std::ranges::copy(code, elf.text.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  put(0x5, {0xc3, 0x90});         // call g; ret; nop
+  put(0x10, {0xff, 0xd0, 0xc3});  // g: call rax; ret
+  put(0x17, {0xc3, 0xff, 0xd0});  // h, which g does not go on to: call rax
+  map_program(elf);
+  go(BranchKind::call, 0x1000, 0x1010);
+  go(BranchKind::icall, 0x1010, 0x1006);
+  EXPECT_THAT(found(), IsEmpty()) << "so -fsplit-stack changes stacks";
+  go(BranchKind::icall, 0x1018, 0x1006);
+  EXPECT_THAT(found(), ElementsAre("call.target")) << "h is not called there";
+}
+
 TEST_F(CheckerTest, ChainRopFromThreeShortReturnsOn) {
   go(BranchKind::ret, 0x1009, 0x1011);
   go(BranchKind::ret, 0x1011, 0x101a);
