@@ -40,9 +40,11 @@ class Lasts final : public SegmentSink {
   static void place(LastMoment& out) {
     const Branch& last = out.last;
     out.moment.branch = out.number;
-    const bool stopped = (last.flags & kTraceEnd) != 0 || last.kind == BranchKind::end;
+    // Behind a loss nothing is known, the open calls neither.
+    const bool apart = last.kind == BranchKind::end || last.kind == BranchKind::lost;
+    const bool stopped = (last.flags & kTraceEnd) != 0 || apart;
     if (!stopped || last.from == 0 || out.number == 0) return;
-    const bool counted = last.kind != BranchKind::end && (last.flags & kAsync) == 0;
+    const bool counted = !apart && (last.flags & kAsync) == 0;
     --out.moment.branch;
     out.moment.insn = last.insns - (counted && last.insns != 0 ? 1 : 0);
   }

@@ -203,6 +203,10 @@ Result<Scene> Gatherer::take(session::Session& session) {
     const auto line = code.line(scene_.who.space, begin, scene_.time, moment_.insn + 1);
     if (line.size() == moment_.insn + 1) scene_.address = line.back().address;
     if (line.empty() && moment_.insn == 0) scene_.address = begin;
+    const Branch* next = scene_.after.empty() ? nullptr : &scene_.after.front().branch;
+    // Where the path came to code that is not known.
+    const bool came = next != nullptr && !executed(*next) && moment_.insn == next->insns;
+    if (scene_.address == 0 && came) scene_.address = next->from;
   }
   scene_.ran = insns_ + moment_.insn;
   frames();
@@ -224,7 +228,8 @@ void add_line(std::vector<Step>& out, const Passed& from, std::uint64_t number, 
                    .time = time,
                    .who = from.who,
                    .depth = from.depth,
-                   .executed = i < known});
+                   .executed = i < known,
+                   .lost = i >= known && next != nullptr && next->branch.kind == BranchKind::lost});
   }
 }
 

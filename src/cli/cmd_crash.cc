@@ -33,7 +33,8 @@ const Manual kCrashManual{
         "took it: the instruction where it happened, which was not executed if it faulted, the "
         "open calls with their source lines, the source lines, instructions and branches that were "
         "executed last. Of a process that was killed from outside, as by SIGKILL, it shows where "
-        "each of its threads stood last.\n\n"
+        "each of its threads stood last, as far as the trace goes: of one that ran just then the "
+        "last branches are lost.\n\n"
         "Recorders other than hodo do not note how processes end. Of their recordings the ends of "
         "all threads' paths are shown.\n\n"
         "With --core the core file of one of the processes adds what a trace does not have: the "
@@ -167,6 +168,9 @@ class Teller {
           view::printable(what.code.disassemble(scene.who.space, scene.address, scene.time)));
     } else {
       text_ += fmt::format("{:<13}nowhere that is known\n", "stands at");
+    }
+    if (!scene.after.empty() && scene.after.front().branch.kind == BranchKind::lost) {
+      text_ += fmt::format("{:<13}what it did from here to its end\n", "lost");
     }
     const auto part = [&](std::string_view title, const std::string& body) {
       if (!body.empty()) text_ += "\n" + style_.paint(view::Tone::title, title) + "\n" + body;

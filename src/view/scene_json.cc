@@ -86,7 +86,7 @@ Json instructions_json(SceneView& view) {
     Json one{{"moment", ask::to_string(step.moment)},
              {"at", address_json(view, step.who, step.address, step.time)},
              {"text", view.code.disassemble(step.who.space, step.address, step.time)}};
-    if (!step.executed) one["executed"] = false;
+    if (!step.executed) one["executed"] = step.lost ? Json(nullptr) : Json(false);
     out.push_back(std::move(one));
   }
   return out;

@@ -90,11 +90,14 @@ std::string instructions_of_scene(SceneView& view, const Style& style) {
                {.title = "line", .tone = Tone::dim}});
   for (std::size_t i = first; i < last; ++i) {
     const ask::Step& step = view.steps[i];
-    const std::string note = step.executed ? "" : "  (not executed)";
-    table.add({step.moment == view.scene.moment ? ">" : "", ask::to_string(step.moment),
-               place_of(view, step.who, step.address, step.time),
-               printable(view.code.disassemble(step.who.space, step.address, step.time)) + note,
-               line_text(view, view.lines_of.at(step.who.space, step.address, step.time))});
+    const std::string_view note = step.executed ? ""
+                                  : step.lost   ? "  (the path is lost here)"
+                                                : "  (not executed)";
+    table.add(
+        {step.moment == view.scene.moment ? ">" : "", ask::to_string(step.moment),
+         place_of(view, step.who, step.address, step.time),
+         printable(view.code.disassemble(step.who.space, step.address, step.time)).append(note),
+         line_text(view, view.lines_of.at(step.who.space, step.address, step.time))});
   }
   if (table.empty()) return "  no instructions are known here\n";
   return table.render(style);

@@ -90,6 +90,13 @@ HERE static void in_child() { *(volatile int*)zero; }                           
 HERE static void forks() { if (fork() == 0) in_child(); int status; wait(&status); }
 HERE static void traps() { asm volatile("int3"); }                              // LINE trap
 HERE static void waits() { alarm(1); for (;;) zero = zero; }                     // LINE alarm
+HERE static int spins(int ready) { if (write(ready, "x", 1) < 0) abort();
+  for (int n = 1;; ++n) if (n % 3 == zero) zero = zero; }
+HERE static void spun() { int ends[2]; char c; if (pipe(ends) != 0) return;
+  pid_t child = fork();
+  if (child == 0) spins(ends[1]);
+  if (read(ends[0], &c, 1) < 0) abort();
+  usleep(50000); kill(child, SIGKILL); int status; wait(&status); }
 HERE static void pipes() { int ends[2]; if (pipe(ends) == 0) { close(ends[0]);
   if (write(ends[1], "x", 1) < 0) abort(); } }                                 // LINE pipe
 int main(int, char** argv) {
@@ -104,6 +111,7 @@ int main(int, char** argv) {
   if (!strcmp(how, "trap")) traps();
   if (!strcmp(how, "alarm")) waits();
   if (!strcmp(how, "pipe")) pipes();
+  if (!strcmp(how, "spun")) spun();
   if (!strcmp(how, "null_read")) null_read();
   if (!strcmp(how, "null_call")) null_call();
   if (!strcmp(how, "overflow")) overflow(0);
@@ -131,7 +139,7 @@ KINDS = {
     "out_of_memory": ("SIGABRT", "runs_out"), "seccomp": ("SIGSYS", "forbids"),
     "thread": ("SIGSEGV", "in_thread"), "handler": ("SIGSEGV", "handles"), "child": ("SIGSEGV", "in_child"),
     "trap": ("SIGTRAP", "traps"), "alarm": ("SIGALRM", "waits"), "pipe": ("SIGPIPE", "pipes"),
-    "bus": ("SIGBUS", "bus"), "term": ("SIGTERM", "terms"), "killed": ("SIGKILL", "kills"),
+    "spun": ("SIGKILL", "spins"), "bus": ("SIGBUS", "bus"), "term": ("SIGTERM", "terms"), "killed": ("SIGKILL", "kills"),
 }
 
 # What stands where it died, if that is an instruction of the program's own; none where no code is.
@@ -411,6 +419,10 @@ def case_crash(case):
         check(any(n == function or n.startswith(function + ".") for n in names), f"{kind}: {names}")
         if kind == "overflow":
             check(len(names) > 1000, f"{len(names)} calls")
+            continue
+        if kind == "spun":
+            told = case.hodo("crash", data, status=3).stdout
+            check("what it did from here to its end" in told and "stands at    nowhere" not in told, told)
             continue
         mine = next(c for c in calls if c["function"].split("(")[0].split(".")[0] == function)
         want = line_of(DEATHS, kind)

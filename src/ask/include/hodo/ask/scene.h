@@ -74,6 +74,7 @@ struct Step {
   session::Context who;
   std::size_t depth = 0;  // open calls
   bool executed = true;   // false: the path came to it and something else happened there
+  bool lost = false;      // the path is lost there, so that it may have been executed all the same
 };
 
 // The instructions of a scene in order, as far as their code is known; at most `most` on either
