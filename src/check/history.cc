@@ -254,6 +254,7 @@ void History::come_back(const Step& step) {
   PathFacts facts = step.edge.facts;
   if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;
   if (thread.stack.is_put_elsewhere(step.branch.to)) tell_handler(step);
+  if ((facts & kToImage) != 0) tell({.what = Happening::What::begins, .step = step});
   const bool known = thread.stack.knows_all();
   tell_problem(step, thread.stack.enter(step.branch.to, facts));
   const bool knows = thread.stack.knows_all();

@@ -19,6 +19,7 @@ struct Happening {
     problem,       // the thread is where no open call explains it: `problem` says why
     stray_return,  // a return that no call explains, one of those that may come in a row
     stray_jump,    // an indirect jump to where none may lead, likewise
+    begins,        // the kernel goes on at a file's entry point
     to_program,    // the dynamic linker hands over to a file's entry point
     from_linker,   // the dynamic linker calls a function of another file
   };

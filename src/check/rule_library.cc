@@ -1,6 +1,7 @@
 // library.injected: libraries that the program does not depend on and did not ask for.
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -15,8 +16,9 @@ Verdict stranger(std::string reason, std::string_view path) {
 }
 
 // The dynamic linker hands over to the program: all that is mapped now came before its first
-// instruction.
-std::vector<Verdict> mapped_before(const Step& step, Locator& locator) {
+// instruction. What came behind `first_call`, the linker's first call of a constructor or of what
+// chooses a function, was asked for by such: libraries that are preloaded are mapped before.
+std::vector<Verdict> mapped_before(const Step& step, std::uint64_t first_call, Locator& locator) {
   const std::uint32_t space = step.context.space;
   auto files = locator.regions().files(space, step.branch.time);
   if (files.empty()) return {};
@@ -29,6 +31,7 @@ std::vector<Verdict> mapped_before(const Step& step, Locator& locator) {
   if (scope.program() == nullptr || to.module != scope.program()) return {};
   std::vector<Verdict> out;
   for (const Scope::Loaded& loaded : scope.strangers()) {
+    if (loaded.since > first_call) continue;
     out.push_back(
         stranger(fmt::format("{} was mapped before the program began, which does not depend on it "
                              "(LD_PRELOAD, /etc/ld.so.preload)",
@@ -68,10 +71,19 @@ class LibraryInjected final : public HistoryRule {
   LibraryInjected() : HistoryRule(RuleId::library_injected) {}
 
   std::vector<Verdict> judge(const Happening& happening, Locator& locator) override {
+    const std::uint32_t space = happening.step.context.space;
     switch (happening.what) {
-      case Happening::What::to_program:
-        return mapped_before(happening.step, locator);
+      case Happening::What::begins:
+        first_calls_.erase(space);
+        return {};
+      case Happening::What::to_program: {
+        const auto first = first_calls_.find(space);
+        const std::uint64_t time =
+            first == first_calls_.end() ? session::Regions::kNever : first->second;
+        return mapped_before(happening.step, time, locator);
+      }
       case Happening::What::from_linker:
+        first_calls_.try_emplace(space, happening.step.branch.time);
         return loaded(happening.step, locator);
       default:
         return {};
@@ -95,6 +107,8 @@ class LibraryInjected final : public HistoryRule {
     return {std::move(verdict)};
   }
 
+  // When the dynamic linker first called another file, by space, since a program began there.
+  std::map<std::uint32_t, std::uint64_t> first_calls_;
   // The libraries that the dynamic linker has called into, by space.
   std::set<std::pair<std::uint32_t, const text::Module*>> loaded_;
 };

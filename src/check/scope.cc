@@ -7,7 +7,7 @@ namespace hodo::check {
 Scope::Scope(const std::vector<session::MappedFile>& files, Modules& modules) {
   for (const session::MappedFile& file : files) {
     const text::Module* module = file.location.empty() ? nullptr : modules.get(file.location);
-    loaded_.push_back({file.path, module});
+    loaded_.push_back({file.path, module, file.since});
     if (module == nullptr) continue;
     const std::string_view name = text::file_name(file.path);
     claim(name, module, Claim::file_name);

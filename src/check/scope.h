@@ -28,6 +28,7 @@ class Scope {
   struct Loaded {
     std::string_view path;
     const text::Module* module = nullptr;
+    std::uint64_t since = 0;  // session::MappedFile::since
   };
   // Files that the program does not depend on, without its dynamic linker. Empty where a file that
   // it depends on is not mapped or cannot be read, since what that one depends on is then unknown.

@@ -253,6 +253,27 @@ TEST_F(CheckerTest, LibraryInjectedWhereTheProgramBeginsWithAStranger) {
   EXPECT_THAT(found(), ElementsAre("library.injected"));
 }
 
+TEST_F(CheckerTest, NoLibraryInjectedThatAConstructorLoads) {
+  constexpr const char* kLinker = "/lib64/ld-linux-x86-64.so.2";
+  const auto linker = text::Module::analyze(kLinker);
+  if (!linker) GTEST_SKIP() << linker.error().message;
+  map_program(dynamic_program(7));
+  const std::string stranger = path_of(program());
+  const std::uint64_t at = kLibc + (*linker)->elf().entry;
+  session_.map(kLibc, {.path = "/lib/ld.so", .location = kLinker});
+  const auto start = [&](std::uint64_t since) {
+    checker_.reset();
+    session_.map(kLibc + 0x1000000, {.path = "/tmp/other.so", .location = stranger}, since);
+    see({.to = at, .time = 1, .kind = BranchKind::begin});
+    see({.from = at, .to = kBase + 0x1010, .time = 5, .kind = BranchKind::icall});
+    see({.from = at, .to = kBase + 0x1000, .time = 20, .kind = BranchKind::ijmp});
+  };
+  start(9);
+  EXPECT_THAT(found(), testing::Not(testing::Contains("library.injected")));
+  start(4);
+  EXPECT_THAT(found(), testing::Contains("library.injected")) << "it was there before";
+}
+
 // With the system's C library, by its names.
 class LibcTest : public CheckerTest {
  protected:

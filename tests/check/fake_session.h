@@ -31,11 +31,11 @@ inline std::string path_of(const text::ElfBuilder& elf) {
 class FakeSession : public session::Session, public session::Regions, public session::Names {
  public:
   // From `begin` on, up to what is mapped next; the file's first byte lies there.
-  void map(std::uint64_t begin, session::Region what) {
+  void map(std::uint64_t begin, session::Region what, std::uint64_t since = 0) {
     what.id = static_cast<std::uint32_t>(mapped_.size());
     mapped_[begin] = what;
     files_.erase(begin);
-    if (!what.path.empty()) files_[begin] = {what.path, what.location};
+    if (!what.path.empty()) files_[begin] = {what.path, what.location, since};
   }
   // Bytes that ran, as far as they are asked for.
   void run_code(std::uint64_t address, std::vector<std::uint8_t> bytes) {
