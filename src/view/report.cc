@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "hodo/view/place.h"
 #include "hodo/view/shell.h"
 #include "hodo/view/task_name.h"
@@ -80,10 +82,11 @@ Report make_report(const session::Session& session, const session::Outcome& outc
     report.ends = end_lines(session, *facts);
   }
   const std::vector<analyze::Edge> edges = profile.edges();
-  report.functions = hot_functions(edges, session.names(), detail);
+  HotPlaces hot = hot_places(edges, session.names(), top, detail);
+  report.functions = std::move(hot.functions);
   std::erase_if(report.functions,
                 [](const HotFunction& f) { return f.instructions == 0 && f.calls == 0; });
-  report.edges = hot_edges(edges, session.names(), top, detail);
+  report.edges = std::move(hot.edges);
   report.dropped_edges = profile.dropped();
   return report;
 }

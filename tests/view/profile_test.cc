@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "fixture.h"
 #include "hodo/view/hot.h"
 
@@ -44,11 +48,11 @@ TEST(Profile, ABranchThatFellThroughIsNoEdgeOfTheReport) {
   profile.runs({.pid = 1, .tid = 1}, batch);
   EXPECT_EQ((profile.tasks().at({1, 1}).instructions), 32u);
   EXPECT_EQ((profile.tasks().at({1, 1}).branches), 1u);
-  const auto functions = hot_functions(profile.edges(), names);
+  const auto functions = hot_places(profile.edges(), names, 10).functions;
   ASSERT_FALSE(functions.empty());
   EXPECT_EQ(functions[0].name, "f");
   EXPECT_EQ(functions[0].instructions, 32u);
-  const auto edges = hot_edges(profile.edges(), names, 10);
+  const auto edges = hot_places(profile.edges(), names, 10).edges;
   ASSERT_EQ(edges.size(), 1u);
   EXPECT_EQ(edges[0].count, 1u);
 }
@@ -86,7 +90,7 @@ TEST(HotTables, AddUpByNameAcrossProcesses) {
       {.from = 0x1010, .to = 0x2000, .count = 5, .insns = 50, .kind = BranchKind::call},
       {.from = 0x5010, .to = 0x2000, .count = 2, .insns = 7, .space = 1, .kind = BranchKind::call},
       {.from = 0x2000, .to = 0x1010, .count = 6, .insns = 90, .kind = BranchKind::ret}};
-  auto functions = hot_functions(edges, names);
+  auto [functions, hottest] = hot_places(edges, names, 1);
   ASSERT_EQ(functions.size(), 2u);
   EXPECT_EQ(functions[0].name, "work");
   EXPECT_EQ(functions[0].instructions, 90u);
@@ -94,11 +98,39 @@ TEST(HotTables, AddUpByNameAcrossProcesses) {
   EXPECT_EQ(functions[1].name, "main");
   EXPECT_EQ(functions[1].object, "a");
   EXPECT_EQ(functions[1].instructions, 57u);
-  auto hottest = hot_edges(edges, names, 1);
   ASSERT_EQ(hottest.size(), 1u);
   EXPECT_EQ(hottest[0].from, "main+0x10");
   EXPECT_EQ(hottest[0].to, "work+0x0");
   EXPECT_EQ(hottest[0].count, 7u);
+}
+
+// Names are written once for all of a function; which edges are listed is by what is written.
+TEST(HotTables, OfEdgesAsFrequentTheFirstByNameAreListed) {
+  TableNames names;
+  names.places[0x10] = {.symbol = "b", .offset = 0x10, .object = "prog"};
+  names.places[0x14] = {.symbol = "b", .offset = 0x9, .object = "prog"};
+  names.places[0x20] = {.symbol = "a", .offset = 0x1, .object = "prog"};
+  names.places[0x30] = {.offset = 0x30, .object = "/bin/bare"};
+  const std::vector<Edge> edges{
+      {.from = 0x10, .to = 0x20, .count = 5, .kind = BranchKind::jmp},
+      {.from = 0x20, .to = 0x14, .count = 7, .kind = BranchKind::ijmp},
+      {.from = 0x20, .to = 0x10, .count = 5, .kind = BranchKind::jmp},
+      {.from = 0x30, .to = 0x99, .count = 5, .kind = BranchKind::jmp},
+      {.from = 0x14, .to = 0x20, .count = 4, .kind = BranchKind::jmp},
+  };
+  const auto listed = [&](std::size_t top) {
+    std::vector<std::string> out;
+    for (const HotEdge& e : hot_places(edges, names, top).edges) {
+      out.push_back(e.from + " " + e.to + " " + std::to_string(e.count));
+    }
+    return out;
+  };
+  const std::vector<std::string> all{"a+0x1 b+0x9 7", "[bare+0x30] 0x99 5", "a+0x1 b+0x10 5",
+                                     "b+0x10 a+0x1 5", "b+0x9 a+0x1 4"};
+  for (std::size_t top = 0; top <= 6; ++top) {
+    const auto size = static_cast<std::ptrdiff_t>(std::min(top, all.size()));
+    EXPECT_EQ(listed(top), std::vector(all.begin(), all.begin() + size)) << top;
+  }
 }
 
 // main calls f@plt three times: the first goes through the resolver, the others straight on.
@@ -113,7 +145,7 @@ TEST(HotTables, CallsThroughStubsAreTheFunctions) {
       {.from = 0x20, .to = 0x40, .count = 2, .kind = BranchKind::ijmp},
       {.from = 0x30, .to = 0x40, .count = 1, .kind = BranchKind::ijmp},
   };
-  for (const HotFunction& f : hot_functions(edges, names)) {
+  for (const HotFunction& f : hot_places(edges, names, 10).functions) {
     EXPECT_EQ(f.calls, f.name == "f" ? 3u : 0u) << f.name;
   }
 }

@@ -29,13 +29,17 @@ struct HotEdge {
   bool to_synthetic = false;
 };
 
-// Edges summed by the function they leave (instructions) and enter (calls). By instructions. A call
-// through a PLT stub is one of the function that the stub leads to. Inlined functions, if wanted,
-// have the instructions of the branches that lie in them.
-std::vector<HotFunction> hot_functions(const std::vector<analyze::Edge>& edges,
-                                       const session::Names& names, SourceDetail detail = {});
-// The `top` most frequent edges with names.
-std::vector<HotEdge> hot_edges(const std::vector<analyze::Edge>& edges, const session::Names& names,
-                               std::size_t top, SourceDetail detail = {});
+struct HotPlaces {
+  // Edges summed by the function they leave (instructions) and enter (calls). By instructions. A
+  // call through a PLT stub is one of the function that the stub leads to. Inlined functions, if
+  // wanted, have the instructions of the branches that lie in them.
+  std::vector<HotFunction> functions;
+  // The most frequent with names; of those that are as frequent, the first by name.
+  std::vector<HotEdge> edges;
+};
+
+// `edges` of one recording, `names` those of its session; at most `top` edges.
+HotPlaces hot_places(const std::vector<analyze::Edge>& edges, const session::Names& names,
+                     std::size_t top, SourceDetail detail = {});
 
 }  // namespace hodo::view
