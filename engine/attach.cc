@@ -19,6 +19,7 @@
 #include "sys.h"
 #include "thread_area.h"
 #include "threads.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 
@@ -36,6 +37,7 @@ void fill(ThreadArea& area, relay::NativeThread& thread) {
   area.taken[0] = thread.r10;
   area.taken[1] = thread.r11;
   area.ip = thread.rip;
+  set_trap_flag(area, thread.flags);
   area.stack = thread.rsp;
   area.first_mask = area.program_mask = thread.mask & ~kFaults;
   area.blocked_faults = thread.mask & kFaults;

@@ -177,7 +177,7 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       call_on_block
       cmpl $0, %c[waits](%%r10)
       jne 6f
-      testl $0x40400, (%%rsp)
+      testl $0x40500, (%%rsp)
       jnz 7f
       leaq 8(%%rsp), %%rsp
       ret

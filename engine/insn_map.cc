@@ -136,11 +136,13 @@ bool find_insn(std::uint64_t cache_address, InsnPlace& place) {
   if (address >= arena->base + fragment.begin + fragment.bytes) return false;
   Reader reader(fragment, arena->base, arena->map);
   const std::uint8_t* head = reader.at;
-  place = {reader.ip, 0, reader.at == address, head, true};
+  place = {reader.ip, 0, reader.at == address, head, true, reader.ip};
   for (std::uint32_t i = 0; i < fragment.entries; ++i) {
+    const std::uint8_t* const before = reader.at;
     reader.next();
     if (reader.at > address) break;
-    place = {reader.ip, reader.zeros, reader.at == address, head, reader.ip == fragment.ip()};
+    const std::uint64_t first = reader.at == before ? place.first_ip : reader.ip;
+    place = {reader.ip, reader.zeros, reader.at == address, head, false, first};
   }
   return true;
 }

@@ -17,7 +17,9 @@ struct InsnPlace {
   // ThreadArea::taken and R11 holds the pending outcomes.
   bool exact = false;
   const std::uint8_t* head = nullptr;  // of the fragment
-  bool first = false;                  // the fragment's first instruction
+  bool first = false;                  // the fragment's head, before its block is entered
+  // The first instruction that begins at the same place: direct jumps before `ip` have no code.
+  std::uint64_t first_ip = 0;
 };
 
 // Writes the map of one fragment while it is translated; addresses only grow.

@@ -14,6 +14,7 @@
 #include "signal_frame.h"
 #include "sys.h"
 #include "threads.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 
@@ -87,7 +88,7 @@ extern "C" {
   native.rax = r.rax, native.rcx = area->ip, native.rdx = r.rdx, native.rbx = r.rbx;
   native.rsp = r.rsp, native.rbp = r.rbp, native.rsi = r.rsi, native.rdi = r.rdi;
   native.r8 = r.r8, native.r9 = r.r9, native.r10 = area->taken[0];
-  native.flags = native.r11 = r.flags & ~eflags::kTf;
+  native.flags = native.r11 = program_flags(*area);
   native.r12 = r.r12, native.r13 = r.r13, native.r14 = r.r14, native.r15 = r.r15;
   native.rip = area->ip;
   native.mask = area->blocked_faults;

@@ -35,6 +35,11 @@ void run_native(ThreadArea& area, std::uint64_t ip) {
   go_native(area, ip);
 }
 
+void run_in_block(ThreadArea& area, std::uint64_t ip) {
+  area.in_block = true;
+  go_native(area, ip);
+}
+
 void run_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   area.in_block = false;
   trace_interruption(area, behind);
@@ -54,8 +59,7 @@ void refuse_branch(ThreadArea& area) {
     if (e.imm_size == sizeof more) std::memcpy(&more, code + e.imm_at, sizeof more);
     rsp -= 8 + std::uint64_t{more};
   }
-  area.in_block = true;
-  go_native(area, ip);
+  run_in_block(area, ip);
 }
 
 }  // namespace hodo::engine

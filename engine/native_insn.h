@@ -9,6 +9,8 @@ namespace hodo::engine {
 
 // What the engine does not know how to copy, or cannot read, at `ip`.
 [[noreturn]] void run_native(ThreadArea& area, std::uint64_t ip);
+// The same in the midst of the last block.
+[[noreturn]] void run_in_block(ThreadArea& area, std::uint64_t ip);
 // The same of a software interrupt that ends the last block, in front of `behind`.
 [[noreturn]] void run_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t behind);
 // An indirect branch or return (area.branch), already done but for its target, which is no address:

@@ -149,6 +149,8 @@ void engine_exit(ThreadArea* area, Exit* exit) {
       if (interrupt_call(*area, exit->target, behind)) return;
       run_interrupt(*area, exit->target, behind);
     }
+    case Exit::native:
+      run_in_block(*area, exit->target);
     default:
       if (interrupt_call(*area, exit->target, exit->target)) return;
       run_native(*area, exit->target);

@@ -15,6 +15,7 @@
 #include "signal_frame.h"
 #include "sys.h"
 #include "tracing.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 namespace {
@@ -122,6 +123,7 @@ long sigreturn_call(ThreadArea& area) {
   }
   set_alternate(area, context.stack);  // what a frame says wrong counts for nothing
   save_native_registers(area, context);
+  set_trap_flag(area, context.eflags);
   const bool code_32 = is_code_32(context);
   if (!code_32) enter_at(area, area.ip);
   area.blocked_faults = context.mask & kFaults;

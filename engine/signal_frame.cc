@@ -5,6 +5,7 @@
 
 #include "glue.h"
 #include "program_memory.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 namespace {
@@ -42,8 +43,18 @@ void load_context(const ThreadArea& area, KernelContext& context) {
   context.rsp = r.rsp, context.rbp = r.rbp, context.rsi = r.rsi, context.rdi = r.rdi;
   context.r8 = r.r8, context.r9 = r.r9, context.r10 = area.taken[0], context.r11 = area.taken[1];
   context.r12 = r.r12, context.r13 = r.r13, context.r14 = r.r14, context.r15 = r.r15;
-  context.eflags = r.flags & ~eflags::kTf;
+  context.eflags = program_flags(area);
   context.rip = area.ip;
+}
+
+// Without the way through glue_resume, of which each instruction would raise a trap.
+void return_to_cache(const ThreadArea& area, KernelContext& context) {
+  load_context(area, context);
+  context.rip = area.next;
+  context.cs = kUserCode;
+  context.eflags |= eflags::kTf;
+  context.r10 = reinterpret_cast<std::uint64_t>(&area);
+  context.r11 = area.outcomes;
 }
 
 }  // namespace
@@ -62,6 +73,8 @@ void save_native_registers(ThreadArea& area, const KernelContext& context) {
 }
 
 void return_to_engine(ThreadArea& area, KernelContext& context) {
+  if (begins_at_next(area)) return return_to_cache(area, context);
+  step_if_wanted(area);
   context.rip = address(glue_resume);
   context.cs = kUserCode;
   context.r10 = reinterpret_cast<std::uint64_t>(&area);
@@ -117,6 +130,7 @@ bool push_frame(ThreadArea& area, const KernelAction& action, const WaitingSigna
   r.rdx = at + offsetof(KernelFrame, context);
   r.rax = 0;
   r.flags &= ~(eflags::kTf | eflags::kDf | eflags::kRf);
+  area.trap_flag = {};
   area.ip = action.handler;
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "code_32.h"
@@ -23,6 +24,7 @@
 #include "sys.h"
 #include "threads.h"
 #include "tracing.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 namespace {
@@ -92,7 +94,7 @@ void end_call(ThreadArea& area, const KernelAction& wanted) {
   area.ip += kSyscallBytes;
   area.registers.rax = static_cast<std::uint64_t>(-EINTR);
   area.registers.rcx = area.ip;
-  area.taken[1] = area.registers.flags;
+  area.taken[1] = program_flags(area);
 }
 
 // What the kernel would do on the way back to user mode, where the program blocks `mask`. The
@@ -159,12 +161,13 @@ void remember(ThreadArea& area, const WaitingSignal& signal, KernelContext& cont
   context.mask = ~kFaults;
 }
 
-// Steps on to where signals that wait can be delivered.
+// Steps on to where signals that wait can be delivered, or the program's own step ends.
 void step_on(ThreadArea& area, Place place, KernelContext& context) {
   if (place == Place::engine) {
     area.registers.flags |= eflags::kTf;
     context.eflags &= ~eflags::kTf;
-    if (context.rip >= address(glue_syscall_check) && context.rip < address(glue_syscall_done)) {
+    if (area.waits > 0 && context.rip >= address(glue_syscall_check) &&
+        context.rip < address(glue_syscall_done)) {
       context.rip = address(glue_syscall_interrupted);
     }
   } else {
@@ -173,31 +176,51 @@ void step_on(ThreadArea& area, Place place, KernelContext& context) {
 }
 
 // The registers are saved. Signals that came before the last wait for the first instruction of its
-// handler.
-void deliver_waiting(ThreadArea& area, KernelContext& context) {
+// handler. False: none of them comes to one, and the thread goes on.
+bool deliver_waiting(ThreadArea& area, KernelContext& context) {
   while (area.waits > 0) {
     const WaitingSignal signal = area.waiting[--area.waits];
-    if (deliver(area, signal, area.held_mask, context)) return;
+    if (deliver(area, signal, area.held_mask, context)) return true;
   }
   context.mask = area.held_mask;
+  return false;
+}
+
+// The program's own single step has ended in front of area.ip.
+bool deliver_step(ThreadArea& area, std::uint64_t mask, KernelContext& context) {
+  WaitingSignal step{.number = kTrap, .trap = kDebugTrap, .cr2 = context.cr2, .raised = true};
+  step.info.number = static_cast<std::int32_t>(kTrap);
+  step.info.code = kTrapTrace;
+  step.info.address = area.ip;
+  return deliver(area, step, mask, context);
+}
+
+// What there is to be delivered at the beginning of an instruction: the trap behind the one before
+// if that one was the program's own step, to `next`; else signals that wait. False: nothing.
+bool deliver_at_insn(ThreadArea& area, std::optional<std::uint64_t> next, KernelContext& context) {
+  if (!next) return area.waits > 0 && deliver_waiting(area, context);
+  area.ip = *next;
+  return deliver_step(area, area.waits > 0 ? area.held_mask : context.mask, context);
 }
 
 void stepped(ThreadArea& area, KernelContext& context) {
   const Place place = place_of(context.rip);
+  if (place == Place::cache && (context.eflags & eflags::kTf) == 0) clear_behind_insn(area);
   context.eflags &= ~eflags::kTf;
-  if (area.waits == 0) return;
-  if ((place == Place::cache && save_exact(area, context)) ||
-      (place == Place::sequence && save_resuming(area, context))) {
-    return deliver_waiting(area, context);
+  if (place == Place::cache && save_exact(area, context)) {
+    if (deliver_at_insn(area, executed_one(area, context.rip), context)) return;
+  } else if (area.waits > 0 && place == Place::sequence && save_resuming(area, context)) {
+    if (deliver_at_insn(area, executed_before(area, area.next), context)) return;
+    step_if_wanted(area);
   }
-  step_on(area, place, context);
+  if (area.waits > 0 || is_stepping(area)) step_on(area, place, context);
 }
 
 // The thread has come to the head of a fragment that is none any more: trap_head().
 void leave_fragment(ThreadArea& area, KernelContext& context) {
   --context.rip;
   if (!save_exact(area, context)) die("a breakpoint is none of its own", context.rip);
-  if (area.waits > 0) return deliver_waiting(area, context);
+  if (area.waits > 0 && deliver_waiting(area, context)) return;
   go_on_traced(area, area.ip);
   return_to_engine(area, context);
 }
@@ -235,10 +258,13 @@ void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
   if (stays_in_code_32(area, number, info, context)) return;
   area.native = 0;
   const bool step = is_native_step(area.ip, info, context);
+  const bool wanted = step && is_stepping(area);
+  if (step && loads_flags(area.ip)) set_trap_flag(area, context.eflags);
   save_native_registers(area, context);
   area.outcomes = unit::InlinePt::kNoOutcomes;
   const std::uint64_t mask = area.waits > 0 ? area.held_mask : area.native_mask;
   if (!step && deliver(area, describe(area, number, info, context), mask, context)) return;
+  if (wanted && deliver_step(area, mask, context)) return;
   block(area, mask, context);
   enter_at(area, area.ip);
   return_to_engine(area, context);

@@ -32,6 +32,7 @@
 #include "signal_calls.h"
 #include "threads.h"
 #include "tracing.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 namespace {
@@ -335,7 +336,8 @@ long call(ThreadArea& area, std::uint64_t behind) {
 void stand_behind(ThreadArea& area, std::uint64_t behind) {
   area.native_thread.restart = 0;
   area.registers.rcx = behind;
-  area.taken[1] = area.registers.flags & ~eflags::kTf;
+  area.taken[1] = program_flags(area);
+  step_anew(area);
 }
 
 // What INT 0x80 asks for of what concerns the engine, as SYSCALL numbers it; of the calls of 32
@@ -378,6 +380,7 @@ bool interrupt_call(ThreadArea& area, std::uint64_t ip, std::uint64_t left_at) {
   area.registers = before;
   if (result != kInterrupted) {
     area.registers.rax = static_cast<std::uint64_t>(result);
+    step_anew(area);
     ip = behind;
   }
   enter_at(area, ip);

@@ -30,6 +30,18 @@ struct CallSite {
   std::uint64_t return_address = 0;
 };
 
+// EFLAGS.TF as the program has it, by which it is told of each of its own instructions.
+struct TrapFlag {
+  enum State : std::uint32_t {
+    clear,
+    set,    // it goes on, and is at no instruction yet
+    begun,  // from `place` on an instruction runs
+    last    // an instruction has cleared it, and the trap behind that one is still to come
+  };
+  State state = clear;
+  std::uint64_t ip = 0, place = 0;  // of the instruction, in the program and in the cache
+};
+
 // What the program asked for with sigaction; shared as CLONE_SIGHAND says.
 struct SignalActions {
   KernelAction of[kSignals + 1] = {};
@@ -66,6 +78,7 @@ struct ThreadArea {
   std::uint32_t waits = 0;       // signals in `waiting`
   std::uint32_t native = 0;      // the program runs one instruction at its own address
   std::uint64_t own_target = 0;  // which would be the engine's: it is refused
+  TrapFlag trap_flag;            // trap_flag.h
   unit::PtUnit unit;
 
   // Signals that came where the program's state is not to be had; the kernel holds back all but

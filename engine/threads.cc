@@ -23,6 +23,7 @@
 #include "service.h"
 #include "signal_actions.h"
 #include "sys.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 
@@ -292,8 +293,9 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.registers.rcx = behind;
   if (clone.stack != 0) child.registers.rsp = clone.stack;
   child.taken[0] = area.taken[0];
-  child.taken[1] = area.registers.flags;
+  child.taken[1] = program_flags(area);
   child.ip = behind;
+  set_trap_flag(child, program_flags(area));
   child.blocked_faults = area.blocked_faults;
   child.memory_is_new = (clone.flags & CLONE_VM) == 0;
   if (child.memory_is_new) child.native_thread = area.native_thread;  // as rseq_fork()

@@ -21,6 +21,7 @@
 #include "target_code.h"
 #include "threads.h"
 #include "tip_code.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 namespace {
@@ -191,12 +192,16 @@ class Translator {
 
   void insns(std::uint64_t ip) {
     for (unsigned count = 0;; ++count) {
-      if (count > 0 || checked_) map_.add(ip, hot_.at(), pending_);
+      if (count > 0) map_.add(ip, hot_.at(), pending_);
       if (count == most_insns_ || pending_ == kMaxOutcomes) return leave_to(ip);
       const unsigned readable = readable_bytes(ip);
       if (count > 0 && !checked_ && is_checked(ip)) return leave_to(ip);
       const Encoding e = isa::decode_encoding(code(ip), readable);
       if (by_blocks && !add_to_block(e, ip)) return leave_to(ip);
+      // Behind what the head looks at, too: between two repetitions of a string instruction a
+      // signal would not be delivered before the last one.
+      const bool entered = !by_blocks || site_ != nullptr;
+      if (count == 0 && entered && (checked_ || e.rep != 0)) map_.add(ip, hot_.at(), 0);
       end_ = ip + e.length;
       if (e.length == 0) return ask(Exit::unsupported, ip);
       const std::uint64_t behind = ip + e.length;
@@ -225,6 +230,7 @@ class Translator {
         default:
           if (ends_block(e, ip)) return ask(Exit::interrupt, ip, e.length);
           if (is_unsupported(e)) return ask(Exit::unsupported, ip);
+          if (pops_flags(e)) look_at_flags(ip);
           InsnCopier(hot_).copy(e, ip);
       }
       ip = behind;
@@ -285,6 +291,16 @@ class Translator {
     hot_.call(arena_.glue(flags_are_dead ? kGlueBlock : kGlueBlockKeep));
     hot_.load(rsp, kProgramStack);
     hot_.load(rax, spill(0));
+  }
+
+  // POPF may set EFLAGS.TF, which is the program's own step to take: trap_flag.h. The status flags
+  // are free.
+  void look_at_flags(std::uint64_t ip) {
+    hot_.bytes({0x66, 0xf7, 0x04, 0x24, 0, 1});  // TEST word [RSP], TF
+    std::uint8_t* field = hot_.jump_if(0x5, nullptr);
+    Emitter::point(field, cold_.at());
+    shift_in(cold_, pending_, false);
+    request(cold_, arena_, make_exit(Exit::native, ip), kGlueExit);
   }
 
   void note_piece(std::uint64_t ip, std::uint64_t behind) {

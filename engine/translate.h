@@ -14,7 +14,8 @@ namespace hodo::engine {
 struct Exit {
   // `branch`: outcomes are appended on its way, "not taken" `zeros` times, then "taken". It may
   // never be taken: code for that is made once it is.
-  enum Kind : std::uint8_t { direct, branch, syscall, unsupported, interrupt };
+  // `native`: the program's own instruction runs, which has code here, too.
+  enum Kind : std::uint8_t { direct, branch, syscall, unsupported, native, interrupt };
   std::uint64_t target = 0;  // of the program; `syscall`: behind the instruction
   std::uint32_t place = 0;   // link_place() of the branch that leads to the stub; 0: it does not
   std::uint8_t arena = 0;    // that this is in

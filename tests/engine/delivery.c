@@ -80,6 +80,17 @@ static void send_later(int number) {
   _exit(0);
 }
 
+// A string instruction of which one repetition after another is interrupted.
+static void fill_slowly(void) {
+  const size_t bytes = 96 << 20;
+  char* const memory = malloc(bytes);
+  void* to = memory;
+  size_t left = bytes;
+  __asm__ volatile("rep stosb" : "+D"(to), "+c"(left) : "a"(7) : "memory");
+  printf("%d %zu\n", memory[bytes - 1], left);
+  free(memory);
+}
+
 // Signals that come while the mask is being changed: it is what the program set, and they go on
 // coming.
 static void change_masks(void) {
@@ -191,6 +202,7 @@ int main(void) {
   setitimer(ITIMER_REAL, &often, NULL);
   const unsigned long result = work();
   change_masks();
+  fill_slowly();
   setitimer(ITIMER_REAL, &never, NULL);
   printf("%lx, %s\n", result, ticks > 5 ? "interrupted" : "hardly interrupted");
 

@@ -135,6 +135,17 @@ def without_the_time_stamp_counter(box):
     box.stats(COMPLETE)
 
 
+def single_steps_of_its_own(box):
+    """It sets EFLAGS.TF, and is told of each of its instructions."""
+    alone = box.run([box.own("single_step")]).stdout
+    for options in (["--source", "dbi"], ["--source", "bts"], ["--source", "dbi", "--cache-size", "1M"]):
+        done = box.record([box.own("single_step")], options)
+        equal(done.stdout, alone, f"{options}: output")
+        box.stats(COMPLETE)
+    box.record([box.own("single_step")])
+    box.agrees_with_perf()
+
+
 def strict_mode_of_seccomp(box):
     """Four system calls are left to the program, and the engine makes others."""
     for how, status in (("exit", 7), ("handler", 7), ("getpid", 128 + 9)):
