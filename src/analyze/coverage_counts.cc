@@ -21,7 +21,7 @@ bool CoverageCounts::runs(const session::Context& context, std::span<const flow:
   for (const flow::RunCount& run : batch) {
     const flow::EdgeCount& edge = run.edge;
     const auto [begin, time] = std::pair(run.begin, run.time);
-    const std::uint32_t era = state_->eras.at(context.space, time);
+    const auto executed = state_->eras.of(context.space, begin, edge.from, time);
     const bool cut = breaks_off(edge);
     const bool ran = begin != 0 && (cut ? edge.from > begin : edge.from >= begin);
     if (ran) {
@@ -29,17 +29,18 @@ bool CoverageCounts::runs(const session::Context& context, std::span<const flow:
                         .second = edge.from,
                         .count = edge.count,
                         .time = time,
-                        .space = context.space,
-                        .era = era,
+                        .space = executed.space,
+                        .era = executed.era,
                         .not_taken = cut});
     }
     if (is_branch(edge) && edge.from != 0 && edge.to != 0) {
+      const auto counted = state_->eras.of(context.space, edge.from, edge.to, time);
       state_->edges.add({.first = edge.from,
                          .second = edge.to,
                          .count = edge.count,
                          .time = time,
-                         .space = context.space,
-                         .era = era,
+                         .space = counted.space,
+                         .era = counted.era,
                          .kind = edge.kind,
                          .not_taken = (edge.flags & kNotTaken) != 0});
     }

@@ -53,18 +53,22 @@ struct Jumps::State {
       walk = {.line = branch.to, .left_at = branch.from, .left = began, .behind = executed};
       return;
     }
+    const auto jump = eras.of(space, branch.from, branch.to, branch.time);
     PairCount pair{.first = branch.from,
                    .second = branch.to,
                    .count = 1,
                    .time = branch.time,
-                   .space = space,
-                   .era = eras.at(space, branch.time)};
+                   .space = jump.space,
+                   .era = jump.era};
     jumps.add(pair);
     if ((branch.flags & kMispredicted) != 0) missed.add(pair);
     walk.line = branch.to;
     if (began == 0 || began > branch.from) return;
+    const auto line = eras.of(space, began, branch.from, branch.time);
     pair.first = began;
     pair.second = branch.from;
+    pair.space = line.space;
+    pair.era = line.era;
     lines.add(pair);
   }
 

@@ -13,9 +13,9 @@ struct PairCount {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
   std::uint64_t count = 0;
-  std::uint64_t time = 0;  // when it was first seen, trace clock
-  std::uint32_t space = 0;
-  std::uint32_t era = 0;  // session::Era
+  std::uint64_t time = 0;   // when it was first seen, trace clock
+  std::uint32_t space = 0;  // session::Counted
+  std::uint32_t era = 0;
   BranchKind kind = BranchKind::lost;
   bool not_taken = false;
 };

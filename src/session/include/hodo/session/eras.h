@@ -1,4 +1,5 @@
-// Counts by address need to know when an address came to mean another file.
+// Counts by address need to know when an address came to mean another file, and which spaces have
+// the same one there.
 #pragma once
 
 #include <cstdint>
@@ -7,24 +8,36 @@
 
 namespace hodo::session {
 
-// The eras of what is counted, branch after branch: asks only where it may have changed.
+// What counts by address can be added up in.
+struct Counted {
+  std::uint32_t space = 0;  // kKernelSpace for the kernel's own code, whosever process ran it
+  std::uint32_t era = 0;    // Era::number there
+};
+
+// Of what is counted, branch after branch: asks only where it may have changed.
 class Eras {
  public:
   // `names` must outlive this.
   explicit Eras(const Names& names) : names_(names) {}
 
-  std::uint32_t at(std::uint32_t space, std::uint64_t time) {
-    if (space != space_ || time < now_.from || time >= now_.until) {
-      now_ = names_.era(space, time);
-      space_ = space;
+  // Of the code from one address to another.
+  Counted of(std::uint32_t space, std::uint64_t from, std::uint64_t to, std::uint64_t time) {
+    const bool kernel = (from & to) >> 63 != 0;
+    if (kernel) space = kKernelSpace;
+    Known& known = known_[kernel ? 1 : 0];
+    if (space != known.space || time < known.now.from || time >= known.now.until) {
+      known = {space, names_.era(space, time)};
     }
-    return now_.number;
+    return {space, known.now.number};
   }
 
  private:
+  struct Known {
+    std::uint32_t space = 0;
+    Era now{.until = 0};  // nothing is known
+  };
   const Names& names_;
-  Era now_{.until = 0};  // nothing is known
-  std::uint32_t space_ = 0;
+  Known known_[2];
 };
 
 }  // namespace hodo::session

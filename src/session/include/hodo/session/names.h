@@ -35,6 +35,9 @@ Place place_in(const Object& object);
 // without DWARF for it. As SymbolTable::source in what it takes.
 std::vector<symbol::SourceFrame> source_of(const Object& object);
 
+// Stands for any space at addresses of the kernel's half, which all spaces share.
+inline constexpr std::uint32_t kKernelSpace = ~std::uint32_t{0};
+
 // A span of time in which a space had no file in the place of another one: in it an address tells a
 // file, and counts by address can be added up. Programs that a process executes one after the other
 // are the usual case.

@@ -1,0 +1,89 @@
+#include "hodo/analyze/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+
+namespace hodo::analyze {
+namespace {
+
+constexpr std::uint64_t kKernel = 0xffff'ffff'8100'0000;
+
+// A process executes another program at time 200, the kernel loads a module at 300.
+class Changing final : public Program {
+ public:
+  session::Era era(std::uint32_t space, std::uint64_t time) const override {
+    const std::uint64_t change = space == session::kKernelSpace ? 300 : 200;
+    if (time < change) return {.number = 0, .from = 0, .until = change};
+    return {.number = 1, .from = change};
+  }
+};
+
+flow::RunCount run(std::uint64_t from, std::uint64_t to, std::uint64_t time, std::uint64_t count) {
+  return {.edge = {.from = from, .to = to, .count = count, .kind = BranchKind::jmp},
+          .begin = from,
+          .time = time,
+          .insns = 2};
+}
+
+const Edge* find(const std::vector<Edge>& edges, std::uint64_t from, std::uint32_t space,
+                 std::uint32_t era) {
+  for (const Edge& edge : edges) {
+    if (edge.from == from && edge.space == space && edge.era == era) return &edge;
+  }
+  return nullptr;
+}
+
+TEST(Profile, TheKernelsBranchesAreOneWhoeverRunsThem) {
+  const Changing names;
+  Profile profile(names);
+  for (const std::uint32_t space : {3u, 5u}) {
+    const flow::RunCount batch[] = {run(kKernel, kKernel + 16, 250, 4), run(0x1000, 0x1100, 250, 2),
+                                    run(0x1000, 0x1100, 150, 1)};
+    profile.runs({.space = space}, batch);
+  }
+  const auto edges = profile.edges();
+  ASSERT_EQ(edges.size(), 5u);
+  const Edge* kernel = find(edges, kKernel, session::kKernelSpace, 0);
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(kernel->count, 8u);
+  EXPECT_EQ(kernel->insns, 16u);
+  for (const std::uint32_t space : {3u, 5u}) {
+    for (const std::uint32_t era : {0u, 1u}) {
+      const Edge* user = find(edges, 0x1000, space, era);
+      ASSERT_NE(user, nullptr) << space << " " << era;
+      EXPECT_EQ(user->count, era + 1);
+    }
+  }
+}
+
+TEST(Profile, ABranchBetweenTheKernelAndAProcessIsThatProcesss) {
+  const Changing names;
+  Profile profile(names);
+  const flow::RunCount batch[] = {run(kKernel, 0x1000, 250, 1), run(0x1000, kKernel, 250, 1),
+                                  run(kKernel, kKernel + 16, 310, 1),
+                                  run(kKernel, kKernel + 16, 250, 1)};
+  profile.runs({.space = 3}, batch);
+  const auto edges = profile.edges();
+  ASSERT_EQ(edges.size(), 4u);
+  EXPECT_NE(find(edges, kKernel, 3, 1), nullptr);
+  EXPECT_NE(find(edges, 0x1000, 3, 1), nullptr);
+  EXPECT_NE(find(edges, kKernel, session::kKernelSpace, 1), nullptr);
+  EXPECT_NE(find(edges, kKernel, session::kKernelSpace, 0), nullptr);
+}
+
+TEST(Profile, CountsWhatItHasNoRoomFor) {
+  const Changing names;
+  Profile profile(names, 1000);
+  for (std::uint64_t i = 0; i < 1500; ++i) {
+    const flow::RunCount batch[] = {run(0x1000 + 16 * i, 0x1000, 100, 3)};
+    profile.runs({.space = static_cast<std::uint32_t>(i % 7)}, batch);
+    profile.runs({.space = static_cast<std::uint32_t>(i % 7)}, batch);
+  }
+  EXPECT_EQ(profile.edges().size(), 1000u);
+  EXPECT_EQ(profile.dropped(), 500u * 6);
+  for (const Edge& edge : profile.edges()) EXPECT_EQ(edge.count, 6u);
+}
+
+}  // namespace
+}  // namespace hodo::analyze
