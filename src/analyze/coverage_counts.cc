@@ -21,26 +21,26 @@ bool CoverageCounts::runs(const session::Context& context, std::span<const flow:
   for (const flow::RunCount& run : batch) {
     const flow::EdgeCount& edge = run.edge;
     const auto [begin, time] = std::pair(run.begin, run.time);
-    const auto executed = state_->eras.of(context.space, begin, edge.from, time);
     const bool cut = breaks_off(edge);
     const bool ran = begin != 0 && (cut ? edge.from > begin : edge.from >= begin);
     if (ran) {
-      state_->runs.add({.first = begin,
-                        .second = edge.from,
+      const session::Home home = state_->homes.of(context.space, begin, edge.from, time);
+      state_->runs.add({.first = home.from,
+                        .second = home.to,
                         .count = edge.count,
-                        .time = time,
-                        .space = executed.space,
-                        .era = executed.era,
+                        .time = home.time,
+                        .space = home.space,
+                        .era = home.era,
                         .not_taken = cut});
     }
     if (is_branch(edge) && edge.from != 0 && edge.to != 0) {
-      const auto counted = state_->eras.of(context.space, edge.from, edge.to, time);
-      state_->edges.add({.first = edge.from,
-                         .second = edge.to,
+      const session::Home home = state_->homes.of(context.space, edge.from, edge.to, time);
+      state_->edges.add({.first = home.from,
+                         .second = home.to,
                          .count = edge.count,
-                         .time = time,
-                         .space = counted.space,
-                         .era = counted.era,
+                         .time = home.time,
+                         .space = home.space,
+                         .era = home.era,
                          .kind = edge.kind,
                          .not_taken = (edge.flags & kNotTaken) != 0});
     }

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "hodo/analyze/coverage.h"
-#include "hodo/session/eras.h"
+#include "hodo/session/homes.h"
 #include "pair_counts.h"
 
 namespace hodo::analyze {
 
 struct CoverageCounts::State {
-  State(const session::Names& names, std::size_t most) : eras(names), runs(most), edges(most) {}
+  State(const session::Names& names, std::size_t most) : homes(names), runs(most), edges(most) {}
 
-  session::Eras eras;
+  session::Homes homes;
 
   // Code that was executed without a branch in between: `first` to the instruction at `second`.
   // not_taken: that instruction itself was not executed (an interrupt came before it).

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "hodo/session/eras.h"
+#include "hodo/session/homes.h"
 #include "pair_counts.h"
 
 namespace hodo::analyze {
@@ -39,7 +39,7 @@ struct Counts {
 
 struct Jumps::State {
   State(const session::Names& n, std::size_t most)
-      : names(n), eras(n), jumps(most), missed(most), lines(most) {}
+      : names(n), homes(n), jumps(most), missed(most), lines(most) {}
 
   void branch(std::uint32_t space, const Branch& branch, Walk& walk) {
     const std::uint64_t began = std::exchange(walk.line, 0);
@@ -53,23 +53,23 @@ struct Jumps::State {
       walk = {.line = branch.to, .left_at = branch.from, .left = began, .behind = executed};
       return;
     }
-    const auto jump = eras.of(space, branch.from, branch.to, branch.time);
-    PairCount pair{.first = branch.from,
-                   .second = branch.to,
-                   .count = 1,
-                   .time = branch.time,
-                   .space = jump.space,
-                   .era = jump.era};
+    const PairCount pair = pair_at(space, branch.from, branch.to, branch.time);
     jumps.add(pair);
     if ((branch.flags & kMispredicted) != 0) missed.add(pair);
     walk.line = branch.to;
     if (began == 0 || began > branch.from) return;
-    const auto line = eras.of(space, began, branch.from, branch.time);
-    pair.first = began;
-    pair.second = branch.from;
-    pair.space = line.space;
-    pair.era = line.era;
-    lines.add(pair);
+    lines.add(pair_at(space, began, branch.from, branch.time));
+  }
+
+  PairCount pair_at(std::uint32_t space, std::uint64_t first, std::uint64_t second,
+                    std::uint64_t time) {
+    const session::Home home = homes.of(space, first, second, time);
+    return {.first = home.from,
+            .second = home.to,
+            .count = 1,
+            .time = home.time,
+            .space = home.space,
+            .era = home.era};
   }
 
   struct Where {
@@ -100,7 +100,7 @@ struct Jumps::State {
   }
 
   const session::Names& names;
-  session::Eras eras;
+  session::Homes homes;
   PairCounts jumps;
   PairCounts missed;  // mispredicted
   PairCounts lines;

@@ -25,7 +25,9 @@ Result<Outcome> Session::cover(const DecodeOptions& options, RunSink& sink) {
   DecodeOptions how = options;
   how.not_taken = true;
   RunsFromBranches runs(sink);
-  return decode(how, runs);
+  auto outcome = decode(how, runs);
+  runs.finish();
+  return outcome;
 }
 
 Result<Outcome> Session::count(const DecodeOptions& options) {

@@ -57,6 +57,48 @@ TEST(Profile, TheKernelsBranchesAreOneWhoeverRunsThem) {
   }
 }
 
+// /lib/a of two processes, at different places: 0x1000 bytes from offset 0x400 in the file, from
+// time 100 on. In process 5 the bytes are not the file's from time 200 on.
+class TwoProcesses final : public Program {
+ public:
+  static constexpr std::uint64_t kFirst = 0x7000'0000, kSecond = 0x9000'0000;
+
+  session::FileAround file_around(std::uint32_t space, std::uint64_t address,
+                                  std::uint64_t time) const override {
+    const std::uint64_t start = space == 3 ? kFirst : kSecond;
+    session::FileAround out{.first = start, .last = start + 0xfff, .from = 100, .start = start};
+    if (address - start >= 0x1000 || time < 100) return {.first = 0, .last = start - 1};
+    out.part = {.file = 1, .offset = 0x400, .size = 0x1000};
+    if (space == 5 && time < 200) out.until = 200;
+    if (space == 5 && time >= 200) {
+      out.from = 200;
+      out.part.bytes = 77;
+    }
+    return out;
+  }
+};
+
+TEST(Profile, WhatRunsInAFileIsOneWhereverItIsMapped) {
+  const TwoProcesses names;
+  Profile profile(names);
+  constexpr std::uint64_t kFirst = TwoProcesses::kFirst, kSecond = TwoProcesses::kSecond;
+  const flow::RunCount first[] = {run(kFirst + 16, kFirst + 32, 150, 1),
+                                  run(0x1000, kFirst, 150, 1)};
+  const flow::RunCount second[] = {run(kSecond + 16, kSecond + 32, 160, 2),
+                                   run(kSecond + 16, kSecond + 32, 250, 4),
+                                   run(0x1000, kSecond, 160, 1)};
+  profile.runs({.space = 3}, first);
+  profile.runs({.space = 5}, second);
+  const auto edges = profile.edges();
+  ASSERT_EQ(edges.size(), 4u);
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> counts;
+  for (const Edge& edge : edges) counts[{edge.from, edge.space}] += edge.count;
+  EXPECT_EQ((counts[{kFirst + 16, 3}]), 3u);   // at the first one's place
+  EXPECT_EQ((counts[{kSecond + 16, 5}]), 4u);  // other bytes
+  EXPECT_EQ((counts[{0x1000, 3}]), 1u);        // from where nobody knows a file
+  EXPECT_EQ((counts[{0x1000, 5}]), 1u);
+}
+
 TEST(Profile, ABranchBetweenTheKernelAndAProcessIsThatProcesss) {
   const Changing names;
   Profile profile(names);

@@ -112,13 +112,20 @@ image::CodeSpan Space::find_jit(std::uint64_t address, std::uint64_t time,
   return span;
 }
 
-const perfdata::Mapping* Space::mapping(std::uint64_t address, std::uint64_t time) const {
-  image::Timeline::Answer answer = timeline_.find(address, time);
-  for (int i = 0; i < kLaterMappings && answer.value >= kUnmapped; ++i) {
-    if (answer.valid_until == image::Timeline::kEnd) return nullptr;
-    answer = timeline_.find(address, answer.valid_until);
+Space::Around Space::mapping_around(std::uint64_t address, std::uint64_t time) const {
+  image::Timeline::Answer around = timeline_.find(address, time);
+  image::Timeline::Answer next = around;
+  for (int i = 0; i < kLaterMappings && next.value >= kUnmapped; ++i) {
+    if (next.valid_until == image::Timeline::kEnd) break;
+    next = timeline_.find(address, next.valid_until);
+    around.first = std::max(around.first, next.first);
+    around.last = std::min(around.last, next.last);
   }
-  return answer.value < kUnmapped ? &mappings_[answer.value] : nullptr;
+  return {next.value < kUnmapped ? &mappings_[next.value] : nullptr, around};
+}
+
+const perfdata::Mapping* Space::mapping(std::uint64_t address, std::uint64_t time) const {
+  return mapping_around(address, time).mapping;
 }
 
 Era Space::era(std::uint64_t time) const {

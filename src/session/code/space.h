@@ -34,6 +34,11 @@ class Space final : public image::CodeSource {
   }
   // The mapping that find() answers from; null where there is none.
   const perfdata::Mapping* mapping(std::uint64_t address, std::uint64_t time) const;
+  struct Around {
+    const perfdata::Mapping* mapping = nullptr;
+    image::Timeline::Answer answer;  // where and when it is the same one
+  };
+  Around mapping_around(std::uint64_t address, std::uint64_t time) const;
   // How many times mappings and functions made at run time have changed until `time`.
   std::uint32_t generation(std::uint64_t time) const;
   Era era(std::uint64_t time) const;

@@ -42,8 +42,11 @@ const Space& Spaces::kernel() {
 }
 
 bool Spaces::is_file(const perfdata::Mapping& mapping) const {
-  if (mapping.kept != perfdata::kNone || mapping.file == perfdata::kNone) return false;
-  return names_a_file(recording_.files()[mapping.file].path);
+  return mapping.kept == perfdata::kNone && is_of_file(mapping);
+}
+
+bool Spaces::is_of_file(const perfdata::Mapping& mapping) const {
+  return mapping.file != perfdata::kNone && names_a_file(recording_.files()[mapping.file].path);
 }
 
 // Mappings are cut where a later one covers them, so what was there before lies in the list with an

@@ -70,4 +70,23 @@ Era RecordingNames::era(std::uint32_t space, std::uint64_t time) const {
           std::min(user.until, kernel.until)};
 }
 
+FileAround RecordingNames::file_around(std::uint32_t space, std::uint64_t address,
+                                       std::uint64_t time) const {
+  const Space* where = spaces_.of(space, address);
+  if (where == nullptr) return {};
+  const auto [mapping, around] = where->mapping_around(address, or_last(time));
+  FileAround out{.first = around.first,
+                 .last = around.last,
+                 .from = around.valid_from,
+                 .until = around.valid_until};
+  if (mapping == nullptr || !spaces_.is_of_file(*mapping)) return out;
+  const bool kept = mapping->kept != perfdata::kNone;
+  out.start = mapping->address;
+  out.part = {.file = mapping->file,
+              .offset = mapping->file_offset,
+              .size = mapping->size,
+              .bytes = kept ? where->find(address, or_last(time)).content : 0};
+  return out;
+}
+
 }  // namespace hodo::session

@@ -17,6 +17,8 @@ class RecordingNames final : public Names {
   Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   std::uint32_t generation(std::uint32_t space, std::uint64_t time) const override;
   Era era(std::uint32_t space, std::uint64_t time) const override;
+  FileAround file_around(std::uint32_t space, std::uint64_t address,
+                         std::uint64_t time) const override;
 
  private:
   const perfdata::Model& recording_;

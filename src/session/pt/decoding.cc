@@ -176,7 +176,7 @@ Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
     prepared.reset();
     job.stats = prepare(prepared, job, how).decode(job.pieces, between);
     prepared.reset();
-    return !between.stopped();
+    return runs.finish() && !between.stopped();
   });
 }
 

@@ -1,8 +1,8 @@
-// For users who ask how often code ran (RunSink), of recordings that list every branch: each
-// branch becomes the run of code before it, once.
+// For users who ask how often code ran (RunSink), of recordings that list every branch: each branch
+// becomes the run of code before it. What is the same at one time is put together, since a loop is.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <vector>
 
 #include "hodo/session/sink.h"
@@ -12,22 +12,28 @@ namespace hodo::session {
 class RunsFromBranches final : public BranchSink {
  public:
   // `sink` must outlive this.
-  explicit RunsFromBranches(RunSink& sink) : sink_(sink) {}
-  bool branches(const Context& context, std::span<const Branch> batch) override {
-    if (queue_ != context.queue) line_ = 0;
-    queue_ = context.queue;
-    runs_.clear();
-    for (const Branch& b : batch) {
-      runs_.push_back({{b.from, b.to, 1, b.kind, b.flags}, line_, b.time, b.insns});
-      line_ = flow::line_behind(b);
-    }
-    return sink_.runs(context, runs_);
-  }
+  explicit RunsFromBranches(RunSink& sink) : sink_(sink), places_(kPlaces) {}
+  bool branches(const Context& context, std::span<const Branch> batch) override;
+  // Behind the last branch. False if the sink wants no more.
+  bool finish();
 
  private:
+  static constexpr std::size_t kPlaces = 1 << 12;  // a power of two
+  static constexpr std::size_t kMostRuns = kPlaces;
+  // Where in runs_ one that hashes here is, if `round` is the present one.
+  struct Place {
+    std::uint64_t round = 0;
+    std::size_t at = 0;
+  };
+
+  void add(const flow::RunCount& run);
+
   RunSink& sink_;
+  Context context_;
+  std::uint64_t time_ = 0;  // of all in runs_
   std::vector<flow::RunCount> runs_;
-  std::optional<std::uint32_t> queue_;
+  std::vector<Place> places_;
+  std::uint64_t round_ = 1;
   std::uint64_t line_ = 0;  // as RunCount::begin
 };
 

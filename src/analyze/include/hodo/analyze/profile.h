@@ -8,23 +8,22 @@
 #include <utility>
 #include <vector>
 
-#include "hodo/session/eras.h"
+#include "hodo/session/homes.h"
 #include "hodo/session/names.h"
 #include "hodo/session/sink.h"
 
 namespace hodo::analyze {
 
-// One distinct branch of one address space, or of the kernel, and of the files that were in it at
-// the time.
+// One distinct branch, of whatever processes ran the code.
 struct Edge {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
   std::uint64_t count = 0;
   // Executed up to `from` since the branch before, taken or not, all times together.
   std::uint64_t insns = 0;
-  std::uint64_t time = 0;   // of the first one, trace clock: what the names are looked up with
-  std::uint32_t space = 0;  // session::Counted
-  std::uint32_t era = 0;
+  std::uint64_t time = 0;  // what the names are looked up with
+  std::uint32_t space = 0;
+  std::uint32_t era = 0;  // this and the addresses: session::Home
   BranchKind kind = BranchKind::lost;
   bool not_taken = false;
 };
@@ -55,30 +54,16 @@ class Profile final : public session::RunSink {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  // Of one space, so that what one process runs lies together. Open addressing.
-  struct Table {
-    static constexpr std::size_t kFirst = 1 << 8;
-    std::size_t used = 0;
-    std::vector<Edge> edges = std::vector<Edge>(kFirst);  // a power of two; count 0: free
-
-    // The place of an edge like this, or a free one.
-    Edge* slot(const Edge& like);
-    void grow();
-  };
-  struct Last {
-    std::uint32_t space = 0;
-    Table* table = nullptr;
-  };
-
   void add(std::uint32_t space, const flow::RunCount& run);
-  Table& table_of(std::uint32_t space);
+  // The place of an edge like this, or a free one.
+  Edge* slot(const Edge& like);
+  void grow();
 
-  session::Eras eras_;
+  session::Homes homes_;
   std::size_t max_edges_;
   std::size_t used_ = 0;  // edges
   std::uint64_t dropped_ = 0;
-  std::map<std::uint32_t, Table> tables_;  // by Edge::space
-  Last last_[2];                           // of processes and of the kernel
+  std::vector<Edge> table_;  // open addressing, size a power of two; count 0: free
   std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals> tasks_;
 };
 

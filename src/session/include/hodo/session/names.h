@@ -1,6 +1,7 @@
 // Names for addresses of a session.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -47,6 +48,25 @@ struct Era {
   std::uint64_t until = ~std::uint64_t{0};
 };
 
+// What is mapped around an address: the same in [first, last] at all times in [from, until).
+struct FileAround {
+  // Of a file; what two processes have of one part is the same code.
+  struct Part {
+    std::uint32_t file = kNoFile;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::uint64_t bytes =
+        0;  // a number of the bytes that a recording kept of it; 0: the file's own
+    auto operator<=>(const Part&) const = default;
+  };
+  static constexpr std::uint32_t kNoFile = ~std::uint32_t{0};
+
+  std::uint64_t first = 0, last = ~std::uint64_t{0};
+  std::uint64_t from = 0, until = ~std::uint64_t{0};
+  std::uint64_t start = 0;  // where the part is mapped
+  Part part;
+};
+
 class Names {
  public:
   virtual ~Names() = default;
@@ -57,6 +77,11 @@ class Names {
   // that callers can keep answers.
   virtual std::uint32_t generation(std::uint32_t space, std::uint64_t time) const = 0;
   virtual Era era(std::uint32_t, std::uint64_t) const { return {}; }
+  // No file where nobody knows.
+  virtual FileAround file_around(std::uint32_t /*space*/, std::uint64_t /*address*/,
+                                 std::uint64_t /*time*/) const {
+    return {};
+  }
 };
 
 }  // namespace hodo::session
