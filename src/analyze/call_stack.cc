@@ -51,7 +51,9 @@ void CallStack::follow(std::uint32_t space, const Branch& branch, std::uint64_t 
 }
 
 void CallStack::follow_any(std::uint32_t space, const Branch& branch, std::uint64_t now) {
-  if (space != space_) {  // another program
+  const bool anew = branch.kind == BranchKind::begin && clock_.ticks != 0 &&
+                    functions_.replaced(space, clock_.ticks, branch.time);
+  if (space != space_ || anew) {  // another program
     cut(0, CallEnd::replaced);
     started_ = false;
     space_ = space;

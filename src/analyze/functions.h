@@ -61,6 +61,10 @@ class Functions {
   // each of its addresses. For any thread, at any time.
   const symbol::Symbol* symbol_at(std::uint32_t space, std::uint64_t address,
                                   std::uint64_t time) const;
+  // As Names::replaced().
+  bool replaced(std::uint32_t space, std::uint64_t after, std::uint64_t until) const {
+    return names_.replaced(space, after, until);
+  }
   // Whether a function of a file has a straight line of code, the jump at its end, and its target.
   // For any thread, at any time.
   bool one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const;

@@ -39,7 +39,7 @@ const Manual kCallsManual{
         "so does a path that returns to where no caller was seen. Jumps to the start of another "
         "function are tail calls: the callee stands below the function that jumped. Exceptions and "
         "longjmp leave the functions that they skip. A signal handler stands below the function "
-        "that it interrupted, a program below the execve that started it. PLT stubs count for "
+        "that it interrupted; a program that an exec starts stands below nothing. PLT stubs count for "
         "their caller. Code without symbols is named by its place in the file, [ls+0x4f30]. Behind "
         "a million different paths new ones count as 'other'.\n\n"
         "folded is a line per path, 'thread;main;work 4711', which flamegraph.pl turns into a "

@@ -252,6 +252,28 @@ TEST(CallTree, ThreadsHaveTreesOfTheirOwnAndAnExecStartsAnew) {
   EXPECT_EQ(tree.threads()[0].gaps + tree.threads()[0].restarts, 0u);
 }
 
+// The process of space 0 executes another program between the third and the fourth branch of a
+// Path.
+class Executing final : public Program {
+ public:
+  bool replaced(std::uint32_t space, std::uint64_t after, std::uint64_t until) const override {
+    return space == 0 && after < 103 && until >= 103;
+  }
+};
+
+TEST(CallTree, AnExecLeavesAllFrames) {
+  const Executing program;
+  CallTree tree(program, nanosecond_clock());
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).syscall(0x1120);
+  path.begin(0x1200).call(0x1210, 0x1300).ret(0x1310, 0x1215).syscall(0x1220);
+  path.begin(0x1222).call(0x1230, 0x1300);  // behind another system call it goes on
+  tree.branches({.space = 0, .pid = 1, .tid = 1}, path.branches());
+  tree.branches({.space = 5, .pid = 2, .tid = 2}, path.branches());
+  EXPECT_EQ(shape(tree).substr(0, shape(tree).find(" | ")), "main:1/1(f:1/1) g:1/3(h:2/1)");
+  EXPECT_EQ(shape(tree).substr(shape(tree).find(" | ")), " | main:1/1(f:1/1(g:1/3(h:2/1)))");
+}
+
 TEST(CallTree, TimeIsThatBetweenBranchesAndSumsUp) {
   Program program;
   CallTree tree(program, nanosecond_clock());

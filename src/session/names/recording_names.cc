@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "facts/ticks.h"
 #include "hodo/symbol/demangle.h"
 
 namespace hodo::session {
@@ -10,7 +11,26 @@ namespace {
 // Times of 0 ask for the last state.
 std::uint64_t or_last(std::uint64_t time) { return time == 0 ? perfdata::kForever - 1 : time; }
 
+std::vector<std::uint64_t> execs_of(const perfdata::Model& recording,
+                                    const perfdata::Process& process) {
+  std::vector<std::uint64_t> out;
+  for (const std::uint32_t thread : process.threads) {
+    for (const perfdata::Named& named : recording.threads()[thread].names) {
+      if (named.exec) out.push_back(ticks(recording.trace_clock(), named.from));
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 }  // namespace
+
+RecordingNames::RecordingNames(const perfdata::Model& recording, Spaces& spaces)
+    : recording_(recording), spaces_(spaces), kernel_(recording) {
+  for (const perfdata::Process& process : recording.processes()) {
+    execs_.push_back(execs_of(recording, process));
+  }
+}
 
 Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
                               std::uint64_t time) const {
@@ -58,6 +78,12 @@ std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time
   const bool has_kernel = !recording_.kernel_mappings().empty();
   return (where == nullptr ? 0 : where->generation(or_last(time))) +
          (has_kernel ? spaces_.kernel().generation(or_last(time)) : 0);
+}
+
+bool RecordingNames::replaced(std::uint32_t space, std::uint64_t after, std::uint64_t until) const {
+  if (space >= execs_.size()) return false;
+  const auto next = std::ranges::upper_bound(execs_[space], after);
+  return next != execs_[space].end() && *next <= until;
 }
 
 Era RecordingNames::era(std::uint32_t space, std::uint64_t time) const {

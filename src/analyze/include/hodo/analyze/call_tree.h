@@ -56,7 +56,8 @@ struct CallThread {
 //    it interrupted;
 //  - PLT stubs are no frames: their instructions are the caller's. What the dynamic linker binds at
 //    a first call takes the place of its resolver;
-//  - what an exec starts in the same address space number goes on below the call of execve.
+//  - an exec leaves all frames: what it starts has no caller. Without times in the trace it is not
+//    known where that is, and the new program goes on below the call of execve.
 //
 // Takes the branches of each thread in order. Memory is bounded by the distinct paths: behind
 // kMaxPaths everything new counts for node 0, "[other]".

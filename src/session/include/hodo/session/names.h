@@ -82,6 +82,12 @@ class Names {
                                  std::uint64_t /*time*/) const {
     return {};
   }
+  // Whether the process of `space` went on with another program (exec) later than at `after` and no
+  // later than at `until`: times of the trace's clock.
+  virtual bool replaced(std::uint32_t /*space*/, std::uint64_t /*after*/,
+                        std::uint64_t /*until*/) const {
+    return false;
+  }
 };
 
 }  // namespace hodo::session
