@@ -13,8 +13,8 @@ struct PairCount {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
   std::uint64_t count = 0;
-  std::uint64_t time = 0;   // when it was first seen, trace clock
-  std::uint32_t space = 0;  // session::Counted
+  std::uint64_t time = 0;  // trace clock; this, the addresses and what follows: session::Home
+  std::uint32_t space = 0;
   std::uint32_t era = 0;
   BranchKind kind = BranchKind::lost;
   bool not_taken = false;

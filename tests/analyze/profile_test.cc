@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fixture.h"
+#include "hodo/session/homes.h"
 
 namespace hodo::analyze {
 namespace {
@@ -112,6 +113,14 @@ TEST(Profile, ABranchBetweenTheKernelAndAProcessIsThatProcesss) {
   EXPECT_NE(find(edges, 0x1000, 3, 1), nullptr);
   EXPECT_NE(find(edges, kKernel, session::kKernelSpace, 1), nullptr);
   EXPECT_NE(find(edges, kKernel, session::kKernelSpace, 0), nullptr);
+}
+
+TEST(Homes, BeyondTheLimitOfPairsEachProcessIsItsOwn) {
+  const TwoProcesses names;
+  session::Homes homes(names, 0);
+  constexpr std::uint64_t kSecond = TwoProcesses::kSecond;
+  const session::Home home = homes.of(5, kSecond + 16, kSecond + 32, 160);
+  EXPECT_EQ(home, (session::Home{kSecond + 16, kSecond + 32, 160, 5, 0}));
 }
 
 TEST(Profile, CountsWhatItHasNoRoomFor) {

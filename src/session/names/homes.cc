@@ -20,7 +20,7 @@ std::uint64_t moved(std::uint64_t address, std::uint64_t start, std::uint64_t to
 
 }  // namespace
 
-Homes::Homes(const Names& names) : names_(names) {
+Homes::Homes(const Names& names, std::size_t most_pairs) : names_(names), most_pairs_(most_pairs) {
   for (std::vector<Known>& known : known_) known.resize(std::size_t{1} << kKnownBits);
 }
 
@@ -31,13 +31,13 @@ Home Homes::of(std::uint32_t space, std::uint64_t from, std::uint64_t to, std::u
   }
   const Known& from_part = from == 0 ? nowhere_ : around(known_[0], space, from, time);
   const Known& to_part = to == 0 ? nowhere_ : around(known_[1], space, to, time);
-  if ((from != 0 && from_part.part == kNoPart) || (to != 0 && to_part.part == kNoPart)) {
-    return {from, to, time, space, era(space, time)};
-  }
-  const Pair& pair = pair_of(from_part, to_part, space, time);
-  return {moved(from, from_part.around.start, pair.from_start),
-          moved(to, to_part.around.start, pair.to_start), pair.time, pair.space,
-          kFirstPair + pair.number};
+  const bool in_files =
+      (from == 0 || from_part.part != kNoPart) && (to == 0 || to_part.part != kNoPart);
+  const Pair* pair = in_files ? pair_of(from_part, to_part, space, time) : nullptr;
+  if (pair == nullptr) return {from, to, time, space, era(space, time)};
+  return {moved(from, from_part.around.start, pair->from_start),
+          moved(to, to_part.around.start, pair->to_start), pair->time, pair->space,
+          kFirstPair + pair->number};
 }
 
 const Homes::Known& Homes::around(std::vector<Known>& all, std::uint32_t space,
@@ -67,16 +67,19 @@ std::uint32_t Homes::era(std::uint32_t space, std::uint64_t time) {
   return known.era.number;
 }
 
-const Homes::Pair& Homes::pair_of(const Known& from, const Known& to, std::uint32_t space,
+const Homes::Pair* Homes::pair_of(const Known& from, const Known& to, std::uint32_t space,
                                   std::uint64_t time) {
   const Parts parts{from.part, to.part};
-  if (last_pair_ == nullptr || parts != last_) {
+  if (last_pair_ != nullptr && parts == last_) return last_pair_;
+  auto found = pairs_.find(parts);
+  if (found == pairs_.end()) {
+    if (pairs_.size() >= most_pairs_) return nullptr;
     const auto next = static_cast<std::uint32_t>(pairs_.size());
     const Pair fresh{next, space, time, from.around.start, to.around.start};
-    last_pair_ = &pairs_.try_emplace(parts, fresh).first->second;
-    last_ = parts;
+    found = pairs_.emplace(parts, fresh).first;
   }
-  return *last_pair_;
+  last_ = parts;
+  return last_pair_ = &found->second;
 }
 
 }  // namespace hodo::session

@@ -26,8 +26,11 @@ struct Home {
 // Of what is counted, branch after branch: asks only where it may have changed.
 class Homes {
  public:
-  // `names` must outlive this.
-  explicit Homes(const Names& names);
+  static constexpr std::size_t kMostPairs = std::size_t{1} << 20;
+
+  // `names` must outlive this. Branches between more pairs of files than `most_pairs`, which nobody
+  // but a forger has, are counted for each process.
+  explicit Homes(const Names& names, std::size_t most_pairs = kMostPairs);
 
   // 0 is no address: of either, the home is the other one's.
   Home of(std::uint32_t space, std::uint64_t from, std::uint64_t to, std::uint64_t time);
@@ -57,9 +60,11 @@ class Homes {
                       std::uint64_t time);
   void learn(Known& known, std::uint32_t space, std::uint64_t address, std::uint64_t time);
   std::uint32_t era(std::uint32_t space, std::uint64_t time);
-  const Pair& pair_of(const Known& from, const Known& to, std::uint32_t space, std::uint64_t time);
+  // Null where there are too many.
+  const Pair* pair_of(const Known& from, const Known& to, std::uint32_t space, std::uint64_t time);
 
   const Names& names_;
+  std::size_t most_pairs_;
   std::vector<Known> known_[2];  // of the one end and of the other
   const Known nowhere_;
   KnownEra eras_[2];  // of processes and of the kernel
