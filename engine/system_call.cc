@@ -29,6 +29,7 @@
 #include "recording.h"
 #include "seccomp.h"
 #include "service.h"
+#include "signal_actions.h"
 #include "signal_calls.h"
 #include "threads.h"
 #include "tracing.h"
@@ -388,7 +389,14 @@ bool interrupt_call(ThreadArea& area, std::uint64_t ip, std::uint64_t left_at) {
 }
 
 void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
+  // No signal comes between the two: a sigreturn that is in the trace is made.
+  const bool returns = area.registers.rax == SYS_rt_sigreturn;
+  const std::uint64_t mask = returns ? block_signals() : 0;
+  const auto unblock = [&] {
+    if (returns) set_mask(mask);
+  };
   if (area.waits != 0) {
+    unblock();
     area.in_block = true;  // and to the unit it has been left
     if (by_blocks) trace_interruption(area, ip);
     return go_on_at(area, ip);
@@ -397,6 +405,7 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   leave_cache(area);
   area.ip = behind;
   if (dispatches(area, behind)) {
+    unblock();
     stand_behind(area, behind);
     return enter_at(area, behind);
   }

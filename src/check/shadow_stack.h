@@ -221,7 +221,8 @@ class ShadowStack {
   Verdict nowhere(std::string_view why);
   bool comes_back(std::size_t depth);
   bool leave_supposed(std::uint64_t to);
-  Verdict after_sigreturn(std::uint64_t to, PathFacts facts);
+  // `again`: where its own system call is.
+  Verdict after_sigreturn(std::uint64_t to, std::uint64_t again, PathFacts facts);
   Verdict put_by_handler(std::uint64_t to, std::uint64_t interrupted, PathFacts facts);
   void keep_marks_of_handler();
 

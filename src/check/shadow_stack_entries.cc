@@ -13,7 +13,8 @@ void ShadowStack::leave(std::uint64_t resume, std::uint64_t again, PathFacts fac
 
 void ShadowStack::leave_filter() { away_ = Away{.filtered = true}; }
 
-ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, PathFacts facts) {
+ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, std::uint64_t again,
+                                                  PathFacts facts) {
   if (current_.frames.empty() || !current_.frames.back().signal) {
     const auto& frames = current_.frames;
     const bool open = std::ranges::any_of(frames, [](const Frame& f) { return f.signal; });
@@ -26,6 +27,9 @@ ShadowStack::Verdict ShadowStack::after_sigreturn(std::uint64_t to, PathFacts fa
     return Problem{Grade::impossible, "a sigreturn without a signal"};
   }
   const std::uint64_t interrupted = current_.frames.back().address;
+  // It is not made yet: another signal came in front of it. Where the one that is made leads is
+  // what counts.
+  if (to == again && to != interrupted) return std::nullopt;
   keep_marks_of_handler();
   pop();
   if (to == interrupted || (facts & kUnjudged) != 0) return std::nullopt;
@@ -99,7 +103,7 @@ ShadowStack::Verdict ShadowStack::enter(std::uint64_t to, PathFacts facts) {
     }
     return std::nullopt;
   }
-  if (away->sigreturn) return after_sigreturn(to, facts);
+  if (away->sigreturn) return after_sigreturn(to, away->again, facts);
   if (to == away->resume || to == away->again) return std::nullopt;
   if ((facts & (kToFunction | kUnjudged)) != 0) {
     push({.address = away->resume, .signal = true});

@@ -482,6 +482,42 @@ TEST_F(Stack, AHandlerMayMendWhatItInterrupted) {
   EXPECT_EQ(stack.depth(), 0u);
 }
 
+// A signal comes in front of the sigreturn's system call, which the trace has as a call of its own.
+TEST_F(Stack, ASigreturnThatASignalComesBeforeIsMadeLater) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kRestorer + 7), "");
+  EXPECT_EQ(sigreturn(77), "");
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kHandler, kToFunction), "") << "where that is all that the trace has of it";
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kRestorer + 7), "");
+  EXPECT_EQ(sigreturn(77), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, ASigreturnMayBeInterruptedItself) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  interrupted(kRestorer + 7);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kRestorer + 7), "");
+  EXPECT_EQ(sigreturn(77), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+// Whoever has the handler's frame lead to its own system call, for another one, gets no further.
+TEST_F(Stack, WhereASigreturnThatIsMadeLaterLeadsIsJudged) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kRestorer + 7), "");
+  EXPECT_EQ(sigreturn(99), "unexplained");
+}
+
 TEST_F(Stack, AHandlerMayNotGoIntoTheMiddleOfAFunction) {
   calls({1});
   interrupted(77);
