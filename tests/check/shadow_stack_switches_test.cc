@@ -1,0 +1,137 @@
+// Several stacks of one thread, in turn.
+#include <gtest/gtest.h>
+
+#include "stack_fixture.h"
+
+namespace hodo::check::stacks {
+namespace {
+
+TEST_F(Stack, CoroutinesAreResumedWhereTheyWereLeft) {
+  calls({1});
+  stack.call(10);  // swapcontext in the scheduler
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20, 21});
+  stack.call(11);  // swapcontext in the coroutine
+  EXPECT_EQ(ret(10, kResume), "");
+  stack.call(12);
+  EXPECT_EQ(ret(11, kResume), "");
+  EXPECT_EQ(ret(21), "");
+  EXPECT_EQ(ret(20), "");
+  // The coroutine's function ends in what makecontext put below it.
+  EXPECT_EQ(ret(0x6000, kToFunction), "");
+  EXPECT_EQ(ret(12, kResume), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, CoroutinesLeftAtOnePlaceAreToldApartLater) {
+  calls({1});
+  for (const std::uint64_t own : {std::uint64_t{20}, std::uint64_t{30}}) {
+    stack.call(10);
+    EXPECT_EQ(ret(kFunction, kBegin), "");
+    calls({own});
+    stack.call(11);
+    EXPECT_EQ(ret(10, kResume), "");
+  }
+  // The second one first, though the first has waited longer.
+  stack.call(10);
+  EXPECT_EQ(ret(11, kResume), "");
+  EXPECT_EQ(ret(30), "");
+}
+
+TEST_F(Stack, ACoroutineLeftAtOnePlaceMayLieBelowAnother) {
+  calls({1, 20});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({30});
+  stack.call(10);
+  // The next begins by a jump, on top of what is open.
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  calls({40});
+  stack.call(10);
+  // Taken for the first stack, which has waited longer; it is the one below.
+  EXPECT_EQ(jump(10, kResume), "");
+  EXPECT_EQ(ret(30), "");
+}
+
+TEST_F(Stack, AFunctionOnTopOfAnotherStackReturnsToWhereThatWasLeft) {
+  calls({1});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  stack.call(11);
+  EXPECT_EQ(ret(10, kResume), "");
+  stack.call(12);
+  EXPECT_EQ(ret(11, kResume), "");
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  EXPECT_EQ(ret(12), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, AFunctionOnTopOfAnotherStackHasToReturnToWhereThatWasLeft) {
+  calls({1});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  EXPECT_EQ(ret(13), "impossible");
+}
+
+TEST_F(Stack, AFunctionOnTopOfAnotherStackMayThrowThere) {
+  pads.sites = {20};
+  calls({1});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  stack.call(11);
+  EXPECT_EQ(ret(10, kResume), "");
+  stack.call(12);
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  calls({30});
+  EXPECT_EQ(jump(kPad, kFromSwitch | kToLanding), "");
+  stack.call(13);
+  EXPECT_EQ(ret(12, kResume), "");
+  EXPECT_EQ(ret(1), "");
+}
+
+TEST_F(Stack, WhatMayHaveStayedOnItsStackMayHaveLeftIt) {
+  calls({1, 20, 21});
+  stack.call(10);
+  EXPECT_EQ(ret(10, kFromSwitch | kToReturnSite), "");
+  EXPECT_EQ(ret(22), "impossible");
+  stack.enter(kImage, kToImage);
+  calls({1, 20, 21});
+  stack.call(10);
+  EXPECT_EQ(ret(10, kFromSwitch | kMayStay | kToReturnSite), "");
+  EXPECT_EQ(ret(22), "");
+}
+
+TEST_F(Stack, ALabelEndsWhatIsKnownOfAStackThatIsNot) {
+  stack.lose();
+  calls({500, 600});
+  EXPECT_EQ(jump(710, kFromSwitch | kToLabel), "");
+  calls({720});
+  EXPECT_EQ(ret(720), "");
+  EXPECT_EQ(ret(30), "");
+  EXPECT_EQ(ret(40, 0), "impossible");
+}
+
+TEST_F(Stack, ASwitchToWhereNoStackWasLeftIsImpossible) {
+  calls({1, 2});
+  EXPECT_EQ(ret(99, kFromSwitch), "impossible");
+}
+
+TEST_F(Stack, NoStackBeginsWhereNobodyCanHaveLeftIt) {
+  calls({1, 2});
+  for (const int target :
+       {kToFunction | kToSensitive, kToFunction | kToUntaken, kToReturnSite | kToUncalled}) {
+    ShadowStack fresh = stack;
+    const auto facts = static_cast<PathFacts>(kFromSwitch | target);
+    EXPECT_EQ(grade(fresh.ret(99, facts)), "impossible") << target;
+    EXPECT_EQ(grade(fresh.ret(98, kToReturnSite)), "impossible") << "nor what goes on from there";
+  }
+  EXPECT_EQ(ret(kFunction, kFromSwitch | kToFunction), "");
+  EXPECT_EQ(ret(kFunction, kToFunction | kToSensitive), "impossible") << "or ends";
+}
+
+}  // namespace
+}  // namespace hodo::check::stacks
