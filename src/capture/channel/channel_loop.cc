@@ -43,7 +43,7 @@ Status ChannelLoop::wait() {
                              {.fd = socket_, .events = POLLIN, .revents = 0}};
   for (const int fd : channels_.wake_fds())
     fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
-  poll(fds.data(), fds.size(), channels_.patience());
+  channels_.wait(fds);
   channels_.accept(socket_);
   return {};
 }

@@ -1,10 +1,16 @@
 // Where the data of a recording through channels comes together.
 #pragma once
 
+#include <poll.h>
+#include <time.h>
+
+#include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "drain_pace.h"
 #include "hodo/base/result.h"
 
 namespace hodo::capture {
@@ -16,11 +22,15 @@ class ChannelSet {
   virtual void accept(int listening_socket) = 0;
   // Moves what there is to the file: everything with `all`, else where it is worth it.
   virtual void drain(bool all) = 0;
-  // The last drain moved so much that the next one should not wait.
-  virtual bool busy() const { return false; }
-  // How long a thread's packets may lie before they are looked at, unless a descriptor wakes us:
-  // ms, for poll().
-  int patience() const { return busy() ? 0 : 4; }
+  // How long a thread's packets may lie before they are looked at, unless a descriptor wakes us.
+  virtual DrainPace::Wait patience() const { return DrainPace::kMost; }
+  // Waits for that: until then or until one of these is ready.
+  void wait(std::span<pollfd> fds) const {
+    const auto most = std::chrono::nanoseconds(patience());
+    const timespec timeout{.tv_sec = most.count() / 1'000'000'000,
+                           .tv_nsec = most.count() % 1'000'000'000};
+    ppoll(fds.data(), fds.size(), &timeout, nullptr);
+  }
   // Of a recording that keeps only the newest part of the trace: writes what is kept.
   virtual void snapshot() {}
   // Nothing more shall be written; the program goes on.

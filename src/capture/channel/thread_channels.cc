@@ -118,7 +118,7 @@ void ThreadChannels::kill() { processes_.kill(); }
 
 void ThreadChannels::drain(bool all) {
   processes_.look();
-  busy_ = false;
+  pace_.begin();
   for (std::size_t i = 0; i < channels_.size();) {
     Channel& channel = *channels_[i];
     if (channel.reader.closed() || processes_[channel.trace.pid].gone || channel.reader.damaged()) {
@@ -128,6 +128,7 @@ void ThreadChannels::drain(bool all) {
     if (!file_error_) keep(drain_channel(channel, all));
     ++i;
   }
+  pace_.end();
   finish_round();
 }
 
@@ -255,7 +256,7 @@ Status ThreadChannels::take_aux(Channel& channel, bool all) {
   const std::uint64_t time = channel.trace.seen;
   const std::uint64_t size = channel.reader.waiting();
   if (size == 0) return {};
-  busy_ = busy_ || size >= aux_size_ / 4;
+  pace_.found(size, aux_size_);
   if (!all && !traces_.of_stacks() && !worth_a_piece(size, aux_size_, time - channel.last_write)) {
     return {};
   }

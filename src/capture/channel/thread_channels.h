@@ -43,7 +43,7 @@ class ThreadChannels final : public ChannelSet {
   // together. Channels whose process is gone, or that are closed, are finished and forgotten. The
   // first error of the file ends the recording (see stop); later calls do nothing.
   void drain(bool all) override;
-  bool busy() const override { return busy_; }
+  DrainPace::Wait patience() const override { return pace_.wait(); }
   void snapshot() override;
 
   // No thread shall write any more. Their programs go on.
@@ -103,7 +103,7 @@ class ThreadChannels final : public ChannelSet {
   std::set<std::int32_t> seen_;
   bool stopped_ = false;
 
-  bool busy_ = false;  // a ring was found a quarter full
+  DrainPace pace_;
   std::uint64_t overflows_ = 0;
   std::uint64_t unexplained_ = 0;
   std::vector<OverwrittenChannel> overwritten_;  // the first ones

@@ -84,7 +84,7 @@ class AttachedRecording final : public Recorder {
     if (options_.end_fd >= 0) {
       fds.push_back({.fd = options_.end_fd, .events = POLLIN, .revents = 0});
     }
-    poll(fds.data(), fds.size(), channels_.patience());
+    channels_.wait(fds);
     channels_.accept(socket_);
     if (options_.end_fd >= 0 && (fds.back().revents & POLLIN) != 0) {
       channels_.kill();
