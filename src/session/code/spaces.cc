@@ -49,6 +49,26 @@ bool Spaces::is_of_file(const perfdata::Mapping& mapping) const {
   return mapping.file != perfdata::kNone && names_a_file(recording_.files()[mapping.file].path);
 }
 
+namespace {
+
+// What a process had from its parent is still there at `time`, where code lies at `address` that
+// was kept before the fork.
+bool has_inherited_code(const perfdata::Model& recording, const perfdata::Process& process,
+                        std::uint64_t address, std::uint64_t time) {
+  const auto inherited =
+      std::ranges::equal_range(process.mappings, process.start, {}, &perfdata::Mapping::from);
+  const bool has = std::ranges::any_of(inherited, [&](const perfdata::Mapping& m) {
+    return m.kept != perfdata::kNone && address - m.address < m.size;
+  });
+  return has && std::ranges::none_of(process.threads, [&](std::uint32_t thread) {
+           return std::ranges::any_of(
+               recording.threads()[thread].names,
+               [&](const perfdata::Named& name) { return name.exec && name.from <= time; });
+         });
+}
+
+}  // namespace
+
 // Mappings are cut where a later one covers them, so what was there before lies in the list with an
 // earlier time.
 template <class Fits>
@@ -63,7 +83,8 @@ const perfdata::Mapping* Spaces::last_mapped(std::uint32_t index, std::uint64_t 
     }
     // A fork hands on what kept code has left of a mapping; what it covers lies with the parent.
     const perfdata::Process& process = recording_.processes()[index];
-    inherited = time <= process.start && parents_[index] != perfdata::kNone;
+    inherited = parents_[index] != perfdata::kNone &&
+                (time <= process.start || has_inherited_code(recording_, process, address, time));
     time = process.start;
     index = parents_[index];
   }

@@ -1,5 +1,5 @@
-// Processes by vfork, posix_spawn, clone and fork in a handler; exec; an exit handler; a timer with
-// a thread.
+// Processes by vfork, posix_spawn, clone, fork in a handler and in a child; exec; an exit handler;
+// a timer with a thread.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +14,16 @@ static void bye(void) { puts("bye"); }
 static int in_clone(void* what) { return *(int*)what; }
 static void forks(int number) {
   if (fork() == 0) _exit(number);
+  wait(0);
+}
+// The kernel's page is called in front of the forks and behind them.
+static void forks_twice(void) {
+  time(0);
+  if (fork() == 0) {
+    if (fork() == 0) _exit(time(0) == 0);
+    wait(0);
+    _exit(0);
+  }
   wait(0);
 }
 static volatile int fired;
@@ -39,6 +49,7 @@ int main(int argc, char** argv) {
   printf("%d\n", WEXITSTATUS(status));
   signal(SIGUSR1, forks);
   raise(SIGUSR1);
+  forks_twice();
   struct sigevent event = {
       .sigev_notify = SIGEV_THREAD, .sigev_notify_function = timer, .sigev_value.sival_int = 1};
   timer_t id;

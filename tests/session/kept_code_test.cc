@@ -1,0 +1,89 @@
+// What lies beneath code that a recording kept, in processes that were forked later.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <array>
+
+#include "code/recording_regions.h"
+#include "hodo/perfdata/reader.h"
+#include "hodo/perfdata/writer.h"
+#include "temp_dir.h"
+
+namespace hodo::session {
+namespace {
+
+constexpr std::uint64_t kKernelsPage = 0x7000;
+
+// A process with the kernel's page, of which a piece was kept, its child and the child's child.
+struct ForkedTwice {
+  ForkedTwice() : writer(perfdata::Writer::create(dir.file("data"), options()).value()) {
+    perfdata::Mmap page;
+    page.pid = page.tid = 1;
+    page.address = kKernelsPage;
+    page.size = 0x1000;
+    page.prot = PROT_READ | PROT_EXEC;
+    page.path = "[vdso]";
+    EXPECT_TRUE(writer.mmap(page, {.pid = 1, .tid = 1, .time = 100}));
+    keep(1, 110);
+    fork(1, 2, 200);
+    fork(2, 3, 300);
+  }
+
+  static perfdata::WriterOptions options() {
+    perfdata::WriterOptions out;
+    out.pt.time = {.shift = 0, .mult = 1, .zero = 0, .valid = true};  // ticks are ns
+    return out;
+  }
+  void keep(std::int32_t pid, std::uint64_t time) {
+    constexpr std::array<std::uint8_t, 4> kCode = {0x90, 0x90, 0x90, 0xc3};
+    EXPECT_TRUE(writer.code(kKernelsPage + 0x100, kCode, {.pid = pid, .tid = pid, .time = time}));
+  }
+  void fork(std::int32_t parent, std::int32_t child, std::uint64_t time) {
+    EXPECT_TRUE(
+        writer.fork({.pid = child, .ppid = parent, .tid = child, .ptid = parent, .time = time},
+                    {.pid = child, .tid = child, .time = time}));
+  }
+  // The path there at time 1000, of each process; "?" where nothing is mapped.
+  std::vector<std::string> paths(std::uint64_t address) {
+    EXPECT_TRUE(writer.finish(""));
+    const perfdata::Reader reader = perfdata::Reader::open(dir.file("data")).value();
+    const auto recording = perfdata::Model::load(reader).value();
+    Spaces spaces(recording);
+    const RecordingRegions regions(recording, spaces);
+    std::vector<std::string> out;
+    for (std::uint32_t space = 0; space < recording.processes().size(); ++space) {
+      const auto region = regions.region(space, address, 1000);
+      out.emplace_back(region ? region->path : "?");
+    }
+    return out;
+  }
+
+  perfdata::TempDir dir;
+  perfdata::Writer writer;
+};
+
+using PathsOfSpaces = std::vector<std::string>;
+
+TEST(KeptCode, LiesOverWhatTheFirstOfItsForefathersMapped) {
+  ForkedTwice recorded;
+  EXPECT_EQ(recorded.paths(kKernelsPage + 0x100), (PathsOfSpaces{"[vdso]", "[vdso]", "[vdso]"}));
+}
+
+TEST(KeptCode, ThatIsKeptAgainInAChildLiesOverTheSame) {
+  ForkedTwice recorded;
+  recorded.keep(2, 400);
+  recorded.keep(3, 400);
+  EXPECT_EQ(recorded.paths(kKernelsPage + 0x100), (PathsOfSpaces{"[vdso]", "[vdso]", "[vdso]"}));
+}
+
+// What an exec took away is no longer beneath anything.
+TEST(KeptCode, OfANewProgramLiesOverNothingOfTheOldOne) {
+  ForkedTwice recorded;
+  EXPECT_TRUE(recorded.writer.comm({.pid = 3, .tid = 3, .comm = "new", .exec = true},
+                                   {.pid = 3, .tid = 3, .time = 350}));
+  recorded.keep(3, 400);
+  EXPECT_EQ(recorded.paths(kKernelsPage + 0x100), (PathsOfSpaces{"[vdso]", "[vdso]", ""}));
+}
+
+}  // namespace
+}  // namespace hodo::session
