@@ -166,7 +166,11 @@ class Analysis {
     for (const Function& f : unwind.functions) start(f.begin);
     start_of_symbols();
     start(elf_.elf().entry);
-    for (const std::int64_t tag : {DT_INIT, DT_FINI}) start(elf_.dynamic(tag).value_or(0));
+    for (const std::int64_t tag : {DT_INIT, DT_FINI}) {
+      const std::uint64_t function = elf_.dynamic(tag).value_or(0);
+      start(function);
+      if (function != 0) take(function);
+    }
     take_relocations();
     const bool fixed = elf_.elf().type == image::ElfType::exec;
     if (fixed) take_constants();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -107,6 +108,35 @@ TEST_F(EdgeTest, NothingIsConcludedOfAFileThatCannotBeRead) {
   session_.map(kElsewhere, {.path = "/gone"});
   EXPECT_TRUE(edge_to(BranchKind::icall, 0x1005, kElsewhere).facts & kUnjudged);
   EXPECT_FALSE(edge_to(BranchKind::icall, 0x1005, kAnon).facts & kUnjudged);
+}
+
+// GNU_PROPERTY_X86_FEATURE_1_IBT, and DT_INIT at g.
+text::ElfBuilder program_for_ibt() {
+  text::ElfBuilder elf = program();
+  elf.data.resize((elf.data.size() + 7) / 8 * 8);
+  Elf64_Phdr note{};
+  note.p_type = PT_GNU_PROPERTY;
+  note.p_flags = PF_R;
+  note.p_offset = note.p_vaddr = text::kData + elf.data.size();
+  for (const std::uint32_t word : {4u, 16u, 5u, 0x00554e47u, 0xc0000002u, 4u, 1u, 0u}) {
+    text::append(elf.data, word);
+  }
+  note.p_filesz = note.p_memsz = text::kData + elf.data.size() - note.p_vaddr;
+  elf.more = {note};
+  elf.dynamic = text::kData + elf.data.size();
+  for (const std::uint64_t word : {std::uint64_t{DT_INIT}, std::uint64_t{0x1010}}) {
+    text::append(elf.data, word);
+  }
+  text::append(elf.data, std::array<std::uint64_t, 2>{});
+  return elf;
+}
+
+TEST_F(EdgeTest, CallsInAFileForCetLandOnEndbrUnlessTheFileWritesTheFunctionDown) {
+  map({}, program_for_ibt());
+  const auto rule = make_call_target();
+  EXPECT_EQ(says(rule, edge(BranchKind::icall, 0x1005, 0x1010)), std::nullopt);
+  EXPECT_THAT(says(rule, edge(BranchKind::icall, 0x1005, 0x1018)),
+              Optional(Eq("impossible: calls a place that has no ENDBR, in a file made for CET")));
 }
 
 TEST_F(EdgeTest, TextSource) {
