@@ -297,9 +297,14 @@ End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time)
   }
   const auto vaddr = module->elf().vaddr_of(region->file_offset);
   if (!vaddr) return out;
+  out.vaddr = *vaddr;
+  if (!module->is_text(*vaddr)) {
+    out.kind = End::Kind::data;
+    out.data_of = module;
+    return out;
+  }
   out.kind = End::Kind::file;
   out.module = module;
-  out.vaddr = *vaddr;
   out.marks = module->marks(*vaddr);
   return out;
 }

@@ -27,6 +27,7 @@ struct End {
     unread,   // in a file that cannot be read or analysed
     vdso,     // the kernel's own page
     raw,      // in a file that is neither a program nor a library
+    data,     // in a program's or library's data: no segment there is to be executed (PF_X)
     no_file,  // in memory that no file backs
     nowhere,  // nothing that can be executed is known to be mapped there
   };
@@ -36,6 +37,7 @@ struct End {
   std::uint32_t region = 0;  // session::Region::id
   std::uint64_t vaddr = 0;   // in the file
   const text::Module* module = nullptr;
+  const text::Module* data_of = nullptr;  // Kind::data: the file
   text::Marks marks = 0;
   std::string_view path;  // of the file as recorded
   // As in session::Region.
@@ -45,7 +47,8 @@ struct End {
   std::optional<session::Grant> grant;
 
   bool known() const { return module != nullptr; }
-  bool outside() const { return kind == Kind::no_file || kind == Kind::raw; }  // of programs
+  // Of what programs' files say to execute.
+  bool outside() const { return kind == Kind::no_file || kind == Kind::raw || kind == Kind::data; }
   bool has(text::Marks any) const { return (marks & any) != 0; }
 };
 

@@ -75,4 +75,10 @@ const text::Generator* Modules::generator(const session::MappedFile& file) {
   return it->second;
 }
 
+bool Modules::keeps_code_as_data(const text::Module& module) {
+  const auto [it, fresh] = keep_code_as_data_.try_emplace(&module);
+  if (fresh) it->second = text::keeps_code_as_data(module);
+  return it->second;
+}
+
 }  // namespace hodo::check

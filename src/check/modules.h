@@ -33,6 +33,8 @@ class Modules {
   // The file makes code at run time, as those that a code generator's name is known of: a library
   // by its DT_SONAME, a program by what is in it, since anybody can name a file. Null: not known.
   const text::Generator* generator(const session::MappedFile& file);
+  // text::keeps_code_as_data, found out once.
+  bool keeps_code_as_data(const text::Module& module);
   const std::vector<Unread>& unread() const { return unread_; }
 
  private:
@@ -43,6 +45,7 @@ class Modules {
   std::vector<Unread> unread_;
   std::set<std::string, std::less<>> raw_;
   std::map<std::string, const text::Generator*, std::less<>> generators_;  // by path as recorded
+  std::map<const text::Module*, bool> keep_code_as_data_;
 };
 
 }  // namespace hodo::check

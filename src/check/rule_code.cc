@@ -13,7 +13,10 @@ namespace hodo::check {
 
 std::string known_generator(const End& end, std::uint32_t space, std::uint64_t time,
                             Locator& locator, Jit jit) {
-  if (end.area != "[stack]") {
+  if (end.kind == End::Kind::data) {
+    if (locator.modules().keeps_code_as_data(*end.data_of))
+      return std::string(text::file_name(end.path));
+  } else if (end.area != "[stack]") {
     const bool heap = end.area == "[heap]";
     const std::string_view path = locator.maker(end);
     for (const session::MappedFile& file : locator.regions().files(space, time)) {
@@ -57,7 +60,11 @@ RuleId rule_of(const End& end) {
   return end.area == "[heap]" ? RuleId::code_heap : RuleId::code_unknown;
 }
 
-std::string what_ran(RuleId id) {
+std::string what_ran(RuleId id, const End& end) {
+  if (end.kind == End::Kind::data) {
+    return fmt::format("code ran in the data of {}, which the file does not say to execute",
+                       text::file_name(end.path));
+  }
   if (id == RuleId::code_stack) return "code on a stack ran";
   return id == RuleId::code_heap ? "code on the heap ran" : "code that is in no file ran";
 }
@@ -93,7 +100,7 @@ class CodeOutside final : public EdgeRule {
     const std::string maker = maker_of(edge.to, edge.space, edge.branch.time, locator, jit_);
     if (!maker.empty()) {
       return Verdict{.grade = jit_ == Jit::report ? Grade::unusual : Grade::explained,
-                     .reason = fmt::format("{}, made by {}", what_ran(id()), maker),
+                     .reason = fmt::format("{}, made by {}", what_ran(id(), edge.to), maker),
                      .cause = process + ", generated"};
     }
     if (edge.to.kind == End::Kind::raw) {
@@ -116,7 +123,7 @@ class CodeOutside final : public EdgeRule {
     const std::string_view path = locator.maker(edge.to);
     const std::string asked =
         path.empty() ? "" : fmt::format(", which {} made executable", text::file_name(path));
-    return Verdict{.reason = what_ran(id()) + asked, .cause = process};
+    return Verdict{.reason = what_ran(id(), edge.to) + asked, .cause = process};
   }
 
  private:

@@ -40,7 +40,12 @@ class PltRedirected final : public EdgeRule {
     const text::Slot* slot = slot_called(edge);
     if (slot == nullptr || edge.to.kept) return std::nullopt;
     const std::string_view name = slot->name;
-    if (edge.to.kind == End::Kind::no_file || edge.to.kind == End::Kind::nowhere) {
+    using Kind = End::Kind;
+    if (edge.to.kind == Kind::data) {
+      return Verdict{.grade = Grade::impossible,
+                     .reason = fmt::format("the call of {} leads to data", name)};
+    }
+    if (edge.to.kind == Kind::no_file || edge.to.kind == Kind::nowhere) {
       return Verdict{.grade = Grade::impossible,
                      .reason = fmt::format("the call of {} leads out of all files", name)};
     }

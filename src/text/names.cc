@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "hodo/text/module.h"
+
 namespace hodo::text {
 namespace {
 
@@ -140,6 +142,10 @@ const Generator* find_generator(std::string_view name) {
   const auto found = std::ranges::find_if(
       kGenerators, [&](const Generator& g) { return name.starts_with(g.name); });
   return found == kGenerators.end() ? nullptr : &*found;
+}
+
+bool keeps_code_as_data(const Module& module) {
+  return module.contains("GCL (GNU Common Lisp)") && module.contains("siLsave_system");
 }
 
 std::string_view without_stub(std::string_view name) {

@@ -66,6 +66,7 @@ TEST_F(EdgeTest, AnEndIsWhatTheMemoryIs) {
   session_.map(kElsewhere + 0x1000, {.path = "[vdso]"});
   EXPECT_EQ(kind_at(0), End::Kind::absent);
   EXPECT_EQ(kind_at(kBase + 0x1000), End::Kind::file);
+  EXPECT_EQ(kind_at(kBase + text::kData), End::Kind::data);
   EXPECT_EQ(kind_at(kAnon), End::Kind::no_file);
   EXPECT_EQ(kind_at(kBase - 1), End::Kind::nowhere);
   EXPECT_EQ(kind_at(kElsewhere), End::Kind::unread);
@@ -137,6 +138,21 @@ TEST_F(EdgeTest, CallsInAFileForCetLandOnEndbrUnlessTheFileWritesTheFunctionDown
   EXPECT_EQ(says(rule, edge(BranchKind::icall, 0x1005, 0x1010)), std::nullopt);
   EXPECT_THAT(says(rule, edge(BranchKind::icall, 0x1005, 0x1018)),
               Optional(Eq("impossible: calls a place that has no ENDBR, in a file made for CET")));
+}
+
+TEST_F(EdgeTest, CodeInDataIsExplainedInImagesOfGclAlone) {
+  const auto rule = make_code_outside(RuleId::code_unknown, Jit::known);
+  const auto to_data = [&] { return edge(BranchKind::icall, 0x1005, text::kData); };
+  EXPECT_THAT(says(rule, to_data()), Optional(Eq("impossible: code ran in the data of prog, which "
+                                                 "the file does not say to execute")));
+  EXPECT_FALSE(to_data().facts & kUnjudged);
+  text::ElfBuilder image = program();
+  for (const char c : std::string_view("GCL (GNU Common Lisp) siLsave_system")) {
+    text::append(image.data, c);
+  }
+  map({}, image);
+  EXPECT_THAT(says(rule, to_data()),
+              Optional(HasSubstr("explained: code ran in the data of prog")));
 }
 
 TEST_F(EdgeTest, TextSource) {

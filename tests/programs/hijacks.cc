@@ -433,6 +433,15 @@ void make_executable(const void* pointer) {
   reinterpret_cast<Function>(page)();
 }
 
+// Among what the file itself has as data.
+[[gnu::noinline]] void shellcode_in_data() {
+  alignas(4096) static unsigned char code[8192] = {1};
+  std::memcpy(code, kShellcode, sizeof kShellcode);
+  make_executable(code);
+  volatile Word corrupted = reinterpret_cast<Word>(code);
+  reinterpret_cast<Function>(corrupted)();
+}
+
 // With room for what is written over it.
 [[gnu::noinline, gnu::noipa]] int victim(int value) {
   asm volatile(".skip 16, 0x90");
@@ -581,6 +590,7 @@ int main(int argc, char** argv) {
       {"shellcode-on-heap", shellcode_on_heap},
       {"shellcode-in-mapping", shellcode_in_mapping},
       {"shellcode-in-file", shellcode_in_file},
+      {"shellcode-in-data", shellcode_in_data},
       {"hook-jump", hook_jump},
       {"hook-push-return", hook_push_return},
       {"hook-register-jump", hook_register_jump},

@@ -5,6 +5,8 @@
 
 namespace hodo::text {
 
+class Module;
+
 // setjmp and its kind, getcontext: what is behind a call of them can be come back to.
 bool returns_twice(std::string_view function);
 // Starts programs, makes memory executable, loads libraries, or changes rights.
@@ -21,6 +23,9 @@ struct Generator {
 };
 // By the name of a file; null: none.
 const Generator* find_generator(std::string_view file_name);
+// A program that has code which it compiled itself among the data of its file: an image that GCL
+// saved, whatever its name.
+bool keeps_code_as_data(const Module& module);
 // dlopen and its like.
 bool loads_libraries(std::string_view function);
 
