@@ -15,7 +15,9 @@ inline constexpr std::size_t kUnit = offsetof(ThreadArea, unit);
 inline constexpr std::size_t kCursor = kUnit + unit::InlinePt::kCursor;
 inline constexpr std::size_t kLimit = kUnit + unit::InlinePt::kLimit;
 inline constexpr std::size_t kLastHigh = kUnit + unit::InlinePt::kLastHigh;
+static_assert(kCursor <= 127 && kLimit <= 127 && kLastHigh <= 127);
 inline constexpr std::size_t kCalls = offsetof(ThreadArea, calls);
+static_assert(kCalls % 256 == 0 && kCalls < 256 * 256);
 inline constexpr std::size_t kTop = offsetof(ThreadArea, calls_top);
 constexpr std::size_t taken(unsigned reg) { return offsetof(ThreadArea, taken) + 8 * (reg - r10); }
 constexpr std::size_t scratch(unsigned reg) {

@@ -30,10 +30,13 @@ void CallCode::store_top(Reg from) {  // MOV [top], r32
 void CallCode::move_index(Reg index, int by) {
   const unsigned r = index;
   hot_.bytes({0x8d, 0x40 | r << 3 | r, static_cast<unsigned>(by)});  // LEA r32, [r + by]
-  hot_.bytes({0x0f, 0xb6, 0xc0 | r << 3 | r});                       // MOVZX r32, r8
+  hot_.bytes({0xb4 | r, kCalls >> 8});                               // MOV AH or CH, that of calls
 }
-void CallCode::set_call(Reg index, const CallSite* site) {  // MOV dword [calls + index], site
-  hot_.bytes({0x41, 0xc7, 0x44, 0x02u | unsigned{index} << 3, kCalls});
+void CallCode::load_call(Reg to, Reg index) {  // MOV r32, [R10 + index]
+  hot_.bytes({0x41, 0x8b, 0x04u | unsigned{to} << 3, 0x02u | unsigned{index} << 3});
+}
+void CallCode::set_call(Reg index, const CallSite* site) {  // MOV dword [R10 + index], site
+  hot_.bytes({0x41, 0xc7, 0x04, 0x02u | unsigned{index} << 3});
   hot_.word(low(site));
 }
 

@@ -21,7 +21,8 @@ class CallCode {
   // An index is RAX or RCX.
   void load_top(Reg to);
   void store_top(Reg from);
-  void move_index(Reg index, int by);  // around 64 calls
+  void move_index(Reg index, int by);  // around the 64 calls
+  void load_call(Reg to, Reg index);
   void set_call(Reg index, const CallSite* site);
 
  private:

@@ -138,6 +138,7 @@ void InsnCopier::load_target(const Encoding& e, std::uint64_t ip) {
   insn[load.opcode_at] = 0x8b;
   insn[load.modrm_at] &= 0xc7;
   load.rex = insn[load.prefix_at];
+  if ((load.rex & 1) == 0 && insn[load.modrm_at] == 0xc0) return;  // RAX has it
   copy_bytes(load, insn, ip + e.length, false);
 }
 

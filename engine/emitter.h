@@ -66,7 +66,9 @@ class Emitter {
   void store(std::size_t offset, Reg reg) { area(0x89, reg, offset); }
   // ModRM and displacement of [R10 + offset].
   void operand(unsigned reg, std::size_t offset) {
-    if (offset <= 127) {
+    if (offset == 0) {
+      byte(0x02 | reg << 3);
+    } else if (offset <= 127) {
       bytes({0x42 | reg << 3, static_cast<unsigned>(offset)});
     } else {
       byte(0x82 | reg << 3);

@@ -54,12 +54,14 @@ void RoomCode::look(std::uint64_t ip) {
 // If there are 32 or more: by JRCXZ, which reads no flags.
 void RoomCode::look_keeping_flags(Flush* flush) {
   hot_.store(spill(1), rcx);
-  hot_.bytes({0x4c, 0x89, 0xd9});     // MOV RCX, R11
-  hot_.bytes({0x48, 0x0f, 0xc9});     // BSWAP RCX
-  hot_.bytes({0x89, 0xc9});           // MOV ECX, ECX: bits 32 to 63 of R11
-  hot_.bytes({0xe3, 4 + 4 + 5 + 5});  // JRCXZ
+  hot_.bytes({0x4c, 0x89, 0xd9});  // MOV RCX, R11
+  hot_.bytes({0x48, 0x0f, 0xc9});  // BSWAP RCX
+  hot_.bytes({0x89, 0xc9});        // MOV ECX, ECX: bits 32 to 63 of R11
+  hot_.bytes({0xe3, 0});           // JRCXZ
+  std::uint8_t* const around = hot_.at();
   hot_.load(rcx, spill(1));
   request(hot_, arena_, flush, kGlueFlush);
+  around[-1] = static_cast<std::uint8_t>(hot_.at() - around);
   flush->resume = reinterpret_cast<std::uint64_t>(hot_.at());
   hot_.load(rcx, spill(1));
 }

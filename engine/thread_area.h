@@ -66,10 +66,12 @@ struct ThreadArea {
   std::uint64_t taken[2] = {};    // R10 and R11 of the program
   std::uint64_t flags = 0;        // AH and AL of LAHF and SETO
   std::uint64_t next = 0;         // where in the cache to go on
-  std::uint32_t calls_top = 0;    // byte offset in `calls` of the newest: 0, 4, ... 252
+  std::uint32_t calls_top = 0;    // byte offset in this of the newest of `calls`
   std::uint32_t branch = 0;       // address of the address of the one whose target is looked up
-  std::uint32_t calls[kCalls] = {};  // addresses of CallSites
+  unit::PtUnit unit;              // what InlinePt names is there
   // --- further away
+  // Addresses of CallSites. Aligned, so that the lowest byte of `calls_top` alone goes around.
+  alignas(256) std::uint32_t calls[kCalls] = {};
   std::uint64_t engine_stack = 0;  // top of the stack of the engine's C++ code
   std::uint64_t outcomes = 0;      // R11 of the processor while C++ code runs
   Registers registers = {};
@@ -79,7 +81,6 @@ struct ThreadArea {
   std::uint32_t native = 0;      // the program runs one instruction at its own address
   std::uint64_t own_target = 0;  // which would be the engine's: it is refused
   TrapFlag trap_flag;            // trap_flag.h
-  unit::PtUnit unit;
 
   // Signals that came where the program's state is not to be had; the kernel holds back all but
   // the synchronous ones until they have been delivered. Newest last.
@@ -136,7 +137,7 @@ struct ThreadArea {
     return reinterpret_cast<std::uint64_t>(this) + kHandlerStack;
   }
 };
-static_assert(offsetof(ThreadArea, calls) <= 127);
+static_assert(sizeof(ThreadArea::calls) == 256);
 static_assert(sizeof(ThreadArea) <= ThreadArea::kHandlerStack);
 
 // Decoders begin with an empty stack of calls at a PSB and behind a system call: so do we, if the

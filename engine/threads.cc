@@ -152,6 +152,7 @@ ThreadArea* make_area(ThreadArea* parent) {
   if (block == nullptr) return nullptr;
   auto* area = new (block) ThreadArea;
   area->used = true;
+  area->calls_top = offsetof(ThreadArea, calls);
   area->engine_stack = reinterpret_cast<std::uint64_t>(area) + kBlock;
   area->actions = parent == nullptr ? copy_actions(nullptr) : parent->actions;
   return area;

@@ -44,8 +44,8 @@ void TipCode::write(std::uint64_t ip, bool keep_flags, Flush* full) {
 // more are written. All that this and the others store is a whole packet or none that anybody could
 // take for one: of a thread that is killed between two of them the recorder reads what there is.
 std::uint8_t* TipCode::write_outcomes() {
-  hot_.bytes({0x49, 0xf7, 0xc3, 0x80, 0xff, 0xff, 0xff});  // TEST R11, -128
-  std::uint8_t* more = hot_.jump_if(0x5, nullptr);
+  hot_.bytes({0x49, 0x83, 0xfb, 0x7f});  // CMP R11, 127
+  std::uint8_t* more = hot_.jump_if(0x7, nullptr);
   hot_.bytes({0x43, 0x8d, 0x04, 0x1b});  // LEA EAX, [R11 + R11]
   hot_.bytes({0x89, 0x01});              // MOV [RCX], EAX
   hot_.bytes({0x49, 0x83, 0xfb, 2});     // CMP R11, 2

@@ -405,7 +405,7 @@ class Translator {
     spill_two(hot_);
     CallCode calls(hot_, cold_);
     calls.load_top(rax);
-    hot_.bytes({0x41, 0x8b, 0x4c, 0x02, kCalls});  // MOV ECX, [calls + RAX]
+    calls.load_call(rcx, rax);
     calls.set_call(rax, no_call);
     calls.move_index(rax, -4);
     calls.store_top(rax);

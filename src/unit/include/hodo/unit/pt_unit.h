@@ -217,14 +217,16 @@ class PtUnit {
   }
   void put_cycles();
 
+  // First, for code that names them often (InlinePt).
+  std::uint8_t* cursor_ = nullptr;
+  std::uint8_t* limit_ = nullptr;  // service() is due when the cursor reaches it
+  std::uint64_t last_high_ = 0;    // high_part() of the last IP: the others are in every packet
   const Block* last_ = nullptr;
   // Pending outcomes, the newest in bit 0, and a stop bit kTntGap places above the oldest: when as
   // many as a long packet holds are there, it has become the sign. The gap has as many bits of the
   // last packet's digest: who finds the outcomes of a killed process can tell whether they are in
   // that packet.
   std::uint64_t tnt_ = kNoTnt;
-  std::uint8_t* cursor_ = nullptr;
-  std::uint8_t* limit_ = nullptr;  // service() is due when the cursor reaches it
   PtRemains* remains_ = &nobodys_;
   StreamDigest digest_;
   std::uint64_t stack_top_ = 0;
@@ -235,7 +237,6 @@ class PtUnit {
   const Block* pending_ = nullptr;  // the last block, while last_ is the code-change marker
   std::uint8_t* mark_ = nullptr;    // where the cursor was when written_at_mark_ bytes were out
   std::uint64_t written_at_mark_ = 0;
-  std::uint64_t last_high_ = 0;    // high_part() of the last IP: the others are in every packet
   std::uint64_t serviced_ip_ = 0;  // where execution stands while service() asks for room
   std::uint64_t psb_due_ = 0;      // value of written() at which the next PSB is due
   std::uint64_t last_mtc_ = 0;     // CTC >> MTCFreq, as last sent
