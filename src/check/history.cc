@@ -32,6 +32,7 @@ class History::Here final : public Landings {
     return check::is_behind_gap(end(return_address), end(to));
   }
   bool was_called() const override { return !history_.is_uncalled(step_); }
+  bool saw_all() const override { return history_.pasts_.whole(step_.context.space); }
   bool is_generated(std::uint64_t return_address) const override {
     const End frame = end(return_address);
     return frame.outside() && check::is_generated(frame, step_.context.space, step_.branch.time,
@@ -273,7 +274,8 @@ void History::tell_handler(const Step& step) {
 
 // Whether other threads may go on with a stack that this one has left.
 bool History::is_shared(const Step& step) {
-  return locator_.regions().next_thread(step.context.space, 0) <= step.branch.time;
+  const std::uint32_t space = step.context.space;
+  return !pasts_.whole(space) || locator_.regions().next_thread(space, 0) <= step.branch.time;
 }
 
 // Whether a handler can mean this place: by what it interrupted, which it has to know.

@@ -142,13 +142,23 @@ class CodeOutside final : public EdgeRule {
            known_generator(end, edge.space, edge.branch.time, locator, jit_).empty();
   }
 
+  // A trace may begin in the midst of one, of which it then has no more than the jump.
+  static bool is_nested_function(const Edge& edge, Locator& locator) {
+    if (is_trampoline(edge, edge.to.address, locator)) return true;
+    if (edge.from.kind != End::Kind::absent) return false;
+    for (std::uint64_t before = 1; before < text::kLongestTrampoline; ++before) {
+      if (is_trampoline(edge, edge.to.address - before, locator)) return true;
+    }
+    return false;
+  }
+
   // The trampoline leads to a function of a file that asks for a stack which can be executed. It
   // lies on one, which the program may have made itself, for a coroutine or its signal handlers.
-  static bool is_nested_function(const Edge& edge, Locator& locator) {
+  static bool is_trampoline(const Edge& edge, std::uint64_t address, Locator& locator) {
     const auto code =
-        locator.bytes(edge.space, edge.to.address, edge.branch.time, text::kLongestTrampoline);
+        locator.bytes(edge.space, address, edge.branch.time, text::kLongestTrampoline);
     const isa::Mode mode = locator.mode(edge.space, edge.branch.time);
-    const auto target = text::trampoline_target(code, edge.to.address, mode);
+    const auto target = text::trampoline_target(code, address, mode);
     if (!target) return false;
     const End function = locator.end(edge.space, *target, edge.branch.time);
     return function.known() && function.module->executes_stack() && function.has(text::kStart) &&

@@ -34,7 +34,9 @@
 //   arguments       behind data that lies behind the call, for the function that is called: it takes
 //                   its return address off the stack or changes it.
 //   unknown depth   where the trace begins in the middle or has a gap, nothing is known of the
-//                   calls before; a return must then go behind some call of the text.
+//                   calls before; a return must then go behind some call of the text. Where not
+//                   all of the process was seen, so does one from a function that a jump led to; and
+//                   a stack may have begun by a switch, and end.
 // clang-format on
 //
 // Several setjmps or frames can fit one jump, and several stacks one switch. The innermost frame
@@ -74,6 +76,8 @@ class Landings {
   }
   // Whether the process has made the call that this return goes behind, as far as that is known.
   virtual bool was_called() const { return true; }
+  // Whether all that the process did was seen, from its first instruction.
+  virtual bool saw_all() const { return true; }
   // Whether the call with this return address is one of code that was made at run time.
   virtual bool is_generated(std::uint64_t /*return_address*/) const { return false; }
 };
@@ -217,7 +221,7 @@ class ShadowStack {
   bool resume_interrupted(std::uint64_t to);
   bool return_to_kept(std::uint64_t to, PathFacts facts);
   bool contradicts_guess(PathFacts facts, const Landings* landings);
-  Verdict at_unknown_depth(PathFacts facts);
+  Verdict at_unknown_depth(PathFacts facts, const Landings* landings);
   Verdict nowhere(std::string_view why);
   bool comes_back(std::size_t depth);
   bool leave_supposed(std::uint64_t to);

@@ -112,7 +112,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
   if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
   if (take_other_stack(to)) return std::nullopt;
-  if (current_.frames.empty() && !current_.whole) return at_unknown_depth(facts);
+  if (current_.frames.empty() && !current_.whole) return at_unknown_depth(facts, landings);
   const bool at_entry = current_.frames.size() == current_.entry;
   if (at_entry && resume_stack(to, facts)) return std::nullopt;
   // The function that a stack began with ends.
@@ -120,6 +120,11 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
       at_entry && (facts & kToFunction) != 0 && (facts & (kToSensitive | kToUntaken)) == 0;
   if (ends) {
     current_.entry = kNothing;
+    return std::nullopt;
+  }
+  // Or another stack goes on that was left unseen.
+  if (at_entry && (facts & kToReturnSite) != 0 && landings != nullptr && !landings->saw_all()) {
+    lose();
     return std::nullopt;
   }
   if ((facts & kUnjudged) != 0) {
@@ -149,7 +154,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
   // Only they are known: what is below them is where the return may go.
   if (!current_.whole && is_discarded(0, landings)) {
     cut(0);
-    return at_unknown_depth(facts);
+    return at_unknown_depth(facts, landings);
   }
   return nowhere("returns to a place that no open call returns to");
 }
@@ -178,11 +183,13 @@ bool ShadowStack::return_to_kept(std::uint64_t to, PathFacts facts) {
   return true;
 }
 
-ShadowStack::Verdict ShadowStack::at_unknown_depth(PathFacts facts) {
+ShadowStack::Verdict ShadowStack::at_unknown_depth(PathFacts facts, const Landings* landings) {
   constexpr PathFacts kFine = kToReturnSite | kToSigreturn | kUnjudged | kResumes | kToArguments;
   if ((facts & kFine) != 0) return std::nullopt;
   const bool ends = (facts & kToFunction) != 0 && (facts & kToSensitive) == 0;
   if (ends && std::exchange(current_.begun, false)) return std::nullopt;
+  const bool unseen = landings != nullptr && !landings->saw_all();
+  if (ends && unseen && (facts & kToUntaken) == 0) return std::nullopt;
   return Problem{Grade::impossible, "returns to a place that is behind no call"};
 }
 

@@ -27,6 +27,11 @@ def clean(tool, options, command):
         equal(result["explained"], explained[0] if explained else int("jit" in options), "explained findings")
     if "quick" in options:
         tool.both_ways(data)
+    if "windows" in options:
+        data, _ = tool.record(shlex.split(command), options=["--source", "lbr", "--period", "7"])
+        result, _ = tool.check(data)
+        if result["findings"]:
+            raise Failure(tool.text(data))
 
 
 def thread_that_loads(tool):

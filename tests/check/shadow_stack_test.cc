@@ -233,6 +233,30 @@ TEST_F(Stack, WhereTheCallWasNotSeenAReturnMayGoBehindItsData) {
   EXPECT_EQ(ret(3, 0), "impossible") << "behind no call";
 }
 
+// makecontext's function ends: that a switch began the stack was not seen.
+TEST_F(Stack, WhereNotAllWasSeenAFunctionMayBeReturnedTo) {
+  const auto returns = [&](PathFacts facts) { return grade(stack.ret(kFunction, facts, &pads)); };
+  stack.lose();
+  EXPECT_EQ(returns(kToFunction), "impossible");
+  pads.whole = false;
+  EXPECT_EQ(returns(kToFunction), "");
+  EXPECT_EQ(returns(kToFunction | kToUntaken), "impossible");
+  EXPECT_EQ(returns(kToFunction | kToSensitive), "impossible");
+  stack.call(1);
+  EXPECT_EQ(returns(kToFunction), "impossible") << "the call is known";
+}
+
+// Boost's fibers: a function on top of a stack that was left before the trace began.
+TEST_F(Stack, WhereNotAllWasSeenAFunctionOnTopReturnsBehindAnyCall) {
+  for (const bool whole : {true, false}) {
+    pads.whole = whole;
+    stack.lose();
+    calls({1, 2});
+    stack.jump(kFunction, kFromSwitch | kToFunction, pads);
+    EXPECT_EQ(grade(stack.ret(9, kToReturnSite, &pads)), whole ? "impossible" : "");
+  }
+}
+
 // R's closures, all of which call setjmp at one place, after an exception of code that nobody
 // knows.
 TEST_F(Stack, ALongjmpMayLeadToASetjmpBelowWhatIsKnown) {

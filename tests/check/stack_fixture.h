@@ -26,6 +26,8 @@ class Pads final : public Landings {
  public:
   std::set<std::uint64_t> sites, generated;
   std::set<std::uint64_t> with_arguments, with_gaps;  // their return addresses
+  bool whole = true;
+  bool saw_all() const override { return whole; }
   bool is_behind_arguments(std::uint64_t return_address, std::uint64_t) const override {
     return with_arguments.contains(return_address);
   }
