@@ -163,18 +163,28 @@ void CallStack::returned(const Branch& branch) {
   note_site(branch.to, branch.time);
   if ((branch.flags & kTraceEnd) != 0) return leave_function();
   // A handler returns into the system's trampoline.
-  auto entered = std::ranges::find_if(frames_.rbegin(), frames_.rend(), [](const Frame& frame) {
-    return frame.how != CallEntry::jumped;
-  });
-  if (entered != frames_.rend() && entered->how == CallEntry::outside) return;
+  const std::size_t up = up_to_entered();
+  if (up != 0 && frames_[up - 1].how == CallEntry::outside) return;
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(frames_.back().function)) return;
   if (std::size_t keep = up_to(function); keep != 0) {  // a landing pad
     return cut(keep, CallEnd::skipped);
   }
   if (function.entry) return push(function, CallEntry::jumped, {0, branch.to});  // push; ret
+  if (functions_.is_nowhere(function)) return leave_for_nowhere(function, branch);
   ++thread_.restarts;
   start(branch, false);
+}
+
+// Where nothing is mapped nobody waits for a return: it was the address that was wrong, and those
+// who called the function that returned are where they were.
+void CallStack::leave_for_nowhere(const Located& where, const Branch& branch) {
+  const Located nowhere = where;
+  const std::size_t up = up_to_entered();
+  const std::uint64_t called_at = up == 0 ? 0 : frames_[up - 1].site;
+  leave_function();
+  if (frames_.empty()) return start(branch, false);
+  push(nowhere, CallEntry::jumped, {called_at, branch.to});
 }
 
 // Nobody asks where returns in known functions have gone.
@@ -378,11 +388,16 @@ void CallStack::restore(const SavedCalls& saved) {
   clock_ = saved.clock;
 }
 
+std::size_t CallStack::up_to_entered() const {
+  std::size_t up = frames_.size();
+  while (up > 0 && frames_[up - 1].how == CallEntry::jumped) --up;
+  return up;
+}
+
 // To a caller that is not traced.
 void CallStack::leave_function() {
-  std::size_t keep = frames_.size();
-  while (keep > 0 && frames_[keep - 1].how == CallEntry::jumped) --keep;
-  cut(keep == 0 ? 0 : keep - 1, CallEnd::returned);
+  const std::size_t up = up_to_entered();
+  cut(up == 0 ? 0 : up - 1, CallEnd::returned);
 }
 
 }  // namespace hodo::analyze

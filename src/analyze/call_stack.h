@@ -136,7 +136,10 @@ class CallStack {
   // The number of frames up to the uppermost one of `function`; 0 if there is none.
   std::size_t up_to(const Located& function) const;
   std::size_t up_to_in_jumps(const Located& function) const;
+  // The same of one that was not jumped to.
+  std::size_t up_to_entered() const;
   void leave_function();
+  void leave_for_nowhere(const Located& where, const Branch& branch);
   std::uint32_t top_node() const { return frames_.empty() ? thread_.root : frames_.back().node; }
   const Located& locate(std::uint64_t address, std::uint64_t time) {
     return functions_.at(space_, address, time);

@@ -72,6 +72,10 @@ class Functions {
   std::uint32_t pseudo(const std::string& name) { return intern(name, ""); }
 
   const std::vector<Function>& all() const { return functions_; }
+  // Nothing that is known was mapped there.
+  bool is_nowhere(const Located& located) const {
+    return !located.known() && functions_[located.function].object.empty();
+  }
 
  private:
   struct Key {

@@ -24,7 +24,10 @@ bool executed(const Branch& branch) {
 class Gatherer final : public ThreadSink, analyze::CallWatcher {
  public:
   Gatherer(session::Session& session, const Moment& moment, const SceneOptions& options)
-      : calls_(session), options_(options), moment_(moment) {
+      : calls_(session),
+        options_(options),
+        moment_(moment),
+        is_pt_(session.trace() == session::TraceKind::pt) {
     scene_.moment = moment;
   }
 
@@ -123,6 +126,7 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
   ThreadCalls calls_;
   SceneOptions options_;
   Moment moment_;
+  bool is_pt_;
   Scene scene_;
   std::deque<Passed> before_;
   std::vector<analyze::OpenCall> open_;
@@ -207,6 +211,8 @@ Result<Scene> Gatherer::take(session::Session& session) {
     // Where the path came to code that is not known.
     const bool came = next != nullptr && !executed(*next) && moment_.insn == next->insns;
     if (scene_.address == 0 && came) scene_.address = next->from;
+    scene_.goes_round = came && scene_.address == next->from && is_pt_ &&
+                        code.comes_back(scene_.who.space, scene_.address, scene_.time);
   }
   scene_.ran = insns_ + moment_.insn;
   frames();

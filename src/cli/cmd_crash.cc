@@ -166,6 +166,7 @@ class Teller {
       text_ += fmt::format(
           "{:<13}{}\n", "instruction",
           view::printable(what.code.disassemble(scene.who.space, scene.address, scene.time)));
+      if (scene.goes_round) text_ += fmt::format("{:<13}{}\n", "how often", view::kGoesRound);
     } else {
       text_ += fmt::format("{:<13}nowhere that is known\n", "stands at");
     }

@@ -1,6 +1,7 @@
 #include "hodo/serve/ends.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "hodo/serve/asking.h"
@@ -45,6 +46,9 @@ std::vector<Ended> ended_processes(const session::Session& session,
       const bool took = ended.end.tid == 0 || ended.end.tid == last.who.tid;
       if (last.who.pid == ended.end.pid && took) ended.threads.push_back(last);
     }
+    // The moment `crash` is the first one's.
+    std::ranges::stable_sort(ended.threads, std::greater(),
+                             [](const ask::LastMoment& last) { return last.last.time; });
   }
   const auto rank = [](const Ended& e) {
     return ask::is_crash(e.end) ? 0 : e.threads.empty() ? 2 : 1;

@@ -126,6 +126,7 @@ Json scene_json(SceneView& view) {
   if (scene.address != 0) {
     out["instruction"] = view.code.disassemble(scene.who.space, scene.address, scene.time);
   }
+  if (scene.goes_round) out["goes_round"] = true;
   out["calls"] = calls_json(view);
   out["lost_before"] = scene.last_loss == 0 ? Json(nullptr) : Json(scene.last_loss);
   Json& before = out["before"] = Json::array();

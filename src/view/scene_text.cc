@@ -34,6 +34,7 @@ std::string head(SceneView& view, const Style& style) {
   add("stands at",
       describe(scene.address, names.place(scene.who.space, scene.address, scene.time), style));
   add("instruction", printable(view.code.disassemble(scene.who.space, scene.address, scene.time)));
+  if (scene.goes_round) add("how often", std::string(kGoesRound));
   const auto sources = session::source_of(names.object(scene.who.space, scene.address, scene.time));
   add("source", source_text(sources, {.line = true, .inlined = true}));
   return out;

@@ -128,6 +128,15 @@ TEST(CallTree, AnUnwinderReturnsToALandingPad) {
   EXPECT_EQ(shape_of(path), "main:1/2(f:1/2(g:1/1(h:1/1)))");
 }
 
+// Over a return address that was written over.
+TEST(CallTree, AReturnToNowhereLeavesTheCallersOpen) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).call(0x1110, 0x1200).ret(0x1210, 0x41414141);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/1(g:1/1 [unknown]:1/0))");
+  path.ret(0x41414145, 0x1115).ret(0x1120, 0x1015);
+  EXPECT_EQ(shape_of(path), "main:1/1(f:1/2(g:1/1 [unknown]:1/1))");
+}
+
 TEST(CallTree, PushAndReturnIsAJump) {
   Path path;
   path.begin(0x1000).call(0x1010, 0x1100);

@@ -69,6 +69,10 @@ HERE static void smashes() { char b[8]; memset(b, 'x', (size_t)(zero + 64));
   asm volatile("" ::"r"(b) : "memory"); }                                     // LINE smash
 HERE static void bus() { FILE* f = tmpfile(); char* p = (char*)mmap(0, 4096, PROT_READ, MAP_SHARED,
   fileno(f), 0); volatile char c = p[0]; (void)c; }                           // LINE bus
+HERE static int recurses(int n) { volatile char b[4096]; b[0] = (char)n; return recurses(n + 1) + b[0]; }  // LINE recursion
+HERE static void returns_wild() { void** volatile frame = (void**)__builtin_frame_address(0);
+  frame[1] = (void*)0x12345; }
+HERE static void overwritten() { returns_wild(); asm volatile(""); }           // LINE wild_return
 HERE static void kills() { kill(getpid(), SIGKILL); }                         // LINE killed
 HERE static void terms() { raise(SIGTERM); }                                  // LINE term
 HERE static void jumps_wild() { ((void (*)(void))((long)zero + 0x123456789000))(); }  // LINE wild_jump
@@ -81,6 +85,9 @@ HERE static void forbids() { sock_filter all[] = {BPF_STMT(BPF_LD | BPF_W | BPF_
   sock_fprog program{4, all}; prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
   getppid(); asm volatile(""); }                                              // LINE seccomp
+HERE static void* forbids_in_thread(void*) { forbids(); return nullptr; }
+HERE static void kills_all() { pthread_t t; pthread_create(&t, nullptr, forbids_in_thread, nullptr);
+  pthread_join(t, nullptr); }
 HERE static void* in_thread(void*) { *(volatile int*)zero; return nullptr; }     // LINE thread
 HERE static void threads() { pthread_t t; pthread_create(&t, nullptr, in_thread, nullptr);
   pthread_join(t, nullptr); }
@@ -125,6 +132,9 @@ int main(int, char** argv) {
   if (!strcmp(how, "bus")) bus();
   if (!strcmp(how, "killed")) kills();
   if (!strcmp(how, "term")) terms();
+  if (!strcmp(how, "recursion")) recurses(0);
+  if (!strcmp(how, "wild_return")) overwritten();
+  if (!strcmp(how, "seccomp_thread")) kills_all();
   return 0;
 }
 """
@@ -139,13 +149,14 @@ KINDS = {
     "out_of_memory": ("SIGABRT", "runs_out"), "seccomp": ("SIGSYS", "forbids"),
     "thread": ("SIGSEGV", "in_thread"), "handler": ("SIGSEGV", "handles"), "child": ("SIGSEGV", "in_child"),
     "trap": ("SIGTRAP", "traps"), "alarm": ("SIGALRM", "waits"), "pipe": ("SIGPIPE", "pipes"),
-    "spun": ("SIGKILL", "spins"), "bus": ("SIGBUS", "bus"), "term": ("SIGTERM", "terms"), "killed": ("SIGKILL", "kills"),
+    "recursion": ("SIGSEGV", "recurses"), "wild_return": ("SIGSEGV", "overwritten"),
+    "seccomp_thread": ("SIGSYS", "forbids"), "spun": ("SIGKILL", "spins"), "bus": ("SIGBUS", "bus"), "term": ("SIGTERM", "terms"), "killed": ("SIGKILL", "kills"),
 }
 
 # What stands where it died, if that is an instruction of the program's own; none where no code is.
 INSTRUCTIONS = {
     "null_read": "mov", "read_only": "mov byte", "thread": "mov", "handler": "mov", "child": "mov", "bus": "mov",
-    "illegal": "ud2", "divide": "idiv", "trap": "int3", "null_call": None, "wild_jump": None,
+    "illegal": "ud2", "divide": "idiv", "trap": "int3", "null_call": None, "wild_jump": None, "wild_return": None,
 }
 
 PARSE = r"""
@@ -425,12 +436,15 @@ def case_crash(case):
             check("what it did from here to its end" in told and "stands at    nowhere" not in told, told)
             continue
         mine = next(c for c in calls if c["function"].split("(")[0].split(".")[0] == function)
-        want = line_of(DEATHS, kind)
+        want = line_of(DEATHS, kind.removesuffix("_thread"))
+        check(crash["threads"][0].get("goes_round", False) == (kind in ("recursion", "alarm")), f"{kind}: {crash['threads'][0]}")
         check(mine["at"] and mine["at"].get("line") == want, f"{kind}: {mine['at']}, not line {want}")
         if kind in INSTRUCTIONS:
             stands = crash["threads"][0].get("instruction")
             good = (stands or "(unknown code)").startswith(INSTRUCTIONS[kind] or "(unknown code)")
             check(good, f"{kind}: stands at '{stands}'")
+        if kind == "recursion":
+            check("cannot say how often" in case.hodo("crash", data, status=None).stdout, "not said")
         if kind not in ("null_call", "killed", "thread"):
             continue
         text = case.hodo("crash", data, status=None).stdout

@@ -93,6 +93,8 @@ Json scene_result() {
        {"ran", number("instructions of the thread before it")},
        {"stands_at", any("the next instruction's place; null: not known")},
        {"instruction", string("its disassembly")},
+       {"goes_round", flag("the code comes back here without a packet: how often it did, and "
+                           "what it called on the way, is not in the trace")},
        {"calls", list(any(), "open ones, innermost first")},
        {"lost_before", optional(number("the branch before which the path was lost last"))},
        {"before", list(any(), "branches, oldest first")},

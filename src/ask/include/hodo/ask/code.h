@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "hodo/isa/insn.h"
 #include "hodo/session/session.h"
 
 namespace hodo::ask {
@@ -29,10 +31,14 @@ class Code {
   // else `most`.
   std::uint64_t distance(std::uint32_t space, std::uint64_t address, std::uint64_t to,
                          std::uint64_t time, std::uint64_t most);
+  // Whether the code leads from an instruction back to it by direct jumps and calls alone, of which
+  // Intel PT writes nothing.
+  bool comes_back(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   // "mov eax, dword ptr [rdi]"; "(unknown code)" where there is none.
   std::string disassemble(std::uint32_t space, std::uint64_t address, std::uint64_t time);
 
  private:
+  std::optional<isa::Insn> decode(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   std::uint8_t length_at(std::uint32_t space, std::uint64_t address, std::uint64_t time);
 
   struct Key {

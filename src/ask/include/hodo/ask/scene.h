@@ -37,9 +37,12 @@ struct OpenFrame {
 struct Scene {
   Moment moment;
   session::Context who;
-  std::uint64_t time = 0;        // trace clock, of the branch before; 0: unknown
-  std::uint64_t ran = 0;         // instructions of the thread before the moment
-  std::uint64_t address = 0;     // of the next instruction; 0: the path is not known here
+  std::uint64_t time = 0;     // trace clock, of the branch before; 0: unknown
+  std::uint64_t ran = 0;      // instructions of the thread before the moment
+  std::uint64_t address = 0;  // of the next instruction; 0: the path is not known here
+  // The path was broken off here, and the code comes back here without a packet: the path is the
+  // shortest one that fits, with no call that was made on the way round.
+  bool goes_round = false;
   std::vector<Passed> before;    // the last branches, oldest first: the last one is moment.branch
   std::vector<Passed> after;     // those that follow
   std::vector<OpenFrame> calls;  // innermost first

@@ -16,8 +16,8 @@ namespace hodo::serve {
 // A process with the threads that are looked at.
 struct Ended {
   session::ProcessEnd end;
-  bool known = true;  // how it ended
-  std::vector<ask::LastMoment> threads;
+  bool known = true;                     // how it ended
+  std::vector<ask::LastMoment> threads;  // the one that ran last first
 };
 
 // Those of `pid`, or with -1 all; the crashes first. `lasts`: where the threads' paths end.

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hodo/ask/calls.h"
@@ -36,6 +37,10 @@ struct SceneView {
   ask::Neighbours near;
   std::vector<ask::MomentInTime> others;  // the other threads at the same time
 };
+
+// Of a scene that goes round.
+inline constexpr std::string_view kGoesRound =
+    "the code comes back here without a packet: the trace cannot say how often, nor what is open";
 
 // What `hodo show` says.
 std::string scene_text(SceneView& view, const Style& style);
