@@ -219,7 +219,7 @@ class Lister final : public SegmentSink {
   }
 
   ThreadCalls calls_;
-  FunctionName name_;
+  analyze::FunctionName name_;
   CallListOptions options_;
   std::map<ThreadId, Watcher> watchers_;
   std::vector<Judged> judged_;
@@ -307,7 +307,7 @@ Result<session::Outcome> walk_calls(session::Session& session, const CallListOpt
 std::optional<CallList> kept_list(const std::string& name, const CallListOptions& options) {
   CallStore* const store = store_for(options);
   if (store == nullptr) return std::nullopt;
-  auto kept = kept_calls(*store, FunctionName(name));
+  auto kept = kept_calls(*store, analyze::FunctionName(name));
   if (!kept) return std::nullopt;
   CallList out{.functions = std::move(kept->functions),
                .meant = std::move(kept->meant),
@@ -333,7 +333,7 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
   names.reserve(out.functions.size());
   for (const analyze::Function& f : out.functions) names.push_back(f.name);
   return fail(ErrorCode::not_found, fmt::format("no call of a function '{}' is in the recording{}",
-                                                name, suggestion(name, names)));
+                                                name, analyze::suggestion(name, names)));
 }
 
 Result<CallRow> find_call(session::Session& session, const std::string& written,

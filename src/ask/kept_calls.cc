@@ -18,8 +18,9 @@ bool is_nowhere(const Callee& callee) { return callee.first && callee.entry == 0
 
 }  // namespace
 
-RowKeeper::RowKeeper(const Index& index, analyze::Following& following, const FunctionName& name,
-                     std::span<const std::size_t> decoded, CallStore& store)
+RowKeeper::RowKeeper(const Index& index, analyze::Following& following,
+                     const analyze::FunctionName& name, std::span<const std::size_t> decoded,
+                     CallStore& store)
     : following_(following), store_(store) {
   choose_file();
   count(index, decoded);
@@ -71,7 +72,7 @@ void RowKeeper::count(const Index& index, std::span<const std::size_t> decoded) 
   }
 }
 
-void RowKeeper::choose(const FunctionName& name) {
+void RowKeeper::choose(const analyze::FunctionName& name) {
   std::vector<std::pair<bool, std::uint32_t>> order;  // not asked for?
   for (std::uint32_t i = 0; i < known_.size(); ++i) {
     if (known_[i].calls == 0 || !known_[i].whole) continue;
@@ -143,7 +144,7 @@ std::vector<CallRow> numbered(std::vector<KeptRow> kept) {
   return out;
 }
 
-std::optional<KeptCalls> calls_in(const CallRowsReader& all, const FunctionName& name) {
+std::optional<KeptCalls> calls_in(const CallRowsReader& all, const analyze::FunctionName& name) {
   KeptCalls out;
   const auto functions = all.functions();
   for (std::uint32_t i = 0; i < functions.size(); ++i) {
@@ -163,7 +164,7 @@ std::optional<KeptCalls> calls_in(const CallRowsReader& all, const FunctionName&
 
 }  // namespace
 
-std::optional<KeptCalls> kept_calls(CallStore& store, const FunctionName& name) {
+std::optional<KeptCalls> kept_calls(CallStore& store, const analyze::FunctionName& name) {
   for (unsigned i = 0; i < CallStore::kFiles; ++i) {
     const auto rows = CallRowsReader::open(store.open(i));
     if (!rows) continue;

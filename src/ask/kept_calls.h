@@ -27,7 +27,7 @@ class RowKeeper {
   // `decoded`: of all segments, in order. Functions that are called in others, too, are left out,
   // and those with most calls where there is no room for all; but first come those that `name`
   // means. `following` and `store` must outlive this.
-  RowKeeper(const Index& index, analyze::Following& following, const FunctionName& name,
+  RowKeeper(const Index& index, analyze::Following& following, const analyze::FunctionName& name,
             std::span<const std::size_t> decoded, CallStore& store);
 
   // What was asked for will be found the next time.
@@ -49,7 +49,7 @@ class RowKeeper {
     std::size_t begun = 0;
   };
   void count(const Index& index, std::span<const std::size_t> decoded);
-  void choose(const FunctionName& name);
+  void choose(const analyze::FunctionName& name);
   void choose_file();
   std::vector<KeptFunction> functions() const;
 
@@ -85,6 +85,6 @@ struct KeptCalls {
   std::vector<std::uint32_t> meant;  // that were called
   std::vector<CallRow> rows;         // with their numbers
 };
-std::optional<KeptCalls> kept_calls(CallStore& store, const FunctionName& name);
+std::optional<KeptCalls> kept_calls(CallStore& store, const analyze::FunctionName& name);
 
 }  // namespace hodo::ask

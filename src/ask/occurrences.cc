@@ -6,7 +6,6 @@
 #include <set>
 
 #include "hodo/ask/code.h"
-#include "hodo/base/edit_distance.h"
 #include "hodo/base/last_component.h"
 #include "hodo/symbol/demangle.h"
 #include "occurring.h"
@@ -18,7 +17,6 @@ namespace {
 
 constexpr std::uint64_t kLongestLine = std::uint64_t{1} << 20;  // instructions without a branch
 constexpr std::size_t kMostListed = 5;
-constexpr std::size_t kLongestName = 200;  // of those that are compared letter by letter
 
 // Calls and ends of a function.
 class FunctionEvents final : public SegmentSink {
@@ -105,7 +103,7 @@ class FunctionEvents final : public SegmentSink {
   }
 
   ThreadCalls calls_;
-  FunctionName name_;
+  analyze::FunctionName name_;
   const Wanted& wanted_;
   const OnOccurrence& tell_;
   Meant& meant_;
@@ -215,7 +213,7 @@ Error no_such_line(const Wanted& wanted, const Meant& meant) {
   if (meant.lines.empty()) {
     return {ErrorCode::not_found,
             fmt::format("no code of a source file '{}' ran whose lines are known{}", wanted.name,
-                        suggestion(wanted.name, meant.others))};
+                        analyze::suggestion(wanted.name, meant.others))};
   }
   std::uint64_t below = 0;
   std::uint64_t above = ~std::uint64_t{0};
@@ -232,39 +230,6 @@ Error no_such_line(const Wanted& wanted, const Meant& meant) {
 
 }  // namespace
 
-FunctionName::FunctionName(const std::string& written) {
-  const std::size_t mark = written.find('!');
-  name_ = mark == written.npos ? written : written.substr(mark + 1);
-  if (mark != written.npos) object_ = written.substr(0, mark);
-}
-
-bool FunctionName::means(const analyze::Function& function) const {
-  if (!object_.empty() && last_component(function.object) != object_) return false;
-  return name_ == function.name || symbol::means(name_, function.name);
-}
-
-std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
-  std::map<std::string, unsigned> near;
-  const auto most =
-      std::max<unsigned>(written.size() < 4 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
-  for (const std::string& name : names) {
-    if (name.size() > kLongestName || written.size() > kLongestName) continue;
-    const std::string bare = name.substr(0, name.find('('));
-    if (bare.empty()) continue;  // code without a name
-    unsigned d = edit_distance(written, bare);
-    if (d > most && written.size() >= 3 && bare.find(written) != bare.npos) d = most;
-    if (d <= most) near.try_emplace(name, d);
-  }
-  std::vector<std::pair<std::string, unsigned>> best(near.begin(), near.end());
-  std::ranges::stable_sort(best, {}, &std::pair<std::string, unsigned>::second);
-  if (best.empty()) return "";
-  std::string out = "; did you mean ";
-  for (std::size_t i = 0; i < std::min(best.size(), kMostListed); ++i) {
-    out += fmt::format("{}'{}'", i == 0 ? "" : ", ", best[i].first);
-  }
-  return out + "?";
-}
-
 std::string module_suggestion(const std::string& written, const std::vector<std::string>& ran) {
   const auto stem = [](std::string_view name) {
     return std::string(name.substr(0, name.find(".so")));
@@ -272,7 +237,8 @@ std::string module_suggestion(const std::string& written, const std::vector<std:
   std::set<std::string> stems;
   for (const std::string& path : ran) stems.insert(stem(last_component(path)));
   stems.erase("");
-  std::string near = suggestion(stem(last_component(written)), {stems.begin(), stems.end()});
+  std::string near =
+      analyze::suggestion(stem(last_component(written)), {stems.begin(), stems.end()});
   if (!near.empty() || stems.empty()) return near;
   std::string out = "; what ran is";
   std::size_t listed = 0;
@@ -327,7 +293,7 @@ Result<session::Outcome> each_call(session::Session& session, const Wanted& want
   events.add_names();
   return fail(ErrorCode::not_found,
               fmt::format("no call of a function '{}' is in the recording{}", wanted.name,
-                          suggestion(wanted.name, meant.others)));
+                          analyze::suggestion(wanted.name, meant.others)));
 }
 
 Result<session::Outcome> each_execution(session::Session& session, const Wanted& wanted,
@@ -350,7 +316,7 @@ Result<session::Outcome> each_execution(session::Session& session, const Wanted&
   if (wanted.kind == Wanted::Kind::line) return std::unexpected(no_such_line(wanted, meant));
   return fail(ErrorCode::not_found,
               fmt::format("no program or library that ran has a symbol '{}'{}", wanted.name,
-                          suggestion(wanted.name, meant.others)));
+                          analyze::suggestion(wanted.name, meant.others)));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::optional<std::vector<std::size_t>> selected_segments(session::Session& sess
 }
 
 MeantCallees::MeantCallees(const Index& index, analyze::Following& following,
-                           const FunctionName& name) {
+                           const analyze::FunctionName& name) {
   const auto callees = index.callees();
   meant_.reserve(callees.size());
   functions_.reserve(callees.size());

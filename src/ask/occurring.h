@@ -24,7 +24,8 @@ std::optional<std::vector<std::size_t>> selected_segments(session::Session& sess
 class MeantCallees {
  public:
   // Both must outlive this.
-  MeantCallees(const Index& index, analyze::Following& following, const FunctionName& name);
+  MeantCallees(const Index& index, analyze::Following& following,
+               const analyze::FunctionName& name);
 
   bool means(std::uint32_t callee) const { return meant_[callee]; }
   // The function that a callee is, in Following::functions().

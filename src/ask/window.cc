@@ -181,7 +181,7 @@ class Filter final : public SegmentSink {
   NumberedSink& sink_;
   session::Clock clock_;
   ThreadCalls calls_;
-  FunctionName function_;
+  analyze::FunctionName function_;
   std::function<bool(std::uint32_t)> is_meant_;
   bool found_function_ = false;
   bool found_thread_ = false;
@@ -236,7 +236,7 @@ Status Filter::found() const {
     for (const analyze::Function& f : calls_.functions()) names.push_back(f.name);
     return fail(ErrorCode::not_found,
                 fmt::format("no call of a function '{}' is in the recording{}", window_.function,
-                            suggestion(window_.function, names)));
+                            analyze::suggestion(window_.function, names)));
   }
   return {};
 }

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "hodo/ask/occurrences.h"
-
 namespace hodo::ask {
 namespace {
 
@@ -78,25 +76,6 @@ TEST(Moment, refuses_what_is_none) {
                            "q:1"}) {
     EXPECT_FALSE(parse_moment(text)) << text;
   }
-}
-
-TEST(FunctionName, may_name_the_object_and_leave_out_parameters) {
-  const analyze::Function parse{.name = "ns::parse(int)", .object = "/usr/bin/prog"};
-  EXPECT_TRUE(FunctionName("ns::parse").means(parse));
-  EXPECT_TRUE(FunctionName("ns::parse(int)").means(parse));
-  EXPECT_TRUE(FunctionName("prog!ns::parse").means(parse));
-  EXPECT_FALSE(FunctionName("bin!ns::parse").means(parse));
-  EXPECT_FALSE(FunctionName("ns::parse(long)").means(parse));
-  EXPECT_FALSE(FunctionName("parse(int)").means(parse));
-}
-
-TEST(Suggestion, has_the_nearest_first) {
-  EXPECT_EQ(suggestion("prase", {"main", "parse", "erase"}), "; did you mean 'erase', 'parse'?");
-  EXPECT_EQ(suggestion("strlne", {"strline", "strlen"}), "; did you mean 'strlen', 'strline'?");
-  EXPECT_EQ(suggestion("parse_line", {"parse_lines(int)", "x"}),
-            "; did you mean 'parse_lines(int)'?");
-  EXPECT_EQ(suggestion("parse", {"main"}), "");
-  EXPECT_EQ(suggestion("f", {""}), "");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "call_paths.h"
 #include "details.h"
-#include "hodo/ask/occurrences.h"
+#include "hodo/analyze/function_name.h"
 #include "hodo/view/losses.h"
 #include "methods.h"
 #include "overview.h"
@@ -66,7 +66,7 @@ Result<Asked> asked(Workspace& workspace, const Json& params) {
 // The tree with the stacks that are wanted, the right way round.
 CallPaths shaped(CallPaths paths, const Json& params) {
   const std::string name = text_in(params, "function");
-  std::optional<ask::FunctionName> function;
+  std::optional<analyze::FunctionName> function;
   if (!name.empty()) function.emplace(name);
   const auto meant = [&](const SliceName& one) {
     return function->means({.name = one.name, .object = one.object});

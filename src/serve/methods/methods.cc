@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "hodo/ask/occurrences.h"
+#include "hodo/analyze/function_name.h"
 #include "hodo/view/text.h"
 #include "method_errors.h"
 #include "schema.h"
@@ -32,7 +32,7 @@ const Method* find_method(std::string_view name) {
 Error no_such_method(const std::string& name) {
   std::vector<std::string> names;
   for (const Method& method : methods()) names.emplace_back(method.name);
-  const std::string like = ask::suggestion(name, names);
+  const std::string like = analyze::suggestion(name, names);
   return {ErrorCode::not_found,
           fmt::format("there is no method '{}'{}; remedy: the method 'schema' lists all",
                       view::fit(name, 60), like)};

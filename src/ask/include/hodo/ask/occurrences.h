@@ -9,22 +9,12 @@
 #include <vector>
 
 #include "hodo/analyze/call_tree.h"
+#include "hodo/analyze/function_name.h"
 #include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
 #include "hodo/ask/walk.h"
 
 namespace hodo::ask {
-
-// A function as people write it: "parse", "ns::parse(int)", "libc.so.6!malloc".
-class FunctionName {
- public:
-  explicit FunctionName(const std::string& written);
-  bool means(const analyze::Function& function) const;
-
- private:
-  std::string object_;  // last path component; empty: any
-  std::string name_;
-};
 
 struct Wanted {
   enum class Kind : std::uint8_t { call, ret, line, address };
@@ -69,10 +59,8 @@ Result<session::Outcome> each_occurrence(session::Session& session, const Wanted
                                          const WalkOptions& options, const OnOccurrence& tell,
                                          Meant& meant, const Where& where = {});
 
-// "did you mean 'parse', ...?", or empty: names that are like what was written, the nearest first.
-std::string suggestion(const std::string& written, const std::vector<std::string>& names);
-// The same for what is in a file's path; names without versions, "libc" for /lib/libc.so.6. If none
-// is like it, "; what ran is ..." with some of them.
+// As analyze::suggestion, for what is in a file's path; names without versions, "libc" for
+// /lib/libc.so.6. If none is like it, "; what ran is ..." with some of them.
 std::string module_suggestion(const std::string& written, const std::vector<std::string>& ran);
 
 }  // namespace hodo::ask

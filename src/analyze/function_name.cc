@@ -1,0 +1,53 @@
+#include "hodo/analyze/function_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hodo/base/edit_distance.h"
+#include "hodo/base/last_component.h"
+#include "hodo/symbol/demangle.h"
+
+namespace hodo::analyze {
+namespace {
+
+constexpr std::size_t kMostListed = 5;
+constexpr std::size_t kLongestName = 200;  // of those that are compared letter by letter
+
+}  // namespace
+
+FunctionName::FunctionName(const std::string& written) {
+  const std::size_t mark = written.find('!');
+  name_ = mark == written.npos ? written : written.substr(mark + 1);
+  if (mark != written.npos) object_ = written.substr(0, mark);
+}
+
+bool FunctionName::means(const Function& function) const {
+  if (!object_.empty() && last_component(function.object) != object_) return false;
+  return name_ == function.name || symbol::means(name_, function.name);
+}
+
+std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
+  std::map<std::string, unsigned> near;
+  const auto most =
+      std::max<unsigned>(written.size() < 4 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
+  for (const std::string& name : names) {
+    if (name.size() > kLongestName || written.size() > kLongestName) continue;
+    const std::string bare = name.substr(0, name.find('('));
+    if (bare.empty()) continue;  // code without a name
+    unsigned d = edit_distance(written, bare);
+    if (d > most && written.size() >= 3 && bare.find(written) != bare.npos) d = most;
+    if (d <= most) near.try_emplace(name, d);
+  }
+  std::vector<std::pair<std::string, unsigned>> best(near.begin(), near.end());
+  std::ranges::stable_sort(best, {}, &std::pair<std::string, unsigned>::second);
+  if (best.empty()) return "";
+  std::string out = "; did you mean ";
+  for (std::size_t i = 0; i < std::min(best.size(), kMostListed); ++i) {
+    out += fmt::format("{}'{}'", i == 0 ? "" : ", ", best[i].first);
+  }
+  return out + "?";
+}
+
+}  // namespace hodo::analyze

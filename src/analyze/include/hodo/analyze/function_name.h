@@ -1,0 +1,26 @@
+// Functions as people write them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hodo/analyze/call_tree.h"
+
+namespace hodo::analyze {
+
+// A function as people write it: "parse", "ns::parse(int)", "libc.so.6!malloc".
+class FunctionName {
+ public:
+  explicit FunctionName(const std::string& written);
+  bool means(const Function& function) const;
+
+ private:
+  std::string object_;  // last path component; empty: any
+  std::string name_;
+};
+
+// "; did you mean 'parse', ...?", or empty: names that are like what was written, the nearest
+// first.
+std::string suggestion(const std::string& written, const std::vector<std::string>& names);
+
+}  // namespace hodo::analyze
