@@ -1,6 +1,7 @@
 #include "hodo/analyze/flow_graph.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,6 +12,7 @@
 #include "coverage_counts.h"
 #include "executions.h"
 #include "function_code.h"
+#include "hodo/analyze/function_name.h"
 #include "hodo/isa/disasm.h"
 #include "hodo/symbol/demangle.h"
 
@@ -21,6 +23,7 @@ using isa::InsnClass;
 
 // Symbols' sizes are what files say.
 constexpr std::uint64_t kLargestFunction = 16 << 20;
+constexpr std::size_t kMostOthers = 100'000;  // names that could be suggested
 
 bool comes_back(InsnClass cls) {
   return cls == InsnClass::call || cls == InsnClass::icall || cls == InsnClass::syscall ||
@@ -76,6 +79,16 @@ std::string several(const std::string& name, const std::map<Which, Found>& found
   return text;
 }
 
+// `elsewhere`: the objects that have such a function all the same.
+std::string none(const std::string& name, const std::string& object,
+                 const std::set<std::string>& elsewhere, const std::set<std::string>& others) {
+  std::string text = fmt::format("no function '{}'{} ran in this recording", name,
+                                 object.empty() ? "" : fmt::format(" of '{}'", object));
+  if (!elsewhere.empty()) return text + fmt::format("; it did of {}", fmt::join(elsewhere, ", "));
+  const std::string like = suggestion(FunctionName(name).name(), {others.begin(), others.end()});
+  return text + (like.empty() ? "; 'hodo coverage --top 0' lists those that did" : like);
+}
+
 // "0x401230": an address of the function, in its file or where it ran.
 std::optional<std::uint64_t> address_in(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
@@ -99,27 +112,25 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
                                      const session::Names& names, const std::string& name,
                                      const std::string& object) {
   const auto address = address_in(name);
+  const FunctionName wanted(name);
   std::map<Which, Found> found;
+  std::set<std::string> elsewhere;  // objects that have it, and are not meant
+  std::set<std::string> others;
   for (const PairCount& run : runs) {
     const session::Place place = names.place(run.space, run.first, run.time);
     if (place.symbol.empty() || place.stub) continue;
     const bool meant =
         address ? covers(place, names.object(run.space, run.first, run.time), run.first, *address)
-                : symbol::means(name, place.symbol);
-    if (!meant) continue;
-    if (place.object.find(object) == std::string::npos) continue;
+                : wanted.means(place.symbol, place.object);
+    const bool in_object = place.object.find(object) != std::string::npos;
+    if (meant && !in_object) elsewhere.insert(place.object);
+    if (!meant && in_object && others.size() < kMostOthers) others.insert(place.symbol);
+    if (!meant || !in_object) continue;
     const Found here{run.first - place.offset, run.space, run.time};
     auto [it, fresh] = found.try_emplace({place.object, place.symbol, place.size}, here);
     if (!fresh && here.time < it->second.time) it->second = here;
   }
-  if (found.empty()) {
-    const std::string where = object.empty() ? "" : fmt::format(" of '{}'", object);
-    return fail(
-        ErrorCode::usage,
-        fmt::format("no function '{}'{} ran in this recording; 'hodo coverage --top 0' lists those "
-                    "that did",
-                    name, where));
-  }
+  if (found.empty()) return fail(ErrorCode::usage, none(name, object, elsewhere, others));
   if (found.size() > 1) return fail(ErrorCode::usage, several(name, found));
   return *found.begin();
 }

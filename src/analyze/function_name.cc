@@ -19,13 +19,16 @@ constexpr std::size_t kLongestName = 200;  // of those that are compared letter 
 
 FunctionName::FunctionName(const std::string& written) {
   const std::size_t mark = written.find('!');
-  name_ = mark == written.npos ? written : written.substr(mark + 1);
-  if (mark != written.npos) object_ = written.substr(0, mark);
+  // operator!() and operator!=() have one of their own.
+  const bool own = written.substr(0, mark).ends_with("operator");
+  const bool names_object = mark != written.npos && !own;
+  name_ = names_object ? written.substr(mark + 1) : written;
+  if (names_object) object_ = written.substr(0, mark);
 }
 
-bool FunctionName::means(const Function& function) const {
-  if (!object_.empty() && last_component(function.object) != object_) return false;
-  return name_ == function.name || symbol::means(name_, function.name);
+bool FunctionName::means(std::string_view function, std::string_view object) const {
+  if (!object_.empty() && last_component(object) != object_) return false;
+  return name_ == function || symbol::means(name_, function);
 }
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {

@@ -70,7 +70,7 @@ void add_annotate(Program& program) {
   const OptionSet app =
       program.command("annotate", kAnnotateManual, [options] { return run(*options); });
   app.add_option("FUNCTION", options->function,
-                 "the function: parse, ns::parse(int), or an address in it, 0x401230")
+                 "the function: parse, ns::parse(int), prog!parse, or an address in it, 0x401230")
       .required();
   add_input_options(app, options->reading);
   app.add_option("--module", options->module, "of a file whose path contains TEXT")

@@ -15,6 +15,13 @@ TEST(FunctionName, may_name_the_object_and_leave_out_parameters) {
   EXPECT_FALSE(FunctionName("parse(int)").means(parse));
 }
 
+TEST(FunctionName, may_have_a_mark_of_its_own) {
+  const Function unequal{.name = "ns::operator!=(A const&)", .object = "/usr/bin/prog"};
+  EXPECT_TRUE(FunctionName("ns::operator!=").means(unequal));
+  EXPECT_TRUE(FunctionName("prog!ns::operator!=").means(unequal));
+  EXPECT_FALSE(FunctionName("bin!ns::operator!=").means(unequal));
+}
+
 TEST(Suggestion, has_the_nearest_first) {
   EXPECT_EQ(suggestion("prase", {"main", "parse", "erase"}), "; did you mean 'erase', 'parse'?");
   EXPECT_EQ(suggestion("strlne", {"strline", "strlen"}), "; did you mean 'strlen', 'strline'?");

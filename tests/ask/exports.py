@@ -116,7 +116,11 @@ def annotate(case, check, data, _program):
     check("digit(" not in text, "what did not run is folded")
     address = case.json("annotate", insns[3]["address"], data)
     check(address["function"] == "parse", "by an address in it")
-    check("parsed" in case.hodo("annotate", "parsed", data, status=2).stderr, "no such function")
+    check("did you mean 'parse'" in case.hodo("annotate", "parsed", data, status=2).stderr, "no such function")
+    check(case.json("annotate", "parse!parse", data) == whole, "with the name of its file")
+    check("did you mean 'parse'" in case.hodo("annotate", "parse!prase", data, status=2).stderr, "of a file")
+    told = case.hodo("annotate", "parse", data, "--module", "libc", status=2).stderr
+    check("'parse' of 'libc' ran" in told and "/parse" in told, told)
     check("only 3" in case.hodo("annotate", "parse", data, "--call", "parse#9", status=2).stderr, "call")
     check("--call" in case.hodo("annotate", "parse", data, "--call", "parse#1", "--last", "3", status=2).stderr,
           "contradiction")

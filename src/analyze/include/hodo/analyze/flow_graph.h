@@ -56,11 +56,11 @@ struct FlowGraph {
   std::uint64_t undecoded = 0;     // bytes at its end that are not code, or whose code is not known
 };
 
-// Of the function that `name` means (symbol::means), or that has the address "0x401230" (before
+// Of the function that `name` means (FunctionName), or that has the address "0x401230" (before
 // relocation, or where it ran), in an object whose path contains `object`.
 // Counts of all processes that mapped the same file add up; the code is that of the first one that
-// ran it. usage: no such function ran, or several of that name did; the message says where
-// those that ran are listed, or lists them.
+// ran it. usage: no such function ran, or several of that name did; the message lists these, or
+// names that are like it.
 Result<FlowGraph> flow_graph(const CoverageCounts& counts, session::Session& session,
                              const std::string& name, const std::string& object);
 

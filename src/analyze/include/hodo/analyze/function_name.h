@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hodo/analyze/call_tree.h"
@@ -12,7 +13,9 @@ namespace hodo::analyze {
 class FunctionName {
  public:
   explicit FunctionName(const std::string& written);
-  bool means(const Function& function) const;
+  bool means(const Function& function) const { return means(function.name, function.object); }
+  bool means(std::string_view function, std::string_view object) const;
+  const std::string& name() const { return name_; }  // without the object's
 
  private:
   std::string object_;  // last path component; empty: any
