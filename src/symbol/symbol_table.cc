@@ -16,6 +16,7 @@
 #include "elf_records.h"
 #include "hodo/symbol/demangle.h"
 #include "kept_functions.h"
+#include "kept_line_table.h"
 #include "kept_source.h"
 #include "plt.h"
 #include "range_map.h"
@@ -386,9 +387,13 @@ std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
 }
 
 LineTable SymbolTable::lines() const {
-  const DwarfLock lock(*this);
-  DwarfSource* const dwarf = lock.dwarf();
-  return dwarf != nullptr ? dwarf->lines() : LineTable{};
+  const auto find = [this] {
+    const DwarfLock lock(*this);
+    DwarfSource* const dwarf = lock.dwarf();
+    return dwarf != nullptr ? dwarf->lines() : LineTable{};
+  };
+  if (lines_ == nullptr) return find();
+  return kept_line_table(*lines_, [this] { return key(); }, find);
 }
 
 }  // namespace hodo::symbol
