@@ -330,10 +330,10 @@ Result<std::shared_ptr<const Module>> Module::make(
   Analysis analysis(*elf, *facts);
   const bool keeps = cache != nullptr && is_worth_keeping(facts->text);
   const auto key = keeps ? std::optional(key_of(facts->file, *facts->symbols)) : std::nullopt;
-  const auto kept = keeps ? cache->load(*key) : std::nullopt;
+  auto kept = keeps ? cache->load(*key) : std::nullopt;
   // Half unpacked, the text has marks that nobody found.
   TextFacts known{.text = facts->text};
-  if (kept && unpack(*kept, known)) {
+  if (kept && unpack(*std::move(kept), known)) {
     static_cast<TextFacts&>(*facts) = std::move(known);
   } else {
     facts->text.unmark();

@@ -1,7 +1,9 @@
 #include "text_facts.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "hodo/base/byte_reader.h"
 
@@ -29,11 +31,25 @@ bool get(ByteReader& reader, std::vector<T>& list) {
   return true;
 }
 
+// The next list of `reader`, which reads `bytes`. What put() writes before it has an even size.
+std::optional<std::span<Marks>> marks_in(ByteReader& reader, std::vector<std::uint8_t>& bytes) {
+  const auto count = reader.read<std::uint64_t>();
+  if (!count || *count > reader.remaining() / sizeof(Marks)) return std::nullopt;
+  const auto place = bytes.size() - reader.remaining();
+  if (!reader.take(*count * sizeof(Marks))) return std::nullopt;
+  return std::span(reinterpret_cast<Marks*>(bytes.data() + place),
+                   static_cast<std::size_t>(*count));
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> pack(const TextFacts& facts) {
-  std::vector<std::uint8_t> out = {facts.complete ? std::uint8_t{1} : std::uint8_t{0}};
-  for (const TextMap::Stretch& s : facts.text.stretches()) put(out, std::span(s.marks));
+  std::vector<std::uint8_t> out;
+  const std::uint64_t complete = facts.complete ? 1 : 0;
+  put(out, std::span(&complete, 1));
+  for (const TextMap::Stretch& s : facts.text.stretches()) {
+    put(out, std::span<const Marks>(s.marks));
+  }
   put(out, facts.functions.all());
   put(out, facts.functions.joined());
   put(out, std::span(facts.landings));
@@ -44,14 +60,15 @@ std::vector<std::uint8_t> pack(const TextFacts& facts) {
   return out;
 }
 
-bool unpack(std::span<const std::uint8_t> bytes, TextFacts& facts) {
-  ByteReader reader(bytes);
-  const auto complete = reader.read<std::uint8_t>();
-  if (!complete || *complete > 1) return false;
-  facts.complete = *complete == 1;
-  std::vector<Marks> marks;
+bool unpack(std::vector<std::uint8_t> bytes, TextFacts& facts) {
+  const auto owner = std::make_shared<std::vector<std::uint8_t>>(std::move(bytes));
+  ByteReader reader(*owner);
+  std::vector<std::uint64_t> complete;
+  if (!get(reader, complete) || complete.size() != 1 || complete[0] > 1) return false;
+  facts.complete = complete[0] == 1;
   for (std::size_t i = 0; i < facts.text.stretches().size(); ++i) {
-    if (!get(reader, marks) || !facts.text.set(i, std::move(marks))) return false;
+    const auto marks = marks_in(reader, *owner);
+    if (!marks || !facts.text.set(i, *marks, owner)) return false;
   }
   std::vector<Function> functions;
   std::vector<FunctionMap::Joined> joined;

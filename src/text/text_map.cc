@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace hodo::text {
 namespace {
@@ -49,13 +50,22 @@ const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
 }
 
 void TextMap::unmark() {
-  for (Stretch& s : stretches_) s.marks.assign(s.bytes.size(), Marks{0});
+  std::size_t size = 0;
+  for (const Stretch& s : stretches_) size += s.bytes.size();
+  const auto all = std::make_shared<std::vector<Marks>>(size);
+  std::span<Marks> rest(*all);
+  for (Stretch& s : stretches_) {
+    s.marks = rest.first(s.bytes.size());
+    rest = rest.subspan(s.bytes.size());
+  }
+  marks_owner_ = all;
 }
 
-bool TextMap::set(std::size_t stretch, std::vector<Marks> marks) {
+bool TextMap::set(std::size_t stretch, std::span<Marks> marks, std::shared_ptr<void> owner) {
   Stretch& s = stretches_[stretch];
   if (marks.size() != s.bytes.size()) return false;
-  s.marks = std::move(marks);
+  s.marks = marks;
+  marks_owner_ = std::move(owner);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,7 @@ class TextMap {
   struct Stretch {  // the file part of one executable segment
     std::uint64_t begin = 0;
     std::span<const std::uint8_t> bytes;
-    std::vector<Marks> marks;  // one per byte, when unmark() or set() has been called
+    std::span<Marks> marks;  // one per byte, when unmark() or set() has been called
     std::uint64_t end() const { return begin + bytes.size(); }
   };
 
@@ -40,11 +41,13 @@ class TextMap {
   std::span<const Stretch> stretches() const { return stretches_; }
   // Nothing is known of any byte.
   void unmark();
-  // Replaces the marks of a stretch; false if these are not one per byte.
-  bool set(std::size_t stretch, std::vector<Marks> marks);
+  // The marks of a stretch are those, which live as long as `owner`, the same for all stretches;
+  // false if they are not one per byte.
+  bool set(std::size_t stretch, std::span<Marks> marks, std::shared_ptr<void> owner);
 
  private:
-  std::vector<Stretch> stretches_;  // by address
+  std::vector<Stretch> stretches_;     // by address
+  std::shared_ptr<void> marks_owner_;  // copies share them
 };
 
 }  // namespace hodo::text
