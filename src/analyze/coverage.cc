@@ -15,11 +15,11 @@ class CoverageBuilder {
   CoverageBuilder(const CoverageCounts::State& counts, session::Session& session)
       : counts_(counts), session_(session) {}
 
-  Coverage build(bool lines) {
+  Coverage build(CoverageParts parts) {
     for (const PairCount& run : counts_.runs.sorted()) add_run(run);
     for (const PairCount& edge : counts_.edges.sorted()) add_edge(edge);
     Coverage out{.dropped = counts_.runs.dropped() + counts_.edges.dropped()};
-    for (ModuleBuilder& module : modules_) out.modules.push_back(module.finish(session_, lines));
+    for (ModuleBuilder& module : modules_) out.modules.push_back(module.finish(session_, parts));
     return out;
   }
 
@@ -83,8 +83,8 @@ class CoverageBuilder {
 
 }  // namespace
 
-Coverage coverage_of(const CoverageCounts& counts, session::Session& session, bool lines) {
-  return CoverageBuilder(counts.state(), session).build(lines);
+Coverage coverage_of(const CoverageCounts& counts, session::Session& session, CoverageParts parts) {
+  return CoverageBuilder(counts.state(), session).build(parts);
 }
 
 }  // namespace hodo::analyze

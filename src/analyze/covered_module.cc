@@ -22,6 +22,15 @@ const symbol::LineRow* row_at(const std::vector<symbol::LineRow>& rows, std::uin
   return nullptr;
 }
 
+isa::Mode mode_of(const image::Elf& elf) {
+  return elf.elf_class == image::ElfClass::elf32 ? isa::Mode::bits32 : isa::Mode::bits64;
+}
+
+// How many of them from the first on are taken apart at a time.
+std::size_t together(std::span<const symbol::Symbol* const> functions) {
+  return std::min<std::size_t>(functions.size(), 1024);
+}
+
 std::uint64_t end_of_segments(const image::Elf& elf) {
   std::uint64_t end = 0;
   for (const image::Segment& s : elf.segments) {
@@ -49,16 +58,16 @@ void ModuleBuilder::add_run(std::uint64_t first, std::uint64_t end, std::uint64_
   executions_.add(first, end, count);
 }
 
-CoveredModule ModuleBuilder::finish(session::Session& session, bool lines) {
+CoveredModule ModuleBuilder::finish(session::Session& session, CoverageParts parts) {
   // Several processes' runs are each in order.
   std::ranges::sort(entries_);
   auto repeated = std::ranges::unique(entries_);
   entries_.erase(repeated.begin(), repeated.end());
   executions_.finish();
   merge_edges();
-  if (table_ != nullptr) add_functions(session);
+  if (table_ != nullptr) parts.not_run ? add_functions(session) : add_functions_that_ran(session);
   add_other_blocks();
-  if (table_ != nullptr && lines) add_lines();
+  if (table_ != nullptr && parts.lines) add_lines(parts.not_run);
   return std::move(module_);
 }
 
@@ -79,32 +88,65 @@ void ModuleBuilder::merge_edges() {
   edges.resize(kept);
 }
 
-void ModuleBuilder::add_functions(session::Session& session) {
+std::vector<const symbol::Symbol*> ModuleBuilder::functions_of_table() const {
+  std::vector<const symbol::Symbol*> out;
+  std::uint64_t code = 0;  // bytes
   for (const symbol::Symbol& symbol : table_->functions()) {
     bool function = symbol.kind == symbol::SymbolKind::function ||
                     symbol.kind == symbol::SymbolKind::ifunc ||
                     symbol.kind == symbol::SymbolKind::synthetic;
-    if (!function || symbol.size == 0 || symbol.size > kMostCode - code_read_) continue;
+    if (!function || symbol.size == 0 || symbol.size > kMostCode - code) continue;
     // Of several names the one that is shown elsewhere, and nothing twice.
     const symbol::Symbol* chosen = table_->function_at(symbol.start);
     if (chosen == nullptr || chosen->start != symbol.start || chosen->name != symbol.name) continue;
-    if (!module_.functions.empty()) {
-      const CoveredFunction& last = module_.functions.back();
-      if (symbol.start - last.address < last.size) continue;
-    }
-    code_read_ += symbol.size;
-    add_function(symbol, session);
+    if (!out.empty() && symbol.start - out.back()->start < out.back()->size) continue;
+    code += symbol.size;
+    out.push_back(&symbol);
+  }
+  return out;
+}
+
+FunctionTexts ModuleBuilder::texts_of(std::span<const symbol::Symbol* const> functions,
+                                      session::Session& session) const {
+  const auto read = [&](std::uint64_t address, std::span<std::uint8_t> to) {
+    return session.read_code(space_, address + bias_, time_, to);
+  };
+  return {functions, mode_of(table_->elf()), read};
+}
+
+void ModuleBuilder::add_functions(session::Session& session) {
+  const auto functions = functions_of_table();
+  for (std::span<const symbol::Symbol* const> rest = functions; !rest.empty();) {
+    const FunctionTexts texts = texts_of(rest.first(together(rest)), session);
+    for (std::size_t i = 0; i < texts.size(); ++i) add_function(*rest[i], texts[i]);
+    rest = rest.subspan(texts.size());
   }
 }
 
-void ModuleBuilder::add_function(const symbol::Symbol& symbol, session::Session& session) {
-  std::vector<std::uint8_t> code(static_cast<std::size_t>(symbol.size));
-  code.resize(session.read_code(space_, symbol.start + bias_, time_, code));
-  isa::Mode mode =
-      table_->elf().elf_class == image::ElfClass::elf32 ? isa::Mode::bits32 : isa::Mode::bits64;
+void ModuleBuilder::add_functions_that_ran(session::Session& session) {
+  const auto functions = functions_of_table();
+  const FunctionTexts texts = texts_of(functions, session);
+  const auto counts = texts.block_counts(table_->store().get());
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const symbol::Symbol& symbol = *functions[i];
+    if (executions_.any(symbol.start, symbol.start + symbol.size)) {
+      add_function(symbol, texts[i]);
+      continue;
+    }
+    module_.functions.push_back({.name = std::string(symbol.name),
+                                 .address = symbol.start,
+                                 .size = symbol.size,
+                                 .blocks = counts[i],
+                                 .synthetic = symbol.kind == symbol::SymbolKind::synthetic,
+                                 .listed = false});
+  }
+}
+
+void ModuleBuilder::add_function(const symbol::Symbol& symbol, std::span<const std::uint8_t> code) {
   auto first = std::ranges::lower_bound(entries_, symbol.start);
   auto last = std::ranges::lower_bound(entries_, symbol.start + code.size());
-  FunctionCode parts = take_apart(code, symbol.start, mode, std::span(first, last));
+  FunctionCode parts =
+      take_apart(code, symbol.start, mode_of(table_->elf()), std::span(first, last));
   CoveredFunction out{.name = std::string(symbol.name),
                       .address = symbol.start,
                       .size = symbol.size,
@@ -123,7 +165,7 @@ void ModuleBuilder::add_function(const symbol::Symbol& symbol, session::Session&
 // What ran outside of functions, or where a function's code could not be followed: up to where the
 // next block begins.
 void ModuleBuilder::add_other_blocks() {
-  sort_blocks();
+  // Those of functions, which do not overlap, are in order.
   std::vector<std::uint64_t> known;
   known.reserve(module_.blocks.size());
   for (const CoveredBlock& block : module_.blocks) known.push_back(block.address);
@@ -143,18 +185,14 @@ void ModuleBuilder::add_other_blocks() {
       at = end;
     }
   }
+  const auto of_functions = static_cast<std::ptrdiff_t>(module_.blocks.size());
   for (auto [address, end] : found) {
     module_.blocks.push_back({.address = address,
                               .size = static_cast<std::uint32_t>(end - address),
                               .count = executions_.at(address)});
   }
-  if (!found.empty()) sort_blocks();
-}
-
-// Those of functions nearly always are in order.
-void ModuleBuilder::sort_blocks() {
-  if (std::ranges::is_sorted(module_.blocks, {}, &CoveredBlock::address)) return;
-  std::ranges::sort(module_.blocks, {}, &CoveredBlock::address);
+  std::ranges::inplace_merge(module_.blocks, module_.blocks.begin() + of_functions, {},
+                             &CoveredBlock::address);
 }
 
 const CoveredFunction* ModuleBuilder::function_at(std::uint64_t address) const {
@@ -164,7 +202,7 @@ const CoveredFunction* ModuleBuilder::function_at(std::uint64_t address) const {
   return address - f.address < f.size ? &f : nullptr;
 }
 
-void ModuleBuilder::add_lines() {
+void ModuleBuilder::add_lines(bool branches) {
   symbol::LineTable table = table_->lines();
   module_.files = std::move(table.files);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> lines;
@@ -184,7 +222,7 @@ void ModuleBuilder::add_lines() {
       f.line = row->line;
     }
   }
-  add_branches(table.rows);
+  if (branches) add_branches(table.rows);
 }
 
 void ModuleBuilder::add_branches(const std::vector<symbol::LineRow>& rows) {

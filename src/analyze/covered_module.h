@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "executions.h"
 #include "function_code.h"
+#include "function_texts.h"
 #include "hodo/analyze/coverage.h"
 #include "hodo/symbol/symbol_table.h"
 
@@ -23,7 +25,7 @@ class ModuleBuilder {
   void add_run(std::uint64_t first, std::uint64_t end, std::uint64_t count);
   void add_edge(const CoveredEdge& edge) { module_.edges.push_back(edge); }
 
-  CoveredModule finish(session::Session& session, bool lines);
+  CoveredModule finish(session::Session& session, CoverageParts parts);
 
  private:
   struct Run {
@@ -31,11 +33,15 @@ class ModuleBuilder {
     std::uint64_t end;
   };
   void merge_edges();
+  // Those with code, each once.
+  std::vector<const symbol::Symbol*> functions_of_table() const;
+  FunctionTexts texts_of(std::span<const symbol::Symbol* const> functions,
+                         session::Session& session) const;
   void add_functions(session::Session& session);
-  void add_function(const symbol::Symbol& symbol, session::Session& session);
+  void add_functions_that_ran(session::Session& session);
+  void add_function(const symbol::Symbol& symbol, std::span<const std::uint8_t> code);
   void add_other_blocks();
-  void sort_blocks();
-  void add_lines();
+  void add_lines(bool branches);
   void add_branches(const std::vector<symbol::LineRow>& rows);
   const CoveredFunction* function_at(std::uint64_t address) const;
 
@@ -48,7 +54,6 @@ class ModuleBuilder {
   std::vector<std::uint64_t> entries_;  // where runs begin, ascending
   Executions executions_;
   std::vector<std::uint64_t> conditionals_;
-  std::uint64_t code_read_ = 0;  // bytes
 };
 
 }  // namespace hodo::analyze

@@ -23,4 +23,13 @@ std::uint64_t Executions::at(std::uint64_t address) const {
   return after == steps_.begin() ? 0 : (after - 1)->count;
 }
 
+bool Executions::any(std::uint64_t first, std::uint64_t end) const {
+  auto next = std::ranges::upper_bound(steps_, first, {}, &Step::address);
+  if (next != steps_.begin() && (next - 1)->count != 0) return true;
+  for (; next != steps_.end() && next->address < end; ++next) {
+    if (next->count != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace hodo::analyze

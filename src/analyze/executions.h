@@ -17,6 +17,8 @@ class Executions {
   void finish();
   // Of the instruction that starts at `address`.
   std::uint64_t at(std::uint64_t address) const;
+  // Whether anything ran in [first, end).
+  bool any(std::uint64_t first, std::uint64_t end) const;
 
  private:
   struct Step {

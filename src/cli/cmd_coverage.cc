@@ -60,9 +60,11 @@ bool is_json(const CoverageOptions& options) {
   return options.reading.json || options.format == "json";
 }
 
-bool wants_lines(const CoverageOptions& options) {
+// The summary tells of functions that did not run how many blocks they have.
+analyze::CoverageParts parts(const CoverageOptions& options) {
   const auto* const format = foreign(options);
-  return format == nullptr || format->lines;
+  return {.lines = format == nullptr || format->lines,
+          .not_run = format != nullptr || is_json(options)};
 }
 
 // Only the modules whose path has the text; the others lose what they have, not their numbers.
@@ -117,7 +119,7 @@ int run(const CoverageOptions& options) {
     analyze::CoverageCounts counts(session.names());
     auto outcome = count_coverage(session, options.reading, options.window, counts);
     if (!outcome) return std::unexpected(outcome.error());
-    analyze::Coverage coverage = analyze::coverage_of(counts, session, wants_lines(options));
+    analyze::Coverage coverage = analyze::coverage_of(counts, session, parts(options));
     if (Status status = select(coverage, options); !status) return std::unexpected(status.error());
     view::Output out(STDOUT_FILENO);
     write(options, coverage, session, *outcome, out);

@@ -148,7 +148,7 @@ Result<std::vector<ask::Spectrum>> spectra(const DiffOptions& options,
     auto outcome = (*session)->cover({.progress = told_to(progress)}, counts);
     if (!outcome) return std::unexpected(about(file, outcome.error()));
     complete &= outcome->complete();
-    out.push_back(ask::spectrum_of(analyze::coverage_of(counts, **session, true)));
+    out.push_back(ask::spectrum_of(analyze::coverage_of(counts, **session, {})));
   }
   return out;
 }

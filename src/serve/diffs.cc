@@ -169,8 +169,8 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
   if (pairs.empty()) return fail(ErrorCode::not_found, "one of the recordings has no branches");
   if (Status s = cover(*a.session, part(pairs[0].a), ran_a, progress); !s) return s;
   if (Status s = cover(*b.session, part(pairs[0].b), ran_b, progress); !s) return s;
-  const analyze::Coverage in_a = analyze::coverage_of(ran_a.counts, *a.session, true);
-  const analyze::Coverage in_b = analyze::coverage_of(ran_b.counts, *b.session, true);
+  const analyze::Coverage in_a = analyze::coverage_of(ran_a.counts, *a.session, {});
+  const analyze::Coverage in_b = analyze::coverage_of(ran_b.counts, *b.session, {});
   const ask::RebuiltFiles rebuilt =
       ask::rebuilt({*a.session, ran_a.builds, in_a}, {*b.session, ran_b.builds, in_b});
   for (const auto& [file, in_common] : rebuilt) diff.notes.push_back(about_builds(file, in_common));

@@ -141,7 +141,7 @@ Result<const analyze::Coverage*> Workspace::covered() {
   auto all = counted();
   if (!all) return std::unexpected(all.error());
   begin("looking for source lines");
-  covered_ = analyze::coverage_of(*(*all)->counts, *session_, true);
+  covered_ = analyze::coverage_of(*(*all)->counts, *session_, {});
   return &*covered_;
 }
 

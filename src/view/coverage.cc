@@ -35,7 +35,9 @@ Share functions_of(const CoveredModule& m) {
 
 Share blocks_of(const CoveredModule& m) {
   auto hit = std::ranges::count_if(m.blocks, [](const CoveredBlock& b) { return b.count != 0; });
-  return {static_cast<std::size_t>(hit), m.blocks.size()};
+  std::size_t all = m.blocks.size();
+  for (const CoveredFunction& f : m.functions) all += f.listed ? 0 : f.blocks;
+  return {static_cast<std::size_t>(hit), all};
 }
 
 Share lines_of(const CoveredModule& m) {

@@ -71,6 +71,21 @@ def coverage_across_exec(box):
     equal(mains, {"executes_32": 1, "again": 1, "recursion_32": 1}, "calls of main in the report")
 
 
+def coverage_in_short_counts_what_is_listed(box):
+    """The summary lists no blocks of functions that did not run, and the second time finds what was kept."""
+    box.record([box.program("hello_static")])
+    listed = json.loads(box.read("coverage", 0, None, ["--json"]))["modules"]
+    (name,) = [m["path"] for m in listed if m["path"].endswith("/hello_static")]
+    (module,) = [m for m in listed if m["path"] == name]
+    check(module["functions_hit"] < module["functions_total"], "some functions did not run")
+    shares = [(module[f"{what}_hit"], module[f"{what}_total"]) for what in ("functions", "blocks")]
+    for time in ("first", "second"):
+        text = box.read("coverage", 0, None, ["--module", "/hello_static"])
+        (line,) = [one for one in text.splitlines() if one.rstrip().endswith("/hello_static")]
+        numbers = re.findall(r"([\d,]+)/([\d,]+)", line)[:2]
+        equal([tuple(int(n.replace(",", "")) for n in pair) for pair in numbers], shares, f"{time} time")
+
+
 def coverage_of_32_bit_programs(box):
     box.record([box.program("recursion_32")])
     module = _module(box, "recursion_32")

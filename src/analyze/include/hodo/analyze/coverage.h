@@ -42,6 +42,7 @@ struct CoveredFunction {
   std::uint32_t file = ~std::uint32_t{0};  // of its first line, in CoveredModule::files
   std::uint32_t line = 0;                  // 0: unknown
   bool synthetic = false;                  // no name in the file: symbol::SymbolKind::synthetic
+  bool listed = true;                      // its blocks are in CoveredModule::blocks
 };
 
 struct CoveredLine {
@@ -96,9 +97,17 @@ class CoverageCounts final : public session::RunSink {
   std::unique_ptr<State> state_;
 };
 
+// What of it somebody wants.
+struct CoverageParts {
+  // Source lines, which take a while for large files with DWARF.
+  bool lines = true;
+  // The blocks of functions of which nothing ran, and where they branch. False: how many there are
+  // is enough (CoveredFunction::listed), and is kept for the next time.
+  bool not_run = true;
+};
+
 // What the counts come to. Reads symbols, lines and code of the files that ran; functions are
-// disassembled from their start to their end to find the blocks that did not run. `lines`: whether
-// to look for source lines, which takes a while for large files with DWARF.
-Coverage coverage_of(const CoverageCounts& counts, session::Session& session, bool lines);
+// disassembled from their start to their end to find the blocks that did not run.
+Coverage coverage_of(const CoverageCounts& counts, session::Session& session, CoverageParts parts);
 
 }  // namespace hodo::analyze

@@ -84,6 +84,8 @@ class SymbolTable {
   ~SymbolTable();
 
   const image::Elf& elf() const { return elf_; }
+  // What open() was given as `lines`; may be null.
+  const std::shared_ptr<LineStore>& store() const { return lines_; }
 
   // The innermost symbol whose [start, start + size) has the address; null where there is none. Of
   // several names for the same code: functions before labels, global before local names, then those
