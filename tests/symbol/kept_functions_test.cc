@@ -87,7 +87,9 @@ TEST_F(KeptFunctions, BytesThatLie) {
       if (!read) continue;
       for (std::size_t i = 0; i < read->size(); ++i) {
         EXPECT_LE((*read)[i].size, ~(*read)[i].start);
-        if (i > 0) EXPECT_LT((*read)[i - 1].start, (*read)[i].start);
+        if (i > 0) {
+          EXPECT_LT((*read)[i - 1].start, (*read)[i].start);
+        }
       }
     }
   }

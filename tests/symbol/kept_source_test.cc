@@ -104,7 +104,7 @@ TEST_F(KeptSourceTest, BytesThatLie) {
   all(*opened());
   const Bytes whole = shelf_->kept.begin()->second;
   std::mt19937 random(1);
-  unsigned read = 0;
+  std::size_t read = 0;
   for (int i = 0; i < 3000; ++i) {
     Bytes bytes = whole;
     bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
@@ -117,7 +117,7 @@ TEST_F(KeptSourceTest, BytesThatLie) {
       for (const UnitLines::Span& span : table->spans) read += table->frames(span.start).size();
     }
   }
-  EXPECT_GT(read, 3000u);
+  EXPECT_GT(read, std::size_t{3000});
 }
 
 // A scope that is its own parent, or stands behind it, would never end.
