@@ -104,25 +104,31 @@ std::vector<KeptFunction> RowKeeper::functions() const {
   return out;
 }
 
-// With those before it, as far as there is room.
 void RowKeeper::store() {
   const std::vector<KeptFunction> all = functions();
   if (std::ranges::none_of(all, [](const KeptFunction& f) { return f.rows.has_value(); })) return;
   rows_->finish(all, number_);
+  keep_within_room(store_);
+}
+
+void keep_within_room(CallStore& store) {
   std::vector<std::pair<std::uint64_t, unsigned>> files;  // newest first, but for the index's own
   std::map<unsigned, std::uint64_t> bytes;
   for (unsigned i = 0; i < CallStore::kFiles; ++i) {
-    const auto rows = CallRowsReader::open(store_.open(i));
+    const auto rows = CallRowsReader::open(store.open(i));
     if (!rows) continue;
     const bool own = i == CallStore::kOfIndex;
     files.emplace_back(own ? 0 : ~rows->number(), i);
     bytes[i] = rows->bytes();
   }
   std::ranges::sort(files);
-  std::uint64_t left = store_.room();
+  std::uint64_t left = store.room();
   for (const auto& [order, file] : files) {
-    if (bytes[file] > left) store_.forget(file);
-    left -= std::min(left, bytes[file]);
+    if (bytes[file] > left) {
+      store.forget(file);
+    } else {
+      left -= bytes[file];
+    }
   }
 }
 

@@ -24,6 +24,7 @@ class KeptPlace {
   // In parts: as ModuleCache has it.
   std::unique_ptr<text::PartsReader> open_parts() const { return cache_->open_parts(key_); }
   std::unique_ptr<text::PartsWriter> write_parts() const { return cache_->write_parts(key_); }
+  std::uint64_t size() const { return cache_->size_of(key_); }  // bytes there
   void forget() const { cache_->forget(key_); }
   // The same for another thing that is kept beside this one, by its name.
   KeptPlace beside(const std::string& name) const;

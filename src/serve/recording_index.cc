@@ -77,10 +77,9 @@ class KeptCalls final : public ask::CallStore {
   std::uint64_t room_;
 };
 
-// `index`: bytes that it takes.
-std::shared_ptr<ask::CallStore> calls_beside(const KeptPlace& place, std::uint64_t trace,
-                                             std::size_t index) {
+std::shared_ptr<ask::CallStore> calls_beside(const KeptPlace& place, std::uint64_t trace) {
   const std::uint64_t room = trace / kShare + kAlways;
+  const std::uint64_t index = place.size() + place.beside("ran").size();
   if (index > room) return nullptr;
   return std::make_shared<KeptCalls>(place, room - index);
 }
@@ -110,13 +109,12 @@ std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
     if (const auto kept = place->load()) {
       auto index = ask::Index::read(*kept, session.queues().size(), ran_beside(*place));
       if (index) {
-        const std::size_t size = kept->size() + index->size_of_ran();
         return std::make_unique<ask::IndexedRecording>(parts, std::move(*index),
-                                                       calls_beside(*place, bytes, size));
+                                                       calls_beside(*place, bytes));
       }
     }
   }
-  auto calls = place ? calls_beside(*place, bytes, 0) : nullptr;
+  auto calls = place ? calls_beside(*place, bytes) : nullptr;
   auto index = ask::Index::build(session, *parts, spacing, progress, calls.get());
   if (!index) return nullptr;
   auto out = std::make_unique<ask::IndexedRecording>(parts, std::move(*index));
@@ -124,7 +122,12 @@ std::unique_ptr<ask::IndexedRecording> index_of(session::Session& session,
   const ask::Index::Bytes written = out->index.write();
   place->beside("ran").store(written.ran);
   place->store(written.starts);
-  out->calls = calls_beside(*place, bytes, written.starts.size() + written.ran.size());
+  out->calls = calls_beside(*place, bytes);
+  if (out->calls) {
+    ask::keep_within_room(*out->calls);
+  } else {
+    calls->forget(ask::CallStore::kOfIndex);
+  }
   return out;
 }
 

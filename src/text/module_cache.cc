@@ -149,6 +149,12 @@ std::unique_ptr<PartsWriter> ModuleCache::write_parts(const Key& key) const {
   return std::make_unique<PartsWriter>(::fcntl(folder_, F_DUPFD_CLOEXEC, 0), name_of(key), key);
 }
 
+std::uint64_t ModuleCache::size_of(const Key& key) const {
+  struct stat st{};
+  if (::fstatat(folder_, name_of(key).c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  return static_cast<std::uint64_t>(st.st_size);
+}
+
 void ModuleCache::forget(const Key& key) const { ::unlinkat(folder_, name_of(key).c_str(), 0); }
 
 void ModuleCache::store(const Key& key, std::span<const std::uint8_t> analysis) const {

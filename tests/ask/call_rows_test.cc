@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -46,6 +47,38 @@ class File final : public CallStore::File {
 
  private:
   const Kept& kept_;
+};
+
+// Files of so many bytes, and room for so many of all.
+class Store final : public CallStore {
+ public:
+  Store(std::array<std::uint64_t, kFiles> sizes, std::uint64_t room) : sizes_(sizes), room_(room) {}
+  std::unique_ptr<const CallStore::File> open(unsigned file) override {
+    class Sized final : public CallStore::File {
+     public:
+      Sized(Kept kept, std::uint64_t bytes) : kept_(std::move(kept)), file_(kept_), bytes_(bytes) {}
+      std::span<const std::uint8_t> head() const override { return file_.head(); }
+      std::uint64_t bytes() const override { return bytes_; }
+      std::optional<Bytes> part(const Part& part) const override { return file_.part(part); }
+
+     private:
+      Kept kept_;
+      ask::File file_;
+      std::uint64_t bytes_;
+    };
+    if (sizes_[file] == 0) return nullptr;
+    return std::make_unique<Sized>(numbered(file), sizes_[file]);
+  }
+  std::unique_ptr<CallStore::Writer> write(unsigned /*file*/) override { return nullptr; }
+  void forget(unsigned file) override { sizes_[file] = 0; }
+  std::uint64_t room() const override { return room_; }
+  std::size_t least_segments() const override { return 1; }
+  const std::array<std::uint64_t, kFiles>& sizes() const { return sizes_; }
+
+ private:
+  static Kept numbered(unsigned number);
+  std::array<std::uint64_t, kFiles> sizes_;
+  std::uint64_t room_;
 };
 
 std::optional<CallRowsReader> open(const Kept& kept) {
@@ -100,6 +133,13 @@ Kept written(std::span<const KeptRow> rows, std::span<const KeptFunction> all) {
   return out;
 }
 Kept written() { return written(some_rows(), functions()); }
+
+Kept Store::numbered(unsigned number) {
+  Kept out;
+  CallRowsWriter writer(std::make_unique<ask::Writer>(out));
+  writer.finish({}, number);
+  return out;
+}
 
 auto fields(const KeptRow& kept) {
   const CallRow& row = kept.row;
@@ -208,6 +248,21 @@ TEST(CallRows, AnyByteMayBeAnother) {
       look(bad);
     }
   }
+}
+
+TEST(CallRows, WhatThereIsNoRoomForIsForgotten) {
+  static_assert(CallStore::kFiles >= 3 && CallStore::kOfIndex == 0);
+  const auto kept = [](std::uint64_t room) {
+    Store store({60, 10, 30}, room);
+    keep_within_room(store);
+    return store.sizes();
+  };
+  using Sizes = std::array<std::uint64_t, CallStore::kFiles>;
+  EXPECT_EQ(kept(100), (Sizes{60, 10, 30}));
+  EXPECT_EQ(kept(99), (Sizes{60, 0, 30}));  // the newest stays
+  EXPECT_EQ(kept(75), (Sizes{60, 10, 0}));
+  EXPECT_EQ(kept(50), (Sizes{0, 10, 30}));  // the index's own goes where it has no room alone
+  EXPECT_EQ(kept(0), (Sizes{}));
 }
 
 }  // namespace

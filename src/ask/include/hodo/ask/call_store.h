@@ -62,4 +62,7 @@ class CallStore {
   virtual std::size_t least_segments() const = 0;
 };
 
+// Forgets files that there is no room for: those of the index last, and of others the newest.
+void keep_within_room(CallStore& store);
+
 }  // namespace hodo::ask

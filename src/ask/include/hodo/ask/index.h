@@ -102,9 +102,6 @@ class Index {
   using RanBytes = std::function<std::optional<std::vector<std::uint8_t>>()>;
   static std::optional<Index> read(std::span<const std::uint8_t> starts, std::size_t queues,
                                    RanBytes ran);
-  // Bytes::ran has so many.
-  std::size_t size_of_ran() const { return unread_ ? unread_->size : 0; }
-
   // Each thread's in the order of its path; threads in the order of walk().
   std::span<const Segment> segments() const { return segments_; }
   // What happens in one of them. This and the three below are read at the first question for any of

@@ -48,6 +48,8 @@ class ModuleCache {
   // The same in parts (parts_file.h). Null: not there, or not as a PartsWriter left it.
   std::unique_ptr<PartsReader> open_parts(const Key& key) const;
   std::unique_ptr<PartsWriter> write_parts(const Key& key) const;  // never null
+  // Bytes that what was stored takes, in whatever way; 0: nothing was.
+  std::uint64_t size_of(const Key& key) const;
   // What was stored under the key, in whatever way, is gone.
   void forget(const Key& key) const;
 
