@@ -101,9 +101,9 @@ void count_report(ThreadArea& area) {
 }
 
 void send_code(ThreadArea& area, std::uint64_t address, const std::uint8_t* bytes,
-               std::size_t count) {
+               std::size_t count, std::uint64_t time = now()) {
   before_new_code(area);
-  send(area, relay::RecordType::code, relay::CodeRecord{address}, bytes, count);
+  send(area, relay::RecordType::code, relay::CodeRecord{address}, bytes, count, time);
   count_report(area);
 }
 
@@ -119,9 +119,10 @@ void send_again(ThreadArea& area, std::uint64_t address, const Kept& kept) {
   }
 }
 
-void send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_view path) {
+void send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_view path,
+                  std::uint64_t time = now()) {
   before_new_code(area);
-  send(area, relay::RecordType::map, where, path.data(), path.size());
+  send(area, relay::RecordType::map, where, path.data(), path.size(), time);
   count_report(area);
   reported.each([&](std::uint64_t address, const Page& page) {
     if (page.kept != nullptr && address - where.start < where.length) {
@@ -203,6 +204,23 @@ bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
   });
 }
 
+// The recorder opens a file that is gone by way of the process, which may have ended by then. Of
+// small ones, as are made for closures, all is sent, of the time of the mapping, as the recorder
+// does it: then it is code without a file.
+void send_deleted(ThreadArea& area, const Mapping& mapping, std::uint64_t time) {
+  constexpr std::uint64_t kMost = 64 * kPage;
+  if (mapping.end - mapping.start > kMost) return;
+  for (std::uint64_t at = mapping.start; at < mapping.end; at += kPage) {
+    const Page* const known = reported.find(at);
+    if (known != nullptr && known->kept != nullptr) continue;  // code that was made
+    Kept* const kept = kept_pool.take();
+    if (!read_program(kept->bytes, at, kPage)) return kept_pool.give(kept);
+    std::ranges::fill(kept->sent, ~std::uint64_t{0});
+    send_code(area, at, kept->bytes, kPage, time);
+    reported.put(at, {.state = State::kept, .kept = kept});
+  }
+}
+
 void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, bool written) {
   forget_told(mapping.start, mapping.end);
   filter_mapping(mapping, path);
@@ -215,7 +233,9 @@ void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, 
   where.major = mapping.major;
   where.minor = mapping.minor;
   where.prot = mapping.prot;
-  send_mapping(area, where, path);
+  const std::uint64_t time = now();
+  send_mapping(area, where, path, time);
+  if (path.ends_with(" (deleted)")) send_deleted(area, mapping, time);
 }
 
 Told* tell_page(ThreadArea& area, std::uint64_t address) {

@@ -48,13 +48,13 @@ void begin_recording(ThreadArea& area, long connection, relay::Start how, std::i
   area.output.channel = open_channel(connection, hello);
 }
 
-void send_record(ThreadArea& area, RecordType type, const void* fixed, std::size_t fixed_bytes,
-                 const void* payload, std::size_t payload_bytes) {
+void send_record(ThreadArea& area, std::uint64_t time, RecordType type, const void* fixed,
+                 std::size_t fixed_bytes, const void* payload, std::size_t payload_bytes) {
   if (!area.output.channel) return;
   relay::RecordHeader header;
   header.type = type;
   header.tid = area.tid;
-  header.time = now();
+  header.time = time;
   area.output.channel->write_record(header, bytes_of(fixed, fixed_bytes),
                                     bytes_of(payload, payload_bytes));
 }
@@ -66,7 +66,7 @@ void send_native(ThreadArea& area, std::string_view who, std::string_view why) {
   std::memcpy(text, who.data(), taken);
   text[taken] = 0;
   std::memcpy(text + taken + 1, why.data(), why.size());
-  send_record(area, RecordType::native, nullptr, 0, text, taken + 1 + why.size());
+  send_record(area, now(), RecordType::native, nullptr, 0, text, taken + 1 + why.size());
 }
 
 const char* why_unreachable(long error) {
@@ -82,7 +82,7 @@ const char* why_unreachable(long error) {
 
 void send_name(ThreadArea& area) {
   const std::array<char, 16> name = name_of_thread();
-  send_record(area, RecordType::comm, nullptr, 0, name.data(), std::strlen(name.data()));
+  send_record(area, now(), RecordType::comm, nullptr, 0, name.data(), std::strlen(name.data()));
 }
 
 void end_recording(ThreadArea& area, const relay::EndRecord* end) {
@@ -91,7 +91,7 @@ void end_recording(ThreadArea& area, const relay::EndRecord* end) {
     const Locked locked;
     send(area, RecordType::cache, cache_use());
   }
-  send_record(area, RecordType::exit, nullptr, 0, nullptr, 0);
+  send_record(area, now(), RecordType::exit, nullptr, 0, nullptr, 0);
   close_output(area.output);
 }
 

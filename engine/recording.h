@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "clock.h"
 #include "hodo/relay/protocol.h"
 #include "thread_area.h"
 
@@ -17,13 +18,13 @@ void begin_recording(ThreadArea& area, long connection, relay::Start how, std::i
                      std::int32_t parent_tid);
 bool is_recorded(const ThreadArea& area);
 
-// Sideband records.
-void send_record(ThreadArea& area, relay::RecordType type, const void* fixed,
+// Sideband records, of that time.
+void send_record(ThreadArea& area, std::uint64_t time, relay::RecordType type, const void* fixed,
                  std::size_t fixed_bytes, const void* payload, std::size_t payload_bytes);
 template <class Fixed>
 void send(ThreadArea& area, relay::RecordType type, const Fixed& fixed,
-          const void* payload = nullptr, std::size_t bytes = 0) {
-  send_record(area, type, &fixed, sizeof(fixed), payload, bytes);
+          const void* payload = nullptr, std::size_t bytes = 0, std::uint64_t time = now()) {
+  send_record(area, time, type, &fixed, sizeof(fixed), payload, bytes);
 }
 // `who` runs, or will, without being recorded.
 void send_native(ThreadArea& area, std::string_view who, std::string_view why);
