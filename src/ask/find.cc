@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "hodo/ask/occurrences.h"
 #include "occurring.h"
@@ -220,23 +221,38 @@ Result<Moment> find_edge(session::Session& session, const MomentSpec& spec,
   return start ? Moment{(*lasts)[0].moment.thread, 0, 0} : (*lasts)[0].moment;
 }
 
+// "crash:PID" of each.
+std::string listed(std::span<const session::ProcessEnd* const> crashes) {
+  std::string list;
+  for (const session::ProcessEnd* end : crashes) list += fmt::format(" crash:{}", end->pid);
+  return list;
+}
+
+Error no_crash(const MomentSpec& spec, std::span<const session::ProcessEnd* const> others,
+               bool ends_are_known) {
+  if (!ends_are_known) {
+    return {ErrorCode::not_found,
+            "the recording does not say how its processes ended; end:TID is where a thread's path "
+            "ends"};
+  }
+  if (others.empty()) {
+    return {ErrorCode::not_found, "no process of the recording was ended by a signal"};
+  }
+  return {ErrorCode::not_found, fmt::format("no process {} was ended by a signal; there is{}",
+                                            *spec.process, listed(others))};
+}
+
 Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
                           const FindOptions& options) {
   std::vector<const session::ProcessEnd*> crashes;
+  std::vector<const session::ProcessEnd*> others;
   for (const session::ProcessEnd& end : options.ends) {
-    if (is_crash(end) && (!spec.process || *spec.process == end.pid)) crashes.push_back(&end);
+    if (!is_crash(end)) continue;
+    (!spec.process || *spec.process == end.pid ? crashes : others).push_back(&end);
   }
-  if (crashes.empty()) {
-    return fail(ErrorCode::not_found,
-                options.ends.empty()
-                    ? "the recording does not say how its processes ended; end:TID is where a "
-                      "thread's path ends"
-                    : "no process of the recording was ended by a signal");
-  }
+  if (crashes.empty()) return std::unexpected(no_crash(spec, others, !options.ends.empty()));
   if (crashes.size() > 1) {
-    std::string list;
-    for (const auto* end : crashes) list += fmt::format(" crash:{}", end->pid);
-    return fail(ErrorCode::usage, "several processes were ended by signals:" + list);
+    return fail(ErrorCode::usage, "several processes were ended by signals:" + listed(crashes));
   }
   const session::ProcessEnd& end = *crashes[0];
   WalkOptions how = options.walk;

@@ -443,6 +443,9 @@ def case_crash(case):
             stands = crash["threads"][0].get("instruction")
             good = (stands or "(unknown code)").startswith(INSTRUCTIONS[kind] or "(unknown code)")
             check(good, f"{kind}: stands at '{stands}'")
+        if kind == "abort":
+            told = case.hodo("show", "crash:1", data, status=2).stderr
+            check(f"no process 1 was ended by a signal; there is crash:{crash['pid']}" in told, told)
         if kind == "recursion":
             check("cannot say how often" in case.hodo("crash", data, status=None).stdout, "not said")
         if kind not in ("null_call", "killed", "thread"):

@@ -661,6 +661,7 @@ def case_hostile(case):
                                ("tile", {"thread": "x", "from": 0, "to": 1}),
                                ("tile", {"thread": "1", "from": 0, "to": 1}),
                                ("tile", {"thread": "q99999999999", "from": 0, "to": 1}),
+                               ("flame", {"thread": "99999999"}),
                                ("flame", {"from": 5, "to": 1}), ("flame", {"axis": "instructions", "from": 1}),
                                ("tree", {"path": ["nosuch"]}), ("code", {}), ("calls", {"function": "lef"})):
             refused = server.refused(method, **params)

@@ -1,4 +1,6 @@
 // What call paths cost: as a flame graph, and level by level.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -49,6 +51,12 @@ Result<Asked> asked(Workspace& workspace, const Json& params) {
   // Also says where time begins.
   auto overview = workspace.overview();
   if (!overview) return std::unexpected(overview.error());
+  const bool known =
+      std::ranges::any_of((*overview)->lanes, [&](const Lane& lane) { return wanted(lane.total); });
+  if (thread && !known) {
+    return fail(ErrorCode::not_found,
+                fmt::format("nothing of a thread {} is in the recording", ask::to_string(*thread)));
+  }
   auto range = range_in(workspace, params);
   if (!range) return std::unexpected(range.error());
   if (!*range) {
