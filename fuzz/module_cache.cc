@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)unwrap(input, key);
   static const auto elf = ElfBytes::read(program());
   TextFacts facts{.text = *TextMap::make(*elf)};
-  if (!unpack(input, facts)) return 0;
+  if (!unpack(Bytes(input.begin(), input.end()), facts)) return 0;
   look_up(facts);
   if (pack(facts) != Bytes(input.begin(), input.end())) std::abort();
   return 0;
