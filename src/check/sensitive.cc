@@ -51,6 +51,18 @@ bool is_by_slot(const Edge& edge) {
   });
 }
 
+// The calling function itself has put it into the register, perhaps as one of several.
+bool is_by_register(const Edge& edge) {
+  const text::Module& caller = *edge.from.module;
+  const text::Module::MayCall may = caller.may_call(edge.from.vaddr);
+  const auto leads = [&](std::string_view name) {
+    return is_called(*edge.to.module, edge.to.vaddr, name);
+  };
+  if (std::ranges::any_of(may.names, leads)) return true;
+  const auto same = [&](std::uint64_t address) { return address == edge.to.vaddr; };
+  return &caller == edge.to.module && std::ranges::any_of(may.addresses, same);
+}
+
 bool is_by_name(const Edge& edge) {
   const text::Module& caller = *edge.from.module;
   const text::Module& callee = *edge.to.module;
@@ -65,10 +77,14 @@ bool is_by_name(const Edge& edge) {
   const auto held = caller.slots_held(edge.from.vaddr);
   const auto leads = [&](const text::Slot* s) { return is_called(callee, edge.to.vaddr, s->name); };
   if (std::ranges::any_of(held, leads)) return true;
-  if (symbol == nullptr || !symbol->global) return false;
-  return std::ranges::any_of(caller.names_at(symbol->start), [&](const symbol::Symbol& s) {
+  const auto hands_on = [&](const symbol::Symbol& s) {
     return is_called(callee, edge.to.vaddr, s.name);
-  });
+  };
+  if (symbol != nullptr && symbol->global &&
+      std::ranges::any_of(caller.names_at(symbol->start), hands_on)) {
+    return true;
+  }
+  return is_by_register(edge);
 }
 
 bool is_own_data(const Edge& edge) {

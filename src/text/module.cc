@@ -18,6 +18,7 @@
 #include "patch_sites.h"
 #include "pic.h"
 #include "pointer_targets.h"
+#include "register_flow.h"
 #include "sha256.h"
 #include "sweep.h"
 #include "text_facts.h"
@@ -455,6 +456,28 @@ std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
     if (!place) continue;
     const auto slot = std::ranges::lower_bound(facts_->slots, *place, {}, &Slot::address);
     if (slot != facts_->slots.end() && slot->address == *place) out.push_back(&*slot);
+  }
+  return out;
+}
+
+Module::MayCall Module::may_call(std::uint64_t insn_vaddr) const {
+  MayCall out;
+  const auto reg = called_register(bytes(insn_vaddr));
+  const Function* f = function(insn_vaddr);
+  if (!reg || f == nullptr || mode() != isa::Mode::bits64) return out;
+  const auto slot_at = [&](std::uint64_t place) -> const Slot* {
+    const auto slot = std::ranges::lower_bound(facts_->slots, place, {}, &Slot::address);
+    return slot != facts_->slots.end() && slot->address == place ? &*slot : nullptr;
+  };
+  const RegisterFlow flow(facts_->text, *f, [&](const RegisterFlow::Value& value) {
+    return value.loaded ? slot_at(value.address) != nullptr : is_text(value.address);
+  });
+  for (const RegisterFlow::Value& value : flow.before(insn_vaddr, *reg)) {
+    if (value.loaded) {
+      out.names.push_back(slot_at(value.address)->name);
+    } else {
+      out.addresses.push_back(value.address);
+    }
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // Test fixture: changes its user or group to what they are, through a pointer: "table", one in
-// constant data, as programs have them on purpose; "pointer", one that was overwritten. The table's
-// user also maps memory through a variable, as SQLite does.
+// constant data, as programs have them on purpose; "chosen", one of two that the caller names;
+// "pointer", one that was overwritten, behind such a choice in the text. The table's user also maps
+// memory through a variable, as SQLite does.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +34,16 @@ int main(int argc, char** argv) {
       if (kTable[i].change(ids[i]) != 0) return 1;
     }
   } else {
-    *(volatile Change*)&object.change = seteuid;
-    if ((*(volatile Change*)&object.change)(geteuid()) != 0) return 1;
+    if (strcmp(argv[1], "chosen") == 0) {
+      for (volatile int i = 0; i < 2; ++i) {
+        const int user = i == 0;
+        const unsigned id = user ? geteuid() : getegid();
+        if ((user ? seteuid : setegid)(id) != 0) return 1;
+      }
+    } else {
+      *(volatile Change*)&object.change = seteuid;
+    }
+    if ((*(volatile Change*)&object.change)(geteuid()) < 0) return 1;
   }
   puts("changed");
   return 0;

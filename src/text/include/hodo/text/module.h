@@ -189,6 +189,14 @@ class Module {
   // Of an instruction that jumps or calls through a register: the slots that its function loads
   // into this register, as compilers keep a slot's value for several calls.
   std::vector<const Slot*> slots_held(std::uint64_t insn_vaddr) const;
+  // What its function may have put into this register on some way to the instruction, by moves
+  // between registers: the names of slots whose value it is, and addresses in the text. Looks at
+  // all of the function.
+  struct MayCall {
+    std::vector<std::string_view> names;
+    std::vector<std::uint64_t> addresses;
+  };
+  MayCall may_call(std::uint64_t insn_vaddr) const;
   // Whether the function of an instruction has as a number of its own, MOV REG, IMM64, how far the
   // address is from got(): so code of the large model that may lie anywhere finds stubs (psABI).
   bool has_distance(std::uint64_t insn_vaddr, std::uint64_t address) const;
