@@ -1,8 +1,10 @@
 #include "plt.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "elf_records.h"
 #include "hodo/base/byte_reader.h"
@@ -125,9 +127,17 @@ class StubReader {
   std::uint64_t got_ = 0;
 };
 
-// Linkers put 4 there on i386, where stubs have 16 bytes as everywhere; only those of .plt.got may
-// have 8.
-std::size_t stub_size(const Section& section) { return section.entry_size == 8 ? 8 : 16; }
+// Linkers put 4 there on i386, where stubs have 16 bytes as everywhere; those of .plt.got may have
+// 8. Of a program that does not move and needs no dynamic linker GNU ld says nothing: there they
+// are a jump each, of 8 bytes.
+std::size_t stub_size(const Section& section, std::span<const std::uint8_t> bytes) {
+  constexpr std::array<std::uint8_t, 2> kJump = {0xff, 0x25};
+  const auto jumps = [&](std::size_t at) {
+    return at + 8 <= bytes.size() && std::ranges::equal(bytes.subspan(at, kJump.size()), kJump);
+  };
+  const bool short_ones = jumps(0) && (bytes.size() == 8 || jumps(8));
+  return section.entry_size == 8 || (section.entry_size == 0 && short_ones) ? 8 : 16;
+}
 
 }  // namespace
 
@@ -140,7 +150,7 @@ std::vector<PltStub> find_plt_stubs(const ElfFile& file, const image::Elf& elf,
   for (const Section& section : file.sections()) {
     if (!section.executable() || section.name.find("plt") == std::string::npos) continue;
     const auto bytes = file.bytes(section);
-    const std::size_t size = stub_size(section);
+    const std::size_t size = stub_size(section, bytes);
     for (std::size_t at = 0; size <= bytes.size() - at; at += size) {
       const std::string* const name = reader.name_of(bytes.subspan(at, size), section.address + at);
       if (name == nullptr || name->empty()) continue;

@@ -112,5 +112,26 @@ TEST(PltStubs, OfIfuncsAreNamedAfterTheChooser) {
   EXPECT_FALSE(table->named("strlen@plt").empty());
 }
 
+// They have 8 bytes in a program that does not move, though the section does not say so.
+TEST(PltStubs, OfIfuncsFollowEachOther) {
+  const test::TempFolder folder;
+  const auto source = folder / "static.c";
+  std::ofstream(source) << "#include <string.h>\n"
+                           "int (*volatile compare)(const char*, const char*) = strcmp;\n"
+                           "int main(int c, char** v) { return compare(v[0], v[c - 1]); }\n";
+  const auto program = folder / "static";
+  const std::string cc = "cc -static -no-pie -O1 -o ";
+  if (!test::run(cc + program + ' ' + source + " 2>/dev/null")) {
+    GTEST_SKIP() << "cannot link such programs here";
+  }
+  const Stubs stubs = ours(program);
+  ASSERT_GT(stubs.size(), 3u);
+  std::uint64_t next = stubs.begin()->first;
+  for (const auto& [address, name] : stubs) {
+    EXPECT_EQ(address, next) << name;
+    next = address + 8;
+  }
+}
+
 }  // namespace
 }  // namespace hodo::symbol
