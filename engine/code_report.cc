@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "block_calls.h"
@@ -101,9 +102,10 @@ void count_report(ThreadArea& area) {
 }
 
 void send_code(ThreadArea& area, std::uint64_t address, const std::uint8_t* bytes,
-               std::size_t count, std::uint64_t time = now()) {
+               std::size_t count, std::optional<std::uint64_t> time = {}) {
   before_new_code(area);
-  send(area, relay::RecordType::code, relay::CodeRecord{address}, bytes, count, time);
+  send(area, relay::RecordType::code, relay::CodeRecord{address}, bytes, count,
+       time ? *time : now());
   count_report(area);
 }
 
@@ -119,9 +121,10 @@ void send_again(ThreadArea& area, std::uint64_t address, const Kept& kept) {
   }
 }
 
-void send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_view path,
-                  std::uint64_t time = now()) {
+// Of what time it is.
+std::uint64_t send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_view path) {
   before_new_code(area);
+  const std::uint64_t time = now();
   send(area, relay::RecordType::map, where, path.data(), path.size(), time);
   count_report(area);
   reported.each([&](std::uint64_t address, const Page& page) {
@@ -129,6 +132,7 @@ void send_mapping(ThreadArea& area, const relay::MapRecord& where, std::string_v
       send_again(area, address, *page.kept);
     }
   });
+  return time;
 }
 
 // The stack of each thread counts as one, not only the main thread's, as the kernel has it.
@@ -233,8 +237,7 @@ void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, 
   where.major = mapping.major;
   where.minor = mapping.minor;
   where.prot = mapping.prot;
-  const std::uint64_t time = now();
-  send_mapping(area, where, path, time);
+  const std::uint64_t time = send_mapping(area, where, path);
   if (path.ends_with(" (deleted)")) send_deleted(area, mapping, time);
 }
 
