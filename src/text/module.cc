@@ -113,6 +113,11 @@ bool is_worth_keeping(const TextMap& text) {
                              [](const TextMap::Stretch& s) { return s.bytes.size() >= kSmall; });
 }
 
+bool load(const ModuleCache& cache, const ModuleCache::Key& key, TextFacts& facts) {
+  auto kept = cache.load(key);
+  return kept && unpack(*std::move(kept), facts);
+}
+
 // Of all that an analysis is made from: symbols may come from another file.
 Digest key_of(std::span<const std::uint8_t> file, const symbol::SymbolTable& symbols) {
   Sha256 sum;
@@ -331,10 +336,9 @@ Result<std::shared_ptr<const Module>> Module::make(
   Analysis analysis(*elf, *facts);
   const bool keeps = cache != nullptr && is_worth_keeping(facts->text);
   const auto key = keeps ? std::optional(key_of(facts->file, *facts->symbols)) : std::nullopt;
-  auto kept = keeps ? cache->load(*key) : std::nullopt;
   // Half unpacked, the text has marks that nobody found.
   TextFacts known{.text = facts->text};
-  if (kept && unpack(*std::move(kept), known)) {
+  if (keeps && load(*cache, *key, known)) {
     static_cast<TextFacts&>(*facts) = std::move(known);
   } else {
     facts->text.unmark();
