@@ -10,6 +10,7 @@
 #include "function_map.h"
 #include "go_tables.h"
 #include "hodo/image/file.h"
+#include "hodo/isa/moves.h"
 #include "hodo/text/elf_bytes.h"
 #include "hodo/text/module_cache.h"
 #include "hodo/text/names.h"
@@ -70,20 +71,13 @@ std::vector<Function> functions_of(std::span<const Symbol> symbols) {
   return out;
 }
 
-constexpr std::uint8_t kRexB = 1;
 constexpr std::uint8_t kRexR = 4;
 
-// The number of REG in CALL REG or JMP REG: FF /2, /4 (SDM vol. 2).
-std::optional<unsigned> called_register(std::span<const std::uint8_t> code) {
-  ByteReader reader(code);
-  auto opcode = reader.read<std::uint8_t>();
-  const unsigned rex = opcode && (*opcode & 0xf0) == 0x40 ? *opcode : 0u;
-  if (rex != 0) opcode = reader.read<std::uint8_t>();
-  const auto modrm = reader.read<std::uint8_t>();
-  if (!modrm || *opcode != 0xff || (*modrm & 0xc0) != 0xc0) return std::nullopt;
-  const int what = *modrm >> 3 & 7;
-  if (what != 2 && what != 4) return std::nullopt;
-  return (*modrm & 7u) + ((rex & kRexB) != 0 ? 8u : 0u);
+// The number of REG in CALL REG or JMP REG.
+std::optional<unsigned> called_register(std::span<const std::uint8_t> code, std::uint64_t at) {
+  const auto pointer = isa::decode_pointer(code, at);
+  return pointer && pointer->in != isa::kNoRegister ? std::optional<unsigned>(pointer->in)
+                                                    : std::nullopt;
 }
 
 // Calls leave the register as it was (psABI, "Register Usage"): RBX, RBP, R12 to R15.
@@ -149,6 +143,11 @@ struct Module::Facts : TextFacts {
   bool relocates_text = false;
   std::vector<Relocated> relocated;  // by place
   std::vector<PatchSite> patch_sites;
+
+  const Slot* slot_at(std::uint64_t address) const {  // null: none
+    const auto slot = std::ranges::lower_bound(slots, address, {}, &Slot::address);
+    return slot != slots.end() && slot->address == address ? &*slot : nullptr;
+  }
 };
 
 namespace {
@@ -451,34 +450,29 @@ const Slot* Module::slot_of(std::uint64_t insn_vaddr) const {
 
 std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
   std::vector<const Slot*> out;
-  const auto reg = called_register(bytes(insn_vaddr));
+  const auto reg = called_register(bytes(insn_vaddr), insn_vaddr);
   const Function* f = function(insn_vaddr);
   if (!reg || !is_preserved(*reg) || f == nullptr || mode() != isa::Mode::bits64) return out;
   for (std::uint64_t at = f->begin; at < f->end && is_text(at); ++at) {
     if (!has(at, kInsn)) continue;
     const auto place = loaded_place(bytes(at), at, *reg);
-    if (!place) continue;
-    const auto slot = std::ranges::lower_bound(facts_->slots, *place, {}, &Slot::address);
-    if (slot != facts_->slots.end() && slot->address == *place) out.push_back(&*slot);
+    const Slot* const slot = place ? facts_->slot_at(*place) : nullptr;
+    if (slot != nullptr) out.push_back(slot);
   }
   return out;
 }
 
 Module::MayCall Module::may_call(std::uint64_t insn_vaddr) const {
   MayCall out;
-  const auto reg = called_register(bytes(insn_vaddr));
+  const auto reg = called_register(bytes(insn_vaddr), insn_vaddr);
   const Function* f = function(insn_vaddr);
   if (!reg || f == nullptr || mode() != isa::Mode::bits64) return out;
-  const auto slot_at = [&](std::uint64_t place) -> const Slot* {
-    const auto slot = std::ranges::lower_bound(facts_->slots, place, {}, &Slot::address);
-    return slot != facts_->slots.end() && slot->address == place ? &*slot : nullptr;
-  };
   const RegisterFlow flow(facts_->text, *f, [&](const RegisterFlow::Value& value) {
-    return value.loaded ? slot_at(value.address) != nullptr : is_text(value.address);
+    return value.loaded ? facts_->slot_at(value.address) != nullptr : is_text(value.address);
   });
   for (const RegisterFlow::Value& value : flow.before(insn_vaddr, *reg)) {
     if (value.loaded) {
-      out.names.push_back(slot_at(value.address)->name);
+      out.names.push_back(facts_->slot_at(value.address)->name);
     } else {
       out.addresses.push_back(value.address);
     }
