@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "../symbol/shelf.h"
 #include "function_code.h"
 
 namespace hodo::analyze {
@@ -14,17 +15,7 @@ using ::testing::ElementsAre;
 
 using Bytes = std::vector<std::uint8_t>;
 
-class Shelf final : public symbol::LineStore {
- public:
-  std::optional<Bytes> load(std::span<const std::uint8_t> key) override {
-    const auto it = kept.find(Bytes(key.begin(), key.end()));
-    return it == kept.end() ? std::nullopt : std::optional(it->second);
-  }
-  void store(std::span<const std::uint8_t> key, std::span<const std::uint8_t> bytes) override {
-    kept[Bytes(key.begin(), key.end())].assign(bytes.begin(), bytes.end());
-  }
-  std::map<Bytes, Bytes> kept;
-};
+using symbol::test::Shelf;
 
 // Code from 0x1000 on: nop; ret at the start of each function, which has two blocks where a branch
 // is put in front.

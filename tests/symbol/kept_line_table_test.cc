@@ -6,22 +6,14 @@
 #include <limits>
 #include <map>
 
+#include "shelf.h"
+
 namespace hodo::symbol {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-class Shelf final : public LineStore {
- public:
-  std::optional<Bytes> load(std::span<const std::uint8_t> key) override {
-    const auto it = kept.find(Bytes(key.begin(), key.end()));
-    return it == kept.end() ? std::nullopt : std::optional(it->second);
-  }
-  void store(std::span<const std::uint8_t> key, std::span<const std::uint8_t> bytes) override {
-    kept[Bytes(key.begin(), key.end())].assign(bytes.begin(), bytes.end());
-  }
-  std::map<Bytes, Bytes> kept;
-};
+using test::Shelf;
 
 // An overlap, a row of no bytes, and the last address and line that there are.
 LineTable table_of_lines() {

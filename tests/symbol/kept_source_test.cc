@@ -7,26 +7,14 @@
 
 #include "fixture.h"
 #include "kept_lines.h"
+#include "shelf.h"
 
 namespace hodo::symbol {
 namespace {
 
 using test::Bytes;
 
-class Shelf final : public LineStore {
- public:
-  std::optional<Bytes> load(std::span<const std::uint8_t> key) override {
-    const auto it = kept.find(Bytes(key.begin(), key.end()));
-    return it == kept.end() ? std::nullopt : std::optional(it->second);
-  }
-  void store(std::span<const std::uint8_t> key, std::span<const std::uint8_t> bytes) override {
-    kept[Bytes(key.begin(), key.end())].assign(bytes.begin(), bytes.end());
-    ++stored;
-  }
-
-  std::map<Bytes, Bytes> kept;
-  int stored = 0;
-};
+using test::Shelf;
 
 std::string told(const std::vector<SourceFrame>& frames) {
   std::string out;
