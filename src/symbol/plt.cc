@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <span>
@@ -47,13 +48,31 @@ class SymbolNames {
   std::vector<std::string_view> names_;
 };
 
+std::uint32_t read32(std::span<const std::uint8_t> bytes) {
+  return ByteReader(bytes).read<std::uint32_t>().value_or(0);
+}
+
 std::string slot_name(const Relocation& r, std::uint16_t machine, const SymbolNames& names,
                       const NameAt& name_at) {
   if (binds_function(r.type)) return std::string(names[r.symbol]);
-  if (is_irelative(machine, r.type) && r.addend != 0) {
-    return name_at(static_cast<std::uint64_t>(r.addend));
+  if (!is_irelative(machine, r.type) || r.addend == 0) return {};
+  const auto chooser = static_cast<std::uint64_t>(r.addend);
+  auto name = name_at(chooser);
+  if (!name.empty()) return name;
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), chooser, 16).ptr;
+  return "*ABS*+0x" + std::string(digits.begin(), end);  // as objdump has it
+}
+
+// The addend of an entry of SHT_REL, which lies where the result goes, of 32 bits.
+std::int64_t addend_at(const ElfFile& file, std::uint64_t place) {
+  for (const Section& section : file.sections()) {
+    if (section.address == 0 || place - section.address >= section.size) continue;
+    const auto bytes = file.bytes(section);
+    const std::size_t at = place - section.address;
+    return at < bytes.size() ? read32(bytes.subspan(at)) : 0;
   }
-  return {};
+  return 0;
 }
 
 Slots read_slots(const ElfFile& file, const image::Elf& elf, const NameAt& name_at) {
@@ -64,17 +83,14 @@ Slots read_slots(const ElfFile& file, const image::Elf& elf, const NameAt& name_
     if (section.link >= file.sections().size()) continue;
     const SymbolNames names(file, elf.elf_class, file.sections()[section.link]);
     const bool lazy = section.name.ends_with(".plt");
-    for_each_relocation(file.bytes(section), elf.elf_class, rela, [&](const Relocation& r) {
+    for_each_relocation(file.bytes(section), elf.elf_class, rela, [&](Relocation r) {
+      if (!rela && is_irelative(elf.machine, r.type)) r.addend = addend_at(file, r.place);
       auto name = slot_name(r, elf.machine, names, name_at);
       if (lazy) slots.by_number.push_back(name);
       if (!name.empty()) slots.by_address.emplace(r.place, std::move(name));
     });
   }
   return slots;
-}
-
-std::uint32_t read32(std::span<const std::uint8_t> bytes) {
-  return ByteReader(bytes).read<std::uint32_t>().value_or(0);
 }
 
 // The bytes of a stub, and how to read them on this machine.

@@ -112,6 +112,28 @@ TEST(PltStubs, OfIfuncsAreNamedAfterTheChooser) {
   EXPECT_FALSE(table->named("strlen@plt").empty());
 }
 
+// In a program without symbols nobody knows what the choosers are called, but that they are there.
+class NamelessIfuncs : public testing::TestWithParam<const char*> {};
+
+TEST_P(NamelessIfuncs, HaveStubs) {
+  const test::TempFolder folder;
+  const auto source = folder / "ifunc.c";
+  std::ofstream(source) << "static int one(void) { return 1; }\n"
+                           "static int (*choose(void))(void) { return one; }\n"
+                           "static int chosen(void) __attribute__((ifunc(\"choose\")));\n"
+                           "int main(void) { return chosen(); }\n";
+  const auto program = folder / "ifunc";
+  if (!test::run(std::string("cc -s -O1 ") + GetParam() + " -o " + program + ' ' + source +
+                 " 2>/dev/null")) {
+    GTEST_SKIP() << "cannot link with " << GetParam() << " here";
+  }
+  int found = 0;
+  for (const auto& [address, name] : ours(program)) found += name.starts_with("*ABS*+0x");
+  EXPECT_EQ(found, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Classes, NamelessIfuncs, testing::Values("-pie -fPIE", "-m32 -no-pie"));
+
 // They have 8 bytes in a program that does not move, though the section does not say so.
 TEST(PltStubs, OfIfuncsFollowEachOther) {
   const test::TempFolder folder;
