@@ -14,11 +14,13 @@ class TableMarker {
   TableMarker(const ElfBytes& elf, const FunctionMap& functions, TextMap& text)
       : elf_(elf), functions_(functions), text_(text), budget_(elf.file().size()) {}
 
-  // The entries of a table, as distances from `base`. False: too many were read.
+  // The entries of a table, as distances from `base`, of 32 bits, or of 64 in the large model
+  // (psABI). False: too many were read.
+  template <class Distance = std::int32_t>
   bool mark(const Sweep::Reference& use, std::uint64_t base, bool& found) {
     ByteReader table(elf_.at(use.to));
     std::vector<Sweep::Reference> elsewhere;  // entries since the last one of the same function
-    while (const auto distance = table.read<std::int32_t>()) {
+    while (const auto distance = table.read<Distance>()) {
       if (budget_ == 0) return false;
       --budget_;
       const std::uint64_t target =
@@ -170,6 +172,7 @@ bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& func
     if (!index || !jumps[*index] || functions.same(use.from, use.to)) return true;
     bool found = false;
     bool whole = marker.mark(use, use.to, found);
+    if (!elf.is_narrow()) whole = whole && marker.mark<std::int64_t>(use, use.to, found);
     for (const std::vector<std::uint64_t>* bases :
          {&std::as_const(labels[*index]), &sweep.table_bases}) {
       for (const std::uint64_t base : *bases) whole = whole && marker.mark(use, base, found);

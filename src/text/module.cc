@@ -183,7 +183,7 @@ class Analysis {
     std::ranges::sort(taken_);
     const auto once = std::ranges::unique(taken_);
     taken_.erase(once.begin(), once.end());
-    const auto got = elf_.is_narrow() ? got_address(elf_, facts_.text) : std::nullopt;
+    const auto got = elf_.is_narrow() ? got_address(elf_, facts_.text) : elf_.dynamic(DT_PLTGOT);
     Sweep found =
         sweep(facts_.text, starts_, taken_, {.mode = elf_.mode(), .fixed = fixed, .got = got});
     facts_.functions = FunctionMap(std::move(unwind.functions), functions_of(symbols()));

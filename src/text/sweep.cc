@@ -14,6 +14,7 @@ using isa::StackUse;
 
 constexpr std::uint8_t kPopf = 0x9d;
 constexpr std::uint8_t kPopFrame = 0x5d;  // POP RBP
+constexpr std::size_t kMoveOfWord = 10;   // REX.W B8+r, and the number
 
 bool ends_line(InsnClass cls) {
   switch (cls) {
@@ -178,6 +179,10 @@ class Sweeper {
     if (indirect && insn.address) out_.through_slots.push_back({at, *insn.address});
     if (insn.address && insn.computes) refer(at, *insn.address);
     if (insn.immediate && how_.fixed) refer(at, *insn.immediate);
+    // MOV REG, IMM64, which is added to the GOT's address.
+    if (!narrow_ && how_.got && insn.immediate && insn.insn.length == kMoveOfWord) {
+      refer(at, *how_.got + *insn.immediate);
+    }
     if (insn.distance) note_distance(at, insn, indirect);
   }
 

@@ -37,7 +37,8 @@ struct Addressing {
   isa::Mode mode = isa::Mode::bits64;
   // The text's addresses are those it runs at (ET_EXEC), so that immediates can be addresses.
   bool fixed = false;
-  // Of i386: the address of the GOT, which position-independent code has in a register.
+  // The address of the GOT, which position-independent code of i386, and of the large model of
+  // x86-64, has in a register.
   std::optional<std::uint64_t> got;
 };
 

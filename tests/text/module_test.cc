@@ -297,6 +297,33 @@ TEST(NarrowModule, PositionIndependentCodeCountsFromTheGot) {
   EXPECT_EQ(marks_text(analyze(elf)->marks(0x1021)), "insn");
 }
 
+// The large model: MOV REG, IMM64 has the distance from the GOT, entries of tables have 64 bits.
+TEST(Module, TheLargeModelCountsFromTheGot) {
+  ElfBuilder elf;
+  elf.text = {
+      0x48, 0x8d, 0x05, 0xf9, 0x17, 0x00, 0x00,                    // 1000 lea rax, [2800]
+      0x48, 0xb9, 0x24, 0xe8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  // 1007 movabs rcx, 1024-2800
+      0x48, 0x8d, 0x15, 0xe8, 0x0f, 0x00, 0x00,                    // 1011 lea rdx, [2000]
+      0x48, 0x03, 0x14, 0xfa,                                      // 1018 add rdx, [rdx+rdi*8]
+      0xff, 0xe2,                                                  // 101c jmp rdx
+      0x90, 0x90, 0x90, 0x90, 0x90, 0xc3,                          // 101e
+      0xc3,                                                        // 1024 a function
+  };
+  for (const std::int64_t target : {0x101f, 0x1021, 0x1050}) append(elf.data, target - 0x2000);
+  elf.functions = {{0x1000, 0x1024}, {0x1024, 0x1025, 0, 1, 0}};
+  elf.dynamic = kData + elf.data.size();
+  append(elf.data, Elf64_Dyn{.d_tag = DT_PLTGOT, .d_un = {.d_ptr = 0x2800}});
+  append(elf.data, Elf64_Dyn{});
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(marks_text(module->marks(0x1024)), "insn start taken");
+  EXPECT_EQ(marks_text(module->marks(0x101f)), "insn table");
+  EXPECT_EQ(marks_text(module->marks(0x1020)), "insn");
+  EXPECT_EQ(marks_text(module->marks(0x1021)), "insn table");
+  elf.dynamic = 0;
+  EXPECT_EQ(marks_text(analyze(elf)->marks(0x1024)), "insn start") << "no GOT is known";
+}
+
 // "PLACE SIZE ADDRESS" of each; "-" for an address that is not the file's.
 std::string relocated_text(const Module& module, std::uint64_t begin, std::uint64_t end) {
   std::ostringstream out;
