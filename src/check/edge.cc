@@ -425,6 +425,28 @@ PathFacts Locator::facts(const Edge& edge) const {
   return out;
 }
 
+namespace {
+
+// A function that returns twice, or a stub for one.
+bool begins_twice(const End& end) {
+  if (end.has(text::kPlt)) return text::returns_twice(end.module->callee_name(end.vaddr));
+  if (!end.has(text::kStart)) return false;
+  return std::ranges::any_of(end.module->names_at(end.vaddr), text::returns_twice,
+                             &symbol::Symbol::name);
+}
+
+// Behind a call of such a function. What the calling code has put into the register that it calls
+// is looked up for switches of stacks alone: of returns the call itself has told.
+bool is_behind_twice(const Edge& edge) {
+  const End& to = edge.to;
+  const std::string_view callee = to.module->callee_before(to.vaddr);
+  if (!callee.empty() || !edge.from.has(text::kSwitchesStack)) return text::returns_twice(callee);
+  const auto call = to.module->call_before(to.vaddr);
+  return call && std::ranges::any_of(to.module->may_call(*call).names, text::returns_twice);
+}
+
+}  // namespace
+
 PathFacts Locator::facts_of_target(const Edge& edge) const {
   const End& to = edge.to;
   PathFacts out = 0;
@@ -449,9 +471,12 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
     if (is_sensitive_start(to)) out |= kToSensitive;
   }
   if (to.has(text::kLanding)) out |= kToLanding;
+  const BranchKind kind = edge.branch.kind;
+  const bool calls = kind == BranchKind::call || kind == BranchKind::icall;
+  if (calls && begins_twice(to)) out |= kToSetjmp;
   if (to.has(text::kReturnSite)) {
     out |= kToReturnSite;
-    if (text::returns_twice(to.module->callee_before(to.vaddr))) out |= kToSetjmp;
+    if (!calls && is_behind_twice(edge)) out |= kToSetjmp;
   }
   if (to.module->elf().entry != 0 && to.vaddr == to.module->elf().entry) out |= kToImage;
   return out;

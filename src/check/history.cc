@@ -129,7 +129,7 @@ void History::follow(const Step& step) {
     case BranchKind::icall:
       // SDM, "RET Compression": a call of the next instruction only asks where it is.
       if (branch.to != step.edge.next && (step.edge.facts & kOpensNothing) == 0) {
-        stack.call(step.edge.next);
+        stack.call(step.edge.next, step.edge.facts);
       }
       step.thread.returns.end();
       if ((step.edge.facts & kToLoader) != 0) begin_loading(step);

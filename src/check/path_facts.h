@@ -12,7 +12,9 @@ enum PathFact : std::uint32_t {
   kFromPushed = 1 << 1,  // kPushedTarget
   kFromStored = 1 << 2,  // kStoredTarget
   kToReturnSite = 1 << 3,
-  kToSetjmp = 1 << 4,  // `to` is behind a call that returns twice: setjmp, getcontext
+  // `to` is behind a call that returns twice, setjmp or getcontext; of a call: it begins such a
+  // one.
+  kToSetjmp = 1 << 4,
   kToLanding = 1 << 5,
   kToFunction = 1 << 6,     // a function's start
   kToLabel = 1 << 11,       // an address that is written down, inside of a function

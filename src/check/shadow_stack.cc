@@ -21,10 +21,10 @@ void ShadowStack::push(Frame frame) {
   current_.frames.push_back(frame);
 }
 
-void ShadowStack::call(std::uint64_t return_address) {
+void ShadowStack::call(std::uint64_t return_address, PathFacts facts) {
   // What is below the open calls is not known, nor what the finding's chain left of them.
   if (current_.astray != 0 && !current_.whole) lose();
-  push({.address = return_address});
+  push({.address = return_address, .twice = (facts & kToSetjmp) != 0});
 }
 
 void ShadowStack::pop() {

@@ -90,14 +90,16 @@ class ShadowStack {
   };
   using Verdict = std::optional<Problem>;
 
-  void call(std::uint64_t return_address);
+  // kToSetjmp tells that it will return twice.
+  void call(std::uint64_t return_address, PathFacts facts = 0);
   Verdict ret(std::uint64_t to, PathFacts facts, const Landings* landings = nullptr);
   // What a call has behind it for the function that it calls is skipped: the call that was open
   // last is closed, if that is the one. False: it is not.
   bool skip(std::uint64_t to, const Landings& landings);
   // Returns to `returned`, the innermost first, and calls that return to `called`, all as call()
   // and ret() with no facts would take them. False, and nothing is changed, where one of the
-  // returns does not go behind the call that is open, or a jump before left open what it was.
+  // returns does not go behind the call that is open or ends one that returns twice, or a jump
+  // before left open what it was.
   bool follow(std::span<const std::uint64_t> returned, std::span<const std::uint64_t> called);
   // The dynamic linker, which the kernel started, jumps to the entry point of the program. False:
   // it has done so before, or was not started.
@@ -138,6 +140,7 @@ class ShadowStack {
     std::uint64_t address = 0;  // of return; of a signal: where the program was interrupted
     bool signal = false;
     bool supposed = false;  // of a signal: a handler that another one put the thread into, or not
+    bool twice = false;     // a call of a function that returns twice
     bool operator==(const Frame&) const = default;
   };
   // The innermost is last.
@@ -212,7 +215,7 @@ class ShadowStack {
   bool is_discarded(std::size_t depth, const Landings* landings) const;
   void guess(PathFacts facts);
   bool may_end() const;
-  bool take_alternative(std::uint64_t to);
+  bool take_alternative(std::uint64_t to, PathFacts facts);
   bool may_have_ended_below() const;
   bool take_other_stack(std::uint64_t to);
   std::size_t like_consumed(const Stack& stack, std::uint64_t to) const;

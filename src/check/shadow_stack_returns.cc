@@ -23,7 +23,7 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts, const L
   if (!current_.frames.empty()) {
     const Frame& top = current_.frames.back();
     if (!top.signal && top.address == to) {
-      if ((facts & kToSetjmp) != 0) {
+      if (top.twice || (facts & kToSetjmp) != 0) {
         return_twice(to);
       } else {
         pop();
@@ -60,7 +60,7 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
   const Frame* top = frames.data() + frames.size();
   for (const std::uint64_t address : returned) {
     --top;
-    if (top->signal || top->address != address) return false;
+    if (top->signal || top->twice || top->address != address) return false;
   }
   const std::size_t depth = frames.size() - returned.size();
   if (depth >= floor_) {
@@ -108,7 +108,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return std::nullopt;
   }
   if ((facts & kFromPushed) != 0 && return_to_kept(to, facts)) return std::nullopt;
-  if (take_alternative(to)) return std::nullopt;
+  if (take_alternative(to, facts)) return std::nullopt;
   if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
   if (take_other_stack(to)) return std::nullopt;
@@ -252,8 +252,9 @@ bool ShadowStack::comes_back(std::size_t depth) {
   return true;
 }
 
-// A jump was taken to end at one of several depths; the return shows which it was.
-bool ShadowStack::take_alternative(std::uint64_t to) {
+// A jump was taken to end at one of several depths; the return shows which it was. That of a signal
+// handler leaves it open: the sigreturn closes it.
+bool ShadowStack::take_alternative(std::uint64_t to, PathFacts facts) {
   auto& choices = current_.choices;
   for (std::size_t c = choices.size(); c-- > 0;) {
     auto& [chosen, low, others, below] = choices[c];
@@ -262,11 +263,13 @@ bool ShadowStack::take_alternative(std::uint64_t to) {
     for (std::size_t i = others.size(); i-- > 0;) {
       if (others[i] <= returned) break;
       const std::size_t depth = others[i] - returned - 1;
-      if (current_.frames[depth].signal || current_.frames[depth].address != to) continue;
+      const Frame& frame = current_.frames[depth];
+      const bool signal = frame.signal && (facts & kToSigreturn) != 0;
+      if (!signal && (frame.signal || frame.address != to)) continue;
       chosen = others[i];
       others.resize(i);
       choices.resize(c + 1);
-      cut(depth);
+      cut(signal ? depth + 1 : depth);
       return true;
     }
   }

@@ -276,6 +276,40 @@ TEST_F(Stack, ALongjmpMayLeadToASetjmpBelowWhatIsKnown) {
   EXPECT_EQ(ret(6, kToReturnSite), "impossible") << "a call that was made since";
 }
 
+// A setjmp whose address the program has in a register: behind such a call no name stands.
+TEST_F(Stack, ACallTellsThatItReturnsTwice) {
+  constexpr PathFacts kJump = kFromSwitch | kFromLongjmp | kToReturnSite;
+  calls({1});
+  stack.call(10, kToSetjmp);
+  EXPECT_FALSE(stack.follow({{10}}, {})) << "as if it returned once";
+  EXPECT_EQ(ret(10), "");
+  for (int i = 0; i < 2; ++i) {
+    calls({2, 3});
+    EXPECT_EQ(jump(10, kJump), "");
+    EXPECT_EQ(stack.depth(), 1);
+  }
+  calls({11});
+  EXPECT_EQ(ret(11), "");
+  EXPECT_EQ(jump(11, kJump), "impossible") << "another function was called there";
+}
+
+// All of which called setjmp at one place; the handler is one of them.
+TEST_F(Stack, ALongjmpOfARecursiveHandlerMayHaveLeftAllOfIt) {
+  for (const bool sigreturns : {true, false}) {
+    calls({1});
+    interrupted(7);
+    setjmp(50);
+    calls({50});
+    setjmp(50);
+    calls({60});
+    EXPECT_EQ(longjmp(50), "");
+    EXPECT_EQ(ret(kRestorer, sigreturns ? kToSigreturn : 0), sigreturns ? "" : "impossible");
+    if (!sigreturns) break;
+    EXPECT_EQ(sigreturn(7), "");
+    EXPECT_EQ(ret(1), "");
+  }
+}
+
 TEST_F(Stack, WhatGeneratedCodeOnlyAskedIsNotReturnedTo) {
   stack.lose();
   pads.generated = {7};
