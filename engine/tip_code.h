@@ -21,6 +21,8 @@ class TipCode {
 
  private:
   std::uint8_t* write_outcomes();
+  void compare_high(std::uint64_t ip);
+  void none_left();
   void write_more_outcomes(const std::uint8_t* done);
   std::uint8_t* jump_if_outcomes(unsigned packets);
   void first_of_short(unsigned shift);
