@@ -179,13 +179,17 @@ void forget_landings(std::uint64_t ip) {
 }  // namespace
 
 void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
-  if (find_fragment(ip) != head) return;
-  fragments.take_out(ip);
-  forget_landings(ip);
+  const bool is_newest = find_fragment(ip) == head;
+  if (is_newest) {
+    fragments.take_out(ip);
+    forget_landings(ip);
+  }
   Detour* detour = detour_of(ip, head);
   if (detour == nullptr) return trap_head(head);
-  Emitter::point(detour->jump, detour->stub);
-  set_link_place(detour->exit, *arena_of_code(detour->jump), detour->jump);
+  if (is_newest) {
+    Emitter::point(detour->jump, detour->stub);
+    set_link_place(detour->exit, *arena_of_code(detour->jump), detour->jump);
+  }
   redirect(head, detour->jump - 1);
 }
 

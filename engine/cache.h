@@ -11,10 +11,11 @@ namespace hodo::engine {
 
 // The head of the fragment for `ip`; null: there is none.
 std::uint8_t* find_fragment(std::uint64_t ip);
-// The one whose place in its arena is number `at` there; that of an older one is forgotten.
+// The one whose place in its arena is number `at` there. An older one stays, and is dropped with
+// it.
 void add_fragment(std::uint64_t ip, const Arena& arena, std::uint32_t at);
 // The fragment stands no longer for what is at `ip`: whoever comes to its head gets to a newer one.
-// Does nothing if that has been done.
+// Changes nothing if that has been done.
 void drop_fragment(std::uint64_t ip, std::uint8_t* head);
 
 // The displacement of the branch that leads to the exit's stub; null: it leads further already.

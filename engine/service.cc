@@ -29,9 +29,13 @@ std::uint8_t* fragment(std::uint64_t ip) {
   return head != nullptr ? head : translate(ip, Entry::direct).head;
 }
 
+// With a fragment of its own behind it, even if there is one: a jump to that would be one more
+// taken branch, and processors predict indirect ones by those before. Where code is checked the
+// older fragment would find changes that are no news.
 std::uint8_t* landing_of(std::uint64_t ip, Entry entry) {
   std::uint8_t* head = find_fragment(ip);
-  return head != nullptr ? make_landing(ip, entry, head) : translate(ip, entry).landing;
+  const bool there_is_one = head != nullptr && is_checked(ip);
+  return there_is_one ? make_landing(ip, entry, head) : translate(ip, entry).landing;
 }
 
 // Code that the recorder was told of since counts from then on: the packets have to say that this

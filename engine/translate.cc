@@ -88,10 +88,12 @@ class Translator {
 
   std::uint8_t* at() const { return hot_.at(); }
 
-  void landing(std::uint64_t ip, Entry entry) {
-    if (entry != Entry::direct) TargetCode(hot_, arena_).check(ip);
+  // Returns where it begins.
+  std::uint8_t* landing(std::uint64_t ip, Entry entry) {
+    if (entry == Entry::direct) return hot_.at();
+    std::uint8_t* begin = TargetCode(hot_, arena_).check(ip);
     if (by_blocks) {
-      if (entry != Entry::direct) restore_spilled(hot_);
+      restore_spilled(hot_);
     } else if (entry == Entry::by_return) {
       restore_spilled(hot_);
       shift_in(hot_, 0, true);
@@ -99,9 +101,15 @@ class Translator {
       const bool keep_flags = !flags_dead(ip);
       TipCode(hot_, cold_, arena_).write(ip, keep_flags, make_flush(ip));
     }
+    return begin;
   }
 
-  void outcomes_of(const Exit& branch) { append_outcomes(hot_, branch.zeros, true, branch.target); }
+  // The same.
+  std::uint8_t* outcomes_of(const Exit& branch) {
+    std::uint8_t* begin = hot_.at();
+    append_outcomes(hot_, branch.zeros, true, branch.target);
+    return begin;
+  }
 
   // Ends in a jump to a fragment that there is.
   void continue_at(const std::uint8_t* head) {
@@ -469,15 +477,14 @@ class Translator {
 
 namespace {
 
-// `before`: writes what lies before the head.
+// `before`: writes what lies before the head, and returns where that is entered.
 template <class Before>
 Fragment translate(std::uint64_t ip, Before before) {
   Translator translator(ip);
   Fragment made;
-  made.landing = translator.at();
   begin_fragment();
   readable_bytes(ip);
-  before(translator);
+  made.landing = before(translator);
   translator.make_patchable(ip);
   made.head = translator.at();
   translator.body(ip);
@@ -489,25 +496,24 @@ Fragment translate(std::uint64_t ip, Before before) {
 }  // namespace
 
 Fragment translate(std::uint64_t ip, Entry entry) {
-  return translate(ip, [&](Translator& translator) { translator.landing(ip, entry); });
+  return translate(ip, [&](Translator& translator) { return translator.landing(ip, entry); });
 }
 
 Fragment translate_behind(const Exit& branch) {
-  return translate(branch.target, [&](Translator& translator) { translator.outcomes_of(branch); });
+  return translate(branch.target,
+                   [&](Translator& translator) { return translator.outcomes_of(branch); });
 }
 
 std::uint8_t* make_way(const Exit& branch, std::uint8_t* head) {
   Translator translator(branch.target);
-  std::uint8_t* way = translator.at();
-  translator.outcomes_of(branch);
+  std::uint8_t* way = translator.outcomes_of(branch);
   translator.continue_at(head);
   return way;
 }
 
 std::uint8_t* make_landing(std::uint64_t ip, Entry entry, std::uint8_t* head) {
   Translator translator(ip);
-  std::uint8_t* landing = translator.at();
-  translator.landing(ip, entry);
+  std::uint8_t* landing = translator.landing(ip, entry);
   translator.continue_at(head);
   return landing;
 }

@@ -1,6 +1,7 @@
-// engine-run ENGINE [-o FILE] [--no-random] [--cache-size BYTES] -- COMMAND: runs a program on the
-// engine without a recorder, for measurements and tests. With -o its packets go into FILE as they
-// are, without they are thrown away.
+// engine-run ENGINE [-o FILE] [--no-random] [--cache-size BYTES] [--loop no|yes] -- COMMAND: runs a
+// program on the engine without a recorder, for measurements and tests. With -o its packets go into
+// FILE as they are, without they are thrown away. --loop: whether LOOP counts as fast; as the
+// processor has it if not given.
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -11,10 +12,12 @@
 #include <cstring>
 
 #include "engine_image.h"
+#include "processor_flag.h"
 #include "tsc_clock.h"
 
 int main(int argc, char** argv) {
   hodo::relay::StartInfo info;
+  info.loop_is_fast = hodo::capture::loop_is_fast();
   bool random = true;
   int at = 2;
   for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {
@@ -24,12 +27,14 @@ int main(int argc, char** argv) {
       random = false;
     } else if (std::strcmp(argv[at], "--cache-size") == 0 && at + 1 < argc) {
       info.cache_bytes = std::strtoull(argv[++at], nullptr, 10);
+    } else if (std::strcmp(argv[at], "--loop") == 0 && at + 1 < argc) {
+      info.loop_is_fast = std::strcmp(argv[++at], "yes") == 0;
     }
   }
   if (at + 1 >= argc) {
-    std::fprintf(
-        stderr,
-        "usage: engine-run ENGINE [-o FILE] [--no-random] [--cache-size BYTES] -- COMMAND\n");
+    std::fprintf(stderr,
+                 "usage: engine-run ENGINE [-o FILE] [--no-random] [--cache-size BYTES] [--loop "
+                 "no|yes] -- COMMAND\n");
     return 2;
   }
   if (hodo::capture::has_steady_tsc()) info.clock = hodo::capture::measure_tsc();

@@ -58,6 +58,27 @@ static void flipped(void) {
   printf("protected and unprotected: %d\n", sum);
 }
 
+// A function that a branch leads to, and later a pointer so often that there is a second
+// translation of it: the branch leads to the first one still when the function changes.
+static void reached_in_two_ways(void) {
+  unsigned char* page =
+      mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char* caller = page + kPage;
+  const int back = (int)(page - (caller + 8));
+  memcpy(caller, "\x31\xc0\x0f\x84", 4);  // XOR EAX, EAX; JE page
+  memcpy(caller + 4, &back, 4);
+  int sum = 0;
+  for (int version = 1; version < 4; ++version) {
+    mprotect(page, kPage, PROT_READ | PROT_WRITE);
+    write_function(page, version);
+    mprotect(page, kPage, PROT_READ | PROT_EXEC);
+    sum = sum * 3 + call(page);
+    sum = sum * 3 + call(caller);
+    for (int i = 0; i < 10; ++i) sum = sum * 3 + call(page);
+  }
+  printf("reached in two ways: %d\n", sum);
+}
+
 static void mapped_twice(void) {
   const int file = memfd_create("code", 0);
   if (ftruncate(file, kPage) != 0) return;
@@ -260,6 +281,7 @@ int main(void) {
   rewritten_in_place();
   beside_data();
   flipped();
+  reached_in_two_ways();
   mapped_twice();
   mapped_anew();
   moved();

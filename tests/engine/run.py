@@ -99,21 +99,21 @@ def compare_branches(options):
         native = run([program])
         run(["setarch", "-R", options.hodo, "record", "-q", "--source", "step", "-o", steps, "--", program])
         seen = taken_branches(options.hodo, [steps])
-        for cache in ([], *(["--cache-size", size] for size in options.and_cache_size)):
-            engine = run([options.run, options.engine, "--no-random", *cache, "-o", packets, "--", program])
+        for way in ([], *(again.split() for again in options.again)):
+            engine = run([options.run, options.engine, "--no-random", *way, "-o", packets, "--", program])
             if engine != native:
-                sys.exit(f"natively {native}, on the engine {cache} {engine}")
+                sys.exit(f"natively {native}, on the engine {way} {engine}")
             read = taken_branches(options.hodo, ["--raw", "pt", packets, "--image", f"elf:{program}"])
-            compare_with_steps(seen, read, cache)
+            compare_with_steps(seen, read, way)
 
 
-def compare_with_steps(seen, read, cache):
+def compare_with_steps(seen, read, way):
     for at, (one, other) in enumerate(zip(seen, read)):
         if one != other:
-            sys.exit(f"{cache} branch {at}: steps saw {seen[at - 5 : at + 1]}, the packets say {read[at - 5 : at + 1]}")
+            sys.exit(f"{way} branch {at}: steps saw {seen[at - 5 : at + 1]}, the packets say {read[at - 5 : at + 1]}")
     if len(seen) != len(read) or len(read) < 1000:
-        sys.exit(f"{cache} steps saw {len(seen)} branches, the packets say {len(read)}")
-    print(f"{len(read)} branches {' '.join(cache)}")
+        sys.exit(f"{way} steps saw {len(seen)} branches, the packets say {len(read)}")
+    print(f"{len(read)} branches {' '.join(way)}")
 
 
 def signal_before_call(options):
@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--run", required=True)
     parser.add_argument("--hodo")
     parser.add_argument("--cache-size", help="of the engine, in bytes")
-    parser.add_argument("--and-cache-size", action="append", default=[], help="run it again with that, and hold it against the same steps")
+    parser.add_argument("--again", action="append", default=[], help="run it again with this option of engine-run, and hold it against the same steps")
     options = parser.parse_args()
     if options.what == "branches":
         return compare_branches(options)

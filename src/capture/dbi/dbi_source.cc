@@ -47,6 +47,7 @@ relay::StartInfo start_info(const ChannelRecording& recording, std::uint64_t cac
   relay::StartInfo info;
   info.key = recording.key;
   info.cache_bytes = cache_size;
+  info.loop_is_fast = loop_is_fast();
   std::copy_n(recording.socket.begin(), std::min(recording.socket.size(), info.socket.size() - 1),
               info.socket.begin());
   if (has_steady_tsc()) info.clock = measure_tsc();
