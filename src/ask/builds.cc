@@ -1,5 +1,7 @@
 #include "hodo/ask/builds.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "hodo/base/page.h"
 #include "hodo/image/elf.h"
 #include "hodo/isa/insn.h"
+#include "hodo/symbol/demangle.h"
 
 namespace hodo::ask {
 namespace {
@@ -45,6 +48,22 @@ const analyze::CoveredModule* module_of(const analyze::Coverage& coverage,
   return nullptr;
 }
 
+// Without a build-id: where the file's segments and symbols lie.
+std::string id_of(const symbol::SymbolTable& table) {
+  if (!table.elf().build_id.empty()) return image::to_hex(table.elf().build_id);
+  std::uint64_t h = 0xcbf29ce484222325;
+  const auto add = [&](std::uint64_t value) { h = (h ^ value) * 0x100000001b3; };
+  for (const image::Segment& s : table.elf().segments) {
+    for (const std::uint64_t value : {s.vaddr, s.offset, s.file_size}) add(value);
+  }
+  for (const symbol::Symbol& s : table.symbols()) {
+    add(s.start);
+    add(s.size);
+    for (const char c : s.name) add(static_cast<std::uint8_t>(c));
+  }
+  return fmt::format("layout {:016x}", h);
+}
+
 // The functions of a file by name, where the name means one.
 std::map<std::string, const analyze::CoveredFunction*> named(const analyze::CoveredModule& m) {
   std::map<std::string, const analyze::CoveredFunction*> out;
@@ -55,16 +74,54 @@ std::map<std::string, const analyze::CoveredFunction*> named(const analyze::Cove
   return out;
 }
 
-std::set<std::string> base_names(const analyze::CoveredModule& m) {
+std::string shown_name(const analyze::CoveredFunction& f) {
+  return base_name(symbol::demangle(f.name));
+}
+
+// The functions of a file that were not executed themselves, but lines of theirs: where they were
+// inlined.
+std::set<std::string> inlined(const analyze::CoveredModule& m) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> executed;
+  for (const analyze::CoveredLine& line : m.lines) {
+    if (line.count != 0) executed.emplace(line.file, line.line);
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const analyze::CoveredFunction*> by_line;
+  for (const analyze::CoveredFunction& f : m.functions) {
+    if (f.line != 0) by_line[{f.file, f.line}] = &f;
+  }
   std::set<std::string> out;
-  for (const analyze::CoveredFunction& f : m.functions) out.insert(base_name(f.name));
+  std::set<std::string> ran;  // of those a part, as "f" of "f.cold"
+  for (auto it = by_line.begin(); it != by_line.end(); ++it) {
+    if (it->second->blocks_hit != 0) {
+      ran.insert(shown_name(*it->second));
+      continue;
+    }
+    const auto next = std::next(it);
+    const auto line = executed.lower_bound(it->first);
+    if (line == executed.end() || line->first != it->first.first) continue;
+    if (next == by_line.end() || *line < next->first) out.insert(shown_name(*it->second));
+  }
+  for (const std::string& name : ran) out.erase(name);
   return out;
 }
 
-void add_single(const std::set<std::string>& here, const std::set<std::string>& there,
-                std::set<std::string>& single) {
-  for (const std::string& name : here) {
-    if (!there.contains(name)) single.insert(name);
+// Executions of the functions that have a name.
+std::map<std::string, std::uint64_t> entered(const analyze::CoveredModule& m) {
+  std::map<std::string, std::uint64_t> out;
+  for (const analyze::CoveredFunction& f : m.functions) out[shown_name(f)] += f.entered;
+  return out;
+}
+
+// What only `here` has; and what was called more often than `there`, where it may have been inlined
+// in some places or in all: it is laid out otherwise, or was executed as a part of others alone.
+void add_single(const analyze::CoveredModule& here, const analyze::CoveredModule& there,
+                Rebuilt& out) {
+  const auto entered_there = entered(there);
+  const std::set<std::string> inlined_there = inlined(there);
+  for (const auto& [name, count] : entered(here)) {
+    const auto other = entered_there.find(name);
+    const bool may = !out.alike.contains(name) || inlined_there.contains(name);
+    if (other == entered_there.end() || (may && count > other->second)) out.single.insert(name);
   }
 }
 
@@ -73,10 +130,6 @@ Rebuilt in_common(const RanBuilds& a, const RanBuilds& b, const std::string& fil
   const analyze::CoveredModule* const in_a = module_of(a.coverage, file);
   const analyze::CoveredModule* const in_b = module_of(b.coverage, file);
   if (in_a == nullptr || in_b == nullptr) return out;
-  const std::set<std::string> names_a = base_names(*in_a);
-  const std::set<std::string> names_b = base_names(*in_b);
-  add_single(names_a, names_b, out.single);
-  add_single(names_b, names_a, out.single);
   const auto functions_b = named(*in_b);
   std::set<std::string> other;  // a part of the function is
   for (const auto& [name, f] : named(*in_a)) {
@@ -89,9 +142,13 @@ Rebuilt in_common(const RanBuilds& a, const RanBuilds& b, const std::string& fil
     };
     const auto of_a = both ? layout(a, *in_a, *f) : std::nullopt;
     const bool same = of_a && of_a == layout(b, *in_b, *g->second);
-    (same ? out.alike : other).insert(base_name(name));
+    (same ? out.alike : other).insert(base_name(symbol::demangle(name)));
   }
   for (const std::string& name : other) out.alike.erase(name);
+  add_single(*in_a, *in_b, out);
+  add_single(*in_b, *in_a, out);
+  // What they do themselves is done elsewhere in the other build.
+  for (const std::string& name : out.single) out.alike.erase(name);
   return out;
 }
 
@@ -104,14 +161,20 @@ bool Builds::runs(const session::Context& who, std::span<const flow::RunCount> b
     const std::tuple key{who.space, names_.generation(who.space, run.time), address >> kPageBits};
     if (pages_.size() == kMostPages || !pages_.insert(key).second) continue;
     const session::Object object = names_.object(who.space, address, run.time);
-    if (object.table == nullptr || object.table->elf().build_id.empty()) continue;
-    found_.try_emplace(std::string(last_component(object.path)),
-                       Build{image::to_hex(object.table->elf().build_id), who.space, run.time});
+    if (object.table == nullptr) continue;
+    const auto [it, fresh] = found_.try_emplace(std::string(last_component(object.path)),
+                                                Build{"", who.space, run.time});
+    if (fresh) it->second.id = id_of(*object.table);
   }
   return next_.runs(who, batch);
 }
 
 std::string base_name(const std::string& function) {
+  // As c++filt says it: "f(int) [clone .cold]".
+  if (const auto clone = function.find(" [clone "); clone != function.npos) {
+    return function.substr(0, clone);
+  }
+  if (function.find('(') != function.npos) return function;
   const auto dot = function.find('.');
   return dot == function.npos || dot == 0 ? function : function.substr(0, dot);
 }

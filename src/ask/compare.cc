@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kBlock = 1024;
 // So many equal branches in a row are no accident.
 constexpr std::size_t kGram = 12;
+constexpr std::size_t kMostOpen = std::size_t{1} << 20;
 
 // One that counts.
 struct Entry {
@@ -33,7 +34,10 @@ struct Entry {
 class Entries : public ThreadSink {
  public:
   Entries(const Side& side, const RebuiltFiles& rebuilt)
-      : side_(side), neutral_(side.session->names(), rebuilt, side.session), calls_(neutral_) {}
+      : side_(side),
+        rebuilt_(!rebuilt.empty()),
+        neutral_(side.session->names(), rebuilt, side.session),
+        calls_(neutral_) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
                 std::span<const Branch> batch) override {
@@ -82,6 +86,7 @@ class Entries : public ThreadSink {
   }
   bool count(std::uint64_t number, std::uint32_t space, std::uint32_t folded,
              const Branch& branch) {
+    const bool tells = !rebuilt_ || returns_tell(space, branch);
     const auto token = neutral_.token(space, branch);
     if (!token) return true;
     const Entry next{.token = *token,
@@ -94,16 +99,30 @@ class Entries : public ThreadSink {
                      .folded = folded};
     if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) ++depth_;
     if (branch.kind == BranchKind::ret) --depth_;
-    return entry(next);
+    return !tells || entry(next);
+  }
+  // Whether the other build would return likewise: what it calls last it may call by a jump, and
+  // that returns further. So of returns those count that end a call within a file.
+  bool returns_tell(std::uint32_t space, const Branch& branch) {
+    if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) {
+      if (within_.size() == kMostOpen) within_.clear();
+      within_.push_back(neutral_.within_one_build(space, branch));
+    }
+    if (branch.kind != BranchKind::ret || within_.empty()) return branch.kind != BranchKind::ret;
+    const bool tells = within_.back();
+    within_.pop_back();
+    return tells;
   }
 
   Side side_;
+  bool rebuilt_;
   Neutral neutral_;
   BoundCalls calls_;
   TakenBranch waiting_;
   bool held_ = false;
   bool lost_ = false;
   int depth_ = 0;
+  std::vector<bool> within_;  // calls, the last one innermost: whether they led to the same file
 };
 
 // A number for each block of branches.

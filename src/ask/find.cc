@@ -344,6 +344,19 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
 
 bool is_crash(const session::ProcessEnd& end) { return end.signal != 0; }
 
+std::vector<const LastMoment*> by_birth(std::span<const LastMoment> threads) {
+  const auto behind = [](std::int32_t first, std::int32_t number) {
+    return static_cast<std::uint32_t>(number) - static_cast<std::uint32_t>(first);
+  };
+  std::vector<const LastMoment*> out;
+  for (const LastMoment& last : threads) out.push_back(&last);
+  std::ranges::stable_sort(out, {}, [&](const LastMoment* last) {
+    return std::pair(behind(threads.front().who.pid, last->who.pid),
+                     behind(last->who.pid, last->who.tid));
+  });
+  return out;
+}
+
 Result<std::vector<LastMoment>> last_moments(session::Session& session, const WalkOptions& options,
                                              session::Outcome* came_to,
                                              const IndexedRecording* index) {

@@ -119,6 +119,7 @@ const Neutral::Function& Neutral::function(std::uint32_t space, std::uint64_t ad
              .name = hash(name),
              .offset = place.offset,
              .by_address = goes_by_address(space, place, address - place.offset, time),
+             .stub = rebuilt != nullptr && place.stub,
              .alike = rebuilt != nullptr && rebuilt->alike.contains(name),
              .single = rebuilt != nullptr && rebuilt->single.contains(name)};
 }
@@ -152,22 +153,52 @@ bool Neutral::within_rebuilt(std::uint32_t space, const Branch& branch) {
   return !from.alike;
 }
 
+// Of files that were built anew the loader has other headers to read, symbols to find and places to
+// relocate.
+bool Neutral::within_loader(std::uint32_t space, const Branch& branch) {
+  const auto loader_or_none = [&](std::uint64_t address) {
+    return address == 0 || in_loader(space, address, branch.time);
+  };
+  if (!loader_or_none(branch.from) || !loader_or_none(branch.to)) return false;
+  return branch.from != 0 ? branch.to != 0 || branch.kind == BranchKind::syscall : branch.to != 0;
+}
+
 bool Neutral::of_no_account(std::uint32_t space, const Branch& branch) {
+  if (!rebuilt_.empty() && within_loader(space, branch)) return true;
   if (branch.from == 0 || branch.to == 0) return false;
   // A copy: the next question may throw it away.
   const Page from = page(space, branch.from, branch.time);
   const Page to = page(space, branch.to, branch.time);
   if (from.rebuilt != nullptr && from.object == to.object) return within_rebuilt(space, branch);
+  // What a stub leads to has its name: the call of the stub counts.
+  if (from.rebuilt != nullptr && function(space, branch.from, branch.time).stub) return true;
   return !calls_or_returns(branch.kind) && from.c_library && to.c_library &&
          function(space, branch.from, branch.time).by_address &&
          function(space, branch.to, branch.time).by_address;
+}
+
+bool Neutral::within_one_build(std::uint32_t space, const Branch& branch) {
+  if (branch.from == 0 || branch.to == 0) return false;
+  const Page from = page(space, branch.from, branch.time);
+  return from.rebuilt == nullptr && from.object == page(space, branch.to, branch.time).object;
+}
+
+// What a rebuilt file calls may be called by a jump (a tail call), or through a pointer.
+BranchKind Neutral::kind(std::uint32_t space, const Branch& branch) {
+  const bool goes = branch.kind == BranchKind::call || branch.kind == BranchKind::icall ||
+                    !calls_or_returns(branch.kind);
+  if (!goes || page(space, branch.from, branch.time).rebuilt == nullptr) return branch.kind;
+  const bool within = file(space, branch.from, branch.time) == file(space, branch.to, branch.time);
+  const std::uint64_t from = function(space, branch.from, branch.time).name;
+  return within && from == function(space, branch.to, branch.time).name ? branch.kind
+                                                                        : BranchKind::call;
 }
 
 std::optional<std::uint64_t> Neutral::token(std::uint32_t space, const Branch& branch) {
   if (of_no_account(space, branch)) return std::nullopt;
   const std::uint64_t from = side(space, branch.from, branch.time, false);
   const std::uint64_t to = side(space, branch.to, branch.time, true);
-  return mix(mix(from, to), static_cast<std::uint64_t>(branch.kind));
+  return mix(mix(from, to), static_cast<std::uint64_t>(kind(space, branch)));
 }
 
 }  // namespace hodo::ask

@@ -31,8 +31,9 @@ bool looks_at_addresses(std::span<const std::uint8_t> code, std::uint64_t ip, is
 class Neutral {
  public:
   // Of rebuilt files functions that are laid out alike are compared as those of one build, of
-  // others only what they call, by its name. `code` has the text of functions without a name; null:
-  // it is not looked at. All must outlive this.
+  // others only what they call, by its name, be it by a call or a jump; and what
+  // the loader does within itself to load them is of no account. `code` has the text of functions
+  // without a name; null: it is not looked at. All must outlive this.
   Neutral(const session::Names& names, const RebuiltFiles& rebuilt,
           session::Session* code = nullptr)
       : names_(names), rebuilt_(rebuilt), code_(code) {}
@@ -43,6 +44,8 @@ class Neutral {
   std::uint64_t file(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
     return address == 0 ? 0 : page(space, address, time).object;
   }
+  // Whether a branch leads from a file to the same file, of which there is one build.
+  bool within_one_build(std::uint32_t space, const Branch& branch);
   bool in_loader(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
     return address != 0 && page(space, address, time).loader;
   }
@@ -69,15 +72,18 @@ class Neutral {
   const Page& page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   // `target`: the branch leads there.
   std::uint64_t side(std::uint32_t space, std::uint64_t address, std::uint64_t time, bool target);
+  bool within_loader(std::uint32_t space, const Branch& branch);
   bool within_rebuilt(std::uint32_t space, const Branch& branch);
   struct Function {
     std::uint64_t name = 0;    // hash
     std::uint64_t offset = 0;  // of the address in it
     bool by_address = false;   // its way through itself is of no account
+    bool stub = false;         // of a procedure linkage table
     bool alike = false;        // of a rebuilt file: as in Rebuilt
     bool single = false;
   };
   const Function& function(std::uint32_t space, std::uint64_t address, std::uint64_t time);
+  BranchKind kind(std::uint32_t space, const Branch& branch);
   bool of_no_account(std::uint32_t space, const Branch& branch);
   bool goes_by_address(std::uint32_t space, const session::Place& place, std::uint64_t begin,
                        std::uint64_t time) const;

@@ -64,6 +64,25 @@ Spectrum spectrum_of(const analyze::Coverage& coverage) {
   return out;
 }
 
+std::set<std::string> without_lines(const analyze::Coverage& coverage) {
+  std::set<std::string> out;
+  for (const analyze::CoveredModule& m : coverage.modules) {
+    if (m.file && m.lines.empty()) out.emplace(last_component(m.path));
+  }
+  return out;
+}
+
+std::set<std::string> leave_out_lines(Spectrum& spectrum, const std::set<std::string>& of_files) {
+  std::set<std::string> out;
+  std::erase_if(spectrum, [&](const auto& counted) {
+    const Executed& what = counted.first;
+    if (what.kind == Executed::Kind::function || !of_files.contains(what.module)) return false;
+    out.insert(what.module);
+    return true;
+  });
+  return out;
+}
+
 namespace {
 
 // How far a file is from what a programmer asks about: the program's own, libraries, the C library.

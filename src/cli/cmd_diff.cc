@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "asking.h"
 #include "commands.h"
@@ -13,6 +14,7 @@
 #include "hodo/view/differences.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
+#include "hodo/view/text.h"
 #include "output_file.h"
 
 namespace hodo::cli {
@@ -41,12 +43,13 @@ const Manual kDiffManual{
         "libraries.\n\n"
         "Places are compared by file and offset, so that addresses, process and thread numbers and "
         "times may differ. Threads are paired in the order in which processes and their threads "
-        "appear. Interruptions after which a thread goes on as before are left out, and so is what "
+        "were made. Interruptions after which a thread goes on as before are left out, and so is what "
         "memcpy, strlen and their like do within themselves, which goes by where their arguments "
         "lie, and the loader's search for a function when it is first called. Where a file is another "
         "build, functions whose instructions are laid out as before are compared as ever; of others "
-        "only what they call, by its name, as if what only one build has were inlined in the other. A "
-        "program that goes by other addresses, as one that hashes pointers, parts where these differ: "
+        "only what they call, by its name, as if what only one build has, or calls so often, were "
+        "inlined in the other; and how the loader loads it is left out. Where only one build has "
+        "source lines, lines are not compared. A program that goes by other addresses, as one that hashes pointers, parts where these differ: "
         "record it with 'setarch -R' before its name, and PYTHONHASHSEED=0 for Python.\n\n"
         "With two --call the parts of one path are compared, as call:FUNCTION#N are numbered by hodo"
         " list; with two --thread two threads. Both may be of one recording or of two.\n\n"
@@ -137,31 +140,55 @@ Result<int> diff_two(const DiffOptions& options, view::Progress& progress) {
   return a->run.outcome.complete() && b->run.outcome.complete() ? kExitOk : kExitIncomplete;
 }
 
-Result<std::vector<ask::Spectrum>> spectra(const DiffOptions& options,
-                                           const std::vector<std::string>& files, bool& complete,
-                                           view::Progress& progress) {
-  std::vector<ask::Spectrum> out;
+// What each of some runs executed.
+struct Spectra {
+  std::vector<ask::Spectrum> runs;
+  std::set<std::string> without_lines;  // files that one of them has without source lines
+  bool complete = true;
+};
+
+Result<Spectra> spectra(const DiffOptions& options, const std::vector<std::string>& files,
+                        view::Progress& progress) {
+  Spectra out;
   for (const std::string& file : files) {
     auto session = open(options, file);
     if (!session) return std::unexpected(about(file, session.error()));
     analyze::CoverageCounts counts((*session)->names());
     auto outcome = (*session)->cover({.progress = told_to(progress)}, counts);
     if (!outcome) return std::unexpected(about(file, outcome.error()));
-    complete &= outcome->complete();
-    out.push_back(ask::spectrum_of(analyze::coverage_of(counts, **session, {})));
+    out.complete &= outcome->complete();
+    const analyze::Coverage coverage = analyze::coverage_of(counts, **session, {});
+    out.runs.push_back(ask::spectrum_of(coverage));
+    out.without_lines.merge(ask::without_lines(coverage));
   }
   return out;
 }
 
+// What not all runs know about lines is not compared.
+void leave_out_unknown_lines(Spectra& failing, Spectra& passing) {
+  std::set<std::string> without = failing.without_lines;
+  without.insert(passing.without_lines.begin(), passing.without_lines.end());
+  std::set<std::string> left_out;
+  for (Spectra* some : {&failing, &passing}) {
+    for (ask::Spectrum& run : some->runs) left_out.merge(ask::leave_out_lines(run, without));
+  }
+  for (const std::string& file : left_out) {
+    fmt::print(stderr,
+               "hodo: {} has source lines in some of the recordings only: they are not compared\n",
+               view::printable(file));
+  }
+}
+
 Result<int> diff_many(const DiffOptions& options, view::Progress& progress) {
-  bool complete = true;
-  auto failing = spectra(options, options.failing, complete, progress);
+  auto failing = spectra(options, options.failing, progress);
   if (!failing) return std::unexpected(failing.error());
-  auto passing = spectra(options, options.files, complete, progress);
+  auto passing = spectra(options, options.files, progress);
   if (!passing) return std::unexpected(passing.error());
+  const bool complete = failing->complete && passing->complete;
   progress.clear();
-  const auto all = ask::suspects(*failing, *passing);
-  const std::size_t bad = failing->size(), good = passing->size();
+  leave_out_unknown_lines(*failing, *passing);
+  const auto all = ask::suspects(failing->runs, passing->runs);
+  const std::size_t bad = failing->runs.size(), good = passing->runs.size();
   Status written = write(
       options,
       [&](const view::Style& style) {
@@ -172,7 +199,7 @@ Result<int> diff_many(const DiffOptions& options, view::Progress& progress) {
   if (!written) return std::unexpected(written.error());
   if (!complete) std::fputs("hodo: parts of these recordings were lost\n", stderr);
   const bool any = std::ranges::any_of(
-      all, [&](const ask::Suspect& s) { return s.failing == failing->size() && s.passing == 0; });
+      all, [&](const ask::Suspect& s) { return s.failing == bad && s.passing == 0; });
   return any ? kExitFindings : complete ? kExitOk : kExitIncomplete;
 }
 

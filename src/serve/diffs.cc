@@ -34,15 +34,18 @@ std::string thread_name(const ask::LastMoment& last) {
                           : fmt::format("{}/{}", last.who.pid, last.who.tid);
 }
 
-// A thread's number of its process, and of itself in that, in the order of appearance.
+// A thread's number of its process, and of itself in that, in the order in which they were made.
 std::map<std::pair<std::size_t, std::size_t>, const ask::LastMoment*> numbered(const Run& run) {
   std::map<std::pair<std::size_t, std::size_t>, const ask::LastMoment*> out;
-  std::vector<std::pair<std::int32_t, std::size_t>> processes;
-  for (const ask::LastMoment& last : run.threads) {
-    auto it =
-        std::ranges::find(processes, last.who.pid, &std::pair<std::int32_t, std::size_t>::first);
-    if (it == processes.end()) it = processes.insert(it, {last.who.pid, 0});
-    out[{static_cast<std::size_t>(it - processes.begin()), it->second++}] = &last;
+  std::pair<std::size_t, std::size_t> number;
+  const ask::LastMoment* before = nullptr;
+  for (const ask::LastMoment* last : ask::by_birth(run.threads)) {
+    if (before != nullptr) {
+      const bool anew = last->who.pid != before->who.pid;
+      number = anew ? std::pair(number.first + 1, std::size_t{0})
+                    : std::pair(number.first, number.second + 1);
+    }
+    out[number] = before = last;
   }
   return out;
 }
@@ -150,6 +153,17 @@ std::string about_builds(const std::string& file, const ask::Rebuilt& in_common)
       file, in_common.alike.size());
 }
 
+// What a run executed, as far as the other one says whether it did.
+ask::Spectrum executed(const analyze::Coverage& run, const analyze::Coverage& other,
+                       view::DiffView& diff) {
+  ask::Spectrum out = ask::spectrum_of(run);
+  for (const std::string& file : ask::leave_out_lines(out, ask::without_lines(other))) {
+    diff.notes.push_back(fmt::format(
+        "{} has source lines in one of the recordings only: they are not compared", file));
+  }
+  return out;
+}
+
 Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff,
                     const session::ProgressFunction& progress) {
   std::vector<Pair> pairs;
@@ -177,7 +191,7 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
   for (const Pair& pair : pairs) {
     if (Status s = add_path(pair, rebuilt, diff, progress); !s) return s;
   }
-  diff.differences = ask::differences(ask::spectrum_of(in_a), ask::spectrum_of(in_b));
+  diff.differences = ask::differences(executed(in_a, in_b, diff), executed(in_b, in_a, diff));
   return {};
 }
 

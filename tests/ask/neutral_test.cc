@@ -11,9 +11,14 @@ class Program : public session::Names {
  public:
   explicit Program(std::uint64_t base, std::string path = "/bin/prog")
       : base_(base), path_(std::move(path)) {}
+  // From there on a procedure linkage table.
+  std::uint64_t stubs = ~std::uint64_t{0};
   session::Place place(std::uint32_t, std::uint64_t address, std::uint64_t) const override {
     const std::uint64_t offset = address - base_;
-    return {.symbol = offset < 0x2000 ? "f" : "g", .offset = offset & 0xfff, .object = path_};
+    return {.symbol = offset < 0x2000 ? "f" : "g",
+            .offset = offset & 0xfff,
+            .object = path_,
+            .stub = offset >= stubs};
   }
   session::Object object(std::uint32_t, std::uint64_t address, std::uint64_t) const override {
     if (address - base_ >= 0x10000) return {.path = "//anon", .offset = address};
@@ -64,7 +69,40 @@ TEST(Neutral, compares_another_build_by_what_functions_call) {
   EXPECT_TRUE(call);
   EXPECT_EQ(call, token(here, 0x401004, 0x402000, BranchKind::call, rebuilt));
   EXPECT_NE(call, token(here, 0x402004, 0x401000, BranchKind::call, rebuilt));
-  EXPECT_TRUE(token(here, 0x401000, 0x402000, BranchKind::jmp, rebuilt));
+}
+
+TEST(Neutral, takes_calls_and_jumps_of_another_build_for_the_same) {
+  const Program here(0x400000);
+  const RebuiltFiles rebuilt{{"prog", {}}};
+  for (const std::uint64_t to : {0x402000U, 0x500000U}) {
+    const auto call = token(here, 0x401000, to, BranchKind::call, rebuilt);
+    EXPECT_TRUE(call);
+    EXPECT_EQ(call, token(here, 0x401000, to, BranchKind::jmp, rebuilt));
+    EXPECT_EQ(call, token(here, 0x401000, to, BranchKind::ijmp, rebuilt));
+    EXPECT_EQ(call, token(here, 0x401000, to, BranchKind::icall, rebuilt));
+    EXPECT_NE(call, token(here, 0x401000, to, BranchKind::jmp));
+  }
+}
+
+TEST(Neutral, takes_the_call_of_a_stub_for_that_of_what_it_leads_to) {
+  Program here(0x400000);
+  here.stubs = 0x2000;
+  const RebuiltFiles rebuilt{{"prog", {.alike = {"g"}}}};
+  EXPECT_TRUE(token(here, 0x401000, 0x402000, BranchKind::call, rebuilt));
+  EXPECT_FALSE(token(here, 0x402000, 0x500000, BranchKind::ijmp, rebuilt));
+  EXPECT_TRUE(token(here, 0x402000, 0x500000, BranchKind::ijmp));
+}
+
+TEST(Neutral, leaves_out_the_loader_where_it_loads_another_build) {
+  const Program loader(0x400000, "/lib64/ld-linux-x86-64.so.2");
+  const RebuiltFiles rebuilt{{"prog", {}}};
+  EXPECT_TRUE(token(loader, 0x401000, 0x401010, BranchKind::cond));
+  EXPECT_FALSE(token(loader, 0x401000, 0x401010, BranchKind::cond, rebuilt));
+  EXPECT_FALSE(token(loader, 0x401000, 0x402000, BranchKind::call, rebuilt));
+  EXPECT_FALSE(token(loader, 0x401000, 0, BranchKind::syscall, rebuilt));
+  EXPECT_FALSE(token(loader, 0, 0x401002, BranchKind::begin, rebuilt));
+  EXPECT_TRUE(token(loader, 0x401000, 0x500000, BranchKind::icall, rebuilt));
+  EXPECT_TRUE(token(loader, 0x401000, 0, BranchKind::end, rebuilt));
 }
 
 TEST(Neutral, compares_functions_of_another_build_that_are_laid_out_alike_by_place) {
@@ -92,6 +130,8 @@ TEST(Neutral, knows_parts_and_copies_of_a_function_by_its_name) {
   EXPECT_EQ(base_name("f.constprop.0.isra.0"), "f");
   EXPECT_EQ(base_name("f"), "f");
   EXPECT_EQ(base_name(".text"), ".text");
+  EXPECT_EQ(base_name("n::f(char const*, ...)"), "n::f(char const*, ...)");
+  EXPECT_EQ(base_name("n::f(int) [clone .part.0] [clone .cold]"), "n::f(int)");
 }
 
 TEST(Neutral, leaves_out_what_goes_by_addresses) {

@@ -585,6 +585,76 @@ def case_rebuilt(case):
     check(parted["first"]["a"]["next"]["kind"] == "cond" or parted["first"]["b"]["next"]["kind"] == "cond", parted)
 
 
+REBUILT_CC = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+struct Sums {
+  const char* at;
+  long sum();
+  long product();
+  long number();
+};
+long Sums::number() {
+  if (*at != '(') return std::strtol(at, const_cast<char**>(&at), 10);
+  ++at;
+  const long in = sum();
+  ++at;
+  return in;
+}
+long Sums::product() {
+  long left = number();
+  while (*at == '*' || *at == '/') {
+    const bool divide = *at++ == '/';
+    const long right = number();
+    if (divide && right == 0) throw std::domain_error("zero");  /* LINE parts */
+    left = divide ? left / right : left * right;
+  }
+  return left;
+}
+long Sums::sum() {
+  long left = product();
+  while (*at == '+') ++at, left += product();
+  return left;
+}
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    try {
+      std::printf("%ld\\n", Sums{argv[i]}.sum());
+    } catch (const std::domain_error&) {
+      std::puts("error");
+    }
+  }
+}
+"""
+
+
+def case_rebuilt_cc(case):
+    """C++ that another optimisation lays out otherwise, or that has no build-id, or no lines: one path."""
+    def record(name, arguments, *flags):
+        os.makedirs(case.path(name), exist_ok=True)
+        program = case.program(name + "/sums", REBUILT_CC, *flags)
+        return case.record(name + ".data", program, *arguments)
+
+    good, bad = ("1+2*3", "8/(1+-2)"), ("1+2*3", "8/(2+-2)")
+    line = line_of(REBUILT_CC, "parts")
+    two = record("two", good, "-O2")
+    for name, flags in (("three", ("-O3",)), ("one", ("-O1",)), ("no-id", ("-O3", "-Wl,--build-id=none"))):
+        alike = case.json("diff", two, record(name, good, *flags), status=None)
+        check("another build" in alike["notes"][0] and alike["paths"][0]["equal"], alike["paths"])
+    # The path is compared by what is called where it was compiled otherwise.
+    parted = case.json("diff", two, record("three-bad", bad, "-O3"), status=1)["paths"][0]["first"]
+    check(parted["b"]["at"]["function"].startswith("Sums::product"), parted)
+    # Laid out as before, by line.
+    bare = record("bare", bad, "-O2", "-g0", "-DANOTHER")
+    diff = case.json("diff", two, bare, status=1)
+    check(diff["paths"][0]["first"]["a"]["at"]["line"] == line, diff["paths"][0]["first"])
+    check(any("sums has source lines in one" in note for note in diff["notes"]), diff["notes"])
+    check(all(d["kind"] == "function" for d in diff["differences"] if d["module"] == "sums"), diff["differences"])
+    told = case.hodo("diff", "--only-in", bare, "--", two, status=None)
+    check("sums has source lines in some" in told.stderr, told.stderr)
+
+
 def case_only_in(case):
     """What tells failing from passing runs is ranked as the coefficient of Ochiai of each run's coverage has it."""
     program = case.program("parse", PARSE, "-O1")

@@ -16,7 +16,7 @@ namespace hodo::ask {
 class Builds final : public session::RunSink {
  public:
   struct Build {
-    std::string id;           // build-id in hex
+    std::string id;           // build-id in hex, or a word about its layout
     std::uint32_t space = 0;  // that ran it first,
     std::uint64_t time = 0;   // and when, trace clock
   };
@@ -26,7 +26,7 @@ class Builds final : public session::RunSink {
 
   bool runs(const session::Context& who, std::span<const flow::RunCount> batch) override;
 
-  // By last path component; of files that have a build-id.
+  // By last path component; of files that can be read.
   const std::map<std::string, Build>& found() const { return found_; }
 
  private:
@@ -38,15 +38,16 @@ class Builds final : public session::RunSink {
   std::map<std::string, Build> found_;
 };
 
-// A file of which two runs had a build each. Functions by base_name() of their raw names.
+// A file of which two runs had a build each. Functions by base_name() of their demangled names.
 struct Rebuilt {
-  std::set<std::string> alike;   // laid out alike in both: the same places mean the same
-  std::set<std::string> single;  // only one build has them: the other has them inlined, or not yet
+  std::set<std::string> alike;  // laid out alike in both: the same places mean the same
+  // Only one build has them, or calls them so often: the other has them inlined, or not yet.
+  std::set<std::string> single;
 };
 using RebuiltFiles = std::map<std::string, Rebuilt>;  // by last path component
 
-// A function's name without what compilers append to parts and copies of it: "f" of "f.cold",
-// "f.part.0", "f.constprop.0.isra.0".
+// A function's demangled name without what compilers append to parts and copies of it: "f" of
+// "f.cold", "f.part.0", "f.constprop.0.isra.0"; "f(int)" of "f(int) [clone .cold]".
 std::string base_name(const std::string& function);
 
 struct RanBuilds {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct LastMoment {
   Branch last;               // its last branch
   std::uint64_t number = 0;  // of it
 };
+
+// Processes, and the threads of each, in the order in which they were made, as their numbers say
+// it, which grow from the first one's on and begin anew at some time. That of walk() is the order
+// in which they came to run, which is chance. The pointers are to elements of `threads`.
+std::vector<const LastMoment*> by_birth(std::span<const LastMoment> threads);
 
 // Of every selected thread, in the order of walk(), and what decoding came to for who wants that.
 // With an index of the session only the ends are decoded; `came_to` then has all losses, and

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,13 @@ std::string_view name(Executed::Kind kind);  // "function", "line", "taken", "no
 // How often each was executed.
 using Spectrum = std::map<Executed, std::uint64_t>;
 Spectrum spectrum_of(const analyze::Coverage& coverage);
+
+// Of the files that ran those without source lines: in another run, of another build, they may have
+// some. Last path components.
+std::set<std::string> without_lines(const analyze::Coverage& coverage);
+// Leaves out the lines and branches of files, since another run does not know which of them it
+// executed. Gives the files that had some.
+std::set<std::string> leave_out_lines(Spectrum& spectrum, const std::set<std::string>& of_files);
 
 struct Difference {
   Executed what;
