@@ -134,32 +134,28 @@ Json tools_json() {
   return {{"tools", std::move(all)}};
 }
 
-std::string failure(const Json& id, int code, const std::string& why) {
-  return one_line({{"jsonrpc", "2.0"}, {"id", id}, {"error", error_json(code, why)}});
+Json failure(const Json& id, int code, const std::string& why) {
+  return {{"jsonrpc", "2.0"}, {"id", id}, {"error", error_json(code, why)}};
 }
 
-std::string success(const Json& id, Json result) {
-  return one_line({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}});
+Json success(const Json& id, Json result) {
+  return {{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}};
 }
 
-}  // namespace
-
-std::optional<std::string> answer_mcp_message(Workspace& workspace, std::string_view message,
-                                              const Asker& asker) {
-  auto request = parse_message(message);
-  if (!request) return failure(nullptr, kParseError, request.error().message);
-  if (!request->is_object() || !request->contains("method") || !(*request)["method"].is_string()) {
-    const bool answer = request->is_object() && !request->contains("method");
-    if (answer) return std::nullopt;  // to a question that nobody asked
+// Null: none.
+Json answer_to(Workspace& workspace, const Json& request, const Asker& asker) {
+  if (!request.is_object() || !request.contains("method") || !request["method"].is_string()) {
+    const bool answer = request.is_object() && !request.contains("method");
+    if (answer) return nullptr;  // to a question that nobody asked
     return failure(nullptr, kInvalidRequest, "a message is an object with a method");
   }
-  if (!request->contains("id")) return std::nullopt;  // notifications/initialized and others
-  const Json id = (*request)["id"];
+  if (!request.contains("id")) return nullptr;  // notifications/initialized and others
+  const Json& id = request["id"];
   if (!id.is_string() && !id.is_number()) {
     return failure(nullptr, kInvalidRequest, "a request's id is a string or a number");
   }
-  const auto method = (*request)["method"].get<std::string>();
-  const Json params = request->contains("params") ? (*request)["params"] : Json::object();
+  const auto method = request["method"].get<std::string>();
+  const Json params = request.contains("params") ? request["params"] : Json::object();
   if (method == "initialize") return success(id, initialized(workspace, params));
   if (method == "ping") return success(id, Json::object());
   if (method == "tools/list") return success(id, tools_json());
@@ -168,8 +164,31 @@ std::optional<std::string> answer_mcp_message(Workspace& workspace, std::string_
   }
   auto result = call_tool(workspace, params, id, asker);
   if (!result) return failure(id, kInvalidParams, result.error().message);
-  if (result->is_null()) return std::nullopt;
-  return success(id, std::move(*result));
+  return result->is_null() ? Json(nullptr) : success(id, std::move(*result));
+}
+
+}  // namespace
+
+std::optional<std::string> answer_mcp_message(Workspace& workspace, std::string_view message,
+                                              const Asker& asker) {
+  const auto said = [](const Json& answer) {
+    return answer.is_null() ? std::nullopt : std::optional(one_line(answer));
+  };
+  auto request = parse_message(message);
+  if (!request) return said(failure(nullptr, kParseError, request.error().message));
+  if (!request->is_array()) return said(answer_to(workspace, *request, asker));
+  // The version of 2025-03-26 has batches.
+  if (request->empty() || request->size() > kMostInBatch) {
+    return said(failure(nullptr, kInvalidRequest,
+                        fmt::format("a batch has from 1 to {} requests", kMostInBatch)));
+  }
+  Json answers = Json::array();
+  for (const Json& one : *request) {
+    if (Json answer = answer_to(workspace, one, asker); !answer.is_null()) {
+      answers.push_back(std::move(answer));
+    }
+  }
+  return said(answers.empty() ? Json(nullptr) : answers);
 }
 
 }  // namespace hodo::serve

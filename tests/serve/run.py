@@ -325,10 +325,14 @@ def case_mcp(case):
     add("tools/call", {"name": "calls", "arguments": {"nosuch": 1}})
     add("tools/call", {"name": "nosuch"})
     add("nosuch")
-    lines = "\n".join(map(json.dumps, messages)) + "\nnonsense\n"
+    batches = [[messages[0], messages[1], {"jsonrpc": "2.0", "id": "b", "method": "ping"}, 7], [messages[1]], []]
+    lines = "\n".join(map(json.dumps, messages + batches)) + "\nnonsense\n"
     done = subprocess.run(words, input=lines, capture_output=True, text=True, env=case.env, check=False, timeout=WAIT)
     check(done.returncode == 0, done)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
+    batch, empty = answers.pop(-3), answers.pop(-2)
+    check([a["id"] for a in batch] == [0, "b", None] and batch[2]["error"]["code"] == -32600, batch)
+    check(empty["id"] is None and empty["error"]["code"] == -32600, empty)
     check([a["id"] for a in answers] == [*range(len(wanted)), None], "every request has one answer")
     check(answers[0]["result"]["protocolVersion"] == "2025-03-26", answers[0])
     tools = answers[2]["result"]["tools"]
