@@ -25,6 +25,12 @@ bool is_kernels(const Branch& branch) {
          branch.kind != BranchKind::lost;
 }
 
+// A return that is fine behind the call that is open, and where nothing is known of that, too
+// (ShadowStack::follow).
+bool is_plain_return(PathFacts facts) {
+  return (facts & (kToReturnSite | kUnjudged)) != 0 && (facts & kFromPushed) == 0;
+}
+
 }  // namespace
 
 // Takes branches in batches. What is known of a branch or of a whole path is looked up; the rest
@@ -61,6 +67,7 @@ class Checker::Impl {
   Batch begin(const session::Context& context, std::uint64_t first, std::uint64_t last);
   KnownEdge& known_edge(const session::Context& context, const Branch& branch,
                         std::uint32_t generation);
+  bool holds_in(std::uint32_t generation, const Branch& branch, KnownEdge& edge) const;
   void each(Batch& batch, std::span<const Branch> row);
   void each_walked(Batch& batch, std::span<const Branch> walked, std::size_t& at, std::size_t end);
   void pass(Batch& batch, const flow::Passage& passage, std::size_t entry, std::size_t address);
@@ -189,11 +196,12 @@ void Checker::Impl::pass(Batch& batch, const flow::Passage& passage, std::size_t
   each(batch, path_);
 }
 
-// False: the branches have to be looked at one by one.
+// False: the branches have to be looked at one by one. What passes does so until the code of an
+// end changes, and passages end there: their mappings may change within a batch.
 bool Checker::Impl::follow_passage(const Batch& batch, const flow::Passage& passage,
                                    std::size_t address) {
   Thread& thread = batch.thread;
-  if (!batch.steady || !thread.open.empty()) return false;
+  if (!thread.open.empty()) return false;
   if (!thread.returns.is_none() || !thread.jumps.is_none()) return false;
   if (passage.returned != 0 || passage.called != 0) {
     const auto all = batch.passages->addresses.subspan(address);
@@ -302,13 +310,14 @@ std::optional<EdgeEffect> Checker::Impl::effect_of(const Place& place, const Bra
   if (plain && plain_.contains(branch, place.salt)) return EdgeEffect{nothing};
   if (is_kernels(branch)) return EdgeEffect{nothing};
   EdgeCache& edges = plain ? plain_edges_ : edges_;
-  const KnownEdge* edge = edges.peek(place.space, branch, place.generation);
-  if (edge == nullptr) return std::nullopt;
+  KnownEdge* const edge = edges.peek(place.space, branch);
+  if (edge == nullptr || !holds_in(place.generation, branch, *edge)) return std::nullopt;
   const bool simple = edge->findings == 0 && branch.kind <= BranchKind::ret &&
                       (branch.flags & kTraceEnd) == 0 && (edge->facts & kNeedsHistory) == 0;
   if (!simple) return EdgeEffect{other};
   if ((branch.flags & kNotTaken) != 0 || branch.kind <= BranchKind::jmp) return EdgeEffect{nothing};
   if (branch.kind == BranchKind::ret) {
+    if (!is_plain_return(edge->facts)) return EdgeEffect{other};
     return EdgeEffect{.what = returns, .apart = (edge->facts & kEndsApart) != 0};
   }
   if (branch.kind == BranchKind::ijmp) return EdgeEffect{jumps};
@@ -322,19 +331,26 @@ KnownEdge& Checker::Impl::known_edge(const session::Context& context, const Bran
   // Apart, so that those which are looked up at every execution lie close together.
   EdgeCache& edges = PlainBranches::fits(branch) ? plain_edges_ : edges_;
   KnownEdge& edge = edges.find(context.space, branch);
-  if (edge.used && edge.generation == generation) return edge;
-  const std::uint32_t from = locator_.region(context.space, branch.from, branch.time);
-  const std::uint32_t to = locator_.region(context.space, branch.to, branch.time);
-  const bool same = edge.used && edge.from_region == from && edge.to_region == to;
+  if (edge.used && holds_in(generation, branch, edge)) return edge;
   edge.used = true;
   edge.generation = generation;
-  if (same) return edge;
-  edge.from_region = from;
-  edge.to_region = to;
+  edge.from_region = locator_.region(context.space, branch.from, branch.time);
+  edge.to_region = locator_.region(context.space, branch.to, branch.time);
   judge_.judge(context, branch, edge);
   const bool calls = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
   if (calls) pasts_.add_call(context.space, edge.next);
   return edge;
+}
+
+// Whether what was said of a branch holds in this generation of the mappings, the one at its time:
+// both ends lie where they did.
+bool Checker::Impl::holds_in(std::uint32_t generation, const Branch& branch,
+                             KnownEdge& edge) const {
+  if (edge.generation == generation) return true;
+  if (edge.from_region != locator_.region(edge.space, branch.from, branch.time)) return false;
+  if (edge.to_region != locator_.region(edge.space, branch.to, branch.time)) return false;
+  edge.generation = generation;
+  return true;
 }
 
 void Checker::Impl::step(const Step& step) {

@@ -59,10 +59,10 @@ class EdgeCache {
   static constexpr std::size_t kMost = std::size_t{1} << 22;
   explicit EdgeCache(std::size_t most = kMost) : most_(most), table_(kFirst) {}
 
-  // Null: it is not known, or not in this generation of the space's mappings.
-  const KnownEdge* peek(std::uint32_t space, const Branch& branch, std::uint32_t generation) {
-    const KnownEdge* edge = slot(space, branch);
-    return edge->used && edge->generation == generation ? edge : nullptr;
+  // Null: it is not known.
+  KnownEdge* peek(std::uint32_t space, const Branch& branch) {
+    KnownEdge* edge = slot(space, branch);
+    return edge->used ? edge : nullptr;
   }
 
   // The entry for a branch; `used` is false where it is new. The reference holds until the next

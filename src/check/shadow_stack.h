@@ -97,9 +97,10 @@ class ShadowStack {
   // last is closed, if that is the one. False: it is not.
   bool skip(std::uint64_t to, const Landings& landings);
   // Returns to `returned`, the innermost first, and calls that return to `called`, all as call()
-  // and ret() with no facts would take them. False, and nothing is changed, where one of the
-  // returns does not go behind the call that is open or ends one that returns twice, or a jump
-  // before left open what it was.
+  // and ret() would take them: returns with kToReturnSite or kUnjudged, and nothing that makes them
+  // more than returns. False, and nothing is changed, where one does not go behind the call that is
+  // open, if calls are known there, or ends one that returns twice, or a jump before left open what
+  // it was.
   bool follow(std::span<const std::uint64_t> returned, std::span<const std::uint64_t> called);
   // The dynamic linker, which the kernel started, jumps to the entry point of the program. False:
   // it has done so before, or was not started.
@@ -218,6 +219,7 @@ class ShadowStack {
   bool take_alternative(std::uint64_t to, PathFacts facts);
   bool may_have_ended_below() const;
   bool take_other_stack(std::uint64_t to);
+  bool is_nothing_known_below() const;
   std::size_t like_consumed(const Stack& stack, std::uint64_t to) const;
   Verdict switch_to(std::uint64_t to, PathFacts facts, const Landings* landings);
   Verdict mismatch(std::uint64_t to, PathFacts facts, const Landings* landings);

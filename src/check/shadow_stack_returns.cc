@@ -55,7 +55,11 @@ bool ShadowStack::leave_supposed(std::uint64_t to) {
 bool ShadowStack::follow(std::span<const std::uint64_t> returned,
                          std::span<const std::uint64_t> called) {
   const auto& frames = current_.frames;
-  if (unsettled_ || current_.astray != 0 || returned.size() > frames.size()) return false;
+  if (unsettled_ || current_.astray != 0) return false;
+  if (returned.size() > frames.size()) {
+    if (!is_nothing_known_below()) return false;
+    returned = returned.first(frames.size());
+  }
   if (frames.size() > kDeepest / 2) return false;  // calls that were closed again may reach deeper
   const Frame* top = frames.data() + frames.size();
   for (const std::uint64_t address : returned) {
@@ -70,6 +74,11 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
   }
   for (const std::uint64_t address : called) current_.frames.push_back({.address = address});
   return true;
+}
+
+// So that a plain return behind the last call that is known finds nothing, and changes nothing.
+bool ShadowStack::is_nothing_known_below() const {
+  return !current_.whole && current_.choices.empty() && floor_ == 0 && consumed_.empty();
 }
 
 // Setjmps of the function that returns so are its caller's.

@@ -497,6 +497,27 @@ TEST_F(Stack, FollowsNoReturnsThatDoNotGoBehindTheOpenCalls) {
   EXPECT_FALSE(stack.follow(Addresses{9}, {}));  // only a sigreturn goes there
 }
 
+// As where a trace begins in the middle: what lies below the calls that are known may be anything.
+TEST_F(Stack, FollowsReturnsBelowTheCallsThatAreKnown) {
+  stack.lose();
+  calls({1, 2});
+  EXPECT_FALSE(stack.follow(Addresses{2, 3, 4}, {}));  // above these they are
+  EXPECT_EQ(stack.depth(), 2u);
+  EXPECT_TRUE(stack.follow(Addresses{2, 1, 4, 5}, Addresses{7}));
+  EXPECT_EQ(stack.depth(), 1u);
+  EXPECT_EQ(ret(7), "");
+  EXPECT_TRUE(stack.follow(Addresses{6}, {}));
+}
+
+TEST_F(Stack, FollowsNoReturnsBelowThoseOfAStackThatMayBeAnotherOne) {
+  stack.lose();
+  calls({1, 2, 3});
+  EXPECT_EQ(ret(kFunction, kBegin), "");               // another stack
+  EXPECT_EQ(ret(3, kFromSwitch | kToReturnSite), "");  // and back to the first one
+  EXPECT_FALSE(stack.follow(Addresses{2, 1, 5}, {}));
+  EXPECT_TRUE(stack.follow(Addresses{2, 1}, {}));
+}
+
 // A jump to a label of a switching function leaves open whose stack it is: the next return says so.
 TEST_F(Stack, FollowsNothingWhileTheStackIsUnsettled) {
   calls({1, 2});
