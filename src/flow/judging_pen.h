@@ -18,7 +18,7 @@ class JudgingPen {
  public:
   // What passes of a row of outcomes, in registers.
   struct Row {
-    std::uint64_t sum = 0;    // of words of steps (judging)
+    std::uint32_t sum = 0;    // of words of steps (judging)
     std::uint32_t taken = 0;  // conditional branches
     std::uint32_t calls = 0;
     std::uint32_t returns = 0;
@@ -58,6 +58,11 @@ class JudgingPen {
     row.sum += judging::sum(what);
     row.taken += taken ? 1 : 0;
     return true;
+  }
+  // Several outcomes that pass.
+  [[gnu::always_inline]] static void outcomes(const Superstep& superstep, Row& row) {
+    row.sum += superstep.count;
+    row.taken += superstep.taken;
   }
   // Before the outcome of a step with calls on the way.
   [[gnu::always_inline]] void call(const Step& step, Link here, bool taken, Row& row) {
@@ -137,9 +142,7 @@ class JudgingPen {
     const std::uint32_t there = graph_.steps()[number_of(to)].step.count[0];
     return (what & judging::kReturnsApart) != 0 && (there & judging::kReturnedTo) != 0;
   }
-  static void pass_on_the_way(std::uint32_t what, Row& row) {
-    row.sum += judging::sum(what) & ~judging::kPasses;
-  }
+  static void pass_on_the_way(std::uint32_t what, Row& row) { row.sum += judging::sum(what); }
   [[gnu::always_inline]] void open_calls(Link here, Row& row) {
     const Tail& tail = tail_of(here);
     row.calls += tail.calls;

@@ -83,6 +83,8 @@ class PathMemo {
   void be_patient() { judged_ = kJudgedLater; }
   // So many bytes of trace were followed by it.
   void followed(std::size_t bytes) { followed_ += bytes; }
+  // For long enough that most of what comes in the trace has come.
+  bool was_followed() const { return followed_ >= kLearning; }
   // It was full again so soon that steps are faster.
   bool gave_up() const { return gave_up_; }
 
@@ -104,6 +106,7 @@ class PathMemo {
   static constexpr std::size_t kJudgedLater = 1 << 16;
   static constexpr std::size_t kWorthAPath = 256;  // bytes that were followed for each
   static constexpr std::size_t kWorthRemembering = kMostPaths * kWorthAPath;
+  static constexpr std::size_t kLearning = std::size_t{1} << 20;
   static constexpr std::size_t kMostNumbers = 1 << 23;
   static constexpr std::uint32_t kNumberMask = (1 << 24) - 1;  // all that a Path can name
   static constexpr std::size_t kMostEdges = 1 << 20;

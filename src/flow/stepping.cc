@@ -22,6 +22,9 @@ template <Want kWant>
 constexpr bool kWrites = kWant == Want::branches || kLeavesOut<kWant> || kWant == Want::passages;
 template <Want kWant>
 constexpr bool kCounts = !kWrites<kWant>;
+// Several steps may be taken at once: what they come to can be added up.
+template <Want kWant>
+constexpr bool kJumps = kCounts<kWant> || kWant == Want::passages;
 template <Want kWant>
 constexpr bool kCountsEdges = kWant == Want::edges || kWant == Want::runs;
 
@@ -107,6 +110,11 @@ struct PathDecoder::Stepper {
   }
 
   template <Want kWant>
+  Supersteps& supersteps_for() {
+    return kCounts<kWant> ? graph.supersteps() : graph.passing_supersteps();
+  }
+
+  template <Want kWant>
   void run();
   template <Want kWant>
   bool step();
@@ -136,7 +144,8 @@ struct PathDecoder::Stepper {
       pen.finish(left_out);
     }
   }
-  bool jump(Link& here, Row& row);
+  template <Want kWant>
+  bool jump(Link& here, Row& row, LeftOutOf<kWant>& left_out);
   template <Want kWant>
   bool take_outcomes(std::uint64_t bits);
   template <Want kWant>
@@ -240,13 +249,23 @@ bool PathDecoder::Stepper::leave_outcomes(const Row& row) {
 }
 
 // Several outcomes at once, if it is known where they lead.
-[[gnu::always_inline]] inline bool PathDecoder::Stepper::jump(Link& here, Row& row) {
+template <Want kWant>
+[[gnu::always_inline]] inline bool PathDecoder::Stepper::jump(
+    Link& here, Row& row, [[maybe_unused]] LeftOutOf<kWant>& left_out) {
   const auto first = static_cast<std::uint8_t>(row.outcomes >> (64 - Supersteps::kOutcomes));
-  Superstep& found = graph.supersteps().at(here, first);
+  Supersteps& supersteps = supersteps_for<kWant>();
+  Superstep& found = supersteps.at(here, first);
   if (found.from != here || found.outcomes != first) {
-    if (!graph.supersteps().missed() || !graph.learn(found, here, first)) return false;
+    if (!supersteps.missed()) return false;
+    const bool learned =
+        kCounts<kWant> ? graph.learn(found, here, first) : graph.learn_passing(found, here, first);
+    if (!learned) return false;
   }
-  ++found.count;
+  if constexpr (kCounts<kWant>) {
+    ++found.count;
+  } else {
+    JudgingPen::outcomes(found, left_out);
+  }
   here = found.to;
   row.drop(found.used);
   return true;
@@ -256,9 +275,8 @@ bool PathDecoder::Stepper::leave_outcomes(const Row& row) {
 template <Want kWant>
 bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   Row row(bits);
-  // Branches are written one by one.
   const bool jumps =
-      kCounts<kWant> && row.left >= Supersteps::kOutcomes && graph.supersteps().worth_a_look();
+      kJumps<kWant> && row.left >= Supersteps::kOutcomes && supersteps_for<kWant>().worth_a_look();
   auto&& pen = this->pen<kWant>();
   LeftOutOf<kWant> left_out;
   StepOrTail* steps = graph.steps();
@@ -283,9 +301,11 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
       } else if constexpr (kWant == Want::passages) {
         pen.call(steps[number_of(here)].step, here, row.next(), left_out);
       }
-    } else if (kCounts<kWant> && jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
-      if (jump(here, row)) continue;
-      plain = Supersteps::kOutcomes;
+    } else if constexpr (kJumps<kWant>) {
+      if (jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
+        if (jump<kWant>(here, row, left_out)) continue;
+        plain = Supersteps::kOutcomes;
+      }
     }
     const bool taken = row.next();
     hodo::flow::Step& step = steps[number_of(here)].step;
@@ -301,7 +321,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
       pen.outcome(step, here, taken);
     }
     row.drop(1);
-    if constexpr (kCounts<kWant>) plain -= plain != 0 ? 1 : 0;
+    if constexpr (kJumps<kWant>) plain -= plain != 0 ? 1 : 0;
     Link to = steps[number_of(here)].step.next[taken ? 1 : 0];
     if (to == kNoLink) [[unlikely]] {
       to = graph.resolve(here, taken);

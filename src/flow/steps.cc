@@ -107,6 +107,7 @@ void StepGraph::clear() {
   pair_shift_ = shift_;
   pair_count_ = 0;
   supersteps_.clear();
+  passing_supersteps_.clear();
   passing_.clear();
   book_ = std::make_shared<TransferBook>();
   told_.assign(1, {});
@@ -347,6 +348,7 @@ void StepGraph::add_ending(const Place& place) {
 void StepGraph::drop_ended() {
   supersteps_.settle([&](const Superstep& superstep) { count(superstep); });
   supersteps_.clear();
+  passing_supersteps_.clear();
   while (!endings_.empty() && endings_.front().until <= time_) {
     const Ending ending = endings_.front();
     std::ranges::pop_heap(endings_, std::greater());
@@ -385,6 +387,7 @@ void StepGraph::drop_outdated() {
   front_.assign(kFrontSize, {});
   supersteps_.settle([&](const Superstep& superstep) { count(superstep); });
   supersteps_.clear();
+  passing_supersteps_.clear();
   for (std::size_t n = 1; n < steps_.size(); ++n) {
     if (details_[n].last_size != 0) drop_outdated_links(n);
   }

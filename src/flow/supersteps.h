@@ -16,9 +16,10 @@ namespace hodo::flow {
 struct alignas(16) Superstep {
   Link from = kNoLink;
   Link to = kNoLink;
-  std::uint32_t count = 0;
+  std::uint32_t count = 0;  // times it was taken; where nothing is counted, the sum of its words
   std::uint8_t outcomes = 0;
-  std::uint8_t used = 0;  // of them, from the highest bit on
+  std::uint8_t used = 0;   // of them, from the highest bit on
+  std::uint8_t taken = 0;  // of those used, where nothing is counted
 };
 static_assert(sizeof(Superstep) == 16);
 
