@@ -7,6 +7,7 @@
 #include "hodo/base/byte_reader.h"
 #include "hodo/text/names.h"
 #include "pointer.h"
+#include "wrapper.h"
 
 namespace hodo::check {
 namespace {
@@ -51,19 +52,6 @@ bool is_by_slot(const Edge& edge) {
   });
 }
 
-// Where the function with a global name lies that has this code: of what the compiler split off or
-// made a copy of (popen.part.0, popen.constprop.1), the name is that of the whole up to the dot.
-std::optional<std::uint64_t> global_function(const text::Module& module, std::uint64_t vaddr) {
-  const symbol::Symbol* here = module.symbols().at(vaddr);
-  if (here == nullptr) return std::nullopt;
-  if (here->global) return here->start;
-  const std::size_t dot = here->name.find('.');
-  if (dot == here->name.npos) return std::nullopt;
-  const auto all = module.symbols().named(here->name.substr(0, dot));
-  const auto whole = std::ranges::find_if(all, &symbol::Symbol::global);
-  return whole == all.end() ? std::nullopt : std::optional(whole->start);
-}
-
 // The calling function itself has put it into the register, perhaps as one of several.
 bool is_by_register(const Edge& edge) {
   const text::Module& caller = *edge.from.module;
@@ -90,12 +78,7 @@ bool is_by_name(const Edge& edge) {
   const auto held = caller.slots_held(edge.from.vaddr);
   const auto leads = [&](const text::Slot* s) { return is_called(callee, edge.to.vaddr, s->name); };
   if (std::ranges::any_of(held, leads)) return true;
-  const auto hands_on = [&](const symbol::Symbol& s) {
-    return is_called(callee, edge.to.vaddr, s.name);
-  };
-  const auto wrapper = global_function(caller, edge.from.vaddr);
-  if (wrapper && std::ranges::any_of(caller.names_at(*wrapper), hands_on)) return true;
-  return is_by_register(edge);
+  return is_by_register(edge) || hands_on(edge);
 }
 
 bool is_own_data(const Edge& edge) {

@@ -303,7 +303,7 @@ TEST_F(Stack, ALongjmpOfARecursiveHandlerMayHaveLeftAllOfIt) {
     setjmp(50);
     calls({60});
     EXPECT_EQ(longjmp(50), "");
-    EXPECT_EQ(ret(kRestorer, sigreturns ? kToSigreturn : 0), sigreturns ? "" : "impossible");
+    EXPECT_EQ(ret(kRestorer, sigreturns ? +kToSigreturn : 0), sigreturns ? "" : "impossible");
     if (!sigreturns) break;
     EXPECT_EQ(sigreturn(7), "");
     EXPECT_EQ(ret(1), "");

@@ -607,6 +607,7 @@ int main(int argc, char** argv) {
       {"context-to-closed-label", context_to_closed_label},
       {"jmpbuf-to-entry", jmpbuf_to_entry},
       {"pointer-beside-held-slot", pointer_beside_held_slot},
+      {"pointer-beside-wrapper", pointer_beside_wrapper},
       {"slot-to-stub", slot_to_stub},
       {"coroutine-inside", coroutine_inside},
       {"coroutine-behind-call", coroutine_behind_call},

@@ -112,6 +112,19 @@ holds_slot:
   reached();
 }
 
+// A wrapper of the name of a function of libc's gives that to another function as an argument;
+// this function, which it does not call, has no right to call it by a pointer.
+using SetGroup = int (*)(gid_t);
+[[gnu::noinline]] int given(SetGroup real, gid_t id) { return real(id) + 1; }
+extern "C" [[gnu::noinline]] int setegid(gid_t id) noexcept {
+  return given(reinterpret_cast<SetGroup>(dlsym(RTLD_NEXT, "setegid")), id) - 1;
+}
+[[gnu::noinline]] void pointer_beside_wrapper() {
+  static volatile SetGroup corrupted;
+  corrupted = reinterpret_cast<SetGroup>(dlsym(RTLD_NEXT, "setegid"));
+  if (setegid(getegid()) == 0 && corrupted(getegid()) == 0) reached();
+}
+
 // --- slots ---
 
 // Each stub of the program's PLT is called so by name somewhere; this slot is another one's.
