@@ -292,8 +292,8 @@ Result<session::Outcome> each_call(session::Session& session, const Wanted& want
   if (!outcome || events.found_any()) return outcome;
   events.add_names();
   return fail(ErrorCode::not_found,
-              fmt::format("no call of a function '{}' is in the recording{}", wanted.name,
-                          analyze::suggestion(wanted.name, meant.others)));
+              fmt::format("no call of a function '{}' is in the recording{}{}", wanted.name,
+                          analyze::suggestion(wanted.name, meant.others), where_lost(*outcome)));
 }
 
 Result<session::Outcome> each_execution(session::Session& session, const Wanted& wanted,

@@ -1,5 +1,7 @@
 #include "hodo/ask/walk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -34,6 +36,12 @@ class Numbering final : public session::BranchSink {
 };
 
 }  // namespace
+
+std::string where_lost(const session::Outcome& outcome) {
+  if (outcome.losses.empty()) return {};
+  return fmt::format("; part of the recording was lost ({}), 'hodo stats' says more",
+                     outcome.losses.front().cause);
+}
 
 session::Selection only(const ThreadId& thread) {
   session::Selection out;

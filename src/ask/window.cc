@@ -294,7 +294,10 @@ Result<session::Outcome> decode_window(session::Session& session, const Window& 
   Filter filter(session, window, options, std::move(ends), sink);
   auto outcome = walk_window(session, window, options, how, filter);
   if (!outcome) return outcome;
-  if (Status found = filter.found(); !found) return std::unexpected(found.error());
+  if (Status found = filter.found(); !found) {
+    found.error().message += where_lost(*outcome);
+    return std::unexpected(found.error());
+  }
   outcome->stats.instructions = filter.stats.instructions;
   outcome->stats.not_taken = filter.stats.not_taken;
   outcome->stats.branches = filter.stats.branches;

@@ -1,8 +1,6 @@
 #include "hodo/serve/covering.h"
 
-#include <fmt/format.h>
-
-#include "hodo/view/text.h"
+#include "hodo/ask/walk.h"
 
 namespace hodo::serve {
 
@@ -35,10 +33,7 @@ Result<FunctionGraph> function_graph(const session::Outcome& outcome,
   auto graph = analyze::flow_graph(counts, session, function, module);
   if (graph) return FunctionGraph{std::move(*graph), outcome.losses};
   Error error = graph.error();
-  if (!outcome.losses.empty()) {
-    error.message += fmt::format("; part of the recording was lost ({}), 'hodo stats' says more",
-                                 view::printable(outcome.losses.front().cause));
-  }
+  error.message += ask::where_lost(outcome);
   return std::unexpected(error);
 }
 

@@ -121,6 +121,14 @@ std::optional<DwarfSource> DwarfSource::open(ElfFile file) {
   return source;
 }
 
+namespace {
+
+// The rest of a unit that was split off to a .dwo file (-gsplit-dwarf) has its lines and ranges;
+// what was inlined is in that file, which is not looked for.
+bool has_lines(std::uint8_t type) { return type == DW_UT_compile || type == DW_UT_skeleton; }
+
+}  // namespace
+
 // Asks each unit for its ranges: .debug_aranges is faster, but not every compiler writes it.
 void DwarfSource::read_units() {
   Dwarf_CU* unit = nullptr;
@@ -128,7 +136,7 @@ void DwarfSource::read_units() {
   std::uint8_t type = 0;
   for (int units = 0; units < kMostUnits; ++units) {
     if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
-    if (type != DW_UT_compile) continue;
+    if (!has_lines(type)) continue;
     Dwarf_Addr base = 0, start = 0, end = 0;
     std::ptrdiff_t at = 0;
     while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
@@ -189,7 +197,7 @@ LineTable DwarfSource::lines() {
     if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
     Dwarf_Lines* lines = nullptr;
     std::size_t count = 0;
-    if (type != DW_UT_compile || dwarf_getsrclines(&die, &lines, &count) != 0) continue;
+    if (!has_lines(type) || dwarf_getsrclines(&die, &lines, &count) != 0) continue;
     collector.add(die, lines, count);
   }
   return collector.take();

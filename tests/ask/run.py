@@ -359,6 +359,19 @@ def case_show(case):
         check(says in done.stderr, done.stderr)
 
 
+def case_split_debug_information(case):
+    """Lines of a program whose debug information lies in another file are known, and that a file is gone is said."""
+    program = case.program("parse", PARSE, "-O1", "-gsplit-dwarf")
+    data = case.record("a.data", program, "12a")
+    at = case.json("show", "call:parse", data)["calls"][0]["at"]
+    check(PARSE.splitlines()[at["line"] - 1].endswith("parse(const char* text) {"), at)
+    os.unlink(program)
+    for words in (("list", "parse"), ("show", "call:parse#2"), ("coverage", "--function", "parse"),
+                  ("show", "end", "--previous", "parse"), ("annotate", "parse")):
+        said = case.hodo(*words, data, status=2).stderr
+        check("lost (file-missing)" in said, said)
+
+
 def case_list(case):
     data = case.record("a.data", case.program("parse", PARSE, "-O1"), "12a", "7", "b")
     calls = case.json("list", "parse", data)

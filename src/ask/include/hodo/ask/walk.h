@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "hodo/ask/moment.h"
 #include "hodo/base/result.h"
@@ -21,6 +22,10 @@ class ThreadSink {
 
 // Of which threads, and how, as of Session::decode.
 using WalkOptions = session::DecodeOptions;
+
+// For a message that something is not there, where a part of the path was lost: "; part of the
+// recording was lost (file-changed), ..."; empty where nothing was.
+std::string where_lost(const session::Outcome& outcome);
 
 // The selection that has this thread, and nothing else where threads are known.
 session::Selection only(const ThreadId& thread);
