@@ -12,7 +12,7 @@ namespace hodo::flow {
 void StepGraph::forget_judged(std::uint64_t number) {
   judged_by_ = number;
   passing_.assign(std::size_t{1} << kPassingLog2, 0);
-  passing_supersteps_.clear();
+  summed_supersteps_.clear();
   for (std::size_t n = 1; n < steps_.size(); ++n) {
     if (details_[n].last_size != 0) steps_[n].step.count = {};
   }
@@ -75,22 +75,6 @@ void StepGraph::judge(Link link, bool taken, BranchSink& sink) {
   // when the code there changes.
   if (cond && taken && steps_[number].step.next[1] == kNoLink) return;
   answer |= judging::kPasses | jumps << leaving::kJumpsShift | insns;
-}
-
-bool StepGraph::learn_passing(Superstep& at, Link from, std::uint8_t outcomes) const {
-  Superstep made{.from = from, .to = from, .outcomes = outcomes};
-  while (made.used < Supersteps::kOutcomes && shape_of(made.to) == Shape::outcome) {
-    const unsigned taken = outcomes >> (Supersteps::kOutcomes - 1 - made.used) & 1u;
-    const Step& step = steps_[number_of(made.to)].step;
-    if (!judging::passes(step.count[taken]) || step.next[taken] == kNoLink) break;
-    made.count += judging::sum(step.count[taken]);
-    made.to = step.next[taken];
-    if (taken != 0) ++made.taken;
-    ++made.used;
-  }
-  if (made.used == 0) return false;
-  at = made;
-  return true;
 }
 
 bool StepGraph::passes(Link from, Link to, BranchSink& sink) {

@@ -55,7 +55,7 @@ class JudgingPen {
     const std::uint32_t what = step.count[taken ? 1 : 0];
     if (!judging::passes(what)) [[unlikely]]
       return false;
-    row.sum += judging::sum(what);
+    row.sum += leaving::addend(what);
     row.taken += taken ? 1 : 0;
     return true;
   }
@@ -142,7 +142,7 @@ class JudgingPen {
     const std::uint32_t there = graph_.steps()[number_of(to)].step.count[0];
     return (what & judging::kReturnsApart) != 0 && (there & judging::kReturnedTo) != 0;
   }
-  static void pass_on_the_way(std::uint32_t what, Row& row) { row.sum += judging::sum(what); }
+  static void pass_on_the_way(std::uint32_t what, Row& row) { row.sum += leaving::addend(what); }
   [[gnu::always_inline]] void open_calls(Link here, Row& row) {
     const Tail& tail = tail_of(here);
     row.calls += tail.calls;

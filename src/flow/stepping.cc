@@ -24,7 +24,7 @@ template <Want kWant>
 constexpr bool kCounts = !kWrites<kWant>;
 // Several steps may be taken at once: what they come to can be added up.
 template <Want kWant>
-constexpr bool kJumps = kCounts<kWant> || kWant == Want::passages;
+constexpr bool kJumps = kCounts<kWant> || kWant == Want::passages || kWant == Want::transfers;
 template <Want kWant>
 constexpr bool kCountsEdges = kWant == Want::edges || kWant == Want::runs;
 
@@ -111,7 +111,7 @@ struct PathDecoder::Stepper {
 
   template <Want kWant>
   Supersteps& supersteps_for() {
-    return kCounts<kWant> ? graph.supersteps() : graph.passing_supersteps();
+    return kCounts<kWant> ? graph.supersteps() : graph.summed_supersteps();
   }
 
   template <Want kWant>
@@ -136,6 +136,11 @@ struct PathDecoder::Stepper {
   void stay(std::uint64_t here);
 
   bool leave_outcomes(const Row& row);
+  template <class Pen>
+  static bool takes_several(const Pen& pen) {
+    if constexpr (std::is_same_v<Pen, TransferPen<false>>) return pen.takes_several();
+    return true;
+  }
   template <class Pen, class LeftOut>
   static void finish_row(Pen& pen, const Row& row, LeftOut& left_out) {
     if constexpr (std::is_same_v<Pen, JudgingPen>) {
@@ -258,13 +263,13 @@ template <Want kWant>
   if (found.from != here || found.outcomes != first) {
     if (!supersteps.missed()) return false;
     const bool learned =
-        kCounts<kWant> ? graph.learn(found, here, first) : graph.learn_passing(found, here, first);
+        kCounts<kWant> ? graph.learn(found, here, first) : graph.learn_summed(found, here, first);
     if (!learned) return false;
   }
   if constexpr (kCounts<kWant>) {
     ++found.count;
   } else {
-    JudgingPen::outcomes(found, left_out);
+    PenFor<kWant>::outcomes(found, left_out);
   }
   here = found.to;
   row.drop(found.used);
@@ -302,7 +307,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
         pen.call(steps[number_of(here)].step, here, row.next(), left_out);
       }
     } else if constexpr (kJumps<kWant>) {
-      if (jumps && plain == 0 && row.left >= Supersteps::kOutcomes) {
+      if (jumps && plain == 0 && row.left >= Supersteps::kOutcomes && takes_several(pen)) {
         if (jump<kWant>(here, row, left_out)) continue;
         plain = Supersteps::kOutcomes;
       }

@@ -107,7 +107,7 @@ void StepGraph::clear() {
   pair_shift_ = shift_;
   pair_count_ = 0;
   supersteps_.clear();
-  passing_supersteps_.clear();
+  summed_supersteps_.clear();
   passing_.clear();
   book_ = std::make_shared<TransferBook>();
   told_.assign(1, {});
@@ -320,6 +320,23 @@ bool StepGraph::learn(Superstep& at, Link from, std::uint8_t outcomes) {
   return true;
 }
 
+bool StepGraph::learn_summed(Superstep& at, Link from, std::uint8_t outcomes) const {
+  Superstep made{.from = from, .to = from, .outcomes = outcomes};
+  while (made.used < Supersteps::kOutcomes && shape_of(made.to) == Shape::outcome) {
+    const unsigned taken = outcomes >> (Supersteps::kOutcomes - 1 - made.used) & 1u;
+    const Step& step = steps_[number_of(made.to)].step;
+    const std::uint32_t word = step.count[taken];
+    if ((word & leaving::kAll) == 0 || step.next[taken] == kNoLink) break;
+    made.count += leaving::addend(word);
+    made.to = step.next[taken];
+    if (taken != 0) ++made.taken;
+    ++made.used;
+  }
+  if (made.used == 0) return false;
+  at = made;
+  return true;
+}
+
 void StepGraph::count(const Superstep& superstep) {
   if (superstep.count == 0) return;
   Link link = superstep.from;
@@ -348,7 +365,7 @@ void StepGraph::add_ending(const Place& place) {
 void StepGraph::drop_ended() {
   supersteps_.settle([&](const Superstep& superstep) { count(superstep); });
   supersteps_.clear();
-  passing_supersteps_.clear();
+  summed_supersteps_.clear();
   while (!endings_.empty() && endings_.front().until <= time_) {
     const Ending ending = endings_.front();
     std::ranges::pop_heap(endings_, std::greater());
@@ -387,7 +404,7 @@ void StepGraph::drop_outdated() {
   front_.assign(kFrontSize, {});
   supersteps_.settle([&](const Superstep& superstep) { count(superstep); });
   supersteps_.clear();
-  passing_supersteps_.clear();
+  summed_supersteps_.clear();
   for (std::size_t n = 1; n < steps_.size(); ++n) {
     if (details_[n].last_size != 0) drop_outdated_links(n);
   }

@@ -50,6 +50,10 @@ inline constexpr unsigned kJumpBits = 3;
 inline constexpr unsigned kOutcomesShift = 31;
 inline constexpr std::uint32_t kMostInsns = (std::uint32_t{1} << kInsnBits) - 1;
 inline constexpr std::uint32_t kMostJumps = (std::uint32_t{1} << kJumpBits) - 1;
+// What can be added up of a word with it, if no calls are on the way.
+constexpr std::uint32_t addend(std::uint32_t word) {
+  return word & (kMostInsns | kMostJumps << kJumpsShift);
+}
 constexpr std::uint32_t insns(std::uint64_t sum) {
   return static_cast<std::uint32_t>(sum & ((std::uint64_t{1} << kJumpsShift) - 1));
 }
@@ -96,8 +100,6 @@ inline constexpr std::uint32_t kReturnedTo = std::uint32_t{1} << 28;
 inline constexpr std::uint32_t kOfReturns = kReturnsApart | kReturnedTo;
 constexpr bool passes(std::uint32_t what) { return (what & kPasses) != 0; }
 constexpr bool is_asked(std::uint32_t what) { return (what & (kPasses | kComes)) != 0; }
-// What can be added up of one that passes.
-constexpr std::uint32_t sum(std::uint32_t what) { return what & ~(kPasses | kOfReturns); }
 }  // namespace judging
 
 // Where calls are summed up by path (SummedSpan), a plain call is the last branch on the way, and
@@ -351,9 +353,9 @@ class StepGraph final : public Passages::Reader {
   // The superstep from a step over outcomes, the next one the highest bit; false: it leads to where
   // nobody has been.
   bool learn(Superstep& at, Link from, std::uint8_t outcomes);
-  // The same where a sink judges: as far as all passes. False: nothing does.
-  Supersteps& passing_supersteps() { return passing_supersteps_; }
-  bool learn_passing(Superstep& at, Link from, std::uint8_t outcomes) const;
+  // The same where words are summed up, as far as they are there. False: none is.
+  Supersteps& summed_supersteps() { return summed_supersteps_; }
+  bool learn_summed(Superstep& at, Link from, std::uint8_t outcomes) const;
 
   // A branch with a packet of its own, or a compressed return, went from one step to another.
   void went(Link from, Link to) {
@@ -484,7 +486,7 @@ class StepGraph final : public Passages::Reader {
   unsigned pair_shift_ = 0;
   std::size_t pair_count_ = 0;
   Supersteps supersteps_;
-  Supersteps passing_supersteps_;
+  Supersteps summed_supersteps_;
   std::uint64_t uncounted_ = 0;
   bool full_ = false;
   std::vector<EdgeCount> edge_counts_;

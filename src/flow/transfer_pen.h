@@ -100,6 +100,13 @@ class TransferPen {
       outcome_slowly(step, here, taken);
     }
   }
+  // Several outcomes, if all that is left out may be.
+  bool takes_several() const { return leaves_out_; }
+  [[gnu::always_inline]] static void outcomes(const Superstep& superstep, Row& row) {
+    static_assert(!kExact);
+    row.sum += std::uint64_t{superstep.used} << leaving::kOutcomesShift | superstep.count;
+    row.taken += superstep.taken;
+  }
   // Before the outcome of a step with calls on the way, of which `tail` is.
   [[gnu::always_inline]] void call(const Step& step, Tail& tail, Link here, bool taken, Row& row) {
     const std::uint32_t& what = step.count[taken ? 1 : 0];
