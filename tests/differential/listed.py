@@ -47,6 +47,17 @@ def as_perf_says(listed):
     return listed.with_kinds(listed.kinds().translate(AS_PERF.ljust(256, b"\xff")))
 
 
+DIRECT = {NUMBERS["jmp"], NUMBERS["call"]}
+
+
+def until_last_packet(ours, theirs):
+    """Our list without direct jumps and calls at its end that perf's lacks: where a trace breaks off, perf stops at the last
+    packet, and hodo where the code needs the next one."""
+    behind = range(len(theirs), len(ours))
+    direct = all(ours.at(at)[0] in DIRECT for at in behind)
+    return ours.without(list(behind)) if direct else ours
+
+
 def without_pauses(listed):
     """(the list without pauses, their number): a pause is tracing that stops before an instruction
     and goes on with the same one, as around a change of mappings. The program took no branch there,

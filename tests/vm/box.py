@@ -106,7 +106,8 @@ class Box:
         check(status == 0, f"perf script: {said}")
         check(ours.keys() == theirs.keys(), f"threads {list(ours)}, perf has {list(theirs)}")
         for tid in ours.keys() - set(but):
-            branches, perfs = listed.as_perf_says(ours[tid]), listed.as_perf_says(theirs[tid])
+            until_there = listed.until_last_packet(ours[tid], theirs[tid])
+            branches, perfs = listed.as_perf_says(until_there), listed.as_perf_says(theirs[tid])
             if branches != perfs:
                 check_same(branches, perfs, f"thread {tid} and perf")
 
