@@ -94,8 +94,8 @@ void flush(ThreadArea& area, std::uint64_t ip) {
   forget_calls(area);
 }
 
-// A landing is some 340 bytes, and to most of its targets a program of short life goes once or
-// twice: the unit writes the first TIPs. False: the target has had them.
+// A landing is some 330 bytes and a fragment, and to most of its targets a program of short life
+// goes once or twice: the unit writes the first TIPs. False: the target has had them.
 bool go_to_seldom_target(ThreadArea& area, std::uint64_t target) {
   {
     const Entering entering(area, target);

@@ -23,11 +23,6 @@ std::optional<std::uint64_t> global_function(const text::Module& module, std::ui
   return whole == all.end() ? std::nullopt : std::optional(whole->start);
 }
 
-std::optional<std::uint64_t> direct_target(const isa::Insn& insn) {
-  const bool direct = insn.cls == isa::InsnClass::call || insn.cls == isa::InsnClass::jmp;
-  return direct ? std::optional(insn.target) : std::nullopt;
-}
-
 // The function that this one is nothing but a jump to; else itself.
 std::uint64_t behind_trampoline(const text::Module& module, std::uint64_t start) {
   const auto first = module.insn(start);
@@ -43,7 +38,8 @@ bool leads_to(const text::Module& module, std::uint64_t start, std::uint64_t cal
   for (std::uint64_t at = start; at - start < bytes;) {
     const auto insn = module.insn(at);
     if (!insn) return false;
-    if (direct_target(*insn) == callee) return true;
+    const bool direct = insn->cls == isa::InsnClass::call || insn->cls == isa::InsnClass::jmp;
+    if (direct && insn->target == callee) return true;
     at += insn->length;
   }
   return false;

@@ -27,6 +27,13 @@ static void write_function(unsigned char* at, int value) {
 
 static int call(unsigned char* at) { return ((Function)(void*)at)(); }
 
+// The page can be written to or executed, not both.
+static void write_between_rights(unsigned char* page, int value) {
+  mprotect(page, kPage, PROT_READ | PROT_WRITE);
+  write_function(page, value);
+  mprotect(page, kPage, PROT_READ | PROT_EXEC);
+}
+
 static void rewritten_in_place(void) {
   unsigned char* page = map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
   int sum = 0;
@@ -50,9 +57,7 @@ static void flipped(void) {
   unsigned char* page = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
   int sum = 0;
   for (int i = 0; i < 40; ++i) {
-    mprotect(page, kPage, PROT_READ | PROT_WRITE);
-    write_function(page, i);
-    mprotect(page, kPage, PROT_READ | PROT_EXEC);
+    write_between_rights(page, i);
     sum = sum * 3 + call(page);
   }
   printf("protected and unprotected: %d\n", sum);
@@ -69,9 +74,7 @@ static void reached_in_two_ways(void) {
   memcpy(caller + 4, &back, 4);
   int sum = 0;
   for (int version = 1; version < 4; ++version) {
-    mprotect(page, kPage, PROT_READ | PROT_WRITE);
-    write_function(page, version);
-    mprotect(page, kPage, PROT_READ | PROT_EXEC);
+    write_between_rights(page, version);
     sum = sum * 3 + call(page);
     sum = sum * 3 + call(caller);
     for (int i = 0; i < 10; ++i) sum = sum * 3 + call(page);
