@@ -64,7 +64,8 @@ void guard(std::uint64_t page, CodePage& code) {
   code.guarded = true;
   ++guarded_count;
   __atomic_signal_fence(__ATOMIC_RELEASE);  // before: abandon_translations() gives it back
-  if (protect(page, kPage, code.prot & ~std::uint32_t{PROT_WRITE})) return;
+  // What the program may write it may read.
+  if (protect(page, kPage, (code.prot & ~std::uint32_t{PROT_WRITE}) | PROT_READ)) return;
   code.guarded = false;
   --guarded_count;
   code.checked = true;
@@ -108,9 +109,10 @@ void give_back(std::uint64_t page, CodePage& code) {
 CodePage* take_page(std::uint64_t page) {
   CodePage* code = find_page(page);
   if (code != nullptr && code->known) return (code->prot & PROT_EXEC) != 0 ? code : nullptr;
-  const Mapping* mapping = page == 0 || is_own(page, kPage) ? nullptr : find_mapping(page);
+  const bool vsyscalls = page >> 63 != 0;  // the kernel's, which nobody can read
+  const bool none = page == 0 || vsyscalls || is_own(page, kPage);
+  const Mapping* mapping = none ? nullptr : find_mapping(page);
   if (mapping == nullptr || (mapping->prot & PROT_EXEC) == 0) return nullptr;
-  if ((mapping->prot & PROT_READ) == 0) return nullptr;
   if (code == nullptr) {
     code = page_pool.take();
     pages.put(page, code);

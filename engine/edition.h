@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "hodo/relay/protocol.h"
+#include "keys.h"
 
 namespace hodo::engine {
 
@@ -41,6 +42,7 @@ class Entering {
   bool stayed() const { return stayed_; }
 
  private:
+  OpenKeys keys_;
   bool stayed_;
 };
 

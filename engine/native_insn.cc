@@ -50,7 +50,7 @@ void refuse_branch(ThreadArea& area) {
   const std::uint64_t ip = *reinterpret_cast<const std::uint64_t*>(std::uint64_t{area.branch});
   std::uint8_t code[16];
   const unsigned bytes = readable_bytes_locked(ip);
-  if (!read_program(code, ip, bytes)) die("a branch cannot be read", ip);
+  if (!read_code(code, ip, bytes)) die("a branch cannot be read", ip);
   const isa::Encoding e = isa::decode_encoding(code, bytes);
   std::uint64_t& rsp = area.registers.rsp;
   if (e.cls == isa::InsnClass::icall) rsp += 8;

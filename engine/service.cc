@@ -1,5 +1,8 @@
 #include "service.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "arena.h"
 #include "block_calls.h"
 #include "cache.h"
@@ -11,6 +14,7 @@
 #include "insn_map.h"
 #include "lock.h"
 #include "native_insn.h"
+#include "program_memory.h"
 #include "sys.h"
 #include "tracing.h"
 #include "translate.h"
@@ -108,6 +112,17 @@ bool go_to_seldom_target(ThreadArea& area, std::uint64_t target) {
   return true;
 }
 
+// Code that its thread may not read (keys.h) has not been compared.
+bool is_unchanged(CodeCheck& check) {
+  std::uint8_t now[64];
+  for (std::uint64_t at = 0; at < check.bytes; at += sizeof now) {
+    const std::size_t bytes = std::min<std::uint64_t>(check.bytes - at, sizeof now);
+    if (!read_program(now, check.ip + at, bytes)) return false;
+    if (std::memcmp(now, check.copy() + at, bytes) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void forget_calls(ThreadArea& area) {
@@ -165,8 +180,12 @@ void engine_changed(ThreadArea* area, CodeCheck* check) {
   const std::uint64_t ip = check->ip;
   {
     const Entering entering(*area, ip);
-    if (std::uint8_t* head = find_fragment(ip)) drop_fragment(ip, head);
-    area->next = address(fragment(ip));
+    if (entering.stayed() && is_unchanged(*check)) {
+      area->next = check->resume;
+    } else {
+      if (std::uint8_t* head = find_fragment(ip)) drop_fragment(ip, head);
+      area->next = address(fragment(ip));
+    }
   }
   pass_reports_at(*area, ip);
 }

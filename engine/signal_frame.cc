@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "glue.h"
+#include "keys.h"
 #include "program_memory.h"
 #include "trap_flag.h"
 
@@ -11,6 +12,7 @@ namespace hodo::engine {
 namespace {
 
 constexpr std::uint64_t kRedZone = 128;
+constexpr unsigned kXsavePkru = 9;  // XSAVE's component
 
 std::size_t fp_bytes(const KernelContext& context) {
   if (context.fp_state == 0) return 0;
@@ -20,7 +22,17 @@ std::size_t fp_bytes(const KernelContext& context) {
   return software.magic == FpSoftware::kMagic ? software.bytes : kFxBytes;
 }
 
-// The state that a handler begins with: none of XSAVE's components is in use.
+// Where XSAVE keeps PKRU, in its standard form (SDM vol. 1, "XSAVE Area").
+std::size_t key_rights_at() {
+  static std::uint32_t at = 0;
+  if (at != 0) return at;
+  std::uint32_t eax = 0xd, ebx = 0, ecx = kXsavePkru, edx = 0;
+  asm("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+  return at = ebx;
+}
+
+// The state that a handler begins with: of XSAVE's components none is in use but PKRU, which the
+// kernel has just set for this one.
 void clear_fp(const KernelContext& context, std::size_t bytes) {
   if (bytes == 0) return;
   auto* state = reinterpret_cast<std::uint8_t*>(context.fp_state);
@@ -32,8 +44,10 @@ void clear_fp(const KernelContext& context, std::size_t bytes) {
   if (bytes <= kFxBytes) {
     std::memset(state + 32, 0, FpSoftware::kAt - 32);
   } else {
-    const std::uint64_t none = 0;
-    std::memcpy(state + kFxBytes, &none, sizeof none);  // XSTATE_BV
+    const std::uint64_t rights = hodo_start_info.has_keys ? key_rights() : 0;
+    const std::uint64_t used = hodo_start_info.has_keys ? std::uint64_t{1} << kXsavePkru : 0;
+    std::memcpy(state + kFxBytes, &used, sizeof used);  // XSTATE_BV
+    if (used != 0) std::memcpy(state + key_rights_at(), &rights, sizeof rights);
   }
 }
 

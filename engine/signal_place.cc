@@ -80,7 +80,7 @@ bool save_faulted(ThreadArea& area, const KernelContext& context) {
   area.outcomes = context.r11 << place.zeros;
   std::uint8_t code[16];
   const unsigned bytes = readable_bytes_locked(place.ip);
-  if (!read_program(code, place.ip, bytes)) return true;
+  if (!read_code(code, place.ip, bytes)) return true;
   const isa::Encoding e = isa::decode_encoding(code, bytes);
   const bool spilled = e.cls == isa::InsnClass::ret || e.cls == isa::InsnClass::icall ||
                        e.cls == isa::InsnClass::ijmp;

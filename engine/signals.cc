@@ -236,7 +236,7 @@ bool is_native_step(std::uint64_t ip, const KernelInfo& info, const KernelContex
   constexpr std::uint8_t kInt1 = 0xf1;
   if (!is_step(info, context)) return false;
   std::uint8_t first = 0;
-  return info.code == kTrapTrace || !read_program(&first, ip, 1) || first != kInt1;
+  return info.code == kTrapTrace || !read_code(&first, ip, 1) || first != kInt1;
 }
 
 // False: it has come back, or raised a signal.

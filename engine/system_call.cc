@@ -345,7 +345,7 @@ void stand_behind(ThreadArea& area, std::uint64_t behind) {
 // bits (arch/x86/entry/syscalls/syscall_32.tbl) those that no structure goes with.
 std::optional<std::uint64_t> asked_by_interrupt(const ThreadArea& area, std::uint64_t ip) {
   std::uint8_t code[2];
-  if (!read_program(code, ip, sizeof code) || code[0] != 0xcd || code[1] != 0x80) {
+  if (!read_code(code, ip, sizeof code) || code[0] != 0xcd || code[1] != 0x80) {
     return std::nullopt;
   }
   switch (static_cast<std::uint32_t>(area.registers.rax)) {

@@ -16,7 +16,7 @@ struct Insn {
 Insn insn_at(std::uint64_t ip) {
   Insn insn;
   const unsigned bytes = readable_bytes_locked(ip);
-  if (read_program(insn.code, ip, bytes)) insn.encoding = isa::decode_encoding(insn.code, bytes);
+  if (read_code(insn.code, ip, bytes)) insn.encoding = isa::decode_encoding(insn.code, bytes);
   return insn;
 }
 

@@ -18,6 +18,7 @@
 int main(int argc, char** argv) {
   hodo::relay::StartInfo info;
   info.loop_is_fast = hodo::capture::loop_is_fast();
+  info.has_keys = hodo::capture::has_protection_keys();
   bool random = true;
   int at = 2;
   for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {

@@ -48,6 +48,7 @@ relay::StartInfo start_info(const ChannelRecording& recording, std::uint64_t cac
   info.key = recording.key;
   info.cache_bytes = cache_size;
   info.loop_is_fast = loop_is_fast();
+  info.has_keys = has_protection_keys();
   std::copy_n(recording.socket.begin(), std::min(recording.socket.size(), info.socket.size() - 1),
               info.socket.begin());
   if (has_steady_tsc()) info.clock = measure_tsc();

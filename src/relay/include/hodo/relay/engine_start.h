@@ -55,6 +55,7 @@ struct StartInfo {
   Key key = {};
   std::uint64_t cache_bytes = 0;  // for its code and what goes with it; 0: the usual
   bool loop_is_fast = false;      // LOOP takes the processor no longer than JRCXZ
+  bool has_keys = false;          // RDPKRU and WRPKRU are there
   // The recorder's abstract socket, without the 0 in front; empty: there is no recorder.
   std::array<char, 64> socket = {};
   char output[256] = {};  // without a recorder: a file for the packets, or empty
