@@ -84,18 +84,28 @@ Json content(const std::string& words, bool is_error) {
   return {{"content", Json::array({{{"type", "text"}, {"text", words}}})}, {"isError", is_error}};
 }
 
+// Which tool a call is of. Errors: usage, with the tools that there are.
+Result<const Tool*> tool_named(const Json& params) {
+  const Json name = params.is_object() && params.contains("name") ? params["name"] : Json(nullptr);
+  const auto tool =
+      std::ranges::find(kTools, name.is_string() ? name.get<std::string>() : "", &Tool::name);
+  if (tool != kTools.end()) return &*tool;
+  std::string all;
+  for (const Tool& one : kTools) all += (all.empty() ? "" : ", ") + std::string(one.name);
+  if (!name.is_string()) {
+    return fail(ErrorCode::usage, fmt::format("tools/call needs a tool's 'name': {}", all));
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("there is no tool '{}'; there are {}",
+                          view::printable(view::fit(name.get<std::string>(), 60)), all));
+}
+
 // Null: it was given up.
 Result<Json> call_tool(Workspace& workspace, const Json& params, const Json& id,
                        const Asker& asker) {
-  const std::string name =
-      params.is_object() && params.contains("name") && params["name"].is_string()
-          ? params["name"].get<std::string>()
-          : std::string();
-  const auto tool = std::ranges::find(kTools, name, &Tool::name);
-  if (tool == kTools.end()) {
-    return fail(ErrorCode::usage,
-                fmt::format("there is no tool '{}'", view::printable(view::fit(name, 60))));
-  }
+  const auto named = tool_named(params);
+  if (!named) return std::unexpected(named.error());
+  const Tool* const tool = *named;
   Json arguments = Json::parse(tool->defaults);
   if (const auto given = params.find("arguments"); given != params.end() && !given->is_null()) {
     if (!given->is_object()) return fail(ErrorCode::usage, "'arguments' is to be an object");

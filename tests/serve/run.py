@@ -324,6 +324,8 @@ def case_mcp(case):
     add("tools/call", {"name": "calls", "arguments": {"function": "nosuch"}})
     add("tools/call", {"name": "calls", "arguments": {"nosuch": 1}})
     add("tools/call", {"name": "nosuch"})
+    add("tools/call", {"arguments": {}})
+    add("tools/call", {"name": 7})
     add("nosuch")
     batches = [[messages[0], messages[1], {"jsonrpc": "2.0", "id": "b", "method": "ping"}, 7], [messages[1]], []]
     lines = "\n".join(map(json.dumps, messages + batches)) + "\nnonsense\n"
@@ -352,7 +354,10 @@ def case_mcp(case):
     wrong = answers[3 + len(calls) + 1:]
     check(wrong[0]["result"]["isError"] and "nosuch" in wrong[0]["result"]["content"][0]["text"], wrong[0])
     check(wrong[1]["result"]["isError"] and "members" in wrong[1]["result"]["content"][0]["text"], wrong[1])
-    check([w["error"]["code"] for w in wrong[2:]] == [-32602, -32601, -32700], wrong[2:])
+    check([w["error"]["code"] for w in wrong[2:]] == [-32602, -32602, -32602, -32601, -32700], wrong[2:])
+    for answer, says in zip(wrong[2:], ("there is no tool 'nosuch'; there are recording, ends,", "needs a tool's 'name': recording,",
+                                        "needs a tool's 'name': recording,")):
+        check(says in answer["error"]["message"], answer)
 
 
 def case_sources(case):
