@@ -80,10 +80,10 @@ std::string several(const std::string& name, const std::map<Which, Found>& found
 }
 
 // `elsewhere`: the objects that have such a function all the same.
-std::string none(const std::string& name, const std::string& object,
+std::string none(const std::string& name, const std::string& object, const std::string& part,
                  const std::set<std::string>& elsewhere, const std::set<std::string>& others) {
-  std::string text = fmt::format("no function '{}'{} ran in this recording", name,
-                                 object.empty() ? "" : fmt::format(" of '{}'", object));
+  std::string text = fmt::format("no function '{}'{} ran in {}", name,
+                                 object.empty() ? "" : fmt::format(" of '{}'", object), part);
   if (!elsewhere.empty()) return text + fmt::format("; it did of {}", fmt::join(elsewhere, ", "));
   const std::string like = suggestion(FunctionName(name).name(), {others.begin(), others.end()});
   return text + (like.empty() ? "; 'hodo coverage --top 0' lists those that did" : like);
@@ -110,7 +110,7 @@ bool covers(const session::Place& place, const session::Object& object, std::uin
 // Which function is meant, and where it ran first.
 Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
                                      const session::Names& names, const std::string& name,
-                                     const std::string& object) {
+                                     const std::string& object, const std::string& part) {
   const auto address = address_in(name);
   const FunctionName wanted(name);
   std::map<Which, Found> found;
@@ -130,7 +130,7 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
     auto [it, fresh] = found.try_emplace({place.object, place.symbol, place.size}, here);
     if (!fresh && here.time < it->second.time) it->second = here;
   }
-  if (found.empty()) return fail(ErrorCode::usage, none(name, object, elsewhere, others));
+  if (found.empty()) return fail(ErrorCode::usage, none(name, object, part, elsewhere, others));
   if (found.size() > 1) return fail(ErrorCode::usage, several(name, found));
   return *found.begin();
 }
@@ -303,9 +303,10 @@ class GraphBuilder {
 }  // namespace
 
 Result<FlowGraph> flow_graph(const CoverageCounts& counts, session::Session& session,
-                             const std::string& name, const std::string& object) {
+                             const std::string& name, const std::string& object,
+                             const std::string& part) {
   const std::vector<PairCount> runs = counts.state().runs.sorted();
-  const auto found = find(runs, session.names(), name, object);
+  const auto found = find(runs, session.names(), name, object, part);
   if (!found) return std::unexpected(found.error());
   const std::vector<PairCount> edges = counts.state().edges.sorted();
   return GraphBuilder(runs, edges, session, found->first, found->second).build();

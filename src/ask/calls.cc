@@ -343,10 +343,19 @@ Result<CallRow> find_call(session::Session& session, const std::string& written,
   if (!spec) return std::unexpected(spec.error());
   auto list =
       list_calls(session, spec->name, {.walk = options, .only = spec->count, .index = index});
-  if (!list) return std::unexpected(list.error());
+  if (!list) {
+    Error error = list.error();
+    const bool has_number = written.find('#') != std::string::npos;
+    if (error.code == ErrorCode::not_found && !has_number) {
+      error.message += "; a call is written FUNCTION#N, as hodo list numbers them";
+    }
+    return std::unexpected(error);
+  }
   if (!list->rows.empty()) return list->rows.front();
-  return fail(ErrorCode::not_found,
-              fmt::format("there are only {} calls of {}", list->calls, spec->name));
+  return fail(
+      ErrorCode::not_found,
+      fmt::format("call {} of {} was asked for, and there {}", spec->count, spec->name,
+                  list->calls == 1 ? "is only one" : fmt::format("are only {}", list->calls)));
 }
 
 }  // namespace hodo::ask

@@ -710,6 +710,14 @@ def exported(case, judge, *flags):
 
 def case_annotate(case):
     exported(case, exports.annotate)
+    data = case.path("a.data")
+    for words, says in ((("main", "--call", "parse#1"), "no function 'main' ran in the call parse#1"),
+                        (("parse", "--call", "parse"), "annotate"), (("parse", "--call", "prase#2"), "did you mean 'parse'"),
+                        (("parse", "--call", "7"), "a call is written FUNCTION#N"),
+                        (("parse", "--call", "parse#7"), "call 7 of parse was asked for, and there are only 3"),
+                        (("main", "--call", "main#2"), "and there is only one")):
+        told = case.hodo("annotate", *words, data, status=None)
+        check(says in told.stderr or says == "annotate" and told.returncode == 0, told)
 
 
 def case_graphs(case):

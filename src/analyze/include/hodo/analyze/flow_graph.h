@@ -60,8 +60,9 @@ struct FlowGraph {
 // relocation, or where it ran), in an object whose path contains `object`.
 // Counts of all processes that mapped the same file add up; the code is that of the first one that
 // ran it. usage: no such function ran, or several of that name did; the message lists these, or
-// names that are like it.
+// names that are like it, and says what the counts are of: `part`.
 Result<FlowGraph> flow_graph(const CoverageCounts& counts, session::Session& session,
-                             const std::string& name, const std::string& object);
+                             const std::string& name, const std::string& object,
+                             const std::string& part = "this recording");
 
 }  // namespace hodo::analyze
