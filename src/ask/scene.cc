@@ -7,6 +7,7 @@
 #include <set>
 
 #include "hodo/flow/decoder.h"
+#include "inherited.h"
 #include "thread_calls.h"
 
 namespace hodo::ask {
@@ -258,7 +259,13 @@ Result<Scene> scene_at(session::Session& session, const Moment& moment,
                  gatherer);
   if (!outcome) return std::unexpected(outcome.error());
   auto scene = gatherer.take(session);
-  if (scene) scene->losses = std::move(outcome->losses);
+  if (!scene) return scene;
+  scene->losses = std::move(outcome->losses);
+  if (options.inherited) {
+    if (Status status = add_inherited_calls(session, *scene, options); !status) {
+      return std::unexpected(status.error());
+    }
+  }
   return scene;
 }
 

@@ -168,7 +168,7 @@ class Teller {
           view::printable(what.code.disassemble(scene.who.space, scene.address, scene.time)));
       if (scene.goes_round) text_ += fmt::format("{:<13}{}\n", "how often", view::kGoesRound);
     } else {
-      text_ += fmt::format("{:<13}nowhere that is known\n", "stands at");
+      text_ += fmt::format("{:<13}{}\n", "stands at", view::nowhere_text(scene));
     }
     if (!scene.after.empty() && scene.after.front().branch.kind == BranchKind::lost) {
       text_ += fmt::format("{:<13}what it did from here to its end\n", "lost");

@@ -134,7 +134,8 @@ Status add_path(const Pair& pair, const ask::RebuiltFiles& rebuilt, view::DiffVi
   paths.comparison = std::move(*comparison);
   if (!paths.comparison.partings.empty()) {
     const ask::Parting& first = paths.comparison.partings.front();
-    const ask::SceneOptions around{.before = 4, .after = 4, .reach = 4, .progress = progress};
+    const ask::SceneOptions around{
+        .before = 4, .after = 4, .reach = 4, .progress = progress, .inherited = true};
     auto a = ask::scene_at(*pair.a.session, first.a, around);
     if (!a) return std::unexpected(a.error());
     auto b = ask::scene_at(*pair.b.session, first.b, around);

@@ -64,9 +64,13 @@ std::string end_words(const Ended& ended) {
 Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
                               const session::ProgressFunction& progress,
                               const ask::IndexedRecording* index) {
-  return ask::scene_at(
-      session, last.moment,
-      {.before = kTail, .after = 2, .reach = 2, .progress = progress, .index = index});
+  return ask::scene_at(session, last.moment,
+                       {.before = kTail,
+                        .after = 2,
+                        .reach = 2,
+                        .progress = progress,
+                        .index = index,
+                        .inherited = true});
 }
 
 Result<Json> ends_json(session::Session& session, std::span<const Ended> all, std::size_t around,

@@ -95,7 +95,8 @@ Result<FoundScene> scene_of(session::Session& session, const SceneInput& input,
                              {.before = input.around + kMore,
                               .after = input.around + kMore,
                               .progress = how.walk.progress,
-                              .index = how.index});
+                              .index = how.index,
+                              .inherited = true});
   if (!scene) return std::unexpected(scene.error());
   auto elsewhere = others(session, *scene, how);
   if (!elsewhere) return std::unexpected(elsewhere.error());

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "hodo/base/last_component.h"
 #include "hodo/view/moments.h"
@@ -31,6 +32,26 @@ std::string line_text(SceneView& view, const ask::SourceLines::Line& line) {
 }
 
 }  // namespace
+
+// An address of 0 is also how a branch says that none is known: but where nothing is traced, an
+// exception at that address is not in the trace either.
+std::string nowhere_text(const ask::Scene& scene) {
+  std::vector<Branch> near;
+  for (const ask::Passed& passed : scene.before) near.push_back(passed.branch);
+  if (!scene.after.empty()) near.push_back(scene.after.front().branch);
+  const bool passed_end = near.size() > 1 && !scene.before.empty() &&
+                          scene.before.back().branch.kind == BranchKind::end;
+  if (passed_end && !scene.after.empty()) near.pop_back();
+  if (near.size() < 2) return "nowhere: the path is not traced here";
+  const Branch& sent = near[near.size() - 2];
+  const Branch& failed = near.back();
+  const bool was_sent =
+      sent.to == 0 && sent.kind < BranchKind::begin && (sent.flags & kTraceEnd) == 0;
+  const bool has_failed =
+      failed.kind == BranchKind::end && failed.from == 0 && (failed.flags & kAsync) != 0;
+  return was_sent && has_failed ? "0, where there is no code"
+                                : "nowhere: the path is not traced here";
+}
 
 // The innermost first; where a compiler has inlined, one line for each function.
 std::string calls_of_scene(SceneView& view, const Style& style) {

@@ -27,7 +27,7 @@ std::string head(SceneView& view, const Style& style) {
                                   : fmt::format("{} of process {}", scene.who.tid, scene.who.pid));
   add("time", time_text(view.session, scene.time));
   if (scene.address == 0) {
-    add("stands at", "nowhere: the path is not traced here");
+    add("stands at", nowhere_text(scene));
     return out;
   }
   const session::Names& names = view.session.names();

@@ -459,12 +459,68 @@ def case_crash(case):
         if kind == "abort":
             told = case.hodo("show", "crash:1", data, status=2).stderr
             check(f"no process 1 was ended by a signal; there is crash:{crash['pid']}" in told, told)
+        if kind in ("child", "null_call"):
+            check("main" in names, f"{kind}: {names}")
+        if kind == "null_call":
+            told = case.hodo("crash", data, status=None).stdout
+            check("stands at    0, where there is no code" in told, told)
         if kind == "recursion":
             check("cannot say how often" in case.hodo("crash", data, status=None).stdout, "not said")
         if kind not in ("null_call", "killed", "thread"):
             continue
         text = case.hodo("crash", data, status=None).stdout
         check("Open calls" in text and crash["ended"] in text, text)
+
+
+FORKS = r"""
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int zero;
+static int wait_for(pid_t child) { int status; return waitpid(child, &status, 0) < 0 || status != 0; }
+__attribute__((noinline)) static int ends(void) { zero = zero + 1; abort(); }
+__attribute__((noinline)) static int forks(int generations) {
+  pid_t child = fork();                                    /* LINE fork */
+  if (child != 0) return wait_for(child);
+  return generations > 1 ? forks(generations - 1) : -1;
+}
+__attribute__((noinline)) static int twice(int generations) {
+  int mine = forks(generations) + zero;                    /* LINE twice */
+  return mine < 0 ? ends() : mine;                         /* LINE ends */
+}
+__attribute__((noinline)) static int leaves(void) { int mine = forks(1) + zero; return mine; }
+int main(int argc, char** argv) {
+  int generations = atoi(argv[1]);
+  if (generations == 0) return leaves() < 0 ? ends() : 0;  /* LINE left */
+  return twice(generations);
+}
+"""
+
+
+def case_forked(case):
+    """A forked process has its parent's open calls, but for those that it has left."""
+    program = case.program("forks", FORKS, "-O1", "-fno-optimize-sibling-calls", "-fno-inline")
+    for generations, chain in (("0", ["ends", "main"]), ("1", ["ends", "twice", "main"]),
+                               ("3", ["ends", "twice", "main"])):
+        data = case.record(f"forks{generations}.data", program, generations)
+        for index in ((), ("--no-index",)):
+            processes = case.json("crash", data, *index, status=None)["processes"]
+            crashed = [p for p in processes if "signal" in p]
+            check(len(crashed) == 1, crashed)
+            calls = crashed[0]["threads"][0]["calls"]
+            names = [c["function"] for c in calls]
+            first = names.index("ends")
+            check(names[first:first + len(chain)] == chain and names[-1] == "_start", f"{generations}: {names}")
+            entered = dict(zip(names, (c["entered"] for c in calls)))
+            check(int(entered["ends"].split(":")[0]) == crashed[0]["pid"], entered)
+            check(int(entered["main"].split(":")[0]) == min(p["pid"] for p in processes), entered)
+            scene = case.json("show", entered["main"], data)
+            check(scene["stands_at"]["function"] == "main" and scene["stands_at"]["offset"] == 0, scene["stands_at"])
+    # What runs between the fork and the first return.
+    data = case.path("forks3.data")
+    last = case.json("list", "forks", data)["calls"]
+    names = [c["function"] for c in case.json("show", last[-1]["moment"], data)["calls"]]
+    check(names[:2] == ["forks", "forks"] and names[-1] == "_start", names)
 
 
 def case_core(case):

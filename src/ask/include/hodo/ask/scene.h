@@ -28,7 +28,7 @@ struct OpenFrame {
   std::string object;    // path, raw
   std::uint64_t at = 0;  // where it stands: the next instruction, or the call that it waits for
   std::uint64_t at_time = 0;       // when it came there, trace clock
-  Moment entered;                  // before its first instruction
+  Moment entered;                  // before its first instruction; of the thread that entered it
   std::uint64_t entry_time = 0;    // nanoseconds; 0: unknown
   std::uint64_t instructions = 0;  // executed since, with what it called
   analyze::CallEntry how = analyze::CallEntry::first;
@@ -63,6 +63,9 @@ struct SceneOptions {
   std::uint64_t reach = std::uint64_t{1} << 20;  // branches that out_after is looked for in
   session::ProgressFunction progress;
   const IndexedRecording* index = nullptr;  // of the session: what lies far before is not decoded
+  // Of a forked process, the calls of its parent that it began with and has not left are among the
+  // open ones, where the fork is found: these were entered at moments of the parent.
+  bool inherited = false;
 };
 
 // Errors: as walk(); not_found where the recording has no such moment, with what there is.

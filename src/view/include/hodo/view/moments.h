@@ -42,6 +42,9 @@ struct SceneView {
 inline constexpr std::string_view kGoesRound =
     "the code comes back here without a packet: the trace cannot say how often, nor what is open";
 
+// Of a scene without an address: why.
+std::string nowhere_text(const ask::Scene& scene);
+
 // What `hodo show` says.
 std::string scene_text(SceneView& view, const Style& style);
 nlohmann::ordered_json scene_json(SceneView& view);
