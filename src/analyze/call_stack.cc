@@ -8,6 +8,13 @@ namespace {
 // Frames that are looked at for a function that a jump went into; a longjmp from deeper is rare.
 constexpr std::size_t kSearched = 4096;
 
+// Whether a jump may be one that leaves calls which have not returned, as longjmp's and an
+// unwinder's: these are told where to go. Other jumps stay within what was compiled as one
+// function, whose parts may have names of their own.
+bool may_leave_calls(const Branch& jump) {
+  return jump.kind != BranchKind::cond && jump.kind != BranchKind::jmp;
+}
+
 // Whether the instruction at the branch's source was executed, and counted.
 bool executed(const Branch& branch) {
   return branch.kind < BranchKind::begin && (branch.flags & kAsync) == 0;
@@ -203,11 +210,15 @@ void CallStack::jumped(const Branch& branch) {
   if (top.function.stub) {
     return enter_from_stub(functions_.called(space_, branch.to, branch.time), branch.to);
   }
+  const Located from = locate(branch.from, branch.time);
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(top.function)) return;
+  // Behind a handler's return the function on top is not the one that runs.
+  if (function.known() && function.same_function(from)) return;
   if (top.function.resolver && function.entry) return leave_resolver(function, branch.to);
-  bool tail_call = function.known() ? function.entry : !sites_.has(branch.to);
-  std::size_t keep = tail_call ? up_to_in_jumps(function) : up_to(function);
+  const bool tail_call = function.known() ? function.entry : !sites_.has(branch.to);
+  std::size_t keep = up_to_in_jumps(function);
+  if (keep == 0 && !tail_call && may_leave_calls(branch)) keep = up_to_left(function);
   if (keep != 0) return cut(keep, tail_call ? CallEnd::returned : CallEnd::skipped);
   push(function, CallEntry::jumped, {branch.from, branch.to});
 }
@@ -336,6 +347,15 @@ std::size_t CallStack::up_to(const Located& function) const {
     if (frames_[i].function.same_function(function)) return i + 1;
   }
   return 0;
+}
+
+// A table of cases may lead to a part of the function on top that has a name of its own, and an
+// earlier call of that function may be in this part: then nothing is left.
+std::size_t CallStack::up_to_left(const Located& function) const {
+  const std::size_t up = up_to(function);
+  const bool is_part = up > 1 && frames_[up - 1].how == CallEntry::jumped &&
+                       frames_[up - 2].function.same_function(frames_.back().function);
+  return is_part ? 0 : up;
 }
 
 std::size_t CallStack::up_to_in_jumps(const Located& function) const {

@@ -6,7 +6,6 @@
 namespace hodo::ask {
 namespace {
 
-constexpr std::uint64_t kRowsVersion = 2;
 // Bytes that these take at least.
 constexpr std::size_t kLeastOfRow = 6;
 constexpr std::size_t kLeastOfFunction = 3;

@@ -32,6 +32,9 @@ struct RowChunk {
   std::uint32_t size = 0;
 };
 
+// The first number of a head: another one where rows are made, or read, in another way.
+inline constexpr std::uint64_t kRowsVersion = 3;
+
 class CallRowsWriter {
  public:
   // `file` may be null: nothing is kept.

@@ -8,7 +8,6 @@
 namespace hodo::ask {
 namespace {
 
-constexpr std::uint64_t kVersion = 7;
 constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
 // Bytes that these take at least.
 constexpr std::size_t kLeastOfSegment = 24;

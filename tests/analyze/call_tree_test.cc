@@ -83,6 +83,27 @@ TEST(CallTree, TheColdPartOfAFunctionIsTheFunction) {
   EXPECT_EQ(shape_of(path), "main:1/1(f:1/3)");
 }
 
+// f's cold part is the middle of g here, as it is a function of its own without symbols. It calls
+// f, which goes to its cold part once more, and back.
+Path recursion_by_a_part(BranchKind jump) {
+  Path path;
+  path.begin(0x1000).call(0x1010, 0x1100).go(jump, 0x1110, 0x1250).call(0x1260, 0x1100);
+  path.go(jump, 0x1110, 0x1250).jmp(0x1270, 0x1120).ret(0x1130, 0x1265);
+  path.jmp(0x1270, 0x1120).ret(0x1130, 0x1015).jmp(0x1020, 0x1000);
+  return path;
+}
+
+TEST(CallTree, AJumpIntoAPartOfTheFunctionLeavesNoCalls) {
+  EXPECT_EQ(shape_of(recursion_by_a_part(BranchKind::cond)),
+            "main:1/2(f:1/2(g:1/2(f:1/2(g:1/1))))");
+  EXPECT_EQ(shape_of(recursion_by_a_part(BranchKind::jmp)), "main:1/2(f:1/2(g:1/2(f:1/2(g:1/1))))");
+}
+
+TEST(CallTree, ATableOfCasesMayLeadToAPartOfTheFunction) {
+  EXPECT_EQ(shape_of(recursion_by_a_part(BranchKind::ijmp)),
+            "main:1/2(f:1/2(g:1/2(f:1/2(g:1/1))))");
+}
+
 TEST(CallTree, StubsAreTheirCallers) {
   Path path;
   path.begin(0x1000).call(0x1010, 0x1900).go(BranchKind::ijmp, 0x1900, 0x1300);

@@ -49,8 +49,12 @@ struct CallThread {
 //  - behind a gap the stack starts anew under "[unknown caller]"; no frames are made up;
 //  - a jump to the start of another function is a tail call: its callee lies below the function
 //    that jumped, and one return leaves both. Jumps that go round are folded;
-//  - a return that skips frames (an unwinder) leaves them; so does a jump into the middle of a
-//    function that is on the stack (longjmp, the landing pad of an exception);
+//  - a return that skips frames (an unwinder) leaves them; so does an indirect jump into the middle
+//    of a function that is on the stack (longjmp, the landing pad of an exception). Other jumps
+//    into a function's middle, and by a table of cases, lead to a part of the function that jumps,
+//    which without symbols is one of its own (cold code): that is on the stack like a tail call;
+//  - a jump within a known function changes nothing, whatever is on top, as behind the return of a
+//    signal handler;
 //  - tracing that goes on at the start of a function is a call from outside: a signal handler, or a
 //    callback from where a filter hides the path. It ends where the path goes on at the place that
 //    it interrupted;
