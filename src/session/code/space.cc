@@ -13,11 +13,6 @@ constexpr image::Timeline::Value kUnmapped = image::Timeline::kNothing - 1;
 // How many later mappings of an address are looked at before giving up.
 constexpr int kLaterMappings = 4;
 
-std::uint64_t last_address(const perfdata::Mapping& m) {
-  std::uint64_t room = ~std::uint64_t{0} - m.address;
-  return m.address + std::min(m.size - 1, room);
-}
-
 }  // namespace
 
 Space::Space(const std::vector<perfdata::Mapping>& mappings, const perfdata::Model& recording,

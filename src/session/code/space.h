@@ -1,6 +1,7 @@
 // One process's code over time, and what was mapped where, for names and explanations.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,11 @@
 #include "jit_code.h"
 
 namespace hodo::session {
+
+// Of a mapping that is not empty.
+constexpr std::uint64_t last_address(const perfdata::Mapping& m) {
+  return m.address + std::min(m.size - 1, ~std::uint64_t{0} - m.address);
+}
 
 // Built from a process's (or the kernel's) mappings. Times are the trace's.
 class Space final : public image::CodeSource {

@@ -15,9 +15,12 @@ Spaces::Spaces(const perfdata::Model& recording, Files::Where where)
     const auto parent = recording.process_at(process.ppid, process.start);
     const bool known = process.start != 0 && parent != nullptr && parent < &process;
     parents_.push_back(known ? static_cast<std::uint32_t>(parent - all.data()) : perfdata::kNone);
-    auto& mapped = mapped_.emplace_back();
+    Mapped& mapped = mapped_.emplace_back();
     for (const perfdata::Mapping& m : process.mappings) {
-      if (m.kept == perfdata::kNone) mapped.push_back(&m);
+      if (m.kept != perfdata::kNone || m.size == 0) continue;
+      const auto number = static_cast<image::Timeline::Value>(mapped.list.size());
+      mapped.last.cover(m.address, last_address(m), m.from, number);
+      mapped.list.push_back(&m);
     }
   }
 }
@@ -71,16 +74,11 @@ bool has_inherited_code(const perfdata::Model& recording, const perfdata::Proces
 
 // Mappings are cut where a later one covers them, so what was there before lies in the list with an
 // earlier time.
-template <class Fits>
+template <class Find>
 const perfdata::Mapping* Spaces::last_mapped(std::uint32_t index, std::uint64_t address,
-                                             std::uint64_t time, Fits fits) const {
+                                             std::uint64_t time, Find find) const {
   for (bool inherited = true; inherited;) {
-    const auto& all = mapped_[index];
-    auto m = std::ranges::upper_bound(all, time, {}, &perfdata::Mapping::from);
-    while (m != all.begin()) {
-      --m;
-      if (address - (*m)->address < (*m)->size && fits(**m)) return *m;
-    }
+    if (const auto* found = find(mapped_[index], time)) return found;
     // A fork hands on what kept code has left of a mapping; what it covers lies with the parent.
     const perfdata::Process& process = recording_.processes()[index];
     inherited = parents_[index] != perfdata::kNone &&
@@ -94,7 +92,11 @@ const perfdata::Mapping* Spaces::last_mapped(std::uint32_t index, std::uint64_t 
 const perfdata::Mapping* Spaces::beneath(std::uint32_t index, const perfdata::Mapping& mapping,
                                          std::uint64_t address) const {
   if (mapping.kept == perfdata::kNone || index >= mapped_.size()) return nullptr;
-  const auto* found = last_mapped(index, address, mapping.from, [](const auto&) { return true; });
+  const auto find = [address](const Mapped& mapped, std::uint64_t time) {
+    const image::Timeline::Value last = mapped.last.find(address, time).value;
+    return last < mapped.list.size() ? mapped.list[last] : nullptr;
+  };
+  const auto* found = last_mapped(index, address, mapping.from, find);
   return found != nullptr && found->executable ? found : nullptr;
 }
 
@@ -105,9 +107,16 @@ Region::Writing Spaces::writing(std::uint32_t index, const perfdata::Mapping& ma
     return m.file == mapping.file &&
            m.address - m.file_offset == mapping.address - mapping.file_offset;
   };
-  const auto* found = last_mapped(index, address, mapping.from, [&](const perfdata::Mapping& m) {
-    return !same(m) || (m.prot & PROT_WRITE) != 0;
-  });
+  const auto find = [&](const Mapped& mapped, std::uint64_t time) {
+    auto m = std::ranges::upper_bound(mapped.list, time, {}, &perfdata::Mapping::from);
+    while (m != mapped.list.begin()) {
+      --m;
+      if (address - (*m)->address >= (*m)->size) continue;
+      if (!same(**m) || ((*m)->prot & PROT_WRITE) != 0) return *m;
+    }
+    return static_cast<const perfdata::Mapping*>(nullptr);
+  };
+  const auto* found = last_mapped(index, address, mapping.from, find);
   return found != nullptr && same(*found) ? Region::Writing::before : Region::Writing::none;
 }
 

@@ -1,11 +1,13 @@
 // The address spaces of a recording, each built when it is first asked for.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "files.h"
+#include "hodo/image/timeline.h"
 #include "hodo/session/regions.h"
 #include "space.h"
 
@@ -37,18 +39,23 @@ class Spaces {
                           std::uint64_t address) const;
 
  private:
-  // The last one that process `index` had at `address` before `time` and for which `fits` holds;
-  // where it is as old as the process, also what the parent had.
-  template <class Fits>
+  // What find(mapped, time) says of what process `index` had mapped; where that is nothing, and
+  // `address` is as old as the process, of what the parent had.
+  template <class Find>
   const perfdata::Mapping* last_mapped(std::uint32_t index, std::uint64_t address,
-                                       std::uint64_t time, Fits fits) const;
+                                       std::uint64_t time, Find find) const;
 
   const perfdata::Model& recording_;
   Files files_;
   image::ContentStore kept_;
   std::vector<std::unique_ptr<Space>> spaces_;
-  // By process, in order of time: what it had mapped itself. Kept code is thousands of pieces.
-  std::vector<std::vector<const perfdata::Mapping*>> mapped_;
+  // By process: what it had mapped itself. Kept code is thousands of pieces, and may lie over as
+  // many.
+  struct Mapped {
+    std::vector<const perfdata::Mapping*> list;  // in order of time
+    image::Timeline last;                        // its numbers in `list`
+  };
+  std::deque<Mapped> mapped_;           // timelines do not move
   std::vector<std::uint32_t> parents_;  // by process, one that is in front of it; or kNone
   std::unique_ptr<Space> kernel_;
 };
