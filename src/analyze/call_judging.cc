@@ -84,11 +84,14 @@ CallOp CallJudging::op(std::uint32_t space, const Branch& branch) {
 CallOp CallJudging::called(std::uint32_t space, const Branch& branch) {
   if (branch.to == 0) return {};
   // Where a call in code without symbols returns to is remembered (ReturnSites).
-  if (!around(space, branch.from, branch.time).known()) return {};
+  const bool noted = !around(space, branch.from, branch.time).known();
+  if (noted && !functions_.is_nameless(space, branch.from, branch.time)) return {};
   const Located& callee = functions_.called(space, branch.to, branch.time);
   // call 1f; 1: pop %ebx
   if (callee.known() && !callee.entry) return {};
-  return entering(CallOp::Kind::call, space, callee, {branch.to, true, branch.time});
+  CallOp out = entering(CallOp::Kind::call, space, callee, {branch.to, true, branch.time});
+  out.noted = noted;
+  return out;
 }
 
 CallOp CallJudging::jumped(std::uint32_t space, const Branch& branch) {
@@ -101,10 +104,17 @@ CallOp CallJudging::jumped(std::uint32_t space, const Branch& branch) {
     return entering(CallOp::Kind::enters, space, callee, {branch.to, true, branch.time});
   }
   const Located& target = functions_.at(space, branch.to, branch.time);
+  if (!from.known() && !target.known()) return {.kind = jumped_without_name(space, branch)};
   if (!from.known() || !target.known()) return {};
   if (target.same_function(from)) return {.kind = CallOp::Kind::stays};
   if (from.resolver || target.resolver || !target.entry) return {};
   return entering(CallOp::Kind::tail, space, target, {branch.to, false, branch.time});
+}
+
+// The call on top is of the object that has the jump: whatever came there has told so.
+CallOp::Kind CallJudging::jumped_without_name(std::uint32_t space, const Branch& branch) const {
+  const bool stays = functions_.one_has(space, branch.from, branch);
+  return stays ? CallOp::Kind::stays : CallOp::Kind::other;
 }
 
 CallOp CallJudging::entering(CallOp::Kind kind, std::uint32_t space, const Located& where,

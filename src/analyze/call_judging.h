@@ -46,6 +46,7 @@ class CallJudging {
   bool is_single(std::uint32_t number) const;
   flow::CallOp called(std::uint32_t space, const Branch& branch);
   flow::CallOp jumped(std::uint32_t space, const Branch& branch);
+  flow::CallOp::Kind jumped_without_name(std::uint32_t space, const Branch& branch) const;
   flow::CallOp entering(flow::CallOp::Kind kind, std::uint32_t space, const Located& where,
                         Callee callee);
   std::uint64_t generation(std::uint32_t space, std::uint64_t time);

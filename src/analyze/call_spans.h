@@ -17,6 +17,7 @@ class CallSpans {
     std::span<const flow::ReturnedCall> returned;
     std::span<const flow::OpenedCall> opened;
     std::span<const flow::SingleCall> singles;
+    std::span<const std::uint64_t> noted;
   };
 
   // Both must outlive this.
@@ -28,13 +29,14 @@ class CallSpans {
         singles_(batch.singles),
         summed_(batch.summed),
         paths_(batch.paths),
-        left_open_(batch.left_open) {}
+        left_open_(batch.left_open),
+        noted_(batch.noted) {}
 
   Span next() {
     const flow::CallSpan& sums = spans_.front();
     spans_ = spans_.subspan(1);
     return {sums, first(returned_, sums.returned), first(opened_, sums.opened),
-            first(singles_, sums.singles)};
+            first(singles_, sums.singles), first(noted_, sums.noted)};
   }
 
   bool are_summed() const { return !summed_.empty(); }
@@ -43,12 +45,13 @@ class CallSpans {
     std::span<const flow::CalledPath> paths;
     std::span<const flow::ReturnedCall> returned;
     std::span<const flow::LeftOpen> open;
+    std::span<const std::uint64_t> noted;
   };
   Summed next_summed() {
     const flow::SummedSpan& sums = summed_.front();
     summed_ = summed_.subspan(1);
     return {sums, first(paths_, sums.paths), first(returned_, sums.returned),
-            first(left_open_, sums.open)};
+            first(left_open_, sums.open), first(noted_, sums.noted)};
   }
   CallJudging::Callee callee(std::uint32_t number) const { return judging_.callee(number); }
 
@@ -68,6 +71,7 @@ class CallSpans {
   std::span<const flow::SummedSpan> summed_;
   std::span<const flow::CalledPath> paths_;
   std::span<const flow::LeftOpen> left_open_;
+  std::span<const std::uint64_t> noted_;
 };
 
 }  // namespace hodo::analyze

@@ -119,6 +119,7 @@ void CallStack::follow_span(CallSpans& spans, const flow::TransferBook& book, st
     ++returned;
     tell_singles();
   }
+  for (const std::uint64_t site : span.noted) sites_.add(site);
   for (const flow::OpenedCall& call : span.opened) {
     move_to(call.branches, call.insns);
     opened_in_span(call, spans.callee(call.callee), book, begin, time);
@@ -198,6 +199,7 @@ void CallStack::follow_summed(CallSpans& spans, const flow::TransferBook& book, 
     paths_[node].instructions += path.insns - std::exchange(before, 0);
     clock_.instructions += path.insns;
   }
+  for (const std::uint64_t site : span.noted) sites_.add(site);
   for (const flow::LeftOpen& call : span.open) {
     const std::uint64_t entry = spans.callee(call.callee).entry;
     const bool jumped = call.was_jumped_to();

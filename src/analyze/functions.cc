@@ -87,8 +87,25 @@ const symbol::Symbol* Functions::symbol_at(std::uint32_t space, std::uint64_t ad
 bool Functions::one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const {
   const auto at = [&](std::uint64_t address) { return known_symbol_at(space, address, jump.time); };
   const std::lock_guard lock(*asking_);
-  const symbol::Symbol* const function = at(jump.from);
-  return function != nullptr && function == at(jump.to) && function == at(line);
+  if (const symbol::Symbol* const function = at(jump.from); function != nullptr)
+    return function == at(jump.to) && function == at(line);
+  const auto nameless = [&](std::uint64_t address) {
+    return nameless_object(space, address, jump.time);
+  };
+  const std::string object = nameless(jump.from);
+  return !object.empty() && object == nameless(jump.to) && object == nameless(line);
+}
+
+std::string Functions::nameless_object(std::uint32_t space, std::uint64_t address,
+                                       std::uint64_t time) const {
+  if (names_.may_name_more(space)) return {};
+  session::Place place = names_.place(space, address, time);
+  return place.symbol.empty() ? std::move(place.object) : std::string();
+}
+
+bool Functions::is_nameless(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
+  const std::lock_guard lock(*asking_);
+  return !nameless_object(space, address, time).empty();
 }
 
 session::Place Functions::place_of(const Key& key, std::uint64_t time) const {

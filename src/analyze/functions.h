@@ -65,9 +65,11 @@ class Functions {
   bool replaced(std::uint32_t space, std::uint64_t after, std::uint64_t until) const {
     return names_.replaced(space, after, until);
   }
-  // Whether a function of a file has a straight line of code, the jump at its end, and its target.
-  // For any thread, at any time.
+  // Whether a function of a file has a straight line of code, the jump at its end, and its target;
+  // or one object that names nothing there. For any thread, at any time.
   bool one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
+  // Whether this is and stays code without a name. For any thread, at any time.
+  bool is_nameless(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;
   // The function that stands for something that is none, as "[unknown caller]".
   std::uint32_t pseudo(const std::string& name) { return intern(name, ""); }
 
@@ -117,6 +119,9 @@ class Functions {
   // asking_ is held.
   const symbol::Symbol* known_symbol_at(std::uint32_t space, std::uint64_t address,
                                         std::uint64_t time) const;
+  // The object that has no name for this address, and nobody else ever has one; empty if it may
+  // have one.
+  std::string nameless_object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;
   session::Place place_of(const Key& key, std::uint64_t time) const;
   Located look_up(const Key& key, std::uint64_t time);
   std::uint32_t intern(const std::string& name, const std::string& object, bool synthetic = false);

@@ -52,15 +52,23 @@ class CallLog {
 
   void returned(const ReturnedCall& call) { returned_.push_back(call); }
   void single(const SingleCall& call) { singles_.push_back(call); }
+  // A call of the span has returned (CallOp::noted).
+  void note(std::uint64_t to) {
+    if (noted_.size() == told_noted_ || noted_.back() != to) noted_.push_back(to);
+  }
   // So many that the batch should end: they have 64 KiB.
-  bool has_many_singles() const { return singles_.size() >= kManySingles; }
+  bool has_many_told() const {
+    return singles_.size() >= kManySingles || noted_.size() >= kManyNoted;
+  }
   std::size_t returned_in_span() const { return returned_.size() - told_; }
   // The span ends; its open calls are those up to `end`.
   void close(CallSpan span, const OpenedCall* end) {
     span.returned = static_cast<std::uint32_t>(returned_in_span());
     span.opened = static_cast<std::uint32_t>(end - frames_.data());
     span.singles = static_cast<std::uint32_t>(singles_.size() - told_singles_);
+    span.noted = static_cast<std::uint32_t>(noted_.size() - told_noted_);
     told_singles_ = singles_.size();
+    told_noted_ = noted_.size();
     opened_.insert(opened_.end(), frames_.begin(), frames_.begin() + (end - frames_.data()));
     told_ = returned_.size();
     spans_.push_back(span);
@@ -70,16 +78,19 @@ class CallLog {
     returned_.clear();
     opened_.clear();
     singles_.clear();
-    told_ = told_singles_ = 0;
+    noted_.clear();
+    told_ = told_singles_ = told_noted_ = 0;
   }
 
   std::span<const CallSpan> spans() const { return spans_; }
   std::span<const ReturnedCall> returned() const { return returned_; }
   std::span<const OpenedCall> opened() const { return opened_; }
   std::span<const SingleCall> singles() const { return singles_; }
+  std::span<const std::uint64_t> noted() const { return noted_; }
 
  private:
   static constexpr std::size_t kManySingles = 1 << 11;
+  static constexpr std::size_t kManyNoted = 1 << 13;
 
   std::vector<OpenedCall> frames_;
   std::vector<CallSpan> spans_;
@@ -87,7 +98,9 @@ class CallLog {
   std::vector<OpenedCall> opened_;
   std::vector<SingleCall> singles_;
   std::size_t told_ = 0;          // of returned_ that are in spans,
-  std::size_t told_singles_ = 0;  // and of singles_
+  std::size_t told_singles_ = 0;  // of singles_,
+  std::vector<std::uint64_t> noted_;
+  std::size_t told_noted_ = 0;  // and of noted_
 };
 
 }  // namespace hodo::flow

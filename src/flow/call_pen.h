@@ -68,7 +68,11 @@ class CallPen {
   // A plain return, the last of so many branches and instructions that are in no row. False, and
   // nothing is done: it does not close the innermost call of the span.
   [[gnu::always_inline]] bool close(std::uint64_t to, std::uint64_t branches, std::uint64_t insns) {
-    if (top_ == bottom_ || top_[-1].returns != to) return false;
+    if (top_ == bottom_) return false;
+    if (top_[-1].returns != to) {
+      if (!top_[-1].is_noted() || (top_[-1].returns ^ OpenedCall::kNoted) != to) return false;
+      log_.note(to);
+    }
     --top_;
     span_.last_return = span_.branches + static_cast<std::uint32_t>(branches);
     drop(top_, span_.last_return, span_.insns + static_cast<std::uint32_t>(insns));
@@ -82,7 +86,7 @@ class CallPen {
   // It has to end before more is followed.
   bool full() const {
     return deep() || span_.insns >= kMostInsns ||
-           log_.returned_in_span() >= CallLog::kMostReturned || log_.has_many_singles();
+           log_.returned_in_span() >= CallLog::kMostReturned || log_.has_many_told();
   }
   // With what is left out behind it, which is in it then. True: there was one.
   bool end_span(LeftOut& left) {
@@ -194,7 +198,8 @@ class CallPen {
                                    const StepGraph::CallStep& step, std::uint64_t returns,
                                    OpenedCall*& top) {
     const bool stub = (what & following::kStub) != 0;
-    top->returns = returns ^ (stub ? OpenedCall::kStub : 0);
+    const bool noted = (what & following::kNoted) != 0;
+    top->returns = returns ^ (stub ? OpenedCall::kStub : 0) ^ (noted ? OpenedCall::kNoted : 0);
     top->at = at.row + k;
     top->callee = following::callee(what);
     top->branches = at.branches + k + 1;
@@ -222,7 +227,9 @@ class CallPen {
                      .since = since(k, at, step)});
       return true;
     }
-    if (call[-1].returns != at.to) return false;
+    const bool noted = call[-1].is_noted();
+    if ((call[-1].returns ^ (noted ? OpenedCall::kNoted : 0)) != at.to) return false;
+    if (noted) log_.note(at.to);
     span_.last_return = at.branches + k + 1;
     for (--call; top != call;) drop(--top, span_.last_return, at.insns + step.insns);
     return true;

@@ -110,7 +110,7 @@ std::uint32_t StepGraph::call_word(const CallOp& op) {
     if (op.single != is_single(op.callee)) singles_[op.callee] = op.single ? 1 : kNotSingle;
   }
   return static_cast<std::uint32_t>(op.kind) | (op.stub ? following::kStub : 0) |
-         op.callee << following::kCalleeShift;
+         (op.noted ? following::kNoted : 0) | op.callee << following::kCalleeShift;
 }
 
 std::uint16_t StepGraph::judge_calls(std::uint32_t row, const CallJudge& judge) {

@@ -30,7 +30,9 @@ class CallSums {
   const LeftOpen* limit() const { return frames_.data() + frames_.size(); }
   // It has to end before more than kAtOnce paths are added.
   static constexpr std::size_t kAtOnce = 96;
-  bool full() const { return path_count_ >= kMostPaths || begin_ >= kMostTold; }
+  bool full() const {
+    return path_count_ >= kMostPaths || begin_ >= kMostTold || noted_.size() >= kMostNoted;
+  }
 
   // Of the span, by number: 0 is where it began. They stay there until it ends.
   CalledPath* span_paths() { return paths_.data() + begin_; }
@@ -49,14 +51,20 @@ class CallSums {
     returned_.push_back({.to = to, .at = at});
     return add(0, CalledPath::kOpenBefore, kSlots);
   }
+  // A call of the span has returned (CallOp::noted).
+  void note(std::uint64_t to) {
+    if (noted_.size() == noted_told_ || noted_.back() != to) noted_.push_back(to);
+  }
   // The span ends; its open calls are those up to `end`, each with its own path.
   void close(SummedSpan span, const LeftOpen* end) {
     span.paths = static_cast<std::uint32_t>(path_count_);
     span.returned = static_cast<std::uint32_t>(returned_.size() - told_);
     span.open = static_cast<std::uint32_t>(end - frames_.data());
     left_open_.insert(left_open_.end(), frames_.begin(), frames_.begin() + (end - frames_.data()));
+    span.noted = static_cast<std::uint32_t>(noted_.size() - noted_told_);
     spans_.push_back(span);
     told_ = returned_.size();
+    noted_told_ = noted_.size();
     const std::size_t behind = begin_ + path_count_;
     forget_slots();
     begin_span(behind);
@@ -66,6 +74,8 @@ class CallSums {
     spans_.clear();
     returned_.clear();
     left_open_.clear();
+    noted_.clear();
+    noted_told_ = 0;
     told_ = 0;
     forget_slots();
     begin_span(0);
@@ -75,10 +85,12 @@ class CallSums {
   std::span<const CalledPath> paths() const { return std::span(paths_).first(begin_); }
   std::span<const ReturnedCall> returned() const { return returned_; }
   std::span<const LeftOpen> left_open() const { return left_open_; }
+  std::span<const std::uint64_t> noted() const { return noted_; }
 
  private:
   static constexpr std::size_t kMostPaths = 1 << 12;  // of a span
   static constexpr std::size_t kMostTold = 1 << 13;   // of the spans before: 128 KiB
+  static constexpr std::size_t kMostNoted = 1 << 13;  // of all spans
   static constexpr unsigned kSlotsLog2 = 13;
   static constexpr std::size_t kSlots = std::size_t{1} << kSlotsLog2;
   static_assert(2 * kMostPaths <= kSlots);
@@ -115,7 +127,9 @@ class CallSums {
   std::vector<SummedSpan> spans_;
   std::vector<ReturnedCall> returned_;
   std::vector<LeftOpen> left_open_;
-  std::size_t told_ = 0;  // of returned_ that are in spans
+  std::size_t told_ = 0;  // of returned_ that are in spans,
+  std::vector<std::uint64_t> noted_;
+  std::size_t noted_told_ = 0;  // and of noted_
 };
 
 }  // namespace hodo::flow

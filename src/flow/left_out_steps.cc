@@ -83,10 +83,11 @@ std::uint32_t StepGraph::plain_step(Link link, bool taken, std::uint32_t row, bo
   if (!exact) {
     if (nth + 1u != shown.edge_count || before > summed_call::kMostInsns) return 0;
     shown.row = row;
-    summed_call::set_callee(tail, following::callee(what));
+    summed_call::set_callee(tail, following::callee(what), (what & following::kNoted) != 0);
     return summed_call::word(before, nth, shown.tail);
   }
-  if (before > on_the_way::kMostInsns) return 0;
+  // There is no room to say that it is noted.
+  if (before > on_the_way::kMostInsns || (what & following::kNoted) != 0) return 0;
   if (const std::uint32_t callee = following::callee(what); is_single(callee)) {
     not_plain_[callee].push_back(number << 1 | (taken ? 1 : 0));
     return 0;

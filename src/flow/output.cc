@@ -141,6 +141,7 @@ void Output::hand_on(std::span<const Branch> branches) {
          .opened = calls_.opened(),
          .singles = calls_.singles(),
          .passed = passed_,
+         .noted = wants_lines_ ? calls_.noted() : call_sums_.noted(),
          .summed = call_sums_.spans(),
          .paths = call_sums_.paths(),
          .left_open = call_sums_.left_open()});

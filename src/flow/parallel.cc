@@ -32,7 +32,7 @@ void Log::add(Entry entry) {
         batch->returned.size() * sizeof(ReturnedCall) + batch->opened.size() * sizeof(OpenedCall) +
         batch->singles.size() * sizeof(SingleCall) + batch->passed.size() * sizeof(PassedCalls) +
         batch->summed.size() * sizeof(SummedSpan) + batch->paths.size() * sizeof(CalledPath) +
-        batch->left_open.size() * sizeof(LeftOpen);
+        batch->left_open.size() * sizeof(LeftOpen) + batch->noted.size() * sizeof(std::uint64_t);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -120,6 +120,7 @@ class Crew::Recorder final : public BranchSink {
                         .opened = {batch.opened.begin(), batch.opened.end()},
                         .singles = {batch.singles.begin(), batch.singles.end()},
                         .passed = {batch.passed.begin(), batch.passed.end()},
+                        .noted = {batch.noted.begin(), batch.noted.end()},
                         .summed = {batch.summed.begin(), batch.summed.end()},
                         .paths = {batch.paths.begin(), batch.paths.end()},
                         .left_open = {batch.left_open.begin(), batch.left_open.end()}});
@@ -290,6 +291,7 @@ void Crew::tell(Log::LeavingOut& batch) {
                               .opened = batch.opened,
                               .singles = batch.singles,
                               .passed = batch.passed,
+                              .noted = batch.noted,
                               .summed = batch.summed,
                               .paths = batch.paths,
                               .left_open = batch.left_open});

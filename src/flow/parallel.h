@@ -51,6 +51,7 @@ class Log {
     std::vector<OpenedCall> opened;
     std::vector<SingleCall> singles;
     std::vector<PassedCalls> passed;
+    std::vector<std::uint64_t> noted;
     std::vector<SummedSpan> summed;
     std::vector<CalledPath> paths;
     std::vector<LeftOpen> left_open;

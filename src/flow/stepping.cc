@@ -446,10 +446,8 @@ const CallJudge* PathDecoder::judge_of_calls() {
   const CallJudge* const judge = out_.call_judge();
   if (judge == nullptr) return nullptr;
   const std::uint64_t number = judge->judged_by(walker_.time);
-  if (!out_.wants_lines()) return graph_->may_judge_calls(number) ? judge : nullptr;
-  graph_->calls_judged_by(number);
-  out_.passed_calls_of(*graph_);
-  return judge;
+  if (out_.wants_lines()) out_.passed_calls_of(*graph_);
+  return graph_->may_judge_calls(number) ? judge : nullptr;
 }
 
 void PathDecoder::go_by_steps() {
@@ -489,8 +487,8 @@ void PathDecoder::go_by_steps() {
       s.leaving_out.emplace(*graph_, out_, walker_.time, judge);
       s.run<Want::transfers>();
       s.leaving_out.reset();
-      graph_->followed_bytes(static_cast<std::size_t>(s.at - start));
     }
+    graph_->followed_bytes(static_cast<std::size_t>(s.at - start));
   } else if (out_.wants_branches()) {
     s.run<Want::branches>();
   } else if (out_.wants_edges()) {

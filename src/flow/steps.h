@@ -125,6 +125,7 @@ constexpr std::uint32_t sum(std::uint32_t word) {
 namespace following {
 inline constexpr unsigned kCalleeShift = 8;
 inline constexpr std::uint32_t kStub = 1 << 7;
+inline constexpr std::uint32_t kNoted = 1 << 5;     // CallOp::noted
 inline constexpr std::uint32_t kByTarget = 1 << 6;  // call_target() says it
 constexpr CallOp::Kind kind(std::uint32_t what) { return static_cast<CallOp::Kind>(what & 0xf); }
 constexpr std::uint32_t callee(std::uint32_t what) { return what >> kCalleeShift; }
@@ -144,15 +145,18 @@ struct alignas(16) Tail {
 };
 static_assert(sizeof(Tail) == sizeof(Step));
 
-// The callee of a plain call is in the place of these two where calls are summed up.
+// The callee of a plain call is in the place of these two where calls are summed up, and whether it
+// is noted (CallOp).
 namespace summed_call {
+inline constexpr unsigned kNotedShift = 23;
+inline constexpr std::uint32_t kCallee = (std::uint32_t{1} << kNotedShift) - 1;
+static_assert(CallOp::kMostCallees <= kCallee + 1);
 constexpr std::uint32_t callee(const Tail& tail) {
   return tail.way | std::uint32_t{tail.opened} << 16;
 }
-inline void set_callee(Tail& tail, std::uint32_t callee) {
-  static_assert(CallOp::kMostCallees <= std::uint32_t{1} << 24);
+inline void set_callee(Tail& tail, std::uint32_t callee, bool noted) {
   tail.way = static_cast<std::uint16_t>(callee);
-  tail.opened = static_cast<std::uint8_t>(callee >> 16);
+  tail.opened = static_cast<std::uint8_t>(callee >> 16 | (noted ? 1u << (kNotedShift - 16) : 0));
 }
 }  // namespace summed_call
 
@@ -261,12 +265,8 @@ class StepGraph final : public Passages::Reader {
   const Told& told(std::uint32_t row) const { return told_[row]; }
   std::shared_ptr<const TransferBook> book() const { return book_; }
 
-  // Following calls (call_steps.cc). Answers of another judged_by() are forgotten.
-  void calls_judged_by(std::uint64_t number) {
-    if (calls_judged_by_ != number) forget_calls(number);
-  }
-  // The same, where a judge need not be asked: false while its answers change so often that to ask
-  // anew would take longer than they save.
+  // Following calls (call_steps.cc). Answers of another judged_by() are forgotten; false while they
+  // change so often that to ask anew would take longer than they save.
   bool may_judge_calls(std::uint64_t number);
   void followed_bytes(std::size_t bytes) { waited_ += bytes; }
   // Told::ops of a row, which `judge` is asked for once. It may be null: who was not asked about

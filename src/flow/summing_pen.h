@@ -49,8 +49,11 @@ class SummingPen {
     if (!begun_) [[unlikely]]
       begin(step, insns);
     count_to(insns_ + static_cast<std::uint32_t>(insns));
-    const std::uint32_t callee = summed_call::callee(tail);
-    *top_++ = {.returns = tail.returns, .at = step | kOfStep, .callee = callee, .path = here_};
+    const std::uint32_t what = summed_call::callee(tail);
+    const std::uint32_t callee = what & summed_call::kCallee;
+    const std::uint64_t noted = std::uint64_t{what >> summed_call::kNotedShift} << kNotedBit;
+    *top_++ = {
+        .returns = tail.returns ^ noted, .at = step | kOfStep, .callee = callee, .path = here_};
     enter(callee);
   }
   // A plain return, with instructions up to it that are in no row. False, and nothing is done: it
@@ -58,8 +61,9 @@ class SummingPen {
   [[gnu::always_inline]] bool close(std::uint64_t to, std::uint64_t insns) {
     if (top_ == bottom_) return false;
     if (top_[-1].returns != to) {
-      if (!top_[-1].was_jumped_to() || !fits_return(to, top_)) return false;
+      if (!fits_return(to, top_)) return false;
       top_ = without_jumped_to(top_);
+      if (top_[-1].is_noted()) sums_.note(to);
     }
     count_to(insns_ + static_cast<std::uint32_t>(insns));
     here_ = (--top_)->path;
@@ -91,6 +95,7 @@ class SummingPen {
   static constexpr std::uint32_t kMostInsns = std::uint32_t{1} << 30;
   // LeftOpen::at of a plain call: the rest is its step.
   static constexpr std::uint32_t kOfStep = std::uint32_t{1} << 31;
+  static constexpr unsigned kNotedBit = std::countr_zero(OpenedCall::kNoted);
   static constexpr std::size_t kMostOutcomes = 64;  // of a packet
   static_assert(StepGraph::Told::kMostBranches + kMostOutcomes <= CallSums::kAtOnce);
 
@@ -159,7 +164,8 @@ class SummingPen {
   LeftOpen call_of(std::uint32_t what, std::uint32_t k, const Place& at, std::uint32_t path) const {
     const bool calls = following::kind(what) == CallOp::Kind::call;
     const std::uint64_t returns = calls ? graph_.told(at.row + k).step.returns : 0;
-    return {.returns = returns ^ ((what & following::kStub) != 0 ? OpenedCall::kStub : 0),
+    return {.returns = returns ^ ((what & following::kStub) != 0 ? OpenedCall::kStub : 0) ^
+                       ((what & following::kNoted) != 0 ? OpenedCall::kNoted : 0),
             .at = at.row + k,
             .callee = following::callee(what),
             .path = path};
@@ -169,6 +175,7 @@ class SummingPen {
     if (top_ == bottom_) {
       here_ = sums_.returned(at.to, at.row + k);
     } else {
+      if (top_[-1].is_noted()) sums_.note(at.to);
       here_ = (--top_)->path;
     }
   }
@@ -199,7 +206,8 @@ class SummingPen {
   bool fits_return(std::uint64_t to, const LeftOpen* top) const {
     const LeftOpen* const call = without_jumped_to(top);
     // What was jumped to is for those who know what is below.
-    return call == bottom_ ? top == bottom_ : call[-1].returns == to;
+    if (call == bottom_) return top == bottom_;
+    return (call[-1].returns ^ (call[-1].is_noted() ? OpenedCall::kNoted : 0)) == to;
   }
   bool may_jump_to(std::uint32_t callee, const LeftOpen* top) const {
     const std::uint32_t function = graph_.function_of(callee);

@@ -354,6 +354,67 @@ TEST(CallTree, LongjmpIntoCodeWithoutSymbolsGoesWhereSetjmpReturned) {
   EXPECT_EQ(shape_of(path), "[prog]:1/2(h:1/1 [prog+0x2100]:1/2(_dl_resolve:1/1 g:1/0))");
 }
 
+TEST(CallTree, LongjmpGoesWhereACallOfASpanReturnedIntoCodeWithoutSymbols) {
+  Program program;
+  CallTree tree(program, nanosecond_clock());
+  const session::Context who{.pid = 1, .tid = 1};
+  Path path;
+  path.begin(0x2000).call(0x2020, 0x2100).call(0x2110, 0x3000).go(BranchKind::ijmp, 0x3010, 0x2015);
+  path.call(0x2020, 0x1200);
+  const std::span all(path.branches());
+  tree.branches(who, all.first(1));
+
+  // setjmp
+  const Branch call{
+      .from = 0x2010, .to = 0x1300, .time = 100, .insns = 1, .kind = BranchKind::call};
+  const flow::CallOp op = tree.call_judge(who)->op(call);
+  ASSERT_EQ(op.kind, flow::CallOp::Kind::call);
+  EXPECT_TRUE(op.noted);
+  const auto book = std::make_shared<flow::TransferBook>();
+  const std::array row = {flow::Transfers::Row{.time = 100, .count = 1}};
+  const std::array list = {flow::Transfer{.what = flow::TransferBook::kSpan}};
+  const std::array span = {
+      flow::SummedSpan{.paths = 2, .noted = 1, .insns = 1, .first = book->add({&call, 1})}};
+  const std::array paths = {
+      flow::CalledPath{.callee = flow::CalledPath::kOpenBefore, .insns = 1},
+      flow::CalledPath{.parent = 0, .callee = op.callee, .calls = 1, .insns = 1}};
+  const std::array<std::uint64_t, 1> noted = {0x2015};
+  tree.transfers(
+      who,
+      {.rows = row, .list = list, .book = book, .noted = noted, .summed = span, .paths = paths});
+
+  tree.branches(who, all.subspan(1));
+  EXPECT_EQ(shape(tree), "[prog]:1/2(h:1/1 [prog+0x2100]:1/2(_dl_resolve:1/1 g:1/0))");
+}
+
+TEST(CallTree, JumpsWithinCodeWithoutSymbolsNeedNotComeWhereItNeverHasAny) {
+  Program program;
+  CallTree tree(program, nanosecond_clock());
+  const session::Context who{.pid = 1, .tid = 1};
+  const auto jump = [](std::uint64_t from, std::uint64_t to) {
+    return Branch{.from = from, .to = to, .time = 100, .kind = BranchKind::jmp};
+  };
+  const auto comes = [&](std::uint64_t line, std::uint64_t from, std::uint64_t to) {
+    return !tree.may_leave_out(who, line, jump(from, to));
+  };
+  EXPECT_FALSE(comes(0x2000, 0x2010, 0x2800));
+  EXPECT_TRUE(comes(0x1310, 0x2010, 0x2800));  // falls into it
+  EXPECT_TRUE(comes(0x2000, 0x2010, 0x1300));
+  EXPECT_TRUE(comes(0x2000, 0x2010, 0x4000));
+  EXPECT_TRUE(comes(0x4000, 0x4010, 0x4020));  // nothing known is there
+  const flow::CallJudge& judge = *tree.call_judge(who);
+  EXPECT_EQ(judge.op(jump(0x2010, 0x2800)).kind, flow::CallOp::Kind::stays);
+  EXPECT_EQ(judge.op(jump(0x2010, 0x1300)).kind, flow::CallOp::Kind::other);
+  EXPECT_EQ(judge.op(jump(0x1310, 0x2010)).kind, flow::CallOp::Kind::other);
+
+  program.names_more = true;
+  EXPECT_TRUE(comes(0x2000, 0x2010, 0x2800));
+  EXPECT_EQ(judge.op(jump(0x2010, 0x2800)).kind, flow::CallOp::Kind::other);
+  Branch call = jump(0x2010, 0x1300);
+  call.kind = BranchKind::call;
+  EXPECT_EQ(judge.op(call).kind, flow::CallOp::Kind::other);
+}
+
 // Whatever order a function calls others in, each has its own sums.
 TEST(CallTree, CalleesThatTakeTurnsAreKeptApart) {
   std::mt19937_64 random(11);

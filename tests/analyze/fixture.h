@@ -41,6 +41,9 @@ class Program : public session::Names {
   }
   session::Object object(std::uint32_t, std::uint64_t, std::uint64_t) const override { return {}; }
   std::uint32_t generation(std::uint32_t, std::uint64_t) const override { return 0; }
+  bool may_name_more(std::uint32_t) const override { return names_more; }
+
+  bool names_more = false;  // some day
 
  private:
   void add(std::uint64_t address, const std::string& name, bool stub = false,

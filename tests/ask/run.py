@@ -26,6 +26,7 @@ MOMENTS = {
     "moments_dbi_exceptions": ("exceptions", "dbi"),
     "moments_dbi_exec": ("exec_chain", "dbi"),
     "moments_dbi_jit": ("jit", "dbi"),
+    "moments_dbi_made_calls": ("made_calls", "dbi"),
     "moments_dbi_fork": ("fork_wait", "dbi"),
     "moments_qemu_signals": ("signals", "qemu"),
     "moments_bts_longjmp": ("longjmp", "bts"),

@@ -34,6 +34,8 @@ class JitCode {
   };
   std::optional<Named> at(std::uint64_t address, std::uint64_t time) const;
 
+  bool has_names() const { return !functions_.empty(); }
+
   // When functions came, trace time; unsorted.
   const std::vector<std::uint64_t>& changes() const { return changes_; }
 

@@ -38,6 +38,7 @@ class Space final : public image::CodeSource {
   std::optional<JitCode::Named> jit_function(std::uint64_t address, std::uint64_t time) const {
     return jit_ ? jit_->at(address, time) : std::nullopt;
   }
+  bool names_made_code() const { return jit_ != nullptr && jit_->has_names(); }
   // The mapping that find() answers from; null where there is none.
   const perfdata::Mapping* mapping(std::uint64_t address, std::uint64_t time) const;
   struct Around {

@@ -22,6 +22,7 @@ class KernelNames {
     std::uint64_t start;
     std::uint64_t size;
   };
+  bool empty() const { return symbols_.empty(); }
   std::optional<Named> at(std::uint64_t address, std::uint64_t time) const;
 
  private:

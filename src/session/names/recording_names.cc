@@ -80,6 +80,11 @@ std::uint32_t RecordingNames::generation(std::uint32_t space, std::uint64_t time
          (has_kernel ? spaces_.kernel().generation(or_last(time)) : 0);
 }
 
+bool RecordingNames::may_name_more(std::uint32_t space) const {
+  const Space* where = spaces_.user(space);
+  return where == nullptr || where->names_made_code() || !kernel_.empty();
+}
+
 bool RecordingNames::replaced(std::uint32_t space, std::uint64_t after, std::uint64_t until) const {
   if (space >= execs_.size()) return false;
   const auto next = std::ranges::upper_bound(execs_[space], after);

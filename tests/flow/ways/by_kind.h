@@ -14,6 +14,10 @@ struct ByKind final : CallJudge {
   // Some are told one by one, and of half of these it is soon enough.
   static bool may_be_single(std::uint32_t callee) { return callee % 2 == 0; }
   bool is_single(std::uint32_t callee) const override { return callee % 4 == 0; }
+  // Half of the calls, by where they are.
+  static bool is_noted(const Branch& call) {
+    return call.to != 0 && (call.from * 0x9e3779b97f4a7c15u >> 40 & 1) != 0;
+  }
   CallOp op(const Branch& b) const override {
     // Where a return leads is not asked.
     if (b.flags != 0 || (b.to == 0 && b.kind != BranchKind::ret)) return {};
@@ -23,6 +27,7 @@ struct ByKind final : CallJudge {
       case BranchKind::call:
       case BranchKind::icall:
         return {.kind = CallOp::Kind::call,
+                .noted = is_noted(b),
                 .single = may_be_single(callee(b.to)),
                 .callee = callee(b.to),
                 .function = callee(b.to)};

@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 #include <utility>
 
 #include "by_kind.h"
@@ -14,19 +15,22 @@ class PathsOfCalls {
   void branch(const Branch& b, const ByKind& judge) {
     nodes_[here_].insns += b.insns;
     const CallOp op = judge.op(b);
-    if (op.kind == CallOp::Kind::call) open(child(here_, op.callee, 1));
-    if (op.kind == CallOp::Kind::ret) close();
+    if (op.kind == CallOp::Kind::call) open(child(here_, op.callee, 1), op.noted);
+    if (op.kind == CallOp::Kind::ret) close(b.to);
   }
   void count(std::uint64_t insns) { nodes_[here_].insns += insns; }
-  void open(std::size_t node) {
-    below_.push_back(here_);
+  void open(std::size_t node, bool noted) {
+    below_.push_back({here_, noted});
     here_ = node;
   }
-  void close() {
+  // By a return that leads there.
+  void close(std::uint64_t to) {
     if (below_.empty()) return;
-    here_ = below_.back();
+    here_ = below_.back().node;
+    if (below_.back().noted) note(to);
     below_.pop_back();
   }
+  void note(std::uint64_t to) { noted_.insert(to); }
   std::size_t here() const { return here_; }
   std::size_t child(std::size_t parent, std::uint32_t callee, std::uint64_t calls) {
     const auto [it, fresh] = numbers_.try_emplace({parent, callee}, nodes_.size());
@@ -45,7 +49,13 @@ class PathsOfCalls {
   };
   std::vector<Node> nodes_{1};  // in the order in which they began
   std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> numbers_;
-  std::vector<std::size_t> below_;
+  struct Below {
+    std::size_t node;
+    bool noted;  // of the call above it
+    bool operator==(const Below&) const = default;
+  };
+  std::vector<Below> below_;
+  std::set<std::uint64_t> noted_;
   std::size_t here_ = 0;
 };
 
@@ -79,7 +89,8 @@ struct Summing final : Told {
       told += row.count;
     }
     while (walked < batch.walked.size()) calls.branch(batch.walked[walked++], by_kind);
-    if (!rest.summed.empty() || !rest.paths.empty() || !rest.left_open.empty()) {
+    if (!rest.summed.empty() || !rest.paths.empty() || !rest.left_open.empty() ||
+        !rest.noted.empty()) {
       wrong = "more spans than transfers say";
     }
   }
@@ -91,8 +102,7 @@ struct Summing final : Told {
     for (const CalledPath& path : take(rest.paths, span.paths)) {
       const bool before = path.callee == CalledPath::kOpenBefore;
       if (before && !nodes.empty()) {
-        take(rest.returned, 1);
-        calls.close();
+        calls.close(take(rest.returned, 1).front().to);
       }
       if (!before && path.parent >= nodes.size()) wrong = "a path before its parent";
       nodes.push_back(before ? calls.here()
@@ -106,8 +116,9 @@ struct Summing final : Told {
           rest.book->operator[](call.at).to != 0) {
         wrong = "another call is left open";
       }
-      calls.open(nodes.at(call.path));
+      calls.open(nodes.at(call.path), call.is_noted());
     }
+    for (const std::uint64_t to : take(rest.noted, span.noted)) calls.note(to);
   }
   template <class T>
   static std::span<const T> take(std::span<const T>& all, std::size_t count) {

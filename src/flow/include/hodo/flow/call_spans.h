@@ -21,12 +21,13 @@ struct CallOp {
            // that was jumped to from it is of the same function
     enters,  // the innermost call, of a stub, becomes one of `callee`
   };
-  static constexpr std::uint32_t kMostCallees = std::uint32_t{1} << 24;
+  static constexpr std::uint32_t kMostCallees = std::uint32_t{1} << 23;
 
   Kind kind = Kind::other;
-  bool stub = false;           // `callee` is one
-  bool single = false;         // its calls are told one by one, too (CallJudge::is_single)
-  std::uint32_t callee = 0;    // the judge's number of it, less than kMostCallees
+  bool stub = false;         // `callee` is one
+  bool noted = false;        // of a call: where it returns to is told each time (Transfers::noted)
+  bool single = false;       // its calls are told one by one, too (CallJudge::is_single)
+  std::uint32_t callee = 0;  // the judge's number of it, less than kMostCallees
   std::uint32_t function = 0;  // likewise of its function: several callees may be of one
 };
 
@@ -56,6 +57,9 @@ struct OpenedCall {
   // Of a stub that has not been left yet. No address has this bit, but those of which it is a sign.
   static constexpr std::uint64_t kStub = std::uint64_t{1} << 62;
   bool is_stub() const { return ((returns ^ returns << 1) >> 63) != 0; }
+  // The same of CallOp::noted. Never one that was jumped to.
+  static constexpr std::uint64_t kNoted = std::uint64_t{1} << 60;
+  bool is_noted() const { return ((returns ^ returns >> 1) >> 60 & 1) != 0; }
   // By CallOp::Kind::tail.
   bool was_jumped_to() const { return (returns & ~kStub) == 0; }
 };
@@ -92,7 +96,8 @@ struct CallSpan {
   std::uint32_t insns = 0;     // with the last branch
   std::uint32_t returned = 0;  // so many of Transfers::returned, behind those of the spans before,
   std::uint32_t opened = 0;    // and of Transfers::opened: outermost first,
-  std::uint32_t singles = 0;   // and of Transfers::singles: in the order in which they ended
+  std::uint32_t singles = 0;   // and of Transfers::singles: in the order in which they ended,
+  std::uint32_t noted = 0;     // and of Transfers::noted: in order
   // The last branches that led into a call, and back from one that was opened in the span; 0: none.
   std::uint32_t last_call = 0;
   std::uint32_t last_return = 0;
@@ -125,6 +130,7 @@ struct LeftOpen {
   std::uint32_t path = 0;  // number of its path in the span; a stub's is its caller's
 
   bool is_stub() const { return OpenedCall{.returns = returns}.is_stub(); }
+  bool is_noted() const { return OpenedCall{.returns = returns}.is_noted(); }
   bool was_jumped_to() const { return OpenedCall{.returns = returns}.was_jumped_to(); }
 };
 
@@ -132,7 +138,8 @@ struct SummedSpan {
   std::uint32_t paths = 0;  // so many of Transfers::paths, behind those of the spans before: in the
                             // order in which they began, the first one kOpenBefore
   std::uint32_t returned = 0;  // and of Transfers::returned, of which only `to` and `at` are told
-  std::uint32_t open = 0;      // and of Transfers::left_open: outermost first
+  std::uint32_t open = 0;      // and of Transfers::left_open: outermost first,
+  std::uint32_t noted = 0;     // and of Transfers::noted: in order
   // Of the span's instructions, those up to the first branch of which it is known what it is, with
   // it; and that branch, in the book.
   std::uint32_t insns = 0;

@@ -82,6 +82,9 @@ struct Transfers {
   std::span<const OpenedCall> opened;      // likewise
   std::span<const SingleCall> singles;     // likewise
   std::span<const PassedCalls> passed;     // in the spans of this batch
+  // Where calls that began in a span have returned to, of which CallOp::noted says so, of all
+  // spans: what comes several times in a row is here once.
+  std::span<const std::uint64_t> noted;
   // Without BranchSink::wants_lines(), instead of `spans`, `opened` and `passed`:
   std::span<const SummedSpan> summed;
   std::span<const CalledPath> paths;    // of all spans

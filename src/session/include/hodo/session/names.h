@@ -76,6 +76,9 @@ class Names {
   // A number that changes when the answers of place() for `space` may change between two times, so
   // that callers can keep answers.
   virtual std::uint32_t generation(std::uint32_t space, std::uint64_t time) const = 0;
+  // Whether code of `space` may have a name, sooner or later, though no file has a symbol for it:
+  // it was made at run time by who tells names, or is a kernel's.
+  virtual bool may_name_more(std::uint32_t /*space*/) const { return true; }
   virtual Era era(std::uint32_t, std::uint64_t) const { return {}; }
   // No file where nobody knows.
   virtual FileAround file_around(std::uint32_t /*space*/, std::uint64_t /*address*/,
