@@ -64,6 +64,15 @@ bool is_by_register(const Edge& edge) {
   return &caller == edge.to.module && std::ranges::any_of(may.addresses, same);
 }
 
+// The calling file itself asks the dynamic linker for it, by dlsym, and keeps it where the pointer
+// is read.
+bool is_asked_for(const Edge& edge) {
+  const auto names = edge.from.module->asked_by_name(edge.from.vaddr);
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    return is_called(*edge.to.module, edge.to.vaddr, name);
+  });
+}
+
 bool is_by_name(const Edge& edge) {
   const text::Module& caller = *edge.from.module;
   const text::Module& callee = *edge.to.module;
@@ -110,7 +119,8 @@ std::string_view reached_through_pointer(const Edge& edge) {
   if (!indirect || !edge.to.known()) return {};
   const std::string_view function = sensitive_name(edge.to);
   if (function.empty() || !edge.from.known()) return function;
-  const bool leads = is_by_name(edge) || is_own_data(edge) || is_spawn(edge, function);
+  const bool leads =
+      is_by_name(edge) || is_own_data(edge) || is_spawn(edge, function) || is_asked_for(edge);
   return leads ? std::string_view() : function;
 }
 

@@ -14,6 +14,7 @@ namespace hodo::check {
 //   or from a wrapper of the same name;
 // - by a pointer to it that the branch's own file holds in data that cannot be written to once it
 //   is loaded;
+// - by what the branch's own file was given by dlsym for this very name;
 // - as the exec that libc's posix_spawn hands to the child that it makes.
 std::string_view reached_through_pointer(const Edge& edge);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "asked_names.h"
 #include "eh_frame.h"
 #include "function_map.h"
 #include "go_tables.h"
@@ -467,17 +468,26 @@ Module::MayCall Module::may_call(std::uint64_t insn_vaddr) const {
   const auto reg = called_register(bytes(insn_vaddr), insn_vaddr);
   const Function* f = function(insn_vaddr);
   if (!reg || f == nullptr || mode() != isa::Mode::bits64) return out;
+  using Kind = RegisterFlow::Value::Kind;
   const RegisterFlow flow(facts_->text, *f, [&](const RegisterFlow::Value& value) {
-    return value.loaded ? facts_->slot_at(value.address) != nullptr : is_text(value.address);
+    if (value.kind == Kind::loaded) return facts_->slot_at(value.address) != nullptr;
+    return value.kind == Kind::number && is_text(value.address);
   });
   for (const RegisterFlow::Value& value : flow.before(insn_vaddr, *reg)) {
-    if (value.loaded) {
+    if (value.kind == Kind::loaded) {
       out.names.push_back(facts_->slot_at(value.address)->name);
     } else {
       out.addresses.push_back(value.address);
     }
   }
   return out;
+}
+
+std::vector<std::string_view> Module::asked_by_name(std::uint64_t insn_vaddr) const {
+  if (mode() != isa::Mode::bits64) return {};
+  const auto elf = ElfBytes::read(facts_->file);
+  if (!elf) return {};
+  return AskedNames(*this, facts_->text, *elf).of(insn_vaddr);
 }
 
 bool Module::has_distance(std::uint64_t insn_vaddr, std::uint64_t address) const {

@@ -11,6 +11,8 @@ namespace {
 using isa::kNoRegister;
 using isa::Move;
 
+constexpr std::uint8_t kRax = 0;
+
 // CMOVcc REG, REG and CMOVcc REG, [RIP + distance]: 0F 40 to 4F (SDM vol. 2).
 struct Choice {
   std::uint8_t to = kNoRegister;
@@ -83,6 +85,14 @@ std::optional<Number> number_at(std::span<const std::uint8_t> code) {
   return Number{rm_in(*modrm, op->rex), static_cast<std::uint64_t>(std::int64_t{*value})};
 }
 
+// CALL rel32 and CALL REG or MEMORY: E8, FF /2.
+bool is_call(std::span<const std::uint8_t> code) {
+  auto op = opcode_of(code);
+  if (!op || op->byte == 0xe8) return op.has_value();
+  const auto modrm = op->byte == 0xff ? op->rest.read<std::uint8_t>() : std::nullopt;
+  return modrm && (*modrm >> 3 & 7) == 2;
+}
+
 bool goes_on(isa::InsnClass cls) {
   using isa::InsnClass;
   return cls != InsnClass::jmp && cls != InsnClass::ijmp && cls != InsnClass::ret &&
@@ -124,15 +134,17 @@ std::uint64_t RegisterFlow::bit_of(const std::optional<Value>& value) const {
 
 // That an instruction brings from elsewhere.
 std::optional<RegisterFlow::Value> RegisterFlow::value_at(std::uint64_t insn) const {
+  using Kind = Value::Kind;
   const auto code = text_.bytes(insn);
-  if (const auto number = number_at(code)) return Value{number->value, false};
+  if (is_call(code)) return Value{insn, Kind::returned};
+  if (const auto number = number_at(code)) return Value{number->value, Kind::number};
   if (const auto choice = choice_at(code, insn)) {
-    return choice->place ? std::optional(Value{*choice->place, true}) : std::nullopt;
+    return choice->place ? std::optional(Value{*choice->place, Kind::loaded}) : std::nullopt;
   }
   const auto move = isa::decode_move(code, insn);
   if (!move || !move->memory.address) return std::nullopt;
-  if (move->what == Move::What::load) return Value{*move->memory.address, true};
-  if (move->what == Move::What::address) return Value{*move->memory.address, false};
+  if (move->what == Move::What::load) return Value{*move->memory.address, Kind::loaded};
+  if (move->what == Move::What::address) return Value{*move->memory.address, Kind::number};
   return std::nullopt;
 }
 
@@ -141,7 +153,7 @@ RegisterFlow::State RegisterFlow::behind(std::uint64_t insn, State state) const 
   const auto move = isa::decode_move(code, insn);
   if (!move) return {};
   std::uint64_t put = bit_of(value_at(insn));
-  std::uint8_t to = move->to;
+  std::uint8_t to = is_call(code) ? kRax : move->to;
   if (const auto number = number_at(code)) {
     to = number->to;
   } else if (const auto choice = choice_at(code, insn)) {

@@ -16,10 +16,14 @@ namespace hodo::text {
 
 class RegisterFlow {
  public:
-  // A word that is loaded from `address`, or that is `address` itself.
   struct Value {
+    enum class Kind : std::uint8_t {
+      number,    // `address` itself
+      loaded,    // the word there
+      returned,  // in RAX by the call there
+    };
     std::uint64_t address = 0;
-    bool loaded = false;
+    Kind kind = Kind::number;
     bool operator==(const Value&) const = default;
   };
   static constexpr std::size_t kMostInsns = std::size_t{1} << 14;

@@ -15,7 +15,8 @@ ONLY_64 = {
     "text-through-proc", "rop-in-child",
     # Of hijacks_planted.h.
     "handler-inside", "handler-sensitive", "label-of-another", "context-to-closed-label",
-    "jmpbuf-to-entry", "pointer-beside-held-slot", "pointer-beside-wrapper", "slot-to-stub", "coroutine-inside",
+    "jmpbuf-to-entry", "pointer-beside-held-slot", "pointer-beside-wrapper", "pointer-beside-asked",
+    "asked-pointer-to-another", "slot-to-stub", "coroutine-inside",
     "coroutine-behind-call", "coroutine-to-function",
     "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "left-out-inside", "jumped-inside",
     "jumped-untaken", "behind-nop",

@@ -608,6 +608,8 @@ int main(int argc, char** argv) {
       {"jmpbuf-to-entry", jmpbuf_to_entry},
       {"pointer-beside-held-slot", pointer_beside_held_slot},
       {"pointer-beside-wrapper", pointer_beside_wrapper},
+      {"pointer-beside-asked", pointer_beside_asked},
+      {"asked-pointer-to-another", asked_pointer_to_another},
       {"slot-to-stub", slot_to_stub},
       {"coroutine-inside", coroutine_inside},
       {"coroutine-behind-call", coroutine_behind_call},

@@ -112,6 +112,31 @@ holds_slot:
   reached();
 }
 
+// The program asks for a function by its name, and calls it through the place where it keeps it:
+// another place has no right to hold it, and this one none to hold another function.
+using SetUser = int (*)(uid_t);
+SetUser asked;
+SetUser not_asked;
+[[gnu::noinline]] void ask() {
+  asked = reinterpret_cast<SetUser>(dlsym(RTLD_DEFAULT, "setuid"));
+  if (asked == nullptr || asked(getuid()) != 0) std::abort();
+}
+// A name that the text does not tie to a place.
+[[gnu::noinline]] void* address_of(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+[[gnu::noinline]] void overwrite(volatile SetUser* place, const char* name) {
+  *place = reinterpret_cast<SetUser>(address_of(name));
+}
+[[gnu::noinline]] void pointer_beside_asked() {
+  ask();
+  overwrite(&not_asked, "setuid");
+  if (not_asked(getuid()) == 0) reached();
+}
+[[gnu::noinline]] void asked_pointer_to_another() {
+  ask();
+  overwrite(&asked, "setgid");
+  if (asked(getgid()) == 0) reached();
+}
+
 // A wrapper of the name of a function of libc's gives that to another function as an argument;
 // this function, which it does not call, has no right to call it by a pointer.
 using SetGroup = int (*)(gid_t);
@@ -121,7 +146,7 @@ extern "C" [[gnu::noinline]] int setegid(gid_t id) noexcept {
 }
 [[gnu::noinline]] void pointer_beside_wrapper() {
   static volatile SetGroup corrupted;
-  corrupted = reinterpret_cast<SetGroup>(dlsym(RTLD_NEXT, "setegid"));
+  corrupted = reinterpret_cast<SetGroup>(address_of("setegid"));
   if (setegid(getegid()) == 0 && corrupted(getegid()) == 0) reached();
 }
 

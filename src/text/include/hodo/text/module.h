@@ -197,6 +197,11 @@ class Module {
     std::vector<std::uint64_t> addresses;
   };
   MayCall may_call(std::uint64_t insn_vaddr) const;
+  // By which names in read-only data the file itself asks dlsym or dlvsym for what a call or jump
+  // through a pointer leads to: where what that returned is still in the register, or the pointer
+  // is read from the fixed place in which the file stores it. In 64-bit code; only names of
+  // sensitive functions (names.h). Looks at all of the text: for what is to be a finding.
+  std::vector<std::string_view> asked_by_name(std::uint64_t insn_vaddr) const;
   // Whether the function of an instruction has as a number of its own, MOV REG, IMM64, how far the
   // address is from got(): so code of the large model that may lie anywhere finds stubs (psABI).
   bool has_distance(std::uint64_t insn_vaddr, std::uint64_t address) const;
