@@ -1,6 +1,7 @@
 // Protection keys (pkeys(7)): code that its own thread may not read runs natively, in a handler, in
-// other threads, after it has changed, where it is checked; handlers begin with the kernel's rights and give the others
-// back. Execute-only memory is made of a key, too. Without keys in the processor only that is left.
+// other threads, after it has changed, where it is checked; handlers begin with the kernel's rights
+// and give the others back. Execute-only memory is made of a key, too. Without keys in the
+// processor only that is left.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>

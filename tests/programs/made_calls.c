@@ -60,8 +60,8 @@ typedef int (*Again)(int (*)(struct __jmp_buf_tag*), void*, Recursion, Recursion
 int main(void) {
   const size_t page = 4096;
   const size_t size = (size_t)(made_end - recursion);
-  char* code = mmap(NULL, page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-                    -1, 0);
+  char* code =
+      mmap(NULL, page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (code == MAP_FAILED) return 1;
   const size_t copies = page / size;
   for (size_t i = 0; i < copies; ++i) memcpy(code + i * size, recursion, size);
