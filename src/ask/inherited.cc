@@ -274,6 +274,7 @@ struct Entered {
 
 std::vector<Entered> entered_at(const Fork& fork) {
   std::vector<Entered> out;
+  out.reserve(fork.calls.open.size());
   for (const analyze::SavedCall& call : fork.calls.open) {
     out.push_back({call, fork.at.thread, fork.calls.clock.instructions});
   }
@@ -331,6 +332,7 @@ Status add_inherited_calls(session::Session& session, Scene& scene, const SceneO
     const ThreadId child{.tid = birth.who.tid};
     Replay replay(session, child, birth.left);
     std::vector<analyze::SavedCall> open;
+    open.reserve(calls.size());
     for (const Entered& call : calls) open.push_back(call.call);
     replay.begin_with(birth.who, birth.fork.calls.ended_at, std::move(open));
     if (auto status = walk_child(session, child, options, replay); !status) return status;

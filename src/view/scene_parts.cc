@@ -37,6 +37,7 @@ std::string line_text(SceneView& view, const ask::SourceLines::Line& line) {
 // exception at that address is not in the trace either.
 std::string nowhere_text(const ask::Scene& scene) {
   std::vector<Branch> near;
+  near.reserve(scene.before.size() + 1);
   for (const ask::Passed& passed : scene.before) near.push_back(passed.branch);
   if (!scene.after.empty()) near.push_back(scene.after.front().branch);
   const bool passed_end = near.size() > 1 && !scene.before.empty() &&
