@@ -388,7 +388,8 @@ REACHED = """(() => {
 def reach(view):
     """By Tab to every control of the view; each says that it has the focus."""
     view.chrome.run("window.reached = new Set(), document.activeElement?.blur()")
-    for _ in range(view.chrome.run(REACHED)[0] + 20):
+    # Twice around: what the page draws meanwhile may move the focus on.
+    for _ in range(2 * (view.chrome.run(REACHED)[0] + 20)):
         view.chrome.key("Tab")
         if not view.chrome.run(REACHED)[1]:
             break
