@@ -287,20 +287,21 @@ void Program::kill(int signal) const {
 }
 
 void Program::reap(int options) {
-  // That it stands still is news for who holds it with ptrace, not an end.
   siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | options) != 0 &&
-         errno == EINTR) {
-  }
-  if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) return;
-  int status = 0;
-  pid_t got = 0;
+  int failed = 0;
   do {
-    got = ::waitpid(pid_, &status, options);
-  } while (got < 0 && errno == EINTR);
-  if (got == pid_) set_ended(status);
-  // ECHILD: someone else has reaped it; its status is lost, but it has ended.
-  if (got < 0) exit_status_ = 125;
+    failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | options);
+  } while (failed != 0 && errno == EINTR);
+  if (failed != 0) {
+    exit_status_ = 125;  // ECHILD: someone else has reaped it; its status is lost, but it has ended
+    return;
+  }
+  // That it stands still is news for who holds it with ptrace: from them it must not be taken, also
+  // where it comes right behind this.
+  const bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+  if (info.si_pid == 0 || stopped) return;
+  int status = 0;
+  if (::waitpid(pid_, &status, 0) == pid_) set_ended(status);
 }
 
 Status Program::block_signals(bool snapshot_signal) {
