@@ -44,10 +44,13 @@ void clear_fp(const KernelContext& context, std::size_t bytes) {
   if (bytes <= kFxBytes) {
     std::memset(state + 32, 0, FpSoftware::kAt - 32);
   } else {
-    const std::uint64_t rights = hodo_start_info.has_keys ? key_rights() : 0;
-    const std::uint64_t used = hodo_start_info.has_keys ? std::uint64_t{1} << kXsavePkru : 0;
+    std::uint64_t used = 0;
+    if (hodo_start_info.has_keys) {
+      const std::uint64_t rights = key_rights();
+      std::memcpy(state + key_rights_at(), &rights, sizeof rights);
+      used = std::uint64_t{1} << kXsavePkru;
+    }
     std::memcpy(state + kFxBytes, &used, sizeof used);  // XSTATE_BV
-    if (used != 0) std::memcpy(state + key_rights_at(), &rights, sizeof rights);
   }
 }
 

@@ -97,10 +97,10 @@ class CallLog {
   std::vector<ReturnedCall> returned_;
   std::vector<OpenedCall> opened_;
   std::vector<SingleCall> singles_;
+  std::vector<std::uint64_t> noted_;
   std::size_t told_ = 0;          // of returned_ that are in spans,
   std::size_t told_singles_ = 0;  // of singles_,
-  std::vector<std::uint64_t> noted_;
-  std::size_t told_noted_ = 0;  // and of noted_
+  std::size_t told_noted_ = 0;    // and of noted_
 };
 
 }  // namespace hodo::flow

@@ -127,8 +127,8 @@ class CallSums {
   std::vector<SummedSpan> spans_;
   std::vector<ReturnedCall> returned_;
   std::vector<LeftOpen> left_open_;
-  std::size_t told_ = 0;  // of returned_ that are in spans,
   std::vector<std::uint64_t> noted_;
+  std::size_t told_ = 0;        // of returned_ that are in spans,
   std::size_t noted_told_ = 0;  // and of noted_
 };
 
