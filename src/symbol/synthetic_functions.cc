@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "hodo/isa/insn.h"
-#include "unwind_ranges.h"
+#include "unwind.h"
 
 namespace hodo::symbol {
 namespace {
@@ -157,7 +157,7 @@ class Finder {
   }
 
   void add_tables() {
-    for (const UnwindRange& range : unwind_ranges(file_, elf_)) add(range.start, range.size);
+    for (const auto& f : unwind_tables(file_, elf_).functions) add(f.begin, f.end - f.begin);
     add(elf_.entry, 0);
   }
   void add_code();

@@ -66,7 +66,7 @@ std::optional<TableHeader> find_header(const ElfBytes& elf,
 }  // namespace
 
 void add_go_functions(const ElfBytes& elf, std::span<const Relocation> relocations,
-                      UnwindTables& tables) {
+                      image::UnwindTables& tables) {
   const auto header = find_header(elf, relocations);
   if (!header) return;
   const auto bytes = elf.at(header->table);

@@ -8,13 +8,13 @@
 
 #include <span>
 
-#include "eh_frame.h"
+#include "hodo/image/unwind_tables.h"
 #include "hodo/text/elf_bytes.h"
 
 namespace hodo::text {
 
 // Nothing is added where a file has no such table, or one that is damaged.
 void add_go_functions(const ElfBytes& elf, std::span<const Relocation> relocations,
-                      UnwindTables& tables);
+                      image::UnwindTables& tables);
 
 }  // namespace hodo::text

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "asked_names.h"
-#include "eh_frame.h"
 #include "function_map.h"
 #include "go_tables.h"
 #include "hodo/image/file.h"
@@ -153,6 +152,20 @@ struct Module::Facts : TextFacts {
 
 namespace {
 
+// Static programs register their tables by themselves; only the section says where they are.
+image::UnwindSource unwind_source(const ElfBytes& elf) {
+  const auto header = elf.part(PT_GNU_EH_FRAME);
+  image::UnwindSource out{.at = [&elf](std::uint64_t vaddr) { return elf.at(vaddr); },
+                          .size = elf.file().size(),
+                          .narrow = elf.is_narrow()};
+  if (header) {
+    out.header = header->vaddr;
+  } else {
+    out.frames = elf.section(".eh_frame");
+  }
+  return out;
+}
+
 // Puts the facts together, one source after the other.
 template <class Facts>
 class Analysis {
@@ -162,12 +175,12 @@ class Analysis {
 
   // What takes long.
   void read_text() {
-    UnwindTables unwind = read_unwind_tables(elf_);
+    image::UnwindTables unwind = image::read_unwind_tables(unwind_source(elf_));
     facts_.complete = unwind.complete;
-    const UnwindTables compiled = {.functions = unwind.functions,
-                                   .personalities = unwind.personalities,
-                                   .frames = unwind.frames,
-                                   .complete = unwind.complete};
+    const image::UnwindTables compiled = {.functions = unwind.functions,
+                                          .personalities = unwind.personalities,
+                                          .frames = unwind.frames,
+                                          .complete = unwind.complete};
     add_go_functions(elf_, relocations_, unwind);
     for (const Function& f : unwind.functions) start(f.begin);
     start_of_symbols();

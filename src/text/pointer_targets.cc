@@ -141,7 +141,7 @@ class Vtables {
 // enough that it may.
 class Distances {
  public:
-  Distances(const ElfBytes& elf, const Pointers& pointers, const UnwindTables& unwind,
+  Distances(const ElfBytes& elf, const Pointers& pointers, const image::UnwindTables& unwind,
             const FunctionMap& functions, const TextMap& text, const Sweep& sweep)
       : elf_(elf), pointers_(pointers), functions_(functions), text_(text) {
     leave_out(unwind);
@@ -165,7 +165,7 @@ class Distances {
   static constexpr std::uint64_t kSize = 4;
 
   // Tables that name functions and which no code goes by.
-  void leave_out(const UnwindTables& unwind) {
+  void leave_out(const image::UnwindTables& unwind) {
     left_out_.push_back(unwind.frames);
     if (const auto header = elf_.part(PT_GNU_EH_FRAME)) {
       left_out_.push_back({header->vaddr, header->vaddr + header->size});
@@ -252,7 +252,7 @@ class Collection {
     std::ranges::sort(exported_);
   }
 
-  PointerTargets of(const UnwindTables& compiled, const Distances& distances,
+  PointerTargets of(const image::UnwindTables& compiled, const Distances& distances,
                     const Vtables& vtables) {
     for (const Pointer& p : pointers_.all()) {
       if (p.to != 0 && text_.contains(p.to) && vtables.at(p.place) == nullptr) {
@@ -311,7 +311,7 @@ std::vector<std::uint64_t> named_data(const Pointers& pointers, const Sweep& swe
 }  // namespace
 
 PointerTargets pointer_targets(const ElfBytes& elf, std::span<const Relocation> relocations,
-                               const UnwindTables& compiled, const Sweep& sweep,
+                               const image::UnwindTables& compiled, const Sweep& sweep,
                                const FunctionMap& functions, const TextMap& text) {
   const auto exports = elf.is_narrow() ? std::nullopt : elf.exports();
   if (!exports || !compiled.complete) return {};

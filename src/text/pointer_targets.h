@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "eh_frame.h"
 #include "function_map.h"
+#include "hodo/image/unwind_tables.h"
 #include "hodo/text/elf_bytes.h"
 #include "hodo/text/module.h"
 #include "sweep.h"
@@ -26,7 +26,7 @@ struct PointerTargets {
 // `compiled`: the functions of which .eh_frame tells. Only those are judged, of 64-bit files: who
 // writes assembly may come to an address in any way. `text` and `functions` have been filled.
 PointerTargets pointer_targets(const ElfBytes& elf, std::span<const Relocation> relocations,
-                               const UnwindTables& compiled, const Sweep& sweep,
+                               const image::UnwindTables& compiled, const Sweep& sweep,
                                const FunctionMap& functions, const TextMap& text);
 
 }  // namespace hodo::text

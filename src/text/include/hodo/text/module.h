@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "hodo/base/result.h"
+#include "hodo/image/unwind_tables.h"
 #include "hodo/isa/insn.h"
 #include "hodo/symbol/symbol_table.h"
 
@@ -48,17 +49,8 @@ using Marks = std::uint16_t;
 
 class ModuleCache;
 
-struct Function {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;  // behind the last byte
-};
-
-// While code in [begin, end) calls, an exception lands at `pad`.
-struct LandingPad {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::uint64_t pad = 0;
-};
+using Function = image::FunctionRange;
+using image::LandingPad;
 
 // A slot through which code calls other modules, filled by the dynamic linker.
 struct Slot {

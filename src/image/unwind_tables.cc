@@ -1,13 +1,14 @@
-#include "eh_frame.h"
-
-#include <elf.h>
+#include "hodo/image/unwind_tables.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
-namespace hodo::text {
+#include "hodo/base/byte_reader.h"
+
+namespace hodo::image {
 namespace {
 
 // DW_EH_PE_*: how a pointer is written, and what it counts from.
@@ -55,8 +56,8 @@ std::optional<std::uint64_t> read_as(ByteReader& reader) {
 // Bytes with the address at which they lie, which pc-relative pointers count from.
 class Cursor {
  public:
-  Cursor(std::span<const std::uint8_t> bytes, std::uint64_t vaddr, const ElfBytes& elf)
-      : reader_(bytes), vaddr_(vaddr), elf_(&elf) {}
+  Cursor(std::span<const std::uint8_t> bytes, std::uint64_t vaddr, bool narrow)
+      : reader_(bytes), vaddr_(vaddr), narrow_(narrow) {}
 
   ByteReader& reader() { return reader_; }
   std::uint64_t here() const { return vaddr_ + reader_.offset(); }
@@ -64,7 +65,7 @@ class Cursor {
   std::optional<std::uint64_t> raw(std::uint8_t encoding) {
     switch (encoding & kFormatMask) {
       case 0x00:
-        if (elf_->is_narrow()) return read_as<std::uint32_t>(reader_);
+        if (narrow_) return read_as<std::uint32_t>(reader_);
         [[fallthrough]];
       case 0x04:
       case 0x0c:
@@ -96,18 +97,22 @@ class Cursor {
       case 0:
         return value;
       case kPcRelative:
-        return elf_->cut(place + *value);
+        return cut(place + *value);
       case kFunctionRelative:
-        return elf_->cut(function + *value);
+        return cut(function + *value);
       default:
         return std::nullopt;
     }
   }
 
  private:
+  std::uint64_t cut(std::uint64_t address) const {
+    return narrow_ ? address & 0xffffffff : address;
+  }
+
   ByteReader reader_;
   std::uint64_t vaddr_;
-  const ElfBytes* elf_;
+  bool narrow_;
 };
 
 // Common information entry: how its functions' entries are written.
@@ -158,28 +163,27 @@ std::optional<Cie> read_cie(Cursor cursor) {
 
 class TableReader {
  public:
-  explicit TableReader(const ElfBytes& elf) : elf_(elf), room_(elf.file().size()) {}
+  explicit TableReader(const UnwindSource& source) : source_(source), room_(source.size) {}
 
   UnwindTables read() {
-    const auto header = elf_.part(PT_GNU_EH_FRAME);
-    if (!header) {
-      // Static programs register their tables by themselves; only the section says where they are.
-      const auto start = elf_.section(".eh_frame");
-      if (start) read_frames(*start);
+    if (!source_.header) {
+      if (source_.frames) read_frames(*source_.frames);
       return std::move(out_);
     }
-    Cursor cursor(elf_.at(header->vaddr), header->vaddr, elf_);
+    Cursor cursor = cursor_at(*source_.header);
     const auto version = cursor.reader().read<std::uint8_t>();
     const auto encoding = cursor.reader().read<std::uint8_t>();
     const bool rest = cursor.reader().take(2).has_value();  // encodings of the search table
     if (!version || *version != 1 || !encoding || !rest) return damaged();
     const auto start = cursor.pointer(*encoding);
-    if (!start || elf_.at(*start).empty()) return damaged();
+    if (!start || source_.at(*start).empty()) return damaged();
     read_frames(*start);
     return std::move(out_);
   }
 
  private:
+  Cursor cursor_at(std::uint64_t vaddr) const { return {source_.at(vaddr), vaddr, source_.narrow}; }
+
   UnwindTables damaged() {
     out_.complete = false;
     return std::move(out_);
@@ -187,7 +191,7 @@ class TableReader {
 
   // .eh_frame is a row of entries, each with its length in front; a length of 0 ends it.
   void read_frames(std::uint64_t start) {
-    ByteReader reader(elf_.at(start));
+    ByteReader reader(source_.at(start));
     for (;;) {
       const std::uint64_t begin = start + reader.offset();
       const auto length = reader.read<std::uint32_t>();
@@ -199,7 +203,7 @@ class TableReader {
         out_.complete = false;
         break;
       }
-      Cursor cursor(*entry, id_at, elf_);
+      Cursor cursor(*entry, id_at, source_.narrow);
       const auto id = cursor.reader().read<std::uint32_t>();
       if (!id) continue;
       if (*id == 0) {
@@ -231,7 +235,7 @@ class TableReader {
   // sites.
   // False: it is damaged.
   bool add_landings(std::uint64_t lsda, std::uint64_t function) {
-    Cursor cursor(elf_.at(lsda), lsda, elf_);
+    Cursor cursor = cursor_at(lsda);
     ByteReader& reader = cursor.reader();
     const auto base_encoding = reader.read<std::uint8_t>();
     if (!base_encoding) return false;
@@ -243,7 +247,7 @@ class TableReader {
     const auto size = site_encoding ? read_uleb(reader) : std::nullopt;
     const auto table = size ? reader.take(*size) : std::nullopt;
     if (!table) return false;
-    Cursor sites(*table, 0, elf_);
+    Cursor sites(*table, 0, source_.narrow);
     while (sites.reader().remaining() != 0) {
       const auto start = sites.raw(*site_encoding);
       const auto length = sites.raw(*site_encoding);
@@ -264,7 +268,7 @@ class TableReader {
     return true;
   }
 
-  const ElfBytes& elf_;
+  const UnwindSource& source_;
   std::uint64_t room_;
   std::map<std::uint64_t, std::optional<Cie>> cies_;
   UnwindTables out_;
@@ -272,6 +276,6 @@ class TableReader {
 
 }  // namespace
 
-UnwindTables read_unwind_tables(const ElfBytes& elf) { return TableReader(elf).read(); }
+UnwindTables read_unwind_tables(const UnwindSource& source) { return TableReader(source).read(); }
 
-}  // namespace hodo::text
+}  // namespace hodo::image
