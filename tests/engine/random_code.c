@@ -67,11 +67,14 @@ static void alu(void) {
                                           0x2b, 0x33, 0x3b, 0x89, 0x8b, 0x87};
   const unsigned opcode = opcodes[below(sizeof opcodes)];
   if (below(8) == 0) put(0x66);
-  if (memory && below(8) == 0 && opcode < 0x3a && (opcode & 7) == 1 && opcode != 0x39)
-    put(0xf0);  // LOCK
+  const int lock = memory && below(8) == 0 && opcode < 0x3a && (opcode & 7) == 1 && opcode != 0x39;
+  if (lock) put(0xf0);
   put(0x40 | (unsigned)(wide << 3) | (reg >> 3) << 2 | (memory ? 0 : rm >> 3));
   put(byte ? opcode & ~1u : opcode);
   modrm(reg, rm, memory);
+  // Linux lets a thread sleep that locks two lines at once, and on a busy machine it may never get
+  // past that (handle_user_split_lock()).
+  if (lock || (memory && opcode == 0x87)) at[-4] &= 0xf8;
 }
 
 static void immediate(void) {
