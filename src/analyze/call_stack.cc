@@ -174,7 +174,7 @@ void CallStack::returned(const Branch& branch) {
   if (up != 0 && frames_[up - 1].how == CallEntry::outside) return;
   const Located& function = locate(branch.to, branch.time);
   if (function.same_function(frames_.back().function)) return;
-  if (std::size_t keep = up_to(function); keep != 0) {  // a landing pad
+  if (std::size_t keep = up_to_landing(function, branch.to, branch.time); keep != 0) {
     return cut(keep, CallEnd::skipped);
   }
   if (function.entry) return push(function, CallEntry::jumped, {0, branch.to});  // push; ret
@@ -218,7 +218,7 @@ void CallStack::jumped(const Branch& branch) {
   if (top.function.resolver && function.entry) return leave_resolver(function, branch.to);
   const bool tail_call = function.known() ? function.entry : !sites_.has(branch.to);
   std::size_t keep = up_to_in_jumps(function);
-  if (keep == 0 && !tail_call && may_leave_calls(branch)) keep = up_to_left(function);
+  if (keep == 0 && !tail_call && may_leave_calls(branch)) keep = up_to_left(function, branch);
   if (keep != 0) return cut(keep, tail_call ? CallEnd::returned : CallEnd::skipped);
   push(function, CallEntry::jumped, {branch.from, branch.to});
 }
@@ -349,13 +349,31 @@ std::size_t CallStack::up_to(const Located& function) const {
   return 0;
 }
 
+std::size_t CallStack::up_to_landing(const Located& function, std::uint64_t to,
+                                     std::uint64_t time) const {
+  const std::size_t innermost = up_to(function);
+  if (innermost == 0) return 0;
+  const std::size_t last = frames_.size() - std::min(frames_.size(), kSearched);
+  std::vector<CodeRange> calls;
+  for (std::size_t i = innermost; i-- > last;) {
+    if (i + 1 == frames_.size() || !frames_[i].function.same_function(function)) continue;
+    if (calls.empty()) calls = functions_.calls_landing_at(space_, to, time);
+    if (calls.empty()) break;
+    const std::uint64_t site = frames_[i + 1].site;
+    if (std::ranges::any_of(calls, [site](const CodeRange& c) { return c.has(site); })) {
+      return i + 1;
+    }
+  }
+  return innermost;
+}
+
 // A table of cases may lead to a part of the function on top that has a name of its own, and an
 // earlier call of that function may be in this part: then nothing is left.
-std::size_t CallStack::up_to_left(const Located& function) const {
+std::size_t CallStack::up_to_left(const Located& function, const Branch& jump) const {
   const std::size_t up = up_to(function);
   const bool is_part = up > 1 && frames_[up - 1].how == CallEntry::jumped &&
                        frames_[up - 2].function.same_function(frames_.back().function);
-  return is_part ? 0 : up;
+  return is_part ? 0 : up_to_landing(function, jump.to, jump.time);
 }
 
 std::size_t CallStack::up_to_in_jumps(const Located& function) const {

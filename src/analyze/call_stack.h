@@ -136,8 +136,11 @@ class CallStack {
   // The number of frames up to the uppermost one of `function`; 0 if there is none.
   std::size_t up_to(const Located& function) const;
   std::size_t up_to_in_jumps(const Located& function) const;
+  // The same for what goes on at `to`, in `function`, without a call or a return to it. An
+  // exception lands in the innermost call of that function which it can have come through.
+  std::size_t up_to_landing(const Located& function, std::uint64_t to, std::uint64_t time) const;
   // The same for an indirect jump into the middle of `function`, if that leaves the frames above.
-  std::size_t up_to_left(const Located& function) const;
+  std::size_t up_to_left(const Located& function, const Branch& jump) const;
   // The same of one that was not jumped to.
   std::size_t up_to_entered() const;
   void leave_function();

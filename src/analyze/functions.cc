@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "hodo/base/last_component.h"
@@ -106,6 +107,22 @@ std::string Functions::nameless_object(std::uint32_t space, std::uint64_t addres
 bool Functions::is_nameless(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
   const std::lock_guard lock(*asking_);
   return !nameless_object(space, address, time).empty();
+}
+
+std::vector<CodeRange> Functions::calls_landing_at(std::uint32_t space, std::uint64_t pad,
+                                                   std::uint64_t time) const {
+  const std::lock_guard lock(*asking_);
+  const session::Object object = names_.object(space, pad, time);
+  const auto vaddr =
+      object.table == nullptr ? std::nullopt : object.table->elf().vaddr_of(object.offset);
+  if (!vaddr) return {};
+  std::vector<CodeRange> out;
+  const std::uint64_t moved = pad - *vaddr;
+  const auto pads = object.table->landing_pads();
+  for (const auto& l : std::ranges::equal_range(pads, *vaddr, {}, &image::LandingPad::pad)) {
+    out.push_back({l.begin + moved, l.end + moved});
+  }
+  return out;
 }
 
 session::Place Functions::place_of(const Key& key, std::uint64_t time) const {

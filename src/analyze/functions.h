@@ -34,6 +34,13 @@ struct Located {
   }
 };
 
+// [begin, end) in a space.
+struct CodeRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool has(std::uint64_t address) const { return address - begin < end - begin; }
+};
+
 class Functions {
  public:
   // A trace has few functions, but one that somebody made up may name any number: those behind the
@@ -70,6 +77,10 @@ class Functions {
   bool one_has(std::uint32_t space, std::uint64_t line, const Branch& jump) const;
   // Whether this is and stays code without a name. For any thread, at any time.
   bool is_nameless(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;
+  // The code whose calls an exception that lands at `pad` may have come through; empty if none
+  // lands there, or nobody knows.
+  std::vector<CodeRange> calls_landing_at(std::uint32_t space, std::uint64_t pad,
+                                          std::uint64_t time) const;
   // The function that stands for something that is none, as "[unknown caller]".
   std::uint32_t pseudo(const std::string& name) { return intern(name, ""); }
 

@@ -21,6 +21,7 @@
 #include "plt.h"
 #include "range_map.h"
 #include "synthetic_functions.h"
+#include "unwind.h"
 
 namespace hodo::symbol {
 namespace {
@@ -218,6 +219,8 @@ struct SymbolTable::State {
   Loaded loaded;
   std::once_flag functions_once;
   Functions functions;
+  std::once_flag landings_once;
+  std::vector<image::LandingPad> landings;
   std::mutex dwarf_mutex;
   bool dwarf_tried = false;
   std::optional<DwarfSource> dwarf;
@@ -307,6 +310,16 @@ const Symbol* SymbolTable::function_at(std::uint64_t vaddr) const {
 }
 
 std::span<const Symbol> SymbolTable::functions() const { return all_functions().symbols; }
+
+std::span<const image::LandingPad> SymbolTable::landing_pads() const {
+  std::call_once(state_->landings_once, [this] {
+    const auto file = open_file();
+    if (!file || elf_.type == image::ElfType::rel) return;
+    state_->landings = unwind_tables(*file, elf_).landings;
+    std::ranges::sort(state_->landings, {}, &image::LandingPad::pad);
+  });
+  return state_->landings;
+}
 
 const Symbol* SymbolTable::at(std::uint64_t vaddr) const {
   const Loaded& l = loaded();

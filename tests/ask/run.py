@@ -213,7 +213,7 @@ class Case:
         return data
 
     def program(self, name, source, *flags):
-        cxx = "memory" not in name and "class" in source or "<cstdio>" in source
+        cxx = "memory" not in name and "class" in source or "<cstdio>" in source or "throw " in source
         path = self.path(name + (".cc" if cxx else ".c"))
         with open(path, "w", encoding="utf-8") as file:
             file.write(source)
@@ -522,6 +522,44 @@ def case_forked(case):
     last = case.json("list", "forks", data)["calls"]
     names = [c["function"] for c in case.json("show", last[-1]["moment"], data)["calls"]]
     check(names[:2] == ["forks", "forks"] and "_start" in names[-2:], names)
+
+
+UNWOUND = r"""
+#define HERE __attribute__((noinline))
+static volatile int zero;
+HERE static void cleans(int) { zero = zero + 0; }
+HERE static void catches(int) { zero = 0; }
+struct Cleaned { int depth; ~Cleaned() { cleans(depth); } };
+HERE static int recurses(int depth, int catcher) {
+  Cleaned cleaned{depth};
+  if (depth == 0) throw 7;
+  if (depth == catcher) {
+    try {
+      return recurses(depth - 1, catcher) + zero;
+    } catch (int) {
+      catches(depth);
+      return 1;
+    }
+  }
+  return recurses(depth - 1, catcher) + 1;
+}
+int main() { return recurses(6, 3) + recurses(4, 4) == 0; }
+"""
+
+
+def case_unwound(case):
+    """An exception lands in the call that it has come to, of several of one function: what that calls has its callers."""
+    for flags in ("-O0", "-O2"):
+        program = case.program("unwound" + flags, UNWOUND, flags)
+        data = case.record(f"unwound{flags}.data", program)
+        deep = lambda call: sum(  # noqa: E731
+            c["function"] == "recurses(int, int)" for c in case.json("show", call["moment"], data)["calls"])
+        cleans = [deep(c) for c in case.json("list", "cleans", data)["calls"]]
+        check(cleans == [7, 6, 5, 4, 3, 2, 1, 5, 4, 3, 2, 1], f"{flags}: {cleans}")
+        catches = [deep(c) for c in case.json("list", "catches", data)["calls"]]
+        check(catches == [4, 1], f"{flags}: {catches}")
+        calls = case.json("list", "recurses", data)["calls"]
+        check(len(calls) == 12, calls)
 
 
 def case_core(case):

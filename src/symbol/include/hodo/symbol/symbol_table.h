@@ -11,6 +11,7 @@
 
 #include "hodo/base/result.h"
 #include "hodo/image/elf.h"
+#include "hodo/image/unwind_tables.h"
 #include "hodo/symbol/line_store.h"
 
 namespace hodo::symbol {
@@ -108,6 +109,9 @@ class SymbolTable {
   const Symbol* function_at(std::uint64_t vaddr) const;
   // All that function_at() knows, by address.
   std::span<const Symbol> functions() const;
+
+  // Where exceptions land, by the address where they do.
+  std::span<const image::LandingPad> landing_pads() const;
 
   // Source position of an address, innermost inlined call first; empty without DWARF for it. Takes
   // seconds for the first address of a huge file.
