@@ -81,11 +81,13 @@ std::string several(const std::string& name, const std::map<Which, Found>& found
 
 // `elsewhere`: the objects that have such a function all the same.
 std::string none(const std::string& name, const std::string& object, const std::string& part,
-                 const std::set<std::string>& elsewhere, const std::set<std::string>& others) {
+                 const std::set<std::string>& elsewhere, const std::set<std::string>& others,
+                 const session::Names& files) {
   std::string text = fmt::format("no function '{}'{} ran in {}", name,
                                  object.empty() ? "" : fmt::format(" of '{}'", object), part);
   if (!elsewhere.empty()) return text + fmt::format("; it did of {}", fmt::join(elsewhere, ", "));
-  const std::string like = suggestion(FunctionName(name).name(), {others.begin(), others.end()});
+  const std::string like =
+      suggestion(FunctionName(name).name(), {others.begin(), others.end()}, files);
   return text + (like.empty() ? "; 'hodo coverage --top 0' lists those that did" : like);
 }
 
@@ -130,7 +132,8 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
     auto [it, fresh] = found.try_emplace({place.object, place.symbol, place.size}, here);
     if (!fresh && here.time < it->second.time) it->second = here;
   }
-  if (found.empty()) return fail(ErrorCode::usage, none(name, object, part, elsewhere, others));
+  if (found.empty())
+    return fail(ErrorCode::usage, none(name, object, part, elsewhere, others, names));
   if (found.size() > 1) return fail(ErrorCode::usage, several(name, found));
   return *found.begin();
 }

@@ -53,4 +53,19 @@ std::string suggestion(const std::string& written, const std::vector<std::string
   return out + "?";
 }
 
+std::string suggestion(const std::string& written, const std::vector<std::string>& names,
+                       const session::Names& files) {
+  for (const symbol::SymbolTable* table : files.tables()) {
+    const auto found = table->inlined(written);
+    if (!found) continue;
+    std::string text = "; the compiler has inlined it";
+    if (found->line == 0) return text;
+    const std::string_view file = last_component(found->file);
+    return text +
+           fmt::format(" ({0}:{1}): its lines can be asked for, as in 'hodo show line:{0}:{1}'",
+                       file, found->line);
+  }
+  return suggestion(written, names);
+}
+
 }  // namespace hodo::analyze

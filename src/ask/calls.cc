@@ -332,9 +332,11 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
   std::vector<std::string> names;
   names.reserve(out.functions.size());
   for (const analyze::Function& f : out.functions) names.push_back(f.name);
-  return fail(ErrorCode::not_found,
-              fmt::format("no call of a function '{}' is in the recording{}{}", name,
-                          analyze::suggestion(name, names), where_lost(out.outcome)));
+  return fail(
+      ErrorCode::not_found,
+      fmt::format("no call of a function '{}' is in the recording{}{}", name,
+                  analyze::suggestion(analyze::FunctionName(name).name(), names, session.names()),
+                  where_lost(out.outcome)));
 }
 
 Result<CallRow> find_call(session::Session& session, const std::string& written,

@@ -293,7 +293,9 @@ Result<session::Outcome> each_call(session::Session& session, const Wanted& want
   events.add_names();
   return fail(ErrorCode::not_found,
               fmt::format("no call of a function '{}' is in the recording{}{}", wanted.name,
-                          analyze::suggestion(wanted.name, meant.others), where_lost(*outcome)));
+                          analyze::suggestion(analyze::FunctionName(wanted.name).name(),
+                                              meant.others, session.names()),
+                          where_lost(*outcome)));
 }
 
 Result<session::Outcome> each_execution(session::Session& session, const Wanted& wanted,

@@ -126,7 +126,7 @@ class Filter final : public SegmentSink {
   std::vector<std::size_t> choose(const Index& index, const std::vector<std::size_t>& selected);
 
   flow::Stats stats;
-  Status found() const;
+  Status found(const session::Names& files) const;
 
  private:
   struct Thread {
@@ -220,7 +220,7 @@ std::vector<std::size_t> Filter::choose(const Index& index,
   return out;
 }
 
-Status Filter::found() const {
+Status Filter::found(const session::Names& files) const {
   if (window_.thread && !found_thread_) {
     return fail(ErrorCode::not_found, fmt::format("nothing of a thread {} is in the recording",
                                                   to_string(*window_.thread)));
@@ -236,7 +236,8 @@ Status Filter::found() const {
     for (const analyze::Function& f : calls_.functions()) names.push_back(f.name);
     return fail(ErrorCode::not_found,
                 fmt::format("no call of a function '{}' is in the recording{}", window_.function,
-                            analyze::suggestion(window_.function, names)));
+                            analyze::suggestion(analyze::FunctionName(window_.function).name(),
+                                                names, files)));
   }
   return {};
 }
@@ -294,7 +295,7 @@ Result<session::Outcome> decode_window(session::Session& session, const Window& 
   Filter filter(session, window, options, std::move(ends), sink);
   auto outcome = walk_window(session, window, options, how, filter);
   if (!outcome) return outcome;
-  if (Status found = filter.found(); !found) {
+  if (Status found = filter.found(session.names()); !found) {
     found.error().message += where_lost(*outcome);
     return std::unexpected(found.error());
   }

@@ -60,6 +60,17 @@ std::string absolute(Dwarf_Die& unit, const char* path) {
   return (std::filesystem::path(folder) / path).lexically_normal();
 }
 
+bool is_inlined(Dwarf_Die& die) {
+  const std::uint64_t how = number_of(die, DW_AT_inline);
+  return how == DW_INL_inlined || how == DW_INL_declared_inlined;
+}
+
+Position position_of_definition(Dwarf_Die& unit, Dwarf_Die& die) {
+  int line = 0;
+  if (dwarf_decl_line(&die, &line) != 0 || line < 0) line = 0;
+  return {absolute(unit, dwarf_decl_file(&die)), static_cast<std::uint32_t>(line)};
+}
+
 Position position_of_call(Dwarf_Die& unit, Dwarf_Die& die) {
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;

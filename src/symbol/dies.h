@@ -26,10 +26,15 @@ std::string name_of(Dwarf_Die& die);
 // Paths of source files may be relative to where the compiler was called.
 std::string absolute(Dwarf_Die& unit, const char* path);
 
+// Of a function: whether the compiler has inlined it somewhere.
+bool is_inlined(Dwarf_Die& die);
+
 struct Position {
   std::string file;
   std::uint32_t line = 0;  // 0: unknown
 };
+// Where a function is defined.
+Position position_of_definition(Dwarf_Die& unit, Dwarf_Die& die);
 // Where the call stood that was inlined as `die`.
 Position position_of_call(Dwarf_Die& unit, Dwarf_Die& die);
 

@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "dies.h"
+#include "hodo/symbol/demangle.h"
 #include "unit_reader.h"
 
 namespace hodo::symbol {
@@ -186,6 +187,55 @@ std::vector<SourceFrame> DwarfSource::frames(std::uint64_t vaddr) {
     if (inlined) position = position_of_call(*unit, function);
   }
   return frames;
+}
+
+namespace {
+
+// Of a name as it was written, the part that DWARF has apart from namespaces and parameters may be
+// anything: whoever is called so has its own name in it.
+bool is_called(Dwarf_Die& function, std::string_view wanted) {
+  const char* const own = dwarf_diename(&function);
+  if (own == nullptr || wanted.find(own) == wanted.npos) return false;
+  return wanted == own || means(wanted, demangle(name_of(function)));
+}
+
+// The function in `unit` of that name that was inlined somewhere. As inner_scope() goes.
+std::optional<Dwarf_Die> inlined_in(const Dwarf_Die& unit, std::string_view wanted) {
+  std::vector<Dwarf_Die> pending = {unit};
+  int budget = kMostDies;
+  while (!pending.empty()) {
+    Dwarf_Die child;
+    Dwarf_Die parent = pending.back();
+    pending.pop_back();
+    if (dwarf_child(&parent, &child) != 0) continue;
+    do {
+      if (--budget < 0) return std::nullopt;
+      if (may_hold_functions(child)) {
+        pending.push_back(child);
+      } else if (dwarf_tag(&child) == DW_TAG_subprogram && is_inlined(child) &&
+                 is_called(child, wanted)) {
+        return child;
+      }
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SourceFrame> DwarfSource::inlined(std::string_view name) {
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  std::uint8_t type = 0;
+  for (int units = 0; units < kMostUnits; ++units) {
+    if (dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr) != 0) break;
+    if (!has_lines(type)) continue;
+    auto found = inlined_in(die, name);
+    if (!found) continue;
+    Position position = position_of_definition(die, *found);
+    return SourceFrame{name_of(*found), std::move(position.file), position.line, true};
+  }
+  return std::nullopt;
 }
 
 LineTable DwarfSource::lines() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "elf_file.h"
@@ -23,6 +24,8 @@ class DwarfSource {
 
   // As SymbolTable::source.
   std::vector<SourceFrame> frames(std::uint64_t vaddr);
+  // As SymbolTable::inlined.
+  std::optional<SourceFrame> inlined(std::string_view name);
   // As SymbolTable::lines.
   LineTable lines();
 

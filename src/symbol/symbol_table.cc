@@ -399,6 +399,12 @@ std::vector<SourceFrame> SymbolTable::source(std::uint64_t vaddr) const {
   return dwarf != nullptr ? dwarf->frames(vaddr) : std::vector<SourceFrame>{};
 }
 
+std::optional<SourceFrame> SymbolTable::inlined(std::string_view name) const {
+  const DwarfLock lock(*this);
+  DwarfSource* const dwarf = lock.dwarf();
+  return dwarf != nullptr ? dwarf->inlined(name) : std::nullopt;
+}
+
 LineTable SymbolTable::lines() const {
   const auto find = [this] {
     const DwarfLock lock(*this);

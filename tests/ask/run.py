@@ -562,6 +562,27 @@ def case_unwound(case):
         check(len(calls) == 12, calls)
 
 
+INLINED = r"""
+static inline __attribute__((always_inline)) int halves(int n) {
+  return n / 2;                                            /* LINE halves */
+}
+int main(int argc, char** argv) { return halves(argc) + argv[0][0] == 0; }
+"""
+
+
+def case_inlined(case):
+    """Of a function that was inlined it is said so, and how to ask for it."""
+    data = case.record("inlined.data", case.program("inlined", INLINED, "-O1"))
+    hint = f"has inlined it (inlined.c:{line_of(INLINED, 'halves') - 1}): its lines"
+    for words in (("list", "halves"), ("show", "call:halves#1"), ("annotate", "halves"), ("branches", "--function", "halves")):
+        done = case.hodo(*words, data, status=None)
+        check(done.returncode != 0 and hint in done.stderr, f"{words}: {done.stderr}")
+    line = case.json("show", f"line:inlined.c:{line_of(INLINED, 'halves')}", data)
+    check(line["stands_at"]["function"] == "main", line["stands_at"])
+    other = case.hodo("list", "halve", data, status=None).stderr
+    check("compiler" not in other, other)
+
+
 def case_core(case):
     """The registers of a core file, of the process that is in the recording and of no other."""
     with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as file:

@@ -11,6 +11,13 @@ void ImageNames::add(const image::ElfImage& image) {
   images_.push_back({image.path, bias, *std::move(table)});
 }
 
+std::vector<const symbol::SymbolTable*> ImageNames::tables() const {
+  std::vector<const symbol::SymbolTable*> out;
+  out.reserve(images_.size());
+  for (const Image& image : images_) out.push_back(image.table.get());
+  return out;
+}
+
 Object ImageNames::object(std::uint32_t, std::uint64_t address, std::uint64_t) const {
   for (const Image& image : images_ | std::views::reverse) {
     auto offset = image.table->elf().offset_of(address - image.bias);

@@ -20,6 +20,7 @@ class ImageNames final : public Names {
   }
   Object object(std::uint32_t space, std::uint64_t address, std::uint64_t time) const override;
   std::uint32_t generation(std::uint32_t, std::uint64_t) const override { return 0; }
+  std::vector<const symbol::SymbolTable*> tables() const override;
 
  private:
   struct Image {

@@ -53,6 +53,14 @@ Object RecordingNames::object(std::uint32_t space, std::uint64_t address,
   return object;
 }
 
+std::vector<const symbol::SymbolTable*> RecordingNames::tables() const {
+  std::vector<const symbol::SymbolTable*> out;
+  for (std::uint32_t file = 0; file < recording_.files().size(); ++file) {
+    if (const auto* table = spaces_.files().symbols(file)) out.push_back(table);
+  }
+  return out;
+}
+
 Place RecordingNames::place(std::uint32_t space, std::uint64_t address, std::uint64_t time) const {
   Place place = place_in(object(space, address, time));
   if (const auto kernel = kernel_.at(address, or_last(time)); kernel && place.symbol.empty()) {

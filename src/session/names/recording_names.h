@@ -21,6 +21,7 @@ class RecordingNames final : public Names {
   Era era(std::uint32_t space, std::uint64_t time) const override;
   FileAround file_around(std::uint32_t space, std::uint64_t address,
                          std::uint64_t time) const override;
+  std::vector<const symbol::SymbolTable*> tables() const override;
   bool replaced(std::uint32_t space, std::uint64_t after, std::uint64_t until) const override;
 
  private:

@@ -25,5 +25,8 @@ class FunctionName {
 // "; did you mean 'parse', ...?", or empty: names that are like what was written, the nearest
 // first.
 std::string suggestion(const std::string& written, const std::vector<std::string>& names);
+// The same of a function that did not run; or that it was inlined, and how to ask for it then.
+std::string suggestion(const std::string& written, const std::vector<std::string>& names,
+                       const session::Names& files);
 
 }  // namespace hodo::analyze

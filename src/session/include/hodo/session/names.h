@@ -85,6 +85,8 @@ class Names {
                                  std::uint64_t /*time*/) const {
     return {};
   }
+  // Of every file of the session that is here and is the one that ran.
+  virtual std::vector<const symbol::SymbolTable*> tables() const { return {}; }
   // Whether the process of `space` went on with another program (exec) later than at `after` and no
   // later than at `until`: times of the trace's clock.
   virtual bool replaced(std::uint32_t /*space*/, std::uint64_t /*after*/,

@@ -117,6 +117,10 @@ class SymbolTable {
   // seconds for the first address of a huge file.
   std::vector<SourceFrame> source(std::uint64_t vaddr) const;
 
+  // A function of that name, as named() takes it, that the compiler has inlined somewhere, and
+  // where it is defined; nullopt: none, or no DWARF. A pass over all of the DWARF.
+  std::optional<SourceFrame> inlined(std::string_view name) const;
+
   // All line numbers of the file; empty without DWARF.
   LineTable lines() const;
 
