@@ -207,7 +207,7 @@ void CallStack::jumped(const Branch& branch) {
     ended_at_ = 0;
     return;
   }
-  if (top.function.stub) {
+  if (top.function.stub && has(top, branch.from)) {
     return enter_from_stub(functions_.called(space_, branch.to, branch.time), branch.to);
   }
   const Located from = locate(branch.from, branch.time);
@@ -215,6 +215,9 @@ void CallStack::jumped(const Branch& branch) {
   if (function.same_function(top.function)) return;
   // Behind a handler's return the function on top is not the one that runs.
   if (function.known() && function.same_function(from)) return;
+  if (top.function.stub) {  // by way of the head of the PLT
+    return enter_from_stub(functions_.called(space_, branch.to, branch.time), branch.to);
+  }
   if (top.function.resolver && function.entry) return leave_resolver(function, branch.to);
   const bool tail_call = function.known() ? function.entry : !sites_.has(branch.to);
   std::size_t keep = up_to_in_jumps(function);

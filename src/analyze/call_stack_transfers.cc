@@ -42,7 +42,7 @@ namespace hodo::analyze {
         count_rule(insns);
         return true;
       }
-      if (!top.function.stub || to == 0) return false;
+      if (!top.function.stub || !has(top, rule.from) || to == 0) return false;
       count_rule(insns);
       enter_from_stub(rules.callee(rule, to), to);
       return true;

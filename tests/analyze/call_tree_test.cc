@@ -572,7 +572,7 @@ TEST(CallTree, TransfersAreFollowedAsTheirBranches) {
     return known && function(jump.from) == function(jump.to) && jump.kind == BranchKind::jmp &&
            jump.flags == 0 && before.flags == 0;
   };
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 1500; ++round) {
     std::vector<Branch> path{{.to = 0x1000, .time = 1, .kind = BranchKind::begin}};
     for (int i = 0; i < 80; ++i) {
       using enum BranchKind;
