@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "hodo/isa/insn.h"
+
 namespace hodo::text {
 namespace {
 
 // Labels of one function that its tables may count from; the compiler shares one among them.
 constexpr std::size_t kMostLabels = 4;
+
+constexpr std::uint64_t kLongestInsn = 15;  // bytes
 
 class TableMarker {
  public:
@@ -41,15 +45,52 @@ class TableMarker {
     return true;
   }
 
+  // The entries of a table by GHC, whose position-independent code has distances of 32 bits from
+  // the table with as many zeros behind each. There is data among that code: what the sweep read at
+  // a target need not be what runs, and the code at it may count as another function. The table
+  // ends where code names another address (`end`). False: too many were read.
+  bool mark_filled(const Sweep::Reference& use, std::uint64_t end, bool& found) {
+    ByteReader table(elf_.at(use.to));
+    for (std::uint64_t at = use.to; at < end; at += sizeof(std::uint64_t)) {
+      const auto entry = table.read<std::uint64_t>();
+      if (entry == 0 && at == use.to) continue;  // of the tag that no constructor has
+      // Only negative ones: text lies before such tables, and small numbers are anything.
+      if (!entry || *entry >> 31 != 1) return true;
+      if (budget_ == 0) return false;
+      --budget_;
+      const std::uint64_t target = use.to - ((std::uint64_t{1} << 32) - *entry);
+      if (!text_.contains(target)) return true;
+      if (is_inside_certain(target)) continue;
+      if ((text_.marks(target) & (kInsn | kTableTarget)) == 0) unread_.push_back(target);
+      text_.mark(target, kTableTarget);
+      found = true;
+      if (!functions_.same(use.from, target)) parts_.push_back({use.from, target});
+    }
+    return true;
+  }
+
   // From functions to parts of them that only tables lead to.
   const std::vector<Sweep::Reference>& parts() const { return parts_; }
+  std::vector<std::uint64_t> take_unread() { return std::move(unread_); }
 
  private:
+  // In the middle of an instruction that is no data.
+  bool is_inside_certain(std::uint64_t address) const {
+    if ((text_.marks(address) & kInsn) != 0) return false;
+    for (std::uint64_t back = 1; back < kLongestInsn; ++back) {
+      if ((text_.marks(address - back) & kFlow) == 0) continue;
+      const auto insn = isa::decode(text_.bytes(address - back), address - back, elf_.mode());
+      return insn && insn->length > back;
+    }
+    return false;
+  }
+
   const ElfBytes& elf_;
   const FunctionMap& functions_;
   TextMap& text_;
   std::uint64_t budget_;
   std::vector<Sweep::Reference> parts_;
+  std::vector<std::uint64_t> unread_;
 };
 
 // Assembly whose pieces are entered by number: a table of 16-bit distances from where its function
@@ -153,8 +194,8 @@ std::vector<bool> with_indirect_jump(const Sweep& sweep, const FunctionMap& func
 
 }  // namespace
 
-bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
-                      TextMap& text) {
+JumpTables mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
+                            TextMap& text) {
   const std::size_t count = functions.all().size();
   const std::vector<bool> jumps = with_indirect_jump(sweep, functions);
   std::vector<std::vector<std::uint64_t>> labels(count);
@@ -165,6 +206,10 @@ bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& func
     const bool fresh = std::ranges::find(known, label.to) == known.end();
     if (fresh && known.size() < kMostLabels) known.push_back(label.to);
   }
+  std::vector<std::uint64_t> named;  // outside the text, ascending
+  named.reserve(sweep.references.size());
+  for (const Sweep::Reference& use : sweep.references) named.push_back(use.to);
+  std::ranges::sort(named);
   std::vector<bool> tables(count);  // functions with a table
   TableMarker marker(elf, functions, text);
   const auto read_tables = [&](const Sweep::Reference& use) {
@@ -172,7 +217,12 @@ bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& func
     if (!index || !jumps[*index] || functions.same(use.from, use.to)) return true;
     bool found = false;
     bool whole = marker.mark(use, use.to, found);
-    if (!elf.is_narrow()) whole = whole && marker.mark<std::int64_t>(use, use.to, found);
+    if (!elf.is_narrow()) {
+      const auto next = std::ranges::upper_bound(named, use.to);
+      const std::uint64_t end = next == named.end() ? ~std::uint64_t{0} : *next;
+      whole = whole && marker.mark<std::int64_t>(use, use.to, found) &&
+              marker.mark_filled(use, end, found);
+    }
     for (const std::vector<std::uint64_t>* bases :
          {&std::as_const(labels[*index]), &sweep.table_bases}) {
       for (const std::uint64_t base : *bases) whole = whole && marker.mark(use, base, found);
@@ -183,14 +233,14 @@ bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& func
   // Some linkers put read-only data among the text, where a table looks like a label elsewhere.
   if (!std::ranges::all_of(sweep.references, read_tables) ||
       !std::ranges::all_of(sweep.labels, read_tables)) {
-    return false;
+    return {.complete = false, .unread = {}};
   }
   functions.join(marker.parts());
   mark_distance_tables(elf, sweep, functions, text);
   for (std::size_t i = 0; i < count; ++i) {
     if (!labels[i].empty() && !tables[i]) mark_behind_labels(functions.all()[i], labels[i], text);
   }
-  return true;
+  return {.complete = true, .unread = marker.take_unread()};
 }
 
 }  // namespace hodo::text

@@ -1,6 +1,9 @@
 // Recovers the targets of jump tables from the code that uses them.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "function_map.h"
 #include "hodo/text/elf_bytes.h"
 #include "sweep.h"
@@ -17,9 +20,14 @@ namespace hodo::text {
 // the jump is then computed. Tables of whole addresses need no recovery: the addresses are
 // constants in data. Functions between whose entries lie some of another function are joined with
 // it: it is a part that the compiler split off.
-//
-// False: there were more entries than a file of this size can have, and some were not read.
-bool mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
-                      TextMap& text);
+struct JumpTables {
+  // False: there were more entries than a file of this size can have, and some were not read.
+  bool complete = true;
+  // Targets that were not known before, and at which the sweep read no instruction.
+  std::vector<std::uint64_t> unread;
+};
+
+JumpTables mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap& functions,
+                            TextMap& text);
 
 }  // namespace hodo::text

@@ -198,15 +198,27 @@ class Analysis {
     const auto once = std::ranges::unique(taken_);
     taken_.erase(once.begin(), once.end());
     const auto got = elf_.is_narrow() ? got_address(elf_, facts_.text) : elf_.dynamic(DT_PLTGOT);
-    Sweep found =
-        sweep(facts_.text, starts_, taken_, {.mode = elf_.mode(), .fixed = fixed, .got = got});
+    const Addressing addressing = {.mode = elf_.mode(), .fixed = fixed, .got = got};
+    Sweep found = sweep(facts_.text, starts_, taken_, addressing);
     facts_.functions = FunctionMap(std::move(unwind.functions), functions_of(symbols()));
     facts_.functions.join(found.jumps);
-    if (!mark_jump_tables(elf_, found, facts_.functions, facts_.text)) facts_.complete = false;
+    read_jump_tables(addressing, found);
     land(std::move(unwind.landings));
     facts_.pointer_targets =
         pointer_targets(elf_, relocations_, compiled, found, facts_.functions, facts_.text);
     facts_.through_slots = std::move(found.through_slots);
+  }
+
+  // What only a table leads to may have tables of its own.
+  void read_jump_tables(const Addressing& addressing, Sweep& found) {
+    constexpr int kMostRounds = 8;
+    for (int round = 0; round < kMostRounds; ++round) {
+      const JumpTables tables = mark_jump_tables(elf_, found, facts_.functions, facts_.text);
+      if (!tables.complete) facts_.complete = false;
+      if (!tables.complete || tables.unread.empty()) return;
+      sweep_on(facts_.text, tables.unread, addressing, found);
+      facts_.functions.join(found.jumps);
+    }
   }
 
   // The rest, when the text has been read.

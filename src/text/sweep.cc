@@ -33,11 +33,11 @@ bool ends_line(InsnClass cls) {
 
 class Sweeper {
  public:
-  Sweeper(TextMap& text, const Addressing& addressing)
-      : text_(text), how_(addressing), narrow_(addressing.mode == isa::Mode::bits32) {
-    if (narrow_ && how_.got) out_.table_bases.push_back(*how_.got);
-    if (narrow_ && how_.fixed) out_.table_bases.push_back(0);
-  }
+  Sweeper(TextMap& text, const Addressing& addressing, Sweep found)
+      : text_(text),
+        how_(addressing),
+        narrow_(addressing.mode == isa::Mode::bits32),
+        out_(std::move(found)) {}
 
   // From `begin` straight on until `end`. Behind a jump or return there may be data: what is read
   // there as instructions is certain only where a branch leads to it.
@@ -242,7 +242,12 @@ class Sweeper {
 
 Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts,
             const std::vector<std::uint64_t>& taken, const Addressing& addressing) {
-  Sweeper sweeper(text, addressing);
+  Sweep begun;
+  if (addressing.mode == isa::Mode::bits32) {
+    if (addressing.got) begun.table_bases.push_back(*addressing.got);
+    if (addressing.fixed) begun.table_bases.push_back(0);
+  }
+  Sweeper sweeper(text, addressing, std::move(begun));
   for (const TextMap::Stretch& s : text.stretches()) {
     auto next = std::ranges::upper_bound(starts, s.begin);
     for (std::uint64_t at = s.begin; at < s.end();) {
@@ -255,6 +260,14 @@ Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts,
   for (const std::uint64_t address : taken) sweeper.follow(address);
   sweeper.follow_targets();
   return sweeper.take();
+}
+
+void sweep_on(TextMap& text, const std::vector<std::uint64_t>& targets,
+              const Addressing& addressing, Sweep& found) {
+  Sweeper sweeper(text, addressing, std::move(found));
+  for (const std::uint64_t target : targets) sweeper.follow(target);
+  sweeper.follow_targets();
+  found = sweeper.take();
 }
 
 }  // namespace hodo::text

@@ -48,4 +48,8 @@ struct Addressing {
 Sweep sweep(TextMap& text, const std::vector<std::uint64_t>& starts,
             const std::vector<std::uint64_t>& taken, const Addressing& addressing);
 
+// Goes on from `targets`, which lie off every path so far, and adds to `found` what it finds.
+void sweep_on(TextMap& text, const std::vector<std::uint64_t>& targets,
+              const Addressing& addressing, Sweep& found);
+
 }  // namespace hodo::text

@@ -123,6 +123,37 @@ TEST(Module, ReadsAJumpTableUpToTheFirstEntryThatLeavesTheFunction) {
   EXPECT_EQ(marks_text(module->marks(0x100a)), "insn");
 }
 
+// GHC's position-independent code. Each piece has data in front of it, which is read as
+// instructions, and may count as a function of its own.
+TEST(Module, ATableMayHaveZerosBehindEachDistance) {
+  ElfBuilder elf;
+  elf.text = {
+      0x48, 0x8d, 0x3d, 0xf9, 0x0f, 0x00, 0x00,  // 1000 lea rdi, [2000]
+      0x48, 0x63, 0x1c, 0xdf,                    // 1007 movsxd rbx, [rdi+rbx*8]
+      0x48, 0x01, 0xdf,                          // 100b add rdi, rbx
+      0xff, 0xe7,                                // 100e jmp rdi
+      0xb8, 0x00, 0x00, 0x00,                    // 1010 data, read as mov eax, c3900000
+      0x90, 0xc3,                                // 1014 nop; ret
+      0xb8, 0x00, 0x00, 0x00, 0xc3,              // 1016 another function: mov eax, c3000000
+      0x00, 0xc3,                                // 101b add bl, al
+      0x90, 0xc3,                                // 101d
+      0x48, 0x8d, 0x05, 0x02, 0x10, 0x00, 0x00,  // 101f lea rax, [2028]
+  };
+  for (const std::int32_t target : {0x2000, 0x1014, 0x101a, 0x101d, 0x1015, 0x101b}) {
+    append(elf.data, target - 0x2000);
+    append(elf.data, std::int32_t{0});
+  }
+  elf.functions = {{0x1000, 0x1016, 0, 1, 0}, {0x1016, 0x1026, 0, 1, 0}};
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(marks_text(module->marks(0x1014)), "insn table");
+  EXPECT_EQ(marks_text(module->marks(0x1015)), "insn table");
+  EXPECT_EQ(marks_text(module->marks(0x101d)), "insn table");
+  EXPECT_EQ(marks_text(module->marks(0x101a)), "");      // inside an instruction that is certain
+  EXPECT_EQ(marks_text(module->marks(0x101b)), "insn");  // of what begins at 2028
+  EXPECT_TRUE(module->same_function(0x1000, 0x101d));
+}
+
 TEST(Module, ATableMayLeadIntoAPartOfItsFunctionThatWasSplitOff) {
   ElfBuilder elf;
   elf.text = {
