@@ -24,6 +24,17 @@ def hidden_file(tool):
     equal(symbols_of(result["findings"][0]), {"readdir@plt", "readdir"}, "ends")
 
 
+def deleted_library(tool):
+    """A library that was preloaded and is gone when the recording ends, of which the code was kept."""
+    library = os.path.join(tool.work, "libgone.so")
+    shutil.copy(os.path.join(tool.programs, "libhides.so"), library)
+    data, _ = tool.record(["sh", "-c", f"LD_PRELOAD={library} ls /; rm {library}"])
+    result, status = tool.check(data)
+    equal(status, FOUND, "status")
+    equal(rules_of(result), {"library.injected"}, "rules")
+    equal([os.path.basename(x["path"]) for x in result["not_checked"]], ["libgone.so"], "not checked")
+
+
 def option_names(tool):
     """What the options do to the rules, the findings and the exit status."""
     data, _ = tool.record([os.path.join(tool.programs, "hijacks"), "rop"])
@@ -236,6 +247,7 @@ def hostile_name(tool):
 def cases():
     return {
         "hidden-file": hidden_file,
+        "deleted-library": deleted_library,
         "learned-since": learned_since,
         "suppressed": suppressed,
         "explains-itself": explains_itself,

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <utility>
 
 #include "code/recording_regions.h"
 #include "hodo/perfdata/reader.h"
@@ -17,13 +18,7 @@ constexpr std::uint64_t kKernelsPage = 0x7000;
 // A process with the kernel's page, of which a piece was kept, its child and the child's child.
 struct ForkedTwice {
   ForkedTwice() : writer(perfdata::Writer::create(dir.file("data"), options()).value()) {
-    perfdata::Mmap page;
-    page.pid = page.tid = 1;
-    page.address = kKernelsPage;
-    page.size = 0x1000;
-    page.prot = PROT_READ | PROT_EXEC;
-    page.path = "[vdso]";
-    EXPECT_TRUE(writer.mmap(page, {.pid = 1, .tid = 1, .time = 100}));
+    map(kKernelsPage, "[vdso]", 100);
     keep(1, 110);
     fork(1, 2, 200);
     fork(2, 3, 300);
@@ -34,9 +29,18 @@ struct ForkedTwice {
     out.pt.time = {.shift = 0, .mult = 1, .zero = 0, .valid = true};  // ticks are ns
     return out;
   }
-  void keep(std::int32_t pid, std::uint64_t time) {
+  void map(std::uint64_t address, std::string path, std::uint64_t time) {
+    perfdata::Mmap page;
+    page.pid = page.tid = 1;
+    page.address = address;
+    page.size = 0x1000;
+    page.prot = PROT_READ | PROT_EXEC;
+    page.path = std::move(path);
+    EXPECT_TRUE(writer.mmap(page, {.pid = 1, .tid = 1, .time = time}));
+  }
+  void keep(std::int32_t pid, std::uint64_t time, std::uint64_t address = kKernelsPage + 0x100) {
     constexpr std::array<std::uint8_t, 4> kCode = {0x90, 0x90, 0x90, 0xc3};
-    EXPECT_TRUE(writer.code(kKernelsPage + 0x100, kCode, {.pid = pid, .tid = pid, .time = time}));
+    EXPECT_TRUE(writer.code(address, kCode, {.pid = pid, .tid = pid, .time = time}));
   }
   void fork(std::int32_t parent, std::int32_t child, std::uint64_t time) {
     EXPECT_TRUE(
@@ -74,6 +78,18 @@ TEST(KeptCode, ThatIsKeptAgainInAChildLiesOverTheSame) {
   recorded.keep(2, 400);
   recorded.keep(3, 400);
   EXPECT_EQ(recorded.paths(kKernelsPage + 0x100), (PathsOfSpaces{"[vdso]", "[vdso]", "[vdso]"}));
+}
+
+// A file that was gone when the recording ended: its code is as old as its mapping.
+TEST(KeptCode, IsOfTheFileThatWasMappedAtTheSameTime) {
+  for (const std::string_view path : {"/gone/library.so", "/memfd:made"}) {
+    ForkedTwice recorded;
+    recorded.map(0x9000, "//anon", 110);  // unmapped again, which no record says
+    recorded.map(0x9000, std::string(path), 120);
+    recorded.keep(1, 120, 0x9000);
+    const bool is_file = path != "/memfd:made";
+    EXPECT_EQ(recorded.paths(0x9000).front(), is_file ? path : "");
+  }
 }
 
 // What an exec took away is no longer beneath anything.

@@ -45,13 +45,19 @@ std::optional<Region> RecordingRegions::region(std::uint32_t space, std::uint64_
   const bool user = address >> 63 == 0;
   out.id = id(space, address, *m);
   out.kept = m->kept != perfdata::kNone;
-  if (out.kept && user) m = spaces_.beneath(space, *m, address);
-  if (m == nullptr || m->file == perfdata::kNone || !spaces_.is_file(*m)) {
+  if (out.kept && user) {
+    // What was kept of a file that is out of reach is as old as the mapping and has its place; the
+    // mapping itself was never there, but what was before may be.
+    const perfdata::Mapping* beneath = spaces_.beneath(space, *m, address);
+    const bool same = beneath != nullptr && beneath->file == m->file;
+    if (same || !spaces_.is_of_file(*m)) m = beneath;
+  }
+  if (m == nullptr || !spaces_.is_of_file(*m)) {
     out.generated = where->jit_function(address, time).has_value();
   }
   if (m == nullptr || m->file == perfdata::kNone) return out;
   const std::string& path = recording_.files()[m->file].path;
-  if (!spaces_.is_file(*m)) {
+  if (!spaces_.is_of_file(*m)) {
     (is_kernels_page(path) ? out.path : out.area) = path;
     out.grant = grant(*m);
     return out;
@@ -77,7 +83,7 @@ const std::vector<RecordingRegions::Presence>& RecordingRegions::presences(
   const perfdata::TimeConversion& conversion = recording_.trace_clock();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const perfdata::Mapping& m = all[i];
-    if (!m.executable || !spaces_.is_file(m)) continue;
+    if (!m.executable || !spaces_.is_of_file(m)) continue;
     const bool stays = m.until == perfdata::kForever;
     each.push_back({.file = m.file,
                     .first = i,

@@ -44,10 +44,6 @@ const Space& Spaces::kernel() {
   return *kernel_;
 }
 
-bool Spaces::is_file(const perfdata::Mapping& mapping) const {
-  return mapping.kept == perfdata::kNone && is_of_file(mapping);
-}
-
 bool Spaces::is_of_file(const perfdata::Mapping& mapping) const {
   return mapping.file != perfdata::kNone && names_a_file(recording_.files()[mapping.file].path);
 }

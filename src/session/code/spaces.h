@@ -28,8 +28,6 @@ class Spaces {
   Files& files() { return files_; }
   // Whether a mapping is of a file, or of bytes that the recording kept of one.
   bool is_of_file(const perfdata::Mapping& mapping) const;
-  // Whether it is of a file as such.
-  bool is_file(const perfdata::Mapping& mapping) const;
   // What bytes that the recording kept lie over in process `index`: a file, or memory by the
   // kernel's name for it. Null where `mapping` is not of kept bytes, or nothing is known.
   const perfdata::Mapping* beneath(std::uint32_t index, const perfdata::Mapping& mapping,
