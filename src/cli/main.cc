@@ -1,8 +1,22 @@
+#include <malloc.h>
+
 #include "command.h"
 #include "commands.h"
 
+namespace {
+
+// Tables that grow are copied into larger ones, and the old ones go back to the system. By itself
+// glibc takes ever larger ones from the heap once one was freed, and what is freed there stays.
+void give_back_what_is_freed() {
+  constexpr int kLarge = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace hodo::cli;
+  give_back_what_is_freed();
   Program program;
   add_record(program);
   add_report(program);
