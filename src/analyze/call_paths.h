@@ -1,6 +1,8 @@
 // The tree of distinct call paths.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -13,7 +15,12 @@ class CallPaths {
  public:
   static constexpr std::uint32_t kOther = 0;
 
-  explicit CallPaths(std::size_t limit) : limit_(limit) { nodes_.emplace_back(); }
+  // Room for all is asked for at once: what is not used of it takes no memory, and nodes are never
+  // copied.
+  explicit CallPaths(std::size_t limit) : limit_(limit) {
+    nodes_.reserve(std::min<std::size_t>(limit, kNodeMask) + 1);
+    nodes_.emplace_back();
+  }
 
   std::uint32_t add_root() { return add(CallNode::kNone, 0); }
 

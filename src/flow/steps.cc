@@ -163,10 +163,21 @@ Link StepGraph::build(std::uint64_t ip) {
 }
 
 void StepGraph::add_place() {
+  if (steps_.size() == kManySteps) make_room();
   steps_.emplace_back();
   details_.emplace_back();
   shown_.emplace_back();
   units_.push_back(kNoUnit);
+}
+
+// For all that will ever come: what is not used of it takes no memory, and what is there is not
+// copied any more.
+void StepGraph::make_room() {
+  constexpr std::size_t kOfLast = 3;  // a step that makes it full, and its tail
+  steps_.reserve(kMostSteps + kOfLast);
+  details_.reserve(kMostSteps + kOfLast);
+  shown_.reserve(kMostSteps + kOfLast);
+  units_.reserve(kMostSteps + kOfLast);
 }
 
 Link StepGraph::add(const Walk& walk, std::uint64_t ip) {

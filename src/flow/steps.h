@@ -377,8 +377,9 @@ class StepGraph final : public Passages::Reader {
 
  private:
   static constexpr std::size_t kMostSteps = 1 << 19;
-  static constexpr std::size_t kFewSteps = 1 << 12;  // fewer are not worth being rid of
-  static constexpr std::size_t kMostGone = 4;        // for each that can be found
+  static constexpr std::size_t kManySteps = 1 << 15;  // of little code there are fewer
+  static constexpr std::size_t kFewSteps = 1 << 12;   // fewer are not worth being rid of
+  static constexpr std::size_t kMostGone = 4;         // for each that can be found
   static constexpr std::size_t kMostPairs = 1 << 18;
   static constexpr std::uint64_t kMostCounted = std::uint64_t{3} << 30;
   static constexpr std::size_t kLeastSize = 1 << 10;
@@ -446,6 +447,7 @@ class StepGraph final : public Passages::Reader {
   Link build(std::uint64_t ip);
   Link add(const Walk& walk, std::uint64_t ip);
   void add_place();
+  void make_room();
   std::uint32_t add_validity();
   void insert(const Place& place);
   void grow();
