@@ -24,43 +24,39 @@ bool same(const PairCount& a, const PairCount& b) {
 
 PairCounts::PairCounts(std::size_t limit) : limit_(limit), table_(kFirstSize) {}
 
-PairCount& PairCounts::slot(const PairCount& pair) {
+std::uint32_t& PairCounts::slot(const PairCount& pair) {
   std::size_t mask = table_.size() - 1;
   for (std::size_t i = hash(pair) & mask;; i = (i + 1) & mask) {
-    PairCount& found = table_[i];
-    if (found.count == 0 || same(found, pair)) return found;
+    const std::uint32_t number = table_[i];
+    if (number == 0 || same(pairs_[number - 1], pair)) return table_[i];
   }
 }
 
 void PairCounts::add(const PairCount& pair) {
-  PairCount& found = slot(pair);
-  if (found.count == 0) {
-    if (used_ == limit_) {
-      dropped_ += pair.count;
-      return;
-    }
-    found = pair;
-    found.count = 0;
-    ++used_;
+  std::uint32_t& number = slot(pair);
+  if (number != 0) {
+    PairCount& found = pairs_[number - 1];
+    found.count += pair.count;
+    found.time = std::min(found.time, pair.time);
+    return;
   }
-  found.count += pair.count;
-  found.time = std::min(found.time, pair.time);
-  if (2 * used_ > table_.size()) grow();
+  if (pairs_.size() == limit_) {
+    dropped_ += pair.count;
+    return;
+  }
+  pairs_.push_back(pair);
+  number = static_cast<std::uint32_t>(pairs_.size());
+  if (2 * pairs_.size() > table_.size()) grow();
 }
 
 void PairCounts::grow() {
-  std::vector<PairCount> old(2 * table_.size());
-  old.swap(table_);
-  for (const PairCount& pair : old) {
-    if (pair.count != 0) slot(pair) = pair;
-  }
+  table_.assign(2 * table_.size(), 0);
+  std::uint32_t number = 0;
+  for (const PairCount& pair : pairs_) slot(pair) = ++number;
 }
 
 std::vector<PairCount> PairCounts::sorted() const {
-  std::vector<PairCount> out;
-  out.reserve(used_);
-  std::ranges::copy_if(table_, std::back_inserter(out),
-                       [](const PairCount& pair) { return pair.count != 0; });
+  std::vector<PairCount> out(pairs_.begin(), pairs_.end());
   std::ranges::sort(out, {}, [](const PairCount& p) {
     return std::tuple(p.space, p.era, p.first, p.second, p.kind, p.not_taken);
   });

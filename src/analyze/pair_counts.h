@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "hodo/flow/branch.h"
@@ -24,6 +25,7 @@ struct PairCount {
 // may have any number: behind the limit new ones are only counted as dropped.
 class PairCounts {
  public:
+  // `limit` is less than 2^32.
   explicit PairCounts(std::size_t limit);
 
   // Adds its count, at least 1.
@@ -34,13 +36,14 @@ class PairCounts {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  PairCount& slot(const PairCount& pair);
+  // The place of a pair's number.
+  std::uint32_t& slot(const PairCount& pair);
   void grow();
 
   std::size_t limit_;
-  std::size_t used_ = 0;
   std::uint64_t dropped_ = 0;
-  std::vector<PairCount> table_;  // size a power of two; count 0: free
+  std::deque<PairCount> pairs_;       // by number, from 1 on; they stay where they are
+  std::vector<std::uint32_t> table_;  // of numbers, size a power of two; 0: free
 };
 
 }  // namespace hodo::analyze

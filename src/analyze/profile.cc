@@ -1,6 +1,7 @@
 #include "hodo/analyze/profile.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace hodo::analyze {
 namespace {
@@ -33,13 +34,15 @@ bool Profile::runs(const session::Context& context, std::span<const flow::RunCou
   return true;
 }
 
-Edge* Profile::slot(const Edge& like) {
+std::uint32_t& Profile::slot(const Edge& like) {
   std::size_t mask = table_.size() - 1;
   for (std::size_t i = hash(like) & mask;; i = (i + 1) & mask) {
-    Edge& edge = table_[i];
+    const std::uint32_t number = table_[i];
+    if (number == 0) return table_[i];
+    const Edge& edge = edges_[number - 1];
     bool same = edge.from == like.from && edge.to == like.to && edge.space == like.space &&
                 edge.era == like.era && edge.kind == like.kind && edge.not_taken == like.not_taken;
-    if (edge.count == 0 || same) return &edge;
+    if (same) return table_[i];
   }
 }
 
@@ -52,35 +55,33 @@ void Profile::add(std::uint32_t space, const flow::RunCount& run) {
                   .era = home.era,
                   .kind = run.edge.kind,
                   .not_taken = (run.edge.flags & kNotTaken) != 0};
-  Edge* edge = slot(like);
-  if (edge->count == 0) {
-    if (used_ == max_edges_) {
+  std::uint32_t& number = slot(like);
+  if (number == 0) {
+    if (edges_.size() == max_edges_) {
       dropped_ += run.edge.count;
       return;
     }
-    *edge = like;
-    ++used_;
+    edges_.push_back(like);
+    number = static_cast<std::uint32_t>(edges_.size());
   }
-  edge->count += run.edge.count;
-  edge->time = std::min(edge->time, home.time);
-  edge->insns += run.edge.count * run.insns;
-  if (2 * used_ > table_.size()) grow();
+  Edge& edge = edges_[number - 1];
+  edge.count += run.edge.count;
+  edge.time = std::min(edge.time, home.time);
+  edge.insns += run.edge.count * run.insns;
+  if (2 * edges_.size() > table_.size()) grow();
 }
 
 void Profile::grow() {
-  std::vector<Edge> old(2 * table_.size());
-  old.swap(table_);
-  for (const Edge& edge : old) {
-    if (edge.count != 0) *slot(edge) = edge;
-  }
+  table_.assign(2 * table_.size(), 0);
+  std::uint32_t number = 0;
+  for (const Edge& edge : edges_) slot(edge) = ++number;
 }
 
 std::vector<Edge> Profile::edges() const {
-  std::vector<Edge> out;
-  out.reserve(used_);
-  for (const Edge& edge : table_) {
-    if (edge.count != 0) out.push_back(edge);
-  }
+  std::vector<Edge> out(edges_.begin(), edges_.end());
+  std::ranges::sort(out, {}, [](const Edge& e) {
+    return std::tuple(e.space, e.era, e.from, e.to, e.kind, e.not_taken);
+  });
   return out;
 }
 

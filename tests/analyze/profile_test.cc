@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "fixture.h"
 #include "hodo/session/homes.h"
 
@@ -134,6 +136,23 @@ TEST(Profile, CountsWhatItHasNoRoomFor) {
   EXPECT_EQ(profile.edges().size(), 1000u);
   EXPECT_EQ(profile.dropped(), 500u * 6);
   for (const Edge& edge : profile.edges()) EXPECT_EQ(edge.count, 6u);
+}
+
+// So that what is said of them does not hang on which thread decoded what.
+TEST(Profile, EdgesAreInOrderWhateverOrderTheyComeIn) {
+  constexpr std::uint64_t kMany = 10'000;
+  const Changing names;
+  Profile profile(names);
+  for (std::uint64_t i = 0; i < 2 * kMany; ++i) {
+    const std::uint64_t from = 0x1000 + i * 7919 % kMany * 16;
+    profile.runs({.space = 3}, std::array{run(from, from + 4, 150, 1 + i / kMany)});
+  }
+  const auto edges = profile.edges();
+  ASSERT_EQ(edges.size(), kMany);
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    EXPECT_EQ(edges[i].from, 0x1000 + i * 16);
+    EXPECT_EQ(edges[i].count, 3u);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -39,12 +40,13 @@ class Profile final : public session::RunSink {
  public:
   static constexpr std::size_t kMaxEdges = std::size_t{1} << 21;
 
-  // `names`, those of the session that is decoded, must outlive the profile.
+  // `names`, those of the session that is decoded, must outlive the profile. `max_edges` is less
+  // than 2^32.
   explicit Profile(const session::Names& names, std::size_t max_edges = kMaxEdges);
 
   bool runs(const session::Context& context, std::span<const flow::RunCount> batch) override;
 
-  // The edges, in no order.
+  // In order of space, era, from, to.
   std::vector<Edge> edges() const;
   // By pid and tid.
   const std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals>& tasks() const {
@@ -55,15 +57,15 @@ class Profile final : public session::RunSink {
 
  private:
   void add(std::uint32_t space, const flow::RunCount& run);
-  // The place of an edge like this, or a free one.
-  Edge* slot(const Edge& like);
+  // The place of the number of an edge like this.
+  std::uint32_t& slot(const Edge& like);
   void grow();
 
   session::Homes homes_;
   std::size_t max_edges_;
-  std::size_t used_ = 0;  // edges
   std::uint64_t dropped_ = 0;
-  std::vector<Edge> table_;  // open addressing, size a power of two; count 0: free
+  std::deque<Edge> edges_;            // by number, from 1 on; they stay where they are
+  std::vector<std::uint32_t> table_;  // of numbers: open addressing, size a power of two; 0: free
   std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals> tasks_;
 };
 
