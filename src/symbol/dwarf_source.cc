@@ -18,9 +18,11 @@ constexpr int kMostUnits = 1 << 20;
 constexpr int kMostRanges = 1 << 22;
 constexpr std::size_t kMostRows = 1 << 24;
 
-// Finds the scope directly inside `die` that has the address. With a list instead of recursion, as
-// libdw's own dwarf_getscopes uses, and counting, since a damaged file's siblings can form a ring.
-std::optional<Dwarf_Die> inner_scope(Dwarf_Die die, std::uint64_t vaddr, int& budget) {
+// The first entry directly inside `die`, or inside what only holds others, that `is_wanted`. With a
+// list instead of recursion, as libdw's own dwarf_getscopes uses, and counting, since a damaged
+// file's siblings can form a ring.
+template <class IsWanted>
+std::optional<Dwarf_Die> find_inside(const Dwarf_Die& die, int& budget, IsWanted is_wanted) {
   std::vector<Dwarf_Die> pending = {die};
   while (!pending.empty()) {
     Dwarf_Die child;
@@ -31,12 +33,19 @@ std::optional<Dwarf_Die> inner_scope(Dwarf_Die die, std::uint64_t vaddr, int& bu
       if (--budget < 0) return std::nullopt;
       if (may_hold_functions(child)) {
         pending.push_back(child);
-      } else if (holds_code(child) && dwarf_haspc(&child, vaddr) == 1) {
+      } else if (is_wanted(child)) {
         return child;
       }
     } while (dwarf_siblingof(&child, &child) == 0);
   }
   return std::nullopt;
+}
+
+// The scope directly inside `die` that has the address.
+std::optional<Dwarf_Die> inner_scope(const Dwarf_Die& die, std::uint64_t vaddr, int& budget) {
+  return find_inside(die, budget, [vaddr](Dwarf_Die& child) {
+    return holds_code(child) && dwarf_haspc(&child, vaddr) == 1;
+  });
 }
 
 // The functions around an address, outermost first: a function and the calls inlined into it.
@@ -199,26 +208,12 @@ bool is_called(Dwarf_Die& function, std::string_view wanted) {
   return wanted == own || means(wanted, demangle(name_of(function)));
 }
 
-// The function in `unit` of that name that was inlined somewhere. As inner_scope() goes.
+// The function in `unit` of that name that was inlined somewhere.
 std::optional<Dwarf_Die> inlined_in(const Dwarf_Die& unit, std::string_view wanted) {
-  std::vector<Dwarf_Die> pending = {unit};
   int budget = kMostDies;
-  while (!pending.empty()) {
-    Dwarf_Die child;
-    Dwarf_Die parent = pending.back();
-    pending.pop_back();
-    if (dwarf_child(&parent, &child) != 0) continue;
-    do {
-      if (--budget < 0) return std::nullopt;
-      if (may_hold_functions(child)) {
-        pending.push_back(child);
-      } else if (dwarf_tag(&child) == DW_TAG_subprogram && is_inlined(child) &&
-                 is_called(child, wanted)) {
-        return child;
-      }
-    } while (dwarf_siblingof(&child, &child) == 0);
-  }
-  return std::nullopt;
+  return find_inside(unit, budget, [wanted](Dwarf_Die& child) {
+    return dwarf_tag(&child) == DW_TAG_subprogram && is_inlined(child) && is_called(child, wanted);
+  });
 }
 
 }  // namespace
