@@ -121,7 +121,7 @@ CallOp CallJudging::entering(CallOp::Kind kind, std::uint32_t space, const Locat
                              Callee callee) {
   const Key key(space, callee.entry, callee.by_call, where.function);
   const auto number = static_cast<std::uint32_t>(callees_.size());
-  if (number == CallOp::kMostCallees) return {};
+  if (number == CallOp::kMostCallees || where.sets_jump) return {};
   const auto [it, fresh] = numbers_.try_emplace(key, number);
   if (fresh) callees_.push_back(callee);
   const bool enough = it->second < told_enough_.size() && told_enough_[it->second];

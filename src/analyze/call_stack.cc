@@ -256,6 +256,15 @@ void CallStack::open(const Located& function, std::uint32_t node, CallEntry how,
   frame.site = way.site;
   frame.node = node;
   frame.how = how;
+  if (function.sets_jump) note_set_jump();
+}
+
+void CallStack::note_set_jump() {
+  const std::size_t up = up_to_entered();
+  if (up < 2) return;  // whoever called it is not known
+  const auto level = static_cast<std::uint32_t>(up - 1);
+  set_jumps_.add({level, frames_[level].site}, has_set_jump());
+  frames_[level - 1].set_jump = true;
 }
 
 void CallStack::cut(std::size_t keep, CallEnd how) {
@@ -279,6 +288,7 @@ void CallStack::cut(std::size_t keep, CallEnd how) {
 
 void CallStack::call_is(const Located& function, std::uint64_t entry, bool by_call) {
   frames_.back().function = function;
+  if (function.sets_jump) note_set_jump();
   if (!keeps_calls_) return;
   OpenCall& call = calls_.back();
   call.entry = entry;
@@ -354,6 +364,8 @@ std::size_t CallStack::up_to(const Located& function) const {
 
 std::size_t CallStack::up_to_landing(const Located& function, std::uint64_t to,
                                      std::uint64_t time) const {
+  const auto came_back = set_jumps_.innermost(to, has_set_jump());
+  if (came_back && frames_[*came_back - 1].function.same_function(function)) return *came_back;
   const std::size_t innermost = up_to(function);
   if (innermost == 0) return 0;
   const std::size_t last = frames_.size() - std::min(frames_.size(), kSearched);
@@ -394,7 +406,8 @@ SavedCalls CallStack::save() const {
                  .last_time = last_time_,
                  .ended_at = ended_at_,
                  .clock = clock_,
-                 .last_loss = last_loss_};
+                 .last_loss = last_loss_,
+                 .set_jumps = set_jumps_.open(has_set_jump())};
   out.open.reserve(frames_.size());
   for (const OpenCall& call : calls()) {
     out.open.push_back({call.site, call.entry, call.since, call.how, call.by_call, call.made_branch,
@@ -427,6 +440,12 @@ void CallStack::restore(const SavedCalls& saved) {
     frames_.push_back({.function = function, .site = call.site, .how = call.how});
   }
   clock_ = saved.clock;
+  set_jumps_ = {};
+  for (const SetJump& jump : saved.set_jumps) {
+    if (jump.level == 0 || jump.level > frames_.size()) continue;
+    set_jumps_.add(jump, has_set_jump());
+    frames_[jump.level - 1].set_jump = true;
+  }
 }
 
 std::size_t CallStack::up_to_entered() const {

@@ -12,17 +12,12 @@
 #include "hodo/analyze/open_calls.h"
 #include "hodo/flow/branch.h"
 #include "return_sites.h"
+#include "set_jumps.h"
 
 namespace hodo::analyze {
 
 // Where a saved call went.
 Located located(Functions& functions, std::uint32_t space, const SavedCall& call);
-
-// A call's return address is behind the instruction, whose length is not known here.
-constexpr bool returns_behind(std::uint64_t address, std::uint64_t site) {
-  constexpr std::uint64_t kLongestInstruction = 15;
-  return site != 0 && address - site <= kLongestInstruction;
-}
 
 class CallStack {
  public:
@@ -36,7 +31,9 @@ class CallStack {
     std::uint64_t site = 0;  // as OpenCall's
     std::uint32_t node = 0;
     CallEntry how = CallEntry::first;
+    bool set_jump = false;  // some of the last SetJumps are of it
   };
+  static_assert(sizeof(Frame) <= 64);
 
   // For sums alone: there are no calls() and nothing to save(). All must outlive the stack.
   CallStack(Functions& functions, CallPaths& paths, ReturnSites& sites, CallThread& thread);
@@ -137,13 +134,21 @@ class CallStack {
   std::size_t up_to(const Located& function) const;
   std::size_t up_to_in_jumps(const Located& function) const;
   // The same for what goes on at `to`, in `function`, without a call or a return to it. An
-  // exception lands in the innermost call of that function which it can have come through.
+  // exception lands in the innermost call of that function which it can have come through, longjmp
+  // in the innermost that has called setjmp there.
   std::size_t up_to_landing(const Located& function, std::uint64_t to, std::uint64_t time) const;
   // The same for an indirect jump into the middle of `function`, if that leaves the frames above.
   std::size_t up_to_left(const Located& function, const Branch& jump) const;
   // The same of one that was not jumped to.
   std::size_t up_to_entered() const;
   void leave_function();
+  // The function on top is setjmp.
+  void note_set_jump();
+  auto has_set_jump() const {
+    return [this](std::uint32_t level) {
+      return level <= frames_.size() && frames_[level - 1].set_jump;
+    };
+  }
   void leave_for_nowhere(const Located& where, const Branch& branch);
   std::uint32_t top_node() const { return frames_.empty() ? thread_.root : frames_.back().node; }
   const Located& locate(std::uint64_t address, std::uint64_t time) {
@@ -160,6 +165,7 @@ class CallStack {
   std::vector<Frame> frames_;
   std::vector<OpenCall> calls_;               // of the frames, if they are kept
   std::vector<std::uint32_t> nodes_of_span_;  // by number of the path in a summed span
+  SetJumps set_jumps_;
   std::uint32_t space_ = 0;
   bool started_ = false;  // in this address space
   std::uint64_t last_time_ = 0;

@@ -27,6 +27,12 @@ std::string without_cold(std::string name) {
   return name;
 }
 
+// setjmp and sigsetjmp are macros of the C library's header: the functions have other names.
+bool sets_jump(std::string_view symbol) {
+  symbol.remove_prefix(std::min(symbol.find_first_not_of('_'), symbol.size()));
+  return symbol == "setjmp" || symbol == "sigsetjmp";
+}
+
 std::string name_without_symbol(const session::Place& place, std::uint64_t address, bool called) {
   if (place.object.empty()) return called ? fmt::format("[{:#x}]", address) : "[unknown]";
   std::string_view object = last_component(place.object);
@@ -143,6 +149,7 @@ Located Functions::look_up(const Key& key, std::uint64_t time) {
   out.entry = place.offset == 0;
   out.stub = place.stub;
   out.resolver = place.symbol.starts_with("_dl_runtime_resolve");
+  out.sets_jump = !out.stub && sets_jump(place.symbol);
   return out;
 }
 

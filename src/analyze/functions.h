@@ -26,6 +26,7 @@ struct Located {
   bool entry = false;          // the address is the function's first
   bool stub = false;           // a PLT stub
   bool resolver = false;       // where the dynamic linker binds a stub at its first call
+  bool sets_jump = false;  // setjmp and its like: what follows a call of it longjmp goes back to
 
   bool known() const { return size != 0; }
   // No more can be told about code without symbols than whose it is.

@@ -386,8 +386,8 @@ class IndexBuilder final : public session::CheckpointSink {
     }
     if (from) offset_ = from->offset;
     if (rows_) rows_->decoded(gone_ + offset_);
-    const std::size_t bytes =
-        kOfSegment + change.opened.size() * kOfCall + change.returns.size() * kOfReturn;
+    const std::size_t bytes = kOfSegment + change.opened.size() * kOfCall +
+                              (change.returns.size() + out.calls.set_jumps.size()) * kOfReturn;
     if (from && spent_ + bytes + what_ran() > may_spend()) return;
     finish_segment();
     spent_ += bytes;

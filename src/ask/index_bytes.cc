@@ -13,6 +13,7 @@ constexpr std::uint64_t kMostCalls = std::uint64_t{1} << 20;
 constexpr std::size_t kLeastOfSegment = 24;
 constexpr std::size_t kLeastOfCall = 9;
 constexpr std::size_t kLeastOfReturn = 2;
+constexpr std::size_t kLeastOfJump = 2;
 
 void write(const analyze::CallClock& clock, NumberWriter& out) {
   out.number(clock.branches);
@@ -115,6 +116,23 @@ class Ascending {
   std::uint64_t next_ = 0;
 };
 
+void write(std::span<const analyze::SetJump> jumps, NumberWriter& out) {
+  out.number(jumps.size());
+  for (const analyze::SetJump& jump : jumps) {
+    out.number(jump.level);
+    out.number(jump.site);
+  }
+}
+
+std::vector<analyze::SetJump> read_jumps(NumberReader& in) {
+  std::vector<analyze::SetJump> out;
+  for (std::size_t i = in.count(kLeastOfJump); i > 0; --i) {
+    const auto level = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+    out.push_back({level, in.number()});
+  }
+  return out;
+}
+
 void write(const Segment& s, NumberWriter& out) {
   out.number(static_cast<std::uint64_t>(std::int64_t{s.thread.tid} + 1));
   out.number(s.thread.queue);
@@ -131,7 +149,9 @@ void write(const Segment& s, NumberWriter& out) {
   }
   write(s.last, out);
   write(s.calls.clock, out);
-  out.number(s.lossy ? 1 : 0);
+  const std::vector<analyze::SetJump>& jumps = s.calls.set_jumps;
+  out.number((s.lossy ? 1 : 0) | (jumps.empty() ? 0 : 2));
+  if (!jumps.empty()) write(jumps, out);
 }
 
 void write(const Ran& ran, NumberWriter& out) {
@@ -192,7 +212,9 @@ Segment read_segment(NumberReader& in, std::size_t queues) {
   s.return_before = in.number();
   s.last = read_branch(in);
   s.calls.clock = read_clock(in);
-  s.lossy = in.number(1) != 0;
+  const std::uint64_t more = in.number(3);
+  s.lossy = (more & 1) != 0;
+  if ((more & 2) != 0) s.calls.set_jumps = read_jumps(in);
   return s;
 }
 

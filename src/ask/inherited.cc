@@ -139,12 +139,13 @@ class Replay final : public ThreadSink, analyze::CallWatcher {
 
   // `stopped_at`: where its parent made the system call that it begins behind.
   void begin_with(const session::Context& who, std::uint64_t stopped_at,
-                  std::vector<analyze::SavedCall> calls) {
+                  std::vector<analyze::SavedCall> calls, std::vector<analyze::SetJump> set_jumps) {
     calls_.of(child_, this)
         .restore({.space = who.space,
                   .started = true,
                   .ended_at = stopped_at,
-                  .open = std::move(calls)});
+                  .open = std::move(calls),
+                  .set_jumps = std::move(set_jumps)});
     left_ = depth_;
   }
   bool branches(const session::Context& who, std::uint64_t first,
@@ -281,6 +282,15 @@ std::vector<Entered> entered_at(const Fork& fork) {
   return out;
 }
 
+// The fork's, where its calls are the innermost of so many.
+std::vector<analyze::SetJump> set_jumps_of(const Fork& fork, std::size_t calls) {
+  std::vector<analyze::SetJump> out = fork.calls.set_jumps;
+  for (analyze::SetJump& jump : out) {
+    jump.level += static_cast<std::uint32_t>(calls - fork.calls.open.size());
+  }
+  return out;
+}
+
 // What `child` has not left of the calls that it began with, with its own in the place of the
 // outermost one that it knew; if none is left, its own.
 std::vector<Entered> grafted(std::vector<Entered> calls, std::size_t kept, const Fork& of_child) {
@@ -334,7 +344,8 @@ Status add_inherited_calls(session::Session& session, Scene& scene, const SceneO
     std::vector<analyze::SavedCall> open;
     open.reserve(calls.size());
     for (const Entered& call : calls) open.push_back(call.call);
-    replay.begin_with(birth.who, birth.fork.calls.ended_at, std::move(open));
+    replay.begin_with(birth.who, birth.fork.calls.ended_at, std::move(open),
+                      set_jumps_of(birth.fork, calls.size()));
     if (auto status = walk_child(session, child, options, replay); !status) return status;
     if (i == 0) {
       take_over(scene, replay, calls, birth.begin.time);

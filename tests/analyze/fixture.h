@@ -14,8 +14,9 @@
 namespace hodo::analyze {
 
 // Functions of 0x100 bytes each: main at 0x1000, f at 0x1100, g at 0x1200, h at 0x1300, f.cold at
-// 0x1800, the PLT stub h@plt at 0x1900, _dl_resolve at 0x3000 and _dl_runtime_resolve_xsave at
-// 0x3100 in another object. 0x2000 to 0x2fff is code without symbols, the rest is unknown.
+// 0x1800, the PLT stub h@plt at 0x1900, _setjmp at 0x1a00, _dl_resolve at 0x3000 and
+// _dl_runtime_resolve_xsave at 0x3100 in another object. 0x2000 to 0x2fff is code without symbols,
+// the rest is unknown.
 class Program : public session::Names {
  public:
   Program() {
@@ -25,6 +26,7 @@ class Program : public session::Names {
     add(0x1300, "h");
     add(0x1800, "f.cold");
     add(0x1900, "h@plt", true);
+    add(0x1a00, "_setjmp");
     add(0x3000, "_dl_resolve", false, "/lib/ld.so");
     add(0x3100, "_dl_runtime_resolve_xsave", false, "/lib/ld.so");
   }

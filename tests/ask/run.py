@@ -583,6 +583,40 @@ def case_inlined(case):
     check("compiler" not in other, other)
 
 
+CAME_BACK = r"""
+#include <setjmp.h>
+#define HERE __attribute__((noipa))
+static jmp_buf back;
+static volatile int zero;
+HERE static void lands(int depth) { zero = depth - depth; }
+HERE static void jumps(void) { longjmp(back, 1); }
+HERE static int recurses(int depth, int catcher) {
+  if (depth == 0) jumps();
+  if (depth == catcher && setjmp(back) != 0) {
+    for (int i = 0; i < 3; ++i) lands(depth);
+    return 1;
+  }
+  return recurses(depth - 1, catcher) + zero + 1;
+}
+int main(void) { return recurses(6, 3) + recurses(4, 4) + recurses(9, 1) == 0; }
+"""
+
+
+def case_came_back(case):
+    """longjmp goes to the call that called setjmp, of several of one function: so it does with an index."""
+    for flags in ("-O0", "-O2"):
+        name = "came-back" + flags
+        program = case.program(name, CAME_BACK, flags)
+        data = case.record(name + ".data", program, options=["--psb-period", "2048"])
+        deep = lambda call: sum(  # noqa: E731
+            c["function"] == "recurses" for c in case.json("show", call["moment"], data)["calls"])
+        lands = [deep(c) for c in case.json("list", "lands", data)["calls"]]
+        check(lands == [4] * 3 + [1] * 3 + [9] * 3, f"{flags}: {lands}")
+        calls = case.json("list", "recurses", data)["calls"]
+        returned = sum(c["outcome"] == "returned" for c in calls)
+        check(len(calls) == 22 and returned == 4 + 1 + 9, f"{flags}: {calls}")
+
+
 def case_core(case):
     """The registers of a core file, of the process that is in the recording and of no other."""
     with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as file:

@@ -50,11 +50,11 @@ struct CallThread {
 //  - a jump to the start of another function is a tail call: its callee lies below the function
 //    that jumped, and one return leaves both. Jumps that go round are folded;
 //  - a return that skips frames (an unwinder) leaves them; so does an indirect jump into the middle
-//    of a function that is on the stack (longjmp, the landing pad of an exception): into its
-//    innermost call, or of an exception the innermost that it may have come through by the file's
-//    unwind tables. Other jumps into a function's middle, and by a table of cases, lead to a part
-//    of the function that jumps, which without symbols is one of its own (cold code): that is on
-//    the stack like a tail call;
+//    of a function that is on the stack (longjmp, the landing pad of an exception): into the
+//    innermost of its calls that has called setjmp there, or that an exception may have come
+//    through by the file's unwind tables; else the innermost of all. Other jumps into a function's
+//    middle, and by a table of cases, lead to a part of the function that jumps, which without
+//    symbols is one of its own (cold code): that is on the stack like a tail call;
 //  - a jump within a known function changes nothing, whatever is on top, as behind the return of a
 //    signal handler;
 //  - tracing that goes on at the start of a function is a call from outside: a signal handler, or a

@@ -70,6 +70,13 @@ struct SavedCall {
   friend bool operator==(const SavedCall&, const SavedCall&) = default;
 };
 
+// A call of setjmp that one of the open calls made.
+struct SetJump {
+  std::uint32_t level = 0;  // so many calls were open around it, with the one that made it
+  std::uint64_t site = 0;   // address of the call
+  friend bool operator==(const SetJump&, const SetJump&) = default;
+};
+
 // What OpenCalls goes by, but for where returns have gone (Following).
 struct SavedCalls {
   std::uint32_t space = 0;
@@ -77,8 +84,9 @@ struct SavedCalls {
   std::uint64_t last_time = 0;
   std::uint64_t ended_at = 0;
   CallClock clock;
-  std::uint64_t last_loss = 0;  // number of the last `lost`; 0: there was none
-  std::vector<SavedCall> open;  // outermost first
+  std::uint64_t last_loss = 0;     // number of the last `lost`; 0: there was none
+  std::vector<SavedCall> open;     // outermost first
+  std::vector<SetJump> set_jumps;  // likewise
 };
 
 // A call that has begun and ended, of a callee whose calls are told one by one.
