@@ -134,6 +134,12 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
   }
   if (found.empty())
     return fail(ErrorCode::usage, none(name, object, part, elsewhere, others, names));
+  if (found.size() > 1) {
+    const auto written = [&](const auto& one) { return one.first.symbol == wanted.name(); };
+    const auto as_written = std::ranges::count_if(found, written);
+    // Not one of the copies that the compiler has made of it.
+    if (as_written == 1) return *std::ranges::find_if(found, written);
+  }
   if (found.size() > 1) return fail(ErrorCode::usage, several(name, found));
   return *found.begin();
 }

@@ -1,6 +1,7 @@
 #include "hodo/symbol/demangle.h"
 
 #include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <cstring>
 
@@ -61,6 +62,31 @@ std::string without_abi_tags(std::string name) {
   return name;
 }
 
+// What compilers append to the names of functions that they have made another of, or renamed; what
+// they have split off ("f.part.0", "f.cold") is not the whole function.
+constexpr auto kCopies =
+    std::to_array<std::string_view>({".constprop", ".isra", ".lto_priv", ".llvm", ".localalias"});
+
+// "f.constprop.0" -> "f", "f(int) [clone .isra.0]" -> "f(int)"
+std::string_view without_copies(std::string_view name) {
+  constexpr std::string_view kClone = " [clone ";
+  while (true) {
+    std::string_view rest = name;
+    const bool clone = rest.ends_with(']');
+    if (clone) rest.remove_suffix(1);
+    const auto number = rest.find_last_not_of("0123456789");
+    if (number != rest.npos && rest[number] == '.') rest = rest.substr(0, number);
+    const auto* const copy =
+        std::ranges::find_if(kCopies, [&](std::string_view one) { return rest.ends_with(one); });
+    if (copy == kCopies.end()) return name;
+    rest.remove_suffix(copy->size());
+    if (clone && !rest.ends_with(kClone)) return name;
+    if (clone) rest.remove_suffix(kClone.size());
+    if (rest.empty()) return name;
+    name = rest;
+  }
+}
+
 }  // namespace
 
 std::string demangle(std::string_view mangled) {
@@ -76,7 +102,7 @@ std::string demangle(std::string_view mangled) {
 
 bool means(std::string_view wanted, std::string_view demangled) {
   const std::string name = without_abi_tags(std::string(demangled));
-  return name == wanted || without_parameters(name) == wanted;
+  return name == wanted || without_parameters(name) == wanted || without_copies(name) == wanted;
 }
 
 }  // namespace hodo::symbol

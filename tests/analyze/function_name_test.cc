@@ -22,6 +22,26 @@ TEST(FunctionName, may_have_a_mark_of_its_own) {
   EXPECT_FALSE(FunctionName("bin!ns::operator!=").means(unequal));
 }
 
+TEST(FunctionName, means_what_the_compiler_made_of_it) {
+  const auto means = [](const std::string& written, const std::string& function) {
+    return FunctionName(written).means(function, "/usr/bin/prog");
+  };
+  EXPECT_TRUE(means("parse", "parse.constprop.0"));
+  EXPECT_TRUE(means("parse", "parse.isra.0.constprop.12"));
+  EXPECT_TRUE(means("parse", "parse.llvm.1234567890"));
+  EXPECT_TRUE(means("parse", "parse.lto_priv.0"));
+  EXPECT_TRUE(means("parse", "parse.localalias"));
+  EXPECT_TRUE(means("parse.constprop.0", "parse.constprop.0"));
+  EXPECT_TRUE(means("parse(int)", "parse(int) [clone .isra.0]"));
+  EXPECT_TRUE(means("parse(int)", "parse(int) [clone .constprop.0] [clone .isra.0]"));
+  EXPECT_FALSE(means("parse.constprop.0", "parse"));
+  EXPECT_FALSE(means("parse", "parse.part.0"));
+  EXPECT_FALSE(means("parse", "parse.part.0.constprop.0"));
+  EXPECT_FALSE(means("parse", "parse.0"));
+  EXPECT_FALSE(means("parse", "parse]"));
+  EXPECT_FALSE(means("", ".isra.0"));
+}
+
 TEST(Suggestion, has_the_nearest_first) {
   EXPECT_EQ(suggestion("prase", {"main", "parse", "erase"}), "; did you mean 'erase', 'parse'?");
   EXPECT_EQ(suggestion("strlne", {"strline", "strlen"}), "; did you mean 'strlen', 'strline'?");

@@ -19,7 +19,8 @@ inline constexpr std::size_t kLongestDemangled = 16384;
 std::string demangle(std::string_view mangled);
 
 // Whether somebody who writes `wanted` means the function called `demangled`: with or without its
-// parameters, ABI tags left out.
+// parameters, ABI tags left out, and whatever copies the compiler has made of it
+// ("f.constprop.0").
 bool means(std::string_view wanted, std::string_view demangled);
 
 }  // namespace hodo::symbol
