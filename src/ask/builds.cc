@@ -152,7 +152,50 @@ Rebuilt in_common(const RanBuilds& a, const RanBuilds& b, const std::string& fil
   return out;
 }
 
+// The loader has no interpreter either, and is a library.
+bool is_program(const symbol::SymbolTable& table) {
+  return table.elf().type == image::ElfType::exec || !table.elf().interpreter.empty();
+}
+
+// "libz.so.1" of "libz.so.1.2.13"; empty: no library with a version.
+std::string library_of(const std::string& name) {
+  constexpr std::string_view kLibrary = ".so.";
+  const auto at = name.find(kLibrary);
+  return at == name.npos ? "" : name.substr(0, name.find('.', at + kLibrary.size()));
+}
+
+// Which of a run's files are of one thing and in no other run; by what they are of.
+std::map<std::string, std::vector<std::string>> only_in(const Builds& here, const Builds& there) {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& [name, build] : here.found()) {
+    if (there.found().contains(name)) continue;
+    const std::string of = build.program ? "program" : library_of(name);
+    if (!of.empty()) out[of].push_back(name);
+  }
+  return out;
+}
+
 }  // namespace
+
+void Builds::rename(const RenamedFiles& names) {
+  for (const auto& [name, other] : names) {
+    auto node = found_.extract(name);
+    if (node.empty()) continue;
+    node.key() = other;
+    found_.insert(std::move(node));
+  }
+}
+
+RenamedFiles renamed(const Builds& a, const Builds& b) {
+  RenamedFiles out;
+  const auto in_a = only_in(a, b);
+  for (const auto& [of, names] : only_in(b, a)) {
+    const auto other = in_a.find(of);
+    if (other == in_a.end() || names.size() != 1 || other->second.size() != 1) continue;
+    out.emplace(names.front(), other->second.front());
+  }
+  return out;
+}
 
 bool Builds::runs(const session::Context& who, std::span<const flow::RunCount> batch) {
   for (const flow::RunCount& run : batch) {
@@ -164,7 +207,9 @@ bool Builds::runs(const session::Context& who, std::span<const flow::RunCount> b
     if (object.table == nullptr) continue;
     const auto [it, fresh] = found_.try_emplace(std::string(last_component(object.path)),
                                                 Build{"", who.space, run.time});
-    if (fresh) it->second.id = id_of(*object.table);
+    if (!fresh) continue;
+    it->second.id = id_of(*object.table);
+    it->second.program = is_program(*object.table);
   }
   return next_.runs(who, batch);
 }

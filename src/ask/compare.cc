@@ -33,10 +33,11 @@ struct Entry {
 // Gives the branches of a side that count.
 class Entries : public ThreadSink {
  public:
-  Entries(const Side& side, const RebuiltFiles& rebuilt)
+  // `renamed`: as Neutral's.
+  Entries(const Side& side, const RebuiltFiles& rebuilt, const RenamedFiles* renamed)
       : side_(side),
         rebuilt_(!rebuilt.empty()),
-        neutral_(side.session->names(), rebuilt, side.session),
+        neutral_(side.session->names(), rebuilt, side.session, renamed),
         calls_(neutral_) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
@@ -144,8 +145,9 @@ class Digests final : public Entries {
 // The branches behind a number of them.
 class EntryWindow final : public Entries {
  public:
-  EntryWindow(const Side& side, const RebuiltFiles& rebuilt, std::uint64_t skip, std::size_t most)
-      : Entries(side, rebuilt), skip_(skip), most_(most) {}
+  EntryWindow(const Side& side, const RebuiltFiles& rebuilt, const RenamedFiles* renamed,
+              std::uint64_t skip, std::size_t most)
+      : Entries(side, rebuilt, renamed), skip_(skip), most_(most) {}
   std::vector<Entry> entries;
 
  private:
@@ -299,8 +301,8 @@ class Aligner {
 // From the beginning of both sides to the end of a window behind the first parting; moves the sides
 // on to there.
 Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, Comparison& out) {
-  Digests in_a(a, options.rebuilt);
-  Digests in_b(b, options.rebuilt);
+  Digests in_a(a, options.rebuilt, nullptr);
+  Digests in_b(b, options.rebuilt, &options.renamed);
   if (Status done = run(a, options, in_a); !done) return std::unexpected(done.error());
   if (Status done = run(b, options, in_b); !done) return std::unexpected(done.error());
   out.lost |= in_a.lost() || in_b.lost();
@@ -320,8 +322,8 @@ Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, Comp
   // The last equal block may be a part of the other's.
   const std::uint64_t skip = (same == 0 ? 0 : same - 1) * kBlock;
   if (out.partings.empty()) out.common = skip;
-  EntryWindow window_a(a, options.rebuilt, skip, options.window);
-  EntryWindow window_b(b, options.rebuilt, skip, options.window);
+  EntryWindow window_a(a, options.rebuilt, nullptr, skip, options.window);
+  EntryWindow window_b(b, options.rebuilt, &options.renamed, skip, options.window);
   if (Status done = run(a, options, window_a); !done) return std::unexpected(done.error());
   if (Status done = run(b, options, window_b); !done) return std::unexpected(done.error());
   const bool a_ends = skip + window_a.entries.size() == in_a.count;

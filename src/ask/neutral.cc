@@ -83,7 +83,10 @@ const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, s
   if (pages_.size() == kMostPages) pages_.clear();
   Page& out = pages_[key];
   const session::Object object = names_.object(space, address, time);
-  const std::string name(last_component(object.path));
+  std::string name(last_component(object.path));
+  if (renamed_ != nullptr) {
+    if (const auto other = renamed_->find(name); other != renamed_->end()) name = other->second;
+  }
   const bool in_file = object.table != nullptr || (!name.empty() && name != "[anon]");
   // Anonymous memory has names like "//anon" and "[heap]", and lies anywhere.
   if (!in_file || name == "anon" || name == "[heap]" || name == "[stack]") return out;

@@ -33,10 +33,11 @@ class Neutral {
   // Of rebuilt files functions that are laid out alike are compared as those of one build, of
   // others only what they call, by its name, be it by a call or a jump; and what
   // the loader does within itself to load them is of no account. `code` has the text of functions
-  // without a name; null: it is not looked at. All must outlive this.
+  // without a name; null: it is not looked at. `renamed`: what files are called in `rebuilt`; null:
+  // as they are. All must outlive this.
   Neutral(const session::Names& names, const RebuiltFiles& rebuilt,
-          session::Session* code = nullptr)
-      : names_(names), rebuilt_(rebuilt), code_(code) {}
+          session::Session* code = nullptr, const RenamedFiles* renamed = nullptr)
+      : names_(names), rebuilt_(rebuilt), code_(code), renamed_(renamed) {}
 
   // nullopt: of no account.
   std::optional<std::uint64_t> token(std::uint32_t space, const Branch& branch);
@@ -91,6 +92,7 @@ class Neutral {
   const session::Names& names_;
   const RebuiltFiles& rebuilt_;
   session::Session* code_;
+  const RenamedFiles* renamed_;
   std::unordered_map<Key, Page, Hash> pages_;
   std::unordered_map<Key, Function, Hash> functions_;
 };

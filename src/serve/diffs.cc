@@ -12,6 +12,7 @@
 #include "hodo/ask/compare.h"
 #include "hodo/ask/spectrum.h"
 #include "hodo/ask/window.h"
+#include "hodo/base/last_component.h"
 
 namespace hodo::serve {
 namespace {
@@ -125,9 +126,8 @@ Status cover(session::Session& session, const std::optional<ask::Side>& side, Ra
   return outcome ? Status() : std::unexpected(outcome.error());
 }
 
-Status add_path(const Pair& pair, const ask::RebuiltFiles& rebuilt, view::DiffView& diff,
-                const session::ProgressFunction& progress) {
-  ask::CompareOptions how{.rebuilt = rebuilt, .progress = progress};
+Status add_path(const Pair& pair, const ask::CompareOptions& how, view::DiffView& diff) {
+  const session::ProgressFunction& progress = how.progress;
   auto comparison = ask::compare(pair.a, pair.b, how);
   if (!comparison) return std::unexpected(comparison.error());
   view::ComparedPaths paths{.a = pair.a, .b = pair.b, .a_name = pair.a_name, .b_name = pair.b_name};
@@ -152,6 +152,20 @@ std::string about_builds(const std::string& file, const ask::Rebuilt& in_common)
       "{} is another build: of functions that were compiled otherwise only what they "
       "call is compared; {} are as before",
       file, in_common.alike.size());
+}
+
+// From here on B's files are called as those of A that they are compared with.
+void rename(const ask::RenamedFiles& names, ask::Builds& builds, analyze::Coverage& in_b,
+            view::DiffView& diff) {
+  builds.rename(names);
+  for (analyze::CoveredModule& module : in_b.modules) {
+    const std::string_view name = last_component(module.path);
+    const auto other = module.file ? names.find(std::string(name)) : names.end();
+    if (other == names.end()) continue;
+    diff.notes.push_back(
+        fmt::format("B's {} is compared with A's {}, and called so", name, other->second));
+    module.path.replace(module.path.size() - name.size(), name.size(), other->second);
+  }
 }
 
 // What a run executed, as far as the other one says whether it did.
@@ -185,12 +199,16 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
   if (Status s = cover(*a.session, part(pairs[0].a), ran_a, progress); !s) return s;
   if (Status s = cover(*b.session, part(pairs[0].b), ran_b, progress); !s) return s;
   const analyze::Coverage in_a = analyze::coverage_of(ran_a.counts, *a.session, {});
-  const analyze::Coverage in_b = analyze::coverage_of(ran_b.counts, *b.session, {});
-  const ask::RebuiltFiles rebuilt =
-      ask::rebuilt({*a.session, ran_a.builds, in_a}, {*b.session, ran_b.builds, in_b});
-  for (const auto& [file, in_common] : rebuilt) diff.notes.push_back(about_builds(file, in_common));
+  analyze::Coverage in_b = analyze::coverage_of(ran_b.counts, *b.session, {});
+  ask::CompareOptions how{.progress = progress};
+  how.renamed = ask::renamed(ran_a.builds, ran_b.builds);
+  rename(how.renamed, ran_b.builds, in_b, diff);
+  how.rebuilt = ask::rebuilt({*a.session, ran_a.builds, in_a}, {*b.session, ran_b.builds, in_b});
+  for (const auto& [file, in_common] : how.rebuilt) {
+    diff.notes.push_back(about_builds(file, in_common));
+  }
   for (const Pair& pair : pairs) {
-    if (Status s = add_path(pair, rebuilt, diff, progress); !s) return s;
+    if (Status s = add_path(pair, how, diff); !s) return s;
   }
   diff.differences = ask::differences(executed(in_a, in_b, diff), executed(in_b, in_a, diff));
   return {};

@@ -748,6 +748,47 @@ def case_rebuilt(case):
     check(parted["first"]["a"]["next"]["kind"] == "cond" or parted["first"]["b"]["next"]["kind"] == "cond", parted)
 
 
+USES = r"""
+#ifdef LIBRARY
+int digits(const char* text) {
+  int count = 0;
+  for (; *text != 0; ++text) {
+    if (*text >= '0' && *text <= '9') ++count; /* LINE counts */
+  }
+  return count;
+}
+#else
+int digits(const char* text);
+int main(int count, char** words) { return digits(words[count - 1]) == 77; }
+#endif
+"""
+
+
+def case_renamed(case):
+    """Builds under other names, of a program and of a library, are compared like those under the same name."""
+    def record(folder, program, library, word, *flags):
+        os.makedirs(case.path(folder), exist_ok=True)
+        named = []
+        for name, source, options in ((library, "digits", ("-shared", "-fPIC", "-DLIBRARY")), (program, "uses", ())):
+            built = case.program(f"{folder}/{source}", USES, *flags, *options, "-Wl,--no-as-needed", *named)
+            named.append(case.path(f"{folder}/{name}"))
+            os.rename(built, named[-1])
+        return case.record(folder + ".data", named[-1], word)
+
+    old = record("old", "uses-old", "libdigits.so.1.2", "1a2b", "-O0")
+    new = case.json("diff", old, record("new", "uses-new", "libdigits.so.1.2.1", "1a2b", "-O2"), status=None)
+    check(new["paths"][0]["equal"], new["paths"])
+    for name, other in (("uses-new", "uses-old"), ("libdigits.so.1.2.1", "libdigits.so.1.2")):
+        check(any(f"B's {name} is compared with A's {other}" in note for note in new["notes"]), new["notes"])
+    same = case.json("diff", old, record("same", "uses-too", "libdigits.so.1.3", "1a2b", "-O0"), status=None)
+    check(same["paths"][0]["equal"] and not same["differences"], same)
+    parted = case.json("diff", old, record("bad", "uses-too", "libdigits.so.1.3", "1ab2", "-O0"), status=1)["paths"][0]
+    check(parted["first"]["a"]["at"]["line"] == line_of(USES, "counts"), parted)
+    # Of another version by its name: not the same thing.
+    major = case.json("diff", old, record("major", "uses-old", "libdigits.so.2", "1a2b", "-O0"), status=None)
+    check(not any("compared with" in note for note in major["notes"]), major["notes"])
+
+
 REBUILT_CC = r"""
 #include <cstdio>
 #include <cstdlib>

@@ -12,6 +12,9 @@
 
 namespace hodo::ask {
 
+// Names that stand for others, by last path component.
+using RenamedFiles = std::map<std::string, std::string>;
+
 // Notes the files while it hands runs on, which Session::cover gives.
 class Builds final : public session::RunSink {
  public:
@@ -19,6 +22,7 @@ class Builds final : public session::RunSink {
     std::string id;           // build-id in hex, or a word about its layout
     std::uint32_t space = 0;  // that ran it first,
     std::uint64_t time = 0;   // and when, trace clock
+    bool program = false;     // started by itself, no library
   };
 
   // Both must outlive this.
@@ -28,6 +32,8 @@ class Builds final : public session::RunSink {
 
   // By last path component; of files that can be read.
   const std::map<std::string, Build>& found() const { return found_; }
+  // What is found has these names from now on.
+  void rename(const RenamedFiles& names);
 
  private:
   static constexpr std::size_t kMostPages = std::size_t{1} << 18;
@@ -49,6 +55,11 @@ using RebuiltFiles = std::map<std::string, Rebuilt>;  // by last path component
 // A function's demangled name without what compilers append to parts and copies of it: "f" of
 // "f.cold", "f.part.0", "f.constprop.0.isra.0"; "f(int)" of "f(int) [clone .cold]".
 std::string base_name(const std::string& function);
+
+// The files of `b` to be compared with those of `a` that have other names: the program, if each ran
+// one that the other did not; versions of a library ("libz.so.1.2.13", "libz.so.1.3.1"). Never two
+// with one, nor one whose name the other has, too.
+RenamedFiles renamed(const Builds& a, const Builds& b);
 
 struct RanBuilds {
   session::Session& session;

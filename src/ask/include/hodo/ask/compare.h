@@ -49,6 +49,7 @@ struct Comparison {
 
 struct CompareOptions {
   RebuiltFiles rebuilt;                       // files of which each side has its own build
+  RenamedFiles renamed;                       // of b, to what they are called in a and `rebuilt`
   std::size_t window = std::size_t{1} << 19;  // branches of each side behind the first parting
   std::size_t windows = 8;                    // so many times
   std::size_t most = 100;                     // partings
