@@ -187,7 +187,8 @@ class SpotEvents final : public SegmentSink {
     return true;
   }
 
-  // The path was in the line before.
+  // The path was in the line before, and did not come to it anew by a call: of the line's own
+  // function, or of another in the same line.
   bool goes_on(const session::Context& who, const Branch& before) {
     switch (before.kind) {
       case BranchKind::ret:
@@ -196,6 +197,8 @@ class SpotEvents final : public SegmentSink {
       case BranchKind::begin:
         return true;
       case BranchKind::lost:
+      case BranchKind::call:
+      case BranchKind::icall:
         return false;
       default:
         return before.from != 0 && spots_.has(who.space, before.from, before.time);

@@ -583,6 +583,27 @@ def case_inlined(case):
     check("compiler" not in other, other)
 
 
+SELF = r"""
+static int sum(int n) { return n <= 0 ? 0 : n + sum(n - 1); } /* LINE sums */
+int main(void) {
+  int all = 0;
+  for (int i = 0; i < 4; ++i) all += sum(i); /* LINE all */
+  return all != 10;
+}
+"""
+
+
+def case_line_that_calls_itself(case):
+    """Each call of a function of one line is an execution of the line; coming back to it is none."""
+    data = case.record("self.data", case.program("self", SELF, "-O0"))
+    line = f"line:self.c:{line_of(SELF, 'sums')}"
+    calls = [c["moment"] for c in case.json("list", "sum", data)["calls"]]
+    check(len(calls) == 1 + 2 + 3 + 4, calls)
+    moments = [case.json("show", f"{line}#{n}", data)["moment"] for n in range(1, len(calls) + 1)]
+    check(moments == calls, (moments, calls))
+    check("only 10" in case.hodo("show", line + "#11", data, status=2).stderr, "11")
+
+
 CAME_BACK = r"""
 #include <setjmp.h>
 #define HERE __attribute__((noipa))

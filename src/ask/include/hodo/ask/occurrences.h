@@ -53,8 +53,9 @@ struct Where {
 // A call occurs where its first instruction is about to be executed, PLT stubs left out; a return
 // behind it, also if an exception or longjmp left the call. A line is executed where the path comes
 // to it from another line, by any way but a return: coming back from what it called goes on with
-// it. Errors: as walk(); not_found for what means nothing in the whole session, with the nearest
-// names in its message.
+// it; or where it calls a function that begins in it, as one that calls itself may. Errors: as
+// walk(); not_found for what means nothing in the whole session, with the nearest names in its
+// message.
 Result<session::Outcome> each_occurrence(session::Session& session, const Wanted& wanted,
                                          const WalkOptions& options, const OnOccurrence& tell,
                                          Meant& meant, const Where& where = {});
