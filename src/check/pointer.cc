@@ -103,6 +103,39 @@ std::optional<std::int64_t> distance_from_loaded(Backwards& before, std::uint8_t
   return std::nullopt;
 }
 
+// How far a register is, by numbers, from an address in the file, or from what the word there
+// holds.
+struct Written {
+  std::uint64_t address = 0;
+  bool word = false;
+  std::uint64_t distance = 0;
+};
+std::optional<Written> written_in(Backwards& before, std::uint8_t reg) {
+  constexpr int kFurthest = 16;
+  using What = isa::Move::What;
+  std::uint64_t distance = 0;
+  for (int i = 0; i < kFurthest; ++i) {
+    const auto move = before.next();
+    if (!move) return std::nullopt;
+    if ((move->changed >> reg & 1) == 0) continue;
+    if (move->to != reg) return std::nullopt;
+    const isa::Memory& memory = move->memory;
+    if (move->what == What::copy) {
+      reg = move->from;
+      continue;
+    }
+    const bool load = move->what == What::load;
+    if (!load && move->what != What::address) return std::nullopt;
+    if (memory.address) return Written{*memory.address, load, distance};
+    if (load || memory.index != isa::kNoRegister || memory.base == isa::kNoRegister) {
+      return std::nullopt;
+    }
+    distance += static_cast<std::uint64_t>(memory.displacement);
+    reg = memory.base;
+  }
+  return std::nullopt;
+}
+
 // Of registers, the fixed place that the value of one came from, as far as copies and sums tell.
 std::optional<std::uint64_t> fixed_place(Backwards& before, unsigned tracked) {
   constexpr int kFurthest = 64;
@@ -203,6 +236,21 @@ bool is_by_runtime_table(const Edge& edge) {
   if (!slot) return false;
   const auto held = module.held_at(*slot);
   return !held || (held->name.empty() && held->address == 0);
+}
+
+bool is_by_written_address(const Edge& edge) {
+  if (!edge.from.known() || edge.from.kept || !edge.to.known()) return false;
+  if (edge.mode != isa::Mode::bits64) return false;
+  const text::Module& module = *edge.from.module;
+  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  if (!pointer || pointer->in == isa::kNoRegister) return false;
+  Backwards before(module, edge.from.vaddr);
+  const auto written = written_in(before, pointer->in);
+  if (!written) return false;
+  const std::uint64_t begin = edge.to.vaddr - written->distance;
+  if (!written->word) return edge.to.module == &module && begin == written->address;
+  const auto held = module.held_at(written->address);
+  return held && !held->name.empty() && is_called(*edge.to.module, begin, held->name);
 }
 
 bool is_by_number(const Edge& edge) {

@@ -34,4 +34,8 @@ bool is_by_number(const Edge& edge);
 // file says nothing of what this pointer holds: the program makes the table when it runs.
 bool is_by_runtime_table(const Edge& edge);
 
+// Whether the instructions right before say where the branch leads, and it does: they put an
+// address of the file, or that of a function from its slot, into the register and may add numbers.
+bool is_by_written_address(const Edge& edge);
+
 }  // namespace hodo::check

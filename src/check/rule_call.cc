@@ -38,6 +38,7 @@ class CallTarget final : public EdgeRule {
     // V8's builtins, of which the file does not say where functions begin.
     if (module.function(edge.to.vaddr) == nullptr && edge.to.has(text::kInsn)) return std::nullopt;
     if (!jump && goes_on_behind_own_return(edge)) return std::nullopt;
+    if (is_by_written_address(edge)) return std::nullopt;
     if (!jump) return Verdict{.reason = "calls a place where no function begins"};
     if ((edge.facts & kToArguments) != 0) return std::nullopt;
     const bool inside =

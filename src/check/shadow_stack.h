@@ -12,8 +12,8 @@
 //   unwinding       such a jump to a landing pad of a function that is open, as that function's
 //                   exception table says.
 //   planted label   such a jump or return to a label whose address is written down, of a function
-//                   that is open: __builtin_longjmp, the exceptions of OCaml. A return goes to the
-//                   last open call that stands before the label, if there is one.
+//                   that is open or that a handler interrupted: __builtin_longjmp, the exceptions of
+//                   OCaml. A return goes to the last open call that stands before the label, if there is one.
 //   program start   a jump of the file that the kernel began with to another file's entry point,
 //                   once.
 //   interruption    a return behind POPF, to where a handler put a call in between.

@@ -141,7 +141,8 @@ bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
 }
 
 // The label's function is open: what it called is closed. Or it jumps itself, and nothing is, or it
-// is a switch between stacks that leaves one at a label.
+// is a switch between stacks that leaves one at a label. A handler's jump may go to the function
+// that it interrupted.
 // OCaml raises exceptions by a return, and its handlers stand behind what they guard.
 bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings,
                               ToLabel how) {
@@ -150,9 +151,10 @@ bool ShadowStack::go_to_label(std::uint64_t to, PathFacts facts, const Landings&
   if ((facts & kToOwnLabel) != 0) depths.push_back(frames.size());
   std::map<std::uint64_t, bool> asked;
   for (std::size_t i = frames.size(); i-- > 0;) {
-    if (frames[i].signal) continue;
-    const auto [answer, fresh] = asked.try_emplace(frames[i].address, false);
-    if (fresh) answer->second = landings.owns(frames[i].address, to);
+    // What a handler interrupted is the instruction itself, no call before it.
+    const std::uint64_t address = frames[i].address + (frames[i].signal ? 1 : 0);
+    const auto [answer, fresh] = asked.try_emplace(address, false);
+    if (fresh) answer->second = landings.owns(address, to);
     if (answer->second) depths.push_back(i);
   }
   if (depths.empty()) return false;

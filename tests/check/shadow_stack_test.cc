@@ -122,6 +122,16 @@ TEST_F(Stack, AJumpToALabelOfAnOpenFunctionClosesWhatItCalled) {
   EXPECT_EQ(ret(101), "");
 }
 
+TEST_F(Stack, AHandlersJumpToALabelOfWhatItInterruptedEndsTheHandler) {
+  calls({101, 202});
+  interrupted(240);
+  calls({401});
+  EXPECT_EQ(jump(250, kLabelOfSwitch), "");
+  EXPECT_EQ(stack.depth(), 2u) << "not gone on in the call of the same function that is open below";
+  EXPECT_EQ(ret(202), "");
+  EXPECT_EQ(ret(101), "");
+}
+
 TEST_F(Stack, AReturnToALabelOfAnOpenFunctionDoesAsAJump) {
   calls({101, 202, 303});
   EXPECT_EQ(grade(stack.ret(250, kLabelOfSwitch, &pads)), "");

@@ -632,6 +632,8 @@ int main(int argc, char** argv) {
       {"argument-elsewhere", argument_elsewhere},
       {"check-skipped", skips_a_check},
       {"context-behind-code", context_behind_code},
+      {"label-of-interrupted", label_of_interrupted},
+      {"behind-slot-elsewhere", behind_slot_elsewhere},
 #endif
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();

@@ -422,3 +422,54 @@ void context_behind_code() {
   coroutines[0].uc_mcontext.gregs[REG_RIP] += 2;
   swapcontext(&main_context, &coroutines[0]);
 }
+
+// --- a handler that goes on in what it interrupted, and an address that the text adds to ---
+
+// A function that is interrupted and has a label, to which a handler jumps on a stack that it was
+// given; and one that calls some way behind what the file's slot holds.
+extern "C" {
+void faults();
+extern const Word label_of_fault[];
+void calls_behind_slot();
+extern Word slot_of_getpid;
+}
+asm(R"(
+        .text
+        .type faults, @function
+faults:
+        push %rbx
+        ud2
+1:      pop %rbx
+        ret
+        .size faults, .-faults
+        .type calls_behind_slot, @function
+calls_behind_slot:
+        push %rbx
+        mov slot_of_getpid(%rip), %r11
+        lea 1(%r11), %r11
+        call *%r11
+        pop %rbx
+        ret
+        .size calls_behind_slot, .-calls_behind_slot
+        .section .data.rel.ro, "aw"
+label_of_fault: .quad 1b
+        .data
+slot_of_getpid: .quad getpid
+        .text
+)");
+
+[[gnu::noinline]] void leave_for_label(int) {
+  static Word stack[8192];
+  Word* top = stack + std::size(stack) - 64;
+  top[1] = inside(host_call);
+  asm volatile("mov %0, %%rsp\n jmp *%1" : : "r"(top), "r"(label_of_fault[0]));
+}
+void label_of_interrupted() {
+  signal(SIGILL, leave_for_label);
+  faults();
+}
+
+void behind_slot_elsewhere() {
+  slot_of_getpid = inside(host_call) - 1;
+  calls_behind_slot();
+}
