@@ -25,6 +25,9 @@ ShadowStack::Verdict ShadowStack::ret(std::uint64_t to, PathFacts facts, const L
     if (!top.signal && top.address == to) {
       if (top.twice || (facts & kToSetjmp) != 0) {
         return_twice(to);
+      } else if (current_.frames.size() == current_.entry && resume_stack(to, facts)) {
+        // A function on top of another stack, which was left at the same place as this one.
+        return std::nullopt;
       } else {
         pop();
         if ((facts & kMayStay) != 0) guess(facts);
@@ -60,13 +63,14 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
     if (!is_nothing_known_below()) return false;
     returned = returned.first(frames.size());
   }
+  const std::size_t depth = frames.size() - returned.size();
+  if (current_.entry != kNothing && depth < current_.entry && !parked_.empty()) return false;
   if (frames.size() > kDeepest / 2) return false;  // calls that were closed again may reach deeper
   const Frame* top = frames.data() + frames.size();
   for (const std::uint64_t address : returned) {
     --top;
     if (top->signal || top->twice || top->address != address) return false;
   }
-  const std::size_t depth = frames.size() - returned.size();
   if (depth >= floor_) {
     cut(depth);
   } else {

@@ -1,6 +1,9 @@
 // Several stacks of one thread, in turn.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
+
 #include "stack_fixture.h"
 
 namespace hodo::check::stacks {
@@ -74,6 +77,26 @@ TEST_F(Stack, AFunctionOnTopOfAnotherStackHasToReturnToWhereThatWasLeft) {
   calls({20});
   EXPECT_EQ(jump(kFunction, kBegin), "");
   EXPECT_EQ(ret(13), "impossible");
+}
+
+// Boost's fibers are all left in context::resume.
+TEST_F(Stack, AFunctionOnTopOfAStackThatWasLeftAtTheSamePlaceReturnsToEither) {
+  calls({1});
+  stack.call(10);
+  EXPECT_EQ(ret(kFunction, kBegin), "");
+  calls({20});
+  stack.call(10);
+  EXPECT_EQ(jump(kFunction, kBegin), "");
+  for (const auto& [next, expected] : {std::pair(1, ""), {20, ""}, {30, "impossible"}}) {
+    for (const bool followed : {false, true}) {
+      ShadowStack other = stack;
+      EXPECT_FALSE(other.follow(std::array<std::uint64_t, 1>{10}, {}));
+      EXPECT_EQ(grade(other.ret(10, kToReturnSite)), "");
+      const auto to = static_cast<std::uint64_t>(next);
+      if (followed && *expected == 0 && other.follow(std::array{to}, {})) continue;
+      EXPECT_EQ(grade(other.ret(to, kToReturnSite)), expected) << next;
+    }
+  }
 }
 
 TEST_F(Stack, AFunctionOnTopOfAnotherStackMayThrowThere) {
