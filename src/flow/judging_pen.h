@@ -18,10 +18,16 @@ class JudgingPen {
  public:
   // What passes of a row of outcomes, in registers.
   struct Row {
-    std::uint32_t sum = 0;    // of words of steps (judging)
-    std::uint32_t taken = 0;  // conditional branches
+    std::uint64_t sum = 0;  // of words of steps (judging), and above it conditional branches taken
     std::uint32_t calls = 0;
     std::uint32_t returns = 0;
+
+    std::uint32_t taken() const { return static_cast<std::uint32_t>(sum >> kTakenShift); }
+    // `times` conditional branches that were taken are in what is added.
+    void add(std::uint32_t addend, std::uint64_t times) { sum += addend | times << kTakenShift; }
+
+   private:
+    static constexpr unsigned kTakenShift = 40;
   };
 
   // As StepPen's, but lives longer than for a packet.
@@ -51,18 +57,16 @@ class JudgingPen {
     first_return_ = at_.returned;
   }
   // False, and nothing is done: judge_outcome() has to be called.
-  [[gnu::always_inline]] static bool outcome(const Step& step, bool taken, Row& row) {
-    const std::uint32_t what = step.count[taken ? 1 : 0];
+  [[gnu::always_inline]] static bool outcome(const Step& step, std::uint32_t taken, Row& row) {
+    const std::uint32_t what = step.count[taken];
     if (!judging::passes(what)) [[unlikely]]
       return false;
-    row.sum += leaving::addend(what);
-    row.taken += taken ? 1 : 0;
+    row.add(leaving::addend(what), taken);
     return true;
   }
   // Several outcomes that pass.
   [[gnu::always_inline]] static void outcomes(const Superstep& superstep, Row& row) {
-    row.sum += superstep.count;
-    row.taken += superstep.taken;
+    row.add(superstep.count, superstep.taken);
   }
   // Before the outcome of a step with calls on the way.
   [[gnu::always_inline]] void call(const Step& step, Link here, bool taken, Row& row) {
@@ -93,8 +97,8 @@ class JudgingPen {
     *at_.entry++ = PassedRow{begin_, first, outcomes | stop}.packed();
     instructions_ += leaving::insns(row.sum);
     jumps_ += leaving::jumps(row.sum);
-    taken_ += row.taken;
-    not_taken_ += used - row.taken - row.returns;
+    taken_ += row.taken();
+    not_taken_ += used - row.taken() - row.returns;
     calls_ += row.calls;
     returns_ += row.returns;
     if (limits_.reached(at_)) [[unlikely]]
@@ -105,7 +109,7 @@ class JudgingPen {
     // Of those with calls call() has asked.
     if (!judging::is_asked(*word(here, taken)) && shape_of(here) == Shape::outcome) {
       graph_.judge(here, taken, *out_.judge());
-      if (outcome(graph_.steps()[number_of(here)].step, taken, row)) return;
+      if (outcome(graph_.steps()[number_of(here)].step, taken ? 1 : 0, row)) return;
     }
     const std::uint64_t outcomes = outcomes_;
     cut(left, row);
@@ -142,7 +146,7 @@ class JudgingPen {
     const std::uint32_t there = graph_.steps()[number_of(to)].step.count[0];
     return (what & judging::kReturnsApart) != 0 && (there & judging::kReturnedTo) != 0;
   }
-  static void pass_on_the_way(std::uint32_t what, Row& row) { row.sum += leaving::addend(what); }
+  static void pass_on_the_way(std::uint32_t what, Row& row) { row.add(leaving::addend(what), 0); }
   [[gnu::always_inline]] void open_calls(Link here, Row& row) {
     const Tail& tail = tail_of(here);
     row.calls += tail.calls;

@@ -73,6 +73,8 @@ struct PathDecoder::Stepper {
   struct Row {
     explicit Row(std::uint64_t bits) : left(outcomes_left(bits)), outcomes(bits << (64 - left)) {}
     bool next() const { return outcomes >> 63 != 0; }
+    // The same as a number: compilers keep it in one register.
+    std::uint32_t next_bit() const { return static_cast<std::uint32_t>(outcomes >> 63); }
     void drop(unsigned count) {
       outcomes <<= count;
       left -= count;
@@ -155,7 +157,12 @@ struct PathDecoder::Stepper {
   bool take_outcomes(std::uint64_t bits);
   template <Want kWant>
   Link take_return(Link here, const Row& row, PenFor<kWant>& pen, LeftOutOf<kWant>& left_out);
-  void call(Tail& tail);
+  [[gnu::always_inline]] void call(Tail& tail) {
+    if (tail.calls != 1 || tail.link == kNoLink) [[unlikely]]
+      return call_slowly(tail);
+    returns.put(tail.returns, tail.link);
+  }
+  void call_slowly(Tail& tail);
 };
 
 // The step that begins here.
@@ -203,7 +210,7 @@ bool PathDecoder::Stepper::take(StepKind kind, std::uint64_t key) {
   return true;
 }
 
-void PathDecoder::Stepper::call(Tail& tail) {
+[[gnu::noinline]] void PathDecoder::Stepper::call_slowly(Tail& tail) {
   if (tail.calls == 1) {
     if (tail.link == kNoLink) tail.link = graph.known_return(tail, tail.returns);
     return returns.put(tail.returns, tail.link);
@@ -286,11 +293,13 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   LeftOutOf<kWant> left_out;
   StepOrTail* steps = graph.steps();
   Link here = link;
-  unsigned plain = 0;  // so many outcomes are taken one by one
+  // Several are taken at once where fewer than so many are left behind them.
+  const unsigned several = jumps ? 64 : 0;
+  unsigned look_below = several;
   if constexpr (kWant == Want::passages) pen.begin(here, bits, row.left);
   while (row.left != 0) {
     if (shape_of(here) != Shape::outcome) [[unlikely]] {
-      plain = 0;
+      look_below = several;
       if (shape_of(here) == Shape::packet) {
         const Link to = take_return<kWant>(here, row, pen, left_out);
         steps = graph.steps();
@@ -307,32 +316,33 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
         pen.call(steps[number_of(here)].step, here, row.next(), left_out);
       }
     } else if constexpr (kJumps<kWant>) {
-      if (jumps && plain == 0 && row.left >= Supersteps::kOutcomes && takes_several(pen)) {
+      constexpr unsigned kAtOnce = Supersteps::kOutcomes;
+      // Fewer than these wrap around.
+      if (row.left - kAtOnce < look_below && takes_several(pen)) {
         if (jump<kWant>(here, row, left_out)) continue;
-        plain = Supersteps::kOutcomes;
+        look_below = row.left < 2 * kAtOnce ? 0 : row.left - 2 * kAtOnce + 1;
       }
     }
-    const bool taken = row.next();
+    const std::uint32_t taken = row.next_bit();
     hodo::flow::Step& step = steps[number_of(here)].step;
-    if constexpr (kCounts<kWant>) ++step.count[taken ? 1 : 0];
+    if constexpr (kCounts<kWant>) ++step.count[taken];
     if constexpr (kLeavesOut<kWant>) {
       pen.outcome(step, here, taken, left_out);
     } else if constexpr (kWant == Want::passages) {
       if (!JudgingPen::outcome(step, taken, left_out)) [[unlikely]] {
-        pen.judge_outcome(here, taken, row.left, left_out);
+        pen.judge_outcome(here, taken != 0, row.left, left_out);
         steps = graph.steps();
       }
     } else {
-      pen.outcome(step, here, taken);
+      pen.outcome(step, here, taken != 0);
     }
     row.drop(1);
-    if constexpr (kJumps<kWant>) plain -= plain != 0 ? 1 : 0;
-    Link to = steps[number_of(here)].step.next[taken ? 1 : 0];
+    Link to = steps[number_of(here)].step.next[taken];
     if (to == kNoLink) [[unlikely]] {
-      to = graph.resolve(here, taken);
+      to = graph.resolve(here, taken != 0);
       steps = graph.steps();
       if (to == kNoLink) {
-        stay<kWant>(graph.outcome_ip(here, taken));
+        stay<kWant>(graph.outcome_ip(here, taken != 0));
         here = kNoLink;
         if (row.left == 0) break;
         finish_row(pen, row, left_out);

@@ -79,25 +79,25 @@ class TransferPen {
   }
 
   // `step` is that of `here`.
-  [[gnu::always_inline]] void outcome(const Step& step, Link here, bool taken, Row& row) {
-    const std::uint32_t what = step.count[taken ? 1 : 0];
+  [[gnu::always_inline]] void outcome(const Step& step, Link here, std::uint32_t taken, Row& row) {
+    const std::uint32_t what = step.count[taken];
     if ((what & leaving::kAll) != 0 && leaves_out_) [[likely]] {
       row.sum += what;
-      row.taken += taken ? 1 : 0;
+      row.taken += taken;
       if constexpr (kExact) {
-        row.before = taken ? row.at_last : row.before;
-        row.last = taken ? here : row.last;
-        row.at_last = taken ? row.sum : row.at_last;
+        row.before = taken != 0 ? row.at_last : row.before;
+        row.last = taken != 0 ? here : row.last;
+        row.at_last = taken != 0 ? row.sum : row.at_last;
       }
       return;
     }
     add(row);
     row = {};
     if ((what & leaving::kTold) != 0 && leaves_out_) [[likely]] {
-      ++(taken ? taken_ : not_taken_);
+      ++(taken != 0 ? taken_ : not_taken_);
       transfer(what, 0);
     } else {
-      outcome_slowly(step, here, taken);
+      outcome_slowly(step, here, taken != 0);
     }
   }
   // Several outcomes, if all that is left out may be.
@@ -325,7 +325,7 @@ class TransferPen {
     if (may_wake(what)) {
       rouse(here, taken);
       Row row;
-      return outcome(step, here, taken, row), add(row);
+      return outcome(step, here, taken ? 1 : 0, row), add(row);
     }
     write_on_the_way(here);
     const StepGraph::Shown& shown = graph_.shown(here);
