@@ -98,6 +98,14 @@ void flush(ThreadArea& area, std::uint64_t ip) {
   forget_calls(area);
 }
 
+// The fragment at `target` is the next one. The unit writes the TIP, and asks for room if that is
+// due.
+void branch_by_unit(ThreadArea& area, std::uint64_t target) {
+  pass_reports(area);
+  trace_branch(area, target);
+  forget_calls(area);
+}
+
 // A landing is some 330 bytes and a fragment, and to most of its targets a program of short life
 // goes once or twice: the unit writes the first TIPs. False: the target has had them.
 bool go_to_seldom_target(ThreadArea& area, std::uint64_t target) {
@@ -106,9 +114,7 @@ bool go_to_seldom_target(ThreadArea& area, std::uint64_t target) {
     if (by_blocks || !is_seldom_target(target)) return false;
     area.next = address(fragment(target));
   }
-  pass_reports(area);
-  trace_branch(area, target);
-  forget_calls(area);
+  branch_by_unit(area, target);
   return true;
 }
 
@@ -219,13 +225,24 @@ void engine_miss(ThreadArea* area, std::uint64_t target) {
 
 void engine_return(ThreadArea* area, std::uint64_t target, CallSite* site) {
   const std::uint64_t expected = site->return_address;
+  std::uint64_t landing = 0;
   {
     const Entering entering(*area, expected);
-    area->next = address(landing_of(expected, Entry::by_return));
-    if (entering.stayed()) site->landing = area->next;
-    area->registers.rax = target;  // as in engine_miss()
+    landing = address(landing_of(expected, Entry::by_return));
+    if (entering.stayed()) site->landing = landing;
   }
   pass_reports(*area);
+  // What is written in front of returns may be all that is written: no landing of one looks for
+  // room.
+  if (target == expected && !by_blocks && area->unit.is_due()) {
+    {
+      const Entering entering(*area, target);
+      area->next = address(fragment(target));
+    }
+    return branch_by_unit(*area, target);
+  }
+  area->next = landing;
+  area->registers.rax = target;  // as in engine_miss()
 }
 
 }  // extern "C"

@@ -218,6 +218,16 @@ def programs_that_may_not_be_traced(box):
     box.stats(COMPLETE)
 
 
+def calls_in_a_row_in_made_code(box):
+    """Before each return a time is written, since code comes that has not run yet, and of nothing else packets."""
+    done = box.record([box.own("calls_in_a_row")])
+    function = done.stdout.decode().strip()
+    rows = [row.split(",") for row in box.read("branches", COMPLETE, options=["--format", "csv"]).splitlines()]
+    first = int(function, 16) - 5 * 4000 - 1
+    equal([int(row[5], 16) for row in rows if row[6:8] == [function, "call"]], [first + 5 * n for n in range(4000)], "calls")
+    equal([int(row[6], 16) for row in rows if row[5] == function and row[7] == "ret"], [first + 5 * n + 5 for n in range(4000)], "returns")
+
+
 def system_calls_that_the_program_forbids_itself(box):
     """They are the engine's all the same, which needs more than the program, sockets among them."""
     alone = box.run([box.program("seccomp")])

@@ -123,8 +123,10 @@ class PtUnit {
   void interrupt_after(std::uint64_t outcomes, std::uint64_t ip);
   // An indirect branch or a return leads to `ip`: TIP.
   void branch_after(std::uint64_t outcomes, std::uint64_t ip);
-  // Writes the time: what comes next is not older.
+  // Writes the time: what comes next is not older. Asks for no room.
   void pass_time(std::uint64_t outcomes);
+  // The cursor has reached the limit: somebody has to ask, before another kSlack bytes are written.
+  bool is_due() const { return state_ == State::enabled && cursor_ >= limit_; }
   // Writes the outcomes; if the cursor has reached the limit, also timing, PSB, and gets room.
   // Execution stands at `ip`. While packets are being lost, takes back what was written inline.
   void flush_at(std::uint64_t outcomes, std::uint64_t ip);
