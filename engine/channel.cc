@@ -15,6 +15,7 @@
 #include "decimal.h"
 #include "hodo/relay/engine_start.h"
 #include "hodo/relay/recorder_wait.h"
+#include "line.h"
 #include "memory.h"
 #include "sys.h"
 
@@ -94,6 +95,8 @@ long connect_recorder() {
   constexpr int kAttempts = 10;  // strangers may have the place that the recorder has for newcomers
   const relay::StartInfo& start = hodo_start_info;
   if (start.socket[0] == 0) return -ENOENT;
+  // First: in another network namespace somebody else may have the recorder's name.
+  if (const long by_line = connect_by_line(); by_line >= 0) return by_line;
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
   std::size_t length = 0;

@@ -14,6 +14,7 @@
 #include "glue.h"
 #include "held_faults.h"
 #include "leave.h"
+#include "line.h"
 #include "program_memory.h"
 #include "program_rights.h"
 #include "recording.h"
@@ -47,6 +48,7 @@ long ask_for_takeover(ThreadArea& area, Answer& answer, std::string_view& why) {
   hello.tid = area.tid;
   hello.start = relay::Start::executes;
   hello.time = now();
+  hello.line = line();
   long got = raw_syscall(SYS_sendto, connection, reinterpret_cast<long>(&hello), sizeof(hello),
                          MSG_NOSIGNAL);
   if (got == sizeof(hello)) {

@@ -8,6 +8,7 @@
 #include "glue.h"
 #include "held_faults.h"
 #include "hodo/relay/engine_start.h"
+#include "line.h"
 #include "memory.h"
 #include "output.h"
 #include "signal_actions.h"
@@ -96,6 +97,7 @@ extern "C" {
 }
 
 [[gnu::used]] const KernelAction* give_back_program() {
+  drop_line();
   unprotect_all();
   return restore_actions(actions_of_process());
 }

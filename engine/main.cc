@@ -35,6 +35,7 @@ void undo_copy(std::uint64_t entry) {
 // On the area's own stack, which says whose code runs.
 [[noreturn, gnu::used]] void engine_begin(ThreadArea* area) {
   initialise_signals(*area);
+  take_over_line(hodo_start_info.line);
   begin_recording(*area, connect_recorder(), relay::Start::image, 0, 0);
   {
     const Locked locked;

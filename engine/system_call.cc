@@ -1,3 +1,4 @@
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -20,6 +21,7 @@
 #include "glue.h"
 #include "held_faults.h"
 #include "hodo/base/page.h"
+#include "line.h"
 #include "lock.h"
 #include "mappings.h"
 #include "memory.h"
@@ -253,6 +255,40 @@ bool is_against_engine(const Registers& r, std::uint64_t r10) {
   });
 }
 
+// unshare and setns, where they may lead to another network namespace.
+long change_namespaces(ThreadArea& area) {
+  const Registers& r = area.registers;
+  const std::uint64_t kinds = r.rax == SYS_unshare ? r.rdi : r.rsi;
+  const bool any = r.rax == SYS_setns && kinds == 0;
+  const bool made = is_recorded(area) && (any || (kinds & CLONE_NEWNET) != 0) && keep_line();
+  const long result = passed_on(area);
+  if (made && failed(result)) drop_line();
+  return result;
+}
+
+// close_range on both sides of the line.
+long close_range_call(ThreadArea& area) {
+  Registers& r = area.registers;
+  const relay::Line kept = line();
+  const auto number = static_cast<std::uint32_t>(kept.number);
+  const auto first = static_cast<std::uint32_t>(r.rdi);
+  const auto last = static_cast<std::uint32_t>(r.rsi);
+  if (kept.inode == 0 || first > number || number > last) return passed_on(area);
+  const Registers before = r;
+  long result = 0;
+  if (first < number) {
+    r.rsi = number - 1;
+    result = passed_on(area);
+    r = before;
+  }
+  if (result == 0 && number < last) {
+    r.rdi = number + 1;
+    result = passed_on(area);
+    r = before;
+  }
+  return result;
+}
+
 // Seccomp's strict mode leaves a thread four system calls, and the engine needs more: the engine
 // keeps it in the kernel's place, once the kernel would grant it (kernel/seccomp.c).
 bool asks_for_strict_mode(const Registers& r) {
@@ -307,6 +343,17 @@ long call(ThreadArea& area, std::uint64_t behind) {
       if (area.registers.rdi == PR_SET_TSC) look_for_counter();
       return result;
     }
+    case SYS_unshare:
+    case SYS_setns:
+      return change_namespaces(area);
+    case SYS_close:
+      return is_line(area.registers.rdi) ? -EBADF : passed_on(area);
+    case SYS_close_range:
+      return close_range_call(area);
+    case SYS_dup2:
+    case SYS_dup3:
+      if (is_line(area.registers.rsi)) move_line();
+      return passed_on(area);
     case SYS_rseq:
       return rseq_call(area);
     case SYS_open:

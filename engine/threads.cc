@@ -16,6 +16,7 @@
 #include "glue.h"
 #include "hodo/base/page.h"
 #include "hodo/relay/engine_start.h"
+#include "line.h"
 #include "lock.h"
 #include "memory.h"
 #include "program_memory.h"
@@ -307,6 +308,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   if (thread) child.pid = area.pid;  // it counts from now on: is_last_thread()
   child.parent_pid = area.pid;
   child.parent_tid = area.tid;
+  const bool apart = is_recorded(area) && (clone.flags & CLONE_NEWNET) != 0 && keep_line();
   child.connection = is_recorded(area) ? connect_recorder() : -1;
   if (is_recorded(area) && child.connection < 0) {
     send_native(area, thread ? "a new thread" : "a new process", why_unreachable(child.connection));
@@ -322,6 +324,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   set_mask(kAllSignals);
   if (area.waits != 0) {  // it came first
     set_mask(child.first_mask);
+    if (apart) drop_line();
     if (child.connection >= 0) raw_syscall(SYS_close, child.connection);
     child.used = false;
     return kInterrupted;
@@ -331,6 +334,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   const long result = glue_clone(&area, &child);
   if (child.memory_is_new) engine_lock.release();
   set_mask(child.first_mask);
+  if (apart && (failed(result) || (clone.flags & (CLONE_VM | CLONE_FILES)) == 0)) drop_line();
   // A child with a memory of its own has a copy of what was made for it; one that shared this
   // memory until it ran another program is gone.
   if (failed(result) || child.memory_is_new || child.waited_for) {

@@ -68,6 +68,77 @@ TEST_F(ConnectionsTest, AChildThatWillNotComeIsForgotten) {
   EXPECT_EQ(connections.silent().size(), 1u);
 }
 
+// A connection that stays, and ends of pairs that come on it.
+struct LineTest : ConnectionsTest {
+  LineTest() {
+    relay::Hello hello;
+    hello.start = relay::Start::line;
+    send(line.get(), &hello, sizeof(hello), MSG_NOSIGNAL);
+  }
+  // The other end; without `hands_over` nothing goes with the message.
+  Fd connect(bool hands_over = true) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const int on = 1;
+    setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+    char byte = 0;
+    iovec part{&byte, 1};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (hands_over) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(header), &ends[1], sizeof(int));
+    }
+    EXPECT_EQ(sendmsg(line.get(), &message, MSG_NOSIGNAL), 1);
+    close(ends[1]);
+    return Fd(ends[0]);
+  }
+
+  Fd line{relay::connect_recorder(name, key)};
+};
+
+TEST_F(LineTest, ThoseWhoComeOnItAreHeard) {
+  EXPECT_FALSE(next());
+  EXPECT_TRUE(connections.silent().empty());  // nobody has to wait for a line
+  EXPECT_EQ(connections.wake_fds().size(), 1u);
+  const Fd first = connect();
+  const Fd second = connect();
+  EXPECT_FALSE(next());
+  EXPECT_EQ(connections.silent().size(), 2u);
+  relay::Hello hello;
+  hello.tid = 78;
+  send(second.get(), &hello, sizeof(hello), MSG_NOSIGNAL);
+  const auto asked = next();
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->hello.tid, 78);
+  EXPECT_EQ(asked->sender, ::getpid());
+  EXPECT_EQ(asked->connected, ::getpid());
+  EXPECT_EQ(connections.silent().size(), 1u);
+}
+
+TEST_F(LineTest, EndsWithItsLastHolderOrWhereItSaysAnythingElse) {
+  EXPECT_FALSE(next());
+  line.reset();
+  EXPECT_FALSE(next());
+  EXPECT_TRUE(connections.wake_fds().empty());
+
+  line = Fd(relay::connect_recorder(name, key));
+  relay::Hello hello;
+  hello.start = relay::Start::line;
+  send(line.get(), &hello, sizeof(hello), MSG_NOSIGNAL);
+  EXPECT_FALSE(next());
+  const Fd nobody = connect(false);
+  EXPECT_FALSE(next());
+  EXPECT_TRUE(connections.wake_fds().empty());
+}
+
 TEST_F(ConnectionsTest, WithoutTheKeyNobodyIsHeard) {
   relay::Key wrong = key;
   wrong.back() = 'x';

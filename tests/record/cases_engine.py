@@ -228,6 +228,19 @@ def calls_in_a_row_in_made_code(box):
     equal([int(row[6], 16) for row in rows if row[5] == function and row[7] == "ret"], [first + 5 * n + 5 for n in range(4000)], "returns")
 
 
+def in_a_network_namespace_of_its_own(box):
+    """What starts there is recorded like what starts here: the recorder is reached by a connection that is kept."""
+    program = box.own("apart")
+    if box.run([program, "starts"]).returncode == 77:
+        raise Skip("no network namespace can be made here")
+    for how in ("starts", "closes", "closes-all", "covers"):
+        done = box.record([program, how])
+        equal(done.stdout, b"-1\n", f"{how}: what came to the program's own socket")
+        tasks = box.report(COMPLETE)["tasks"]
+        equal(sum(not task["thread"] for task in tasks), 3, f"{how}: processes")
+        equal(sum(task["thread"] for task in tasks), 2, f"{how}: threads of the first one")
+
+
 def system_calls_that_the_program_forbids_itself(box):
     """They are the engine's all the same, which needs more than the program, sockets among them."""
     alone = box.run([box.program("seccomp")])

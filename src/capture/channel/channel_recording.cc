@@ -88,7 +88,7 @@ Result<RecordResult> record_through_channels(const RecordOptions& options,
     const pid_t child = (*program)->pid();
     what.new_programs->set_child(child);
     Fd none;
-    if (!what.new_programs->hold(child, child, none)) {
+    if (!what.new_programs->hold(child, child, none, {})) {
       output.undo();
       return fail(ErrorCode::not_permitted,
                   "the program cannot be held with ptrace; remedy: allow it in this container or "

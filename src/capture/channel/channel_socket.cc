@@ -61,6 +61,28 @@ Sent receive_hello(int socket) {
   return out;
 }
 
+// The message's size, and the socket that came with it.
+ssize_t receive_descriptor(int socket, Fd& out) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0) return got;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+    out = Fd(fd);
+  }
+  return got;
+}
+
 ucred peer_of(int socket) {
   ucred who{};
   socklen_t size = sizeof(who);
@@ -73,6 +95,7 @@ ucred peer_of(int socket) {
 Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
   accept_some(listening_socket);
   look_for_keys();
+  accept_by_lines();
   for (std::size_t i = 0; i < silent_.size();) {
     const auto [n, hello, sender] = receive_hello(silent_[i].get());
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -83,6 +106,10 @@ Result<std::optional<NewChannel>> Connections::next(int listening_socket) {
     silent_.erase(silent_.begin() + static_cast<std::ptrdiff_t>(i));
     if (n != sizeof(hello)) continue;
     if (hello.magic != relay::kMagic || hello.version != relay::kVersion) continue;
+    if (hello.start == relay::Start::line) {
+      lines_.push_back(std::move(socket));
+      continue;
+    }
     return open_channel(hello, sender, std::move(socket));
   }
   return std::nullopt;
@@ -139,6 +166,28 @@ void Connections::look_for_keys() {
     }
     unproven_.erase(unproven_.begin() + static_cast<std::ptrdiff_t>(i));
   }
+}
+
+// One that is at its end, or has anything else to say, is none any more.
+void Connections::accept_by_lines() {
+  std::erase_if(lines_, [this](const Fd& line) {
+    for (int n = 0; n < kAcceptedAtOnce; ++n) {
+      Fd handed;
+      const ssize_t got = receive_descriptor(line.get(), handed);
+      if (got < 0) return errno != EAGAIN && errno != EINTR;
+      if (!handed) return true;
+      silent_.push_back(std::move(handed));
+    }
+    return false;
+  });
+}
+
+std::vector<int> Connections::wake_fds() const {
+  std::vector<int> fds;
+  fds.reserve(silent_.size() + lines_.size());
+  for (const Fd& socket : silent_) fds.push_back(socket.get());
+  for (const Fd& line : lines_) fds.push_back(line.get());
+  return fds;
 }
 
 Result<NewChannel> Connections::open_channel(const relay::Hello& hello, std::int32_t sender,

@@ -32,7 +32,8 @@ struct NewChannel {
 // processes, of which the recorded program may make many.
 //
 // A process connects before it forks, for its child: who has shown the key and said nothing yet is
-// a child that has not begun, or it is gone and is forgotten.
+// a child that has not begun, or it is gone and is forgotten. Who comes by another's connection
+// (relay::Line) has shown it.
 class Connections {
  public:
   static constexpr std::size_t kMostUnproven = 64;           // of all other users together
@@ -50,6 +51,8 @@ class Connections {
   Status each(int listening_socket, const std::function<void(NewChannel)>& take);
   // Those that have shown the key and said nothing yet, as of the last next().
   const std::vector<Fd>& silent() const { return silent_; }
+  // Of these and of lines, where more may come.
+  std::vector<int> wake_fds() const;
   std::size_t unproven() const { return unproven_.size(); }
 
  private:
@@ -62,6 +65,7 @@ class Connections {
   void accept_some(int listening_socket);
   void admit(Fd socket);
   void look_for_keys();
+  void accept_by_lines();
   std::size_t waiting(bool strangers) const;
   Result<NewChannel> open_channel(const relay::Hello& hello, std::int32_t sender, Fd socket) const;
 
@@ -70,6 +74,7 @@ class Connections {
   std::uint64_t aux_size_;
   std::vector<Unproven> unproven_;
   std::vector<Fd> silent_;
+  std::vector<Fd> lines_;  // relay::Start::line
 };
 
 }  // namespace hodo::capture

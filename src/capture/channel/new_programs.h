@@ -9,6 +9,7 @@
 
 #include "hodo/base/result.h"
 #include "hodo/capture/fd.h"
+#include "hodo/relay/protocol.h"
 
 namespace hodo::capture {
 
@@ -16,9 +17,9 @@ class NewPrograms {
  public:
   virtual ~NewPrograms() = default;
   // From here on the thread is held at its next exec. `connection` is taken, and closed when it has
-  // executed a program, or failed to; without one that is sure to happen. Errors, with the
-  // connection left alone: not_permitted, with why in words for the user.
-  virtual Status hold(pid_t pid, pid_t tid, Fd& connection) = 0;
+  // executed a program, or failed to; without one that is sure to happen. `line`: as the thread has
+  // it. Errors, with the connection left alone: not_permitted, with why in words for the user.
+  virtual Status hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) = 0;
   // The program that hodo waits for itself: its exit status is for others to take.
   virtual void set_child(pid_t child) = 0;
   // Goes on with what has happened. What could not be recorded, in words, is added to `failures`.

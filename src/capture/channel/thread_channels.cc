@@ -74,7 +74,8 @@ void ThreadChannels::hold(NewChannel asked) {
   std::string answer(1, relay::kLeavesAlone);
   // What ran when the recording had ended is told of as a whole.
   if (!stopped_) {
-    const Status held = new_programs_->hold(asked.hello.pid, asked.hello.tid, asked.socket);
+    const Status held =
+        new_programs_->hold(asked.hello.pid, asked.hello.tid, asked.socket, asked.hello.line);
     if (held) {
       answer = relay::kTakesOver;
     } else {
@@ -206,7 +207,7 @@ void ThreadChannels::note_overwritten(const Channel& channel) {
 
 std::vector<int> ThreadChannels::wake_fds() const {
   std::vector<int> fds = processes_.wake_fds();
-  for (const Fd& socket : connections_.silent()) fds.push_back(socket.get());
+  for (const int fd : connections_.wake_fds()) fds.push_back(fd);
   if (new_programs_ != nullptr) {
     for (const int fd : new_programs_->wake_fds()) fds.push_back(fd);
   }

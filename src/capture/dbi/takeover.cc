@@ -79,17 +79,18 @@ bool may_hold_children() {
   return held;
 }
 
-Status Takeovers::hold(pid_t pid, pid_t tid, Fd& connection) {
+Status Takeovers::hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) {
   const auto known = std::ranges::find(held_, tid, &Held::tid);
   if (known != held_.end()) {  // it has failed to execute one program, and tries the next
     known->connection = std::move(connection);
+    known->line = line;
     known->over = false;
     return {};
   }
   if (ptrace(PTRACE_SEIZE, tid, nullptr, PTRACE_O_TRACEEXEC) != 0) {
     return fail(ErrorCode::not_permitted, why_not_held(tid, errno));
   }
-  held_.push_back({pid, tid, std::move(connection)});
+  held_.push_back({pid, tid, std::move(connection), line});
   return {};
 }
 
@@ -135,7 +136,7 @@ bool Takeovers::handle_stop(const Held& held, int status, std::vector<std::strin
   const int signal = WSTOPSIG(status);
   const int event = status >> 16;
   if (event == PTRACE_EVENT_EXEC) {
-    take_over(held.tid, failures);
+    take_over(held, failures);
     ptrace(PTRACE_DETACH, held.tid, nullptr, nullptr);
     return true;
   }
@@ -152,10 +153,12 @@ bool Takeovers::handle_stop(const Held& held, int status, std::vector<std::strin
   return false;
 }
 
-void Takeovers::take_over(pid_t pid, std::vector<std::string>& failures) {
-  if (const Status started = engine_.start_in(pid, info_); !started) {
-    failures.push_back(
-        fmt::format("{} ran without being recorded: {}", program_of(pid), started.error().message));
+void Takeovers::take_over(const Held& held, std::vector<std::string>& failures) {
+  relay::StartInfo info = info_;
+  info.line = held.line;
+  if (const Status started = engine_.start_in(held.tid, info); !started) {
+    failures.push_back(fmt::format("{} ran without being recorded: {}", program_of(held.tid),
+                                   started.error().message));
   }
 }
 

@@ -23,7 +23,7 @@ class Takeovers final : public NewPrograms {
   Takeovers(const EngineImage& engine, const relay::StartInfo& info)
       : engine_(engine), info_(info) {}
 
-  Status hold(pid_t pid, pid_t tid, Fd& connection) override;
+  Status hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) override;
   void set_child(pid_t child) override { child_ = child; }
   void look(std::vector<std::string>& failures) override;
   std::vector<int> wake_fds() const override;
@@ -32,12 +32,13 @@ class Takeovers final : public NewPrograms {
   struct Held {
     pid_t pid = 0, tid = 0;
     Fd connection;
+    relay::Line line;
     bool over = false;  // it has executed, or failed to
   };
   // True: it is not held any more.
   bool look_at(Held& held, std::vector<std::string>& failures);
   bool handle_stop(const Held& held, int status, std::vector<std::string>& failures);
-  void take_over(pid_t pid, std::vector<std::string>& failures);
+  void take_over(const Held& held, std::vector<std::string>& failures);
 
   const EngineImage& engine_;
   relay::StartInfo info_;

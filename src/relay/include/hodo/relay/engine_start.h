@@ -58,6 +58,7 @@ struct StartInfo {
   bool has_keys = false;          // RDPKRU and WRPKRU are there
   // The recorder's abstract socket, without the 0 in front; empty: there is no recorder.
   std::array<char, 64> socket = {};
+  Line line;              // that the program before had kept
   char output[256] = {};  // without a recorder: a file for the packets, or empty
   // Of a process that runs already: NativeThreads, in memory that the engine gives back, and the
   // recorder's Settings behind them.

@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 9;
+inline constexpr std::uint32_t kVersion = 10;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -57,6 +57,15 @@ enum class Start : std::uint32_t {
   attached,   // a thread that runs already
   mappings,   // asks for its process's /proc/PID/maps in place of a channel: it has no /proc itself
   unrecorded,  // a thread has been given a channel, and has no memory to map it: nothing comes back
+  line,  // the connection stays: further ones come on it, each an end of a pair (SCM_RIGHTS) with a
+         // byte
+};
+
+// That connection, as a descriptor of the process.
+struct Line {
+  std::int32_t number = -1;
+  std::uint32_t padding = 0;
+  std::uint64_t inode = 0;  // of the socket; 0: there is none
 };
 
 // The answer to Start::executes, in place of a channel: the recorder holds the thread with ptrace.
@@ -78,6 +87,7 @@ struct Hello {
   std::uint32_t bits = 64;  // of the program: 64 or 32
   std::uint64_t time = 0;   // CLOCK_MONOTONIC, ns
   std::array<char, 16> comm{};
+  Line line;  // Start::executes: what the program is to go on with
 };
 
 struct Filter {
