@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "decimal.h"
+#include "hodo/relay/descriptor_message.h"
 #include "hodo/relay/engine_start.h"
 #include "hodo/relay/recorder_wait.h"
 #include "line.h"
@@ -32,23 +33,13 @@ long send_on(long socket, const void* bytes, std::size_t count) {
 }
 
 long receive_descriptor(long socket) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  relay::DescriptorMessage message;
   long got = 0;
   do {
-    got = raw_syscall(SYS_recvmsg, socket, argument(&message), MSG_CMSG_CLOEXEC);
+    got = raw_syscall(SYS_recvmsg, socket, argument(&message.header), MSG_CMSG_CLOEXEC);
   } while (got == -EINTR);
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (got != 1 || header == nullptr || header->cmsg_type != SCM_RIGHTS) return -EPROTO;
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-  return fd;
+  const int fd = got == 1 ? message.descriptor() : -1;
+  return fd >= 0 ? fd : -EPROTO;
 }
 
 std::uint8_t* map_channel(long fd, std::uint64_t aux_size) {

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "channel.h"
+#include "hodo/relay/descriptor_message.h"
 #include "lock.h"
 #include "sys.h"
 
@@ -37,22 +37,10 @@ long out_of_the_way(long fd) {
 }
 
 bool send_descriptor(long socket, int fd) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+  const relay::DescriptorMessage message(fd);
   long sent = 0;
   do {
-    sent = raw_syscall(SYS_sendmsg, socket, reinterpret_cast<long>(&message), MSG_NOSIGNAL);
+    sent = raw_syscall(SYS_sendmsg, socket, reinterpret_cast<long>(&message.header), MSG_NOSIGNAL);
   } while (sent == -EINTR);
   return sent == 1;
 }

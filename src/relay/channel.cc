@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "hodo/relay/clock.h"
+#include "hodo/relay/descriptor_message.h"
 
 namespace hodo::relay {
 namespace {
@@ -40,23 +41,12 @@ sockaddr_un abstract_address(std::string_view name, socklen_t& length) {
 }
 
 int receive_descriptor(int socket) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  DescriptorMessage message;
   ssize_t got = 0;
   do {
-    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    got = recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (got != 1 || header == nullptr || header->cmsg_type != SCM_RIGHTS) return -1;
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-  return fd;
+  return got == 1 ? message.descriptor() : -1;
 }
 
 }  // namespace

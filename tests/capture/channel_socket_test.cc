@@ -14,6 +14,8 @@
 #include <string>
 #include <thread>
 
+#include "hodo/relay/descriptor_message.h"
+
 namespace hodo::capture {
 namespace {
 
@@ -81,22 +83,9 @@ struct LineTest : ConnectionsTest {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
     const int on = 1;
     setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (hands_over) {
-      message.msg_control = control.data();
-      message.msg_controllen = control.size();
-      cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(header), &ends[1], sizeof(int));
-    }
-    EXPECT_EQ(sendmsg(line.get(), &message, MSG_NOSIGNAL), 1);
+    relay::DescriptorMessage message(ends[1]);
+    if (!hands_over) message.header.msg_controllen = 0;
+    EXPECT_EQ(sendmsg(line.get(), &message.header, MSG_NOSIGNAL), 1);
     close(ends[1]);
     return Fd(ends[0]);
   }

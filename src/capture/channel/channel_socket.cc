@@ -11,6 +11,7 @@
 #include <string>
 
 #include "hodo/relay/clock.h"
+#include "hodo/relay/descriptor_message.h"
 
 namespace hodo::capture {
 namespace {
@@ -19,20 +20,8 @@ namespace {
 constexpr int kAcceptedAtOnce = 256;
 
 void send_descriptor(int socket, int fd) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  sendmsg(socket, &message, MSG_NOSIGNAL);
+  const relay::DescriptorMessage message(fd);
+  sendmsg(socket, &message.header, MSG_NOSIGNAL);
 }
 
 struct Sent {
