@@ -25,10 +25,24 @@ bool has_build_id(const image::Elf& elf, const perfdata::BuildId& id) {
   return std::ranges::equal(elf.build_id, id.view());
 }
 
+// What a program made for itself and gave no name, O_TMPFILE's "/tmp/#123 (deleted)", or took it
+// away again, shm_open's "/dev/shm/NAME (deleted)" (d_path() in Linux). Other files that are gone
+// had a name for others, too, as libraries that were replaced.
+bool is_without_name(std::string_view path) {
+  constexpr std::string_view kGone = " (deleted)";
+  if (!path.ends_with(kGone)) return false;
+  path.remove_suffix(kGone.size());
+  if (path.starts_with("/dev/shm/")) return true;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with('#') && name.size() > 1 &&
+         name.find_first_not_of("0123456789", 1) == name.npos;
+}
+
 }  // namespace
 
 bool names_a_file(std::string_view path) {
   if (path.starts_with(kOfGuest)) path.remove_prefix(kOfGuest.size());
+  if (is_without_name(path)) return false;
   return path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/dev/zero") &&
          !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
 }

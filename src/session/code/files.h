@@ -16,8 +16,8 @@
 
 namespace hodo::session {
 
-// Not "//anon", "[heap]", "/memfd:...", ... A guest's file of which nothing tells that this machine
-// has it is "guest:PATH" (docs/file-format.md).
+// Not "//anon", "[heap]", "/memfd:...", "/tmp/#123 (deleted)", ... A guest's file of which nothing
+// tells that this machine has it is "guest:PATH" (docs/file-format.md).
 bool names_a_file(std::string_view path);
 
 class Files {
