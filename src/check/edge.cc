@@ -369,7 +369,12 @@ PathFacts Locator::facts(const Edge& edge) const {
   const auto unjudged = [](const End& e) {
     return e.kind == End::Kind::unread || e.kind == End::Kind::vdso;
   };
-  if (unjudged(edge.from) || unjudged(edge.to)) out |= kUnjudged;
+  // No recording has the vDSO's text. But a return leads there behind a call that was made there,
+  // which is known as all calls are.
+  const bool back_to_vdso =
+      edge.branch.kind == BranchKind::ret && edge.from.known() && edge.to.kind == End::Kind::vdso;
+  if (back_to_vdso) out |= kToReturnSite;
+  if (unjudged(edge.from) || (unjudged(edge.to) && !back_to_vdso)) out |= kUnjudged;
   if (edge.from.has(text::kSwitchesStack)) out |= kFromSwitch;
   // Which calls return twice is only known by names.
   const bool jumps = edge.branch.kind == BranchKind::ijmp && edge.from.has(text::kSwitchesStack);

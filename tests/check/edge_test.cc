@@ -105,6 +105,15 @@ TEST_F(EdgeTest, FactsAreOfTheTarget) {
   EXPECT_FALSE(edge(BranchKind::ijmp, 0x1007, 0x101a).facts & kToFunction);
 }
 
+TEST_F(EdgeTest, AReturnIntoTheVdsoGoesBehindACallThere) {
+  session_.map(kElsewhere, {.path = "[vdso]"});
+  const auto facts = [&](BranchKind kind) { return edge_to(kind, 0x1011, kElsewhere).facts; };
+  EXPECT_EQ(facts(BranchKind::ret) & (kToReturnSite | kUnjudged), PathFacts{kToReturnSite});
+  EXPECT_EQ(facts(BranchKind::ijmp) & (kToReturnSite | kUnjudged), PathFacts{kUnjudged});
+  session_.map(kBase, {.path = "/gone"});
+  EXPECT_TRUE(facts(BranchKind::ret) & kUnjudged) << "nothing is known of where it comes from";
+}
+
 TEST_F(EdgeTest, NothingIsConcludedOfAFileThatCannotBeRead) {
   session_.map(kElsewhere, {.path = "/gone"});
   EXPECT_TRUE(edge_to(BranchKind::icall, 0x1005, kElsewhere).facts & kUnjudged);
