@@ -46,15 +46,17 @@ std::string call_list_text(ask::CallList& list, session::Session& session, const
                        fmt::format(" ({})\n", printable(last_component(list.functions[f].object))));
   }
   const bool several = list.meant.size() > 1;
-  std::vector<Column> columns{{.title = "#", .align = Align::right, .tone = Tone::dim},
-                              {.title = "moment"},
-                              {.title = "time"},
-                              {.title = "duration", .align = Align::right},
-                              {.title = "instructions", .align = Align::right},
-                              {.title = "caller", .tone = Tone::name, .shrinks = true},
-                              {.title = "called at", .tone = Tone::dim, .shrinks = true},
-                              {.title = "outcome"}};
-  if (several) columns.push_back({.title = "function", .tone = Tone::name, .shrinks = true});
+  std::vector<Column> columns{
+      {.title = "#", .align = Align::right, .tone = Tone::dim},
+      {.title = "moment"},
+      {.title = "time"},
+      {.title = "duration", .align = Align::right},
+      {.title = "instructions", .align = Align::right},
+      {.title = "caller", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
+      {.title = "called at", .tone = Tone::dim, .shrinks = true, .cut = Cut::name},
+      {.title = "outcome"}};
+  if (several)
+    columns.push_back({.title = "function", .tone = Tone::name, .shrinks = true, .cut = Cut::name});
   Table table(columns);
   const std::size_t count = shown(list, how);
   for (const CallRow& row : std::span(list.rows).first(count)) {

@@ -45,7 +45,7 @@ std::string tree_text(const analyze::CallTree& tree, const CallForest& forest,
                {.title = "calls", .align = Align::right},
                {.title = "instructions", .align = Align::right},
                {.title = timed ? "time" : "", .align = Align::right},
-               {.title = "function", .tone = Tone::name, .shrinks = true}});
+               {.title = "function", .tone = Tone::name, .shrinks = true, .cut = Cut::name}});
   std::uint64_t whole = forest.weight(forest.total(thread.root));
   for (const CallForest::Line& line : forest.lines(thread)) {
     const analyze::CallNode& node = tree.nodes()[line.node];

@@ -60,7 +60,7 @@ std::string modules_text(const Coverage& coverage, const Style& style) {
                {.title = "lines", .align = Align::right},
                {.align = Align::right},
                {.title = "edges", .align = Align::right},
-               {.title = "file", .tone = Tone::name, .shrinks = true, .by_head = true}});
+               {.title = "file", .tone = Tone::name, .shrinks = true, .cut = Cut::beginning}});
   for (const CoveredModule& m : coverage.modules) {
     std::vector<std::string> cells;
     append_cells(cells, functions_of(m));
@@ -99,7 +99,7 @@ std::string functions_text(const Coverage& coverage, std::size_t top, const Styl
   Table table({{.title = "blocks", .align = Align::right},
                {.align = Align::right},
                {.title = "entered", .align = Align::right},
-               {.title = "function", .tone = Tone::name, .shrinks = true},
+               {.title = "function", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
                {.title = "object", .tone = Tone::dim, .shrinks = true},
                {.title = "source", .tone = Tone::dim, .shrinks = true}});
   for (const auto& [m, f] : std::span(functions).first(shown)) {

@@ -41,8 +41,8 @@ std::string partings_text(const ComparedPaths& paths, const Style& style) {
   const std::size_t count = c.partings.size() - 1;
   Table table({{.title = "A"},
                {.title = "B"},
-               {.title = "part in", .tone = Tone::name, .shrinks = true},
-               {.title = "line", .shrinks = true, .by_head = true},
+               {.title = "part in", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
+               {.title = "line", .shrinks = true, .cut = Cut::beginning},
                {.title = "A meets"},
                {.title = "B meets"}});
   const auto meets = [](const std::optional<ask::Moment>& m) { return m ? to_string(*m) : "-"; };
@@ -89,7 +89,7 @@ Json executed_json(const ask::Executed& what) {
 std::string counts_text(const DiffView& diff, bool only_one, const Style& style) {
   Table table({{.title = "A", .align = Align::right},
                {.title = "B", .align = Align::right},
-               {.title = "what", .tone = Tone::name, .shrinks = true},
+               {.title = "what", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
                {.title = "module", .tone = Tone::dim, .shrinks = true}});
   std::size_t count = 0;
   for (const ask::Difference& d : diff.differences) {
@@ -206,7 +206,7 @@ std::string suspects_text(std::span<const ask::Suspect> suspects, std::size_t fa
   Table table({{.title = "score", .align = Align::right},
                {.title = "failing", .align = Align::right},
                {.title = "passing", .align = Align::right},
-               {.title = "what", .tone = Tone::name, .shrinks = true},
+               {.title = "what", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
                {.title = "module", .tone = Tone::dim, .shrinks = true}});
   const std::size_t count = top == 0 ? suspects.size() : std::min(top, suspects.size());
   for (const ask::Suspect& s : suspects.first(count)) {

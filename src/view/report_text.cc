@@ -139,7 +139,7 @@ std::string functions_text(std::span<const HotFunction> functions, std::uint64_t
   Table table({{.title = "instructions", .align = Align::right},
                {.title = "share", .align = Align::right},
                {.title = "calls", .align = Align::right},
-               {.title = "function", .tone = Tone::name, .shrinks = true},
+               {.title = "function", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
                {.title = "object", .tone = Tone::dim, .shrinks = true},
                {.tone = Tone::dim}});
   for (const HotFunction& f : functions.first(std::min(top, functions.size()))) {
@@ -154,7 +154,7 @@ std::string calls_text(std::vector<HotFunction> functions, std::size_t top, cons
   std::ranges::stable_sort(functions, std::ranges::greater(), &HotFunction::calls);
   Table table({{.title = "calls", .align = Align::right},
                {.title = "instructions", .align = Align::right},
-               {.title = "function", .tone = Tone::name, .shrinks = true},
+               {.title = "function", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
                {.title = "object", .tone = Tone::dim, .shrinks = true},
                {.tone = Tone::dim}});
   for (const HotFunction& f : std::span(functions).first(std::min(top, functions.size()))) {
@@ -166,8 +166,8 @@ std::string calls_text(std::vector<HotFunction> functions, std::size_t top, cons
 std::string edges_text(const Report& report, const Style& style) {
   Table table({{.title = "count", .align = Align::right},
                {.title = "kind"},
-               {.title = "from", .tone = Tone::name, .shrinks = true},
-               {.title = "to", .tone = Tone::name, .shrinks = true}});
+               {.title = "from", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
+               {.title = "to", .tone = Tone::name, .shrinks = true, .cut = Cut::name}});
   for (const HotEdge& e : report.edges) {
     table.add({grouped(e.count), std::string(name(e.kind)), e.from, e.to});
   }

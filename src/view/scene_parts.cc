@@ -57,8 +57,8 @@ std::string nowhere_text(const ask::Scene& scene) {
 // The innermost first; where a compiler has inlined, one line for each function.
 std::string calls_of_scene(SceneView& view, const Style& style) {
   Table table({{.title = "#", .align = Align::right, .tone = Tone::dim},
-               {.title = "function", .tone = Tone::name, .shrinks = true},
-               {.title = "at", .shrinks = true, .by_head = true},
+               {.title = "function", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
+               {.title = "at", .shrinks = true, .cut = Cut::beginning},
                {.title = "object", .tone = Tone::dim, .shrinks = true},
                {.title = "entered at"},
                {.title = "instructions since", .align = Align::right}});
@@ -70,8 +70,9 @@ std::string calls_of_scene(SceneView& view, const Style& style) {
         frame.at == 0 ? std::vector<symbol::SourceFrame>{} : session::source_of(object);
     for (const symbol::SourceFrame& source : sources) {
       if (!source.inlined) break;
-      table.add({std::to_string(number), printable(source.function) + " (inlined)",
-                 fmt::format("{}:{}", printable(last_component(source.file)), source.line)});
+      table.add({std::to_string(number), printable(source.function),
+                 fmt::format("{}:{}", printable(last_component(source.file)), source.line),
+                 "(inlined)"});
     }
     std::string where;
     if (!sources.empty() && sources.back().line != 0) {
@@ -107,8 +108,8 @@ std::string instructions_of_scene(SceneView& view, const Style& style) {
   const std::size_t last = std::min(view.steps.size(), here + view.around + 1);
   Table table({{.title = ""},
                {.title = "moment"},
-               {.title = "place", .tone = Tone::name, .shrinks = true},
-               {.title = "instruction", .shrinks = true},
+               {.title = "place", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
+               {.title = "instruction", .shrinks = true, .cut = Cut::name},
                {.title = "line", .tone = Tone::dim}});
   for (std::size_t i = first; i < last; ++i) {
     const ask::Step& step = view.steps[i];
@@ -155,8 +156,8 @@ std::string lines_of_scene(SceneView& view, const Style& style) {
 std::string branches_of_scene(SceneView& view, const Style& style) {
   Table table({{.title = "number", .align = Align::right},
                {.title = "kind"},
-               {.title = "from", .shrinks = true},
-               {.title = "to", .shrinks = true},
+               {.title = "from", .shrinks = true, .cut = Cut::name},
+               {.title = "to", .shrinks = true, .cut = Cut::name},
                {.title = "instructions", .align = Align::right},
                {.title = "line", .tone = Tone::dim}});
   const auto add = [&](const ask::Passed& passed, std::uint64_t number) {

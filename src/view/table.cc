@@ -16,6 +16,18 @@ std::string pad(const std::string& text, std::size_t columns, Align align) {
   return text + std::string(blanks, ' ');
 }
 
+std::string fit_cell(const std::string& text, std::size_t columns, Cut cut) {
+  switch (cut) {
+    case Cut::end:
+      return fit(text, columns);
+    case Cut::beginning:
+      return fit_end(text, columns);
+    case Cut::name:
+      break;
+  }
+  return fit_name(text, columns);
+}
+
 void end_line(std::string& out) {
   while (!out.empty() && out.back() == ' ') out.pop_back();
   out += '\n';
@@ -58,8 +70,7 @@ std::string Table::render(const Style& style, std::size_t indent) const {
     out.append(indent, ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (c != 0) out.append(kGap, ' ');
-      std::string text =
-          columns_[c].by_head ? fit_end(cell(c), widths[c]) : fit(cell(c), widths[c]);
+      std::string text = fit_cell(cell(c), widths[c], columns_[c].cut);
       // Padding stays outside the colour, so that end_line() can take trailing blanks away.
       std::string padded = pad(text, widths[c], columns_[c].align);
       std::size_t at = columns_[c].align == Align::right ? padded.size() - text.size() : 0;

@@ -30,6 +30,16 @@ TEST(Table, NeverShrinksBelowTwelveCharacters) {
   EXPECT_NE(text.find("aaaaaaaaaa..  bbbb"), std::string::npos) << text;
 }
 
+TEST(Table, CutsNamesWhereTheyAreAlike) {
+  Table table({{.title = "function", .shrinks = true, .cut = Cut::name}, {.title = "n"}});
+  table.add({"std::_Rb_tree<int, std::pair<int const, int>>::_M_begin() (inlined)", "1"});
+  table.add({"std::_Rb_tree<int, std::pair<int const, int>>::lower_bound(int const&)", "2"});
+  EXPECT_EQ(table.render(Style{.columns = 40}),
+            "  function                             n\n"
+            "  .._M_begin() (inlined)               1\n"
+            "  std::_Rb_tree<..>::lower_bound(..)   2\n");
+}
+
 TEST(Table, ColourDoesNotChangeTheLayout) {
   Table table({{.title = "a", .tone = Tone::name}, {.title = "b"}});
   table.add({"x", "y"});

@@ -85,5 +85,46 @@ TEST(Fit, CutsBetweenCharacters) {
   EXPECT_EQ(fit_end("abcdef", 1), ".");
 }
 
+TEST(FitName, TakesWhatStandsInBracketsFirst) {
+  const char* const at = "std::map<int, a<b>>::at(int const&)";
+  EXPECT_EQ(fit_name(at, 35), at);
+  EXPECT_EQ(fit_name(at, 34), "std::map<..>::at(..)");
+  EXPECT_EQ(fit_name("<alloc::vec::Vec<T> as Drop>::drop", 20), "<..>::drop");
+  EXPECT_EQ(fit_name("main::{lambda()#1}::f() const", 20), "..f() const");
+}
+
+TEST(FitName, KnowsOperatorsFromBrackets) {
+  EXPECT_EQ(fit_name("a<b, c>::operator()(int, char)", 22), "a<..>::operator()(..)");
+  EXPECT_EQ(fit_name("std::operator<< <char>(std::ostream&)", 30), "std::operator<< <..>(..)");
+  EXPECT_EQ(fit_name("box<std::string>::operator->(long)", 30), "box<..>::operator->(..)");
+}
+
+TEST(FitName, ThenTakesTheNamesThatItLiesIn) {
+  EXPECT_EQ(fit_name("std::map<int, a<b>>::at(int const&)", 16), "..at(..)");
+  EXPECT_EQ(fit_name("core::ops::function::FnOnce::call_once", 19), "..FnOnce::call_once");
+  EXPECT_EQ(fit_name("core::ops::function::FnOnce::call_once", 18), "..call_once");
+  EXPECT_EQ(fit_name("core::ops::function::FnOnce::call_once", 8), "call_o..");
+  EXPECT_EQ(fit_name("std::panic::catch_unwind::<f<u8>, u8>", 22), "..catch_unwind::<..>");
+  EXPECT_EQ(fit_name("__pthread_kill_implementation", 12), "__pthread_..");
+}
+
+TEST(FitName, KeepsARemarkBehindAndBlanksInFront) {
+  EXPECT_EQ(fit_name("__pthread_kill_implementation+0x10c", 24), "__pthread_kill_i..+0x10c");
+  EXPECT_EQ(fit_name("std::thread::thread(int) (inlined)", 26), "..thread(..) (inlined)");
+  EXPECT_EQ(fit_name("mov byte ptr [0x00007fff], 0x01  (not executed)", 34),
+            "mov byte ptr [0x..  (not executed)");
+  EXPECT_EQ(fit_name("    std::a<int>::b", 13), "    ..b");
+  EXPECT_EQ(fit_name("                        abcdef", 8), "      ..");
+}
+
+TEST(FitName, CutsTheEndOfWhatIsNoName) {
+  EXPECT_EQ(fit_name("f(int, char (*)(int))", 20), "f(..)");
+  EXPECT_EQ(fit_name("a < b < c", 8), "a < b ..");
+  EXPECT_EQ(fit_name("a))))((((", 8), "a))))(..");
+  EXPECT_EQ(fit_name("+0x123456789", 8), "+0x123..");
+  EXPECT_EQ(fit_name("abcdef", 1), ".");
+  EXPECT_EQ(fit_name("abcdef", 0), "");
+}
+
 }  // namespace
 }  // namespace hodo::view

@@ -10,13 +10,15 @@
 namespace hodo::view {
 
 enum class Align : unsigned char { left, right };
+// What of a cell goes that is too wide: its end, its beginning, or what fit_name takes.
+enum class Cut : unsigned char { end, beginning, name };
 
 struct Column {
   std::string title;
   Align align = Align::left;
   Tone tone = Tone::plain;
   bool shrinks = false;  // gives way when the table is wider than the terminal
-  bool by_head = false;  // of its cells the end is what tells them apart
+  Cut cut = Cut::end;
 };
 
 // Rows of printable text. Columns are as wide as their widest cell; when the whole does not fit

@@ -35,5 +35,8 @@ std::size_t width(std::string_view text);
 // The string cut to `columns`, an ellipsis of two dots where something was taken away.
 std::string fit(std::string_view text, std::size_t columns);
 std::string fit_end(std::string_view text, std::size_t columns);  // its beginning goes
+// The name of a function, "a<..>::b(..)" of "a<int>::b(char)" first, then without the names that
+// it lies in, "..b(..)". A remark behind it stays: "+0x1b", " (inlined)".
+std::string fit_name(std::string_view text, std::size_t columns);
 
 }  // namespace hodo::view
