@@ -32,12 +32,15 @@ long send_on(long socket, const void* bytes, std::size_t count) {
   return raw_syscall(SYS_sendto, socket, argument(bytes), static_cast<long>(count), MSG_NOSIGNAL);
 }
 
-long receive_descriptor(long socket) {
+// `looks`: how often it looks before it sleeps.
+long receive_descriptor(long socket, int looks) {
   relay::DescriptorMessage message;
-  long got = 0;
-  do {
-    got = raw_syscall(SYS_recvmsg, socket, argument(&message.header), MSG_CMSG_CLOEXEC);
-  } while (got == -EINTR);
+  long got = -EAGAIN;
+  for (; got == -EAGAIN || got == -EINTR; --looks) {
+    const long how = MSG_CMSG_CLOEXEC | (looks > 0 ? MSG_DONTWAIT : 0);
+    got = raw_syscall(SYS_recvmsg, socket, argument(&message.header), how);
+    if (got == -EAGAIN) raw_syscall(SYS_sched_yield);
+  }
   const int fd = got == 1 ? message.descriptor() : -1;
   return fd >= 0 ? fd : -EPROTO;
 }
@@ -122,7 +125,7 @@ long open_mappings() {
   hello.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
   hello.start = relay::Start::mappings;
   const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
-  const long got = asked ? receive_descriptor(connection) : own;
+  const long got = asked ? receive_descriptor(connection, 0) : own;
   raw_syscall(SYS_close, connection);
   return got;
 }
@@ -139,7 +142,11 @@ std::optional<relay::ChannelWriter> open_channel(long connection, const relay::H
   if (connection < 0) return std::nullopt;
   long fd = -1;
   if (send_on(connection, &hello, sizeof(hello)) == sizeof(hello)) {
-    fd = receive_descriptor(connection);
+    // Parents wait until a child sleeps in the call which they know it to make (/proc/PID/stat), so
+    // it must not be seen to sleep before. Not for ever, as it may have a priority above the
+    // recorder's; and threads, which may be many at a time, would take the recorder's processor.
+    constexpr int kLooks = 100'000;  // some 100 ms where nothing else runs
+    fd = receive_descriptor(connection, hello.start == relay::Start::child ? kLooks : 0);
   }
   raw_syscall(SYS_close, connection);
   if (fd < 0) return std::nullopt;

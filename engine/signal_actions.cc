@@ -51,7 +51,7 @@ KernelAction take_action(ThreadArea& area, unsigned number) {
   KernelAction& wanted = area.actions->of[number];
   const KernelAction found = wanted;
   if (found.handler > kIgnore && (found.flags & action::kResetHandler) != 0) {
-    wanted = {};
+    wanted.handler = kDefault;  // its flags and mask stay, as SA_RESETHAND of the kernel has it
     install_action(number, wanted);
   }
   return found;

@@ -97,6 +97,37 @@ void end_call(ThreadArea& area, const KernelAction& wanted) {
   area.taken[1] = program_flags(area);
 }
 
+// What is raised where the frame of `signal` could not be written: kernel/signal.c, force_sig().
+WaitingSignal frame_refused(const WaitingSignal& signal) {
+  WaitingSignal made = signal;
+  made.number = kSegv;
+  made.info = {};
+  made.info.number = kSegv;
+  made.info.code = kByKernel;
+  made.raised = true;
+  return made;
+}
+
+// False: the handler's frame could not be written, nothing has changed.
+bool begin_handler(ThreadArea& area, const KernelAction& wanted, const WaitingSignal& signal,
+                   std::uint64_t before, KernelContext& context) {
+  if (!push_frame(area, wanted, signal, before, context)) return false;
+  std::uint64_t blocked = before | wanted.mask;
+  if ((wanted.flags & action::kNoDefer) == 0) blocked |= signal_bit(signal.number);
+  area.blocked_faults = blocked & kFaults;
+  block(area, blocked, context);
+  enter_at(area, area.ip);
+  return_to_engine(area, context);
+  return true;
+}
+
+// What is done on a signal; one that the thread has raised while it blocks it ends the process.
+KernelAction action_on(ThreadArea& area, const WaitingSignal& signal) {
+  const KernelAction wanted = take_action(area, signal.number);
+  const bool blocked = (area.blocked_faults & signal_bit(signal.number)) != 0;
+  return signal.raised && blocked ? KernelAction{} : wanted;
+}
+
 // What the kernel would do on the way back to user mode, where the program blocks `mask`. The
 // registers are the program's, area.ip the next instruction. False: nothing, the signal is ignored.
 // Else `context` leads on.
@@ -110,8 +141,7 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
     trace_interruption(area, area.ip);
     leave_here(area, signal, mask, context);
   }
-  KernelAction wanted = take_action(area, signal.number);
-  if (signal.raised && (area.blocked_faults & signal_bit(signal.number)) != 0) wanted = {};
+  const KernelAction wanted = action_on(area, signal);
   if (wanted.handler == kIgnore && !signal.raised) return false;
   if (wanted.handler == kDefault && !signal.raised && !ends_by_default(signal.number)) return false;
   trace_interruption(area, area.ip);
@@ -121,21 +151,12 @@ bool deliver(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
     return true;
   }
   end_call(area, wanted);
-  if (!push_frame(area, wanted, signal, before, context)) {
-    WaitingSignal overflow = signal;
-    overflow.number = kSegv;
-    overflow.info = {};
-    overflow.info.number = kSegv;
-    overflow.info.code = kByKernel;
-    end_by(area, overflow, context);
-    return true;
+  if (begin_handler(area, wanted, signal, before, context)) return true;
+  const WaitingSignal refused = frame_refused(signal);
+  const KernelAction next = signal.number == kSegv ? KernelAction{} : action_on(area, refused);
+  if (next.handler <= kIgnore || !begin_handler(area, next, refused, before, context)) {
+    end_by(area, refused, context);
   }
-  std::uint64_t blocked = before | wanted.mask;
-  if ((wanted.flags & action::kNoDefer) == 0) blocked |= signal_bit(signal.number);
-  area.blocked_faults = blocked & kFaults;
-  block(area, blocked, context);
-  enter_at(area, area.ip);
-  return_to_engine(area, context);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -195,6 +196,34 @@ static void sent_while_blocked(void) {
   set(SIGSEGV, SIG_DFL, 0);
 }
 
+static void refused(int number, siginfo_t* info, void* context) {
+  printf("no frame: signal %d code %d\n", number, info->si_code);
+}
+
+// The handler's stack cannot be written, which is a fault of its own.
+static void on_a_stack_that_is_read_only(void) {
+  const size_t bytes = 1 << 16;
+  void* memory = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const stack_t stack = {.ss_sp = memory, .ss_size = bytes};
+  const stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&stack, NULL);
+  struct sigaction fault = {.sa_sigaction = &refused, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &fault, NULL);
+  set(SIGUSR1, &inner, SA_ONSTACK);
+  raise(SIGUSR1);
+  printf("goes on\n");
+  if (fork() == 0) {
+    set(SIGSEGV, SIG_DFL, 0);
+    raise(SIGUSR1);
+    _exit(0);
+  }
+  int status = 0;
+  wait(&status);
+  printf("ended by signal %d\n", WTERMSIG(status));
+  sigaltstack(&none, NULL);
+  munmap(memory, bytes);
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   set(SIGALRM, &tick, SA_RESTART);
@@ -289,7 +318,8 @@ int main(void) {
   set(SIGUSR1, &inner, SA_RESETHAND);
   raise(SIGUSR1);
   sigaction(SIGUSR1, NULL, &seen);
-  printf("reset: %d\n", seen.sa_handler == SIG_DFL);
+  printf("reset: %d %x\n", seen.sa_handler == SIG_DFL, (unsigned)seen.sa_flags);
+  on_a_stack_that_is_read_only();
   signal(SIGUSR1, SIG_IGN);
   raise(SIGUSR1);
   printf("ignored\n");

@@ -228,6 +228,12 @@ def calls_in_a_row_in_made_code(box):
     equal([int(row[6], 16) for row in rows if row[5] == function and row[7] == "ret"], [first + 5 * n + 5 for n in range(4000)], "returns")
 
 
+def a_child_is_not_seen_to_sleep_before_it_does(box):
+    """While it waits for its channel it runs, as whoever looks at /proc/PID/stat has it."""
+    done = box.record([box.own("asleep")])
+    equal(done.stdout, b"awake\n", "output")
+
+
 def in_a_network_namespace_of_its_own(box):
     """What starts there is recorded like what starts here: the recorder is reached by a connection that is kept."""
     program = box.own("apart")
