@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "channel.h"
 #include "hodo/base/page.h"
@@ -18,8 +19,40 @@ namespace {
 constexpr std::size_t kMostMappings = 1 << 17;  // twice what Linux allows a process by default
 constexpr std::size_t kBuffer = 16 << 10;
 
-Mapping* mappings = nullptr;
-std::size_t mapping_count = 0;
+// In order of their addresses, with a gap where the last change was: what maps one piece below the
+// other, as the kernel places them, moves none of the others.
+class Table {
+ public:
+  bool is_there() const { return of_ != nullptr; }
+  void map() { of_ = static_cast<Mapping*>(map_memory(kMostMappings * sizeof(Mapping))); }
+  std::size_t size() const { return count_; }
+  const Mapping& operator[](std::size_t at) const { return of_[at < gap_ ? at : at + gap_size()]; }
+  void clear() { gap_ = count_ = 0; }
+
+  // Puts `count` others in the place of `gone` of them. False: there is no room.
+  bool replace(std::size_t at, std::size_t gone, const Mapping* with, std::size_t count) {
+    if (count_ - gone + count > kMostMappings) return false;
+    move_gap(at);
+    std::copy(with, with + count, of_ + gap_);
+    gap_ += count;
+    count_ += count - gone;
+    return true;
+  }
+
+ private:
+  std::size_t gap_size() const { return kMostMappings - count_; }
+  void move_gap(std::size_t to) {
+    Mapping* const behind = of_ + gap_size();
+    if (to < gap_) std::memmove(behind + to, of_ + to, (gap_ - to) * sizeof(Mapping));
+    if (to > gap_) std::memmove(of_ + gap_, behind + gap_, (to - gap_) * sizeof(Mapping));
+    gap_ = to;
+  }
+
+  Mapping* of_ = nullptr;
+  std::size_t gap_ = 0, count_ = 0;
+};
+
+Table mappings;
 bool stale = true;
 
 // One line: "7f12a000-7f12b000 r-xp 00001000 fe:00 1234   /usr/bin/x". Takes it byte by byte, so
@@ -120,18 +153,18 @@ bool each_line(Visit visit) {
 }
 
 bool read_all() {
-  std::size_t found = 0;
+  bool first = true;
   const bool done = each_line([&](const Mapping& line, std::string_view) {
-    if (found < kMostMappings) mappings[found++] = line;
+    if (std::exchange(first, false)) mappings.clear();
+    mappings.replace(mappings.size(), 0, &line, 1);
   });
-  if (done) mapping_count = found;
   stale = false;
-  return done || mapping_count != 0;
+  return done || mappings.size() != 0;
 }
 
 // The first mapping that ends behind `address`.
 std::size_t find_behind(std::uint64_t address) {
-  std::size_t low = 0, high = mapping_count;
+  std::size_t low = 0, high = mappings.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
     if (mappings[middle].end <= address) {
@@ -148,7 +181,7 @@ void replace(std::uint64_t start, std::uint64_t end, const Mapping* with) {
   if (stale || end <= start) return;
   const std::size_t first = find_behind(start);
   std::size_t behind = first;
-  while (behind < mapping_count && mappings[behind].start < end) ++behind;
+  while (behind < mappings.size() && mappings[behind].start < end) ++behind;
   Mapping pieces[3];
   std::size_t made = 0;
   if (first < behind && mappings[first].start < start) {
@@ -160,14 +193,7 @@ void replace(std::uint64_t start, std::uint64_t end, const Mapping* with) {
     pieces[made] = mappings[behind - 1];
     pieces[made++].start = end;
   }
-  if (mapping_count - (behind - first) + made > kMostMappings) {
-    stale = true;
-    return;
-  }
-  std::memmove(mappings + first + made, mappings + behind,
-               (mapping_count - behind) * sizeof(Mapping));
-  std::copy(pieces, pieces + made, mappings + first);
-  mapping_count = mapping_count - (behind - first) + made;
+  if (!mappings.replace(first, behind - first, pieces, made)) stale = true;
 }
 
 char* put_hex(char* to, std::uint64_t value) {
@@ -202,13 +228,11 @@ std::uint64_t page_end(std::uint64_t start, std::uint64_t bytes) {
 }
 
 const Mapping* find_mapping(std::uint64_t address) {
-  if (mappings == nullptr) {
-    mappings = static_cast<Mapping*>(map_memory(kMostMappings * sizeof(Mapping)));
-  }
+  if (!mappings.is_there()) mappings.map();
   const bool fresh = stale;
   if (stale && !read_all()) die("/proc/self/maps cannot be read: code cannot be told from data");
   std::size_t at = find_behind(address);
-  const auto found = [&] { return at < mapping_count && mappings[at].start <= address; };
+  const auto found = [&] { return at < mappings.size() && mappings[at].start <= address; };
   // Stacks and the heap grow, and other processes may have mapped something here.
   if (!found() && !fresh && read_all()) at = find_behind(address);
   return found() ? &mappings[at] : nullptr;
@@ -256,7 +280,7 @@ void note_moved(std::uint64_t from, std::uint64_t from_bytes, std::uint64_t to,
   if (stale) return;
   const std::size_t at = find_behind(from);
   // Since 6.17 Linux moves several mappings at once.
-  if (at == mapping_count || mappings[at].start > from || mappings[at].end - from < from_bytes) {
+  if (at == mappings.size() || mappings[at].start > from || mappings[at].end - from < from_bytes) {
     return mappings_changed();
   }
   const Mapping old = mappings[at];
@@ -268,7 +292,7 @@ void note_protected(std::uint64_t start, std::uint64_t bytes, std::uint32_t prot
   const std::uint64_t end = page_end(start, bytes);
   while (!stale && start < end) {
     const std::size_t at = find_behind(start);
-    if (at == mapping_count || mappings[at].start >= end) return;
+    if (at == mappings.size() || mappings[at].start >= end) return;
     Mapping part = mappings[at];
     part.start = std::max(part.start, start);
     part.end = std::min(part.end, end);
