@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace hodo::engine {
 
@@ -98,6 +99,9 @@ struct WaitingSignal {
   std::uint64_t error = 0, trap = 0, cr2 = 0;
   KernelInfo info = {};
   bool raised = false;  // by an instruction or a system call of the thread, which the kernel forces
+  // What the system call that this ended blocked in place of the thread's own mask (sigsuspend,
+  // ppoll), as it goes on to do until the handler returns.
+  std::optional<std::uint64_t> blocked_in_call = std::nullopt;
 };
 
 inline constexpr std::uint16_t kUserCode = 0x33;  // KernelContext::cs of 64 bits (__USER_CS)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "call_mask.h"
 #include "code_32.h"
 #include "code_pages.h"
 #include "failure.h"
@@ -42,6 +43,12 @@ bool is_programs_call(std::uint64_t rip) {
   return rip == address(glue_syscall_done) || rip == address(glue_clone_done);
 }
 
+// Whether the signal has ended a system call of the program's.
+bool ends_call(const KernelContext& context) {
+  return context.rip == address(glue_syscall_done) &&
+         context.rax == static_cast<std::uint64_t>(-EINTR);
+}
+
 // Raised by what the thread itself does. A program may say so of what it sends to itself, too
 // (rt_sigqueueinfo, as handlers do that hand a fault on): that comes behind the call, where nothing
 // but a filter of system calls raises a signal, with this address.
@@ -55,6 +62,7 @@ WaitingSignal describe(const ThreadArea& area, unsigned number, const KernelInfo
                        const KernelContext& context) {
   WaitingSignal made = {number,      context.error, context.trap,
                         context.cr2, info,          is_raised(number, info, context)};
+  if (ends_call(context)) made.blocked_in_call = mask_of_call(area);
   if (made.raised && info.address == context.rip) made.info.address = area.ip;
   return made;
 }
@@ -112,7 +120,7 @@ WaitingSignal frame_refused(const WaitingSignal& signal) {
 bool begin_handler(ThreadArea& area, const KernelAction& wanted, const WaitingSignal& signal,
                    std::uint64_t before, KernelContext& context) {
   if (!push_frame(area, wanted, signal, before, context)) return false;
-  std::uint64_t blocked = before | wanted.mask;
+  std::uint64_t blocked = signal.blocked_in_call.value_or(before) | wanted.mask;
   if ((wanted.flags & action::kNoDefer) == 0) blocked |= signal_bit(signal.number);
   area.blocked_faults = blocked & kFaults;
   block(area, blocked, context);

@@ -105,9 +105,11 @@ struct Ranges {
 
 // The mappings that a call changes which are there before it.
 Ranges changed_mappings(const Registers& r, std::uint64_t r10) {
+  constexpr std::uint64_t kAddressesEnd = 0x7fff'ffff'f000;  // TASK_SIZE_MAX
   switch (r.rax) {
     case SYS_mmap:
       if ((r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != MAP_FIXED) return {};
+      if (r.rdi > kAddressesEnd || r.rsi > kAddressesEnd - r.rdi) return {};  // the kernel refuses
       return {{{r.rdi, r.rsi}, {}}};
     case SYS_munmap:
     case SYS_mprotect:

@@ -2,12 +2,15 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fenv.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -224,6 +227,40 @@ static void on_a_stack_that_is_read_only(void) {
   munmap(memory, bytes);
 }
 
+static void begins_and_ends(int number) {
+  printf("%d begins\n", number);
+  masked(number);
+  if (number == SIGUSR1) raise(SIGUSR2);
+  printf("%d ends\n", number);
+}
+
+// The call lets a signal through that waits, and blocks another one until the handler is done.
+static void masks_of_calls(void) {
+  sigset_t first, second, old;
+  sigemptyset(&first);
+  sigaddset(&first, SIGUSR1);
+  sigemptyset(&second);
+  sigaddset(&second, SIGUSR2);
+  sigprocmask(SIG_UNBLOCK, &second, NULL);
+  set(SIGUSR1, &begins_and_ends, 0);
+  set(SIGUSR2, &begins_and_ends, 0);
+  const struct timespec long_time = {20, 0};
+  struct epoll_event event;
+  const int epoll = epoll_create1(0);
+  for (int call = 0; call < 4; ++call) {
+    sigprocmask(SIG_BLOCK, &first, &old);
+    raise(SIGUSR1);
+    int result = 0;
+    if (call == 0) result = sigsuspend(&second);
+    if (call == 1) result = ppoll(NULL, 0, &long_time, &second);
+    if (call == 2) result = pselect(0, NULL, NULL, NULL, &long_time, &second);
+    if (call == 3) result = epoll_pwait(epoll, &event, 1, 20000, &second);
+    printf("call %d: %d %d\n", call, result, errno == EINTR);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+  }
+  close(epoll);
+}
+
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   set(SIGALRM, &tick, SA_RESTART);
@@ -320,6 +357,7 @@ int main(void) {
   sigaction(SIGUSR1, NULL, &seen);
   printf("reset: %d %x\n", seen.sa_handler == SIG_DFL, (unsigned)seen.sa_flags);
   on_a_stack_that_is_read_only();
+  masks_of_calls();
   signal(SIGUSR1, SIG_IGN);
   raise(SIGUSR1);
   printf("ignored\n");
