@@ -120,6 +120,7 @@ struct Cie {
   std::uint8_t pointers = 0;  // encoding of the functions' addresses
   std::uint8_t lsda = kOmitted;
   bool has_augmentation = false;
+  bool signal_frame = false;
   std::uint64_t personality = 0;  // 0: none, or not said where
 };
 
@@ -143,7 +144,8 @@ std::optional<Cie> read_cie(Cursor cursor) {
   cie.has_augmentation = true;
   if (!read_uleb(reader)) return std::nullopt;
   for (const char letter : augmentation.substr(1)) {
-    if (letter == 'S' || letter == 'B') continue;  // signal frame; no argument
+    if (letter == 'S') cie.signal_frame = true;
+    if (letter == 'S' || letter == 'B') continue;  // no argument
     const auto encoding = reader.read<std::uint8_t>();
     if (!encoding) return std::nullopt;
     if (letter == 'R') {
@@ -160,6 +162,10 @@ std::optional<Cie> read_cie(Cursor cursor) {
   }
   return cie;
 }
+
+// What a signal handler returns to begins a byte behind its entry: unwinders look for the byte
+// before the address that a call returns to, and nothing has called this (glibc's __restore_rt).
+constexpr std::uint64_t kAlignment = 16;
 
 class TableReader {
  public:
@@ -225,7 +231,8 @@ class TableReader {
     const auto begin = cursor.pointer(cie.pointers);
     const auto size = cursor.raw(cie.pointers & kFormatMask);
     if (!begin || !size || *begin == 0 || *size == 0 || *size > ~*begin) return;
-    out_.functions.push_back({*begin, *begin + *size});
+    const bool early = cie.signal_frame && *begin % kAlignment == kAlignment - 1 && *size > 1;
+    out_.functions.push_back({*begin + (early ? 1 : 0), *begin + *size});
     if (!cie.has_augmentation || cie.lsda == kOmitted || !read_uleb(cursor.reader())) return;
     const auto lsda = cursor.pointer(cie.lsda, *begin);
     if (lsda && *lsda != 0 && !add_landings(*lsda, *begin)) out_.complete = false;

@@ -7,7 +7,7 @@
 namespace hodo::symbol {
 namespace {
 
-constexpr std::uint64_t kFunctionsVersion = 1;
+constexpr std::uint64_t kFunctionsVersion = 2;
 constexpr std::size_t kLeast = 3;  // bytes that a function takes
 
 }  // namespace

@@ -71,6 +71,16 @@ TEST_F(Synthetic, UnwindTablesSayWhereFunctionsAre) {
   }
 }
 
+TEST_F(Synthetic, WhatASignalHandlerReturnsToBeginsBehindTheStartOfItsEntry) {
+  compile(std::string(kProgram) + R"(
+asm(".text; .p2align 4; .fill 15, 1, 0x90; .cfi_startproc; .cfi_signal_frame; nop\n"
+    ".type our_restorer, @function\n"
+    "our_restorer: mov $15, %eax; syscall; .cfi_endproc; .size our_restorer, . - our_restorer");
+)",
+          "-pie -fPIE");
+  expect_found("our_restorer");
+}
+
 TEST_F(Synthetic, WithoutUnwindTablesCallsDo) {
   for (const char* flags : {"-no-pie -fno-pie", "-m32 -fno-pie -no-pie"}) {
     SCOPED_TRACE(flags);
