@@ -79,7 +79,7 @@ void add_go_functions(const ElfBytes& elf, std::span<const Relocation> relocatio
     ByteReader ahead = table;
     const auto end = ahead.read<std::uint32_t>();
     if (!begin || !place || !end || *end <= *begin || *place >= bytes.size()) return;
-    const Function function{header->text_start + *begin, header->text_start + *end};
+    const image::FunctionRange function{header->text_start + *begin, header->text_start + *end};
     tables.functions.push_back(function);
     // _func: entry, name, size of the arguments, and where deferred calls are made.
     ByteReader about(bytes.subspan(*place));
