@@ -137,7 +137,8 @@ TEST(TheCLibrary, HasCallsOfSetjmp) {
   EXPECT_GE(calls, 2) << "the start of a program and of a thread";
 }
 
-// Another reader of unwind tables has the same functions.
+// Another reader of unwind tables has the same functions. The entry of what signal handlers return
+// to, __restore_rt, begins a byte early: the only one that is not at a multiple of 16 by just that.
 TEST(TheCLibrary, HasTheFunctionsThatReadelfLists) {
   const std::string command =
       std::string("readelf --debug-dump=frames -wN ") + kLibc + " 2>/dev/null";
@@ -150,7 +151,7 @@ TEST(TheCLibrary, HasTheFunctionsThatReadelfLists) {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     if (pc == nullptr || std::sscanf(pc, "pc=%" SCNx64 "..%" SCNx64, &begin, &end) != 2) continue;
-    if (begin != end) theirs.insert(begin);
+    if (begin != end) theirs.insert(begin % 16 == 15 ? begin + 1 : begin);
   }
   const auto libc = analyze(kLibc);
   ASSERT_TRUE(libc);
