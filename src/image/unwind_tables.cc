@@ -163,9 +163,14 @@ std::optional<Cie> read_cie(Cursor cursor) {
   return cie;
 }
 
-// What a signal handler returns to begins a byte behind its entry: unwinders look for the byte
-// before the address that a call returns to, and nothing has called this (glibc's __restore_rt).
-constexpr std::uint64_t kAlignment = 16;
+// Where the code of an entry begins. That of what signal handlers return to (glibc's __restore_rt),
+// which is aligned, begins a byte early: unwinders look for the byte in front of a return address,
+// and nothing has called it.
+std::uint64_t code_begin(const Cie& cie, std::uint64_t begin, std::uint64_t size) {
+  constexpr std::uint64_t kAlignment = 16;
+  const bool early = cie.signal_frame && begin % kAlignment == kAlignment - 1 && size > 1;
+  return begin + (early ? 1 : 0);
+}
 
 class TableReader {
  public:
@@ -231,8 +236,7 @@ class TableReader {
     const auto begin = cursor.pointer(cie.pointers);
     const auto size = cursor.raw(cie.pointers & kFormatMask);
     if (!begin || !size || *begin == 0 || *size == 0 || *size > ~*begin) return;
-    const bool early = cie.signal_frame && *begin % kAlignment == kAlignment - 1 && *size > 1;
-    out_.functions.push_back({*begin + (early ? 1 : 0), *begin + *size});
+    out_.functions.push_back({code_begin(cie, *begin, *size), *begin + *size});
     if (!cie.has_augmentation || cie.lsda == kOmitted || !read_uleb(cursor.reader())) return;
     const auto lsda = cursor.pointer(cie.lsda, *begin);
     if (lsda && *lsda != 0 && !add_landings(*lsda, *begin)) out_.complete = false;
