@@ -48,6 +48,17 @@ class Backwards {
     return std::nullopt;
   }
 
+  // Of the last one.
+  bool is_at_call() const {
+    const auto insn = module_.insn(at_);
+    return insn && (insn->cls == isa::InsnClass::call || insn->cls == isa::InsnClass::icall);
+  }
+  // It is the first of its function.
+  bool is_at_function() const {
+    const text::Function* const function = module_.function(at_);
+    return function != nullptr && function->begin == at_;
+  }
+
  private:
   const text::Module& module_;
   std::uint64_t at_;
@@ -77,8 +88,13 @@ bool is_variable(const isa::Memory& memory) {
   return memory.base == kRsp || memory.base == kRbp;
 }
 
-// How far a register is from an address that was read from an object, all of it by numbers.
-std::optional<std::int64_t> distance_from_loaded(Backwards& before, std::uint8_t reg) {
+// How far a register is from an address that was read from an object, all of it by numbers, and
+// where that was.
+struct FromLoaded {
+  std::int64_t distance = 0;
+  isa::Memory memory;
+};
+std::optional<FromLoaded> from_loaded(Backwards& before, std::uint8_t reg) {
   constexpr int kFurthest = 64;
   using What = isa::Move::What;
   std::int64_t distance = 0;
@@ -88,7 +104,8 @@ std::optional<std::int64_t> distance_from_loaded(Backwards& before, std::uint8_t
     if ((move->changed >> reg & 1) == 0) continue;
     if (move->to != reg) return std::nullopt;
     if (move->what == What::load) {
-      return is_variable(move->memory) ? std::nullopt : std::optional(distance);
+      if (is_variable(move->memory)) return std::nullopt;
+      return FromLoaded{distance, move->memory};
     }
     if (move->what == What::copy) {
       reg = move->from;
@@ -101,6 +118,30 @@ std::optional<std::int64_t> distance_from_loaded(Backwards& before, std::uint8_t
     }
   }
   return std::nullopt;
+}
+
+// Where the value of a register comes from, by copies and numbers: it is read from memory,
+// returned, or given to the function.
+bool is_settled(Backwards& before, std::uint8_t reg) {
+  constexpr unsigned kArguments = 0x3c6;  // RDI, RSI, RDX, RCX, R8, R9 (psABI, "Register Usage")
+  constexpr std::uint8_t kRax = 0;
+  constexpr int kFurthest = 64;
+  using What = isa::Move::What;
+  for (int i = 0; i < kFurthest && reg != isa::kNoRegister; ++i) {
+    const auto move = before.next();
+    if (!move) return before.is_at_function() && (kArguments >> reg & 1) != 0;
+    if ((move->changed >> reg & 1) == 0) continue;
+    if (move->to != reg) return reg == kRax && before.is_at_call();
+    if (move->what == What::load) return true;
+    if (move->what == What::copy) {
+      reg = move->from;
+    } else if (move->what == What::address && move->memory.index == isa::kNoRegister) {
+      reg = move->memory.base;
+    } else {
+      return false;
+    }
+  }
+  return false;
 }
 
 // How far a register is, by numbers, from an address in the file, or from what the word there
@@ -274,9 +315,20 @@ PointerPlace pointer_place(const Edge& edge) {
   const auto memory = memory_of(*pointer, before);
   if (!memory || memory->index != isa::kNoRegister) return {};
   if (memory->address) return {.address = memory->address};
-  const auto distance = distance_from_loaded(before, memory->base);
-  if (!distance) return {};
-  return {.offset = static_cast<std::uint64_t>(*distance + memory->displacement)};
+  const auto table = from_loaded(before, memory->base);
+  if (!table) return {};
+  return {.offset = static_cast<std::uint64_t>(table->distance + memory->displacement)};
+}
+
+bool has_settled_object(const Edge& edge) {
+  const text::Module& module = *edge.from.module;
+  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  if (!pointer) return false;
+  Backwards before(module, edge.from.vaddr);
+  const auto memory = memory_of(*pointer, before);
+  if (!memory || memory->base == isa::kNoRegister) return false;
+  const auto table = from_loaded(before, memory->base);
+  return table && table->memory.index == isa::kNoRegister && is_settled(before, table->memory.base);
 }
 
 std::vector<Fact> pointer_facts(const Edge& edge) {

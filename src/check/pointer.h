@@ -24,6 +24,12 @@ struct PointerPlace {
 };
 PointerPlace pointer_place(const Edge& edge);
 
+// Whether the object is known by which the branch, of which pointer_place() says an offset, found
+// its pointer: right before, in a straight line, it was read from memory or returned by a call, or
+// it is an argument of the function. Else code for several kinds of objects may come together here,
+// as compilers make one of equal ends.
+bool has_settled_object(const Edge& edge);
+
 // Whether the branch can lead to a stub or through a slot whose place its function computes, or has
 // computed before and kept: it has the number for it (Module::has_distance), and the pointer is in
 // a register, at a distance that is in one, or on the stack, and was not read from elsewhere right

@@ -6,6 +6,7 @@
 #include "edge_rules.h"
 #include "pointer.h"
 #include "sensitive.h"
+#include "virtual_sites.h"
 
 namespace hodo::check {
 namespace {
@@ -86,7 +87,7 @@ class CallFunction final : public EdgeRule {
   }
 
   // A function that only vtables lead to is called by the slots that it has there.
-  static std::optional<Verdict> judge_virtual(const Edge& edge) {
+  std::optional<Verdict> judge_virtual(const Edge& edge) const {
     const auto slots = edge.to.module->virtual_slots(edge.to.vaddr);
     if (slots.empty()) return std::nullopt;
     const PointerPlace place = pointer_place(edge);
@@ -98,14 +99,15 @@ class CallFunction final : public EdgeRule {
       return Verdict{.grade = Grade::unexplained,
                      .reason = "leads to a virtual function by a pointer that is in no vtable"};
     }
-    if (!place.offset || has(slots, &VirtualSlot::offset, *place.offset)) {
-      return std::nullopt;
-    }
+    if (!place.offset) return std::nullopt;
+    if (has(slots, &VirtualSlot::offset, *place.offset)) return sites_->judge(edge, *place.offset);
     return Verdict{.grade = Grade::unexplained,
                    .reason = fmt::format("takes a virtual function from offset {:#x} of a table; "
                                          "vtables have it at {}",
                                          *place.offset, offsets_of(slots))};
   }
+
+  std::unique_ptr<VirtualSites> sites_ = std::make_unique<VirtualSites>();
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "go_tables.h"
 #include "hodo/image/file.h"
 #include "hodo/isa/moves.h"
+#include "hodo/text/ancestry.h"
 #include "hodo/text/elf_bytes.h"
 #include "hodo/text/module_cache.h"
 #include "hodo/text/names.h"
@@ -24,6 +25,7 @@
 #include "sweep.h"
 #include "text_facts.h"
 #include "text_map.h"
+#include "vtables.h"
 
 namespace hodo::text {
 namespace {
@@ -458,6 +460,16 @@ bool Module::asks_for(std::string_view name) const {
 
 std::span<const VirtualSlot> Module::virtual_slots(std::uint64_t vaddr) const {
   return std::ranges::equal_range(facts_->pointer_targets.slots, vaddr, {}, &VirtualSlot::function);
+}
+
+Ancestry Module::ancestry() const {
+  const auto elf = ElfBytes::read(facts_->file);
+  const Pointers pointers(*elf, elf->relocations());
+  std::vector<std::uint64_t> named;
+  for (const Pointer& p : pointers.all()) named.push_back(p.to);
+  std::ranges::sort(named);
+  const auto exports = elf->exports().value_or(std::vector<ElfBytes::Export>());
+  return {*elf, pointers, Vtables(*elf, pointers, facts_->text, exports, std::move(named))};
 }
 
 std::string_view Module::name_at(std::uint64_t vaddr) const {

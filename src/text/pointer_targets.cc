@@ -10,8 +10,6 @@
 namespace hodo::text {
 namespace {
 
-constexpr std::uint64_t kWord = 8;
-
 // Functions that something may lead to by a distance of 32 bits: from itself, from the begin of the
 // image or of its text, or from a table that code names. What lies there need not be one: it is
 // enough that it may.
@@ -56,7 +54,7 @@ class Distances {
 
   // What Pointers knows of is judged by that.
   bool is_left_out(std::uint64_t place) const {
-    return pointers_.at(place / kWord * kWord) != nullptr ||
+    return pointers_.at(place / Pointers::kWord * Pointers::kWord) != nullptr ||
            std::ranges::any_of(left_out_, [&](const Function& table) {
              return place - table.begin < table.end - table.begin;
            });

@@ -6,8 +6,6 @@
 namespace hodo::text {
 namespace {
 
-constexpr std::uint64_t kWord = 8;
-
 // The vtables of __class_type_info and its like, by which each typeinfo begins.
 bool is_class_of_types(std::string_view name) { return name.starts_with("_ZTVN10__cxxabiv1"); }
 
@@ -35,9 +33,9 @@ void Pointers::add(const Relocation& r) {
 
 void Pointers::add_words(const image::Segment& segment) {
   ByteReader words(elf_.of(segment));
-  const std::uint64_t first = (kWord - segment.vaddr % kWord) % kWord;
+  const std::uint64_t first = (Pointers::kWord - segment.vaddr % Pointers::kWord) % Pointers::kWord;
   if (!words.seek(first)) return;
-  for (std::uint64_t place = segment.vaddr + first;; place += kWord) {
+  for (std::uint64_t place = segment.vaddr + first;; place += Pointers::kWord) {
     const auto word = words.read<std::uint64_t>();
     if (!word) return;
     if (is_mapped(*word)) all_.push_back({.place = place, .to = *word});
@@ -54,10 +52,11 @@ Vtables::Vtables(const ElfBytes& elf, const Pointers& pointers, const TextMap& t
                  const std::vector<ElfBytes::Export>& exports, std::vector<std::uint64_t> named)
     : elf_(elf), pointers_(pointers), text_(text), named_(std::move(named)) {
   for (const ElfBytes::Export& e : exports) {
-    if (is_class_of_types(e.name)) type_classes_.push_back(e.address + 2 * kWord);
+    if (is_class_of_types(e.name))
+      type_classes_.push_back({e.address + 2 * Pointers::kWord, e.name});
   }
   for (const Pointer& p : pointers.all()) {
-    if (is_header(p)) read(p.place + kWord);
+    if (is_header(p)) read(p.place + Pointers::kWord);
   }
   std::ranges::sort(slots_, {}, &VirtualSlot::place);
 }
@@ -69,23 +68,29 @@ const VirtualSlot* Vtables::at(std::uint64_t place) const {
 
 bool Vtables::is_typeinfo(const Pointer& p) const {
   if (p.name.starts_with("_ZTI")) return true;
-  const Pointer* first = p.to == 0 ? nullptr : pointers_.at(p.to);
-  if (first == nullptr) return false;
-  return is_class_of_types(first->name) ||
-         std::ranges::find(type_classes_, first->to) != type_classes_.end();
+  return p.to != 0 && !kind_of_type(p.to).empty();
+}
+
+std::string_view Vtables::kind_of_type(std::uint64_t typeinfo) const {
+  const Pointer* const first = pointers_.at(typeinfo);
+  if (first == nullptr) return {};
+  if (is_class_of_types(first->name)) return first->name;
+  const auto found = std::ranges::find(type_classes_, first->to, &ElfBytes::Export::address);
+  return found == type_classes_.end() ? std::string_view() : found->name;
 }
 
 // Other data points to typeinfo, too; but not behind a distance that is 0 or leads back.
 bool Vtables::is_header(const Pointer& p) const {
   constexpr std::int64_t kFurthest = std::int64_t{1} << 31;
-  if (!elf_.is_constant(p.place) || pointers_.at(p.place - kWord) != nullptr) return false;
-  const auto distance = elf_.read<std::int64_t>(p.place - kWord);
+  if (!elf_.is_constant(p.place) || pointers_.at(p.place - Pointers::kWord) != nullptr)
+    return false;
+  const auto distance = elf_.read<std::int64_t>(p.place - Pointers::kWord);
   if (!distance || *distance > 0 || *distance < -kFurthest || *distance % 8 != 0) return false;
   return is_typeinfo(p);
 }
 
 void Vtables::read(std::uint64_t begin) {
-  for (std::uint64_t place = begin;; place += kWord) {
+  for (std::uint64_t place = begin;; place += Pointers::kWord) {
     if (place != begin && std::ranges::binary_search(named_, place)) return;
     const Pointer* p = pointers_.at(place);
     if (p == nullptr) {

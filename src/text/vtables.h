@@ -25,6 +25,8 @@ struct Pointer {
 // be one. `elf` must outlive this.
 class Pointers {
  public:
+  static constexpr std::uint64_t kWord = 8;  // its size: nothing is read of 32-bit files
+
   Pointers(const ElfBytes& elf, std::span<const Relocation> relocations);
 
   std::span<const Pointer> all() const { return all_; }  // by place
@@ -52,6 +54,9 @@ class Vtables {
   std::span<const VirtualSlot> slots() const { return slots_; }  // by place
   // Null: none is there.
   const VirtualSlot* at(std::uint64_t place) const;
+  // Of the typeinfo there: the symbol of the vtable that its first word points into, which says of
+  // what kind the type is; empty: none, or not a class's.
+  std::string_view kind_of_type(std::uint64_t typeinfo) const;
 
  private:
   bool is_typeinfo(const Pointer& p) const;
@@ -62,7 +67,8 @@ class Vtables {
   const Pointers& pointers_;
   const TextMap& text_;
   std::vector<std::uint64_t> named_;
-  std::vector<std::uint64_t> type_classes_;  // what the first word of typeinfo points to
+  // What the first word of typeinfo points to, and the symbol of that vtable.
+  std::vector<ElfBytes::Export> type_classes_;
   std::vector<VirtualSlot> slots_;
 };
 

@@ -271,6 +271,34 @@ void freed_object_of_other_class() {
 
 void wrong_cast() { edges_of(static_cast<Shape*>(static_cast<void*>(unknown(new Account)))); }
 
+// The call has seen its own class: what comes then is a stranger.
+void other_class_after_its_own() {
+  use_classes();
+  vtable_of_other_class();
+}
+
+void own_class_after_another() {
+  area_of(static_cast<Shape*>(static_cast<void*>(unknown(new Account))));
+  area_of(unknown<Shape>(new Square));
+  reached();
+}
+
+void other_class_in_a_loop() {
+  Shape* all[] = {new Square, new Square};
+  vtable_of(unknown(all[1])) = vtable_of(unknown(new Account));
+  for (Shape* s : all) edges_of(s);
+}
+
+void freed_object_after_its_use() {
+  use_classes();
+  freed_object_of_other_class();
+}
+
+void virtual_at_its_slot_after_its_own() {
+  use_classes();
+  vtable_of_virtual_at_its_slot();
+}
+
 void destructor() {
   Shape* s = unknown(new Shape);
   vtable_of(s) = forged({0, 0, 0, 0, address_of("untaken")});
@@ -559,6 +587,11 @@ const std::map<std::string, Function> kForms = {
     {"shifted-vtables-in-a-loop", shifted_vtables_in_a_loop},
     {"vtable-of-other-class", vtable_of_other_class},
     {"vtables-of-other-classes-in-a-loop", vtables_of_other_classes_in_a_loop},
+    {"other-class-after-its-own", other_class_after_its_own},
+    {"own-class-after-another", own_class_after_another},
+    {"other-class-in-a-loop", other_class_in_a_loop},
+    {"freed-object-after-its-use", freed_object_after_its_use},
+    {"virtual-at-its-slot-after-its-own", virtual_at_its_slot_after_its_own},
     {"vtable-of-untaken", vtable_of_untaken},
     {"vtable-of-taken", vtable_of_taken},
     {"vtable-of-virtual", vtable_of_virtual},

@@ -47,6 +47,7 @@ enum Mark : std::uint16_t {
 };
 using Marks = std::uint16_t;
 
+class Ancestry;
 class ModuleCache;
 
 using Function = image::FunctionRange;
@@ -170,6 +171,9 @@ class Module {
   // Where vtables of C++ classes hold the address of the function that begins there, if certainly
   // nothing else does; else empty.
   std::span<const VirtualSlot> virtual_slots(std::uint64_t vaddr) const;
+  // The classes of the file's vtables. Reads all relocations each time. The names live as long as
+  // the module.
+  Ancestry ancestry() const;
 
   // The name of the symbol that starts at the address, or of the stub there; empty: none.
   std::string_view name_at(std::uint64_t vaddr) const;
