@@ -141,12 +141,12 @@ Result<session::Outcome> decode(const ExportOptions& options, session::Session& 
                             {.walk = how, .mark_gaps = true, .index = asking.how.index}, sink);
 }
 
-// Timelines have one thread after the other. Where processors have traces of their own, threads are
-// mixed: then each is decoded by itself.
+// Timelines have one thread after the other. Where a queue is not of one thread but of a processor,
+// or holds the branch stacks of all, threads are mixed: then each is decoded by itself.
 std::vector<session::Selection> one_by_one(const session::Session& session,
                                            const ExportOptions& options) {
   const session::Selection all = selection_of(options.reading);
-  const auto mixed = [](const session::Queue& queue) { return queue.cpu >= 0 && queue.tid < 0; };
+  const auto mixed = [](const session::Queue& queue) { return queue.tid < 0; };
   if (session.facts() == nullptr || !std::ranges::any_of(session.queues(), mixed)) return {all};
   std::vector<session::Selection> out;
   std::set<std::int32_t> seen;
@@ -215,11 +215,18 @@ Result<const analyze::FileJumps*> chosen(const std::vector<analyze::FileJumps>& 
   for (std::size_t i = 0; i < std::min(files.size(), kMostListed); ++i) {
     listed += (i == 0 ? " " : ", ") + files[i].path;
   }
+  if (files.empty()) {
+    return fail(ErrorCode::not_found,
+                fmt::format("no file took a branch here, so there is no profile for --to {}",
+                            options.format));
+  }
   const std::string why =
       options.window.module.empty()
           ? fmt::format("--to {} is a profile of one file: --module says which", options.format)
+      : meant.empty()
+          ? fmt::format("no file whose path contains '{}' took a branch", options.window.module)
           : fmt::format("--module {} means {} files", options.window.module, meant.size());
-  return fail(ErrorCode::usage, fmt::format("{}; these ran:{}", why, listed));
+  return fail(ErrorCode::usage, fmt::format("{}; these did:{}", why, listed));
 }
 
 Result<Shown> export_jumps(const ExportOptions& options, session::Session& session,

@@ -189,6 +189,7 @@ def timelines(case, check, data, _program):
         unit = 1e-6 if axis == "time" else 1  # milliseconds
         check(abs(_weight_of(thread, "parse", check) - unit * sum(s[2] - s[1] for s in found if s[0] == "parse"))
               < 1e-3, "firefox's weights")
+    _stacks_of_threads(case, check)
     part = json.loads(case.hodo("export", data, "--to", "speedscope", "--call", "parse#3", "--depth", "1").stdout)
     names = {f["name"] for f in part["shared"]["frames"]}
     check("parse" in names and not names & {"letter", "digit"}, f"--call and --depth: {names}")
@@ -196,6 +197,20 @@ def timelines(case, check, data, _program):
                               status=2).stderr, "--by")
     check("--function" in case.hodo("export", data, "--to", "cfg-dot", status=2).stderr, "--function")
     _flames(case, check, data)
+
+
+def _stacks_of_threads(case, check):
+    """Branch stacks of all threads lie in one queue: each thread is there once all the same."""
+    data = case.record("stacks.data", os.path.join(case.args.programs, "threads"), source="lbr",
+                       options=("--period", "40"))
+    by = ("--by", "instructions")
+    events = json.loads(case.hodo("export", data, "--to", "perfetto", *by).stdout)["traceEvents"]
+    named = [e["tid"] for e in events if e["name" if e["ph"] == "M" else "ph"] == "thread_name"]
+    check(len(named) == len(set(named)) > 1, f"threads {named}")
+    for tid in named:
+        slices([(e["ph"] == "B", e.get("name"), e["ts"]) for e in events if e["ph"] != "M" and e["tid"] == tid], check)
+    profiles = json.loads(case.hodo("export", data, "--to", "speedscope", *by).stdout)["profiles"]
+    check(len(profiles) == len(named), f"{len(profiles)} profiles of {len(named)} threads")
 
 
 def large_source(regions, name):
@@ -335,6 +350,12 @@ def profiles(case, check, data, program):
           f"branches of branch stacks: {stacks[:5]}")
     refused = case.hodo("export", data, "--to", "bolt", status=2).stderr
     check("--module says which" in refused and "/parse" in refused, refused)
+    refused = case.hodo("export", data, "--to", "bolt", "--module", "nowhere", status=2).stderr
+    check("no file whose path contains 'nowhere'" in refused and "/parse" in refused, refused)
+    still = case.program("still", "void _start(void) { __asm__(\"mov $60, %eax; xor %edi, %edi; syscall\"); }",
+                         "-O1", "-nostdlib", "-static")
+    refused = case.hodo("export", case.record("still.data", still), "--to", "bolt", "--module", "still", status=2).stderr
+    check("no file took a branch" in refused and refused.endswith("\n"), refused)
 
 
 def _tool(name):
