@@ -47,13 +47,18 @@ class Entries : public ThreadSink {
       if ((branch.flags & kNotTaken) != 0) continue;
       const std::uint64_t number = first++;
       if (number <= side_.from) continue;
-      if (number > side_.to) return false;
+      if (number > side_.to) {
+        behind_ = {.number = number, .insns = branch.insns};
+        return false;
+      }
       if (!add(who.space, number, branch)) return false;
     }
     return true;
   }
   bool flush() { return (!held_ || give()) && pass(calls_.rest()); }
   bool lost() const { return lost_; }
+  // The branch that leads out of a part of a path; number 0: there is none.
+  const Entry& behind() const { return behind_; }
 
  protected:
   virtual bool entry(const Entry& entry) = 0;
@@ -122,6 +127,7 @@ class Entries : public ThreadSink {
   TakenBranch waiting_;
   bool held_ = false;
   bool lost_ = false;
+  Entry behind_;
   int depth_ = 0;
   std::vector<bool> within_;  // calls, the last one innermost: whether they led to the same file
 };
@@ -189,9 +195,13 @@ enum class Ended : std::uint8_t {
 // Aligns what lies in two windows.
 class Aligner {
  public:
-  Aligner(const Side& a, const Side& b, const std::vector<Entry>& in_a,
-          const std::vector<Entry>& in_b)
-      : a_(in_a), b_(in_b), side_a_(a), side_b_(b) {
+  Aligner(const Side& a, const Side& b, const EntryWindow& in_a, const EntryWindow& in_b)
+      : a_(in_a.entries),
+        b_(in_b.entries),
+        side_a_(a),
+        side_b_(b),
+        behind_a_(in_a.behind()),
+        behind_b_(in_b.behind()) {
     for (std::size_t j = 0; j + kGram <= b_.size(); ++j) grams_[gram(b_, j)].push_back(j);
   }
 
@@ -232,8 +242,11 @@ class Aligner {
     if (i < a_.size()) out.a_next = Moment{side_a_.thread, a_[i].number, 0};
     if (j < b_.size()) out.b_next = Moment{side_b_.thread, b_[j].number, 0};
     const auto line = [](const Entry& e) { return e.insns - std::min(e.insns, std::uint32_t{1}); };
-    if (i < a_.size() && j < b_.size())
-      out.a.insn = out.b.insn = std::min(line(a_[i]), line(b_[j]));
+    // One that is at its end goes on straight to the branch that leads out of it.
+    const Entry& next_a = i < a_.size() ? a_[i] : behind_a_;
+    const Entry& next_b = j < b_.size() ? b_[j] : behind_b_;
+    if (next_a.number == out.a.branch + 1 && next_b.number == out.b.branch + 1)
+      out.a.insn = out.b.insn = std::min(line(next_a), line(next_b));
     const bool in_b = i == a_.size() || (j < b_.size() && line(b_[j]) < line(a_[i]));
     const Entry& leaves = in_b ? b_[j] : a_[i];
     out.at = {.in_b = in_b, .space = leaves.space, .address = leaves.from, .time = leaves.time};
@@ -293,6 +306,7 @@ class Aligner {
   const std::vector<Entry>& b_;
   Side side_a_;
   Side side_b_;
+  Entry behind_a_, behind_b_;
   std::uint64_t a_done_ = 0;
   std::uint64_t b_done_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> grams_;
@@ -300,13 +314,14 @@ class Aligner {
 
 // From the beginning of both sides to the end of a window behind the first parting; moves the sides
 // on to there.
-Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, Comparison& out) {
+Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, bool first,
+                           Comparison& out) {
   Digests in_a(a, options.rebuilt, nullptr);
   Digests in_b(b, options.rebuilt, &options.renamed);
   if (Status done = run(a, options, in_a); !done) return std::unexpected(done.error());
   if (Status done = run(b, options, in_b); !done) return std::unexpected(done.error());
   out.lost |= in_a.lost() || in_b.lost();
-  if (out.a_branches == 0) {
+  if (first) {
     out.a_branches = in_a.count;
     out.b_branches = in_b.count;
   }
@@ -328,7 +343,7 @@ Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, Comp
   if (Status done = run(b, options, window_b); !done) return std::unexpected(done.error());
   const bool a_ends = skip + window_a.entries.size() == in_a.count;
   const bool b_ends = skip + window_b.entries.size() == in_b.count;
-  Aligner aligner(a, b, window_a.entries, window_b.entries);
+  Aligner aligner(a, b, window_a, window_b);
   const Ended ended = aligner.align(options.most, a_ends, b_ends, out);
   a.from = aligner.a_done();
   b.from = aligner.b_done();
@@ -343,10 +358,11 @@ Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& o
   Side rest_b = b;
   out.more = true;
   for (std::size_t part = 0; part < options.windows && out.more; ++part) {
-    auto ended = compare_part(rest_a, rest_b, options, out);
+    auto ended = compare_part(rest_a, rest_b, options, part == 0, out);
     if (!ended) return std::unexpected(ended.error());
     for (const bool is_a : {true, false}) {
-      if ((is_a ? out.a_branches : out.b_branches) != 0) continue;
+      // A call may have none. Whole paths do.
+      if ((is_a ? out.a_branches : out.b_branches) != 0 || (is_a ? a : b).to != Side{}.to) continue;
       return fail(ErrorCode::not_found, fmt::format("thread {} has no branches to compare",
                                                     to_string((is_a ? a : b).thread)));
     }

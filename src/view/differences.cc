@@ -64,7 +64,10 @@ std::string path_text(const ComparedPaths& paths, const Style& style) {
   std::string out = style.paint(Tone::title, fmt::format("{} | {}", printable(paths.a_name),
                                                          printable(paths.b_name))) +
                     "\n";
-  if (c.equal) return out + fmt::format("  the same path: {} branches\n", grouped(c.common));
+  if (c.equal) {
+    return out + fmt::format("  the same path: {} branch{}\n", grouped(c.common),
+                             c.common == 1 ? "" : "es");
+  }
   out += fmt::format("  {} and {} branches, the first {} alike\n", grouped(c.a_branches),
                      grouped(c.b_branches), grouped(c.common));
   if (c.lost) out += style.paint(Tone::bad, "  a part of a path was lost\n");

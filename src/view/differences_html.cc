@@ -94,8 +94,8 @@ class DifferencePage {
     add("<article class=\"card\">\n<h3>{} | {}</h3>\n", escaped(paths.a_name),
         escaped(paths.b_name));
     if (c.equal) {
-      add("<p class=\"lead\"><span class=\"same\">the same path</span>: {} branches</p>\n",
-          grouped(c.common));
+      add("<p class=\"lead\"><span class=\"same\">the same path</span>: {} branch{}</p>\n",
+          grouped(c.common), c.common == 1 ? "" : "es");
     } else {
       add("<p class=\"lead\">{} and {} branches, the first {} alike</p>\n", grouped(c.a_branches),
           grouped(c.b_branches), grouped(c.common));

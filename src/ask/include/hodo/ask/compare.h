@@ -60,7 +60,8 @@ struct CompareOptions {
 // time alone, interruptions after which the path goes on as before, and the inner life of memcpy,
 // strlen and their like, which goes by where their arguments lie. Two passes over each side for
 // every window; memory grows with the window and by 8 bytes for every 1024 branches. Errors: as
-// walk(); not_found for a side without branches.
+// walk(); not_found for a thread without branches; a part of its path, such as a call, may have
+// none.
 Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& options);
 
 }  // namespace hodo::ask
