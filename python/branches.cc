@@ -1,4 +1,5 @@
 // Branches as rows.
+#include "errors.h"
 #include "hodo/ask/walk.h"
 #include "hodo/serve/asking.h"
 #include "hodo/serve/recording_index.h"
@@ -75,6 +76,9 @@ Result<session::Outcome> feed_branches(session::Session& session, const Part& pa
 std::unique_ptr<Blocks<BranchRow>> Recording::branches(const Part& part) const {
   const session::Selection selection = selection_of(part);
   auto session = another();
+  if (Status status = serve::selects_somebody(*session, selection); !status) {
+    raise(status.error(), path());
+  }
   session::Session& used = *session;
   return std::make_unique<Blocks<BranchRow>>(
       std::move(session), part.block,

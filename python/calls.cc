@@ -3,8 +3,10 @@
 
 #include <map>
 
+#include "errors.h"
 #include "hodo/analyze/open_calls.h"
 #include "hodo/ask/walk.h"
+#include "hodo/serve/asking.h"
 #include "recording.h"
 
 namespace hodo::python {
@@ -153,6 +155,9 @@ std::vector<FunctionName> CallBlocks::functions() const { return functions_->all
 std::unique_ptr<CallBlocks> Recording::calls(const Part& part) const {
   const session::Selection selection = selection_of(part);
   auto session = another();
+  if (Status status = serve::selects_somebody(*session, selection); !status) {
+    raise(status.error(), path());
+  }
   session::Session& used = *session;
   auto functions = std::make_shared<Functions>();
   const auto work = [&used, selection, functions](Feed<CallEntry>& feed) {

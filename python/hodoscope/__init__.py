@@ -17,6 +17,7 @@ hodoscope.Error with the words of the command.
 from __future__ import annotations
 
 import json
+import operator
 import os
 from dataclasses import dataclass
 from types import TracebackType
@@ -225,6 +226,22 @@ def _named(thread: Union[str, int, Thread, None]) -> str:
     return thread.id if isinstance(thread, Thread) else str(thread)
 
 
+def _whole(name: str, number: int, most: int) -> int:
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        whole = -1
+    if not 0 <= whole <= most:
+        error = Error(f"{name} is to be a whole number from 0 to {most}, and not {number!r}")
+        error.cause = "usage"
+        raise error
+    return whole
+
+
+def _pid(pid: Optional[int]) -> int:
+    return -1 if pid is None else _whole("pid", pid, 2**31 - 1)
+
+
 class Recording:
     """An open recording. Any thread may ask it; questions wait for each other."""
 
@@ -340,13 +357,14 @@ class Recording:
         """Blocks of BRANCH_DTYPE, of at most `block` rows, thread after thread. The others: as `hodo branches` takes
         them. Nothing is decoded twice, and at most four blocks are in memory."""
         return Blocks(self._open().branches(
-            thread=_named(thread), pid=-1 if pid is None else pid, at=str(at), from_=str(from_), to=str(to),
-            around=around, last=last, call=call, function=function, module=module, not_taken=not_taken, block=block))
+            thread=_named(thread), pid=_pid(pid), at=str(at), from_=str(from_), to=str(to),
+            around=_whole("around", around, 2**63), last=_whole("last", last, 2**63), call=call, function=function,
+            module=module, not_taken=not_taken, block=_whole("block", block, 2**63)))
 
     def calls(self, *, thread: Union[str, int, Thread, None] = None, pid: Optional[int] = None,
               block: int = 65536) -> CallBlocks:
         """Every call, in blocks of CALL_DTYPE, in the order in which they ended; those that were still open last."""
-        return CallBlocks(self._open().calls(thread=_named(thread), pid=-1 if pid is None else pid, block=block))
+        return CallBlocks(self._open().calls(thread=_named(thread), pid=_pid(pid), block=_whole("block", block, 2**63)))
 
 
 def open(path: PathLike = "hodo.data", **how: Any) -> Recording:  # noqa: A001: as every module that opens files

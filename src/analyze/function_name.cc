@@ -33,8 +33,9 @@ bool FunctionName::means(std::string_view function, std::string_view object) con
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
   std::map<std::string, unsigned> near;
+  // In half of a short word a slip is none.
   const auto most =
-      std::max<unsigned>(written.size() < 4 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
+      std::max<unsigned>(written.size() < 5 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
   for (const std::string& name : names) {
     if (name.size() > kLongestName || written.size() > kLongestName) continue;
     const std::string bare = name.substr(0, name.find('('));

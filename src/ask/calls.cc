@@ -334,7 +334,7 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
   for (const analyze::Function& f : out.functions) names.push_back(f.name);
   return fail(
       ErrorCode::not_found,
-      fmt::format("no call of a function '{}' is in the recording{}{}", name,
+      fmt::format("no call of a function '{}' is in {}{}{}", name, searched(options.walk.selection),
                   analyze::suggestion(analyze::FunctionName(name).name(), names, session.names()),
                   where_lost(out.outcome)));
 }

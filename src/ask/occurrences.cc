@@ -295,7 +295,8 @@ Result<session::Outcome> each_call(session::Session& session, const Wanted& want
   if (!outcome || events.found_any()) return outcome;
   events.add_names();
   return fail(ErrorCode::not_found,
-              fmt::format("no call of a function '{}' is in the recording{}{}", wanted.name,
+              fmt::format("no call of a function '{}' is in {}{}{}", wanted.name,
+                          searched(options.selection),
                           analyze::suggestion(analyze::FunctionName(wanted.name).name(),
                                               meant.others, session.names()),
                           where_lost(*outcome)));

@@ -43,6 +43,12 @@ std::string where_lost(const session::Outcome& outcome) {
                      outcome.losses.front().cause);
 }
 
+std::string searched(const session::Selection& selection) {
+  if (selection.tid) return fmt::format("thread {}", *selection.tid);
+  if (selection.pid) return fmt::format("process {}", *selection.pid);
+  return "the recording";
+}
+
 session::Selection only(const ThreadId& thread) {
   session::Selection out;
   if (thread.tid >= 0) out.tid = thread.tid;

@@ -78,9 +78,12 @@ class FunctionTest final : public analyze::CallWatcher {
 
 class Filter final : public SegmentSink {
  public:
+  // `selected`: in which threads it is looked for.
   Filter(session::Session& session, const Window& window, const WindowOptions& options,
-         std::map<ThreadId, std::uint64_t> ends, NumberedSink& sink)
+         const session::Selection& selected, std::map<ThreadId, std::uint64_t> ends,
+         NumberedSink& sink)
       : window_(window),
+        searched_(searched(selected)),
         mark_gaps_(options.mark_gaps),
         ends_(std::move(ends)),
         sink_(sink),
@@ -176,6 +179,7 @@ class Filter final : public SegmentSink {
   }
 
   Window window_;
+  std::string searched_;
   bool mark_gaps_;
   std::map<ThreadId, std::uint64_t> ends_;
   NumberedSink& sink_;
@@ -235,7 +239,7 @@ Status Filter::found(const session::Names& files) const {
     names.reserve(calls_.functions().size());
     for (const analyze::Function& f : calls_.functions()) names.push_back(f.name);
     return fail(ErrorCode::not_found,
-                fmt::format("no call of a function '{}' is in the recording{}", window_.function,
+                fmt::format("no call of a function '{}' is in {}{}", window_.function, searched_,
                             analyze::suggestion(analyze::FunctionName(window_.function).name(),
                                                 names, files)));
   }
@@ -292,7 +296,7 @@ Result<session::Outcome> decode_window(session::Session& session, const Window& 
     if (!lasts) return std::unexpected(lasts.error());
     for (const LastMoment& last : *lasts) ends[last.moment.thread] = last.number;
   }
-  Filter filter(session, window, options, std::move(ends), sink);
+  Filter filter(session, window, options, how.selection, std::move(ends), sink);
   auto outcome = walk_window(session, window, options, how, filter);
   if (!outcome) return outcome;
   if (Status found = filter.found(session.names()); !found) {

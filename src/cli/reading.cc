@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
+#include "hodo/serve/asking.h"
 #include "hodo/serve/line_store.h"
 #include "hodo/view/text.h"
 
@@ -84,8 +86,13 @@ void add_packet_input_options(const OptionSet& app, ReadingOptions& options) {
 }
 
 void add_selection_options(const OptionSet& app, ReadingOptions& options) {
-  app.add_option("--pid,--process", options.pid, "only this process").type_name("PID");
-  app.add_option("--tid,--thread", options.tid, "only this thread").type_name("TID");
+  constexpr std::uint64_t kMostTasks = std::numeric_limits<std::int32_t>::max();
+  app.add_option("--pid,--process", options.pid, "only this process")
+      .range(0, kMostTasks)
+      .type_name("PID");
+  app.add_option("--tid,--thread", options.tid, "only this thread")
+      .range(0, kMostTasks)
+      .type_name("TID");
 }
 
 void add_source_options(const OptionSet& app, ReadingOptions& options) {
@@ -232,56 +239,13 @@ void tell_wrong_path(const std::string& file, std::uint64_t count) {
 
 }  // namespace
 
-namespace {
-
-// Whether the selection has a branch: decodes up to the first.
-bool has_branches(session::Session& session, const session::Selection& selection) {
-  class First final : public session::BranchSink {
-   public:
-    bool branches(const session::Context&, std::span<const Branch> batch) override {
-      found |= !batch.empty();
-      return !found;
-    }
-    bool found = false;
-  };
-  First first;
-  (void)session.decode({.selection = selection}, first);
-  return first.found;
-}
-
-// What is asked of a process or thread that is not there would be answered with nothing at all.
-Status selects_somebody(session::Session& session, const session::Selection& selection) {
-  const session::Facts* const facts = session.facts();
-  if (facts == nullptr) return {};
-  const auto has = [](const auto& all, std::int32_t number, auto of) {
-    return std::ranges::find(all, number, of) != all.end();
-  };
-  using session::Queue, session::Thread, session::Process;
-  const bool no_process = selection.pid && !has(facts->processes, *selection.pid, &Process::pid) &&
-                          !has(facts->threads, *selection.pid, &Thread::pid) &&
-                          !has(session.queues(), *selection.pid, &Queue::pid);
-  const bool no_thread = selection.tid && !has(facts->threads, *selection.tid, &Thread::tid) &&
-                         !has(session.queues(), *selection.tid, &Queue::tid);
-  if (!no_process && !no_thread) return {};
-  // Who ran on a processor need not have been named, nor have begun while it was recorded.
-  const bool mixed =
-      std::ranges::any_of(session.queues(), [](const Queue& q) { return q.cpu >= 0 || q.tid < 0; });
-  if (mixed && has_branches(session, selection)) return {};
-  return fail(
-      ErrorCode::not_found,
-      fmt::format("no {} {} is in the recording; 'hodo report' lists those that are",
-                  no_process ? "process" : "thread", no_process ? *selection.pid : *selection.tid));
-}
-
-}  // namespace
-
 int with_session(const ReadingOptions& options,
                  const std::function<Result<Shown>(session::Session&)>& work) {
   auto input = input_of(options);
   if (!input) return report_error(options.file, input.error());
   auto session = session::Session::open(*input);
   if (!session) return report_error(options.file, session.error());
-  if (Status status = selects_somebody(**session, selection_of(options)); !status) {
+  if (Status status = serve::selects_somebody(**session, selection_of(options)); !status) {
     return report_error(options.file, status.error());
   }
   auto shown = work(**session);

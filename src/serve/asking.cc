@@ -12,6 +12,21 @@ namespace {
 
 constexpr std::uint64_t kAround = 16;
 
+// Whether the selection has a branch: decodes up to the first.
+bool has_branches(session::Session& session, const session::Selection& selection) {
+  class First final : public session::BranchSink {
+   public:
+    bool branches(const session::Context&, std::span<const Branch> batch) override {
+      found |= !batch.empty();
+      return !found;
+    }
+    bool found = false;
+  };
+  First first;
+  (void)session.decode({.selection = selection}, first);
+  return first.found;
+}
+
 Status check(const WindowInput& input) {
   const bool range = !input.from.empty() || !input.to.empty();
   if (!input.at.empty() && range) {
@@ -122,6 +137,29 @@ ask::FindOptions find_options(session::Session& session, const ask::WalkOptions&
           .finding = [&session,
                       tell = walk.progress](std::uint64_t n) { return finding(session, n, tell); },
           .ends = ends_of(session)};
+}
+
+Status selects_somebody(session::Session& session, const session::Selection& selection) {
+  const session::Facts* const facts = session.facts();
+  if (facts == nullptr) return {};
+  const auto has = [](const auto& all, std::int32_t number, auto of) {
+    return std::ranges::find(all, number, of) != all.end();
+  };
+  using session::Queue, session::Thread, session::Process;
+  const bool no_process = selection.pid && !has(facts->processes, *selection.pid, &Process::pid) &&
+                          !has(facts->threads, *selection.pid, &Thread::pid) &&
+                          !has(session.queues(), *selection.pid, &Queue::pid);
+  const bool no_thread = selection.tid && !has(facts->threads, *selection.tid, &Thread::tid) &&
+                         !has(session.queues(), *selection.tid, &Queue::tid);
+  if (!no_process && !no_thread) return {};
+  // Who ran on a processor need not have been named, nor have begun while it was recorded.
+  const bool mixed =
+      std::ranges::any_of(session.queues(), [](const Queue& q) { return q.cpu >= 0 || q.tid < 0; });
+  if (mixed && has_branches(session, selection)) return {};
+  return fail(
+      ErrorCode::not_found,
+      fmt::format("no {} {} is in the recording; 'hodo report' lists those that are",
+                  no_process ? "process" : "thread", no_process ? *selection.pid : *selection.tid));
 }
 
 }  // namespace hodo::serve

@@ -49,6 +49,9 @@ TEST(Suggestion, has_the_nearest_first) {
             "; did you mean 'parse_lines(int)'?");
   EXPECT_EQ(suggestion("parse", {"main"}), "");
   EXPECT_EQ(suggestion("f", {""}), "");
+  // Half of a word of four letters is as good as another word.
+  EXPECT_EQ(suggestion("nope", {"code", "notes", "hope"}), "; did you mean 'hope'?");
+  EXPECT_EQ(suggestion("laef", {"leaf", "lead"}), "; did you mean 'leaf'?");
 }
 
 }  // namespace

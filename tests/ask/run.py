@@ -373,6 +373,28 @@ def case_split_debug_information(case):
         check("lost (file-missing)" in said, said)
 
 
+TWO_THREADS = r"""
+#include <pthread.h>
+volatile int sink;
+__attribute__((noinline)) static void odd(int n) { if (n & 1) ++sink; }
+static void* other(void* unused) { odd(1); return unused; }
+int main(void) { pthread_t t; pthread_create(&t, 0, other, 0); return pthread_join(t, 0); }
+"""
+
+
+def _one_thread_calls(case):
+    """What one thread never called is said of that thread, not of the recording."""
+    data = case.record("two.data", case.program("two", TWO_THREADS, "-O1", "-pthread"))
+    call = case.json("list", "odd", data)["calls"][0]
+    first = str(case.branches(data)[0]["tid"])
+    check(call["moment"].split(":")[0] != first, call)
+    for words in (["show", "start", "--next", "odd"], ["list", "odd", "--thread", first],
+                  ["branches", "--function", "odd", "--thread", first]):
+        told = case.hodo(*words, data, status=2).stderr
+        check(f"no call of a function 'odd' is in thread {first}" in told, f"{words}: {told}")
+    check("--pid" in case.hodo("list", "odd", "--pid", "-5", data, status=2).stderr, "a negative process")
+
+
 def case_list(case):
     data = case.record("a.data", case.program("parse", PARSE, "-O1"), "12a", "7", "b")
     calls = case.json("list", "parse", data)
@@ -386,6 +408,7 @@ def case_list(case):
         check(case.json("show", f"call:parse#{call['number']}", data)["moment"] == call["moment"], call)
     check(case.json("list", "parse", data, "--slower-than", "1000s")["calls"] == [], "--slower-than")
     check("'parse'" in case.hodo("list", "prase", data, status=2).stderr, "suggestion")
+    _one_thread_calls(case)
 
 
 def case_windows(case):
@@ -661,6 +684,31 @@ def case_core(case):
     check("whose end is not in the recording" in told, told)
 
 
+STRAIGHT = r"""
+volatile int sink;
+__attribute__((noinline)) static int straight(int n) { return sink + n; }
+__attribute__((noinline)) static int odd(int n) {
+  if (n & 1) ++sink;  /* LINE parts */
+  return sink;
+}
+int main(void) { return straight(1) + straight(2) + odd(2) + odd(3) == 99; }
+"""
+
+
+def _calls_without_branches(case):
+    """A call that goes straight on has a path, too."""
+    data = case.record("straight.data", case.program("straight", STRAIGHT, "-O1", "-fno-if-conversion"))
+    same = case.json("diff", data, "--call", "straight#1", "--call", "straight#2")["paths"][0]
+    check(same["equal"] and same["common"] == 0, same)
+    for one, other in (("1", "2"), ("2", "1")):
+        pair = case.json("diff", data, "--call", "odd#" + one, "--call", "odd#" + other, status=1)["paths"][0]
+        check(sorted((pair["a_branches"], pair["b_branches"])) == [0, 1], pair)
+        check(pair["first"]["a"]["at"]["line"] == line_of(STRAIGHT, "parts"), pair["first"])
+    tid = case.branches(data)[0]["tid"]
+    told = case.hodo("diff", data, "--thread", str(tid), "--thread", "999999999", status=2).stderr
+    check("thread 999999999" in told, told)
+
+
 def case_diff(case):
     """Two runs of one program are alike; one letter later in the input they part at its line."""
     program = case.program("parse", PARSE, "-O1")
@@ -713,6 +761,7 @@ def case_diff(case):
     none = case.record("e.data", program, "12")
     ranked = case.json("diff", "--only-in", first, same, "--", none, status=1)["suspects"]
     check(any(s.get("function") == "letter" and s["score"] == 1 for s in ranked), ranked)
+    _calls_without_branches(case)
     case.hodo("diff", first, status=2)
     case.hodo("diff", first, "--call", "parse#1", status=2)
     check("only 3" in case.hodo("diff", first, "--call", "parse#1", "--call", "parse#9",

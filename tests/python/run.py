@@ -168,6 +168,8 @@ def case_answers(case):
                             (lambda: recording.moment("call:leaf#10000"), ["show", "call:leaf#10000", data]),
                             (lambda: recording.moment("nonsense"), ["show", "nonsense", data]),
                             (lambda: recording.branches(function="laef").all(), ["branches", "--function", "laef", data]),
+                            (lambda: recording.branches(thread=999999999).all(), ["branches", "--tid", "999999999", data]),
+                            (lambda: recording.calls(pid=999999999).all(), ["branches", "--pid", "999999999", data]),
                             (lambda: hodoscope.open("none.data"), ["stats", "none.data"]),
                             (lambda: hodoscope.open("program.c"), ["stats", "program.c"])]:
             try:
@@ -182,7 +184,8 @@ def case_answers(case):
         raise Failed("a closed recording was asked")
     except ValueError:
         pass
-    for bad in ({"block": 0}, {"block": 1 << 30}, {"thread": "x"}):
+    for bad in ({"block": 0}, {"block": 1 << 30}, {"block": 1 << 70}, {"thread": "x"}, {"pid": -5}, {"pid": 1 << 40},
+                {"last": -1}, {"last": 1.5}, {"at": "end", "around": -1}):
         try:
             hodoscope.open(data).branches(**bad)
             raise Failed(f"{bad} was taken")

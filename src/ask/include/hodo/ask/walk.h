@@ -27,6 +27,9 @@ using WalkOptions = session::DecodeOptions;
 // recording was lost (file-changed), ..."; empty where nothing was.
 std::string where_lost(const session::Outcome& outcome);
 
+// For a message of what was looked through: "the recording", "process 7", "thread 8".
+std::string searched(const session::Selection& selection);
+
 // The selection that has this thread, and nothing else where threads are known.
 session::Selection only(const ThreadId& thread);
 

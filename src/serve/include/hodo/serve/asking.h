@@ -37,6 +37,10 @@ std::vector<session::ProcessEnd> ends_of(const session::Session& session);
 // What finding `number` (from 1) is. Errors: not_found.
 Result<ask::FoundBranch> finding_of(const view::Checked& checked, std::uint64_t number);
 
+// Whether the process or thread that is selected is there at all: what is asked of one that is not
+// would be answered with nothing. Errors: not_found.
+Status selects_somebody(session::Session& session, const session::Selection& selection);
+
 // To find moments with, where `walk` has which threads are meant and who hears of the progress. The
 // session must outlive it.
 ask::FindOptions find_options(session::Session& session, const ask::WalkOptions& walk);
