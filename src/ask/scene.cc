@@ -122,6 +122,7 @@ class Gatherer final : public ThreadSink, analyze::CallWatcher {
   }
 
   Error no_such(const session::Session& session) const;
+  std::size_t outermost() const;
   void frames();
 
   ThreadCalls calls_;
@@ -157,10 +158,24 @@ Error Gatherer::no_such(const session::Session& session) const {
                       list.empty() ? "" : "; it has those of ", list)};
 }
 
+// Go's scheduler leaves its own stack for a goroutine's by the jump out of gogo, and comes back by
+// no return: what is open below a goroutine's first function is nothing that it returns to.
+std::size_t Gatherer::outermost() const {
+  const auto name = [this](std::size_t i) -> std::string_view {
+    return calls_.functions()[open_[i].function].name;
+  };
+  for (std::size_t i = open_.size(); i-- > 2;) {
+    if (open_[i].how != analyze::CallEntry::jumped || name(i - 1) != "gogo") continue;
+    if (name(i - 2).starts_with("runtime.gogo")) return i;
+  }
+  return 0;
+}
+
 void Gatherer::frames() {
+  const std::size_t end = outermost();
   std::uint64_t at = scene_.address;
   std::uint64_t at_time = scene_.time;
-  for (std::size_t i = open_.size(); i-- > 0;) {
+  for (std::size_t i = open_.size(); i-- > end;) {
     const analyze::OpenCall& call = open_[i];
     const std::uint64_t site = call.site;
     if (!call.stub || i + 1 == open_.size()) {
