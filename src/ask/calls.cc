@@ -340,7 +340,8 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
 }
 
 Result<CallRow> find_call(session::Session& session, const std::string& written,
-                          const WalkOptions& options, const IndexedRecording* index) {
+                          const WalkOptions& options, const IndexedRecording* index,
+                          std::vector<session::LossLine>* losses) {
   auto spec = parse_moment(written.starts_with("call:") ? written : "call:" + written);
   if (!spec) return std::unexpected(spec.error());
   auto list =
@@ -353,11 +354,13 @@ Result<CallRow> find_call(session::Session& session, const std::string& written,
     }
     return std::unexpected(error);
   }
+  if (losses != nullptr) add_losses(*losses, list->outcome.losses);
   if (!list->rows.empty()) return list->rows.front();
   return fail(
       ErrorCode::not_found,
-      fmt::format("call {} of {} was asked for, and there {}", spec->count, spec->name,
-                  list->calls == 1 ? "is only one" : fmt::format("are only {}", list->calls)));
+      fmt::format("call {} of {} was asked for, and there {}{}", spec->count, spec->name,
+                  list->calls == 1 ? "is only one" : fmt::format("are only {}", list->calls),
+                  where_lost(list->outcome)));
 }
 
 }  // namespace hodo::ask

@@ -321,6 +321,7 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
                       },
                       meant, {.index = options.index, .pass = spec.count - 1, .passed = &passed});
   if (!outcome) return std::unexpected(outcome.error());
+  if (options.losses != nullptr) add_losses(*options.losses, outcome->losses);
   seen += passed;
   if (meant.functions.size() > 1) {
     std::ranges::sort(meant.functions);  // not as they came: an index may be asked of first
@@ -333,9 +334,9 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
   }
   if (!found) {
     return fail(ErrorCode::not_found,
-                seen == 0 ? "the path never comes there"
-                          : fmt::format("number {} was asked for, and there are only {}",
-                                        spec.count, seen));
+                seen == 0 ? "the path never comes there" + where_lost(*outcome)
+                          : fmt::format("number {} was asked for, and there are only {}{}",
+                                        spec.count, seen, where_lost(*outcome)));
   }
   return *found;
 }

@@ -43,6 +43,17 @@ std::string where_lost(const session::Outcome& outcome) {
                      outcome.losses.front().cause);
 }
 
+void add_losses(std::vector<session::LossLine>& known, const std::vector<session::LossLine>& more) {
+  for (const session::LossLine& line : more) {
+    const auto same = std::ranges::find(known, line.cause, &session::LossLine::cause);
+    if (same == known.end()) {
+      known.push_back(line);
+    } else if (line.count > same->count) {
+      *same = line;
+    }
+  }
+}
+
 std::string searched(const session::Selection& selection) {
   if (selection.tid) return fmt::format("thread {}", *selection.tid);
   if (selection.pid) return fmt::format("process {}", *selection.pid);

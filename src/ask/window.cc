@@ -306,6 +306,7 @@ Result<session::Outcome> decode_window(session::Session& session, const Window& 
   outcome->stats.instructions = filter.stats.instructions;
   outcome->stats.not_taken = filter.stats.not_taken;
   outcome->stats.branches = filter.stats.branches;
+  add_losses(outcome->losses, window.losses);
   return outcome;
 }
 

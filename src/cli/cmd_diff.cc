@@ -211,6 +211,10 @@ Status usage(const DiffOptions& options) {
     if (!options.calls.empty() || !options.threads.empty()) {
       return fail(ErrorCode::usage, "--only-in goes without --call and --thread");
     }
+    if (options.files.empty()) {
+      return fail(ErrorCode::usage,
+                  "--only-in needs recordings of passing runs, too: give them behind --");
+    }
     for (const std::string& file : options.files) {
       if (!file.starts_with("-") || file == "-") continue;
       return fail(ErrorCode::usage,

@@ -72,9 +72,11 @@ Status set_end(session::Session& session, const ask::FindOptions& options, const
 }  // namespace
 
 Result<ask::Window> window_of(session::Session& session, const WindowInput& input,
-                              const ask::FindOptions& how) {
+                              const ask::FindOptions& options) {
   if (Status good = check(input); !good) return std::unexpected(good.error());
   ask::Window out{.function = input.function, .module = input.module};
+  ask::FindOptions how = options;
+  how.losses = &out.losses;
   if (input.last != 0) out.last = input.last;
   if (!input.at.empty()) {
     auto moment = ask::find_moment(session, input.at, how);
@@ -86,7 +88,7 @@ Result<ask::Window> window_of(session::Session& session, const WindowInput& inpu
     return out;
   }
   if (!input.call.empty()) {
-    auto row = ask::find_call(session, input.call, how.walk, how.index);
+    auto row = ask::find_call(session, input.call, how.walk, how.index, how.losses);
     if (!row) return std::unexpected(row.error());
     out.thread = row->at.thread;
     out.from = row->at.branch;

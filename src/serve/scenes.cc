@@ -86,7 +86,10 @@ Result<ask::Moment> moment_of(session::Session& session, const SceneInput& input
 }
 
 Result<FoundScene> scene_of(session::Session& session, const SceneInput& input,
-                            const ask::FindOptions& how) {
+                            const ask::FindOptions& options) {
+  std::vector<session::LossLine> losses;
+  ask::FindOptions how = options;
+  how.losses = &losses;
   auto moment = moment_of(session, input, how);
   if (!moment) return std::unexpected(moment.error());
   // So many more for what leads to steps and calls beyond what is shown.
@@ -98,6 +101,7 @@ Result<FoundScene> scene_of(session::Session& session, const SceneInput& input,
                               .index = how.index,
                               .inherited = true});
   if (!scene) return std::unexpected(scene.error());
+  ask::add_losses(scene->losses, losses);
   auto elsewhere = others(session, *scene, how);
   if (!elsewhere) return std::unexpected(elsewhere.error());
   return FoundScene{std::move(*scene), std::move(*elsewhere)};

@@ -373,10 +373,33 @@ def case_split_debug_information(case):
         check("lost (file-missing)" in said, said)
 
 
+GOROUTINE = r"""
+/* What Go's scheduler does to begin a goroutine. */
+__asm__(".text\n.type runtime.gogo.abi0,@function\nruntime.gogo.abi0: jmp gogo\n.size runtime.gogo.abi0,.-runtime.gogo.abi0\n"
+        ".type gogo,@function\ngogo: jmp *%rdi\n.size gogo,.-gogo\n");
+void gogo(void (*first)(void)) __asm__("runtime.gogo.abi0");
+void schedule(void (*first)(void)) __asm__("runtime.schedule");
+volatile int sink;
+__attribute__((noinline)) void inner(void) { ++sink; }
+__attribute__((noinline)) void goroutine(void) { inner(); inner(); }
+__attribute__((noinline)) void schedule(void (*first)(void)) { gogo(first); ++sink; }
+int main(void) { schedule(goroutine); inner(); return 0; }
+"""
+
+
+def case_goroutine(case):
+    """A goroutine's open calls end with its first function, as its stack does."""
+    data = case.record("a.data", case.program("goroutine", GOROUTINE, "-O1", "-fno-optimize-sibling-calls"))
+    for moment, want in (("call:inner#1", ["inner", "goroutine"]), ("call:goroutine#1", ["goroutine"]),
+                         ("call:runtime.schedule#1", ["runtime.schedule", "main"]), ("call:inner#3", ["inner", "main"])):
+        calls = [call["function"] for call in case.json("show", moment, data)["calls"]]
+        check(calls[:2] == want if len(want) == 2 and want[1] == "main" else calls == want, f"{moment}: {calls}")
+
+
 TWO_THREADS = r"""
 #include <pthread.h>
 volatile int sink;
-__attribute__((noinline)) static void odd(int n) { if (n & 1) ++sink; }
+__attribute__((noinline)) static void odd(int n) { if (n & 1) ++sink; }  /* LINE odd */
 static void* other(void* unused) { odd(1); return unused; }
 int main(void) { pthread_t t; pthread_create(&t, 0, other, 0); return pthread_join(t, 0); }
 """
@@ -393,6 +416,30 @@ def _one_thread_calls(case):
         told = case.hodo(*words, data, status=2).stderr
         check(f"no call of a function 'odd' is in thread {first}" in told, f"{words}: {told}")
     check("--pid" in case.hodo("list", "odd", "--pid", "-5", data, status=2).stderr, "a negative process")
+
+
+def case_numbers_of_what_is_left(case):
+    """Of a call by its number says each command what was lost in other threads: it may be another one's number."""
+    both = TWO_THREADS.replace("{ pthread_t t;", "{ odd(3); pthread_t t;")
+    data = case.record("a.data", case.program("two", both, "-O1", "-pthread"), options=("--psb-period", "2048"))
+    calls = [call["moment"] for call in case.json("list", "odd", data)["calls"]]
+    check(len(calls) == 2, calls)
+    with open(data, "rb") as file:
+        whole = file.read()
+    for at in range(len(whole) // 4, len(whole), 64):
+        with open(data, "wb") as file:
+            file.write(whole[:at] + bytes([whole[at] ^ 0xff]) + whole[at + 1:])
+        done = case.hodo("list", "odd", data, "--json", status=None)
+        if done.returncode == 3 and [call["moment"] for call in json.loads(done.stdout)["calls"]] == calls[1:]:
+            break
+    else:
+        raise Failed("no byte that costs the first call alone")
+    for index in ([], ["--no-index"]):
+        for words in (["show", "call:odd#1"], ["show", "line:two.c:%d#1" % (line_of(both, "odd"))],
+                      ["branches", "--call", "odd#1"], ["calls", "--from", "call:odd#1"]):
+            told = case.hodo(*words, data, *index, status=3).stderr
+            check("lost: " in told, f"{words}: {told}")
+    check(case.json("show", "call:odd#1", data, status=3)["losses"], "in JSON")
 
 
 def case_list(case):
@@ -762,6 +809,7 @@ def case_diff(case):
     ranked = case.json("diff", "--only-in", first, same, "--", none, status=1)["suspects"]
     check(any(s.get("function") == "letter" and s["score"] == 1 for s in ranked), ranked)
     _calls_without_branches(case)
+    check("passing" in case.hodo("diff", "--only-in", first, status=2).stderr, "failing runs alone")
     case.hodo("diff", first, status=2)
     case.hodo("diff", first, "--call", "parse#1", status=2)
     check("only 3" in case.hodo("diff", first, "--call", "parse#1", "--call", "parse#9",

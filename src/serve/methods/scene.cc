@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "hodo/serve/scenes.h"
+#include "hodo/view/losses.h"
 #include "methods.h"
 #include "schema.h"
 
@@ -29,6 +30,8 @@ Result<Json> answer_moment(Workspace& workspace, const Json& params) {
   auto input = scene_input(params);
   auto how = find_in(workspace, params);
   if (!how) return std::unexpected(how.error());
+  std::vector<session::LossLine> losses;
+  how->losses = &losses;
   auto moment = moment_of(workspace.session(), *input, *how);
   if (!moment) return std::unexpected(moment.error());
   auto scene = ask::scene_at(
@@ -40,6 +43,7 @@ Result<Json> answer_moment(Workspace& workspace, const Json& params) {
   Json out{{"moment", ask::to_string(*moment)}, {"thread", ask::to_string(moment->thread)}};
   out["time_ns"] = time == 0 ? Json(nullptr) : Json(time - std::min(time, workspace.start()));
   out["ran"] = scene->ran;
+  out["losses"] = view::losses_json(losses, clock);
   return out;
 }
 
@@ -79,8 +83,9 @@ Json moment_result() {
   return object({{"moment", moment("as THREAD:BRANCH+INSTRUCTION")},
                  {"thread", thread()},
                  {"time_ns", optional(number("of the branch before; null: unknown"))},
-                 {"ran", number("instructions of the thread before it")}},
-                {"moment", "thread", "time_ns", "ran"});
+                 {"ran", number("instructions of the thread before it")},
+                 {"losses", losses()}},
+                {"moment", "thread", "time_ns", "ran", "losses"});
 }
 
 Json scene_result() {

@@ -63,7 +63,9 @@ Result<CallList> list_calls(session::Session& session, const std::string& name,
 
 // The call that is written as "parse#17", with or without "call:" in front. Errors: usage for what
 // is no call; as list_calls(); not_found where there are not so many.
+// `losses`, if any, gets what was lost where calls were counted.
 Result<CallRow> find_call(session::Session& session, const std::string& written,
-                          const WalkOptions& options, const IndexedRecording* index = nullptr);
+                          const WalkOptions& options, const IndexedRecording* index = nullptr,
+                          std::vector<session::LossLine>* losses = nullptr);
 
 }  // namespace hodo::ask

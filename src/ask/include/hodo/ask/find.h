@@ -60,6 +60,8 @@ struct FindOptions {
   FindingLookup finding;
   std::vector<session::ProcessEnd> ends;    // of the recording
   const IndexedRecording* index = nullptr;  // of the session
+  // Gets what was lost where calls, lines or addresses were counted: their numbers may be others.
+  std::vector<session::LossLine>* losses = nullptr;
 };
 
 // Errors: as walk() and each_occurrence(); not_found where there is no such moment; usage where

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "hodo/ask/moment.h"
 #include "hodo/base/result.h"
@@ -26,6 +27,9 @@ using WalkOptions = session::DecodeOptions;
 // For a message that something is not there, where a part of the path was lost: "; part of the
 // recording was lost (file-changed), ..."; empty where nothing was.
 std::string where_lost(const session::Outcome& outcome);
+
+// To what is known to be lost, what another look has found: of each cause the larger count.
+void add_losses(std::vector<session::LossLine>& known, const std::vector<session::LossLine>& more);
 
 // For a message of what was looked through: "the recording", "process 7", "thread 8".
 std::string searched(const session::Selection& selection);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "hodo/ask/index.h"
 #include "hodo/ask/moment.h"
@@ -25,6 +26,8 @@ struct Window {
   std::optional<std::uint64_t> last;  // so many of each thread
   std::string function;               // while a call of it is open, with all that it calls
   std::string module;  // with an end in a file of this name, or whose path has this in it
+  // What was lost where its ends were looked for by number: they may be others.
+  std::vector<session::LossLine> losses{};
 
   bool everything() const {
     return !thread && from_time == 0 && to_time == ~std::uint64_t{0} && !last && function.empty() &&
@@ -42,8 +45,8 @@ struct WindowOptions {
 
 // Gives the branches in the window to `sink`, each thread's in their order. The outcome's numbers
 // of instructions and branches are of them; those of bytes and packets, and the losses, are of all
-// that was decoded. Errors: as walk(); not_found for a function, module or thread that is
-// nowhere in what was selected.
+// that was decoded, and the window's. Errors: as walk(); not_found for a function, module or thread
+// that is nowhere in what was selected.
 Result<session::Outcome> decode_window(session::Session& session, const Window& window,
                                        const WindowOptions& options, session::BranchSink& sink);
 
