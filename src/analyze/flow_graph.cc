@@ -37,11 +37,13 @@ bool falls_through(InsnClass cls) {
 
 bool ends_block(InsnClass cls) { return isa::is_branch(cls) && !comes_back(cls); }
 
-// A function as the recording's names tell it, whoever maps it.
+// A function as the recording's names tell it, whoever maps it. A file may have several of one
+// name: static ones of C, instances that differ in what the name does not say.
 struct Which {
   std::string object;
   std::string symbol;
   std::uint64_t size = 0;
+  std::uint64_t start = 0;  // in its file; 0: of no file that can be read
   auto operator<=>(const Which&) const = default;
 };
 
@@ -50,6 +52,14 @@ struct Found {
   std::uint32_t space = 0;
   std::uint64_t time = 0;
 };
+
+// Where the function begins that has `place` at `address`, as Which has it.
+std::uint64_t start_in_file(const session::Names& names, std::uint32_t space, std::uint64_t address,
+                            std::uint64_t time, const session::Place& place) {
+  const session::Object object = names.object(space, address, time);
+  if (object.table == nullptr) return 0;
+  return object.table->elf().vaddr_of(object.offset).value_or(place.offset) - place.offset;
+}
 
 // An address of the function as its distance from the start; of no other.
 class Locator {
@@ -60,7 +70,8 @@ class Locator {
     const session::Place place = names_.place(pair.space, address, pair.time);
     if (place.symbol != which_.symbol || place.object != which_.object) return std::nullopt;
     if (place.stub || place.size != which_.size) return std::nullopt;
-    return place.offset;
+    const auto start = start_in_file(names_, pair.space, address, pair.time, place);
+    return start == which_.start ? std::optional(place.offset) : std::nullopt;
   }
 
  private:
@@ -69,10 +80,15 @@ class Locator {
 };
 
 std::string several(const std::string& name, const std::map<Which, Found>& found) {
-  std::string text =
-      fmt::format("{} functions that are called '{}' ran; name the file of the one that is meant:",
-                  found.size(), name);
+  std::set<std::string> objects;
+  for (const auto& [which, where] : found) objects.insert(which.object);
+  const bool by_file = objects.size() == found.size();
+  std::string text = fmt::format(
+      "{} functions that are called '{}' ran; {} of the one that is meant:", found.size(), name,
+      by_file ? "name the file" : "write the address");
   for (const auto& [which, where] : found) {
+    // Where it ran: addresses in files are the same in many.
+    if (!by_file) text += fmt::format(" {:#x} is", where.address);
     text += fmt::format(" {} in {},", which.symbol, which.object);
   }
   text.pop_back();
@@ -129,7 +145,8 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
     if (!meant && in_object && others.size() < kMostOthers) others.insert(place.symbol);
     if (!meant || !in_object) continue;
     const Found here{run.first - place.offset, run.space, run.time};
-    auto [it, fresh] = found.try_emplace({place.object, place.symbol, place.size}, here);
+    const auto start = start_in_file(names, run.space, run.first, run.time, place);
+    auto [it, fresh] = found.try_emplace({place.object, place.symbol, place.size, start}, here);
     if (!fresh && here.time < it->second.time) it->second = here;
   }
   if (found.empty())

@@ -227,8 +227,10 @@ Error no_such_line(const Wanted& wanted, const Meant& meant) {
   std::string near;
   if (below != 0) near += fmt::format(" {}", below);
   if (above != ~std::uint64_t{0}) near += fmt::format("{} {}", near.empty() ? "" : " and", above);
-  return {ErrorCode::not_found, fmt::format("{} has no code in line {}; the nearest lines are{}",
-                                            wanted.name, wanted.value, near)};
+  const bool both = below != 0 && above != ~std::uint64_t{0};
+  return {ErrorCode::not_found,
+          fmt::format("{} has no code in line {}; the nearest line{}{}", wanted.name, wanted.value,
+                      both ? "s are" : " is", near)};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ A case is a function below. Exit status 77: skipped, since its recorder does not
 import argparse
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -1015,6 +1016,31 @@ def case_only_in(case):
 def exported(case, judge, *flags):
     program = case.program("parse", PARSE, "-O1", *flags)
     judge(case, check, case.record("a.data", program, "12a", "7", "b"), program)
+
+
+TWINS = r"""
+extern volatile int sink;
+__attribute__((noinline)) static int helper(int n) { if (n & 1) sink += 3; return sink; }
+int from_NAME(int n) { return helper(n) + helper(n + 1)REST; }
+"""
+
+
+def case_same_names(case):
+    """Functions of one name in one file are not added up: an address says which is meant."""
+    for name, rest in (("a", "+ helper(n + 3)"), ("b", "")):
+        with open(case.path(f"{name}.c"), "w", encoding="utf-8") as file:
+            file.write(TWINS.replace("NAME", name).replace("REST", rest))
+    main = "volatile int sink; int from_a(int); int from_b(int); int main(void) { return from_a(1) + from_b(2) == 99; }"
+    data = case.record("a.data", case.program("twins", main, "-O1", case.path("a.c"), case.path("b.c")))
+    calls = [call["caller"] for call in case.json("list", "helper", data)["calls"]]
+    check(calls == ["from_a"] * 3 + ["from_b"] * 2, calls)
+    for words in (["annotate", "helper", data], ["export", data, "--to", "cfg-dot", "--function", "helper"]):
+        told = case.hodo(*words, status=2).stderr
+        check("2 functions that are called 'helper' ran; write the address" in told, told)
+        addresses = re.findall(r"0x[0-9a-f]+", told)
+        check(len(addresses) == 2, told)
+        counted = sorted(case.json("annotate", address, data)["entered"] for address in addresses)
+        check(counted == [2, 3], f"{addresses}: {counted}")
 
 
 def case_annotate(case):
