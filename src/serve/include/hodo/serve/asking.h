@@ -29,7 +29,7 @@ struct WindowInput {
 };
 // Errors: usage for what contradicts itself; as ask::find_moment.
 Result<ask::Window> window_of(session::Session& session, const WindowInput& input,
-                              const ask::FindOptions& how);
+                              const ask::FindOptions& options);
 
 // How the processes of a recording ended; empty where nobody knows.
 std::vector<session::ProcessEnd> ends_of(const session::Session& session);

@@ -31,7 +31,7 @@ Result<ask::Moment> moment_of(session::Session& session, const SceneInput& input
                               const ask::FindOptions& how);
 // Errors: as moment_of() and ask::scene_at.
 Result<FoundScene> scene_of(session::Session& session, const SceneInput& input,
-                            const ask::FindOptions& how);
+                            const ask::FindOptions& options);
 
 // What `hodo show --json` prints.
 nlohmann::ordered_json scene_json(session::Session& session, const FoundScene& found,
