@@ -231,13 +231,18 @@ def case_interrupts(case):
     check(recording.moment("start").branch == 0, "the recording cannot be asked any more")
 
 
+def examples_of_docs():
+    """The text of docs/python.md, and its examples."""
+    with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+        text = file.read()
+    return text, re.findall(r"```python\n(.*?)```", text, re.S)
+
+
 def case_docs(case):
     """The examples of docs/python.md run, and say what is written there."""
     case.record("hodo.data")
     case.record("other.data", "13")
-    with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
-        text = file.read()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    text, blocks = examples_of_docs()
     check(len(blocks) >= 5, f"{len(blocks)} examples")
     for block in blocks:
         done = subprocess.run([sys.executable, "-"], input=block, capture_output=True, text=True, check=False)
@@ -272,6 +277,14 @@ def case_types(case):
         done = subprocess.run([*checked, name], capture_output=True, text=True, check=False,
                               env=dict(os.environ, MYPYPATH=os.path.dirname(package)))
         check(done.stdout.count(" error: ") == errors, f"{name}: {done.stdout}{done.stderr}")
+    examples = []
+    for number, block in enumerate(examples_of_docs()[1]):
+        examples.append(f"example{number}.py")
+        with open(examples[-1], "w", encoding="utf-8") as file:
+            file.write(block)
+    done = subprocess.run([*checked, *examples], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, MYPYPATH=os.path.dirname(package)))
+    check(done.returncode == 0, f"the examples of docs/python.md: {done.stdout}{done.stderr}")
     import hodoscope._hodo as core  # pylint: disable=import-outside-toplevel
     with open(os.path.join(package, "_hodo.pyi"), encoding="utf-8") as file:
         stub = file.read()
