@@ -354,7 +354,7 @@ def case_show(case):
     check(case.json("show", f"time:{out['time']}", data)["time"] == out["time"], "time:")
     check(case.json("show", "end", data)["after"][-1]["number"] == len(listed), "end")
     for words, says in ((("call:prase", ), "'parse'"), (("call:parse#4", ), "only 3"),
-                        (("line:parse.c:1", ), "nearest lines"), ((f"{tid}:99999999", ), "branches"),
+                        (("line:parse.c:1", ), "nearest line is"), ((f"{tid}:99999999", ), "branches"),
                         (("1:1", ), str(tid)), (("crash", ), "no process"), (("what", ), "THREAD:BRANCH"),
                         (("line:pars.c:3", ), "'parse.c'"), (("call:nothing!parse", ), "no call")):
         done = case.hodo("show", *words, data, status=2)
