@@ -43,7 +43,7 @@ ShadowStack::Verdict ShadowStack::put_by_handler(std::uint64_t to, std::uint64_t
   if ((facts & kToFunction) != 0) {
     // Or another signal was waiting: its handler runs before the program goes on.
     push({.address = interrupted, .signal = true, .supposed = true});
-    if ((facts & kToSensitive) == 0) return std::nullopt;
+    if ((facts & (kToSensitive | kToUntaken)) == 0) return std::nullopt;
     return nowhere("a signal handler puts the thread into a function that only calls should reach");
   }
   constexpr PathFacts kMeant = kToNearby | kToLabel | kToLanding | kToSetjmp | kToSigreturn;

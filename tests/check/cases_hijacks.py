@@ -20,7 +20,8 @@ ONLY_64 = {
     "coroutine-behind-call", "coroutine-to-function",
     "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "left-out-inside", "jumped-inside",
     "jumped-untaken", "behind-nop",
-    "label-in-table-of-another", "context-to-untaken", "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
+    "label-in-table-of-another", "context-to-untaken", "handler-to-untaken",
+    "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
     "context-behind-code", "label-of-interrupted", "behind-slot-elsewhere",
 }  # fmt: skip
 # Rules that no program can break under QEMU, as the code that ran is known, and whether branch stacks

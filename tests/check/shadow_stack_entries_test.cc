@@ -105,6 +105,13 @@ TEST_F(Stack, AHandlerMayNotGoIntoASensitiveFunction) {
   EXPECT_EQ(sigreturn(kFunction, kToFunction | kToSensitive), "impossible");
 }
 
+TEST_F(Stack, AHandlerMayNotGoIntoAFunctionWhoseAddressNobodyHas) {
+  calls({1});
+  interrupted(77);
+  EXPECT_EQ(ret(kRestorer, kToSigreturn), "");
+  EXPECT_EQ(sigreturn(kFunction, kToFunction | kToUntaken), "impossible");
+}
+
 TEST_F(Stack, AFunctionMayTakeThePlaceOfWhatWasInterrupted) {
   calls({1, 2});
   interrupted(77);

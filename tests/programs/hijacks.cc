@@ -626,6 +626,7 @@ int main(int argc, char** argv) {
       {"behind-nop", behind_nop},
       {"label-in-table-of-another", label_in_table_of_another},
       {"context-to-untaken", context_to_untaken},
+      {"handler-to-untaken", handler_to_untaken},
       {"label-of-its-own", label_of_its_own},
       {"argument-inside", argument_inside},
       {"argument-jumped", argument_jumped},

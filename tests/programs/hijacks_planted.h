@@ -323,6 +323,17 @@ void context_to_untaken() {
   const Word words[] = {1, 2};
   corrupt_context(word_of_no_pointer(), words, 2);
 }
+void leave_for_no_pointer(int, siginfo_t*, void* context) {
+  auto& rip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  rip = static_cast<greg_t>(word_of_no_pointer());
+}
+void handler_to_untaken() {
+  struct sigaction action{};
+  action.sa_sigaction = leave_for_no_pointer;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, nullptr);
+  raise(SIGUSR1);
+}
 // A label of the function itself, but not the one that was meant: nothing can tell.
 [[gnu::noinline]] void label_of_its_own() {
   static void* const kLabels[] = {&&meant, &&other};
