@@ -269,6 +269,30 @@ bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view
                              [&](const symbol::Symbol& s) { return s.name == name; });
 }
 
+namespace {
+
+bool is_ifunc(const symbol::Symbol& symbol) { return symbol.kind == symbol::SymbolKind::ifunc; }
+
+// The function is an IFUNC: which code it stands for is chosen when the program starts, by code
+// that has the addresses of all that it may be. Those of libc have no names for others.
+bool is_chosen(const End& to, std::string_view name) {
+  const text::Module& module = *to.module;
+  if (!std::ranges::any_of(module.symbols().named(name), is_ifunc)) return false;
+  const auto names = module.names_at(to.vaddr);
+  if (std::ranges::any_of(names,
+                          [](const symbol::Symbol& s) { return text::is_sensitive(s.name); })) {
+    return false;
+  }
+  const bool named = std::ranges::any_of(names, &symbol::Symbol::global);
+  return is_libc(module) ? !named && to.has(text::kTaken) : !named || to.has(text::kTaken);
+}
+
+}  // namespace
+
+bool is_named(const End& to, std::string_view name) {
+  return is_called(*to.module, to.vaddr, name) || is_chosen(to, name);
+}
+
 End Locator::end(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
   End out{.address = address};
   if (address == 0) return out;
@@ -393,6 +417,12 @@ PathFacts Locator::facts(const Edge& edge) const {
   if (edge.branch.kind == BranchKind::call &&
       drops_return_address(bytes(edge.space, edge.to.address, edge.branch.time, 6), edge.mode)) {
     out |= kOpensNothing;
+  }
+  // On i386 the linker goes on by a return.
+  const bool jumps_on = edge.mode == isa::Mode::bits64;
+  if (jumps_on && edge.from.has(text::kPlt) && edge.from.module == edge.to.module) {
+    const text::Slot* const slot = edge.from.module->slot_of(edge.from.vaddr);
+    if (slot != nullptr && slot->initial == edge.to.vaddr) out |= kAsksLinker;
   }
   if ((out & (kFromSwitch | kToFunction)) == 0 && goes_behind_arguments(edge)) out |= kToArguments;
   const bool other_file =

@@ -72,6 +72,9 @@ bool is_libc(const text::Module& module);
 // The function there has the name. A stub of that name counts: in a program that does not move, the
 // address of a function of another file is that of its stub (psABI, "Function Addresses").
 bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view name);
+// The same, or it is code that an IFUNC of the name may stand for: in which file lies what it
+// chooses between when the program starts. Only of what is known().
+bool is_named(const End& to, std::string_view name);
 
 class Makers;
 

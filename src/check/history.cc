@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "behind_data.h"
+#include "bindings.h"
 #include "handler_entry.h"
 #include "hodo/symbol/demangle.h"
 
@@ -56,6 +57,7 @@ History::History(const Options& options, Locator& locator, Pasts& pasts, Makers&
       edges_(edges),
       reports_(reports),
       jit_(options.jit),
+      wants_names_(is_wanted(RuleId::plt_redirected, options)),
       wants_targets_(is_wanted(RuleId::call_target, options)),
       wants_functions_(is_wanted(RuleId::call_function, options)),
       wants_sensitive_(is_wanted(RuleId::call_sensitive, options)),
@@ -140,6 +142,7 @@ void History::follow(const Step& step) {
       step.thread.jumps.end();
       return;
     case BranchKind::ijmp:
+      follow_binding(step);
       follow_switch(step);
       return follow_jump(step);
     case BranchKind::ret:
@@ -206,6 +209,17 @@ void History::follow_switch(const Step& step) {
   if ((facts & kToImage) != 0) tell({.what = Happening::What::to_program, .step = step});
 }
 
+// The first call through a slot that is filled when it is needed: by way of the slot's own stub and
+// the dynamic linker, which jumps to what it has found by the slot's name.
+void History::follow_binding(const Step& step) {
+  std::vector<Binding>& open = step.thread.bindings;
+  if ((step.edge.facts & kAsksLinker) != 0) return begin_binding(step, locator_, open);
+  const bool binds = (step.edge.facts & (kFromResolver | kToImage)) == kFromResolver;
+  if (!binds || open.empty()) return;
+  auto verdict = judge_binding(step, locator_, open);
+  if (verdict && wants_names_) reports_.add(step, RuleId::plt_redirected, std::move(*verdict));
+}
+
 // A link of a chain is a step that call.target has found wrong.
 void History::follow_jump(const Step& step) {
   if (!edges_.has_finding(step.edge, RuleId::call_target)) return step.thread.jumps.end();
@@ -241,6 +255,7 @@ void History::follow_absence(const Step& step) {
 
 void History::lose(const Step& step) {
   step.thread.system_call.reset();
+  step.thread.bindings.clear();
   step.thread.stack.lose();
   pasts_.set_whole(step.context.space, false);
 }

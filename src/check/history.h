@@ -18,7 +18,7 @@ namespace hodo::check {
 
 // What is more than a call, a return or a jump.
 inline constexpr PathFacts kNeedsHistory =
-    kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader | kToArguments;
+    kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader | kToArguments | kAsksLinker;
 
 class History {
  public:
@@ -40,6 +40,7 @@ class History {
   void follow_return(const Step& step);
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);
+  void follow_binding(const Step& step);
   void follow_absence(const Step& step);
   void come_back(const Step& step);
   void lose(const Step& step);
@@ -60,6 +61,7 @@ class History {
   const EdgeJudge& edges_;
   Reports& reports_;
   Jit jit_;
+  bool wants_names_;
   bool wants_targets_;
   bool wants_functions_;
   bool wants_sensitive_;

@@ -16,22 +16,6 @@ const text::Slot* slot_called(const Edge& edge) {
   return edge.from.module->slot_of(edge.from.vaddr);
 }
 
-bool is_ifunc(const symbol::Symbol& symbol) { return symbol.kind == symbol::SymbolKind::ifunc; }
-
-// The function is an IFUNC: which code it stands for is chosen when the program starts, by code
-// that has the addresses of all that it may be. Those of libc have no names for others.
-bool is_chosen(const End& to, std::string_view name) {
-  const text::Module& module = *to.module;
-  if (!std::ranges::any_of(module.symbols().named(name), is_ifunc)) return false;
-  const auto names = module.names_at(to.vaddr);
-  if (std::ranges::any_of(names,
-                          [](const symbol::Symbol& s) { return text::is_sensitive(s.name); })) {
-    return false;
-  }
-  const bool named = std::ranges::any_of(names, &symbol::Symbol::global);
-  return is_libc(module) ? !named && to.has(text::kTaken) : !named || to.has(text::kTaken);
-}
-
 class PltRedirected final : public EdgeRule {
  public:
   PltRedirected() : EdgeRule(RuleId::plt_redirected) {}
@@ -53,7 +37,7 @@ class PltRedirected final : public EdgeRule {
     // Before the first call, a slot leads back to its own stub, which asks the dynamic linker.
     if (edge.to.module == edge.from.module && edge.to.vaddr == slot->initial) return std::nullopt;
     const text::Module& module = *edge.to.module;
-    if (!is_called(module, edge.to.vaddr, name) && !is_chosen(edge.to, name)) {
+    if (!is_named(edge.to, name)) {
       const std::string_view other = module.name_at(edge.to.vaddr);
       return Verdict{.reason =
                          fmt::format("the call of {} leads to {}", name,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,11 @@ namespace hodo::check {
 // A process from its beginning to its end, by number and start: spaces are counted anew with each
 // session of a recording.
 using Life = std::pair<std::int32_t, std::uint64_t>;
+
+// A call through a slot for which the dynamic linker looks up the function.
+struct Binding {
+  std::string_view name;  // lives as long as the caller's module
+};
 
 // What was found last in a thread. What is found within so many branches is a step of it: they are
 // those that are shown with a finding.
@@ -45,6 +51,7 @@ struct Thread {
   std::uint64_t loader_call = 0;      // behind the last call of dlopen through a pointer
   std::uint64_t loader_attack = 0;    // the attack that this call is a step of, or 0
   std::optional<Branch> system_call;  // the one that the thread is in
+  std::vector<Binding> bindings;      // the last that began last
 };
 
 struct Batch {

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <cstdio>
@@ -571,6 +572,30 @@ void headers() {
   dl_iterate_phdr(pointer_to<int (*)(dl_phdr_info*, std::size_t, void*)>("untaken"), nullptr);
 }
 
+// --- what the dynamic linker looks up ---
+
+// Its own copy of the program's names, in which one is exchanged for another.
+void name_exchanged() {
+  const r_debug* debug = nullptr;
+  const ElfW(Dyn)* strings = nullptr;
+  std::size_t size = 0;
+  for (const ElfW(Dyn)* d = _DYNAMIC; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_DEBUG) debug = reinterpret_cast<const r_debug*>(d->d_un.d_ptr);
+    if (d->d_tag == DT_STRTAB) strings = d;
+    if (d->d_tag == DT_STRSZ) size = d->d_un.d_val;
+  }
+  static std::string names;
+  names.assign(reinterpret_cast<const char*>(strings->d_un.d_ptr), size);
+  names.replace(names.find("getppid"), 7, "getpgrp");
+  static ElfW(Dyn) forged{};
+  forged.d_un.d_ptr = reinterpret_cast<Word>(names.data());
+  // Among what glibc keeps of a file is where each entry of its dynamic section is.
+  auto* map = reinterpret_cast<Word*>(debug->r_map);
+  std::replace(map, map + 80, reinterpret_cast<Word>(strings), reinterpret_cast<Word>(&forged));
+  setpgid(0, 0);
+  if (getppid() == getpid()) reached();
+}
+
 void none() {
   use_classes();
   call_back();
@@ -613,6 +638,7 @@ const std::map<std::string, Function> kForms = {
     {"stream-buffer", stream_buffer},
     {"coroutine-to-untaken", coroutine_to_untaken},
     {"coroutine-to-another", coroutine_to_another},
+    {"name-exchanged", name_exchanged},
     {"global-to-untaken", global_to_untaken},
     {"global-by-tail-call", global_by_tail_call},
     {"global-to-taken", global_to_taken},
