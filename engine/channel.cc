@@ -114,16 +114,34 @@ long connect_recorder() {
   return -ECONNREFUSED;
 }
 
+relay::Hello own_hello(relay::Start start) {
+  relay::Hello hello;
+  hello.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
+  hello.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+  hello.start = start;
+  return hello;
+}
+
+bool let_go_of_files(std::uint64_t device) {
+  const long connection = connect_recorder();
+  if (connection < 0) return false;
+  relay::Hello hello = own_hello(relay::Start::unmounts);
+  hello.device = device;
+  const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
+  char done = 0;
+  long got = asked ? -EINTR : 0;
+  while (got == -EINTR) got = raw_syscall(SYS_read, connection, argument(&done), 1);
+  raw_syscall(SYS_close, connection);
+  return got == 1;
+}
+
 long open_mappings() {
   const long own = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
                                O_RDONLY | O_CLOEXEC);
   if (!failed(own)) return own;
   const long connection = connect_recorder();
   if (connection < 0) return own;
-  relay::Hello hello;
-  hello.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
-  hello.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
-  hello.start = relay::Start::mappings;
+  const relay::Hello hello = own_hello(relay::Start::mappings);
   const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
   const long got = asked ? receive_descriptor(connection, 0) : own;
   raw_syscall(SYS_close, connection);

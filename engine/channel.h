@@ -10,12 +10,18 @@ namespace hodo::engine {
 // A connection to the recorder on which the key has been shown, which exec closes; negative: no
 // recorder is there.
 long connect_recorder();
+// Of this thread, to ask for what is no channel.
+relay::Hello own_hello(relay::Start start);
 // Says hello, closes the connection and maps the channel that comes back.
 std::optional<relay::ChannelWriter> open_channel(long connection, const relay::Hello& hello);
 
 // /proc/self/maps; negative: it is not to be had. Where there is no /proc, as in many roots that
 // chroot goes to, the recorder opens it.
 long open_mappings();
+
+// Asks the recorder to hold no file of this file system (st_dev) open any longer, and waits until
+// it does not.
+bool let_go_of_files(std::uint64_t device);
 
 // In a forked child, where its memory does not exist.
 void forget_channel(relay::ChannelWriter& channel);

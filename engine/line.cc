@@ -72,10 +72,7 @@ bool keep_line() {
   if (line().inode != 0) return false;
   const long connection = connect_recorder();
   if (connection < 0) return false;
-  relay::Hello hello;
-  hello.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
-  hello.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
-  hello.start = relay::Start::line;
+  const relay::Hello hello = own_hello(relay::Start::line);
   const long sent = raw_syscall(SYS_sendto, connection, reinterpret_cast<long>(&hello),
                                 sizeof(hello), MSG_NOSIGNAL);
   if (sent != sizeof(hello)) {

@@ -1,8 +1,11 @@
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 
 #include "attach.h"
 #include "block_calls.h"
+#include "channel.h"
 #include "clock.h"
 #include "code_pages.h"
 #include "code_report.h"
@@ -268,6 +272,21 @@ long change_namespaces(ThreadArea& area) {
   return result;
 }
 
+// What ran of a file system that is to be unmounted the recorder holds open.
+long unmount_call(ThreadArea& area) {
+  const Registers& r = area.registers;
+  const long result = passed_on(area);
+  if (result != -EBUSY || !is_recorded(area)) return result;
+  const long follow = (r.rsi & UMOUNT_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
+  struct stat root{};
+  if (failed(raw_syscall(SYS_newfstatat, AT_FDCWD, static_cast<long>(r.rdi),
+                         reinterpret_cast<long>(&root), follow | AT_NO_AUTOMOUNT)) ||
+      !let_go_of_files(root.st_dev)) {
+    return result;
+  }
+  return passed_on(area);
+}
+
 // close_range on both sides of the line.
 long close_range_call(ThreadArea& area) {
   Registers& r = area.registers;
@@ -348,6 +367,8 @@ long call(ThreadArea& area, std::uint64_t behind) {
     case SYS_unshare:
     case SYS_setns:
       return change_namespaces(area);
+    case SYS_umount2:
+      return unmount_call(area);
     case SYS_close:
       return is_line(area.registers.rdi) ? -EBADF : passed_on(area);
     case SYS_close_range:

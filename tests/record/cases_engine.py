@@ -79,6 +79,19 @@ def programs_that_are_gone_when_it_ends(box):
     box.agrees_with_perf()
 
 
+def file_systems_that_are_unmounted(box):
+    """What ran of them is not held open, and kept."""
+    hello, mount = box.program("hello"), box.path("mount")
+    os.mkdir(mount)
+    shell = f"mount -t tmpfs none {mount}; cp {hello} {mount}/gone; {mount}/gone; umount {mount}"
+    command = [box.tool("unshare"), "--mount", "sh", "-e", "-c", shell]
+    if box.run(command).returncode != 0:
+        raise Skip("nothing can be mounted here")
+    box.record(command)
+    check("gone" in box.read("calls", COMPLETE), "calls of the program")
+    box.agrees_with_perf()
+
+
 def refuses_what_it_does_not_do(box):
     done = box.record([box.program("hello")], ["--source", "dbi", "--debug-log", "."], status=2)
     check(b"remedy: " in done.stderr, f"no remedy: {done.stderr!r}")

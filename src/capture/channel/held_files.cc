@@ -87,6 +87,18 @@ std::string HeldFiles::way_to(const perfdata::Mmap& mapping) {
   return fmt::format("/proc/self/fd/{}", held->file.get());
 }
 
+Status HeldFiles::let_go(dev_t device, perfdata::Writer& writer, Rounds& rounds) {
+  for (auto at = files_.begin(); at != files_.end();) {
+    if (at->first.first != device) {
+      ++at;
+      continue;
+    }
+    if (const auto status = keep(at->second, writer, rounds); !status) return status;
+    at = files_.erase(at);
+  }
+  return {};
+}
+
 Status HeldFiles::keep_missing(perfdata::Writer& writer, Rounds& rounds) {
   for (auto at = files_.begin(); at != files_.end();) {
     const auto [device, inode] = at->first;

@@ -31,6 +31,9 @@ class HeldFiles {
               Rounds& rounds);
   // Where the very file that is mapped can be opened, at best its path.
   std::string way_to(const perfdata::Mmap& mapping);
+  // Of this file system none is held any longer; what was mapped of them is written, since they may
+  // be out of reach from now on. The errors of Writer::code().
+  Status let_go(dev_t device, perfdata::Writer& writer, Rounds& rounds);
   // Writes the code of all that are gone. The errors of Writer::code().
   Status keep_missing(perfdata::Writer& writer, Rounds& rounds);
 

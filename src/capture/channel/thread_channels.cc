@@ -47,6 +47,7 @@ std::string unrecorded(std::string_view text) {
 void ThreadChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
     if (asked.hello.start == relay::Start::mappings) return asked.answer_with_mappings();
+    if (asked.hello.start == relay::Start::unmounts) return let_go_of_files(asked);
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
@@ -66,6 +67,15 @@ void ThreadChannels::note_unrecorded(const relay::Hello& hello) {
       fmt::format("thread {} of process {} ({}) ran without being recorded: it had no "
                   "memory for its channel (RLIMIT_AS?)",
                   hello.tid, hello.pid, name_of(hello.comm)));
+}
+
+// What ran of them has been told by then: else their mappings would come when they are out of
+// reach.
+void ThreadChannels::let_go_of_files(const NewChannel& asked) {
+  drain(true);
+  if (!file_error_) keep(sideband_.let_go(asked.hello.device));
+  const char done = 0;
+  static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
 }
 
 void ThreadChannels::hold(NewChannel asked) {

@@ -74,6 +74,7 @@ class ThreadChannels final : public ChannelSet {
   void add(NewChannel asked);
   void hold(NewChannel asked);
   void note_unrecorded(const relay::Hello& hello);
+  void let_go_of_files(const NewChannel& asked);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   void note_native(std::string words);

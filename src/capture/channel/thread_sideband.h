@@ -27,6 +27,8 @@ class ThreadSideband {
   // A record of what a thread does; of others nothing is written. `root` is where its process
   // has its own, if it has, and may be found anew.
   Status write(const relay::Record& record, std::int32_t pid, std::int32_t tid, std::string& root);
+  // A file system is about to go away: nothing of it is held open any longer.
+  Status let_go(dev_t device) { return held_files_.let_go(device, writer_, rounds_); }
   // Keeps the code of files that are gone by now. The last thing that is written.
   Status keep_missing_files() { return held_files_.keep_missing(writer_, rounds_); }
 

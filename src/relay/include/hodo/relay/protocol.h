@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 10;
+inline constexpr std::uint32_t kVersion = 11;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -59,6 +59,8 @@ enum class Start : std::uint32_t {
   unrecorded,  // a thread has been given a channel, and has no memory to map it: nothing comes back
   line,  // the connection stays: further ones come on it, each an end of a pair (SCM_RIGHTS) with a
          // byte
+  unmounts,  // a file system could not be unmounted: the recorder lets go of its files, and answers
+             // with a byte
 };
 
 // That connection, as a descriptor of the process.
@@ -87,7 +89,8 @@ struct Hello {
   std::uint32_t bits = 64;  // of the program: 64 or 32
   std::uint64_t time = 0;   // CLOCK_MONOTONIC, ns
   std::array<char, 16> comm{};
-  Line line;  // Start::executes: what the program is to go on with
+  Line line;                 // Start::executes: what the program is to go on with
+  std::uint64_t device = 0;  // Start::unmounts: of the file system, st_dev
 };
 
 struct Filter {
