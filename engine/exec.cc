@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "address_limit.h"
 #include "channel.h"
 #include "clock.h"
 #include "glue.h"
@@ -69,12 +70,20 @@ long ask_for_takeover(ThreadArea& area, Answer& answer, std::string_view& why) {
 
 }  // namespace
 
+// The program is not to run on the engine.
+static long exec_alone(ThreadArea& area) {
+  give_back_address_limit();
+  const long result = glue_syscall(&area);
+  raise_address_limit();
+  return result;
+}
+
 long exec_call(ThreadArea& area) {
   if (!is_recorded(area)) {
     drain_output(area.output, area.unit.written());
-    return glue_syscall(&area);
+    return exec_alone(area);
   }
-  if (is_leaving() || area.output.channel->settings().follow_exec == 0) return glue_syscall(&area);
+  if (is_leaving() || area.output.channel->settings().follow_exec == 0) return exec_alone(area);
   char path[800];
   long connection = -EPERM;
   const char* obstacle = nullptr;
@@ -90,7 +99,7 @@ long exec_call(ThreadArea& area) {
   if (area.output.tracer) area.output.tracer->publish();
   area.output.channel->leave(true);
   const HeldInKernel held(area);
-  const long result = glue_syscall(&area);
+  const long result = connection >= 0 ? glue_syscall(&area) : exec_alone(area);
   area.output.channel->leave(false);
   if (connection >= 0) raw_syscall(SYS_close, connection);
   return result;

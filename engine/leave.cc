@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "address_limit.h"
 #include "code_pages.h"
 #include "glue.h"
 #include "held_faults.h"
@@ -98,6 +99,7 @@ extern "C" {
 
 [[gnu::used]] const KernelAction* give_back_program() {
   drop_line();
+  give_back_address_limit();
   unprotect_all();
   return restore_actions(actions_of_process());
 }

@@ -81,6 +81,16 @@ bool is_own(std::uint64_t start, std::uint64_t bytes) {
   return false;
 }
 
+std::uint64_t own_bytes() {
+  const std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < used; ++i) {
+    const std::uint64_t from = start_of(own[i]);
+    if (from > 1) sum += own[i].end - from;
+  }
+  return sum;
+}
+
 void unmap_all_but_image() {
   const auto image = reinterpret_cast<std::uint64_t>(__executable_start);
   for (std::size_t i = 0; i < own_used; ++i) {

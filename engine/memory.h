@@ -22,6 +22,8 @@ inline constexpr long kHugePage = 2 << 20;  // bytes
 void note_own(std::uint64_t start, std::uint64_t bytes);
 void forget_own(std::uint64_t start, std::uint64_t bytes);
 void note_own_image();
+// How many all of them are.
+std::uint64_t own_bytes();
 // Whether any of these addresses are the engine's. Needs no lock.
 bool is_own(std::uint64_t start, std::uint64_t bytes);
 

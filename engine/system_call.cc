@@ -13,6 +13,7 @@
 #include <iterator>
 #include <optional>
 
+#include "address_limit.h"
 #include "attach.h"
 #include "block_calls.h"
 #include "channel.h"
@@ -58,15 +59,15 @@ std::uint32_t rights(std::uint64_t prot) {
   return static_cast<std::uint32_t>(implied ? prot | PROT_EXEC : prot);
 }
 
-// Where the heap ends now.
+std::uint64_t heap_end = 0;  // 0: not known yet
+
 void broke(std::uint64_t end) {
-  static std::uint64_t before = 0;
   const std::uint64_t first = (end + kPage - 1) / kPage * kPage;
-  if (first < before) {
-    note_unmapped(first, before - first);
-    forget(first, before - first);
+  if (first < heap_end) {
+    note_unmapped(first, heap_end - first);
+    forget(first, heap_end - first);
   }
-  before = end;
+  heap_end = end;
 }
 
 void mapped(ThreadArea& area, std::uint64_t start) {
@@ -198,6 +199,20 @@ Maps maps(const Registers& r, std::uint64_t r10) {
   }
 }
 
+// How much more a call maps than there is.
+std::uint64_t bytes_more(const Registers& r, std::uint64_t r10) {
+  switch (r.rax) {
+    case SYS_mmap:
+      return (r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != MAP_FIXED ? r.rsi : 0;
+    case SYS_mremap:
+      return r.rdx > r.rsi ? r.rdx - r.rsi : 0;
+    case SYS_brk:
+      return heap_end != 0 && r.rdi > heap_end ? r.rdi - heap_end : 0;
+    default:
+      return 0;
+  }
+}
+
 void give_back_changed(const ThreadArea& area) {
   for (const Range& range : changed_mappings(area.registers, area.taken[0]).of) {
     if (range.bytes != 0) give_back_pages(range.start, range.bytes);
@@ -235,6 +250,9 @@ long map(ThreadArea& area) {
 // and again where that was done meanwhile.
 long passed_on(ThreadArea& area) {
   constexpr int kTries = 16;
+  if (exceeds_address_limit(bytes_more(area.registers, area.taken[0]))) {
+    return area.registers.rax == SYS_brk ? static_cast<long>(heap_end) : -ENOMEM;
+  }
   switch (maps(area.registers, area.taken[0])) {
     case Maps::at_once:
       return map_at_once(area);
@@ -334,6 +352,7 @@ long call(ThreadArea& area, std::uint64_t behind) {
     return 0;
   }
   if (asks_for_filter(area.registers)) return filter_call(area);
+  if (asks_for_limit(area.registers, area.taken[0])) return limit_call(area, passed_on);
   switch (area.registers.rax) {
     case SYS_exit:
     case SYS_exit_group:

@@ -1,7 +1,11 @@
-// Takes all address space from itself but 4 MB, and starts a thread.
+// Another process takes all address space from it but 4 MB, which nothing can be done about; then it
+// starts a thread.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void* in_thread(void* unused) { return unused; }
 
@@ -11,7 +15,9 @@ int main(void) {
   if (file == NULL || fscanf(file, "%lu", &pages) != 1) return 1;
   fclose(file);
   const struct rlimit limit = {pages * 4096 + (4 << 20), RLIM_INFINITY};
-  setrlimit(RLIMIT_AS, &limit);
+  const pid_t other = fork();
+  if (other == 0) _exit(prlimit(getppid(), RLIMIT_AS, &limit, NULL));
+  waitpid(other, NULL, 0);
   pthread_attr_t small;
   pthread_attr_init(&small);
   pthread_attr_setstacksize(&small, 64 << 10);
