@@ -247,6 +247,13 @@ def a_child_is_not_seen_to_sleep_before_it_does(box):
     equal(done.stdout, b"awake\n", "output")
 
 
+def killed_as_they_begin(box):
+    """While the recorder holds them at their exec: their parents wait for them as ever."""
+    done = box.record([box.own("killed_at_exec")])
+    equal(done.stdout, b"100 of 100 killed\n", "output")
+    check(b"without being recorded" not in done.stderr, f"{done.stderr!r}")
+
+
 def in_a_network_namespace_of_its_own(box):
     """What starts there is recorded like what starts here: the recorder is reached by a connection that is kept."""
     program = box.own("apart")

@@ -111,18 +111,24 @@ class Held {
     constexpr int kTries = 8;
     const user_regs_struct wanted = regs;
     for (int i = 0; i < kTries; ++i) {
-      int status = 0;
       if (ptrace(PTRACE_SETREGS, pid_, nullptr, &wanted) != 0) return false;
       if (ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) != 0) return false;
-      pid_t got = 0;
-      do {
-        got = waitpid(pid_, &status, __WALL);
-      } while (got < 0 && errno == EINTR);
-      if (got != pid_ || !WIFSTOPPED(status)) return false;
+      if (!wait_for_stop()) return false;
       if (ptrace(PTRACE_GETREGS, pid_, nullptr, &regs) != 0) return false;
       if (regs.rip == saved_.rip + 2) return true;
     }
     return false;
+  }
+
+  // False: it was killed. Its end is left to who waits for that.
+  bool wait_for_stop() const {
+    siginfo_t info{};
+    int got = 0;
+    do {
+      got = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT | __WALL);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0 || (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)) return false;
+    return waitpid(pid_, nullptr, __WALL | WNOHANG) == pid_;
   }
 
   pid_t pid_;

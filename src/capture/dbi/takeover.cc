@@ -48,6 +48,12 @@ Peeked peek(pid_t tid) {
   return stopped ? Peeked::stopped : Peeked::ended;
 }
 
+// Lets it go on with this signal. False: it was killed where it stood; its end comes yet, and is
+// kept from its parent until it is taken here.
+bool detach(pid_t tid, int signal) {
+  return ptrace(PTRACE_DETACH, tid, nullptr, signal) == 0 || errno != ESRCH;
+}
+
 // After ptrace has refused.
 std::string why_not_held(pid_t tid, int error) {
   if (const std::string tracer = status_line(tid, "TracerPid"); !tracer.empty() && tracer != "0") {
@@ -136,15 +142,13 @@ bool Takeovers::handle_stop(const Held& held, int status, std::vector<std::strin
   const int signal = WSTOPSIG(status);
   const int event = status >> 16;
   if (event == PTRACE_EVENT_EXEC) {
-    take_over(held, failures);
-    ptrace(PTRACE_DETACH, held.tid, nullptr, nullptr);
-    return true;
+    const std::string failure = take_over(held);
+    const bool gone_on = detach(held.tid, 0);
+    if (gone_on && !failure.empty()) failures.push_back(failure);
+    return gone_on;
   }
   const bool delivers = event == 0;
-  if (held.over) {
-    ptrace(PTRACE_DETACH, held.tid, nullptr, delivers ? signal : 0);
-    return true;
-  }
+  if (held.over) return detach(held.tid, delivers ? signal : 0);
   if (!delivers && is_stop_signal(signal)) {
     ptrace(PTRACE_LISTEN, held.tid, nullptr, nullptr);
   } else {
@@ -153,13 +157,13 @@ bool Takeovers::handle_stop(const Held& held, int status, std::vector<std::strin
   return false;
 }
 
-void Takeovers::take_over(const Held& held, std::vector<std::string>& failures) {
+std::string Takeovers::take_over(const Held& held) const {
   relay::StartInfo info = info_;
   info.line = held.line;
-  if (const Status started = engine_.start_in(held.tid, info); !started) {
-    failures.push_back(fmt::format("{} ran without being recorded: {}", program_of(held.tid),
-                                   started.error().message));
-  }
+  const Status started = engine_.start_in(held.tid, info);
+  if (started) return {};
+  return fmt::format("{} ran without being recorded: {}", program_of(held.tid),
+                     started.error().message);
 }
 
 }  // namespace hodo::capture

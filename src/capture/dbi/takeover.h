@@ -38,7 +38,8 @@ class Takeovers final : public NewPrograms {
   // True: it is not held any more.
   bool look_at(Held& held, std::vector<std::string>& failures);
   bool handle_stop(const Held& held, int status, std::vector<std::string>& failures);
-  void take_over(const Held& held, std::vector<std::string>& failures);
+  // For the user, or empty: the program is to begin in the engine.
+  std::string take_over(const Held& held) const;
 
   const EngineImage& engine_;
   relay::StartInfo info_;
