@@ -1,5 +1,5 @@
-// Another process takes all address space from it but 4 MB, which nothing can be done about; then it
-// starts a thread.
+// Another process takes all address space from it but 4 MB, which nothing can be done about; then
+// it starts a thread.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

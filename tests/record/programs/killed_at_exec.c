@@ -1,5 +1,5 @@
-// Kills children as they begin to run another program: where somebody holds them with ptrace, there.
-// Each is to be waited for as ever.
+// Kills children as they begin to run another program: where somebody holds them with ptrace,
+// there. Each is to be waited for as ever.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
