@@ -27,8 +27,10 @@ std::string written(std::string_view name) {
 }  // namespace
 
 std::optional<Verdict> VirtualSites::judge(const Edge& edge, std::uint64_t offset) {
+  constexpr std::size_t kMost = 4096;  // of one call; files may have as many strangers as they like
   std::vector<Seen>& all = seen_[{edge.from.module, edge.from.vaddr}];
   Seen now{.module = edge.to.module, .vaddr = edge.to.vaddr, .address = edge.to.address};
+  if (all.size() == kMost) return std::nullopt;
   std::optional<Seen> stranger;
   for (Seen& one : all) {
     if (one.module != now.module) continue;

@@ -10,6 +10,10 @@ namespace hodo::text {
 namespace {
 
 constexpr std::uint32_t kMostBases = 1024;
+// Of one class with its bases, and of one function's classes together. Files may say what they
+// like.
+constexpr std::size_t kMostFamily = 1024;
+constexpr std::size_t kMostKin = std::size_t{1} << 20;
 
 std::string_view string_at(const ElfBytes& elf, std::uint64_t vaddr) {
   const auto bytes = elf.at(vaddr);
@@ -147,21 +151,28 @@ Ancestry::Kin Ancestry::kin(std::span<const VirtualSlot> slots, std::uint64_t of
     }
   }
   make_set(out.holders);
-  for (const std::uint32_t number : out.holders) add_family(number, out);
+  for (const std::uint32_t number : out.holders) {
+    if (out.complete) add_family(number, out);
+  }
   make_set(out.all);
   return out;
 }
 
 void Ancestry::add_family(std::uint32_t number, Kin& kin) const {
-  std::vector<std::uint32_t> rest = {number};
-  while (!rest.empty()) {
-    const std::uint32_t next = rest.back();
-    rest.pop_back();
-    if (std::ranges::find(kin.all, next) != kin.all.end()) continue;
-    kin.all.push_back(next);
-    if (!all_[next].known) kin.complete = false;
-    rest.insert(rest.end(), all_[next].bases.begin(), all_[next].bases.end());
+  std::vector<std::uint32_t> family = {number};
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    const Class& one = all_[family[i]];
+    if (!one.known || family.size() > kMostFamily) kin.complete = false;
+    if (!kin.complete) return;
+    for (const std::uint32_t base : one.bases) {
+      if (std::ranges::find(family, base) == family.end()) family.push_back(base);
+    }
   }
+  if (family.size() > kMostKin - std::min(kin.all.size(), kMostKin)) {
+    kin.complete = false;
+    return;
+  }
+  kin.all.insert(kin.all.end(), family.begin(), family.end());
 }
 
 bool Ancestry::are_strangers(const Kin& a, const Kin& b) {

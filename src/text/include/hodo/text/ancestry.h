@@ -31,7 +31,9 @@ class Ancestry {
   struct Kin {
     std::vector<std::uint32_t> all;      // numbers of classes, ascending
     std::vector<std::uint32_t> holders;  // of them, those whose vtables hold it, ascending
-    bool complete = true;  // false: a class or a base is of another file, so that others may belong
+    // False: a class or a base is of another file, or there are too many, so that others may
+    // belong.
+    bool complete = true;
   };
   // Of the vtables that have it at this offset. Slots of another file: unspecified.
   Kin kin(std::span<const VirtualSlot> slots, std::uint64_t offset) const;
