@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "address_limit.h"
+#include "memory_limits.h"
 #include "block_calls.h"
 #include "channel.h"
 #include "clock.h"
@@ -101,7 +101,7 @@ extern "C" {
   const relay::StartInfo& start = hodo_start_info;
   preparing = true;
   note_own_image();
-  raise_address_limit();
+  raise_memory_limits();
   limit_cache(start.cache_bytes);
   begin_first_edition();
   note_own(start.threads, start.threads_bytes);

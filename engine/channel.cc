@@ -67,7 +67,7 @@ std::uint8_t* map_channel(long fd, std::uint64_t aux_size) {
     return nullptr;
   }
   raw_syscall(SYS_madvise, base, static_cast<long>(total), MADV_DONTFORK);
-  note_own(static_cast<std::uint64_t>(base), total);
+  note_own(static_cast<std::uint64_t>(base), total, true);
   return reinterpret_cast<std::uint8_t*>(base);
 }
 
@@ -79,7 +79,7 @@ relay::Unsealed* map_unsealed(long fd, std::uint64_t aux_size) {
                                PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (failed(got)) return nullptr;
   raw_syscall(SYS_madvise, got, kUnsealedBytes, MADV_DONTFORK);
-  note_own(static_cast<std::uint64_t>(got), kUnsealedBytes);
+  note_own(static_cast<std::uint64_t>(got), kUnsealedBytes, true);
   return reinterpret_cast<relay::Unsealed*>(got);
 }
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "address_limit.h"
+#include "memory_limits.h"
 #include "channel.h"
 #include "clock.h"
 #include "glue.h"
@@ -72,9 +72,9 @@ long ask_for_takeover(ThreadArea& area, Answer& answer, std::string_view& why) {
 
 // The program is not to run on the engine.
 static long exec_alone(ThreadArea& area) {
-  give_back_address_limit();
+  give_back_memory_limits();
   const long result = glue_syscall(&area);
-  raise_address_limit();
+  raise_memory_limits();
   return result;
 }
 

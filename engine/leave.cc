@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "address_limit.h"
+#include "memory_limits.h"
 #include "code_pages.h"
 #include "glue.h"
 #include "held_faults.h"
@@ -99,7 +99,7 @@ extern "C" {
 
 [[gnu::used]] const KernelAction* give_back_program() {
   drop_line();
-  give_back_address_limit();
+  give_back_memory_limits();
   unprotect_all();
   return restore_actions(actions_of_process());
 }

@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "address_limit.h"
+#include "memory_limits.h"
 #include "block_calls.h"
 #include "channel.h"
 #include "clock.h"
@@ -51,7 +51,7 @@ void undo_copy(std::uint64_t entry) {
 
 [[noreturn]] void engine_main(std::uint64_t program_stack) {
   note_own_image();
-  raise_address_limit();
+  raise_memory_limits();
   limit_cache(hodo_start_info.cache_bytes);
   begin_first_edition();
   look_for_counter();

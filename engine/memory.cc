@@ -22,6 +22,7 @@ std::uint64_t elsewhere = kElsewhere;
 // lock: a process may be forked while another thread is in here.
 struct OwnRange {
   std::uint64_t start, end;
+  bool shared;  // with another process
 };
 constexpr std::size_t kMostOwn = 1 << 14;
 OwnRange own[kMostOwn];
@@ -37,12 +38,23 @@ bool claim(OwnRange& range) {
                                      __ATOMIC_RELAXED);
 }
 
+std::uint64_t sum_of_own(bool with_shared) {
+  const std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < used; ++i) {
+    const std::uint64_t from = start_of(own[i]);
+    if (from > 1 && (with_shared || !own[i].shared)) sum += own[i].end - from;
+  }
+  return sum;
+}
+
 }  // namespace
 
-void note_own(std::uint64_t start, std::uint64_t bytes) {
+void note_own(std::uint64_t start, std::uint64_t bytes, bool shared) {
   for (std::size_t i = 0; i < kMostOwn; ++i) {
     if (!claim(own[i])) continue;
     own[i].end = start + bytes;
+    own[i].shared = shared;
     __atomic_store_n(&own[i].start, start, __ATOMIC_RELEASE);
     std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
     while (used < i + 1 && !__atomic_compare_exchange_n(&own_used, &used, i + 1, false,
@@ -58,9 +70,10 @@ void forget_own(std::uint64_t start, std::uint64_t bytes) {
   for (std::size_t i = 0; i < used; ++i) {
     const std::uint64_t from = start_of(own[i]);
     const std::uint64_t to = own[i].end;
+    const bool shared = own[i].shared;
     if (from <= 1 || from >= end || to <= start) continue;
-    if (from < start) note_own(from, start - from);
-    if (to > end) note_own(end, to - end);
+    if (from < start) note_own(from, start - from, shared);
+    if (to > end) note_own(end, to - end, shared);
     __atomic_store_n(&own[i].start, 0, __ATOMIC_RELEASE);
   }
 }
@@ -81,15 +94,8 @@ bool is_own(std::uint64_t start, std::uint64_t bytes) {
   return false;
 }
 
-std::uint64_t own_bytes() {
-  const std::size_t used = __atomic_load_n(&own_used, __ATOMIC_ACQUIRE);
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < used; ++i) {
-    const std::uint64_t from = start_of(own[i]);
-    if (from > 1) sum += own[i].end - from;
-  }
-  return sum;
-}
+std::uint64_t own_bytes() { return sum_of_own(true); }
+std::uint64_t own_data() { return sum_of_own(false); }
 
 void unmap_all_but_image() {
   const auto image = reinterpret_cast<std::uint64_t>(__executable_start);

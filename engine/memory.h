@@ -18,12 +18,13 @@ long place_elsewhere(std::size_t bytes);
 // Flags of mmap for memory at one place or nowhere.
 inline constexpr int kOnlyThere = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
 inline constexpr long kHugePage = 2 << 20;  // bytes
-// The same of memory that was mapped in another way, from here on.
-void note_own(std::uint64_t start, std::uint64_t bytes);
+// The same of memory that was mapped in another way, from here on. `shared`: with the recorder.
+void note_own(std::uint64_t start, std::uint64_t bytes, bool shared = false);
 void forget_own(std::uint64_t start, std::uint64_t bytes);
 void note_own_image();
-// How many all of them are.
+// How many all of them are; and those that are nobody else's, and so the process's data.
 std::uint64_t own_bytes();
+std::uint64_t own_data();
 // Whether any of these addresses are the engine's. Needs no lock.
 bool is_own(std::uint64_t start, std::uint64_t bytes);
 

@@ -13,7 +13,6 @@
 #include <iterator>
 #include <optional>
 
-#include "address_limit.h"
 #include "attach.h"
 #include "block_calls.h"
 #include "channel.h"
@@ -31,6 +30,7 @@
 #include "mappings.h"
 #include "memory.h"
 #include "memory_file.h"
+#include "memory_limits.h"
 #include "output.h"
 #include "program_memory.h"
 #include "recording.h"
@@ -199,17 +199,20 @@ Maps maps(const Registers& r, std::uint64_t r10) {
   }
 }
 
-// How much more a call maps than there is.
-std::uint64_t bytes_more(const Registers& r, std::uint64_t r10) {
+// Whether a call maps so much more that the program exceeds its limits.
+bool is_beyond_limits(const Registers& r, std::uint64_t r10) {
+  constexpr std::uint64_t kWritable = PROT_WRITE;
   switch (r.rax) {
     case SYS_mmap:
-      return (r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != MAP_FIXED ? r.rsi : 0;
+      return (r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != MAP_FIXED &&
+             exceeds_memory_limits(r.rsi,
+                                   (r.rdx & kWritable) != 0 && (r10 & MAP_TYPE) == MAP_PRIVATE);
     case SYS_mremap:
-      return r.rdx > r.rsi ? r.rdx - r.rsi : 0;
+      return r.rdx > r.rsi && exceeds_memory_limits(r.rdx - r.rsi, true);
     case SYS_brk:
-      return heap_end != 0 && r.rdi > heap_end ? r.rdi - heap_end : 0;
+      return heap_end != 0 && r.rdi > heap_end && exceeds_memory_limits(r.rdi - heap_end, true);
     default:
-      return 0;
+      return false;
   }
 }
 
@@ -250,7 +253,7 @@ long map(ThreadArea& area) {
 // and again where that was done meanwhile.
 long passed_on(ThreadArea& area) {
   constexpr int kTries = 16;
-  if (exceeds_address_limit(bytes_more(area.registers, area.taken[0]))) {
+  if (is_beyond_limits(area.registers, area.taken[0])) {
     return area.registers.rax == SYS_brk ? static_cast<long>(heap_end) : -ENOMEM;
   }
   switch (maps(area.registers, area.taken[0])) {

@@ -286,18 +286,19 @@ def a_thread_without_memory_for_its_channel(box):
     check(b"no memory for its channel" in done.stderr, f"{done.stderr!r}")
 
 
-def within_a_limit_of_addresses(box):
-    """The engine's memory is no part of what the program limits, nor of what a shell does for it (ulimit -v)."""
+def within_limits_of_memory(box):
+    """The engine's memory is no part of what the program limits, nor of what a shell does for it (ulimit)."""
     alone = box.run([box.own("limited")])
     check(alone.stdout.count(b"no memory") == 2 and alone.stdout.endswith(b"5\n"), f"{alone}")
     done = box.record([box.own("limited")])
     equal(done.stdout, alone.stdout, "what it found")
     box.report(COMPLETE)
-    shell = ["sh", "-c", f"ulimit -v 20000; ulimit -v; {box.program('hello')}; true"]
-    alone, done = box.run(shell), box.record(shell)
-    equal(done.stdout, alone.stdout, "output under ulimit -v")
-    check(b"hello" in done.stdout, f"{done}")
-    box.report(COMPLETE)
+    for kind in ("v", "d"):
+        shell = ["sh", "-c", f"ulimit -{kind} 20000; ulimit -{kind}; {box.program('hello')}; true"]
+        alone, done = box.run(shell), box.record(shell)
+        equal(done.stdout, alone.stdout, f"output under ulimit -{kind}")
+        check(b"hello" in done.stdout, f"{done}")
+        box.report(COMPLETE)
 
 
 def a_core_file_shows_the_program(box):

@@ -1,5 +1,5 @@
-// Limits its own addresses (RLIMIT_AS), and finds that to hold: of itself, a child, a thread and a
-// program that it executes.
+// Limits its own addresses (RLIMIT_AS) and data (RLIMIT_DATA), and finds that to hold: of itself, a
+// child, a thread and a program that it executes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -51,6 +51,18 @@ int main(int argc, char** argv) {
   pthread_t thread;
   printf("%d\n", pthread_create(&thread, NULL, in_thread, NULL));
   pthread_join(thread, NULL);
+  limit.rlim_cur = 30 * kMega + 1;
+  printf("%d\n", setrlimit(RLIMIT_DATA, &limit));
+  getrlimit(RLIMIT_DATA, &limit);
+  printf("data: %lu of %lu\n", limit.rlim_cur, limit.rlim_max);
+  const int kinds[] = {MAP_PRIVATE, MAP_SHARED, MAP_PRIVATE};
+  const unsigned long megas[] = {10, 20, 25};
+  for (int i = 0; i < 3; ++i) {
+    void* got =
+        mmap(NULL, megas[i] * kMega, PROT_READ | PROT_WRITE, kinds[i] | MAP_ANONYMOUS, -1, 0);
+    printf("data of %lu MB: %d\n", megas[i], got != MAP_FAILED);
+  }
+  printf("%d\n", sbrk(25 * kMega) != (void*)-1);
   fflush(stdout);
   if (fork() == 0) {
     show("child");
