@@ -4,7 +4,6 @@
 
 #include <cerrno>
 
-#include "memory_limits.h"
 #include "block_calls.h"
 #include "channel.h"
 #include "clock.h"
@@ -14,6 +13,7 @@
 #include "lock.h"
 #include "mappings.h"
 #include "memory.h"
+#include "memory_limits.h"
 #include "recording.h"
 #include "seccomp.h"
 #include "signal_actions.h"

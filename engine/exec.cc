@@ -9,13 +9,13 @@
 #include <cstring>
 #include <string_view>
 
-#include "memory_limits.h"
 #include "channel.h"
 #include "clock.h"
 #include "glue.h"
 #include "held_faults.h"
 #include "leave.h"
 #include "line.h"
+#include "memory_limits.h"
 #include "program_memory.h"
 #include "program_rights.h"
 #include "recording.h"

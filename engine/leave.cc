@@ -4,13 +4,13 @@
 
 #include <cstddef>
 
-#include "memory_limits.h"
 #include "code_pages.h"
 #include "glue.h"
 #include "held_faults.h"
 #include "hodo/relay/engine_start.h"
 #include "line.h"
 #include "memory.h"
+#include "memory_limits.h"
 #include "output.h"
 #include "signal_actions.h"
 #include "signal_frame.h"

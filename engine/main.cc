@@ -2,7 +2,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "memory_limits.h"
 #include "block_calls.h"
 #include "channel.h"
 #include "clock.h"
@@ -13,6 +12,7 @@
 #include "lock.h"
 #include "mappings.h"
 #include "memory.h"
+#include "memory_limits.h"
 #include "recording.h"
 #include "seccomp.h"
 #include "signal_actions.h"
