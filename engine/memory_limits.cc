@@ -74,8 +74,8 @@ bool exceeds(const Kind& kind, std::uint64_t bytes) {
   if (!read_limit(kind.resource, limit) || !is_raised(limit.rlim_cur)) return false;
   const auto all = counted(kind.line);
   if (!all) return false;
-  const std::uint64_t own = kind.own();
-  const std::uint64_t programs = *all > own ? *all - own : 0;
+  const std::uint64_t engines = kind.own();
+  const std::uint64_t programs = *all > engines ? *all - engines : 0;
   const std::uint64_t most = lowered(limit.rlim_cur) & ~(kPage - 1);
   return programs > most || bytes > most - programs;
 }
