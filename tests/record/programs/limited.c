@@ -49,8 +49,9 @@ int main(int argc, char** argv) {
   printf("%d\n", prlimit(getpid(), RLIMIT_AS, &limit, NULL));
   map(60);
   pthread_t thread;
-  printf("%d\n", pthread_create(&thread, NULL, in_thread, NULL));
-  pthread_join(thread, NULL);
+  const int started = pthread_create(&thread, NULL, in_thread, NULL);
+  if (started == 0) pthread_join(thread, NULL);
+  printf("%d\n", started);
   limit.rlim_cur = 30 * kMega + 1;
   printf("%d\n", setrlimit(RLIMIT_DATA, &limit));
   getrlimit(RLIMIT_DATA, &limit);
