@@ -22,10 +22,11 @@ constexpr rlim_t kRaised = rlim_t{1} << 62;
 
 struct Kind {
   unsigned resource;
-  std::string_view line;  // of /proc/PID/status: what the kernel counts, in KB
+  std::string_view line;  // of /proc/PID/status, how it begins: what the kernel counts, in KB
   std::uint64_t (*own)();
 };
-constexpr Kind kKinds[] = {{RLIMIT_AS, "VmSize:", own_bytes}, {RLIMIT_DATA, "VmData:", own_data}};
+constexpr Kind kAddresses{RLIMIT_AS, "\nVmSize:", own_bytes};
+constexpr Kind kData{RLIMIT_DATA, "\nVmData:", own_data};
 
 // Whether to look at all: a process without limits never had any that were set here.
 bool may_be_limited = false;
@@ -136,7 +137,7 @@ long limit_call(ThreadArea& area, long (*make)(ThreadArea&)) {
 }
 
 void raise_memory_limits() {
-  for (const Kind& kind : kKinds) {
+  for (const Kind& kind : {kAddresses, kData}) {
     rlimit limit{};
     if (!read_limit(kind.resource, limit) || limit.rlim_cur == RLIM_INFINITY) continue;
     may_be_limited = true;
@@ -146,7 +147,7 @@ void raise_memory_limits() {
 
 void give_back_memory_limits() {
   if (!may_be_limited) return;
-  for (const Kind& kind : kKinds) {
+  for (const Kind& kind : {kAddresses, kData}) {
     rlimit limit{};
     if (read_limit(kind.resource, limit)) set_limit(kind.resource, lowered(limit));
   }
@@ -155,7 +156,7 @@ void give_back_memory_limits() {
 bool exceeds_memory_limits(std::uint64_t bytes, bool data) {
   if (!may_be_limited || bytes == 0) return false;
   const std::uint64_t whole = bytes > ~kPage ? bytes : (bytes + kPage - 1) & ~(kPage - 1);
-  return exceeds(kKinds[0], whole) || (data && exceeds(kKinds[1], whole));
+  return exceeds(kAddresses, whole) || (data && exceeds(kData, whole));
 }
 
 }  // namespace hodo::engine

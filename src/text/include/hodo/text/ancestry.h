@@ -1,7 +1,7 @@
 // The classes of C++ that a file's vtables belong to, and which of them have bases in common, as
 // their typeinfo says.
 //
-// Sources: Itanium C++ ABI, "Virtual Table Layout" and "RTTI Layout". Ancestry are told apart by
+// Sources: Itanium C++ ABI, "Virtual Table Layout" and "RTTI Layout". Classes are told apart by
 // the names in their typeinfo: the same name is taken for the same class.
 #pragma once
 
