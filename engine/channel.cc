@@ -122,11 +122,10 @@ relay::Hello own_hello(relay::Start start) {
   return hello;
 }
 
-bool let_go_of_files(std::uint64_t device) {
+// To be answered with a byte. False: it is not.
+static bool ask_recorder(const relay::Hello& hello) {
   const long connection = connect_recorder();
   if (connection < 0) return false;
-  relay::Hello hello = own_hello(relay::Start::unmounts);
-  hello.device = device;
   const bool asked = send_on(connection, &hello, sizeof(hello)) == sizeof(hello);
   char done = 0;
   long got = asked ? -EINTR : 0;
@@ -134,6 +133,14 @@ bool let_go_of_files(std::uint64_t device) {
   raw_syscall(SYS_close, connection);
   return got == 1;
 }
+
+bool let_go_of_files(std::uint64_t device) {
+  relay::Hello hello = own_hello(relay::Start::unmounts);
+  hello.device = device;
+  return ask_recorder(hello);
+}
+
+void have_stopped_threads_held() { ask_recorder(own_hello(relay::Start::dies)); }
 
 long open_mappings() {
   const long own = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),

@@ -23,6 +23,10 @@ long open_mappings();
 // it does not.
 bool let_go_of_files(std::uint64_t device);
 
+// Asks the recorder, which may trace this process, to hold its other threads where a core file is
+// to show them, and waits until it does. They have stopped (stop_here()).
+void have_stopped_threads_held();
+
 // In a forked child, where its memory does not exist.
 void forget_channel(relay::ChannelWriter& channel);
 

@@ -9,10 +9,10 @@
 namespace hodo::engine {
 
 inline constexpr unsigned kSignals = 64;
-inline constexpr unsigned kIll = 4, kTrap = 5, kAbort = 6, kBus = 7, kFpe = 8, kKill = 9,
+inline constexpr unsigned kQuit = 3, kIll = 4, kTrap = 5, kAbort = 6, kBus = 7, kFpe = 8, kKill = 9,
                           kSegv = 11, kChild = 17, kContinue = 18, kStop = 19, kTerminalStop = 20,
-                          kTerminalIn = 21, kTerminalOut = 22, kUrgent = 23, kWindow = 28,
-                          kSys = 31;
+                          kTerminalIn = 21, kTerminalOut = 22, kUrgent = 23, kProcessorTime = 24,
+                          kFileSize = 25, kWindow = 28, kSys = 31;
 constexpr std::uint64_t signal_bit(unsigned number) { return 1ULL << (number - 1); }
 // Those that instructions raise. They are never blocked: the engine needs them itself.
 inline constexpr std::uint64_t kFaults = signal_bit(kIll) | signal_bit(kTrap) | signal_bit(kBus) |

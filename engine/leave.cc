@@ -60,6 +60,18 @@ bool asks_to_leave(const WaitingSignal& signal) {
 
 bool is_leaving() { return __atomic_load_n(&hodo_leaving, __ATOMIC_ACQUIRE) != 0; }
 
+void write_native_registers(ThreadArea& area) {
+  const Registers& r = area.registers;
+  relay::NativeThread& native = area.native_thread;
+  native.rax = r.rax, native.rcx = r.rcx, native.rdx = r.rdx, native.rbx = r.rbx;
+  native.rsp = r.rsp, native.rbp = r.rbp, native.rsi = r.rsi, native.rdi = r.rdi;
+  native.r8 = r.r8, native.r9 = r.r9, native.r10 = area.taken[0], native.r11 = area.taken[1];
+  native.r12 = r.r12, native.r13 = r.r13, native.r14 = r.r14, native.r15 = r.r15;
+  native.flags = program_flags(area);
+  native.rip = area.ip;
+  native.saved = 1;
+}
+
 void leave_here(ThreadArea& area, const WaitingSignal& signal, std::uint64_t mask,
                 KernelContext& context) {
   give_back_thread(area);
@@ -85,14 +97,10 @@ extern "C" {
 [[gnu::used]] const relay::NativeThread* leave_call(ThreadArea* area) {
   give_back_thread(*area);
   raw_syscall(SYS_sigaltstack, reinterpret_cast<long>(&area->alternate), 0);
-  const Registers& r = area->registers;
+  write_native_registers(*area);
   relay::NativeThread& native = area->native_thread;
-  native.rax = r.rax, native.rcx = area->ip, native.rdx = r.rdx, native.rbx = r.rbx;
-  native.rsp = r.rsp, native.rbp = r.rbp, native.rsi = r.rsi, native.rdi = r.rdi;
-  native.r8 = r.r8, native.r9 = r.r9, native.r10 = area->taken[0];
-  native.flags = native.r11 = program_flags(*area);
-  native.r12 = r.r12, native.r13 = r.r13, native.r14 = r.r14, native.r15 = r.r15;
-  native.rip = area->ip;
+  native.rcx = native.rip;  // behind a system call
+  native.r11 = native.flags;
   native.mask = area->blocked_faults;
   return &native;
 }

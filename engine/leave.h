@@ -14,6 +14,9 @@
 
 namespace hodo::engine {
 
+// The program's registers into area.native_thread, where the recorder finds them.
+void write_native_registers(ThreadArea& area);
+
 bool is_leaving();
 // It has no other meaning.
 bool asks_to_leave(const WaitingSignal& signal);

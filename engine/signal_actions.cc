@@ -10,6 +10,14 @@
 
 namespace hodo::engine {
 
+bool writes_core(unsigned number) {
+  constexpr std::uint64_t kThose = signal_bit(kQuit) | signal_bit(kIll) | signal_bit(kTrap) |
+                                   signal_bit(kAbort) | signal_bit(kBus) | signal_bit(kFpe) |
+                                   signal_bit(kSegv) | signal_bit(kProcessorTime) |
+                                   signal_bit(kFileSize) | signal_bit(kSys);
+  return (signal_bit(number) & kThose) != 0;
+}
+
 bool ends_by_default(unsigned number) {
   switch (number) {
     case kChild:

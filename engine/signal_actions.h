@@ -15,6 +15,8 @@ inline constexpr std::size_t kSetBytes = 8;  // of the kernel's sets of signals
 inline bool is_fault(unsigned number) { return (signal_bit(number) & kFaults) != 0; }
 // Does the default action end the process?
 bool ends_by_default(unsigned number);
+// And may it write a core file then?
+bool writes_core(unsigned number);
 
 // rt_sigaction of the kernel's: null is left out.
 long kernel_action(unsigned number, const KernelAction* to, KernelAction* old);

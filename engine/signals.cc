@@ -70,6 +70,7 @@ WaitingSignal describe(const ThreadArea& area, unsigned number, const KernelInfo
 // Lets the kernel end the process, with the program's own registers for whoever looks at the core.
 void end_by(ThreadArea& area, const WaitingSignal& signal, KernelContext& context) {
   stop_other_threads(area);
+  if (writes_core(signal.number)) have_other_threads_shown(area);
   const relay::EndRecord end{
       .signal = static_cast<std::int32_t>(signal.number), .ip_known = 1, .ip = area.ip};
   end_recording(area, &end);

@@ -469,13 +469,14 @@ bool interrupt_call(ThreadArea& area, std::uint64_t ip, std::uint64_t left_at) {
   area.registers.rax = *number;
   if (*number == SYS_exit || *number == SYS_exit_group) area.registers.rdi = before.rbx;
   const long result = call(area, behind);
-  if (is_ending(area)) stop_here(area);
   area.registers = before;
   if (result != kInterrupted) {
     area.registers.rax = static_cast<std::uint64_t>(result);
     step_anew(area);
     ip = behind;
   }
+  area.ip = ip;
+  if (is_ending(area)) stop_here(area);
   enter_at(area, ip);
   return true;
 }
@@ -502,12 +503,13 @@ void system_call(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
     return enter_at(area, behind);
   }
   const long result = call(area, behind);
-  if (is_ending(area)) stop_here(area);
   if (result != kInterrupted) {
     area.registers.rax = static_cast<std::uint64_t>(result);
     stand_behind(area, behind);
     ip = behind;
   }
+  area.ip = ip;
+  if (is_ending(area)) stop_here(area);
   enter_at(area, ip);
 }
 

@@ -2,6 +2,7 @@
 
 #include <linux/sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -16,6 +17,7 @@
 #include "glue.h"
 #include "hodo/base/page.h"
 #include "hodo/relay/engine_start.h"
+#include "leave.h"
 #include "line.h"
 #include "lock.h"
 #include "memory.h"
@@ -232,6 +234,7 @@ bool is_ending(const ThreadArea& area) {
 void stop_here(ThreadArea& area) {
   block_signals();
   hand_over(area.output, false, 0);
+  write_native_registers(area);
   __atomic_store_n(&area.stopped, true, __ATOMIC_RELEASE);
   for (;;) raw_syscall(SYS_pause);
 }
@@ -256,6 +259,17 @@ void stop_other_threads(const ThreadArea& self) {
     if (!any) return;
     raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kBetween), 0);
   }
+}
+
+void have_other_threads_shown(const ThreadArea& self) {
+  if (!is_recorded(self) || is_last_thread(self)) return;
+  // Who is in a system call has nothing to hand over, and was left there.
+  for (ThreadArea* const area : std::span(areas, area_count)) {
+    if (area == &self || area->pid != self.pid || !area->used || still_writes(*area)) continue;
+    if (!__atomic_load_n(&area->stopped, __ATOMIC_ACQUIRE)) write_native_registers(*area);
+  }
+  raw_syscall(SYS_prctl, PR_SET_PTRACER, self.output.channel->settings().recorder_pid);
+  have_stopped_threads_held();
 }
 
 extern "C" void engine_child(ThreadArea* area) {

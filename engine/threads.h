@@ -29,7 +29,11 @@ long exit_call(ThreadArea& area);  // returns only if a signal came first
 // The process is about to end: lets its other threads come to a place where their packets can be
 // handed over, and stop there. Waits a fraction of a second for them, at most.
 void stop_other_threads(const ThreadArea& self);
-// That has begun: a thread that gets here hands over, and goes no further.
+// Behind that, where a core file is about to be written: the recorder holds them from here on, with
+// the program's registers. Those that did not stop are shown in the engine.
+void have_other_threads_shown(const ThreadArea& self);
+// That has begun: a thread that gets here, with the program's registers saved and area.ip where it
+// would go on, hands over, and goes no further.
 bool is_ending(const ThreadArea& area);
 [[noreturn]] void stop_here(ThreadArea& area);
 

@@ -301,26 +301,39 @@ def within_limits_of_memory(box):
         box.report(COMPLETE)
 
 
-def a_core_file_shows_the_program(box):
-    """Where it ended, with its own registers: of faults, and of what somebody sent."""
+def what_the_core_file_shows(box, how, status, question):
+    """Of `ends HOW`, in gdb's words."""
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:
         if file.read().strip() not in ("core", "core.%p"):
             raise Skip("core files go elsewhere here (/proc/sys/kernel/core_pattern)")
-    folder = box.path("cores")
+    folder = box.path("core_of_" + how)
     os.mkdir(folder)
 
     def allow():
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         os.chdir(folder)
 
+    data = os.path.abspath(box.path("of_" + how))
+    box.record([os.path.abspath(box.own("ends")), how], status=status, data=data, preexec_fn=allow)
+    (core,) = os.listdir(folder)
+    core = os.path.join(folder, core)
+    told = box.run([box.tool("gdb"), "-q", "-batch", "-ex", question, box.own("ends"), core]).stdout.decode()
+    os.remove(core)
+    return told
+
+
+def a_core_file_shows_the_program(box):
+    """Where it ended, with its own registers: of faults, and of what somebody sent."""
     for how, status, place in (("segv", 139, "write_to"), ("fpe", 136, "main"), ("abort", 134, "pthread_kill")):
-        data = os.path.abspath(box.path("of_" + how))
-        box.record([os.path.abspath(box.own("ends")), how], status=status, data=data, preexec_fn=allow)
-        (core,) = os.listdir(folder)
-        core = os.path.join(folder, core)
-        told = box.run([box.tool("gdb"), "-q", "-batch", "-ex", "info symbol $pc", box.own("ends"), core]).stdout.decode()
+        told = what_the_core_file_shows(box, how, status, "info symbol $pc")
         check(place in told, f"{how}: {told}")
-        os.remove(core)
+
+
+def a_core_file_shows_all_threads(box):
+    """Of those that did not end the process too, at work and in a system call."""
+    told = what_the_core_file_shows(box, "crowd", 139, "thread apply all backtrace")
+    for place in ("write_to", "counts_on", "reads_on"):
+        check(f" {place} (" in told, f"{place}: {told}")
 
 
 def in_a_root_without_proc(box):

@@ -20,6 +20,9 @@ class NewPrograms {
   // executed a program, or failed to; without one that is sure to happen. `line`: as the thread has
   // it. Errors, with the connection left alone: not_permitted, with why in words for the user.
   virtual Status hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) = 0;
+  // The process dies of a signal in this thread, and its others have stopped: they are held from
+  // here on, with the program's registers, for its core file.
+  virtual void hold_stopped(pid_t pid, pid_t dying) = 0;
   // The program that hodo waits for itself: its exit status is for others to take.
   virtual void set_child(pid_t child) = 0;
   // Goes on with what has happened. What could not be recorded, in words, is added to `failures`.

@@ -51,6 +51,7 @@ void ThreadChannels::accept(int listening_socket) {
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
+    if (asked.hello.start == relay::Start::dies) return hold_stopped(asked);
     if (stopped_) return;
     if (asked.hello.start == relay::Start::unrecorded) return note_unrecorded(asked.hello);
     add(std::move(asked));
@@ -93,6 +94,14 @@ void ThreadChannels::hold(NewChannel asked) {
     }
   }
   static_cast<void>(send(socket, answer.data(), answer.size(), MSG_NOSIGNAL));
+}
+
+void ThreadChannels::hold_stopped(const NewChannel& asked) {
+  // None says so for another.
+  if (new_programs_ == nullptr || asked.sender != asked.hello.pid) return;
+  new_programs_->hold_stopped(asked.hello.pid, asked.hello.tid);
+  const char done = 0;
+  static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
 }
 
 void ThreadChannels::add(NewChannel asked) {

@@ -73,6 +73,7 @@ class ThreadChannels final : public ChannelSet {
 
   void add(NewChannel asked);
   void hold(NewChannel asked);
+  void hold_stopped(const NewChannel& asked);
   void note_unrecorded(const relay::Hello& hello);
   void let_go_of_files(const NewChannel& asked);
   Status write_records(Channel& channel);

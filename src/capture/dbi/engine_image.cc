@@ -226,4 +226,9 @@ bool EngineImage::is_in(pid_t pid, const relay::Key& key) const {
   return read_memory(pid, start_info_, &there, sizeof(there)) && there.key == key;
 }
 
+bool EngineImage::read_native(pid_t pid, std::uint64_t in_area, relay::NativeThread& native) const {
+  const std::uint64_t area = in_area & ~(entries_.area_bytes - 1);
+  return read_memory(pid, area + entries_.area_native, &native, sizeof(native));
+}
+
 }  // namespace hodo::capture

@@ -38,6 +38,9 @@ class EngineImage {
   // Whether the process has this engine with this key.
   bool is_in(pid_t pid, const relay::Key& key) const;
   const EngineEntries& entries() const { return entries_; }
+  // Of the thread whose area this address is in, as its stack pointer while it is in the engine's
+  // own code. False: nothing can be read there.
+  bool read_native(pid_t pid, std::uint64_t in_area, relay::NativeThread& native) const;
 
  private:
   struct Segment {

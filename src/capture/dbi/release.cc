@@ -106,16 +106,8 @@ class Releasing {
     // On the engine's stack, which lies with the area; in translated code R10 is the area's.
     const bool in_engine = registers.rip - engine_.begin() < engine_.bytes();
     relay::NativeThread native;
-    return read_native(in_engine ? area_around(registers.rsp) : registers.r10, native) &&
+    return engine_.read_native(pid_, in_engine ? registers.rsp : registers.r10, native) &&
            native.tid == tid && native.restart == kRestartBlock;
-  }
-
-  std::uint64_t area_around(std::uint64_t stack) const {
-    return stack & ~(engine_.entries().area_bytes - 1);
-  }
-
-  bool read_native(std::uint64_t area, relay::NativeThread& native) const {
-    return read_memory(pid_, area + engine_.entries().area_native, &native, sizeof(native));
   }
 
   // In turn: one may wait for the lock of another.
@@ -161,7 +153,7 @@ class Releasing {
     if (trap && registers->rip == engine_.entries().parked) {
       thread.state = State::parked;
       relay::NativeThread native;
-      const bool read = read_native(area_around(registers->rsp), native);
+      const bool read = engine_.read_native(pid_, registers->rsp, native);
       if (read) thread.dispatch = native.dispatch;
       return read;
     }
@@ -180,15 +172,11 @@ class Releasing {
   bool take_given(Leaving& thread, const user_regs_struct& now) const {
     relay::NativeThread given;
     if (!read_memory(pid_, now.rax, &given, sizeof(given))) return false;
-    user_regs_struct& r = thread.native = now;
-    r.orig_rax = given.rax;
-    r.rax = static_cast<std::uint64_t>(-thread.restart);
-    r.rcx = given.rcx, r.rdx = given.rdx, r.rbx = given.rbx, r.rsp = given.rsp, r.rbp = given.rbp;
-    r.rsi = given.rsi, r.rdi = given.rdi, r.r8 = given.r8, r.r9 = given.r9, r.r10 = given.r10;
-    r.r11 = given.r11, r.r12 = given.r12, r.r13 = given.r13, r.r14 = given.r14, r.r15 = given.r15;
-    r.rip = given.rip;
+    thread.native = now;
+    load_native(thread.native, given);
+    thread.native.orig_rax = given.rax;
+    thread.native.rax = static_cast<std::uint64_t>(-thread.restart);
     thread.dispatch = given.dispatch;
-    r.eflags = given.flags;
     thread.mask |= given.mask;
     return true;
   }

@@ -32,22 +32,6 @@ bool is_stop_signal(int signal) {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-enum class Peeked { nothing, stopped, ended, gone };
-
-// Without taking it.
-Peeked peek(pid_t tid) {
-  siginfo_t info{};
-  int got = 0;
-  do {
-    got = waitid(P_PID, static_cast<id_t>(tid), &info,
-                 WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL);
-  } while (got < 0 && errno == EINTR);
-  if (got < 0) return Peeked::gone;
-  if (info.si_pid == 0) return Peeked::nothing;
-  const bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
-  return stopped ? Peeked::stopped : Peeked::ended;
-}
-
 // Lets it go on with this signal. False: it was killed where it stood; its end comes yet, and is
 // kept from its parent until it is taken here.
 bool detach(pid_t tid, int signal) {
@@ -110,6 +94,7 @@ std::vector<int> Takeovers::wake_fds() const {
 
 void Takeovers::look(std::vector<std::string>& failures) {
   std::erase_if(held_, [&](Held& held) { return look_at(held, failures); });
+  dying_.look(child_);
 }
 
 bool Takeovers::look_at(Held& held, std::vector<std::string>& failures) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "channel/new_programs.h"
+#include "dying_threads.h"
 #include "engine_image.h"
 #include "hodo/capture/fd.h"
 
@@ -21,9 +22,10 @@ bool may_hold_children();
 class Takeovers final : public NewPrograms {
  public:
   Takeovers(const EngineImage& engine, const relay::StartInfo& info)
-      : engine_(engine), info_(info) {}
+      : engine_(engine), info_(info), dying_(engine) {}
 
   Status hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) override;
+  void hold_stopped(pid_t pid, pid_t dying) override { dying_.hold(pid, dying); }
   void set_child(pid_t child) override { child_ = child; }
   void look(std::vector<std::string>& failures) override;
   std::vector<int> wake_fds() const override;
@@ -45,6 +47,7 @@ class Takeovers final : public NewPrograms {
   relay::StartInfo info_;
   pid_t child_ = 0;
   std::vector<Held> held_;
+  DyingThreads dying_;
 };
 
 }  // namespace hodo::capture

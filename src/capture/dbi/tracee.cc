@@ -131,6 +131,15 @@ bool set_registers(pid_t tid, const user_regs_struct& registers) {
   return ptrace(PTRACE_SETREGS, tid, nullptr, &registers) == 0;
 }
 
+void load_native(user_regs_struct& r, const relay::NativeThread& native) {
+  r.orig_rax = ~0ULL;
+  r.rax = native.rax, r.rcx = native.rcx, r.rdx = native.rdx, r.rbx = native.rbx;
+  r.rsp = native.rsp, r.rbp = native.rbp, r.rsi = native.rsi, r.rdi = native.rdi;
+  r.r8 = native.r8, r.r9 = native.r9, r.r10 = native.r10, r.r11 = native.r11;
+  r.r12 = native.r12, r.r13 = native.r13, r.r14 = native.r14, r.r15 = native.r15;
+  r.rip = native.rip, r.eflags = native.flags;
+}
+
 std::optional<std::uint64_t> blocked_signals(pid_t tid) {
   std::uint64_t mask = 0;
   if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) != 0) return std::nullopt;
@@ -201,6 +210,19 @@ Waited look_for(pid_t tid) {
   const pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
   if (got == tid) return {Waited::status_taken, status};
   return {got < 0 && errno != EINTR ? Waited::gone : Waited::nothing};
+}
+
+Peeked peek(pid_t tid) {
+  siginfo_t info{};
+  int got = 0;
+  do {
+    got = waitid(P_PID, static_cast<id_t>(tid), &info,
+                 WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return Peeked::gone;
+  if (info.si_pid == 0) return Peeked::nothing;
+  const bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+  return stopped ? Peeked::stopped : Peeked::ended;
 }
 
 void Patience::wait() {

@@ -34,6 +34,8 @@ bool has_signal(pid_t tid);
 
 std::optional<user_regs_struct> registers_of(pid_t tid);
 bool set_registers(pid_t tid, const user_regs_struct& registers);
+// Those that the engine has saved, of a thread that stands in no system call.
+void load_native(user_regs_struct& registers, const relay::NativeThread& native);
 std::optional<std::uint64_t> blocked_signals(pid_t tid);
 bool block_signals(pid_t tid, std::uint64_t mask);
 
@@ -62,6 +64,10 @@ struct Waited {
   int status = 0;
 };
 Waited look_for(pid_t tid);
+
+// The same without taking it.
+enum class Peeked : std::uint8_t { nothing, stopped, ended, gone };
+Peeked peek(pid_t tid);
 
 // Between two looks: soon again, then after some time, and meanwhile what there is to do.
 class Patience {

@@ -1,5 +1,5 @@
 // Ends as it is told: `ends segv|null|nowhere|fpe|ill|trap|abort|kill|term|thread|left|
-// left_exit|newborn SIGNAL|exit [STATUS]`.
+// left_exit|crowd|newborn SIGNAL|exit [STATUS]`.
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,6 +23,33 @@ static void* exits_late(void* unused) {
   usleep(100000);
   exit(5);
   return unused;
+}
+
+static pthread_barrier_t all_there;
+
+static void* counts_on(void* unused) {
+  pthread_barrier_wait(&all_there);
+  for (volatile unsigned long count = 0;; ++count) {
+  }
+  return unused;
+}
+
+static void* reads_on(void* pipe_end) {
+  char byte;
+  pthread_barrier_wait(&all_there);
+  return read(*(int*)pipe_end, &byte, 1) == 1 ? pipe_end : NULL;
+}
+
+// Among threads that are at work, and in a system call.
+static void fault_in_crowd(void) {
+  pthread_t thread;
+  int ends[2];
+  if (pipe(ends) != 0 || pthread_barrier_init(&all_there, NULL, 3) != 0) return;
+  pthread_create(&thread, NULL, counts_on, NULL);
+  pthread_create(&thread, NULL, reads_on, &ends[0]);
+  pthread_barrier_wait(&all_there);
+  usleep(10000);
+  write_to((volatile int*)8);
 }
 
 // The first thread ends, most likely before the second has begun; the process goes on.
@@ -74,6 +101,7 @@ int main(int argc, char** argv) {
   }
   if (strcmp(how, "left") == 0) leave(in_thread);
   if (strcmp(how, "left_exit") == 0) leave(exits_late);
+  if (strcmp(how, "crowd") == 0) fault_in_crowd();
   if (strcmp(how, "segv") == 0) write_to((volatile int*)8);
   if (strcmp(how, "fpe") == 0) {
     volatile int zero = 0;

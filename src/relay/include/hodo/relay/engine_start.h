@@ -36,7 +36,7 @@ struct NativeThread {
   // others of include/linux/errno.h. 0: it does not.
   std::int32_t restart = 0;
   std::uint32_t recorded = 1;
-  std::uint32_t padding = 0;
+  std::uint32_t saved = 0;  // the registers are those with which the program goes on, or ended
   UserDispatch dispatch;
   std::uint64_t area = 0;   // the engine's ThreadArea
   std::uint64_t stack = 0;  // and the top of its stack there
