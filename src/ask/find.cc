@@ -228,6 +228,21 @@ std::string listed(std::span<const session::ProcessEnd* const> crashes) {
   return list;
 }
 
+// Of the ends of a kind those that are meant, and the others.
+struct Meaning {
+  std::vector<const session::ProcessEnd*> meant;
+  std::vector<const session::ProcessEnd*> others;
+};
+Meaning meaning_of(const MomentSpec& spec, std::span<const session::ProcessEnd> ends,
+                   bool (*is_wanted)(const session::ProcessEnd&)) {
+  Meaning out;
+  for (const session::ProcessEnd& end : ends) {
+    if (!is_wanted(end)) continue;
+    (!spec.process || *spec.process == end.pid ? out.meant : out.others).push_back(&end);
+  }
+  return out;
+}
+
 Error no_crash(const MomentSpec& spec, std::span<const session::ProcessEnd* const> others,
                bool ends_are_known) {
   if (!ends_are_known) {
@@ -236,25 +251,41 @@ Error no_crash(const MomentSpec& spec, std::span<const session::ProcessEnd* cons
             "ends"};
   }
   if (others.empty()) {
-    return {ErrorCode::not_found, "no process of the recording was ended by a signal"};
+    return {ErrorCode::not_found,
+            "no process of the recording was ended by a signal, nor exited with another status "
+            "than 0"};
   }
   return {ErrorCode::not_found, fmt::format("no process {} was ended by a signal; there is{}",
                                             *spec.process, listed(others))};
 }
 
+// The process that `crash` means: what exited with a status is only meant where no signal ended
+// one.
+Result<const session::ProcessEnd*> crashed(const MomentSpec& spec,
+                                           std::span<const session::ProcessEnd> ends) {
+  const Meaning crashes = meaning_of(spec, ends, is_crash);
+  const Meaning failures = meaning_of(spec, ends, is_failure);
+  const bool by_signal = !crashes.meant.empty();
+  const auto& meant = by_signal ? crashes.meant : failures.meant;
+  if (meant.empty()) {
+    const bool others_crashed = !crashes.others.empty();
+    return std::unexpected(
+        no_crash(spec, others_crashed ? crashes.others : failures.others, !ends.empty()));
+  }
+  if (meant.size() > 1) {
+    return fail(ErrorCode::usage,
+                (by_signal ? "several processes were ended by signals:"
+                           : "several processes exited with another status than 0:") +
+                    listed(meant));
+  }
+  return meant[0];
+}
+
 Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
                           const FindOptions& options) {
-  std::vector<const session::ProcessEnd*> crashes;
-  std::vector<const session::ProcessEnd*> others;
-  for (const session::ProcessEnd& end : options.ends) {
-    if (!is_crash(end)) continue;
-    (!spec.process || *spec.process == end.pid ? crashes : others).push_back(&end);
-  }
-  if (crashes.empty()) return std::unexpected(no_crash(spec, others, !options.ends.empty()));
-  if (crashes.size() > 1) {
-    return fail(ErrorCode::usage, "several processes were ended by signals:" + listed(crashes));
-  }
-  const session::ProcessEnd& end = *crashes[0];
+  const auto found = crashed(spec, options.ends);
+  if (!found) return std::unexpected(found.error());
+  const session::ProcessEnd& end = **found;
   WalkOptions how = options.walk;
   how.selection = {};
   if (end.tid != 0) {
@@ -268,6 +299,8 @@ Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
     return fail(ErrorCode::not_found,
                 fmt::format("nothing is known of the path of process {}", end.pid));
   }
+  const LastMoment* const exits = is_crash(end) ? nullptr : exiting_thread(*lasts, end.pid);
+  if (exits != nullptr) return exits->moment;
   const auto time = [](const LastMoment& last) { return last.last.time; };
   return std::ranges::max_element(*lasts, {}, time)->moment;
 }
@@ -344,6 +377,17 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
 }  // namespace
 
 bool is_crash(const session::ProcessEnd& end) { return end.signal != 0; }
+bool is_failure(const session::ProcessEnd& end) { return end.exit_status > 0; }
+
+const LastMoment* exiting_thread(std::span<const LastMoment> lasts, std::int32_t pid) {
+  const LastMoment* out = nullptr;
+  for (const LastMoment& last : lasts) {
+    const bool stands = last.last.kind == BranchKind::syscall && (last.last.flags & kTraceEnd) != 0;
+    if (last.who.pid != pid || !stands) continue;
+    if (out == nullptr || out->last.time < last.last.time) out = &last;
+  }
+  return out;
+}
 
 std::vector<const LastMoment*> by_birth(std::span<const LastMoment> threads) {
   const auto behind = [](std::int32_t first, std::int32_t number) {

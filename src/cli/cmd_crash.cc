@@ -34,7 +34,11 @@ const Manual kCrashManual{
         "open calls with their source lines, the source lines, instructions and branches that were "
         "executed last. Of a process that was killed from outside, as by SIGKILL, it shows where "
         "each of its threads stood last, as far as the trace goes: of one that ran just then the "
-        "last branches are lost.\n\n"
+        "last branches are lost. Of a process that exited with another status than 0 it shows the "
+        "thread that called for it: exceptions and panics that nobody catches end so in most "
+        "languages. Where that thread raised an exception, as C++, Rust, Ada, D and OCaml do it, is "
+        "shown, too: the last that nobody caught, or of the last eight the one that was caught "
+        "outermost.\n\n"
         "Recorders other than hodo do not note how processes end. Of their recordings the ends of "
         "all threads' paths are shown.\n\n"
         "With --core the core file of one of the processes adds what a trace does not have: the "
@@ -132,14 +136,16 @@ class Teller {
       view::SceneView what(session_, *scene, options_.around);
       add_text(what);
     }
-    return {};
+    return add_exception(ended);
   }
 
   std::string take() {
     if (shown_ == 0 && !text_.empty()) {
-      text_ += style_.paint(view::Tone::dim,
-                            "no process died of a signal; hodo show end: what ran last") +
-               "\n";
+      text_ +=
+          style_.paint(view::Tone::dim,
+                       "no process died of a signal or exited with another status than 0; hodo "
+                       "show end: what ran last") +
+          "\n";
     }
     return std::move(text_);
   }
@@ -155,6 +161,19 @@ class Teller {
                           end.pid);
     const auto tone = ask::is_crash(end) ? view::Tone::bad : view::Tone::plain;
     text_ += style_.paint(tone, fmt::format("{}: {}", name, serve::end_words(ended))) + "\n";
+  }
+
+  Status add_exception(const serve::Ended& ended) {
+    if (shown_ > serve::kMostLastScenes) return {};
+    auto scene = serve::last_exception(session_, ended, how_.walk.progress, how_.index);
+    if (!scene) return std::unexpected(scene.error());
+    if (!*scene) return {};
+    view::SceneView what(session_, **scene, options_.around);
+    text_ += "\n" +
+             style_.paint(view::Tone::title, fmt::format("Exception that it raised, at {}",
+                                                         ask::to_string((*scene)->moment))) +
+             "\n" + view::calls_of_scene(what, style_);
+    return {};
   }
 
   void add_text(view::SceneView& what) {

@@ -1,9 +1,11 @@
 #include "hodo/serve/ends.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "hodo/ask/calls.h"
 #include "hodo/serve/asking.h"
 #include "hodo/serve/method.h"
 #include "hodo/view/moments.h"
@@ -12,6 +14,9 @@ namespace hodo::serve {
 namespace {
 
 constexpr std::size_t kTail = 1024;  // branches before the end that are read
+// By the first, of the Itanium ABI, C++, Rust, Ada, D and Objective-C throw; OCaml by the others.
+constexpr std::array kRaises{"_Unwind_RaiseException", "caml_raise_exception", "caml_raise_exn"};
+constexpr std::size_t kRecent = 8;  // exceptions that are looked at
 
 Json end_json(const Ended& ended) {
   const session::ProcessEnd& end = ended.end;
@@ -41,7 +46,12 @@ std::vector<Ended> ended_processes(const session::Session& session,
     }
   }
   for (Ended& ended : out) {
-    if (ended.known && ended.end.exit_status >= 0) continue;
+    if (ended.known && ended.end.exit_status >= 0) {
+      const ask::LastMoment* const exits =
+          ask::is_failure(ended.end) ? ask::exiting_thread(lasts, ended.end.pid) : nullptr;
+      if (exits != nullptr) ended.threads.push_back(*exits);
+      continue;
+    }
     for (const ask::LastMoment& last : lasts) {
       const bool took = ended.end.tid == 0 || ended.end.tid == last.who.tid;
       if (last.who.pid == ended.end.pid && took) ended.threads.push_back(last);
@@ -73,6 +83,58 @@ Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& 
                         .inherited = true});
 }
 
+namespace {
+
+// What a thread has raised, in order, as far as it is looked at.
+Result<std::vector<ask::CallRow>> raised_by(session::Session& session, const ask::ThreadId& thread,
+                                            const session::ProgressFunction& progress,
+                                            const ask::IndexedRecording* index) {
+  std::vector<ask::CallRow> out;
+  for (const char* name : kRaises) {
+    auto list = ask::list_calls(
+        session, name,
+        {.walk = {.selection = ask::only(thread), .progress = progress}, .index = index});
+    if (!list && list.error().code == ErrorCode::not_found) continue;
+    if (!list) return std::unexpected(list.error());
+    out.insert(out.end(), list->rows.begin(), list->rows.end());
+  }
+  std::ranges::sort(out, {}, [](const ask::CallRow& row) { return row.at.branch; });
+  if (out.size() > kRecent) out.erase(out.begin(), out.end() - std::ptrdiff_t{kRecent});
+  return out;
+}
+
+}  // namespace
+
+Result<std::optional<ask::Scene>> last_exception(session::Session& session, const Ended& ended,
+                                                 const session::ProgressFunction& progress,
+                                                 const ask::IndexedRecording* index) {
+  if (!ask::is_failure(ended.end) || ended.threads.empty()) return std::nullopt;
+  const auto rows = raised_by(session, ended.threads.front().moment.thread, progress, index);
+  if (!rows) return std::unexpected(rows.error());
+  const auto at = [&](const ask::Moment& moment) {
+    return ask::scene_at(
+        session, moment,
+        {.after = 2, .reach = 2, .progress = progress, .index = index, .inherited = true});
+  };
+  std::optional<ask::Moment> found;
+  std::size_t least = 0;
+  for (const ask::CallRow& row : *rows) {
+    std::size_t left = 0;
+    if (row.outcome == ask::CallRow::Outcome::skipped) {
+      auto landed = at(row.until);
+      if (!landed) return std::unexpected(landed.error());
+      left = landed->calls.size();
+    }
+    if (found && left > least) continue;
+    found = row.at;
+    least = left;
+  }
+  if (!found) return std::nullopt;
+  auto scene = at(*found);
+  if (!scene) return std::unexpected(scene.error());
+  return std::move(*scene);
+}
+
 Result<Json> ends_json(session::Session& session, std::span<const Ended> all, std::size_t around,
                        const session::ProgressFunction& progress,
                        const ask::IndexedRecording* index) {
@@ -86,6 +148,14 @@ Result<Json> ends_json(session::Session& session, std::span<const Ended> all, st
       if (!scene) return std::unexpected(scene.error());
       view::SceneView what(session, *scene, around);
       process["threads"].push_back(view::scene_json(what));
+    }
+    if (shown <= kMostLastScenes) {
+      auto scene = last_exception(session, ended, progress, index);
+      if (!scene) return std::unexpected(scene.error());
+      if (*scene) {
+        view::SceneView what(session, **scene, around);
+        process["last_exception"] = view::scene_json(what);
+      }
     }
     out["processes"].push_back(std::move(process));
   }

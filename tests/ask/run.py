@@ -544,6 +544,79 @@ def case_crash(case):
         check("Open calls" in text and crash["ended"] in text, text)
 
 
+FAILURES = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
+#define HERE __attribute__((noinline))
+static volatile int zero = 0;
+HERE static void* spins(void*) { for (long n = 1;; ++n) if (n % 3 == zero) zero = zero; }
+HERE static void* waits(void*) { pause(); return nullptr; }
+HERE static void* gives_up(void*) { usleep(20000); exit(zero + 3); }             // LINE gives_up
+HERE static void raises() { throw std::runtime_error("x"); }                     // LINE raises
+HERE static int reports() { try { throw 1; } catch (int) { } return zero; }  // as a runtime may that tells of one
+HERE static int catches() { try { raises(); } catch (const std::exception&) { return 4 + reports(); } return 0; }
+HERE static int first() { try { raises(); } catch (const std::exception&) { } return zero; }
+static void start(void* (*what)(void*)) { pthread_t t; pthread_create(&t, nullptr, what, nullptr); }
+int main(int, char** argv) {
+  if (!strcmp(argv[1], "thread")) { start(spins); start(waits); start(gives_up); pause(); }
+  if (!strcmp(argv[1], "caught")) return first() + catches();
+  if (!strcmp(argv[1], "good")) return first();
+  if (fork() == 0) _exit(5);
+  int status;
+  wait(&status);
+  return 6;
+}
+"""
+
+
+def case_failures(case):
+    """Of a process that exited with another status than 0: which thread called for it, and what it threw last."""
+    program = case.program("failures", FAILURES, "-O1", "-pthread", "-fno-optimize-sibling-calls")
+
+    def names(scene):
+        return [call["function"].split("(")[0] for call in scene["calls"]]
+
+    def ends(kind):
+        data = case.record(kind + ".data", program, kind)
+        return data, case.json("crash", data, status=None)["processes"]
+
+    data, (ended, ) = ends("thread")
+    (last, ) = ended["threads"]
+    check(ended["exit_status"] == 3 and "last_exception" not in ended, ended)
+    check({"_exit", "exit", "gives_up"} <= set(names(last)) and last["instruction"] == "syscall", names(last))
+    mine = next(c for c in last["calls"] if c["function"].startswith("gives_up"))
+    check(mine["at"]["line"] == line_of(FAILURES, "gives_up"), mine)
+    check(case.json("show", "crash", data)["moment"] == last["moment"], "crash")
+    check("gives_up" in case.hodo("crash", data, status=None).stdout, "text")
+    told = case.hodo("show", "crash:1", data, status=2).stderr
+    check(f"no process 1 was ended by a signal; there is crash:{ended['pid']}" in told, told)
+
+    data, (ended, ) = ends("caught")
+    raised = ended["last_exception"]
+    check(ended["exit_status"] == 4 and "main" not in names(ended["threads"][0]), ended["threads"])
+    check(names(raised)[:5] == ["_Unwind_RaiseException", "__cxa_throw", "raises", "catches", "main"], names(raised))
+    text = case.hodo("crash", data, status=None).stdout
+    check(f"Exception that it raised, at {raised['moment']}" in text, text)
+    check(case.json("crash", data, "--no-index", status=None)["processes"][0] == ended, "without an index")
+
+    data, (ended, ) = ends("good")
+    check(ended["exit_status"] == 0 and not ended["threads"] and "last_exception" not in ended, ended)
+    told = case.hodo("crash", data).stdout
+    check("no process died of a signal or exited with another status than 0" in told, told)
+    told = case.hodo("show", "crash", data, status=2).stderr
+    check("was ended by a signal, nor exited with another status than 0" in told, told)
+
+    data, both = ends("two")
+    check(sorted(one["exit_status"] for one in both) == [5, 6] and all(one["threads"] for one in both), both)
+    told = case.hodo("show", "crash", data, status=2).stderr
+    check("several processes exited with another status than 0" in told and f"crash:{both[1]['pid']}" in told, told)
+
+
 FORKS = r"""
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -135,7 +135,10 @@ Json ends_result() {
       {{"processes", list(object({{"pid", any("its number; -1: unknown")},
                                   {"comm", string("its name")},
                                   {"ended", string("how, in words")},
-                                  {"threads", list(any(), "scenes of their last moments")}},
+                                  {"threads", list(any(), "scenes of their last moments")},
+                                  {"last_exception",
+                                   any("of one that exited with another status than 0: a scene of "
+                                       "where it raised its last exception or panic")}},
                                  {"pid", "ended", "threads"}))},
        {"threads_left_out", number("that are not shown")},
        {"losses", losses()}},

@@ -74,5 +74,12 @@ Result<Moment> find_moment(session::Session& session, std::string_view text,
 
 // Whether an end is one that its process did not choose.
 bool is_crash(const session::ProcessEnd& end);
+// Whether it is one that its process chose and called a failure: as exceptions and panics that
+// nobody catches end in most languages.
+bool is_failure(const session::ProcessEnd& end);
+
+// Of the threads of a process that exited the one that had it exit: the last that stands at a
+// system call without a return. null: none does.
+const LastMoment* exiting_thread(std::span<const LastMoment> lasts, std::int32_t pid);
 
 }  // namespace hodo::ask

@@ -42,7 +42,7 @@ struct MomentSpec {
   enum class Kind : std::uint8_t {
     position,  // 4242:1700+3
     time,      // 12.345678901 or time:NS
-    crash,     // crash, crash:PID: where a process was when a signal ended it
+    crash,     // crash, crash:PID: where a process failed: took a signal, or exited so
     start,     // start, start:TID
     end,       // end, end:TID
     finding,   // finding:3, of `hodo check`

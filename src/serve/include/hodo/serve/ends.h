@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,14 @@ std::string end_words(const Ended& ended);
 Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& last,
                               const session::ProgressFunction& progress,
                               const ask::IndexedRecording* index = nullptr);
+
+// Of a process that exited with another status than 0: where the thread that called for it raised
+// an exception or a panic that nobody caught, or else the one, of its last, that the outermost
+// function caught: what a runtime raises and catches while it reports one is not meant. nullopt: it
+// never did, or the process ended otherwise. Errors: as ask::scene_at.
+Result<std::optional<ask::Scene>> last_exception(session::Session& session, const Ended& ended,
+                                                 const session::ProgressFunction& progress,
+                                                 const ask::IndexedRecording* index = nullptr);
 
 inline constexpr std::size_t kMostLastScenes = 16;
 
