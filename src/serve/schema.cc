@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "hodo/view/text.h"
 
@@ -58,8 +59,16 @@ Json no_parameters() { return parameters({}); }
 
 namespace {
 
+// JSON Schema counts 2.0 as an integer; who writes numbers as JavaScript or Lua do may write that.
+bool is_integer(const Json& value) {
+  if (value.is_number_integer()) return true;
+  if (!value.is_number_float()) return false;
+  const double number = value.get<double>();
+  return std::trunc(number) == number && std::abs(number) <= static_cast<double>(kLargest);
+}
+
 std::string_view type_of(const Json& value) {
-  if (value.is_number_integer()) return "integer";
+  if (is_integer(value)) return "integer";
   if (value.is_number()) return "number";
   if (value.is_boolean()) return "boolean";
   if (value.is_string()) return "string";

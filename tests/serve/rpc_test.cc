@@ -122,6 +122,8 @@ TEST(Schema, TellsWhatDoesNotFit) {
   EXPECT_EQ(wrong(R"({"b":[]})"), "params needs 'a'");
   EXPECT_EQ(wrong(R"({"a":1})"), "params.a is to be at least 2");
   EXPECT_EQ(wrong(R"({"a":-1})"), "params.a is to be at least 2");
+  EXPECT_EQ(wrong(R"({"a":2.0})"), "");
+  EXPECT_EQ(wrong(R"({"a":1e300})"), "params.a is to be of type integer, not number");
   EXPECT_EQ(wrong(R"({"a":2.5})"), "params.a is to be of type integer, not number");
   EXPECT_EQ(wrong(R"({"a":18446744073709551615})"), "params.a is to be at most 9007199254740992");
   EXPECT_EQ(wrong(R"({"a":2,"b":["x","z"]})"), "params.b[1] is to be one of x, y");
