@@ -52,6 +52,45 @@ std::string_view without_parameters(std::string_view name) {
   return name;
 }
 
+// Of the name of a template's instance, without parameters, how the template is called.
+struct TemplateName {
+  std::string whole;  // "std::sort<int*>" of "void std::sort<int*>"
+  std::string bare;   // "std::sort"; "Map::find" of "Map<int>::find", "f" of "f::<i32>"
+};
+
+// Both empty: it is none, as of "operator<" or "<T as Trait>::f".
+TemplateName template_name(std::string_view name) {
+  constexpr std::string_view kOperator = "operator";
+  std::string bare;
+  std::size_t begin = 0;  // of the name itself, behind what it returns
+  std::size_t bare_begin = 0;
+  bool instance = false;
+  int depth = 0;   // of <>
+  int inside = 0;  // of ()
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if (depth > 0) {
+      if (c == '<') ++depth;
+      if (c == '>' && name[i - 1] != '-') --depth;
+      continue;
+    }
+    if (c == '<' && !bare.ends_with(kOperator) && !bare.ends_with("operator<")) {
+      while (bare.ends_with(':') || bare.ends_with(' ')) bare.pop_back();
+      if (bare.size() <= bare_begin) return {};
+      instance = true;
+      ++depth;
+      continue;
+    }
+    bare += c;
+    inside += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c != ' ' || inside != 0 || bare.find(kOperator, bare_begin) != bare.npos) continue;
+    begin = i + 1;
+    bare_begin = bare.size();
+  }
+  if (!instance || depth > 0) return {};
+  return {std::string(name.substr(begin)), bare.substr(bare_begin)};
+}
+
 // "f[abi:cxx11]" -> "f"
 std::string without_abi_tags(std::string name) {
   for (auto tag = name.find("[abi:"); tag != std::string::npos; tag = name.find("[abi:", tag)) {
@@ -102,7 +141,15 @@ std::string demangle(std::string_view mangled) {
 
 bool means(std::string_view wanted, std::string_view demangled) {
   const std::string name = without_abi_tags(std::string(demangled));
-  return name == wanted || without_parameters(name) == wanted || without_copies(name) == wanted;
+  if (name == wanted || without_parameters(name) == wanted || without_copies(name) == wanted) {
+    return true;
+  }
+  if (!name.contains('<') || wanted.empty()) return false;
+  const std::string_view whole = without_copies(name);
+  TemplateName of = template_name(without_parameters(whole));
+  // "call::<fn(i32) -> i32>" has none behind its arguments.
+  if (of.bare.empty()) of = template_name(whole);
+  return of.whole == wanted || of.bare == wanted;
 }
 
 }  // namespace hodo::symbol

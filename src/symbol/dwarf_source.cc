@@ -204,7 +204,11 @@ namespace {
 // anything: whoever is called so has its own name in it.
 bool is_called(Dwarf_Die& function, std::string_view wanted) {
   const char* const own = dwarf_diename(&function);
-  if (own == nullptr || wanted.find(own) == wanted.npos) return false;
+  if (own == nullptr) return false;
+  // A template's instance has its arguments with it, which may be left out.
+  const std::string_view name = own;
+  const auto bare = name.starts_with("operator") ? name : name.substr(0, name.find('<'));
+  if (wanted.find(bare) == wanted.npos) return false;
   return wanted == own || means(wanted, demangle(name_of(function)));
 }
 

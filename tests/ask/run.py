@@ -727,6 +727,38 @@ def case_inlined(case):
     check("compiler" not in other, other)
 
 
+TEMPLATES = r"""
+#include <cstdio>
+#define HERE __attribute__((noinline))
+static volatile int zero;
+namespace shop {
+template <class T> struct Box { T kept; HERE void put(T v) { kept = v + zero; } };
+template <class T> HERE T twice(T v) { return v + v + zero; }
+template <class T> inline T halves(T v) { return v / 2 + zero; }  // LINE halves
+}
+int main() {
+  shop::Box<int> a{};
+  shop::Box<long> b{};
+  a.put(shop::twice(1));
+  b.put(shop::twice(2L));
+  b.put(shop::halves(4L));
+  return a.kept + b.kept == 0;
+}
+"""
+
+
+def case_templates(case):
+    """A template is known by its name without arguments."""
+    data = case.record("templates.data", case.program("templates", TEMPLATES, "-O1"))
+    for name, calls in (("shop::twice", 2), ("shop::Box::put", 3), ("shop::Box<long>::put", 2), ("shop::twice<int>", 1)):
+        done = case.hodo("list", name, data, "--json", status=None)
+        check((len(json.loads(done.stdout)["calls"]) if done.returncode == 0 else 0) == calls, f"{name}: {done.stdout}{done.stderr}")
+    told = case.hodo("show", "call:shop::twice#2", data, status=2).stderr
+    check("means several functions" in told and "twice<int>" in told and "twice<long>" in told, told)
+    told = case.hodo("annotate", "shop::halves", data, status=None).stderr
+    check(f"has inlined it (templates.cc:{line_of(TEMPLATES, 'halves')})" in told, told)
+
+
 SELF = r"""
 static int sum(int n) { return n <= 0 ? 0 : n + sum(n - 1); } /* LINE sums */
 int main(void) {

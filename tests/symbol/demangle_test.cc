@@ -67,6 +67,34 @@ TEST(Demangle, LimitsLengths) {
   EXPECT_EQ(demangle(longer), longer);
 }
 
+TEST(Means, ATemplateWithoutItsArguments) {
+  const char* const sort = "void std::sort<int*, Less>(int*, int*, Less)";
+  EXPECT_TRUE(means("std::sort", sort));
+  EXPECT_TRUE(means("void std::sort<int*, Less>", sort));
+  EXPECT_TRUE(means("std::sort<int*, Less>", sort));
+  EXPECT_FALSE(means("std::sort<int*>", sort));
+  EXPECT_FALSE(means("sort", sort));
+  EXPECT_FALSE(means("std::sor", sort));
+  EXPECT_TRUE(means("std::vector::push_back",
+                    "std::vector<int, std::allocator<int> >::push_back(int const&)"));
+  EXPECT_TRUE(means("(anonymous namespace)::f", "int (anonymous namespace)::f<char>(char)"));
+  EXPECT_TRUE(means("f", "std::pair<int, A<b> > f<std::vector<int> >() [clone .isra.0]"));
+  EXPECT_TRUE(means("crate::pick", "crate::pick::<alloc::vec::Vec<i32>>"));
+  EXPECT_TRUE(means("crate::call", "crate::call::<fn(i32) -> i32>"));
+  EXPECT_FALSE(means("f", "int f.part.0<int>(int)"));
+}
+
+TEST(Means, OperatorsAreNoTemplates) {
+  EXPECT_TRUE(means("operator<<", "operator<<(std::ostream&, A)"));
+  EXPECT_TRUE(means("operator<<", "std::ostream& operator<< <char>(std::ostream&, char)"));
+  EXPECT_TRUE(means("A::operator<", "bool A::operator< <int>(int) const"));
+  EXPECT_FALSE(means("A::operator", "A::operator<(A) const"));
+  EXPECT_TRUE(means("Box::operator->", "Box<int>::operator->() const"));
+  EXPECT_TRUE(means("Box::operator int", "Box<int>::operator int() const"));
+  EXPECT_FALSE(means("::index", "<alloc::vec::Vec<T> as core::ops::Index>::index"));
+  EXPECT_FALSE(means("", "<A as B>"));
+}
+
 // Runs in a thread that has no more stack than the header promises to need.
 void* nest(void*) {
   for (const char* step :
