@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiled.h"
 #include "hodo/base/last_component.h"
 #include "hodo/base/page.h"
 #include "hodo/image/elf.h"
@@ -112,17 +113,30 @@ std::map<std::string, std::uint64_t> entered(const analyze::CoveredModule& m) {
   return out;
 }
 
+// A run's build of a file.
+struct Built {
+  const analyze::CoveredModule& module;
+  Compiled compiled;
+};
+
 // What only `here` has; and what was called more often than `there`, where it may have been inlined
 // in some places or in all: it is laid out otherwise, or was executed as a part of others alone.
-void add_single(const analyze::CoveredModule& here, const analyze::CoveredModule& there,
-                Rebuilt& out) {
-  const auto entered_there = entered(there);
-  const std::set<std::string> inlined_there = inlined(there);
-  for (const auto& [name, count] : entered(here)) {
+void add_single(const Built& here, const Built& there, Rebuilt& out) {
+  const auto entered_there = entered(there.module);
+  const std::set<std::string> inlined_there = inlined(there.module);
+  for (const auto& [name, count] : entered(here.module)) {
     const auto other = entered_there.find(name);
     const bool may = !out.alike.contains(name) || inlined_there.contains(name);
-    if (other == entered_there.end() || (may && count > other->second)) out.single.insert(name);
+    const bool more = other == entered_there.end() || (may && count > other->second);
+    if (more && may_be_inlined(name, here.compiled, there.compiled)) out.single.insert(name);
   }
+}
+
+Compiled compiled(const RanBuilds& run, const analyze::CoveredModule& m, const std::string& file) {
+  if (m.functions.empty()) return {};
+  const Builds::Build& build = run.builds.found().at(file);
+  const std::uint64_t inside = m.base + (m.functions.front().address - m.lowest);
+  return compiled_of(run.session.names().object(build.space, inside, build.time));
 }
 
 Rebuilt in_common(const RanBuilds& a, const RanBuilds& b, const std::string& file) {
@@ -145,8 +159,10 @@ Rebuilt in_common(const RanBuilds& a, const RanBuilds& b, const std::string& fil
     (same ? out.alike : other).insert(base_name(symbol::demangle(name)));
   }
   for (const std::string& name : other) out.alike.erase(name);
-  add_single(*in_a, *in_b, out);
-  add_single(*in_b, *in_a, out);
+  const Built built_a{*in_a, compiled(a, *in_a, file)};
+  const Built built_b{*in_b, compiled(b, *in_b, file)};
+  add_single(built_a, built_b, out);
+  add_single(built_b, built_a, out);
   // What they do themselves is done elsewhere in the other build.
   for (const std::string& name : out.single) out.alike.erase(name);
   return out;

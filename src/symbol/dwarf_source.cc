@@ -237,6 +237,51 @@ std::optional<SourceFrame> DwarfSource::inlined(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+// Adds the functions that a unit defines; false: there are too many entries.
+bool add_functions(const Dwarf_Die& unit, DebugFunctions& out) {
+  int budget = kMostDies;
+  find_inside(unit, budget, [&out](Dwarf_Die& child) {
+    const bool defined =
+        dwarf_tag(&child) == DW_TAG_subprogram && !dwarf_hasattr(&child, DW_AT_declaration);
+    if (std::string name = defined ? name_of(child) : ""; !name.empty()) {
+      out.functions.emplace(std::move(name), DebugFunctions::Function{
+                                                 static_cast<std::uint32_t>(out.units.size() - 1),
+                                                 is_inlined(child)});
+    }
+    return false;
+  });
+  return budget >= 0;
+}
+
+std::string string_of(Dwarf_Die& die, unsigned name) {
+  Dwarf_Attribute attribute;
+  if (dwarf_attr(&die, name, &attribute) == nullptr) return "";
+  const char* const text = dwarf_formstring(&attribute);
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+// What was split off (-gsplit-dwarf, dwz) is not looked for.
+DebugFunctions DwarfSource::functions() {
+  DebugFunctions out{.whole = dwarf_getalt(dwarf_.get()) == nullptr};
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  std::uint8_t type = 0;
+  for (int units = 0; out.whole; ++units) {
+    const int got = dwarf_get_units(dwarf_.get(), unit, &unit, nullptr, &type, &die, nullptr);
+    if (got == 1) break;
+    const bool has_functions = type == DW_UT_compile || type == DW_UT_partial;
+    out.whole = got == 0 && units < kMostUnits && type != DW_UT_skeleton;
+    if (!out.whole || !has_functions) continue;
+    out.units.push_back({string_of(die, DW_AT_name), string_of(die, DW_AT_producer)});
+    out.whole = add_functions(die, out);
+  }
+  return out;
+}
+
 LineTable DwarfSource::lines() {
   LineCollector collector;
   Dwarf_CU* unit = nullptr;

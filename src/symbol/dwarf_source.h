@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elf_file.h"
+#include "hodo/symbol/debug_functions.h"
 #include "hodo/symbol/symbol_table.h"
 #include "unit_lines.h"
 #include "unit_ranges.h"
@@ -26,6 +27,8 @@ class DwarfSource {
   std::vector<SourceFrame> frames(std::uint64_t vaddr);
   // As SymbolTable::inlined.
   std::optional<SourceFrame> inlined(std::string_view name);
+  // As debug_functions_of().
+  DebugFunctions functions();
   // As SymbolTable::lines.
   LineTable lines();
 

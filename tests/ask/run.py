@@ -972,6 +972,49 @@ def case_rebuilt(case):
     check(parted["first"]["a"]["next"]["kind"] == "cond" or parted["first"]["b"]["next"]["kind"] == "cond", parted)
 
 
+ADDED = r"""
+#define HERE __attribute__((noinline, noclone))
+static volatile int sum;
+HERE static void add(int n) { sum = sum + n; }
+static inline int half(int n) { return n / 2; }
+#ifdef EXTRA
+HERE static void extra(int n) { sum = sum - n; }
+#endif
+HERE static void step(int n) {
+  add(half(n));
+#ifdef EXTRA
+  extra(n);                                                /* LINE added */
+#endif
+#ifdef AGAIN
+  add(n);                                                  /* LINE again */
+#endif
+}
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) step(argv[i][0]);
+  return 0;
+}
+"""
+
+
+def case_added(case):
+    """A call that only one of two builds makes is a difference where both were compiled alike, not where one may inline it."""
+    def record(name, *flags):
+        os.makedirs(case.path(name), exist_ok=True)
+        return case.record(name + ".data", case.program(name + "/added", ADDED, *flags), "6", "7")
+
+    for level in ("-O0", "-O2"):
+        plain = record("plain" + level, level)
+        for change, line in (("EXTRA", "added"), ("AGAIN", "again")):
+            changed = record(change + level, level, "-D" + change)
+            for one, other, side in ((plain, changed, "b"), (changed, plain, "a")):
+                parted = case.json("diff", one, other, status=1)["paths"][0]["first"][side]["at"]
+                check(parted["function"] == "step" and parted["line"] == line_of(ADDED, line), f"{level} {change}: {parted}")
+        bare = record("bare" + level, level, "-g0", "-DEXTRA")
+        check(case.json("diff", plain, bare, status=None)["paths"][0]["equal"], "nothing says how it was compiled")
+    alike = case.json("diff", case.path("plain-O0.data"), case.path("plain-O2.data"), status=None)
+    check(alike["paths"][0]["equal"], alike["paths"])
+
+
 USES = r"""
 #ifdef LIBRARY
 int digits(const char* text) {

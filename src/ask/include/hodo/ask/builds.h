@@ -47,7 +47,7 @@ class Builds final : public session::RunSink {
 // A file of which two runs had a build each. Functions by base_name() of their demangled names.
 struct Rebuilt {
   std::set<std::string> alike;  // laid out alike in both: the same places mean the same
-  // Only one build has them, or calls them so often: the other has them inlined, or not yet.
+  // Only one build has them, or calls them so often, and the other may have them inlined.
   std::set<std::string> single;
 };
 using RebuiltFiles = std::map<std::string, Rebuilt>;  // by last path component
