@@ -4,10 +4,12 @@
 #include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "hodo/ask/calls.h"
 #include "hodo/serve/asking.h"
 #include "hodo/serve/method.h"
+#include "hodo/symbol/symbol_table.h"
 #include "hodo/view/moments.h"
 
 namespace hodo::serve {
@@ -85,12 +87,20 @@ Result<ask::Scene> last_scene(session::Session& session, const ask::LastMoment& 
 
 namespace {
 
+// Whether a file that ran has it: most programs throw nothing, and need not be decoded for that.
+bool is_there(const session::Session& session, std::string_view function) {
+  return std::ranges::any_of(session.names().tables(), [&](const symbol::SymbolTable* table) {
+    return !table->named(function).empty();
+  });
+}
+
 // What a thread has raised, in order, as far as it is looked at.
 Result<std::vector<ask::CallRow>> raised_by(session::Session& session, const ask::ThreadId& thread,
                                             const session::ProgressFunction& progress,
                                             const ask::IndexedRecording* index) {
   std::vector<ask::CallRow> out;
   for (const char* name : kRaises) {
+    if (!is_there(session, name)) continue;
     auto list = ask::list_calls(
         session, name,
         {.walk = {.selection = ask::only(thread), .progress = progress}, .index = index});
