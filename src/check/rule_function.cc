@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "argument_counts.h"
 #include "edge_rules.h"
 #include "pointer.h"
 #include "sensitive.h"
@@ -51,7 +52,8 @@ class CallFunction final : public EdgeRule {
       return Verdict{.grade = Grade::unexplained,
                      .reason = "leads to a function whose address nothing in its file holds"};
     }
-    return judge_virtual(edge);
+    if (auto verdict = judge_virtual(edge)) return verdict;
+    return arguments_->judge(edge);
   }
 
  private:
@@ -107,6 +109,7 @@ class CallFunction final : public EdgeRule {
                                          *place.offset, offsets_of(slots))};
   }
 
+  std::unique_ptr<ArgumentCounts> arguments_ = std::make_unique<ArgumentCounts>();
   std::unique_ptr<VirtualSites> sites_ = std::make_unique<VirtualSites>();
 };
 

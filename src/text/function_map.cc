@@ -79,4 +79,14 @@ bool FunctionMap::same(std::uint64_t a, std::uint64_t b) const {
       joined_, std::pair(std::min(*first, *second), std::max(*first, *second)));
 }
 
+std::vector<Function> FunctionMap::parts(std::uint32_t index) const {
+  std::vector<Function> out = {functions_[index]};
+  for (const auto& [first, second] : joined_) {
+    if (first == index) out.push_back(functions_[second]);
+    if (second == index) out.push_back(functions_[first]);
+  }
+  std::ranges::sort(out, by_begin);
+  return out;
+}
+
 }  // namespace hodo::text

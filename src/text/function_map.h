@@ -30,6 +30,8 @@ class FunctionMap {
   const Function* at(std::uint64_t address) const;
   // Both in one function, or in joined ones.
   bool same(std::uint64_t a, std::uint64_t b) const;
+  // The function of that index and all that jump into its middle, or it into theirs; by address.
+  std::vector<Function> parts(std::uint32_t index) const;
   std::span<const Function> all() const { return functions_; }
   std::span<const Joined> joined() const { return joined_; }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 
+#include "arguments.h"
 #include "asked_names.h"
 #include "function_map.h"
 #include "go_tables.h"
@@ -145,7 +147,19 @@ struct Module::Facts : TextFacts {
   bool relocates_text = false;
   std::vector<Relocated> relocated;  // by place
   std::vector<PatchSite> patch_sites;
+  mutable std::once_flag own_once;
+  mutable std::vector<std::string_view> own;
 
+  // The file has a symbol of this name itself, not only a stub that leads to others'.
+  bool has_own(std::string_view name) const {
+    std::call_once(own_once, [&] {
+      for (const Symbol& s : symbols->symbols()) {
+        if (s.kind != SymbolKind::plt) own.push_back(s.name);
+      }
+      std::ranges::sort(own);
+    });
+    return std::ranges::binary_search(own, name);
+  }
   const Slot* slot_at(std::uint64_t address) const {  // null: none
     const auto slot = std::ranges::lower_bound(slots, address, {}, &Slot::address);
     return slot != slots.end() && slot->address == address ? &*slot : nullptr;
@@ -518,6 +532,47 @@ Module::MayCall Module::may_call(std::uint64_t insn_vaddr) const {
     }
   }
   return out;
+}
+
+ArgumentsRead Module::arguments_read(std::uint64_t vaddr) const {
+  const Function* f = function(vaddr);
+  if (f == nullptr || f->begin != vaddr || mode() != isa::Mode::bits64) return {};
+  return text::arguments_read(facts_->text, *f);
+}
+
+ArgumentsSet Module::arguments_set(std::uint64_t insn_vaddr) const {
+  const auto index = facts_->functions.index(insn_vaddr);
+  if (!index || mode() != isa::Mode::bits64) return {};
+  const std::vector<Function> parts = facts_->functions.parts(*index);
+  return text::arguments_set(facts_->text, parts, insn_vaddr,
+                             [this](std::uint64_t call) { return leaves(call); });
+}
+
+// null: no stub, or none that jumps through a slot in a straight line.
+const Slot* Module::slot_of_stub(std::uint64_t vaddr) const {
+  constexpr int kLongest = 3;  // ENDBR64, a load or NOP, the jump
+  for (int i = 0; i < kLongest && has(vaddr, kPlt); ++i) {
+    if (const Slot* slot = slot_of(vaddr)) return slot;
+    const auto stub = insn(vaddr);
+    if (!stub) return nullptr;
+    vaddr += stub->length;
+  }
+  return nullptr;
+}
+
+// A call of a function that the file asks for by name and does not have, unless that keeps all
+// registers: those of profilers, of code that makes room on the stack, and of OCaml's runtime do.
+bool Module::leaves(std::uint64_t call) const {
+  static constexpr std::array<std::string_view, 6> kKeep = {
+      "__fentry__", "__morestack", "__rust_probestack", "_mcount", "mcount", "caml_"};
+  const Slot* slot = slot_of(call);
+  const auto direct = insn(call);
+  if (direct && direct->cls == isa::InsnClass::call) slot = slot_of_stub(direct->target);
+  if (slot == nullptr || slot->name.empty()) return false;
+  if (std::ranges::any_of(kKeep, [&](auto name) { return slot->name.starts_with(name); })) {
+    return false;
+  }
+  return !facts_->has_own(slot->name);
 }
 
 std::vector<std::string_view> Module::asked_by_name(std::uint64_t insn_vaddr) const {

@@ -42,6 +42,10 @@ extern "C" {
 [[gnu::noinline, gnu::used, gnu::aligned(16)]] void untaken() { reached(); }
 // This one's address is in a table.
 [[gnu::noinline, gnu::used]] void taken() { reached(); }
+[[gnu::noinline, gnu::used]] void taken_with_five(long first, long second, long third, long fourth,
+                                                  long fifth) {
+  if (first + second + third + fourth + fifth != 1) reached();
+}
 // It reads three arguments.
 [[gnu::noinline, gnu::used]] void taken_with_three(long first, long second, long third) {
   if (first + second + third != 1) reached();
@@ -445,6 +449,7 @@ struct File {
 };
 Function callback = open_file;
 void (*callback_of_three)(long, long, long) = taken_with_three;
+void (*callback_of_five)(long, long, long, long, long) = taken_with_five;
 
 [[gnu::noinline]] void open_by(File* f) { f->operations->open(); }
 [[gnu::noinline]] void call_back() {
@@ -472,6 +477,19 @@ void global_to_virtual() {
 }
 void global_to_other_arity() {
   std::memcpy(unknown(&callback), unknown(&callback_of_three), sizeof callback);
+  call_back();
+}
+[[gnu::noinline]] void tell_and_call_back() {
+  std::fflush(stdout);
+  callback();
+  asm volatile("");
+}
+void more_arguments_after_a_library_call() {
+  std::memcpy(unknown(&callback), unknown(&callback_of_five), sizeof callback);
+  tell_and_call_back();
+}
+void more_arguments_passed_on() {
+  std::memcpy(unknown(&callback), unknown(&callback_of_five), sizeof callback);
   call_back();
 }
 void global_to_main() {
@@ -602,6 +620,7 @@ void none() {
   if (std::getenv("HODO_NEVER") != nullptr) {
     untaken();
     callback_of_three(0, 0, 0);
+    callback_of_five(0, 0, 0, 0, 0);
   }
   reached();
 }
@@ -644,6 +663,8 @@ const std::map<std::string, Function> kForms = {
     {"global-to-taken", global_to_taken},
     {"global-to-virtual", global_to_virtual},
     {"global-to-other-arity", global_to_other_arity},
+    {"more-arguments-after-a-library-call", more_arguments_after_a_library_call},
+    {"more-arguments-passed-on", more_arguments_passed_on},
     {"global-to-main", global_to_main},
     {"global-to-initialiser", global_to_initialiser},
     {"global-to-library", global_to_library},

@@ -95,6 +95,22 @@ struct VirtualSlot {
   std::uint64_t offset = 0;  // from where objects point to
 };
 
+// Arguments are numbered as functions take them: RDI, RSI, RDX, RCX, R8, R9. Bit n: argument n.
+inline constexpr unsigned kRegisterArguments = 6;
+
+// What a function reads on all its ways before it calls anything, returns, loops or puts something
+// else there.
+struct ArgumentsRead {
+  std::uint8_t pointers = 0;  // memory where it points
+  std::uint8_t values = 0;    // these too, and what is computed with or compared
+};
+// What may be in the registers at a call.
+struct ArgumentsSet {
+  std::uint8_t set = 0x3f;   // put there in its function, or given to that
+  bool returned = true;      // RDX may be a part of what a call returned
+  bool unprototyped = true;  // RAX holds a number, as for a function that takes any arguments
+};
+
 class Module {
  public:
   // Larger text is refused: it is ten times what the largest browsers have.
@@ -193,6 +209,11 @@ class Module {
     std::vector<std::uint64_t> addresses;
   };
   MayCall may_call(std::uint64_t insn_vaddr) const;
+  // Of the function that begins there, in 64-bit code.
+  ArgumentsRead arguments_read(std::uint64_t vaddr) const;
+  // Of a call or jump in 64-bit code. Looks at all of its function; where that has too much
+  // code, all may be set.
+  ArgumentsSet arguments_set(std::uint64_t insn_vaddr) const;
   // By which names in read-only data the file itself asks dlsym or dlvsym for what a call or jump
   // through a pointer leads to: where what that returned is still in the register, or the pointer
   // is read from the fixed place in which the file stores it. In 64-bit code; only names of
@@ -223,6 +244,8 @@ class Module {
  private:
   struct Facts;
   explicit Module(std::unique_ptr<const Facts> facts);
+  bool leaves(std::uint64_t call) const;
+  const Slot* slot_of_stub(std::uint64_t vaddr) const;
   static Result<std::shared_ptr<const Module>> make(std::vector<std::uint8_t> bytes,
                                                     std::shared_ptr<const symbol::SymbolTable>,
                                                     const ModuleCache* cache);
