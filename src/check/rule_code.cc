@@ -11,6 +11,20 @@
 
 namespace hodo::check {
 
+namespace {
+
+// An image of GCL, which puts compiled code on the heap, too.
+bool is_image(std::string_view path, std::uint32_t space, std::uint64_t time, Locator& locator) {
+  const auto files = locator.regions().files(space, time);
+  return std::ranges::any_of(files, [&](const session::MappedFile& file) {
+    if (file.path != path || file.location.empty()) return false;
+    const text::Module* const module = locator.modules().get(file.location);
+    return module != nullptr && locator.modules().keeps_code_as_data(*module);
+  });
+}
+
+}  // namespace
+
 std::string known_generator(const End& end, std::uint32_t space, std::uint64_t time,
                             Locator& locator, Jit jit) {
   if (end.kind == End::Kind::data) {
@@ -19,6 +33,9 @@ std::string known_generator(const End& end, std::uint32_t space, std::uint64_t t
   } else if (end.area != "[stack]") {
     const bool heap = end.area == "[heap]";
     const std::string_view path = locator.maker(end);
+    if (heap && !path.empty() && is_image(path, space, time, locator)) {
+      return std::string(text::file_name(path));
+    }
     for (const session::MappedFile& file : locator.regions().files(space, time)) {
       if (!path.empty() && file.path != path) continue;
       const text::Generator* made = locator.modules().generator(file);

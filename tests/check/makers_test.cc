@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "fake_session.h"
 #include "hodo/check/checker.h"
@@ -59,10 +60,10 @@ class MakersTest : public testing::Test {
     see({.from = kBase + 0x1005, .to = kCode, .time = 200, .kind = BranchKind::icall});
   }
   // What is said of that.
-  std::optional<Grade> grade() {
+  std::optional<Grade> grade(std::string_view rule = "code.unknown") {
     // The worst comes first.
     for (const Finding& f : checker_->findings()) {
-      if (f.rule->name == "code.unknown") return f.grade;
+      if (f.rule->name == rule) return f.grade;
     }
     return std::nullopt;
   }
@@ -114,6 +115,28 @@ TEST_F(MakersTest, AThreadInWhichSomethingWasFoundAnswersForNothing) {
   ask(kBase + 0x1010, 90, 110);
   run_code();
   EXPECT_EQ(grade(), Grade::impossible);
+}
+
+TEST_F(MakersTest, OnTheHeapOnlyAnImageOfGclAnswersForItself) {
+  const auto grade_on_heap = [&](std::uint64_t asked, const std::vector<std::uint8_t>& code) {
+    checker_.reset();
+    session_.run_code(kCode, code);
+    session_.map(kCode, {.area = "[heap]", .grant = session::Grant{kMain, 100}});
+    ask(asked + 0x1010, 90, 110);
+    run_code();
+    return grade("code.heap");
+  };
+  const std::vector<std::uint8_t> compiled = {0xb8, 43, 0, 0, 0, 0x90, 0x90, 0xc3};
+  EXPECT_EQ(grade_on_heap(kBase, compiled), Grade::impossible);
+
+  text::ElfBuilder image = program();
+  for (const char c : std::string_view("GCL (GNU Common Lisp) siLsave_system")) {
+    text::append(image.data, c);
+  }
+  const std::string path = path_of(image);
+  session_.map(kBase, {.path = "/bin/prog", .location = path});
+  EXPECT_EQ(grade_on_heap(kBase, compiled), Grade::explained);
+  EXPECT_EQ(grade_on_heap(kGenerator, compiled), Grade::impossible) << "another file asked for it";
 }
 
 TEST_F(MakersTest, WhatAThreadThatComesLaterMadeIsSaidAtTheEnd) {

@@ -1,0 +1,8 @@
+factor(2^101-1)
+iferr(1/0, E, print(E))
+f(n) = if(n < 2, n, f(n-1) + f(n-2))
+f(15)
+intnum(x = 0, 1, x^2)
+install("labs", "lL")
+labs(-3)
+forprime(p = 2, 30, print1(p, " "))
