@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <span>
 
 #include "hodo/ask/occurrences.h"
@@ -339,31 +340,43 @@ Wanted wanted_by(const MomentSpec& spec) {
   return out;
 }
 
+Error means_several(const std::string& name, std::vector<std::string>& functions) {
+  constexpr std::size_t kMostListed = 10;
+  std::ranges::sort(functions);  // not as they came: an index may be asked of first
+  std::string list;
+  for (const std::string& one : functions | std::views::take(kMostListed)) {
+    list += (list.empty() ? "" : ", ") + one;
+  }
+  if (functions.size() > kMostListed) {
+    list += fmt::format(" and {} more", functions.size() - kMostListed);
+  }
+  return {ErrorCode::usage,
+          fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with its "
+                      "parameters",
+                      name, list)};
+}
+
 Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec,
                                const FindOptions& options) {
   std::uint64_t passed = 0;
   std::uint64_t seen = 0;
   std::optional<Moment> found;
   Meant meant;
+  // A name may mean a function that is called later only.
+  const bool one_meaning =
+      spec.kind == MomentSpec::Kind::line || spec.kind == MomentSpec::Kind::address;
   auto outcome =
       each_occurrence(session, wanted_by(spec), options.walk,
                       [&](const Moment& moment, const session::Context&) {
-                        if (passed + ++seen < spec.count) return true;
-                        found = moment;
-                        return false;
+                        if (passed + ++seen == spec.count) found = moment;
+                        return !found || !(meant.whole || one_meaning);
                       },
                       meant, {.index = options.index, .pass = spec.count - 1, .passed = &passed});
   if (!outcome) return std::unexpected(outcome.error());
   if (options.losses != nullptr) add_losses(*options.losses, outcome->losses);
   seen += passed;
   if (meant.functions.size() > 1) {
-    std::ranges::sort(meant.functions);  // not as they came: an index may be asked of first
-    std::string list;
-    for (const std::string& name : meant.functions) list += (list.empty() ? "" : ", ") + name;
-    return fail(ErrorCode::usage,
-                fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with "
-                            "its parameters",
-                            spec.name, list));
+    return std::unexpected(means_several(spec.name, meant.functions));
   }
   if (!found) {
     return fail(ErrorCode::not_found,

@@ -118,6 +118,7 @@ std::vector<std::size_t> FunctionEvents::choose(const Index& index,
                                                 const Where& where) {
   const MeantCallees callees(index, calls_.following(), name_);
   const bool ends = wanted_.kind == Wanted::Kind::ret;
+  meant_.whole = true;
   std::uint64_t passed = 0;
   bool passing = where.pass != 0 && where.passed != nullptr;
   std::erase_if(selected, [&](std::size_t i) {
@@ -128,8 +129,7 @@ std::vector<std::size_t> FunctionEvents::choose(const Index& index,
     if (segment.lossy || passed + count > where.pass) passing = false;
     for (const CalleeCount& c : ran.callees) {
       if ((ends ? c.closed : c.opened) == 0 || !callees.means(c.callee)) continue;
-      found_ = true;
-      if (passing) note_meant(callees.function(c.callee));
+      note_meant(callees.function(c.callee));
     }
     if (passing) passed += count;
     return passing;

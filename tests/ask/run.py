@@ -753,8 +753,11 @@ def case_templates(case):
     for name, calls in (("shop::twice", 2), ("shop::Box::put", 3), ("shop::Box<long>::put", 2), ("shop::twice<int>", 1)):
         done = case.hodo("list", name, data, "--json", status=None)
         check((len(json.loads(done.stdout)["calls"]) if done.returncode == 0 else 0) == calls, f"{name}: {done.stdout}{done.stderr}")
-    told = case.hodo("show", "call:shop::twice#2", data, status=2).stderr
-    check("means several functions" in told and "twice<int>" in told and "twice<long>" in told, told)
+    for moment in ("call:shop::twice", "call:shop::twice#2", "return:shop::twice"):
+        for index in ((), ("--no-index",)):
+            told = case.hodo("show", moment, data, *index, status=2).stderr
+            check("means several functions" in told and "twice<int>" in told and "twice<long>" in told, f"{moment}: {told}")
+    check("twice<int>" in case.hodo("show", "call:shop::twice<int>", data).stdout, "the one that is named")
     told = case.hodo("annotate", "shop::halves", data, status=None).stderr
     check(f"has inlined it (templates.cc:{line_of(TEMPLATES, 'halves')})" in told, told)
 

@@ -27,6 +27,7 @@ struct Wanted {
 // What a name stood for, to tell of it where it stood for nothing or for too much.
 struct Meant {
   std::vector<std::string> functions;  // that were meant and seen, "name (object)"; raw
+  bool whole = false;                  // those are all in what is searched, told of or not
   std::vector<std::string> others;     // names that were not meant: what could be suggested
   std::vector<std::uint64_t> lines;    // lines with code in the files that were meant, in order
 };
