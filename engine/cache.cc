@@ -186,10 +186,10 @@ void drop_fragment(std::uint64_t ip, std::uint8_t* head) {
   }
   Detour* detour = detour_of(ip, head);
   if (detour == nullptr) return trap_head(head);
-  if (is_newest) {
-    Emitter::point(detour->jump, detour->stub);
-    set_link_place(detour->exit, *arena_of_code(detour->jump), detour->jump);
-  }
+  // It may lead to this one also where there is a newer one that stays: then to that, the next
+  // time.
+  Emitter::point(detour->jump, detour->stub);
+  set_link_place(detour->exit, *arena_of_code(detour->jump), detour->jump);
   redirect(head, detour->jump - 1);
 }
 

@@ -280,8 +280,38 @@ static void flags_to_another(void) {
   printf("flags: %d, hashes alike: %d\n", sum, hash(alike) == hash(code));
 }
 
+// XOR ECX, ECX, by which nobody needs to look further for who reads flags; JMP.
+static void write_jump(unsigned char* at, const unsigned char* to) {
+  const int distance = (int)(to - (at + 7));
+  at[0] = 0x31, at[1] = 0xc9, at[2] = 0xe9;
+  memcpy(at + 3, &distance, 4);
+}
+
+// The way to code that has been rewritten leads to the second of three translations of it, the
+// third is a shorter one, and then what only the second goes on with is written to.
+static void rewritten_behind(void) {
+  unsigned char* const first =
+      mmap(NULL, 3 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char* const second = first + kPage;
+  unsigned char* const leads_there = second + kPage;
+  write_function(first, 1);
+  write_jump(first + 5, second);
+  write_function(second, 10);
+  second[0] = 0x05;  // ADD EAX, value
+  write_jump(leads_there, first);
+  int sum = call(leads_there);
+  first[1] = 2;
+  sum = sum * 100 + call(leads_there);
+  for (int i = 0; i < 10; ++i) call(second);
+  for (int i = 0; i < 10; ++i) call(first);
+  second[1] = 20;
+  sum = sum * 100 + call(leads_there);
+  printf("rewritten behind: %d\n", sum);
+}
+
 int main(void) {
   rewritten_in_place();
+  rewritten_behind();
   beside_data();
   flipped();
   reached_in_two_ways();
