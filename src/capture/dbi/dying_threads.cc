@@ -41,9 +41,10 @@ void DyingThreads::look(pid_t child) {
 }
 
 void DyingThreads::take_stop(Held& held) const {
-  if (held.stands || peek(held.tid) != Peeked::stopped) return;
-  held.stands = true;
-  if (look_for(held.tid).state == Waited::status_taken) show(held);
+  if (held.stands) return;
+  const Peeked found = peek(held.tid);
+  held.stands = found != Peeked::nothing;
+  if (found == Peeked::stopped && look_for(held.tid).state == Waited::status_taken) show(held);
 }
 
 void DyingThreads::show(const Held& held) const {

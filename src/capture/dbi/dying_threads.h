@@ -24,7 +24,7 @@ class DyingThreads {
  private:
   struct Held {
     pid_t pid = 0, tid = 0;
-    bool stands = false;  // with the program's registers, if they are known
+    bool stands = false;  // with the program's registers, if they are known; or it has ended
   };
   void take_stop(Held& held) const;
   void show(const Held& held) const;
