@@ -289,7 +289,7 @@ Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
   const session::ProcessEnd& end = **found;
   WalkOptions how = options.walk;
   how.selection = {};
-  if (end.tid != 0) {
+  if (is_crash(end) && end.tid != 0) {
     how.selection.tid = end.tid;
   } else {
     how.selection.pid = end.pid;
@@ -300,7 +300,7 @@ Result<Moment> find_crash(session::Session& session, const MomentSpec& spec,
     return fail(ErrorCode::not_found,
                 fmt::format("nothing is known of the path of process {}", end.pid));
   }
-  const LastMoment* const exits = is_crash(end) ? nullptr : exiting_thread(*lasts, end.pid);
+  const LastMoment* const exits = is_crash(end) ? nullptr : exiting_thread(*lasts, end);
   if (exits != nullptr) return exits->moment;
   const auto time = [](const LastMoment& last) { return last.last.time; };
   return std::ranges::max_element(*lasts, {}, time)->moment;
@@ -392,11 +392,16 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
 bool is_crash(const session::ProcessEnd& end) { return end.signal != 0; }
 bool is_failure(const session::ProcessEnd& end) { return end.exit_status > 0; }
 
-const LastMoment* exiting_thread(std::span<const LastMoment> lasts, std::int32_t pid) {
+const LastMoment* exiting_thread(std::span<const LastMoment> lasts,
+                                 const session::ProcessEnd& end) {
+  const auto named = std::ranges::find_if(lasts, [&](const LastMoment& last) {
+    return last.who.pid == end.pid && last.who.tid == end.tid;
+  });
+  if (named != lasts.end()) return &*named;
   const LastMoment* out = nullptr;
   for (const LastMoment& last : lasts) {
     const bool stands = last.last.kind == BranchKind::syscall && (last.last.flags & kTraceEnd) != 0;
-    if (last.who.pid != pid || !stands) continue;
+    if (last.who.pid != end.pid || !stands) continue;
     if (out == nullptr || out->last.time < last.last.time) out = &last;
   }
   return out;

@@ -50,7 +50,7 @@ std::vector<Ended> ended_processes(const session::Session& session,
   for (Ended& ended : out) {
     if (ended.known && ended.end.exit_status >= 0) {
       const ask::LastMoment* const exits =
-          ask::is_failure(ended.end) ? ask::exiting_thread(lasts, ended.end.pid) : nullptr;
+          ask::is_failure(ended.end) ? ask::exiting_thread(lasts, ended.end) : nullptr;
       if (exits != nullptr) ended.threads.push_back(*exits);
       continue;
     }

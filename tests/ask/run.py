@@ -556,6 +556,7 @@ FAILURES = r"""
 static volatile int zero = 0;
 HERE static void* spins(void*) { for (long n = 1;; ++n) if (n % 3 == zero) zero = zero; }
 HERE static void* waits(void*) { pause(); return nullptr; }
+HERE static void* calls(void*) { for (;;) if (read(-1, nullptr, 0) == zero) zero = zero; }  // until the end, and later than who ends it
 HERE static void* gives_up(void*) { usleep(20000); exit(zero + 3); }             // LINE gives_up
 HERE static void raises() { throw std::runtime_error("x"); }                     // LINE raises
 HERE static int reports() { try { throw 1; } catch (int) { } return zero; }  // as a runtime may that tells of one
@@ -563,7 +564,7 @@ HERE static int catches() { try { raises(); } catch (const std::exception&) { re
 HERE static int first() { try { raises(); } catch (const std::exception&) { } return zero; }
 static void start(void* (*what)(void*)) { pthread_t t; pthread_create(&t, nullptr, what, nullptr); }
 int main(int, char** argv) {
-  if (!strcmp(argv[1], "thread")) { start(spins); start(waits); start(gives_up); pause(); }
+  if (!strcmp(argv[1], "thread")) { start(spins); start(waits); for (int i = 0; i < 4; ++i) start(calls); start(gives_up); pause(); }
   if (!strcmp(argv[1], "caught")) return first() + catches();
   if (!strcmp(argv[1], "good")) return first();
   if (fork() == 0) _exit(5);

@@ -18,11 +18,8 @@ constexpr std::size_t kMostPlaces = 100;  // that are listed one by one
 constexpr std::size_t kLongestPath = 512;
 
 ProcessEnd end_of(const relay::EndRecord& end, std::uint64_t time, std::int32_t tid) {
-  ProcessEnd out{.time = time,
-                 .exit_status = end.exit_status,
-                 .signal = end.signal,
-                 .tid = end.signal != 0 ? tid : 0,
-                 .ip = {}};
+  ProcessEnd out{
+      .time = time, .exit_status = end.exit_status, .signal = end.signal, .tid = tid, .ip = {}};
   if (end.ip_known == 1) out.ip = end.ip;
   return out;
 }

@@ -78,8 +78,8 @@ bool is_crash(const session::ProcessEnd& end);
 // nobody catches end in most languages.
 bool is_failure(const session::ProcessEnd& end);
 
-// Of the threads of a process that exited the one that had it exit: the last that stands at a
-// system call without a return. null: none does.
-const LastMoment* exiting_thread(std::span<const LastMoment> lasts, std::int32_t pid);
+// Of the threads of a process that exited the one that had it exit: which the recorder names, or
+// else the last that stands at a system call without a return. null: none does.
+const LastMoment* exiting_thread(std::span<const LastMoment> lasts, const session::ProcessEnd& end);
 
 }  // namespace hodo::ask

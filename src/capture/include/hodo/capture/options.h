@@ -75,7 +75,7 @@ struct ProcessEnd {
   std::uint64_t time = 0;
   int exit_status = -1;             // -1: a signal ended it, or nobody knows
   int signal = 0;                   // 0: none, or nobody knows
-  std::int32_t tid = 0;             // of the signal: whose; 0: nobody knows
+  std::int32_t tid = 0;             // which thread took the signal, or exited for all; 0: unknown
   std::optional<std::uint64_t> ip;  // where it was then; in a system call, or nobody knows: none
 };
 

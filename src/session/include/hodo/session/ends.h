@@ -14,7 +14,7 @@ struct ProcessEnd {
   std::uint64_t time = 0;           // ns; 0: unknown
   int exit_status = -1;             // -1: it did not exit
   int signal = 0;                   // that ended it; with neither nobody knows, as after SIGKILL
-  std::int32_t tid = 0;             // which thread took the signal; 0: unknown
+  std::int32_t tid = 0;             // which thread took the signal, or exited for all; 0: unknown
   std::optional<std::uint64_t> ip;  // where that was then, if known
 };
 
