@@ -306,6 +306,8 @@ def what_the_core_file_shows(box, how, status, question):
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:
         if file.read().strip() not in ("core", "core.%p"):
             raise Skip("core files go elsewhere here (/proc/sys/kernel/core_pattern)")
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] != resource.RLIM_INFINITY and os.geteuid() != 0:
+        raise Skip("core files are limited here (ulimit -Hc)")
     folder = box.path("core_of_" + how)
     os.mkdir(folder)
 
