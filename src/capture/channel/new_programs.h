@@ -1,5 +1,6 @@
-// What channels ask of the engine, which is not in a program that a recorded thread executes until
-// somebody puts it there.
+// What channels ask of who holds threads with ptrace: the engine is not in a program that a
+// recorded thread executes until somebody puts it there, and a process that dies cannot show its
+// other threads by itself.
 #pragma once
 
 #include <sys/types.h>
