@@ -139,17 +139,31 @@ std::string demangle(std::string_view mangled) {
   return name.append(mangled.substr(suffix));
 }
 
-bool means(std::string_view wanted, std::string_view demangled) {
+std::vector<std::string> spellings(std::string_view demangled) {
   const std::string name = without_abi_tags(std::string(demangled));
-  if (name == wanted || without_parameters(name) == wanted || without_copies(name) == wanted) {
-    return true;
-  }
-  if (!name.contains('<') || wanted.empty()) return false;
   const std::string_view whole = without_copies(name);
+  std::vector<std::string> out{name};
+  const auto add = [&out](std::string_view one) {
+    if (!one.empty() && std::ranges::find(out, one) == out.end()) out.emplace_back(one);
+  };
+  add(demangled);
+  add(without_parameters(name));
+  add(whole);
+  if (!name.contains('<')) return out;
   TemplateName of = template_name(without_parameters(whole));
   // "call::<fn(i32) -> i32>" has none behind its arguments.
   if (of.bare.empty()) of = template_name(whole);
-  return of.whole == wanted || of.bare == wanted;
+  add(of.whole);
+  add(of.bare);
+  return out;
+}
+
+bool means(std::string_view wanted, std::string_view demangled) {
+  if (wanted == demangled) return true;
+  // All are made of its characters, most of them by leaving some out.
+  if (wanted.empty() || wanted.size() > demangled.size()) return false;
+  const std::vector<std::string> all = spellings(demangled);
+  return std::ranges::find(all, wanted) != all.end();
 }
 
 }  // namespace hodo::symbol

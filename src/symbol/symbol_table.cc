@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -62,36 +63,51 @@ std::string synthetic_name(std::uint64_t vaddr) {
   return std::string(kSynthetic) + std::string(digits.begin(), end);
 }
 
-// By its demangled name, with or without parameters. A stub is not the function it leads to: it
-// wants the suffix.
-bool is_called(const Symbol& symbol, std::string_view wanted) {
+std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
+
+// A stub is not the function it leads to: it wants the suffix.
+template <class Each>
+void for_each_spelling(const Symbol& symbol, Each each) {
   constexpr std::string_view kStub = "@plt";
   std::string_view name = symbol.name;
-  if (symbol.kind == SymbolKind::plt) {
-    if (!wanted.ends_with(kStub)) return false;
-    wanted.remove_suffix(kStub.size());
-    name.remove_suffix(kStub.size());
+  const bool stub = symbol.kind == SymbolKind::plt;
+  if (stub && name.ends_with(kStub)) name.remove_suffix(kStub.size());
+  for (std::string& spelling : spellings(demangle(name))) {
+    each(stub ? spelling.append(kStub) : spelling);
   }
-  return means(wanted, demangle(name));
 }
 
 }  // namespace
 
 // Everything that one file and its debug file say about names.
 struct SymbolTable::Loaded {
+  // What somebody may write who means a symbol, but for its very name.
+  struct Spelled {
+    std::uint64_t hash = 0;
+    std::uint32_t symbol = 0;  // index
+    auto operator<=>(const Spelled&) const = default;
+  };
+
   std::deque<std::vector<std::uint8_t>> strings;  // copies of the string tables
   std::deque<std::string> stub_names;
   std::vector<Candidate> candidates;
   RangeMap ranges;
   std::vector<Symbol> symbols;         // the candidates', in the same order
   std::vector<std::uint32_t> by_name;  // indices of symbols
-  bool stripped = false;               // no .symtab, here or in a debug file
+  std::once_flag spelled_once;
+  std::vector<Spelled> spelled;  // by hash
+  bool stripped = false;         // no .symtab, here or in a debug file
 
   void add_table(const ElfFile& file, image::ElfClass elf_class, const Section& table);
   bool add_tables(const ElfFile& file, image::ElfClass elf_class, std::uint32_t type);
   void add_stubs(const ElfFile& file, const image::Elf& elf);
   void build_ranges();
   void finish();
+  // Those that are spelled so, but for those that have the very name.
+  std::vector<Symbol> spelled_as(std::string_view wanted);
+
+ private:
+  void spell_all();
 };
 
 void SymbolTable::Loaded::add_table(const ElfFile& file, image::ElfClass elf_class,
@@ -160,6 +176,28 @@ void SymbolTable::Loaded::finish() {
   by_name.resize(symbols.size());
   for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
   std::ranges::sort(by_name, {}, [this](std::uint32_t i) { return std::pair(symbols[i].name, i); });
+}
+
+void SymbolTable::Loaded::spell_all() {
+  for (std::uint32_t i = 0; i < symbols.size(); ++i) {
+    for_each_spelling(symbols[i], [&](std::string_view spelling) {
+      if (spelling != symbols[i].name) spelled.push_back({hash_of(spelling), i});
+    });
+  }
+  std::ranges::sort(spelled);
+  spelled.shrink_to_fit();
+}
+
+std::vector<Symbol> SymbolTable::Loaded::spelled_as(std::string_view wanted) {
+  std::call_once(spelled_once, [this] { spell_all(); });
+  std::vector<Symbol> found;
+  const auto same = std::ranges::equal_range(spelled, hash_of(wanted), {}, &Spelled::hash);
+  for (const Spelled& one : same) {
+    bool is = false;
+    for_each_spelling(symbols[one.symbol], [&](std::string_view s) { is |= s == wanted; });
+    if (is) found.push_back(symbols[one.symbol]);
+  }
+  return found;
 }
 
 // The symbols and the functions that have none.
@@ -341,9 +379,7 @@ std::vector<Symbol> SymbolTable::named(std::string_view name) const {
                                              [&](std::uint32_t i) { return l.symbols[i].name; });
   for (const auto i : same) found.push_back(l.symbols[i]);
   if (!found.empty()) return found;
-  for (const Symbol& symbol : l.symbols) {
-    if (is_called(symbol, name)) found.push_back(symbol);
-  }
+  found = state_->loaded.spelled_as(name);
   if (!found.empty() || !name.starts_with(kSynthetic)) return found;
   for (const Symbol& symbol : functions()) {
     if (symbol.kind == SymbolKind::synthetic && symbol.name == name) found.push_back(symbol);

@@ -95,6 +95,20 @@ TEST(Means, OperatorsAreNoTemplates) {
   EXPECT_FALSE(means("", "<A as B>"));
 }
 
+TEST(Spellings, AreWhatMeansTakes) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(spellings("main"), Names{"main"});
+  EXPECT_EQ(spellings("f.constprop.0"), (Names{"f.constprop.0", "f"}));
+  EXPECT_EQ(spellings("f.part.0"), Names{"f.part.0"});
+  EXPECT_EQ(spellings("f[abi:cxx11](int)"), (Names{"f(int)", "f[abi:cxx11](int)", "f"}));
+  EXPECT_EQ(spellings("int f<char>(char) [clone .isra.0]"),
+            (Names{"int f<char>(char) [clone .isra.0]", "int f<char>", "int f<char>(char)",
+                   "f<char>", "f"}));
+  for (const std::string& one : spellings("void std::sort<int*, Less>(int*, int*, Less)")) {
+    EXPECT_TRUE(means(one, "void std::sort<int*, Less>(int*, int*, Less)")) << one;
+  }
+}
+
 // Runs in a thread that has no more stack than the header promises to need.
 void* nest(void*) {
   for (const char* step :

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hodo::symbol {
 
@@ -18,9 +19,13 @@ inline constexpr std::size_t kLongestDemangled = 16384;
 // characters (the view layer does).
 std::string demangle(std::string_view mangled);
 
-// Whether somebody who writes `wanted` means the function called `demangled`: with or without its
-// parameters, ABI tags left out, and whatever copies the compiler has made of it
-// ("f.constprop.0").
+// All that somebody may write who means the function called `demangled`: with or without its
+// parameters, ABI tags left out, whatever copies the compiler has made of it ("f.constprop.0"), of
+// a template's instance with or without the arguments. Each once, none of them empty but where
+// `demangled` is.
+std::vector<std::string> spellings(std::string_view demangled);
+
+// Whether `wanted` is one of them.
 bool means(std::string_view wanted, std::string_view demangled);
 
 }  // namespace hodo::symbol
