@@ -565,6 +565,7 @@ HERE static int first() { try { raises(); } catch (const std::exception&) { } re
 static void start(void* (*what)(void*)) { pthread_t t; pthread_create(&t, nullptr, what, nullptr); }
 int main(int, char** argv) {
   if (!strcmp(argv[1], "thread")) { start(spins); start(waits); for (int i = 0; i < 4; ++i) start(calls); start(gives_up); pause(); }
+  if (!strcmp(argv[1], "stepped")) { for (int i = 0; i < 3; ++i) start(waits); start(gives_up); pause(); }
   if (!strcmp(argv[1], "caught")) return first() + catches();
   if (!strcmp(argv[1], "good")) return first();
   if (fork() == 0) _exit(5);
@@ -582,9 +583,12 @@ def case_failures(case):
     def names(scene):
         return [call["function"].split("(")[0] for call in scene["calls"]]
 
-    def ends(kind):
-        data = case.record(kind + ".data", program, kind)
+    def ends(kind, source="dbi"):
+        data = case.record(kind + ".data", program, kind, source=source)
         return data, case.json("crash", data, status=None)["processes"]
+
+    _, (ended, ) = ends("stepped", source="step")
+    check("gives_up" in names(ended["threads"][0]), names(ended["threads"][0]))
 
     data, (ended, ) = ends("thread")
     (last, ) = ended["threads"]

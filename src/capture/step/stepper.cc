@@ -64,6 +64,13 @@ bool maps_code(std::uint64_t number, isa::InsnClass cls) {
   return cls == isa::InsnClass::syscall ? has(kWide) : has(kNarrow);
 }
 
+// exit_group, of 64 and 32 bits.
+bool exits_for_all(std::uint64_t number, isa::InsnClass cls) {
+  constexpr std::uint64_t kWide = 231;
+  constexpr std::uint64_t kNarrow = 252;
+  return number == (cls == isa::InsnClass::syscall ? kWide : kNarrow);
+}
+
 bool is_system_call(isa::InsnClass cls) {
   return cls == isa::InsnClass::syscall || cls == isa::InsnClass::int_;
 }
@@ -144,9 +151,12 @@ void Stepper::note_end(const Task& task, int status) {
   if (WIFEXITED(status)) end.exit_status = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   const auto fatal = uncaught_.find(task.pid);
+  const auto exits = exiting_.extract(task.pid);
   if (end.signal != 0 && fatal != uncaught_.end() && fatal->second.number == end.signal) {
     end.tid = fatal->second.tid;
     end.ip = fatal->second.ip;
+  } else if (end.signal == 0 && exits) {
+    end.tid = exits.mapped();
   }
   ends_.push_back(std::move(end));
 }
@@ -298,6 +308,10 @@ Status Stepper::resume(Task& task, int signal) {
   task.insn = insn_at(code, task.at, mode);
   if (task.insn) {
     if (Status status = file_.see_code(task.pid, task.tid, *task.insn); !status) return status;
+    const isa::InsnClass cls = task.insn->insn.cls;
+    if (is_system_call(cls) && exits_for_all(task.number, cls)) {
+      exiting_.try_emplace(task.pid, task.tid);
+    }
   }
   task.by_branches = task.insn && !task.enters_handler && may_step_branches(task, mode);
   ++steps_;

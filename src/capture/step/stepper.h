@@ -88,6 +88,7 @@ class Stepper {
   bool letting_go_ = false;
   std::map<pid_t, Task> tasks_;
   std::map<pid_t, Signal> uncaught_;  // by process
+  std::map<pid_t, pid_t> exiting_;    // by process: which thread has it exit
   std::vector<ProcessEnd> ends_;
   std::map<pid_t, Birth> births_;  // of tasks that have not stopped yet
   std::uint64_t steps_ = 0;
