@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kTail = 1024;  // branches before the end that are read
 // By the first, of the Itanium ABI, C++, Rust, Ada, D and Objective-C throw; OCaml by the others.
-constexpr std::array kRaises{"_Unwind_RaiseException", "caml_raise_exception", "caml_raise_exn"};
+constexpr std::array kRaises{"_Unwind_RaiseException", "caml_raise_exception", "caml_raise_exn",
+                             "stg_raisezh"};
 constexpr std::size_t kRecent = 8;  // exceptions that are looked at
 
 Json end_json(const Ended& ended) {
