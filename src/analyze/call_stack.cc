@@ -159,7 +159,7 @@ void CallStack::called(const Branch& branch) {
   const Located& caller = frames_.back().function;
   // call 1f; 1: pop %ebx
   if (target.known() && !target.entry && target.same_function(caller)) return;
-  push(target, CallEntry::called, {branch.from, branch.to}, true);
+  push(target, CallEntry::called, {branch.from, branch.to, true});
 }
 
 void CallStack::returned(const Branch& branch) {
@@ -180,7 +180,9 @@ void CallStack::returned(const Branch& branch) {
   if (function.entry) return push(function, CallEntry::jumped, {0, branch.to});  // push; ret
   if (functions_.is_nowhere(function)) return leave_for_nowhere(function, branch);
   ++thread_.restarts;
-  start(branch, false);
+  // What the outermost call returns to is picked up.
+  const bool outermost = up <= 1 && !frames_.front().goes_on;
+  start(branch, false, !outermost);
 }
 
 // Where nothing is mapped nobody waits for a return: it was the address that was wrong, and those
@@ -226,18 +228,17 @@ void CallStack::jumped(const Branch& branch) {
   push(function, CallEntry::jumped, {branch.from, branch.to});
 }
 
-void CallStack::start(const Branch& branch, bool known_start) {
+void CallStack::start(const Branch& branch, bool known_start, bool goes_on) {
   cut(0, CallEnd::lost);
   started_ = true;
   const Located& function = locate(branch.to, branch.time);
   std::uint32_t parent = known_start ? thread_.root : unknown_caller();
   std::uint32_t node = paths_.child(parent, function.function);
-  ++paths_[node].calls;
-  open(function, node, CallEntry::first, {0, branch.to});
+  if (!goes_on) ++paths_[node].calls;
+  open(function, node, CallEntry::first, {0, branch.to, false, goes_on});
 }
 
-void CallStack::open(const Located& function, std::uint32_t node, CallEntry how, Way way,
-                     bool by_call) {
+void CallStack::open(const Located& function, std::uint32_t node, CallEntry how, Way way) {
   if (keeps_calls_) {
     calls_.push_back({.function = function.function,
                       .site = way.site,
@@ -245,7 +246,8 @@ void CallStack::open(const Located& function, std::uint32_t node, CallEntry how,
                       .since = clock_,
                       .how = how,
                       .stub = function.stub,
-                      .by_call = by_call,
+                      .by_call = way.by_call,
+                      .goes_on = way.goes_on,
                       .made_branch = clock_.branches - std::min<std::uint64_t>(clock_.branches, 1),
                       .made_insn = step_});
     if (watcher_ != nullptr) watcher_->opened(calls_.back(), frames_.size());
@@ -256,6 +258,7 @@ void CallStack::open(const Located& function, std::uint32_t node, CallEntry how,
   frame.site = way.site;
   frame.node = node;
   frame.how = how;
+  frame.goes_on = way.goes_on;
   if (function.sets_jump) note_set_jump();
 }
 
@@ -299,18 +302,19 @@ void CallStack::call_is(const Located& function, std::uint64_t entry, bool by_ca
   if (watcher_ != nullptr && !function.stub) watcher_->became(call, frames_.size() - 1);
 }
 
-void CallStack::push(const Located& function, CallEntry how, Way way, bool by_call) {
+void CallStack::push(const Located& function, CallEntry how, Way way) {
   std::uint32_t node = top_node();
   if (frames_.size() == kDeepest) {
     ++thread_.restarts;
     cut(0, CallEnd::lost);
     node = unknown_caller();
   }
+  way.goes_on = how == CallEntry::jumped && function.known() && !function.entry;
   if (!function.stub) {
     node = paths_.child(node, function.function);
-    ++paths_[node].calls;
+    if (!way.goes_on) ++paths_[node].calls;
   }
-  open(function, node, how, way, by_call);
+  open(function, node, how, way);
 }
 
 void CallStack::reopen(const Located& function, std::uint32_t node, CallEntry how, Way way) {
@@ -410,8 +414,8 @@ SavedCalls CallStack::save() const {
                  .set_jumps = set_jumps_.open(has_set_jump())};
   out.open.reserve(frames_.size());
   for (const OpenCall& call : calls()) {
-    out.open.push_back({call.site, call.entry, call.since, call.how, call.by_call, call.made_branch,
-                        call.made_insn});
+    out.open.push_back({call.site, call.entry, call.since, call.how, call.by_call, call.goes_on,
+                        call.made_branch, call.made_insn});
   }
   return out;
 }
@@ -434,10 +438,12 @@ void CallStack::restore(const SavedCalls& saved) {
                       .how = call.how,
                       .stub = function.stub,
                       .by_call = call.by_call,
+                      .goes_on = call.goes_on,
                       .made_branch = call.made_branch,
                       .made_insn = call.made_insn});
     if (watcher_ != nullptr) watcher_->opened(calls_.back(), frames_.size());
-    frames_.push_back({.function = function, .site = call.site, .how = call.how});
+    frames_.push_back(
+        {.function = function, .site = call.site, .how = call.how, .goes_on = call.goes_on});
   }
   clock_ = saved.clock;
   set_jumps_ = {};

@@ -32,6 +32,7 @@ class CallStack {
     std::uint32_t node = 0;
     CallEntry how = CallEntry::first;
     bool set_jump = false;  // some of the last SetJumps are of it
+    bool goes_on = false;   // as OpenCall's
   };
   static_assert(sizeof(Frame) <= 64);
 
@@ -109,20 +110,21 @@ class CallStack {
   void note_site(std::uint64_t to, std::uint64_t time);
   void jumped(const Branch& branch);
 
-  void start(const Branch& branch, bool known_start);
-  // Where a call came from, and where it went.
+  void start(const Branch& branch, bool known_start, bool goes_on = false);
+  // Where a call came from, and where it went; and as OpenCall.
   struct Way {
     std::uint64_t site = 0;
     std::uint64_t entry = 0;
+    bool by_call = false;
+    bool goes_on = false;
   };
-  void push(const Located& function, CallEntry how, Way way, bool by_call = false);
+  void push(const Located& function, CallEntry how, Way way);
   void enter_from_stub(const Located& function, std::uint64_t entry);
   void leave_resolver(const Located& function, std::uint64_t entry);
   // A call that has been counted for its path.
   void reopen(const Located& function, std::uint32_t node, CallEntry how, Way way);
   std::uint32_t unknown_caller();
-  void open(const Located& function, std::uint32_t node, CallEntry how, Way way,
-            bool by_call = false);
+  void open(const Located& function, std::uint32_t node, CallEntry how, Way way);
   // Removes the frames above `keep` frames.
   void cut(std::size_t keep, CallEnd how);
   // What was a stub or the dynamic linker's resolver leads to this function.

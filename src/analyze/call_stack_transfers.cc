@@ -21,7 +21,7 @@ namespace hodo::analyze {
   // call 1f; 1: pop %ebx
   if (callee.known() && !callee.entry) return false;
   count_rule(insns);
-  push(callee, CallEntry::called, {rule.from, to}, true);
+  push(callee, CallEntry::called, {rule.from, to, true});
   return true;
 }
 
@@ -170,7 +170,7 @@ void CallStack::opened_in_span(const flow::OpenedCall& call, const CallJudging::
   const Located& function = callee.by_call ? functions_.called(space_, callee.entry, time)
                                            : functions_.at(space_, callee.entry, time);
   push(function, call.was_jumped_to() ? CallEntry::jumped : CallEntry::called,
-       {book[call.at].from, callee.entry}, callee.by_call);
+       {book[call.at].from, callee.entry, callee.by_call});
   if (keeps_calls_) calls_.back().made_branch = begin.branches + call.made_branches;
 }
 

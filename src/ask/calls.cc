@@ -164,7 +164,7 @@ class Lister final : public SegmentSink {
       before_.erase(it);
     }
     void begin(const analyze::OpenCall& call) {
-      if (call.how == analyze::CallEntry::first && call.entry == 0) return;
+      if (!analyze::is_listed(call)) return;
       const bool meant = lister_.is_meant(call.function);
       const bool kept = lister_.keeper_ && lister_.keeper_->keeps(call.function);
       if (!meant && !kept) return;

@@ -51,7 +51,7 @@ class CalleeCounts {
 
   Known* opened(std::uint32_t space, const analyze::OpenCall& call) {
     Known& known = of(space, call);
-    ++count(known).opened;
+    count(known).opened += call.goes_on ? 0 : 1;
     return &known;
   }
   void closed(Known& known) { ++count(known).closed; }
@@ -292,7 +292,7 @@ class IndexBuilder final : public session::CheckpointSink {
     }
     void add_row(const Open& entry, const analyze::OpenCall& call, CallRow::Outcome outcome,
                  const analyze::CallClock& now) const {
-      if (call.how == analyze::CallEntry::first && call.entry == 0) return;
+      if (!analyze::is_listed(call)) return;
       CallRow row{.at = {id, call.since.branches, 0},
                   .pid = entry.pid,
                   .time = call.since.time,

@@ -35,7 +35,8 @@ void write(const analyze::SavedCall& call, NumberWriter& out) {
   out.number(call.site);
   out.number(call.entry);
   write(call.since, out);
-  out.number(static_cast<std::uint64_t>(call.how) * 2 + (call.by_call ? 1 : 0));
+  out.number(static_cast<std::uint64_t>(call.how) * 4 + (call.by_call ? 1 : 0) +
+             (call.goes_on ? 2 : 0));
   out.number(call.made_branch);
   out.number(call.made_insn);
 }
@@ -46,9 +47,10 @@ analyze::SavedCall read_call(NumberReader& in) {
   out.entry = in.number();
   out.since = read_clock(in);
   const std::uint64_t how =
-      in.number(static_cast<std::uint64_t>(analyze::CallEntry::outside) * 2 + 1);
-  out.how = static_cast<analyze::CallEntry>(how / 2);
-  out.by_call = how % 2 != 0;
+      in.number(static_cast<std::uint64_t>(analyze::CallEntry::outside) * 4 + 3);
+  out.how = static_cast<analyze::CallEntry>(how / 4);
+  out.by_call = (how & 1) != 0;
+  out.goes_on = (how & 2) != 0;
   out.made_branch = in.number();
   out.made_insn = in.number();
   return out;

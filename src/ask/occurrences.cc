@@ -66,6 +66,7 @@ class FunctionEvents final : public SegmentSink {
     void opened(const analyze::OpenCall& call, std::size_t) override { became(call, 0); }
     void became(const analyze::OpenCall& call, std::size_t) override {
       if (quiet || events_.wanted_.kind != Wanted::Kind::call || call.stub) return;
+      if (!analyze::is_listed(call)) return;
       if (events_.is_meant(call.function)) at(call.since.branches);
     }
     void closed(const analyze::OpenCall& call, analyze::CallEnd,

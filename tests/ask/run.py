@@ -245,7 +245,11 @@ def moments(case, program, source, *options):
     options = [*(("--psb-period", "2048") if pt else ()), *(word.format(program=program) for word in options)]
     data = case.record("a.data", program, source=source, options=options)
     # With an index, also of few segments.
-    for spacing in ([], ["1"], [str(1 << 20)]) if pt else ([], ):
+    check_moments(case, data, ([], ["1"], [str(1 << 20)]) if pt else ([], ))
+
+
+def check_moments(case, data, spacings):
+    for spacing in spacings:
         done = subprocess.run([case.args.moments, data, "60", "7", *spacing], capture_output=True, text=True,
                               check=False)
         check(done.returncode == 0, done.stdout + done.stderr)
@@ -395,6 +399,45 @@ def case_goroutine(case):
                          ("call:runtime.schedule#1", ["runtime.schedule", "main"]), ("call:inner#3", ["inner", "main"])):
         calls = [call["function"] for call in case.json("show", moment, data)["calls"]]
         check(calls[:2] == want if len(want) == 2 and want[1] == "main" else calls == want, f"{moment}: {calls}")
+
+
+COROUTINES = r"""
+#include <stdlib.h>
+/* Goes on where `to` was left; here once somebody does the same with what was put to `from`. By a return, or a jump. */
+#define SWITCH(name, go) \
+  void name(void** from, void* to); \
+  __asm__(".text\n.type " #name ",@function\n" #name ": push %rbp\npush %rbx\npush %r12\nmov %rsp,(%rdi)\nmov %rsi,%rsp\n" \
+          "pop %r12\npop %rbx\npop %rbp\n" go "\n.size " #name ",.-" #name "\n")
+SWITCH(by_return, "ret");
+SWITCH(by_jump, "pop %rcx\njmp *%rcx");
+static void *made, *mine;
+static int given;
+static void (*change)(void**, void*);
+__attribute__((noinline)) void gives(void) { for (int i = 0;; ++i) { given = i; change(&made, mine); } }
+__attribute__((noinline)) int takes(int n) { int sum = 0; while (n-- > 0) { change(&mine, made); sum += given; } return sum; }
+int main(int argc, char** argv) {
+  void** stack = (void**)malloc(65536) + 8000;
+  change = argc > 1 ? by_jump : by_return;
+  stack[3] = (void*)gives;
+  made = stack;
+  return takes(20) + takes(20) == 780 ? 0 : 1;
+}
+"""
+
+
+def case_coroutines(case):
+    """Where a coroutine goes on no call of it begins."""
+    program = case.program("coroutines", COROUTINES, "-O1", "-fno-optimize-sibling-calls")
+    for name, arguments in (("by_return", ()), ("by_jump", ("jump", ))):
+        data = case.record(name + ".data", program, *arguments, options=("--psb-period", "2048"))
+        check_moments(case, data, ([], ["1"]))
+        for index in ((), ("--no-index", )):
+            for function, count in (("gives", 1), ("takes", 2), ("main", 1), (name, 80)):
+                listed = case.json("list", function, data, *index)["calls"]
+                check(len(listed) == count, f"{name} {index} {function}: {len(listed)}")
+                for call in listed[:2]:
+                    written = f"call:{function}#{call['number']}"
+                    check(case.json("show", written, data, *index)["moment"] == call["moment"], written)
 
 
 TWO_THREADS = r"""

@@ -52,11 +52,21 @@ struct OpenCall {
   CallEntry how = CallEntry::first;
   bool stub = false;     // a PLT stub, which turns into the function that it leads to
   bool by_call = false;  // located as the target of a call
+  // A jump led into the midst of a function, or a return to where no open call was made, while
+  // others were open: it had begun before, perhaps elsewhere, as a coroutine that has been away. No
+  // call of it begins.
+  bool goes_on = false;
   // Where the thread was about to make it: so many branches had been executed, and so many
   // instructions since the last of them. A stub on the way to the function was called there.
   std::uint64_t made_branch = 0;
   std::uint64_t made_insn = 0;
 };
+
+// Whether it is told where calls of its function are.
+inline bool is_listed(const OpenCall& call) {
+  const bool nowhere = call.how == CallEntry::first && call.entry == 0;
+  return !nowhere && !call.goes_on;
+}
 
 // A call as it is remembered without the names of a session.
 struct SavedCall {
@@ -65,6 +75,7 @@ struct SavedCall {
   CallClock since;
   CallEntry how = CallEntry::first;
   bool by_call = false;  // without a symbol it is a function of its own
+  bool goes_on = false;
   std::uint64_t made_branch = 0;
   std::uint64_t made_insn = 0;
   friend bool operator==(const SavedCall&, const SavedCall&) = default;

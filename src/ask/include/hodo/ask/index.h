@@ -33,7 +33,8 @@ struct Callee {
   analyze::SavedCall as_call() const;
 };
 
-// How often a callee's calls began and ended in a segment.
+// How often a callee's calls began and ended in a segment. Those that went on after a jump
+// (analyze::OpenCall::goes_on) only end.
 struct CalleeCount {
   std::uint32_t callee = 0;  // in Index::callees()
   std::uint64_t opened = 0;
@@ -91,7 +92,7 @@ class Index {
   static Result<Index> build(session::Session& session, session::Parts& parts, std::size_t spacing,
                              const session::ProgressFunction& progress, CallStore* calls = nullptr);
   // Of Bytes, whose first number it is: another one where they are made, or read, in another way.
-  static constexpr std::uint64_t kVersion = 10;
+  static constexpr std::uint64_t kVersion = 11;
   // What is kept: where segments begin, and what happens in them.
   struct Bytes {
     std::vector<std::uint8_t> starts;
