@@ -8,6 +8,7 @@
 #include "hodo/symbol/symbol_table.h"
 #include "hodo/text/names.h"
 #include "makers.h"
+#include "planted.h"
 #include "sensitive.h"
 
 namespace hodo::check {
@@ -142,7 +143,17 @@ bool may_leave_out_load(const End& end) {
   return false;
 }
 
-// An instruction behind a jump or return, to which no branch of the text leads: what is there can
+// Nothing goes on behind it: a jump, a return, INT3, or UD2, as stand behind calls that do not
+// return.
+bool ends_line(const isa::Insn& insn, std::span<const std::uint8_t> code) {
+  constexpr std::uint8_t kInt3 = 0xcc;
+  constexpr std::array<std::uint8_t, 2> kUd2 = {0x0f, 0x0b};
+  using Class = isa::InsnClass;
+  if (insn.cls == Class::jmp || insn.cls == Class::ijmp || insn.cls == Class::ret) return true;
+  return code.front() == kInt3 || std::ranges::equal(code.first(insn.length), kUd2);
+}
+
+// An instruction behind what ends a line, to which no branch of the text leads: what is there can
 // only be reached by an address, as where V8's entry handles exceptions.
 bool is_reached_by_address(const End& end) {
   constexpr text::Marks kReached = text::kLeader | text::kAwaited | text::kReturnSite;
@@ -152,8 +163,7 @@ bool is_reached_by_address(const End& end) {
     if (!end.module->has(end.vaddr - length, text::kInsn)) continue;
     const auto insn = end.module->insn(end.vaddr - length);
     if (!insn || insn->length != length) continue;
-    using Class = isa::InsnClass;
-    return insn->cls == Class::jmp || insn->cls == Class::ijmp || insn->cls == Class::ret;
+    return ends_line(*insn, end.module->bytes(end.vaddr - length));
   }
   return false;
 }
@@ -420,7 +430,8 @@ PathFacts Locator::facts(const Edge& edge) const {
   }
   // On i386 the linker goes on by a return.
   const bool jumps_on = edge.mode == isa::Mode::bits64;
-  if (jumps_on && edge.from.has(text::kPlt) && edge.from.module == edge.to.module) {
+  if (jumps_on && edge.from.known() && edge.from.has(text::kPlt) &&
+      edge.from.module == edge.to.module) {
     const text::Slot* const slot = edge.from.module->slot_of(edge.from.vaddr);
     if (slot != nullptr && slot->initial == edge.to.vaddr) out |= kAsksLinker;
   }
@@ -446,6 +457,8 @@ PathFacts Locator::facts(const Edge& edge) const {
   if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
     out |= kFromLinker;
   }
+  const bool enters = edge.branch.kind == BranchKind::ijmp && (out & kToFunction) != 0;
+  if (enters && planted_distance(edge.from)) out |= kPlantsReturn;
   if (text::loads_libraries(reached_through_pointer(edge))) out |= kToLoader;
   if (edge.branch.kind == BranchKind::syscall || edge.branch.kind == BranchKind::int_) {
     const std::uint64_t number = edge.branch.from - std::min<std::uint64_t>(edge.branch.from, 5);

@@ -7,6 +7,7 @@
 #include "bindings.h"
 #include "handler_entry.h"
 #include "hodo/symbol/demangle.h"
+#include "planted.h"
 
 namespace hodo::check {
 // What the model of the stack asks of a branch.
@@ -31,6 +32,9 @@ class History::Here final : public Landings {
   }
   bool is_behind_gap(std::uint64_t return_address, std::uint64_t to) const override {
     return check::is_behind_gap(end(return_address), end(to));
+  }
+  bool is_planted(std::uint64_t to, std::uint64_t distance) const override {
+    return check::is_planted(end(to), distance);
   }
   bool was_called() const override { return !history_.is_uncalled(step_); }
   bool saw_all() const override { return history_.pasts_.whole(step_.context.space); }
@@ -144,6 +148,7 @@ void History::follow(const Step& step) {
     case BranchKind::ijmp:
       follow_binding(step);
       follow_switch(step);
+      if ((step.edge.facts & kPlantsReturn) != 0) plant(step);
       return follow_jump(step);
     case BranchKind::ret:
       return follow_return(step);
@@ -207,6 +212,12 @@ void History::follow_switch(const Step& step) {
     if (problem) tell_problem(step, problem, open_setjmps(step));
   }
   if ((facts & kToImage) != 0) tell({.what = Happening::What::to_program, .step = step});
+}
+
+void History::plant(const Step& step) {
+  const auto distance =
+      planted_distance(locator_.end(step.context.space, step.branch.from, step.branch.time));
+  if (distance) step.thread.stack.plant(*distance);
 }
 
 // The first call through a slot that is filled when it is needed: by way of the slot's own stub and

@@ -17,8 +17,8 @@
 namespace hodo::check {
 
 // What is more than a call, a return or a jump.
-inline constexpr PathFacts kNeedsHistory =
-    kFromSwitch | kToSetjmp | kToImage | kFromLinker | kToLoader | kToArguments | kAsksLinker;
+inline constexpr PathFacts kNeedsHistory = kFromSwitch | kToSetjmp | kToImage | kFromLinker |
+                                           kToLoader | kToArguments | kAsksLinker | kPlantsReturn;
 
 class History {
  public:
@@ -41,6 +41,7 @@ class History {
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);
   void follow_binding(const Step& step);
+  void plant(const Step& step);
   void follow_absence(const Step& step);
   void come_back(const Step& step);
   void lose(const Step& step);

@@ -40,7 +40,8 @@ enum PathFact : std::uint32_t {
   kToArguments = 1 << 27,   // goes_behind_arguments()
   // A plain return to behind a call: no rule and no fact looks at one end for the other.
   kEndsApart = 1 << 28,
-  kAsksLinker = 1 << 30,  // from a slot to its own stub, which has the dynamic linker fill it
+  kAsksLinker = 1 << 30,     // from a slot to its own stub, which has the dynamic linker fill it
+  kPlantsReturn = 1u << 31,  // planted_distance()
   kFromNear = 1 << 29,  // near transfers are followed: the one at `from` was interrupted, not made
 };
 using PathFacts = std::uint32_t;

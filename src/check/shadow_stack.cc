@@ -6,6 +6,7 @@ namespace hodo::check {
 namespace {
 
 constexpr std::size_t kMostConsumed = 64;
+constexpr std::size_t kMostPlanted = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -13,6 +14,7 @@ void ShadowStack::push(Frame frame) {
   if (current_.frames.size() == kDeepest) {
     current_.frames.erase(current_.frames.begin(), current_.frames.begin() + kDeepest / 2);
     current_.marks.clear();
+    current_.planted.clear();
     current_.choices.clear();
     current_.guess = current_.entry = kNothing;
     current_.whole = false;
@@ -39,6 +41,8 @@ void ShadowStack::pop() {
 void ShadowStack::cut(std::size_t depth) {
   current_.frames.resize(depth);
   while (!current_.marks.empty() && current_.marks.back().depth > depth) current_.marks.pop_back();
+  auto& planted = current_.planted;
+  while (!planted.empty() && planted.back().depth > depth) planted.pop_back();
   for (Choice& choice : current_.choices) choice.low = std::min(choice.low, depth);
   if (current_.guess != kNothing) current_.guess = std::min(current_.guess, depth);
   if (current_.entry != kNothing && depth < current_.entry) current_.entry = kNothing;
@@ -46,6 +50,13 @@ void ShadowStack::cut(std::size_t depth) {
   // More than the last call: nothing can be compared with other stacks any more.
   floor_ = 0;
   consumed_.clear();
+}
+
+void ShadowStack::plant(std::uint64_t distance) {
+  const std::size_t depth = current_.frames.size();
+  auto& planted = current_.planted;
+  if (!planted.empty() && planted.back().depth == depth) planted.pop_back();
+  if (planted.size() < kMostPlanted) planted.push_back({.depth = depth, .distance = distance});
 }
 
 void ShadowStack::reset(bool whole) {

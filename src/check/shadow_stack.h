@@ -31,6 +31,8 @@
 //   astray          behind a return that nothing explains, the stack pointer is in nobody knows
 //                   what. Until a return goes behind a call that is open, each further one is as
 //                   wrong.
+//   planted return  to so far behind a function's start as a jump has pushed, where the calls are
+//                   open that were open then.
 //   arguments       behind data that lies behind the call, for the function that is called: it takes
 //                   its return address off the stack or changes it.
 //   unknown depth   where the trace begins in the middle or has a gap, nothing is known of the
@@ -74,6 +76,8 @@ class Landings {
   virtual bool is_behind_gap(std::uint64_t /*return_address*/, std::uint64_t /*to*/) const {
     return false;
   }
+  // Whether `to` is behind a call, and so far behind a function's start.
+  virtual bool is_planted(std::uint64_t /*to*/, std::uint64_t /*distance*/) const { return false; }
   // Whether the process has made the call that this return goes behind, as far as that is known.
   virtual bool was_called() const { return true; }
   // Whether all that the process did was seen, from its first instruction.
@@ -107,6 +111,10 @@ class ShadowStack {
   bool start_program();
   // An indirect jump that has kFromSwitch; others do not concern the stack.
   Verdict jump(std::uint64_t to, PathFacts facts, const Landings& landings);
+
+  // An indirect jump that has kPlantsReturn: a return address is pushed that is so far behind some
+  // function's start.
+  void plant(std::uint64_t distance);
 
   // The thread leaves what is traced at a system call or an interruption. It goes on at `resume`,
   // or at `again` where the kernel repeats the call; kSigreturn tells a sigreturn.
@@ -160,6 +168,10 @@ class ShadowStack {
     // by none.
     std::uint64_t through = 0;
   };
+  struct Planted {          // as plant() tells
+    std::size_t depth = 0;  // calls that were open: valid as long as they are
+    std::uint64_t distance = 0;
+  };
   // A jump was taken to end at depth `chosen`, and may have ended at one of the others.
   struct Choice {
     std::size_t chosen = 0;
@@ -170,8 +182,9 @@ class ShadowStack {
   static constexpr std::size_t kNothing = ~std::size_t{0};
   struct Stack {
     std::vector<Frame> frames;
-    std::vector<Mark> marks;      // by depth
-    std::vector<Choice> choices;  // by `chosen`, all different
+    std::vector<Mark> marks;       // by depth
+    std::vector<Planted> planted;  // by depth, one each
+    std::vector<Choice> choices;   // by `chosen`, all different
     // Calls below this depth are a guess.
     std::size_t guess = kNothing;
     bool shared = false;  // guessed since another thread may have gone on with it
@@ -225,6 +238,7 @@ class ShadowStack {
   Verdict mismatch(std::uint64_t to, PathFacts facts, const Landings* landings);
   bool resume_interrupted(std::uint64_t to);
   bool return_to_kept(std::uint64_t to, PathFacts facts);
+  bool return_to_planted(std::uint64_t to, PathFacts facts, const Landings& landings);
   bool contradicts_guess(PathFacts facts, const Landings* landings);
   Verdict at_unknown_depth(PathFacts facts, const Landings* landings);
   Verdict nowhere(std::string_view why);

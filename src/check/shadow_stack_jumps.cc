@@ -127,6 +127,7 @@ bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
       Stack waits = std::move(parked_[p]);
       waits.frames.resize(waits.entry);
       while (!waits.marks.empty() && waits.marks.back().depth > waits.entry) waits.marks.pop_back();
+      waits.planted.clear();
       waits.choices.clear();
       waits.entry = kNothing;
       parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));

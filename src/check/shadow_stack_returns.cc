@@ -122,6 +122,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
   }
   if ((facts & kFromPushed) != 0 && return_to_kept(to, facts)) return std::nullopt;
   if (take_alternative(to, facts)) return std::nullopt;
+  if (landings != nullptr && return_to_planted(to, facts, *landings)) return std::nullopt;
   if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
   if (take_other_stack(to)) return std::nullopt;
@@ -193,6 +194,19 @@ bool ShadowStack::return_to_kept(std::uint64_t to, PathFacts facts) {
   }
   if (current_.whole) return false;
   lose();
+  return true;
+}
+
+// Where a jump had left calls open before that, these stay, for the next return to choose from. Of
+// a stack of which not all is known, it may have left all of them.
+bool ShadowStack::return_to_planted(std::uint64_t to, PathFacts facts, const Landings& landings) {
+  auto& planted = current_.planted;
+  const std::size_t depth = current_.frames.size();
+  if ((facts & kToReturnSite) == 0 || planted.empty() || planted.back().depth != depth)
+    return false;
+  if (!landings.is_planted(to, planted.back().distance)) return false;
+  planted.pop_back();
+  if (!current_.whole && depth == current_.entry) lose();
   return true;
 }
 

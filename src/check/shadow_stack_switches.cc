@@ -93,6 +93,7 @@ void ShadowStack::leave_above(std::size_t depth) {
   current_.frames.erase(current_.frames.begin(),
                         current_.frames.begin() + static_cast<std::ptrdiff_t>(depth));
   current_.marks.clear();
+  current_.planted.clear();
   current_.choices.clear();
   current_.begun = current_.entry == depth;
   current_.guess = current_.entry = kNothing;

@@ -212,16 +212,31 @@ JumpTables mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap
   std::ranges::sort(named);
   std::vector<bool> tables(count);  // functions with a table
   TableMarker marker(elf, functions, text);
+  std::vector<std::uint64_t> indirect_jumps = sweep.indirect_jumps;
+  std::ranges::sort(indirect_jumps);
+  const auto end_of = [&](const Sweep::Reference& use) {
+    const auto next = std::ranges::upper_bound(named, use.to);
+    return next == named.end() ? ~std::uint64_t{0} : *next;
+  };
+  // Of code that belongs to no function, as in GHC's libraries without symbols, only what jumps
+  // right behind naming it uses a table.
+  const auto jumps_on = [&](std::uint64_t from) {
+    constexpr std::uint64_t kReach = 32;
+    const auto next = std::ranges::upper_bound(indirect_jumps, from);
+    return next != indirect_jumps.end() && *next - from <= kReach;
+  };
   const auto read_tables = [&](const Sweep::Reference& use) {
     const auto index = functions.index(use.from);
+    if (!index && !elf.is_narrow() && jumps_on(use.from)) {
+      bool found = false;
+      return marker.mark_filled(use, end_of(use), found);
+    }
     if (!index || !jumps[*index] || functions.same(use.from, use.to)) return true;
     bool found = false;
     bool whole = marker.mark(use, use.to, found);
     if (!elf.is_narrow()) {
-      const auto next = std::ranges::upper_bound(named, use.to);
-      const std::uint64_t end = next == named.end() ? ~std::uint64_t{0} : *next;
       whole = whole && marker.mark<std::int64_t>(use, use.to, found) &&
-              marker.mark_filled(use, end, found);
+              marker.mark_filled(use, end_of(use), found);
     }
     for (const std::vector<std::uint64_t>* bases :
          {&std::as_const(labels[*index]), &sweep.table_bases}) {

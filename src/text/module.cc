@@ -9,7 +9,9 @@
 
 #include "arguments.h"
 #include "asked_names.h"
+#include "code_pieces.h"
 #include "function_map.h"
+#include "ghc_tables.h"
 #include "go_tables.h"
 #include "hodo/image/file.h"
 #include "hodo/isa/moves.h"
@@ -209,16 +211,24 @@ class Analysis {
     take_relocations();
     const bool fixed = elf_.elf().type == image::ElfType::exec;
     if (fixed) take_constants();
-    std::ranges::sort(starts_);
     std::ranges::sort(taken_);
     const auto once = std::ranges::unique(taken_);
     taken_.erase(once.begin(), once.end());
+    const std::vector<Function> pieces = code_pieces(elf_, taken_, facts_.text);
+    for (const Function& piece : pieces) {
+      start(piece.begin);
+      facts_.text.mark(piece.begin, kTaken | kTableTarget);
+    }
+    std::ranges::sort(starts_);
     const auto got = elf_.is_narrow() ? got_address(elf_, facts_.text) : elf_.dynamic(DT_PLTGOT);
     const Addressing addressing = {.mode = elf_.mode(), .fixed = fixed, .got = got};
     Sweep found = sweep(facts_.text, starts_, taken_, addressing);
-    facts_.functions = FunctionMap(std::move(unwind.functions), functions_of(symbols()));
+    std::vector<Function> named = functions_of(symbols());
+    named.insert(named.end(), pieces.begin(), pieces.end());
+    facts_.functions = FunctionMap(std::move(unwind.functions), std::move(named));
     facts_.functions.join(found.jumps);
     read_jump_tables(addressing, found);
+    if (!elf_.is_narrow()) add_slow_entries(addressing, found);
     land(std::move(unwind.landings));
     facts_.pointer_targets =
         pointer_targets(elf_, relocations_, compiled, found, facts_.functions, facts_.text);
@@ -235,6 +245,14 @@ class Analysis {
       sweep_on(facts_.text, tables.unread, addressing, found);
       facts_.functions.join(found.jumps);
     }
+  }
+
+  void add_slow_entries(const Addressing& addressing, Sweep& found) {
+    std::vector<std::uint64_t> entries = taken_;
+    for (const Sweep::Reference& label : found.labels) entries.push_back(label.to);
+    const std::vector<std::uint64_t> slow = slow_entries(entries, facts_.text);
+    for (const std::uint64_t entry : slow) facts_.text.mark(entry, kStart | kTableTarget);
+    sweep_on(facts_.text, slow, addressing, found);
   }
 
   // The rest, when the text has been read.
@@ -517,13 +535,18 @@ std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
 Module::MayCall Module::may_call(std::uint64_t insn_vaddr) const {
   MayCall out;
   const auto reg = called_register(bytes(insn_vaddr), insn_vaddr);
+  if (!reg || mode() != isa::Mode::bits64) return out;
+  constexpr std::uint64_t kReach = 256;  // where the file does not say where the function begins
   const Function* f = function(insn_vaddr);
-  if (!reg || f == nullptr || mode() != isa::Mode::bits64) return out;
+  Function near = {insn_vaddr - std::min(insn_vaddr, kReach), insn_vaddr + 1};
+  while (!is_text(near.begin) && near.begin < insn_vaddr) ++near.begin;
   using Kind = RegisterFlow::Value::Kind;
-  const RegisterFlow flow(facts_->text, *f, [&](const RegisterFlow::Value& value) {
-    if (value.kind == Kind::loaded) return facts_->slot_at(value.address) != nullptr;
-    return value.kind == Kind::number && is_text(value.address);
-  });
+  const RegisterFlow flow(facts_->text, f != nullptr ? *f : near,
+                          [&](const RegisterFlow::Value& value) {
+                            if (value.kind == Kind::loaded)
+                              return facts_->slot_at(value.address) != nullptr;
+                            return value.kind == Kind::number && is_text(value.address);
+                          });
   for (const RegisterFlow::Value& value : flow.before(insn_vaddr, *reg)) {
     if (value.kind == Kind::loaded) {
       out.names.push_back(facts_->slot_at(value.address)->name);

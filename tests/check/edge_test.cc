@@ -114,6 +114,51 @@ TEST_F(EdgeTest, AReturnIntoTheVdsoGoesBehindACallThere) {
   EXPECT_TRUE(facts(BranchKind::ret) & kUnjudged) << "nothing is known of where it comes from";
 }
 
+// As V8's code goes on in its interpreter.
+TEST_F(EdgeTest, AJumpBehindASumThatWasPushedPlantsAReturn) {
+  const auto facts_with = [&](const text::Bytes& code) {
+    text::ElfBuilder elf = program();
+    std::ranges::copy(code, elf.text.begin());
+    elf.functions[0].end = 0x1010;
+    elf.text[0x0f] = 0xc3;
+    map({}, elf);
+    return edge(BranchKind::ijmp, 0x1000 + code.size() - 2, 0x1018).facts;
+  };
+  // add rbx, 5; push rbx; nop; jmp rcx
+  EXPECT_TRUE(facts_with({0x48, 0x83, 0xc3, 5, 0x53, 0x90, 0xff, 0xe1}) & kPlantsReturn);
+  EXPECT_TRUE(facts_with({0x48, 0x81, 0xc3, 5, 1, 0, 0, 0x53, 0xff, 0xe1}) & kPlantsReturn);
+  EXPECT_TRUE(facts_with({0x49, 0x83, 0xc3, 5, 0x41, 0x53, 0xff, 0xe1}) & kPlantsReturn);
+  EXPECT_FALSE(facts_with({0x48, 0x83, 0xc3, 5, 0x52, 0x90, 0xff, 0xe1}) & kPlantsReturn)
+      << "another register is pushed";
+  EXPECT_FALSE(facts_with({0x48, 0x83, 0xc3, 5, 0x53, 0x5b, 0xff, 0xe1}) & kPlantsReturn)
+      << "and taken off again";
+  EXPECT_FALSE(facts_with({0x48, 0x83, 0xeb, 5, 0x53, 0x90, 0xff, 0xe1}) & kPlantsReturn)
+      << "a difference";
+  EXPECT_FALSE(facts_with({0x74, 0x05, 0x48, 0x83, 0xc3, 5, 0x53, 0x90, 0xff, 0xe1}) &
+               kPlantsReturn)
+      << "a branch leads behind the sum";
+}
+
+// As V8's builtins handle exceptions, behind calls that do not return.
+TEST_F(EdgeTest, WhereOnlyAnAddressLeadsIsALabelForASwitch) {
+  const auto is_label_behind = [&](std::uint8_t before) {
+    text::ElfBuilder elf = program();
+    const text::Bytes code = {
+        0x48,   0x8b, 0x20,              // 1000 mov rsp, [rax]
+        0xff,   0xe0,                    // 1003 jmp rax
+        0xe8,   0x06, 0x00, 0x00, 0x00,  // 1005 call 1010
+        before,                          // 100a
+        0x90,                            // 100b nop
+    };
+    std::ranges::copy(code, elf.text.begin());
+    map({}, elf);
+    return (edge(BranchKind::ijmp, 0x1003, 0x100b).facts & kToLabel) != 0;
+  };
+  EXPECT_TRUE(is_label_behind(0xcc)) << "INT3";
+  EXPECT_TRUE(is_label_behind(0xc3)) << "RET";
+  EXPECT_FALSE(is_label_behind(0x90)) << "NOP";
+}
+
 TEST_F(EdgeTest, NothingIsConcludedOfAFileThatCannotBeRead) {
   session_.map(kElsewhere, {.path = "/gone"});
   EXPECT_TRUE(edge_to(BranchKind::icall, 0x1005, kElsewhere).facts & kUnjudged);

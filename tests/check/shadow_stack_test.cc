@@ -535,5 +535,52 @@ TEST_F(Stack, FollowsNothingWhileTheStackIsUnsettled) {
   EXPECT_FALSE(stack.follow(Addresses{2}, {}));
 }
 
+TEST_F(Stack, APlantedReturnGoesAsFarBehindAFunctionAsWasPushed) {
+  const auto returns = [&](std::uint64_t to, PathFacts facts = kToReturnSite) {
+    return grade(stack.ret(to, facts, &pads));
+  };
+  calls({1, 2});
+  stack.plant(220);
+  calls({3});
+  EXPECT_EQ(returns(3), "");
+  EXPECT_EQ(returns(7220), "");
+  EXPECT_EQ(returns(2), "");
+  EXPECT_EQ(returns(1), "");
+}
+
+TEST_F(Stack, APlantedReturnThatWasChangedIsFound) {
+  const auto grade_of = [&](std::uint64_t to, PathFacts facts = kToReturnSite) {
+    ShadowStack fresh = stack;
+    return grade(fresh.ret(to, facts, &pads));
+  };
+  calls({1, 2});
+  stack.plant(220);
+  EXPECT_EQ(grade_of(7221), "impossible") << "not as far";
+  EXPECT_EQ(grade_of(7220, kToFunction), "impossible") << "behind no call";
+  calls({3});
+  EXPECT_EQ(grade_of(7220), "impossible") << "a call is open that was made since";
+  EXPECT_EQ(grade(stack.ret(3, kToReturnSite, &pads)), "");
+  EXPECT_EQ(grade(stack.ret(2, kToReturnSite, &pads)), "");
+  EXPECT_EQ(grade_of(7220), "impossible") << "what it was pushed on has ended";
+  calls({2});
+  EXPECT_EQ(grade_of(7220), "impossible") << "and is not there again";
+}
+
+TEST_F(Stack, APlantedReturnIsUsedOnce) {
+  calls({1, 2});
+  stack.plant(220);
+  EXPECT_EQ(grade(stack.ret(7220, kToReturnSite, &pads)), "");
+  EXPECT_EQ(grade(stack.ret(7220, kToReturnSite, &pads)), "impossible");
+}
+
+// V8's interpreter goes on where an exception is handled, with what the throwing code left open.
+TEST_F(Stack, BehindAPlantedReturnACallThatAJumpLeftOpenGoesOn) {
+  calls({1, 2, 3, 4});
+  EXPECT_EQ(jump(kFunction, kFromSwitch | kToFunction), "");
+  stack.plant(220);
+  EXPECT_EQ(grade(stack.ret(7220, kToReturnSite, &pads)), "");
+  EXPECT_EQ(grade(stack.ret(99, kToReturnSite, &pads)), "impossible");
+}
+
 }  // namespace
 }  // namespace hodo::check::stacks

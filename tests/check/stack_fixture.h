@@ -37,6 +37,10 @@ class Pads final : public Landings {
   bool is_generated(std::uint64_t return_address) const override {
     return generated.contains(return_address);
   }
+  // Functions begin at the thousands, and behind calls of theirs is all that is asked for.
+  bool is_planted(std::uint64_t to, std::uint64_t distance) const override {
+    return to % 1000 == distance;
+  }
   bool lands(std::uint64_t return_address, std::uint64_t pad) const override {
     return pad == kPad && sites.contains(return_address);
   }

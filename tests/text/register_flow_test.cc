@@ -11,7 +11,8 @@ using Addresses = std::vector<std::uint64_t>;
 
 // Of the last instruction of a function with this code, CALL or JMP REG. Behind it, at 1080 and
 // 1090, lie two others.
-Addresses called(Bytes code, std::size_t last = 2) {
+enum class Bounds : bool { told, untold };  // whether the file says where the function begins
+Addresses called(Bytes code, std::size_t last = 2, Bounds bounds = Bounds::told) {
   const std::uint64_t at = kText + code.size() - last;
   ElfBuilder elf;
   elf.entry = kText;
@@ -24,6 +25,7 @@ Addresses called(Bytes code, std::size_t last = 2) {
   elf.functions = {{.begin = kText, .end = end},
                    {.begin = 0x1080, .end = 0x1081},
                    {.begin = 0x1090, .end = 0x1091}};
+  if (bounds == Bounds::untold) elf.functions.erase(elf.functions.begin());
   const auto module = Module::analyze(elf.build());
   if (!module) {
     ADD_FAILURE() << module.error().message;
@@ -40,6 +42,19 @@ TEST(RegisterFlow, OneOfTwoByABranch) {
                 0x48, 0x8d, 0x05, 0x7e, 0x00, 0x00, 0x00,  // 100b lea rax, [1090]
                 0xff, 0xd0,                                // 1012 call rax
             }),
+            (Addresses{0x1080, 0x1090}));
+}
+
+TEST(RegisterFlow, OneOfTwoInCodeOfWhichNothingSaysWhereItBegins) {
+  EXPECT_EQ(called(
+                {
+                    0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,  // 1000 lea rax, [1080]
+                    0x85, 0xff,                                // 1007 test edi, edi
+                    0x74, 0x07,                                // 1009 jz 1012
+                    0x48, 0x8d, 0x05, 0x7e, 0x00, 0x00, 0x00,  // 100b lea rax, [1090]
+                    0xff, 0xd0,                                // 1012 call rax
+                },
+                2, Bounds::untold),
             (Addresses{0x1080, 0x1090}));
 }
 

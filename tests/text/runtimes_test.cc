@@ -172,5 +172,92 @@ TEST(RuntimeModule, DamagedTablesOfGoSayNothingThatIsNotThere) {
   EXPECT_TRUE(analyze(elf)->landings().empty()) << "a place outside of the function";
 }
 
+// GHC's position-independent code in a file without symbols: no function covers it.
+ElfBuilder with_filled_table(Bytes behind_naming) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0x00, 0x00};  // 1000 lea rcx, [2000]
+  append(elf.text, behind_naming);                        // 1007
+  elf.text.resize(0x10, 0xcc);
+  append(elf.text, Bytes{0x00, 0x48, 0xb8, 0x58, 0xc3});  // 1010 data; 1013 pop rax; ret
+  elf.text.resize(0x40, 0x90);
+  append(elf.data, std::uint64_t{0x100000000 - (kData - 0x1013)});
+  append(elf.data, std::uint64_t{0});
+  return elf;
+}
+
+TEST(RuntimeModule, CodeOfNoFunctionHasATableWhereItJumpsRightBehindNamingIt) {
+  const auto module = analyze(with_filled_table({0xff, 0xe1}));  // jmp rcx
+  ASSERT_TRUE(module);
+  EXPECT_EQ(module->function(kText), nullptr);
+  EXPECT_TRUE(module->has(0x1013, kTableTarget));
+  EXPECT_TRUE(module->has(0x1013, kInsn));
+}
+
+TEST(RuntimeModule, CodeOfNoFunctionThatOnlyNamesDataHasNoTable) {
+  const auto module = analyze(with_filled_table({0xff, 0xd1, 0xc3}));  // call rcx; ret
+  ASSERT_TRUE(module);
+  EXPECT_FALSE(module->has(0x1013, kTableTarget));
+}
+
+// What GHC has in front of a function with so many arguments that some are on the stack.
+ElfBuilder with_info_table(std::uint32_t type, std::uint64_t distance) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {0x48, 0x8d, 0x05, 0x39, 0x00, 0x00, 0x00, 0xc3};  // 1000 lea rax, [1040]; ret
+  append(elf.text, Bytes{0x00, 0x48, 0xb8, 0x58, 0xc3});        // 1008 data; 100b pop rax; ret
+  elf.text.resize(0x18, 0xcc);
+  append(elf.text, distance);
+  append(elf.text, std::uint64_t{7});  // bitmap
+  for (const std::uint32_t word : {0u, 8u, 0u, 0u, type, 0u}) append(elf.text, word);
+  elf.text.push_back(0xc3);  // 1040 ret
+  elf.text.resize(0x60, 0x90);
+  return elf;
+}
+
+TEST(RuntimeModule, AnInfoTableOfGhcSaysWhereAFunctionTakesItsArgumentsFromTheStack) {
+  constexpr std::uint64_t kDistance = 0x100000000 - (0x1040 - 0x100b);
+  const auto module = analyze(with_info_table(14, kDistance));
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x100b, kStart));
+  EXPECT_TRUE(module->has(0x100b, kInsn));
+  EXPECT_FALSE(analyze(with_info_table(15, kDistance))->has(0x100b, kStart)) << "no function";
+  EXPECT_FALSE(analyze(with_info_table(14, kDistance + 1))->has(0x100b, kStart));
+  EXPECT_FALSE(analyze(with_info_table(14, kDistance & 0x7fffffff))->has(0x100b, kStart));
+}
+
+// V8's builtins, of 6 bytes each, from 1010 on; `between` is what lies between two.
+ElfBuilder with_pieces(std::uint32_t count, std::uint8_t between = 0xcc) {
+  ElfBuilder elf;
+  elf.type = ET_EXEC;
+  elf.text = Bytes(0x10, 0x90);
+  append(elf.data, kText + 0x10);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    append(elf.text, Bytes{0x90, 0x90, 0x90, 0x90, 0x90, 0xc3, between, between});
+    for (const std::uint32_t word : {i * 8, 6u, i * 100}) append(elf.data, word);
+  }
+  return elf;
+}
+
+TEST(RuntimeModule, ATableOfPiecesOfCodeSaysWhereFunctionsAre) {
+  const auto module = analyze(with_pieces(200));
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x1010, kStart));
+  EXPECT_TRUE(module->has(0x1018, kStart));
+  EXPECT_TRUE(module->has(0x1010 + 199 * 8, kStart));
+  EXPECT_FALSE(module->has(0x1014, kStart));
+  ASSERT_NE(module->function(0x101a), nullptr);
+  EXPECT_EQ(module->function(0x101a)->begin, 0x1018u);
+  EXPECT_EQ(module->function(0x101a)->end, 0x101eu);
+}
+
+TEST(RuntimeModule, OfFewPiecesOrWithCodeBetweenThereIsNoTable) {
+  EXPECT_EQ(analyze(with_pieces(100))->function(0x101a), nullptr);
+  EXPECT_EQ(analyze(with_pieces(200, 0x90))->function(0x101a), nullptr);
+  ElfBuilder elf = with_pieces(200);
+  elf.data[0] = 0x11;
+  EXPECT_EQ(analyze(elf)->function(0x101a), nullptr) << "nothing leads to the first";
+}
+
 }  // namespace
 }  // namespace hodo::text
