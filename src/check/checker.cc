@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -48,6 +49,7 @@ class Checker::Impl {
     locator_.ask(makers_);
   }
 
+  // These may be called while another thread calls judged().
   void batch(const session::Context& context, const flow::Repeats& batch);
   void batch(const session::Context& context, const flow::Passages& batch);
   flow::BranchSink::Judged judged(const session::Context& context, const Branch& branch,
@@ -84,6 +86,7 @@ class Checker::Impl {
   std::span<const Branch> branches_of(const Batch& batch, const flow::Repeat& repeat);
   void step(const Step& step);
 
+  std::mutex mutex_;  // of all that judged() uses
   session::Session* session_;
   Locator locator_;
   Reports reports_;
@@ -117,6 +120,7 @@ void Checker::Impl::batch(const session::Context& context, const flow::Repeats& 
   constexpr std::size_t kAhead = 12;
   constexpr std::size_t kSoon = 5;
   if (batch.empty()) return;
+  const std::lock_guard lock(mutex_);
   Batch all = begin(context, batch.first_time(), batch.last_time());
   all.repeats = &batch;
   const auto list = batch.list;
@@ -137,6 +141,7 @@ void Checker::Impl::batch(const session::Context& context, const flow::Repeats& 
 
 void Checker::Impl::batch(const session::Context& context, const flow::Passages& batch) {
   if (batch.empty()) return;
+  const std::lock_guard lock(mutex_);
   Batch all = begin(context, batch.first_time(), batch.last_time());
   all.passages = &batch;
   std::size_t entry = 0;
@@ -218,6 +223,7 @@ flow::BranchSink::Judged Checker::Impl::judged(const session::Context& context,
                                                const Branch& branch, std::uint64_t next) {
   using enum flow::BranchSink::Judged;
   using enum EdgeEffect::What;
+  const std::lock_guard lock(mutex_);
   const std::uint32_t generation = session_->names().generation(context.space, branch.time);
   const auto effect = effect_of(
       {context.space, generation, PlainBranches::salt(context.space, generation)}, branch);
@@ -402,13 +408,10 @@ std::uint64_t Checker::checked() const { return impl_->checked(); }
 Result<session::Outcome> decode_for_check(session::Session& session,
                                           const session::DecodeOptions& how,
                                           session::BranchSink& sink) {
-  session::DecodeOptions one_thread = how;
-  one_thread.threads = 1;
   const bool spread =
       session.queues().size() > 1 &&
       std::ranges::any_of(session.queues(), [](const session::Queue& q) { return q.tid < 0; });
-  return spread ? session::decode_by_time(session, one_thread, sink)
-                : session.decode(one_thread, sink);
+  return spread ? session::decode_by_time(session, how, sink) : session.decode(how, sink);
 }
 
 }  // namespace hodo::check

@@ -49,8 +49,8 @@ class Decoder::Impl {
   Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
     const bool leave_out =
         sink.leaves_out_jumps() && !config_.want_not_taken && !config_.want_instructions;
-    const bool passages = sink.wants_passages() && config_.threads == 1 &&
-                          !config_.want_not_taken && !config_.want_instructions;
+    const bool passages =
+        sink.wants_passages() && !config_.want_not_taken && !config_.want_instructions;
     return run(pieces, config_,
                {.listener = sink,
                 .branches = &sink,
@@ -97,7 +97,8 @@ class Decoder::Impl {
       const Config how = for_threads(pieces[i], config, to);
       if (for_a_crew(pieces[i], how)) {
         // The asking thread has the first one's, and seldom decodes.
-        Crew(pieces[i], how, to, by_steps, decoder, out, knowledge(1 + how.threads).subspan(1))
+        Crew(pieces[i], how, to, by_steps || to.passages, decoder, out,
+             knowledge(1 + how.threads).subspan(1))
             .decode();
       } else if (!decoder.advance(pieces[i].bytes.size())) {
         decoder.end();

@@ -43,6 +43,7 @@ void Output::start_over() {
   used_ = 0;
   repeats_.clear();
   if (to_.leave_out_jumps) transfers_.open();
+  passages_.clear();
   calls_.clear();
   call_sums_.clear();
   left_out_last({});

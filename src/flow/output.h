@@ -27,6 +27,15 @@ struct Receivers {
   // As `branches` allows it, and the steps are of this decoding alone.
   bool leave_out_jumps = false;
   bool passages = false;  // likewise
+  // Of passages that `branches` reads later: waits until it has read all of them.
+  class Readers {
+   public:
+    virtual void wait_for_all() = 0;
+
+   protected:
+    ~Readers() = default;
+  };
+  Readers* readers = nullptr;
 };
 
 class StepGraph;
@@ -106,6 +115,11 @@ class Output {
   BranchSink* judge() const { return to_.passages ? to_.branches : nullptr; }
   PassageLog& passages() { return passages_; }
   bool wants_passages() const { return to_.passages; }
+  // Before the links change in which passages are told.
+  void finish_passages() {
+    flush();
+    if (to_.readers != nullptr) to_.readers->wait_for_all();
+  }
   // From here on nothing is told as a repeat.
   void begin_passages() {
     if (wants_repeats_) flush();

@@ -18,6 +18,9 @@ constexpr std::size_t kMostSpare = 1 << 8;
 constexpr std::size_t kWorthTelling = 1 << 19;
 // Where the clock never is as a PSB+ lets assume, every stretch would be decoded twice.
 constexpr int kMostWrong = 4;
+// Where code changes all the time, a thread that decodes ahead mostly waits for who reads its
+// passages: so many times in a stretch are too many.
+constexpr int kMostWaits = 8;
 
 }  // namespace
 
@@ -33,6 +36,11 @@ void Log::add(Entry entry) {
         batch->singles.size() * sizeof(SingleCall) + batch->passed.size() * sizeof(PassedCalls) +
         batch->summed.size() * sizeof(SummedSpan) + batch->paths.size() * sizeof(CalledPath) +
         batch->left_open.size() * sizeof(LeftOpen) + batch->noted.size() * sizeof(std::uint64_t);
+  } else if (const auto* judged = std::get_if<Passing>(&entry)) {
+    bytes_ += judged->walked.size() * sizeof(Branch) + judged->list.size() * sizeof(Passage) +
+              judged->entries.size() * sizeof(Passages::Entry) +
+              judged->returns.size() * sizeof(Link) +
+              judged->addresses.size() * sizeof(std::uint64_t);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     bytes_ += edges->size() * sizeof(EdgeCount);
   } else if (const auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -53,6 +61,8 @@ struct Crew::Stretch {
   enum class Status : std::uint8_t { waiting, taken, assumed, finished } status = Status::waiting;
   bool cancelled = false;  // nobody wants it any more
   bool told = false;       // its log is being handed on
+  bool waits = false;      // until it is
+  int waited = 0;          // times
   Log log;
   PathDecoder::State assumed;
   PathDecoder::State end;
@@ -81,6 +91,20 @@ void Crew::add(Stretch& stretch, Log::Entry entry) {
   if (stretch.told && stretch.log.bytes() >= kWorthTelling) news_.notify_all();
 }
 
+// What was logged of passages names steps of this knowledge, which are about to change.
+void Crew::wait_for_readers(Stretch& stretch, const Knowledge& knowledge) {
+  std::unique_lock lock(mutex_);
+  const auto all_read = [&] {
+    return over_ || stretch.cancelled || knowledge.unread.use_count() == 1;
+  };
+  if (all_read()) return;
+  ++stretch.waited;
+  stretch.waits = true;
+  news_.notify_all();
+  room_.wait(lock, all_read);
+  stretch.waits = false;
+}
+
 void Crew::recycle(std::vector<Log::Entry>& entries) {
   for (Log::Entry& entry : entries) {
     auto* branches = std::get_if<std::vector<Branch>>(&entry);
@@ -89,10 +113,10 @@ void Crew::recycle(std::vector<Log::Entry>& entries) {
 }
 
 // Puts what a thread's decoder says into the log of its stretch.
-class Crew::Recorder final : public BranchSink {
+class Crew::Recorder final : public BranchSink, private Receivers::Readers {
  public:
-  Recorder(Crew& crew, Stretch& stretch)
-      : crew_(crew), stretch_(stretch), edges_(*this), runs_(*this) {}
+  Recorder(Crew& crew, Stretch& stretch, const Knowledge& knowledge)
+      : crew_(crew), stretch_(stretch), knowledge_(knowledge), edges_(*this), runs_(*this) {}
 
   void listen() { listening_ = true; }
   Receivers receivers(const Receivers& like) {
@@ -100,7 +124,9 @@ class Crew::Recorder final : public BranchSink {
             .branches = like.branches != nullptr ? this : nullptr,
             .edges = like.edges != nullptr ? &edges_ : nullptr,
             .runs = like.runs != nullptr ? &runs_ : nullptr,
-            .leave_out_jumps = like.leave_out_jumps};
+            .leave_out_jumps = like.leave_out_jumps,
+            .passages = like.passages,
+            .readers = like.passages ? this : nullptr};
   }
 
   void on_branches(std::span<const Branch> batch) override {
@@ -124,6 +150,21 @@ class Crew::Recorder final : public BranchSink {
                         .summed = {batch.summed.begin(), batch.summed.end()},
                         .paths = {batch.paths.begin(), batch.paths.end()},
                         .left_open = {batch.left_open.begin(), batch.left_open.end()}});
+  }
+  Judged judged(const Branch& branch, std::uint64_t next) override {
+    return crew_.to_.branches->judged(branch, next);
+  }
+  std::uint64_t judged_by(std::uint64_t time) override {
+    return crew_.to_.branches->judged_by(time);
+  }
+  void on_passages(const Passages& batch) override {
+    add(Log::Passing{.walked = {batch.walked.begin(), batch.walked.end()},
+                     .list = {batch.list.begin(), batch.list.end()},
+                     .entries = {batch.entries.begin(), batch.entries.end()},
+                     .returns = {batch.returns.begin(), batch.returns.end()},
+                     .addresses = {batch.addresses.begin(), batch.addresses.end()},
+                     .reader = batch.reader,
+                     .unread = knowledge_.unread});
   }
   bool may_leave_out(std::uint64_t line, const Branch& jump) const override {
     return crew_.to_.branches->may_leave_out(line, jump);
@@ -152,6 +193,7 @@ class Crew::Recorder final : public BranchSink {
     Recorder& recorder;
   };
 
+  void wait_for_all() override { crew_.wait_for_readers(stretch_, knowledge_); }
   void add(Log::Entry entry) {
     if (listening_) crew_.add(stretch_, std::move(entry));
   }
@@ -162,6 +204,7 @@ class Crew::Recorder final : public BranchSink {
 
   Crew& crew_;
   Stretch& stretch_;
+  const Knowledge& knowledge_;
   Edges edges_;
   Runs runs_;
   bool listening_ = false;
@@ -238,8 +281,9 @@ bool Crew::pass_on(Stretch& stretch) {
   stretch.told = true;
   room_.notify_all();
   for (bool finished_before = false; !finished_before;) {
-    news_.wait(lock,
-               [&] { return stretch.status == finished || stretch.log.bytes() >= kWorthTelling; });
+    news_.wait(lock, [&] {
+      return stretch.status == finished || stretch.waits || stretch.log.bytes() >= kWorthTelling;
+    });
     finished_before = stretch.status == finished;
     std::vector<Log::Entry> entries = stretch.log.take();
     room_.notify_all();
@@ -249,7 +293,10 @@ bool Crew::pass_on(Stretch& stretch) {
     }
     lock.lock();
     recycle(entries);
+    entries.clear();
+    if (stretch.waits) room_.notify_all();
   }
+  if (stretch.waited > kMostWaits) wrong_ = kMostWrong;
   const std::uint64_t line = state_.line;
   const bool same_line = to_.runs != nullptr ? stretch.end.line == kLineFromBefore : carry_;
   const std::uint64_t before = same_line ? state_.pending_insns : 0;
@@ -297,6 +344,24 @@ void Crew::tell(Log::LeavingOut& batch) {
                               .left_open = batch.left_open});
 }
 
+void Crew::tell(Log::Passing& batch) {
+  const bool tells = !batch.walked.empty() || !batch.list.empty();
+  if (tells && std::exchange(carry_, false)) {
+    if (!batch.list.empty() && batch.list.front().begin == 0) {
+      batch.list.front().insns += state_.pending_insns;
+    } else {
+      Branch& first = batch.walked.front();
+      first.insns = saturate_insns(first.insns + state_.pending_insns);
+    }
+  }
+  to_.branches->on_passages({.walked = batch.walked,
+                             .list = batch.list,
+                             .entries = batch.entries,
+                             .returns = batch.returns,
+                             .addresses = batch.addresses,
+                             .reader = batch.reader});
+}
+
 bool Crew::tell(Log::Entry& entry) {
   if (auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
     if (std::exchange(carry_, false)) {
@@ -305,6 +370,8 @@ bool Crew::tell(Log::Entry& entry) {
     to_.branches->on_branches(*branches);
   } else if (auto* batch = std::get_if<Log::LeavingOut>(&entry)) {
     tell(*batch);
+  } else if (auto* judged = std::get_if<Log::Passing>(&entry)) {
+    tell(*judged);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
     to_.edges->on_edges(*edges);
   } else if (auto* runs = std::get_if<std::vector<RunCount>>(&entry)) {
@@ -362,6 +429,7 @@ void Crew::cancel_all() {
 
 void Crew::work(Knowledge& knowledge) {
   using enum Stretch::Status;
+  if (to_.passages) knowledge.graph.keep_in_place();
   for (;;) {
     std::unique_lock lock(mutex_);
     auto next = stretches_.end();
@@ -380,7 +448,7 @@ void Crew::work(Knowledge& knowledge) {
 
 void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge) {
   using enum Stretch::Status;
-  Recorder recorder(*this, stretch);
+  Recorder recorder(*this, stretch, knowledge);
   Output out(config_, recorder.receivers(to_));
   PathDecoder decoder(knowledge.blocks, &knowledge.memo, &knowledge.graph, by_steps_, config_, out);
   decoder.assume(piece_, stretch.begin, known);

@@ -25,12 +25,16 @@
 
 namespace hodo::flow {
 
+struct Unread {};
+
 // What one thread knows of the code.
 struct Knowledge {
   explicit Knowledge(const image::CodeSource& code) : blocks(code) {}
   BlockCache blocks;
   PathMemo memo;
   StepGraph graph{blocks};
+  // Each log has a copy for each batch of passages in the links of `graph`.
+  std::shared_ptr<const Unread> unread = std::make_shared<const Unread>();
 };
 
 // What decoding a stretch has said so far, in order.
@@ -56,7 +60,16 @@ class Log {
     std::vector<CalledPath> paths;
     std::vector<LeftOpen> left_open;
   };
-  using Entry = std::variant<std::vector<Branch>, LeavingOut, std::vector<EdgeCount>,
+  struct Passing {  // as Passages
+    std::vector<Branch> walked;
+    std::vector<Passage> list;
+    std::vector<Passages::Entry> entries;
+    std::vector<Link> returns;
+    std::vector<std::uint64_t> addresses;
+    const Passages::Reader* reader = nullptr;
+    std::shared_ptr<const Unread> unread;
+  };
+  using Entry = std::variant<std::vector<Branch>, LeavingOut, Passing, std::vector<EdgeCount>,
                              std::vector<RunCount>, Loss, Event, Progress>;
 
   void add(Entry entry);
@@ -93,6 +106,7 @@ class Crew {
   bool pass_on(Stretch& stretch);
   bool tell(Log::Entry& entry);
   void tell(Log::LeavingOut& batch);
+  void tell(Log::Passing& batch);
   bool go_on_by_itself();
   std::size_t limit_by_itself() const;
   void drop_front();
@@ -103,6 +117,7 @@ class Crew {
   void decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge);
   void add(Stretch& stretch, std::span<const Branch> batch);
   void add(Stretch& stretch, Log::Entry entry);
+  void wait_for_readers(Stretch& stretch, const Knowledge& knowledge);
   void recycle(std::vector<Log::Entry>& entries);
 
   const Piece& piece_;
@@ -114,7 +129,7 @@ class Crew {
   PathDecoder::State state_;  // the true one; head_ may be elsewhere
   std::size_t next_begin_ = 0;
   bool carry_ = false;   // the next branch from a log lacks the instructions of state_
-  int wrong_ = 0;        // assumptions in a row
+  int wrong_ = 0;        // assumptions in a row, or kMostWrong: to decode ahead does not pay
   bool marked_ = false;  // somebody hears of stretches
 
   std::mutex mutex_;

@@ -86,9 +86,9 @@ class PassageLog {
   void clear();
 
   std::span<const Passage> list() const { return list_; }
-  std::span<const Passages::Entry> entries() const { return entries_; }
-  std::span<const Link> returns() const { return returns_; }
-  std::span<const std::uint64_t> addresses() const { return addresses_; }
+  std::span<const Passages::Entry> entries() const { return {entries_.data(), at_.entry}; }
+  std::span<const Link> returns() const { return {returns_.data(), at_.returned}; }
+  std::span<const std::uint64_t> addresses() const { return {addresses_.data(), at_.address}; }
 
  private:
   std::vector<Passages::Entry> entries_;

@@ -462,12 +462,12 @@ const CallJudge* PathDecoder::judge_of_calls() {
 
 void PathDecoder::go_by_steps() {
   // Passages are told in links that are void then.
-  if (out_.wants_passages() && !graph_->holds_at(walker_.time)) out_.flush();
+  if (out_.wants_passages() && !graph_->holds_at(walker_.time)) out_.finish_passages();
   bool moved = graph_->move_to(walker_.time, walker_.mode);
   if (graph_->full() || graph_->counted_out()) {
     out_.settle(*graph_);
     if (graph_->full()) {
-      out_.flush();  // passages are told in its words
+      out_.finish_passages();  // in its words
       graph_->clear();
       graph_->move_to(walker_.time, walker_.mode);
       moved = true;

@@ -158,7 +158,7 @@ Link StepGraph::build(std::uint64_t ip) {
   const Link link = add(walk, ip);
   insert({ip, link, mode_});
   add_ending({ip, link, mode_});
-  full_ = steps_.size() >= kMostSteps;
+  full_ = steps_.size() >= kMostSteps || std::max(edges_.size(), calls_.size()) >= kMostEdges;
   return link;
 }
 
@@ -178,6 +178,12 @@ void StepGraph::make_room() {
   details_.reserve(kMostSteps + kOfLast);
   shown_.reserve(kMostSteps + kOfLast);
   units_.reserve(kMostSteps + kOfLast);
+}
+
+void StepGraph::keep_in_place() {
+  make_room();
+  edges_.reserve(kMostEdges + kMostBlocks);
+  calls_.reserve(kMostEdges + kMostBlocks);
 }
 
 Link StepGraph::add(const Walk& walk, std::uint64_t ip) {

@@ -342,7 +342,7 @@ class StepGraph final : public Passages::Reader {
     if (judged_by_ != number || passing_.empty()) forget_judged(number);
   }
   void forget_judged(std::uint64_t number);
-  // As long as links are what they were.
+  // As long as links are what they were; with keep_in_place() in any thread, while others go on.
   void append(const Passages& batch, std::span<const Passages::Entry> entries, std::uint64_t insns,
               std::uint64_t time, std::vector<Branch>& out) const override;
   // Instructions since the last branch behind these entries; `before` have run before them.
@@ -374,9 +374,12 @@ class StepGraph final : public Passages::Reader {
   // What has been counted, and nothing is counted any more.
   void settle(Stats& stats, const Receivers& to);
   void clear();
+  // From here on nothing that append() reads is moved any more.
+  void keep_in_place();
 
  private:
   static constexpr std::size_t kMostSteps = 1 << 19;
+  static constexpr std::size_t kMostEdges = 1 << 20;  // on the way, and calls
   static constexpr std::size_t kManySteps = 1 << 15;  // of little code there are fewer
   static constexpr std::size_t kFewSteps = 1 << 12;   // fewer are not worth being rid of
   static constexpr std::size_t kMostGone = 4;         // for each that can be found

@@ -1,4 +1,5 @@
-// Judges a recording by passages, by the paths that the decoder remembers and branch by branch.
+// Judges a recording by passages, in one thread and in several, by the paths that the decoder
+// remembers and branch by branch.
 // Exit status 0: all come to the same; 1: they do not, and the first difference is printed.
 //
 //     check_ways RECORDING
@@ -68,8 +69,8 @@ class EveryPassage final : public session::BranchSink {
   check::Checker& to_;
 };
 
-void decode(session::Session& session, session::BranchSink& sink) {
-  const auto outcome = check::decode_for_check(session, {}, sink);
+void decode(session::Session& session, session::BranchSink& sink, unsigned threads = 1) {
+  const auto outcome = check::decode_for_check(session, {.threads = threads}, sink);
   if (outcome) return;
   fmt::print(stderr, "{}\n", outcome.error().message);
   std::exit(2);
@@ -132,7 +133,11 @@ int main(int argc, char** argv) {
   decode(**session, every_passage);
   check::Checker by_itself(**session, options);
   decode(**session, by_itself);
+  check::Checker by_threads(**session, options);
+  decode(**session, by_threads, 3);
   const bool paths = same("by paths", told(by_paths), told(by_branches));
   const bool passages = same("by passages", told(by_passages), told(by_branches));
-  return same("by itself", told(by_itself), told(by_branches)) && paths && passages ? 0 : 1;
+  const bool threads = same("by threads", told(by_threads), told(by_branches));
+  return same("by itself", told(by_itself), told(by_branches)) && paths && passages && threads ? 0
+                                                                                               : 1;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -23,6 +24,7 @@ struct Judging final : Told {
   std::set<End> to;
   std::string wrong;
   std::size_t passed = 0;
+  std::mutex mutex;  // others ask while this is told
 
   End end(std::uint64_t address, std::uint64_t time) {
     if (code == nullptr) return {judged_by(time), address};
@@ -42,6 +44,7 @@ struct Judging final : Told {
   bool wants_passages() const override { return true; }
   std::uint64_t judged_by(std::uint64_t time) override { return code ? 0 : time / 16 % 3; }
   Judged judged(const Branch& b, std::uint64_t next) override {
+    const std::lock_guard lock(mutex);
     if (b.flags != 0) wrong = "asks about flags";
     const Key key = key_of(b);
     const bool apart = is_apart(key);
@@ -56,6 +59,7 @@ struct Judging final : Told {
   }
   void on_branches(std::span<const Branch>) override { wrong = "branches without passages"; }
   void on_passages(const Passages& batch) override {
+    const std::lock_guard lock(mutex);
     std::size_t entry = 0;
     std::size_t address = 0;
     const std::size_t before = branches.size();

@@ -38,6 +38,8 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
     const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
     if (!left.empty()) return "threads " + left;
   }
+  const std::string judged = judging_differs(pieces, code, decoder, expected);
+  if (!judged.empty()) return "threads " + judged;
   const std::string followed = following_differs(pieces, decoder, expected);
   if (!followed.empty()) return "threads " + followed;
   const std::string summed = summing_differs(pieces, decoder, expected);

@@ -78,7 +78,7 @@ class Checker final : public session::BranchSink {
 // Decodes a session and gives its branches to `sink`: a checker, or something that passes them on
 // to one. A checker has to see the branches of a thread in their order. Where each processor has a
 // trace of its own, a thread's branches are spread over several traces, which are merged by time.
-// Decodes in one thread, since more would only wait for the checker. Errors: as Session::decode.
+// Errors: as Session::decode.
 Result<session::Outcome> decode_for_check(session::Session& session,
                                           const session::DecodeOptions& how,
                                           session::BranchSink& sink);

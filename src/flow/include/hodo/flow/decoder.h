@@ -281,8 +281,7 @@ class BranchSink : public Listener {
   virtual void on_transfers(const Transfers&) {}
   // For sinks to which a branch is nothing once they have judged it, but for the calls that it
   // opens and closes: those of which judged() says so may come as passages, on_passages() is called
-  // in the place of on_branches(). Before the first batch with passages there may be repeats. Only
-  // where one thread decodes does a sink hear of passages.
+  // in the place of on_branches(). Before the first batch with passages there may be repeats.
   virtual bool wants_passages() const { return false; }
   enum class Judged : std::uint8_t {
     later,   // it has to come first
@@ -293,7 +292,8 @@ class BranchSink : public Listener {
     passes_apart,
   };
   // Of a near branch that was taken; `next` is behind a call. Holds as long as judged_by() is the
-  // same and the code at both ends is not mapped anew.
+  // same and the code at both ends is not mapped anew. Both may be asked by any thread at any time,
+  // also of branches that come later than the one that the sink is just told of.
   virtual Judged judged(const Branch&, std::uint64_t /*next*/) { return Judged::comes; }
   // What is judged at this time and at others goes by the same, if the number is.
   virtual std::uint64_t judged_by(std::uint64_t /*time*/) { return 0; }
