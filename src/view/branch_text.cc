@@ -3,56 +3,66 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 #include "branch_flags.h"
 #include "hodo/view/place.h"
 #include "hodo/view/text.h"
 
 namespace hodo::view {
-namespace {
-
-constexpr std::size_t kKnownPlaces = 1 << 16;
-
-}  // namespace
+TextBranches::TextBranches(const BranchListOptions& options, Output& out,
+                           const session::Names* names)
+    : BranchListBase(options, out), names_(names) {
+  for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+    kinds_[kind] = fmt::format("  {:<7} ", name(static_cast<BranchKind>(kind)));
+  }
+}
 
 void TextBranches::enter(const session::Context& c) {
   auto number = [](std::int32_t value) { return value < 0 ? "?" : std::to_string(value); };
   who_ = fmt::format("{:>7}/{:<7}", number(c.pid), number(c.tid));
   if (c.cpu >= 0) who_ += fmt::format(" [{:03}]", c.cpu);
+  entered_ = true;
 }
 
-const std::string& TextBranches::place(const session::Context& c, std::uint64_t address,
-                                       std::uint64_t time) {
-  std::uint64_t generation = names_ == nullptr ? 0 : names_->generation(c.space, time);
-  std::uint64_t key = std::uint64_t{c.space} << 32 | generation;
-  if (key != known_for_ || known_.size() >= kKnownPlaces) known_.clear();
-  known_for_ = key;
-  auto [it, fresh] = known_.try_emplace(address);
-  if (fresh) {
-    session::Place where;
-    if (names_ != nullptr) where = names_->place(c.space, address, time);
-    it->second = describe(address, where, options().style);
-    if (names_ != nullptr && options().source.any()) {
-      auto frames = session::source_of(names_->object(c.space, address, time));
-      std::string source = source_text(frames, options().source);
-      if (!source.empty()) it->second += " " + options().style.paint(Tone::dim, source);
-    }
+// What follows is of this branch's time.
+void TextBranches::move_to(const session::Context& c, const Branch& branch, std::uint64_t time) {
+  before_ = who_;
+  if (time != 0) {
+    before_ += ' ';
+    before_ += options().clock.known() ? seconds(time) : fmt::format("{}", time);
+    before_ += ':';
   }
-  return it->second;
+  const std::uint64_t generation = names_ == nullptr ? 0 : names_->generation(c.space, branch.time);
+  const std::uint64_t key = std::uint64_t{c.space} << 32 | generation;
+  if (std::exchange(known_for_, key) != key) known_.clear();
+  ticks_ = branch.time;
+  entered_ = false;
+}
+
+std::string_view TextBranches::place(const session::Context& c, std::uint64_t address,
+                                     std::uint64_t time) {
+  if (address == 0) return "-";
+  if (const std::string_view known = known_.find(address); known.data() != nullptr) return known;
+  session::Place where;
+  if (names_ != nullptr) where = names_->place(c.space, address, time);
+  std::string text = describe(address, where, options().style);
+  if (names_ != nullptr && options().source.any()) {
+    auto frames = session::source_of(names_->object(c.space, address, time));
+    const std::string source = source_text(frames, options().source);
+    if (!source.empty()) text += " " + options().style.paint(Tone::dim, source);
+  }
+  return known_.put(address, text);
 }
 
 void TextBranches::write(const session::Context& c, const Branch& branch, std::uint64_t time) {
+  if (entered_ || branch.time != ticks_) move_to(c, branch, time);
   std::string& line = out().buffer();
-  line += who_;
-  if (time != 0) {
-    line += ' ';
-    line += options().clock.known() ? seconds(time) : fmt::format("{}", time);
-    line += ':';
-  }
-  fmt::format_to(std::back_inserter(line), "  {:<7} ", name(branch.kind));
-  line += branch.from == 0 ? std::string("-") : place(c, branch.from, branch.time);
+  line += before_;
+  line += kinds_[static_cast<std::size_t>(branch.kind)];
+  line += place(c, branch.from, branch.time);
   line += " => ";
-  line += branch.to == 0 ? std::string("-") : place(c, branch.to, branch.time);
+  line += place(c, branch.to, branch.time);
   if (branch.flags != 0) fmt::format_to(std::back_inserter(line), "  {}", flag_names(branch.flags));
   if (branch.cycles != 0) {
     fmt::format_to(std::back_inserter(line), "  {} cycles", branch.cycles);

@@ -1,29 +1,36 @@
 // Branch lists for people: one line per branch with names on both sides.
 #pragma once
 
+#include <array>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 
 #include "branch_base.h"
+#include "place_texts.h"
 
 namespace hodo::view {
 
 // pid/tid [cpu] time: kind from symbol+offset (object) => to symbol+offset (object) flags
 class TextBranches final : public BranchListBase {
  public:
-  TextBranches(const BranchListOptions& options, Output& out, const session::Names* names)
-      : BranchListBase(options, out), names_(names) {}
+  TextBranches(const BranchListOptions& options, Output& out, const session::Names* names);
 
  private:
   void enter(const session::Context& context) override;
   void write(const session::Context& context, const Branch& branch, std::uint64_t time) override;
-  const std::string& place(const session::Context& context, std::uint64_t address,
-                           std::uint64_t time);
+  void move_to(const session::Context& context, const Branch& branch, std::uint64_t time);
+  std::string_view place(const session::Context& context, std::uint64_t address,
+                         std::uint64_t time);
 
   const session::Names* names_;
+  std::array<std::string, kBranchKinds> kinds_;  // with the spaces around them
   std::string who_;
-  // Places already put into words, for the space and generation below; bounded.
-  std::unordered_map<std::uint64_t, std::string> known_;
+  // What stands before the kind while neither who executes nor the time changes.
+  std::string before_;
+  std::uint64_t ticks_ = 0;
+  bool entered_ = false;  // somebody else may execute now
+  // For the space and generation below.
+  PlaceTexts known_;
   std::uint64_t known_for_ = ~std::uint64_t{0};
 };
 
