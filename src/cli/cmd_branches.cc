@@ -104,8 +104,6 @@ Result<session::Outcome> decode(const BranchesOptions& options, session::Session
   if (!window->everything()) {
     return ask::decode_window(session, *window, {.walk = how, .index = asking.how.index}, sink);
   }
-  // Writing records takes less time than handing the branches from one thread to another.
-  if (options.format == view::BranchFormat::bin) how.threads = 1;
   if (options.order == Order::queue) return session.decode(how, sink);
   return session::decode_by_time(session, how, sink);
 }
@@ -115,9 +113,9 @@ int run(const BranchesOptions& options) {
     auto how = list_options(options, session.clock());
     if (!how) return std::unexpected(how.error());
     view::Output out(STDOUT_FILENO);
-    auto list = view::make_branch_list(*how, out, &session.names());
-    list->begin();
-    auto outcome = decode(options, session, *list);
+    view::BranchList list(*how, out, &session.names());
+    list.begin();
+    auto outcome = decode(options, session, list);
     if (!outcome) return std::unexpected(outcome.error());
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
     return Shown{.losses = std::move(outcome->losses),

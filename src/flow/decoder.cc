@@ -55,7 +55,8 @@ class Decoder::Impl {
                {.listener = sink,
                 .branches = &sink,
                 .leave_out_jumps = leave_out && !passages,
-                .passages = passages});
+                .passages = passages,
+                .written = sink.writes()});
   }
   Stats cover(std::span<const Piece> pieces, const Receivers& to) {
     Config config = config_;
@@ -137,7 +138,10 @@ class Decoder::Impl {
   static Config for_threads(const Piece& piece, const Config& config, const Receivers& to) {
     constexpr std::size_t kMost = 16 << 20;
     constexpr std::size_t kShares = 8;
+    // What a thread is ahead has to lie in memory, and in caches if it can.
+    constexpr std::size_t kToWrite = 16 << 10;
     Config how = config;
+    if (to.written) how.thread_bytes = std::min(how.thread_bytes, kToWrite);
     if (to.branches != nullptr) return how;
     const std::size_t share = piece.bytes.size() / (kShares * config.threads);
     how.thread_bytes = std::max(how.thread_bytes, std::min(share, kMost));

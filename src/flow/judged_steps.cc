@@ -121,6 +121,7 @@ void StepGraph::each_step(const PassedRow& row, std::span<const Link> returns, V
     }
     const bool taken = (row.outcomes >> left & 1) != 0;
     visit(shown, taken ? std::optional(shown.to) : std::nullopt);
+    if (left == 0) return;  // another thread may find out just now where it leads
     here = steps_[number_of(here)].step.next[taken ? 1 : 0];
   }
 }

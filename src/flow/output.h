@@ -27,6 +27,7 @@ struct Receivers {
   // As `branches` allows it, and the steps are of this decoding alone.
   bool leave_out_jumps = false;
   bool passages = false;  // likewise
+  bool written = false;   // as `branches` wants it (BranchSink::writes)
   // Of passages that `branches` reads later: waits until it has read all of them.
   class Readers {
    public:

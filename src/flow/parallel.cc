@@ -13,6 +13,7 @@ constexpr std::size_t kEnd = std::numeric_limits<std::size_t>::max();
 // What a log may hold before its stretch is told: a thread that is far ahead waits.
 constexpr std::size_t kMostLogged = 4 << 20;
 constexpr std::size_t kMostSpare = 1 << 8;
+constexpr std::size_t kTextAtOnce = 1 << 16;
 // What is said of a stretch is handed on when so much has come together: to wake the asking thread
 // for every word would take a thread that decodes off its processor.
 constexpr std::size_t kWorthTelling = 1 << 19;
@@ -28,6 +29,8 @@ void Log::add(Entry entry) {
   bytes_ += sizeof entry;
   if (const auto* branches = std::get_if<std::vector<Branch>>(&entry)) {
     bytes_ += branches->size() * sizeof(Branch);
+  } else if (const auto* text = std::get_if<std::string>(&entry)) {
+    bytes_ += text->size();
   } else if (const auto* batch = std::get_if<LeavingOut>(&entry)) {
     bytes_ +=
         batch->walked.size() * sizeof(Branch) + batch->list.size() * sizeof(Transfer) +
@@ -61,6 +64,7 @@ struct Crew::Stretch {
   enum class Status : std::uint8_t { waiting, taken, assumed, finished } status = Status::waiting;
   bool cancelled = false;  // nobody wants it any more
   bool told = false;       // its log is being handed on
+  bool written = false;    // as text, as far as that goes
   bool waits = false;      // until it is
   int waited = 0;          // times
   Log log;
@@ -109,14 +113,34 @@ void Crew::recycle(std::vector<Log::Entry>& entries) {
   for (Log::Entry& entry : entries) {
     auto* branches = std::get_if<std::vector<Branch>>(&entry);
     if (branches != nullptr && spare_.size() < kMostSpare) spare_.push_back(std::move(*branches));
+    auto* text = std::get_if<std::string>(&entry);
+    if (text != nullptr && spare_texts_.size() < kMostSpare)
+      spare_texts_.push_back(std::move(*text));
   }
+}
+
+std::string Crew::spare_text() {
+  std::string out;
+  const std::lock_guard lock(mutex_);
+  if (!spare_texts_.empty()) {
+    out = std::move(spare_texts_.back());
+    spare_texts_.pop_back();
+    out.clear();
+  }
+  return out;
 }
 
 // Puts what a thread's decoder says into the log of its stretch.
 class Crew::Recorder final : public BranchSink, private Receivers::Readers {
  public:
-  Recorder(Crew& crew, Stretch& stretch, const Knowledge& knowledge)
-      : crew_(crew), stretch_(stretch), knowledge_(knowledge), edges_(*this), runs_(*this) {}
+  // `writer` may be null.
+  Recorder(Crew& crew, Stretch& stretch, const Knowledge& knowledge, BranchWriter* writer)
+      : crew_(crew),
+        stretch_(stretch),
+        knowledge_(knowledge),
+        writer_(writer),
+        edges_(*this),
+        runs_(*this) {}
 
   void listen() { listening_ = true; }
   Receivers receivers(const Receivers& like) {
@@ -130,7 +154,11 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
   }
 
   void on_branches(std::span<const Branch> batch) override {
-    if (listening_) crew_.add(stretch_, batch);
+    if (!listening_) return;
+    if (writer_ == nullptr) return crew_.add(stretch_, batch);
+    if (text_.empty()) text_ = crew_.spare_text();
+    writer_->write(batch, text_);
+    if (text_.size() >= kTextAtOnce) hand_on_text();
   }
   bool wants_lines() const override { return crew_.to_.branches->wants_lines(); }
   const CallJudge* call_judge() const override { return crew_.to_.branches->call_judge(); }
@@ -170,7 +198,13 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
     return crew_.to_.branches->may_leave_out(line, jump);
   }
   void on_loss(const Loss& loss) override { add(loss); }
-  void on_event(const Event& event) override { add(event); }
+  void on_event(const Event& event) override {
+    add(event);
+    if (event.kind == EventKind::paging) writer_ = nullptr;
+  }
+  void hand_on_text() {
+    if (!text_.empty()) crew_.add(stretch_, std::exchange(text_, {}));
+  }
   bool on_progress(std::uint64_t offset) override {
     add(Log::Progress{offset});
     return !cancelled();
@@ -195,7 +229,9 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
 
   void wait_for_all() override { crew_.wait_for_readers(stretch_, knowledge_); }
   void add(Log::Entry entry) {
-    if (listening_) crew_.add(stretch_, std::move(entry));
+    if (!listening_) return;
+    hand_on_text();
+    crew_.add(stretch_, std::move(entry));
   }
   bool cancelled() {
     const std::lock_guard lock(crew_.mutex_);
@@ -205,6 +241,8 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
   Crew& crew_;
   Stretch& stretch_;
   const Knowledge& knowledge_;
+  BranchWriter* writer_;
+  std::string text_;
   Edges edges_;
   Runs runs_;
   bool listening_ = false;
@@ -221,6 +259,7 @@ Crew::Crew(const Piece& piece, const Config& config, const Receivers& to, bool b
       state_(head.state()),
       known_(state_),
       most_ahead_(2 * knowledge.size() + 1) {
+  writes_ = to.written && to.branches->writes();
   next_begin_ = next_psb(state_.offset + config.thread_bytes);
   for (const auto& one : knowledge) threads_.emplace_back([this, &one] { work(*one); });
 }
@@ -270,8 +309,10 @@ bool Crew::pass_on(Stretch& stretch) {
   using enum Stretch::Status;
   std::unique_lock lock(mutex_);
   news_.wait(lock, [&] { return stretch.status >= assumed; });
-  if (!PathDecoder::alike(stretch.assumed, state_)) {
-    ++wrong_;
+  writes_ = to_.written && to_.branches->writes();
+  const bool alike = PathDecoder::alike(stretch.assumed, state_);
+  if (!alike || (stretch.written && !writes_)) {
+    if (!alike) ++wrong_;
     lock.unlock();
     return go_on_by_itself();
   }
@@ -370,6 +411,9 @@ bool Crew::tell(Log::Entry& entry) {
     to_.branches->on_branches(*branches);
   } else if (auto* batch = std::get_if<Log::LeavingOut>(&entry)) {
     tell(*batch);
+  } else if (const auto* text = std::get_if<std::string>(&entry)) {
+    carry_ = false;
+    to_.branches->on_written(*text);
   } else if (auto* judged = std::get_if<Log::Passing>(&entry)) {
     tell(*judged);
   } else if (const auto* edges = std::get_if<std::vector<EdgeCount>>(&entry)) {
@@ -430,6 +474,7 @@ void Crew::cancel_all() {
 void Crew::work(Knowledge& knowledge) {
   using enum Stretch::Status;
   if (to_.passages) knowledge.graph.keep_in_place();
+  const std::unique_ptr<BranchWriter> writer = to_.written ? to_.branches->writer() : nullptr;
   for (;;) {
     std::unique_lock lock(mutex_);
     auto next = stretches_.end();
@@ -440,15 +485,17 @@ void Crew::work(Knowledge& knowledge) {
     if (over_) return;
     const std::shared_ptr<Stretch> stretch = *next;  // may be dropped meanwhile
     stretch->status = taken;
+    stretch->written = writes_;
     const PathDecoder::State known = known_;
     lock.unlock();
-    decode(*stretch, known, knowledge);
+    decode(*stretch, known, knowledge, stretch->written ? writer.get() : nullptr);
   }
 }
 
-void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge) {
+void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge,
+                  BranchWriter* writer) {
   using enum Stretch::Status;
-  Recorder recorder(*this, stretch, knowledge);
+  Recorder recorder(*this, stretch, knowledge, writer);
   Output out(config_, recorder.receivers(to_));
   PathDecoder decoder(knowledge.blocks, &knowledge.memo, &knowledge.graph, by_steps_, config_, out);
   decoder.assume(piece_, stretch.begin, known);
@@ -466,6 +513,7 @@ void Crew::decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& 
   out.settle(knowledge.memo);
   out.settle(knowledge.graph);
   out.flush();
+  recorder.hand_on_text();
   const std::lock_guard lock(mutex_);
   stretch.end = decoder.state();
   stretch.reached_limit = reached_limit;

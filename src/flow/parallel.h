@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -69,8 +70,8 @@ class Log {
     const Passages::Reader* reader = nullptr;
     std::shared_ptr<const Unread> unread;
   };
-  using Entry = std::variant<std::vector<Branch>, LeavingOut, Passing, std::vector<EdgeCount>,
-                             std::vector<RunCount>, Loss, Event, Progress>;
+  using Entry = std::variant<std::vector<Branch>, std::string, LeavingOut, Passing,
+                             std::vector<EdgeCount>, std::vector<RunCount>, Loss, Event, Progress>;
 
   void add(Entry entry);
   std::size_t bytes() const { return bytes_; }
@@ -114,11 +115,13 @@ class Crew {
 
   // The others' part.
   void work(Knowledge& knowledge);
-  void decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge);
+  void decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge,
+              BranchWriter* writer);
   void add(Stretch& stretch, std::span<const Branch> batch);
   void add(Stretch& stretch, Log::Entry entry);
   void wait_for_readers(Stretch& stretch, const Knowledge& knowledge);
   void recycle(std::vector<Log::Entry>& entries);
+  std::string spare_text();
 
   const Piece& piece_;
   const Config& config_;
@@ -138,7 +141,9 @@ class Crew {
   std::condition_variable room_;  // a log is being emptied
   PathDecoder::State known_;      // the latest true state
   std::deque<std::shared_ptr<Stretch>> stretches_;  // those not yet told, in order
+  bool writes_ = false;                             // as the sink said last
   std::vector<std::vector<Branch>> spare_;          // of logs that were told, to be used again
+  std::vector<std::string> spare_texts_;
   bool over_ = false;
   std::size_t most_ahead_;
   std::vector<std::jthread> threads_;  // last: ends first

@@ -10,9 +10,9 @@
 #include "hodo/view/text.h"
 
 namespace hodo::view {
-TextBranches::TextBranches(const BranchListOptions& options, Output& out,
-                           const session::Names* names)
-    : BranchListBase(options, out), names_(names) {
+TextBranches::TextBranches(const BranchListOptions& options, const session::Names* names,
+                           std::mutex& asking)
+    : BranchWriter(options), names_(names), asking_(asking) {
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     kinds_[kind] = fmt::format("  {:<7} ", name(static_cast<BranchKind>(kind)));
   }
@@ -33,7 +33,11 @@ void TextBranches::move_to(const session::Context& c, const Branch& branch, std:
     before_ += options().clock.known() ? seconds(time) : fmt::format("{}", time);
     before_ += ':';
   }
-  const std::uint64_t generation = names_ == nullptr ? 0 : names_->generation(c.space, branch.time);
+  std::uint64_t generation = 0;
+  if (names_ != nullptr) {
+    const std::lock_guard lock(asking_);
+    generation = names_->generation(c.space, branch.time);
+  }
   const std::uint64_t key = std::uint64_t{c.space} << 32 | generation;
   if (std::exchange(known_for_, key) != key) known_.clear();
   ticks_ = branch.time;
@@ -44,6 +48,7 @@ std::string_view TextBranches::place(const session::Context& c, std::uint64_t ad
                                      std::uint64_t time) {
   if (address == 0) return "-";
   if (const std::string_view known = known_.find(address); known.data() != nullptr) return known;
+  const std::lock_guard lock(asking_);
   session::Place where;
   if (names_ != nullptr) where = names_->place(c.space, address, time);
   std::string text = describe(address, where, options().style);
@@ -55,9 +60,9 @@ std::string_view TextBranches::place(const session::Context& c, std::uint64_t ad
   return known_.put(address, text);
 }
 
-void TextBranches::write(const session::Context& c, const Branch& branch, std::uint64_t time) {
+void TextBranches::write_one(const session::Context& c, const Branch& branch, std::uint64_t time,
+                             std::string& line) {
   if (entered_ || branch.time != ticks_) move_to(c, branch, time);
-  std::string& line = out().buffer();
   line += before_;
   line += kinds_[static_cast<std::size_t>(branch.kind)];
   line += place(c, branch.from, branch.time);
@@ -68,7 +73,6 @@ void TextBranches::write(const session::Context& c, const Branch& branch, std::u
     fmt::format_to(std::back_inserter(line), "  {} cycles", branch.cycles);
   }
   line += '\n';
-  out().checkpoint();
 }
 
 }  // namespace hodo::view

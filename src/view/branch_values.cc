@@ -19,21 +19,21 @@ std::string json_flags(std::uint8_t flags) {
 
 }  // namespace
 
-CsvBranches::CsvBranches(const BranchListOptions& options, Output& out)
-    : BranchListBase(options, out) {
+CsvBranches::CsvBranches(const BranchListOptions& options) : BranchWriter(options) {
   for (unsigned f = 0; f < flag_texts_.size(); ++f) {
     flag_texts_[f] = "," + flag_names(static_cast<std::uint8_t>(f)) + "\n";
   }
 }
 
-void CsvBranches::begin() { out().write("time,cpu,pid,tid,cr3,from,to,kind,flags\n"); }
+std::string CsvBranches::head() const { return "time,cpu,pid,tid,cr3,from,to,kind,flags\n"; }
 
 void CsvBranches::enter(const session::Context& c) {
   who_ = fmt::format(",{},{},{},{},", csv_number(c.cpu), csv_number(c.pid), csv_number(c.tid),
                      c.cr3 ? fmt::format("{:#x}", *c.cr3) : "");
 }
 
-void CsvBranches::write(const session::Context&, const Branch& branch, std::uint64_t time) {
+void CsvBranches::write_one(const session::Context&, const Branch& branch, std::uint64_t time,
+                            std::string& out) {
   Line line;
   if (time != 0) line.decimal(time);
   line.text(who_);
@@ -43,11 +43,10 @@ void CsvBranches::write(const session::Context&, const Branch& branch, std::uint
   line.put(',');
   line.text(name(branch.kind));
   line.text(flag_texts_[branch.flags % kFlagCombinations]);
-  out().write(line.view());
+  out += line.view();
 }
 
-JsonBranches::JsonBranches(const BranchListOptions& options, Output& out)
-    : BranchListBase(options, out) {
+JsonBranches::JsonBranches(const BranchListOptions& options) : BranchWriter(options) {
   for (unsigned f = 0; f < flag_texts_.size(); ++f) {
     flag_texts_[f] = json_flags(static_cast<std::uint8_t>(f)) + "}\n";
   }
@@ -64,7 +63,8 @@ void JsonBranches::enter(const session::Context& c) {
   if (c.cr3) who_ += fmt::format("\"cr3\":\"{:#x}\",", *c.cr3);
 }
 
-void JsonBranches::write(const session::Context&, const Branch& branch, std::uint64_t time) {
+void JsonBranches::write_one(const session::Context&, const Branch& branch, std::uint64_t time,
+                             std::string& out) {
   Line line;
   line.put('{');
   if (time != 0) {
@@ -89,7 +89,7 @@ void JsonBranches::write(const session::Context&, const Branch& branch, std::uin
     line.decimal(branch.cycles);
   }
   line.text(flag_texts_[branch.flags % kFlagCombinations]);
-  out().write(line.view());
+  out += line.view();
 }
 
 }  // namespace hodo::view

@@ -12,9 +12,19 @@ Output::Output(int fd) : fd_(fd) { buffer_.reserve(kFlushSize + (1 << 16)); }
 
 Output::~Output() { flush(); }
 
+void Output::pass(std::string_view bytes) {
+  if (fd_ < 0) return write(bytes);
+  flush();
+  put(bytes);
+}
+
 void Output::flush() {
   if (fd_ < 0) return;
-  std::string_view left = buffer_;
+  put(buffer_);
+  buffer_.clear();
+}
+
+void Output::put(std::string_view left) {
   while (!left.empty() && error_ == 0) {
     ssize_t written = ::write(fd_, left.data(), left.size());
     if (written >= 0) {
@@ -23,7 +33,6 @@ void Output::flush() {
       error_ = errno;
     }
   }
-  buffer_.clear();
 }
 
 bool Output::closed() const { return error_ == EPIPE; }

@@ -24,9 +24,9 @@ const std::vector<Branch> kBatch{
 std::string list(const BranchListOptions& options, const session::Context& context,
                  const session::Names* names = nullptr, const std::vector<Branch>& batch = kBatch) {
   Caught caught;
-  auto list = make_branch_list(options, caught.out(), names);
-  list->begin();
-  EXPECT_TRUE(list->branches(context, batch));
+  BranchList list(options, caught.out(), names);
+  list.begin();
+  EXPECT_TRUE(list.branches(context, batch));
   return caught.text();
 }
 
@@ -147,13 +147,13 @@ TEST(BranchList, TextEscapesNames) {
 TEST(BranchList, TextAsksForEachPlaceOncePerGeneration) {
   TableNames names;
   Caught caught;
-  auto list = make_branch_list({}, caught.out(), &names);
-  list->branches({}, kBatch);
+  BranchList list({}, caught.out(), &names);
+  list.branches({}, kBatch);
   int first = names.asked;
-  list->branches({}, kBatch);
+  list.branches({}, kBatch);
   EXPECT_EQ(names.asked, first);
   names.changes_at = 0;  // another file is mapped there now
-  list->branches({}, kBatch);
+  list.branches({}, kBatch);
   EXPECT_EQ(names.asked, 2 * first);
 }
 
@@ -161,9 +161,9 @@ TEST(BranchList, StopsWhenTheOutputFails) {
   int fd = open("/dev/full", O_WRONLY);
   ASSERT_GE(fd, 0);
   Output out(fd);
-  auto list = make_branch_list({.format = BranchFormat::csv}, out, nullptr);
+  BranchList list({.format = BranchFormat::csv}, out, nullptr);
   bool going = true;
-  for (int i = 0; i < 100'000 && going; ++i) going = list->branches({}, kBatch);
+  for (int i = 0; i < 100'000 && going; ++i) going = list.branches({}, kBatch);
   EXPECT_FALSE(going);
   Status status = out.finish();
   ASSERT_FALSE(status.has_value());

@@ -48,11 +48,11 @@ class QueueListener : public flow::Listener {
   std::size_t turn() const { return turn_; }
   // Who executes in the present turn, if the user wants that one.
   std::optional<Context> wanted() const;
+  // Nothing outside of the stream says who ran, as of a bare one.
+  bool unknown() const { return occupancy_.turns().size() == 1 && occupancy_.turns()[0].pid < 0; }
 
  private:
   Context context(std::size_t turn) const;
-  // Nothing outside of the stream says who ran, as of a bare one.
-  bool unknown() const { return occupancy_.turns().size() == 1 && occupancy_.turns()[0].pid < 0; }
 
   Context base_;
   const Occupancy& occupancy_;
@@ -95,6 +95,15 @@ class QueueSink final : public flow::BranchSink {
     return who_ ? out_.judged_by(*who_, time) : 0;
   }
   void on_passages(const flow::Passages& batch) override;
+  // As long as it is the same who executes.
+  bool writes() const override {
+    return out_.writes() && listener_.occupancy().turns().size() == 1 && !listener_.unknown() &&
+           who_ && listener_.wanted() == who_;
+  }
+  std::unique_ptr<flow::BranchWriter> writer() const override { return out_.writer(*who_); }
+  void on_written(std::string_view text) override {
+    if (!stopped_) stopped_ = !out_.written(text);
+  }
   void on_loss(const flow::Loss& loss) override { listener_.on_loss(loss); }
   void on_event(const flow::Event& event) override { listener_.on_event(event); }
   bool on_progress(std::uint64_t offset) override {

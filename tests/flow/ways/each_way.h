@@ -30,6 +30,9 @@ std::string summing_differs(std::span<const Piece> pieces, Decoder& decoder, con
 std::string judging_differs(std::span<const Piece> pieces, const image::CodeSource& code,
                             Decoder& decoder, const Told& expected);
 
+// Each thread writes what it decodes.
+std::string writing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected);
+
 // Edges are counted, and the code between them. Another trace comes between, so that edges are
 // executed less often, and more often again.
 std::string covering_differs(std::span<const Piece> pieces, const image::CodeSource& code,

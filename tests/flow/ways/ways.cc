@@ -33,6 +33,8 @@ std::string threads_differ(std::span<const Piece> pieces, const image::CodeSourc
   Told unread;
   const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
   if (!counted.empty()) return "threads counting: " + counted;
+  const std::string written = writing_differs(pieces, decoder, expected);
+  if (!written.empty()) return "threads " + written;
   if (config.want_not_taken) return "";
   for (const bool exactly : {false, true}) {
     const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);

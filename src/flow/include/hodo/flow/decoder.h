@@ -254,6 +254,14 @@ struct Passages {
 struct Transfers;
 class CallJudge;
 
+// Puts branches into text, in a thread of its own.
+class BranchWriter {
+ public:
+  virtual ~BranchWriter() = default;
+  // Behind what `out` has. The first branch may lack the `insns` of those before.
+  virtual void write(std::span<const Branch> batch, std::string& out) = 0;
+};
+
 // Receives the decoded path, between its losses and events; spans as references above.
 class BranchSink : public Listener {
  public:
@@ -298,6 +306,12 @@ class BranchSink : public Listener {
   // What is judged at this time and at others goes by the same, if the number is.
   virtual std::uint64_t judged_by(std::uint64_t /*time*/) { return 0; }
   virtual void on_passages(const Passages&) {}
+  // For sinks that only write branches down, each by itself: where several threads decode, each
+  // writes what it has decoded, and on_written() is called in the place of on_branches(). writes()
+  // is asked now and then, and holds up to the next event of paging; writer() by any thread.
+  virtual bool writes() const { return false; }
+  virtual std::unique_ptr<BranchWriter> writer() const { return nullptr; }
+  virtual void on_written(std::string_view) {}
   // With Config::want_instructions: the address of every instruction, in order.
   virtual void on_instructions(std::span<const std::uint64_t>) {}
 };

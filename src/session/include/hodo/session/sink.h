@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "hodo/flow/branch.h"
 #include "hodo/flow/decoder.h"
@@ -49,6 +51,10 @@ class BranchSink {
   }
   virtual std::uint64_t judged_by(const Context&, std::uint64_t /*time*/) { return 0; }
   virtual bool passages(const Context&, const flow::Passages&) { return true; }
+  // As flow::BranchSink's: written() is called in the place of branches().
+  virtual bool writes() const { return false; }
+  virtual std::unique_ptr<flow::BranchWriter> writer(const Context&) const { return nullptr; }
+  virtual bool written(std::string_view) { return true; }
 };
 
 // Takes the code that a session ran with its counts: that of one queue before that of the next, in

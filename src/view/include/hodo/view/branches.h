@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
 
 #include "hodo/session/clock.h"
 #include "hodo/session/names.h"
@@ -42,15 +45,30 @@ struct BinBranch {
 };
 static_assert(sizeof(BinBranch) == 48);
 
-// A sink that writes every branch to `out`. Both `out` and `names` (text only, else may be null)
-// must outlive it. begin() writes what stands before the first branch: the CSV header, the bin
-// header.
-class BranchList : public session::BranchSink {
- public:
-  virtual void begin() = 0;
-};
+class BranchWriter;
 
-std::unique_ptr<BranchList> make_branch_list(const BranchListOptions& options, Output& out,
-                                             const session::Names* names);
+// A sink that writes every branch to `out`.
+class BranchList final : public session::BranchSink {
+ public:
+  // `out` and `names` (text only, else may be null) must outlive it.
+  BranchList(const BranchListOptions& options, Output& out, const session::Names* names);
+  ~BranchList() override;
+
+  // Writes what stands before the first branch: the CSV header, the bin header.
+  void begin();
+  bool branches(const session::Context& context, std::span<const Branch> batch) override;
+  bool writes() const override { return true; }
+  std::unique_ptr<flow::BranchWriter> writer(const session::Context& context) const override;
+  bool written(std::string_view text) override;
+
+ private:
+  std::unique_ptr<BranchWriter> make_writer() const;
+
+  const BranchListOptions options_;
+  Output& out_;
+  const session::Names* names_;
+  mutable std::mutex asking_;  // names_, by writers
+  const std::unique_ptr<BranchWriter> own_;
+};
 
 }  // namespace hodo::view

@@ -29,6 +29,8 @@ class Output {
     buffer_.append(bytes);
     if (buffer_.size() >= kFlushSize) flush();
   }
+  // The same of so much that it is not worth copying.
+  void pass(std::string_view bytes);
   // The buffer itself, for fmt::format_to and the like; call checkpoint() after each record.
   std::string& buffer() { return buffer_; }
   void checkpoint() {
@@ -46,6 +48,7 @@ class Output {
 
  private:
   static constexpr std::size_t kFlushSize = 1 << 20;
+  void put(std::string_view bytes);
   int fd_ = -1;  // -1: everything stays in the buffer
   int error_ = 0;
   std::string buffer_;

@@ -1,23 +1,31 @@
-// What the branch list formats share: which branches are written, and when to stop.
+// What the formats of a branch list share: which branches are written.
 #pragma once
+
+#include <span>
+#include <string>
 
 #include "hodo/view/branches.h"
 
 namespace hodo::view {
 
-class BranchListBase : public BranchList {
+// Writes branches in one format. Several writers of one list may be at work, each in a thread.
+class BranchWriter {
  public:
-  BranchListBase(const BranchListOptions& options, Output& out) : options_(options), out_(out) {}
+  explicit BranchWriter(const BranchListOptions& options) : options_(options) {}
+  virtual ~BranchWriter() = default;
+  BranchWriter(const BranchWriter&) = delete;
+  BranchWriter& operator=(const BranchWriter&) = delete;
 
-  void begin() override {}
-
-  bool branches(const session::Context& context, std::span<const Branch> batch) override {
+  // What stands before the first branch of a list.
+  virtual std::string head() const { return ""; }
+  // Behind what `out` has.
+  virtual void write(const session::Context& context, std::span<const Branch> batch,
+                     std::string& out) {
     enter(context);
     for (const Branch& branch : batch) {
       std::uint64_t time = 0;
-      if (wanted(branch, time)) write(context, branch, time);
+      if (wanted(branch, time)) write_one(context, branch, time, out);
     }
-    return out_.ok();
   }
 
  protected:
@@ -35,14 +43,13 @@ class BranchListBase : public BranchList {
   // Before the branches of a batch.
   virtual void enter(const session::Context&) {}
   // `time` is the branch's in the unit of the time column; 0: unknown.
-  virtual void write(const session::Context& context, const Branch& branch, std::uint64_t time) = 0;
+  virtual void write_one(const session::Context& context, const Branch& branch, std::uint64_t time,
+                         std::string& out) = 0;
 
   const BranchListOptions& options() const { return options_; }
-  Output& out() { return out_; }
 
  private:
   BranchListOptions options_;
-  Output& out_;
 };
 
 }  // namespace hodo::view
