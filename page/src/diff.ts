@@ -26,6 +26,7 @@ interface Path {
   lost: boolean;
   more: boolean;
   first: { a: Side; b: Side } | null;
+  waits: unknown[];
   partings: { a: string; b: string; a_meets: string | null; b_meets: string | null }[];
 }
 
@@ -137,6 +138,7 @@ export class DiffView implements Panel {
       {},
       h("h3", {}, `${shown(path.a, 80)} · ${shown(path.b, 80)}`),
       head,
+      path.waits.length > 0 && h("p", {}, `${count(path.waits.length)} times one waited for other threads where the other did not, or not so.`),
       this.lanes(path),
       path.first && h("div", { class: "columns" }, this.side("A", path.first.a, true), this.side("B", path.first.b, false)),
     );

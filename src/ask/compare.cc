@@ -6,7 +6,9 @@
 #include <unordered_map>
 
 #include "bound_calls.h"
+#include "entry.h"
 #include "neutral.h"
+#include "waits.h"
 
 namespace hodo::ask {
 namespace {
@@ -15,20 +17,7 @@ constexpr std::size_t kBlock = 1024;
 // So many equal branches in a row are no accident.
 constexpr std::size_t kGram = 12;
 constexpr std::size_t kMostOpen = std::size_t{1} << 20;
-
-// One that counts.
-struct Entry {
-  std::uint64_t token = 0;
-  std::uint64_t number = 0;  // of the branch
-  std::uint64_t from = 0;
-  std::uint64_t time = 0;
-  std::uint32_t space = 0;
-  std::uint32_t insns = 0;
-  int depth = 0;             // calls less returns
-  std::uint32_t folded = 0;  // branches behind it that count as a part of it
-
-  std::uint64_t last() const { return number + folded; }
-};
+constexpr std::size_t kMostWaits = 10'000;
 
 // Gives the branches of a side that count.
 class Entries : public ThreadSink {
@@ -38,6 +27,7 @@ class Entries : public ThreadSink {
       : side_(side),
         rebuilt_(!rebuilt.empty()),
         neutral_(side.session->names(), rebuilt, side.session, renamed),
+        waits_(*side.session),
         calls_(neutral_) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
@@ -92,12 +82,14 @@ class Entries : public ThreadSink {
   }
   bool count(std::uint64_t number, std::uint32_t space, std::uint32_t folded,
              const Branch& branch) {
+    if (spins_again(space, branch)) return true;
     const bool tells = !rebuilt_ || returns_tell(space, branch);
     const auto token = neutral_.token(space, branch);
     if (!token) return true;
     const Entry next{.token = *token,
                      .number = number,
                      .from = branch.from,
+                     .to = branch.to,
                      .time = branch.time,
                      .space = space,
                      .insns = branch.insns,
@@ -106,6 +98,12 @@ class Entries : public ThreadSink {
     if (branch.kind == BranchKind::call || branch.kind == BranchKind::icall) ++depth_;
     if (branch.kind == BranchKind::ret) --depth_;
     return !tells || entry(next);
+  }
+  // How often a thread spins until another one has done something tells nothing.
+  bool spins_again(std::uint32_t space, const Branch& branch) {
+    const bool again = branch.from == before_.from && branch.to == before_.to;
+    before_ = branch;
+    return again && waits_.is_spin(space, branch);
   }
   // Whether the other build would return likewise: what it calls last it may call by a jump, and
   // that returns further. So of returns those count that end a call within a file.
@@ -123,8 +121,10 @@ class Entries : public ThreadSink {
   Side side_;
   bool rebuilt_;
   Neutral neutral_;
+  Waits waits_;
   BoundCalls calls_;
   TakenBranch waiting_;
+  Branch before_;
   bool held_ = false;
   bool lost_ = false;
   Entry behind_;
@@ -201,16 +201,19 @@ class Aligner {
         side_a_(a),
         side_b_(b),
         behind_a_(in_a.behind()),
-        behind_b_(in_b.behind()) {
+        behind_b_(in_b.behind()),
+        waits_a_(*a.session),
+        waits_b_(*b.session) {
     for (std::size_t j = 0; j + kGram <= b_.size(); ++j) grams_[gram(b_, j)].push_back(j);
   }
 
   Ended align(std::size_t most, bool a_ends, bool b_ends, Comparison& out) {
     std::size_t i = 0;
     std::size_t j = 0;
+    const std::uint64_t before = out.common;
     while (true) {
       while (i < a_.size() && j < b_.size() && a_[i].token == b_[j].token) ++i, ++j;
-      if (out.partings.empty()) out.common += i;
+      if (out.partings.empty()) out.common = before + i;
       a_done_ = i == 0 ? side_a_.from : a_[i - 1].last();
       b_done_ = j == 0 ? side_b_.from : b_[j - 1].last();
       const bool a_done = i == a_.size();
@@ -219,11 +222,18 @@ class Aligner {
       if ((a_done && !a_ends) || (b_done && !b_ends)) return Ended::window;
       if (a_done && b_done) return Ended::done;
       if (out.partings.size() == most) return Ended::enough;
-      out.partings.push_back(parting(i, j));
-      if (!meet(i, j, out.partings.back()) &&
-          !(a_ends && b_ends && meet_at_end(i, j, out.partings.back()))) {
-        return a_ends && b_ends ? Ended::done : Ended::apart;
+      Parting next = parting(i, j);
+      if (out.waits.size() < kMostWaits && leave_wait(i, j, next)) {
+        out.waits.push_back(next);
+        continue;
       }
+      const std::size_t at_a = i;
+      const std::size_t at_b = j;
+      const bool met = meet(i, j, next) || (a_ends && b_ends && meet_at_end(i, j, next));
+      const bool waits =
+          met && out.waits.size() < kMostWaits && part_to_wait(next.at, {at_a, i}, {at_b, j});
+      (waits ? out.waits : out.partings).push_back(next);
+      if (!met) return a_ends && b_ends ? Ended::done : Ended::apart;
     }
   }
   // The last branches that were alike.
@@ -251,6 +261,34 @@ class Aligner {
     const Entry& leaves = in_b ? b_[j] : a_[i];
     out.at = {.in_b = in_b, .space = leaves.space, .address = leaves.from, .time = leaves.time};
     return out;
+  }
+
+  // Moves i and j behind the call of a function that waits in which the paths part, if they go on
+  // alike there.
+  bool leave_wait(std::size_t& i, std::size_t& j, Parting& parting) {
+    if (i == a_.size() || j == b_.size()) return false;
+    const auto x = waits_a_.behind_wait(a_, i);
+    const auto y = x ? waits_b_.behind_wait(b_, j) : std::nullopt;
+    if (!x || !y || a_[*x].token != b_[*y].token) return false;
+    i = *x;
+    j = *y;
+    met(i, j, parting);
+    return true;
+  }
+
+  // From where the paths part up to where they meet.
+  struct Apart {
+    std::size_t at = 0;
+    std::size_t meet = 0;
+  };
+  // Whether they part for nothing but waiting, on both sides.
+  bool part_to_wait(const Parting::Place& at, const Apart& a, const Apart& b) {
+    const std::uint64_t offset =
+        (at.in_b ? waits_b_ : waits_a_).offset(at.space, at.address, at.time);
+    const auto is_wait = [offset](Waits& waits, const std::vector<Entry>& all, const Apart& way) {
+      return way.at == way.meet || waits.is_wait({all, way.at, way.meet, offset});
+    };
+    return is_wait(waits_a_, a_, a) && is_wait(waits_b_, b_, b);
   }
 
   // Moves i and j to where the paths go on alike with as few branches in between as there can be.
@@ -307,6 +345,7 @@ class Aligner {
   Side side_a_;
   Side side_b_;
   Entry behind_a_, behind_b_;
+  Waits waits_a_, waits_b_;
   std::uint64_t a_done_ = 0;
   std::uint64_t b_done_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> grams_;
@@ -326,7 +365,7 @@ Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, bool
     out.b_branches = in_b.count;
   }
   if (in_a.count == in_b.count && in_a.blocks == in_b.blocks) {
-    if (out.partings.empty()) out.common = in_a.count;
+    if (out.partings.empty()) out.common += in_a.count;
     return Ended::done;
   }
   std::uint64_t same = 0;
@@ -336,7 +375,7 @@ Result<Ended> compare_part(Side& a, Side& b, const CompareOptions& options, bool
   }
   // The last equal block may be a part of the other's.
   const std::uint64_t skip = (same == 0 ? 0 : same - 1) * kBlock;
-  if (out.partings.empty()) out.common = skip;
+  if (out.partings.empty()) out.common += skip;
   EntryWindow window_a(a, options.rebuilt, nullptr, skip, options.window);
   EntryWindow window_b(b, options.rebuilt, &options.renamed, skip, options.window);
   if (Status done = run(a, options, window_a); !done) return std::unexpected(done.error());
@@ -369,7 +408,7 @@ Result<Comparison> compare(const Side& a, const Side& b, const CompareOptions& o
     out.more = *ended != Ended::done;
     if (*ended == Ended::apart || *ended == Ended::enough) break;
   }
-  out.equal = out.partings.empty() && !out.more;
+  out.equal = out.partings.empty() && out.waits.empty() && !out.more;
   return out;
 }
 

@@ -64,15 +64,27 @@ PartingPlace parting_place(const ComparedPaths& paths, const ask::Parting& parti
           .line = source_line(session::source_of(names.object(at.space, at.address, at.time)))};
 }
 
-std::vector<const ask::Parting*> further_partings(const ask::Comparison& comparison,
-                                                  std::size_t most) {
+std::vector<const ask::Parting*> some_partings(std::span<const ask::Parting> partings,
+                                               std::size_t most) {
   std::vector<const ask::Parting*> out;
-  for (const ask::Parting& parting :
-       comparison.partings | std::views::drop(1) | std::views::take(most)) {
-    out.push_back(&parting);
-  }
-  if (!out.empty()) out.back() = &comparison.partings.back();
+  for (const ask::Parting& parting : partings | std::views::take(most)) out.push_back(&parting);
+  if (!out.empty()) out.back() = &partings.back();
   return out;
+}
+
+std::string alike_text(const ask::Comparison& comparison) {
+  const ask::Comparison& c = comparison;
+  const std::string sizes =
+      fmt::format("{} and {} branches, ", grouped(c.a_branches), grouped(c.b_branches));
+  if (!c.partings.empty() || c.more)
+    return sizes + fmt::format("the first {} alike", grouped(c.common));
+  return sizes + "the same path but for how long it waited";
+}
+
+std::string waits_text(const ask::Comparison& comparison) {
+  const std::size_t count = comparison.waits.size();
+  return fmt::format("{} time{} one waited for other threads where the other did not, or not so",
+                     grouped(count), count == 1 ? "" : "s");
 }
 
 std::string executed_text(const ask::Executed& what) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,14 @@ struct PartingPlace {
   std::string function, line;
 };
 PartingPlace parting_place(const ComparedPaths& paths, const ask::Parting& parting);
-// At most `most` (at least 1) of the partings behind the first. The last is always among them: how
-// paths end is what many want to know.
-std::vector<const ask::Parting*> further_partings(const ask::Comparison& comparison,
-                                                  std::size_t most);
+// At most `most` (at least 1) of them. The last is always among them: how paths end is what many
+// want to know.
+std::vector<const ask::Parting*> some_partings(std::span<const ask::Parting> partings,
+                                               std::size_t most);
+// How far two paths that are not the same are alike.
+std::string alike_text(const ask::Comparison& comparison);
+// What Comparison::waits are.
+std::string waits_text(const ask::Comparison& comparison);
 // A function, line or branch, printable.
 std::string executed_text(const ask::Executed& what);
 

@@ -35,10 +35,10 @@ std::string parting_text(const ComparedPaths& paths, const Style& style) {
   return out + calls_of_scene(view, style);
 }
 
-std::string partings_text(const ComparedPaths& paths, const Style& style) {
+std::string partings_table(const ComparedPaths& paths, std::span<const ask::Parting> partings,
+                           const Style& style) {
   constexpr std::size_t kMost = 10;
-  const ask::Comparison& c = paths.comparison;
-  const std::size_t count = c.partings.size() - 1;
+  const std::size_t count = partings.size();
   Table table({{.title = "A"},
                {.title = "B"},
                {.title = "part in", .tone = Tone::name, .shrinks = true, .cut = Cut::name},
@@ -46,17 +46,23 @@ std::string partings_text(const ComparedPaths& paths, const Style& style) {
                {.title = "A meets"},
                {.title = "B meets"}});
   const auto meets = [](const std::optional<ask::Moment>& m) { return m ? to_string(*m) : "-"; };
-  for (const ask::Parting* p : further_partings(c, kMost)) {
-    if (p == &c.partings.back() && count > kMost) {
+  for (const ask::Parting* p : some_partings(partings, kMost)) {
+    if (p == &partings.back() && count > kMost) {
       table.add({fmt::format("({} more)", grouped(count - kMost))});
     }
     PartingPlace at = parting_place(paths, *p);
     table.add({to_string(p->a), to_string(p->b), std::move(at.function), std::move(at.line),
                meets(p->a_meet), meets(p->b_meet)});
   }
-  return fmt::format("\n  and {}{} more parting{}\n", c.more ? "at least " : "", grouped(count),
-                     count == 1 ? "" : "s") +
-         table.render(style);
+  return table.render(style);
+}
+
+std::string partings_text(const ComparedPaths& paths, const Style& style) {
+  const ask::Comparison& c = paths.comparison;
+  const auto further = std::span(c.partings).subspan(1);
+  return fmt::format("\n  and {}{} more parting{}\n", c.more ? "at least " : "",
+                     grouped(further.size()), further.size() == 1 ? "" : "s") +
+         partings_table(paths, further, style);
 }
 
 std::string path_text(const ComparedPaths& paths, const Style& style) {
@@ -68,11 +74,13 @@ std::string path_text(const ComparedPaths& paths, const Style& style) {
     return out + fmt::format("  the same path: {} branch{}\n", grouped(c.common),
                              c.common == 1 ? "" : "es");
   }
-  out += fmt::format("  {} and {} branches, the first {} alike\n", grouped(c.a_branches),
-                     grouped(c.b_branches), grouped(c.common));
+  out += "  " + alike_text(c) + "\n";
   if (c.lost) out += style.paint(Tone::bad, "  a part of a path was lost\n");
-  out += parting_text(paths, style);
+  if (!c.partings.empty()) out += parting_text(paths, style);
   if (c.partings.size() > 1) out += partings_text(paths, style);
+  if (!c.waits.empty()) {
+    out += "\n  " + waits_text(c) + "\n" + partings_table(paths, c.waits, style);
+  }
   if (c.more) out += "  what follows was not compared branch by branch\n";
   return out;
 }
@@ -144,6 +152,23 @@ Json side_json(const ask::Side& side, const ask::Scene& scene,
   return out;
 }
 
+Json partings_json(const ComparedPaths& paths, std::span<const ask::Parting> partings) {
+  const auto side = [](const std::optional<ask::Moment>& m) {
+    return m ? Json(to_string(*m)) : Json(nullptr);
+  };
+  Json out = Json::array();
+  for (const ask::Parting& p : partings) {
+    session::Session& session = *(p.at.in_b ? paths.b : paths.a).session;
+    out.push_back({{"a", to_string(p.a)},
+                   {"b", to_string(p.b)},
+                   {"side", p.at.in_b ? "b" : "a"},
+                   {"at", place_json(session, p.at.space, p.at.address, p.at.time)},
+                   {"a_meets", side(p.a_meet)},
+                   {"b_meets", side(p.b_meet)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string diff_text(const DiffView& diff, const Style& style) {
@@ -178,19 +203,8 @@ Json diff_json(const DiffView& diff) {
       one["first"] = {{"a", side_json(paths.a, *paths.a_scene, first.a_meet)},
                       {"b", side_json(paths.b, *paths.b_scene, first.b_meet)}};
     }
-    Json& partings = one["partings"] = Json::array();
-    for (const ask::Parting& p : c.partings) {
-      const auto side = [](const std::optional<ask::Moment>& m) {
-        return m ? Json(to_string(*m)) : Json(nullptr);
-      };
-      session::Session& session = *(p.at.in_b ? paths.b : paths.a).session;
-      partings.push_back({{"a", to_string(p.a)},
-                          {"b", to_string(p.b)},
-                          {"side", p.at.in_b ? "b" : "a"},
-                          {"at", place_json(session, p.at.space, p.at.address, p.at.time)},
-                          {"a_meets", side(p.a_meet)},
-                          {"b_meets", side(p.b_meet)}});
-    }
+    one["partings"] = partings_json(paths, c.partings);
+    one["waits"] = partings_json(paths, c.waits);
     out["paths"].push_back(std::move(one));
   }
   Json& differences = out["differences"] = Json::array();

@@ -97,8 +97,7 @@ class DifferencePage {
       add("<p class=\"lead\"><span class=\"same\">the same path</span>: {} branch{}</p>\n",
           grouped(c.common), c.common == 1 ? "" : "es");
     } else {
-      add("<p class=\"lead\">{} and {} branches, the first {} alike</p>\n", grouped(c.a_branches),
-          grouped(c.b_branches), grouped(c.common));
+      add("<p class=\"lead\">{}</p>\n", escaped(alike_text(c)));
     }
     if (c.lost) add("<p class=\"parts\">a part of a path was lost</p>\n");
     if (paths.a_scene && paths.b_scene) first(paths);
@@ -138,16 +137,25 @@ class DifferencePage {
 
   void others(const ComparedPaths& paths) {
     const ask::Comparison& c = paths.comparison;
-    if (c.partings.size() < 2) return;
-    const std::size_t count = c.partings.size() - 1;
-    add("<details><summary>{}{} more parting{}</summary>\n<table>\n"
+    if (c.partings.size() > 1) {
+      const std::size_t count = c.partings.size() - 1;
+      table(paths, std::span(c.partings).subspan(1),
+            fmt::format("{}{} more parting{}", c.more ? "at least " : "", grouped(count),
+                        count == 1 ? "" : "s"));
+    }
+    if (!c.waits.empty()) table(paths, c.waits, waits_text(c));
+  }
+
+  void table(const ComparedPaths& paths, std::span<const ask::Parting> partings,
+             const std::string& summary) {
+    add("<details><summary>{}</summary>\n<table>\n"
         "<tr><th>A</th><th>B</th><th>part in</th><th>line</th><th>A meets</th><th>B meets</th>"
         "</tr>\n",
-        c.more ? "at least " : "", grouped(count), count == 1 ? "" : "s");
-    for (const ask::Parting* p : further_partings(c, kMostPartings)) {
-      if (p == &c.partings.back() && count > kMostPartings) {
+        summary);
+    for (const ask::Parting* p : some_partings(partings, kMostPartings)) {
+      if (p == &partings.back() && partings.size() > kMostPartings) {
         add("<tr><td colspan=\"6\" class=\"dim\">{} more</td></tr>\n",
-            grouped(count - kMostPartings));
+            grouped(partings.size() - kMostPartings));
       }
       const PartingPlace at = parting_place(paths, *p);
       add("<tr><td>{}</td><td>{}</td><td class=\"what\">{}</td><td class=\"what\">{}</td><td>{}</td>"

@@ -440,6 +440,78 @@ def case_coroutines(case):
                     check(case.json("show", written, data, *index)["moment"] == call["moment"], written)
 
 
+WAITS = r"""
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int held, spun, yielded, sink;
+static void* works(void* us) {
+  pthread_mutex_lock(&lock);
+  held = 1;
+  usleep((useconds_t)(long)us);
+  pthread_mutex_unlock(&lock);
+  usleep((useconds_t)(long)us / 4);
+  spun = 1;
+  usleep((useconds_t)(long)us / 4);
+  yielded = 1;
+  usleep((useconds_t)(long)us);
+  return 0;
+}
+__attribute__((noinline)) static void locks(void) { pthread_mutex_lock(&lock); ++sink; pthread_mutex_unlock(&lock); }
+__attribute__((noinline)) static void spins(void) { do { __builtin_ia32_pause(); } while (!spun); }
+__attribute__((noinline)) static void yields(void) { do { sched_yield(); } while (!yielded); }
+__attribute__((noinline)) static void decides(const char* how) {
+  if (*how == 'l') locks();                                    /* LINE locks */
+  if (*how == 's') usleep(1);                                  /* LINE sleeps */
+  for (const char* at = how; *at == 'n'; ++at) ++sink;         /* LINE counts */
+}
+int main(int argc, char** argv) {
+  const long mine = (*argv[1] - 'a') * 90000L;  /* a: at once, b: later */
+  pthread_t thread;
+  pthread_create(&thread, 0, works, (void*)((*argv[2] - 'a') * 90000L));
+  do { __builtin_ia32_pause(); } while (!held);
+  usleep((useconds_t)mine);
+  locks();
+  usleep((useconds_t)mine);
+  spins();
+  usleep((useconds_t)mine);
+  yields();
+  usleep((useconds_t)mine);
+  pthread_join(thread, 0);
+  decides(argv[3]);
+  return 0;
+}
+"""
+
+
+def case_waits(case):
+    """Where one run waited for another thread is told apart from where they part."""
+    program = case.program("waits", WAITS, "-O1", "-pthread", "-fno-optimize-sibling-calls")
+
+    def record(name, *arguments):
+        return case.record(name + ".data", program, *arguments)
+
+    # The thread has done all long before it is asked for, or long after.
+    late = record("late", "b", "a", "x")
+    early = record("early", "a", "b", "x")
+    (main, *_) = case.json("diff", late, early, status=1)["paths"]
+    check(not main["partings"] and not main["equal"] and "first" not in main, main)
+    places = {wait["at"]["function"] for wait in main["waits"]}
+    check(any("join" in place for place in places), places)
+    check(any("lock" in place for place in places), places)
+    text = case.hodo("diff", late, early, status=1).stdout
+    check("the same path but for how long it waited" in text and "waited for other threads where the other did not" in text, text)
+    check("waited for other threads" in case.hodo("diff", late, early, "--format", "html", status=1).stdout, "html")
+    # What a run decides to do is no wait.
+    for how, line in (("l", "locks"), ("s", "sleeps"), ("n", "counts")):
+        for other in (record("other" + how, "a", "b", how), record("same" + how, "b", "a", how)):
+            (main, *_) = case.json("diff", late, other, status=1)["paths"]
+            first = main["first"]["a"]["at"]
+            check(first["function"] == "decides" and first["line"] == line_of(WAITS, line), f"{how}: {first}")
+
+
 TWO_THREADS = r"""
 #include <pthread.h>
 volatile int sink;

@@ -43,6 +43,9 @@ struct Comparison {
   std::uint64_t common = 0;  // before they part, or all
   bool equal = false;
   std::vector<Parting> partings;  // in order, at most CompareOptions::most
+  // Others, in order: one side waited there for other threads, or both did it otherwise, and both
+  // went on alike in the same function. Locks, joins, loops that let time go by.
+  std::vector<Parting> waits;
   bool more = false;              // behind the last of `partings` not all was looked at
   bool lost = false;  // a part of a path was lost: what comes behind it was compared as it stands
 };
@@ -56,8 +59,8 @@ struct CompareOptions {
   session::ProgressFunction progress;
 };
 
-// Compares by file and place in the file, so that addresses may differ. Left out is what depends on
-// time alone, interruptions after which the path goes on as before, and the inner life of memcpy,
+// Compares by file and place in the file, so that addresses may differ. Left out are interruptions
+// after which the path goes on as before, and the inner life of memcpy,
 // strlen and their like, which goes by where their arguments lie. Two passes over each side for
 // every window; memory grows with the window and by 8 bytes for every 1024 branches. Errors: as
 // walk(); not_found for a thread without branches; a part of its path, such as a call, may have
