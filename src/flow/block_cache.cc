@@ -52,7 +52,7 @@ void BlockTable::clear() {
 
 void BlockTable::add(std::uint64_t content, std::uint64_t offset, const Block& block) {
   if (count_ == kMost) clear();
-  if (2 * ++count_ > table_.size()) grow();
+  if (4 * ++count_ > 3 * table_.size()) grow();
   insert({content, offset, block});
 }
 

@@ -81,7 +81,7 @@ class BlockTable {
   void grow();
   void insert(const Entry& entry);
 
-  std::vector<Entry> table_;  // open addressing, at most half full
+  std::vector<Entry> table_;  // open addressing, at most three quarters full
   unsigned shift_ = 0;        // 64 - log2 of its size
   std::size_t count_ = 0;
 };

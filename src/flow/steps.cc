@@ -234,7 +234,7 @@ std::uint32_t StepGraph::add_validity() {
 }
 
 void StepGraph::insert(const Place& place) {
-  if (2 * ++place_count_ > table_.size()) grow();
+  if (4 * ++place_count_ > 3 * table_.size()) grow();
   std::size_t at = hash_of(place.ip, place.mode) >> shift_;
   while (table_[at].link != kNoLink) at = (at + 1) & (table_.size() - 1);
   table_[at] = place;

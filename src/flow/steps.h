@@ -483,7 +483,7 @@ class StepGraph final : public Passages::Reader {
   std::vector<BlockCache::Validity> validities_;
   std::vector<Source> sources_;  // of steps that will go
   std::vector<Ending> endings_;  // a heap, the next one first
-  std::vector<Place> table_;     // open addressing, at most half full
+  std::vector<Place> table_;     // open addressing, at most three quarters full
   unsigned shift_ = 0;
   std::size_t place_count_ = 0;
   std::vector<Front> front_;
