@@ -72,6 +72,17 @@ std::string maker_of(const End& end, std::uint32_t space, std::uint64_t time, Lo
 
 namespace {
 
+// A call of the kernel's own page at the top of all addresses, by old C libraries: its three
+// entries are the only places there that may be executed (addr_to_vsyscall_nr in the kernel's
+// vsyscall_64.c). No mapping is recorded for it. Only a call: a return there goes on where an
+// attack wants it.
+bool is_vsyscall(const Branch& branch) {
+  constexpr std::uint64_t kPage = 0xffffffffff600000, kEach = 0x400, kEntries = 3;
+  const bool calls = branch.kind == BranchKind::call || branch.kind == BranchKind::icall;
+  const std::uint64_t offset = branch.to - kPage;
+  return calls && offset % kEach == 0 && offset / kEach < kEntries;
+}
+
 RuleId rule_of(const End& end) {
   if (end.area == "[stack]") return RuleId::code_stack;
   return end.area == "[heap]" ? RuleId::code_heap : RuleId::code_unknown;
@@ -92,7 +103,7 @@ class CodeOutside final : public EdgeRule {
 
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     if (edge.to.kind == End::Kind::nowhere && edge.branch.kind <= BranchKind::ret) {
-      if (id() != RuleId::code_unknown) return std::nullopt;
+      if (id() != RuleId::code_unknown || is_vsyscall(edge.branch)) return std::nullopt;
       return Verdict{.reason = "leads to where no code is mapped"};
     }
     if (id() == RuleId::code_unknown && is_false_closure(edge, locator)) {

@@ -287,6 +287,24 @@ TEST_F(EdgeTest, CodeOutsideIsOfOneRuleOnly) {
               Optional(HasSubstr("explained: ")));
 }
 
+TEST_F(EdgeTest, VsyscallsAreCalledAtTheirEntriesAndNotReturnedTo) {
+  constexpr std::uint64_t kVsyscall = 0xffffffffff600000;
+  const auto rule = make_code_outside(RuleId::code_unknown, Jit::known);
+  const auto says_of = [&](BranchKind kind, std::uint64_t offset) {
+    Edge there = edge_to(kind, 0x1005, kVsyscall + offset);
+    there.to.kind = End::Kind::nowhere;  // no recording says that it is mapped
+    return says(rule, there);
+  };
+  const auto nowhere = Optional(Eq("impossible: leads to where no code is mapped"));
+  for (const std::uint64_t entry : {0x0, 0x400, 0x800}) {
+    EXPECT_EQ(says_of(BranchKind::icall, entry), std::nullopt);
+    EXPECT_THAT(says_of(BranchKind::ret, entry), nowhere);
+    EXPECT_THAT(says_of(BranchKind::ijmp, entry), nowhere);
+    EXPECT_THAT(says_of(BranchKind::icall, entry + 9), nowhere);
+  }
+  EXPECT_THAT(says_of(BranchKind::icall, 0xc00), nowhere);
+}
+
 // 1000 mov rax, ADDRESS; 100a ret. The dynamic linker writes the address.
 text::ElfBuilder program_with_relocated_text() {
   text::ElfBuilder elf;
