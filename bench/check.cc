@@ -53,7 +53,7 @@ std::unique_ptr<session::Session> open(const std::string& path) {
 }
 
 void decode(session::Session& session, session::BranchSink& sink) {
-  const auto outcome = check::decode_for_check(session, {}, sink);
+  const auto outcome = check::decode_for_check(session, {.threads = 1}, sink);
   if (outcome) return;
   std::fprintf(stderr, "%s\n", outcome.error().message.c_str());
   std::exit(1);
