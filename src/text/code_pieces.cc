@@ -12,6 +12,8 @@ constexpr std::size_t kFewestPieces = 128;  // fewer may be anything
 constexpr std::uint32_t kWidestGap = 256;   // bytes of padding
 constexpr std::size_t kLeastStride = 2;     // words of an entry
 constexpr std::size_t kMostStride = 4;
+// Of a file that looks as if it had ever more of them, each of which is held against all addresses.
+constexpr std::size_t kMostTables = 1 << 10;
 
 // Words of 32 bits, wherever they lie.
 class Words {
@@ -59,11 +61,14 @@ bool fits(const std::vector<Function>& pieces, std::uint64_t base, const TextMap
   return padded;
 }
 
+// `left`: so many tables are still looked at.
 std::vector<Function> table_at(const Words& words, std::size_t first,
-                               std::span<const std::uint64_t> taken, const TextMap& text) {
+                               std::span<const std::uint64_t> taken, const TextMap& text,
+                               std::size_t& left) {
   for (std::size_t stride = kLeastStride; stride <= kMostStride; ++stride) {
     std::vector<Function> pieces = entries(words, first, stride);
-    if (pieces.size() < kFewestPieces) continue;
+    if (pieces.size() < kFewestPieces || left == 0) continue;
+    --left;
     const auto base = std::ranges::find_if(
         taken, [&](std::uint64_t address) { return fits(pieces, address, text); });
     if (base == taken.end()) continue;
@@ -77,6 +82,7 @@ std::vector<Function> table_at(const Words& words, std::size_t first,
 
 std::vector<Function> code_pieces(const ElfBytes& elf, std::span<const std::uint64_t> taken,
                                   const TextMap& text) {
+  std::size_t left = kMostTables;
   for (const image::Segment& segment : elf.elf().segments) {
     const auto bytes = elf.of(segment);
     const std::size_t before = (kPieceWord - segment.vaddr % kPieceWord) % kPieceWord;
@@ -86,7 +92,7 @@ std::vector<Function> code_pieces(const ElfBytes& elf, std::span<const std::uint
     const std::size_t last = words.size() - kFewestPieces * kLeastStride;
     for (std::size_t first = 0; first <= last; ++first) {
       if (words.at(first) != 0 || words.at(first + 1) == 0) continue;
-      std::vector<Function> pieces = table_at(words, first, taken, text);
+      std::vector<Function> pieces = table_at(words, first, taken, text, left);
       if (!pieces.empty()) return pieces;
     }
   }
