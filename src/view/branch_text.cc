@@ -61,18 +61,18 @@ std::string_view TextBranches::place(const session::Context& c, std::uint64_t ad
 }
 
 void TextBranches::write_one(const session::Context& c, const Branch& branch, std::uint64_t time,
-                             std::string& line) {
+                             std::string& out) {
   if (entered_ || branch.time != ticks_) move_to(c, branch, time);
-  line += before_;
-  line += kinds_[static_cast<std::size_t>(branch.kind)];
-  line += place(c, branch.from, branch.time);
-  line += " => ";
-  line += place(c, branch.to, branch.time);
-  if (branch.flags != 0) fmt::format_to(std::back_inserter(line), "  {}", flag_names(branch.flags));
+  out += before_;
+  out += kinds_[static_cast<std::size_t>(branch.kind)];
+  out += place(c, branch.from, branch.time);
+  out += " => ";
+  out += place(c, branch.to, branch.time);
+  if (branch.flags != 0) fmt::format_to(std::back_inserter(out), "  {}", flag_names(branch.flags));
   if (branch.cycles != 0) {
-    fmt::format_to(std::back_inserter(line), "  {} cycles", branch.cycles);
+    fmt::format_to(std::back_inserter(out), "  {} cycles", branch.cycles);
   }
-  line += '\n';
+  out += '\n';
 }
 
 }  // namespace hodo::view

@@ -24,7 +24,8 @@ void Output::flush() {
   buffer_.clear();
 }
 
-void Output::put(std::string_view left) {
+void Output::put(std::string_view bytes) {
+  std::string_view left = bytes;
   while (!left.empty() && error_ == 0) {
     ssize_t written = ::write(fd_, left.data(), left.size());
     if (written >= 0) {

@@ -49,7 +49,7 @@ TEST(CallTree, TheColdPartOfAFunctionIsTheFunction) {
 }
 
 // f's cold part is the middle of g here, as it is a function of its own without symbols. It calls
-// f, which goes to its cold part once more, and back.
+// f, which goes to its cold part once more, and back. No call of g begins there.
 Path recursion_by_a_part(BranchKind jump) {
   Path path;
   path.begin(0x1000).call(0x1010, 0x1100).go(jump, 0x1110, 0x1250).call(0x1260, 0x1100);
@@ -60,13 +60,13 @@ Path recursion_by_a_part(BranchKind jump) {
 
 TEST(CallTree, AJumpIntoAPartOfTheFunctionLeavesNoCalls) {
   EXPECT_EQ(shape_of(recursion_by_a_part(BranchKind::cond)),
-            "main:1/2(f:1/2(g:1/2(f:1/2(g:1/1))))");
-  EXPECT_EQ(shape_of(recursion_by_a_part(BranchKind::jmp)), "main:1/2(f:1/2(g:1/2(f:1/2(g:1/1))))");
+            "main:1/2(f:1/2(g:0/2(f:1/2(g:0/1))))");
+  EXPECT_EQ(shape_of(recursion_by_a_part(BranchKind::jmp)), "main:1/2(f:1/2(g:0/2(f:1/2(g:0/1))))");
 }
 
 TEST(CallTree, ATableOfCasesMayLeadToAPartOfTheFunction) {
   EXPECT_EQ(shape_of(recursion_by_a_part(BranchKind::ijmp)),
-            "main:1/2(f:1/2(g:1/2(f:1/2(g:1/1))))");
+            "main:1/2(f:1/2(g:0/2(f:1/2(g:0/1))))");
 }
 
 TEST(CallTree, StubsAreTheirCallers) {

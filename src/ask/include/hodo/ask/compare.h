@@ -46,7 +46,7 @@ struct Comparison {
   // Others, in order: one side waited there for other threads, or both did it otherwise, and both
   // went on alike in the same function. Locks, joins, loops that let time go by.
   std::vector<Parting> waits;
-  bool more = false;              // behind the last of `partings` not all was looked at
+  bool more = false;  // behind the last of `partings` not all was looked at
   bool lost = false;  // a part of a path was lost: what comes behind it was compared as it stands
 };
 
