@@ -499,7 +499,8 @@ def case_waits(case):
     (main, *_) = case.json("diff", late, early, status=1)["paths"]
     check(not main["partings"] and not main["equal"] and "first" not in main, main)
     places = {wait["at"]["function"] for wait in main["waits"]}
-    check(any("join" in place for place in places), places)
+    # What pthread_join calls has no name where the C library's debug symbols are not installed.
+    check(any("join" in place or place.startswith("sub_") for place in places), places)
     check(any("lock" in place for place in places), places)
     text = case.hodo("diff", late, early, status=1).stdout
     check("the same path but for how long it waited" in text and "waited for other threads where the other did not" in text, text)
