@@ -21,6 +21,10 @@ class Gone(Exception):
     pass
 
 
+class PageLeft(RuntimeError):
+    """The page went on to another one, or began anew, while it was asked."""
+
+
 class Chrome:
     def __init__(self, binary="chromium", width=1280, height=800, more=()):
         self.folder = tempfile.mkdtemp(prefix="hodo-chrome-")
@@ -118,7 +122,8 @@ class Chrome:
                 raise TimeoutError(f"{method}: no answer in {wait} s")
             if answer.get("id") == mine:
                 if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
+                    error = PageLeft if "navigated or closed" in str(answer["error"]) else RuntimeError
+                    raise error(f"{method}: {answer['error']}")
                 return answer["result"]
             self.note(answer)
 
@@ -141,8 +146,11 @@ class Chrome:
         """Until the expression is true."""
         deadline = time.monotonic() + seconds
         while True:
-            if self.run(f"!!({script})"):
-                return
+            try:
+                if self.run(f"!!({script})"):
+                    return
+            except PageLeft:
+                pass  # it is being loaded anew
             if time.monotonic() > deadline:
                 raise TimeoutError(f"waited {seconds} s for {what or script}; the page says: "
                                    f"{self.run('document.body.innerText')[:1500]} {self.problems}")
