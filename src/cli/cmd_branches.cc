@@ -83,7 +83,7 @@ Result<view::BranchListOptions> list_options(const BranchesOptions& options, ses
     return fail(ErrorCode::usage, "--srcline and --inline go with --format text");
   }
   if (!options.time.empty()) {
-    auto range = parse_range(options.time);
+    auto range = parse_range("--time", options.time, "1500000-2500000");
     if (!range) return std::unexpected(range.error());
     out.from_time = range->first;
     out.until_time = range->second;

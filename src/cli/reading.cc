@@ -113,7 +113,9 @@ void add_color_option(const OptionSet& app, view::ColorMode& color) {
       "colour the output; auto (the default) colours a terminal unless NO_COLOR is set");
 }
 
-Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& text) {
+Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(std::string_view option,
+                                                            const std::string& text,
+                                                            std::string_view example) {
   std::size_t dash = text.find('-');
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -122,7 +124,7 @@ Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& t
               parse_number(std::string_view(text).substr(dash + 1), high) && low <= high;
   if (!good) {
     return fail(ErrorCode::usage,
-                fmt::format("--filter '{}' is no range; write it as 0x400000-0x426fff", text));
+                fmt::format("{} '{}' is no range; write it as {}", option, text, example));
   }
   return std::pair(low, high);
 }
@@ -204,7 +206,7 @@ Result<session::Options> input_of(const ReadingOptions& options) {
     out.raw->errata = *errata;
   }
   for (const std::string& filter : options.filters) {
-    auto range = parse_range(filter);
+    auto range = parse_range("--filter", filter, "0x400000-0x426fff");
     if (!range) return std::unexpected(range.error());
     out.raw->filters.push_back(*range);
   }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "command.h"
 #include "hodo/base/result.h"
@@ -49,8 +50,11 @@ void add_color_option(const OptionSet& app, view::ColorMode& color);
 Result<session::Options> input_of(const ReadingOptions& options);
 session::Selection selection_of(const ReadingOptions& options);
 
-// "LO-HI", each a number, decimal or hex with 0x; LO <= HI.
-Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& text);
+// "LO-HI", each a number, decimal or hex with 0x; LO <= HI. usage, by the option and an example of
+// what it takes.
+Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(std::string_view option,
+                                                            const std::string& text,
+                                                            std::string_view example);
 
 // What a reading command has shown.
 struct Shown {

@@ -236,6 +236,8 @@ TEST_F(Reading, RawTraceWithFilters) {
   EXPECT_EQ(loss["sites"][0]["ip"], "0x401000");
   EXPECT_EQ(hodo("stats --filter 1" + raw).err,
             "hodo: --filter '1' is no range; write it as 0x400000-0x426fff\n");
+  EXPECT_EQ(hodo("branches --time x" + raw).err,
+            "hodo: --time 'x' is no range; write it as 1500000-2500000\n");
   EXPECT_EQ(hodo("stats --raw pt --image bin:x trace.pt").err.find("hodo: --image bin:x: "), 0u);
 }
 
