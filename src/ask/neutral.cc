@@ -73,12 +73,8 @@ bool looks_at_addresses(std::span<const std::uint8_t> code, std::uint64_t ip, is
   return looks;
 }
 
-std::size_t Neutral::Hash::operator()(const Key& key) const {
-  return static_cast<std::size_t>(mix(key.page, std::uint64_t{key.space} << 32 | key.generation));
-}
-
 const Neutral::Page& Neutral::page(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  const Key key{space, names_.generation(space, time), address >> kPageBits};
+  const PlaceKey key{space, names_.generation(space, time), address >> kPageBits};
   if (auto it = pages_.find(key); it != pages_.end()) return it->second;
   if (pages_.size() == kMostPages) pages_.clear();
   Page& out = pages_[key];
@@ -112,7 +108,7 @@ bool Neutral::goes_by_address(std::uint32_t space, const session::Place& place, 
 
 const Neutral::Function& Neutral::function(std::uint32_t space, std::uint64_t address,
                                            std::uint64_t time) {
-  const Key key{space, names_.generation(space, time), address};
+  const PlaceKey key{space, names_.generation(space, time), address};
   if (auto it = functions_.find(key); it != functions_.end()) return it->second;
   if (functions_.size() == kMostPages) functions_.clear();
   const session::Place place = names_.place(space, address, time);

@@ -12,6 +12,7 @@
 #include "hodo/ask/scene.h"
 #include "hodo/isa/insn.h"
 #include "hodo/session/session.h"
+#include "place_key.h"
 
 namespace hodo::ask {
 
@@ -59,15 +60,6 @@ class Neutral {
     bool c_library = false;  // or the vDSO
     bool loader = false;     // ld.so
   };
-  struct Key {
-    std::uint32_t space;
-    std::uint32_t generation;
-    std::uint64_t page;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
   static constexpr std::size_t kMostPages = std::size_t{1} << 18;
 
   const Page& page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
@@ -93,8 +85,8 @@ class Neutral {
   const RebuiltFiles& rebuilt_;
   session::Session* code_;
   const RenamedFiles* renamed_;
-  std::unordered_map<Key, Page, Hash> pages_;
-  std::unordered_map<Key, Function, Hash> functions_;
+  std::unordered_map<PlaceKey, Page, PlaceKey::Hash> pages_;
+  std::unordered_map<PlaceKey, Function, PlaceKey::Hash> functions_;
 };
 
 }  // namespace hodo::ask

@@ -33,12 +33,6 @@ void join(std::vector<Spot>& ranges) {
 
 }  // namespace
 
-std::size_t Spots::Hash::operator()(const Key& key) const {
-  std::uint64_t h = key.page ^ std::uint64_t{key.space} << 52 ^ std::uint64_t{key.generation} << 36;
-  h *= 0x9e3779b97f4a7c15;
-  return static_cast<std::size_t>(h ^ h >> 29);
-}
-
 void Spots::add_lines(const symbol::SymbolTable& table, Ranges& out) {
   const symbol::LineTable lines = table.lines();
   std::vector<bool> meant(lines.files.size());
@@ -83,7 +77,7 @@ Spots::Ranges Spots::ranges_of(const session::Object& object) {
 }
 
 const Spots::Mapped& Spots::mapped(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  const Key key{space, session_.names().generation(space, time), address >> kPageBits};
+  const PlaceKey key{space, session_.names().generation(space, time), address >> kPageBits};
   if (auto it = pages_.find(key); it != pages_.end()) return it->second;
   if (pages_.size() == kMostPages) pages_.clear();
   Mapped& out = pages_[key];

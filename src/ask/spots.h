@@ -11,6 +11,7 @@
 
 #include "hodo/ask/occurrences.h"
 #include "hodo/session/session.h"
+#include "place_key.h"
 
 namespace hodo::ask {
 
@@ -46,20 +47,11 @@ class Spots {
   void add_lines(const symbol::SymbolTable& table, Ranges& out);
   void add_symbol(const symbol::SymbolTable& table, Ranges& out);
 
-  struct Key {
-    std::uint32_t space;
-    std::uint32_t generation;
-    std::uint64_t page;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
   static constexpr std::size_t kMostPages = std::size_t{1} << 18;
 
   session::Session& session_;
   Wanted wanted_;
-  std::unordered_map<Key, Mapped, Hash> pages_;
+  std::unordered_map<PlaceKey, Mapped, PlaceKey::Hash> pages_;
   std::map<const symbol::SymbolTable*, Ranges> files_;
   std::vector<Spot> answer_;
   Meant meant_;

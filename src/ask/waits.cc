@@ -91,14 +91,8 @@ bool lets_time_go(std::string_view function) {
   return std::ranges::find(kNames, bare(function)) != kNames.end();
 }
 
-std::size_t Waits::Hash::operator()(const Key& key) const {
-  std::uint64_t h = (key.address ^ std::uint64_t{key.space} << 48 ^ std::uint64_t{key.generation}) *
-                    0x9e3779b97f4a7c15;
-  return static_cast<std::size_t>(h ^ h >> 32);
-}
-
 Waits::Function Waits::at(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
-  const Key key{space, session_.names().generation(space, time), address};
+  const PlaceKey key{space, session_.names().generation(space, time), address};
   if (const auto it = functions_.find(key); it != functions_.end()) return it->second;
   if (functions_.size() == kMostFunctions) functions_.clear();
   return functions_[key] = look_at(space, address, time);

@@ -10,6 +10,7 @@
 
 #include "entry.h"
 #include "hodo/session/session.h"
+#include "place_key.h"
 
 namespace hodo::ask {
 
@@ -55,15 +56,6 @@ class Waits {
     bool c_library = false;
     bool has(std::uint64_t address) const { return address - start < size; }
   };
-  struct Key {
-    std::uint32_t space;
-    std::uint32_t generation;
-    std::uint64_t address;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
 
   Function at(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   Function look_at(std::uint32_t space, std::uint64_t address, std::uint64_t time) const;
@@ -73,7 +65,7 @@ class Waits {
                          std::uint64_t time) const;
 
   session::Session& session_;
-  std::unordered_map<Key, Function, Hash> functions_;
+  std::unordered_map<PlaceKey, Function, PlaceKey::Hash> functions_;
   Branch loop_;  // that is_spin() was asked about last
   bool spins_ = false;
 };
