@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "block_cache.h"
+#include "course.h"
 #include "output.h"
 #include "parallel.h"
 #include "path_decoder.h"
@@ -17,6 +19,26 @@ template <std::size_t N>
 void add(std::array<std::uint64_t, N>& to, const std::array<std::uint64_t, N>& from) {
   for (std::size_t i = 0; i < N; ++i) to[i] += from[i];
 }
+
+// A stream of which the first round is looked at before it is decoded.
+class FirstRound final : public PieceSource {
+ public:
+  FirstRound(PieceSource& stream, std::uint64_t size)
+      : stream_(stream), first_(stream.round(0, size)) {}
+  std::size_t bytes() const {
+    std::size_t bytes = 0;
+    for (const Piece& piece : first_->pieces) bytes += piece.bytes.size();
+    return bytes;
+  }
+  Round round(std::uint64_t offset, std::uint64_t size) override {
+    if (first_) return *std::exchange(first_, std::nullopt);
+    return stream_.round(offset, size);
+  }
+
+ private:
+  PieceSource& stream_;
+  std::optional<Round> first_;
+};
 
 }  // namespace
 
@@ -46,28 +68,28 @@ class Decoder::Impl {
     knowledge(1);
   }
 
-  Stats decode(std::span<const Piece> pieces, BranchSink& sink) {
+  Stats decode(PieceSource& stream, BranchSink& sink) {
     const bool leave_out =
         sink.leaves_out_jumps() && !config_.want_not_taken && !config_.want_instructions;
     const bool passages =
         sink.wants_passages() && !config_.want_not_taken && !config_.want_instructions;
-    return run(pieces, config_,
+    return run(stream, config_,
                {.listener = sink,
                 .branches = &sink,
                 .leave_out_jumps = leave_out && !passages,
                 .passages = passages,
                 .written = sink.writes()});
   }
-  Stats cover(std::span<const Piece> pieces, const Receivers& to) {
+  Stats cover(PieceSource& stream, const Receivers& to) {
     Config config = config_;
     config.want_not_taken = true;
     config.want_instructions = false;
-    return run(pieces, config, to);
+    return run(stream, config, to);
   }
-  Stats count(std::span<const Piece> pieces, Listener& listener) {
+  Stats count(PieceSource& stream, Listener& listener) {
     Config config = config_;
     config.want_instructions = false;
-    return run(pieces, config, {.listener = listener});
+    return run(stream, config, {.listener = listener});
   }
 
  private:
@@ -79,7 +101,7 @@ class Decoder::Impl {
     return std::span(knowledge_).first(threads);
   }
 
-  Stats run(std::span<const Piece> pieces, const Config& config, const Receivers& to) {
+  Stats run(PieceSource& stream, const Config& config, const Receivers& to) {
     // What a path's edges are depends on it.
     if (std::exchange(not_taken_known_, config.want_not_taken) != config.want_not_taken) {
       for (const auto& one : knowledge_) one->memo.clear();
@@ -88,22 +110,30 @@ class Decoder::Impl {
     forget_answers(to.passages          ? Asks::judged
                    : to.leave_out_jumps ? Asks::left_out
                                         : Asks::nothing);
-    const bool by_steps = goes_by_steps(pieces, config, to);
+    const std::uint64_t at_once = to_take_at_once(config, to);
+    FirstRound counted(stream, at_once);
+    const bool by_steps = goes_by_steps(counted.bytes(), config, to);
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
     PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo, &own.graph,
                         by_steps, config, out);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      decoder.begin(pieces[i], i > 0);
-      const Config how = for_threads(pieces[i], config, to);
-      if (for_a_crew(pieces[i], how)) {
+    Course course(counted, decoder, out, at_once);
+    int wrong = 0;
+    while (course.next()) {
+      if (course.begins()) wrong = 0;
+      const Piece& piece = course.piece();
+      const Config how = for_threads(piece, config, to);
+      bool paused = false;
+      if (for_a_crew(piece, how)) {
         // The asking thread has the first one's, and seldom decodes.
-        Crew(pieces[i], how, to, by_steps || to.passages, decoder, out,
-             knowledge(1 + how.threads).subspan(1))
-            .decode();
-      } else if (!decoder.advance(pieces[i].bytes.size())) {
-        decoder.end();
+        Crew crew(piece, course.limit(), how, to, by_steps || to.passages, decoder, out,
+                  knowledge(1 + how.threads).subspan(1), wrong);
+        paused = crew.decode();
+      } else {
+        paused = decoder.advance(course.limit());
+        if (!paused) decoder.end();
       }
+      course.done(paused);
     }
     out.settle(own.memo);
     out.settle(own.graph);
@@ -125,26 +155,30 @@ class Decoder::Impl {
 
   // What is remembered of a small trace pays when it comes again, and is copied faster than
   // branches are put together. Otherwise steps are faster from the beginning.
-  bool goes_by_steps(std::span<const Piece> pieces, const Config& config, const Receivers& to) {
+  bool goes_by_steps(std::size_t bytes, const Config& config, const Receivers& to) {
     constexpr std::size_t kSmall = 4 << 20;
-    std::size_t bytes = 0;
-    for (const Piece& piece : pieces) bytes += piece.bytes.size();
     const bool again = std::exchange(decoded_, true) && bytes <= kSmall;
     if (to.leave_out_jumps || (to.passages && !to.branches->wants_repeats())) return true;
     return !again && to.branches == nullptr && !config.want_instructions;
   }
 
   // Counts are settled at the end of what a thread takes: not too often.
+  static constexpr std::size_t kMostShare = 16 << 20;
+  static constexpr std::size_t kShares = 8;  // of a thread
+
+  static std::uint64_t to_take_at_once(const Config& config, const Receivers& to) {
+    const bool counts = to.branches == nullptr && config.threads > 1;
+    return counts ? std::uint64_t{kShares} * config.threads * kMostShare : 0;
+  }
+
   static Config for_threads(const Piece& piece, const Config& config, const Receivers& to) {
-    constexpr std::size_t kMost = 16 << 20;
-    constexpr std::size_t kShares = 8;
     // What a thread is ahead has to lie in memory, and in caches if it can.
     constexpr std::size_t kToWrite = 16 << 10;
     Config how = config;
     if (to.written) how.thread_bytes = std::min(how.thread_bytes, kToWrite);
     if (to.branches != nullptr) return how;
     const std::size_t share = piece.bytes.size() / (kShares * config.threads);
-    how.thread_bytes = std::max(how.thread_bytes, std::min(share, kMost));
+    how.thread_bytes = std::max(how.thread_bytes, std::min(share, kMostShare));
     return how;
   }
 
@@ -168,17 +202,32 @@ Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&& other) noexcept = default;
 Decoder& Decoder::operator=(Decoder&& other) noexcept = default;
 
+Stats Decoder::decode(PieceSource& stream, BranchSink& sink) { return impl_->decode(stream, sink); }
+Stats Decoder::cover(PieceSource& stream, EdgeSink& sink) {
+  return impl_->cover(stream, {.listener = sink, .edges = &sink});
+}
+Stats Decoder::cover(PieceSource& stream, RunSink& sink) {
+  return impl_->cover(stream, {.listener = sink, .runs = &sink});
+}
+Stats Decoder::count(PieceSource& stream, Listener& listener) {
+  return impl_->count(stream, listener);
+}
+
 Stats Decoder::decode(std::span<const Piece> pieces, BranchSink& sink) {
-  return impl_->decode(pieces, sink);
+  WholeStream stream(pieces);
+  return decode(stream, sink);
 }
 Stats Decoder::cover(std::span<const Piece> pieces, EdgeSink& sink) {
-  return impl_->cover(pieces, {.listener = sink, .edges = &sink});
+  WholeStream stream(pieces);
+  return cover(stream, sink);
 }
 Stats Decoder::cover(std::span<const Piece> pieces, RunSink& sink) {
-  return impl_->cover(pieces, {.listener = sink, .runs = &sink});
+  WholeStream stream(pieces);
+  return cover(stream, sink);
 }
 Stats Decoder::count(std::span<const Piece> pieces, Listener& listener) {
-  return impl_->count(pieces, listener);
+  WholeStream stream(pieces);
+  return count(stream, listener);
 }
 
 Stats decode(std::span<const Piece> pieces, const image::CodeSource& code, const Config& config,

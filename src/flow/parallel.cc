@@ -248,29 +248,33 @@ class Crew::Recorder final : public BranchSink, private Receivers::Readers {
   bool listening_ = false;
 };
 
-Crew::Crew(const Piece& piece, const Config& config, const Receivers& to, bool by_steps,
-           PathDecoder& head, Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge)
+Crew::Crew(const Piece& piece, std::size_t limit, const Config& config, const Receivers& to,
+           bool by_steps, PathDecoder& head, Output& out,
+           std::span<const std::unique_ptr<Knowledge>> knowledge, int& wrong)
     : piece_(piece),
+      limit_(limit < piece.bytes.size() ? limit : kEnd),
       config_(config),
       to_(to),
       by_steps_(by_steps),
       head_(head),
       out_(out),
       state_(head.state()),
+      wrong_(wrong),
       known_(state_),
       most_ahead_(2 * knowledge.size() + 1) {
   writes_ = to.written && to.branches->writes();
-  next_begin_ = next_psb(state_.offset + config.thread_bytes);
+  next_begin_ = head.paused() ? state_.psb : next_begin(state_.offset + config.thread_bytes);
   for (const auto& one : knowledge) threads_.emplace_back([this, &one] { work(*one); });
 }
 
 Crew::~Crew() { cancel_all(); }
 
-void Crew::decode(const AtStretch& at_stretch) {
+bool Crew::decode(const AtStretch& at_stretch) {
   marked_ = at_stretch != nullptr;
   extend();
-  bool more = go_on_by_itself();
-  while (more) {
+  // What is known there is known of a PSB only.
+  bool more = head_.paused() || go_on_by_itself();
+  while (more && state_.psb < limit_) {
     if (marked_) {
       out_.flush();
       at_stretch(state_);
@@ -282,14 +286,15 @@ void Crew::decode(const AtStretch& at_stretch) {
     more = next && wrong_ < kMostWrong ? pass_on(*stretches_.front()) : go_on_by_itself();
   }
   cancel_all();
+  return more;
 }
 
 // Cuts the next stretches off.
 void Crew::extend() {
   const std::lock_guard lock(mutex_);
-  while (stretches_.size() < most_ahead_ && next_begin_ != kEnd && wrong_ < kMostWrong) {
+  while (stretches_.size() < most_ahead_ && next_begin_ < limit_ && wrong_ < kMostWrong) {
     const std::size_t begin = next_begin_;
-    next_begin_ = next_psb(begin + config_.thread_bytes);
+    next_begin_ = next_begin(begin + config_.thread_bytes);
     auto stretch = std::make_shared<Stretch>();
     stretch->begin = begin;
     stretch->limit = next_begin_;
@@ -298,10 +303,11 @@ void Crew::extend() {
   }
 }
 
-std::size_t Crew::next_psb(std::size_t from) const {
-  if (from >= piece_.bytes.size()) return kEnd;
+// The first PSB from there on, if it lies before the limit.
+std::size_t Crew::next_begin(std::size_t from) const {
+  if (from >= std::min(limit_, piece_.bytes.size())) return limit_;
   pt::PacketReader reader(piece_.bytes, from);
-  return reader.sync_forward() ? reader.offset() : kEnd;
+  return reader.sync_forward() ? std::min(reader.offset(), limit_) : limit_;
 }
 
 // The next stretch, by its log if it began as was assumed. False: the piece is at its end.
@@ -453,7 +459,7 @@ std::size_t Crew::limit_by_itself() const {
         stretches_, [&](const auto& stretch) { return stretch->begin > state_.psb; });
     return next == stretches_.end() ? next_begin_ : (*next)->begin;
   }
-  return marked_ ? state_.psb + config_.thread_bytes : kEnd;
+  return marked_ ? std::min(state_.psb + config_.thread_bytes, limit_) : limit_;
 }
 
 void Crew::drop_front() {

@@ -84,18 +84,21 @@ class Log {
 
 class Crew {
  public:
-  // One thread for each knowledge. All must outlive the crew; `head` has begun the piece, and tells
-  // `out`, which hands on to `to`. `by_steps` as PathDecoder has it.
-  Crew(const Piece& piece, const Config& config, const Receivers& to, bool by_steps,
-       PathDecoder& head, Output& out, std::span<const std::unique_ptr<Knowledge>> knowledge);
+  // One thread for each knowledge. All must outlive the crew; `head` has begun the piece, or paused
+  // in it, and tells `out`, which hands on to `to`. `limit` as PieceWalk has it, `by_steps` as
+  // PathDecoder. `wrong` is 0 where a piece begins, and goes on from crew to crew.
+  Crew(const Piece& piece, std::size_t limit, const Config& config, const Receivers& to,
+       bool by_steps, PathDecoder& head, Output& out,
+       std::span<const std::unique_ptr<Knowledge>> knowledge, int& wrong);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // To the end of the piece, or until no more is wanted. `at_stretch` hears of the true state where
-  // a stretch begins, when all before it has been told.
+  // Until `head` has paused at the limit; false: to the end of the piece, or until no more is
+  // wanted. `at_stretch` hears of the true state where a stretch begins, when all before it has
+  // been told.
   using AtStretch = std::function<void(const PathDecoder::State&)>;
-  void decode(const AtStretch& at_stretch = {});
+  bool decode(const AtStretch& at_stretch = {});
 
  private:
   struct Stretch;
@@ -103,7 +106,7 @@ class Crew {
 
   // The asking thread's part.
   void extend();
-  std::size_t next_psb(std::size_t from) const;
+  std::size_t next_begin(std::size_t from) const;
   bool pass_on(Stretch& stretch);
   bool tell(Log::Entry& entry);
   void tell(Log::LeavingOut& batch);
@@ -124,6 +127,7 @@ class Crew {
   std::string spare_text();
 
   const Piece& piece_;
+  const std::size_t limit_;  // kEnd: none but the piece's end
   const Config& config_;
   const Receivers to_;
   const bool by_steps_;
@@ -132,7 +136,7 @@ class Crew {
   PathDecoder::State state_;  // the true one; head_ may be elsewhere
   std::size_t next_begin_ = 0;
   bool carry_ = false;   // the next branch from a log lacks the instructions of state_
-  int wrong_ = 0;        // assumptions in a row, or kMostWrong: to decode ahead does not pay
+  int& wrong_;           // assumptions in a row, or kMostWrong: to decode ahead does not pay
   bool marked_ = false;  // somebody hears of stretches
 
   std::mutex mutex_;

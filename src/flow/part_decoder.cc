@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "course.h"
 #include "hodo/flow/checkpoint.h"
 #include "output.h"
 #include "parallel.h"
@@ -77,7 +78,7 @@ class PartDecoder::Impl {
     if (config_.threads == 0) config_.threads = usable_processors();
   }
 
-  Stats decode(std::span<const Piece> pieces, std::size_t spacing, CheckpointSink& sink) {
+  Stats decode(PieceSource& stream, std::size_t spacing, CheckpointSink& sink) {
     Config how = config_;
     how.thread_bytes = std::max(spacing, std::size_t{1});
     const bool leave_out =
@@ -86,27 +87,26 @@ class PartDecoder::Impl {
     if (leave_out) forget_answers();
     Output out(how, to);
     PathDecoder decoder = decoder_for(out, leave_out);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const Piece& piece = pieces[i];
+    Course course(stream, decoder, out);
+    int wrong = 0;
+    while (course.next()) {
+      if (course.begins()) wrong = 0;
+      const Piece& piece = course.piece();
+      const std::size_t end = course.limit();
       const auto mark = [&](const PathDecoder::State& state) {
         // A group that is longer than any processor writes is no place to go on.
         if (state.offset - state.psb > kLargestPsbPlus) return;
         sink.on_checkpoint(checkpoint_of(state, piece.offset));
         knowledge_.graph.forget_ran();
       };
-      decoder.begin(piece, i > 0);
+      bool paused = false;
       if (how.threads > 1 && piece.bytes.size() / 2 >= how.thread_bytes) {
-        Crew(piece, how, to, leave_out, decoder, out, crew_knowledge()).decode(mark);
-        continue;
+        Crew crew(piece, end, how, to, leave_out, decoder, out, crew_knowledge(), wrong);
+        paused = crew.decode(mark);
+      } else {
+        paused = decode(decoder, end, how.thread_bytes, out, mark);
       }
-      std::size_t limit = decoder.state().offset + how.thread_bytes;
-      while (decoder.advance(limit)) {
-        out.flush();
-        const PathDecoder::State state = decoder.state();
-        mark(state);
-        limit = state.psb + how.thread_bytes;
-      }
-      decoder.end();
+      course.done(paused);
     }
     Stats stats = finish(out);
     if (leave_out) forget_answers();
@@ -140,6 +140,22 @@ class PartDecoder::Impl {
   }
 
  private:
+  // By this thread, as Crew does.
+  bool decode(PathDecoder& decoder, std::size_t end, std::size_t spacing, Output& out,
+              const Crew::AtStretch& mark) {
+    if (decoder.paused()) mark(decoder.state());
+    std::size_t next = decoder.state().offset + spacing;
+    while (decoder.advance(std::min(next, end))) {
+      const PathDecoder::State state = decoder.state();
+      if (state.psb >= end) return true;
+      out.flush();
+      mark(state);
+      next = state.psb + spacing;
+    }
+    decoder.end();
+    return false;
+  }
+
   PathDecoder decoder_for(Output& out, bool by_steps = false) {
     return {knowledge_.blocks, &knowledge_.memo, &knowledge_.graph, by_steps, config_, out};
   }
@@ -170,9 +186,8 @@ PartDecoder::PartDecoder(const image::CodeSource& code, const Config& config)
     : impl_(std::make_unique<Impl>(code, config)) {}
 PartDecoder::~PartDecoder() = default;
 
-Stats PartDecoder::decode(std::span<const Piece> pieces, std::size_t spacing,
-                          CheckpointSink& sink) {
-  return impl_->decode(pieces, spacing, sink);
+Stats PartDecoder::decode(PieceSource& stream, std::size_t spacing, CheckpointSink& sink) {
+  return impl_->decode(stream, spacing, sink);
 }
 
 bool PartDecoder::decode_part(const Checkpoint* checkpoint, std::span<const Piece> pieces,

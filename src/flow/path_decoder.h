@@ -51,6 +51,7 @@ class PathDecoder {
   // PSB+ has been read and nothing else; false at the end of the piece, or if no more is wanted.
   bool advance(std::size_t limit);
   void end();
+  bool paused() const { return paused_; }
   // What the piece ends in may turn out to be something else when more of it comes.
   void expect_more() { more_follows_ = true; }
 

@@ -1,7 +1,8 @@
 #include "hodo/flow/slices.h"
 
-#include <utility>
+#include <algorithm>
 
+#include "course.h"
 #include "output.h"
 #include "parallel.h"
 #include "path_decoder.h"
@@ -23,32 +24,30 @@ SharedCode& SharedCode::operator=(SharedCode&& other) noexcept = default;
 // a decoder has no calls open, which are all that it would keep of the graph.
 class Slices::Impl {
  public:
-  Impl(flow::Knowledge& code, const Config& config, std::span<const Piece> pieces, BranchSink& sink)
+  Impl(flow::Knowledge& code, const Config& config, PieceSource& stream, BranchSink& sink)
       : code_(code),
         config_(plain(config)),
-        pieces_(pieces),
         out_(config_, {.listener = sink, .branches = &sink}),
-        decoder_(code.blocks, &code.memo, &code.graph, true, config_, out_) {}
+        decoder_(code.blocks, &code.memo, &code.graph, true, config_, out_),
+        course_(stream, decoder_, out_) {}
 
   bool advance(std::size_t bytes) {
-    if (at_ == pieces_.size()) return false;
-    const Piece& piece = pieces_[at_];
-    if (!std::exchange(begun_, true)) {
-      decoder_.begin(piece, at_ > 0);
-      reached_ = 0;
-    }
-    const std::size_t size = piece.bytes.size();
-    if (decoder_.advance(bytes < size - reached_ ? reached_ + bytes : size)) {
+    if (!within_ && !enter()) return false;
+    const std::size_t rest = course_.limit() - std::min(course_.limit(), reached_);
+    const bool paused = decoder_.advance(bytes < rest ? reached_ + bytes : course_.limit());
+    if (paused) {
       reached_ = decoder_.state().psb;
     } else {
       decoder_.end();
-      begun_ = false;
-      ++at_;
+    }
+    if (!paused || reached_ >= course_.limit()) {
+      course_.done(paused);
+      enter();
     }
     out_.flush();
     out_.settle(code_.memo);
     out_.settle(code_.graph);
-    return at_ != pieces_.size();
+    return within_;
   }
 
   const Stats& stats() { return out_.stats(); }
@@ -59,19 +58,23 @@ class Slices::Impl {
     return config;
   }
 
+  bool enter() {
+    within_ = course_.next();
+    reached_ = 0;
+    return within_;
+  }
+
   flow::Knowledge& code_;
   const Config config_;
-  const std::span<const Piece> pieces_;
   Output out_;
   PathDecoder decoder_;
-  std::size_t at_ = 0;       // the piece
+  Course course_;
+  bool within_ = false;      // a piece
   std::size_t reached_ = 0;  // in it: the PSB where the last slice ended
-  bool begun_ = false;       // it
 };
 
-Slices::Slices(SharedCode& code, const Config& config, std::span<const Piece> pieces,
-               BranchSink& sink)
-    : impl_(std::make_unique<Impl>(*code.knowledge_, config, pieces, sink)) {}
+Slices::Slices(SharedCode& code, const Config& config, PieceSource& stream, BranchSink& sink)
+    : impl_(std::make_unique<Impl>(*code.knowledge_, config, stream, sink)) {}
 Slices::~Slices() = default;
 Slices::Slices(Slices&& other) noexcept = default;
 Slices& Slices::operator=(Slices&& other) noexcept = default;

@@ -13,6 +13,8 @@
 #include "hodo/perfdata/sums.h"
 #include "hodo/session/parts.h"
 #include "hodo/session/session.h"
+#include "pt/pt_session.h"
+#include "pt/queue_stream.h"
 
 namespace hodo::session {
 namespace {
@@ -106,6 +108,41 @@ TEST_F(AlteredRecording, WhatWasChangedIsALossAndNoBranch) {
                                                other.kind == branch.kind;
                                       }))
           << std::hex << branch.from;
+    }
+  }
+}
+
+// A little of it at a time, as of a long trace: a block that was changed ends the piece before it.
+TEST_F(AlteredRecording, ALittleAtATimeItIsTheSame) {
+  const auto offsets_and_sizes = [](PtSession& session, std::uint64_t round) {
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, bool>> out;
+    QueueStream stream(session, 0, round);
+    flow::PieceWalk walk(stream);
+    using enum flow::PieceWalk::Next;
+    for (auto next = walk.next(); next != nothing; next = walk.next()) {
+      EXPECT_NE(next, breaks);
+      const flow::Piece& piece = walk.piece();
+      if (next == begins)
+        out.emplace_back(piece.offset, 0, piece.lost_before, piece.altered_before);
+      std::get<1>(out.back()) += walk.limit();
+      if (walk.limit() < piece.bytes.size()) {
+        walk.pause(walk.limit());
+      } else {
+        walk.end();
+      }
+    }
+    return out;
+  };
+  for (const auto& blocks : std::vector<std::vector<std::uint64_t>>{{0}, {1, 2}, {3}, {}}) {
+    Listed sink;
+    static_cast<void>(without(blocks, sink));
+    auto file = OpenedFile::open(options_.path);
+    ASSERT_TRUE(file.has_value());
+    PtSession session(std::move(*file));
+    const auto whole = offsets_and_sizes(session, QueueStream::kRound);
+    EXPECT_EQ(whole.size(), blocks.empty() ? 1u : 2u);
+    for (const std::uint64_t round : {500u, 3000u, 5000u}) {
+      EXPECT_EQ(offsets_and_sizes(session, round), whole) << round;
     }
   }
 }

@@ -10,6 +10,8 @@
 #include "hodo/flow/clock.h"
 #include "hodo/flow/slices.h"
 #include "hodo/pt/reader.h"
+#include "queue_bytes.h"
+#include "queue_stream.h"
 
 namespace hodo::session {
 namespace {
@@ -68,7 +70,7 @@ struct ByTime::Stream final : BranchSink {
   std::uint64_t done = 0;  // bytes
 
   // While it is in work:
-  std::optional<QueueBytes> bytes;
+  std::optional<QueueStream> bytes;
   std::shared_ptr<Code> code;
   std::optional<QueueJob> job;
   std::optional<QueueSink> between;
@@ -141,11 +143,12 @@ Result<Outcome> ByTime::decode(BranchSink& sink) {
     turns.pop();
     Stream& stream = *streams_[now.stream];
     if (!stream.slices) {
-      if (Status status = open(stream); !status) return std::unexpected(status.error());
+      open(stream);
     } else if (!stream.tell(sink, now, turns.empty() ? kLast : turns.top())) {
       break;
     }
     const bool more = refill(stream);
+    if (!status_) return std::unexpected(status_.error());
     if (stopped_) return was_stopped();
     if (more) turns.push(stream.turn(now.stream));
   }
@@ -178,25 +181,24 @@ std::uint64_t ByTime::first_time(const Stream& stream) {
   return time_of(bytes->pieces().front().bytes, input_.config(stream.index, stream.occupancy));
 }
 
-Status ByTime::open(Stream& stream) {
+void ByTime::open(Stream& stream) {
   const Queue& queue = session_.queues()[stream.index];
-  auto joined = QueueBytes::make(*input_.trace_of(stream.index, {}), kInMemory / streams_.size());
-  if (!joined) return std::unexpected(joined.error());
-  stream.bytes.emplace(std::move(*joined));
+  stream.bytes.emplace(input_, stream.index,
+                       std::min(QueueStream::kRound, kInMemory / streams_.size()));
   stream.code = code_for(stream);
   stream.job.emplace(QueueJob{
       .index = stream.index,
       .who = context_of(stream.index, queue, stream.occupancy),
       .occupancy = stream.occupancy,
-      .pieces = stream.bytes->pieces(),
+      .stream = *stream.bytes,
+      .extent = stream.bytes->extent(),
       .stats = stream.stats,
       .losses = stream.losses,
       .progress = [this, &stream](std::uint64_t offset) { return progress(stream, offset); }});
   stream.between.emplace(listener_of(input_, *stream.job, options_.selection), stream);
   flow::Config how = input_.config(stream.index, stream.occupancy);
   how.want_not_taken = options_.not_taken;
-  stream.slices.emplace(*stream.code->known, how, stream.job->pieces, *stream.between);
-  return {};
+  stream.slices.emplace(*stream.code->known, how, stream.job->stream, *stream.between);
 }
 
 // Until there is a branch that waits. False: the queue has come to its end.
@@ -204,6 +206,7 @@ bool ByTime::refill(Stream& stream) {
   bool more = true;
   while (stream.waiting.empty() && more) more = stream.slices->advance(kSlice);
   if (!stream.waiting.empty()) return true;
+  status_ = stream.bytes->status();
   done_ += session_.queues()[stream.index].bytes - std::exchange(stream.done, 0);
   stream.stats = stream.slices->stats();
   stream.slices.reset();
@@ -217,7 +220,7 @@ bool ByTime::refill(Stream& stream) {
 bool ByTime::progress(Stream& stream, std::uint64_t offset) {
   stream.bytes->done(offset);
   const std::uint64_t done =
-      done_of(session_.queues()[stream.index], stream.bytes->pieces(), offset);
+      done_of(session_.queues()[stream.index], stream.bytes->extent(), offset);
   done_ += done - std::exchange(stream.done, done);
   stopped_ = stopped_ || !options_.progress(done_, total_);
   return !stopped_;

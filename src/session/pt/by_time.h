@@ -34,7 +34,7 @@ class ByTime {
 
   std::shared_ptr<Code> code_for(const Stream& stream);
   std::uint64_t first_time(const Stream& stream);
-  Status open(Stream& stream);
+  void open(Stream& stream);
   bool refill(Stream& stream);
   bool progress(Stream& stream, std::uint64_t offset);
   Outcome outcome() const;
@@ -47,6 +47,7 @@ class ByTime {
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   bool stopped_ = false;  // by options_.progress
+  Status status_;         // of reading the queues
 };
 
 }  // namespace hodo::session

@@ -7,6 +7,8 @@
 #include "hodo/flow/checkpoint.h"
 #include "marked_sink.h"
 #include "packet_walk.h"
+#include "queue_bytes.h"
+#include "queue_stream.h"
 #include "stream/runs_from_branches.h"
 
 namespace hodo::session {
@@ -42,19 +44,18 @@ Result<Outcome> PtDecoding::each_queue(const DecodeOptions& options, Work work) 
     if (is_wanted(occupants, options.selection)) {
       bool go_on = options.progress(done, total);
       if (!go_on) return was_stopped();
-      auto joined = QueueBytes::make(*input_.trace_of(i, {}));
-      if (!joined) return std::unexpected(joined.error());
+      QueueStream stream(input_, i);
       const Context who = context_of(i, queue, occupants);
-      std::span<const flow::Piece> pieces = joined->pieces();
+      const Extent& extent = stream.extent();
       auto progress = [&](std::uint64_t offset) {
-        joined->done(offset);
-        go_on = go_on && options.progress(done + done_of(queue, pieces, offset), total);
+        stream.done(offset);
+        go_on = go_on && options.progress(done + done_of(queue, extent, offset), total);
         return go_on;
       };
-      QueueJob job{i, who, occupants, pieces, outcome.queue_stats[i], losses, progress};
+      QueueJob job{i, who, occupants, stream, extent, outcome.queue_stats[i], losses, progress};
       bool more = work(job);
+      if (!stream.status()) return std::unexpected(stream.status().error());
       if (!go_on) return was_stopped();
-      if (!pieces.empty()) joined->done(pieces.back().offset + pieces.back().bytes.size());
       outcome.stats += outcome.queue_stats[i];
       if (!more) break;
     }
@@ -114,7 +115,7 @@ Result<Outcome> PtDecoding::decode(const DecodeOptions& options, BranchSink& sin
   std::optional<Prepared> prepared;
   return each_queue(options, [&](QueueJob& job) {
     QueueSink between(listener_of(input_, job, options.selection), sink);
-    job.stats = prepare(prepared, job, options).decode(job.pieces, between);
+    job.stats = prepare(prepared, job, options).decode(job.stream, between);
     return !between.stopped();
   });
 }
@@ -125,7 +126,7 @@ Result<Outcome> PtDecoding::decode_marked(const DecodeOptions& options, std::siz
   return each_queue(options, [&](QueueJob& job) {
     MarkedSink between(listener_of(input_, job, options.selection), job.who, sink);
     job.stats =
-        prepare(prepared, job.index, job.occupancy, options).decode(job.pieces, spacing, between);
+        prepare(prepared, job.index, job.occupancy, options).decode(job.stream, spacing, between);
     return !between.stopped();
   });
 }
@@ -134,7 +135,8 @@ Result<Outcome> PtDecoding::decode_part(const StreamPart& part, const DecodeOpti
                                         BranchSink& sink, std::optional<PreparedPart>& kept) {
   if (part.queue >= session_.queues().size()) return no_part();
   const Occupancy occupants = input_.occupancy(part.queue);
-  auto joined = QueueBytes::make(*input_.trace_of(part.queue, range_of(part)));
+  const std::unique_ptr<TraceReader> trace = input_.trace_of(part.queue, range_of(part));
+  auto joined = QueueBytes::make(*trace);
   if (!joined) return std::unexpected(joined.error());
   Outcome outcome;
   outcome.queue_stats.resize(session_.queues().size());
@@ -144,17 +146,19 @@ Result<Outcome> PtDecoding::decode_part(const StreamPart& part, const DecodeOpti
   }
   const Context who = context_of(part.queue, session_.queues()[part.queue], occupants);
   flow::Stats& stats = outcome.queue_stats[part.queue];
+  flow::WholeStream stream(joined->pieces());
   const QueueJob job{part.queue,
                      who,
                      occupants,
-                     joined->pieces(),
+                     stream,
+                     extent_of(trace->parts()),
                      stats,
                      losses,
                      [](std::uint64_t) { return true; }};
   QueueSink between(listener_of(input_, job, options.selection), sink);
   flow::PartDecoder& decoder = prepare(kept, part.queue, occupants, options);
   const flow::Checkpoint* const from = part.from ? &*part.from : nullptr;
-  if (!decoder.decode_part(from, job.pieces, part.until, between, stats)) return no_part();
+  if (!decoder.decode_part(from, joined->pieces(), part.until, between, stats)) return no_part();
   outcome.stats = stats;
   outcome.losses = losses.lines();
   return outcome;
@@ -165,7 +169,7 @@ Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
   return each_queue(options, [&](QueueJob& job) {
     if (job.occupancy.turns().size() == 1) {
       QueueRuns between(listener_of(input_, job, options.selection), sink);
-      job.stats = prepare(prepared, job, options).cover(job.pieces, between);
+      job.stats = prepare(prepared, job, options).cover(job.stream, between);
       return !between.stopped();
     }
     // Whose code it is the time tells.
@@ -174,7 +178,7 @@ Result<Outcome> PtDecoding::cover(const DecodeOptions& options, RunSink& sink) {
     RunsFromBranches runs(sink);
     QueueSink between(listener_of(input_, job, options.selection), runs);
     prepared.reset();
-    job.stats = prepare(prepared, job, how).decode(job.pieces, between);
+    job.stats = prepare(prepared, job, how).decode(job.stream, between);
     prepared.reset();
     return runs.finish() && !between.stopped();
   });
@@ -184,7 +188,7 @@ Result<Outcome> PtDecoding::count(const DecodeOptions& options) {
   std::optional<Prepared> prepared;
   return each_queue(options, [&](QueueJob& job) {
     QueueListener between = listener_of(input_, job, options.selection);
-    job.stats = prepare(prepared, job, options).count(job.pieces, between);
+    job.stats = prepare(prepared, job, options).count(job.stream, between);
     return true;
   });
 }
@@ -193,7 +197,7 @@ Result<Outcome> PtDecoding::packets(const DecodeOptions& options, PacketSink& si
   return each_queue(options, [&](QueueJob& job) {
     sink.queue(job.who.queue, session_.queues()[job.index]);
     const pt::Errata errata = input_.config(job.index, job.occupancy).errata;
-    return walk_packets(job.pieces, errata, job.who, sink, job.stats, job.losses);
+    return walk_packets(job.stream, errata, job.who, sink, job.stats, job.losses);
   });
 }
 

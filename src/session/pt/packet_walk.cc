@@ -1,6 +1,7 @@
 #include "packet_walk.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "hodo/pt/reader.h"
 
@@ -12,25 +13,43 @@ bool carries_ip(pt::PacketType type) {
   return type == tip || type == tip_pge || type == tip_pgd || type == fup;
 }
 
-// The packets of one piece.
+// From piece to piece.
 class Walk {
  public:
-  Walk(const flow::Piece& piece, const pt::Errata& errata, const Context& who, PacketSink& sink,
-       flow::Stats& stats, LossTally& losses)
-      : piece_(piece),
-        reader_(piece.bytes, 0, errata),
-        who_(who),
-        sink_(sink),
-        stats_(stats),
-        losses_(losses) {}
+  Walk(const pt::Errata& errata, const Context& who, PacketSink& sink, flow::Stats& stats,
+       LossTally& losses)
+      : errata_(errata), who_(who), sink_(sink), stats_(stats), losses_(losses) {}
 
-  bool run() {
-    while (!reader_.at_end()) {
-      std::size_t start = reader_.offset();
+  void begin(const flow::Piece& piece, bool is_first) {
+    last_ip_.clear();
+    go_on(piece);
+    if (is_first) return;
+    sink_.gap(piece.lost_before);
+    const flow::LossCause cause =
+        piece.altered_before ? flow::LossCause::altered : flow::LossCause::recorder_lost;
+    ++stats_.losses[static_cast<std::size_t>(cause)];
+    losses_.add(flow::name(cause),
+                {.who = who_,
+                 .offset = piece.offset,
+                 .reason = piece.altered_before ? "data before this offset is not what was recorded"
+                                                : "data is missing before this offset"},
+                piece.lost_before);
+  }
+  void go_on(const flow::Piece& piece) {
+    piece_ = piece;
+    reader_ = pt::PacketReader(piece.bytes, 0, errata_);
+  }
+
+  // To the first packet at or behind the offset in the piece, which is given; nullopt: the sink
+  // wants no more.
+  std::optional<std::size_t> run(std::size_t limit) {
+    while (reader_.offset() < limit) {
+      const std::size_t start = reader_.offset();
       auto packet = reader_.next();
-      if (!(packet ? good(start, *packet) : bad(start, packet.error()))) return false;
+      if (!(packet ? good(start, *packet) : bad(start, packet.error()))) return std::nullopt;
     }
-    return true;
+    stats_.bytes += reader_.offset();
+    return reader_.offset();
   }
 
  private:
@@ -61,8 +80,9 @@ class Walk {
                          .error = error.message});
   }
 
-  const flow::Piece& piece_;
-  pt::PacketReader reader_;
+  const pt::Errata& errata_;
+  flow::Piece piece_;
+  pt::PacketReader reader_{{}};
   pt::LastIp last_ip_;
   const Context& who_;
   PacketSink& sink_;
@@ -72,26 +92,25 @@ class Walk {
 
 }  // namespace
 
-bool walk_packets(std::span<const flow::Piece> pieces, const pt::Errata& errata, const Context& who,
+bool walk_packets(flow::PieceSource& stream, const pt::Errata& errata, const Context& who,
                   PacketSink& sink, flow::Stats& stats, LossTally& losses) {
-  bool first = true;
-  for (const flow::Piece& piece : pieces) {
-    stats.bytes += piece.bytes.size();
-    if (!first) {
-      sink.gap(piece.lost_before);
-      flow::LossCause cause =
-          piece.altered_before ? flow::LossCause::altered : flow::LossCause::recorder_lost;
-      ++stats.losses[static_cast<std::size_t>(cause)];
-      losses.add(
-          flow::name(cause),
-          {.who = who,
-           .offset = piece.offset,
-           .reason = piece.altered_before ? "data before this offset is not what was recorded"
-                                          : "data is missing before this offset"},
-          piece.lost_before);
+  using enum flow::PieceWalk::Next;
+  flow::PieceWalk pieces(stream);
+  Walk walk(errata, who, sink, stats, losses);
+  for (auto next = pieces.next(); next != nothing; next = pieces.next()) {
+    if (next == breaks) continue;
+    if (next == begins) {
+      walk.begin(pieces.piece(), pieces.is_first());
+    } else {
+      walk.go_on(pieces.piece());
     }
-    first = false;
-    if (!Walk(piece, errata, who, sink, stats, losses).run()) return false;
+    const auto reached = walk.run(pieces.limit());
+    if (!reached) return false;
+    if (*reached < pieces.piece().bytes.size()) {
+      pieces.pause(*reached);
+    } else {
+      pieces.end();
+    }
   }
   return true;
 }

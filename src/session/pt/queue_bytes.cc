@@ -81,8 +81,10 @@ Result<std::span<const std::uint8_t>> QueueBytes::copy(TraceReader& trace,
   return file_->map();
 }
 
-Result<QueueBytes> QueueBytes::make(TraceReader& trace, std::uint64_t in_memory) {
+Result<QueueBytes> QueueBytes::make(TraceReader& trace, std::uint64_t in_memory,
+                                    std::vector<std::uint8_t> room) {
   QueueBytes joined;
+  joined.memory_ = std::move(room);
   const auto copied = joined.copy(trace, in_memory);
   if (!copied) return std::unexpected(copied.error());
   const auto parts = trace.unaltered();

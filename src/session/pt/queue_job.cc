@@ -1,6 +1,7 @@
 #include "queue_job.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hodo::session {
 
@@ -10,6 +11,15 @@ bool is_wanted(const Occupancy& occupancy, const Selection& selection) {
   return std::ranges::any_of(occupancy.turns(), [&](const Occupant& who) {
     return selected(selection, who.pid, who.tid);
   });
+}
+
+Extent extent_of(std::span<const Part> parts) {
+  if (parts.empty()) return {};
+  const auto gap = std::ranges::find_if(parts.subspan(1), &Part::gap_before);
+  const auto end_of = [](const Part& part) { return part.offset + part.size; };
+  return {.begin = parts.front().offset,
+          .first_end = end_of(*std::prev(gap)),
+          .end = end_of(parts.back())};
 }
 
 Context context_of(std::size_t index, const Queue& queue, const Occupancy& occupancy) {
@@ -24,7 +34,7 @@ Context context_of(std::size_t index, const Queue& queue, const Occupancy& occup
 QueueListener listener_of(PtInput& input, const QueueJob& job, const Selection& selection) {
   const auto begins_with = [&input, &job](const flow::Loss& loss) {
     return loss.cause == flow::LossCause::head_cut && input.snapshot() &&
-           loss.skipped < job.pieces.front().bytes.size();
+           loss.skipped < job.extent.first_end - job.extent.begin;
   };
   auto explanation = [&input, begins_with](const Context& who, const flow::Loss& loss) {
     return begins_with(loss) ? std::optional(Explanation{}) : input.explain(who, loss);
@@ -32,10 +42,8 @@ QueueListener listener_of(PtInput& input, const QueueJob& job, const Selection& 
   return {job.who, job.occupancy, selection, job.losses, explanation, job.progress};
 }
 
-std::uint64_t done_of(const Queue& queue, std::span<const flow::Piece> pieces,
-                      std::uint64_t offset) {
-  const std::uint64_t first = pieces.empty() ? 0 : pieces.front().offset;
-  return std::min(offset - std::min(offset, first), queue.bytes);
+std::uint64_t done_of(const Queue& queue, const Extent& extent, std::uint64_t offset) {
+  return std::min(offset - std::min(offset, extent.begin), queue.bytes);
 }
 
 }  // namespace hodo::session

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "hodo/flow/pieces.h"
 #include "hodo/session/session.h"
-#include "queue_bytes.h"
 #include "stream/occupancy.h"
 #include "stream/queue_sink.h"
 #include "stream/trace_reader.h"
@@ -36,12 +36,21 @@ class PtInput {
   virtual std::optional<Explanation> explain(const Context& who, const flow::Loss& loss) = 0;
 };
 
+// Where the bytes of a queue's stream lie in it.
+struct Extent {
+  std::uint64_t begin = 0;
+  std::uint64_t first_end = 0;  // of those before the first gap
+  std::uint64_t end = 0;
+};
+Extent extent_of(std::span<const Part> parts);
+
 // One queue in work.
 struct QueueJob {
   std::size_t index;
   Context who;
   const Occupancy& occupancy;
-  std::span<const flow::Piece> pieces;
+  flow::PieceSource& stream;
+  Extent extent;
   flow::Stats& stats;
   LossTally& losses;
   // Tells the user that the queue is done up to an offset of its stream. False: stop.
@@ -55,7 +64,6 @@ Context context_of(std::size_t index, const Queue& queue, const Occupancy& occup
 // Both must outlive the listener.
 QueueListener listener_of(PtInput& input, const QueueJob& job, const Selection& selection);
 // How far the queue is done, when its stream is up to `offset`.
-std::uint64_t done_of(const Queue& queue, std::span<const flow::Piece> pieces,
-                      std::uint64_t offset);
+std::uint64_t done_of(const Queue& queue, const Extent& extent, std::uint64_t offset);
 
 }  // namespace hodo::session

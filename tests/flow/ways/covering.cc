@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <string>
+#include <tuple>
 
 #include "each_way.h"
+#include "in_rounds.h"
 
 namespace hodo::flow::ways {
 namespace {
@@ -42,8 +45,7 @@ struct Runs final : RunSink {
 
 // What covering has to come to.
 struct Covered {
-  explicit Covered(std::span<const Piece> of, const image::CodeSource& code, const Config& config)
-      : pieces(of) {
+  explicit Covered(std::span<const Piece> of, const image::CodeSource& code, const Config& config) {
     const Told told = walk(of, code, config);
     std::uint64_t begin = 0;
     for (const Branch& b : told.branches) {
@@ -53,22 +55,21 @@ struct Covered {
     }
     stats = told.stats;
   }
-  std::string difference_of(Decoder& decoder) const {
+  std::string difference_of(Decoder& decoder, PieceSource& stream) const {
     Edges edges;
-    if (auto found = difference(decoder.cover(pieces, edges), stats); !found.empty()) return found;
+    if (auto found = difference(decoder.cover(stream, edges), stats); !found.empty()) return found;
     if (std::ranges::any_of(edges.edges, [](const EdgeCount& e) { return e.count == 0; })) {
       return "an edge that did not run";
     }
     if (edges.sums() != all.sums()) return "edges";
-    return runs_differ(decoder);
+    return runs_differ(decoder, stream);
   }
-  std::string runs_differ(Decoder& decoder) const {
+  std::string runs_differ(Decoder& decoder, PieceSource& stream) const {
     Runs ran;
-    if (auto found = difference(decoder.cover(pieces, ran), stats); !found.empty()) return found;
+    if (auto found = difference(decoder.cover(stream, ran), stats); !found.empty()) return found;
     return ran.sums() == runs.sums() ? "" : "code between edges";
   }
 
-  std::span<const Piece> pieces;
   Edges all;
   Runs runs;
   Stats stats;
@@ -83,21 +84,30 @@ std::string covering_differs(std::span<const Piece> pieces, const image::CodeSou
   half.bytes = half.bytes.first(half.bytes.size() / 2);
   const Covered whole(pieces, code, config);
   const Covered less(std::span(&half, 1), code, config);
+  WholeStream all(pieces);
+  WholeStream half_of_it(std::span(&half, 1));
+  InRounds in_rounds(pieces);
   // Of a decoder that knows nothing yet.
   Decoder first(code, config);
-  if (auto found = whole.runs_differ(first); !found.empty()) return "covering first: " + found;
+  if (auto found = whole.runs_differ(first, all); !found.empty()) return "covering first: " + found;
   Decoder decoder(code, config);
-  for (const auto& [what, covered] : {std::pair{"covering: ", &whole},
-                                      {"covering again: ", &whole},
-                                      {"covering half: ", &less},
-                                      {"covering all again: ", &whole}}) {
-    if (auto found = covered->difference_of(decoder); !found.empty()) return what + found;
+  const auto differ = [](const Covered& covered, Decoder& by, PieceSource& stream, auto what) {
+    const std::string found = covered.difference_of(by, stream);
+    return found.empty() ? found : what + found;
+  };
+  for (const auto& [what, covered, stream] :
+       {std::tuple<const char*, const Covered*, PieceSource*>{"covering: ", &whole, &all},
+        {"covering again: ", &whole, &all},
+        {"covering half: ", &less, &half_of_it},
+        {"covering all again: ", &whole, &all},
+        {"covering in rounds: ", &whole, &in_rounds}}) {
+    if (auto found = differ(*covered, decoder, *stream, what); !found.empty()) return found;
   }
   config.threads = 3;
   config.thread_bytes = 1;
   Decoder several(code, config);
-  const std::string found = whole.difference_of(several);
-  return found.empty() ? "" : "threads covering: " + found;
+  const std::string found = differ(whole, several, all, "threads covering: ");
+  return found.empty() ? differ(whole, several, in_rounds, "threads covering in rounds: ") : found;
 }
 
 }  // namespace hodo::flow::ways

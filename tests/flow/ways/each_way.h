@@ -12,26 +12,25 @@
 namespace hodo::flow::ways {
 
 // Half of the jumps are nothing to the sink. `exactly`: BranchSink::wants_lines().
-std::string leaving_out_differs(std::span<const Piece> pieces, Decoder& decoder,
-                                const Told& expected, bool exactly);
+std::string leaving_out_differs(PieceSource& stream, Decoder& decoder, const Told& expected,
+                                bool exactly);
 
 // Where a sink wants to know exactly what was left out, and what ran: of something else that was
 // told so.
 std::string left_out_exactly(const Told& told, const Told& expected);
 
 // The decoder follows calls,
-std::string following_differs(std::span<const Piece> pieces, Decoder& decoder,
-                              const Told& expected);
+std::string following_differs(PieceSource& stream, Decoder& decoder, const Told& expected);
 
 // or sums them up by their paths.
-std::string summing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected);
+std::string summing_differs(PieceSource& stream, Decoder& decoder, const Told& expected);
 
 // A sink judges the branches: by the time, or by the code at both ends.
-std::string judging_differs(std::span<const Piece> pieces, const image::CodeSource& code,
-                            Decoder& decoder, const Told& expected);
+std::string judging_differs(PieceSource& stream, const image::CodeSource& code, Decoder& decoder,
+                            const Told& expected);
 
 // Each thread writes what it decodes.
-std::string writing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected);
+std::string writing_differs(PieceSource& stream, Decoder& decoder, const Told& expected);
 
 // Edges are counted, and the code between them. Another trace comes between, so that edges are
 // executed less often, and more often again.

@@ -60,13 +60,12 @@ std::string singles_differ(const Told& told, const Told& expected, const ByKind&
 
 }  // namespace
 
-std::string following_differs(std::span<const Piece> pieces, Decoder& decoder,
-                              const Told& expected) {
+std::string following_differs(PieceSource& stream, Decoder& decoder, const Told& expected) {
   const ByKind judge;
   Told told;
   told.leaves_out = told.exactly = true;
   told.judge = &judge;
-  told.stats = decoder.decode(pieces, told);
+  told.stats = decoder.decode(stream, told);
   if (told.branches.size() + told.left_branches != expected.branches.size()) {
     return "following calls: counts others";
   }

@@ -123,13 +123,13 @@ struct Judging final : Told {
 
 }  // namespace
 
-std::string judging_differs(std::span<const Piece> pieces, const image::CodeSource& code,
-                            Decoder& decoder, const Told& expected) {
+std::string judging_differs(PieceSource& stream, const image::CodeSource& code, Decoder& decoder,
+                            const Told& expected) {
   for (const image::CodeSource* by : {static_cast<const image::CodeSource*>(nullptr), &code}) {
     const std::string what = by == nullptr ? "passages: " : "passages, by code: ";
     for (int i = 0; i < 2; ++i) {
       Judging told(by);
-      told.stats = decoder.decode(pieces, told);
+      told.stats = decoder.decode(stream, told);
       if (!told.wrong.empty()) return what + told.wrong;
       const std::string found = difference(told, expected);
       if (!found.empty()) return what + found;

@@ -131,9 +131,9 @@ struct Summing final : Told {
 
 }  // namespace
 
-std::string summing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected) {
+std::string summing_differs(PieceSource& stream, Decoder& decoder, const Told& expected) {
   Summing told;
-  told.stats = decoder.decode(pieces, told);
+  told.stats = decoder.decode(stream, told);
   if (!told.wrong.empty()) return "summing up calls: " + told.wrong;
   const std::string found = difference(told.stats, expected.stats);
   if (!found.empty()) return "summing up calls: " + found;

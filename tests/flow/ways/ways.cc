@@ -6,6 +6,7 @@
 #include "each_way.h"
 #include "hodo/flow/slices.h"
 #include "hodo/pt/reader.h"
+#include "in_rounds.h"
 
 namespace hodo::flow::ways {
 namespace {
@@ -20,42 +21,76 @@ bool has_several_psbs(std::span<const Piece> pieces) {
 }
 
 // With every PSB the beginning of another thread's part.
-std::string threads_differ(std::span<const Piece> pieces, const image::CodeSource& code,
-                           Config config, const Told& expected) {
+std::string threads_differ(PieceSource& stream, const image::CodeSource& code, Config config,
+                           const Told& expected) {
   config.threads = 3;
   config.thread_bytes = 1;
   Decoder decoder(code, config);
   for (const char* what : {"threads: ", "threads again: "}) {
     Told told;
-    told.stats = decoder.decode(pieces, told);
+    told.stats = decoder.decode(stream, told);
     if (const std::string found = difference(told, expected); !found.empty()) return what + found;
   }
   Told unread;
-  const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
+  const std::string counted = difference(decoder.count(stream, unread), expected.stats);
   if (!counted.empty()) return "threads counting: " + counted;
-  const std::string written = writing_differs(pieces, decoder, expected);
+  const std::string written = writing_differs(stream, decoder, expected);
   if (!written.empty()) return "threads " + written;
   if (config.want_not_taken) return "";
   for (const bool exactly : {false, true}) {
-    const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
+    const std::string left = leaving_out_differs(stream, decoder, expected, exactly);
     if (!left.empty()) return "threads " + left;
   }
-  const std::string judged = judging_differs(pieces, code, decoder, expected);
+  const std::string judged = judging_differs(stream, code, decoder, expected);
   if (!judged.empty()) return "threads " + judged;
-  const std::string followed = following_differs(pieces, decoder, expected);
+  const std::string followed = following_differs(stream, decoder, expected);
   if (!followed.empty()) return "threads " + followed;
-  const std::string summed = summing_differs(pieces, decoder, expected);
+  const std::string summed = summing_differs(stream, decoder, expected);
   return summed.empty() ? "" : "threads " + summed;
 }
 
+// One thread.
+std::string decoding_differs(PieceSource& stream, const image::CodeSource& code,
+                             const Config& config, const Told& expected) {
+  Decoder decoder(code, config);
+  Paths paths;
+  for (const char* what : {"first pass: ", "remembering: ", "remembering again: "}) {
+    Told told(paths);
+    told.stats = decoder.decode(stream, told);
+    if (const std::string found = difference(told, expected); !found.empty()) return what + found;
+  }
+  Told unread;
+  const std::string counted = difference(decoder.count(stream, unread), expected.stats);
+  if (!counted.empty()) return "counting: " + counted;
+  if (!config.want_not_taken) {
+    for (const bool exactly : {false, false, true, true}) {
+      const std::string left = leaving_out_differs(stream, decoder, expected, exactly);
+      if (!left.empty()) return left;
+    }
+    for (int i = 0; i < 2; ++i) {
+      const std::string followed = following_differs(stream, decoder, expected);
+      if (!followed.empty()) return followed;
+      const std::string summed = summing_differs(stream, decoder, expected);
+      if (!summed.empty()) return summed;
+    }
+    const std::string judged = judging_differs(stream, code, decoder, expected);
+    if (!judged.empty()) return judged;
+    const std::string counted_again = difference(decoder.count(stream, unread), expected.stats);
+    if (!counted_again.empty()) return "counting behind leaving out: " + counted_again;
+  }
+  const std::string counted_first =
+      difference(Decoder(code, config).count(stream, unread), expected.stats);
+  return counted_first.empty() ? "" : "counting first: " + counted_first;
+}
+
 // Two streams take turns at every PSB, one of them with more bytes at a time.
-std::string slices_differ(std::span<const Piece> pieces, const image::CodeSource& code,
+std::string slices_differ(PieceSource& stream, PieceSource& same, const image::CodeSource& code,
                           const Config& config, const Told& expected) {
   SharedCode shared(code);
   Told one;
   Told other;
-  Slices first(shared, config, pieces, one);
-  Slices second(shared, config, pieces, other);
+  Slices first(shared, config, stream, one);
+  Slices second(shared, config, same, other);
   for (bool more = true; more;) {
     more = first.advance(1);
     more = second.advance(64) || more;
@@ -77,36 +112,11 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   const Told expected = walk(pieces, code, config);
   Config quick = config;
   quick.want_instructions = false;
-  Decoder decoder(code, quick);
-  Paths paths;
-  for (const char* what : {"first pass: ", "remembering: ", "remembering again: "}) {
-    Told told(paths);
-    told.stats = decoder.decode(pieces, told);
-    if (const std::string found = difference(told, expected); !found.empty()) return what + found;
-  }
-  Told unread;
-  const std::string counted = difference(decoder.count(pieces, unread), expected.stats);
-  if (!counted.empty()) return "counting: " + counted;
-  if (!config.want_not_taken) {
-    for (const bool exactly : {false, false, true, true}) {
-      const std::string left = leaving_out_differs(pieces, decoder, expected, exactly);
-      if (!left.empty()) return left;
-    }
-    for (int i = 0; i < 2; ++i) {
-      const std::string followed = following_differs(pieces, decoder, expected);
-      if (!followed.empty()) return followed;
-      const std::string summed = summing_differs(pieces, decoder, expected);
-      if (!summed.empty()) return summed;
-    }
-    const std::string judged = judging_differs(pieces, code, decoder, expected);
-    if (!judged.empty()) return judged;
-    const std::string counted_again = difference(decoder.count(pieces, unread), expected.stats);
-    if (!counted_again.empty()) return "counting behind leaving out: " + counted_again;
-  }
-  const std::string counted_first =
-      difference(Decoder(code, quick).count(pieces, unread), expected.stats);
-  if (!counted_first.empty()) return "counting first: " + counted_first;
-  const std::string sliced = slices_differ(pieces, code, quick, expected);
+  WholeStream whole(pieces);
+  const std::string decoded = decoding_differs(whole, code, quick, expected);
+  if (!decoded.empty()) return decoded;
+  InRounds rounds(pieces);
+  const std::string sliced = slices_differ(whole, rounds, code, quick, expected);
   if (!sliced.empty()) return "slices: " + sliced;
   for (const std::size_t parts : {std::size_t{7}, std::size_t{100}}) {
     const std::string grown = growing_differs(pieces, code, quick, parts);
@@ -114,7 +124,12 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   }
   const std::string covered = covering_differs(pieces, code, config);
   if (!covered.empty() || !has_several_psbs(pieces)) return covered;
-  return threads_differ(pieces, code, quick, expected);
+  const std::string in_rounds = decoding_differs(rounds, code, quick, expected);
+  if (!in_rounds.empty()) return "rounds: " + in_rounds;
+  const std::string threads = threads_differ(whole, code, quick, expected);
+  if (!threads.empty()) return threads;
+  const std::string both = threads_differ(rounds, code, quick, expected);
+  return both.empty() ? "" : "rounds: " + both;
 }
 
 }  // namespace hodo::flow

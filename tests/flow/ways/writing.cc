@@ -48,11 +48,11 @@ struct Writing final : Told {
 
 }  // namespace
 
-std::string writing_differs(std::span<const Piece> pieces, Decoder& decoder, const Told& expected) {
+std::string writing_differs(PieceSource& stream, Decoder& decoder, const Told& expected) {
   Told plain = expected;
   for (Branch& branch : plain.branches) branch.insns = 0;
   Writing told;
-  told.stats = decoder.decode(pieces, told);
+  told.stats = decoder.decode(stream, told);
   const std::string found = told.wrong.empty() ? difference(told, plain) : told.wrong;
   return found.empty() ? "" : "written: " + found;
 }

@@ -33,9 +33,9 @@ class PartDecoder {
   PartDecoder(const image::CodeSource& code, const Config& config);
   ~PartDecoder();
 
-  // All pieces of a stream, with a checkpoint at the first PSB behind every `spacing` bytes. Where
-  // these are does not depend on Config::threads.
-  Stats decode(std::span<const Piece> pieces, std::size_t spacing, CheckpointSink& sink);
+  // A stream, with a checkpoint at the first PSB behind every `spacing` bytes, and one where a
+  // round ends. Where these are does not depend on Config::threads.
+  Stats decode(PieceSource& stream, std::size_t spacing, CheckpointSink& sink);
 
   // What Decoder would tell of the stream from `checkpoint` (null: its beginning) to the first PSB
   // at or behind offset `until`, or to its end. The first piece begins with that PSB, and the bytes

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "hodo/flow/branch.h"
+#include "hodo/flow/pieces.h"
 #include "hodo/image/code.h"
 #include "hodo/isa/insn.h"
 #include "hodo/pt/errata.h"
@@ -360,18 +361,6 @@ class RunSink : public Listener {
   void on_loss(const Loss&) override {}
 };
 
-// Bytes of one AUX stream without a gap. Neighbours that join without loss are one piece: the
-// caller puts them together, since packets may cross the seam.
-struct Piece {
-  std::span<const std::uint8_t> bytes;
-  std::uint64_t offset = 0;  // of bytes[0] in the stream, for messages
-  std::uint64_t lost_before =
-      0;  // bytes that the recorder lost before this piece (0: unknown number)
-  // What is missing before this piece was recorded, and is not what it was: a loss of cause
-  // altered.
-  bool altered_before = false;
-};
-
 // Decodes streams that ran the same code. What it learns about the code, and which paths were taken
 // through it, is kept from call to call, so that the second trace of a program decodes many times
 // faster than the first. One call at a time; different decoders are independent.
@@ -387,13 +376,18 @@ class Decoder {
   Decoder(Decoder&& other) noexcept;
   Decoder& operator=(Decoder&& other) noexcept;
 
-  // The pieces of one stream, in order.
-  Stats decode(std::span<const Piece> pieces, BranchSink& sink);
+  // One stream.
+  Stats decode(PieceSource& stream, BranchSink& sink);
   // Edges instead of branches. Config::want_not_taken and want_instructions are of no account.
-  Stats cover(std::span<const Piece> pieces, EdgeSink& sink);
+  Stats cover(PieceSource& stream, EdgeSink& sink);
   // The same with the code that lies between the edges.
-  Stats cover(std::span<const Piece> pieces, RunSink& sink);
+  Stats cover(PieceSource& stream, RunSink& sink);
   // Nothing but the numbers.
+  Stats count(PieceSource& stream, Listener& listener);
+  // The same of all its pieces, in order.
+  Stats decode(std::span<const Piece> pieces, BranchSink& sink);
+  Stats cover(std::span<const Piece> pieces, EdgeSink& sink);
+  Stats cover(std::span<const Piece> pieces, RunSink& sink);
   Stats count(std::span<const Piece> pieces, Listener& listener);
 
  private:

@@ -28,9 +28,9 @@ class SharedCode {
 // over the same code take turns in any order, all with the same Config::want_not_taken. One thread.
 class Slices {
  public:
-  // `code`, `sink` and the pieces must outlive this. Config::threads and want_instructions are of
+  // `code`, `stream` and `sink` must outlive this. Config::threads and want_instructions are of
   // no account.
-  Slices(SharedCode& code, const Config& config, std::span<const Piece> pieces, BranchSink& sink);
+  Slices(SharedCode& code, const Config& config, PieceSource& stream, BranchSink& sink);
   ~Slices();
   Slices(Slices&& other) noexcept;
   Slices& operator=(Slices&& other) noexcept;
