@@ -353,6 +353,12 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
     glue_native_return:
       iretq
 
+    .globl glue_interrupt, glue_interrupt_done
+    glue_interrupt:
+      int $0x80
+    glue_interrupt_done:
+      int3
+
     .globl glue_restore_context, glue_restorer
     glue_restore_context:
       movq %%rdi, %%rsp

@@ -66,6 +66,10 @@ long glue_clone(ThreadArea* area, ThreadArea* child);
 // Goes on at ThreadArea::ip with all of the program's registers.
 [[noreturn]] void glue_native(ThreadArea* area);
 void glue_native_return();  // a place: its last instruction, which faults where `ip` is no address
+// The system call by INT 0x80, and a breakpoint: where glue_native() goes on for an instruction of
+// the program's.
+void glue_interrupt();
+void glue_interrupt_done();
 // rt_sigreturn with this context.
 [[noreturn]] void glue_restore_context(KernelContext* context);
 // What handlers of the engine return to.

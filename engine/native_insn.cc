@@ -7,13 +7,24 @@
 #include "hodo/isa/encoding.h"
 #include "memory.h"
 #include "program_memory.h"
+#include "service.h"
 #include "signal_actions.h"
 #include "signal_place.h"
 #include "sys.h"
 #include "tracing.h"
+#include "trap_flag.h"
 
 namespace hodo::engine {
 namespace {
+
+// Whether an instruction is INT 0x80, and asks for what comes back to behind it. The other calls of
+// 32 bits, sigreturn, clone, rt_sigreturn and clone3, go on elsewhere, or twice.
+bool calls_and_returns(const ThreadArea& area, std::uint64_t ip) {
+  std::uint8_t code[2];
+  if (!read_code(code, ip, sizeof code) || code[0] != 0xcd || code[1] != 0x80) return false;
+  const auto number = static_cast<std::uint32_t>(area.registers.rax);
+  return number != 119 && number != 120 && number != 173 && number != 435;
+}
 
 // Goes on natively at `ip`, for one instruction. Where the engine is, nothing would be natively:
 // the processor gets what is no address, which it refuses, and native_refused() says the rest.
@@ -44,6 +55,25 @@ void run_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t behind) {
   area.in_block = false;
   trace_interruption(area, behind);
   go_native(area, ip);
+}
+
+bool call_by_interrupt(ThreadArea& area, std::uint64_t ip, std::uint64_t left_at) {
+  if (is_stepping(area) || is_own(ip, 1) || !calls_and_returns(area, ip)) return false;
+  const std::uint64_t mask = block_signals();
+  if (area.waits != 0) {
+    set_mask(mask);
+    area.in_block = true;  // and to the unit it has been left
+    if (by_blocks) trace_interruption(area, ip);
+    go_on_at(area, ip);
+    return true;
+  }
+  area.in_block = false;
+  trace_interruption(area, left_at);
+  area.interrupt = ip;
+  area.ip = address(glue_interrupt);
+  area.native = 1;
+  set_mask(mask);  // what comes from here on finds all that it needs (before_interrupt())
+  glue_native(&area);
 }
 
 void refuse_branch(ThreadArea& area) {

@@ -172,12 +172,14 @@ void engine_exit(ThreadArea* area, Exit* exit) {
     case Exit::interrupt: {
       const std::uint64_t behind = exit->target + exit->length;
       if (interrupt_call(*area, exit->target, behind)) return;
+      if (call_by_interrupt(*area, exit->target, behind)) return;
       run_interrupt(*area, exit->target, behind);
     }
     case Exit::native:
       run_in_block(*area, exit->target);
     default:
       if (interrupt_call(*area, exit->target, exit->target)) return;
+      if (call_by_interrupt(*area, exit->target, exit->target)) return;
       run_native(*area, exit->target);
   }
 }

@@ -269,6 +269,37 @@ bool is_native_step(std::uint64_t ip, const KernelInfo& info, const KernelContex
   return info.code == kTrapTrace || !read_code(&first, ip, 1) || first != kInt1;
 }
 
+bool is_breakpoint(const KernelInfo& info, const KernelContext& context) {
+  return info.number == static_cast<std::int32_t>(kTrap) && info.code == kByKernel &&
+         context.trap == kBreakpointTrap;
+}
+
+// The program's INT 0x80 is made elsewhere (call_by_interrupt()): as if it were at its own address.
+// True: it is done.
+bool has_interrupted(ThreadArea& area, KernelInfo& info, KernelContext& context) {
+  const std::uint64_t made = context.rip - address(glue_interrupt);
+  const std::uint64_t length = address(glue_interrupt_done) - address(glue_interrupt);
+  if (area.interrupt == 0 || made > length + 1) return false;
+  const bool done = made == length + 1 && is_breakpoint(info, context);
+  area.ip = std::exchange(area.interrupt, 0);
+  area.native_mask = context.mask;
+  if (info.address == context.rip) info.address = area.ip + length;
+  context.rip = area.ip + std::min(made, length);
+  return done;
+}
+
+// A signal has come on the way to it. The registers are as the instruction would have found them.
+void before_interrupt(ThreadArea& area, unsigned number, const KernelInfo& info,
+                      KernelContext& context) {
+  const std::uint64_t ip = std::exchange(area.interrupt, 0);
+  area.native = 0;
+  area.ip = ip;
+  if (deliver(area, describe(area, number, info, context), context.mask, context)) return;
+  area.ip = address(glue_interrupt);
+  area.interrupt = ip;
+  area.native = 1;
+}
+
 // False: it has come back, or raised a signal.
 bool stays_in_code_32(ThreadArea& area, unsigned number, const KernelInfo& info,
                       KernelContext& context) {
@@ -282,12 +313,13 @@ bool stays_in_code_32(ThreadArea& area, unsigned number, const KernelInfo& info,
   return true;
 }
 
-// The one instruction that ran natively is done, or has raised a signal.
-void native_done(ThreadArea& area, unsigned number, const KernelInfo& info,
+// The one instruction that ran natively is done (`interrupted`: has_interrupted()), or has raised a
+// signal.
+void native_done(ThreadArea& area, unsigned number, const KernelInfo& info, bool interrupted,
                  KernelContext& context) {
-  if (stays_in_code_32(area, number, info, context)) return;
+  if (!interrupted && stays_in_code_32(area, number, info, context)) return;
   area.native = 0;
-  const bool step = is_native_step(area.ip, info, context);
+  const bool step = interrupted || is_native_step(area.ip, info, context);
   const bool wanted = step && is_stepping(area);
   if (step && loads_flags(area.ip)) set_trap_flag(area, context.eflags);
   save_native_registers(area, context);
@@ -333,11 +365,6 @@ void step_natively(ThreadArea& area, KernelContext& context) {
   step_in_program(area, context);
 }
 
-bool is_breakpoint(const KernelInfo& info, const KernelContext& context) {
-  return info.number == static_cast<std::int32_t>(kTrap) && info.code == kByKernel &&
-         context.trap == kBreakpointTrap;
-}
-
 [[noreturn]] void die_of_fault(const KernelInfo& info, const KernelContext& context, Place place) {
   if (place == Place::cache) {
     die_of_signal(info, context, "what stands behind its code for",
@@ -377,15 +404,17 @@ bool was_write_to_code(ThreadArea& area, const KernelInfo& info, Place place,
 
 }  // namespace
 
-void engine_signal(int number, const KernelInfo* info, KernelContext* context) {
+void engine_signal(int number, KernelInfo* info, KernelContext* context) {
   ThreadArea& area = current_area();
   const auto signal = static_cast<unsigned>(number);
+  const bool interrupted = has_interrupted(area, *info, *context);
   const Place place = place_of(context->rip);
   const bool raised = is_raised(signal, *info, *context);
   if (raised && signal == kSegv && was_write_to_code(area, *info, place, *context)) return;
   if (place == Place::program && area.native != 0) {
-    return native_done(area, signal, *info, *context);
+    return native_done(area, signal, *info, interrupted, *context);
   }
+  if (area.interrupt != 0 && !raised) return before_interrupt(area, signal, *info, *context);
   if (area.native != 0 && context->rip == address(glue_native_return)) {
     return native_refused(area, signal, *info, *context);
   }

@@ -12,6 +12,6 @@
 namespace hodo::engine {
 
 // The handler of all signals that the engine takes (signal_actions.h).
-extern "C" void engine_signal(int number, const KernelInfo* info, KernelContext* context);
+extern "C" void engine_signal(int number, KernelInfo* info, KernelContext* context);
 
 }  // namespace hodo::engine

@@ -80,7 +80,8 @@ struct ThreadArea {
   std::uint32_t waits = 0;       // signals in `waiting`
   std::uint32_t native = 0;      // the program runs one instruction at its own address
   std::uint64_t own_target = 0;  // which would be the engine's: it is refused
-  TrapFlag trap_flag;            // trap_flag.h
+  std::uint64_t interrupt = 0;  // or not at its own: the INT 0x80 that glue_interrupt() is made for
+  TrapFlag trap_flag;           // trap_flag.h
 
   // Signals that came where the program's state is not to be had; the kernel holds back all but
   // the synchronous ones until they have been delivered. Newest last.

@@ -30,6 +30,19 @@ def threads_that_run_when_the_process_ends(box):
         equal(sum(task["thread"] for task in report["tasks"]), 4, "threads")
 
 
+def system_calls_by_interrupt(box):
+    """What follows INT 0x80 is in the trace, and signals come and end calls as always."""
+    program = box.own("interrupts")
+    alone = box.run([program])
+    check(alone.returncode == 0 and len(alone.stdout) > 20, f"alone: {alone.stdout!r}")
+    for source in ("dbi", "bts"):
+        recorded = box.record([program], ["--source", source])
+        equal(recorded.stdout.split(b"\n"), alone.stdout.split(b"\n"), source)
+        calls = re.findall(r" call .*call_behind.* => .*leaf", box.read("branches", COMPLETE))
+        equal(len(calls), 1, f"calls behind the instruction, by {source}")
+        box.read("check", COMPLETE)
+
+
 def killed_while_it_runs(box):
     """What was not handed over is missing at the end, and that is said."""
     process = box.start([box.own("spinners"), "wait"])
