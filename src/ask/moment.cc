@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace hodo::ask {
@@ -50,9 +51,11 @@ bool seconds(std::string_view text, std::uint64_t& nanoseconds) {
   return true;
 }
 
-// "NAME#N": without a number the first.
+// "NAME#N": without a number the first. Compilers number lambdas and closures within their names:
+// "f()::{lambda(int)#1}::operator()(int) const", "f::{closure#0}".
 bool counted(std::string_view text, MomentSpec& out) {
-  const std::size_t hash = text.rfind('#');
+  std::size_t hash = text.rfind('#');
+  if (text.find_first_of(")}", std::min(hash, text.size())) != text.npos) hash = text.npos;
   if (hash != text.npos && (!number(text.substr(hash + 1), out.count) || out.count == 0)) {
     return false;
   }
@@ -60,12 +63,12 @@ bool counted(std::string_view text, MomentSpec& out) {
   return !out.name.empty();
 }
 
+// "FILE:LINE#N"
 bool line(std::string_view text, MomentSpec& out) {
-  if (!counted(text, out)) return false;
-  const std::size_t colon = out.name.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
-  const bool good = number(std::string_view(out.name).substr(colon + 1), out.value);
-  out.name.resize(colon);
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0 || !counted(text.substr(colon + 1), out)) return false;
+  const bool good = number(std::string_view(out.name), out.value);
+  out.name = text.substr(0, colon);
   return good && out.value != 0;
 }
 

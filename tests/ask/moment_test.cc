@@ -51,6 +51,22 @@ TEST(Moment, is_the_nth_of_something) {
   EXPECT_EQ(parsed("end:7").thread->tid, 7);
 }
 
+TEST(Moment, leaves_numbers_within_names) {
+  for (const char* name :
+       {"f()::{lambda(int)#1}::operator()(int) const", "prog!f::{closure#0}",
+        "void g<f()::{lambda()#2}>(f()::{lambda()#2})", "{lambda()#1}::_FUN()"}) {
+    EXPECT_EQ(parsed(std::string("call:") + name).name, name);
+    EXPECT_EQ(parsed(std::string("call:") + name).count, 1U);
+    const MomentSpec third = parsed(std::string("return:") + name + "#3");
+    EXPECT_EQ(third.name, name);
+    EXPECT_EQ(third.count, 3U);
+  }
+  const MomentSpec line = parsed("line:/home/me/c#/foo.c:42");
+  EXPECT_EQ(line.name, "/home/me/c#/foo.c");
+  EXPECT_EQ(line.value, 42U);
+  EXPECT_EQ(parsed("line:c#/foo.c:42#7").count, 7U);
+}
+
 TEST(Moment, refuses_what_is_none) {
   for (const char* text : {"",
                            "x",
