@@ -9,19 +9,102 @@
 namespace hodo::ask {
 namespace {
 
-void add_branches(const analyze::CoveredModule& m, const std::string& module, Spectrum& out) {
+// The last components of a path, so many of them.
+std::string_view end_of(std::string_view path, std::size_t components) {
+  std::size_t slash = path.size();
+  for (; components > 0 && slash != path.npos && slash != 0; --components) {
+    slash = path.rfind('/', slash - 1);
+  }
+  return components > 0 || slash == path.npos || slash == path.size() ? path
+                                                                      : path.substr(slash + 1);
+}
+
+// What to call the source files of a module: builds in other folders have them, too, so by no more
+// of their paths than tells each from the others.
+std::vector<std::string_view> names_of(const std::vector<std::string>& files) {
+  constexpr std::size_t kMostComponents = 16;
+  std::vector<std::string_view> out(files.size());
+  std::set<std::string_view> left(files.begin(), files.end());
+  for (std::size_t components = 1; !left.empty(); ++components) {
+    std::map<std::string_view, std::uint32_t> named;
+    for (const std::string_view path : left) ++named[end_of(path, components)];
+    const bool last = components == kMostComponents;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (!out[i].empty() || files[i].empty()) continue;
+      const std::string_view name = last ? files[i] : end_of(files[i], components);
+      if (last || named[name] == 1) out[i] = name;
+    }
+    std::erase_if(left, [&](std::string_view path) {
+      return last || path.empty() || named[end_of(path, components)] == 1;
+    });
+  }
+  return out;
+}
+
+// Puts what a module executed into a spectrum.
+class Adding {
+ public:
+  Adding(const analyze::CoveredModule& m, Spectrum& out)
+      : m_(m), module_(last_component(m.path)), files_(names_of(m.files)), out_(out) {}
+
+  void functions();
+  void lines();
+  void branches();
+
+ private:
+  bool is_known(std::uint32_t file) const {
+    return file < files_.size() &&
+           !depends_on_addresses(module_, last_component(std::string_view(m_.files[file])));
+  }
+
+  const analyze::CoveredModule& m_;
+  std::string module_;
+  std::vector<std::string_view> files_;
+  Spectrum& out_;
+};
+
+// Sources may have functions of one name each, if they are static.
+void Adding::functions() {
+  std::map<std::string_view, std::uint32_t> named;
+  for (const analyze::CoveredFunction& f : m_.functions) ++named[f.name];
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> alike;
+  for (const analyze::CoveredFunction& f : m_.functions) {
+    const bool shared = named[f.name] > 1;
+    const std::string_view source = shared && f.file < files_.size() ? files_[f.file] : "";
+    const std::uint32_t nth = shared ? alike[{f.name, source}]++ : 0;
+    // By what ran of it: a function may be entered in its middle, too.
+    const std::uint64_t count = std::max<std::uint64_t>(f.entered, f.blocks_hit != 0 ? 1 : 0);
+    if (count == 0 || depends_on_addresses(module_, f.name)) continue;
+    out_[{.kind = Executed::Kind::function,
+          .module = module_,
+          .name = f.name,
+          .source = std::string(source),
+          .nth = nth}] += count;
+  }
+}
+
+void Adding::lines() {
+  for (const analyze::CoveredLine& line : m_.lines) {
+    if (line.count == 0 || !is_known(line.file)) continue;
+    out_[{.kind = Executed::Kind::line,
+          .module = module_,
+          .name = std::string(files_[line.file]),
+          .line = line.line}] += line.count;
+  }
+}
+
+void Adding::branches() {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> in_line;
-  for (const analyze::CoveredBranch& branch : m.branches) {
-    if (branch.file >= m.files.size() || branch.line == 0) continue;
-    if (depends_on_addresses(module, last_component(m.files[branch.file]))) continue;
-    Executed what{.module = module,
-                  .name = std::string(last_component(m.files[branch.file])),
+  for (const analyze::CoveredBranch& branch : m_.branches) {
+    if (branch.line == 0 || !is_known(branch.file)) continue;
+    Executed what{.module = module_,
+                  .name = std::string(files_[branch.file]),
                   .line = branch.line,
                   .nth = in_line[{branch.file, branch.line}]++};
     what.kind = Executed::Kind::taken;
-    if (branch.taken != 0) out[what] += branch.taken;
+    if (branch.taken != 0) out_[what] += branch.taken;
     what.kind = Executed::Kind::not_taken;
-    if (branch.not_taken != 0) out[what] += branch.not_taken;
+    if (branch.not_taken != 0) out_[what] += branch.not_taken;
   }
 }
 
@@ -44,22 +127,10 @@ std::string_view name(Executed::Kind kind) {
 Spectrum spectrum_of(const analyze::Coverage& coverage) {
   Spectrum out;
   for (const analyze::CoveredModule& m : coverage.modules) {
-    const std::string module(last_component(m.path));
-    for (const analyze::CoveredFunction& f : m.functions) {
-      // By what ran of it: a function may be entered in its middle, too.
-      const std::uint64_t count = std::max<std::uint64_t>(f.entered, f.blocks_hit != 0 ? 1 : 0);
-      if (count == 0 || depends_on_addresses(module, f.name)) continue;
-      out[{.kind = Executed::Kind::function, .module = module, .name = f.name}] += count;
-    }
-    for (const analyze::CoveredLine& line : m.lines) {
-      if (line.count == 0 || line.file >= m.files.size()) continue;
-      if (depends_on_addresses(module, last_component(m.files[line.file]))) continue;
-      out[{.kind = Executed::Kind::line,
-           .module = module,
-           .name = std::string(last_component(m.files[line.file])),
-           .line = line.line}] += line.count;
-    }
-    add_branches(m, module, out);
+    Adding adding(m, out);
+    adding.functions();
+    adding.lines();
+    adding.branches();
   }
   return out;
 }

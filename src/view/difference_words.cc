@@ -89,7 +89,12 @@ std::string waits_text(const ask::Comparison& comparison) {
 
 std::string executed_text(const ask::Executed& what) {
   using Kind = ask::Executed::Kind;
-  if (what.kind == Kind::function) return printable(symbol::demangle(what.name));
+  if (what.kind == Kind::function) {
+    std::string name = printable(symbol::demangle(what.name));
+    if (!what.source.empty()) name += fmt::format(" ({})", printable(what.source));
+    if (what.nth != 0) name += fmt::format(", number {}", what.nth + 1);
+    return name;
+  }
   std::string out = fmt::format("{}:{}", printable(what.name), what.line);
   if (what.kind == Kind::taken || what.kind == Kind::not_taken) {
     out += fmt::format(" branch {} {}", what.nth + 1,

@@ -89,6 +89,8 @@ Json executed_json(const ask::Executed& what) {
   Json out{{"kind", ask::name(what.kind)}, {"module", what.module}};
   if (what.kind == ask::Executed::Kind::function) {
     out["function"] = symbol::demangle(what.name);
+    if (!what.source.empty()) out["file"] = what.source;
+    if (what.nth != 0) out["number"] = what.nth + 1;
   } else {
     out["file"] = what.name;
     out["line"] = what.line;

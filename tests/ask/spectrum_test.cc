@@ -31,6 +31,56 @@ TEST(Spectrum, leaves_out_lines_that_another_run_does_not_know) {
   EXPECT_EQ(a.size(), 1U);  // the function
 }
 
+// Two sources of one name, each with a static function of one name, that ran so often.
+analyze::Coverage run_of_namesakes(std::uint64_t first, std::uint64_t second) {
+  analyze::CoveredModule prog{.path = "/bin/prog", .file = true};
+  prog.files = {"/src/util.c", "/src/lib/util.c", "/src/main.c"};
+  for (const std::uint32_t file : {0U, 1U}) {
+    const std::uint64_t count = file == 0 ? first : second;
+    prog.functions.push_back({.name = "help",
+                              .address = file * 16,
+                              .entered = count,
+                              .blocks = 1,
+                              .blocks_hit = count != 0 ? 1U : 0U,
+                              .file = file,
+                              .line = 7});
+    prog.lines.push_back({.file = file, .line = 7, .count = count});
+    prog.branches.push_back({.address = file * 16, .file = file, .line = 7, .taken = count});
+  }
+  prog.lines.push_back({.file = 2, .line = 1, .count = 1});
+  analyze::Coverage out;
+  out.modules.push_back(std::move(prog));
+  return out;
+}
+
+TEST(Spectrum, tells_namesakes_apart) {
+  const Spectrum failing = spectrum_of(run_of_namesakes(1, 1));
+  const Spectrum passing = spectrum_of(run_of_namesakes(0, 1));
+  const auto all = suspects(std::span(&failing, 1), std::span(&passing, 1));
+  ASSERT_EQ(all.size(), 3U);
+  for (const Suspect& suspect : all) {
+    const bool function = suspect.what.kind == Executed::Kind::function;
+    EXPECT_EQ(function ? suspect.what.source : suspect.what.name, "src/util.c");
+    EXPECT_EQ(suspect.score, 1);
+  }
+  EXPECT_TRUE(passing.contains(
+      {.kind = Executed::Kind::line, .module = "prog", .name = "main.c", .line = 1}));
+  EXPECT_TRUE(passing.contains(
+      {.kind = Executed::Kind::line, .module = "prog", .name = "lib/util.c", .line = 7}));
+}
+
+TEST(Spectrum, counts_namesakes_whose_sources_are_unknown) {
+  analyze::Coverage coverage = run_of_namesakes(0, 2);
+  analyze::CoveredModule& prog = coverage.modules[0];
+  for (analyze::CoveredFunction& f : prog.functions) f.file = ~std::uint32_t{0};
+  prog.lines.clear();
+  prog.branches.clear();
+  const Spectrum run = spectrum_of(coverage);
+  ASSERT_EQ(run.size(), 1U);
+  EXPECT_EQ(run.begin()->first.nth, 1U);
+  EXPECT_EQ(run.begin()->second, 2U);
+}
+
 TEST(ByBirth, goes_by_numbers_from_the_first_process_on) {
   std::vector<LastMoment> threads;
   for (const auto& [pid, tid] : std::vector<std::pair<int, int>>{

@@ -21,10 +21,13 @@ struct Executed {
     not_taken,  // ... or not
   };
   Kind kind = Kind::function;
-  std::string module;      // last path component, raw
-  std::string name;        // of a function as in the file (mangled), or of a source file; raw
-  std::uint32_t line = 0;  // of a function where it begins; 0: unknown
-  std::uint32_t nth = 0;   // of the line's conditional branches, by address
+  std::string module;  // last path component, raw
+  // Of a function as in the file (mangled), or of a source file: its last path component, and as
+  // many before it as tell it from the module's others. Raw.
+  std::string name;
+  std::string source;      // of a function that is not the only one of its name, where it is known
+  std::uint32_t line = 0;  // 0: a function
+  std::uint32_t nth = 0;   // of the line's conditional branches, or functions alike, by address
   auto operator<=>(const Executed&) const = default;
 };
 std::string_view name(Executed::Kind kind);  // "function", "line", "taken", "not-taken"
