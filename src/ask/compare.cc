@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "bound_calls.h"
@@ -14,8 +15,9 @@ namespace hodo::ask {
 namespace {
 
 constexpr std::size_t kBlock = 1024;
-// So many equal branches in a row are no accident.
+// So many equal branches in a row are no accident at the same depth of calls, or anywhere.
 constexpr std::size_t kGram = 12;
+constexpr std::size_t kLongGram = 64;
 constexpr std::size_t kMostOpen = std::size_t{1} << 20;
 constexpr std::size_t kMostWaits = 10'000;
 
@@ -178,11 +180,40 @@ Status run(const Side& side, const CompareOptions& options, Sink& sink) {
   return {};
 }
 
-std::uint64_t gram(const std::vector<Entry>& all, std::size_t at) {
-  std::uint64_t h = 0;
-  for (std::size_t i = 0; i < kGram; ++i) h = (h ^ all[at + i].token) * 0x9e3779b97f4a7c15 + 1;
-  return h;
-}
+// Where in a row of branches so many of them are alike to others.
+class Grams {
+ public:
+  // `by_depth`: only those that lie at the same depth of calls are alike.
+  Grams(const std::vector<Entry>& all, std::size_t size, bool by_depth)
+      : size_(size), by_depth_(by_depth) {
+    for (std::size_t at = 0; has(all, at); ++at) places_[key(all, at, 0)].push_back(at);
+  }
+
+  bool has(const std::vector<Entry>& all, std::size_t at) const {
+    return at <= all.size() && all.size() - at >= size_;
+  }
+  // The first place from `from` on that is alike to `all` from `at` on, which is deeper by so many
+  // calls.
+  std::optional<std::size_t> find(const std::vector<Entry>& all, std::size_t at, int deeper,
+                                  std::size_t from) const {
+    const auto found = places_.find(key(all, at, deeper));
+    if (found == places_.end()) return std::nullopt;
+    const auto place = std::ranges::lower_bound(found->second, from);
+    return place == found->second.end() ? std::nullopt : std::optional(*place);
+  }
+
+ private:
+  std::uint64_t key(const std::vector<Entry>& all, std::size_t at, int deeper) const {
+    const int depth = by_depth_ ? all[at].depth - deeper : 0;
+    auto h = static_cast<std::uint64_t>(depth);
+    for (std::size_t i = 0; i < size_; ++i) h = (h ^ all[at + i].token) * 0x9e3779b97f4a7c15 + 1;
+    return h;
+  }
+
+  std::size_t size_;
+  bool by_depth_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> places_;
+};
 
 // How the comparison of two windows ended.
 enum class Ended : std::uint8_t {
@@ -203,9 +234,8 @@ class Aligner {
         behind_a_(in_a.behind()),
         behind_b_(in_b.behind()),
         waits_a_(*a.session),
-        waits_b_(*b.session) {
-    for (std::size_t j = 0; j + kGram <= b_.size(); ++j) grams_[gram(b_, j)].push_back(j);
-  }
+        waits_b_(*b.session),
+        grams_(b_, kGram, true) {}
 
   Ended align(std::size_t most, bool a_ends, bool b_ends, Comparison& out) {
     std::size_t i = 0;
@@ -292,29 +322,32 @@ class Aligner {
   }
 
   // Moves i and j to where the paths go on alike with as few branches in between as there can be.
+  // If that is nowhere at the same depth of calls, one of them may have left some without returns,
+  // as longjmp and exceptions do.
   bool meet(std::size_t& i, std::size_t& j, Parting& parting) {
+    if (!meet_in(grams_, i, j)) {
+      if (!long_grams_) long_grams_.emplace(b_, kLongGram, false);
+      if (!meet_in(*long_grams_, i, j)) return false;
+    }
+    met(i, j, parting);
+    return true;
+  }
+  bool meet_in(const Grams& grams, std::size_t& i, std::size_t& j) const {
     std::size_t best = ~std::size_t{0};
     std::size_t best_i = 0;
     std::size_t best_j = 0;
     const int depth_a = i < a_.size() ? a_[i].depth : 0;
     const int depth_b = j < b_.size() ? b_[j].depth : 0;
-    for (std::size_t x = i; x + kGram <= a_.size() && x - i < best; ++x) {
-      auto found = grams_.find(gram(a_, x));
-      if (found == grams_.end()) continue;
-      for (auto y = std::ranges::lower_bound(found->second, j); y != found->second.end(); ++y) {
-        const std::size_t cost = (x - i) + (*y - j);
-        if (cost >= best) break;
-        if (a_[x].depth - depth_a != b_[*y].depth - depth_b) continue;
-        best = cost;
-        best_i = x;
-        best_j = *y;
-        break;
-      }
+    for (std::size_t x = i; grams.has(a_, x) && x - i < best; ++x) {
+      const auto y = grams.find(a_, x, depth_a - depth_b, j);
+      if (!y || (x - i) + (*y - j) >= best) continue;
+      best = (x - i) + (*y - j);
+      best_i = x;
+      best_j = *y;
     }
     if (best == ~std::size_t{0}) return false;
     i = best_i;
     j = best_j;
-    met(i, j, parting);
     return true;
   }
 
@@ -348,7 +381,8 @@ class Aligner {
   Waits waits_a_, waits_b_;
   std::uint64_t a_done_ = 0;
   std::uint64_t b_done_ = 0;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> grams_;
+  Grams grams_;
+  std::optional<Grams> long_grams_;  // made where they are needed
 };
 
 // From the beginning of both sides to the end of a window behind the first parting; moves the sides

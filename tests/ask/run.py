@@ -986,6 +986,59 @@ def _calls_without_branches(case):
     check("thread 999999999" in told, told)
 
 
+LEFT = r"""
+#include <setjmp.h>
+static jmp_buf back;
+static volatile int sink;
+__attribute__((noipa)) static void down(int n, int leaves) {
+  if (n > 0) { down(n - 1, leaves); ++sink; return; }
+  if (leaves) longjmp(back, 1);                              /* LINE leaves */
+}
+__attribute__((noipa)) static int step(int n) { return n % 3 == 0 ? n : -n; }
+int main(int argc, char** argv) {
+  if (setjmp(back) == 0) down(5, argv[argc - 1][0] == 'l');
+  int sum = 0;
+  for (int i = 0; i < 200000; ++i) sum += step(i);
+  return sum == 1;
+}
+"""
+
+
+def case_left_without_returns(case):
+    """Paths meet again behind calls that only one of them has left by longjmp: at once, however long they go on."""
+    program = case.program("left", LEFT, "-O1")
+    a, b = case.record("a.data", program, "r"), case.record("b.data", program, "l")
+    path = case.json("diff", a, b, status=1)["paths"][0]
+    check(path["first"]["a"]["at"]["line"] == line_of(LEFT, "leaves"), path["first"])
+    check(path["first"]["a"]["meets"] and len(path["partings"]) == 1, path["partings"])
+
+
+NAMESAKE = r"""
+static volatile int sink;
+__attribute__((noipa)) static void help(int n) {
+  if (n > 1) ++sink;
+}
+void FUNCTION(int n) { if (n > 0) help(n); }
+"""
+
+
+def case_namesakes(case):
+    """Sources of one name, and static functions of one name, are told apart by --only-in."""
+    for folder in ("x", "y"):
+        os.mkdir(case.path(folder))
+        with open(case.path(folder + "/util.c"), "w", encoding="utf-8") as file:
+            file.write(NAMESAKE.replace("FUNCTION", "of_" + folder))
+    program = case.program("main", "void of_x(int); void of_y(int);\n"
+                           "int main(int argc, char** argv) { of_x(argv[1][0] - '0'); of_y(argv[1][1] - '0'); return 0; }\n",
+                           "-O1", case.path("x/util.c"), case.path("y/util.c"))
+    failing, passing = case.record("f.data", program, "11"), case.record("p.data", program, "01")
+    suspects = case.json("diff", "--only-in", failing, "--", passing, status=1)["suspects"]
+    best = {(one["kind"], one.get("function"), one.get("file")) for one in suspects
+            if one["score"] == 1 and one["module"] == "main"}
+    check(("function", "help", "x/util.c") in best, suspects)
+    check(("line", None, "x/util.c") in best and not any(file == "y/util.c" for _, _, file in best), suspects)
+
+
 def case_diff(case):
     """Two runs of one program are alike; one letter later in the input they part at its line."""
     program = case.program("parse", PARSE, "-O1")
