@@ -38,9 +38,13 @@ struct Class32 {
 static_assert(R_X86_64_64 == R_386_32 && R_X86_64_RELATIVE == R_386_RELATIVE &&
               R_X86_64_JUMP_SLOT == R_386_JMP_SLOT && R_X86_64_GLOB_DAT == R_386_GLOB_DAT);
 
+bool is_irelative(std::uint32_t type, bool narrow) {
+  return type == (narrow ? R_386_IRELATIVE : R_X86_64_IRELATIVE);
+}
+
 Relocation::Kind kind_of(std::uint32_t type, bool narrow) {
   using Kind = Relocation::Kind;
-  if (type == (narrow ? R_386_IRELATIVE : R_X86_64_IRELATIVE)) return Kind::relative;
+  if (is_irelative(type, narrow)) return Kind::relative;
   switch (type) {
     case R_X86_64_64:
       return Kind::absolute;
@@ -185,7 +189,8 @@ void ElfBytes::add_relocations(std::int64_t address_tag, std::int64_t size_tag,
     Relocation made{.place = r->r_offset,
                     .kind = kind_of(Class::type(r->r_info), is_narrow()),
                     .symbol = Class::symbol(r->r_info),
-                    .lazy = Class::type(r->r_info) == R_X86_64_JUMP_SLOT};
+                    .lazy = Class::type(r->r_info) == R_X86_64_JUMP_SLOT,
+                    .chooses = is_irelative(Class::type(r->r_info), is_narrow())};
     if constexpr (requires { r->r_addend; }) {
       made.addend = static_cast<std::uint64_t>(r->r_addend);
     } else if (made.kind == Relocation::Kind::relative || made.kind == Relocation::Kind::absolute) {
@@ -292,7 +297,11 @@ std::optional<std::vector<ElfBytes::Export>> ElfBytes::exports() const {
   for (std::uint32_t i = 1; i < *count; ++i) {
     const auto found = symbol(i);
     if (!found) return std::nullopt;
-    if (found->defined) out.push_back({found->value, dynamic_string(found->name)});
+    // Of a function of another file, where a program that does not move has its stub.
+    const bool stands_for = !found->defined && found->value != 0;
+    if (found->defined || stands_for) {
+      out.push_back({found->value, dynamic_string(found->name)});
+    }
   }
   return out;
 }

@@ -21,6 +21,7 @@
 #include "hodo/text/names.h"
 #include "jump_tables.h"
 #include "kept_pointers.h"
+#include "linker_calls.h"
 #include "patch_sites.h"
 #include "pic.h"
 #include "pointer_targets.h"
@@ -137,10 +138,12 @@ struct Module::Facts : TextFacts {
   std::vector<std::uint8_t> file;
   std::shared_ptr<const symbol::SymbolTable> symbols;
   image::Elf elf;
-  std::vector<Slot> slots;              // by address
-  std::vector<Slot> through;            // by address, of the instructions that go through a slot
-  std::vector<std::string_view> asked;  // names, ascending
+  std::vector<Slot> slots;    // by address
+  std::vector<Slot> through;  // by address, of the instructions that go through a slot
+  std::vector<std::uint64_t> through_chosen;  // instructions, ascending
+  std::vector<std::string_view> asked;        // names, ascending
   std::vector<KeptPointer> kept_pointers;
+  std::vector<std::uint64_t> linker_calls;
   std::optional<std::uint64_t> got;
   std::vector<std::string> needed;
   std::string soname;
@@ -258,7 +261,9 @@ class Analysis {
   // The rest, when the text has been read.
   void read_headers() {
     name_slots();
+    list_through_chosen();
     name_asked();
+    facts_.linker_calls = linker_calls(elf_, relocations_);
     facts_.kept_pointers = kept_pointers(elf_, relocations_, symbols(), facts_.functions);
     facts_.got = elf_.dynamic(DT_PLTGOT);
     facts_.needed = elf_.needed();
@@ -345,6 +350,18 @@ class Analysis {
       facts_.through.push_back({r.from, slot->name, slot->initial});
     }
     std::ranges::stable_sort(facts_.through, {}, &Slot::address);
+  }
+
+  void list_through_chosen() {
+    std::vector<std::uint64_t> chosen;
+    for (const Relocation& r : relocations_) {
+      if (r.chooses) chosen.push_back(r.place);
+    }
+    std::ranges::sort(chosen);
+    for (const Sweep::Reference& r : facts_.through_slots) {
+      if (std::ranges::binary_search(chosen, r.to)) facts_.through_chosen.push_back(r.from);
+    }
+    std::ranges::sort(facts_.through_chosen);
   }
 
   void list_relocated() {
@@ -478,6 +495,21 @@ bool Module::lands(std::uint64_t return_address, std::uint64_t pad) const {
 
 bool Module::is_untaken(std::uint64_t vaddr) const {
   return std::ranges::binary_search(facts_->pointer_targets.untaken, vaddr);
+}
+
+bool Module::is_through_chosen(std::uint64_t insn_vaddr) const {
+  return std::ranges::binary_search(facts_->through_chosen, insn_vaddr);
+}
+
+bool Module::is_linkers(std::uint64_t vaddr) const {
+  return std::ranges::binary_search(facts_->linker_calls, vaddr);
+}
+
+bool Module::is_exported(std::uint64_t vaddr) const {
+  const auto elf = ElfBytes::read(facts_->file);
+  const auto exports = elf ? elf->exports() : std::nullopt;
+  return !exports ||
+         std::ranges::find(*exports, vaddr, &ElfBytes::Export::address) != exports->end();
 }
 
 bool Module::knows_untaken() const { return !facts_->pointer_targets.untaken.empty(); }

@@ -33,6 +33,9 @@ struct Classes {
   // RELATIVE relocations: what comes where.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> pointers = {
       {0x2008, 0x2028}, {0x2010, kIsExported}, {0x2018, kIsVirtual}, {0x2030, kIsInTable}};
+  // IRELATIVE relocations, alike.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> choosers;
+  std::vector<std::pair<std::int64_t, std::uint64_t>> entries;  // of the dynamic section, besides
   std::uint64_t typeinfo = 0x2028;
   std::string type_class = "_ZTVN10__cxxabiv117__class_type_infoE";
   std::uint32_t count = 3;  // of symbols, as DT_HASH says
@@ -61,9 +64,11 @@ struct Classes {
   // Symbol 1 is another file's, 2 is exported.
   void add_dynamic() {
     const std::uint64_t relocations = here();
-    for (const auto& [place, to] : pointers) {
-      append(elf.data,
-             Elf64_Rela{place, ELF64_R_INFO(0, R_X86_64_RELATIVE), static_cast<Elf64_Sxword>(to)});
+    for (const auto& [list, type] :
+         {std::pair(&pointers, R_X86_64_RELATIVE), {&choosers, R_X86_64_IRELATIVE}}) {
+      for (const auto& [place, to] : *list) {
+        append(elf.data, Elf64_Rela{place, ELF64_R_INFO(0, type), static_cast<Elf64_Sxword>(to)});
+      }
     }
     append(elf.data, Elf64_Rela{typeinfo, ELF64_R_INFO(1, R_X86_64_64), 16});
     const std::uint64_t size = here() - relocations;
@@ -89,6 +94,9 @@ struct Classes {
     append(elf.data, std::uint32_t{0});
     append(elf.data, count);
     elf.dynamic = here();
+    for (const auto& [tag, value] : entries) {
+      append(elf.data, Elf64_Dyn{.d_tag = tag, .d_un = {.d_val = value}});
+    }
     for (const auto& [tag, value] : {std::pair<std::int64_t, std::uint64_t>{DT_RELA, relocations},
                                      {DT_RELASZ, size},
                                      {DT_SYMTAB, symbols},

@@ -30,7 +30,8 @@ struct Relocation {
   Kind kind = Kind::other;
   std::uint32_t symbol = 0;  // index in the dynamic symbol table
   std::uint64_t addend = 0;
-  bool lazy = false;  // JUMP_SLOT: what is there is only called
+  bool lazy = false;     // JUMP_SLOT: what is there is only called
+  bool chooses = false;  // IRELATIVE: the linker calls the function, and stores what it returns
 };
 
 class ElfBytes {

@@ -181,6 +181,12 @@ class Module {
   bool knows_untaken() const;
   // The same of a function that other files can ask for by its name.
   bool is_exported_untaken(std::uint64_t vaddr) const;
+  // Whether the dynamic linker calls the function itself, as the file's tables for it say: to
+  // initialise or finish the file, or to choose what a function of it stands for.
+  bool is_linkers(std::uint64_t vaddr) const;
+  // Whether other files can ask for what is there by a name. Reads all dynamic symbols each time;
+  // true where they cannot be read.
+  bool is_exported(std::uint64_t vaddr) const;
   // Whether the dynamic linker gives the file the address of a function of this name, for more than
   // to call it through a slot that is only called through.
   bool asks_for(std::string_view name) const;
@@ -198,6 +204,9 @@ class Module {
   // The slot that an instruction jumps or calls through, `jmp [rip + slot]`, on i386 `jmp [slot]`
   // or `jmp [register of the GOT + distance]`; null: none.
   const Slot* slot_of(std::uint64_t insn_vaddr) const;
+  // Whether the instruction jumps or calls through a slot that holds what a function of the file
+  // has chosen (IRELATIVE).
+  bool is_through_chosen(std::uint64_t insn_vaddr) const;
   // Of an instruction that jumps or calls through a register: the slots that its function loads
   // into this register, as compilers keep a slot's value for several calls.
   std::vector<const Slot*> slots_held(std::uint64_t insn_vaddr) const;
