@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "argument_counts.h"
 #include "edge_rules.h"
@@ -42,6 +44,12 @@ class CallFunction final : public EdgeRule {
     if (edge.from.has(text::kSwitchesStack | text::kPlt)) return std::nullopt;
     if (edge.from.module->slot_of(edge.from.vaddr) != nullptr) return std::nullopt;
     if (!reached_through_pointer(edge).empty()) return std::nullopt;  // that is call.sensitive's
+    if (is_no_function_of_linkers(edge)) {
+      return Verdict{.grade = Grade::unexplained,
+                     .reason =
+                         "the dynamic linker calls a function that is in no table which its file "
+                         "has for that"};
+    }
     if (edge.to.module->is_exported_untaken(edge.to.vaddr) && !is_asked_for(edge, locator)) {
       return Verdict{.grade = Grade::unexplained,
                      .reason =
@@ -64,10 +72,23 @@ class CallFunction final : public EdgeRule {
            (kind == BranchKind::ret && edge.from.has(text::kPushedTarget | text::kStoredTarget));
   }
 
+  // What the dynamic linker calls in other files is in their tables for it, or found by its name;
+  // glibc's own files have it call functions that they pass to it.
+  static bool is_no_function_of_linkers(const Edge& edge) {
+    if ((edge.facts & kFromLinker) == 0 || !is_dynamic_linker(*edge.from.module)) return false;
+    const text::Module& module = *edge.to.module;
+    constexpr std::array<std::string_view, 3> kParts = {"libc.so", "libdl.so", "libpthread.so"};
+    const bool part = std::ranges::any_of(
+        kParts, [&](std::string_view name) { return module.soname().starts_with(name); });
+    return !part && !module.is_linkers(edge.to.vaddr) && !module.is_exported(edge.to.vaddr);
+  }
+
   // Whether any file of the process may know where the function is: it is given the address under
-  // one of its names, or asks for some by dlsym; and libc finds functions by names of its own.
+  // one of its names, or asks for some by dlsym; and libc finds functions of other files by names
+  // of its own.
   static bool is_asked_for(const Edge& edge, Locator& locator) {
-    if (is_libc(*edge.from.module)) return true;
+    const bool own = edge.from.module == edge.to.module;
+    if (!own && is_libc(*edge.from.module)) return true;
     const auto names = edge.to.module->names_at(edge.to.vaddr);
     for (const session::MappedFile& file : locator.regions().files(edge.space, edge.branch.time)) {
       const text::Module* module =

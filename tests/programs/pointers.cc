@@ -586,32 +586,58 @@ void cookie() {
   std::fputs("x", file);
   std::fflush(file);
 }
+void cookie_to_library() {
+  cookie_io_functions_t functions{};
+  const Word address = address_in_libc("getpgid");
+  std::memcpy(&functions.write, &address, sizeof address);
+  FILE* file = fopencookie(nullptr, "w", functions);
+  std::fputs("x", file);
+  std::fflush(file);
+  reached();
+}
 void headers() {
   dl_iterate_phdr(pointer_to<int (*)(dl_phdr_info*, std::size_t, void*)>("untaken"), nullptr);
 }
 
 // --- what the dynamic linker looks up ---
 
+const ElfW(Dyn) * dynamic_entry(ElfW(Sxword) tag) {
+  for (const ElfW(Dyn)* d = _DYNAMIC; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == tag) return d;
+  }
+  std::abort();
+}
+
+// Among what glibc keeps of a file is where each entry of its dynamic section is.
+void forge_entry(ElfW(Sxword) tag, const ElfW(Dyn) & forged) {
+  const auto* debug = reinterpret_cast<const r_debug*>(dynamic_entry(DT_DEBUG)->d_un.d_ptr);
+  auto* map = reinterpret_cast<Word*>(debug->r_map);
+  std::replace(map, map + 80, reinterpret_cast<Word>(dynamic_entry(tag)),
+               reinterpret_cast<Word>(&forged));
+}
+
 // Its own copy of the program's names, in which one is exchanged for another.
 void name_exchanged() {
-  const r_debug* debug = nullptr;
-  const ElfW(Dyn)* strings = nullptr;
-  std::size_t size = 0;
-  for (const ElfW(Dyn)* d = _DYNAMIC; d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_DEBUG) debug = reinterpret_cast<const r_debug*>(d->d_un.d_ptr);
-    if (d->d_tag == DT_STRTAB) strings = d;
-    if (d->d_tag == DT_STRSZ) size = d->d_un.d_val;
-  }
   static std::string names;
-  names.assign(reinterpret_cast<const char*>(strings->d_un.d_ptr), size);
+  names.assign(reinterpret_cast<const char*>(dynamic_entry(DT_STRTAB)->d_un.d_ptr),
+               dynamic_entry(DT_STRSZ)->d_un.d_val);
   names.replace(names.find("getppid"), 7, "getpgrp");
   static ElfW(Dyn) forged{};
   forged.d_un.d_ptr = reinterpret_cast<Word>(names.data());
-  // Among what glibc keeps of a file is where each entry of its dynamic section is.
-  auto* map = reinterpret_cast<Word*>(debug->r_map);
-  std::replace(map, map + 80, reinterpret_cast<Word>(strings), reinterpret_cast<Word>(&forged));
+  forge_entry(DT_STRTAB, forged);
   setpgid(0, 0);
   if (getppid() == getpid()) reached();
+}
+
+// --- what the dynamic linker calls ---
+
+// Another array of what is called at the end, of a function that is in a table of the program's.
+void finished_by_taken() {
+  static Word functions[] = {address_of("taken")};
+  static ElfW(Dyn) forged{};
+  forged.d_un.d_ptr = reinterpret_cast<Word>(functions) - loaded().program;
+  forge_entry(DT_FINI_ARRAY, forged);
+  std::exit(0);
 }
 
 void none() {
@@ -679,7 +705,9 @@ const std::map<std::string, Function> kForms = {
     {"signal-handler", signal_handler},
     {"thread-start", thread_start},
     {"cookie", cookie},
+    {"cookie-to-library", cookie_to_library},
     {"headers", headers},
+    {"finished-by-taken", finished_by_taken},
 };
 
 }  // namespace
