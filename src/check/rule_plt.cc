@@ -22,7 +22,8 @@ class PltRedirected final : public EdgeRule {
 
   std::optional<Verdict> judge(const Edge& edge, Locator& locator) const override {
     const text::Slot* slot = slot_called(edge);
-    if (slot == nullptr || edge.to.kept) return std::nullopt;
+    if (edge.to.kept) return std::nullopt;
+    if (slot == nullptr) return judge_chosen(edge);
     const std::string_view name = slot->name;
     using Kind = End::Kind;
     if (edge.to.kind == Kind::data) {
@@ -53,6 +54,18 @@ class PltRedirected final : public EdgeRule {
         .reason = fmt::format("the call of {} leads to {}, which neither the program nor the "
                               "caller depends on",
                               name, text::file_name(edge.to.path))};
+  }
+
+ private:
+  // What chooses a function has the address of each that it may be.
+  static std::optional<Verdict> judge_chosen(const Edge& edge) {
+    if (!edge.from.has(text::kPlt) || edge.from.kept || !edge.to.known()) return std::nullopt;
+    if (!edge.from.module->is_through_chosen(edge.from.vaddr)) return std::nullopt;
+    if (edge.to.module == edge.from.module && edge.to.has(text::kTaken)) return std::nullopt;
+    return Verdict{.grade = Grade::unexplained,
+                   .reason =
+                       "the call of a function that the file itself chooses leads to one "
+                       "that it cannot have chosen"};
   }
 };
 

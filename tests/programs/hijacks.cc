@@ -611,6 +611,7 @@ int main(int argc, char** argv) {
       {"pointer-beside-asked", pointer_beside_asked},
       {"asked-pointer-to-another", asked_pointer_to_another},
       {"slot-to-stub", slot_to_stub},
+      {"library-chooses-another", library_chooses_another},
       {"coroutine-inside", coroutine_inside},
       {"coroutine-behind-call", coroutine_behind_call},
       {"coroutine-to-function", coroutine_to_function},

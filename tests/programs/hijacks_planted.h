@@ -152,6 +152,24 @@ extern "C" [[gnu::noinline]] int setegid(gid_t id) noexcept {
 
 // --- slots ---
 
+// Where the C library keeps which strlen it has chosen for its own calls.
+[[gnu::noinline]] void library_chooses_another() {
+  const auto chosen = reinterpret_cast<Word>(&strlen);
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  char line[512];
+  while (std::fgets(line, sizeof line, maps) != nullptr) {
+    Word begin = 0;
+    Word end = 0;
+    const bool library = std::strstr(line, "libc.so") != nullptr;
+    if (!library || std::sscanf(line, "%lx-%lx rw", &begin, &end) != 2) continue;
+    if (std::strstr(line, " rw") == nullptr) continue;
+    for (auto* word = reinterpret_cast<Word*>(begin); word < reinterpret_cast<Word*>(end); ++word) {
+      if (*word == chosen) *word = reinterpret_cast<Word>(&forged_getppid);
+    }
+  }
+  std::puts("a word");
+}
+
 // Each stub of the program's PLT is called so by name somewhere; this slot is another one's.
 [[gnu::noinline]] void slot_to_stub() {
   Word* slot = nullptr;
