@@ -11,8 +11,15 @@
 namespace hodo::text {
 namespace {
 
+constexpr std::uint8_t kRcx = 1;
 constexpr std::uint8_t kRsp = 4;
 constexpr std::uint8_t kRbp = 5;
+
+// Most of what it tells does not depend on ECX (SDM vol. 2A, CPUID), so that compilers leave there
+// what they like.
+bool is_cpuid(std::span<const std::uint8_t> code) {
+  return code.size() >= 2 && code[0] == 0x0f && code[1] == 0xa2;
+}
 
 // Where the arguments are that a path has not read yet. Of what two paths have in different places
 // nothing is known where they meet.
@@ -76,8 +83,9 @@ class FunctionReading {
   }
 
   void step(std::uint64_t at, Reading reading) {
-    const auto uses = isa::decode_uses(text_.bytes(at), at);
+    auto uses = isa::decode_uses(text_.bytes(at), at);
     if (!uses) return end(reading);
+    if (is_cpuid(text_.bytes(at))) uses->values &= static_cast<std::uint16_t>(~(1u << kRcx));
     const std::uint64_t next = at + uses->insn.length;
     switch (uses->insn.cls) {
       case isa::InsnClass::other:

@@ -57,6 +57,12 @@ TEST(ArgumentsRead, NotWhatIsPutThereFirst) {
   EXPECT_EQ(read_by({0xb2, 0x01, 0x01, 0xd2, 0xc3}).values, 0) << "mov dl, 1; add edx, edx";
 }
 
+TEST(ArgumentsRead, NotByCpuidWhichMayNotHaveAskedForIt) {
+  EXPECT_EQ(read_by({0x0f, 0xa2, 0xc3}).values, 0) << "cpuid; ret";
+  constexpr unsigned kRcx = 8;
+  EXPECT_EQ(read_by({0x01, 0xc8, 0x0f, 0xa2, 0xc3}).values, kRcx) << "add eax, ecx; cpuid; ret";
+}
+
 TEST(ArgumentsRead, PointersApartFromValues) {
   const auto read = read_by({0x8b, 0x07, 0x39, 0xf0, 0xc3});  // mov eax, [rdi]; cmp eax, esi; ret
   EXPECT_EQ(read.pointers, kRdi);
