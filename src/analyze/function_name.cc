@@ -15,13 +15,26 @@ namespace {
 constexpr std::size_t kMostListed = 5;
 constexpr std::size_t kLongestName = 200;  // of those that are compared letter by letter
 
+// Where the object's name ends, or npos: Rust's type that has no value is a '!', too, among
+// parameters and arguments; operator!() and operator!=() have one of their own.
+std::size_t object_mark(std::string_view written) {
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const char c = written[i];
+    const bool arrow = c == '>' && i != 0 && written[i - 1] == '-';
+    if (c == '<' || c == '(' || c == '{') ++open;
+    if ((c == '>' || c == ')' || c == '}') && open != 0 && !arrow) --open;
+    if (c != '!' || open != 0) continue;
+    return written.substr(0, i).ends_with("operator") ? written.npos : i;
+  }
+  return written.npos;
+}
+
 }  // namespace
 
 FunctionName::FunctionName(const std::string& written) {
-  const std::size_t mark = written.find('!');
-  // operator!() and operator!=() have one of their own.
-  const bool own = written.substr(0, mark).ends_with("operator");
-  const bool names_object = mark != written.npos && !own;
+  const std::size_t mark = object_mark(written);
+  const bool names_object = mark != written.npos;
   name_ = names_object ? written.substr(mark + 1) : written;
   if (names_object) object_ = written.substr(0, mark);
 }

@@ -22,6 +22,17 @@ TEST(FunctionName, may_have_a_mark_of_its_own) {
   EXPECT_FALSE(FunctionName("bin!ns::operator!=").means(unequal));
 }
 
+TEST(FunctionName, may_have_the_type_without_a_value_in_it) {
+  const Function bare{.name = "short<fn() -> i32, !>", .object = "/usr/bin/prog"};
+  EXPECT_TRUE(FunctionName("short<fn() -> i32, !>").means(bare));
+  EXPECT_TRUE(FunctionName("prog!short<fn() -> i32, !>").means(bare));
+  EXPECT_FALSE(FunctionName("bin!short<fn() -> i32, !>").means(bare));
+  const Function closure{.name = "short::<main::{closure#0}, !>", .object = "/usr/bin/prog"};
+  EXPECT_TRUE(FunctionName("short::<main::{closure#0}, !>").means(closure));
+  const Function never{.name = "<! as Debug>::fmt", .object = "/usr/bin/prog"};
+  EXPECT_TRUE(FunctionName("prog!<! as Debug>::fmt").means(never));
+}
+
 TEST(FunctionName, means_what_the_compiler_made_of_it) {
   const auto means = [](const std::string& written, const std::string& function) {
     return FunctionName(written).means(function, "/usr/bin/prog");
