@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <span>
 
 #include "hodo/ask/occurrences.h"
@@ -338,22 +337,6 @@ Wanted wanted_by(const MomentSpec& spec) {
   if (spec.kind == Kind::line) out.kind = Wanted::Kind::line;
   if (spec.kind == Kind::address) out.kind = Wanted::Kind::address;
   return out;
-}
-
-Error means_several(const std::string& name, std::vector<std::string>& functions) {
-  constexpr std::size_t kMostListed = 10;
-  std::ranges::sort(functions);  // not as they came: an index may be asked of first
-  std::string list;
-  for (const std::string& one : functions | std::views::take(kMostListed)) {
-    list += (list.empty() ? "" : ", ") + one;
-  }
-  if (functions.size() > kMostListed) {
-    list += fmt::format(" and {} more", functions.size() - kMostListed);
-  }
-  return {ErrorCode::usage,
-          fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with its "
-                      "parameters",
-                      name, list)};
 }
 
 Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec,

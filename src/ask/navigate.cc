@@ -135,6 +135,10 @@ Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
   std::optional<Moment> found;
   Meant meant;
   Where where{.index = index};
+  // A name may mean a function that is called elsewhere only.
+  const bool one_meaning =
+      wanted.kind == Wanted::Kind::line || wanted.kind == Wanted::Kind::address;
+  const auto go_on = [&] { return !(meant.whole || one_meaning); };
   (forward ? where.from : where.to) = moment.branch;
   if (!forward) where.enough = [&found] { return found.has_value(); };
   auto outcome = each_occurrence(
@@ -143,15 +147,18 @@ Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
         if (there.thread != moment.thread) return true;
         if (forward) {
           if (!(moment < there)) return true;
-          found = there;
-          return false;
+          if (!found) found = there;
+          return go_on();
         }
-        if (!(there < moment)) return false;
+        if (!(there < moment)) return go_on();
         found = there;
         return true;
       },
       meant, where);
   if (!outcome) return std::unexpected(outcome.error());
+  if (meant.functions.size() > 1) {
+    return std::unexpected(means_several(wanted.name, std::move(meant.functions)));
+  }
   if (found) return *found;
   return fail(ErrorCode::not_found, fmt::format("'{}' is not executed by thread {} {} {}",
                                                 wanted.name, to_string(moment.thread),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "hodo/ask/code.h"
@@ -329,6 +330,22 @@ Result<session::Outcome> each_execution(session::Session& session, const Wanted&
 }
 
 }  // namespace
+
+Error means_several(const std::string& name, std::vector<std::string> functions) {
+  constexpr std::size_t kMostMeant = 10;
+  std::ranges::sort(functions);  // not as they came: an index may be asked of first
+  std::string list;
+  for (const std::string& one : functions | std::views::take(kMostMeant)) {
+    list += (list.empty() ? "" : ", ") + one;
+  }
+  if (functions.size() > kMostMeant) {
+    list += fmt::format(" and {} more", functions.size() - kMostMeant);
+  }
+  return {ErrorCode::usage,
+          fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with its "
+                      "parameters",
+                      name, list)};
+}
 
 Result<session::Outcome> each_occurrence(session::Session& session, const Wanted& wanted,
                                          const WalkOptions& options, const OnOccurrence& tell,

@@ -32,6 +32,9 @@ struct Meant {
   std::vector<std::uint64_t> lines;    // lines with code in the files that were meant, in order
 };
 
+// The error for a name that stands for more than one function, of which `functions` are.
+Error means_several(const std::string& name, std::vector<std::string> functions);
+
 // False: enough.
 using OnOccurrence = std::function<bool(const Moment&, const session::Context&)>;
 
