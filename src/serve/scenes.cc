@@ -52,8 +52,11 @@ Result<std::vector<ask::MomentInTime>> others(session::Session& session, const a
                                               const ask::FindOptions& how) {
   std::vector<ask::MomentInTime> out;
   session::Clock clock = session.clock();
-  if (session.queues().size() < 2 || scene.time == 0 || scene.who.pid < 0) return out;
-  auto all = ask::moments_at(session, clock.nanoseconds(scene.time),
+  // At a thread's beginning there is no branch before.
+  const bool begins = scene.time == 0 && scene.before.empty() && !scene.after.empty();
+  const std::uint64_t time = begins ? scene.after.front().branch.time : scene.time;
+  if (session.queues().size() < 2 || time == 0 || scene.who.pid < 0) return out;
+  auto all = ask::moments_at(session, clock.nanoseconds(time),
                              {.selection = {.pid = scene.who.pid}, .progress = how.walk.progress},
                              how.index);
   if (!all) return std::unexpected(all.error());
