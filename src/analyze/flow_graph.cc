@@ -42,6 +42,7 @@ bool ends_block(InsnClass cls) { return isa::is_branch(cls) && !comes_back(cls);
 struct Which {
   std::string object;
   std::string symbol;
+  std::string name;  // the symbol, and which of the name
   std::uint64_t size = 0;
   std::uint64_t start = 0;  // in its file; 0: of no file that can be read
   auto operator<=>(const Which&) const = default;
@@ -89,7 +90,7 @@ std::string several(const std::string& name, const std::map<Which, Found>& found
   for (const auto& [which, where] : found) {
     // Where it ran: addresses in files are the same in many.
     if (!by_file) text += fmt::format(" {:#x} is", where.address);
-    text += fmt::format(" {} in {},", which.symbol, which.object);
+    text += fmt::format(" {} in {},", which.name, which.object);
   }
   text.pop_back();
   return text;
@@ -139,20 +140,21 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
     if (place.symbol.empty() || place.stub) continue;
     const bool meant =
         address ? covers(place, names.object(run.space, run.first, run.time), run.first, *address)
-                : wanted.means(place.symbol, place.object);
+                : wanted.means(session::full_name(place), place.object);
     const bool in_object = place.object.find(object) != std::string::npos;
     if (meant && !in_object) elsewhere.insert(place.object);
     if (!meant && in_object && others.size() < kMostOthers) others.insert(place.symbol);
     if (!meant || !in_object) continue;
     const Found here{run.first - place.offset, run.space, run.time};
     const auto start = start_in_file(names, run.space, run.first, run.time, place);
-    auto [it, fresh] = found.try_emplace({place.object, place.symbol, place.size, start}, here);
+    auto [it, fresh] = found.try_emplace(
+        {place.object, place.symbol, session::full_name(place), place.size, start}, here);
     if (!fresh && here.time < it->second.time) it->second = here;
   }
   if (found.empty())
     return fail(ErrorCode::usage, none(name, object, part, elsewhere, others, names));
   if (found.size() > 1) {
-    const auto written = [&](const auto& one) { return one.first.symbol == wanted.name(); };
+    const auto written = [&](const auto& one) { return one.first.name == wanted.name(); };
     const auto as_written = std::ranges::count_if(found, written);
     // Not one of the copies that the compiler has made of it.
     if (as_written == 1) return *std::ranges::find_if(found, written);

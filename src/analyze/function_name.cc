@@ -30,6 +30,13 @@ std::size_t object_mark(std::string_view written) {
   return written.npos;
 }
 
+// "parse [a.c]" -> "parse": what names alone do not tell (session::full_name).
+std::string_view without_mark(std::string_view function) {
+  const std::size_t mark = function.rfind(" [");
+  if (!function.ends_with(']') || mark == function.npos) return function;
+  return function.substr(mark).starts_with(" [clone") ? function : function.substr(0, mark);
+}
+
 }  // namespace
 
 FunctionName::FunctionName(const std::string& written) {
@@ -41,7 +48,7 @@ FunctionName::FunctionName(const std::string& written) {
 
 bool FunctionName::means(std::string_view function, std::string_view object) const {
   if (!object_.empty() && last_component(object) != object_) return false;
-  return name_ == function || symbol::means(name_, function);
+  return name_ == function || symbol::means(name_, without_mark(function));
 }
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {

@@ -143,7 +143,9 @@ Located Functions::look_up(const Key& key, std::uint64_t time) {
     out.function = intern(name_without_symbol(place, key.address, key.called), place.object);
     return out;
   }
-  out.function = intern(without_cold(place.symbol), place.object, place.synthetic);
+  session::Place whole = place;
+  whole.symbol = without_cold(place.symbol);
+  out.function = intern(full_name(whole), place.object, place.synthetic);
   out.start = key.address - place.offset;
   out.size = place.size == 0 ? place.offset + 1 : place.size;
   out.entry = place.offset == 0;

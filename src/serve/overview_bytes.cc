@@ -7,7 +7,7 @@
 namespace hodo::serve {
 namespace {
 
-constexpr std::uint64_t kVersion = 3;
+constexpr std::uint64_t kVersion = 4;
 // Numbers of a slice and of a node, a byte each at least.
 constexpr std::size_t kSliceBytes = 8, kNodeBytes = 6;
 

@@ -14,6 +14,7 @@ namespace hodo::symbol {
 struct Candidate {
   Symbol symbol;
   bool weak = false;
+  std::uint32_t source = 0;       // of a local one, in SymbolTable::Loaded::sources; 0: unknown
   std::uint64_t section_end = 0;  // where a symbol without a size ends at the latest
   bool sizeless = false;          // the file gives no size
 };

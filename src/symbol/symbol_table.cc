@@ -19,6 +19,7 @@
 #include "kept_functions.h"
 #include "kept_line_table.h"
 #include "kept_source.h"
+#include "namesakes.h"
 #include "plt.h"
 #include "range_map.h"
 #include "synthetic_functions.h"
@@ -90,13 +91,15 @@ struct SymbolTable::Loaded {
 
   std::deque<std::vector<std::uint8_t>> strings;  // copies of the string tables
   std::deque<std::string> stub_names;
+  std::vector<std::string_view> sources{""};  // what STT_FILE symbols say
   std::vector<Candidate> candidates;
   RangeMap ranges;
   std::vector<Symbol> symbols;         // the candidates', in the same order
   std::vector<std::uint32_t> by_name;  // indices of symbols
   std::once_flag spelled_once;
   std::vector<Spelled> spelled;  // by hash
-  bool stripped = false;         // no .symtab, here or in a debug file
+  Namesakes namesakes;
+  bool stripped = false;  // no .symtab, here or in a debug file
 
   void add_table(const ElfFile& file, image::ElfClass elf_class, const Section& table);
   bool add_tables(const ElfFile& file, image::ElfClass elf_class, std::uint32_t type);
@@ -116,7 +119,12 @@ void SymbolTable::Loaded::add_table(const ElfFile& file, image::ElfClass elf_cla
   if (table.link >= sections.size()) return;
   const auto bytes = file.bytes(sections[table.link]);
   const auto& names = strings.emplace_back(bytes.begin(), bytes.end());
+  std::uint32_t source = 0;  // local symbols follow that of their source
   for_each_symbol(file.bytes(table), elf_class, [&](const Elf64_Sym& symbol) {
+    if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
+      source = static_cast<std::uint32_t>(sources.size());
+      sources.push_back(string_at(names, symbol.st_name).value_or(std::string_view()));
+    }
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) return;
     const auto kind = kind_of(symbol, sections);
     const auto name = string_at(names, symbol.st_name);
@@ -129,6 +137,7 @@ void SymbolTable::Loaded::add_table(const ElfFile& file, image::ElfClass elf_cla
                                      .global = binding != STB_LOCAL,
                                      .sized = symbol.st_size != 0},
                           .weak = binding == STB_WEAK,
+                          .source = binding == STB_LOCAL ? source : 0,
                           .section_end = section_end(symbol, sections),
                           .sizeless = symbol.st_size == 0});
   });
@@ -176,6 +185,10 @@ void SymbolTable::Loaded::finish() {
   by_name.resize(symbols.size());
   for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
   std::ranges::sort(by_name, {}, [this](std::uint32_t i) { return std::pair(symbols[i].name, i); });
+  std::vector<LocalSymbol> all;
+  all.reserve(by_name.size());
+  for (const std::uint32_t i : by_name) all.push_back({&symbols[i], sources[candidates[i].source]});
+  namesakes = Namesakes(all);
 }
 
 void SymbolTable::Loaded::spell_all() {
@@ -368,6 +381,10 @@ const Symbol* SymbolTable::at(std::uint64_t vaddr) const {
 const Symbol* SymbolTable::at_offset(std::uint64_t file_offset) const {
   const auto vaddr = elf_.vaddr_of(file_offset);
   return vaddr ? at(*vaddr) : nullptr;
+}
+
+std::string_view SymbolTable::mark_of(const Symbol& symbol) const {
+  return loaded().namesakes.mark_of(symbol);
 }
 
 std::span<const Symbol> SymbolTable::symbols() const { return loaded().symbols; }

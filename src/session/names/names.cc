@@ -12,10 +12,15 @@ Place place_in(const Object& object) {
   if (symbol == nullptr) return place;
   place.symbol = symbol::demangle(symbol->name);
   place.offset = *vaddr - symbol->start;
+  place.mark = object.table->mark_of(*symbol);
   place.size = symbol->size;
   place.stub = symbol->kind == symbol::SymbolKind::plt;
   place.synthetic = symbol->kind == symbol::SymbolKind::synthetic;
   return place;
+}
+
+std::string full_name(const Place& place) {
+  return place.mark.empty() ? place.symbol : place.symbol + " [" + place.mark + "]";
 }
 
 std::vector<symbol::SourceFrame> source_of(const Object& object) {

@@ -18,6 +18,7 @@ struct Place {
   std::uint64_t size = 0;  // bytes of the symbol; 0 without one
   bool stub = false;       // a PLT stub on the way to the symbol: "puts@plt"
   bool synthetic = false;  // the file has no name for the function: "sub_401230", by its address
+  std::string mark;  // of several functions of one name in the file which: "a.c"; mostly empty
 };
 
 // The file that an address was mapped from.
@@ -31,6 +32,9 @@ struct Object {
 
 // The symbol that covers the object's address.
 Place place_in(const Object& object);
+
+// The symbol, and which function of the name: "parse [a.c]" where the file has several.
+std::string full_name(const Place& place);
 
 // Source position of the object's address, innermost inlined call first, functions demangled; empty
 // without DWARF for it. As SymbolTable::source in what it takes.

@@ -100,6 +100,11 @@ class SymbolTable {
   // parameters, ABI tags left out; "sub_401230" also to functions that have no name.
   std::vector<Symbol> named(std::string_view name) const;
 
+  // What tells a local function of this file from the others of its name: its source file's name,
+  // or its address where one source has several. Empty: nobody else has the name, or it is a global
+  // one.
+  std::string_view mark_of(const Symbol& symbol) const;
+
   // Every symbol with its aliases, by address.
   std::span<const Symbol> symbols() const;
 
