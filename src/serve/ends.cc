@@ -24,6 +24,7 @@ constexpr std::size_t kRecent = 8;  // exceptions that are looked at
 Json end_json(const Ended& ended) {
   const session::ProcessEnd& end = ended.end;
   Json out{{"pid", end.pid}, {"comm", end.comm}};
+  if (ended.alone) out["alone"] = true;
   if (end.exit_status >= 0) out["exit_status"] = end.exit_status;
   if (end.signal != 0) out["signal"] = end.signal;
   if (end.tid != 0) out["tid"] = end.tid;
@@ -40,7 +41,16 @@ std::vector<Ended> ended_processes(const session::Session& session,
   for (const session::ProcessEnd& end : ends_of(session)) {
     if (pid < 0 || pid == end.pid) out.push_back({.end = end});
   }
-  if (out.empty()) {
+  const session::Facts* const facts = session.facts();
+  if (facts != nullptr) {
+    for (const session::ProcessEnd& end : facts->thread_ends) {
+      if (pid >= 0 && pid != end.pid) continue;
+      out.push_back({.end = end, .alone = true});
+      const auto process = std::ranges::find(facts->processes, end.pid, &session::Process::pid);
+      if (process != facts->processes.end()) out.back().end.comm = process->comm;
+    }
+  }
+  if (std::ranges::all_of(out, &Ended::alone)) {
     for (const ask::LastMoment& last : lasts) {
       auto it = std::ranges::find(out, last.who.pid, [](const Ended& e) { return e.end.pid; });
       if (it == out.end()) {
@@ -71,6 +81,10 @@ std::vector<Ended> ended_processes(const session::Session& session,
 }
 
 std::string end_words(const Ended& ended) {
+  if (ended.alone) {
+    return view::end_words(ended.end) +
+           ", alone: a filter of system calls (seccomp) asked for that";
+  }
   return ended.known ? view::end_words(ended.end) : "how it ended is not in the recording";
 }
 

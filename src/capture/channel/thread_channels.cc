@@ -147,6 +147,22 @@ void ThreadChannels::drain(bool all) {
   }
   pace_.end();
   finish_round();
+  if (killed_threads_.is_due(relay::now())) look_for_killed_threads();
+}
+
+void ThreadChannels::look_for_killed_threads() {
+  std::set<std::int32_t> ending;
+  for (const auto& channel : channels_) {
+    const RecordedProcess& process = processes_[channel->trace.pid];
+    if (process.gone || process.end || channel->reader.leaving()) ending.insert(channel->trace.pid);
+  }
+  std::vector<KilledThreads::Thread> silent;
+  for (const auto& channel : channels_) {
+    const auto [pid, tid] = std::pair(channel->trace.pid, channel->trace.tid);
+    if (ending.contains(pid) || channel->reader.closed() || channel->reader.damaged()) continue;
+    silent.push_back({pid, tid});
+  }
+  killed_threads_.look(silent, relay::now());
 }
 
 // Every channel has been looked at: what comes later is younger than what the last round had, but
@@ -323,6 +339,7 @@ void ThreadChannels::summarize(RecordResult& result) const {
   result.cache = cache_;
   result.overwritten = overwritten_;
   result.ends = processes_.ends();
+  result.thread_ends = killed_threads_.ends();
   result.unrecorded.insert(result.unrecorded.end(), native_.begin(), native_.end());
 }
 

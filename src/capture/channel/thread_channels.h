@@ -13,6 +13,7 @@
 #include "hodo/perfdata/writer.h"
 #include "hodo/relay/channel.h"
 #include "hodo/relay/protocol.h"
+#include "killed_threads.h"
 #include "new_programs.h"
 #include "recorded_processes.h"
 #include "rounds.h"
@@ -81,6 +82,7 @@ class ThreadChannels final : public ChannelSet {
   void note_native(std::string words);
   Status take_aux(Channel& channel, bool all);
   void finish_round();
+  void look_for_killed_threads();
   Status drain_channel(Channel& channel, bool all);
   // Takes the rest of a channel whose thread is gone, and forgets it.
   void finish_channel(std::size_t index);
@@ -100,6 +102,7 @@ class ThreadChannels final : public ChannelSet {
   ThreadTraces traces_;
   ThreadSideband sideband_;
   RecordedProcesses processes_;
+  KilledThreads killed_threads_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::optional<Error> file_error_;
   std::set<std::int32_t> seen_;

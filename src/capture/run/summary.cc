@@ -47,6 +47,10 @@ void describe_trust_and_ends(Json& summary, const RecordResult& result) {
                                       {"what", one.what}});
   }
   for (const ProcessEnd& end : result.ends) summary["ended"].push_back(end_json(end));
+  for (const ProcessEnd& end : result.thread_ends) {
+    summary["ended_threads"].push_back(
+        {{"pid", end.pid}, {"tid", end.tid}, {"signal", end.signal}});
+  }
 }
 
 std::string summary_line(const Json& summary) {

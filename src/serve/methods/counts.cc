@@ -135,6 +135,7 @@ Json ends_result() {
       {{"processes", list(object({{"pid", any("its number; -1: unknown")},
                                   {"comm", string("its name")},
                                   {"ended", string("how, in words")},
+                                  {"alone", flag("only the thread `tid` ended so")},
                                   {"threads", list(any(), "scenes of their last moments")},
                                   {"last_exception",
                                    any("of one that exited with another status than 0: a scene of "

@@ -34,7 +34,8 @@ Facts facts_of(const perfdata::Model& model) {
             .snapshot = model.pt().snapshot || recorder.snapshot,
             .switches = !model.on_cpu().empty(),
             .stacks = model.branch_stacks(),
-            .ends = std::move(recorder.ends)};
+            .ends = std::move(recorder.ends),
+            .thread_ends = std::move(recorder.thread_ends)};
   for (const perfdata::Process& process : model.processes()) {
     out.processes.push_back({.pid = process.pid,
                              .ppid = process.ppid,

@@ -74,6 +74,8 @@ RecorderFacts recorder_facts(const perfdata::FileFacts& facts) {
   out.snapshot = json.contains("snapshot") && json["snapshot"] == true;
   each(json, "overwritten", [&](const Json& one) { out.overwritten.push_back(overwritten(one)); });
   each(json, "ended", [&](const Json& one) { out.ends.push_back(process_end(one)); });
+  each(json, "ended_threads",
+       [&](const Json& one) { out.thread_ends.push_back(process_end(one)); });
   if (!json.contains("unrecorded")) return out;
   for (const auto& line : json["unrecorded"]) {
     if (line.is_string()) out.unrecorded.push_back(line);

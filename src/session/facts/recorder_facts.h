@@ -30,6 +30,7 @@ struct RecorderFacts {
   std::vector<std::string> unrecorded;  // what the recorder knows to be missing, each a line
   std::vector<OverwrittenChannel> overwritten;
   std::vector<ProcessEnd> ends;
+  std::vector<ProcessEnd> thread_ends;
 };
 
 // Empty where the recorder was another one, or did not finish.

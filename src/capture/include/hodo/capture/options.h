@@ -97,6 +97,7 @@ struct RecordResult {
   std::vector<std::string> warnings;            // each a complete line: what is missing and why
   std::vector<OverwrittenChannel> overwritten;  // the first ones
   std::vector<ProcessEnd> ends;                 // likewise
+  std::vector<ProcessEnd> thread_ends;          // of threads that were killed alone: `tid`, no name
   // The same of programs that ran, or ran on, without being recorded; kept in the file, too.
   std::vector<std::string> unrecorded;
 };

@@ -17,6 +17,7 @@ namespace hodo::serve {
 // A process with the threads that are looked at.
 struct Ended {
   session::ProcessEnd end;
+  bool alone = false;                    // the thread `end.tid`, while the process went on
   bool known = true;                     // how it ended
   std::vector<ask::LastMoment> threads;  // the one that ran last first
 };

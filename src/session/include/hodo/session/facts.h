@@ -53,6 +53,9 @@ struct Facts {
   std::vector<Process> processes;  // by Context::space, in order of appearance
   std::vector<Thread> threads;
   std::vector<ProcessEnd> ends;  // where the recorder was hodo
+  // Of threads that were killed alone while their process went on, as far as somebody looked:
+  // `tid`, and no times.
+  std::vector<ProcessEnd> thread_ends;
 };
 
 // A function of a kernel that was recorded, or data of it that leads to one.
