@@ -1039,6 +1039,85 @@ def case_namesakes(case):
     check(("line", None, "x/util.c") in best and not any(file == "y/util.c" for _, _, file in best), suspects)
 
 
+SHARED_NAME = r"""
+__attribute__((noinline)) static int step(int x) { if (x < 0) __builtin_abort(); return x * FACTOR + 1; }
+int NAME(int x) { int sum = 0; for (int i = 0; i < x; ++i) sum += step(i); return sum; }
+"""
+SHARED_NAME_MAIN = r"""
+#include <pthread.h>
+int up(int); int down(int);
+static void* other(void* x) { up(7); return x; }
+int main(void) {
+  pthread_t t; int sum = up(3) + down(4);
+  pthread_create(&t, 0, other, 0); pthread_join(t, 0);
+  return sum == 1;
+}
+"""
+
+
+def case_shared_name(case):
+    """Static functions of one name are two functions, also for who asks for the next call; who began later."""
+    sources = []
+    for name, factor in (("up", 3), ("down", 5)):
+        sources.append(case.path(name + ".c"))
+        with open(sources[-1], "w", encoding="utf-8") as file:
+            file.write(SHARED_NAME.replace("NAME", name).replace("FACTOR", str(factor)))
+    data = case.record("a.data", case.program("main", SHARED_NAME_MAIN, "-O2", "-fno-ipa-cp", *sources, "-lpthread"))
+    lists = case.json("list", "step", data)["functions"]
+    calls = {one["function"]: len(one["calls"]) for one in lists}
+    check(calls == {"step [up.c]": 10, "step [down.c]": 4}, lists)
+    check(len(case.json("list", "step [down.c]", data)["functions"]) == 1, "the one that is meant")
+    for words in (("show", "call:step"), ("show", "start", "--next", "step"), ("show", "end", "--previous", "step")):
+        for index in ((), ("--no-index", )):
+            said = case.hodo(*words, data, *index, status=2).stderr
+            check("'step' means several functions: step [down.c] (main), step [up.c] (main);" in said, (words, said))
+    first = case.json("show", "start", "--next", "step [down.c]", data)
+    check(first["calls"][1]["function"] == "down", first["calls"])
+    check(case.json("annotate", "step [up.c]", data)["function"] == "step", "the code of one")
+    threads = {branch["tid"] for branch in case.branches(data)}
+    later = max(threads)
+    others = case.json("show", f"start:{later}", data)["other_threads"]
+    check([one["moment"].split(":")[0] for one in others] == [str(min(threads))], others)
+
+
+KILLED_ALONE = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void* forbids(void* unused) {
+  struct sock_filter all[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog program = {4, all};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  getppid();
+  return unused;
+}
+static void* ends(void* unused) { return unused; }
+int main(void) {
+  pthread_t threads[2];
+  pthread_create(&threads[0], 0, ends, 0);
+  pthread_create(&threads[1], 0, forbids, 0);
+  usleep(600000);
+  return 0;
+}
+"""
+
+
+def case_killed_alone(case):
+    """A thread that a filter of system calls kills while its process goes on."""
+    data = case.record("a.data", case.program("alone", KILLED_ALONE, "-O0", "-lpthread"))
+    killed, process = case.json("crash", data)["processes"]
+    check(killed["alone"] and killed["signal"] == 31 and killed["comm"] == "alone", killed)
+    check("forbids" in [call["function"] for call in killed["threads"][0]["calls"]], killed)
+    check(process["exit_status"] == 0 and not process["threads"], process)
+    check("killed by SIGSYS (signal 31) in thread" in case.hodo("crash", data).stdout, "in words")
+
+
 def case_diff(case):
     """Two runs of one program are alike; one letter later in the input they part at its line."""
     program = case.program("parse", PARSE, "-O1")
