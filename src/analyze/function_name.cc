@@ -39,7 +39,7 @@ std::string_view without_mark(std::string_view function) {
 
 }  // namespace
 
-FunctionName::FunctionName(const std::string& written) {
+FunctionName::FunctionName(const std::string& written, bool exact) : exact_(exact) {
   const std::size_t mark = object_mark(written);
   const bool names_object = mark != written.npos;
   name_ = names_object ? written.substr(mark + 1) : written;
@@ -48,7 +48,7 @@ FunctionName::FunctionName(const std::string& written) {
 
 bool FunctionName::means(std::string_view function, std::string_view object) const {
   if (!object_.empty() && last_component(object) != object_) return false;
-  return name_ == function || symbol::means(name_, without_mark(function));
+  return name_ == function || (!exact_ && symbol::means(name_, without_mark(function)));
 }
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
@@ -58,7 +58,7 @@ std::string suggestion(const std::string& written, const std::vector<std::string
       std::max<unsigned>(written.size() < 5 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
   for (const std::string& name : names) {
     if (name.size() > kLongestName || written.size() > kLongestName) continue;
-    const std::string bare = name.substr(0, name.find('('));
+    const std::string bare(without_mark(name.substr(0, name.find('('))));
     if (bare.empty()) continue;  // code without a name
     unsigned d = edit_distance(written, bare);
     if (d > most && written.size() >= 3 && bare.find(written) != bare.npos) d = most;

@@ -340,7 +340,7 @@ Wanted wanted_by(const MomentSpec& spec) {
 }
 
 Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec,
-                               const FindOptions& options) {
+                               const FindOptions& options, bool exact = false) {
   std::uint64_t passed = 0;
   std::uint64_t seen = 0;
   std::optional<Moment> found;
@@ -348,14 +348,20 @@ Result<Moment> find_occurrence(session::Session& session, const MomentSpec& spec
   // A name may mean a function that is called later only.
   const bool one_meaning =
       spec.kind == MomentSpec::Kind::line || spec.kind == MomentSpec::Kind::address;
+  Wanted wanted = wanted_by(spec);
+  wanted.exact = exact;
   auto outcome =
-      each_occurrence(session, wanted_by(spec), options.walk,
+      each_occurrence(session, wanted, options.walk,
                       [&](const Moment& moment, const session::Context&) {
                         if (passed + ++seen == spec.count) found = moment;
                         return !found || !(meant.whole || one_meaning);
                       },
                       meant, {.index = options.index, .pass = spec.count - 1, .passed = &passed});
   if (!outcome) return std::unexpected(outcome.error());
+  // Not one of the copies that the compiler has made of it.
+  if (meant.functions.size() > 1 && meant.exact == 1 && !exact) {
+    return find_occurrence(session, spec, options, true);
+  }
   if (options.losses != nullptr) add_losses(*options.losses, outcome->losses);
   seen += passed;
   if (meant.functions.size() > 1) {

@@ -156,6 +156,12 @@ Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
       },
       meant, where);
   if (!outcome) return std::unexpected(outcome.error());
+  if (meant.functions.size() > 1 && meant.exact == 1 && !wanted.exact) {
+    // Not one of the copies that the compiler has made of it.
+    Wanted itself = wanted;
+    itself.exact = true;
+    return occurrence_from(session, moment, itself, forward, progress, index);
+  }
   if (meant.functions.size() > 1) {
     return std::unexpected(means_several(wanted.name, std::move(meant.functions)));
   }

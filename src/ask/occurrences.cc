@@ -24,7 +24,11 @@ class FunctionEvents final : public SegmentSink {
  public:
   FunctionEvents(session::Session& session, const Wanted& wanted, const OnOccurrence& tell,
                  Meant& meant)
-      : calls_(session), name_(wanted.name), wanted_(wanted), tell_(tell), meant_(meant) {}
+      : calls_(session),
+        name_(wanted.name, wanted.exact),
+        wanted_(wanted),
+        tell_(tell),
+        meant_(meant) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
                 std::span<const Branch> batch) override {
@@ -101,6 +105,7 @@ class FunctionEvents final : public SegmentSink {
         f.object.empty() ? f.name : fmt::format("{} ({})", f.name, last_component(f.object));
     if (std::ranges::find(meant_.functions, text) == meant_.functions.end()) {
       meant_.functions.push_back(text);
+      if (f.name == name_.name()) ++meant_.exact;
     }
   }
 
@@ -342,8 +347,8 @@ Error means_several(const std::string& name, std::vector<std::string> functions)
     list += fmt::format(" and {} more", functions.size() - kMostMeant);
   }
   return {ErrorCode::usage,
-          fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the name with its "
-                      "parameters",
+          fmt::format("'{}' means several functions: {}; write OBJECT!NAME, or the whole "
+                      "name",
                       name, list)};
 }
 

@@ -53,11 +53,26 @@ TEST(FunctionName, means_what_the_compiler_made_of_it) {
   EXPECT_FALSE(means("", ".isra.0"));
 }
 
+TEST(FunctionName, may_mean_none_but_what_is_called_so) {
+  EXPECT_TRUE(FunctionName("prog!parse", true).means("parse", "/usr/bin/prog"));
+  EXPECT_FALSE(FunctionName("parse", true).means("parse.constprop.0", "/usr/bin/prog"));
+  EXPECT_FALSE(FunctionName("parse", true).means("parse [a.c]", "/usr/bin/prog"));
+  EXPECT_FALSE(FunctionName("lib!parse", true).means("parse", "/usr/bin/prog"));
+}
+
+TEST(FunctionName, leaves_out_which_of_the_name) {
+  EXPECT_TRUE(FunctionName("parse").means("parse [a.c]", "/usr/bin/prog"));
+  EXPECT_TRUE(FunctionName("parse").means("parse(int) [a.cc]", "/usr/bin/prog"));
+  EXPECT_TRUE(FunctionName("parse [a.c]").means("parse [a.c]", "/usr/bin/prog"));
+  EXPECT_FALSE(FunctionName("parse [b.c]").means("parse [a.c]", "/usr/bin/prog"));
+}
+
 TEST(Suggestion, has_the_nearest_first) {
   EXPECT_EQ(suggestion("prase", {"main", "parse", "erase"}), "; did you mean 'erase', 'parse'?");
   EXPECT_EQ(suggestion("strlne", {"strline", "strlen"}), "; did you mean 'strlen', 'strline'?");
   EXPECT_EQ(suggestion("parse_line", {"parse_lines(int)", "x"}),
             "; did you mean 'parse_lines(int)'?");
+  EXPECT_EQ(suggestion("parze", {"parse [a.c]", "main"}), "; did you mean 'parse [a.c]'?");
   EXPECT_EQ(suggestion("parse", {"main"}), "");
   EXPECT_EQ(suggestion("f", {""}), "");
   // Half of a word of four letters is as good as another word.

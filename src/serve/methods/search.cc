@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <vector>
 
+#include "hodo/base/last_component.h"
+#include "hodo/session/names.h"
 #include "hodo/symbol/demangle.h"
 #include "hodo/view/place.h"
 #include "methods.h"
@@ -34,21 +37,42 @@ std::optional<int> rank_of(std::string_view name, std::string_view text) {
   return found.begin() == name.begin() ? 1 : 2;
 }
 
-void add_functions(const analyze::Coverage& covered, const std::string& text,
-                   std::vector<Hit>& hits) {
+// Which of several functions of one name it is.
+std::string mark_of(const session::Names& names, const analyze::CoveredFunction& function) {
+  for (const symbol::SymbolTable* table : names.tables()) {
+    const symbol::Symbol* const found = table->function_at(function.address);
+    const bool is = found != nullptr && found->start == function.address;
+    if (is && found->name == function.name) return std::string(table->mark_of(*found));
+  }
+  return {};
+}
+
+void add_functions(const session::Names& names, const analyze::Coverage& covered,
+                   const std::string& text, std::vector<Hit>& hits) {
+  std::map<std::string_view, std::size_t> times;
+  for (const analyze::CoveredModule& module : covered.modules) {
+    for (const analyze::CoveredFunction& function : module.functions) {
+      if (function.blocks_hit != 0) ++times[function.name];
+    }
+  }
   for (const analyze::CoveredModule& module : covered.modules) {
     for (const analyze::CoveredFunction& function : module.functions) {
       if (function.blocks_hit == 0) continue;
-      const std::string name = symbol::demangle(function.name);
+      std::string name = symbol::demangle(function.name);
       const auto rank = rank_of(name, text);
       if (!rank) continue;
+      const bool alone = times[function.name] == 1;
+      if (!alone) name = session::full_name({.symbol = name, .mark = mark_of(names, function)});
       Json value{{"kind", "function"}, {"text", name},          {"detail", module.path},
                  {"function", name},   {"object", module.path}, {"calls", function.entered}};
       if (function.line != 0 && function.file < module.files.size()) {
         value["file"] = module.files[function.file];
         value["line"] = function.line;
       }
-      if (function.entered != 0) value["moment"] = "call:" + name;
+      if (function.entered != 0) {
+        value["moment"] =
+            alone ? "call:" + name : fmt::format("call:{}!{}", last_component(module.path), name);
+      }
       hits.push_back({*rank, function.entered, std::move(value)});
     }
   }
@@ -151,7 +175,7 @@ Result<Json> answer_search(Workspace& workspace, const Json& params) {
   add_processes(workspace.session(), **overview, text, hits);
   auto covered = workspace.covered();
   if (!covered) return std::unexpected(covered.error());
-  add_functions(**covered, text, hits);
+  add_functions(workspace.session().names(), **covered, text, hits);
   add_files(**covered, text, hits);
   std::ranges::stable_sort(hits, [](const Hit& a, const Hit& b) {
     return a.rank != b.rank ? a.rank < b.rank : a.weight > b.weight;

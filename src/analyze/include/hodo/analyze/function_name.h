@@ -12,7 +12,8 @@ namespace hodo::analyze {
 // A function as people write it: "parse", "ns::parse(int)", "libc.so.6!malloc".
 class FunctionName {
  public:
-  explicit FunctionName(const std::string& written);
+  // `exact`: only what is called just so, none of the compiler's copies, nothing with parameters.
+  explicit FunctionName(const std::string& written, bool exact = false);
   bool means(const Function& function) const { return means(function.name, function.object); }
   bool means(std::string_view function, std::string_view object) const;
   const std::string& name() const { return name_; }  // without the object's
@@ -20,6 +21,7 @@ class FunctionName {
  private:
   std::string object_;  // last path component; empty: any
   std::string name_;
+  bool exact_;
 };
 
 // "; did you mean 'parse', ...?", or empty: names that are like what was written, the nearest

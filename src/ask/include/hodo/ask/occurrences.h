@@ -21,12 +21,14 @@ struct Wanted {
   Kind kind = Kind::call;
   // A function; the end of a source file's path; or a symbol, empty where `value` is the address.
   std::string name;
+  bool exact = false;       // of a function: the one that is called just so
   std::uint64_t value = 0;  // line; address, or what is added to the symbol's
 };
 
 // What a name stood for, to tell of it where it stood for nothing or for too much.
 struct Meant {
   std::vector<std::string> functions;  // that were meant and seen, "name (object)"; raw
+  std::size_t exact = 0;               // of those are called just as was written
   bool whole = false;                  // those are all in what is searched, told of or not
   std::vector<std::string> others;     // names that were not meant: what could be suggested
   std::vector<std::uint64_t> lines;    // lines with code in the files that were meant, in order
