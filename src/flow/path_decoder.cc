@@ -50,6 +50,7 @@ void PathDecoder::enter_piece(const Piece& piece, std::size_t offset) {
   bytes_ = piece.bytes;
   looked_.at = nullptr;
   piece_offset_ = piece.offset;
+  cut_off_from_ = piece.cut_off_from;
   packet_at_ = offset;
   paused_ = false;
 }
@@ -60,7 +61,9 @@ bool PathDecoder::advance(std::size_t limit) {
     Step step;
     if (!std::exchange(paused_, false)) {
       psb_ = reader_.offset();
-      if (reader_.at_end() || !out_.progress(piece_offset_ + psb_)) return false;
+      if (reader_.at_end()) return false;
+      if (psb_ >= cut_off_from_) return true;
+      if (!out_.progress(piece_offset_ + psb_)) return false;
       step = enter(psb_);
       if (step && psb_ >= limit) {
         paused_ = true;

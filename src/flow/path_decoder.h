@@ -48,7 +48,8 @@ class PathDecoder {
   // not the stream's first piece.
   void begin(const Piece& piece, bool after_loss);
   // Pauses in the segment of the first PSB at or behind `limit` (an offset in the piece), when its
-  // PSB+ has been read and nothing else; false at the end of the piece, or if no more is wanted.
+  // PSB+ has been read and nothing else, or before one that may be cut off; false at the end of
+  // the piece, or if no more is wanted.
   bool advance(std::size_t limit);
   void end();
   bool paused() const { return paused_; }
@@ -58,7 +59,8 @@ class PathDecoder {
   // Where a decoder paused. What is known of the return stack and IP compression ends at a PSB.
   struct State {
     std::size_t psb = 0;     // in the piece
-    std::size_t offset = 0;  // behind the PSB+
+    std::size_t offset = 0;  // behind the PSB+, if that has been read
+    bool entered = true;     // it has
     bool enabled = false;
     bool in_tx = false;
     isa::Mode mode = isa::Mode::bits64;
@@ -232,6 +234,7 @@ class PathDecoder {
   pt::LastIp last_ip_;
   std::span<const std::uint8_t> bytes_;  // of the piece
   std::uint64_t piece_offset_ = 0;
+  std::size_t cut_off_from_ = Piece::kWhole;  // in the piece
   struct Looked {
     const std::uint8_t* at = nullptr;
     bool bdm70 = false;

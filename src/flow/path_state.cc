@@ -6,6 +6,7 @@ namespace hodo::flow {
 PathDecoder::State PathDecoder::state() const {
   return {.psb = psb_,
           .offset = reader_.offset(),
+          .entered = paused_,
           .enabled = walker_.enabled,
           .in_tx = walker_.in_tx,
           .mode = walker_.mode,
@@ -27,7 +28,7 @@ void PathDecoder::resume(const Piece& piece, const State& state) {
   forget_pending();
   walker_.returns().clear();
   psb_ = state.psb;
-  paused_ = true;
+  paused_ = state.entered;
   walker_.enabled = state.enabled;
   walker_.in_tx = state.in_tx;
   walker_.mode = state.mode;
@@ -47,6 +48,7 @@ void PathDecoder::resume(const Piece& piece, const State& state) {
 void PathDecoder::assume(const Piece& piece, std::size_t psb, const State& known) {
   State before = known;
   before.offset = psb;
+  before.entered = true;
   before.in_gap = false;
   before.after_overflow = false;
   before.synced = true;
@@ -65,8 +67,9 @@ void PathDecoder::assume(const Piece& piece, std::size_t psb, const State& known
 }
 
 bool PathDecoder::alike(const State& a, const State& b) {
-  const bool same_place = a.psb == b.psb && a.offset == b.offset && a.enabled == b.enabled &&
-                          (!a.enabled || a.ip == b.ip) && a.last_ip.ip() == b.last_ip.ip();
+  const bool same_place = a.psb == b.psb && a.offset == b.offset && a.entered == b.entered &&
+                          a.enabled == b.enabled && (!a.enabled || a.ip == b.ip) &&
+                          a.last_ip.ip() == b.last_ip.ip();
   const bool same_modes = a.in_tx == b.in_tx && a.mode == b.mode && a.exec == b.exec &&
                           a.cbr == b.cbr && a.after_overflow == b.after_overflow &&
                           a.synced == b.synced;

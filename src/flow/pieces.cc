@@ -14,8 +14,18 @@ constexpr std::array<std::uint8_t, 16> kPsb{2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
 // harm.
 constexpr int kPsbsBehind = 2;
 
-// 0: nowhere but at the beginning.
-std::size_t place_to_pause(std::span<const std::uint8_t> bytes) {
+// Where a row of such bytes begins, the first PSB of it may be.
+std::size_t begin_of_row(std::span<const std::uint8_t> bytes, std::size_t psb) {
+  while (psb >= 2 && bytes[psb - 2] == kPsb[0] && bytes[psb - 1] == kPsb[1]) psb -= 2;
+  return psb;
+}
+
+struct Places {
+  std::size_t to_pause = 0;  // 0: nowhere but at the beginning
+  std::size_t last = 0;      // of the last PSB, not before that
+};
+Places places_in(std::span<const std::uint8_t> bytes) {
+  Places out;
   int behind = 0;
   for (std::size_t end = bytes.size(); end > kPsb.size();) {
     const std::size_t at = end - kPsb.size();
@@ -23,10 +33,15 @@ std::size_t place_to_pause(std::span<const std::uint8_t> bytes) {
       --end;
       continue;
     }
-    if (behind++ == kPsbsBehind) return at;
-    end = at;
+    const std::size_t begin = begin_of_row(bytes, at);
+    if (behind == 0) out.last = begin;
+    if (behind++ == kPsbsBehind) {
+      out.to_pause = begin;
+      return out;
+    }
+    end = begin;
   }
-  return 0;
+  return out;
 }
 
 }  // namespace
@@ -51,7 +66,8 @@ bool PieceWalk::take_piece() {
   }
   const Piece& next = round_.pieces[at_];
   goes_on_ = !round_.last && at_ + 1 == round_.pieces.size();
-  limit_ = goes_on_ ? place_to_pause(next.bytes) : next.bytes.size();
+  const Places places = goes_on_ ? places_in(next.bytes) : Places{};
+  limit_ = goes_on_ ? places.to_pause : next.bytes.size();
   if (goes_on_ && limit_ == 0) {
     offset_ = next.offset;
     size_ = std::max<std::uint64_t>({size_, next.bytes.size(), 1});
@@ -59,6 +75,7 @@ bool PieceWalk::take_piece() {
     return false;
   }
   piece_ = next;
+  if (goes_on_) piece_.cut_off_from = places.last;
   ++at_;
   size_ = 0;
   return true;

@@ -304,6 +304,29 @@ TEST(Loss, ForeignPacketInPsbPlus) {
   expect_loss(decode(kLoop, trace.tnt("T")), LossCause::bad_packet, bad);
 }
 
+// Decoders that get their bytes a few at a time have to go on behind them, too.
+TEST(Loss, BrokenPsbPlusInARow) {
+  constexpr int kBroken = 40;
+  Trace trace = Trace().psb(0x1000).tnt("T");
+  for (int i = 0; i < kBroken; ++i) trace.plain(PacketType::psb).tnt("T");
+  trace.psb(0x1001).tnt("T");
+  const Decoded out = decode(kLoop, trace);
+  EXPECT_THAT(out.text(), ElementsAre("begin 0>1000 resync", "cond 1001>1000", "lost 0>1001 resync",
+                                      "cond 1001>1000"));
+  EXPECT_EQ(out.losses.size(), std::size_t{kBroken} + 1);
+}
+
+// The same of rows of bytes that may be a PSB at several places.
+TEST(Loss, RowsOfAPsbsBytes) {
+  Trace trace = Trace().psb(0x1000).tnt("T");
+  for (int row = 0; row < 40; ++row) {
+    trace.plain(PacketType::psb).raw({0x02, 0x82, 0x02, 0x82});
+    for (int more = 0; more < row; ++more) trace.raw({0x02, 0x82});
+  }
+  trace.psb(0x1001).tnt("T");
+  EXPECT_EQ(decode(kLoop, trace).text().back(), "cond 1001>1000");
+}
+
 TEST(Loss, FupBehindABrokenPsbPlusIsNotItsIp) {
   Trace trace = Trace().psb(0x1000).tnt("T").plain(PacketType::psb).tnt("T").fup(0x1001);
   const Decoded out = decode(kLoop, trace);

@@ -17,6 +17,10 @@ struct Piece {
   // What is missing before this piece was recorded, and is not what it was: a loss of cause
   // altered.
   bool altered_before = false;
+  // More of it follows than these bytes, and a PSB from here on may be cut off by their end:
+  // whoever decodes pauses before it.
+  static constexpr std::size_t kWhole = ~std::size_t{0};
+  std::size_t cut_off_from = kWhole;
 };
 
 // A stream that need not lie in memory as a whole.
@@ -66,7 +70,8 @@ class PieceWalk {
   bool is_first() const { return begun_ == 1; }  // of the stream
   // To pause at the first PSB at or behind this offset in the piece, if that is not its end: some
   // more PSBs lie behind it, so that the one before which to pause is there with its PSB+, and no
-  // packet is cut off up to there.
+  // packet is cut off up to there. Where damage hides these PSBs, piece().cut_off_from is the
+  // place.
   std::size_t limit() const { return limit_; }
 
   // The piece goes on at this offset in it.
