@@ -378,9 +378,10 @@ TEST(Loss, MemoryAndTimeStayBoundedOnLongHostileTraces) {
   for (std::uint64_t i = 0; i < 3000; ++i) code.jmp(0x1000 + 5 * (i + 1));
   code.jmp(0x1000);
   Trace trace;
-  for (int i = 0; i < 200; ++i) trace.psb(0x1000).tnt("TTTTTT");
+  constexpr int kSegments = 80;
+  for (int i = 0; i < kSegments; ++i) trace.psb(0x1000).tnt("TTTTTT");
   const Decoded out = decode(code, trace);
-  EXPECT_EQ(out.stats.losses[static_cast<int>(LossCause::endless_loop)], 200u);
+  EXPECT_EQ(out.stats.losses[static_cast<int>(LossCause::endless_loop)], std::uint64_t{kSegments});
   EXPECT_EQ(out.stats.branches[static_cast<int>(BranchKind::jmp)], 0u);
 }
 
