@@ -97,7 +97,10 @@ class Decoder::Impl {
   using Knowledges = std::span<const std::unique_ptr<Knowledge>>;
 
   Knowledges knowledge(std::size_t threads) {
-    while (knowledge_.size() < threads) knowledge_.push_back(std::make_unique<Knowledge>(code_));
+    while (knowledge_.size() < threads) {
+      knowledge_.push_back(std::make_unique<Knowledge>(code_));
+      if (times_) knowledge_.back()->graph.want_times();
+    }
     return std::span(knowledge_).first(threads);
   }
 
@@ -110,6 +113,7 @@ class Decoder::Impl {
     forget_answers(to.passages          ? Asks::judged
                    : to.leave_out_jumps ? Asks::left_out
                                         : Asks::nothing);
+    if (to.edges != nullptr || to.runs != nullptr) want_times();
     const std::uint64_t at_once = to_take_at_once(config, to);
     FirstRound counted(stream, at_once);
     const bool by_steps = goes_by_steps(counted.bytes(), config, to);
@@ -139,6 +143,11 @@ class Decoder::Impl {
     out.settle(own.graph);
     out.flush();
     return out.stats();
+  }
+
+  void want_times() {
+    times_ = true;
+    for (const auto& one : knowledge_) one->graph.want_times();
   }
 
   void forget_answers(Asks now) {
@@ -193,6 +202,7 @@ class Decoder::Impl {
   std::vector<std::unique_ptr<Knowledge>> knowledge_;
   bool not_taken_known_ = false;
   bool decoded_ = false;        // something, before
+  bool times_ = false;          // StepGraph::want_times
   Asks asked_ = Asks::nothing;  // what the steps' counts are of the last decoding
 };
 

@@ -86,6 +86,7 @@ void StepGraph::clear() {
   steps_.assign(1, {});
   details_.assign(1, {});
   shown_.assign(1, {});
+  times_.assign(has_times_ ? 1 : 0, {});
   units_.assign(1, kNoUnit);
   unit_numbers_.clear();
   unit_lists_.clear();
@@ -167,6 +168,7 @@ void StepGraph::add_place() {
   steps_.emplace_back();
   details_.emplace_back();
   shown_.emplace_back();
+  if (has_times_) times_.emplace_back();
   units_.push_back(kNoUnit);
 }
 
@@ -177,6 +179,7 @@ void StepGraph::make_room() {
   steps_.reserve(kMostSteps + kOfLast);
   details_.reserve(kMostSteps + kOfLast);
   shown_.reserve(kMostSteps + kOfLast);
+  if (has_times_) times_.reserve(kMostSteps + kOfLast);
   units_.reserve(kMostSteps + kOfLast);
 }
 
@@ -194,14 +197,13 @@ Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
   const auto number = static_cast<std::uint32_t>(steps_.size());
   add_place();
   details_.back() = {.ip = ip,
-                     .time = time_,
-                     .outcome_time = {kNever, kNever},
                      .insns = walk.insns,
                      .validity = add_validity(),
                      .last_size = walk.block.last_size,
                      .cls = walk.block.cls,
                      .mode = mode_,
                      .has_tail = has_tail};
+  if (has_times_) times_.back().any = time_;
   const auto displacement = static_cast<std::uint64_t>(std::int64_t{walk.block.displacement});
   const auto [kind, flags] = describe(walk.block.cls);
   shown_.back() = {.at = walk.at,
@@ -257,8 +259,10 @@ std::uint64_t StepGraph::outcome_ip(Link link, bool taken) const {
 }
 
 Link StepGraph::resolve(Link from, bool taken) {
-  std::uint64_t& time = details_[number_of(from)].outcome_time[taken ? 1 : 0];
-  time = std::min(time, time_);
+  if (has_times_) {
+    std::uint64_t& time = times_[number_of(from)].outcome[taken ? 1 : 0];
+    time = std::min(time, time_);
+  }
   const Link link = look(outcome_ip(from, taken));
   steps_[number_of(from)].step.next[taken ? 1 : 0] = link;
   note_source(link, number_of(from));
@@ -509,12 +513,12 @@ class StepGraph::Settling {
   }
 
   void on_the_way(std::uint32_t number, std::uint64_t times) {
-    const Detail& detail = graph_.details_[number];
-    std::uint64_t begin = detail.ip;
+    std::uint64_t begin = graph_.details_[number].ip;
     for (const Branch& edge : graph_.edges(graph_.shown_[number])) {
       branches(edge.kind) += times;
       if (wants_edges()) {
-        add({edge.from, edge.to, times, edge.kind, edge.flags}, begin, detail.time, edge.insns);
+        add({edge.from, edge.to, times, edge.kind, edge.flags}, begin, graph_.times_[number].any,
+            edge.insns);
       }
       begin = edge.to;
     }
@@ -529,7 +533,7 @@ class StepGraph::Settling {
       if (counts[i] == 0) continue;
       add({shown.at, graph_.outcome_ip(link, taken), counts[i], BranchKind::cond,
            taken ? std::uint8_t{0} : std::uint8_t{kNotTaken}},
-          line(number), graph_.details_[number].outcome_time[i], shown.tail);
+          line(number), graph_.times_[number].outcome[i], shown.tail);
     }
   }
 

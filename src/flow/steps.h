@@ -371,6 +371,11 @@ class StepGraph final : public Passages::Reader {
   bool counted_out() const { return uncounted_ >= kMostCounted; }
   static constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;
 
+  // Whoever is told of edges is told when they were executed first. From here on that is known; if
+  // it was not, all else is forgotten.
+  void want_times() {
+    if (!std::exchange(has_times_, true)) clear();
+  }
   // What has been counted, and nothing is counted any more.
   void settle(Stats& stats, const Receivers& to);
   void clear();
@@ -393,15 +398,18 @@ class StepGraph final : public Passages::Reader {
 
   struct Detail {
     std::uint64_t ip = 0;
-    std::uint64_t time = 0;                       // when it was executed first,
-    std::array<std::uint64_t, 2> outcome_time{};  // and with each outcome
-    std::uint32_t insns = 0;                      // with the branch at the end
-    std::uint32_t validity = 0;                   // in validities_
-    std::uint32_t sources = 0;                    // in sources_: the steps that may link to it
-    std::uint8_t last_size = 0;                   // 0: this is no step
+    std::uint32_t insns = 0;     // with the branch at the end
+    std::uint32_t validity = 0;  // in validities_
+    std::uint32_t sources = 0;   // in sources_: the steps that may link to it
+    std::uint8_t last_size = 0;  // 0: this is no step
     isa::InsnClass cls = isa::InsnClass::other;
     isa::Mode mode = isa::Mode::bits64;
     bool has_tail = false;
+  };
+  // When a step was executed first, and with each outcome.
+  struct Times {
+    std::uint64_t any = 0;
+    std::array<std::uint64_t, 2> outcome = {~std::uint64_t{0}, ~std::uint64_t{0}};
   };
   struct Place {
     std::uint64_t ip = 0;
@@ -478,7 +486,9 @@ class StepGraph final : public Passages::Reader {
   std::vector<StepOrTail> steps_;
   std::vector<Detail> details_;  // by number
   std::vector<Shown> shown_;     // by number
-  std::vector<Branch> edges_;    // those on the way, without time
+  std::vector<Times> times_;     // by number, if has_times_
+  bool has_times_ = false;
+  std::vector<Branch> edges_;  // those on the way, without time
   std::vector<Call> calls_;
   std::vector<BlockCache::Validity> validities_;
   std::vector<Source> sources_;  // of steps that will go
