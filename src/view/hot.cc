@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "hodo/view/text.h"
 #include "named_places.h"
@@ -71,7 +73,9 @@ class FunctionTable {
   HotFunction& at(const Edge& edge, std::uint64_t address, const NamedPlaces::At& place,
                   bool inlined) {
     if (inlined && detail_.inlined) return look(edge, address, place, true);
-    HotFunction*& known = known_[place.function];
+    const std::size_t index = place.function->index;
+    if (index >= known_.size()) known_.resize(2 * index + 1);
+    HotFunction*& known = known_[index];
     if (known == nullptr) known = &look(edge, address, place, false);
     return *known;
   }
@@ -100,7 +104,7 @@ class FunctionTable {
   const session::Names& names_;
   SourceDetail detail_;
   std::map<std::pair<std::string, std::string>, HotFunction> by_name_;
-  std::unordered_map<const NamedPlaces::Function*, HotFunction*> known_;
+  std::vector<HotFunction*> known_;  // by NamedPlaces::Function::index
 };
 
 void append_source(std::string& label, const session::Names& names, const Edge& edge,
@@ -113,11 +117,19 @@ void append_source(std::string& label, const session::Names& names, const Edge& 
 // Sums edges by name and not by address: processes that run the same file add up.
 class EdgeTable {
  public:
+  // For so many edges.
+  explicit EdgeTable(std::size_t most) : table_(std::bit_ceil(2 * most + 1)) {}
+
   void add(const Edge& edge, const Ends& ends) {
     if (!is_branch(edge.kind) || ends.to.function == nullptr) return;
-    const Key key{ends.from.function->number, ends.to.function->number, ends.from.offset,
-                  ends.to.offset, edge.kind};
-    by_name_.try_emplace(key, Sum{&edge, ends}).first->second.count += edge.count;
+    const std::size_t mask = table_.size() - 1;
+    std::size_t at = hash(edge, ends) & mask;
+    while (table_[at] != 0 && !is_same(sums_[table_[at] - 1], edge, ends)) at = (at + 1) & mask;
+    if (table_[at] == 0) {
+      sums_.push_back({&edge, ends});
+      table_[at] = static_cast<std::uint32_t>(sums_.size());
+    }
+    sums_[table_[at] - 1].count += edge.count;
   }
 
   std::vector<HotEdge> take(std::size_t top, const session::Names& names, SourceDetail detail) {
@@ -149,28 +161,26 @@ class EdgeTable {
   }
 
  private:
-  struct Key {
-    std::uint32_t from = 0;  // numbers of names
-    std::uint32_t to = 0;
-    std::uint64_t from_offset = 0;
-    std::uint64_t to_offset = 0;
-    BranchKind kind = BranchKind::lost;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const {
-      std::uint64_t h = (std::uint64_t{key.from} << 32 | key.to) * 0x9e3779b97f4a7c15;
-      h = (h ^ h >> 32 ^ key.from_offset) * 0xc2b2ae3d27d4eb4f;
-      h = (h ^ h >> 29 ^ key.to_offset ^ static_cast<std::uint64_t>(key.kind) << 56) *
-          0x165667b19e3779f9;
-      return static_cast<std::size_t>(h ^ h >> 32);
-    }
-  };
   struct Sum {
     const Edge* example;
     Ends ends;
     std::uint64_t count = 0;
   };
+  static std::size_t hash(const Edge& edge, const Ends& ends) {
+    const std::uint64_t from = ends.from.function->number;
+    std::uint64_t h = (from << 32 | ends.to.function->number) * 0x9e3779b97f4a7c15;
+    h = (h ^ h >> 32 ^ ends.from.offset) * 0xc2b2ae3d27d4eb4f;
+    h = (h ^ h >> 29 ^ ends.to.offset ^ static_cast<std::uint64_t>(edge.kind) << 56) *
+        0x165667b19e3779f9;
+    return static_cast<std::size_t>(h ^ h >> 32);
+  }
+  static bool is_same(const Sum& sum, const Edge& edge, const Ends& ends) {
+    const auto alike = [](const NamedPlaces::At& a, const NamedPlaces::At& b) {
+      return a.offset == b.offset && a.function->number == b.function->number;
+    };
+    return sum.example->kind == edge.kind && alike(sum.ends.from, ends.from) &&
+           alike(sum.ends.to, ends.to);
+  }
   struct Named {
     HotEdge edge;
     const Edge* example = nullptr;
@@ -180,8 +190,8 @@ class EdgeTable {
   std::vector<const Sum*> most(std::size_t top) const {
     std::vector<const Sum*> out;
     if (top == 0) return out;
-    out.reserve(by_name_.size());
-    for (const auto& [key, sum] : by_name_) out.push_back(&sum);
+    out.reserve(sums_.size());
+    for (const Sum& sum : sums_) out.push_back(&sum);
     if (out.size() <= top) return out;
     const auto last = out.begin() + static_cast<std::ptrdiff_t>(top - 1);
     const auto count = [](const Sum* sum) { return sum->count; };
@@ -191,7 +201,8 @@ class EdgeTable {
     return out;
   }
 
-  std::unordered_map<Key, Sum, KeyHash> by_name_;
+  std::vector<Sum> sums_;
+  std::vector<std::uint32_t> table_;  // of sums, 1 the first; open addressing, 0: free
 };
 
 }  // namespace
@@ -200,7 +211,7 @@ HotPlaces hot_places(const std::vector<Edge>& edges, const session::Names& names
                      SourceDetail detail) {
   NamedPlaces places(names);
   FunctionTable functions(names, detail);
-  EdgeTable by_name;
+  EdgeTable by_name(edges.size());
   for (const Edge& edge : edges) {
     Ends ends{.from = places.at(edge.space, edge.from, edge.time), .to = {}};
     if (edge.to != 0 && !edge.not_taken) ends.to = places.at(edge.space, edge.to, edge.time);

@@ -41,7 +41,7 @@ const NamedPlaces::Function* NamedPlaces::add(session::Place place, std::string 
   if (has_symbol) name = printable(name);
   const auto next = static_cast<std::uint32_t>(numbers_.size());
   const auto number = numbers_.try_emplace({name, has_symbol}, next).first->second;
-  return &functions_.emplace_back(std::move(place), std::move(name), number);
+  return &functions_.emplace_back(std::move(place), std::move(name), number, functions_.size());
 }
 
 }  // namespace hodo::view

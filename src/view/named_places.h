@@ -19,6 +19,7 @@ class NamedPlaces {
     session::Place place;      // of one of its addresses
     std::string name;          // printable; function_name() of the address where there is none
     std::uint32_t number = 0;  // of the name: that of all that are called so
+    std::size_t index = 0;     // its own, from 0 on
     bool has_symbol() const { return !place.symbol.empty(); }
   };
   struct At {
