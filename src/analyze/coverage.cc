@@ -19,7 +19,14 @@ class CoverageBuilder {
     for (const PairCount& run : counts_.runs.sorted()) add_run(run);
     for (const PairCount& edge : counts_.edges.sorted()) add_edge(edge);
     Coverage out{.dropped = counts_.runs.dropped() + counts_.edges.dropped()};
-    for (ModuleBuilder& module : modules_) out.modules.push_back(module.finish(session_, parts));
+    // By path: in which order they ran first hangs on how many threads have counted.
+    std::vector<std::uint32_t> places(modules_.size());
+    std::uint32_t place = 0;
+    for (const auto& [name, number] : numbers_) places[number] = place++;
+    for (const auto& [name, number] : numbers_) {
+      modules_[number].renumber(places);
+      out.modules.push_back(modules_[number].finish(session_, parts));
+    }
     return out;
   }
 

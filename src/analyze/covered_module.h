@@ -24,6 +24,10 @@ class ModuleBuilder {
   // In order of address.
   void add_run(std::uint64_t first, std::uint64_t end, std::uint64_t count);
   void add_edge(const CoveredEdge& edge) { module_.edges.push_back(edge); }
+  // The modules that edges lead to: `places`, by the numbers that they were added with.
+  void renumber(std::span<const std::uint32_t> places) {
+    for (CoveredEdge& edge : module_.edges) edge.to_module = places[edge.to_module];
+  }
 
   CoveredModule finish(session::Session& session, CoverageParts parts);
 

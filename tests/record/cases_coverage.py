@@ -71,6 +71,14 @@ def coverage_across_exec(box):
     equal(mains, {"executes_32": 1, "again": 1, "recursion_32": 1}, "calls of main in the report")
 
 
+def coverage_lists_files_by_path(box):
+    """However many threads have counted, and whichever file ran first."""
+    box.record([box.program("exceptions")])
+    paths = [m["path"] for m in json.loads(box.read("coverage", 0, None, ["--json"]))["modules"]]
+    check(len(paths) > 2, f"several files: {paths}")
+    equal(paths, sorted(paths), "order of files")
+
+
 def coverage_in_short_counts_what_is_listed(box):
     """The summary lists no blocks of functions that did not run, and the second time finds what was kept."""
     box.record([box.program("hello_static")])
