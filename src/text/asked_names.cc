@@ -48,7 +48,7 @@ std::vector<AskedNames::Store> AskedNames::stores_to(std::uint64_t place) const 
       const auto distance = ByteReader(bytes.subspan(i + 3)).read<std::int32_t>();
       const std::uint64_t at = stretch.begin + i;
       const auto behind = static_cast<std::uint64_t>(std::int64_t{distance.value_or(0)});
-      if (at + kStoreLength + behind != place || (stretch.marks[i] & kInsn) == 0) continue;
+      if (at + kStoreLength + behind != place || (text_.marks(at) & kInsn) == 0) continue;
       out.push_back({at, (bytes[i + 2] >> 3 & 7u) | (bytes[i] & 4u) << 1});
     }
   }

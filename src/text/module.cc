@@ -115,8 +115,8 @@ bool is_worth_keeping(const TextMap& text) {
 }
 
 bool load(const ModuleCache& cache, const ModuleCache::Key& key, TextFacts& facts) {
-  auto kept = cache.load(key);
-  return kept && unpack(*std::move(kept), facts);
+  const auto kept = cache.load(key);
+  return kept && unpack(*kept, facts);
 }
 
 // Of all that an analysis is made from: symbols may come from another file.
@@ -419,6 +419,7 @@ Result<std::shared_ptr<const Module>> Module::make(
   } else {
     facts->text.unmark();
     analysis.read_text();
+    facts->text.keep();
     if (keeps) cache->store(*key, pack(*facts));
   }
   analysis.read_headers();

@@ -1,7 +1,6 @@
 #include "text_facts.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -31,14 +30,11 @@ bool get(ByteReader& reader, std::vector<T>& list) {
   return true;
 }
 
-// The next list of `reader`, which reads `bytes`. What put() writes before it has an even size.
-std::optional<std::span<Marks>> marks_in(ByteReader& reader, std::vector<std::uint8_t>& bytes) {
-  const auto count = reader.read<std::uint64_t>();
-  if (!count || *count > reader.remaining() / sizeof(Marks)) return std::nullopt;
-  const auto place = bytes.size() - reader.remaining();
-  if (!reader.take(*count * sizeof(Marks))) return std::nullopt;
-  return std::span(reinterpret_cast<Marks*>(bytes.data() + place),
-                   static_cast<std::size_t>(*count));
+std::optional<KeptMarks> marks_in(ByteReader& reader, std::size_t bytes) {
+  std::vector<KeptMarks::Row> rows;
+  std::vector<Marks> rare;
+  if (!get(reader, rows) || !get(reader, rare)) return std::nullopt;
+  return KeptMarks::restore(bytes, std::move(rows), std::move(rare));
 }
 
 }  // namespace
@@ -48,7 +44,8 @@ std::vector<std::uint8_t> pack(const TextFacts& facts) {
   const std::uint64_t complete = facts.complete ? 1 : 0;
   put(out, std::span(&complete, 1));
   for (const TextMap::Stretch& s : facts.text.stretches()) {
-    put(out, std::span<const Marks>(s.marks));
+    put(out, s.kept.rows());
+    put(out, s.kept.rare());
   }
   put(out, facts.functions.all());
   put(out, facts.functions.joined());
@@ -60,15 +57,15 @@ std::vector<std::uint8_t> pack(const TextFacts& facts) {
   return out;
 }
 
-bool unpack(std::vector<std::uint8_t> bytes, TextFacts& facts) {
-  const auto owner = std::make_shared<std::vector<std::uint8_t>>(std::move(bytes));
-  ByteReader reader(*owner);
+bool unpack(std::span<const std::uint8_t> bytes, TextFacts& facts) {
+  ByteReader reader(bytes);
   std::vector<std::uint64_t> complete;
   if (!get(reader, complete) || complete.size() != 1 || complete[0] > 1) return false;
   facts.complete = complete[0] == 1;
   for (std::size_t i = 0; i < facts.text.stretches().size(); ++i) {
-    const auto marks = marks_in(reader, *owner);
-    if (!marks || !facts.text.set(i, *marks, owner)) return false;
+    auto marks = marks_in(reader, facts.text.stretches()[i].bytes.size());
+    if (!marks) return false;
+    facts.text.set(i, std::move(*marks));
   }
   std::vector<Function> functions;
   std::vector<FunctionMap::Joined> joined;

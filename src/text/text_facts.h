@@ -22,10 +22,10 @@ struct TextFacts {
   bool complete = true;
 };
 
+// Of a text whose marks are kept.
 std::vector<std::uint8_t> pack(const TextFacts& facts);
-// Fills `facts`, whose text is that of the file, without marks: these stay where they are in
-// `bytes`, which `facts` have from then on. False, and then `facts` are not to
+// Fills `facts`, whose text is that of the file, without marks. False, and then `facts` are not to
 // be used, where the bytes are not what pack() makes for such a text.
-bool unpack(std::vector<std::uint8_t> bytes, TextFacts& facts);
+bool unpack(std::span<const std::uint8_t> bytes, TextFacts& facts);
 
 }  // namespace hodo::text

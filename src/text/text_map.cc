@@ -31,7 +31,7 @@ Result<TextMap> TextMap::make(const ElfBytes& elf) {
     }
     in_file.emplace_back(segment.offset, bytes.size());
     in_memory.emplace_back(segment.vaddr, bytes.size());
-    map.stretches_.push_back({segment.vaddr, bytes, {}});
+    map.stretches_.push_back({.begin = segment.vaddr, .bytes = bytes});
   }
   if (overlap(in_file) || overlap(in_memory)) {
     return fail(ErrorCode::malformed, "executable segments overlap");
@@ -50,23 +50,11 @@ const TextMap::Stretch* TextMap::find(std::uint64_t vaddr) const {
 }
 
 void TextMap::unmark() {
-  std::size_t size = 0;
-  for (const Stretch& s : stretches_) size += s.bytes.size();
-  const auto all = std::make_shared<std::vector<Marks>>(size);
-  std::span<Marks> rest(*all);
-  for (Stretch& s : stretches_) {
-    s.marks = rest.first(s.bytes.size());
-    rest = rest.subspan(s.bytes.size());
-  }
-  marks_owner_ = all;
+  for (Stretch& s : stretches_) s.marks.assign(s.bytes.size(), 0);
 }
 
-bool TextMap::set(std::size_t stretch, std::span<Marks> marks, std::shared_ptr<void> owner) {
-  Stretch& s = stretches_[stretch];
-  if (marks.size() != s.bytes.size()) return false;
-  s.marks = marks;
-  marks_owner_ = std::move(owner);
-  return true;
+void TextMap::keep() {
+  for (Stretch& s : stretches_) s.kept = KeptMarks(std::exchange(s.marks, {}));
 }
 
 bool TextMap::mark(std::uint64_t vaddr, Marks marks) {

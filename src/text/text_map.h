@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hodo/text/elf_bytes.h"
 #include "hodo/text/module.h"
+#include "kept_marks.h"
 
 namespace hodo::text {
 
@@ -16,7 +17,8 @@ class TextMap {
   struct Stretch {  // the file part of one executable segment
     std::uint64_t begin = 0;
     std::span<const std::uint8_t> bytes;
-    std::span<Marks> marks;  // one per byte, when unmark() or set() has been called
+    std::vector<Marks> marks;  // one per byte, from unmark() to keep()
+    KeptMarks kept;            // behind keep() or set()
     std::uint64_t end() const { return begin + bytes.size(); }
   };
 
@@ -30,24 +32,25 @@ class TextMap {
   bool contains(std::uint64_t vaddr) const { return find(vaddr) != nullptr; }
   Marks marks(std::uint64_t vaddr) const {
     const Stretch* s = find(vaddr);
-    return s == nullptr ? Marks{0} : s->marks[vaddr - s->begin];
+    if (s == nullptr) return 0;
+    return s->marks.empty() ? s->kept.at(vaddr - s->begin) : s->marks[vaddr - s->begin];
   }
   std::span<const std::uint8_t> bytes(std::uint64_t vaddr) const {
     const Stretch* s = find(vaddr);
     return s == nullptr ? std::span<const std::uint8_t>() : s->bytes.subspan(vaddr - s->begin);
   }
-  // False outside of the text.
+  // Before keep(). False outside of the text.
   bool mark(std::uint64_t vaddr, Marks marks);
   std::span<const Stretch> stretches() const { return stretches_; }
   // Nothing is known of any byte.
   void unmark();
-  // The marks of a stretch are those, which live as long as `owner`, the same for all stretches;
-  // false if they are not one per byte.
-  bool set(std::size_t stretch, std::span<Marks> marks, std::shared_ptr<void> owner);
+  // Nothing more will be marked.
+  void keep();
+  // The marks of a stretch, which has so many bytes.
+  void set(std::size_t stretch, KeptMarks marks) { stretches_[stretch].kept = std::move(marks); }
 
  private:
-  std::vector<Stretch> stretches_;     // by address
-  std::shared_ptr<void> marks_owner_;  // copies share them
+  std::vector<Stretch> stretches_;  // by address
 };
 
 }  // namespace hodo::text
