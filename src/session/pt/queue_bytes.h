@@ -21,7 +21,7 @@ namespace hodo::session {
 // a name (in TMPDIR), which is mapped.
 class QueueBytes {
  public:
-  static constexpr std::uint64_t kInMemory = 16 << 20;
+  static constexpr std::uint64_t kInMemory = 8 << 20;
 
   // More than `in_memory` bytes go to a file; fewer into `room`, whatever it holds. Errors: as
   // TraceReader's; io, no_space: the temporary file.
