@@ -1,10 +1,12 @@
 // Code made at run time: written and called in place, rewritten in the same page, made in a page
-// that is never writable and executable at once, and moved to another address.
+// that is never writable and executable at once, moved to another address, and made in a private
+// mapping of a file.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 typedef int (*Function)(void);
 enum { kPage = 4096 };
@@ -76,7 +78,25 @@ static int unmapped_and_mapped_again(void) {
   return sum;
 }
 
+// A file of memory that is gone when it is mapped, and keeps its zeros: what is written to a
+// private mapping is not in it.
+static int in_private_file(void) {
+  int sum = 0;
+  for (int i = 0; i < 3; ++i) {
+    const int fd = memfd_create("code", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, kPage) != 0) return -1;
+    uint8_t* page = mmap(NULL, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (page == MAP_FAILED) return -1;
+    emit_loop(page, 4 + i, 3);
+    mprotect(page, kPage, PROT_READ | PROT_EXEC);
+    sum += ((Function)page)();
+  }
+  return sum;
+}
+
 int main(void) {
-  printf("%d %d %d\n", rewritten_in_place(), written_then_protected(), unmapped_and_mapped_again());
+  printf("%d %d %d %d\n", rewritten_in_place(), written_then_protected(),
+         unmapped_and_mapped_again(), in_private_file());
   return 0;
 }

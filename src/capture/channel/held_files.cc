@@ -81,6 +81,16 @@ Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& sta
   return {};
 }
 
+void HeldFiles::sent(std::uint64_t address, const perfdata::Stamp& stamp) {
+  for (auto& [identity, held] : files_) {
+    if (!held.path.ends_with(" (deleted)")) continue;
+    std::erase_if(held.mappings, [&](const Mapped& one) {
+      return one.stamp.pid == stamp.pid && one.stamp.time == stamp.time &&
+             address - one.address < one.size;
+    });
+  }
+}
+
 std::string HeldFiles::way_to(const perfdata::Mmap& mapping) {
   const Held* held = find(mapping);
   if (held == nullptr) return std::string(mapping.path);

@@ -29,6 +29,10 @@ class HeldFiles {
   // is gone by now to make room.
   Status note(const perfdata::Mmap& mapping, const perfdata::Stamp& stamp, perfdata::Writer& writer,
               Rounds& rounds);
+  // The process has sent what it has at `address`, of the time of a mapping: so it does with all of
+  // one of a file that was gone already, which may have been written to since (code that was made
+  // in a private mapping of memfd_create()).
+  void sent(std::uint64_t address, const perfdata::Stamp& stamp);
   // Where the very file that is mapped can be opened, at best its path.
   std::string way_to(const perfdata::Mmap& mapping);
   // Of this file system none is held any longer; what was mapped of them is written, since they may

@@ -74,6 +74,7 @@ Status ThreadSideband::write(const relay::Record& record, std::int32_t pid, std:
       return write_map(record, stamp, root);
     case relay::RecordType::code: {
       const auto code = relay::fixed_part<relay::CodeRecord>(record);
+      held_files_.sent(code.address, stamp);
       return writer_.code(code.address, record.payload, stamp);
     }
     case relay::RecordType::comm:
