@@ -9,10 +9,12 @@
 namespace hodo::check {
 namespace {
 
-// A function whose address the file itself writes down, for its own or the dynamic linker's use:
-// where that has no ENDBR, what the file says of CET does not hold for it (-z force-ibt or crti.o's
-// without).
-bool is_written_down(const End& end) { return end.has(text::kStart) && end.has(text::kTaken); }
+// A function whose address the file itself writes down, for its own or the dynamic linker's use, or
+// has others ask for by a name: where that has no ENDBR, what the file says of CET does not hold
+// for it (-z force-ibt, or crti.o's without).
+bool is_given_away(const End& end) {
+  return end.has(text::kStart) && (end.has(text::kTaken) || end.module->is_exported(end.vaddr));
+}
 
 class CallTarget final : public EdgeRule {
  public:
@@ -30,7 +32,7 @@ class CallTarget final : public EdgeRule {
       return std::nullopt;
     }
     const bool entry = (edge.facts & kToFunction) != 0;
-    if (module.has_ibt() && !jump && !edge.to.has(text::kEndbr) && !is_written_down(edge.to)) {
+    if (module.has_ibt() && !jump && !edge.to.has(text::kEndbr) && !is_given_away(edge.to)) {
       return Verdict{.reason = "calls a place that has no ENDBR, in a file made for CET"};
     }
     if (entry) return std::nullopt;

@@ -194,6 +194,37 @@ TEST_F(EdgeTest, CallsInAFileForCetLandOnEndbrUnlessTheFileWritesTheFunctionDown
               Optional(Eq("impossible: calls a place that has no ENDBR, in a file made for CET")));
 }
 
+// The same with h among the functions that others can ask for.
+text::ElfBuilder program_for_ibt_with_export() {
+  text::ElfBuilder elf = program_for_ibt();
+  elf.data.resize(elf.data.size() - 16);  // DT_NULL
+  const std::uint64_t hash = elf.dynamic + 7 * 16, symbols = hash + 16, names = symbols + 48;
+  for (const std::uint64_t word :
+       {std::uint64_t{DT_HASH}, hash, std::uint64_t{DT_SYMTAB}, symbols, std::uint64_t{DT_SYMENT},
+        std::uint64_t{sizeof(Elf64_Sym)}, std::uint64_t{DT_STRTAB}, names, std::uint64_t{DT_STRSZ},
+        std::uint64_t{8}, std::uint64_t{DT_NULL}, std::uint64_t{0}}) {
+    text::append(elf.data, word);
+  }
+  text::append(elf.data, std::array<std::uint32_t, 4>{1, 2, 1, 0});
+  text::append(elf.data, Elf64_Sym{});
+  text::append(elf.data, Elf64_Sym{.st_name = 1,
+                                   .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                                   .st_other = 0,
+                                   .st_shndx = 1,
+                                   .st_value = 0x1018,
+                                   .st_size = 8});
+  text::append(elf.data, std::array<char, 8>{0, 'h', 0});
+  return elf;
+}
+
+TEST_F(EdgeTest, WhatAFileExportsWithoutEndbrIsCalledThough) {
+  map({}, program_for_ibt_with_export());
+  const auto rule = make_call_target();
+  EXPECT_EQ(says(rule, edge(BranchKind::icall, 0x1005, 0x1018)), std::nullopt);
+  EXPECT_NE(says(rule, edge(BranchKind::icall, 0x1005, 0x1019)), std::nullopt) << "inside of it";
+  EXPECT_NE(says(rule, edge(BranchKind::icall, 0x1005, 0x1000)), std::nullopt) << "of no name";
+}
+
 TEST_F(EdgeTest, CodeInDataIsExplainedInImagesOfGclAlone) {
   const auto rule = make_code_outside(RuleId::code_unknown, Jit::known);
   const auto to_data = [&] { return edge(BranchKind::icall, 0x1005, text::kData); };
