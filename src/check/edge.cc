@@ -206,11 +206,12 @@ bool is_near(isa::InsnClass cls) {
 
 // Nothing that is to be had has the function's address. Where the analysis of pointers can say of
 // which functions of compilers that is so, others (of assembly, of V8's own compiler) may be known
-// by what the program computes.
+// by what the program computes. It knows what other files can ask for, too; else a function that is
+// not static may be one of those.
 bool is_untaken(const End& to) {
   if (to.has(text::kTaken | text::kTableTarget)) return false;
-  if (is_global(to.module->symbols(), to.vaddr)) return false;
-  return !to.module->knows_untaken() || to.module->is_untaken(to.vaddr);
+  if (to.module->knows_untaken()) return to.module->is_untaken(to.vaddr);
+  return !is_global(to.module->symbols(), to.vaddr);
 }
 
 bool is_sensitive_start(const End& to) {

@@ -16,11 +16,24 @@ bool is_given_away(const End& end) {
   return end.has(text::kStart) && (end.has(text::kTaken) || end.module->is_exported(end.vaddr));
 }
 
+// The kernel's page (vDSO) is whole in itself: it is entered by calls and left by returns and
+// system calls only. Its text is in no file, but where its branches led is known.
+bool leaves_kernel_page(const Edge& edge) {
+  const BranchKind kind = edge.branch.kind;
+  return edge.from.kind == End::Kind::vdso && edge.from.path == "[vdso]" &&
+         edge.to.kind != End::Kind::vdso && edge.to.kind != End::Kind::absent &&
+         kind < BranchKind::ret;
+}
+
 class CallTarget final : public EdgeRule {
  public:
   CallTarget() : EdgeRule(RuleId::call_target) {}
 
   std::optional<Verdict> judge(const Edge& edge, Locator&) const override {
+    if (leaves_kernel_page(edge)) {
+      return Verdict{.reason =
+                         "leaves the kernel's page, which calls and jumps to nothing outside"};
+    }
     const bool jump = edge.branch.kind == BranchKind::ijmp;
     if (!jump && edge.branch.kind != BranchKind::icall) return std::nullopt;
     if (!edge.to.known() || edge.from.kept || edge.to.kept) return std::nullopt;

@@ -225,6 +225,20 @@ TEST_F(EdgeTest, WhatAFileExportsWithoutEndbrIsCalledThough) {
   EXPECT_NE(says(rule, edge(BranchKind::icall, 0x1005, 0x1000)), std::nullopt) << "of no name";
 }
 
+TEST_F(EdgeTest, TheKernelsPageIsLeftByReturnsAlone) {
+  session_.map(kElsewhere, {.path = "[vdso]"});
+  const auto rule = make_call_target();
+  const auto leaving = [&](BranchKind kind, std::uint64_t to) {
+    return locator_.locate(1, {.from = kElsewhere + 8, .to = to, .kind = kind});
+  };
+  for (const BranchKind kind : {BranchKind::jmp, BranchKind::ijmp, BranchKind::icall}) {
+    EXPECT_NE(says(rule, leaving(kind, kBase + 0x1010)), std::nullopt);
+    EXPECT_NE(says(rule, leaving(kind, kAnon)), std::nullopt);
+    EXPECT_EQ(says(rule, leaving(kind, kElsewhere + 0x10)), std::nullopt);
+  }
+  EXPECT_EQ(says(rule, leaving(BranchKind::ret, kBase + 0x1005)), std::nullopt);
+}
+
 TEST_F(EdgeTest, CodeInDataIsExplainedInImagesOfGclAlone) {
   const auto rule = make_code_outside(RuleId::code_unknown, Jit::known);
   const auto to_data = [&] { return edge(BranchKind::icall, 0x1005, text::kData); };

@@ -5,9 +5,11 @@
 // built for x86-64 and for i386.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -627,6 +629,8 @@ int main(int argc, char** argv) {
       {"behind-nop", behind_nop},
       {"label-in-table-of-another", label_in_table_of_another},
       {"context-to-untaken", context_to_untaken},
+      {"context-to-global", context_to_global},
+      {"kernel-page-hooked", kernel_page_hooked},
       {"handler-to-untaken", handler_to_untaken},
       {"label-of-its-own", label_of_its_own},
       {"argument-inside", argument_inside},

@@ -229,7 +229,7 @@ void jumped_return(Word);
 void begins_with_nop();
 void has_table(int);
 void no_pointer();
-extern const std::uint32_t table_label, no_pointer_distance;
+extern const std::uint32_t table_label, no_pointer_distance, global_distance;
 }
 asm(R"(
         .text
@@ -310,12 +310,24 @@ no_pointer:
         call reached
         .cfi_endproc
         .size no_pointer, .-no_pointer
+        .type global, @function
+        .globl global
+        .balign 16
+global:
+        .cfi_startproc
+        mov $16, %ecx
+8:      loop 8b
+        and $-16, %rsp
+        call reached
+        .cfi_endproc
+        .size global, .-global
         .section .rodata
         .balign 4
 4:      .long 1b - 4b
         .long 2b - 4b
 table_label: .long 2b - has_table
 no_pointer_distance: .long no_pointer - host
+global_distance: .long global - host
         .text
 )");
 Word word_of_no_pointer() { return inside(no_pointer_distance); }
@@ -341,6 +353,35 @@ void context_to_untaken() {
   const Word words[] = {1, 2};
   corrupt_context(word_of_no_pointer(), words, 2);
 }
+// The same, of one that is not static, but that other files cannot ask for.
+void context_to_global() {
+  const Word words[] = {1, 2};
+  corrupt_context(inside(global_distance), words, 2);
+}
+
+// A jump of somebody else's where the kernel's page (vDSO) is entered.
+void kernel_page_hooked() {
+  const Word page = getauxval(AT_SYSINFO_EHDR);
+  if (page == 0) return;
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(page);
+  const auto* segment = reinterpret_cast<const Elf64_Phdr*>(page + header->e_phoff);
+  while (segment->p_type != PT_DYNAMIC) ++segment;
+  const auto* entry = reinterpret_cast<const Elf64_Dyn*>(page + segment->p_offset);
+  while (entry->d_tag != DT_SYMTAB) ++entry;
+  const auto* symbol = reinterpret_cast<const Elf64_Sym*>(page + entry->d_un.d_ptr);
+  while (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) ++symbol;
+  const Word function = page + symbol->st_value;
+  constexpr Word kPage = 4096;
+  mprotect(reinterpret_cast<void*>(function / kPage * kPage), 2 * kPage,
+           PROT_READ | PROT_WRITE | PROT_EXEC);
+  unsigned char jump[] = {0x48, 0xb8, 0, 0, 0,    0,
+                          0,    0,    0, 0, 0xff, 0xe0};  // mov $.., %rax; jmp *%rax
+  const Word target = address(reached);
+  std::memcpy(jump + 2, &target, sizeof target);
+  std::memcpy(reinterpret_cast<void*>(function), jump, sizeof jump);
+  reinterpret_cast<Function>(function)();
+}
+
 void leave_for_no_pointer(int, siginfo_t*, void* context) {
   auto& rip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
   rip = static_cast<greg_t>(word_of_no_pointer());
