@@ -111,11 +111,15 @@ class Translator {
     return begin;
   }
 
-  // Ends in a jump to a fragment that there is.
+  // Ends in a jump to a fragment that there is. It may be in an arena on the other side of the
+  // code, too far for a displacement: where a program has reserved what lies nearby.
   void continue_at(const std::uint8_t* head) {
-    std::uint8_t* field = hot_.jump(nullptr);
-    if (!Emitter::reaches(field, head)) die("a fragment lies out of reach of its landing");
-    Emitter::point(field, head);
+    if (Emitter::reaches(hot_.at() + 1, head)) {
+      Emitter::point(hot_.jump(nullptr), head);
+    } else {
+      hot_.bytes({0xff, 0x25, 0, 0, 0, 0});  // JMP [RIP + 0]
+      hot_.quad(reinterpret_cast<std::uint64_t>(head));
+    }
     stubs();
   }
 
