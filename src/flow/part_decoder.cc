@@ -143,7 +143,10 @@ class PartDecoder::Impl {
   // By this thread, as Crew does.
   bool decode(PathDecoder& decoder, std::size_t end, std::size_t spacing, Output& out,
               const Crew::AtStretch& mark) {
-    if (decoder.paused()) mark(decoder.state());
+    if (decoder.paused()) {
+      out.flush();  // the last round's
+      mark(decoder.state());
+    }
     std::size_t next = decoder.state().offset + spacing;
     while (decoder.advance(std::min(next, end))) {
       const PathDecoder::State state = decoder.state();

@@ -75,6 +75,24 @@ Calls calls_of(const ask::Index& index, const ask::Ran& ran) {
   return out;
 }
 
+std::string difference_in_counts(const Calls& a, const Calls& b) {
+  const auto text = [](const Calls& counts, const Calls::key_type& key) {
+    const auto found = counts.find(key);
+    if (found == counts.end()) return std::string("none");
+    return fmt::format("{} begun and {} ended", found->second.first, found->second.second);
+  };
+  Calls all = a;
+  all.insert(b.begin(), b.end());
+  for (const auto& [key, unused] : all) {
+    const auto& [space, entry, by_call, hidden, first] = key;
+    if (text(a, key) == text(b, key)) continue;
+    return fmt::format("counted calls of {:x} (space {}{}{}{}): {}, one by one {},", entry, space,
+                       by_call ? ", by call" : "", hidden ? ", hidden" : "", first ? ", first" : "",
+                       text(a, key), text(b, key));
+  }
+  return {};
+}
+
 bool same_last(const Branch& a, const Branch& b) {
   return a.from == b.from && a.to == b.to && a.time == b.time && a.insns == b.insns &&
          a.kind == b.kind && a.flags == b.flags;
@@ -111,7 +129,10 @@ std::string difference(const ask::Index& a, const ask::Index& b, std::size_t i) 
   if (x.return_before != y.return_before) return "return before";
   if (returns_of(a, i) != returns_of(b, i)) return "return sites";
   if (a.open_at(i) != b.open_at(i)) return "open calls";
-  if (calls_of(a, a.ran(i)) != calls_of(b, b.ran(i))) return "counted calls";
+  if (std::string counts = difference_in_counts(calls_of(a, a.ran(i)), calls_of(b, b.ran(i)));
+      !counts.empty()) {
+    return counts;
+  }
   if (granules(a) != granules(b) || a.ran(i).any_granule != b.ran(i).any_granule)
     return "code that ran";
   if (x.lossy != y.lossy) return "losses";

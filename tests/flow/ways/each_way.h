@@ -32,6 +32,10 @@ std::string judging_differs(PieceSource& stream, const image::CodeSource& code, 
 // Each thread writes what it decodes.
 std::string writing_differs(PieceSource& stream, Decoder& decoder, const Told& expected);
 
+// Checkpoints are told of, in the second stream of the same bytes as in the first.
+std::string marking_differs(PieceSource& stream, PieceSource& same, const image::CodeSource& code,
+                            Config config);
+
 // Edges are counted, and the code between them. Another trace comes between, so that edges are
 // executed less often, and more often again.
 std::string covering_differs(std::span<const Piece> pieces, const image::CodeSource& code,
