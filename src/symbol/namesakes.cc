@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <tuple>
 
 #include "hodo/base/last_component.h"
@@ -36,21 +37,31 @@ Namesakes::Namesakes(std::span<const LocalSymbol> by_name) {
   std::ranges::sort(marked_, {}, [](const Marked& m) { return std::tuple(m.name, m.start); });
 }
 
+// Of a hostile file all functions may have one name.
 void Namesakes::mark(std::span<const LocalSymbol> same) {
-  const auto elsewhere = [&](const LocalSymbol& one, bool same_source) {
-    return std::ranges::any_of(same, [&](const LocalSymbol& other) {
-      return is_function(other) && other.symbol->start != one.symbol->start &&
-             (!same_source || (!other.symbol->global && other.source == one.source));
-    });
-  };
+  std::vector<const LocalSymbol*> local;
+  std::set<std::uint64_t> places;
   for (const LocalSymbol& one : same) {
-    if (!is_function(one) || one.symbol->global || !elsewhere(one, false)) continue;
-    const bool by_source = !one.source.empty() && !elsewhere(one, true);
-    marked_.push_back(
-        {.name = one.symbol->name,
-         .start = one.symbol->start,
-         .source = one.source,
-         .mark = by_source ? std::string(last_component(one.source)) : hex(one.symbol->start)});
+    if (!is_function(one)) continue;
+    places.insert(one.symbol->start);
+    if (!one.symbol->global) local.push_back(&one);
+  }
+  if (places.size() < 2) return;
+  std::ranges::sort(local, {},
+                    [](const LocalSymbol* l) { return std::tuple(l->source, l->symbol->start); });
+  for (std::size_t first = 0, end = 0; first < local.size(); first = end) {
+    const std::string_view source = local[first]->source;
+    while (end < local.size() && local[end]->source == source) ++end;
+    const bool one_place = local[first]->symbol->start == local[end - 1]->symbol->start;
+    for (std::size_t i = first; i < end; ++i) {
+      const Symbol& symbol = *local[i]->symbol;
+      const bool by_source = one_place && !source.empty();
+      marked_.push_back(
+          {.name = symbol.name,
+           .start = symbol.start,
+           .source = source,
+           .mark = by_source ? std::string(last_component(source)) : hex(symbol.start)});
+    }
   }
 }
 
