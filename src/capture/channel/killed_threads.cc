@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -43,15 +44,21 @@ bool goes_on(const KilledThreads::Thread& thread) {
 void KilledThreads::look(std::span<const Thread> silent, std::uint64_t now) {
   looked_ = now;
   std::set<Thread> missed;
+  std::map<pid_t, bool> going_on;  // processes, of which some may have thousands of threads
+  const auto process_goes_on = [&](pid_t pid) {
+    const auto [known, fresh] = going_on.try_emplace(pid, false);
+    if (fresh) {
+      known->second = std::ranges::any_of(
+          silent, [&](const Thread& one) { return one.pid == pid && goes_on(one); });
+    }
+    return known->second;
+  };
   for (const Thread& thread : silent) {
     if (killed_.contains(thread) || !is_gone(thread)) continue;
     missed.insert(thread);
     // Once may be the moment in which the process ends as a whole.
     if (!missed_.contains(thread) || ends_.size() >= kMostEnds) continue;
-    const bool alone = std::ranges::any_of(silent, [&](const Thread& other) {
-      return other.pid == thread.pid && other.tid != thread.tid && goes_on(other);
-    });
-    if (!alone) continue;
+    if (!process_goes_on(thread.pid)) continue;
     killed_.insert(thread);
     ends_.push_back({.pid = thread.pid, .name = {}, .signal = SIGSYS, .tid = thread.tid, .ip = {}});
   }
