@@ -10,6 +10,7 @@
 #include "hodo/ask/builds.h"
 #include "hodo/ask/calls.h"
 #include "hodo/ask/compare.h"
+#include "hodo/ask/moved_lines.h"
 #include "hodo/ask/spectrum.h"
 #include "hodo/ask/window.h"
 #include "hodo/base/last_component.h"
@@ -154,6 +155,25 @@ std::string about_builds(const std::string& file, const ask::Rebuilt& in_common)
       file, in_common.alike.size());
 }
 
+// Of the files that the runs have in builds of their own.
+void align(const ask::RebuiltFiles& rebuilt, analyze::Coverage& in_a, analyze::Coverage& in_b,
+           view::DiffView& diff) {
+  for (const auto& [file, in_common] : rebuilt) {
+    const auto is_it = [&](const analyze::CoveredModule& m) {
+      return m.file && last_component(m.path) == file;
+    };
+    const auto a = std::ranges::find_if(in_a.modules, is_it);
+    const auto b = std::ranges::find_if(in_b.modules, is_it);
+    if (a == in_a.modules.end() || b == in_b.modules.end()) continue;
+    const std::size_t changed = ask::align_lines(*a, *b, in_common.alike);
+    if (changed == 0) continue;
+    diff.notes.push_back(fmt::format(
+        "{}: lines are called as in A; in {} function{} the source has changed: lines there are not "
+        "compared",
+        file, changed, changed == 1 ? "" : "s"));
+  }
+}
+
 // From here on B's files are called as those of A that they are compared with.
 void rename(const ask::RenamedFiles& names, ask::Builds& builds, analyze::Coverage& in_b,
             view::DiffView& diff) {
@@ -198,7 +218,7 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
   if (pairs.empty()) return fail(ErrorCode::not_found, "one of the recordings has no branches");
   if (Status s = cover(*a.session, part(pairs[0].a), ran_a, progress); !s) return s;
   if (Status s = cover(*b.session, part(pairs[0].b), ran_b, progress); !s) return s;
-  const analyze::Coverage in_a = analyze::coverage_of(ran_a.counts, *a.session, {});
+  analyze::Coverage in_a = analyze::coverage_of(ran_a.counts, *a.session, {});
   analyze::Coverage in_b = analyze::coverage_of(ran_b.counts, *b.session, {});
   ask::CompareOptions how{.progress = progress};
   how.renamed = ask::renamed(ran_a.builds, ran_b.builds);
@@ -210,6 +230,7 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
   for (const Pair& pair : pairs) {
     if (Status s = add_path(pair, how, diff); !s) return s;
   }
+  align(how.rebuilt, in_a, in_b, diff);
   diff.differences = ask::differences(executed(in_a, in_b, diff), executed(in_b, in_a, diff));
   return {};
 }

@@ -1205,9 +1205,9 @@ int main(""").replace("return total == 0", "return twice(total) == 0")
 
 def case_rebuilt(case):
     """Builds of one program: other addresses and inlined functions are no difference, and what is alike is compared."""
-    def record(name, arguments, *flags):
+    def record(name, arguments, *flags, source=REBUILT):
         os.makedirs(case.path(name), exist_ok=True)
-        return case.record(name + ".data", case.program(name + "/parse", REBUILT, *flags), *arguments)
+        return case.record(name + ".data", case.program(name + "/parse", source, *flags), *arguments)
 
     one = record("one", ("12a", "7"), "-O2", '-DTEXT="one"')
     plain = record("plain", ("12a", "7"), "-O0", "-fno-builtin", '-DTEXT="one"')
@@ -1225,6 +1225,13 @@ def case_rebuilt(case):
         where = parted["first"][side]["at"]
         check(where["function"] == "parse" and where["line"] == line_of(REBUILT, "parts"), where)
     check(parted["first"]["a"]["next"]["kind"] == "cond" or parted["first"]["b"]["next"]["kind"] == "cond", parted)
+    # Lines of its own before main(), which begins in another line then: what main() calls is called as before.
+    behind = REBUILT.replace("int main(", "static int add(int n) {\n  return n + 1;\n}\nint main(").replace(
+        "return twice(total)", "return add(-1) + twice(total)")
+    other = record("moved", ("12a", "7"), "-O2", '-DTEXT="one"', source="\n\n" + behind)
+    moved = case.json("diff", one, other, status=None)
+    lines = [d for d in moved["differences"] if d["kind"] != "function" and d["module"] == "parse"]
+    check(moved["paths"][0]["equal"] and not lines, lines)
 
 
 ADDED = r"""
