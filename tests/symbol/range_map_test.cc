@@ -79,11 +79,15 @@ TEST(BetterName, Order) {
     return Candidate{.symbol = {.name = name, .kind = kind, .global = global}, .weak = weak};
   };
   using enum SymbolKind;
-  const Candidate order[] = {
-      make("write", function, true, false),       make("write", function, true, true),
-      make("longer_write", function, true, true), make("_write", function, true, false),
-      make("__write", function, true, false),     make("a", function, false, false),
-      make("_a", function, false, false),         make("a", label, true, false)};
+  const Candidate order[] = {make("longer_write@plt", plt, false, false),
+                             make("write", function, true, false),
+                             make("write", function, true, true),
+                             make("longer_write", function, true, true),
+                             make("_write", function, true, false),
+                             make("__write", function, true, false),
+                             make("a", function, false, false),
+                             make("_a", function, false, false),
+                             make("a", label, true, false)};
   for (std::size_t i = 0; i < std::size(order); ++i) {
     for (std::size_t j = 0; j < std::size(order); ++j) {
       EXPECT_EQ(better_name(order[i], order[j]), i < j) << i << ' ' << j;

@@ -89,8 +89,9 @@ class SymbolTable {
   const std::shared_ptr<LineStore>& store() const { return lines_; }
 
   // The innermost symbol whose [start, start + size) has the address; null where there is none. Of
-  // several names for the same code: functions before labels, global before local names, then those
-  // with fewer leading underscores, strong before weak, then the shortest.
+  // several names for the same code: stubs before functions (mold gives each a name of its own),
+  // these before labels, global before local names, then those with fewer leading underscores,
+  // strong before weak, then the shortest.
   const Symbol* at(std::uint64_t vaddr) const;
   // The same by offset in the file, which is what a mapping tells: offset = ip - start + pgoff.
   const Symbol* at_offset(std::uint64_t file_offset) const;
