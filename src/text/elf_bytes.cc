@@ -119,6 +119,14 @@ std::optional<ElfBytes::Part> ElfBytes::part(std::uint32_t type) const {
   return found == parts_.end() ? std::nullopt : std::optional(found->part);
 }
 
+std::vector<ElfBytes::Part> ElfBytes::parts(std::initializer_list<std::uint32_t> types) const {
+  std::vector<Part> out;
+  for (const TypedPart& p : parts_) {
+    if (std::ranges::find(types, p.type) != types.end()) out.push_back(p.part);
+  }
+  return out;
+}
+
 template <class Class>
 std::optional<std::uint64_t> ElfBytes::find_section(std::string_view name) const {
   ByteReader file(file_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "loader_tables.h"
 #include "vtables.h"
 
 namespace hodo::text {
@@ -38,18 +39,13 @@ class Distances {
  private:
   static constexpr std::uint64_t kSize = 4;
 
-  // Tables that name functions and which no code goes by.
+  // Tables whose numbers no code goes by, though some are addresses or look like distances.
   void leave_out(const image::UnwindTables& unwind) {
+    left_out_ = loader_tables(elf_);
     left_out_.push_back(unwind.frames);
     if (const auto header = elf_.part(PT_GNU_EH_FRAME)) {
       left_out_.push_back({header->vaddr, header->vaddr + header->size});
     }
-    for (const auto& [begin, size] : {std::pair(DT_RELA, DT_RELASZ), {DT_JMPREL, DT_PLTRELSZ}}) {
-      const std::uint64_t at = elf_.dynamic(begin).value_or(0);
-      left_out_.push_back({at, at + elf_.dynamic(size).value_or(0)});
-    }
-    const std::uint64_t symbols = elf_.dynamic(DT_SYMTAB).value_or(0);
-    left_out_.push_back({symbols, symbols + elf_.symbol_count().value_or(0) * sizeof(Elf64_Sym)});
   }
 
   // What Pointers knows of is judged by that.

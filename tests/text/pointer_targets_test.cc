@@ -49,6 +49,14 @@ TEST(PointerTargets, AnExportedFunctionIsOthersToAskFor) {
   EXPECT_FALSE(module->asks_for("puts"));
 }
 
+TEST(PointerTargets, WhatTheLoaderReadsIsNoDistance) {
+  Classes classes;
+  classes.entries = {{DT_FLAGS_1, kIsUntaken}, {DT_DEBUG, kIsUntaken - kText}};
+  EXPECT_TRUE(analyze(classes)->is_untaken(kIsUntaken));
+  classes.data.push_back(kIsUntaken - kText);
+  EXPECT_FALSE(analyze(classes)->is_untaken(kIsUntaken)) << "in data it is one";
+}
+
 TEST(PointerTargets, TheEntryPointIsTheKernels) {
   Classes classes;
   classes.elf.entry = kIsUntaken;

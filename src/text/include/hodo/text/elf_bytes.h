@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,6 +76,8 @@ class ElfBytes {
     std::uint32_t flags = 0;  // PF_*
   };
   std::optional<Part> part(std::uint32_t type) const;
+  // All of these types.
+  std::vector<Part> parts(std::initializer_list<std::uint32_t> types) const;
 
   // The address of the first section with this name; nullopt: none.
   std::optional<std::uint64_t> section(std::string_view name) const;
