@@ -16,8 +16,8 @@ class CoverageBuilder {
       : counts_(counts), session_(session) {}
 
   Coverage build(CoverageParts parts) {
-    for (const PairCount& run : counts_.runs.sorted()) add_run(run);
-    for (const PairCount& edge : counts_.edges.sorted()) add_edge(edge);
+    for (const PairCount& run : sorted(counts_.runs)) add_run(run);
+    for (const PairCount& edge : sorted(counts_.edges)) add_edge(edge);
     Coverage out{.dropped = counts_.runs.dropped() + counts_.edges.dropped()};
     // By path: in which order they ran first hangs on how many threads have counted.
     std::vector<std::uint32_t> places(modules_.size());

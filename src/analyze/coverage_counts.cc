@@ -18,6 +18,8 @@ CoverageCounts::CoverageCounts(const session::Names& names, std::size_t most)
 CoverageCounts::~CoverageCounts() = default;
 
 bool CoverageCounts::runs(const session::Context& context, std::span<const flow::RunCount> batch) {
+  PairCounts::Batch runs(state_->runs);
+  PairCounts::Batch edges(state_->edges);
   for (const flow::RunCount& run : batch) {
     const flow::EdgeCount& edge = run.edge;
     const auto [begin, time] = std::pair(run.begin, run.time);
@@ -25,24 +27,24 @@ bool CoverageCounts::runs(const session::Context& context, std::span<const flow:
     const bool ran = begin != 0 && (cut ? edge.from > begin : edge.from >= begin);
     if (ran) {
       const session::Home home = state_->homes.of(context.space, begin, edge.from, time);
-      state_->runs.add({.first = home.from,
-                        .second = home.to,
-                        .count = edge.count,
-                        .time = home.time,
-                        .space = home.space,
-                        .era = home.era,
-                        .not_taken = cut});
+      runs.add({.first = home.from,
+                .second = home.to,
+                .count = edge.count,
+                .time = home.time,
+                .space = home.space,
+                .era = home.era,
+                .not_taken = cut});
     }
     if (is_branch(edge) && edge.from != 0 && edge.to != 0) {
       const session::Home home = state_->homes.of(context.space, edge.from, edge.to, time);
-      state_->edges.add({.first = home.from,
-                         .second = home.to,
-                         .count = edge.count,
-                         .time = home.time,
-                         .space = home.space,
-                         .era = home.era,
-                         .kind = edge.kind,
-                         .not_taken = (edge.flags & kNotTaken) != 0});
+      edges.add({.first = home.from,
+                 .second = home.to,
+                 .count = edge.count,
+                 .time = home.time,
+                 .space = home.space,
+                 .era = home.era,
+                 .kind = edge.kind,
+                 .not_taken = (edge.flags & kNotTaken) != 0});
     }
   }
   return true;

@@ -333,10 +333,10 @@ class GraphBuilder {
 Result<FlowGraph> flow_graph(const CoverageCounts& counts, session::Session& session,
                              const std::string& name, const std::string& object,
                              const std::string& part) {
-  const std::vector<PairCount> runs = counts.state().runs.sorted();
+  const std::vector<PairCount> runs = sorted(counts.state().runs);
   const auto found = find(runs, session.names(), name, object, part);
   if (!found) return std::unexpected(found.error());
-  const std::vector<PairCount> edges = counts.state().edges.sorted();
+  const std::vector<PairCount> edges = sorted(counts.state().edges);
   return GraphBuilder(runs, edges, session, found->first, found->second).build();
 }
 

@@ -41,7 +41,13 @@ struct Jumps::State {
   State(const session::Names& n, std::size_t most)
       : names(n), homes(n), jumps(most), missed(most), lines(most) {}
 
-  void branch(std::uint32_t space, const Branch& branch, Walk& walk) {
+  // What becomes of a batch of branches.
+  struct Batch {
+    explicit Batch(State& state) : jumps(state.jumps), missed(state.missed), lines(state.lines) {}
+    PairCounts::Batch jumps, missed, lines;
+  };
+
+  void branch(std::uint32_t space, const Branch& branch, Walk& walk, Batch& batch) {
     const std::uint64_t began = std::exchange(walk.line, 0);
     if (branch.kind == BranchKind::begin || branch.kind == BranchKind::lost) {
       walk.line = goes_on(walk, branch) ? walk.left : branch.to;
@@ -54,11 +60,11 @@ struct Jumps::State {
       return;
     }
     const PairCount pair = pair_at(space, branch.from, branch.to, branch.time);
-    jumps.add(pair);
-    if ((branch.flags & kMispredicted) != 0) missed.add(pair);
+    batch.jumps.add(pair);
+    if ((branch.flags & kMispredicted) != 0) batch.missed.add(pair);
     walk.line = branch.to;
     if (began == 0 || began > branch.from) return;
-    lines.add(pair_at(space, began, branch.from, branch.time));
+    batch.lines.add(pair_at(space, began, branch.from, branch.time));
   }
 
   PairCount pair_at(std::uint32_t space, std::uint64_t first, std::uint64_t second,
@@ -85,7 +91,7 @@ struct Jumps::State {
 
   void sort(const PairCounts& counts, Pairs Counts::* into,
             std::map<std::string, Counts>& files) const {
-    for (const PairCount& pair : counts.sorted()) {
+    for (const PairCount& pair : sorted(counts)) {
       const Where from = locate(pair, pair.first);
       const Where to = locate(pair, pair.second);
       if (!from.file.empty()) {
@@ -112,9 +118,10 @@ Jumps::Jumps(const session::Names& names, std::size_t most)
 Jumps::~Jumps() = default;
 
 bool Jumps::branches(const session::Context& context, std::span<const Branch> batch) {
+  State::Batch counted(*state_);
   Walk& walk = state_->walks[{context.tid, context.queue}];
   for (const Branch& branch : batch) {
-    if ((branch.flags & kNotTaken) == 0) state_->branch(context.space, branch, walk);
+    if ((branch.flags & kNotTaken) == 0) state_->branch(context.space, branch, walk, counted);
   }
   return true;
 }

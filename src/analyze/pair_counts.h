@@ -1,11 +1,12 @@
 // How often each of many pairs of addresses was seen.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "hodo/analyze/count_table.h"
 #include "hodo/flow/branch.h"
 
 namespace hodo::analyze {
@@ -21,29 +22,22 @@ struct PairCount {
   bool not_taken = false;
 };
 
-// Open addressing: one probe for most. A program has few pairs, but a trace that somebody made up
-// may have any number: behind the limit new ones are only counted as dropped.
-class PairCounts {
- public:
-  // `limit` is less than 2^32.
-  explicit PairCounts(std::size_t limit);
+// For CountTable.
+inline std::size_t hash(const PairCount& pair) {
+  return hash_of_counted(pair.first, pair.second, pair.space, pair.era);
+}
+inline bool same(const PairCount& a, const PairCount& b) {
+  return a.first == b.first && a.second == b.second && a.space == b.space && a.era == b.era &&
+         a.kind == b.kind && a.not_taken == b.not_taken;
+}
+inline void add_up(PairCount& into, const PairCount& pair) {
+  into.count += pair.count;
+  into.time = std::min(into.time, pair.time);
+}
 
-  // Adds its count, at least 1.
-  void add(const PairCount& pair);
+using PairCounts = CountTable<PairCount>;
 
-  // In order of space, era, first, second.
-  std::vector<PairCount> sorted() const;
-  std::uint64_t dropped() const { return dropped_; }
-
- private:
-  // The place of a pair's number.
-  std::uint32_t& slot(const PairCount& pair);
-  void grow();
-
-  std::size_t limit_;
-  std::uint64_t dropped_ = 0;
-  std::deque<PairCount> pairs_;       // by number, from 1 on; they stay where they are
-  std::vector<std::uint32_t> table_;  // of numbers, size a power of two; 0: free
-};
+// In order of space, era, first, second.
+std::vector<PairCount> sorted(const PairCounts& counts);
 
 }  // namespace hodo::analyze

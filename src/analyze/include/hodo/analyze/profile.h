@@ -3,12 +3,14 @@
 // also where no branch was taken.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "hodo/analyze/count_table.h"
 #include "hodo/session/homes.h"
 #include "hodo/session/names.h"
 #include "hodo/session/sink.h"
@@ -28,6 +30,20 @@ struct Edge {
   BranchKind kind = BranchKind::lost;
   bool not_taken = false;
 };
+
+// For CountTable.
+inline std::size_t hash(const Edge& edge) {
+  return hash_of_counted(edge.from, edge.to, edge.space, edge.era);
+}
+inline bool same(const Edge& a, const Edge& b) {
+  return a.from == b.from && a.to == b.to && a.space == b.space && a.era == b.era &&
+         a.kind == b.kind && a.not_taken == b.not_taken;
+}
+inline void add_up(Edge& into, const Edge& edge) {
+  into.count += edge.count;
+  into.insns += edge.insns;
+  into.time = std::min(into.time, edge.time);
+}
 
 struct TaskTotals {
   std::uint64_t instructions = 0;
@@ -53,19 +69,13 @@ class Profile final : public session::RunSink {
     return tasks_;
   }
   // Branches that are in no edge because there were too many.
-  std::uint64_t dropped() const { return dropped_; }
+  std::uint64_t dropped() const { return edges_.dropped(); }
 
  private:
-  void add(std::uint32_t space, const flow::RunCount& run);
-  // The place of the number of an edge like this.
-  std::uint32_t& slot(const Edge& like);
-  void grow();
+  Edge edge_of(std::uint32_t space, const flow::RunCount& run);
 
   session::Homes homes_;
-  std::size_t max_edges_;
-  std::uint64_t dropped_ = 0;
-  std::deque<Edge> edges_;            // by number, from 1 on; they stay where they are
-  std::vector<std::uint32_t> table_;  // of numbers: open addressing, size a power of two; 0: free
+  CountTable<Edge> edges_;
   std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals> tasks_;
 };
 
