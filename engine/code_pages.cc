@@ -9,6 +9,7 @@
 #include "cache.h"
 #include "edition.h"
 #include "hodo/base/page.h"
+#include "hodo/isa/encoding.h"
 #include "map.h"
 #include "mappings.h"
 #include "memory.h"
@@ -187,6 +188,9 @@ unsigned readable_bytes(std::uint64_t ip) {
   if (!touch(page)) return 0;
   const std::uint64_t left = page + kPage - ip;
   if (left >= kLongest) return kLongest;
+  // Most end before that, and what lies behind may be data, or nothing.
+  const auto* const code = reinterpret_cast<const std::uint8_t*>(ip);
+  if (isa::decode_encoding(code, left).length != 0) return static_cast<unsigned>(left);
   return touch(page + kPage) ? kLongest : static_cast<unsigned>(left);
 }
 

@@ -79,7 +79,7 @@ void mapped(ThreadArea& area, std::uint64_t start) {
   note_mapped(start, r.rsi, prot, shared, (flags & MAP_ANONYMOUS) == 0 || shared);
   if ((flags & MAP_HUGETLB) != 0) mappings_changed();
   if ((prot & PROT_EXEC) == 0) return;
-  report_files(area, true);
+  if ((flags & MAP_ANONYMOUS) == 0) report_files(area, true);
   report_granted(area, start, r.rsi);
 }
 
