@@ -2,7 +2,6 @@
 
 #include <elf.h>
 
-
 namespace hodo::text {
 namespace {
 
