@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -70,14 +71,17 @@ bool Source::are_alike() const {
 
 // A function that was compiled otherwise, between two that moved alike, moved as they did.
 void Source::follow_neighbours() {
+  std::vector<std::optional<std::int64_t>> behind;  // what the next one that is known moved, by it
+  std::optional<std::int64_t> known;
+  for (const auto& [line, stretch] : std::views::reverse(starts_)) {
+    behind.push_back(known);
+    if (stretch.shift) known = stretch.shift;
+  }
   std::int64_t before = 0;
-  for (auto it = starts_.begin(); it != starts_.end(); ++it) {
-    std::optional<std::int64_t>& shift = it->second.shift;
-    const auto next = std::find_if(std::next(it), starts_.end(), [](const auto& start) {
-      return start.second.shift.has_value();
-    });
-    if (!shift && next != starts_.end() && next->second.shift == before) shift = before;
-    before = shift.value_or(before);
+  for (auto& [line, stretch] : starts_) {
+    if (!stretch.shift && behind.back() == before) stretch.shift = before;
+    before = stretch.shift.value_or(before);
+    behind.pop_back();
   }
 }
 
