@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "hodo/ask/builds.h"
+#include "hodo/ask/source_names.h"
 #include "hodo/symbol/demangle.h"
-#include "source_names.h"
 
 namespace hodo::ask {
 namespace {
@@ -20,6 +20,7 @@ constexpr std::uint32_t kEnd = ~std::uint32_t{0};
 
 // A function that both builds have begins here, and another one behind it.
 struct Stretch {
+  std::string function;               // empty: none begins before
   std::uint32_t a = 0, b = 0;         // first lines
   std::optional<std::int64_t> shift;  // from a's lines to b's; none: they are not known
   std::uint32_t last_a = kEnd;        // no line of a's behind it has this shift
@@ -38,10 +39,10 @@ std::uint32_t last_before(const Known& known, std::uint32_t line) {
 // A source of both builds, by stretches from its begin on.
 class Source {
  public:
-  void add(std::uint32_t a, std::uint32_t b, bool alike) {
+  void add(const std::string& function, std::uint32_t a, std::uint32_t b, bool alike) {
     Stretch& stretch = starts_.try_emplace(a).first->second;
     if (stretch.shift) return;
-    stretch = {.a = a, .b = b};
+    stretch = {.function = function, .a = a, .b = b};
     if (alike) stretch.shift = std::int64_t{b} - a;
   }
   // Whether any lines have moved.
@@ -50,9 +51,11 @@ class Source {
   Stretch* of_a(std::uint32_t line) { return &std::prev(starts_.upper_bound(line))->second; }
   Stretch* of_b(std::uint32_t line) { return std::prev(by_b_.upper_bound(line))->second; }
 
-  std::size_t changed() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(starts_, [](const auto& s) { return s.second.changed; }));
+  void add_changed(const std::string& source, std::set<std::string>& out) const {
+    for (const auto& [line, stretch] : starts_) {
+      if (!stretch.changed) continue;
+      out.insert(stretch.function.empty() ? "the begin of " + source : stretch.function);
+    }
   }
 
  private:
@@ -91,6 +94,9 @@ bool Source::join(const Known& known_a, const Known& known_b) {
   if (!moved || !are_alike()) return false;
   for (auto& [line, stretch] : starts_) by_b_[stretch.b] = &stretch;
   follow_neighbours();
+  // Which of the lines before the first function are new, nobody knows.
+  const auto first = std::next(starts_.begin());
+  if (first != starts_.end() && first->second.a != first->second.b) starts_[0].shift.reset();
   for (auto it = starts_.begin(); it != starts_.end(); ++it) {
     Stretch& stretch = it->second;
     const auto next = std::next(it);
@@ -135,7 +141,7 @@ Sources moved_sources(const analyze::CoveredModule& a, const analyze::CoveredMod
     const auto other = in_b.find(what);
     if (line == 0 || other == in_b.end() || other->second == 0) continue;
     const std::string name = base_name(symbol::demangle(std::string(what.second)));
-    out[std::string(what.first)].add(line, other->second, alike.contains(name));
+    out[std::string(what.first)].add(name, line, other->second, alike.contains(name));
   }
   auto known_a = known_lines(a, names_a);
   auto known_b = known_lines(b, names_b);
@@ -188,13 +194,13 @@ void sift(analyze::CoveredModule& m, Sources& sources, const Keeps& keeps) {
 
 }  // namespace
 
-std::size_t align_lines(analyze::CoveredModule& a, analyze::CoveredModule& b,
-                        const std::set<std::string>& alike) {
+std::set<std::string> align_lines(analyze::CoveredModule& a, analyze::CoveredModule& b,
+                                  const std::set<std::string>& alike) {
   Sources sources = moved_sources(a, b, alike);
   sift(a, sources, keeps_a);
   sift(b, sources, keeps_b);
-  std::size_t out = 0;
-  for (const auto& [name, source] : sources) out += source.changed();
+  std::set<std::string> out;
+  for (const auto& [name, source] : sources) source.add_changed(name, out);
   return out;
 }
 

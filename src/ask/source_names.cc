@@ -1,4 +1,4 @@
-#include "source_names.h"
+#include "hodo/ask/source_names.h"
 
 #include <cstdint>
 #include <map>

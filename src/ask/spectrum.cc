@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hodo/ask/source_names.h"
 #include "hodo/base/last_component.h"
 #include "neutral.h"
-#include "source_names.h"
 
 namespace hodo::ask {
 namespace {

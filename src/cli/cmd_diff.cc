@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <span>
 
 #include "asking.h"
 #include "commands.h"
 #include "hodo/ask/spectrum.h"
 #include "hodo/serve/diffs.h"
+#include "hodo/serve/many_runs.h"
 #include "hodo/view/differences.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
@@ -65,7 +66,8 @@ const Manual kDiffManual{
         " list; with two --thread two threads. Both may be of one recording or of two.\n\n"
         "--only-in takes recordings of failing runs, and behind -- those of passing ones, and ranks"
         " functions, lines and branches by how well they tell the two apart: 1 is what all failing"
-        " runs executed and no passing one did.\n\n"
+        " runs executed and no passing one did. Of builds that are not the same, lines are called as in "
+        "the first recording, as above.\n\n"
         "The exit status is 1 if there is a difference.",
     .examples = {{"hodo diff good.data bad.data", "Where the bad run leaves the good one's path."},
                  {"hodo diff run.data --call parse#17 --call parse#18",
@@ -78,7 +80,9 @@ const Manual kDiffManual{
     .exit_statuses = {{"0", "No difference."},
                       {"1", "The runs differ."},
                       {"2", "Wrong use, or a recording that cannot be read."},
-                      {"3", "No difference, but a part of a recording was lost."}}};
+                      {"3",
+                       "No difference, but a part of a recording was lost, or "
+                       "could not be compared."}}};
 
 Result<std::unique_ptr<session::Session>> open(const DiffOptions& options,
                                                const std::string& file) {
@@ -146,59 +150,35 @@ Result<int> diff_two(const DiffOptions& options, view::Progress& progress) {
       options, [&](const view::Style& style) { return view::diff_text(*diff, style); },
       [&] { return view::diff_json(*diff); }, [&] { return view::diff_html(*diff); });
   if (!written) return std::unexpected(written.error());
-  if (serve::differs(*diff)) return kExitFindings;
-  return a->run.outcome.complete() && b->run.outcome.complete() ? kExitOk : kExitIncomplete;
+  if (view::differs(*diff)) return kExitFindings;
+  return diff->complete ? kExitOk : kExitIncomplete;
 }
 
-// What each of some runs executed.
-struct Spectra {
-  std::vector<ask::Spectrum> runs;
-  std::set<std::string> without_lines;  // files that one of them has without source lines
-  bool complete = true;
-};
-
-Result<Spectra> spectra(const DiffOptions& options, const std::vector<std::string>& files,
-                        view::Progress& progress) {
-  Spectra out;
+Status add(const DiffOptions& options, const std::vector<std::string>& files,
+           view::Progress& progress, serve::ManyRuns& runs) {
   for (const std::string& file : files) {
     auto session = open(options, file);
     if (!session) return std::unexpected(about(file, session.error()));
-    analyze::CoverageCounts counts((*session)->names());
-    auto outcome = (*session)->cover({.progress = told_to(progress)}, counts);
-    if (!outcome) return std::unexpected(about(file, outcome.error()));
-    out.complete &= outcome->complete();
-    const analyze::Coverage coverage = analyze::coverage_of(counts, **session, {});
-    out.runs.push_back(ask::spectrum_of(coverage));
-    out.without_lines.merge(ask::without_lines(coverage));
+    Status added = runs.add(std::move(*session), told_to(progress));
+    if (!added) return std::unexpected(about(file, added.error()));
   }
-  return out;
-}
-
-// What not all runs know about lines is not compared.
-void leave_out_unknown_lines(Spectra& failing, Spectra& passing) {
-  std::set<std::string> without = failing.without_lines;
-  without.insert(passing.without_lines.begin(), passing.without_lines.end());
-  std::set<std::string> left_out;
-  for (Spectra* some : {&failing, &passing}) {
-    for (ask::Spectrum& run : some->runs) left_out.merge(ask::leave_out_lines(run, without));
-  }
-  for (const std::string& file : left_out) {
-    fmt::print(stderr,
-               "hodo: {} has source lines in some of the recordings only: they are not compared\n",
-               view::printable(file));
-  }
+  return {};
 }
 
 Result<int> diff_many(const DiffOptions& options, view::Progress& progress) {
-  auto failing = spectra(options, options.failing, progress);
-  if (!failing) return std::unexpected(failing.error());
-  auto passing = spectra(options, options.files, progress);
-  if (!passing) return std::unexpected(passing.error());
-  const bool complete = failing->complete && passing->complete;
+  serve::ManyRuns runs;
+  for (const auto& files : {options.failing, options.files}) {
+    if (Status added = add(options, files, progress, runs); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  const serve::ManyRuns::Outcome ran = runs.finish();
   progress.clear();
-  leave_out_unknown_lines(*failing, *passing);
-  const auto all = ask::suspects(failing->runs, passing->runs);
-  const std::size_t bad = failing->runs.size(), good = passing->runs.size();
+  for (const std::string& note : ran.notes) {
+    fmt::print(stderr, "hodo: {}\n", view::printable(note));
+  }
+  const std::size_t bad = options.failing.size(), good = options.files.size();
+  const auto all = ask::suspects(std::span(ran.runs).first(bad), std::span(ran.runs).subspan(bad));
   Status written = write(
       options,
       [&](const view::Style& style) {
@@ -207,10 +187,10 @@ Result<int> diff_many(const DiffOptions& options, view::Progress& progress) {
       [&] { return view::suspects_json(all, options.top); },
       [&] { return view::suspects_html(all, bad, good, options.top); });
   if (!written) return std::unexpected(written.error());
-  if (!complete) std::fputs("hodo: parts of these recordings were lost\n", stderr);
+  if (ran.lost) std::fputs("hodo: parts of these recordings were lost\n", stderr);
   const bool any = std::ranges::any_of(
       all, [&](const ask::Suspect& s) { return s.failing == bad && s.passing == 0; });
-  return any ? kExitFindings : complete ? kExitOk : kExitIncomplete;
+  return any ? kExitFindings : ran.complete ? kExitOk : kExitIncomplete;
 }
 
 Status usage(const DiffOptions& options) {

@@ -6,14 +6,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
-#include "hodo/ask/builds.h"
+#include "aligned.h"
 #include "hodo/ask/calls.h"
 #include "hodo/ask/compare.h"
-#include "hodo/ask/moved_lines.h"
 #include "hodo/ask/spectrum.h"
 #include "hodo/ask/window.h"
-#include "hodo/base/last_component.h"
 
 namespace hodo::serve {
 namespace {
@@ -103,16 +102,9 @@ Result<Pair> chosen_pair(const DiffInput& input, Run& a, Run& b,
   return out;
 }
 
-// What a run, or the part of it, executed.
-struct Ran {
-  explicit Ran(session::Session& session)
-      : counts(session.names()), builds(session.names(), counts) {}
-  analyze::CoverageCounts counts;
-  ask::Builds builds;
-};
-
-Status cover(session::Session& session, const std::optional<ask::Side>& side, Ran& ran,
+Status cover(const std::optional<ask::Side>& side, Ran& ran,
              const session::ProgressFunction& progress) {
+  session::Session& session = ran.session;
   session::DecodeOptions how{.progress = progress};
   auto outcome = Result<session::Outcome>();
   if (side) {
@@ -124,7 +116,9 @@ Status cover(session::Session& session, const std::optional<ask::Side>& side, Ra
   } else {
     outcome = session.cover(how, ran.builds);
   }
-  return outcome ? Status() : std::unexpected(outcome.error());
+  if (!outcome) return std::unexpected(outcome.error());
+  ran.coverage = analyze::coverage_of(ran.counts, session, {});
+  return {};
 }
 
 Status add_path(const Pair& pair, const ask::CompareOptions& how, view::DiffView& diff) {
@@ -146,46 +140,6 @@ Status add_path(const Pair& pair, const ask::CompareOptions& how, view::DiffView
   }
   diff.paths.push_back(std::move(paths));
   return {};
-}
-
-std::string about_builds(const std::string& file, const ask::Rebuilt& in_common) {
-  return fmt::format(
-      "{} is another build: of functions that were compiled otherwise only what they "
-      "call is compared; {} are as before",
-      file, in_common.alike.size());
-}
-
-// Of the files that the runs have in builds of their own.
-void align(const ask::RebuiltFiles& rebuilt, analyze::Coverage& in_a, analyze::Coverage& in_b,
-           view::DiffView& diff) {
-  for (const auto& [file, in_common] : rebuilt) {
-    const auto is_it = [&](const analyze::CoveredModule& m) {
-      return m.file && last_component(m.path) == file;
-    };
-    const auto a = std::ranges::find_if(in_a.modules, is_it);
-    const auto b = std::ranges::find_if(in_b.modules, is_it);
-    if (a == in_a.modules.end() || b == in_b.modules.end()) continue;
-    const std::size_t changed = ask::align_lines(*a, *b, in_common.alike);
-    if (changed == 0) continue;
-    diff.notes.push_back(fmt::format(
-        "{}: lines are called as in A; in {} function{} the source has changed: lines there are not "
-        "compared",
-        file, changed, changed == 1 ? "" : "s"));
-  }
-}
-
-// From here on B's files are called as those of A that they are compared with.
-void rename(const ask::RenamedFiles& names, ask::Builds& builds, analyze::Coverage& in_b,
-            view::DiffView& diff) {
-  builds.rename(names);
-  for (analyze::CoveredModule& module : in_b.modules) {
-    const std::string_view name = last_component(module.path);
-    const auto other = module.file ? names.find(std::string(name)) : names.end();
-    if (other == names.end()) continue;
-    diff.notes.push_back(
-        fmt::format("B's {} is compared with A's {}, and called so", name, other->second));
-    module.path.replace(module.path.size() - name.size(), name.size(), other->second);
-  }
 }
 
 // What a run executed, as far as the other one says whether it did.
@@ -216,21 +170,19 @@ Status compare_runs(const DiffInput& input, Run& a, Run& b, view::DiffView& diff
     return parts ? std::optional(side) : std::nullopt;
   };
   if (pairs.empty()) return fail(ErrorCode::not_found, "one of the recordings has no branches");
-  if (Status s = cover(*a.session, part(pairs[0].a), ran_a, progress); !s) return s;
-  if (Status s = cover(*b.session, part(pairs[0].b), ran_b, progress); !s) return s;
-  analyze::Coverage in_a = analyze::coverage_of(ran_a.counts, *a.session, {});
-  analyze::Coverage in_b = analyze::coverage_of(ran_b.counts, *b.session, {});
-  ask::CompareOptions how{.progress = progress};
-  how.renamed = ask::renamed(ran_a.builds, ran_b.builds);
-  rename(how.renamed, ran_b.builds, in_b, diff);
-  how.rebuilt = ask::rebuilt({*a.session, ran_a.builds, in_a}, {*b.session, ran_b.builds, in_b});
-  for (const auto& [file, in_common] : how.rebuilt) {
-    diff.notes.push_back(about_builds(file, in_common));
-  }
+  if (Status s = cover(part(pairs[0].a), ran_a, progress); !s) return s;
+  if (Status s = cover(part(pairs[0].b), ran_b, progress); !s) return s;
+  Alignment alignment = align(ran_a, ran_b, "A");
+  diff.notes.insert(diff.notes.end(), alignment.notes.begin(), alignment.notes.end());
+  diff.complete &= alignment.complete;
+  const ask::CompareOptions how{.rebuilt = std::move(alignment.rebuilt),
+                                .renamed = std::move(alignment.renamed),
+                                .progress = progress};
   for (const Pair& pair : pairs) {
     if (Status s = add_path(pair, how, diff); !s) return s;
   }
-  align(how.rebuilt, in_a, in_b, diff);
+  const analyze::Coverage& in_a = ran_a.coverage;
+  const analyze::Coverage& in_b = ran_b.coverage;
   diff.differences = ask::differences(executed(in_a, in_b, diff), executed(in_b, in_a, diff));
   return {};
 }
@@ -250,6 +202,7 @@ Result<view::DiffView> diff_of(Run& a, Run& b, const DiffInput& input,
                                const session::ProgressFunction& progress) {
   view::DiffView diff{.top = input.top};
   for (const Run* run : {&a, &b}) {
+    diff.complete &= run->outcome.complete();
     for (const session::LossLine& line : run->outcome.losses) {
       diff.notes.push_back(
           fmt::format("{}: lost: {} ({} times)", run->file, line.cause, line.count));
@@ -260,12 +213,6 @@ Result<view::DiffView> diff_of(Run& a, Run& b, const DiffInput& input,
     return std::unexpected(status.error());
   }
   return diff;
-}
-
-bool differs(const view::DiffView& diff) {
-  return !diff.unpaired.empty() || !diff.differences.empty() ||
-         std::ranges::any_of(diff.paths,
-                             [](const view::ComparedPaths& p) { return !p.comparison.equal; });
 }
 
 }  // namespace hodo::serve

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hodo/view/differences.h"
@@ -30,6 +31,9 @@ std::vector<const ask::Parting*> some_partings(std::span<const ask::Parting> par
 std::string alike_text(const ask::Comparison& comparison);
 // What Comparison::waits are.
 std::string waits_text(const ask::Comparison& comparison);
+// Where nothing differs, and not all could be compared.
+inline constexpr std::string_view kNoneInWhatWasCompared =
+    "No difference in what could be compared.";
 // A function, line or branch, printable.
 std::string executed_text(const ask::Executed& what);
 

@@ -173,6 +173,12 @@ Json partings_json(const ComparedPaths& paths, std::span<const ask::Parting> par
 
 }  // namespace
 
+bool differs(const DiffView& diff) {
+  return !diff.unpaired.empty() || !diff.differences.empty() ||
+         std::ranges::any_of(diff.paths,
+                             [](const ComparedPaths& p) { return !p.comparison.equal; });
+}
+
 std::string diff_text(const DiffView& diff, const Style& style) {
   std::string out;
   for (const std::string& note : diff.notes) out += style.paint(Tone::dim, printable(note)) + "\n";
@@ -185,11 +191,15 @@ std::string diff_text(const DiffView& diff, const Style& style) {
   }
   out += counts_text(diff, true, style);
   out += counts_text(diff, false, style);
+  if (!diff.complete && !differs(diff)) out += fmt::format("\n{}\n", kNoneInWhatWasCompared);
   return out;
 }
 
 Json diff_json(const DiffView& diff) {
-  Json out{{"notes", diff.notes}, {"paths", Json::array()}, {"unpaired", diff.unpaired}};
+  Json out{{"notes", diff.notes},
+           {"complete", diff.complete},
+           {"paths", Json::array()},
+           {"unpaired", diff.unpaired}};
   for (const ComparedPaths& paths : diff.paths) {
     const ask::Comparison& c = paths.comparison;
     Json one{{"a", paths.a_name},

@@ -53,6 +53,7 @@ class DifferencePage {
     }
     counts(diff, true);
     counts(diff, false);
+    if (!diff.complete && !differs(diff)) add("<p class=\"card\">{}</p>\n", kNoneInWhatWasCompared);
     return finish();
   }
 

@@ -1308,7 +1308,7 @@ def case_renamed(case):
     new = case.json("diff", old, record("new", "uses-new", "libdigits.so.1.2.1", "1a2b", "-O2"), status=None)
     check(new["paths"][0]["equal"], new["paths"])
     for name, other in (("uses-new", "uses-old"), ("libdigits.so.1.2.1", "libdigits.so.1.2")):
-        check(any(f"B's {name} is compared with A's {other}" in note for note in new["notes"]), new["notes"])
+        check(any(f"{name} is compared with {other} of A" in note for note in new["notes"]), new["notes"])
     same = case.json("diff", old, record("same", "uses-too", "libdigits.so.1.3", "1a2b", "-O0"), status=None)
     check(same["paths"][0]["equal"] and not same["differences"], same)
     parted = case.json("diff", old, record("bad", "uses-too", "libdigits.so.1.3", "1ab2", "-O0"), status=1)["paths"][0]
@@ -1386,6 +1386,55 @@ def case_rebuilt_cc(case):
     check(all(d["kind"] == "function" for d in diff["differences"] if d["module"] == "sums"), diff["differences"])
     told = case.hodo("diff", "--only-in", bare, "--", two, status=None)
     check("sums has source lines in some" in told.stderr, told.stderr)
+
+
+UNCOMPARED = r"""
+static inline __attribute__((always_inline)) int scale(int n) { return n > 10 ? n * 2 : n + 1; }
+#define HERE __attribute__((noinline, noclone))
+HERE static int plain(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) sum ^= n + i;
+  return sum;
+}
+HERE static int changed(int n) {
+  int sum = 0;
+  CHANGE
+  for (int i = 0; i < n; ++i) sum += scale(i);
+  return sum;
+}
+HERE static int behind(int n) {
+  if (n > 2) return n;                                     /* LINE behind */
+  return n * 7;                                            /* LINE rare */
+}
+int main(int argc, char** argv) {
+  return (plain(argc) + changed(argc) + behind(argc)) == 123;
+}
+"""
+
+
+def case_uncompared(case):
+    """Where builds differ only in what cannot be compared, hodo diff says so, with a status of its own."""
+    def record(name, change, *arguments):
+        os.makedirs(case.path(name), exist_ok=True)
+        program = case.program(name + "/changes", UNCOMPARED.replace("CHANGE", change), "-O1")
+        return case.record(name + ".data", program, *arguments)
+
+    one = record("one", "", "1")
+    other = record("other", "\n  if (n == 77)\n    sum = n;", "1")
+    alike = case.json("diff", one, other, status=3)
+    check(alike["paths"][0]["equal"] and not alike["complete"], alike)
+    check(not alike["differences"], alike["differences"])
+    check(any("changed" in note and "not compared" in note for note in alike["notes"]), alike["notes"])
+    check("No difference in what could be compared" in case.hodo("diff", one, other, status=3).stdout, "said at the end")
+    check(case.json("diff", one, one, status=0)["complete"], "one build")
+    # Lines of another build are those of the first recording, which only one run executed.
+    told = case.hodo("diff", "--only-in", other, "--", one, status=3)
+    check("executed nothing that" in told.stdout and "first recording" in told.stderr, told)
+    more = record("more", "\n  if (n == 77)\n    sum = n;", "1", "2")
+    old = case.json("diff", "--top", "0", "--only-in", one, "--", more, status=1)["suspects"]
+    check([s["line"] for s in old if s["kind"] == "line"] == [line_of(UNCOMPARED, "rare")], old)
+    new = case.json("diff", "--top", "0", "--only-in", more, "--", one, other, status=1)["suspects"]
+    check(not [s for s in new if s["kind"] == "line" and s["score"] == 1], new)
 
 
 def case_only_in(case):

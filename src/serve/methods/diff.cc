@@ -80,6 +80,7 @@ Json diff_result() {
   return object({{"paths", list(any(), "that were compared, with where they part and meet")},
                  {"unpaired", list(string(""), "threads without a counterpart")},
                  {"notes", list(string(""), "what the comparison rests on")},
+                 {"complete", flag("nothing was lost, and all that ran could be compared")},
                  {"differences", list(any(), "what only one did, or not equally often")}},
                 {"paths"});
 }

@@ -2,7 +2,6 @@
 // numbers.
 #pragma once
 
-#include <cstddef>
 #include <set>
 #include <string>
 
@@ -13,8 +12,8 @@ namespace hodo::ask {
 // Gives the lines of `b` the numbers that they have in `a`, where functions that are compiled alike
 // (base_name() of their demangled names) begin in other lines; leaves out, of both, lines that the
 // change itself may have made. Only in sources most of whose functions are alike: compilers differ
-// in where a function begins. Gives the number of functions of which executed lines are left out.
-std::size_t align_lines(analyze::CoveredModule& a, analyze::CoveredModule& b,
-                        const std::set<std::string>& alike);
+// in where a function begins. Gives the functions of which executed lines are left out.
+std::set<std::string> align_lines(analyze::CoveredModule& a, analyze::CoveredModule& b,
+                                  const std::set<std::string>& alike);
 
 }  // namespace hodo::ask

@@ -33,6 +33,5 @@ struct DiffInput {
 // ask::compare and ask::find_call.
 Result<view::DiffView> diff_of(Run& a, Run& b, const DiffInput& input,
                                const session::ProgressFunction& progress);
-bool differs(const view::DiffView& diff);
 
 }  // namespace hodo::serve

@@ -29,8 +29,10 @@ struct DiffView {
   std::vector<std::string> unpaired;  // threads that have no counterpart
   std::vector<std::string> notes;     // what the comparison rests on
   std::vector<ask::Difference> differences;
+  bool complete = true;  // nothing was lost, and all that ran could be compared
   std::size_t top = 20;
 };
+bool differs(const DiffView& diff);
 
 std::string diff_text(const DiffView& diff, const Style& style);
 nlohmann::ordered_json diff_json(const DiffView& diff);
