@@ -37,7 +37,7 @@ export class CoverageView implements Panel {
   readonly element = h("div", { class: "view halves" }, this.list, this.inside);
 
   refresh(_state: State, _info: Info): void {
-    fill(this.list, this.turn, "coverage", "Looking what ran", () => remembered.ask<{ modules: Module[] }>("coverage"), ({ modules }) => {
+    fill(this.list, this.turn, "coverage", "Looking what ran", () => remembered.ask<{ modules: Module[] }>("coverage", { parts: ["functions"], limit: 0 }), ({ modules }) => {
       const part = (one: Module): number => one.blocks_hit / Math.max(one.blocks_total, 1);
       const sorted = [...modules].sort((a, b) => part(b) - part(a));
       replace(

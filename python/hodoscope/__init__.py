@@ -305,7 +305,7 @@ class Recording:
 
     def coverage(self, module: str = "", parts: Optional[Sequence[str]] = None) -> Json:
         """As `hodo coverage --json`: of files whose path contains `module`, of these parts only."""
-        return self.ask("coverage", module=module, parts=None if parts is None else list(parts))
+        return self.ask("coverage", module=module, parts=None if parts is None else list(parts), limit=0)
 
     def functions(self, module: str = "") -> List[Json]:
         """Functions that ran, with `module`, the path of their file, and how often."""

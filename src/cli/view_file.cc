@@ -42,7 +42,6 @@ class Answers {
       error_ = answer.error();
       return nullptr;
     }
-    if (method == "coverage") leave_out_places(*answer);
     const std::size_t text = keep(serve::one_line(*answer));
     if (text == kNoRoom) return nullptr;
     if (!questions_.empty()) questions_ += ",\n";
@@ -58,13 +57,6 @@ class Answers {
   }
 
  private:
-  // What the page shows is functions and sums: blocks, edges and lines would be most of the file.
-  static void leave_out_places(Json& coverage) {
-    for (Json& module : coverage["modules"]) {
-      for (const char* places : {"blocks", "edges", "lines"}) module.erase(places);
-    }
-  }
-
   // Its number. Many questions have one answer: the code at each moment of a function.
   static constexpr std::size_t kNoRoom = ~std::size_t{0};
   std::size_t keep(std::string text) {
@@ -371,7 +363,8 @@ Result<std::string> answers_for_file(serve::Workspace& workspace, const Json& pa
   answers.add("report", Json::object());
   const Json ends = answers.add("ends", Json::object());
   const Json findings = answers.add("findings", Json::object());
-  for (const char* method : {"coverage", "notes"}) answers.add(method, Json::object());
+  answers.add("coverage", Json{{"parts", Json::array({"functions"})}, {"limit", 0}});
+  answers.add("notes", Json::object());
   add_sums(answers, part);
   add_timeline(answers, info, part);
   add_moments(answers, info, ends, findings);

@@ -126,7 +126,14 @@ def case_commands(case):
             same("code", code, case.json("annotate", "down", *words), ["source"])
         same("stats", server.ask("stats"), case.json("stats", data))
         same("report", server.ask("report"), case.json("report", data))
-        same("coverage", server.ask("coverage"), case.json("coverage", data))
+        whole = case.json("coverage", data)
+        same("coverage", server.ask("coverage", limit=0), whole)
+        for cut, full in zip(server.ask("coverage", limit=3)["modules"], whole["modules"]):
+            for part, count in (("functions", "blocks_hit"), ("blocks", "count"), ("edges", "count"), ("lines", "count")):
+                ran = [row for row in full[part] if row[count]]
+                rest = [row for row in full[part] if not row[count]]
+                check(cut[part] == (full[part] if len(full[part]) <= 3 else (ran + rest)[:3]), f"{part}: {cut[part]}")
+                check(cut.get("left_out", {}).get(part, 0) == max(len(full[part]) - 3, 0), f"{part}: {cut}")
         same("findings", server.ask("findings"), case.json("check", data))
         same("ends", server.ask("ends"), case.json("crash", data))
         moment = server.ask("moment", at="call:down#3")

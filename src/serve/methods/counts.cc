@@ -1,5 +1,6 @@
 // What the recording comes to as a whole: stats, report, coverage, findings, ends.
 #include <algorithm>
+#include <utility>
 
 #include "hodo/analyze/profile.h"
 #include "hodo/serve/ends.h"
@@ -59,6 +60,24 @@ Json report_result() {
   return out;
 }
 
+constexpr std::size_t kMostRows = 1000;
+
+// Of what is too long those that ran come first.
+void cut_lists(Json& module, std::size_t most) {
+  Json left_out = Json::object();
+  for (const auto& [part, count] : {std::pair("functions", "blocks_hit"),
+                                    {"blocks", "count"},
+                                    {"edges", "count"},
+                                    {"lines", "count"}}) {
+    if (!module.contains(part) || module[part].size() <= most) continue;
+    auto& rows = module[part].get_ref<Json::array_t&>();
+    std::ranges::stable_partition(rows, [&](const Json& row) { return row[count] != 0; });
+    left_out[part] = rows.size() - most;
+    rows.resize(most);
+  }
+  if (!left_out.empty()) module["left_out"] = std::move(left_out);
+}
+
 Result<Json> answer_coverage(Workspace& workspace, const Json& params) {
   auto covered = workspace.covered();
   if (!covered) return std::unexpected(covered.error());
@@ -66,6 +85,7 @@ Result<Json> answer_coverage(Workspace& workspace, const Json& params) {
   view::write_coverage_json(**covered, workspace.session(), (*workspace.counted())->outcome, out);
   Json all = Json::parse(out.take());
   const std::string module = text_in(params, "module");
+  const std::size_t limit = number_in(params, "limit", kMostRows);
   Json kept = Json::array();
   for (Json& one : all["modules"]) {
     if (one["path"].get<std::string>().find(module) == std::string::npos) continue;
@@ -74,6 +94,7 @@ Result<Json> answer_coverage(Workspace& workspace, const Json& params) {
       const Json& parts = params["parts"];
       if (std::ranges::find(parts, part) == parts.end()) one.erase(part);
     }
+    if (limit != 0) cut_lists(one, limit);
     kept.push_back(std::move(one));
   }
   all["modules"] = std::move(kept);
@@ -84,7 +105,10 @@ Json coverage_parameters() {
   using namespace schema;
   return parameters({{"module", string("only files whose path contains this")},
                      {"parts", list(one_of({"functions", "blocks", "edges", "files", "lines"}, ""),
-                                    "which lists of each file (all)")}});
+                                    "which lists of each file (all)")},
+                     {"limit", number("how many rows of each list but 'files', those that ran "
+                                      "first; 0: all (1000). A file's 'left_out' says how many "
+                                      "more there are")}});
 }
 
 Json coverage_result() {
