@@ -179,7 +179,7 @@ class TableReader {
   UnwindTables read() {
     if (!source_.header) {
       if (source_.frames) read_frames(*source_.frames);
-      return std::move(out_);
+      return finished();
     }
     Cursor cursor = cursor_at(*source_.header);
     const auto version = cursor.reader().read<std::uint8_t>();
@@ -189,11 +189,30 @@ class TableReader {
     const auto start = cursor.pointer(*encoding);
     if (!start || source_.at(*start).empty()) return damaged();
     read_frames(*start);
-    return std::move(out_);
+    return finished();
   }
 
  private:
+  // A function's language-specific data.
+  struct Lsda {
+    std::uint64_t at = 0;
+    std::uint64_t function = 0;
+  };
+
   Cursor cursor_at(std::uint64_t vaddr) const { return {source_.at(vaddr), vaddr, source_.narrow}; }
+
+  UnwindTables finished() {
+    std::vector<std::uint64_t> begins;
+    for (const Lsda& one : lsdas_) begins.push_back(one.at);
+    std::ranges::sort(begins);
+    for (const Lsda& one : lsdas_) {
+      const auto next = std::ranges::upper_bound(begins, one.at);
+      if (!add_landings(one, next == begins.end() ? ~std::uint64_t{0} : *next)) {
+        out_.complete = false;
+      }
+    }
+    return std::move(out_);
+  }
 
   UnwindTables damaged() {
     out_.complete = false;
@@ -239,14 +258,17 @@ class TableReader {
     out_.functions.push_back({code_begin(cie, *begin, *size), *begin + *size});
     if (!cie.has_augmentation || cie.lsda == kOmitted || !read_uleb(cursor.reader())) return;
     const auto lsda = cursor.pointer(cie.lsda, *begin);
-    if (lsda && *lsda != 0 && !add_landings(*lsda, *begin)) out_.complete = false;
+    if (lsda && *lsda != 0) lsdas_.push_back({*lsda, *begin});
   }
 
   // A language-specific data area as C, C++, Rust, D and Ada have it: a header, then the call
-  // sites.
+  // sites, as far as `limit`: the parts of a function that lie apart (clang's
+  // -fbasic-block-sections) have an area each, and one table of actions behind the last, to which
+  // the call sites of each are said to go.
   // False: it is damaged.
-  bool add_landings(std::uint64_t lsda, std::uint64_t function) {
-    Cursor cursor = cursor_at(lsda);
+  bool add_landings(const Lsda& lsda, std::uint64_t limit) {
+    const std::uint64_t function = lsda.function;
+    Cursor cursor = cursor_at(lsda.at);
     ByteReader& reader = cursor.reader();
     const auto base_encoding = reader.read<std::uint8_t>();
     if (!base_encoding) return false;
@@ -256,15 +278,19 @@ class TableReader {
     if (!type_encoding || (*type_encoding != kOmitted && !read_uleb(reader))) return false;
     const auto site_encoding = reader.read<std::uint8_t>();
     const auto size = site_encoding ? read_uleb(reader) : std::nullopt;
-    const auto table = size ? reader.take(*size) : std::nullopt;
+    const std::uint64_t place = lsda.at + reader.offset();
+    if (place > limit) return false;
+    const auto table = size ? reader.take(std::min(*size, limit - place)) : std::nullopt;
     if (!table) return false;
+    const bool is_cut = *size > limit - place;  // and what aligns the next may be in it
     Cursor sites(*table, 0, source_.narrow);
     while (sites.reader().remaining() != 0) {
       const auto start = sites.raw(*site_encoding);
       const auto length = sites.raw(*site_encoding);
       const auto pad = sites.raw(*site_encoding);
       const auto action = pad ? read_uleb(sites.reader()) : std::nullopt;
-      if (!start || !length || !action || !spend()) return false;
+      if (!start || !length || !action) return is_cut;
+      if (!spend()) return false;
       if (*pad == 0) continue;
       out_.landings.push_back({function + *start, function + *start + *length, base + *pad});
     }
@@ -282,6 +308,7 @@ class TableReader {
   const UnwindSource& source_;
   std::uint64_t room_;
   std::map<std::uint64_t, std::optional<Cie>> cies_;
+  std::vector<Lsda> lsdas_;
   UnwindTables out_;
 };
 
