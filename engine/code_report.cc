@@ -237,6 +237,7 @@ void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, 
   where.major = mapping.major;
   where.minor = mapping.minor;
   where.prot = mapping.prot;
+  where.shared = mapping.shared ? 1 : 0;
   const std::uint64_t time = send_mapping(area, where, path);
   if (path.ends_with(" (deleted)")) send_deleted(area, mapping, time);
 }

@@ -33,7 +33,8 @@ Mapping parse_line(std::string_view line) {
   Mapping m;
   m.where.start = take_number(line, 16, '-');
   m.where.length = take_number(line, 16, ' ') - m.where.start;
-  take_number(line, 16, ' ');  // permissions
+  m.where.shared = line.substr(0, line.find(' ')).ends_with('s') ? 1 : 0;
+  take_number(line, 16, ' ');
   m.where.offset = take_number(line, 16, ' ');
   m.where.major = static_cast<std::uint32_t>(take_number(line, 16, ':'));
   m.where.minor = static_cast<std::uint32_t>(take_number(line, 16, ' '));

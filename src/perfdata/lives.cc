@@ -191,6 +191,7 @@ void Lives::keep(std::uint32_t index) {
   // place in the file: that is where its names are.
   if (const Mapping* below = covering(state, mapping); below != nullptr && below->file != kNone) {
     mapping.file = below->file;
+    mapping.shared = below->shared;
     mapping.file_offset = below->file_offset + (mapping.address - below->address);
   }
   evict(state, mapping.address, last_of(mapping), mapping.from);

@@ -119,6 +119,7 @@ void ModelBuilder::on(const Record& record, const Mmap& mmap) {
   mapping.from = time_of(record);
   mapping.file = file_index(mmap);
   mapping.prot = mmap.prot;
+  mapping.shared = (mmap.flags & MAP_TYPE) == MAP_SHARED;
   mapping.executable = !mmap.data && (mmap.prot & PROT_EXEC);
   if ((mmap.flags & MAP_ANONYMOUS) != 0) {  // the kernel never says so
     mapping.granted_to = mmap.tid;

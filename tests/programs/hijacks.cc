@@ -406,6 +406,15 @@ constexpr unsigned char kShellcode[] = {
   reinterpret_cast<Function>(page)();
 }
 
+// Of a file that nobody can open any more.
+[[gnu::noinline]] void shellcode_in_deleted() {
+  const int file = open("code.bin", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (unlink("code.bin") != 0) return;
+  if (write(file, kShellcode, sizeof kShellcode) != sizeof kShellcode) return;
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+  reinterpret_cast<Function>(page)();
+}
+
 Word page_of(const void* pointer) { return reinterpret_cast<Word>(pointer) & ~Word{4095}; }
 
 void make_executable(const void* pointer) {
@@ -592,6 +601,7 @@ int main(int argc, char** argv) {
       {"shellcode-on-heap", shellcode_on_heap},
       {"shellcode-in-mapping", shellcode_in_mapping},
       {"shellcode-in-file", shellcode_in_file},
+      {"shellcode-in-deleted", shellcode_in_deleted},
       {"shellcode-in-data", shellcode_in_data},
       {"hook-jump", hook_jump},
       {"hook-push-return", hook_push_return},

@@ -29,12 +29,14 @@ struct ForkedTwice {
     out.pt.time = {.shift = 0, .mult = 1, .zero = 0, .valid = true};  // ticks are ns
     return out;
   }
-  void map(std::uint64_t address, std::string path, std::uint64_t time) {
+  void map(std::uint64_t address, std::string path, std::uint64_t time,
+           std::uint32_t flags = MAP_PRIVATE) {
     perfdata::Mmap page;
     page.pid = page.tid = 1;
     page.address = address;
     page.size = 0x1000;
     page.prot = PROT_READ | PROT_EXEC;
+    page.flags = flags;
     page.path = std::move(path);
     EXPECT_TRUE(writer.mmap(page, {.pid = 1, .tid = 1, .time = time}));
   }
@@ -91,6 +93,16 @@ TEST(KeptCode, IsOfTheFileThatWasMappedAtTheSameTime) {
     recorded.keep(1, 120, 0x9000);
     const bool is_file = path.starts_with("/gone/");
     EXPECT_EQ(recorded.paths(0x9000).front(), is_file ? path : "");
+  }
+}
+
+// A loader maps a copy of its own; what is shared with a file that nobody can open is memory.
+TEST(KeptCode, OfAFileThatWasDeletedBeforeIsNoFilesWhereItIsShared) {
+  for (const std::string_view path : {"/gone/library.so", "/gone/made (deleted)"}) {
+    ForkedTwice recorded;
+    recorded.map(0x9000, std::string(path), 120, MAP_SHARED);
+    recorded.keep(1, 120, 0x9000);
+    EXPECT_EQ(recorded.paths(0x9000).front(), path == "/gone/library.so" ? path : "");
   }
 }
 

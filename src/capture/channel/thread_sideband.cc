@@ -94,17 +94,19 @@ Status ThreadSideband::write_map(const relay::Record& record, const perfdata::St
   std::string path(relay::text_of(record));
   const bool is_file = path.starts_with('/') && !path.starts_with("//");
   if (is_file) path = as_seen_here(std::move(path), map, stamp.pid, root);
-  perfdata::Mmap mmap{.pid = stamp.pid,
-                      .tid = stamp.tid,
-                      .address = map.start,
-                      .size = map.length,
-                      .file_offset = map.offset,
-                      .path = path,
-                      .prot = map.prot & (PROT_READ | PROT_WRITE | PROT_EXEC),
-                      .flags = MAP_PRIVATE | (map.granted != 0 ? MAP_ANONYMOUS : 0u),
-                      .maj = map.major,
-                      .min = map.minor,
-                      .inode = map.inode};
+  perfdata::Mmap mmap{
+      .pid = stamp.pid,
+      .tid = stamp.tid,
+      .address = map.start,
+      .size = map.length,
+      .file_offset = map.offset,
+      .path = path,
+      .prot = map.prot & (PROT_READ | PROT_WRITE | PROT_EXEC),
+      .flags = static_cast<std::uint32_t>((map.shared != 0 ? MAP_SHARED : MAP_PRIVATE) |
+                                          (map.granted != 0 ? MAP_ANONYMOUS : 0)),
+      .maj = map.major,
+      .min = map.minor,
+      .inode = map.inode};
   mmap.data = (mmap.prot & PROT_EXEC) == 0;
   if (const auto status = held_files_.note(mmap, stamp, writer_, rounds_); !status) return status;
   add_build_id(mmap, is_file);

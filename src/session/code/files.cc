@@ -27,12 +27,13 @@ bool has_build_id(const image::Elf& elf, const perfdata::BuildId& id) {
 
 // What a program made for itself and gave no name, O_TMPFILE's "/tmp/#123 (deleted)", or took it
 // away again, shm_open's "/dev/shm/NAME (deleted)" (d_path() in Linux). Other files that are gone
-// had a name for others, too, as libraries that were replaced.
-bool is_without_name(std::string_view path) {
+// had a name for others, too, as libraries that were replaced; but those a loader maps as its own
+// copy, and what is shared with a file that nobody else can open is memory.
+bool is_without_name(std::string_view path, bool shared) {
   constexpr std::string_view kGone = " (deleted)";
   if (!path.ends_with(kGone)) return false;
   path.remove_suffix(kGone.size());
-  if (path.starts_with("/dev/shm/")) return true;
+  if (shared || path.starts_with("/dev/shm/")) return true;
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return name.starts_with('#') && name.size() > 1 &&
          name.find_first_not_of("0123456789", 1) == name.npos;
@@ -40,9 +41,9 @@ bool is_without_name(std::string_view path) {
 
 }  // namespace
 
-bool names_a_file(std::string_view path) {
+bool names_a_file(std::string_view path, bool shared) {
   if (path.starts_with(kOfGuest)) path.remove_prefix(kOfGuest.size());
-  if (is_without_name(path)) return false;
+  if (is_without_name(path, shared)) return false;
   return path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/dev/zero") &&
          !path.starts_with("/memfd:") && !path.starts_with("/SYSV");
 }
@@ -68,7 +69,7 @@ std::optional<std::string> Files::unnamed_place(std::string_view path) const {
 void Files::look(std::uint32_t index) {
   const perfdata::File& file = files_[index];
   Known& known = known_[index];
-  if (!names_a_file(file.path)) {
+  if (!names_a_file(file.path, false)) {
     known.state = State::no_file;
     return;
   }

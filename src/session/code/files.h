@@ -16,9 +16,10 @@
 
 namespace hodo::session {
 
-// Not "//anon", "[heap]", "/memfd:...", "/tmp/#123 (deleted)", ... A guest's file of which nothing
-// tells that this machine has it is "guest:PATH" (docs/file-format.md).
-bool names_a_file(std::string_view path);
+// Not "//anon", "[heap]", "/memfd:...", "/tmp/#123 (deleted)", ..., nor one that was deleted before
+// it was mapped `shared`. A guest's file of which nothing tells that this machine has it is
+// "guest:PATH" (docs/file-format.md).
+bool names_a_file(std::string_view path, bool shared);
 
 class Files {
  public:

@@ -86,7 +86,8 @@ image::CodeSpan Space::find(std::uint64_t address, std::uint64_t time) const {
 
 bool Space::has_file(const perfdata::Mapping& mapping) const {
   return mapping.kept != perfdata::kNone ||
-         (mapping.file != perfdata::kNone && names_a_file(recording_.files()[mapping.file].path));
+         (mapping.file != perfdata::kNone &&
+          names_a_file(recording_.files()[mapping.file].path, mapping.shared));
 }
 
 // What the runtime said to be there, as far as nothing else is: bytes that the recording has count

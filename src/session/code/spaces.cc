@@ -45,7 +45,8 @@ const Space& Spaces::kernel() {
 }
 
 bool Spaces::is_of_file(const perfdata::Mapping& mapping) const {
-  return mapping.file != perfdata::kNone && names_a_file(recording_.files()[mapping.file].path);
+  return mapping.file != perfdata::kNone &&
+         names_a_file(recording_.files()[mapping.file].path, mapping.shared);
 }
 
 namespace {

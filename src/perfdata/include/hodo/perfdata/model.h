@@ -72,6 +72,7 @@ struct Mapping {
                                              // the first is kept[i].bytes[kept_offset]
   std::uint64_t kept_offset = 0;
   std::uint32_t prot = 0;
+  bool shared = false;     // with the file itself (MAP_SHARED)
   bool executable = true;  // others are here because they end what they cover
   // The thread that was in the system call by which the program got the right to execute this
   // memory, which is in no file, and when, perf time; -1: not known.

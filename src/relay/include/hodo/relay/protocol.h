@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 12;
+inline constexpr std::uint32_t kVersion = 13;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -225,7 +225,8 @@ struct MapRecord {
   std::uint32_t prot = 0;  // PROT_*, as the program asked for; in a guest_map: 0
   // 1: this thread is in the system call by which the program got the right to execute that memory,
   // which is in no file; else 0.
-  std::uint32_t granted = 0;
+  std::uint16_t granted = 0;
+  std::uint16_t shared = 0;  // 1: with the file itself (MAP_SHARED); 0: not, or not known
 };
 
 // How the process ends.
