@@ -56,17 +56,17 @@ class CoverageBuilder {
   }
 
   void add_run(const PairCount& run) {
-    Located where = locate(run, run.first);
-    std::uint64_t end = run.second;
+    Located where = locate(run, run.from);
+    std::uint64_t end = run.to;
     if (!run.not_taken) end += length_at(run);
-    modules_[where.module].add_run(run.first - where.bias, end - where.bias, run.count);
+    modules_[where.module].add_run(run.from - where.bias, end - where.bias, run.count);
   }
 
   void add_edge(const PairCount& edge) {
-    Located from = locate(edge, edge.first);
-    Located to = locate(edge, edge.second);
-    modules_[from.module].add_edge({.from = edge.first - from.bias,
-                                    .to = edge.second - to.bias,
+    Located from = locate(edge, edge.from);
+    Located to = locate(edge, edge.to);
+    modules_[from.module].add_edge({.from = edge.from - from.bias,
+                                    .to = edge.to - to.bias,
                                     .to_module = to.module,
                                     .count = edge.count,
                                     .kind = edge.kind,
@@ -76,9 +76,9 @@ class CoverageBuilder {
   // Of the instruction that ends a run.
   std::uint64_t length_at(const PairCount& run) {
     std::array<std::uint8_t, 15> bytes{};
-    std::size_t size = session_.read_code(run.space, run.second, run.time, bytes);
+    std::size_t size = session_.read_code(run.space, run.to, run.time, bytes);
     isa::Mode mode = session_.mode(run.space, run.time);
-    auto insn = isa::decode(std::span(bytes).first(size), run.second, mode);
+    auto insn = isa::decode(std::span(bytes).first(size), run.to, mode);
     return insn ? insn->length : 1;
   }
 

@@ -27,24 +27,11 @@ bool CoverageCounts::runs(const session::Context& context, std::span<const flow:
     const bool ran = begin != 0 && (cut ? edge.from > begin : edge.from >= begin);
     if (ran) {
       const session::Home home = state_->homes.of(context.space, begin, edge.from, time);
-      runs.add({.first = home.from,
-                .second = home.to,
-                .count = edge.count,
-                .time = home.time,
-                .space = home.space,
-                .era = home.era,
-                .not_taken = cut});
+      runs.add({home, edge.count, BranchKind::lost, cut});
     }
     if (is_branch(edge) && edge.from != 0 && edge.to != 0) {
       const session::Home home = state_->homes.of(context.space, edge.from, edge.to, time);
-      edges.add({.first = home.from,
-                 .second = home.to,
-                 .count = edge.count,
-                 .time = home.time,
-                 .space = home.space,
-                 .era = home.era,
-                 .kind = edge.kind,
-                 .not_taken = (edge.flags & kNotTaken) != 0});
+      edges.add({home, edge.count, edge.kind, (edge.flags & kNotTaken) != 0});
     }
   }
   return true;

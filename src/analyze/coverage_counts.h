@@ -2,8 +2,8 @@
 #pragma once
 
 #include "hodo/analyze/coverage.h"
+#include "hodo/analyze/pair_counts.h"
 #include "hodo/session/homes.h"
-#include "pair_counts.h"
 
 namespace hodo::analyze {
 
@@ -12,10 +12,10 @@ struct CoverageCounts::State {
 
   session::Homes homes;
 
-  // Code that was executed without a branch in between: `first` to the instruction at `second`.
+  // Code that was executed without a branch in between: `from` to the instruction at `to`.
   // not_taken: that instruction itself was not executed (an interrupt came before it).
   PairCounts runs;
-  PairCounts edges;  // from `first` to `second`
+  PairCounts edges;
 };
 
 }  // namespace hodo::analyze

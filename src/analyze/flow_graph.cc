@@ -136,17 +136,17 @@ Result<std::pair<Which, Found>> find(const std::vector<PairCount>& runs,
   std::set<std::string> elsewhere;  // objects that have it, and are not meant
   std::set<std::string> others;
   for (const PairCount& run : runs) {
-    const session::Place place = names.place(run.space, run.first, run.time);
+    const session::Place place = names.place(run.space, run.from, run.time);
     if (place.symbol.empty() || place.stub) continue;
     const bool meant =
-        address ? covers(place, names.object(run.space, run.first, run.time), run.first, *address)
+        address ? covers(place, names.object(run.space, run.from, run.time), run.from, *address)
                 : wanted.means(session::full_name(place), place.object);
     const bool in_object = place.object.find(object) != std::string::npos;
     if (meant && !in_object) elsewhere.insert(place.object);
     if (!meant && in_object && others.size() < kMostOthers) others.insert(place.symbol);
     if (!meant || !in_object) continue;
-    const Found here{run.first - place.offset, run.space, run.time};
-    const auto start = start_in_file(names, run.space, run.first, run.time, place);
+    const Found here{run.from - place.offset, run.space, run.time};
+    const auto start = start_in_file(names, run.space, run.from, run.time, place);
     auto [it, fresh] = found.try_emplace(
         {place.object, place.symbol, session::full_name(place), place.size, start}, here);
     if (!fresh && here.time < it->second.time) it->second = here;
@@ -221,22 +221,22 @@ class GraphBuilder {
   }
 
   void add_executed(const PairCount& edge) {
-    const auto from = locator_.offset(edge, edge.first);
-    const auto to = locator_.offset(edge, edge.second);
+    const auto from = locator_.offset(edge, edge.from);
+    const auto to = locator_.offset(edge, edge.to);
     // What comes back from a call goes on in the middle of a block.
     const bool returns = edge.kind == BranchKind::ret || edge.kind == BranchKind::sysret ||
                          edge.kind == BranchKind::iret;
     if (to && !returns) leaders_.insert(*to);
     if (!from) return;
     // In the first process's addresses.
-    const std::uint64_t start = edge.first - *from;
-    exits_[*from][{edge.second - start + graph_.address, edge.not_taken}] += edge.count;
+    const std::uint64_t start = edge.from - *from;
+    exits_[*from][{edge.to - start + graph_.address, edge.not_taken}] += edge.count;
   }
 
   void add_run(const PairCount& run) {
-    const auto first = locator_.offset(run, run.first);
+    const auto first = locator_.offset(run, run.from);
     if (!first) return;
-    const std::uint64_t last = *first + (run.second - run.first);
+    const std::uint64_t last = *first + (run.to - run.from);
     const auto insn = insns_.find(last);
     const std::uint64_t length = run.not_taken ? 0 : insn == insns_.end() ? 1 : insn->second.length;
     executions_.add(*first, last + length, run.count);

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "hodo/analyze/pair_counts.h"
 #include "hodo/session/homes.h"
-#include "pair_counts.h"
 
 namespace hodo::analyze {
 namespace {
@@ -69,13 +69,7 @@ struct Jumps::State {
 
   PairCount pair_at(std::uint32_t space, std::uint64_t first, std::uint64_t second,
                     std::uint64_t time) {
-    const session::Home home = homes.of(space, first, second, time);
-    return {.first = home.from,
-            .second = home.to,
-            .count = 1,
-            .time = home.time,
-            .space = home.space,
-            .era = home.era};
+    return {homes.of(space, first, second, time), 1};
   }
 
   struct Where {
@@ -92,8 +86,8 @@ struct Jumps::State {
   void sort(const PairCounts& counts, Pairs Counts::* into,
             std::map<std::string, Counts>& files) const {
     for (const PairCount& pair : sorted(counts)) {
-      const Where from = locate(pair, pair.first);
-      const Where to = locate(pair, pair.second);
+      const Where from = locate(pair, pair.from);
+      const Where to = locate(pair, pair.to);
       if (!from.file.empty()) {
         const std::uint64_t second = from.file == to.file ? to.address : Jump::kElsewhere;
         (files[from.file].*into)[{from.address, second}] += pair.count;

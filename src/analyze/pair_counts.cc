@@ -1,16 +1,14 @@
-#include "pair_counts.h"
+#include "hodo/analyze/pair_counts.h"
 
-#include <algorithm>
 #include <tuple>
 
 namespace hodo::analyze {
 
-std::vector<PairCount> sorted(const PairCounts& counts) {
-  std::vector<PairCount> out = counts.rows();
-  std::ranges::sort(out, {}, [](const PairCount& p) {
-    return std::tuple(p.space, p.era, p.first, p.second, p.kind, p.not_taken);
-  });
-  return out;
+bool in_order(const PairCount& a, const PairCount& b) {
+  const auto key = [](const PairCount& p) {
+    return std::tuple(p.space, p.era, p.from, p.to, p.kind, p.not_taken);
+  };
+  return key(a) < key(b);
 }
 
 }  // namespace hodo::analyze

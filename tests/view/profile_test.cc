@@ -17,6 +17,11 @@ flow::RunCount taken(std::uint64_t from, std::uint64_t to, BranchKind kind, std:
   return {.edge = {.from = from, .to = to, .count = 1, .kind = kind}, .insns = insns};
 }
 
+Edge edge_of(const session::Home& ends, std::uint64_t count, BranchKind kind,
+             std::uint64_t insns = 0) {
+  return {{ends, count, kind}, insns};
+}
+
 TEST(Profile, CountsEdgesAndTasks) {
   TableNames names;
   Profile profile(names);
@@ -87,9 +92,9 @@ TEST(HotTables, AddUpByNameAcrossProcesses) {
   names.places[0x5010] = {.symbol = "main", .offset = 0x10, .object = "/bin/a"};
   names.places[0x2000] = {.symbol = "work", .offset = 0, .object = "/lib/w"};
   const std::vector<Edge> edges{
-      {.from = 0x1010, .to = 0x2000, .count = 5, .insns = 50, .kind = BranchKind::call},
-      {.from = 0x5010, .to = 0x2000, .count = 2, .insns = 7, .space = 1, .kind = BranchKind::call},
-      {.from = 0x2000, .to = 0x1010, .count = 6, .insns = 90, .kind = BranchKind::ret}};
+      edge_of({.from = 0x1010, .to = 0x2000}, 5, BranchKind::call, 50),
+      edge_of({.from = 0x5010, .to = 0x2000, .space = 1}, 2, BranchKind::call, 7),
+      edge_of({.from = 0x2000, .to = 0x1010}, 6, BranchKind::ret, 90)};
   auto [functions, hottest] = hot_places(edges, names, 1);
   ASSERT_EQ(functions.size(), 2u);
   EXPECT_EQ(functions[0].name, "work");
@@ -112,11 +117,11 @@ TEST(HotTables, OfEdgesAsFrequentTheFirstByNameAreListed) {
   names.places[0x20] = {.symbol = "a", .offset = 0x1, .object = "prog"};
   names.places[0x30] = {.offset = 0x30, .object = "/bin/bare"};
   const std::vector<Edge> edges{
-      {.from = 0x10, .to = 0x20, .count = 5, .kind = BranchKind::jmp},
-      {.from = 0x20, .to = 0x14, .count = 7, .kind = BranchKind::ijmp},
-      {.from = 0x20, .to = 0x10, .count = 5, .kind = BranchKind::jmp},
-      {.from = 0x30, .to = 0x99, .count = 5, .kind = BranchKind::jmp},
-      {.from = 0x14, .to = 0x20, .count = 4, .kind = BranchKind::jmp},
+      edge_of({.from = 0x10, .to = 0x20}, 5, BranchKind::jmp),
+      edge_of({.from = 0x20, .to = 0x14}, 7, BranchKind::ijmp),
+      edge_of({.from = 0x20, .to = 0x10}, 5, BranchKind::jmp),
+      edge_of({.from = 0x30, .to = 0x99}, 5, BranchKind::jmp),
+      edge_of({.from = 0x14, .to = 0x20}, 4, BranchKind::jmp),
   };
   const auto listed = [&](std::size_t top) {
     std::vector<std::string> out;
@@ -141,9 +146,9 @@ TEST(HotTables, CallsThroughStubsAreTheFunctions) {
   names.places[0x30] = {.symbol = "_dl_runtime_resolve_xsave", .offset = 9, .object = "ld.so"};
   names.places[0x40] = {.symbol = "f", .object = "lib"};
   const std::vector<Edge> edges{
-      {.from = 0x10, .to = 0x20, .count = 3, .kind = BranchKind::call},
-      {.from = 0x20, .to = 0x40, .count = 2, .kind = BranchKind::ijmp},
-      {.from = 0x30, .to = 0x40, .count = 1, .kind = BranchKind::ijmp},
+      edge_of({.from = 0x10, .to = 0x20}, 3, BranchKind::call),
+      edge_of({.from = 0x20, .to = 0x40}, 2, BranchKind::ijmp),
+      edge_of({.from = 0x30, .to = 0x40}, 1, BranchKind::ijmp),
   };
   for (const HotFunction& f : hot_places(edges, names, 10).functions) {
     EXPECT_EQ(f.calls, f.name == "f" ? 3u : 0u) << f.name;

@@ -13,15 +13,6 @@
 
 namespace hodo::analyze {
 
-// Of what is told apart by two addresses and whose they are, as session::Home has them.
-inline std::size_t hash_of_counted(std::uint64_t first, std::uint64_t second, std::uint32_t space,
-                                   std::uint32_t era) {
-  std::uint64_t h = first * 0x9e3779b97f4a7c15;
-  h = (h ^ (h >> 32) ^ second) * 0xc2b2ae3d27d4eb4f;
-  h = (h ^ (h >> 29) ^ space ^ std::uint64_t{era} << 32) * 0x165667b19e3779f9;
-  return static_cast<std::size_t>(h ^ (h >> 32));
-}
-
 // Row has a `count`, and beside it `hash(row)`, `same(a, b)` and `add_up(into, row)` are found. A
 // program has few rows, but a trace that somebody made up may have any number: behind the limit new
 // ones are only counted as dropped.

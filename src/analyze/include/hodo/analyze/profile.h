@@ -3,14 +3,13 @@
 // also where no branch was taken.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "hodo/analyze/count_table.h"
+#include "hodo/analyze/pair_counts.h"
 #include "hodo/session/homes.h"
 #include "hodo/session/names.h"
 #include "hodo/session/sink.h"
@@ -18,31 +17,15 @@
 namespace hodo::analyze {
 
 // One distinct branch, of whatever processes ran the code.
-struct Edge {
-  std::uint64_t from = 0;
-  std::uint64_t to = 0;
-  std::uint64_t count = 0;
+struct Edge : PairCount {
   // Executed up to `from` since the branch before, taken or not, all times together.
   std::uint64_t insns = 0;
-  std::uint64_t time = 0;  // what the names are looked up with
-  std::uint32_t space = 0;
-  std::uint32_t era = 0;  // this and the addresses: session::Home
-  BranchKind kind = BranchKind::lost;
-  bool not_taken = false;
 };
 
 // For CountTable.
-inline std::size_t hash(const Edge& edge) {
-  return hash_of_counted(edge.from, edge.to, edge.space, edge.era);
-}
-inline bool same(const Edge& a, const Edge& b) {
-  return a.from == b.from && a.to == b.to && a.space == b.space && a.era == b.era &&
-         a.kind == b.kind && a.not_taken == b.not_taken;
-}
 inline void add_up(Edge& into, const Edge& edge) {
-  into.count += edge.count;
+  add_up(static_cast<PairCount&>(into), edge);
   into.insns += edge.insns;
-  into.time = std::min(into.time, edge.time);
 }
 
 struct TaskTotals {
@@ -72,8 +55,6 @@ class Profile final : public session::RunSink {
   std::uint64_t dropped() const { return edges_.dropped(); }
 
  private:
-  Edge edge_of(std::uint32_t space, const flow::RunCount& run);
-
   session::Homes homes_;
   CountTable<Edge> edges_;
   std::map<std::pair<std::int32_t, std::int32_t>, TaskTotals> tasks_;
