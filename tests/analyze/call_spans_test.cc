@@ -238,9 +238,9 @@ TEST(CallTree, TransfersAreFollowedAsTheirBranches) {
     return known && function(jump.from) == function(jump.to) && jump.kind == BranchKind::jmp &&
            jump.flags == 0 && before.flags == 0;
   };
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 120; ++round) {
     std::vector<Branch> path{{.to = 0x1000, .time = 1, .kind = BranchKind::begin}};
-    for (int i = 0; i < 80; ++i) {
+    for (int i = 0; i < 500; ++i) {
       using enum BranchKind;
       constexpr std::array<BranchKind, 8> kKinds = {call, call, icall, ret, ret, jmp, jmp, ijmp};
       const Branch& before = path.back();
