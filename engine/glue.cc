@@ -318,12 +318,13 @@ static_assert(offsetof(CodeCheck, ip) == 0 && offsetof(CodeCheck, resume) == 8 &
       movq %%r12, %%r10
       jmp glue_resume
 
-    .globl glue_exit_thread
+    .globl glue_exit_thread, glue_exit_refused
     glue_exit_thread:
       movl %%edi, %%eax
       movl %%esi, %%edi
       movb $0, (%%rdx)
       syscall
+    glue_exit_refused:
       hlt
 
     .globl glue_native, glue_native_return

@@ -57,6 +57,7 @@ long glue_syscall(ThreadArea* area);
 void glue_syscall_check();
 void glue_syscall_done();
 void glue_clone_done();
+void glue_exit_refused();
 void glue_syscall_interrupted();
 // The same for clone, fork and vfork, with all signals blocked. The child begins in
 // engine_child(child).

@@ -33,17 +33,18 @@ constexpr std::uint16_t kIfNotBelow = BPF_JMP | BPF_JGE | BPF_K;
 constexpr std::uint32_t kIp = offsetof(seccomp_data, instruction_pointer);
 
 // Goes on behind itself where the call is not one of the engine's, whose image lies below 4 GB.
-constexpr std::size_t kOwn = 9;
+constexpr std::size_t kOwn = 10;
 void let_engine_through(sock_filter* to) {
   const sock_filter made[] = {
       {kLoad, 0, 0, kIp + 4},
-      {kIfEqual, 0, 6, 0},
+      {kIfEqual, 0, 7, 0},
       {kLoad, 0, 0, kIp},
-      {kIfNotBelow, 0, 4, low_half(__executable_start)},
-      {kIfNotBelow, 3, 0, low_half(_end)},
+      {kIfNotBelow, 0, 5, low_half(__executable_start)},
+      {kIfNotBelow, 4, 0, low_half(_end)},
       // The program's own calls, which the engine makes for it.
-      {kIfEqual, 2, 0, low_half(&glue_syscall_done)},
-      {kIfEqual, 1, 0, low_half(&glue_clone_done)},
+      {kIfEqual, 3, 0, low_half(&glue_syscall_done)},
+      {kIfEqual, 2, 0, low_half(&glue_clone_done)},
+      {kIfEqual, 1, 0, low_half(&glue_exit_refused)},
       {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
       {BPF_LD | BPF_IMM, 0, 0, 0},  // as filters begin
   };
@@ -51,13 +52,13 @@ void let_engine_through(sock_filter* to) {
   for (const sock_filter& one : made) *to++ = one;
 }
 
-bool has_filter = false;
+bool filtered = false;
 
 }  // namespace
 
-void look_for_filter() {
-  has_filter = raw_syscall(SYS_prctl, PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
-}
+bool has_filter() { return filtered; }
+
+void look_for_filter() { filtered = raw_syscall(SYS_prctl, PR_GET_SECCOMP) == SECCOMP_MODE_FILTER; }
 
 bool asks_for_filter(const Registers& r) {
   return (r.rax == SYS_prctl && r.rdi == PR_SET_SECCOMP && r.rsi == SECCOMP_MODE_FILTER) ||
@@ -80,13 +81,13 @@ long filter_call(ThreadArea& area) {
   area.registers.rdx = reinterpret_cast<std::uint64_t>(&ours);
   const long result = glue_syscall(&area);
   area.registers.rdx = asked;
-  has_filter = true;
+  filtered = true;
   return result;
 }
 
 // The same call with arguments that do nothing.
 long ask_filter(ThreadArea& area) {
-  if (!has_filter) return 0;
+  if (!filtered) return 0;
   Registers& r = area.registers;
   const Registers asked = r;
   if (r.rax == SYS_sigaltstack) {

@@ -17,5 +17,6 @@ long filter_call(ThreadArea& area);
 long ask_filter(ThreadArea& area);
 // Whether there is one, of a program that begins or is attached to.
 void look_for_filter();
+bool has_filter();
 
 }  // namespace hodo::engine

@@ -23,6 +23,7 @@
 #include "memory.h"
 #include "program_memory.h"
 #include "recording.h"
+#include "seccomp.h"
 #include "service.h"
 #include "signal_actions.h"
 #include "sys.h"
@@ -371,7 +372,8 @@ long exit_call(ThreadArea& area) {
     return kInterrupted;
   }
   const bool process = area.registers.rax == SYS_exit_group || is_last_thread(area);
-  const relay::EndRecord end{.exit_status = static_cast<std::int32_t>(area.registers.rdi & 0xff)};
+  const relay::EndRecord end{.exit_status = static_cast<std::int32_t>(area.registers.rdi & 0xff),
+                             .is_judged = has_filter() ? 1u : 0u};
   if (process) stop_other_threads(area);
   end_recording(area, process ? &end : nullptr);
   static bool unused;

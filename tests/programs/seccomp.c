@@ -157,5 +157,18 @@ int main(void) {
   }
   wait(&status);
   printf("ended %d\n", status);
+  fflush(stdout);
+  // Killed for its last call.
+  if (fork() == 0) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ANSWER(SYS_exit_group, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    if (install(code, 4) != 0) return 1;
+    _exit(5);
+  }
+  wait(&status);
+  printf("killed as it ended %d\n", status);
   return 0;
 }

@@ -283,10 +283,12 @@ def in_a_network_namespace_of_its_own(box):
 def system_calls_that_the_program_forbids_itself(box):
     """They are the engine's all the same, which needs more than the program, sockets among them."""
     alone = box.run([box.program("seccomp")])
-    check(b"\nabcd refused\nended 768\n" in alone.stdout, f"{alone}")
+    check(b"\nabcd refused\nended 768\nkilled as it ended 31\n" in alone.stdout, f"{alone}")
     done = box.record([box.program("seccomp")])
     equal(done.stdout, alone.stdout, "what it did")
-    equal(len(box.report(COMPLETE)["ended"]), 7, "processes")
+    ended = box.report(COMPLETE)["ended"]
+    equal(len(ended), 8, "processes")
+    equal(sum(end.get("signal") == signal.SIGSYS for end in ended), 2, f"{ended}")
 
 
 def a_thread_without_memory_for_its_channel(box):

@@ -30,6 +30,13 @@ bool is_heard_of(const ProcessEnd& end) {
          std::ranges::find(kFaults, end.signal) != kFaults.end();
 }
 
+// Of a process that is in the call that ends it.
+void wait_for_end(int pidfd) {
+  constexpr int kMostMs = 20;
+  pollfd p{.fd = pidfd, .events = POLLIN, .revents = 0};
+  (void)poll(&p, 1, kMostMs);
+}
+
 std::string untold(const ProcessEnd& end) {
   const std::string how = end.signal != 0
                               ? fmt::format("was killed by SIG{}", sigabbrev_np(end.signal))
@@ -91,9 +98,14 @@ std::optional<std::string> RecordedProcesses::leave(std::int32_t pid,
 std::optional<std::string> RecordedProcesses::note_end(std::int32_t pid, RecordedProcess& process) {
   if ((!process.gone && !process.end) || ends_.size() >= kMostEnds) return std::nullopt;
   ProcessEnd end = process.end.value_or(ProcessEnd{});
-  // Killed before it could say a word.
-  const auto status = process.end ? std::nullopt : wait_status(process.pidfd.get(), pid);
-  if (status && WIFSIGNALED(*status)) end.signal = WTERMSIG(*status);
+  // Killed before it could say a word, or by the call that was to end it.
+  const bool says_all = process.end && !process.end_is_judged;
+  if (process.end_is_judged) wait_for_end(process.pidfd.get());
+  const auto status = says_all ? std::nullopt : wait_status(process.pidfd.get(), pid);
+  if (status && WIFSIGNALED(*status)) {
+    end.signal = WTERMSIG(*status);
+    end.exit_status = -1;
+  }
   if (status && WIFEXITED(*status)) end.exit_status = WEXITSTATUS(*status);
   end.pid = pid;
   end.name = process.name;

@@ -31,6 +31,7 @@ struct RecordedProcess {
   // thread closed its channel, or its channel was written over.
   bool gave_word = false;
   std::optional<ProcessEnd> end = {};  // as it said itself
+  bool end_is_judged = false;          // relay::EndRecord
 };
 
 class RecordedProcesses {

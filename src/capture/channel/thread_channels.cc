@@ -270,9 +270,12 @@ Status ThreadChannels::write_record(Channel& channel, const relay::Record& recor
       channel.trace.tail.mark(
           {.place = relay::fixed_part<relay::MarkRecord>(record), .time = time});
       return {};
-    case relay::RecordType::end:
-      processes_[pid].end = end_of(relay::fixed_part<relay::EndRecord>(record), time, tid);
+    case relay::RecordType::end: {
+      const auto end = relay::fixed_part<relay::EndRecord>(record);
+      processes_[pid].end = end_of(end, time, tid);
+      processes_[pid].end_is_judged = end.is_judged != 0;
       return {};
+    }
     case relay::RecordType::cache:
       sum_up(cache_, relay::fixed_part<relay::CacheRecord>(record));
       return {};

@@ -235,6 +235,9 @@ struct EndRecord {
   std::int32_t signal = 0;
   std::uint64_t ip_known = 0;  // 1, or 0: it was in a system call, or nobody knows
   std::uint64_t ip = 0;        // where this thread was then
+  // 1: a filter of system calls (seccomp) judges the call that is to end it, which may end
+  // otherwise.
+  std::uint64_t is_judged = 0;
 };
 
 // Of the engine's code cache, in bytes.
