@@ -133,6 +133,13 @@ def without_ptrace_the_engine_says_what_to_do(box):
     check(b"ptrace is not permitted here" in done.stdout, "the doctor")
 
 
+def where_another_traces_all_it_is_named(box):
+    command = box.command([box.program("hello")], ["--source", "dbi"])
+    done = box.run([box.own("traces_all"), *command])
+    equal((done.returncode, done.stdout), (126, b""), f"the engine alone ({done.stderr!r})")
+    check(b"(traces_all) traces what hodo starts" in done.stderr, f"who: {done.stderr!r}")
+
+
 def a_debugger_is_recorded_and_what_it_debugs_runs(box):
     """Two cannot hold one process: the debugger has it."""
     box.record([box.tool("gdb"), "-q", "-batch", "-ex", "run", "--args", box.program("hello")])

@@ -107,7 +107,7 @@ Error not_permitted(pid_t pid) {
 }
 
 Status check_tracer(pid_t pid) {
-  const auto tracer = static_cast<pid_t>(number(status_line(pid, "TracerPid")));
+  const pid_t tracer = tracer_of(pid);
   if (tracer == 0) return {};
   return fail(ErrorCode::not_permitted,
               fmt::format("{} is traced already, by {}; remedy: end that first", named(pid),

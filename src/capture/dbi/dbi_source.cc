@@ -66,13 +66,7 @@ Result<std::string> find_engine() {
   if (!processor_has("sse4_2")) {
     return fail(ErrorCode::unsupported, "the engine needs a processor with SSE 4.2");
   }
-  if (!may_hold_children()) {
-    return fail(
-        ErrorCode::unsupported,
-        "ptrace is not permitted here, which puts the engine into programs; remedy: as root "
-        "sysctl kernel.yama.ptrace_scope=1; in a container, allow ptrace (docker run "
-        "--cap-add SYS_PTRACE)");
-  }
+  if (const Status holds = check_holding(); !holds) return std::unexpected(holds.error());
   return engine;
 }
 

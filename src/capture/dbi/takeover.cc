@@ -40,8 +40,8 @@ bool detach(pid_t tid, int signal) {
 
 // After ptrace has refused.
 std::string why_not_held(pid_t tid, int error) {
-  if (const std::string tracer = status_line(tid, "TracerPid"); !tracer.empty() && tracer != "0") {
-    return "another process traces it (process " + tracer + ")";
+  if (const pid_t tracer = tracer_of(tid); tracer != 0) {
+    return fmt::format("another process traces it (process {})", tracer);
   }
   if (is_not_dumpable(tid)) {
     return "only root may trace what has forbidden that (PR_SET_DUMPABLE); remedy: run hodo as "
@@ -52,10 +52,12 @@ std::string why_not_held(pid_t tid, int error) {
 
 }  // namespace
 
-bool may_hold_children() {
+Status check_holding() {
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) return false;
+  if (child < 0) {
+    return fail(ErrorCode::unsupported, fmt::format("fork: {}", std::strerror(errno)));
+  }
   if (child == 0) {
     // Nobody would end it if the parent were killed now.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -63,10 +65,22 @@ bool may_hold_children() {
     _exit(0);
   }
   const bool held = ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0;
+  const pid_t tracer = held ? 0 : tracer_of(child);
   ::kill(child, SIGKILL);
   while (waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
   }
-  return held;
+  if (held) return {};
+  if (tracer != 0) {
+    return fail(
+        ErrorCode::unsupported,
+        fmt::format("process {} ({}) traces what hodo starts, and only one can; remedy: let "
+                    "it trace hodo alone (strace without -f), or not at all",
+                    tracer, status_line(tracer, "Name")));
+  }
+  return fail(ErrorCode::unsupported,
+              "ptrace is not permitted here, which puts the engine into programs; remedy: as root "
+              "sysctl kernel.yama.ptrace_scope=1; in a container, allow ptrace (docker run "
+              "--cap-add SYS_PTRACE)");
 }
 
 Status Takeovers::hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) {

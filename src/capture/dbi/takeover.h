@@ -16,8 +16,8 @@
 namespace hodo::capture {
 
 // Whether this process may hold one that it starts: a filter of system calls or the Yama module may
-// forbid it. Tries.
-bool may_hold_children();
+// forbid it, or somebody else hold it. Tries; says which rule forbids it, and the remedy.
+Status check_holding();
 
 class Takeovers final : public NewPrograms {
  public:

@@ -108,6 +108,8 @@ std::string status_line(pid_t pid, const char* name) {
   return {};
 }
 
+pid_t tracer_of(pid_t pid) { return std::atoi(status_line(pid, "TracerPid").c_str()); }
+
 bool is_not_dumpable(pid_t pid) {
   struct stat st{};
   const bool known = stat(fmt::format("/proc/{}/mem", pid).c_str(), &st) == 0;

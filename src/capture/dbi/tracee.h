@@ -26,6 +26,8 @@ bool write_memory(pid_t pid, std::uint64_t to, const void* from, std::size_t cou
 std::vector<pid_t> threads_of(pid_t pid);
 // The value of a line of /proc/PID/status; empty: there is none.
 std::string status_line(pid_t pid, const char* name);
+// Who traces it; 0: nobody, or it is not there.
+pid_t tracer_of(pid_t pid);
 // Nobody but root may look into what it does (prctl PR_SET_DUMPABLE, set-user-ID, capabilities, a
 // program that its user may not read): then its files in /proc are root's.
 bool is_not_dumpable(pid_t pid);
