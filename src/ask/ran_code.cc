@@ -11,7 +11,7 @@ void RanCode::add(std::uint32_t space, std::span<const flow::CodeLine> lines) {
   if (space_ == nullptr || space_number_ != space) {
     space_ = &spaces_[space];
     space_number_ = space;
-    std::ranges::fill(recent_, 0);
+    std::ranges::fill(recent_, Recent{});
   }
   for (const flow::CodeLine& run : lines) {
     if (run.first <= run.last) line(run.first >> kGranuleBits, run.last >> kGranuleBits);
@@ -24,29 +24,33 @@ void RanCode::line(std::uint64_t first, std::uint64_t last) {
     return;
   }
   for (std::uint64_t at = first; at <= last; ++at) {
-    if (recent_[at & (kRecent - 1)] != at + 1) granule(at);
+    Recent& recent = recent_[at & (kRecent - 1)];
+    if (recent.behind != at + 1) {
+      const std::uint32_t number = number_of(at);
+      if (number == kNone) {
+        everywhere_ = true;
+        return;
+      }
+      recent = {at + 1, number};
+    }
+    if (std::exchange(seen_[recent.number], segment_) != segment_) here_.push_back(recent.number);
   }
 }
 
-void RanCode::granule(std::uint64_t number) {
-  recent_[number & (kRecent - 1)] = number + 1;
-  auto it = space_->known.find(number);
-  if (it == space_->known.end()) {
-    if (all_.size() == kMostGranules) {
-      everywhere_ = true;
-      return;
-    }
-    it = space_->known.try_emplace(number).first;
-    it->second.number = static_cast<std::uint32_t>(all_.size());
-    all_.push_back({space_number_, number});
-  }
-  if (std::exchange(it->second.segment, segment_) != segment_) here_.push_back(it->second.number);
+std::uint32_t RanCode::number_of(std::uint64_t granule) {
+  const auto known = space_->find(granule);
+  if (known != space_->end()) return known->second;
+  if (all_.size() == kMostGranules) return kNone;
+  const auto number = static_cast<std::uint32_t>(all_.size());
+  space_->try_emplace(granule, number);
+  all_.push_back({space_number_, granule});
+  seen_.push_back(0);
+  return number;
 }
 
 std::vector<std::uint32_t> RanCode::take() {
   ++segment_;
   everywhere_ = false;
-  std::ranges::fill(recent_, 0);
   std::ranges::sort(here_);
   return std::exchange(here_, {});
 }

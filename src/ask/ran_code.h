@@ -24,27 +24,28 @@ class RanCode {
   std::vector<std::uint32_t> take();
 
  private:
-  static constexpr std::size_t kRecent = std::size_t{1} << 13;
+  static constexpr std::size_t kRecent = std::size_t{1} << 14;
   static constexpr std::size_t kMostGranules = std::size_t{1} << 22;
   // What is longer is nobody's line.
   static constexpr std::uint64_t kLongestLine = std::uint64_t{1} << 12;
 
   void line(std::uint64_t first, std::uint64_t last);  // numbers of granules
-  void granule(std::uint64_t number);
+  // Its number in all_; kNone: there are too many.
+  std::uint32_t number_of(std::uint64_t granule);
 
-  struct Known {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  using Space = std::unordered_map<std::uint64_t, std::uint32_t>;  // numbers in all_
+  struct Recent {
+    std::uint64_t behind = 0;  // granule + 1
     std::uint32_t number = 0;
-    std::uint32_t segment = 0;  // that it was seen in last
-  };
-  struct Space {
-    std::unordered_map<std::uint64_t, Known> known;
   };
 
   std::vector<Granule>& all_;
+  std::vector<std::uint32_t> seen_;  // by number in all_: the segment that it was seen in last
   std::unordered_map<std::uint32_t, Space> spaces_;
   Space* space_ = nullptr;
   std::uint32_t space_number_ = 0;
-  std::vector<std::uint64_t> recent_;  // granules of the space that are in here_, + 1
+  std::vector<Recent> recent_;  // of the space
   std::vector<std::uint32_t> here_;
   std::uint32_t segment_ = 1;
   bool everywhere_ = false;
