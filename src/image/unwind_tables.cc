@@ -203,6 +203,7 @@ class TableReader {
 
   UnwindTables finished() {
     std::vector<std::uint64_t> begins;
+    begins.reserve(lsdas_.size());
     for (const Lsda& one : lsdas_) begins.push_back(one.at);
     std::ranges::sort(begins);
     for (const Lsda& one : lsdas_) {

@@ -1,5 +1,6 @@
 // What the recording comes to as a whole: stats, report, coverage, findings, ends.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "hodo/analyze/profile.h"
@@ -62,17 +63,21 @@ Json report_result() {
 
 constexpr std::size_t kMostRows = 1000;
 
+struct CountedList {
+  const char* name;
+  const char* count;  // of its rows
+};
+constexpr std::array<CountedList, 4> kCountedLists{
+    {{"functions", "blocks_hit"}, {"blocks", "count"}, {"edges", "count"}, {"lines", "count"}}};
+
 // Of what is too long those that ran come first.
 void cut_lists(Json& module, std::size_t most) {
   Json left_out = Json::object();
-  for (const auto& [part, count] : {std::pair("functions", "blocks_hit"),
-                                    {"blocks", "count"},
-                                    {"edges", "count"},
-                                    {"lines", "count"}}) {
-    if (!module.contains(part) || module[part].size() <= most) continue;
-    auto& rows = module[part].get_ref<Json::array_t&>();
-    std::ranges::stable_partition(rows, [&](const Json& row) { return row[count] != 0; });
-    left_out[part] = rows.size() - most;
+  for (const CountedList& list : kCountedLists) {
+    if (!module.contains(list.name) || module[list.name].size() <= most) continue;
+    auto& rows = module[list.name].get_ref<Json::array_t&>();
+    std::ranges::stable_partition(rows, [&](const Json& row) { return row[list.count] != 0; });
+    left_out[list.name] = rows.size() - most;
     rows.resize(most);
   }
   if (!left_out.empty()) module["left_out"] = std::move(left_out);
