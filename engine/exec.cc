@@ -70,10 +70,15 @@ long ask_for_takeover(ThreadArea& area, Answer& answer, std::string_view& why) {
 
 }  // namespace
 
+static long execute(ThreadArea& area) {
+  const HandedOn faults(area);
+  return glue_syscall(&area);
+}
+
 // The program is not to run on the engine.
 static long exec_alone(ThreadArea& area) {
   give_back_memory_limits();
-  const long result = glue_syscall(&area);
+  const long result = execute(area);
   raise_memory_limits();
   return result;
 }
@@ -98,8 +103,7 @@ long exec_call(ThreadArea& area) {
   if (!why.empty()) send_native(area, path_of(area.registers, path), why);
   if (area.output.tracer) area.output.tracer->publish();
   area.output.channel->leave(true);
-  const HeldInKernel held(area);
-  const long result = connection >= 0 ? glue_syscall(&area) : exec_alone(area);
+  const long result = connection >= 0 ? execute(area) : exec_alone(area);
   area.output.channel->leave(false);
   if (connection >= 0) raw_syscall(SYS_close, connection);
   return result;

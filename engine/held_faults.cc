@@ -6,6 +6,7 @@
 #include "leave.h"
 #include "signal_actions.h"
 #include "sys.h"
+#include "threads.h"
 
 namespace hodo::engine {
 namespace {
@@ -45,6 +46,27 @@ HeldInKernel::HeldInKernel(ThreadArea& area) : any_(area.held_faults[0].number !
 
 HeldInKernel::~HeldInKernel() {
   if (any_) change_mask(SIG_UNBLOCK, kFaults);
+}
+
+// The kernel ends who raises what is ignored: the engine's own faults must not be where other
+// threads may raise them.
+HandedOn::HandedOn(ThreadArea& area) : actions_(*area.actions), alone_(is_last_thread(area)) {
+  if (area.held_faults[0].number != 0) give_held_faults_to_kernel(area);
+  change_mask(SIG_BLOCK, area.blocked_faults);
+  change_mask(SIG_UNBLOCK, kFaults & ~area.blocked_faults);
+  if (!alone_) return;
+  for (unsigned number = 1; number <= kSignals; ++number) {
+    const KernelAction& wanted = actions_.of[number];
+    if (is_fault(number) && wanted.handler == kIgnore) kernel_action(number, &wanted, nullptr);
+  }
+}
+
+HandedOn::~HandedOn() {
+  for (unsigned number = 1; alone_ && number <= kSignals; ++number) {
+    const KernelAction& wanted = actions_.of[number];
+    if (is_fault(number) && wanted.handler == kIgnore) install_action(number, wanted);
+  }
+  change_mask(SIG_UNBLOCK, kFaults);
 }
 
 }  // namespace hodo::engine

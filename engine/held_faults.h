@@ -1,7 +1,7 @@
 // Synchronous signals that somebody sends while the program blocks them. In the kernel they are
 // never blocked, for the engine's own faults: they are kept here. While the program is in a system
 // call they are the kernel's, blocked there: it tells of them (sigpending), hands them out
-// (sigtimedwait, sigsuspend), and keeps them over execve.
+// (sigtimedwait, sigsuspend). It keeps them over execve, and that they are blocked or ignored.
 #pragma once
 
 #include "kernel_signal.h"
@@ -27,6 +27,19 @@ class HeldInKernel {
 
  private:
   bool any_;
+};
+
+// Around execve: what the next program begins with.
+class HandedOn {
+ public:
+  explicit HandedOn(ThreadArea& area);
+  ~HandedOn();
+  HandedOn(const HandedOn&) = delete;
+  HandedOn& operator=(const HandedOn&) = delete;
+
+ private:
+  const SignalActions& actions_;
+  bool alone_;
 };
 
 }  // namespace hodo::engine

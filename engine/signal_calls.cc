@@ -2,8 +2,10 @@
 
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "code_32.h"
 #include "glue.h"
@@ -14,6 +16,7 @@
 #include "signal_actions.h"
 #include "signal_frame.h"
 #include "sys.h"
+#include "threads.h"
 #include "tracing.h"
 #include "trap_flag.h"
 
@@ -42,7 +45,49 @@ long set_alternate(ThreadArea& area, KernelStack wanted) {
   return 0;
 }
 
+// The thread of this process that a call has sent a signal to, 0 for the process as a whole;
+// nothing: the call was for others. It has succeeded.
+std::optional<std::int32_t> own_receiver(const ThreadArea& area) {
+  const Registers& r = area.registers;
+  const auto first = static_cast<std::int32_t>(r.rdi);
+  const auto second = static_cast<std::int32_t>(r.rsi);
+  switch (r.rax) {
+    case SYS_kill: {
+      const bool group = first == 0 || (first < -1 && -first == raw_syscall(SYS_getpgid, 0));
+      return first == area.pid || group ? std::optional(0) : std::nullopt;
+    }
+    case SYS_rt_sigqueueinfo:
+      return first == area.pid ? std::optional(0) : std::nullopt;
+    case SYS_tkill:
+      return first;
+    default:  // tgkill, rt_tgsigqueueinfo
+      return first == area.pid ? std::optional(second) : std::nullopt;
+  }
+}
+
+bool ends_process(const ThreadArea& area, unsigned number) {
+  if (number < 1 || number > kSignals) return false;
+  const Locked locked;
+  return area.actions->of[number].handler == kDefault && ends_by_default(number);
+}
+
 }  // namespace
+
+void await_own_end(const ThreadArea& area) {
+  constexpr int kTries = 200;
+  constexpr timespec kBetween{.tv_sec = 0, .tv_nsec = 500'000};
+  const Registers& r = area.registers;
+  const bool third = r.rax == SYS_tgkill || r.rax == SYS_rt_tgsigqueueinfo;
+  const auto number = static_cast<unsigned>(third ? r.rdx : r.rsi);
+  const auto to = own_receiver(area);
+  if (!to || !ends_process(area, number) || !any_thread_lets_through(area, *to, number)) return;
+  const auto is_here = [&] {
+    return __atomic_load_n(&area.waits, __ATOMIC_ACQUIRE) != 0 || is_ending(area);
+  };
+  for (int i = 0; i < kTries && !is_here(); ++i) {
+    raw_syscall(SYS_nanosleep, reinterpret_cast<long>(&kBetween), 0);
+  }
+}
 
 long sigaction_call(ThreadArea& area) {
   const Registers& r = area.registers;

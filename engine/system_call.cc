@@ -368,6 +368,15 @@ long call(ThreadArea& area, std::uint64_t behind) {
     case SYS_rt_sigprocmask:
       if (const long refused = ask_filter(area); refused != 0) return refused;
       return sigprocmask_call(area);
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill:
+    case SYS_rt_sigqueueinfo:
+    case SYS_rt_tgsigqueueinfo: {
+      const long result = passed_on(area);
+      if (result == 0) await_own_end(area);
+      return result;
+    }
     case SYS_sigaltstack:
       if (const long refused = ask_filter(area); refused != 0) return refused;
       return sigaltstack_call(area);

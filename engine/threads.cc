@@ -1,5 +1,6 @@
 #include "threads.h"
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -113,6 +114,15 @@ bool read_clone(const ThreadArea& area, Clone& clone) {
   }
 }
 
+// To another number: the lowest that is free is the program's.
+void move_up(long& descriptor) {
+  if (descriptor < 0) return;
+  const long moved = raw_syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, descriptor + 1);
+  if (failed(moved)) return;
+  raw_syscall(SYS_close, descriptor);
+  descriptor = moved;
+}
+
 // In a child that has a memory of its own only this thread goes on. The channels of the others are
 // not there.
 void forget_other_threads(const ThreadArea& self) {
@@ -135,6 +145,8 @@ bool still_writes(const ThreadArea& area) {
   return area.output.tracer ? area.output.tracer->current() != nullptr : area.unit.enabled();
 }
 
+}  // namespace
+
 bool is_last_thread(const ThreadArea& self) {
   const Locked locked;
   for (std::size_t i = 0; i < area_count; ++i) {
@@ -143,7 +155,14 @@ bool is_last_thread(const ThreadArea& self) {
   return true;
 }
 
-}  // namespace
+bool any_thread_lets_through(const ThreadArea& self, std::int32_t tid, unsigned number) {
+  const Locked locked;
+  const std::uint64_t bit = signal_bit(number);
+  return std::any_of(areas, areas + area_count, [&](const ThreadArea* area) {
+    return area->used && area->pid == self.pid && (tid == 0 || area->tid == tid) &&
+           ((area->program_mask | area->blocked_faults) & bit) == 0;
+  });
+}
 
 ThreadArea& current_area() {
   return *reinterpret_cast<ThreadArea*>(
@@ -325,6 +344,7 @@ long clone_call(ThreadArea& area, std::uint64_t behind) {
   child.parent_tid = area.tid;
   const bool apart = is_recorded(area) && (clone.flags & CLONE_NEWNET) != 0 && keep_line();
   child.connection = is_recorded(area) ? connect_recorder() : -1;
+  if ((clone.flags & CLONE_PIDFD) != 0) move_up(child.connection);
   if (is_recorded(area) && child.connection < 0) {
     send_native(area, thread ? "a new thread" : "a new process", why_unreachable(child.connection));
   }

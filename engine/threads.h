@@ -26,6 +26,12 @@ long clone_call(ThreadArea& area, std::uint64_t behind);
 // exit and exit_group.
 long exit_call(ThreadArea& area);  // returns only if a signal came first
 
+// The process has no other thread that the engine knows.
+bool is_last_thread(const ThreadArea& self);
+
+// Whether a thread of the process does not block the signal: this one, or any if `tid` is 0.
+bool any_thread_lets_through(const ThreadArea& self, std::int32_t tid, unsigned number);
+
 // The process is about to end: lets its other threads come to a place where their packets can be
 // handed over, and stop there. Waits a fraction of a second for them, at most.
 void stop_other_threads(const ThreadArea& self);

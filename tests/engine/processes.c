@@ -38,7 +38,53 @@ static void* fork_in_thread(void* unused) {
   return (void*)(long)wait_for(pid);
 }
 
-int main(void) {
+// What is left of signals behind execve.
+static int say_signals(void) {
+  sigset_t blocked;
+  sigprocmask(SIG_BLOCK, NULL, &blocked);
+  for (int number = 1; number < 64; ++number) {
+    struct sigaction action;
+    if (sigaction(number, NULL, &action) != 0) continue;
+    if (action.sa_handler == SIG_IGN) printf("signal %d is ignored\n", number);
+    if (sigismember(&blocked, number)) printf("signal %d is blocked\n", number);
+  }
+  return 0;
+}
+static void hand_on_signals(void) {
+  sigset_t some;
+  sigemptyset(&some);
+  sigaddset(&some, SIGSEGV);
+  sigaddset(&some, SIGUSR1);
+  sigaddset(&some, SIGTRAP);
+  sigprocmask(SIG_SETMASK, &some, NULL);
+  signal(SIGFPE, SIG_IGN);
+  signal(SIGSYS, SIG_IGN);
+  signal(SIGUSR2, SIG_IGN);
+  execl("/nonexistent", "", (char*)NULL);  // and one that fails
+  execl("/proc/self/exe", "", "say", (char*)NULL);
+  _exit(9);
+}
+
+// Nobody is left behind the call, whichever thread the signal comes to.
+static void* end_all(void* unused) {
+  sigset_t waited;
+  sigemptyset(&waited);
+  sigaddset(&waited, SIGTERM);
+  kill(getpid(), SIGTERM);
+  siginfo_t info;
+  sigtimedwait(&waited, &info, &(struct timespec){.tv_sec = 1});
+  printf("it went on\n");
+  return unused;
+}
+static void end_in_thread(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, &end_all, NULL);
+  pthread_join(thread, NULL);
+  _exit(9);
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1) return say_signals();
   setvbuf(stdout, NULL, _IOLBF, 0);
   pthread_t threads[8];
   for (long i = 0; i < 8; ++i) pthread_create(&threads[i], NULL, &add, (void*)i);
@@ -112,6 +158,12 @@ int main(void) {
   printf("null, blocked: %x\n", wait_for(pid));
   if ((pid = fork()) == 0) abort();
   printf("abort: %x\n", wait_for(pid));
+  if ((pid = fork()) == 0) hand_on_signals();
+  printf("handed on: %x\n", wait_for(pid));
+  for (int i = 0; i < 20; ++i) {
+    if ((pid = fork()) == 0) end_in_thread();
+    if (wait_for(pid) != SIGTERM) printf("end %d failed\n", i);
+  }
   if ((pid = fork()) == 0) {  // the first thread ends before the others
     pthread_create(&threads[0], NULL, &add, (void*)1);
     pthread_exit(NULL);

@@ -267,6 +267,19 @@ def a_child_is_not_seen_to_sleep_before_it_does(box):
     equal(done.stdout, b"awake\n", "output")
 
 
+def descriptors_have_the_lowest_numbers(box):
+    """Also the one that the kernel opens while a process is made (CLONE_PIDFD)."""
+    script = (
+        "import ctypes, os, struct\npidfd = ctypes.c_int(-1)\n"
+        "args = struct.pack('11Q', 0x1000, ctypes.addressof(pidfd), 0, 0, 17, *[0] * 6)\n"
+        "child = ctypes.CDLL(None).syscall(435, args, len(args))\n"  # clone3
+        "if child == 0: os._exit(0)\n"
+        "os.waitpid(child, 0)\nprint(pidfd.value, os.dup(0))"
+    )
+    alone = box.run(["/usr/bin/python3", "-c", script])
+    equal(box.record(["/usr/bin/python3", "-c", script]).stdout, alone.stdout, "descriptors")
+
+
 def killed_as_they_begin(box):
     """While the recorder holds them at their exec: their parents wait for them as ever."""
     done = box.record([box.own("killed_at_exec")])
