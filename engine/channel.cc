@@ -142,6 +142,12 @@ bool let_go_of_files(std::uint64_t device) {
 
 void have_stopped_threads_held() { ask_recorder(own_hello(relay::Start::dies)); }
 
+bool have_let_go(std::int32_t traced) {
+  relay::Hello hello = own_hello(relay::Start::traces);
+  hello.traced = traced;
+  return ask_recorder(hello);
+}
+
 long open_mappings() {
   const long own = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
                                O_RDONLY | O_CLOEXEC);

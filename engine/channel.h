@@ -27,6 +27,10 @@ bool let_go_of_files(std::uint64_t device);
 // to show them, and waits until it does. They have stopped (stop_here()).
 void have_stopped_threads_held();
 
+// Asks the recorder to let go of the process of this thread, which somebody is about to trace, and
+// waits until it has; 0: of this one, which is let go behind the answer. False: it cannot.
+bool have_let_go(std::int32_t traced);
+
 // In a forked child, where its memory does not exist.
 void forget_channel(relay::ChannelWriter& channel);
 

@@ -33,6 +33,7 @@
 #include "memory_limits.h"
 #include "output.h"
 #include "program_memory.h"
+#include "ptrace_call.h"
 #include "recording.h"
 #include "seccomp.h"
 #include "service.h"
@@ -395,6 +396,9 @@ long call(ThreadArea& area, std::uint64_t behind) {
       if (area.registers.rdi == PR_SET_TSC) look_for_counter();
       return result;
     }
+    case SYS_ptrace:
+      prepare_ptrace(area);
+      return passed_on(area);
     case SYS_unshare:
     case SYS_setns:
       return change_namespaces(area);

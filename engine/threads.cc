@@ -155,6 +155,18 @@ bool is_last_thread(const ThreadArea& self) {
   return true;
 }
 
+bool runs_in_this_memory(std::int32_t tid) {
+  const Locked locked;
+  return std::any_of(areas, areas + area_count,
+                     [tid](const ThreadArea* area) { return area->used && area->tid == tid; });
+}
+
+bool shares_memory(const ThreadArea& self) {
+  const Locked locked;
+  return std::any_of(areas, areas + area_count,
+                     [&](const ThreadArea* area) { return area->used && area->pid != self.pid; });
+}
+
 bool any_thread_lets_through(const ThreadArea& self, std::int32_t tid, unsigned number) {
   const Locked locked;
   const std::uint64_t bit = signal_bit(number);

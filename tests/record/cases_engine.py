@@ -149,6 +149,15 @@ def a_debugger_is_recorded_and_what_it_debugs_runs(box):
     check("not-recorded" in causes and causes <= {"not-recorded", "overflow"}, f"{causes}")
 
 
+def what_a_debugger_sees_of_recorded_processes(box):
+    """The engine is taken out of whom another process traces."""
+    alone = box.run([box.own("debugs")])
+    check(alone.stdout.count(b"ended: 700\n") == 3, f"natively: {alone.stdout!r}")
+    equal(box.record([box.own("debugs")]).stdout, alone.stdout, "what it sees")
+    losses = [loss for loss in box.report(INCOMPLETE)["losses"] if loss["cause"] == "not-recorded"]
+    check(len(losses) > 0 and "traced it" in str(losses), f"{losses}")
+
+
 def execs_that_fail(box):
     """As a shell looks for a command in one folder after another."""
     script = "import os\nfor p in ('/nowhere/x', '/etc/passwd', '/'):\n"

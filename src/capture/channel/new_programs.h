@@ -1,10 +1,11 @@
 // What channels ask of who holds threads with ptrace: the engine is not in a program that a
-// recorded thread executes until somebody puts it there, and a process that dies cannot show its
-// other threads by itself.
+// recorded thread executes until somebody puts it there, a process that dies cannot show its other
+// threads by itself, and one that another is to trace has to be rid of the engine.
 #pragma once
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ class NewPrograms {
   // The process dies of a signal in this thread, and its others have stopped: they are held from
   // here on, with the program's registers, for its core file.
   virtual void hold_stopped(pid_t pid, pid_t dying) = 0;
+  // The process goes on natively from here on. `meanwhile` has to answer at the socket, and to take
+  // what threads hand over. Errors: it has not been let go.
+  virtual Status let_go(pid_t pid, const std::function<void()>& meanwhile) = 0;
   // The program that hodo waits for itself: its exit status is for others to take.
   virtual void set_child(pid_t child) = 0;
   // Goes on with what has happened. What could not be recorded, in words, is added to `failures`.

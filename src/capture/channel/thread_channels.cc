@@ -1,9 +1,13 @@
 #include "thread_channels.h"
 
 #include <fmt/format.h>
+#include <linux/kcmp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "hodo/relay/clock.h"
@@ -31,6 +35,12 @@ void sum_up(CacheUse& sum, const relay::CacheRecord& use) {
   sum.most = std::max(sum.most, use.most);
 }
 
+// Not where the kernel says that they have a memory each, or one of them is gone.
+bool may_share_memory(pid_t a, pid_t b) {
+  const long order = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+  return order == 0 || (order < 0 && errno != ESRCH);
+}
+
 // `text`: a program's path, and why, after a NUL.
 std::string unrecorded(std::string_view text) {
   const auto end = text.find('\0');
@@ -49,11 +59,16 @@ void ThreadChannels::accept(int listening_socket) {
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
     if (asked.hello.start == relay::Start::dies) return hold_stopped(asked);
+    if (asked.hello.start == relay::Start::traces) {
+      asked.hello.time = relay::now();
+      return tracers_.push_back(std::move(asked));
+    }
     if (stopped_) return;
     if (asked.hello.start == relay::Start::unrecorded) return note_unrecorded(asked.hello);
     add(std::move(asked));
   }));
   if (new_programs_ != nullptr) new_programs_->look(native_);
+  let_go_of_traced(listening_socket);
 }
 
 void ThreadChannels::note_native(std::string words) {
@@ -74,6 +89,66 @@ void ThreadChannels::let_go_of_files(const NewChannel& asked) {
   if (!file_error_) keep(sideband_.let_go(asked.hello.device));
   const char done = 0;
   static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
+}
+
+// One after the other; what asks meanwhile comes next.
+void ThreadChannels::let_go_of_traced(int listening_socket) {
+  // Who is let go itself waits for no answer: its call is made behind that, natively.
+  if (leaving_ != 0) {
+    std::erase_if(tracers_, [&](const NewChannel& one) { return one.hello.pid == leaving_; });
+    return;
+  }
+  for (std::size_t i = 0; i < tracers_.size();) {
+    const pid_t traced = traced_of(tracers_[i]);
+    if (may_come_yet(traced, tracers_[i].hello.time)) {
+      ++i;
+      continue;
+    }
+    const NewChannel asked = std::move(tracers_[i]);
+    tracers_.erase(tracers_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (may_be_let_go(traced)) let_go_for(asked, traced, listening_socket);
+    i = 0;
+  }
+}
+
+pid_t ThreadChannels::traced_of(const NewChannel& asked) {
+  const pid_t traced = asked.hello.traced;
+  return traced == 0 ? asked.sender : process_of(traced, asked.sender);
+}
+
+// A process that was just forked and has not said hello.
+bool ThreadChannels::may_come_yet(pid_t pid, std::uint64_t since) const {
+  constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
+  return pid != 0 && !processes_.lives(pid) && !connections_.silent().empty() &&
+         relay::now() - since < kPatience;
+}
+
+bool ThreadChannels::may_be_let_go(pid_t pid) const {
+  if (stopped_ || new_programs_ == nullptr || !processes_.lives(pid)) return false;
+  return std::ranges::none_of(channels_, [pid](const auto& channel) {
+    return channel->trace.pid != pid && may_share_memory(channel->trace.pid, pid);
+  });
+}
+
+void ThreadChannels::let_go_for(const NewChannel& asked, pid_t traced, int listening_socket) {
+  const bool itself = asked.hello.traced == 0;
+  const auto answer = [&] {
+    const char done = 0;
+    static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
+  };
+  if (itself) answer();
+  const std::string name = processes_[traced].name;
+  leaving_ = traced;
+  const Status gone = new_programs_->let_go(traced, [&] {
+    accept(listening_socket);
+    drain(false);
+  });
+  leaving_ = 0;
+  if (!gone) return;
+  note_native(fmt::format(
+      "process {} ({}) and what it executed went on without being recorded: {} traced it", traced,
+      name, itself ? "its parent" : fmt::format("process {}", asked.hello.pid)));
+  if (!itself) answer();
 }
 
 void ThreadChannels::hold(NewChannel asked) {

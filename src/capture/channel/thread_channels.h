@@ -77,6 +77,13 @@ class ThreadChannels final : public ChannelSet {
   void hold_stopped(const NewChannel& asked);
   void note_unrecorded(const relay::Hello& hello);
   void let_go_of_files(const NewChannel& asked);
+  // Processes that others of the recording are about to trace.
+  void let_go_of_traced(int listening_socket);
+  // 0: there is none.
+  static pid_t traced_of(const NewChannel& asked);
+  bool may_come_yet(pid_t pid, std::uint64_t since) const;
+  bool may_be_let_go(pid_t pid) const;
+  void let_go_for(const NewChannel& asked, pid_t traced, int listening_socket);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   void note_native(std::string words);
@@ -106,6 +113,8 @@ class ThreadChannels final : public ChannelSet {
   std::vector<std::unique_ptr<Channel>> channels_;
   std::optional<Error> file_error_;
   std::set<std::int32_t> seen_;
+  std::vector<NewChannel> tracers_;  // Start::traces, that nobody has answered yet
+  std::int32_t leaving_ = 0;         // the process that is let go
   bool stopped_ = false;
 
   DrainPace pace_;

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "attachment.h"
 #include "tracee.h"
 
 namespace hodo::capture {
@@ -96,6 +97,10 @@ Status Takeovers::hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& 
   }
   held_.push_back({pid, tid, std::move(connection), line});
   return {};
+}
+
+Status Takeovers::let_go(pid_t pid, const Meanwhile& meanwhile) {
+  return release(engine_, info_.key, pid, meanwhile);
 }
 
 std::vector<int> Takeovers::wake_fds() const {

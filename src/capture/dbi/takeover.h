@@ -12,6 +12,7 @@
 #include "dying_threads.h"
 #include "engine_image.h"
 #include "hodo/capture/fd.h"
+#include "tracee.h"
 
 namespace hodo::capture {
 
@@ -26,6 +27,7 @@ class Takeovers final : public NewPrograms {
 
   Status hold(pid_t pid, pid_t tid, Fd& connection, const relay::Line& line) override;
   void hold_stopped(pid_t pid, pid_t dying) override { dying_.hold(pid, dying); }
+  Status let_go(pid_t pid, const Meanwhile& meanwhile) override;
   void set_child(pid_t child) override { child_ = child; }
   void look(std::vector<std::string>& failures) override;
   std::vector<int> wake_fds() const override;

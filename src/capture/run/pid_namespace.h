@@ -12,4 +12,7 @@ namespace hodo::capture {
 // is its parent. Of a sender in our namespace, or one that is gone, it stays as it is.
 relay::Hello in_our_namespace(relay::Hello hello, pid_t sender, pid_t connected);
 
+// The process of the thread that `sender` calls so; 0: there is none.
+pid_t process_of(pid_t thread, pid_t sender);
+
 }  // namespace hodo::capture

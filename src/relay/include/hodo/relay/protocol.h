@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 13;
+inline constexpr std::uint32_t kVersion = 14;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -63,6 +63,8 @@ enum class Start : std::uint32_t {
              // with a byte
   dies,      // of a signal that writes a core file; the process's other threads have stopped: the
          // recorder holds them with ptrace, with the program's registers, and answers with a byte
+  traces,  // is about to trace Hello::traced, or be traced itself: the recorder lets go of that,
+           // and answers with a byte; if it cannot, the connection is closed
 };
 
 // That connection, as a descriptor of the process.
@@ -93,6 +95,8 @@ struct Hello {
   std::array<char, 16> comm{};
   Line line;                 // Start::executes: what the program is to go on with
   std::uint64_t device = 0;  // Start::unmounts: of the file system, st_dev
+  std::int32_t traced = 0;   // Start::traces: a thread; 0: the sender, which is answered before
+  std::uint32_t padding = 0;
 };
 
 struct Filter {
