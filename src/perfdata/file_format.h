@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hodo/perfdata/records.h"
+
 namespace hodo::perfdata {
 
 inline constexpr std::uint64_t kMagic2 = 0x32454c4946524550;         // "PERFILE2"
@@ -48,6 +50,15 @@ struct AuxtraceBody {
   std::uint32_t sum_block;
 };
 static_assert(sizeof(AuxtraceBody) == 40);
+
+// In front of each file of Feature::whole_files; its path and its bytes follow.
+struct WholeFileHead {
+  std::uint64_t inode = 0;
+  std::uint64_t path_size = 0, size = 0;
+  BuildId build_id;
+  std::uint8_t zero[3] = {};
+};
+static_assert(sizeof(WholeFileHead) == 48);
 
 // Words of AUXTRACE_INFO for Intel PT (tools/perf/util/intel-pt.h).
 enum PtInfoWord : std::uint8_t {

@@ -62,6 +62,40 @@ void read_attrs(Reader::Impl& out, const FileHeader& header) {
   }
 }
 
+// Their bytes stay in the file, until somebody wants them. What does not fit is left out.
+void read_whole_files(Reader::Impl& out, FileSection where) {
+  constexpr std::size_t kMostFiles = 4096;
+  const bool is_there =
+      where.offset <= out.input.size() && where.size <= out.input.size() - where.offset;
+  if (!is_there || where.size > kLargestSection) {
+    out.damages.add(where.offset, "the files that are gone are cut off");
+    return;
+  }
+  for (std::uint64_t at = 0; at < where.size && out.facts.whole_files.size() < kMostFiles;) {
+    WholeFile file;
+    const auto left = [&] { return where.size - at; };
+    const auto head = section(out, {where.offset + at, sizeof(WholeFileHead)});
+    if (!head || left() < sizeof(WholeFileHead)) return;
+    at += sizeof(WholeFileHead);
+    FieldReader fields(*head);
+    const auto says = fields.get<WholeFileHead>();
+    const auto path = section(out, {where.offset + at, std::min(says.path_size, left())});
+    if (!path || says.path_size > left() || says.size > left() - says.path_size) {
+      out.damages.add(where.offset + at, "a file that is gone is cut off");
+      return;
+    }
+    at += says.path_size;
+    file.path.assign(path->begin(), path->end());
+    file.inode = says.inode;
+    file.build_id = says.build_id;
+    file.build_id.size = std::min<std::uint8_t>(says.build_id.size, 20);
+    file.offset = where.offset + at;
+    file.size = says.size;
+    at += says.size;
+    out.facts.whole_files.push_back(std::move(file));
+  }
+}
+
 void read_features(Reader::Impl& out, const FileHeader& header) {
   // A table of sections, one per set bit, directly behind the data.
   std::uint64_t at = out.data_end;
@@ -77,6 +111,10 @@ void read_features(Reader::Impl& out, const FileHeader& header) {
     FieldReader fields(*entry);
     const auto where = fields.get<FileSection>();
     at += sizeof(FileSection);
+    if (bit == static_cast<unsigned>(Feature::whole_files)) {
+      read_whole_files(out, where);
+      continue;
+    }
     auto bytes = section(out, where);
     if (bytes && where.size <= budget) {
       budget -= where.size;

@@ -85,6 +85,7 @@ struct Writer::Impl {
   std::optional<SampleTime> times;
   std::map<std::string, BuildId> build_ids;
   std::vector<AuxtraceIndexEntry> index;
+  ByteWriter whole_files;
   std::uint32_t records_sum = 0;  // as FileFacts has it
   std::optional<Error> failed;
   bool finished = false;
@@ -339,6 +340,15 @@ Status Writer::code(std::uint64_t address, std::span<const std::uint8_t> bytes,
   return {};
 }
 
+void Writer::whole_file(const WholeFile& file, std::span<const std::uint8_t> bytes) {
+  const WholeFileHead head{.inode = file.inode,
+                           .path_size = file.path.size(),
+                           .size = bytes.size(),
+                           .build_id = file.build_id};
+  const auto* path = reinterpret_cast<const std::uint8_t*>(file.path.data());
+  impl_->whole_files.put(head).raw({path, file.path.size()}).raw(bytes);
+}
+
 Status Writer::ksymbol(const KernelSymbol& symbol, const Stamp& stamp) {
   constexpr std::size_t kLongestName = 255;  // KSYM_NAME_LEN of perf 6.1
   ByteWriter body;
@@ -478,6 +488,7 @@ FeatureWriter Writer::Impl::features(std::string_view summary) const {
                                      static_cast<std::uint64_t>(resolution.tv_nsec));
     }
   }
+  if (whole_files.size() != 0) out.bytes(Feature::whole_files, whole_files.bytes());
   ByteWriter sum;
   sum.u32(records_sum).u32(0);
   out.bytes(Feature::records_sum, sum.bytes());

@@ -25,14 +25,24 @@ def hidden_file(tool):
 
 
 def deleted_library(tool):
-    """A library that was preloaded and is gone when the recording ends, of which the code was kept."""
+    """A library that was preloaded and is gone when the recording ends, which was kept."""
     library = os.path.join(tool.work, "libgone.so")
     shutil.copy(os.path.join(tool.programs, "libhides.so"), library)
     data, _ = tool.record(["sh", "-c", f"LD_PRELOAD={library} ls /; rm {library}"])
     result, status = tool.check(data)
     equal(status, FOUND, "status")
     equal(rules_of(result), {"library.injected"}, "rules")
-    equal([os.path.basename(x["path"]) for x in result["not_checked"]], ["libgone.so"], "not checked")
+    equal((result["complete"], result["not_checked"]), (True, []), "not checked")
+
+
+def replaced_program(tool):
+    """A program that is another one when the recording ends: what it was is judged."""
+    program, hijacks, hello = (os.path.join(tool.work, "x"), *(os.path.join(tool.programs, one) for one in ("hijacks", "hello")))
+    data, _ = tool.record(["sh", "-c", f"cp {hijacks} {program}; {program} rop; cp {hello} {program}.new; mv {program}.new {program}"])
+    tool.both_ways(data)
+    result, status = tool.check(data)
+    equal((status, result["complete"], rules_of(result)), (FOUND, True, {"return.target", "chain.rop"}), "what is found")
+    equal(symbols_of(result["findings"][0]) & {"host"}, {"host"}, "its symbols")
 
 
 def option_names(tool):
@@ -248,6 +258,7 @@ def cases():
     return {
         "hidden-file": hidden_file,
         "deleted-library": deleted_library,
+        "replaced-program": replaced_program,
         "learned-since": learned_since,
         "suppressed": suppressed,
         "explains-itself": explains_itself,

@@ -268,6 +268,18 @@ TEST(Reader, CutFeaturesAreDamageNotFailure) {
   EXPECT_TRUE(reader.facts().sections.contains(3));
 }
 
+TEST(Reader, WholeFilesThatDoNotFitAreDamage) {
+  constexpr std::uint64_t kHuge = ~std::uint64_t{0};
+  const Bytes id(24);
+  for (const auto& [path_size, size] : {std::pair(kHuge, std::uint64_t{0}), {8, kHuge}, {8, 9}}) {
+    const Bytes section =
+        join(pack(std::uint64_t{1}, path_size, size), id, text("/a", 8), Bytes(8));
+    const Reader reader = open_bytes(file_of(kThree, {TestAttr{}}, {{253, section}}));
+    EXPECT_TRUE(reader.facts().whole_files.empty());
+    EXPECT_EQ(reader.damages().size(), 1u);
+  }
+}
+
 TEST(Reader, IdsOutsideTheFileAreDamage) {
   Bytes bytes = file_of(kThree);
   const std::uint64_t huge = ~std::uint64_t{0} - 7;

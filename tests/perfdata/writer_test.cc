@@ -212,6 +212,29 @@ TEST_F(WriterTest, KeptCodeIsFoundAgainAlsoUnderAnotherName) {
   EXPECT_EQ(shown, big);
 }
 
+TEST_F(WriterTest, WholeFilesComeBack) {
+  BuildId id;
+  id.size = 3;
+  id.bytes[2] = 9;
+  Writer writer = create();
+  writer.whole_file({.path = "/gone/a", .inode = 7, .build_id = id}, Bytes{1, 2, 3});
+  writer.whole_file({.path = "/gone/b (deleted)", .inode = 8, .build_id = {}}, Bytes{4});
+  ok(writer.finish("{}"));
+  const Reader reader = reopen();
+  const auto& files = reader.facts().whole_files;
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].path, "/gone/a");
+  EXPECT_EQ(files[0].inode, 7u);
+  EXPECT_EQ(files[0].build_id, id);
+  EXPECT_EQ(files[1].path, "/gone/b (deleted)");
+  Bytes bytes(files[0].size);
+  ok(reader.read(files[0].offset, bytes));
+  EXPECT_EQ(bytes, (Bytes{1, 2, 3}));
+  EXPECT_EQ(files[1].size, 1u);
+  EXPECT_EQ(files[1].offset, files[0].offset + 3 + 48 + files[1].path.size());
+  EXPECT_TRUE(reader.damages().empty());
+}
+
 TEST_F(WriterTest, AuxDataFromSeveralPlacesIsOnePaddedPiece) {
   const std::vector<std::uint8_t> a(5, 'a'), b, c(6, 'c');
   const std::span<const std::uint8_t> pieces[] = {a, b, c};

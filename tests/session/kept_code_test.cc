@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "code/recording_regions.h"
+#include "hodo/image/file.h"
 #include "hodo/perfdata/reader.h"
 #include "hodo/perfdata/writer.h"
 #include "temp_dir.h"
@@ -104,6 +105,27 @@ TEST(KeptCode, OfAFileThatWasDeletedBeforeIsNoFilesWhereItIsShared) {
     recorded.keep(1, 120, 0x9000);
     EXPECT_EQ(recorded.paths(0x9000).front(), path == "/gone/library.so" ? path : "");
   }
+}
+
+// Which the recording may hold as a whole: then it is what ran, whatever lies there now.
+TEST(KeptCode, IsOfAFileThatTheRecordingHolds) {
+  ForkedTwice recorded;
+  const std::string path = recorded.dir.file("library.so");
+  recorded.map(0x9000, path, 120);
+  recorded.keep(1, 120, 0x9000);
+  for (const std::uint64_t inode : {1u, 0u}) {
+    recorded.writer.whole_file({.path = path, .inode = inode, .build_id = {}},
+                               std::vector<std::uint8_t>{7, 8, static_cast<std::uint8_t>(inode)});
+  }
+  EXPECT_TRUE(recorded.writer.finish(""));
+  const perfdata::Reader reader = perfdata::Reader::open(recorded.dir.file("data")).value();
+  const auto recording = perfdata::Model::load(reader).value();
+  Spaces spaces(recording);
+  const auto region = RecordingRegions(recording, spaces).region(0, 0x9000, 1000);
+  ASSERT_TRUE(region);
+  EXPECT_NE(region->location, "");
+  const auto file = image::RegularFile::open(std::string(region->location)).value();
+  EXPECT_EQ(file.read_all(100).value(), (std::vector<std::uint8_t>{7, 8, 0}));
 }
 
 // What an exec took away is no longer beneath anything.

@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <array>
 
+#include "hodo/image/elf.h"
+#include "hodo/image/file.h"
+
 namespace hodo::capture {
 namespace {
 
@@ -39,14 +42,14 @@ void HeldFiles::hold(const std::string& from, std::string path) {
   Fd file = open_file(from);
   struct stat st{};
   if (!file || fstat(file.get(), &st) != 0 || files_.size() >= kMostFiles) return;
-  files_.try_emplace({st.st_dev, st.st_ino}, std::move(file), std::move(path),
+  files_.try_emplace({st.st_dev, st.st_ino, std::move(path)}, std::move(file),
                      std::vector<Mapped>());
 }
 
 // By path and inode: the mapping's device is another one with some file systems (btrfs).
 HeldFiles::Held* HeldFiles::find(const perfdata::Mmap& mapping) {
   const auto found = std::find_if(files_.begin(), files_.end(), [&](const auto& one) {
-    return one.first.second == mapping.inode && one.second.path == mapping.path;
+    return one.first.inode == mapping.inode && one.first.path == mapping.path;
   });
   return found == files_.end() ? nullptr : &found->second;
 }
@@ -83,7 +86,7 @@ Status HeldFiles::note(const perfdata::Mmap& mapping, const perfdata::Stamp& sta
 
 void HeldFiles::sent(std::uint64_t address, const perfdata::Stamp& stamp) {
   for (auto& [identity, held] : files_) {
-    if (!held.path.ends_with(" (deleted)")) continue;
+    if (!identity.path.ends_with(" (deleted)")) continue;
     std::erase_if(held.mappings, [&](const Mapped& one) {
       return one.stamp.pid == stamp.pid && one.stamp.time == stamp.time &&
              address - one.address < one.size;
@@ -93,17 +96,20 @@ void HeldFiles::sent(std::uint64_t address, const perfdata::Stamp& stamp) {
 
 std::string HeldFiles::way_to(const perfdata::Mmap& mapping) {
   const Held* held = find(mapping);
-  if (held == nullptr) return std::string(mapping.path);
-  return fmt::format("/proc/self/fd/{}", held->file.get());
+  return held == nullptr ? std::string(mapping.path) : way_to(*held);
+}
+
+std::string HeldFiles::way_to(const Held& held) {
+  return fmt::format("/proc/self/fd/{}", held.file.get());
 }
 
 Status HeldFiles::let_go(dev_t device, perfdata::Writer& writer, Rounds& rounds) {
   for (auto at = files_.begin(); at != files_.end();) {
-    if (at->first.first != device) {
+    if (at->first.device != device) {
       ++at;
       continue;
     }
-    if (const auto status = keep(at->second, writer, rounds); !status) return status;
+    if (const auto status = keep(at->first, at->second, writer, rounds); !status) return status;
     at = files_.erase(at);
   }
   return {};
@@ -111,19 +117,35 @@ Status HeldFiles::let_go(dev_t device, perfdata::Writer& writer, Rounds& rounds)
 
 Status HeldFiles::keep_missing(perfdata::Writer& writer, Rounds& rounds) {
   for (auto at = files_.begin(); at != files_.end();) {
-    const auto [device, inode] = at->first;
-    const Held& held = at->second;
-    if (is_there(held.path, device, inode)) {
+    const auto& [device, inode, path] = at->first;
+    if (is_there(path, device, inode)) {
       ++at;
       continue;
     }
-    if (const auto status = keep(held, writer, rounds); !status) return status;
+    if (const auto status = keep(at->first, at->second, writer, rounds); !status) return status;
     at = files_.erase(at);
   }
   return {};
 }
 
-Status HeldFiles::keep(const Held& held, perfdata::Writer& writer, Rounds& rounds) {
+// What is no ELF file is a program's memory by another name, or will not be looked into.
+void HeldFiles::keep_whole(const Identity& identity, const Held& held, perfdata::Writer& writer) {
+  auto elf = image::read_elf_file(way_to(held));
+  if (!elf || identity.path.starts_with("/memfd:")) return;
+  auto file = image::RegularFile::open(way_to(held));
+  if (!file || file->size() > kMostWhole - kept_whole_) return;
+  const auto bytes = file->read_all(kMostWhole);
+  if (!bytes) return;
+  kept_whole_ += bytes->size();
+  perfdata::WholeFile whole{.path = identity.path, .inode = identity.inode, .build_id = {}};
+  whole.build_id.size = static_cast<std::uint8_t>(std::min<std::size_t>(elf->build_id.size(), 20));
+  std::copy_n(elf->build_id.begin(), whole.build_id.size, whole.build_id.bytes.begin());
+  writer.whole_file(whole, *bytes);
+}
+
+Status HeldFiles::keep(const Identity& identity, const Held& held, perfdata::Writer& writer,
+                       Rounds& rounds) {
+  keep_whole(identity, held, writer);
   std::array<std::uint8_t, std::size_t{60} << 10> bytes{};
   for (const Mapped& one : held.mappings) {
     perfdata::Stamp stamp = one.stamp;

@@ -1,6 +1,7 @@
 // Files of code that are gone before anybody reads the recording: a program that was compiled, run
-// and deleted, one that lies where only its process sees it. Each file is held open from when it is
-// mapped; of those that are not where their mappings say at the end the recording keeps the code.
+// and deleted, a library that was replaced, one that lies where only its process sees it. Each file
+// is held open from when it is mapped; of those that are not where their mappings say at the end
+// the recording keeps the code, and the whole file, as what checks code needs it.
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +23,8 @@ class HeldFiles {
   // So many files are open at a time, and so much code is kept of all that are gone.
   static constexpr std::size_t kMostFiles = 128;
   static constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+  // Of whole files, which the writer has in memory until the end.
+  static constexpr std::uint64_t kMostWhole = std::uint64_t{48} << 20;
 
   // Holds what the process executes; best while it waits, since a short one ends soon.
   void hold_program(pid_t pid);
@@ -42,24 +45,31 @@ class HeldFiles {
   Status keep_missing(perfdata::Writer& writer, Rounds& rounds);
 
  private:
-  using Identity = std::pair<dev_t, ino_t>;
+  // One file has several names where it is linked or mounted several times, and may lose one.
+  struct Identity {
+    dev_t device = 0;
+    ino_t inode = 0;
+    std::string path;  // for whoever reads the recording
+    auto operator<=>(const Identity&) const = default;
+  };
   struct Mapped {
     perfdata::Stamp stamp;
     std::uint64_t address = 0, size = 0, offset = 0;
   };
   struct Held {
     Fd file;
-    std::string path;  // for whoever reads the recording
     std::vector<Mapped> mappings;
   };
 
   Held* find(const perfdata::Mmap& mapping);
+  static std::string way_to(const Held& held);
   Held* hold_mapped(const perfdata::Mmap& mapping, pid_t pid);
   void hold(const std::string& from, std::string path);
-  Status keep(const Held& held, perfdata::Writer& writer, Rounds& rounds);
+  Status keep(const Identity& identity, const Held& held, perfdata::Writer& writer, Rounds& rounds);
+  void keep_whole(const Identity& identity, const Held& held, perfdata::Writer& writer);
 
   std::map<Identity, Held> files_;
-  std::uint64_t kept_ = 0;  // bytes
+  std::uint64_t kept_ = 0, kept_whole_ = 0;  // bytes
 };
 
 }  // namespace hodo::capture

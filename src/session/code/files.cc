@@ -1,5 +1,9 @@
 #include "files.h"
 
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -49,7 +53,8 @@ bool names_a_file(std::string_view path, bool shared) {
 }
 
 Files::Files(const perfdata::Model& recording, Where where)
-    : files_(recording.files()),
+    : recording_(recording),
+      files_(recording.files()),
       of_guest_(of_guest(recording)),
       where_(std::move(where)),
       known_(files_.size()) {}
@@ -66,11 +71,39 @@ std::optional<std::string> Files::unnamed_place(std::string_view path) const {
   return where_.symfs + std::string(path);
 }
 
+// A file that was gone when the recording ended, in memory that can be opened like any other file;
+// empty where the recording does not hold it.
+std::string Files::held_place(const perfdata::File& file) {
+  const auto& all = recording_.facts().whole_files;
+  const auto is_it = [&](const perfdata::WholeFile& one) {
+    const bool same =
+        file.build_id.size != 0 ? one.build_id == file.build_id : one.inode == file.inode;
+    return same && one.path == file.path;
+  };
+  const auto found = std::ranges::find_if(all, is_it);
+  if (found == all.end()) return "";
+  Fd memory(memfd_create("hodo-file", MFD_CLOEXEC));
+  std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(found->size, std::uint64_t{1} << 20));
+  for (std::uint64_t done = 0; done < found->size; done += bytes.size()) {
+    bytes.resize(std::min<std::uint64_t>(bytes.size(), found->size - done));
+    if (!recording_.reader().read(found->offset + done, bytes)) return "";
+    const auto offset = static_cast<off_t>(done);
+    const auto size = static_cast<ssize_t>(bytes.size());
+    if (pwrite(memory.get(), bytes.data(), bytes.size(), offset) != size) return "";
+  }
+  return fmt::format("/proc/self/fd/{}", held_.emplace_back(std::move(memory)).get());
+}
+
 void Files::look(std::uint32_t index) {
   const perfdata::File& file = files_[index];
   Known& known = known_[index];
   if (!names_a_file(file.path, false)) {
     known.state = State::no_file;
+    return;
+  }
+  known.location = held_place(file);
+  if (!known.location.empty()) {
+    known.state = State::good;
     return;
   }
   const std::optional<std::string> path = place(file.path);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hodo/base/fd.h"
 #include "hodo/base/result.h"
 #include "hodo/image/content.h"
 #include "hodo/perfdata/model.h"
@@ -51,8 +52,8 @@ class Files {
   std::optional<std::string> place(std::string_view path) const;
   // The same for what a process wrote to /tmp and the recording does not name.
   std::optional<std::string> unnamed_place(std::string_view path) const;
-  // Where the bytes come from: the recorded path, or that of perf's build-id cache. Empty unless
-  // good.
+  // Where the bytes come from: the recorded path, that of perf's build-id cache, or where a file is
+  // that the recording holds. Empty unless good.
   const std::string& location(std::uint32_t index) const { return known_[index].location; }
 
  private:
@@ -64,11 +65,14 @@ class Files {
     std::shared_ptr<const symbol::SymbolTable> symbols;
   };
   void look(std::uint32_t index);
+  std::string held_place(const perfdata::File& file);
 
+  const perfdata::Model& recording_;
   const std::vector<perfdata::File>& files_;
   bool of_guest_;
   Where where_;
   std::vector<Known> known_;
+  std::vector<Fd> held_;  // files of the recording's own, brought out of it
   image::ContentStore store_;
   std::mutex reading_;
 };

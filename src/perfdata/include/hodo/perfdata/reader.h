@@ -81,10 +81,21 @@ enum class Feature : std::uint8_t {
   clock_data,
   hybrid_topology,
   pmu_caps,
+  // hodoscope's own: files whose code ran and that were gone when the recording ended.
+  whole_files = 253,
   // hodoscope's own: the sum of all records (Model: damages).
   records_sum = 254,
   // hodoscope's own: free bytes (a JSON summary). Its presence says that the recording is complete.
   hodoscope = 255,
+};
+
+// A file that the recording holds as a whole, since it was gone when the recording ended.
+struct WholeFile {
+  std::string path;  // as mappings name it
+  std::uint64_t inode = 0;
+  BuildId build_id;          // size 0: it has none
+  std::uint64_t offset = 0;  // of its bytes in the perf.data file: Reader::read()
+  std::uint64_t size = 0;
 };
 
 // What the feature sections say about the machine and the recording; absent ones are empty.
@@ -100,7 +111,9 @@ struct FileFacts {
   std::map<std::uint32_t, std::string> pmus;  // type -> name
   // CRC-32C of all records in the order of the file, without trace data.
   std::optional<std::uint32_t> records_sum;
-  // Every section by feature bit, also the ones that are taken apart above; as long as the Reader.
+  std::vector<WholeFile> whole_files;
+  // Every section by feature bit, also the ones that are taken apart above, but for the whole
+  // files; as long as the Reader.
   std::map<std::uint8_t, std::span<const std::uint8_t>> sections;
 };
 

@@ -94,6 +94,9 @@ class Writer {
   // takes from TEXT_POKE itself, within what ksymbol() has named.
   Status code(std::uint64_t address, std::span<const std::uint8_t> bytes, const Stamp& stamp);
 
+  // Keeps a file that will be gone: finish() writes it. `offset` and `size` of `file` are ignored.
+  void whole_file(const WholeFile& file, std::span<const std::uint8_t> bytes);
+
   // Names kernel code whose bytes code() brings, at most 4 GiB of it
   // (PERF_RECORD_KSYMBOL_TYPE_OOL, "out of line": perf expects no file behind it).
   Status ksymbol(const KernelSymbol& symbol, const Stamp& stamp);
