@@ -140,6 +140,8 @@ bool let_go_of_files(std::uint64_t device) {
   return ask_recorder(hello);
 }
 
+void have_files_held() { ask_recorder(own_hello(relay::Start::unnames)); }
+
 void have_stopped_threads_held() { ask_recorder(own_hello(relay::Start::dies)); }
 
 bool have_let_go(std::int32_t traced) {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
 #include "block_calls.h"
+#include "channel.h"
 #include "code_pages.h"
 #include "filters.h"
 #include "hodo/base/page.h"
@@ -53,6 +55,11 @@ struct Page {
   State state = State::unknown;
   Kept* kept = nullptr;
 };
+
+// Inodes of the files that were told of last, mapped still or not, since the recorder was asked to
+// open them; older ones it has come to.
+std::uint64_t told_files[64];
+std::size_t told_file_count = 0;
 
 constexpr std::size_t kMostTold = 1 << 16;
 Told* told = nullptr;
@@ -208,9 +215,14 @@ bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
   });
 }
 
-// The recorder opens a file that is gone by way of the process, which may have ended by then. Of
-// small ones, as are made for closures, all is sent, of the time of the mapping, as the recorder
-// does it: then it is code without a file.
+void hold_told_files() {
+  told_file_count = 0;
+  have_files_held();
+}
+
+// The recorder opens a file that is gone by way of the process, if it may. Of small ones, as are
+// made for closures, all is sent, of the time of the mapping, as the recorder does it: then it is
+// code without a file.
 void send_deleted(ThreadArea& area, const Mapping& mapping, std::uint64_t time) {
   constexpr std::uint64_t kMost = 64 * kPage;
   if (mapping.end - mapping.start > kMost) return;
@@ -239,7 +251,10 @@ void tell_file(ThreadArea& area, const Mapping& mapping, std::string_view path, 
   where.prot = mapping.prot;
   where.shared = mapping.shared ? 1 : 0;
   const std::uint64_t time = send_mapping(area, where, path);
-  if (path.ends_with(" (deleted)")) send_deleted(area, mapping, time);
+  told_files[told_file_count++ % std::size(told_files)] = mapping.inode;
+  if (!path.ends_with(" (deleted)")) return;
+  if (!mapping.shared && !path.starts_with("/memfd:")) hold_told_files();
+  send_deleted(area, mapping, time);
 }
 
 Told* tell_page(ThreadArea& area, std::uint64_t address) {
@@ -346,6 +361,13 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
     });
   }
   if ((prot & PROT_EXEC) != 0) report_files(area, false);
+}
+
+void hold_told_file(std::uint64_t inode) {
+  const std::size_t count = std::min(told_file_count, std::size(told_files));
+  const bool any = std::any_of(told_files, told_files + count,
+                               [&](std::uint64_t told_file) { return told_file == inode; });
+  if (any || inode == 0) hold_told_files();
 }
 
 void report_granted(ThreadArea& area, std::uint64_t start, std::uint64_t bytes) {

@@ -309,6 +309,42 @@ long unmount_call(ThreadArea& area) {
   return passed_on(area);
 }
 
+void hold_file_at(std::uint64_t directory, std::uint64_t path) {
+  struct stat file{};
+  if (failed(raw_syscall(SYS_newfstatat, static_cast<long>(directory), static_cast<long>(path),
+                         reinterpret_cast<long>(&file), AT_SYMLINK_NOFOLLOW))) {
+    return;
+  }
+  constexpr mode_t kMayRun = S_IXUSR | S_IXGRP | S_IXOTH;
+  const bool is_program = S_ISREG(file.st_mode) && (file.st_mode & kMayRun) != 0;
+  const Locked locked;
+  hold_told_file(is_program ? 0 : file.st_ino);
+}
+
+// A name goes away, or becomes another file's.
+long unname_call(ThreadArea& area) {
+  const Registers& r = area.registers;
+  constexpr auto kHere = static_cast<std::uint64_t>(AT_FDCWD);
+  if (!is_recorded(area)) return passed_on(area);
+  switch (r.rax) {
+    case SYS_unlink:
+      hold_file_at(kHere, r.rdi);
+      break;
+    case SYS_unlinkat:
+      hold_file_at(r.rdi, r.rsi);
+      break;
+    case SYS_rename:
+      hold_file_at(kHere, r.rdi);
+      hold_file_at(kHere, r.rsi);
+      break;
+    default:  // renameat, renameat2
+      hold_file_at(r.rdi, r.rsi);
+      hold_file_at(r.rdx, area.taken[0]);
+      break;
+  }
+  return passed_on(area);
+}
+
 // close_range on both sides of the line.
 long close_range_call(ThreadArea& area) {
   Registers& r = area.registers;
@@ -404,6 +440,12 @@ long call(ThreadArea& area, std::uint64_t behind) {
       return change_namespaces(area);
     case SYS_umount2:
       return unmount_call(area);
+    case SYS_unlink:
+    case SYS_unlinkat:
+    case SYS_rename:
+    case SYS_renameat:
+    case SYS_renameat2:
+      return unname_call(area);
     case SYS_close:
       return is_line(area.registers.rdi) ? -EBADF : passed_on(area);
     case SYS_close_range:

@@ -55,6 +55,7 @@ void ThreadChannels::accept(int listening_socket) {
   keep(connections_.each(listening_socket, [this](NewChannel asked) {
     if (asked.hello.start == relay::Start::mappings) return asked.answer_with_mappings();
     if (asked.hello.start == relay::Start::unmounts) return let_go_of_files(asked);
+    if (asked.hello.start == relay::Start::unnames) return hold_files(asked);
     asked.hello = in_our_namespace(asked.hello, asked.sender, asked.connected);
     seen_.insert(asked.hello.pid);
     if (asked.hello.start == relay::Start::executes) return hold(std::move(asked));
@@ -151,8 +152,16 @@ void ThreadChannels::let_go_for(const NewChannel& asked, pid_t traced, int liste
   if (!itself) answer();
 }
 
+void ThreadChannels::hold_files(const NewChannel& asked) {
+  drain(false);
+  const char done = 0;
+  static_cast<void>(send(asked.socket.get(), &done, 1, MSG_NOSIGNAL));
+}
+
+// A program may delete what another one ran that has ended: files that are mapped are opened first.
 void ThreadChannels::hold(NewChannel asked) {
   if (new_programs_ == nullptr) return;
+  drain(false);
   const int socket = asked.socket.get();
   std::string answer(1, relay::kLeavesAlone);
   // What ran when the recording had ended is told of as a whole.

@@ -84,6 +84,7 @@ class ThreadChannels final : public ChannelSet {
   bool may_come_yet(pid_t pid, std::uint64_t since) const;
   bool may_be_let_go(pid_t pid) const;
   void let_go_for(const NewChannel& asked, pid_t traced, int listening_socket);
+  void hold_files(const NewChannel& asked);
   Status write_records(Channel& channel);
   Status write_record(Channel& channel, const relay::Record& record);
   void note_native(std::string words);

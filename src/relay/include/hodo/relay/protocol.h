@@ -32,7 +32,7 @@
 namespace hodo::relay {
 
 inline constexpr std::uint32_t kMagic = 0x6f646f68;  // "hodo"
-inline constexpr std::uint32_t kVersion = 14;
+inline constexpr std::uint32_t kVersion = 15;
 inline constexpr std::uint64_t kRecordBytes = 256 * 1024;
 inline constexpr std::size_t kMaxPath = 4096;
 inline constexpr std::size_t kMaxFilters = 4;  // as many as IA32_RTIT_ADDRn ranges
@@ -61,7 +61,9 @@ enum class Start : std::uint32_t {
          // byte
   unmounts,  // a file system could not be unmounted: the recorder lets go of its files, and answers
              // with a byte
-  dies,      // of a signal that writes a core file; the process's other threads have stopped: the
+  unnames,  // a file whose code is mapped is about to lose its name: the recorder opens what it has
+            // been told of, and answers with a byte
+  dies,     // of a signal that writes a core file; the process's other threads have stopped: the
          // recorder holds them with ptrace, with the program's registers, and answers with a byte
   traces,  // is about to trace Hello::traced, or be traced itself: the recorder lets go of that,
            // and answers with a byte; if it cannot, the connection is closed
