@@ -38,6 +38,7 @@ class Distances {
 
  private:
   static constexpr std::uint64_t kSize = 4;
+  static constexpr std::uint32_t kSmall = 1 << 16;
 
   // Tables whose numbers no code goes by, though some are addresses or look like distances.
   void leave_out(const image::UnwindTables& unwind) {
@@ -71,19 +72,46 @@ class Distances {
         at += (code->end - 1 - place) / kSize * kSize;
         continue;
       }
-      const auto word = ByteReader(bytes.subspan(at)).read<std::int32_t>().value_or(0);
-      if (word != 0) take_word(place, static_cast<std::uint64_t>(std::int64_t{word}));
+      const std::int32_t word = word_at(bytes, at);
+      if (word != 0) take_word(place, word, bytes, at);
     }
   }
 
-  void take_word(std::uint64_t place, std::uint64_t distance) {
+  static std::int32_t word_at(std::span<const std::uint8_t> bytes, std::size_t at) {
+    if (at > bytes.size()) return 0;
+    return ByteReader(bytes.subspan(at)).read<std::int32_t>().value_or(0);
+  }
+
+  void take_word(std::uint64_t place, std::int32_t word, std::span<const std::uint8_t> bytes,
+                 std::size_t at) {
     const std::size_t before = found_.size();
+    const auto distance = static_cast<std::uint64_t>(std::int64_t{word});
     if (is_start(place + distance)) found_.push_back(place + distance);
     for (const std::uint64_t base : bases_) {
-      const std::uint64_t address = base + (distance & 0xffffffff);
-      if (is_start(address)) found_.push_back(address);
+      if (!is_distance(base, word)) continue;
+      if (static_cast<std::uint32_t>(word) >= kSmall || is_in_row(bytes, at, base)) {
+        found_.push_back(base + static_cast<std::uint32_t>(word));
+      }
     }
     if (found_.size() != before && is_left_out(place)) found_.resize(before);
+  }
+
+  bool is_distance(std::uint64_t base, std::int32_t word) const {
+    return word != 0 && is_start(base + static_cast<std::uint32_t>(word));
+  }
+
+  // Small numbers are everywhere, and functions that lie early in the text are so far from where it
+  // begins. A table has several, one behind the other or in records of one size.
+  bool is_in_row(std::span<const std::uint8_t> bytes, std::size_t at, std::uint64_t base) const {
+    constexpr std::size_t kLargestRecord = 32;
+    for (std::size_t stride = kSize; stride <= kLargestRecord; stride += kSize) {
+      const auto is = [&](std::size_t where) { return is_distance(base, word_at(bytes, where)); };
+      const bool before = at >= stride && is(at - stride);
+      const bool behind = is(at + stride);
+      if (before && (behind || (at >= 2 * stride && is(at - 2 * stride)))) return true;
+      if (behind && is(at + 2 * stride)) return true;
+    }
+    return false;
   }
 
   void take_tables(const Sweep& sweep) {

@@ -53,8 +53,28 @@ TEST(PointerTargets, WhatTheLoaderReadsIsNoDistance) {
   Classes classes;
   classes.entries = {{DT_FLAGS_1, kIsUntaken}, {DT_DEBUG, kIsUntaken - kText}};
   EXPECT_TRUE(analyze(classes)->is_untaken(kIsUntaken));
-  classes.data.push_back(kIsUntaken - kText);
+  classes.data.push_back(kIsUntaken - 0x2040);  // from where it lies
   EXPECT_FALSE(analyze(classes)->is_untaken(kIsUntaken)) << "in data it is one";
+}
+
+// As most small numbers are none. Records may have other words, too.
+TEST(PointerTargets, ASmallNumberIsADistanceFromTheTextOnlyInARow) {
+  constexpr std::uint64_t kUntaken = kIsUntaken - kText;
+  constexpr std::uint64_t kNamed = kIsNamed - kText, kInTable = kIsInTable - kText;
+  using Words = std::vector<std::uint64_t>;
+  for (const Words& row :
+       {Words{kUntaken, kNamed, kInTable}, Words{kNamed, kUntaken, kInTable},
+        Words{kNamed, kInTable, kUntaken}, Words{kNamed, 99, 1, kUntaken, 99, 2, kInTable}}) {
+    Classes classes;
+    classes.data.insert(classes.data.end(), row.begin(), row.end());
+    EXPECT_FALSE(analyze(classes)->is_untaken(kIsUntaken)) << row.size();
+  }
+  for (const Words& chance : {Words{kUntaken}, Words{kUntaken, kNamed}, Words{kNamed, kUntaken, 2},
+                              Words{kNamed, 99, kUntaken, kInTable}}) {
+    Classes classes;
+    classes.data.insert(classes.data.end(), chance.begin(), chance.end());
+    EXPECT_TRUE(analyze(classes)->is_untaken(kIsUntaken)) << chance.size();
+  }
 }
 
 TEST(PointerTargets, TheEntryPointIsTheKernels) {
