@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "coverage_decoding.h"
 #include "hodo/view/annotated.h"
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/output.h"
 
@@ -53,6 +54,7 @@ int run(const AnnotateOptions& options) {
     if (options.reading.json) {
       auto value = view::annotated_json(what, options.only_ran);
       value["losses"] = view::losses_json(counted->losses, session.clock());
+      view::add_growing(value, session);
       out.write(view::json_text(value));
     } else {
       out.write(view::annotated_text(what, options.only_ran,

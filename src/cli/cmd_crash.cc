@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "hodo/image/core_dump.h"
 #include "hodo/serve/ends.h"
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/output.h"
@@ -41,6 +42,8 @@ const Manual kCrashManual{
         "outermost.\n\n"
         "Recorders other than hodo do not note how processes end. Of their recordings the ends of "
         "all threads' paths are shown.\n\n"
+        "Of a recording that is still being made it shows where each process stands that has not "
+        "ended yet; how the others ended is in it once it is complete.\n\n"
         "With --core the core file of one of the processes adds what a trace does not have: the "
         "registers of its threads.\n\n"
         "The first moment that is shown can be given to hodo show, which steps back from there; "
@@ -235,6 +238,7 @@ Result<std::string> in_json(session::Session& session, const CrashOptions& optio
   if (!json) return std::unexpected(json.error());
   add_registers(*json, core);
   (*json)["losses"] = view::losses_json(outcome.losses, session.clock());
+  view::add_growing(*json, session);
   return view::json_text(*json);
 }
 

@@ -90,7 +90,9 @@ Result<std::unique_ptr<session::Session>> open(const DiffOptions& options,
   reading.file = file;
   auto input = input_of(reading);
   if (!input) return std::unexpected(input.error());
-  return session::Session::open(*input);
+  auto session = session::Session::open(*input);
+  if (session) tell_growing(file, **session);
+  return session;
 }
 
 Error about(const std::string& file, Error error) {

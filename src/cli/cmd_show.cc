@@ -46,7 +46,11 @@ const Manual kShowManual{
         "the answer is decoded, also by the other commands that take moments. It is found by the "
         "recording's content and by the files whose code ran, and is never needed. Source lines of code "
         "that was asked about are kept in ~/.cache/hodoscope/lines, since reading them from debug "
-        "information takes longer than the rest.",
+        "information takes longer than the rest.\n\n"
+        "A recording that hodo record is still making can be asked, too: all commands answer for "
+        "what is in the file when they open it, say on standard error how much that is, and with "
+        "--json in `growing`. An index is kept of it once it is complete; until then each command "
+        "decodes what is there.",
     .examples = {{"hodo show crash", "Where the program died."},
                  {"hodo show call:parse#17 run.data", "The seventeenth call of parse."},
                  {"hodo show 4242:1700 --step out", "Where it returns to."},

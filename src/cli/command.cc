@@ -50,7 +50,9 @@ std::string one_line(std::string message) {
 }  // namespace
 
 std::vector<ExitStatus> reading_exit_statuses() {
-  return {{"0", "Done, and nothing of the recording was lost."},
+  return {{"0",
+           "Done, and nothing of the recording was lost; of one that is still being made, nothing "
+           "of the part that was there, which is told on standard error."},
           {"2", "Wrong usage, or the input cannot be read."},
           {"3",
            "Done, but part of the recording was lost or could not be decoded; the output says what "

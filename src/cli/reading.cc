@@ -10,6 +10,7 @@
 
 #include "hodo/serve/asking.h"
 #include "hodo/serve/line_store.h"
+#include "hodo/view/growing.h"
 #include "hodo/view/text.h"
 
 namespace hodo::cli {
@@ -220,6 +221,12 @@ session::Selection selection_of(const ReadingOptions& options) {
   return out;
 }
 
+void tell_growing(const std::string& file, const session::Session& session) {
+  if (const std::string text = view::growing_text(session); !text.empty()) {
+    fmt::print(stderr, "hodo: {} {}\n", view::printable(file), text);
+  }
+}
+
 void tell_losses(const std::string& file, const std::vector<session::LossLine>& losses) {
   for (const session::LossLine& line : losses) {
     std::string reason = line.sites.empty() ? "" : ": " + view::printable(line.sites[0].reason);
@@ -250,6 +257,7 @@ int with_session(const ReadingOptions& options,
   if (Status status = serve::selects_somebody(**session, selection_of(options)); !status) {
     return report_error(options.file, status.error());
   }
+  tell_growing(options.file, **session);
   auto shown = work(**session);
   if (!shown) return report_error(options.file, shown.error());
   if (shown->tell) tell_losses(options.file, shown->losses);

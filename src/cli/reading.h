@@ -68,7 +68,9 @@ struct Shown {
 int with_session(const ReadingOptions& options,
                  const std::function<Result<Shown>(session::Session&)>& work);
 
-// One line each on standard error.
+// Both on standard error, in a line or one for each: that the recording is still being made, if it
+// is, and of how much of it the answer is; and what is missing in that.
+void tell_growing(const std::string& file, const session::Session& session);
 void tell_losses(const std::string& file, const std::vector<session::LossLine>& losses);
 
 // An error's message may begin with the file's name already.

@@ -132,6 +132,13 @@ void find_data(Reader::Impl& out, const FileHeader& header) {
                                         [](std::uint64_t word) { return word != 0; });
   out.data_offset = std::min(header.data.offset, file_size);
   const std::uint64_t available = file_size - out.data_offset;
+  out.growing = out.growing && !has_features && header.data.size <= available;
+  out.outran = !out.growing && out.input.has_grown();
+  if (out.growing) {
+    out.finished = false;
+    out.data_end = out.data_offset + header.data.size;
+    return;
+  }
   if (header.data.offset > file_size) {
     out.damages.add(file_size, "the file ends before its records begin");
     out.finished = false;

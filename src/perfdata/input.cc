@@ -1,5 +1,7 @@
 #include "input.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -18,6 +20,12 @@ std::unexpected<Error> ends_before(std::uint64_t offset) {
 }
 
 }  // namespace
+
+bool Input::has_grown() const {
+  struct stat now{};
+  return file_ && ::fstat(file_->fd(), &now) == 0 &&
+         static_cast<std::uint64_t>(now.st_size) > size_;
+}
 
 Status Input::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
   if (offset > size_ || out.size() > size_ - offset) return ends_before(offset);

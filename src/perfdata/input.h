@@ -20,6 +20,7 @@ class Input {
   explicit Input(std::span<const std::uint8_t> memory) : memory_(memory), size_(memory.size()) {}
 
   std::uint64_t size() const { return size_; }  // as of opening
+  bool has_grown() const;                       // since
   // The bytes of one that lies in memory; else empty.
   std::span<const std::uint8_t> memory() const { return memory_; }
   // Fills all of `out`. Errors: io; truncated: the file ends before, or now does.

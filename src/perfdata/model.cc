@@ -34,6 +34,7 @@ Result<Model> Model::load(const Reader& reader) { return Model(ModelBuilder(read
 const Reader& Model::reader() const { return *impl_->reader; }
 const FileFacts& Model::facts() const { return impl_->reader->facts(); }
 bool Model::finished() const { return impl_->reader->finished(); }
+bool Model::growing() const { return impl_->reader->growing(); }
 TraceKind Model::trace() const {
   if (impl_->trace != TraceKind::none) return impl_->trace;
   // Asked for is enough: a program may end before the first sample.

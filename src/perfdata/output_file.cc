@@ -49,6 +49,16 @@ Status rename_old(const std::string& path) {
   return {};
 }
 
+// Readers see by it that the file is still being written (being_written.h). It goes with the last
+// copy of the descriptor, however its owner ends. Where the file system knows no locks, nobody can
+// tell.
+void lock(int fd) {
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  static_cast<void>(::fcntl(fd, F_OFD_SETLK, &whole));
+}
+
 std::string absolute(const std::string& path) {
   char resolved[PATH_MAX];
   return ::realpath(path.c_str(), resolved) ? std::string(resolved) : path;
@@ -66,6 +76,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path, 
   if (::lseek(out->fd_, 0, SEEK_SET) != 0) {
     return fail(ErrorCode::usage, path + " is a pipe or a terminal; a recording needs a file");
   }
+  lock(out->fd_);
   out->piece_.reset(static_cast<std::uint8_t*>(std::aligned_alloc(kPiece, kPiece)));
   if (!out->piece_) return os_error("cannot write to " + path, ENOMEM);
   static_cast<void>(::madvise(out->piece_.get(), kPiece, MADV_HUGEPAGE));  // small ones do, too

@@ -27,7 +27,8 @@ class OutputFile {
   static constexpr std::uint64_t kCached = 64 << 20;
 
   // Creates `path` (mode 0600). With keep_old a regular, non-empty file of that name is renamed to
-  // PATH.old first, as perf record does. usage: not seekable; otherwise as the system says.
+  // PATH.old first, as perf record does. Until it is closed, the file is locked. usage: not
+  // seekable; otherwise as the system says.
   static Result<std::unique_ptr<OutputFile>> create(const std::string& path, bool keep_old);
 
   OutputFile(const OutputFile&) = delete;

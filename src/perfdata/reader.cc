@@ -1,5 +1,6 @@
 #include "hodo/perfdata/reader.h"
 
+#include "being_written.h"
 #include "reader_impl.h"
 
 namespace hodo::perfdata {
@@ -17,14 +18,29 @@ Result<Reader> Reader::make(std::unique_ptr<Impl> impl) {
   return reader;
 }
 
-Result<Reader> Reader::open(const std::string& path) {
+Result<Reader> Reader::open_as_is(const std::string& path) {
   auto file = image::RegularFile::open(path);
   if (!file && file.error().code == ErrorCode::unsupported) {
     file.error().message += "; save the data to one first";
   }
   if (!file) return std::unexpected(file.error());
-  auto reader = make(std::make_unique<Impl>(Input(std::move(*file))));
+  const bool growing = is_being_written(file->fd());
+  auto impl = std::make_unique<Impl>(Input(std::move(*file)));
+  impl->growing = growing;
+  auto reader = make(std::move(impl));
   if (!reader) reader.error().message = path + ": " + reader.error().message;
+  if (!reader && growing && reader.error().code == ErrorCode::truncated) {
+    reader.error().message += "; it is still being recorded, ask again in a moment";
+  }
+  return reader;
+}
+
+Result<Reader> Reader::open(const std::string& path) {
+  auto reader = open_as_is(path);
+  // A recorder writes four times a second what it has.
+  for (int tries = 0; tries < 3 && reader && reader->impl_->outran; ++tries) {
+    reader = open_as_is(path);
+  }
   return reader;
 }
 
@@ -40,6 +56,8 @@ Status Reader::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
 
 bool Reader::pipe_mode() const { return impl_->pipe; }
 bool Reader::finished() const { return impl_->finished; }
+bool Reader::growing() const { return impl_->growing; }
+std::uint64_t Reader::data_end() const { return impl_->data_end; }
 const std::vector<Attr>& Reader::attrs() const { return impl_->attrs.attrs(); }
 const FileFacts& Reader::facts() const { return impl_->facts; }
 const std::vector<Damage>& Reader::damages() const { return impl_->damages.kept(); }

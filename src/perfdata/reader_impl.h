@@ -21,6 +21,8 @@ struct Reader::Impl {
   std::uint64_t data_offset = 0, data_end = 0;
   bool pipe = false;
   bool finished = true;
+  bool growing = false;  // see Reader; before read_header(): somebody holds the file's lock
+  bool outran = false;   // what is here does not fit: more was written while it was opened
   AttrTable attrs;
   FileFacts facts;
   DamageLog damages;

@@ -29,8 +29,15 @@ Json end_json(const Ended& ended) {
   if (end.signal != 0) out["signal"] = end.signal;
   if (end.tid != 0) out["tid"] = end.tid;
   out["ended"] = end_words(ended);
+  if (ended.runs) out["runs"] = true;
   out["threads"] = Json::array();
   return out;
+}
+
+// How processes ended is written when the recording ends, when they did with their last record.
+bool still_runs(const session::Facts* facts, const session::Context& who) {
+  return facts != nullptr && facts->growing && who.space < facts->processes.size() &&
+         facts->processes[who.space].end == session::kForever;
 }
 
 }  // namespace
@@ -54,7 +61,9 @@ std::vector<Ended> ended_processes(const session::Session& session,
     for (const ask::LastMoment& last : lasts) {
       auto it = std::ranges::find(out, last.who.pid, [](const Ended& e) { return e.end.pid; });
       if (it == out.end()) {
-        it = out.insert(out.end(), {.end = {.pid = last.who.pid}, .known = false});
+        it = out.insert(
+            out.end(),
+            {.end = {.pid = last.who.pid}, .known = false, .runs = still_runs(facts, last.who)});
       }
     }
   }
@@ -74,7 +83,7 @@ std::vector<Ended> ended_processes(const session::Session& session,
                              [](const ask::LastMoment& last) { return last.last.time; });
   }
   const auto rank = [](const Ended& e) {
-    return ask::is_crash(e.end) ? 0 : e.threads.empty() ? 2 : 1;
+    return ask::is_crash(e.end) ? 0 : e.runs ? 1 : e.threads.empty() ? 3 : 2;
   };
   std::ranges::stable_sort(out, {}, rank);
   return out;
@@ -85,6 +94,7 @@ std::string end_words(const Ended& ended) {
     return view::end_words(ended.end) +
            ", alone: a filter of system calls (seccomp) asked for that";
   }
+  if (ended.runs) return "has not ended yet";
   return ended.known ? view::end_words(ended.end) : "how it ended is not in the recording";
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 
@@ -116,6 +117,7 @@ nlohmann::ordered_json scene_json(session::Session& session, const FoundScene& f
   what.others = found.others;
   auto out = view::scene_json(what);
   out["losses"] = view::losses_json(found.scene.losses, session.clock());
+  view::add_growing(out, session);
   return out;
 }
 

@@ -50,7 +50,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedie
      "the kernel's code is in no file that hodo reads: record user space only, with hodo record or "
      "-e intel_pt//u"},
     {causes::kUnfinished,
-     "the recorder died or is still running; all that it had written was read"},
+     "the recorder died, or is perf and still runs; all that it had written was read"},
     {causes::kNotRecorded,
      "what is named there ran without being recorded: neither the path nor any verdict covers it"},
     {causes::kChannelOverwritten,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hodo/base/last_component.h"
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/moments.h"
 #include "hodo/view/place.h"
@@ -107,6 +108,7 @@ nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& ses
     calls.push_back(std::move(call));
   }
   out["losses"] = losses_json(list.outcome.losses, session.clock());
+  add_growing(out, session);
   return out;
 }
 

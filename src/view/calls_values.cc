@@ -6,6 +6,7 @@
 
 #include "call_forest.h"
 #include "hodo/view/calls.h"
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/text.h"
 #include "json_line.h"
@@ -109,6 +110,9 @@ void write_calls_json(const analyze::CallTree& tree, const session::Session& ses
   Json rest{{"instructions", other.instructions}, {"time", other.time}};
   out.write("],\n\"other\": " + json_line(rest));
   out.write(fmt::format(",\n\"left_out\": {}", forest.left_out()));  // paths, by the options
+  if (const auto said = growing_json(session); !said.is_null()) {
+    out.write(",\n\"growing\": " + json_line(said));
+  }
   out.write(",\n\"losses\": " + json_line(losses_json(outcome.losses, session.clock())) + "\n}\n");
 }
 

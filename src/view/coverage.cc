@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hodo/symbol/demangle.h"
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/table.h"
 #include "hodo/view/text.h"
@@ -193,6 +194,9 @@ void write_coverage_json(const Coverage& coverage, const session::Session& sessi
   out.write("{\n\"file\": " + json_line(session.path()));
   out.write(fmt::format(",\n\"complete\": {}", outcome.complete()));
   out.write(fmt::format(",\n\"dropped\": {}", coverage.dropped));
+  if (const auto said = growing_json(session); !said.is_null()) {
+    out.write(",\n\"growing\": " + json_line(said));
+  }
   out.write(",\n\"losses\": " + json_line(losses_json(outcome.losses, session.clock())));
   out.write(",\n\"modules\": [");
   bool first = true;

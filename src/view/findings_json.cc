@@ -6,6 +6,7 @@
 
 #include "hodo/check/suppressions.h"
 #include "hodo/view/findings.h"
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/task_name.h"
 
@@ -141,6 +142,7 @@ Json findings_json(const Checked& checked, const session::Session& session) {
   }
   out["not_judged"] = checked.not_judged;
   out["losses"] = losses_json(checked.losses, session.clock());
+  add_growing(out, session);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "hodo/view/growing.h"
 #include "hodo/view/place.h"
 #include "hodo/view/shell.h"
 #include "hodo/view/task_name.h"
@@ -75,6 +76,7 @@ void add_recording(Report& report, const session::Facts& facts, const analyze::P
 Report make_report(const session::Session& session, const session::Outcome& outcome,
                    const analyze::Profile& profile, std::size_t top, SourceDetail detail) {
   Report report{.file = session.path()};
+  report.growing = growing_text(session);
   report.trace_bytes = outcome.stats.bytes;
   report.raw = session.facts() == nullptr;
   if (const session::Facts* facts = session.facts()) {

@@ -30,6 +30,11 @@ void append_title(std::string& out, const Style& style, std::string_view title) 
 }
 
 std::string state_of(const Report& report, const session::Outcome& outcome, const Style& style) {
+  if (!report.growing.empty()) {
+    return style.paint(outcome.complete() ? Tone::good : Tone::bad,
+                       report.growing + (outcome.complete() ? ", of which nothing was lost"
+                                                            : ", incomplete, see Losses"));
+  }
   if (outcome.complete() && report.snapshot) {
     return style.paint(Tone::good, "a snapshot, the newest part: nothing of that was lost");
   }

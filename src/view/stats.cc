@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "hodo/view/growing.h"
 #include "hodo/view/losses.h"
 #include "hodo/view/table.h"
 #include "hodo/view/text.h"
@@ -171,16 +172,18 @@ Json stats_json(const session::Session& session, const session::Outcome& outcome
   for (std::size_t i = 0; i < session.queues().size(); ++i) {
     queues.push_back(queue_json(session.queues()[i], outcome.queue_stats[i]));
   }
-  return {{"file", session.path()},
-          {"complete", outcome.complete()},
-          {"bytes", stats.bytes},
-          {"skipped_bytes", stats.skipped_bytes},
-          {"instructions", stats.instructions},
-          {"branches", branches_json(stats)},
-          {"packets", packets_json(stats)},
-          {"events", events_json(stats)},
-          {"losses", losses_json(outcome.losses, session.clock())},
-          {"queues", queues}};
+  Json out{{"file", session.path()},
+           {"complete", outcome.complete()},
+           {"bytes", stats.bytes},
+           {"skipped_bytes", stats.skipped_bytes},
+           {"instructions", stats.instructions},
+           {"branches", branches_json(stats)},
+           {"packets", packets_json(stats)},
+           {"events", events_json(stats)},
+           {"losses", losses_json(outcome.losses, session.clock())},
+           {"queues", queues}};
+  add_growing(out, session);
+  return out;
 }
 
 }  // namespace hodo::view

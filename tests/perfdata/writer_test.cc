@@ -77,6 +77,42 @@ void expect_origin_only(const Reader& reader) {
   EXPECT_FALSE(reader.facts().sections.contains(static_cast<std::uint8_t>(Feature::hodoscope)));
 }
 
+// Whoever records has the file locked: nothing of it is cut off, it only goes on.
+TEST_F(WriterTest, WhileItIsWrittenItIsReadToTheLastFlush) {
+  auto writer = std::make_optional(create());
+  ok(writer->comm({10, 11, "prog", false}, kStamp));
+  ok(writer->flush());
+  // Comes into the file at once, all but its end.
+  const Bytes trace(5 << 20, 0x99);
+  const std::span<const std::uint8_t> piece(trace);
+  ok(writer->auxtrace({.offset = 0, .reference = 1, .idx = 0, .tid = 11, .cpu = -1}, {&piece, 1}));
+  auto reader = Reader::open(path());
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_GT(reader->size(), trace.size() / 2);
+  EXPECT_TRUE(reader->growing());
+  EXPECT_FALSE(reader->finished());
+  EXPECT_THAT(reader->damages(), IsEmpty());
+  only<Comm>(*reader);
+  expect_origin_only(*reader);
+
+  ok(writer->flush());
+  reader = Reader::open(path());
+  ASSERT_TRUE(reader && reader->growing());
+  EXPECT_EQ(only<Auxtrace>(*reader).second.data_size, trace.size());
+
+  ok(writer->finish("{}"));
+  reader = Reader::open(path());
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(reader->finished() && !reader->growing());
+}
+
+TEST_F(WriterTest, WhatIsLeftBehindIsNotBeingWritten) {
+  ok(create().comm({10, 11, "prog", false}, kStamp));
+  const auto reader = Reader::open(path());
+  ASSERT_TRUE(reader);
+  EXPECT_FALSE(reader->finished() || reader->growing());
+}
+
 TEST_F(WriterTest, EveryRecordComesBack) {
   Writer writer = create();
   std::array<std::uint8_t, 20> id{};

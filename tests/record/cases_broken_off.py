@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from box import INCOMPLETE, Skip, alive, check, equal, kill, wait_for
+from box import COMPLETE, INCOMPLETE, Skip, alive, check, equal, kill, wait_for
 
 # Arguments of `spin` for ten megabytes of trace, however slow the machine is.
 MEGABYTES = ["0", "250"]
@@ -49,6 +49,43 @@ def recorder_is_killed(box):
     check("the recorder died" in box.read("stats", INCOMPLETE), "the recorder's death is not told")
     check(box.stats(INCOMPLETE)["branches"]["taken"] > 10000, "hardly a branch is left")
     _tells_its_origin(box)
+
+
+def _asked(box, *arguments):
+    """The exit status of a reading command, its answer and its words."""
+    done = box.run([box.hodo, *arguments, box.data])
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def asked_while_it_is_recorded(box):
+    """What is there is neither damaged nor cut off; behind a recorder's death it is."""
+    process = box.start([box.own("spin"), "60"])
+    _ready(process)
+    _grown(box)
+    for command in (["stats"], ["show", "end"], ["crash"], ["list", "main"], ["branches", "--last", "2"]):
+        status, out, words = _asked(box, *command)
+        equal(status, COMPLETE, f"{command}: {words!r}: exit status")
+        check("is still being recorded: this is of its first" in words, f"{command}: {words!r}")
+        equal(words.count("\n"), 1, f"{command}: lines of {words!r}")
+        if command == ["crash"]:
+            check("has not ended yet" in out, out[:500])
+    for _ in range(8):
+        # Between two flushes the file ends anywhere. A program that waits for too long drops packets.
+        process.send_signal(signal.SIGSTOP)
+        report = box.report(status=None)
+        process.send_signal(signal.SIGCONT)
+        check(report["growing"]["bytes"] > 1 << 20, f"{report['growing']}")
+        check(not report["finished"], "what the report says of its end")
+        causes = {loss["cause"] for loss in report["losses"]}
+        check(causes <= {"overflow"}, f"losses {report['losses']}")
+        time.sleep(0.13)
+    program = _program_of(process)
+    process.kill()
+    process.wait()
+    status, _, words = _asked(box, "show", "end")
+    equal(status, INCOMPLETE, "exit status behind the recorder's death")
+    check("lost: unfinished" in words and "still being" not in words, words)
+    kill(program)
 
 
 def recorder_is_killed_before_the_first_flush(box):

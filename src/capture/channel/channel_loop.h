@@ -20,7 +20,6 @@ class ChannelLoop final : private Recorder {
         program_(program),
         socket_(socket),
         channels_(channels),
-        writer_(writer),
         loop_(options, *this, writer) {}
 
   // Returns when the program has ended; with wait_all: all that it started, unless a signal asked
@@ -45,7 +44,6 @@ class ChannelLoop final : private Recorder {
   Program& program_;
   int socket_;
   ChannelSet& channels_;
-  perfdata::Writer& writer_;
   RecordingLoop loop_;
   std::uint64_t program_ended_ = 0;  // when that was noticed; 0: it runs
   bool ended_ = false;               // at somebody's request

@@ -22,6 +22,8 @@ class ChannelSet {
   virtual void accept(int listening_socket) = 0;
   // Moves what there is to the file: everything with `all`, else where it is worth it.
   virtual void drain(bool all) = 0;
+  // What was moved is in the file, where others may read it, with all that it takes to decode it.
+  virtual void flush() = 0;
   // How long a thread's packets may lie before they are looked at, unless a descriptor wakes us.
   virtual DrainPace::Wait patience() const { return DrainPace::kMost; }
   // Waits for that: until then or until one of these is ready.

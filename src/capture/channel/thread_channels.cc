@@ -234,6 +234,17 @@ void ThreadChannels::drain(bool all) {
   if (killed_threads_.is_due(relay::now())) look_for_killed_threads();
 }
 
+// Whoever reads the file now finds with a thread's trace what another thread of its process has
+// mapped or written since that one was drained.
+void ThreadChannels::flush() {
+  for (const auto& channel : channels_) {
+    if (file_error_ || channel->reader.closed() || channel->reader.damaged()) continue;
+    channel->reader.look();
+    keep(write_records(*channel));
+  }
+  if (!file_error_) keep(writer_.flush());
+}
+
 void ThreadChannels::look_for_killed_threads() {
   std::set<std::int32_t> ending;
   for (const auto& channel : channels_) {

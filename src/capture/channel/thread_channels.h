@@ -44,6 +44,7 @@ class ThreadChannels final : public ChannelSet {
   // together. Channels whose process is gone, or that are closed, are finished and forgotten. The
   // first error of the file ends the recording (see stop); later calls do nothing.
   void drain(bool all) override;
+  void flush() override;
   DrainPace::Wait patience() const override { return pace_.wait(); }
   void snapshot() override;
 

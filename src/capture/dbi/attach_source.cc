@@ -30,7 +30,6 @@ class AttachedRecording final : public Recorder {
         signals_(signals),
         socket_(socket),
         channels_(channels),
-        writer_(writer),
         loop_(options, *this, writer) {}
 
   Status attach_all() {
@@ -107,8 +106,7 @@ class AttachedRecording final : public Recorder {
   }
 
   Status flush() override {
-    // An error comes back from the next record.
-    if (!channels_.file_error()) static_cast<void>(writer_.flush());
+    channels_.flush();
     return {};
   }
 
@@ -153,7 +151,6 @@ class AttachedRecording final : public Recorder {
   Program& signals_;
   int socket_;
   ThreadChannels& channels_;
-  perfdata::Writer& writer_;
   std::set<pid_t> attached_;
   std::vector<std::string> left_;
   RecordingLoop loop_;

@@ -28,6 +28,9 @@ class VmChannels final : public ChannelSet {
   void drain(bool all) override;
   void stop() override;
   std::vector<int> wake_fds() const override { return {}; }
+  void flush() override {
+    if (!file_error_) keep(writer_.flush());
+  }
   const std::optional<Error>& file_error() const override { return file_error_; }
 
   // Takes what the processors still have when the machine is gone.

@@ -161,15 +161,17 @@ Json ends_parameters() {
 Json ends_result() {
   using namespace schema;
   return object(
-      {{"processes", list(object({{"pid", any("its number; -1: unknown")},
-                                  {"comm", string("its name")},
-                                  {"ended", string("how, in words")},
-                                  {"alone", flag("only the thread `tid` ended so")},
-                                  {"threads", list(any(), "scenes of their last moments")},
-                                  {"last_exception",
-                                   any("of one that exited with another status than 0: a scene of "
-                                       "where it raised its last exception or panic")}},
-                                 {"pid", "ended", "threads"}))},
+      {{"processes",
+        list(object(
+            {{"pid", any("its number; -1: unknown")},
+             {"comm", string("its name")},
+             {"ended", string("how, in words")},
+             {"alone", flag("only the thread `tid` ended so")},
+             {"runs", flag("it had not ended when a recording that grows was opened")},
+             {"threads", list(any(), "scenes of their last moments")},
+             {"last_exception", any("of one that exited with another status than 0: a scene of "
+                                    "where it raised its last exception or panic")}},
+            {"pid", "ended", "threads"}))},
        {"threads_left_out", number("that are not shown")},
        {"losses", losses()}},
       {"processes", "losses"});

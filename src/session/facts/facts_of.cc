@@ -31,6 +31,8 @@ Facts facts_of(const perfdata::Model& model) {
             .last_time = model.last_time(),
             .wall_clock = wall_clock(model),
             .finished = model.finished(),
+            .growing = model.growing(),
+            .bytes = model.reader().data_end(),
             .snapshot = model.pt().snapshot || recorder.snapshot,
             .switches = !model.on_cpu().empty(),
             .stacks = model.branch_stacks(),

@@ -103,7 +103,7 @@ std::uint32_t FileSession::queue_of(std::int32_t tid) const {
 
 std::vector<LossLine> FileSession::input_losses() const {
   LossTally tally;
-  if (!model_.finished()) {
+  if (!model_.finished() && !model_.growing()) {
     tally.add(causes::kUnfinished, {.reason = "the recording was not completed"});
   }
   RecorderFacts facts = recorder_facts(model_.facts());

@@ -168,6 +168,7 @@ class Model {
   const Reader& reader() const;
   const FileFacts& facts() const;
   bool finished() const;  // and complete: nothing cut off
+  bool growing() const;   // as Reader has it
   TraceKind trace() const;
   const PtConfig& pt() const;  // meaningful for intel_pt; time also for intel_bts
   // From the trace's clock to perf time: TSC for Intel PT. BTS and samples only have perf time.

@@ -134,6 +134,8 @@ class Reader {
   ~Reader();
 
   std::uint64_t size() const;  // of the file, in bytes, when it was opened
+  // Where the records end that are read.
+  std::uint64_t data_end() const;
   // Fills all of `out` with the file's bytes. Errors: io; truncated: the file ends before, or has
   // become shorter since it was opened.
   Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
@@ -142,6 +144,9 @@ class Reader {
   // False if the recorder did not live to finish the file: the data is read to its end, or
   // to the end of the file where no flush was noted, and facts() is mostly empty.
   bool finished() const;
+  // Not finished, as somebody was still recording into it when it was opened: the data is read to
+  // where the recorder had flushed it, between two records.
+  bool growing() const;
   const std::vector<Attr>& attrs() const;
   const FileFacts& facts() const;
   // What is wrong with the header and the feature sections. Records: Cursor::damages().
@@ -160,6 +165,7 @@ class Reader {
   friend class Cursor;
   explicit Reader(std::unique_ptr<Impl> impl);
   static Result<Reader> make(std::unique_ptr<Impl> impl);
+  static Result<Reader> open_as_is(const std::string& path);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -19,6 +19,7 @@ struct Ended {
   session::ProcessEnd end;
   bool alone = false;                    // the thread `end.tid`, while the process went on
   bool known = true;                     // how it ended
+  bool runs = false;                     // it had not, when a recording that grows was opened
   std::vector<ask::LastMoment> threads;  // the one that ran last first
 };
 

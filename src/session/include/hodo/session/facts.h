@@ -46,6 +46,8 @@ struct Facts {
   std::uint64_t last_time = 0;
   std::uint64_t wall_clock = 0;  // when the first record was written, since 1970; 0: unknown
   bool finished = true;          // nothing is cut off
+  bool growing = false;          // not finished: it was still being recorded when it was opened
+  std::uint64_t bytes = 0;       // of the file's records
   bool snapshot = false;         // only the newest part of the trace was to be kept
   bool switches = false;         // it says who ran on a processor when
   std::uint64_t stacks = 0;      // samples that hold a branch stack

@@ -36,6 +36,7 @@ struct Report {
   std::uint64_t duration_ns = 0;
   bool raw = false;  // a bare trace: no command, host, tasks
   bool finished = true;
+  std::string growing;    // growing_text()
   bool snapshot = false;  // only the newest part of the trace was to be kept
   std::uint64_t trace_bytes = 0;
   std::vector<EndLine> ends;  // where the recorder was hodo
