@@ -21,7 +21,7 @@ struct LocalSymbol {
 class Namesakes {
  public:
   Namesakes() = default;
-  // `by_name`: all of a file's symbols, in the order of their names.
+  // `by_name`: all of a file's symbols, those of one name beside each other.
   explicit Namesakes(std::span<const LocalSymbol> by_name);
 
   // What tells a local function from the others of its name: its source file's name, or its address

@@ -89,13 +89,18 @@ struct SymbolTable::Loaded {
     auto operator<=>(const Spelled&) const = default;
   };
 
+  struct Named {
+    std::uint64_t hash = 0;    // of its name
+    std::uint32_t symbol = 0;  // index
+  };
+
   std::deque<std::vector<std::uint8_t>> strings;  // copies of the string tables
   std::deque<std::string> stub_names;
   std::vector<std::string_view> sources{""};  // what STT_FILE symbols say
   std::vector<Candidate> candidates;
   RangeMap ranges;
-  std::vector<Symbol> symbols;         // the candidates', in the same order
-  std::vector<std::uint32_t> by_name;  // indices of symbols
+  std::vector<Symbol> symbols;  // the candidates', in the same order
+  std::vector<Named> by_name;   // by hash, then by name: long names begin alike
   std::once_flag spelled_once;
   std::vector<Spelled> spelled;  // by hash
   Namesakes namesakes;
@@ -182,12 +187,20 @@ void SymbolTable::Loaded::build_ranges() {
 void SymbolTable::Loaded::finish() {
   symbols.reserve(candidates.size());
   for (const Candidate& c : candidates) symbols.push_back(c.symbol);
-  by_name.resize(symbols.size());
-  for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
-  std::ranges::sort(by_name, {}, [this](std::uint32_t i) { return std::pair(symbols[i].name, i); });
+  by_name.reserve(symbols.size());
+  for (std::uint32_t i = 0; i < symbols.size(); ++i) {
+    by_name.push_back({hash_of(symbols[i].name), i});
+  }
+  std::ranges::sort(by_name, [this](const Named& a, const Named& b) {
+    if (a.hash != b.hash) return a.hash < b.hash;
+    return std::pair(symbols[a.symbol].name, a.symbol) <
+           std::pair(symbols[b.symbol].name, b.symbol);
+  });
   std::vector<LocalSymbol> all;
   all.reserve(by_name.size());
-  for (const std::uint32_t i : by_name) all.push_back({&symbols[i], sources[candidates[i].source]});
+  for (const Named& one : by_name) {
+    all.push_back({&symbols[one.symbol], sources[candidates[one.symbol].source]});
+  }
   namesakes = Namesakes(all);
 }
 
@@ -392,9 +405,10 @@ std::span<const Symbol> SymbolTable::symbols() const { return loaded().symbols; 
 std::vector<Symbol> SymbolTable::named(std::string_view name) const {
   const Loaded& l = loaded();
   std::vector<Symbol> found;
-  const auto same = std::ranges::equal_range(l.by_name, name, {},
-                                             [&](std::uint32_t i) { return l.symbols[i].name; });
-  for (const auto i : same) found.push_back(l.symbols[i]);
+  const auto same = std::ranges::equal_range(l.by_name, hash_of(name), {}, &Loaded::Named::hash);
+  for (const Loaded::Named& one : same) {
+    if (l.symbols[one.symbol].name == name) found.push_back(l.symbols[one.symbol]);
+  }
   if (!found.empty()) return found;
   found = state_->loaded.spelled_as(name);
   if (!found.empty() || !name.starts_with(kSynthetic)) return found;
