@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 
 #include <cstddef>
+#include <tuple>
+#include <type_traits>
 
 #include "code_pages.h"
 #include "glue.h"
@@ -102,6 +104,13 @@ extern "C" {
   native.rcx = native.rip;  // behind a system call
   native.r11 = native.flags;
   native.mask = area->blocked_faults;
+  // Not by itself: it has to meet a breakpoint yet.
+  static_assert(std::tuple_size_v<decltype(native.held)> ==
+                std::extent_v<decltype(area->held_faults)>);
+  for (std::size_t i = 0; i < native.held.size(); ++i) {
+    const ThreadArea::HeldFault& one = area->held_faults[i];
+    native.held[i] = one.number == 0 ? 0 : reinterpret_cast<std::uint64_t>(&one.info);
+  }
   return &native;
 }
 

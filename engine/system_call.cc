@@ -223,9 +223,13 @@ void give_back_changed(const ThreadArea& area) {
   }
 }
 
+// A signal that the program blocks and that is kept from here on does not end a call.
 long make_call(ThreadArea& area) {
-  const HeldInKernel held(area);
-  return glue_syscall(&area);
+  for (;;) {
+    const HeldInKernel held(area);  // from here on none is held
+    const long result = glue_syscall(&area);
+    if (result != -EINTR || area.held_faults[0].number == 0 || area.waits != 0) return result;
+  }
 }
 
 long map_at_once(ThreadArea& area) {

@@ -181,6 +181,18 @@ static void sent_while_blocked(void) {
   sigprocmask(SIG_UNBLOCK, &fault, NULL);
   printf(", then: %d", came);
   came = 0;
+
+  sigprocmask(SIG_BLOCK, &fault, NULL);
+  if (fork() == 0) {
+    usleep(20000);
+    kill(getppid(), SIGSEGV);
+    _exit(0);
+  }
+  printf(", poll: %d", poll(NULL, 0, 300));
+  wait(NULL);
+  sigprocmask(SIG_UNBLOCK, &fault, NULL);
+  printf(", then: %d", came);
+  came = 0;
   sigprocmask(SIG_BLOCK, &fault, NULL);
   raise(SIGSEGV);
   printf(", in sigsuspend: %d", sigsuspend(&none));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -34,6 +35,7 @@ struct Leaving {
   std::uint64_t mask = 0;
   int restart = 0;
   relay::UserDispatch dispatch;
+  std::array<std::uint64_t, 6> held = {};
 };
 
 class Releasing {
@@ -178,6 +180,7 @@ class Releasing {
     thread.native.rax = static_cast<std::uint64_t>(-thread.restart);
     thread.dispatch = given.dispatch;
     thread.mask |= given.mask;
+    thread.held = given.held;
     return true;
   }
 
@@ -238,7 +241,8 @@ class Releasing {
   // Its registers are the program's, and so is what it blocks.
   bool become_native(pid_t tid, const Leaving& thread) {
     if (thread.state == State::given) {
-      return set_registers(tid, thread.native) && block_signals(tid, thread.mask);
+      return block_signals(tid, thread.mask) && send_held(tid, thread) &&
+             set_registers(tid, thread.native);
     }
     for (;;) {  // to its rt_sigreturn
       if (!to_next_call(tid)) return false;
@@ -248,6 +252,24 @@ class Releasing {
       if (!to_next_call(tid)) return false;
       if (returns) return true;
     }
+  }
+
+  // By the thread itself: others may not say so of a signal that one has sent.
+  bool send_held(pid_t tid, const Leaving& thread) const {
+    const std::uint64_t call = engine_.entries().call_done - kSyscallBytes;
+    for (const std::uint64_t info : thread.held) {
+      if (info == 0) break;
+      std::int32_t number = 0;
+      const auto own_pid = make_call(tid, call, SYS_getpid, {});
+      const auto own_tid = make_call(tid, call, SYS_gettid, {});
+      if (!own_pid || !own_tid || !read_memory(pid_, info, &number, sizeof(number)) ||
+          !make_call(tid, call, SYS_rt_tgsigqueueinfo,
+                     {static_cast<std::uint64_t>(*own_pid), static_cast<std::uint64_t>(*own_tid),
+                      static_cast<std::uint64_t>(number), info})) {
+        return false;
+      }
+    }
+    return thread.held[0] == 0 || settle(tid);
   }
 
   void unmap(pid_t tid) {

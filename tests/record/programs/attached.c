@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static atomic_int over;
-static int pipe_to_reader[2], wake;
+static int pipe_to_reader[2], pipe_to_keeper[2], wake;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static unsigned long counted;  // under the mutex
@@ -98,6 +98,24 @@ static void* waits_for_a_signal(void* unused) {
   sigemptyset(&set);
   sigaddset(&set, SIGUSR2);
   check(sigwaitinfo(&set, NULL) == SIGUSR2, "sigwaitinfo");
+  return unused;
+}
+
+// Signals as instructions raise them, that somebody has sent and the thread blocks.
+static void* keeps_faults(void* unused) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTRAP);
+  sigaddset(&set, SIGSEGV);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  pthread_kill(pthread_self(), SIGTRAP);
+  pthread_kill(pthread_self(), SIGSEGV);
+  char byte = 0;
+  check(read(pipe_to_keeper[0], &byte, 1) == 1 && byte == 'y', "read under signals");
+  for (int i = 0; i < 2; ++i) {
+    const struct timespec soon = {0};
+    check(sigtimedwait(&set, NULL, &soon) > 0, "a signal is kept");
+  }
   return unused;
 }
 
@@ -179,8 +197,8 @@ static void* handles(void* unused) {
 }
 
 static void* (*const kinds[])(void*) = {
-    computes, reads,  waits,         waits_for_events, sleeps, waits_for_a_signal,
-    pauses,   counts, makes_threads, makes_processes,  handles};
+    computes, reads,  waits,         waits_for_events, sleeps,  waits_for_a_signal,
+    pauses,   counts, makes_threads, makes_processes,  handles, keeps_faults};
 enum { kKinds = sizeof(kinds) / sizeof(kinds[0]), kPauses = 6, kWaitsForASignal = 5 };
 
 static void check_signals(void) {
@@ -200,7 +218,7 @@ static void check_signals(void) {
 }
 
 int main(void) {
-  if (pipe(pipe_to_reader) != 0) return 1;
+  if (pipe(pipe_to_reader) != 0 || pipe(pipe_to_keeper) != 0) return 1;
   wake = eventfd(0, 0);
   sigset_t set;
   sigemptyset(&set);
@@ -236,6 +254,7 @@ int main(void) {
   atomic_store(&over, 1);
   check_signals();
   check(write(pipe_to_reader[1], "x", 1) == 1, "write");
+  check(write(pipe_to_keeper[1], "y", 1) == 1, "write");
   const uint64_t two = 2;
   check(write(wake, &two, sizeof(two)) == sizeof(two), "write to an eventfd");
   pthread_kill(threads[kPauses], SIGUSR1);

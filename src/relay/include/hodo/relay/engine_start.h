@@ -40,6 +40,9 @@ struct NativeThread {
   UserDispatch dispatch;
   std::uint64_t area = 0;   // the engine's ThreadArea
   std::uint64_t stack = 0;  // and the top of its stack there
+  // Addresses of siginfo_t: of signals that wait while the thread blocks them, which the recorder
+  // has it send to itself once it does so in the kernel.
+  std::array<std::uint64_t, 6> held = {};
 };
 
 // The value of a SIGTRAP, queued by the recorder, that a thread is let go at (engine/leave.h).
