@@ -120,7 +120,7 @@ pid_t ThreadChannels::traced_of(const NewChannel& asked) {
 // A process that was just forked and has not said hello.
 bool ThreadChannels::may_come_yet(pid_t pid, std::uint64_t since) const {
   constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
-  return pid != 0 && !processes_.lives(pid) && !connections_.silent().empty() &&
+  return pid != 0 && !seen_.contains(pid) && !connections_.silent().empty() &&
          relay::now() - since < kPatience;
 }
 
