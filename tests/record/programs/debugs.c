@@ -1,6 +1,6 @@
 // A debugger of its own children: one that it attaches to while that sleeps, one that it attaches
-// to as soon as it is there, one that asks to be traced. In each it sets a breakpoint, and says what
-// it sees.
+// to as soon as it is there, one that asks to be traced. In each it sets a breakpoint, and says
+// what it sees.
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
