@@ -32,8 +32,18 @@ using Pairs = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>;
 // What is known of one file.
 struct Counts {
   Pairs jumps, missed, lines;
+  const symbol::SymbolTable* table = nullptr;
   std::uint64_t executions = 0;
 };
+
+std::uint64_t base_of(const image::Elf& elf) {
+  return elf.segments.empty() ? 0 : elf.segments.front().vaddr;
+}
+
+bool is_stub(const symbol::SymbolTable& table, std::uint64_t address) {
+  const symbol::Symbol* symbol = table.at(address);
+  return symbol != nullptr && symbol->kind == symbol::SymbolKind::plt;
+}
 
 }  // namespace
 
@@ -75,12 +85,13 @@ struct Jumps::State {
   struct Where {
     std::string file;  // empty: none that could be read
     std::uint64_t address = 0;
+    const symbol::SymbolTable* table = nullptr;
   };
   Where locate(const PairCount& pair, std::uint64_t address) const {
     const session::Object object = names.object(pair.space, address, pair.time);
     if (object.table == nullptr) return {};
     const auto vaddr = object.table->elf().vaddr_of(object.offset);
-    return vaddr ? Where{object.path, *vaddr} : Where{};
+    return vaddr ? Where{object.path, *vaddr, object.table} : Where{};
   }
 
   void sort(const PairCounts& counts, Pairs Counts::* into,
@@ -90,11 +101,15 @@ struct Jumps::State {
       const Where to = locate(pair, pair.to);
       if (!from.file.empty()) {
         const std::uint64_t second = from.file == to.file ? to.address : Jump::kElsewhere;
-        (files[from.file].*into)[{from.address, second}] += pair.count;
-        files[from.file].executions += pair.count;
+        Counts& counted = files[from.file];
+        (counted.*into)[{from.address, second}] += pair.count;
+        counted.executions += pair.count;
+        counted.table = from.table;
       }
       if (!to.file.empty() && from.file != to.file) {
-        (files[to.file].*into)[{Jump::kElsewhere, to.address}] += pair.count;
+        Counts& counted = files[to.file];
+        (counted.*into)[{Jump::kElsewhere, to.address}] += pair.count;
+        counted.table = to.table;
       }
     }
   }
@@ -127,7 +142,9 @@ std::vector<FileJumps> Jumps::files() const {
   state_->sort(state_->lines, &Counts::lines, found);
   std::vector<std::pair<std::uint64_t, FileJumps>> sorted;
   for (auto& [path, counts] : found) {
-    FileJumps file{.path = path, .dropped = state_->jumps.dropped() + state_->lines.dropped()};
+    FileJumps file{.path = path,
+                   .base = base_of(counts.table->elf()),
+                   .dropped = state_->jumps.dropped() + state_->lines.dropped()};
     for (const auto& [pair, count] : counts.jumps) {
       const auto missed = counts.missed.find(pair);
       file.jumps.push_back({.from = pair.first,
@@ -138,7 +155,10 @@ std::vector<FileJumps> Jumps::files() const {
     for (const auto& [pair, count] : counts.lines) {
       // A line that leads from one file into another is no line.
       if (pair.first == Jump::kElsewhere || pair.second == Jump::kElsewhere) continue;
-      file.lines.push_back({pair.first, pair.second, count});
+      file.lines.push_back({.first = pair.first,
+                            .last = pair.second,
+                            .count = count,
+                            .stub = is_stub(*counts.table, pair.first)});
     }
     sorted.emplace_back(counts.executions, std::move(file));
   }

@@ -22,6 +22,8 @@ void bolt(const analyze::FileJumps& file, view::Output& out) {
     out.checkpoint();
   }
   for (const analyze::StraightLine& line : file.lines) {
+    // It reads no stubs, and takes lines in them for signs that the profile is another program's.
+    if (line.stub) continue;
     fmt::format_to(std::back_inserter(out.buffer()), "F {:x} {:x} {}\n", line.first, line.last,
                    line.count);
     out.checkpoint();

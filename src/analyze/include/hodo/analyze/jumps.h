@@ -27,9 +27,11 @@ struct StraightLine {
   std::uint64_t first = 0;
   std::uint64_t last = 0;  // of the last instruction
   std::uint64_t count = 0;
+  bool stub = false;  // begins in a PLT stub
 };
 struct FileJumps {
   std::string path;                 // raw
+  std::uint64_t base = 0;           // where its first segment is to lie
   std::vector<Jump> jumps;          // by from, to
   std::vector<StraightLine> lines;  // by first, last
   std::uint64_t dropped = 0;        // branches and lines of all files that are in none: too many
