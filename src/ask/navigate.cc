@@ -57,6 +57,13 @@ class LineSteps {
   Line line_;
 };
 
+std::string why_none(const Scene& scene, bool forward) {
+  if (forward && scene.ends) return "the thread's path has none behind";
+  if (!forward && scene.before.size() == scene.moment.branch)
+    return "the thread's path has none before";
+  return fmt::format("within {} branches the thread comes to none", kStepReach);
+}
+
 }  // namespace
 
 std::string_view name(StepKind kind) {
@@ -124,8 +131,8 @@ Result<Moment> step_from(session::Session& session, const Moment& moment, StepKi
   const auto& there = (forward ? found.after : found.before)[index_of(kind)];
   if (there) return *there;
   return fail(ErrorCode::not_found,
-              fmt::format("no step '{}' {} from {}: within {} branches the thread comes to none",
-                          name(kind), forward ? "forward" : "back", to_string(moment), kStepReach));
+              fmt::format("no step '{}' {} from {}: {}", name(kind), forward ? "forward" : "back",
+                          to_string(moment), why_none(*scene, forward)));
 }
 
 Result<Moment> occurrence_from(session::Session& session, const Moment& moment,
