@@ -17,6 +17,9 @@ serve::OpenOptions open_options(const std::string& path, const std::string& symf
                          .version = HODO_VERSION,
                          .index = index,
                          .any_other = true};
+  if (raw.empty() && !images.empty()) {
+    throw Failure("images go with raw; a perf.data file names its own", "usage");
+  }
   if (raw.empty()) return out;
   const bool known = raw == "pt" || raw == "bts" || raw == "lbr";
   if (!known) throw Failure("raw is pt, bts or lbr, not '" + raw + "'", "usage");

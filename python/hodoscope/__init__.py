@@ -311,7 +311,7 @@ class Recording:
         """Functions that ran, with `module`, the path of their file, and how often."""
         out = []
         for file in self.coverage(module, ["functions"])["modules"]:
-            out += [dict(function, module=file["path"]) for function in file["functions"]]
+            out += [dict(function, module=file["path"]) for function in file["functions"] if function["blocks_hit"]]
         return out
 
     def findings(self) -> Json:

@@ -161,6 +161,7 @@ def case_answers(case):
         here = recording.moment("call:down#3")
         check(here.step("insn", "-insn") == here and here.step("insn") != here, "steps")
         check(str(here.next("leaf")) == case.json("show", str(here), data, "--next", "leaf")["moment"], "next")
+        check(all(one["blocks_hit"] > 0 for one in recording.functions()), "functions that ran, and no others")
         check(any(one["name"] == "leaf" and one["entered"] == 156 for one in recording.functions("program")),
               "leaf is not among the functions")
         check(recording.losses() == [], recording.losses())
