@@ -13,7 +13,8 @@ namespace hodo::analyze {
 namespace {
 
 constexpr std::size_t kMostListed = 5;
-constexpr std::size_t kLongestName = 200;  // of those that are compared letter by letter
+constexpr std::size_t kLongestName = 200;   // of those that are compared letter by letter
+constexpr std::size_t kLongestShown = 100;  // with parameters and a template's arguments
 
 // Where the object's name ends, or npos: Rust's type that has no value is a '!', too, among
 // parameters and arguments; operator!() and operator!=() have one of their own.
@@ -37,6 +38,18 @@ std::string_view without_mark(std::string_view function) {
   return function.substr(mark).starts_with(" [clone") ? function : function.substr(0, mark);
 }
 
+// Without parameters and a template's arguments.
+std::string shortest(std::string_view function) {
+  const std::vector<std::string> all = symbol::spellings(function);
+  return *std::ranges::min_element(all, {}, &std::string::size);
+}
+
+// "ns::Box::add" -> "add"
+std::string_view unqualified(std::string_view bare) {
+  const std::size_t colons = bare.rfind("::");
+  return colons == bare.npos ? bare : bare.substr(colons + 2);
+}
+
 }  // namespace
 
 FunctionName::FunctionName(const std::string& written, bool exact) : exact_(exact) {
@@ -53,16 +66,18 @@ bool FunctionName::means(std::string_view function, std::string_view object) con
 
 std::string suggestion(const std::string& written, const std::vector<std::string>& names) {
   std::map<std::string, unsigned> near;
+  const std::string wanted = shortest(written);
   // In half of a short word a slip is none.
   const auto most =
-      std::max<unsigned>(written.size() < 5 ? 1 : 2, static_cast<unsigned>(written.size()) / 3);
+      std::max<unsigned>(wanted.size() < 5 ? 1 : 2, static_cast<unsigned>(wanted.size()) / 3);
   for (const std::string& name : names) {
-    if (name.size() > kLongestName || written.size() > kLongestName) continue;
-    const std::string bare(without_mark(name.substr(0, name.find('('))));
+    const std::string bare = shortest(without_mark(name));
     if (bare.empty()) continue;  // code without a name
-    unsigned d = edit_distance(written, bare);
-    if (d > most && written.size() >= 3 && bare.find(written) != bare.npos) d = most;
-    if (d <= most) near.try_emplace(name, d);
+    if (bare.size() > kLongestName || wanted.size() > kLongestName) continue;
+    unsigned d = edit_distance(wanted, bare);
+    if (d > most && wanted.size() >= 3 && bare.find(wanted) != bare.npos) d = most;
+    if (unqualified(bare) == unqualified(wanted)) d = 0;  // of another class or namespace
+    if (d <= most) near.try_emplace(name.size() > kLongestShown ? bare : name, d);
   }
   std::vector<std::pair<std::string, unsigned>> best(near.begin(), near.end());
   std::ranges::stable_sort(best, {}, &std::pair<std::string, unsigned>::second);

@@ -80,5 +80,18 @@ TEST(Suggestion, has_the_nearest_first) {
   EXPECT_EQ(suggestion("laef", {"leaf", "lead"}), "; did you mean 'leaf'?");
 }
 
+TEST(Suggestion, knows_the_last_part_of_a_name) {
+  const std::string text =
+      "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+  const std::string add = "ns::Box<" + text + ", 3>::add(" + text + " const&)";
+  const std::vector<std::string> names{"__tls_get_addr", "list_add", add,
+                                       "(anonymous namespace)::parse(int)"};
+  EXPECT_EQ(suggestion("add", names),
+            "; did you mean 'ns::Box::add', '__tls_get_addr', 'list_add'?");
+  EXPECT_EQ(suggestion("Box<std::string, 3>::add", names), "; did you mean 'ns::Box::add'?");
+  EXPECT_TRUE(FunctionName("ns::Box::add").means(add, ""));
+  EXPECT_EQ(suggestion("parse", names), "; did you mean '(anonymous namespace)::parse(int)'?");
+}
+
 }  // namespace
 }  // namespace hodo::analyze
