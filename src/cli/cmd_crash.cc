@@ -271,7 +271,7 @@ void add_crash(Program& program) {
   add_input_options(app, options->reading);
   app.add_option("--around", options->around,
                  "how many of the last lines, instructions and branches to show (default 12)")
-      .range(1, 1000)
+      .range(1, serve::kMostOfEnds)
       .type_name("N");
   app.add_option("--core", options->core,
                  "the core file of a process of the recording, for the registers of its threads")

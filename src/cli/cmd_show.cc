@@ -102,7 +102,7 @@ void add_show(Program& program) {
       .type_name("WHERE");
   app.add_option("--around", options->input.around,
                  "source lines, instructions and branches on either side (default 8)")
-      .range(1, 100'000)
+      .range(1, serve::kMostAround)
       .type_name("N");
   add_index_option(app, options->reading);
   app.add_flag("--json", options->reading.json, "one JSON object");

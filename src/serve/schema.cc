@@ -15,14 +15,12 @@ Json described(Json value, std::string_view description) {
   return value;
 }
 
-// Numbers beyond this are no exact ones for who reads JSON as a browser does.
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
-
 }  // namespace
 
 Json string(std::string_view description) { return described({{"type", "string"}}, description); }
-Json number(std::string_view description, std::uint64_t least) {
+Json number(std::string_view description, std::uint64_t least, std::uint64_t most) {
   Json out{{"type", "integer"}, {"minimum", least}};
+  if (most != kLargest) out["maximum"] = most;
   return described(std::move(out), description);
 }
 Json real(std::string_view description) {
@@ -139,9 +137,10 @@ Status check(const Json& schema, const Json& value, const std::string& path) {
     const bool low = value.is_number_unsigned()
                          ? value.get<std::uint64_t>() < schema["minimum"].get<std::uint64_t>()
                          : value.get<double>() < schema["minimum"].get<double>();
-    const bool high = value.is_number_unsigned() && value.get<std::uint64_t>() > kLargest;
+    const std::uint64_t most = schema.value("maximum", kLargest);
+    const bool high = value.is_number_unsigned() && value.get<std::uint64_t>() > most;
     if (low) return wrong(path, "is to be at least " + schema["minimum"].dump());
-    if (high) return wrong(path, fmt::format("is to be at most {}", kLargest));
+    if (high) return wrong(path, fmt::format("is to be at most {}", most));
   }
   if (value.is_object()) return check_object(schema, value, path);
   if (value.is_array() && schema.contains("items")) {

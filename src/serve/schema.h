@@ -1,6 +1,7 @@
 // JSON Schema: writing the part of it that methods use, and holding values against it.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,7 +14,9 @@
 namespace hodo::serve::schema {
 
 Json string(std::string_view description);
-Json number(std::string_view description, std::uint64_t least = 0);
+// Numbers beyond this are no exact ones for who reads JSON as a browser does.
+inline constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
+Json number(std::string_view description, std::uint64_t least = 0, std::uint64_t most = kLargest);
 Json real(std::string_view description);  // not negative
 Json flag(std::string_view description);
 Json one_of(std::initializer_list<std::string_view> words, std::string_view description);

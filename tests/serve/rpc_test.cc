@@ -111,9 +111,11 @@ TEST_F(Rpc, SchemasAreWhatIsAnswered) {
 
 TEST(Schema, TellsWhatDoesNotFit) {
   using namespace schema;
-  const Json shape = parameters(
-      {{"a", number("", 2)}, {"b", list(one_of({"x", "y"}, ""))}, {"c", optional(string(""))}},
-      {"a"});
+  const Json shape = parameters({{"a", number("", 2)},
+                                 {"b", list(one_of({"x", "y"}, ""))},
+                                 {"c", optional(string(""))},
+                                 {"e", number("", 1, 7)}},
+                                {"a"});
   const auto wrong = [&](const char* value) {
     const Status fits = check(shape, Json::parse(value));
     return fits ? std::string() : fits.error().message;
@@ -126,9 +128,11 @@ TEST(Schema, TellsWhatDoesNotFit) {
   EXPECT_EQ(wrong(R"({"a":1e300})"), "params.a is to be of type integer, not number");
   EXPECT_EQ(wrong(R"({"a":2.5})"), "params.a is to be of type integer, not number");
   EXPECT_EQ(wrong(R"({"a":18446744073709551615})"), "params.a is to be at most 9007199254740992");
+  EXPECT_EQ(wrong(R"({"a":2,"e":7})"), "");
+  EXPECT_EQ(wrong(R"({"a":2,"e":8})"), "params.e is to be at most 7");
   EXPECT_EQ(wrong(R"({"a":2,"b":["x","z"]})"), "params.b[1] is to be one of x, y");
   EXPECT_EQ(wrong(R"({"a":2,"c":1})"), "params.c is to be of type string, null, not integer");
-  EXPECT_EQ(wrong(R"({"a":2,"d":1})"), "params has no member 'd'; its members: a, b, c");
+  EXPECT_EQ(wrong(R"({"a":2,"d":1})"), "params has no member 'd'; its members: a, b, c, e");
   EXPECT_EQ(wrong(R"([])"), "params is to be of type object, not array");
 }
 

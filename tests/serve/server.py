@@ -30,6 +30,8 @@ def fits(schema, value, path):
         check(value in schema["enum"], f"{path}: {value} is none of {schema['enum']}")
     if "minimum" in schema and value is not None:
         check(value >= schema["minimum"], f"{path}: {value} is less than {schema['minimum']}")
+    if "maximum" in schema and value is not None:
+        check(value <= schema["maximum"], f"{path}: {value} is more than {schema['maximum']}")
     if isinstance(value, dict):
         for name in schema.get("required", ()):
             check(name in value, f"{path} has no {name}")

@@ -154,8 +154,8 @@ Result<Json> answer_ends(Workspace& workspace, const Json& params) {
 
 Json ends_parameters() {
   return schema::parameters(
-      {{"around",
-        schema::number("of the last lines, instructions and branches, how many (12)", 1)}});
+      {{"around", schema::number("of the last lines, instructions and branches, how many (12)", 1,
+                                 kMostOfEnds)}});
 }
 
 Json ends_result() {

@@ -75,7 +75,8 @@ Json with_moment(Json more) {
 Json moment_parameters() { return with_moment(Json::object()); }
 Json scene_parameters() {
   return with_moment(
-      {{"around", schema::number("branches, instructions and lines on either side (8)", 1)}});
+      {{"around",
+        schema::number("branches, instructions and lines on either side (8)", 1, kMostAround)}});
 }
 
 Json moment_result() {

@@ -14,6 +14,8 @@
 
 namespace hodo::serve {
 
+constexpr std::size_t kMostOfEnds = 1000;  // lines, instructions and branches that are shown
+
 // A process with the threads that are looked at.
 struct Ended {
   session::ProcessEnd end;

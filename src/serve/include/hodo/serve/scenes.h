@@ -10,6 +10,8 @@
 
 namespace hodo::serve {
 
+constexpr std::size_t kMostAround = 100'000;
+
 struct SceneInput {
   std::string moment;
   std::string next;                // go to where the thread executes this next
