@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "hodo/ask/moved_lines.h"
+#include "hodo/ask/source_names.h"
 #include "hodo/base/last_component.h"
 #include "hodo/symbol/demangle.h"
 
@@ -71,6 +75,48 @@ std::string about_build(const std::string& file, const ask::Rebuilt& in_common,
                    some_of(otherwise));
 }
 
+// Where a file's functions begin in its sources; whether all that begin there are as before.
+using Beginnings = std::map<std::pair<std::string_view, std::uint32_t>, bool>;
+
+Beginnings beginnings(const analyze::CoveredModule& m, const Names& alike) {
+  Beginnings out;
+  const auto sources = ask::source_names(m.files);
+  for (const analyze::CoveredFunction& f : m.functions) {
+    if (f.line == 0 || f.file >= sources.size()) continue;
+    const bool as_before = alike.contains(ask::base_name(symbol::demangle(f.name)));
+    const auto [it, fresh] = out.try_emplace({sources[f.file], f.line}, as_before);
+    it->second &= as_before;
+  }
+  return out;
+}
+
+// Of functions that were compiled otherwise a line tells whether it was executed: how many
+// instructions are told to be of it, and how often each is executed, is the compiler's.
+void count_lines_once(analyze::CoveredModule& m, const Beginnings& functions) {
+  const auto sources = ask::source_names(m.files);
+  for (analyze::CoveredLine& line : m.lines) {
+    if (line.file >= sources.size()) continue;
+    const auto next = functions.upper_bound({sources[line.file], line.line});
+    if (next == functions.begin()) continue;
+    const auto& [begins, as_before] = *std::prev(next);
+    if (begins.first != sources[line.file] || as_before) continue;
+    line.count = std::min<std::uint64_t>(line.count, 1);
+  }
+}
+
+// And so is which way they branch.
+void leave_out_branches(analyze::CoveredModule& m, const Names& alike) {
+  std::map<std::uint64_t, std::uint64_t> otherwise;  // from where to where
+  for (const analyze::CoveredFunction& f : m.functions) {
+    if (alike.contains(ask::base_name(symbol::demangle(f.name)))) continue;
+    otherwise.emplace(f.address, f.address + f.size);
+  }
+  std::erase_if(m.branches, [&](const analyze::CoveredBranch& branch) {
+    const auto next = otherwise.upper_bound(branch.address);
+    return next != otherwise.begin() && branch.address < std::prev(next)->second;
+  });
+}
+
 void align_file(const std::string& file, const ask::Rebuilt& in_common, Ran& a, Ran& b,
                 std::string_view first, Alignment& out) {
   analyze::CoveredModule* const in_a = module_named(a.coverage, file);
@@ -82,6 +128,11 @@ void align_file(const std::string& file, const ask::Rebuilt& in_common, Ran& a, 
   }
   out.notes.push_back(about_build(file, in_common, otherwise));
   const Names changed = ask::align_lines(*in_a, *in_b, in_common.alike);
+  const Beginnings functions = beginnings(*in_a, in_common.alike);
+  for (analyze::CoveredModule* m : {in_a, in_b}) {
+    count_lines_once(*m, functions);
+    leave_out_branches(*m, in_common.alike);
+  }
   out.complete &= otherwise.empty() && changed.empty();
   if (changed.empty()) return;
   out.notes.push_back(fmt::format(
