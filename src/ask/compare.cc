@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "bound_calls.h"
+#include "compilers_calls.h"
 #include "entry.h"
 #include "neutral.h"
 #include "waits.h"
@@ -30,7 +31,8 @@ class Entries : public ThreadSink {
         rebuilt_(!rebuilt.empty()),
         neutral_(side.session->names(), rebuilt, side.session, renamed),
         waits_(*side.session),
-        calls_(neutral_) {}
+        calls_(neutral_),
+        compilers_(neutral_) {}
 
   bool branches(const session::Context& who, std::uint64_t first,
                 std::span<const Branch> batch) override {
@@ -82,10 +84,10 @@ class Entries : public ThreadSink {
       return count(b.number, b.space, b.folded, b.branch);
     });
   }
-  bool count(std::uint64_t number, std::uint32_t space, std::uint32_t folded,
-             const Branch& branch) {
+  bool count(std::uint64_t number, std::uint32_t space, std::uint32_t folded, Branch branch) {
     if (spins_again(space, branch)) return true;
     const bool tells = !rebuilt_ || returns_tell(space, branch);
+    if (rebuilt_ && compilers_.has(space, branch)) return true;
     const auto token = neutral_.token(space, branch);
     if (!token) return true;
     const Entry next{.token = *token,
@@ -125,6 +127,7 @@ class Entries : public ThreadSink {
   Neutral neutral_;
   Waits waits_;
   BoundCalls calls_;
+  CompilersCalls compilers_;
   TakenBranch waiting_;
   Branch before_;
   bool held_ = false;

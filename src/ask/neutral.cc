@@ -32,6 +32,72 @@ bool is_loader(std::string_view object) {
   return object.starts_with("ld-") || object.starts_with("ld.so");
 }
 
+// "memcpy_avx" of "__GI___memcpy_avx"
+std::string_view without_prefixes(std::string_view function) {
+  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
+  if (function.starts_with("GI_")) function.remove_prefix(3);
+  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
+  return function;
+}
+
+// The C library's functions that work on memory and strings and on nothing else; variants of theirs
+// begin alike.
+constexpr auto kForMemory = std::to_array<std::string_view>(
+    {"memcpy",  "memmove",     "mempcpy", "memset",     "memchr",  "memrchr", "memcmp",
+     "memccpy", "bcmp",        "bcopy",   "rawmemchr",  "strlen",  "strnlen", "strcpy",
+     "strncpy", "strcmp",      "strncmp", "strcasecmp", "strcat",  "strncat", "strchr",
+     "strrchr", "strncasecmp", "strspn",  "strcspn",    "strpbrk", "strstr",  "stpcpy",
+     "stpncpy", "wcslen",      "wcsnlen", "wcscpy",     "wcscmp",  "wcsncmp", "wcschr",
+     "wcsrchr", "wmemchr",     "wmemcmp", "wmemset"});
+
+bool begins_with_any(std::string_view text, std::span<const std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return text.starts_with(name); });
+}
+
+// Others of the C library and its library for mathematics that compilers and headers do in place,
+// do as another one does, or call once for several times: they depend on their arguments alone.
+constexpr auto kPlain = std::to_array<std::string_view>({"ctype_b_loc",
+                                                         "ctype_tolower_loc",
+                                                         "ctype_toupper_loc",
+                                                         "errno_location",
+                                                         "tolower",
+                                                         "toupper",
+                                                         "abs",
+                                                         "labs",
+                                                         "llabs",
+                                                         "atoi",
+                                                         "atol",
+                                                         "atoll",
+                                                         "strtol",
+                                                         "strtoll",
+                                                         "isoc23_strtol",
+                                                         "isoc23_strtoll",
+                                                         "sqrt",
+                                                         "sqrtf",
+                                                         "floor",
+                                                         "floorf",
+                                                         "ceil",
+                                                         "ceilf",
+                                                         "trunc",
+                                                         "truncf",
+                                                         "rint",
+                                                         "rintf",
+                                                         "round",
+                                                         "roundf",
+                                                         "fabs",
+                                                         "fabsf",
+                                                         "lrint",
+                                                         "lround"});
+
+// Of a stub, "memset@plt": also what is called so with _FORTIFY_SOURCE.
+bool leads_to_plain_function(std::string_view stub) {
+  constexpr std::string_view kChecked = "_chk";
+  std::string_view function = without_prefixes(stub.substr(0, stub.find('@')));
+  if (function.ends_with(kChecked)) function.remove_suffix(kChecked.size());
+  return std::ranges::find(kForMemory, function) != kForMemory.end() ||
+         std::ranges::find(kPlain, function) != kPlain.end();
+}
+
 }  // namespace
 
 bool is_c_library(std::string_view object) {
@@ -39,21 +105,13 @@ bool is_c_library(std::string_view object) {
 }
 
 bool depends_on_addresses(std::string_view object, std::string_view function) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"memcpy", "memmove", "mempcpy", "memset", "memchr", "memrchr", "memcmp", "memccpy", "bcmp",
-       "bcopy", "rawmemchr", "strlen", "strnlen", "strcpy", "strncpy", "strcmp", "strncmp",
-       "strcasecmp", "strcat", "strncat", "strchr", "strrchr", "strncasecmp", "strspn", "strcspn",
-       "strpbrk", "strstr", "stpcpy", "stpncpy", "wcslen", "wcsnlen", "wcscpy", "wcscmp", "wcsncmp",
-       "wcschr", "wcsrchr", "wmemchr", "wmemcmp", "wmemset",
-       // The loader's: objects by where they were mapped.
-       "dlfo_sort_mappings", "dlfo_lookup", "dl_find_object", "dl-find_object"});
+  // The loader's: objects by where they were mapped.
+  constexpr auto kLoaders = std::to_array<std::string_view>(
+      {"dlfo_sort_mappings", "dlfo_lookup", "dl_find_object", "dl-find_object"});
   if (object == kVdso) return true;
   if (!is_c_library(object)) return false;
-  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
-  if (function.starts_with("GI_")) function.remove_prefix(3);
-  function.remove_prefix(std::min(function.find_first_not_of('_'), function.size()));
-  return std::ranges::any_of(kNames,
-                             [&](std::string_view name) { return function.starts_with(name); });
+  function = without_prefixes(function);
+  return begins_with_any(function, kForMemory) || begins_with_any(function, kLoaders);
 }
 
 bool looks_at_addresses(std::span<const std::uint8_t> code, std::uint64_t ip, isa::Mode mode) {
@@ -119,6 +177,9 @@ const Neutral::Function& Neutral::function(std::uint32_t space, std::uint64_t ad
              .offset = place.offset,
              .by_address = goes_by_address(space, place, address - place.offset, time),
              .stub = rebuilt != nullptr && place.stub,
+             .plain = place.stub ? leads_to_plain_function(place.symbol)
+                                 : is_c_library(last_component(place.object)) &&
+                                       begins_with_any(without_prefixes(place.symbol), kForMemory),
              .alike = rebuilt != nullptr && rebuilt->alike.contains(name),
              .single = rebuilt != nullptr && rebuilt->single.contains(name)};
 }
@@ -174,6 +235,18 @@ bool Neutral::of_no_account(std::uint32_t space, const Branch& branch) {
   return !calls_or_returns(branch.kind) && from.c_library && to.c_library &&
          function(space, branch.from, branch.time).by_address &&
          function(space, branch.to, branch.time).by_address;
+}
+
+bool Neutral::calls_as_compilers_do(std::uint32_t space, const Branch& branch) {
+  if (branch.from == 0 || branch.to == 0 || branch.kind == BranchKind::ret) return false;
+  if (!in_rebuilt_code(space, branch)) return false;
+  return function(space, branch.to, branch.time).plain &&
+         !function(space, branch.from, branch.time).alike;
+}
+
+bool Neutral::in_rebuilt_code(std::uint32_t space, const Branch& branch) {
+  return branch.from != 0 && page(space, branch.from, branch.time).rebuilt != nullptr &&
+         !function(space, branch.from, branch.time).stub;
 }
 
 bool Neutral::within_one_build(std::uint32_t space, const Branch& branch) {

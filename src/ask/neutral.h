@@ -48,6 +48,11 @@ class Neutral {
   }
   // Whether a branch leads from a file to the same file, of which there is one build.
   bool within_one_build(std::uint32_t space, const Branch& branch);
+  // Whether functions that are laid out otherwise in the other build call one there that compilers
+  // call, or do themselves, as they like.
+  bool calls_as_compilers_do(std::uint32_t space, const Branch& branch);
+  // Whether a rebuilt file's own code branches, not a stub.
+  bool in_rebuilt_code(std::uint32_t space, const Branch& branch);
   bool in_loader(std::uint32_t space, std::uint64_t address, std::uint64_t time) {
     return address != 0 && page(space, address, time).loader;
   }
@@ -72,6 +77,7 @@ class Neutral {
     std::uint64_t offset = 0;  // of the address in it
     bool by_address = false;   // its way through itself is of no account
     bool stub = false;         // of a procedure linkage table
+    bool plain = false;        // compilers may do its work in place
     bool alike = false;        // of a rebuilt file: as in Rebuilt
     bool single = false;
   };

@@ -363,6 +363,9 @@ def case_show(case):
                         (("line:pars.c:3", ), "'parse.c'"), (("call:nothing!parse", ), "no call")):
         done = case.hodo("show", *words, data, status=2)
         check(says in done.stderr, done.stderr)
+    for moment, step, says in (("end", "out", "none behind"), ("start", "-insn", "none before")):
+        done = case.hodo("show", moment, f"--step={step}", data, status=2)
+        check(f"the thread's path has {says}" in done.stderr, done.stderr)
 
 
 def case_split_debug_information(case):
@@ -1275,6 +1278,47 @@ def case_added(case):
         check(case.json("diff", plain, bare, status=None)["paths"][0]["equal"], "nothing says how it was compiled")
     alike = case.json("diff", case.path("plain-O0.data"), case.path("plain-O2.data"), status=None)
     check(alike["paths"][0]["equal"], alike["paths"])
+
+
+IN_PLACE = r"""
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#define HERE __attribute__((noinline, noclone))
+static char* kept;
+HERE static char* room(int n) { return malloc(n); }
+HERE static void clear(char* to, int n) { for (int i = 0; i < n; ++i) to[i] = 0; }
+HERE static int digits(const char* a) { int n = 0; while (isdigit(*a++)) ++n; return n; }
+HERE static int equal(const char* a) { return strcmp(a, "") == 0 || strcmp(a, "7") == 0; }
+HERE static void copy(char* to, const char* from) { strcpy(to, from); }
+HERE static void one(const char* text) {
+  int n = strlen(text) + 1;
+  kept = room(n);
+  clear(kept, n);
+  if (digits(text) != 0 && !equal(text)) copy(kept, text);                      /* LINE copies */
+}
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) one(argv[i]);
+  return 0;
+}
+"""
+
+
+def case_in_place(case):
+    """Whether a build calls memset() and its like or does their work in place is no difference between it and another."""
+    def record(level, *arguments):
+        os.makedirs(case.path(level), exist_ok=True)
+        return case.record(level + "".join(arguments) + ".data", case.program(level + "/place", IN_PLACE, level), *arguments)
+
+    for arguments in (("6", "7", "67"), ("7", )):
+        both = [record(level, *arguments) for level in ("-O0", "-O2")]
+        alike = case.json("diff", *both, status=None)
+        check(alike["paths"][0]["equal"], alike["paths"])
+        counted = [d for d in alike["differences"] if d["module"] == "place" and
+                   (d["kind"].endswith("taken") or (d["kind"] == "line" and d["a"] and d["b"]))]
+        check(not counted, counted)
+    parted = case.json("diff", record("-O0", "8", "7"), record("-O2", "7", "8"), status=1)["paths"][0]["first"]
+    check(parted["a"]["at"]["line"] == line_of(IN_PLACE, "copies"), parted)
 
 
 USES = r"""
