@@ -266,7 +266,25 @@ BranchKind Neutral::kind(std::uint32_t space, const Branch& branch) {
                                                                         : BranchKind::call;
 }
 
+Neutral::Known& Neutral::known(std::uint32_t space, const Branch& branch) {
+  const std::uint64_t h = mix(branch.from, branch.to);
+  Known& out = known_[h % kKnown];
+  const bool same = out.space == space && out.branch.from == branch.from && out.branch.from != 0 &&
+                    out.branch.to == branch.to && out.branch.kind == branch.kind;
+  if (same && out.branch.time == branch.time) return out;
+  const bool holds =
+      same && names_.generation(space, out.branch.time) == names_.generation(space, branch.time);
+  if (!holds) out.token = find_token(space, branch);
+  out.space = space;
+  out.branch = branch;
+  return out;
+}
+
 std::optional<std::uint64_t> Neutral::token(std::uint32_t space, const Branch& branch) {
+  return branch.from == 0 ? find_token(space, branch) : known(space, branch).token;
+}
+
+std::optional<std::uint64_t> Neutral::find_token(std::uint32_t space, const Branch& branch) {
   if (of_no_account(space, branch)) return std::nullopt;
   const std::uint64_t from = side(space, branch.from, branch.time, false);
   const std::uint64_t to = side(space, branch.to, branch.time, true);

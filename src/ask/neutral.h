@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "hodo/ask/builds.h"
 #include "hodo/ask/scene.h"
@@ -67,6 +68,16 @@ class Neutral {
   };
   static constexpr std::size_t kMostPages = std::size_t{1} << 18;
 
+  // The branches of a loop come again and again.
+  struct Known {
+    std::uint32_t space = 0;
+    Branch branch;  // from 0: none
+    std::optional<std::uint64_t> token;
+  };
+  static constexpr std::size_t kKnown = 1024;
+  Known& known(std::uint32_t space, const Branch& branch);
+  std::optional<std::uint64_t> find_token(std::uint32_t space, const Branch& branch);
+
   const Page& page(std::uint32_t space, std::uint64_t address, std::uint64_t time);
   // `target`: the branch leads there.
   std::uint64_t side(std::uint32_t space, std::uint64_t address, std::uint64_t time, bool target);
@@ -93,6 +104,7 @@ class Neutral {
   const RenamedFiles* renamed_;
   std::unordered_map<PlaceKey, Page, PlaceKey::Hash> pages_;
   std::unordered_map<PlaceKey, Function, PlaceKey::Hash> functions_;
+  std::vector<Known> known_{kKnown};
 };
 
 }  // namespace hodo::ask

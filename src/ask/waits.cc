@@ -176,9 +176,14 @@ bool Waits::is_wait(const Way& way) {
 bool Waits::is_spin(std::uint32_t space, const Branch& branch) {
   const bool jumps = branch.kind == BranchKind::cond || branch.kind == BranchKind::jmp;
   if (!jumps || branch.to > branch.from || branch.from - branch.to > kLongestRound) return false;
-  const bool known = loop_.from == branch.from && loop_.to == branch.to;
-  if (known && loop_.time == branch.time) return spins_;
+  const bool known = loop_.from == branch.from && loop_.to == branch.to && loop_space_ == space;
+  const bool holds =
+      known && (loop_.time == branch.time || session_.names().generation(space, loop_.time) ==
+                                                 session_.names().generation(space, branch.time));
+  loop_.time = branch.time;
+  if (holds) return spins_;
   loop_ = branch;
+  loop_space_ = space;
   return spins_ = pauses(space, branch.to, branch.from, branch.time);
 }
 

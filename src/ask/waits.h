@@ -67,6 +67,7 @@ class Waits {
   session::Session& session_;
   std::unordered_map<PlaceKey, Function, PlaceKey::Hash> functions_;
   Branch loop_;  // that is_spin() was asked about last
+  std::uint32_t loop_space_ = 0;
   bool spins_ = false;
 };
 
