@@ -9,6 +9,7 @@
 #include "hodo/text/names.h"
 #include "makers.h"
 #include "planted.h"
+#include "resolver.h"
 #include "sensitive.h"
 
 namespace hodo::check {
@@ -75,18 +76,8 @@ std::uint64_t behind_call(const std::vector<std::uint8_t>& code, const isa::Insn
   return has_int80 ? next + kSyscallSize : next;
 }
 
-// A stack switch of the file that defines longjmp, in a function without a name or with this one:
-// static programs contain others, too.
-bool is_longjmp(const End& end) {
-  const symbol::SymbolTable& symbols = end.module->symbols();
-  const symbol::Symbol* symbol = symbols.at(end.vaddr);
-  if (symbol != nullptr && symbol->name.find("longjmp") == std::string_view::npos) return false;
-  return !symbols.named("longjmp").empty() || !symbols.named("siglongjmp").empty();
-}
+}  // namespace
 
-// The same by its code, for files without symbols: glibc's longjmp takes its secret off the stack
-// pointer and the target (PTR_DEMANGLE in sysdeps/unix/sysv/linux/x86_64/pointer_guard.h: ROR 17,
-// XOR FS:0x30), and nothing else that loads RSP does.
 bool demangles(const End& end) {
   constexpr std::uint64_t kReach = 80;  // __longjmp has 78 bytes before its jump
   constexpr std::array<std::uint8_t, 5> kSecret = {0x25, 0x30, 0, 0, 0};
@@ -103,6 +94,17 @@ bool demangles(const End& end) {
     if (before >= 5 && code[before - 5] == kRotation) ++found;
     code = code.subspan(before + 1);
   }
+}
+
+namespace {
+
+// A stack switch of the file that defines longjmp, in a function without a name or with this one:
+// static programs contain others, too.
+bool is_longjmp(const End& end) {
+  const symbol::SymbolTable& symbols = end.module->symbols();
+  const symbol::Symbol* symbol = symbols.at(end.vaddr);
+  if (symbol != nullptr && symbol->name.find("longjmp") == std::string_view::npos) return false;
+  return !symbols.named("longjmp").empty() || !symbols.named("siglongjmp").empty();
 }
 
 // The function adds another stack's distance to RSP, ADD RSP, REG, as greenlets do: 0 for its own.
@@ -225,33 +227,6 @@ bool is_sensitive_start(const End& to) {
 
 bool is_dynamic_linker(const text::Module& module) {
   return module.soname().starts_with("ld-linux");
-}
-
-namespace {
-
-// Code in front of this takes the vector registers back, as _dl_runtime_resolve does that had saved
-// a function's arguments: XRSTOR or FXRSTOR, 0F AE /5 and /1 with memory.
-bool restores_vectors(const End& end) {
-  constexpr std::uint64_t kReach = 96;
-  const std::uint64_t begin = end.vaddr - std::min(end.vaddr, kReach);
-  for (std::uint64_t at = begin; at < end.vaddr; ++at) {
-    const auto code = end.module->bytes(at);
-    if (code.size() < 3 || code[0] != 0x0f || code[1] != 0xae || code[2] >= 0xc0) continue;
-    const unsigned what = code[2] >> 3 & 7u;
-    if (what == 1 || what == 5) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool is_resolver(const End& from) {
-  if (!from.has(text::kSwitchesStack)) return false;
-  if (is_dynamic_linker(*from.module)) return true;
-  const symbol::Symbol* symbol = from.module->symbols().at(from.vaddr);
-  if (symbol != nullptr) return symbol->name.starts_with("_dl_");
-  const bool fixed = from.module->elf().interpreter.empty() && from.module->soname().empty();
-  return fixed && restores_vectors(from);
 }
 
 namespace {

@@ -65,8 +65,10 @@ struct Edge {
 
 // By DT_SONAME: glibc's ld-linux-x86-64.so.2, ld-linux.so.2.
 bool is_dynamic_linker(const text::Module& module);
-// The dynamic linker's resolver, which static programs that load libraries contain, too.
-bool is_resolver(const End& from);
+// The same by its code, for files without symbols: glibc's longjmp takes its secret off the stack
+// pointer and the target (PTR_DEMANGLE in sysdeps/unix/sysv/linux/x86_64/pointer_guard.h: ROR 17,
+// XOR FS:0x30), and nothing else that loads RSP does.
+bool demangles(const End& end);
 // By DT_SONAME: the C library of glibc or musl, or their dynamic linkers.
 bool is_libc(const text::Module& module);
 // The function there has the name. A stub of that name counts: in a program that does not move, the

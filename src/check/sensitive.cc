@@ -7,6 +7,7 @@
 #include "hodo/base/byte_reader.h"
 #include "hodo/text/names.h"
 #include "pointer.h"
+#include "resolver.h"
 #include "wrapper.h"
 
 namespace hodo::check {

@@ -1,0 +1,33 @@
+#include "resolver.h"
+
+#include <algorithm>
+
+namespace hodo::check {
+namespace {
+
+// Code in front of this takes the vector registers back, as _dl_runtime_resolve does that had saved
+// a function's arguments: XRSTOR or FXRSTOR, 0F AE /5 and /1 with memory.
+bool restores_vectors(const End& end) {
+  constexpr std::uint64_t kReach = 96;
+  const std::uint64_t begin = end.vaddr - std::min(end.vaddr, kReach);
+  for (std::uint64_t at = begin; at < end.vaddr; ++at) {
+    const auto code = end.module->bytes(at);
+    if (code.size() < 3 || code[0] != 0x0f || code[1] != 0xae || code[2] >= 0xc0) continue;
+    const unsigned what = code[2] >> 3 & 7u;
+    if (what == 1 || what == 5) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_resolver(const End& from) {
+  if (!from.has(text::kSwitchesStack)) return false;
+  if (is_dynamic_linker(*from.module)) return true;
+  const symbol::Symbol* symbol = from.module->symbols().at(from.vaddr);
+  if (symbol != nullptr) return symbol->name.starts_with("_dl_");
+  const bool fixed = from.module->elf().interpreter.empty() && from.module->soname().empty();
+  return fixed && restores_vectors(from);
+}
+
+}  // namespace hodo::check
