@@ -42,7 +42,7 @@ func guarded(f func()) (err error) {
 }
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // never waited for
 	defer cancel()
 	c := make(chan int)
 	var wg sync.WaitGroup
