@@ -391,9 +391,9 @@ PathFacts Locator::facts(const Edge& edge) const {
   const bool unnamed = jumps && !edge.to.has(text::kReturnSite) && demangles(edge.from);
   if (edge.from.has(text::kSwitchesStack) && (unnamed || is_longjmp(edge.from)))
     out |= kFromLongjmp;
-  if (edge.from.has(text::kSwitchesStack) && edge.from.known() && is_resolver(edge.from)) {
-    out |= kFromResolver;
-  }
+  const bool by_pointer =
+      edge.branch.kind == BranchKind::icall || edge.branch.kind == BranchKind::ijmp;
+  if (by_pointer && edge.from.known() && is_resolver(edge.from)) out |= kFromResolver;
   if (edge.from.has(text::kResumes) && edge.to.has(text::kInsn)) out |= kResumes;
   if (edge.from.has(text::kPushedTarget)) out |= kFromPushed;
   if (edge.from.has(text::kStoredTarget)) {

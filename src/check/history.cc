@@ -142,7 +142,10 @@ void History::follow(const Step& step) {
       if ((step.edge.facts & kFromLinker) != 0) {
         tell({.what = Happening::What::from_linker, .step = step});
       }
-      if (branch.kind == BranchKind::icall) return follow_jump(step);
+      if (branch.kind == BranchKind::icall) {
+        follow_binding(step);
+        return follow_jump(step);
+      }
       step.thread.jumps.end();
       return;
     case BranchKind::ijmp:
@@ -281,7 +284,10 @@ void History::come_back(const Step& step) {
   PathFacts facts = step.edge.facts;
   if (const auto at = thread.stack.interrupted(); at && is_nearby(step, *at)) facts |= kToNearby;
   if (thread.stack.is_put_elsewhere(step.branch.to)) tell_handler(step);
-  if ((facts & kToImage) != 0) tell({.what = Happening::What::begins, .step = step});
+  if ((facts & kToImage) != 0) {
+    thread.bindings.clear();  // what execve ends
+    tell({.what = Happening::What::begins, .step = step});
+  }
   const bool known = thread.stack.knows_all();
   tell_problem(step, thread.stack.enter(step.branch.to, facts));
   const bool knows = thread.stack.knows_all();

@@ -17,8 +17,9 @@
 namespace hodo::check {
 
 // What is more than a call, a return or a jump.
-inline constexpr PathFacts kNeedsHistory = kFromSwitch | kToSetjmp | kToImage | kFromLinker |
-                                           kToLoader | kToArguments | kAsksLinker | kPlantsReturn;
+inline constexpr PathFacts kNeedsHistory = kFromSwitch | kFromResolver | kToSetjmp | kToImage |
+                                           kFromLinker | kToLoader | kToArguments | kAsksLinker |
+                                           kPlantsReturn;
 
 class History {
  public:

@@ -34,7 +34,7 @@ enum PathFact : std::uint32_t {
   kToOwnLabel = 1 << 21,    // kToLabel, of the function that `from` lies in
   kResumes = 1 << 22,       // a return behind POPF to an instruction
   kShared = 1 << 23,        // of stacks: the process has other threads, or did something unseen
-  kFromResolver = 1 << 24,  // kFromSwitch, of the dynamic linker's code that binds functions
+  kFromResolver = 1 << 24,  // of the dynamic linker's code that binds functions
   kToOtherFile = 1 << 25,   // both ends are known, in different files
   kMayStay = 1 << 26,       // kFromSwitch, of code that adds a distance to RSP, which may be 0
   kToArguments = 1 << 27,   // goes_behind_arguments()

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hodo/isa/moves.h"
+
 namespace hodo::check {
 namespace {
 
@@ -19,10 +21,32 @@ bool restores_vectors(const End& end) {
   return false;
 }
 
+// Whether a call is by the register by which a jump behind a switch of the stack leads, shortly
+// before: as _dl_runtime_profile calls what it has found where an auditing library wants to know
+// when that returns, and jumps there where none does (glibc's sysdeps/x86_64/dl-trampoline.h).
+bool calls_as_it_jumps(const End& call) {
+  constexpr std::uint64_t kReach = 64;
+  const text::Module& module = *call.module;
+  if (module.mode() != isa::Mode::bits64) return false;
+  const auto pointer = isa::decode_pointer(module.bytes(call.vaddr), call.vaddr);
+  if (!pointer || pointer->in == isa::kNoRegister) return false;
+  const std::uint64_t begin = call.vaddr - std::min(call.vaddr, kReach);
+  for (std::uint64_t at = begin; at < call.vaddr; ++at) {
+    if (!module.has(at, text::kSwitchesStack) || !module.same_function(at, call.vaddr)) continue;
+    const auto jump = isa::decode_pointer(module.bytes(at), at);
+    if (jump && jump->in == pointer->in) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_resolver(const End& from) {
-  if (!from.has(text::kSwitchesStack)) return false;
+  if (from.has(text::kSwitchesStack)) {
+    if (demangles(from)) return false;  // longjmp, which ld.so has for its own
+  } else if (!calls_as_it_jumps(from)) {
+    return false;
+  }
   if (is_dynamic_linker(*from.module)) return true;
   const symbol::Symbol* symbol = from.module->symbols().at(from.vaddr);
   if (symbol != nullptr) return symbol->name.starts_with("_dl_");

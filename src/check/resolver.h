@@ -5,7 +5,8 @@
 
 namespace hodo::check {
 
-// The dynamic linker's resolver, which static programs that load libraries contain, too.
+// The dynamic linker's resolver, which static programs that load libraries contain, too: where it
+// jumps to what it has found, or calls it. Only of what is known().
 bool is_resolver(const End& from);
 
 }  // namespace hodo::check

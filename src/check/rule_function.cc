@@ -43,6 +43,7 @@ class CallFunction final : public EdgeRule {
     // plt.redirected's.
     if (edge.from.has(text::kSwitchesStack | text::kPlt)) return std::nullopt;
     if (edge.from.module->slot_of(edge.from.vaddr) != nullptr) return std::nullopt;
+    if ((edge.facts & kFromResolver) != 0) return std::nullopt;
     if (!reached_through_pointer(edge).empty()) return std::nullopt;  // that is call.sensitive's
     if (is_no_function_of_linkers(edge)) {
       return Verdict{.grade = Grade::unexplained,

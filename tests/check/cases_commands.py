@@ -35,6 +35,16 @@ def deleted_library(tool):
     equal((result["complete"], result["not_checked"]), (True, []), "not checked")
 
 
+def audited(tool):
+    """Where an auditing library has the dynamic linker call functions: only the library itself is found; and what it redirects."""
+    program, library = (os.path.join(tool.programs, one) for one in ("audited", "libaudits.so"))
+    for more, rules in (({}, set()), ({"HODO_AUDIT_FORGED": "1"}, {"plt.redirected"})):
+        data, output = tool.record([program], env={"LD_AUDIT": library, **more})
+        equal(output, "1 1.500000 bc 1\n", "its output")
+        tool.both_ways(data)
+        equal(rules_of(tool.check(data)[0]), {"library.injected"} | rules, f"rules with {more}")
+
+
 def replaced_program(tool):
     """A program that is another one when the recording ends: what it was is judged."""
     program, hijacks, hello = (os.path.join(tool.work, "x"), *(os.path.join(tool.programs, one) for one in ("hijacks", "hello")))
@@ -258,6 +268,7 @@ def cases():
     return {
         "hidden-file": hidden_file,
         "deleted-library": deleted_library,
+        "audited": audited,
         "replaced-program": replaced_program,
         "learned-since": learned_since,
         "suppressed": suppressed,
