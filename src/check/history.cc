@@ -5,6 +5,7 @@
 
 #include "behind_data.h"
 #include "bindings.h"
+#include "copied_stack.h"
 #include "handler_entry.h"
 #include "hodo/symbol/demangle.h"
 #include "planted.h"
@@ -211,10 +212,27 @@ void History::follow_switch(const Step& step) {
   if ((facts & kToArguments) != 0) step.thread.stack.skip(step.branch.to, Here(*this, step));
   if (!starts && (facts & kFromSwitch) != 0) {
     if (is_shared(step)) facts |= kShared;
+    const Callers callers(step.thread.stack);
     const auto problem = step.thread.stack.jump(step.branch.to, facts, Here(*this, step));
-    if (problem) tell_problem(step, problem, open_setjmps(step));
+    const bool copied = problem && (facts & kToSetjmp) != 0 && copies_stack_back(step, callers);
+    if (problem && !copied) tell_problem(step, problem, open_setjmps(step));
   }
   if ((facts & kToImage) != 0) tell({.what = Happening::What::to_program, .step = step});
+}
+
+History::Callers::Callers(const ShadowStack& stack) {
+  const auto frames = stack.frames();
+  const auto last = frames.last(std::min(frames.size(), addresses.size()));
+  std::ranges::transform(last, addresses.begin(), &ShadowStack::Frame::address);
+}
+
+// Whether a jump to a setjmp may find a stack that was copied back: the functions of both, of the
+// longjmp the caller's or that of a function which the C library has around it, copy memory before.
+bool History::copies_stack_back(const Step& step, const Callers& callers) {
+  const auto copies = [&](std::uint64_t address) {
+    return copies_before(locator_.end(step.context.space, address, step.branch.time));
+  };
+  return copies(step.branch.to) && std::ranges::any_of(callers.addresses, copies);
 }
 
 void History::plant(const Step& step) {

@@ -2,6 +2,7 @@
 // a thread where something is out of the ordinary.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -42,6 +43,12 @@ class History {
   void follow_jump(const Step& step);
   void follow_switch(const Step& step);
   void follow_binding(const Step& step);
+  // Where the two last calls go on, before a jump closes them; 0: there was none.
+  struct Callers {
+    explicit Callers(const ShadowStack& stack);
+    std::array<std::uint64_t, 2> addresses{};
+  };
+  bool copies_stack_back(const Step& step, const Callers& callers);
   void plant(const Step& step);
   void follow_absence(const Step& step);
   void come_back(const Step& step);

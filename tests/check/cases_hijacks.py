@@ -58,6 +58,14 @@ def without_names(tool):
     equal((rules_of(result), len(result["findings"]), status), ({"return.target"}, 1, FOUND), "rules")
 
 
+def copied_stack(tool):
+    """The setjmp of a function that has returned, reached without the copy of the stack that it needs."""
+    data, _ = tool.record([os.path.join(tool.programs, "copied_stack"), "attack"])
+    tool.both_ways(data)
+    result, status = tool.check(data)
+    equal((rules_of(result), len(result["findings"]), status), ({"return.target"}, 1, FOUND), "rules")
+
+
 def by_records(tool, program, form, expected, options):
     """The same in a recording of BTS records or branch stacks."""
     data, _ = tool.record([os.path.join(tool.programs, program), form], options=options)
@@ -166,7 +174,7 @@ def large_model(tool):
 
 
 def cases():
-    out = {"table": sums, "without-names": without_names, "large-model": large_model}
+    out = {"table": sums, "without-names": without_names, "large-model": large_model, "copied-stack": copied_stack}
     for form, first, others, rules, windows in forms():
         for program, suffix in (("hijacks", ""), ("hijacks_32", "_32")):
             if suffix and form in ONLY_64:
