@@ -189,8 +189,16 @@ class CodeOutside final : public EdgeRule {
     const auto target = text::trampoline_target(code, address, mode);
     if (!target) return false;
     const End function = locator.end(edge.space, *target, edge.branch.time);
-    return function.known() && function.module->executes_stack() && function.has(text::kStart) &&
+    return function.known() && function.module->executes_stack() && is_function(function) &&
            !text::is_sensitive(function.module->callee_name(function.vaddr));
+  }
+
+  // Of a file without symbols and unwind tables: what an instruction names and no function
+  // contains.
+  static bool is_function(const End& end) {
+    if (end.has(text::kStart)) return true;
+    return end.has(text::kNamed) && end.has(text::kInsn) &&
+           end.module->function(end.vaddr) == nullptr;
   }
 
   // Where libffi writes what leads to it is its caller's affair: Python's cffi has memory of its
