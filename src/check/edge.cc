@@ -374,6 +374,18 @@ Edge Locator::locate(std::uint32_t space, const Branch& branch) {
   return edge;
 }
 
+namespace {
+
+// A jump to right behind itself, in a file that does not say where functions are: not to one, but
+// to where the code that switches stacks has its own goes on.
+bool is_behind_itself(const Edge& edge) {
+  const End& to = edge.to;
+  return edge.branch.kind == BranchKind::ijmp && edge.branch.to == edge.next && to.known() &&
+         to.has(text::kTaken) && !to.has(text::kStart) && to.module->function(to.vaddr) == nullptr;
+}
+
+}  // namespace
+
 PathFacts Locator::facts(const Edge& edge) const {
   PathFacts out = facts_of_target(edge);
   const auto unjudged = [](const End& e) {
@@ -421,6 +433,9 @@ PathFacts Locator::facts(const Edge& edge) const {
   if ((out & kFromSwitch) != 0 && own && edge.to.has(text::kTableTarget)) out |= kToLabel;
   if ((out & kToLabel) != 0 && own) out |= kToOwnLabel;
   const bool switches = (out & kFromSwitch) != 0;
+  if (switches && is_behind_itself(edge)) {
+    out = (out & ~PathFacts{kToFunction}) | kToLabel | kToOwnLabel;
+  }
   if (switches && edge.branch.kind == BranchKind::ret &&
       (adds_to_stack_pointer(edge.from) || may_leave_out_load(edge.from))) {
     out |= kMayStay;
