@@ -215,11 +215,6 @@ bool is_file_told(std::uint64_t start, std::uint64_t end, bool written) {
   });
 }
 
-void hold_told_files() {
-  told_file_count = 0;
-  have_files_held();
-}
-
 // The recorder opens a file that is gone by way of the process, if it may. Of small ones, as are
 // made for closures, all is sent, of the time of the mapping, as the recorder does it: then it is
 // code without a file.
@@ -363,11 +358,16 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
   if ((prot & PROT_EXEC) != 0) report_files(area, false);
 }
 
+void hold_told_files() {
+  told_file_count = 0;
+  have_files_held();
+}
+
 void hold_told_file(std::uint64_t inode) {
   const std::size_t count = std::min(told_file_count, std::size(told_files));
-  const bool any = std::any_of(told_files, told_files + count,
-                               [&](std::uint64_t told_file) { return told_file == inode; });
-  if (any || inode == 0) hold_told_files();
+  const bool told = std::any_of(told_files, told_files + count,
+                                [&](std::uint64_t told_file) { return told_file == inode; });
+  if (told) hold_told_files();
 }
 
 void report_granted(ThreadArea& area, std::uint64_t start, std::uint64_t bytes) {

@@ -23,9 +23,10 @@ void report_protected(ThreadArea& area, std::uint64_t start, std::uint64_t bytes
 // The system call that the program is in gave it the right to execute this memory: that of it which
 // is in no file is told of, so that the trace says who asked for it.
 void report_granted(ThreadArea& area, std::uint64_t start, std::uint64_t bytes);
-// A file with this inode is about to lose its name, by which the recorder opens what it is told of
-// a moment later: waits until it has, if it was told of code in it. 0: one that another process may
-// have run.
+// The recorder opens the files that it is told of by their names, a moment later: waits until it
+// has, those of other processes too.
+void hold_told_files();
+// The same if it was told of code in a file with this inode, which is about to lose its name.
 void hold_told_file(std::uint64_t inode);
 // A thread begins with its stack pointer here: code may have run there before.
 void report_stack(std::uint64_t pointer);

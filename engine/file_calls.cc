@@ -27,9 +27,10 @@ void hold_file_at(std::uint64_t directory, std::uint64_t path) {
     return;
   }
   constexpr mode_t kMayRun = S_IXUSR | S_IXGRP | S_IXOTH;
-  const bool is_program = S_ISREG(file.st_mode) && (file.st_mode & kMayRun) != 0;
+  const bool any_may_have_run_it = S_ISREG(file.st_mode) && (file.st_mode & kMayRun) != 0;
   const Locked locked;
-  hold_told_file(is_program ? 0 : file.st_ino);
+  if (any_may_have_run_it) return hold_told_files();
+  hold_told_file(file.st_ino);
 }
 
 }  // namespace
