@@ -177,6 +177,30 @@ std::optional<Written> written_in(Backwards& before, std::uint8_t reg) {
   return std::nullopt;
 }
 
+// What numbers add to the register, as far as the straight line goes; 0: none do.
+std::uint64_t distance_added(Backwards& before, std::uint8_t reg) {
+  constexpr int kFurthest = 16;
+  using What = isa::Move::What;
+  std::uint64_t distance = 0;
+  for (int i = 0; i < kFurthest; ++i) {
+    const auto move = before.next();
+    if (!move) return distance;
+    if ((move->changed >> reg & 1) == 0) continue;
+    if (move->to == reg && move->what == What::load) return distance;
+    const isa::Memory& memory = move->memory;
+    if (move->to == reg && move->what == What::copy) {
+      reg = move->from;
+    } else if (move->to == reg && move->what == What::address && !memory.address &&
+               memory.index == isa::kNoRegister && memory.base != isa::kNoRegister) {
+      distance += static_cast<std::uint64_t>(memory.displacement);
+      reg = memory.base;
+    } else {
+      return 0;
+    }
+  }
+  return 0;
+}
+
 // Of registers, the fixed place that the value of one came from, as far as copies and sums tell.
 std::optional<std::uint64_t> fixed_place(Backwards& before, unsigned tracked) {
   constexpr int kFurthest = 64;
@@ -292,6 +316,18 @@ bool is_by_written_address(const Edge& edge) {
   if (!written->word) return edge.to.module == &module && begin == written->address;
   const auto held = module.held_at(written->address);
   return held && !held->name.empty() && is_called(*edge.to.module, begin, held->name);
+}
+
+bool is_far_behind_start(const Edge& edge) {
+  if (!edge.from.known() || edge.from.kept || !edge.to.has(text::kInsn)) return false;
+  if (edge.mode != isa::Mode::bits64) return false;
+  const text::Module& module = *edge.from.module;
+  const auto pointer = isa::decode_pointer(module.bytes(edge.from.vaddr), edge.from.vaddr);
+  if (!pointer || pointer->in == isa::kNoRegister) return false;
+  Backwards before(module, edge.from.vaddr);
+  const std::uint64_t distance = distance_added(before, pointer->in);
+  const text::Function* const function = edge.to.module->function(edge.to.vaddr);
+  return distance != 0 && function != nullptr && edge.to.vaddr - distance == function->begin;
 }
 
 bool is_by_number(const Edge& edge) {

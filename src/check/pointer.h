@@ -44,4 +44,9 @@ bool is_by_runtime_table(const Edge& edge);
 // address of the file, or that of a function from its slot, into the register and may add numbers.
 bool is_by_written_address(const Edge& edge);
 
+// Whether the instructions right before add a number to a pointer that comes from elsewhere, and
+// the branch leads as far behind the start of a function (V8's builtins enter the interpreter's
+// so).
+bool is_far_behind_start(const Edge& edge);
+
 }  // namespace hodo::check

@@ -55,7 +55,7 @@ class CallTarget final : public EdgeRule {
     if (!jump && goes_on_behind_own_return(edge)) return std::nullopt;
     if (is_by_written_address(edge)) return std::nullopt;
     if (!jump) return Verdict{.reason = "calls a place where no function begins"};
-    if ((edge.facts & kToArguments) != 0) return std::nullopt;
+    if ((edge.facts & kToArguments) != 0 || is_far_behind_start(edge)) return std::nullopt;
     const bool inside =
         edge.from.module == edge.to.module && module.same_function(edge.from.vaddr, edge.to.vaddr);
     // A computed goto. Tables of labels are their own function's; what an instruction names may be

@@ -19,7 +19,7 @@ ONLY_64 = {
     "asked-pointer-to-another", "slot-to-stub", "library-chooses-another", "coroutine-inside",
     "coroutine-behind-call", "coroutine-to-function",
     "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "left-out-inside", "jumped-inside",
-    "jumped-untaken", "behind-nop",
+    "jumped-untaken", "behind-nop", "behind-start-inside", "behind-start-of-another",
     "label-in-table-of-another", "context-to-untaken", "context-to-global", "kernel-page-hooked", "handler-to-untaken",
     "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
     "context-behind-code", "label-of-interrupted", "behind-slot-elsewhere",

@@ -637,6 +637,8 @@ int main(int argc, char** argv) {
       {"jumped-inside", jumped_inside},
       {"jumped-untaken", jumped_untaken},
       {"behind-nop", behind_nop},
+      {"behind-start-inside", behind_start_inside},
+      {"behind-start-of-another", behind_start_of_another},
       {"label-in-table-of-another", label_in_table_of_another},
       {"context-to-untaken", context_to_untaken},
       {"context-to-global", context_to_global},

@@ -349,6 +349,43 @@ void jumped_untaken() { jumped_return(word_of_no_pointer()); }
   has_table(0);
   asm volatile("jmp *%0" : : "r"(reinterpret_cast<Word>(&has_table) + table_label));
 }
+// A jump enters the function that a pointer leads to behind what stands at its start.
+extern "C" void enter_behind_start(Word pointer);
+extern "C" void skips_start();
+extern "C" void skipped_start();
+asm(R"(
+        .text
+        .type enter_behind_start, @function
+enter_behind_start:
+        .cfi_startproc
+        add $1f - skips_start, %rdi
+        jmp *%rdi
+        .cfi_endproc
+        .size enter_behind_start, .-enter_behind_start
+        .type skips_start, @function
+        .balign 16
+skips_start:
+        .cfi_startproc
+        mov $0, %rdi
+1:      ret
+        .cfi_endproc
+        .size skips_start, .-skips_start
+        .type skipped_start, @function
+        .balign 16
+skipped_start:
+        .cfi_startproc
+        mov $1, %rdi
+        and $-16, %rsp
+        call reached
+        .cfi_endproc
+        .size skipped_start, .-skipped_start
+)");
+void behind_start_inside() {
+  enter_behind_start(reinterpret_cast<Word>(&skips_start));
+  constexpr Word kAdded = 7;
+  enter_behind_start(inside(host_call) - kAdded);
+}
+void behind_start_of_another() { enter_behind_start(reinterpret_cast<Word>(&skipped_start)); }
 void context_to_untaken() {
   const Word words[] = {1, 2};
   corrupt_context(word_of_no_pointer(), words, 2);
