@@ -1,18 +1,19 @@
 // How fast traces are decoded: every branch into batches, coverage into a bitmap, numbers only; the
-// first pass over a trace with a new decoder and repeated passes with one that knows the code; and
-// libipt's block decoder in the same run.
+// first pass over a trace with a new decoder and repeated passes with one that knows the code; in
+// the same run libipt's block decoder, and libxdc where its shared library is given.
 //
 //     cmake --preset bench && ninja -C build/bench bench_decode
-//     build/bench/bench/bench_decode TRACE IMAGE [BITS [FIRST-LAST [WAY]]]
+//     build/bench/bench/bench_decode TRACE IMAGE... [--filter FIRST-LAST] [--libxdc libxdc.so]
 //
 // TRACE is raw Intel PT, IMAGE as for `hodo branches --image`, FIRST-LAST the filter of the
-// recording, in hex, WAY one of the ways that are printed. The ways run in turn, so that a machine
-// whose speed drifts slows all of them; printed are medians with the fastest and the slowest.
-// Before anything is timed all ways have to agree on the number of instructions, but for two:
-// libipt, which reads the code through a callback here (slower than from files, since that turns
-// its block cache off), and the halves of the trace in turn, which lose a little where they are
-// cut. With these no pass is like the one before, which a decoder that only counts what has changed
-// since then likes least.
+// recording, in hex; raw_trace.py makes both of what `hodo record` wrote. The ways run in turn, so
+// that a machine whose speed drifts slows all of them; printed are medians with the fastest and the
+// slowest. Before anything is timed all of ours have to agree on the number of instructions, but
+// for the halves of the trace in turn, which lose a little where they are cut. With these no pass
+// is like the one before, which a decoder that only counts what has changed since then likes least.
+// libipt reads the code through a callback here (slower than from files, since that turns its block
+// cache off).
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,12 +31,13 @@
 #include "hodo/image/raw_image.h"
 #include "hodo/pt/reader.h"
 #include "libipt_blocks.h"
+#include "libxdc.h"
 
 namespace {
 
 using namespace hodo;
+using bench::Libxdc;
 
-constexpr int kRounds = 15;
 constexpr double kSecondsEach = 0.02;  // one measurement of one way in a round
 
 struct Branches final : flow::BranchSink {
@@ -73,16 +76,39 @@ double time_one(const std::function<std::uint64_t()>& pass) {
   std::exit(2);
 }
 
-flow::Config config_of(int argc, char** argv) {
+struct Options {
+  std::string trace;
+  std::vector<std::string> images;
+  unsigned bits = 64;
+  std::string filter;  // FIRST-LAST, in hex
+  std::string libxdc;
+  std::vector<std::string> ways;  // all, if none
+  unsigned rounds = 15;
+};
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("trace", options.trace, "raw Intel PT")->required();
+  app.add_option("image", options.images, "the code that ran")->required();
+  app.add_option("--bits", options.bits, "width of the code at first");
+  app.add_option("--filter", options.filter, "first and last address that was recorded, in hex");
+  app.add_option("--libxdc", options.libxdc, "libxdc.so, to be measured, too");
+  app.add_option("--way", options.ways, "only this, as it is printed; several times")
+      ->allow_extra_args(false);
+  app.add_option("--rounds", options.rounds, "how often each way is measured");
+}
+
+flow::IpRange filter_of(const Options& options) {
+  if (options.filter.empty()) return {0x1000, 0x7fff'ffff'f000};
+  char* rest = nullptr;
+  const std::uint64_t lo = std::strtoull(options.filter.c_str(), &rest, 16);
+  if (*rest != '-') quit("the filter is FIRST-LAST in hex");
+  return {lo, std::strtoull(rest + 1, nullptr, 16)};
+}
+
+flow::Config config_of(const Options& options) {
   flow::Config config{.want_not_taken = true};
-  const std::string bits = argc > 3 ? argv[3] : "64";
-  config.initial_mode = bits == "32" ? isa::Mode::bits32 : isa::Mode::bits64;
-  if (argc > 4) {
-    char* rest = nullptr;
-    const std::uint64_t lo = std::strtoull(argv[4], &rest, 16);
-    if (*rest != '-') quit("the filter is FIRST-LAST in hex");
-    config.filter = {{lo, std::strtoull(rest + 1, nullptr, 16)}};
-  }
+  config.initial_mode = options.bits == 32 ? isa::Mode::bits32 : isa::Mode::bits64;
+  if (!options.filter.empty()) config.filter = {filter_of(options)};
   return config;
 }
 
@@ -105,18 +131,23 @@ void report(const Way& way, std::size_t bytes, std::uint64_t edges) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) quit("usage: bench_decode TRACE IMAGE [BITS [FIRST-LAST [WAY]]]");
-  std::ifstream in(argv[1], std::ios::binary);
+  Options options;
+  CLI::App app("How fast traces are decoded.");
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
+  std::ifstream in(options.trace, std::ios::binary);
   const std::vector<std::uint8_t> trace{std::istreambuf_iterator<char>(in), {}};
-  if (trace.empty()) quit(std::string("cannot read ") + argv[1]);
+  if (trace.empty()) quit("cannot read " + options.trace);
   image::ContentStore store;
   image::AddressSpace code;
-  const auto spec = image::parse_image(argv[2]);
-  if (!spec) quit(spec.error().message);
-  if (const auto mapped = image::map_image(*spec, store, code); !mapped) {
-    quit(mapped.error().message);
+  for (const std::string& image : options.images) {
+    const auto spec = image::parse_image(image);
+    if (!spec) quit(spec.error().message);
+    if (const auto mapped = image::map_image(*spec, store, code); !mapped) {
+      quit(mapped.error().message);
+    }
   }
-  const flow::Config config = config_of(argc, argv);
+  const flow::Config config = config_of(options);
   const flow::Piece piece{.bytes = trace};
   const std::span pieces(&piece, 1);
 
@@ -138,6 +169,7 @@ int main(int argc, char** argv) {
       {"bitmap, repeated", [&] { return warm_coverage.cover(pieces, bitmap).instructions; }});
   ways.push_back({"numbers only, repeated",
                   [&] { return warm_coverage.count(pieces, branches).instructions; }});
+  const std::size_t agree = ways.size();
   const std::size_t half = middle_psb(trace);
   const flow::Piece first_half{.bytes = std::span(trace).first(half)};
   const flow::Piece second_half{.bytes = std::span(trace).subspan(half)};
@@ -146,26 +178,44 @@ int main(int argc, char** argv) {
                     return turns.cover(std::span(&first_half, 1), bitmap).instructions +
                            turns.cover(std::span(&second_half, 1), bitmap).instructions;
                   }});
-  constexpr std::size_t kMayDiffer = 2;
   ways.push_back({"libipt block decoder", [&] { return libipt.pass(); }});
+  std::unique_ptr<Libxdc> libxdc;
+  if (!options.libxdc.empty()) {
+    auto loaded = Libxdc::load(options.libxdc, trace, code, filter_of(options));
+    if (!loaded) quit(loaded.error().message);
+    libxdc = std::move(*loaded);
+    const auto nothing = [](auto pass) {
+      return [pass] {
+        pass();
+        return std::uint64_t{0};
+      };
+    };
+    ways.push_back({"libxdc, first pass", nothing([&] { libxdc->first_pass(); })});
+    ways.push_back({"libxdc, every edge, repeated", [&] { return libxdc->edges(); }});
+    ways.push_back({"libxdc, bitmap, repeated", nothing([&] { libxdc->repeated(); })});
+  }
 
-  flow::Decoder(code, config).decode(pieces, branches);
+  const flow::Stats outcome = flow::Decoder(code, config).decode(pieces, branches);
   const std::uint64_t edges = branches.count;
-  const std::uint64_t instructions = ways.front().pass();
-  for (const Way& way : std::span(ways).first(ways.size() - kMayDiffer)) {
-    if (const std::uint64_t other = way.pass(); other != instructions) {
+  for (const Way& way : std::span(ways).first(agree)) {
+    if (const std::uint64_t other = way.pass(); other != outcome.instructions) {
       quit(std::string(way.name) + " comes to " + std::to_string(other) + " instructions, not " +
-           std::to_string(instructions));
+           std::to_string(outcome.instructions));
     }
   }
-  if (argc > 5)
-    std::erase_if(ways, [&](const Way& way) { return way.name != std::string(argv[5]); });
-  for (int round = 0; round < kRounds; ++round) {
+  std::printf("%s: %zu bytes, %llu edges, %llu instructions\n", options.trace.c_str(), trace.size(),
+              static_cast<unsigned long long>(edges),
+              static_cast<unsigned long long>(outcome.instructions));
+  if (libxdc != nullptr) {
+    std::printf("  libxdc tells of %llu edges\n", static_cast<unsigned long long>(libxdc->edges()));
+    if (!libxdc->is_complete()) std::printf("  libxdc gave up before the end\n");
+  }
+  std::erase_if(ways, [&](const Way& way) {
+    return !options.ways.empty() && std::ranges::find(options.ways, way.name) == options.ways.end();
+  });
+  for (unsigned round = 0; round < options.rounds; ++round) {
     for (Way& way : ways) way.seconds.push_back(time_one(way.pass));
   }
-  std::printf("%s: %zu bytes, %llu edges, %llu instructions\n", argv[1], trace.size(),
-              static_cast<unsigned long long>(edges),
-              static_cast<unsigned long long>(instructions));
   for (const Way& way : ways) report(way, trace.size(), edges);
   return 0;
 }
