@@ -167,7 +167,7 @@ struct PathDecoder::Stepper {
 
 // The step that begins here.
 template <Want kWant>
-bool PathDecoder::Stepper::arrive() {
+[[gnu::always_inline]] inline bool PathDecoder::Stepper::arrive() {
   if (link == kNoLink) {
     if (kWant == Want::runs && out.line() != ip) return false;
     link = graph.find(ip);
@@ -285,7 +285,7 @@ template <Want kWant>
 
 // Outcomes under their stop bit; false: some are left for the walker.
 template <Want kWant>
-bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
+[[gnu::always_inline]] inline bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
   Row row(bits);
   const bool jumps =
       kJumps<kWant> && row.left >= Supersteps::kOutcomes && supersteps_for<kWant>().worth_a_look();
@@ -357,7 +357,7 @@ bool PathDecoder::Stepper::take_outcomes(std::uint64_t bits) {
 }
 
 template <Want kWant>
-bool PathDecoder::Stepper::step_tnt() {
+[[gnu::always_inline]] inline bool PathDecoder::Stepper::step_tnt() {
   const TntBytes packet(at, end);
   if (packet.size == 0 || !arrive<kWant>()) return false;
   tnt_at = at;
@@ -369,7 +369,7 @@ bool PathDecoder::Stepper::step_tnt() {
 }
 
 template <Want kWant>
-bool PathDecoder::Stepper::step_tip() {
+[[gnu::always_inline]] inline bool PathDecoder::Stepper::step_tip() {
   const IpBytes packet(at, end, last_ip);
   if (packet.size == 0 || !arrive<kWant>() || shape_of(link) != Shape::packet) return false;
   const Link to = graph.find(packet.ip);
@@ -423,7 +423,7 @@ bool PathDecoder::Stepper::step_end() {
 
 // One packet, or a run of padding; false if it needs the walker.
 template <Want kWant>
-bool PathDecoder::Stepper::step() {
+[[gnu::always_inline]] inline bool PathDecoder::Stepper::step() {
   const std::uint8_t* const start = at;
   switch (common_packet(*at)) {
     case CommonPacket::pad:
