@@ -20,26 +20,6 @@ void add(std::array<std::uint64_t, N>& to, const std::array<std::uint64_t, N>& f
   for (std::size_t i = 0; i < N; ++i) to[i] += from[i];
 }
 
-// A stream of which the first round is looked at before it is decoded.
-class FirstRound final : public PieceSource {
- public:
-  FirstRound(PieceSource& stream, std::uint64_t size)
-      : stream_(stream), first_(stream.round(0, size)) {}
-  std::size_t bytes() const {
-    std::size_t bytes = 0;
-    for (const Piece& piece : first_->pieces) bytes += piece.bytes.size();
-    return bytes;
-  }
-  Round round(std::uint64_t offset, std::uint64_t size) override {
-    if (first_) return *std::exchange(first_, std::nullopt);
-    return stream_.round(offset, size);
-  }
-
- private:
-  PieceSource& stream_;
-  std::optional<Round> first_;
-};
-
 }  // namespace
 
 std::uint64_t Stats::total_losses() const {
@@ -115,13 +95,12 @@ class Decoder::Impl {
                                         : Asks::nothing);
     if (to.edges != nullptr || to.runs != nullptr) want_times();
     const std::uint64_t at_once = to_take_at_once(config, to);
-    FirstRound counted(stream, at_once);
-    const bool by_steps = goes_by_steps(counted.bytes(), config, to);
+    const bool by_steps = goes_by_steps(config, to);
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
     PathDecoder decoder(own.blocks, config.want_instructions ? nullptr : &own.memo, &own.graph,
                         by_steps, config, out);
-    Course course(counted, decoder, out, at_once);
+    Course course(stream, decoder, out, at_once);
     int wrong = 0;
     while (course.next()) {
       if (course.begins()) wrong = 0;
@@ -162,11 +141,12 @@ class Decoder::Impl {
     }
   }
 
-  // What is remembered of a small trace pays when it comes again, and is copied faster than
-  // branches are put together. Otherwise steps are faster from the beginning.
-  bool goes_by_steps(std::size_t bytes, const Config& config, const Receivers& to) {
-    constexpr std::size_t kSmall = 4 << 20;
-    const bool again = std::exchange(decoded_, true) && bytes <= kSmall;
+  // What is remembered of a trace pays when it comes again, and is copied faster than branches are
+  // put together; where it does not, the memo waits or gives up. Otherwise steps are faster from
+  // the beginning.
+  bool goes_by_steps(const Config& config, const Receivers& to) {
+    const bool again = std::exchange(decoded_, true);
+    for (const auto& one : knowledge_) one->memo.begin_trace(again);
     if (to.leave_out_jumps || (to.passages && !to.branches->wants_repeats())) return true;
     return !again && to.branches == nullptr && !config.want_instructions;
   }

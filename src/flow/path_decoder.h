@@ -40,7 +40,7 @@ class PathDecoder {
  public:
   // All must outlive the decoder. Time goes on from piece to piece. `memo` may be null: everything
   // is walked. With a graph the path can be followed by its steps, and then the memo is only for
-  // the rest: from the beginning with `by_steps`, else when the memo gives up.
+  // the rest: from the beginning with `by_steps`, else when the memo gives up or waits.
   PathDecoder(BlockCache& blocks, PathMemo* memo, StepGraph* graph, bool by_steps,
               const Config& config, Output& out);
 
@@ -130,7 +130,9 @@ class PathDecoder {
 
   // Step by step (stepping.cc).
   struct Stepper;
-  bool goes_by_steps() const { return by_steps_ || (graph_ != nullptr && memo_->gave_up()); }
+  bool goes_by_steps() const {
+    return by_steps_ || (graph_ != nullptr && (memo_->gave_up() || memo_->waits()));
+  }
   void go_by_steps();
   const CallJudge* judge_of_calls();
 

@@ -81,8 +81,21 @@ class PathMemo {
 
   // Somebody knows what to do with a path that comes again: then it is worth more.
   void be_patient() { judged_ = kJudgedLater; }
-  // So many bytes of trace were followed by it.
-  void followed(std::size_t bytes) { followed_ += bytes; }
+  // A trace begins. `again`: the decoder has had another one before, which may have been much the
+  // same.
+  void begin_trace(bool again) { this_time_ = {.again = again}; }
+  // So many bytes of trace were followed by it, and so many of these in stretches that came again.
+  void followed(std::size_t bytes, std::size_t in_stretches) {
+    followed_ += bytes;
+    this_time_.followed += bytes;
+    this_time_.in_stretches += in_stretches;
+  }
+  // Steps are faster than paths that come one by one: of a trace that comes again, what lies behind
+  // its first part is learned when that has been known, twice as much each time.
+  bool waits() const {
+    return this_time_.again && this_time_.followed >= kFirstPart &&
+           2 * this_time_.in_stretches < this_time_.followed;
+  }
   // For long enough that most of what comes in the trace has come.
   bool was_followed() const { return followed_ >= kLearning; }
   // It was full again so soon that steps are faster.
@@ -107,6 +120,7 @@ class PathMemo {
   static constexpr std::size_t kWorthAPath = 256;  // bytes that were followed for each
   static constexpr std::size_t kWorthRemembering = kMostPaths * kWorthAPath;
   static constexpr std::size_t kLearning = std::size_t{1} << 20;
+  static constexpr std::size_t kFirstPart = std::size_t{1} << 20;
   static constexpr std::size_t kMostNumbers = 1 << 23;
   static constexpr std::uint32_t kNumberMask = (1 << 24) - 1;  // all that a Path can name
   static constexpr std::size_t kMostEdges = 1 << 20;
@@ -125,6 +139,12 @@ class PathMemo {
   std::size_t judged_ = kJudged;
   std::size_t followed_ = 0;
   bool gave_up_ = false;
+  struct Trace {
+    bool again = false;
+    std::size_t followed = 0;  // bytes
+    std::size_t in_stretches = 0;
+  };
+  Trace this_time_;
   std::uint32_t number_ = 0;
   std::vector<Path> table_;  // open addressing, at most half full
   unsigned shift_ = 0;       // 64 - log2 of its size

@@ -40,6 +40,7 @@ struct PathDecoder::Follower {
   bool enabled;
   std::uint64_t outcomes = kNoOutcomes;
   const std::uint8_t* tnt_at = nullptr;  // the last TNT
+  std::size_t in_stretches = 0;          // bytes
   LongPacketCounts counts;
 
   template <Want kWant>
@@ -84,7 +85,7 @@ template <Want kWant>
 
 // Outcomes under their stop bit; false: some are left for the walker.
 template <Want kWant>
-bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
+[[gnu::always_inline]] inline bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
   while (bits != kNoOutcomes) {
     const Path* path = take<kWant>(StepKind::outcomes, first_ones(bits));
     if (path == nullptr) {
@@ -104,7 +105,9 @@ bool PathDecoder::Follower::take_outcomes(std::uint64_t bits) {
 
 // A packet with an IP; false, and where it was, if it is left to the walker.
 template <Want kWant>
-bool PathDecoder::Follower::step_ip(StepKind kind, std::uint64_t& packets, std::uint64_t& bytes) {
+[[gnu::always_inline]] inline bool PathDecoder::Follower::step_ip(StepKind kind,
+                                                                  std::uint64_t& packets,
+                                                                  std::uint64_t& bytes) {
   const IpBytes packet(at, end, last_ip);
   if (packet.size == 0 || take<kWant>(kind, packet.ip) == nullptr) return false;
   last_ip = packet.ip;
@@ -127,7 +130,7 @@ bool PathDecoder::Follower::step_end() {
 }
 
 template <Want kWant>
-bool PathDecoder::Follower::step_tnt() {
+[[gnu::always_inline]] inline bool PathDecoder::Follower::step_tnt() {
   const TntBytes packet(at, end);
   if (packet.size == 0) return false;
   tnt_at = at;
@@ -140,7 +143,7 @@ bool PathDecoder::Follower::step_tnt() {
 
 // One packet, or a run of padding; false if it needs the walker.
 template <Want kWant>
-bool PathDecoder::Follower::step() {
+[[gnu::always_inline]] inline bool PathDecoder::Follower::step() {
   const std::uint8_t* const start = at;
   switch (common_packet(*at)) {
     case CommonPacket::pad:
@@ -174,7 +177,7 @@ const std::uint8_t* PathDecoder::Follower::pads_end() const {
 // Many packets at once, if their bytes came before at this place; if they did but are not known,
 // they will be: the builder begins.
 template <Want kWant>
-bool PathDecoder::Follower::take_stretch() {
+[[gnu::always_inline]] inline bool PathDecoder::Follower::take_stretch() {
   StretchTable& stretches = memo.stretches();
   const std::uint8_t what = what_of(enabled ? StepKind::stretch : StepKind::stretch_off, mode);
   const std::uint64_t from = enabled ? ip : 0;
@@ -201,6 +204,7 @@ bool PathDecoder::Follower::take_stretch() {
   last_ip = known->next_last_ip;
   enabled = known->enabled_after;
   at += known->length;
+  in_stretches += known->length;
   return true;
 }
 
@@ -270,7 +274,7 @@ void PathDecoder::follow() {
     f.run<Want::counts>();
   }
   const auto reached = static_cast<std::size_t>(f.at - bytes_.data());
-  memo_->followed(reached - reader_.offset());
+  memo_->followed(reached - reader_.offset(), f.in_stretches);
   reader_.seek(reached);
   walker_.ip = f.ip;
   walker_.enabled = f.enabled;
