@@ -12,6 +12,10 @@
 namespace hodo::capture {
 namespace {
 
+void notice(const RecordOptions& options, const std::string& line) {
+  if (options.notice) options.notice(line);
+}
+
 Result<RecordResult> with_engine(const RecordOptions& options,
                                  const std::vector<std::string>& cmdline) {
   const auto engine = find_engine();
@@ -26,22 +30,20 @@ Result<RecordResult> with_qemu(const RecordOptions& options,
   if (options.source != SourceKind::automatic || !step_can(options)) {
     return std::unexpected(qemu.error());
   }
-  auto stepped = record_by_stepping(options, cmdline);
-  if (stepped) {
-    stepped->warnings.push_back("the program was stepped, since " + qemu.error().message);
-  }
-  return stepped;
+  notice(options, "the program is stepped, thousands of times slower than it is by itself, since " +
+                      qemu.error().message);
+  return record_by_stepping(options, cmdline);
 }
 
 Result<RecordResult> without_engine(const RecordOptions& options,
                                     const std::vector<std::string>& cmdline, const Error& why) {
+  notice(options, "the engine cannot record this: " + why.message);
   auto recorded = with_qemu(options, cmdline);
   if (!recorded) {
     Error error = recorded.error();
     error.message += "; nor the engine: " + why.message;
     return std::unexpected(error);
   }
-  recorded->warnings.push_back("recorded without the engine: " + why.message);
   return recorded;
 }
 

@@ -70,6 +70,7 @@ int record(const RecordCommand& command) {
     check = std::move(*started);
     options->end_fd = check->end_fd();
   }
+  options->notice = [](std::string_view line) { fmt::print(stderr, "hodo: {}\n", line); };
   const auto result = capture::record(*options, command.own_command_line);
   if (!result) {
     fmt::print(stderr, "hodo: {}\n", result.error().message);

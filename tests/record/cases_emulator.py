@@ -45,7 +45,7 @@ def without_plugins_the_engine_records(box):
     done = box.record(
         [box.program("hello_static_32")], ["--source", "auto"], 0, env=_with_qemu(box, WITHOUT_PLUGINS)
     )
-    check(b"the program was stepped" in done.stderr, f"not said: {done.stderr!r}")
+    check(b"the program is stepped" in done.stderr, f"not said: {done.stderr!r}")
     check(b"remedy: " in done.stderr, f"no remedy: {done.stderr!r}")
 
 

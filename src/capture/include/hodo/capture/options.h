@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hodo::capture {
@@ -56,6 +58,9 @@ struct RecordOptions {
   std::string recorder;                  // who records, for the file's header: "hodoscope 0.1.0"
   int end_fd = -1;        // bytes come here when the program shall be killed; -1: never. QEMU only
   std::string debug_log;  // directory for the independent watcher's log; empty: off
+  // Told before the program starts, a line each, why it will be much slower than could be; may be
+  // empty.
+  std::function<void(std::string_view)> notice;
 };
 
 // A program has written over the memory that a thread's trace is handed over in: what is behind
