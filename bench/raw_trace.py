@@ -26,10 +26,11 @@ TRACE = struct.Struct("<QQQIIII")  # size, offset, reference, idx, tid, cpu, res
 
 def records(file):
     """Type, body and where the bytes behind it begin."""
-    magic, _, _, _, _, at = HEADER.unpack(file.read(HEADER.size))
-    size = struct.unpack("<Q", file.read(8))[0]
-    if magic != b"PERFILE2":
+    head = file.read(HEADER.size + 8)
+    if len(head) < HEADER.size + 8 or not head.startswith(b"PERFILE2"):
         sys.exit(f"raw_trace: {file.name} is not a perf.data file")
+    at = HEADER.unpack_from(head)[-1]
+    size = struct.unpack_from("<Q", head, HEADER.size)[0]
     end = at + size
     while at + 8 <= end:
         file.seek(at)
@@ -106,6 +107,8 @@ def main():
                 path = body[MAPPING.size + MAPPING_TAIL :].split(b"\0", 1)[0].decode()
                 if path.startswith("/") and (prot & EXECUTABLE or prot == 0):
                     images[pid].append(f"bin:{address:#x}:{path}:{offset:#x}:{length:#x}")
+        if not pieces:
+            sys.exit(f"raw_trace: {file.name} has no Intel PT trace")
         tid = max(pieces, key=lambda one: sum(size for _, size in pieces[one]))
         trace = bytearray()
         for at, size in pieces[tid]:

@@ -80,6 +80,7 @@ class Decoder::Impl {
     while (knowledge_.size() < threads) {
       knowledge_.push_back(std::make_unique<Knowledge>(code_));
       if (times_) knowledge_.back()->graph.want_times();
+      knowledge_.back()->memo.begin_trace(again());
     }
     return std::span(knowledge_).first(threads);
   }
@@ -95,6 +96,7 @@ class Decoder::Impl {
                                         : Asks::nothing);
     if (to.edges != nullptr || to.runs != nullptr) want_times();
     const std::uint64_t at_once = to_take_at_once(config, to);
+    begin_trace();
     const bool by_steps = goes_by_steps(config, to);
     Knowledge& own = *knowledge_.front();
     Output out(config, to);
@@ -124,6 +126,13 @@ class Decoder::Impl {
     return out.stats();
   }
 
+  bool again() const { return traces_ > 1; }
+
+  void begin_trace() {
+    ++traces_;
+    for (const auto& one : knowledge_) one->memo.begin_trace(again());
+  }
+
   void want_times() {
     times_ = true;
     for (const auto& one : knowledge_) one->graph.want_times();
@@ -144,11 +153,9 @@ class Decoder::Impl {
   // What is remembered of a trace pays when it comes again, and is copied faster than branches are
   // put together; where it does not, the memo waits or gives up. Otherwise steps are faster from
   // the beginning.
-  bool goes_by_steps(const Config& config, const Receivers& to) {
-    const bool again = std::exchange(decoded_, true);
-    for (const auto& one : knowledge_) one->memo.begin_trace(again);
+  bool goes_by_steps(const Config& config, const Receivers& to) const {
     if (to.leave_out_jumps || (to.passages && !to.branches->wants_repeats())) return true;
-    return !again && to.branches == nullptr && !config.want_instructions;
+    return !again() && to.branches == nullptr && !config.want_instructions;
   }
 
   // Counts are settled at the end of what a thread takes: not too often.
@@ -181,7 +188,7 @@ class Decoder::Impl {
   Config config_;
   std::vector<std::unique_ptr<Knowledge>> knowledge_;
   bool not_taken_known_ = false;
-  bool decoded_ = false;        // something, before
+  std::size_t traces_ = 0;      // so far, with this one
   bool times_ = false;          // StepGraph::want_times
   Asks asked_ = Asks::nothing;  // what the steps' counts are of the last decoding
 };
