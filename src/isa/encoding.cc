@@ -140,6 +140,7 @@ class Decoder {
     name_registers(shape);
     e_.length = static_cast<std::uint8_t>(in_.at);
     e_.cls = branch_class(e_);
+    if (is_told_by_processor()) return {};
     const FlagUse use = flag_use(e_, in_.data);
     e_.flags_read = use.read;
     e_.flags_killed = use.killed;
@@ -306,11 +307,8 @@ class Decoder {
       if (e_.opcode == 0xf6 && which < 2) return shape | kImm8;
       if (e_.opcode == 0xf7 && which < 2) return shape | kImmZ;
       if (e_.opcode == 0x8f && which != 0) return 0;  // XOP
-      // A near branch with prefix 66 is 16 bits wide on AMD's processors and 32 on Intel's.
-      if (e_.operand16 && !(e_.rex & 8) && (e_.opcode == 0xe8 || e_.opcode == 0xe9)) return 0;
     }
     if (e_.map == 1) {
-      if (e_.operand16 && !(e_.rex & 8) && in(e_.opcode, 0x80, 0x8f)) return 0;
       if (e_.opcode == 0x7e && e_.rep == 0xf3) return shape & ~kGprRm;
       if (e_.opcode == 0x78 && (e_.operand16 || e_.rep == 0xf2)) return 0;  // SSE4A
       if (e_.opcode == 0x79 && (e_.operand16 || e_.rep == 0xf2)) return 0;
@@ -326,6 +324,17 @@ class Decoder {
       return is_register ? 0 : shape;  // WRSS
     }
     return shape;
+  }
+
+  // Branches with LOCK, which every processor refuses, and near ones with prefix 66, which AMD's
+  // read as 16 bits wide, down to the new RIP, and Intel's as any other (APM vol. 3, "Near Branches
+  // in 64-Bit Mode"; SDM vol. 2, JMP).
+  bool is_told_by_processor() const {
+    if (e_.cls == InsnClass::other) return false;
+    const bool near = e_.cls == InsnClass::cond || e_.cls == InsnClass::jmp ||
+                      e_.cls == InsnClass::call || e_.cls == InsnClass::ijmp ||
+                      e_.cls == InsnClass::icall || e_.cls == InsnClass::ret;
+    return e_.lock || (near && e_.operand16 && !(e_.rex & 8));
   }
 
   void immediates(std::uint16_t shape) {

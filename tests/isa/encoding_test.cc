@@ -210,6 +210,23 @@ TEST(Encoding, EqualsZydisOnLibraries) {
   EXPECT_GT(comparison.share(), 0.97);
 }
 
+// What the processor makes of them is its own matter: the engine has it run them.
+TEST(Encoding, KnowsNoBranchThatProcessorsReadDifferently) {
+  const std::vector<std::vector<std::uint8_t>> bytes = {
+      {0xf0, 0xeb, 0},          {0xf0, 0x0f, 0x84, 0, 0, 0, 0},
+      {0xf0, 0xff, 0xe0},       {0xf0, 0xc3},
+      {0xf0, 0x0f, 0x05},       {0xf0, 0xcd, 0x80},
+      {0x66, 0xeb, 0},          {0x66, 0x0f, 0x84, 0, 0, 0, 0},
+      {0x66, 0xff, 0xe0},       {0x66, 0xc3},
+      {0x66, 0xe8, 0, 0, 0, 0}, {0x66, 0xe2, 0},
+      {0x66, 0xc2, 8, 0},       {0x66, 0xff, 0x10},
+      {0x66, 0x74, 0}};
+  for (const auto& insn : bytes)
+    EXPECT_EQ(decode_encoding(insn.data(), insn.size()).length, 0) << hex(insn);
+  const std::vector<std::uint8_t> wide = {0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0};
+  EXPECT_EQ(decode_encoding(wide.data(), wide.size()).cls, InsnClass::call);
+}
+
 TEST(Encoding, CutOffAnywhereIsNoInstruction) {
   constexpr std::array<std::uint8_t, 12> kMov = {0x49, 0xc7, 0x84, 0xff, 1, 2, 3, 4, 5, 6, 7, 8};
   EXPECT_EQ(decode_encoding(kMov.data(), kMov.size()).length, 12);
