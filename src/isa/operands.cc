@@ -39,27 +39,38 @@ struct Fields {
 
 StackUse loaded_from(unsigned reg) { return reg == kRbp ? StackUse::frame : StackUse::load; }
 
+// MOV to another register than RSP.
+StackUse of_load(const Fields& f, const ZydisDecodedInstruction& insn) {
+  if (f.is_register()) {
+    return f.reg == kRbp && f.rm == kRsp ? StackUse::set_frame : StackUse::other;
+  }
+  const unsigned base = f.memory_base(insn);
+  if (base == kRsp) return StackUse::peek;
+  return f.reg == kRbp && base != kRbp ? StackUse::load_frame : StackUse::other;
+}
+
 // MOV and LEA by opcode: 89 writes ModRM.rm, 8B and 8D write ModRM.reg.
 StackUse of_move(const ZydisDecodedInstruction& insn) {
   if (insn.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || !has_modrm(insn)) return StackUse::other;
   const Fields f(insn);
   switch (insn.opcode) {
     case 0x89:
-      if (f.is_register()) return f.rm == kRsp ? loaded_from(f.reg) : StackUse::other;
+      if (f.is_register()) {
+        if (f.rm == kRbp && f.reg == kRsp) return StackUse::set_frame;
+        return f.rm == kRsp ? loaded_from(f.reg) : StackUse::other;
+      }
       [[fallthrough]];
     case 0xc7:  // MOV [RSP], imm32
       return !f.is_register() && f.memory_base(insn) == kRsp && insn.raw.disp.value == 0
                  ? StackUse::store_top
                  : StackUse::other;
     case 0x8b:
-      if (f.reg != kRsp) {
-        const bool of_stack = !f.is_register() && f.memory_base(insn) == kRsp;
-        return of_stack ? StackUse::peek : StackUse::other;
-      }
+      if (f.reg != kRsp) return of_load(f, insn);
       // What compilers save in a frame lies below RBP. Above, RBP points to something else.
       if (!f.is_register() && insn.raw.disp.value >= 0) return StackUse::load;
       return f.is_register() ? loaded_from(f.rm) : loaded_from(f.memory_base(insn));
     case 0x8d: {
+      if (f.reg == kRbp && f.memory_base(insn) == kRsp) return StackUse::set_frame;
       if (f.reg != kRsp) return StackUse::other;
       const unsigned base = f.memory_base(insn);
       return base == kRsp ? StackUse::other

@@ -75,8 +75,7 @@ class Sweeper {
         marks |= kEndbr;
       }
       const InsnClass cls = insn->insn.cls;
-      if (insn->stack == StackUse::load) foreign_stack_ = true;
-      if (insn->stack == StackUse::frame && !foreign_frame_) foreign_stack_ = false;
+      follow_stack(insn->stack);
       if (foreign_stack_ && bytes[0] == kPopFrame) foreign_frame_ = true;
       if (foreign_stack_ && (cls == InsnClass::ret || cls == InsnClass::ijmp)) {
         marks |= kSwitchesStack;
@@ -115,6 +114,25 @@ class Sweeper {
   Sweep take() { return std::move(out_); }
 
  private:
+  void follow_stack(StackUse use) {
+    switch (use) {
+      case StackUse::load:
+        foreign_stack_ = true;
+        break;
+      case StackUse::load_frame:
+        foreign_frame_ = true;
+        break;
+      case StackUse::set_frame:
+        foreign_frame_ = foreign_stack_;
+        break;
+      case StackUse::frame:
+        foreign_stack_ = foreign_frame_;
+        break;
+      default:
+        break;
+    }
+  }
+
   // RET n behind MOV [ESP] takes what code that jumped here had pushed off the stack: the target
   // was no return address. So ends _dl_runtime_resolve of i386.
   Marks marks_of_return(const isa::Operands& insn) const {

@@ -54,6 +54,26 @@ TEST(RuntimeModule, AStackThatWasLoadedIsHadWhereAJumpAheadLeads) {
   EXPECT_FALSE(module->has(0x1008, kSwitchesStack)) << "another line";
 }
 
+// As Wine's user_mode_callback_return does.
+TEST(RuntimeModule, AFrameThatWasLoadedIsAnotherStacks) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {
+      0x48, 0x8b, 0x6f, 0x08,  // 1000 mov rbp, [rdi+8]
+      0xc9,                    // 1004 leave
+      0xc3,                    // 1005 ret
+      0x48, 0x8b, 0x6f, 0x08,  // 1006 mov rbp, [rdi+8]
+      0x55,                    // 100a push rbp
+      0x48, 0x89, 0xe5,        // 100b mov rbp, rsp
+      0xc9,                    // 100e leave
+      0xc3,                    // 100f ret
+  };
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x1005, kSwitchesStack));
+  EXPECT_FALSE(module->has(0x100f, kSwitchesStack)) << "a frame of its own";
+}
+
 TEST(RuntimeModule, CodeThatIsNamedOnlyIsReadFromWhereItBegins) {
   ElfBuilder elf;
   elf.entry = kText;

@@ -13,11 +13,14 @@ namespace hodo::isa {
 // What an instruction does to the stack, as far as it decides where a following return goes.
 enum class StackUse : std::uint8_t {
   other,
-  push,       // PUSH: a return right behind it goes where the pushed value says
-  store_top,  // MOV to [RSP]: the same
-  peek,       // MOV of another register from [RSP + n]
-  frame,      // RSP from RBP: LEAVE, MOV RSP, RBP, MOV or LEA RSP, [RBP - n]
-  load,       // RSP from anything else: another stack
+  push,        // PUSH: a return right behind it goes where the pushed value says
+  store_top,   // MOV to [RSP]: the same
+  peek,        // MOV of another register from [RSP + n]
+  set_frame,   // RBP from RSP: MOV, LEA RBP, [RSP + n]
+  load_frame,  // RBP from memory that neither of both names: the frame of another stack, if it is
+               // one
+  frame,       // RSP from RBP: LEAVE, MOV RSP, RBP, MOV or LEA RSP, [RBP - n]
+  load,        // RSP from anything else: another stack
 };
 
 struct Operands {
