@@ -70,14 +70,22 @@ bool is_of_memory(std::uint64_t resource) {
   return resource == RLIMIT_AS || resource == RLIMIT_DATA;
 }
 
-bool exceeds(const Kind& kind, std::uint64_t bytes) {
+// No data at all is what only brk() takes at its word: other mappings have the hard limit then
+// (may_expand_vm() of the kernel's mm, for Valgrind).
+rlim_t limit_of(const Kind& kind, const rlimit& limit, Counts as) {
+  const rlim_t soft = lowered(limit.rlim_cur);
+  const bool at_its_word = kind.resource != RLIMIT_DATA || as == Counts::heap;
+  return soft != 0 || at_its_word ? soft : lowered(limit.rlim_max);
+}
+
+bool exceeds(const Kind& kind, std::uint64_t bytes, Counts as) {
   rlimit limit{};
   if (!read_limit(kind.resource, limit) || !is_raised(limit.rlim_cur)) return false;
   const auto all = counted(kind.line);
   if (!all) return false;
   const std::uint64_t engines = kind.own();
   const std::uint64_t programs = *all > engines ? *all - engines : 0;
-  const std::uint64_t most = lowered(limit.rlim_cur) & ~(kPage - 1);
+  const std::uint64_t most = limit_of(kind, limit, as) & ~(kPage - 1);
   return programs > most || bytes > most - programs;
 }
 
@@ -153,10 +161,10 @@ void give_back_memory_limits() {
   }
 }
 
-bool exceeds_memory_limits(std::uint64_t bytes, bool data) {
+bool exceeds_memory_limits(std::uint64_t bytes, Counts as) {
   if (!may_be_limited || bytes == 0) return false;
   const std::uint64_t whole = bytes > ~kPage ? bytes : (bytes + kPage - 1) & ~(kPage - 1);
-  return exceeds(kAddresses, whole) || (data && exceeds(kData, whole));
+  return exceeds(kAddresses, whole, as) || (as != Counts::addresses && exceeds(kData, whole, as));
 }
 
 }  // namespace hodo::engine

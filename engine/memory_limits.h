@@ -6,6 +6,8 @@
 // mprotect makes data.
 #pragma once
 
+#include <cstdint>
+
 #include "thread_area.h"
 
 namespace hodo::engine {
@@ -20,7 +22,13 @@ bool asks_for_limit(const Registers& r, std::uint64_t r10);
 // Makes it: `make` is the call with the registers as they are then.
 long limit_call(ThreadArea& area, long (*make)(ThreadArea&));
 
-// Whether the program may not have so many bytes more; `data`: private ones that can be written to.
-bool exceeds_memory_limits(std::uint64_t bytes, bool data);
+// What memory is to the kernel that counts it.
+enum class Counts : std::uint8_t {
+  addresses,  // only that
+  data,       // private, and can be written to
+  heap,       // data, as brk() makes it
+};
+// Whether the program may not have so many bytes more.
+bool exceeds_memory_limits(std::uint64_t bytes, Counts as);
 
 }  // namespace hodo::engine

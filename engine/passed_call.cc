@@ -182,14 +182,16 @@ Maps maps(const Registers& r, std::uint64_t r10) {
 bool is_beyond_limits(const Registers& r, std::uint64_t r10) {
   constexpr std::uint64_t kWritable = PROT_WRITE;
   switch (r.rax) {
-    case SYS_mmap:
+    case SYS_mmap: {
+      const bool data = (r.rdx & kWritable) != 0 && (r10 & MAP_TYPE) == MAP_PRIVATE;
       return (r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != MAP_FIXED &&
-             exceeds_memory_limits(r.rsi,
-                                   (r.rdx & kWritable) != 0 && (r10 & MAP_TYPE) == MAP_PRIVATE);
+             exceeds_memory_limits(r.rsi, data ? Counts::data : Counts::addresses);
+    }
     case SYS_mremap:
-      return r.rdx > r.rsi && exceeds_memory_limits(r.rdx - r.rsi, true);
+      return r.rdx > r.rsi && exceeds_memory_limits(r.rdx - r.rsi, Counts::data);
     case SYS_brk:
-      return heap_end != 0 && r.rdi > heap_end && exceeds_memory_limits(r.rdi - heap_end, true);
+      return heap_end != 0 && r.rdi > heap_end &&
+             exceeds_memory_limits(r.rdi - heap_end, Counts::heap);
     default:
       return false;
   }

@@ -64,6 +64,16 @@ int main(int argc, char** argv) {
     printf("data of %lu MB: %d\n", megas[i], got != MAP_FAILED);
   }
   printf("%d\n", sbrk(25 * kMega) != (void*)-1);
+  // A limit of 0 holds for the heap alone.
+  limit.rlim_cur = 0;
+  setrlimit(RLIMIT_DATA, &limit);
+  getrlimit(RLIMIT_DATA, &limit);
+  printf(
+      "no data, of %lu: %d %d\n", limit.rlim_max,
+      mmap(NULL, kMega, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED,
+      sbrk(4096) != (void*)-1);
+  limit.rlim_cur = 30 * kMega + 1;
+  setrlimit(RLIMIT_DATA, &limit);
   fflush(stdout);
   if (fork() == 0) {
     show("child");
