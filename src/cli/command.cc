@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <new>
 
 #include "help.h"
 #include "model.h"
+#include "reading.h"
 #include "suggest.h"
 #include "version.h"
 
@@ -173,7 +175,12 @@ int Program::run(int argc, char** argv) {
   const Entry* chosen = nullptr;
   int status = parse(argc, argv, chosen);
   if (chosen == nullptr) return status;
-  return chosen->action();
+  try {
+    return chosen->action();
+  } catch (const std::bad_alloc&) {
+    return report_error("", {ErrorCode::no_space,
+                             "there is not enough memory; remedy: let hodo have more (ulimit -v)"});
+  }
 }
 
 }  // namespace hodo::cli

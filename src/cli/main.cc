@@ -1,3 +1,4 @@
+#include <execinfo.h>
 #include <malloc.h>
 
 #include "command.h"
@@ -12,11 +13,19 @@ void give_back_what_is_freed() {
   mallopt(M_MMAP_THRESHOLD, kLarge);
 }
 
+// Where an exception passes through glibc (std::call_once), it looks for the unwinder the first
+// time, and ends the program if it has no memory for that: it might be std::bad_alloc that passes.
+void find_the_unwinder() {
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace hodo::cli;
   give_back_what_is_freed();
+  find_the_unwinder();
   Program program;
   add_record(program);
   add_report(program);

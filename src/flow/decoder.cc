@@ -109,7 +109,7 @@ class Decoder::Impl {
       const Piece& piece = course.piece();
       const Config how = for_threads(piece, config, to);
       bool paused = false;
-      if (for_a_crew(piece, how)) {
+      if (Crew::is_worth_it(piece, how)) {
         // The asking thread has the first one's, and seldom decodes.
         Crew crew(piece, course.limit(), how, to, by_steps || to.passages, decoder, out,
                   knowledge(1 + how.threads).subspan(1), wrong);
@@ -176,12 +176,6 @@ class Decoder::Impl {
     const std::size_t share = piece.bytes.size() / (kShares * config.threads);
     how.thread_bytes = std::max(how.thread_bytes, std::min(share, kMostShare));
     return how;
-  }
-
-  // Starting threads takes longer than decoding a little.
-  static bool for_a_crew(const Piece& piece, const Config& config) {
-    return config.threads > 1 && !config.want_instructions &&
-           piece.bytes.size() / 2 >= config.thread_bytes;
   }
 
   const image::CodeSource& code_;

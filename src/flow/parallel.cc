@@ -264,7 +264,17 @@ Crew::Crew(const Piece& piece, std::size_t limit, const Config& config, const Re
       most_ahead_(2 * knowledge.size() + 1) {
   writes_ = to.written && to.branches->writes();
   next_begin_ = head.paused() ? state_.psb : next_begin(state_.offset + config.thread_bytes);
-  for (const auto& one : knowledge) threads_.emplace_back([this, &one] { work(*one); });
+  start(knowledge);
+}
+
+// As many threads as can be had.
+void Crew::start(std::span<const std::unique_ptr<Knowledge>> knowledge) {
+  threads_.reserve(knowledge.size());
+  try {
+    for (const auto& one : knowledge) threads_.emplace_back([this, &one] { work_safely(*one); });
+  } catch (const std::exception&) {  // of the system, or of memory
+    if (threads_.empty()) wrong_ = kMostWrong;
+  }
 }
 
 Crew::~Crew() { cancel_all(); }
@@ -314,7 +324,8 @@ std::size_t Crew::next_begin(std::size_t from) const {
 bool Crew::pass_on(Stretch& stretch) {
   using enum Stretch::Status;
   std::unique_lock lock(mutex_);
-  news_.wait(lock, [&] { return stretch.status >= assumed; });
+  news_.wait(lock, [&] { return stretch.status >= assumed || thrown_; });
+  if (thrown_) std::rethrow_exception(thrown_);
   writes_ = to_.written && to_.branches->writes();
   const bool alike = PathDecoder::alike(stretch.assumed, state_);
   if (!alike || (stretch.written && !writes_)) {
@@ -329,8 +340,10 @@ bool Crew::pass_on(Stretch& stretch) {
   room_.notify_all();
   for (bool finished_before = false; !finished_before;) {
     news_.wait(lock, [&] {
-      return stretch.status == finished || stretch.waits || stretch.log.bytes() >= kWorthTelling;
+      return stretch.status == finished || stretch.waits || stretch.log.bytes() >= kWorthTelling ||
+             thrown_;
     });
+    if (thrown_) std::rethrow_exception(thrown_);
     finished_before = stretch.status == finished;
     std::vector<Log::Entry> entries = stretch.log.take();
     room_.notify_all();
@@ -475,6 +488,17 @@ void Crew::cancel_all() {
   over_ = true;
   work_.notify_all();
   room_.notify_all();
+}
+
+// What it was at is not finished by anybody else.
+void Crew::work_safely(Knowledge& knowledge) {
+  try {
+    work(knowledge);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    thrown_ = std::current_exception();
+    news_.notify_all();
+  }
 }
 
 void Crew::work(Knowledge& knowledge) {

@@ -10,6 +10,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -84,6 +85,12 @@ class Log {
 
 class Crew {
  public:
+  // Starting threads takes longer than decoding a little.
+  static bool is_worth_it(const Piece& piece, const Config& config) {
+    return config.threads > 1 && !config.want_instructions &&
+           piece.bytes.size() / 2 >= config.thread_bytes;
+  }
+
   // One thread for each knowledge. All must outlive the crew; `head` has begun the piece, or paused
   // in it, and tells `out`, which hands on to `to`. `limit` as PieceWalk has it, `by_steps` as
   // PathDecoder. `wrong` is 0 where a piece begins, and goes on from crew to crew.
@@ -98,6 +105,7 @@ class Crew {
   // wanted. `at_stretch` hears of the true state where a stretch begins, when all before it has
   // been told.
   using AtStretch = std::function<void(const PathDecoder::State&)>;
+  // Throws what a thread has thrown.
   bool decode(const AtStretch& at_stretch = {});
 
  private:
@@ -117,6 +125,8 @@ class Crew {
   void cancel_all();
 
   // The others' part.
+  void start(std::span<const std::unique_ptr<Knowledge>> knowledge);
+  void work_safely(Knowledge& knowledge);
   void work(Knowledge& knowledge);
   void decode(Stretch& stretch, const PathDecoder::State& known, Knowledge& knowledge,
               BranchWriter* writer);
@@ -149,6 +159,7 @@ class Crew {
   std::vector<std::vector<Branch>> spare_;          // of logs that were told, to be used again
   std::vector<std::string> spare_texts_;
   bool over_ = false;
+  std::exception_ptr thrown_;  // by a thread, which has ended
   std::size_t most_ahead_;
   std::vector<std::jthread> threads_;  // last: ends first
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <new>
 
 namespace hodo::image {
 namespace {
@@ -40,7 +41,7 @@ Content::Content(Storage data, std::uint64_t size)
 Content::Storage Content::reserve(std::size_t size) {
   void* const data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED) return nullptr;
+  if (data == MAP_FAILED) throw std::bad_alloc();  // not as if there were no such file
   return Storage(static_cast<std::uint8_t*>(data), Release{size});
 }
 
@@ -65,9 +66,8 @@ Result<ContentStore::FileContent*> ContentStore::known(const RegularFile& file,
   if (file.size() > kLargestFile) {
     return fail(ErrorCode::unsupported, path + " is too large to hold code");
   }
-  auto storage = Content::reserve(static_cast<std::size_t>(file.size()));
-  if (!storage) return fail(ErrorCode::no_space, "no address space left for " + path);
-  FileContent made{std::shared_ptr<Content>(new Content(std::move(storage), file.size())),
+  FileContent made{std::shared_ptr<Content>(new Content(
+                       Content::reserve(static_cast<std::size_t>(file.size())), file.size())),
                    std::vector<bool>(static_cast<std::size_t>((file.size() - 1) / kBlock + 1))};
   return &files_.emplace(file.id(), std::move(made)).first->second;
 }

@@ -114,9 +114,13 @@ Result<Json> call_tool(Workspace& workspace, const Json& params, const Json& id,
   // What is wrong with the question is for who asked, the model.
   const Turn turn(workspace, id, asker);
   if (turn.given_up()) return Json(nullptr);
-  auto answer = ask(workspace, tool->method, arguments, true);
+  auto answer = within_memory(workspace, [&]() -> Result<std::string> {
+    auto said = ask(workspace, tool->method, arguments, true);
+    if (!said) return std::unexpected(said.error());
+    return one_line(bounded(*said, kLongestToolAnswer));
+  });
   if (!answer && turn.given_up()) return Json(nullptr);
-  if (answer) return content(one_line(bounded(*answer, kLongestToolAnswer)), false);
+  if (answer) return content(*answer, false);
   const Json error = error_json(kQuestionFailed, answer.error().message, &answer.error());
   std::string words = error["message"].get<std::string>();
   if (error["data"].contains("remedy")) words += "; " + error["data"]["remedy"].get<std::string>();

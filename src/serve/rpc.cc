@@ -64,56 +64,62 @@ Json failure(const Json& id, Json error) {
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
 
-// The answer with its id, or the error.
-Json answered(Workspace& workspace, const Method& method, const Json& params, const Json& id,
-              const Asker& asker) {
+// The answer with its id, or the error, as a line.
+std::string answered(Workspace& workspace, const Method& method, const Json& params, const Json& id,
+                     const Asker& asker) {
   std::optional<Turn> turn;
   if (!method.beside) turn.emplace(workspace, id, asker);
   const auto cancelled = [&] {
-    return failure(id, error_json(kCancelled, "the question was cancelled"));
+    return one_line(failure(id, error_json(kCancelled, "the question was cancelled")));
   };
   if (turn && turn->given_up()) return cancelled();
-  auto answer = method.answer(workspace, params);
-  if (!answer) {
-    if (turn && turn->given_up()) return cancelled();
-    const Error& error = answer.error();
-    return failure(id, error_json(kQuestionFailed, error.message, &error));
-  }
-  Json out = response(id);
-  out["result"] = std::move(*answer);
-  return out;
+  auto line = within_memory(workspace, [&]() -> Result<std::string> {
+    auto answer = answer_of(method, workspace, params);
+    if (!answer) return std::unexpected(answer.error());
+    Json out = response(id);
+    out["result"] = std::move(*answer);
+    return one_line(out);
+  });
+  if (line) return std::move(*line);
+  if (turn && turn->given_up()) return cancelled();
+  return one_line(failure(id, error_json(kQuestionFailed, line.error().message, &line.error())));
 }
 
 // One request; nullopt: it is a notification.
-std::optional<Json> answer_one(Workspace& workspace, const Json& request, const Asker& asker) {
-  const auto invalid = [](const std::string& why) {
-    return failure(nullptr, error_json(kInvalidRequest, why));
+std::optional<std::string> answer_one(Workspace& workspace, const Json& request,
+                                      const Asker& asker) {
+  const auto failed = [](const Json& id, int code, const std::string& why,
+                         const Error* error = nullptr) {
+    return one_line(failure(id, error_json(code, why, error)));
+  };
+  const auto invalid = [&](const std::string& why) {
+    return failed(nullptr, kInvalidRequest, why);
   };
   if (!request.is_object()) return invalid("a request is a JSON object");
   const Json id = request.contains("id") ? request["id"] : Json(nullptr);
   if (!is_id(id)) return invalid("a request's id is a string or a number");
   const auto version = request.find("jsonrpc");
   if (version == request.end() || *version != "2.0") {
-    return failure(id, error_json(kInvalidRequest, "\"jsonrpc\" is to be \"2.0\""));
+    return failed(id, kInvalidRequest, "\"jsonrpc\" is to be \"2.0\"");
   }
   const auto name = request.find("method");
   if (name == request.end() || !name->is_string()) {
-    return failure(id, error_json(kInvalidRequest, "\"method\" is to be a string"));
+    return failed(id, kInvalidRequest, "\"method\" is to be a string");
   }
   const bool silent = !request.contains("id");
   const Method* method = find_method(name->get<std::string>());
   if (method == nullptr) {
     if (silent) return std::nullopt;
     const auto error = no_such_method(name->get<std::string>());
-    return failure(id, error_json(kMethodNotFound, error.message, &error));
+    return failed(id, kMethodNotFound, error.message, &error);
   }
   const Json given = request.contains("params") ? request["params"] : Json::object();
   const Json params = given.is_null() ? Json::object() : given;
   if (Status fits = check_params(*method, params); !fits) {
     if (silent) return std::nullopt;
-    return failure(id, error_json(kInvalidParams, fits.error().message, &fits.error()));
+    return failed(id, kInvalidParams, fits.error().message, &fits.error());
   }
-  Json answer = answered(workspace, *method, params, id, asker);
+  std::string answer = answered(workspace, *method, params, id, asker);
   return silent ? std::nullopt : std::optional(std::move(answer));
 }
 
@@ -167,10 +173,7 @@ std::optional<std::string> answer_message(Workspace& workspace, std::string_view
                                           const Asker& asker) {
   auto value = parse_message(message);
   if (!value) return one_line(failure(nullptr, error_json(kParseError, value.error().message)));
-  if (!value->is_array()) {
-    const auto answer = answer_one(workspace, *value, asker);
-    return answer ? std::optional(one_line(*answer)) : std::nullopt;
-  }
+  if (!value->is_array()) return answer_one(workspace, *value, asker);
   if (value->empty() || value->size() > kMostInBatch) {
     return one_line(failure(
         nullptr, error_json(kInvalidRequest,
@@ -180,7 +183,8 @@ std::optional<std::string> answer_message(Workspace& workspace, std::string_view
   std::string all;
   for (const Json& request : *value) {
     if (const auto answer = answer_one(workspace, request, asker)) {
-      all += (all.empty() ? "[" : ",") + one_line(*answer);
+      all += all.empty() ? '[' : ',';
+      all += *answer;
     }
   }
   return all.empty() ? std::nullopt : std::optional(all + "]");

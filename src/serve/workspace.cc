@@ -255,11 +255,8 @@ bool Workspace::grown() const {
          *now != *opened_;
 }
 
-Status Workspace::reopen() {
-  const auto state = state_of(options_.input.path);
-  auto fresh = session::Session::open(options_.input);
-  if (!fresh) return std::unexpected(fresh.error());
-  // All of these refer to the session.
+// All of what refers to the session.
+void Workspace::forget() {
   details_.reset();
   overview_.reset();
   index_.reset();
@@ -268,8 +265,26 @@ Status Workspace::reopen() {
   places_.clear();
   covered_.reset();
   counted_.reset();
+}
+
+Status Workspace::reopen() {
+  const auto state = state_of(options_.input.path);
+  auto fresh = session::Session::open(options_.input);
+  if (!fresh) return std::unexpected(fresh.error());
+  forget();
   session_ = std::move(*fresh);
   opened_ = state;
+  return {};
+}
+
+Status Workspace::recover() {
+  if (!distrusted_) return {};
+  // First of all there is to be room.
+  forget();
+  other_.reset();
+  session_.reset();
+  if (Status opened = reopen(); !opened) return opened;
+  distrusted_ = false;
   return {};
 }
 

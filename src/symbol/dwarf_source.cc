@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <ranges>
 
 #include "dies.h"
@@ -116,6 +117,9 @@ class LineCollector {
   std::uint32_t last_ = 0;
 };
 
+// Where libdw has no memory; by itself it ends the program.
+__attribute__((noreturn)) void throw_bad_alloc() { throw std::bad_alloc(); }
+
 }  // namespace
 
 DwarfSource::DwarfSource(ElfFile file, Dwarf* dwarf) : file_(std::move(file)), dwarf_(dwarf) {
@@ -126,6 +130,7 @@ std::optional<DwarfSource> DwarfSource::open(ElfFile file) {
   if (!file.unpacks_within_bounds()) return std::nullopt;
   Dwarf* const dwarf = dwarf_begin_elf(file.handle(), DWARF_C_READ, nullptr);
   if (dwarf == nullptr) return std::nullopt;
+  dwarf_new_oom_handler(dwarf, throw_bad_alloc);
   DwarfSource source(std::move(file), dwarf);
   if (source.units_.empty()) return std::nullopt;
   return source;

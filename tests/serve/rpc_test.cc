@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hodo/serve/workspace.h"
+#include "method_errors.h"
 #include "recording_fixture.h"
 #include "schema.h"
 
@@ -82,6 +83,26 @@ TEST_F(Rpc, AnErrorHasItsCauseAndRemedy) {
   const Json made = error_json(kQuestionFailed, error.message, &error);
   EXPECT_EQ(made["message"], "no way");
   EXPECT_EQ(made["data"]["remedy"], "do it \\x1b[31mso");
+}
+
+// What it has left half done is not used again: the file is opened anew.
+TEST_F(Rpc, GoesOnWhereThereIsNoMemoryForAnAnswer) {
+  ASSERT_TRUE(ask(*workspace_, "findings", Json::object()).has_value());
+  ASSERT_NE(workspace_->checked_already(), nullptr);
+  const auto line =
+      within_memory(*workspace_, []() -> Result<std::string> { throw std::bad_alloc(); });
+  ASSERT_FALSE(line.has_value());
+  const Json error = error_json(kQuestionFailed, line.error().message, &line.error());
+  EXPECT_EQ(error["data"]["cause"], "no_space");
+  EXPECT_TRUE(error["data"].contains("remedy"));
+  const std::string elsewhere = path_ + ".gone";
+  std::filesystem::rename(path_, elsewhere);
+  const char* const info = R"({"jsonrpc":"2.0","id":1,"method":"info"})";
+  EXPECT_EQ(said(info)["error"]["data"]["cause"], "not_found");
+  EXPECT_TRUE(said(R"({"jsonrpc":"2.0","id":1,"method":"progress"})").contains("result"));
+  std::filesystem::rename(elsewhere, path_);
+  EXPECT_EQ(said(info)["result"]["instructions"], 11);
+  EXPECT_EQ(workspace_->checked_already(), nullptr);
 }
 
 // Every method's answer fits its schema, and so do no others' parameters.

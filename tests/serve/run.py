@@ -12,6 +12,7 @@ import collections
 import html
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -91,8 +92,8 @@ class Case:
                        check=True)
         return self.path("program")
 
-    def server(self, data):
-        return Server(self.args.hodo, data, cwd=self.work, env=self.env)
+    def server(self, data, before=None):
+        return Server(self.args.hodo, data, cwd=self.work, env=self.env, before=before)
 
 
 def same(what, one, other, without=()):
@@ -691,6 +692,30 @@ def case_hostile(case):
         server.process.stdin.close()
         check(server.answer()["id"] == "last", "the last line")
         check(server.process.wait(60) == 0, "its status")
+
+
+def case_memory(case):
+    """Questions that take more memory than there is are refused, and all others are answered as ever."""
+    data = case.record(case.program(LONG))
+    # Without source lines: libdw ends the program where one of its tables cannot grow.
+    questions = [("calls", {"function": "step", "limit": 3}), ("report", {}), ("tree", {}), ("findings", {}),
+                 ("flame", {}), ("moment", {"at": "end"})]
+    with case.server(data) as server:
+        expected = [server.ask(method, **params) for method, params in questions]
+    refused = answered = 0
+    for megabytes in (100, 200, 300, 400):
+        limit = megabytes << 20
+        with case.server(data, before=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as server:
+            for (method, params), answer in zip(questions, expected):
+                reply = server.reply(method, **params)
+                if "result" in reply:
+                    check(reply["result"] == answer, f"{method} with {megabytes} MB: another answer")
+                    answered += 1
+                else:
+                    check(reply["error"]["data"]["cause"] == "no_space", f"{method}, {megabytes} MB: {reply['error']}")
+                    refused += 1
+            check(server.end() == 0, "it did not end by itself")
+    check(refused and answered, f"{refused} refused, {answered} answered")
 
 
 def case_documented(case):

@@ -44,9 +44,9 @@ def fits(schema, value, path):
 
 
 class Server:
-    def __init__(self, hodo, *words, cwd=None, env=None):
+    def __init__(self, hodo, *words, cwd=None, env=None, before=None):
         self.process = subprocess.Popen([hodo, "serve", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, cwd=cwd, env=env)
+                                        stderr=subprocess.PIPE, cwd=cwd, env=env, preexec_fn=before)
         self.schema, self.number, self.told, self.read = {}, 0, [], b""
         self.schema = {m["name"]: m for m in self.ask("schema")["methods"]}
 

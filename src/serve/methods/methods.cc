@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <new>
 
 #include "hodo/analyze/function_name.h"
 #include "hodo/view/text.h"
@@ -42,14 +43,34 @@ Status check_params(const Method& method, const Json& params) {
   return schema::check(method.parameters(), params);
 }
 
+Result<Json> answer_of(const Method& method, Workspace& workspace, const Json& params) {
+  if (!method.beside) {
+    if (Status good = workspace.recover(); !good) return std::unexpected(good.error());
+  }
+  return method.answer(workspace, params);
+}
+
+Result<std::string> within_memory(Workspace& workspace,
+                                  const std::function<Result<std::string>()>& answer) {
+  try {
+    return answer();
+  } catch (const std::bad_alloc&) {
+    workspace.distrust();
+  }
+  return fail(
+      ErrorCode::no_space,
+      "there is not enough memory for the answer; remedy: ask for less (a part, a thread, a "
+      "smaller limit), or let hodo have more memory (ulimit -v)");
+}
+
 Result<Json> ask(Workspace& workspace, std::string_view name, const Json& params, bool has_turn) {
   const Method* method = find_method(name);
   if (method == nullptr) return std::unexpected(no_such_method(std::string(name)));
   const Json given = params.is_null() ? Json::object() : params;
   if (Status fits = check_params(*method, given); !fits) return std::unexpected(fits.error());
-  if (method->beside || has_turn) return method->answer(workspace, given);
+  if (method->beside || has_turn) return answer_of(*method, workspace, given);
   const std::scoped_lock turn(workspace.turn());
-  return method->answer(workspace, given);
+  return answer_of(*method, workspace, given);
 }
 
 Json all_methods() {

@@ -38,7 +38,7 @@ class Content {
   };
   using Storage = std::unique_ptr<std::uint8_t, Release>;
   Content(Storage data, std::uint64_t size);
-  static Storage reserve(std::size_t size);  // null if the system refuses
+  static Storage reserve(std::size_t size);  // as operator new
 
   const std::uint64_t id_;
   const Storage data_;

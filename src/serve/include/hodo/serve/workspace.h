@@ -1,6 +1,7 @@
 // An open recording, with what is kept from one question to the next.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -106,6 +107,11 @@ class Workspace {
   // Opens the file as it is now; nothing is kept of what was known. Errors: as open(), and then all
   // stays as it was.
   Status reopen();
+  // Answering has ended in its midst: whatever it was at may be half done.
+  void distrust() { distrusted_ = true; }
+  // Opens the file anew if that was so. To be asked before anything else. Errors: as open(), and it
+  // will be tried again.
+  Status recover();
 
   // One question at a time: hold this while asking the members above.
   std::mutex& turn() { return turn_; }
@@ -130,6 +136,7 @@ class Workspace {
   bool update(std::uint64_t done, std::uint64_t total);  // false: given up
   bool asks_whether_given_up();
   Workspace();
+  void forget();
 
   OpenOptions options_;
   std::unique_ptr<session::Session> session_;
@@ -145,6 +152,7 @@ class Workspace {
   std::unique_ptr<Workspace> other_;  // the one that was asked for last
 
   std::mutex turn_;
+  std::atomic<bool> distrusted_ = false;
   mutable std::mutex telling_;  // holds what follows
   Progress progress_;
   std::uint64_t told_at_ = 0;  // nanoseconds
