@@ -104,30 +104,31 @@ class Lister final : public SegmentSink {
     Watcher(Lister& lister, const ThreadId& thread) : lister_(lister), thread_(thread) {}
 
     void opened(const analyze::OpenCall& call, std::size_t) override {
-      stack_.push_back({.function = call.stub ? kNobody : call.function});
+      stack_.push_back(call.stub ? kNobody : call.function);
       if (restarting_) return again(call);
       if (!call.stub) begin(call);
     }
     void became(const analyze::OpenCall& call, std::size_t depth) override {
-      stack_[depth].function = call.function;
+      stack_[depth] = call.function;
       if (depth + 1 == stack_.size()) begin(call);
     }
     void closed(const analyze::OpenCall& call, analyze::CallEnd how,
                 const analyze::CallClock& when) override {
-      const Open open = stack_.back();
       stack_.pop_back();
-      if (open.is_another()) return;
-      CallRow row = row_of(open, call);
+      if (listed_.empty() || listed_.back().depth != stack_.size()) return;
+      const Listed one = listed_.back();
+      listed_.pop_back();
+      CallRow row = row_of(one, call);
       row.outcome = static_cast<CallRow::Outcome>(how);
-      finish(row, open, call, when);
+      finish(row, one, call, when);
     }
     // The path ends here.
     void end() {
-      for (const Open& open : std::views::reverse(stack_)) {
-        if (open.is_another()) continue;
-        CallRow row = row_of(open, open.call);
-        finish(row, open, open.call, now);
+      for (const Listed& one : std::views::reverse(listed_)) {
+        CallRow row = row_of(one, one.call);
+        finish(row, one, one.call, now);
       }
+      listed_.clear();
       stack_.clear();
     }
 
@@ -135,8 +136,8 @@ class Lister final : public SegmentSink {
     // left out: of those that are listed, none has begun or ended there.
     void restart() {
       restarting_ = true;
-      before_ = std::exchange(stack_, {});
-      std::erase_if(before_, [](const Open& open) { return open.is_another(); });
+      stack_.clear();
+      before_ = std::exchange(listed_, {});
     }
     void restarted() { restarting_ = false; }
 
@@ -144,23 +145,23 @@ class Lister final : public SegmentSink {
     analyze::CallClock now;
 
    private:
-    struct Open {
-      std::uint32_t function = kNobody;
+    struct Listed {
+      std::size_t depth = 0;  // its place in stack_
       std::uint32_t caller = kNobody;
-      std::uint64_t number = 0;  // 0: not of a function that is listed
+      std::uint64_t number = 0;  // 0: of a function that is kept only
       bool kept = false;
-      bool is_another() const { return number == 0 && !kept; }
       session::Context who;
       analyze::OpenCall call;
     };
 
     void again(const analyze::OpenCall& call) {
-      const auto it = std::ranges::find_if(before_, [&](const Open& open) {
-        return open.call.since == call.since && open.call.entry == call.entry;
+      const auto it = std::ranges::find_if(before_, [&](const Listed& one) {
+        return one.call.since == call.since && one.call.entry == call.entry;
       });
       if (it == before_.end()) return;
-      stack_.back() = *it;
-      stack_.back().call = call;
+      Listed& one = listed_.emplace_back(*it);
+      one.depth = stack_.size() - 1;
+      one.call = call;
       before_.erase(it);
     }
     void begin(const analyze::OpenCall& call) {
@@ -168,40 +169,41 @@ class Lister final : public SegmentSink {
       const bool meant = lister_.is_meant(call.function);
       const bool kept = lister_.keeper_ && lister_.keeper_->keeps(call.function);
       if (!meant && !kept) return;
-      Open& open = stack_.back();
-      if (meant) open.number = ++lister_.out_.calls;
+      const std::size_t depth = stack_.size() - 1;
+      if (listed_.empty() || listed_.back().depth != depth) listed_.push_back({.depth = depth});
+      Listed& one = listed_.back();
+      if (meant) one.number = ++lister_.out_.calls;
       if (kept) lister_.keeper_->begin(call.function);
-      open.kept = kept;
-      open.who = who;
-      open.call = call;
-      for (std::size_t i = stack_.size() - 1; i-- > 0 && open.caller == kNobody;) {
-        open.caller = stack_[i].function;
-      }
+      one.kept = kept;
+      one.who = who;
+      one.call = call;
+      for (std::size_t i = depth; i-- > 0 && one.caller == kNobody;) one.caller = stack_[i];
     }
-    CallRow row_of(const Open& open, const analyze::OpenCall& call) const {
-      return {.number = open.number,
+    CallRow row_of(const Listed& one, const analyze::OpenCall& call) const {
+      return {.number = one.number,
               .at = {thread_, call.since.branches, 0},
-              .pid = open.who.pid,
+              .pid = one.who.pid,
               .time = call.since.time,
               .function = call.function,
-              .caller = open.caller,
+              .caller = one.caller,
               .site = call.site,
-              .space = open.who.space,
+              .space = one.who.space,
               .ticks = call.since.ticks};
     }
-    void finish(CallRow& row, const Open& open, const analyze::OpenCall& call,
+    void finish(CallRow& row, const Listed& one, const analyze::OpenCall& call,
                 const analyze::CallClock& when) {
       row.instructions = when.instructions - call.since.instructions;
       row.until = {thread_, when.branches, 0};
       if (row.time != 0 && when.time > row.time) row.duration = when.time - row.time;
-      if (open.kept) lister_.keeper_->add(row, lister_.visits_.of(open.who.queue));
-      if (open.number != 0) lister_.add(row);
+      if (one.kept) lister_.keeper_->add(row, lister_.visits_.of(one.who.queue));
+      if (one.number != 0) lister_.add(row);
     }
 
     Lister& lister_;
     ThreadId thread_;
-    std::vector<Open> stack_;
-    std::vector<Open> before_;  // that are listed
+    std::vector<std::uint32_t> stack_;  // functions of all open calls
+    std::vector<Listed> listed_;        // of those that are listed or kept
+    std::vector<Listed> before_;        // the same, of before a part that was left out
     bool restarting_ = false;
   };
 

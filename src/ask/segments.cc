@@ -6,7 +6,7 @@ namespace hodo::ask {
 namespace {
 
 // Of which the trace is read at once: 16 MiB.
-constexpr std::size_t kMostAtOnce = 64;
+constexpr std::size_t kMostAtOnce = 256;
 
 std::uint64_t bytes_of(std::span<const Segment> segments, std::size_t i) {
   const bool follows = i + 1 < segments.size() && segments[i + 1].queue == segments[i].queue;

@@ -100,7 +100,7 @@ class PartDecoder::Impl {
         knowledge_.graph.forget_ran();
       };
       bool paused = false;
-      if (how.threads > 1 && piece.bytes.size() / 2 >= how.thread_bytes) {
+      if (Crew::is_worth_it(piece, how)) {
         Crew crew(piece, end, how, to, leave_out, decoder, out, crew_knowledge(), wrong);
         paused = crew.decode(mark);
       } else {
@@ -120,8 +120,10 @@ class PartDecoder::Impl {
       if (!state || pieces.empty() || pieces[0].offset != checkpoint->offset) return false;
       if (state->offset > pieces[0].bytes.size()) return false;
     }
-    Output out(config_, {.listener = sink, .branches = &sink});
+    const Receivers to{.listener = sink, .branches = &sink};
+    Output out(config_, to);
     PathDecoder decoder = decoder_for(out);
+    int wrong = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const Piece& piece = pieces[i];
       if (i == 0 && state) {
@@ -131,9 +133,16 @@ class PartDecoder::Impl {
       }
       const std::uint64_t rest = until - std::min(until, piece.offset);
       const bool within = rest < piece.bytes.size();
-      const bool paused = decoder.advance(within ? static_cast<std::size_t>(rest) : kEnd);
+      const std::size_t end = within ? static_cast<std::size_t>(rest) : kEnd;
+      bool paused = false;
+      if (Crew::is_worth_it(piece, config_)) {
+        Crew crew(piece, end, config_, to, false, decoder, out, crew_knowledge(), wrong);
+        paused = crew.decode();
+      } else {
+        paused = decoder.advance(end);
+        if (!paused) decoder.end();
+      }
       if (paused) break;
-      decoder.end();
     }
     stats = finish(out);
     return true;

@@ -36,6 +36,10 @@ std::string writing_differs(PieceSource& stream, Decoder& decoder, const Told& e
 std::string marking_differs(PieceSource& stream, PieceSource& same, const image::CodeSource& code,
                             Config config);
 
+// The stream is one part (PartDecoder), which several threads decode.
+std::string part_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                         Config config, const Told& expected);
+
 // Edges are counted, and the code between them. Another trace comes between, so that edges are
 // executed less often, and more often again.
 std::string covering_differs(std::span<const Piece> pieces, const image::CodeSource& code,

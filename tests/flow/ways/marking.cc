@@ -38,4 +38,17 @@ std::string marking_differs(PieceSource& stream, PieceSource& same, const image:
   return "";
 }
 
+std::string part_differs(std::span<const Piece> pieces, const image::CodeSource& code,
+                         Config config, const Told& expected) {
+  config.threads = 3;
+  config.thread_bytes = 1;
+  PartDecoder decoder(code, config);
+  for (const char* what : {"a part: ", "a part again: "}) {
+    Told told;
+    decoder.decode_part(nullptr, pieces, ~std::uint64_t{0}, told, told.stats);
+    if (const std::string found = difference(told, expected); !found.empty()) return what + found;
+  }
+  return "";
+}
+
 }  // namespace hodo::flow::ways

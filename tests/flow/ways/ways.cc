@@ -128,6 +128,8 @@ std::string difference_between_ways(std::span<const Piece> pieces, const image::
   if (!in_rounds.empty()) return "rounds: " + in_rounds;
   const std::string marked = marking_differs(whole, rounds, code, quick);
   if (!marked.empty()) return "rounds: " + marked;
+  const std::string part = part_differs(pieces, code, quick, expected);
+  if (!part.empty()) return part;
   const std::string threads = threads_differ(whole, code, quick, expected);
   if (!threads.empty()) return threads;
   const std::string both = threads_differ(rounds, code, quick, expected);
