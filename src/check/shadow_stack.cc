@@ -30,12 +30,17 @@ void ShadowStack::call(std::uint64_t return_address, PathFacts facts) {
 }
 
 void ShadowStack::pop() {
+  const Frame last = current_.frames.back();
   const std::size_t depth = current_.frames.size() - 1;
   if (depth < floor_) {
     floor_ = depth;
-    if (consumed_.size() < kMostConsumed) consumed_.push_back(current_.frames.back().address);
+    if (consumed_.size() < kMostConsumed) consumed_.push_back(last.address);
   }
-  cut(depth);
+  if (is_choice()) {
+    close_in_all(last);
+  } else {
+    cut(depth);
+  }
 }
 
 void ShadowStack::cut(std::size_t depth) {
@@ -43,7 +48,8 @@ void ShadowStack::cut(std::size_t depth) {
   while (!current_.marks.empty() && current_.marks.back().depth > depth) current_.marks.pop_back();
   auto& planted = current_.planted;
   while (!planted.empty() && planted.back().depth > depth) planted.pop_back();
-  for (Choice& choice : current_.choices) choice.low = std::min(choice.low, depth);
+  auto& choices = current_.choices;
+  while (!choices.empty() && choices.back().at > depth) choices.pop_back();
   if (current_.guess != kNothing) current_.guess = std::min(current_.guess, depth);
   if (current_.entry != kNothing && depth < current_.entry) current_.entry = kNothing;
   if (depth >= floor_) return;

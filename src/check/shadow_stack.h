@@ -43,8 +43,9 @@
 //
 // Several setjmps or frames can fit one jump, and several stacks one switch. The innermost frame
 // and the stack that was left last are taken, the others kept as alternatives until a return
-// decides. Where several stacks fit, or other threads may have gone on with one, what was open when
-// it was left is a guess: a return that contradicts it goes behind any call.
+// decides (shadow_stack_choices.cc, of frames). Where several stacks fit, or other threads may have
+// gone on with one, what was open when it was left is a guess: a return that contradicts it goes
+// behind any call.
 #pragma once
 
 #include <cstdint>
@@ -172,19 +173,21 @@ class ShadowStack {
     std::size_t depth = 0;  // calls that were open: valid as long as they are
     std::uint64_t distance = 0;
   };
-  // A jump was taken to end at depth `chosen`, and may have ended at one of the others.
+  // Below `at` lie the calls that are open there, or no more than those of one of the others: a
+  // jump was taken to end at `at`, or where returns have led to that since, and may have ended
+  // there.
   struct Choice {
-    std::size_t chosen = 0;
-    std::size_t low = 0;              // the lowest depth since
-    std::vector<std::size_t> others;  // ascending
-    bool below = false;               // or where calls are open that are not known
+    std::size_t at = 0;
+    std::vector<std::size_t> others;  // depths, ascending; less than `at` when `popped` was empty
+    bool below = false;               // or calls that are not known
+    std::vector<Frame> popped;        // since then, from `at`; of others, the same has to be
   };
   static constexpr std::size_t kNothing = ~std::size_t{0};
   struct Stack {
     std::vector<Frame> frames;
     std::vector<Mark> marks;       // by depth
     std::vector<Planted> planted;  // by depth, one each
-    std::vector<Choice> choices;   // by `chosen`, all different
+    std::vector<Choice> choices;   // by `at`, all different
     // Calls below this depth are a guess.
     std::size_t guess = kNothing;
     bool shared = false;  // guessed since another thread may have gone on with it
@@ -222,6 +225,13 @@ class ShadowStack {
   enum class ToLabel : std::uint8_t { by_jump, by_return };
   bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings, ToLabel how);
   void choose(std::size_t depth, std::vector<std::size_t> others);
+  void add_choice(Choice choice);
+  void join_last();
+  bool is_choice() const;
+  void settle();
+  void add_older(std::size_t end, std::vector<std::size_t>& depths, bool& below) const;
+  bool narrow(auto&& fits, std::size_t closed);
+  void close_in_all(const Frame& last);
   bool resume_stack(std::uint64_t to, PathFacts facts);
   bool resume_behind_gap(std::uint64_t to, PathFacts facts, const Landings& landings);
   bool split_stack(std::uint64_t to, PathFacts facts);
@@ -230,7 +240,7 @@ class ShadowStack {
   void guess(PathFacts facts);
   bool may_end() const;
   bool take_alternative(std::uint64_t to, PathFacts facts);
-  bool may_have_ended_below() const;
+  bool may_have_ended_below();
   bool take_other_stack(std::uint64_t to);
   bool is_nothing_known_below() const;
   std::size_t like_consumed(const Stack& stack, std::uint64_t to) const;

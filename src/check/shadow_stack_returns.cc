@@ -10,8 +10,6 @@ namespace hodo::check {
 namespace {
 
 constexpr std::size_t kMostMarks = std::size_t{1} << 16;
-constexpr std::size_t kMostChoices = 256;
-constexpr std::size_t kMostOthers = std::size_t{1} << 18;  // of all choices together
 // Returns that nothing explains, until a stack is given up: longer than any chain of interest.
 constexpr unsigned kMostAstray = 64;
 
@@ -65,6 +63,7 @@ bool ShadowStack::follow(std::span<const std::uint64_t> returned,
   }
   const std::size_t depth = frames.size() - returned.size();
   if (current_.entry != kNothing && depth < current_.entry && !parked_.empty()) return false;
+  if (!current_.choices.empty() && depth < current_.choices.back().at) return false;
   if (frames.size() > kDeepest / 2) return false;  // calls that were closed again may reach deeper
   const Frame* top = frames.data() + frames.size();
   for (const std::uint64_t address : returned) {
@@ -277,53 +276,6 @@ bool ShadowStack::comes_back(std::size_t depth) {
   if (current_.astray == 0 || depth >= current_.known) return false;
   current_.astray = 0;
   return true;
-}
-
-// A jump was taken to end at one of several depths; the return shows which it was. That of a signal
-// handler leaves it open: the sigreturn closes it.
-bool ShadowStack::take_alternative(std::uint64_t to, PathFacts facts) {
-  auto& choices = current_.choices;
-  for (std::size_t c = choices.size(); c-- > 0;) {
-    auto& [chosen, low, others, below] = choices[c];
-    if (current_.frames.size() != low) continue;
-    const std::size_t returned = chosen - low;
-    for (std::size_t i = others.size(); i-- > 0;) {
-      if (others[i] <= returned) break;
-      const std::size_t depth = others[i] - returned - 1;
-      const Frame& frame = current_.frames[depth];
-      const bool signal = frame.signal && (facts & kToSigreturn) != 0;
-      if (!signal && (frame.signal || frame.address != to)) continue;
-      chosen = others[i];
-      others.resize(i);
-      choices.resize(c + 1);
-      cut(signal ? depth + 1 : depth);
-      return true;
-    }
-  }
-  return false;
-}
-
-// The jump may have ended below the calls that are known.
-bool ShadowStack::may_have_ended_below() const {
-  return std::ranges::any_of(current_.choices, [&](const Choice& choice) {
-    return choice.below && choice.low == current_.frames.size();
-  });
-}
-
-// A jump ended at `depth` or at one of the others, which are ascending.
-void ShadowStack::choose(std::size_t depth, std::vector<std::size_t> others) {
-  cut(depth);
-  auto& choices = current_.choices;
-  // What was open from when these were made is closed, whichever holds.
-  while (!choices.empty() && choices.back().chosen >= depth) choices.pop_back();
-  if (others.empty() && current_.whole) return;
-  choices.push_back(
-      {.chosen = depth, .low = depth, .others = std::move(others), .below = !current_.whole});
-  std::size_t all = 0;
-  for (const Choice& choice : choices) all += choice.others.size();
-  if (choices.size() <= kMostChoices && all <= kMostOthers) return;
-  choices.erase(choices.begin());
-  current_.vague = true;
 }
 
 // How many frames of a stack are those of one that was left at the same place as the one that a
