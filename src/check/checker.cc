@@ -262,7 +262,8 @@ void Checker::Impl::each(Batch& batch, std::span<const Branch> row) {
     if (is_kernels(branch)) continue;
     KnownEdge& edge = known_edge(context, branch, batch.generation);
     step({context, branch, thread, edge, batch, row.first(i)});
-    if (plain && edge.findings == 0) plain_.add(branch, batch.salt);
+    const bool nothing = edge.findings == 0 && (edge.facts & kNeedsHistory) == 0;
+    if (plain && nothing) plain_.add(branch, batch.salt);
   }
   thread.executed += row.size();
 }

@@ -512,7 +512,7 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
   if (to.has(text::kLanding)) out |= kToLanding;
   const BranchKind kind = edge.branch.kind;
   const bool calls = kind == BranchKind::call || kind == BranchKind::icall;
-  if (calls && begins_twice(to)) out |= kToSetjmp;
+  if ((calls || !to.has(text::kReturnSite)) && begins_twice(to)) out |= kToSetjmp;
   if (to.has(text::kReturnSite)) {
     out |= kToReturnSite;
     if (!calls && is_behind_twice(edge)) out |= kToSetjmp;

@@ -11,6 +11,13 @@
 #include "planted.h"
 
 namespace hodo::check {
+namespace {
+
+// Of no call: setjmp is jumped to, by a stub, a function that it is the end of, or a retpoline.
+bool enters_twice(PathFacts facts) { return (facts & (kToSetjmp | kToReturnSite)) == kToSetjmp; }
+
+}  // namespace
+
 // What the model of the stack asks of a branch.
 class History::Here final : public Landings {
  public:
@@ -131,6 +138,7 @@ void History::follow(const Step& step) {
   switch (branch.kind) {
     case BranchKind::cond:
     case BranchKind::jmp:
+      if (enters_twice(step.edge.facts)) stack.enter_twice();
       return;
     case BranchKind::call:
     case BranchKind::icall:
@@ -152,6 +160,7 @@ void History::follow(const Step& step) {
     case BranchKind::ijmp:
       follow_binding(step);
       follow_switch(step);
+      if (enters_twice(step.edge.facts)) stack.enter_twice();
       if ((step.edge.facts & kPlantsReturn) != 0) plant(step);
       return follow_jump(step);
     case BranchKind::ret:
@@ -183,6 +192,7 @@ void History::follow_return(const Step& step) {
                           .astray = thread.stack.is_astray()};
   if ((facts & kFromStored) != 0 && binds_stub(step, expected.last)) facts |= kToLabel;
   const auto problem = thread.stack.ret(step.branch.to, facts, &here);
+  if (!problem && enters_twice(facts)) thread.stack.enter_twice();
   // Where the calls are not known, a return that goes behind no call is as good a link.
   constexpr PathFacts kNoLink = kToReturnSite | kUnjudged | kToSigreturn | kToArguments;
   const bool odd = counted && (step.edge.facts & kNoLink) == 0;

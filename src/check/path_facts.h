@@ -12,8 +12,8 @@ enum PathFact : std::uint32_t {
   kFromPushed = 1 << 1,  // kPushedTarget
   kFromStored = 1 << 2,  // kStoredTarget
   kToReturnSite = 1 << 3,
-  // `to` is behind a call that returns twice, setjmp or getcontext; of a call: it begins such a
-  // one.
+  // kToReturnSite: `to` is behind a call that returns twice, setjmp or getcontext. Else, and of a
+  // call: such a function is entered.
   kToSetjmp = 1 << 4,
   kToLanding = 1 << 5,
   kToFunction = 1 << 6,     // a function's start

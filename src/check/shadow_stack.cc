@@ -29,6 +29,10 @@ void ShadowStack::call(std::uint64_t return_address, PathFacts facts) {
   push({.address = return_address, .twice = (facts & kToSetjmp) != 0});
 }
 
+void ShadowStack::enter_twice() {
+  if (!current_.frames.empty()) current_.frames.back().twice = !current_.frames.back().signal;
+}
+
 void ShadowStack::pop() {
   const Frame last = current_.frames.back();
   const std::size_t depth = current_.frames.size() - 1;

@@ -98,6 +98,9 @@ class ShadowStack {
   // kToSetjmp tells that it will return twice.
   void call(std::uint64_t return_address, PathFacts facts = 0);
   Verdict ret(std::uint64_t to, PathFacts facts, const Landings* landings = nullptr);
+  // A jump, or a return that is one, has led to a function that returns twice: for the call that is
+  // open last.
+  void enter_twice();
   // What a call has behind it for the function that it calls is skipped: the call that was open
   // last is closed, if that is the one. False: it is not.
   bool skip(std::uint64_t to, const Landings& landings);

@@ -412,6 +412,23 @@ TEST_F(Stack, ACallTellsThatItReturnsTwice) {
   EXPECT_EQ(jump(11, kJump), "impossible") << "another function was called there";
 }
 
+// Behind the call no name stands, and the call was one of something else.
+TEST_F(Stack, ASetjmpThatIsJumpedToReturnsTwiceForTheOpenCall) {
+  calls({1, 10});
+  stack.enter_twice();
+  EXPECT_EQ(ret(10), "");
+  for (int i = 0; i < 2; ++i) {
+    calls({2, 3});
+    EXPECT_EQ(jump(10, kFromSwitch | kFromLongjmp | kToReturnSite), "");
+    EXPECT_EQ(stack.depth(), 1);
+  }
+  EXPECT_EQ(ret(1), "");
+  interrupted(7);
+  stack.enter_twice();
+  EXPECT_EQ(sigreturn(7), "") << "no call is";
+  EXPECT_EQ(jump(7, kFromSwitch | kFromLongjmp | kToReturnSite), "impossible");
+}
+
 // All of which called setjmp at one place; the handler is one of them.
 TEST_F(Stack, ALongjmpOfARecursiveHandlerMayHaveLeftAllOfIt) {
   for (const bool sigreturns : {true, false}) {
