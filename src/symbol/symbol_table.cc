@@ -99,18 +99,23 @@ struct SymbolTable::Loaded {
   std::vector<std::string_view> sources{""};  // what STT_FILE symbols say
   std::vector<Candidate> candidates;
   RangeMap ranges;
-  std::vector<Symbol> symbols;  // the candidates', in the same order
-  std::vector<Named> by_name;   // by hash, then by name: long names begin alike
+  std::vector<Symbol> symbols;         // the candidates', in the same order
+  std::vector<std::uint32_t> sourced;  // index in `sources` of each
+  std::once_flag named_once;
+  std::vector<Named> by_name;  // by hash, then by name: long names begin alike
+  Namesakes namesakes;
   std::once_flag spelled_once;
   std::vector<Spelled> spelled;  // by hash
-  Namesakes namesakes;
-  bool stripped = false;  // no .symtab, here or in a debug file
+  bool stripped = false;         // no .symtab, here or in a debug file
 
   void add_table(const ElfFile& file, image::ElfClass elf_class, const Section& table);
   bool add_tables(const ElfFile& file, image::ElfClass elf_class, std::uint32_t type);
   void add_stubs(const ElfFile& file, const image::Elf& elf);
-  void build_ranges();
+  // Puts them in order, but for the first `ordered`, which are in it.
+  void order(std::size_t ordered = 0);
   void finish();
+  // Fills in what answers by name, once.
+  void name_all();
   // Those that are spelled so, but for those that have the very name.
   std::vector<Symbol> spelled_as(std::string_view wanted);
 
@@ -160,7 +165,8 @@ bool SymbolTable::Loaded::add_tables(const ElfFile& file, image::ElfClass elf_cl
 }
 
 void SymbolTable::Loaded::add_stubs(const ElfFile& file, const image::Elf& elf) {
-  const auto name_at = [this](std::uint64_t vaddr) -> std::string {
+  const auto name_at = [this, made = false](std::uint64_t vaddr) mutable -> std::string {
+    if (!std::exchange(made, true)) ranges = RangeMap(candidates);
     const auto found = ranges.at(vaddr);
     if (!found || candidates[*found].symbol.start != vaddr) return {};
     return std::string(candidates[*found].symbol.name);
@@ -173,35 +179,46 @@ void SymbolTable::Loaded::add_stubs(const ElfFile& file, const image::Elf& elf) 
   }
 }
 
-void SymbolTable::Loaded::build_ranges() {
+// By address; of one address by name and kind, each once: .dynsym repeats what .symtab has.
+void SymbolTable::Loaded::order(std::size_t ordered) {
   const auto by_start = [](const Candidate& c) {
     return std::tuple(c.symbol.start, c.symbol.name, c.symbol.kind);
   };
-  // .dynsym repeats what .symtab has.
-  std::ranges::sort(candidates, {}, by_start);
+  const auto middle = candidates.begin() + static_cast<std::ptrdiff_t>(ordered);
+  std::ranges::sort(middle, candidates.end(), {}, by_start);
+  std::ranges::inplace_merge(candidates, middle, {}, by_start);
   const auto repeated = std::ranges::unique(candidates, {}, by_start);
   candidates.erase(repeated.begin(), repeated.end());
-  ranges = RangeMap(candidates);
 }
 
 void SymbolTable::Loaded::finish() {
+  ranges = RangeMap(candidates);
   symbols.reserve(candidates.size());
-  for (const Candidate& c : candidates) symbols.push_back(c.symbol);
-  by_name.reserve(symbols.size());
-  for (std::uint32_t i = 0; i < symbols.size(); ++i) {
-    by_name.push_back({hash_of(symbols[i].name), i});
+  sourced.reserve(candidates.size());
+  for (const Candidate& c : candidates) {
+    symbols.push_back(c.symbol);
+    sourced.push_back(c.source);
   }
-  std::ranges::sort(by_name, [this](const Named& a, const Named& b) {
-    if (a.hash != b.hash) return a.hash < b.hash;
-    return std::pair(symbols[a.symbol].name, a.symbol) <
-           std::pair(symbols[b.symbol].name, b.symbol);
+}
+
+void SymbolTable::Loaded::name_all() {
+  std::call_once(named_once, [this] {
+    by_name.reserve(symbols.size());
+    for (std::uint32_t i = 0; i < symbols.size(); ++i) {
+      by_name.push_back({hash_of(symbols[i].name), i});
+    }
+    std::ranges::sort(by_name, [this](const Named& a, const Named& b) {
+      if (a.hash != b.hash) return a.hash < b.hash;
+      return std::pair(symbols[a.symbol].name, a.symbol) <
+             std::pair(symbols[b.symbol].name, b.symbol);
+    });
+    std::vector<LocalSymbol> all;
+    all.reserve(by_name.size());
+    for (const Named& one : by_name) {
+      all.push_back({&symbols[one.symbol], sources[sourced[one.symbol]]});
+    }
+    namesakes = Namesakes(all);
   });
-  std::vector<LocalSymbol> all;
-  all.reserve(by_name.size());
-  for (const Named& one : by_name) {
-    all.push_back({&symbols[one.symbol], sources[candidates[one.symbol].source]});
-  }
-  namesakes = Namesakes(all);
 }
 
 void SymbolTable::Loaded::spell_all() {
@@ -336,11 +353,18 @@ const SymbolTable::Loaded& SymbolTable::loaded() const {
       const auto debug = open_debug_file(*file);
       loaded.stripped = !debug || !loaded.add_tables(*debug, elf_.elf_class, SHT_SYMTAB);
     }
-    loaded.build_ranges();
+    loaded.order();
+    const std::size_t ordered = loaded.candidates.size();
     loaded.add_stubs(*file, elf_);
-    loaded.build_ranges();
+    loaded.order(ordered);
     loaded.finish();
   });
+  return state_->loaded;
+}
+
+const SymbolTable::Loaded& SymbolTable::named_table() const {
+  loaded();
+  state_->loaded.name_all();
   return state_->loaded;
 }
 
@@ -397,13 +421,14 @@ const Symbol* SymbolTable::at_offset(std::uint64_t file_offset) const {
 }
 
 std::string_view SymbolTable::mark_of(const Symbol& symbol) const {
-  return loaded().namesakes.mark_of(symbol);
+  if (symbol.global) return {};
+  return named_table().namesakes.mark_of(symbol);
 }
 
 std::span<const Symbol> SymbolTable::symbols() const { return loaded().symbols; }
 
 std::vector<Symbol> SymbolTable::named(std::string_view name) const {
-  const Loaded& l = loaded();
+  const Loaded& l = named_table();
   std::vector<Symbol> found;
   const auto same = std::ranges::equal_range(l.by_name, hash_of(name), {}, &Loaded::Named::hash);
   for (const Loaded::Named& one : same) {

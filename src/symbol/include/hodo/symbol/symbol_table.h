@@ -137,6 +137,7 @@ class SymbolTable {
   explicit SymbolTable(image::Elf elf);
   struct Functions;
   const Loaded& loaded() const;
+  const Loaded& named_table() const;  // with what answers by name
   const Functions& all_functions() const;
   std::optional<ElfFile> open_file() const;
   std::optional<ElfFile> open_debug_file(const ElfFile& file) const;
