@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMostChoices = 256;
 constexpr std::size_t kMostOthers = std::size_t{1} << 18;  // of all choices together
+// Returns that one choice is held against, times its depths: a second's work.
+constexpr std::size_t kMostSteps = std::size_t{1} << 27;
 
 std::vector<std::size_t> joined(const std::vector<std::size_t>& a,
                                 const std::vector<std::size_t>& b) {
@@ -79,6 +81,11 @@ void ShadowStack::settle() {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     Choice& choice = choices[i];
     const std::vector<Frame> popped = std::exchange(choice.popped, {});
+    if (choice.others.size() > kMostSteps / std::max<std::size_t>(popped.size(), 1)) {
+      choice.others.clear();
+      current_.vague = true;
+      continue;
+    }
     const std::size_t first = choice.at + popped.size();
     // Above `at` others may lie by now.
     const auto closes = [&](std::size_t depth, const Frame& closed) {
