@@ -140,7 +140,7 @@ class Decoder {
     name_registers(shape);
     e_.length = static_cast<std::uint8_t>(in_.at);
     e_.cls = branch_class(e_);
-    if (is_told_by_processor()) return {};
+    if (is_left_to_processor()) return {};
     const FlagUse use = flag_use(e_, in_.data);
     e_.flags_read = use.read;
     e_.flags_killed = use.killed;
@@ -329,7 +329,7 @@ class Decoder {
   // Branches with LOCK, which every processor refuses, and near ones with prefix 66, which AMD's
   // read as 16 bits wide, down to the new RIP, and Intel's as any other (APM vol. 3, "Near Branches
   // in 64-Bit Mode"; SDM vol. 2, JMP).
-  bool is_told_by_processor() const {
+  bool is_left_to_processor() const {
     if (e_.cls == InsnClass::other) return false;
     const bool near = e_.cls == InsnClass::cond || e_.cls == InsnClass::jmp ||
                       e_.cls == InsnClass::call || e_.cls == InsnClass::ijmp ||
