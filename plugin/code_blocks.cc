@@ -2,7 +2,7 @@
 
 namespace hodo::plugin {
 
-CodeBlock* CodeBlocks::add(const unit::Block& block) {
+CodeBlock* CodeBlocks::add(const unit::Block& block, std::span<const std::uint8_t> bytes) {
   const std::lock_guard lock(mutex_);
   if (used_ == kChunk) {
     chunks_.push_back(std::make_unique<Chunk>());
@@ -10,6 +10,7 @@ CodeBlock* CodeBlocks::add(const unit::Block& block) {
   }
   CodeBlock* added = &(*chunks_.back())[used_++];
   added->block = block;
+  added->bytes.assign(bytes.begin(), bytes.end());
   return added;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "hodo/unit/block.h"
@@ -18,12 +19,14 @@ struct CodeBlock {
   // The last one whose recorder knows the code; see Space::id. Of the kernel's code the epoch; see
   // KernelCode.
   std::uint32_t space = 0;
+  // As they were translated, which is what runs: memory may hold others since.
+  std::vector<std::uint8_t> bytes;
 };
 
 class CodeBlocks {
  public:
   // A copy that stays where it is until collect().
-  CodeBlock* add(const unit::Block& block);
+  CodeBlock* add(const unit::Block& block, std::span<const std::uint8_t> bytes);
   // QEMU has dropped all translated code: frees what `in_use` does not ask to keep.
   void collect(const std::function<bool(const void* first, const void* last)>& in_use);
 

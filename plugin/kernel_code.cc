@@ -32,7 +32,9 @@ guest::KernelFunction piece_of(const std::optional<guest::KernelFunction>& found
 
 void KernelCode::report(Vcpu& vcpu, CodeBlock& code) {
   const std::lock_guard lock(mutex_);
-  if (code.space == 0) report_new(vcpu, code.block);
+  if (code.space == 0) report_functions(vcpu, code.block);
+  // Each time: where processors execute two versions at once, either is new to the other.
+  if (known_ != nullptr) report_bytes(vcpu, code.block.start, code.bytes);
   code.space = epoch();
   if (vcpu.kernel_epoch == code.space) return;
   vcpu.kernel_epoch = code.space;
@@ -48,7 +50,7 @@ guest::KernelFunction KernelCode::function_at(const KnownKernel& known, std::uin
   return piece_of(found, address);
 }
 
-void KernelCode::report_new(Vcpu& vcpu, const unit::Block& block) {
+void KernelCode::report_functions(Vcpu& vcpu, const unit::Block& block) {
   const KnownKernel* known = introspection_.kernel();
   if (known == nullptr) return;
   if (known != known_) {  // the first one, or the guest was started again
@@ -69,8 +71,6 @@ void KernelCode::report_new(Vcpu& vcpu, const unit::Block& block) {
     }
     at = function.start + function.size;
   }
-  // Whatever was known of the function may have been patched since.
-  report_bytes(vcpu, block.start, block.size, cr3);
 }
 
 void KernelCode::report_function(Vcpu& vcpu, const guest::KernelFunction& function,
@@ -78,7 +78,7 @@ void KernelCode::report_function(Vcpu& vcpu, const guest::KernelFunction& functi
   const relay::GuestSymbol symbol{.address = function.start, .size = function.size};
   vcpu.send(relay::RecordType::guest_symbol, bytes_of(symbol), bytes_of(std::string(function.name)),
             since);
-  report_bytes(vcpu, function.start, function.size, cr3);
+  report_memory(vcpu, function.start, function.size, cr3);
   const std::size_t module = function.name.rfind(" [");
   if (module == std::string_view::npos) return;
   // A function of a module runs for the first time: perhaps something leads there that should not.
@@ -96,13 +96,17 @@ void KernelCode::report_pointers(Vcpu& vcpu, std::uint64_t cr3) {
     const relay::GuestSymbol symbol{.address = pointer.slot, .size = sizeof(pointer.target)};
     vcpu.send(relay::RecordType::guest_symbol, bytes_of(symbol), bytes_of(pointer.name), since_);
   }
-  for (const std::uint64_t slot : pointers_) report_bytes(vcpu, slot, sizeof(slot), cr3);
+  for (const std::uint64_t slot : pointers_) report_memory(vcpu, slot, sizeof(slot), cr3);
 }
 
-void KernelCode::report_bytes(Vcpu& vcpu, std::uint64_t address, std::size_t size,
-                              std::uint64_t cr3) {
+void KernelCode::report_memory(Vcpu& vcpu, std::uint64_t address, std::size_t size,
+                               std::uint64_t cr3) {
   std::vector<std::uint8_t> bytes(size);
-  if (!introspection_.kernel_memory(cr3).read(address, bytes)) return;
+  if (introspection_.kernel_memory(cr3).read(address, bytes)) report_bytes(vcpu, address, bytes);
+}
+
+void KernelCode::report_bytes(Vcpu& vcpu, std::uint64_t address,
+                              std::span<const std::uint8_t> bytes) {
   const auto news = code_.learn(address, bytes);
   if (news == KnownCode::News::none) return;
   const bool changed = news == KnownCode::News::changed;

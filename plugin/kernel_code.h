@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -34,10 +35,12 @@ class KernelCode {
  private:
   guest::KernelFunction function_at(const KnownKernel& known, std::uint64_t address,
                                     std::uint64_t cr3);
-  void report_new(Vcpu& vcpu, const unit::Block& block);
+  // Those that the block lies in, as far as they are new.
+  void report_functions(Vcpu& vcpu, const unit::Block& block);
   void report_function(Vcpu& vcpu, const guest::KernelFunction& function, std::uint64_t cr3,
                        std::uint64_t since);
-  void report_bytes(Vcpu& vcpu, std::uint64_t address, std::size_t size, std::uint64_t cr3);
+  void report_memory(Vcpu& vcpu, std::uint64_t address, std::size_t size, std::uint64_t cr3);
+  void report_bytes(Vcpu& vcpu, std::uint64_t address, std::span<const std::uint8_t> bytes);
   void report_pointers(Vcpu& vcpu, std::uint64_t cr3);
 
   const Introspection& introspection_;

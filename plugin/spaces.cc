@@ -152,31 +152,35 @@ void Spaces::forget_blocks() {
   for (auto& [pid, space] : spaces_) space.blocks.clear();
 }
 
-std::uint32_t Spaces::report_code(Vcpu& vcpu, const unit::Block& block) {
+std::uint32_t Spaces::report_code(Vcpu& vcpu, const CodeBlock& code) {
   const std::lock_guard lock(mutex_);
   Space& space = space_of(vcpu);
-  if (space.blocks.contains(&block)) return vcpu.space = space.id;
-  const std::uint64_t address = block.start;
-  const std::size_t size = block.size;
+  if (space.blocks.contains(&code)) return vcpu.space = space.id;
+  const std::uint64_t address = code.block.start;
+  const std::size_t size = code.bytes.size();
   if (mapping_at(space, address) == nullptr) report_mappings(space, vcpu);
   const Space::Reported* mapping = mapping_at(space, address);
   // Whole pages of files, which do not change; of other memory only what is executed, since a
   // program that makes code writes it next to what it made before.
   if (mapping != nullptr && !mapping->mapping.path.empty()) {
     for (std::uint64_t page = address & ~(kPage - 1); page < address + size; page += kPage) {
-      report_bytes(space, vcpu, page, kPage);
+      report_page(space, vcpu, page);
     }
-  } else {
-    report_bytes(space, vcpu, address, size);
   }
-  space.blocks.insert(&block);
+  report_bytes(space, vcpu, address, code.bytes);
+  space.blocks.insert(&code);
   return vcpu.space = space.id;
 }
 
-void Spaces::report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::size_t size) {
-  std::vector<std::uint8_t> code(size);
-  if (!guest::VirtualMemory(machine_, machine_.paging(vcpu.cpu())).read(address, code)) return;
-  const auto news = space.code.learn(address, code);
+void Spaces::report_page(Space& space, Vcpu& vcpu, std::uint64_t address) {
+  std::vector<std::uint8_t> bytes(kPage);
+  if (!guest::VirtualMemory(machine_, machine_.paging(vcpu.cpu())).read(address, bytes)) return;
+  report_bytes(space, vcpu, address, bytes);
+}
+
+void Spaces::report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address,
+                          std::span<const std::uint8_t> bytes) {
+  const auto news = space.code.learn(address, bytes);
   if (news == KnownCode::News::none) return;
   // Nothing else was known here, so that the bytes may count from the mapping's beginning: a
   // decoder need not be told when exactly they came.
@@ -184,7 +188,7 @@ void Spaces::report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::
   const std::uint64_t since = (mapping != nullptr ? mapping->time : space.since) + 1;
   const bool changed = news == KnownCode::News::changed;
   const relay::GuestCode record{.task = {.pid = space.pid, .tid = space.pid}, .address = address};
-  vcpu.send(relay::RecordType::guest_code, bytes_of(record), code, changed ? relay::now() : since);
+  vcpu.send(relay::RecordType::guest_code, bytes_of(record), bytes, changed ? relay::now() : since);
   if (!changed) return;
   vcpu.unit().code_changed();
   // What was there before may come back, by a mapping that changes to and fro.

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "code_blocks.h"
 #include "hodo/guest/watch.h"
 #include "introspection.h"
 #include "known_code.h"
@@ -33,7 +35,7 @@ struct Space {
   std::vector<Reported> mappings;  // by address
   KnownCode code;
   // Whose code is known: where processes that share their code alternate, each asks again.
-  std::unordered_set<const unit::Block*> blocks;
+  std::unordered_set<const CodeBlock*> blocks;
 };
 
 class Spaces {
@@ -53,9 +55,9 @@ class Spaces {
   void exec(const guest::Task& task);
   // The task ends, as `vcpu` sees it.
   void exit(Vcpu& vcpu, const guest::Task& task);
-  // The processor is about to execute `block`: the recorder gets to know its code if it does not
-  // yet, before the packets that need it. Returns the space's id.
-  std::uint32_t report_code(Vcpu& vcpu, const unit::Block& block);
+  // The processor is about to execute `code`: the recorder gets to know it if it does not yet,
+  // before the packets that need it. Returns the space's id.
+  std::uint32_t report_code(Vcpu& vcpu, const CodeBlock& code);
   // The blocks that were given so far are gone.
   void forget_blocks();
 
@@ -64,7 +66,9 @@ class Spaces {
   void begin(Space& space, Vcpu& vcpu, bool born);
   void tell_name(Space& space, Vcpu& vcpu, std::uint64_t time, std::uint16_t flags);
   void report_mappings(Space& space, Vcpu& vcpu);
-  void report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address, std::size_t size);
+  void report_page(Space& space, Vcpu& vcpu, std::uint64_t address);
+  void report_bytes(Space& space, Vcpu& vcpu, std::uint64_t address,
+                    std::span<const std::uint8_t> bytes);
 
   const Machine& machine_;
   const Introspection& introspection_;

@@ -20,7 +20,7 @@ template <void (PtUnit::*Enter)(const Block*)>
   if (vcpu.where == Vcpu::Where::kernel) enter_user(vcpu);
   if (vcpu.where != Vcpu::Where::user) return;
   if (code.space != vcpu.space) {
-    code.space = recorder->spaces.report_code(vcpu, code.block);
+    code.space = recorder->spaces.report_code(vcpu, code);
   }
   (vcpu.unit().*Enter)(&code.block);
 }

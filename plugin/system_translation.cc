@@ -27,8 +27,9 @@ void check_registers(void* cpu) {
 CodeBlock* describe_block(qemu_plugin_tb* tb, isa::Mode mode) {
   const auto insns = insns_of(tb, mode);
   const auto code = code_of(insns);
-  return recorder->blocks.add(describe(qemu_plugin_tb_vaddr(tb), code, insns.size(),
-                                       qemu_plugin_insn_size(insns.back()), mode));
+  const std::size_t last = qemu_plugin_insn_size(insns.back());
+  return recorder->blocks.add(describe(qemu_plugin_tb_vaddr(tb), code, insns.size(), last, mode),
+                              code);
 }
 
 void report_execution(qemu_plugin_tb* tb, qemu_plugin_vcpu_udata_cb_t callback,

@@ -63,7 +63,7 @@ class Bench:
         done = subprocess.run([self.hodo, *words], cwd=self.work, env={**self.environment, **environment}, capture_output=True,
                               text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=self.patience)
         if done.returncode not in statuses:
-            raise Failure(f"hodo {' '.join(words)}: exit status {done.returncode}: {done.stderr[-1500:]}")
+            raise Failure(f"hodo {' '.join(words)}: exit status {done.returncode}: {(done.stderr or done.stdout)[-1500:]}")
         return done
 
     def json(self, *words, statuses=(0, 1)):
