@@ -73,13 +73,14 @@ class Box:
         kernel = self.kernel if moved else guest.unpacked(self.kernel, self.cache)
         return guest.command(kernel, "initrd", *qemu_words, boot=boot)
 
-    def record_vm(self, script, watched, *qemu_words, options=(), boot="", files=(), moved=False, timeout=240):
-        """Boots the guest and records the processes `watched` into vm.data; `files`: see write_initramfs, `moved`: guest()."""
+    def record_vm(self, script, watched, *qemu_words, options=(), boot="", files=(), moved=False, patience=()):
+        """Boots the guest and records the processes `watched` into vm.data; `files`: see write_initramfs, `moved`: guest(),
+        `patience`: a command that bounds it."""
         programs = [self.program(name) for name in ("known_path", "narrow", "family", "ping_pong")]
         guest.write_initramfs(self.path("initrd"), script, programs, files)
         words = [word for name in watched for word in ("--process", name)]
-        done = self.run(self.hodo, "vm", "record", *words, *options, "-o", "vm.data", "--",
-                        *self.guest(*qemu_words, boot=boot, moved=moved), timeout=timeout)
+        done = self.run(*patience, self.hodo, "vm", "record", *words, *options, "-o", "vm.data", "--",
+                        *self.guest(*qemu_words, boot=boot, moved=moved))
         check("Linux version" in done.stderr, f"no guest kernel: {done.stderr}")
         return done
 
