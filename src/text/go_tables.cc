@@ -10,53 +10,94 @@ namespace hodo::text {
 namespace {
 
 // The header, behind its first word: no padding, a quantum of one byte for x86, pointers of the
-// file's size. Go 1.18 and 1.20 differ in the first word only.
+// file's size. Go 1.18 and 1.20 differ in the first word only, 1.26 leaves out the text's start.
 struct TableHeader {
   std::uint64_t functions = 0;   // how many
   std::uint64_t text_start = 0;  // what their entries count from
   std::uint64_t table = 0;       // address of (entry, place of the rest) of each
 };
 
-std::uint64_t text_start_of(std::uint64_t place, std::uint64_t value,
-                            std::span<const Relocation> relocations) {
-  if (value != 0) return value;
-  const auto at = std::ranges::find(relocations, place, &Relocation::place);
-  return at == relocations.end() ? 0 : at->addend;
-}
+class GoTables {
+ public:
+  GoTables(const ElfBytes& elf, std::span<const Relocation> relocations)
+      : elf_(elf), relocations_(relocations), word_(elf.is_narrow() ? 4 : 8) {}
 
-template <class Word>
-std::optional<TableHeader> header_at(std::span<const std::uint8_t> bytes, std::uint64_t vaddr,
-                                     std::span<const Relocation> relocations) {
-  constexpr std::array<std::uint8_t, 7> kRest = {0xff, 0xff, 0xff, 0, 0, 1, sizeof(Word)};
-  if (bytes.size() < 8 || (bytes[0] != 0xf0 && bytes[0] != 0xf1)) return std::nullopt;
-  if (!std::ranges::equal(bytes.subspan(1, kRest.size()), kRest)) return std::nullopt;
-  // Numbers of functions and files, text start, places of names, units, files, values, functions.
-  std::array<std::uint64_t, 8> fields{};
-  ByteReader reader(bytes.subspan(8));
-  for (std::uint64_t& field : fields) {
-    const auto word = reader.read<Word>();
-    if (!word) return std::nullopt;
-    field = *word;
+  std::optional<TableHeader> find_header() const;
+
+ private:
+  // A pointer of the loaded file; 0 where there is none.
+  std::uint64_t pointer_at(std::uint64_t place) const;
+  std::optional<std::uint64_t> number_at(std::uint64_t place) const {
+    if (elf_.is_narrow()) return elf_.read<std::uint32_t>(place);
+    return elf_.read<std::uint64_t>(place);
   }
-  if (fields[0] == 0 || fields[0] >= bytes.size() || fields[7] >= bytes.size()) return std::nullopt;
-  const std::uint64_t start = vaddr + 8 + 2 * sizeof(Word);
-  return TableHeader{.functions = fields[0],
-                     .text_start = text_start_of(start, fields[2], relocations),
-                     .table = vaddr + fields[7]};
+  std::optional<TableHeader> header_at(std::span<const std::uint8_t> bytes,
+                                       std::uint64_t vaddr) const;
+  std::uint64_t text_by_module(std::uint64_t header, std::uint64_t table) const;
+
+  const ElfBytes& elf_;
+  std::span<const Relocation> relocations_;
+  std::uint64_t word_;
+};
+
+std::uint64_t GoTables::pointer_at(std::uint64_t place) const {
+  const std::uint64_t value = number_at(place).value_or(0);
+  if (value != 0) return value;
+  const auto at = std::ranges::find(relocations_, place, &Relocation::place);
+  return at == relocations_.end() ? 0 : at->addend;
 }
 
-std::optional<TableHeader> find_header(const ElfBytes& elf,
-                                       std::span<const Relocation> relocations) {
+std::optional<TableHeader> GoTables::header_at(std::span<const std::uint8_t> bytes,
+                                               std::uint64_t vaddr) const {
+  const std::array<std::uint8_t, 7> rest = {
+      0xff, 0xff, 0xff, 0, 0, 1, static_cast<std::uint8_t>(word_)};
+  if (bytes.size() < 8 || (bytes[0] != 0xf0 && bytes[0] != 0xf1)) return std::nullopt;
+  if (!std::ranges::equal(bytes.subspan(1, rest.size()), rest)) return std::nullopt;
+  // Numbers of functions and files, text start, places of names, units, files, values, functions.
+  const std::uint64_t fields = vaddr + 8;
+  const auto functions = number_at(fields);
+  const auto place = number_at(fields + 7 * word_);
+  if (!functions || !place) return std::nullopt;
+  if (*functions == 0 || *functions >= bytes.size() || *place >= bytes.size()) return std::nullopt;
+  const std::uint64_t table = vaddr + *place;
+  std::uint64_t start = pointer_at(fields + 2 * word_);
+  if (start == 0) start = text_by_module(vaddr, table);
+  if (start == 0) return std::nullopt;
+  return TableHeader{.functions = *functions, .text_start = start, .table = table};
+}
+
+// What the runtime has of the program (moduledata) begins with the header's address; of its slices
+// two begin with the functions, and behind those and two more addresses is the text's.
+std::uint64_t GoTables::text_by_module(std::uint64_t header, std::uint64_t table) const {
+  constexpr unsigned kFunctions = 16, kText = 22;  // words
+  unsigned tries = 64;                             // each may look through all relocations
+  const auto text_of = [&](std::uint64_t place) -> std::uint64_t {
+    if (tries == 0) return 0;
+    --tries;
+    return pointer_at(place + kFunctions * word_) == table ? pointer_at(place + kText * word_) : 0;
+  };
+  for (const Relocation& relocation : relocations_) {
+    if (relocation.addend != header) continue;
+    if (const std::uint64_t text = text_of(relocation.place); text != 0) return text;
+  }
+  for (const image::Segment& segment : elf_.elf().segments) {
+    const std::size_t size = elf_.of(segment).size();
+    for (std::uint64_t at = 0; at < size; at += word_) {
+      if (number_at(segment.vaddr + at) != header) continue;
+      if (const std::uint64_t text = text_of(segment.vaddr + at); text != 0) return text;
+    }
+  }
+  return 0;
+}
+
+std::optional<TableHeader> GoTables::find_header() const {
   constexpr std::size_t kAlignment = 4;
   // Some linkers put read-only data into the text's segment.
-  for (const image::Segment& segment : elf.elf().segments) {
-    const auto bytes = elf.of(segment);
+  for (const image::Segment& segment : elf_.elf().segments) {
+    const auto bytes = elf_.of(segment);
     for (std::size_t at = 0; at < bytes.size(); at += kAlignment) {
       if (bytes[at] != 0xf0 && bytes[at] != 0xf1) continue;
-      const auto rest = bytes.subspan(at);
-      const std::uint64_t vaddr = segment.vaddr + at;
-      const auto found = elf.is_narrow() ? header_at<std::uint32_t>(rest, vaddr, relocations)
-                                         : header_at<std::uint64_t>(rest, vaddr, relocations);
+      const auto found = header_at(bytes.subspan(at), segment.vaddr + at);
       if (found) return found;
     }
   }
@@ -67,7 +108,7 @@ std::optional<TableHeader> find_header(const ElfBytes& elf,
 
 void add_go_functions(const ElfBytes& elf, std::span<const Relocation> relocations,
                       image::UnwindTables& tables) {
-  const auto header = find_header(elf, relocations);
+  const auto header = GoTables(elf, relocations).find_header();
   if (!header) return;
   const auto bytes = elf.at(header->table);
   ByteReader table(bytes);

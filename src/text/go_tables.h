@@ -2,8 +2,8 @@
 // function goes on when a panic in it was recovered. Go programs have them also when they are
 // stripped, and mostly no other unwind tables.
 //
-// Source: the Go runtime's own description of the format (runtime/symtab.go: pcHeader, functab;
-// runtime/runtime2.go: _func), from Go 1.18 on.
+// Source: the Go runtime's own description of the format (runtime/symtab.go: pcHeader, functab,
+// moduledata; runtime/runtime2.go: _func), from Go 1.18 to 1.27.
 #pragma once
 
 #include <span>

@@ -137,10 +137,10 @@ TEST(RuntimeModule, FewDistancesAreChance) {
 }
 
 // Two functions of a Go program, and where deferred calls of the first are made.
-Bytes go_tables(std::uint32_t deferred, std::uint64_t functions = 2) {
+Bytes go_tables(std::uint32_t deferred, std::uint64_t functions = 2, std::uint64_t text = kText) {
   Bytes out = {0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8};
   const std::uint64_t table = 8 + 8 * 8;
-  for (const std::uint64_t field : {functions, std::uint64_t{0}, kText, std::uint64_t{0},
+  for (const std::uint64_t field : {functions, std::uint64_t{0}, text, std::uint64_t{0},
                                     std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{0}, table}) {
     append(out, field);
   }
@@ -176,6 +176,34 @@ TEST(RuntimeModule, TablesOfGoMayLieAmongTheCode) {
   ASSERT_TRUE(module);
   ASSERT_NE(module->function(0x1014), nullptr);
   EXPECT_EQ(module->function(0x1014)->begin, 0x1010u);
+}
+
+// What Go's runtime has of the program, behind the tables of Go 1.26: those do not say where the
+// text begins.
+Bytes go_tables_and_module(std::uint64_t functions_of_module) {
+  Bytes out = go_tables(8, 2, 0);
+  while (out.size() % 8 != 0) out.push_back(0);
+  for (unsigned word = 0; word < 24; ++word) {
+    append(out, word == 0    ? kData
+                : word == 16 ? functions_of_module
+                : word == 22 ? kText
+                             : std::uint64_t{0});
+  }
+  return out;
+}
+
+TEST(RuntimeModule, WhereGosTextBeginsItsRuntimeSays) {
+  constexpr std::uint64_t kTable = kData + 8 + 8 * 8;
+  ElfBuilder elf;
+  elf.text = Bytes(0x30, 0x90);
+  elf.data = go_tables_and_module(kTable);
+  ASSERT_TRUE(analyze(elf));
+  const auto module = analyze(elf);
+  ASSERT_NE(module->function(0x1014), nullptr);
+  EXPECT_EQ(module->function(0x1014)->begin, 0x1010u);
+  EXPECT_TRUE(module->lands(0x1005, 0x1008));
+  elf.data = go_tables_and_module(kTable + 8);
+  EXPECT_EQ(analyze(elf)->function(0x1014), nullptr) << "another program's";
 }
 
 TEST(RuntimeModule, DamagedTablesOfGoSayNothingThatIsNotThere) {
