@@ -170,6 +170,21 @@ bool is_reached_by_address(const End& end) {
   return false;
 }
 
+}  // namespace
+
+bool restores_frame(const End& end) {
+  constexpr std::array<std::uint8_t, 2> kLea = {0x48, 0x8d};
+  constexpr std::uint8_t kRspByRbp = 0x65, kFarther = 0xa5;  // disp8, disp32
+  if (!end.known() || end.module->mode() != isa::Mode::bits64) return false;
+  const auto code = end.module->bytes(end.vaddr);
+  if (code.size() <= kLea.size() || !std::ranges::equal(code.first(kLea.size()), kLea))
+    return false;
+  const std::uint8_t operands = code[kLea.size()];
+  return (operands == kRspByRbp || operands == kFarther) && is_reached_by_address(end);
+}
+
+namespace {
+
 // Where a function that makecontext started returns to: elsewhere a function of its own
 // (__start_context), on i386 a label of makecontext.
 bool ends_context(const End& end) {
@@ -397,9 +412,11 @@ PathFacts Locator::facts(const Edge& edge) const {
       edge.branch.kind == BranchKind::ret && edge.from.known() && edge.to.kind == End::Kind::vdso;
   if (back_to_vdso) out |= kToReturnSite;
   if (unjudged(edge.from) || (unjudged(edge.to) && !back_to_vdso)) out |= kUnjudged;
-  if (edge.from.has(text::kSwitchesStack)) out |= kFromSwitch;
+  const bool by_jump = edge.branch.kind == BranchKind::ijmp;
+  if (edge.from.has(text::kSwitchesStack) || (by_jump && restores_frame(edge.to)))
+    out |= kFromSwitch;
   // Which calls return twice is only known by names.
-  const bool jumps = edge.branch.kind == BranchKind::ijmp && edge.from.has(text::kSwitchesStack);
+  const bool jumps = by_jump && edge.from.has(text::kSwitchesStack);
   const bool unnamed = jumps && !edge.to.has(text::kReturnSite) && demangles(edge.from);
   if (edge.from.has(text::kSwitchesStack) && (unnamed || is_longjmp(edge.from)))
     out |= kFromLongjmp;
@@ -509,7 +526,7 @@ PathFacts Locator::facts_of_target(const Edge& edge) const {
     if (is_untaken(to)) out |= kToUntaken;
     if (is_sensitive_start(to)) out |= kToSensitive;
   }
-  if (to.has(text::kLanding)) out |= kToLanding;
+  if (to.has(text::kLanding) || restores_frame(to)) out |= kToLanding;
   const BranchKind kind = edge.branch.kind;
   const bool calls = kind == BranchKind::call || kind == BranchKind::icall;
   if ((calls || !to.has(text::kReturnSite)) && begins_twice(to)) out |= kToSetjmp;

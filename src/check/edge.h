@@ -77,6 +77,9 @@ bool is_called(const text::Module& module, std::uint64_t vaddr, std::string_view
 // The same, or it is code that an IFUNC of the name may stand for: in which file lies what it
 // chooses between when the program starts. Only of what is known().
 bool is_named(const End& to, std::string_view name);
+// Whether LEA RSP, [RBP - N] is there and no branch of the text leads to it: a handler of a
+// function that the tables of its runtime alone know, as Dart's, and that takes its frame up again.
+bool restores_frame(const End& end);
 
 class Makers;
 

@@ -26,7 +26,9 @@ class History::Here final : public Landings {
   bool lands(std::uint64_t return_address, std::uint64_t pad) const override {
     const End frame = end(return_address);
     const End to = end(pad);
-    return frame.known() && frame.module == to.module && frame.module->lands(frame.vaddr, to.vaddr);
+    if (!frame.known() || frame.module != to.module) return false;
+    if (restores_frame(to)) return owns(return_address, pad);
+    return frame.module->lands(frame.vaddr, to.vaddr);
   }
   bool owns(std::uint64_t return_address, std::uint64_t label) const override {
     const End frame = end(return_address);

@@ -8,14 +8,14 @@ namespace hodo::check {
 // What the text says about both ends of a branch. Of an end whose file cannot be read nothing is
 // known, and nothing is concluded.
 enum PathFact : std::uint32_t {
-  kFromSwitch = 1 << 0,  // kSwitchesStack of `from`
+  kFromSwitch = 1 << 0,  // kSwitchesStack of `from`, or restores_frame()
   kFromPushed = 1 << 1,  // kPushedTarget
   kFromStored = 1 << 2,  // kStoredTarget
   kToReturnSite = 1 << 3,
   // kToReturnSite: `to` is behind a call that returns twice, setjmp or getcontext. Else, and of a
   // call: such a function is entered.
   kToSetjmp = 1 << 4,
-  kToLanding = 1 << 5,
+  kToLanding = 1 << 5,      // or restores_frame() of `to`
   kToFunction = 1 << 6,     // a function's start
   kToLabel = 1 << 11,       // an address that is written down, inside of a function
   kToSigreturn = 1 << 7,    // the code at `to` does a sigreturn

@@ -38,7 +38,7 @@ class CallTarget final : public EdgeRule {
     if (!jump && edge.branch.kind != BranchKind::icall) return std::nullopt;
     if (!edge.to.known() || edge.from.kept || edge.to.kept) return std::nullopt;
     // Jumps that change the stack are the return model's.
-    if (jump && edge.from.has(text::kSwitchesStack)) return std::nullopt;
+    if (jump && (edge.facts & kFromSwitch) != 0) return std::nullopt;
     const text::Module& module = *edge.to.module;
     // Before a lazy slot is filled it leads back to its stub, behind the jump.
     if (edge.from.has(text::kPlt) && edge.to.has(text::kPlt) && edge.to.address == edge.next) {

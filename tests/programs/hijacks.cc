@@ -639,6 +639,8 @@ int main(int argc, char** argv) {
       {"behind-nop", behind_nop},
       {"behind-start-inside", behind_start_inside},
       {"behind-start-of-another", behind_start_of_another},
+      {"to-handler", to_handler},
+      {"to-handler-of-open", to_handler_of_open},
       {"label-in-table-of-another", label_in_table_of_another},
       {"context-to-untaken", context_to_untaken},
       {"context-to-global", context_to_global},

@@ -386,6 +386,33 @@ void behind_start_inside() {
   enter_behind_start(inside(host_call) - kAdded);
 }
 void behind_start_of_another() { enter_behind_start(reinterpret_cast<Word>(&skipped_start)); }
+// A function whose handler the program's own tables know, if any: it takes its frame up again.
+extern "C" void has_handler(void (*called)());
+asm(R"(
+        .text
+        .type has_handler, @function
+        .balign 16
+has_handler:
+        .cfi_startproc
+        push %rbp
+        mov %rsp, %rbp
+        sub $16, %rsp
+        call *%rdi
+        leave
+        ret
+        lea -16(%rbp), %rsp
+        and $-16, %rsp
+        call reached
+        .cfi_endproc
+        .size has_handler, .-has_handler
+)");
+void to_handler() {
+  constexpr Word kHandler = 12;
+  asm volatile("mov %%rsp, %%rbp; jmp *%0"
+               :
+               : "r"(reinterpret_cast<Word>(&has_handler) + kHandler));
+}
+void to_handler_of_open() { has_handler(to_handler); }
 void context_to_untaken() {
   const Word words[] = {1, 2};
   corrupt_context(word_of_no_pointer(), words, 2);
