@@ -680,10 +680,15 @@ def case_hostile(case):
                                ("tile", {"thread": "q99999999999", "from": 0, "to": 1}),
                                ("flame", {"thread": "99999999"}),
                                ("flame", {"from": 5, "to": 1}), ("flame", {"axis": "instructions", "from": 1}),
-                               ("tree", {"path": ["nosuch"]}), ("code", {}), ("calls", {"function": "lef"})):
+                               ("tree", {"path": ["nosuch"]}), ("code", {}), ("calls", {"function": "lef"}),
+                               ("tree", {"pid": 1}), ("flame", {"pid": 1}), ("calls", {"function": "leaf", "thread": "q0"}),
+                               ("scene", {"at": "end", "thread": "1"}), ("code", {"function": "leaf", "pid": 1})):
             refused = server.refused(method, **params)
             check(refused["code"] == -32000 and refused["data"]["cause"], f"{method} {params}: {refused}")
             check("\x1b" not in refused["message"], "an escape in a message")
+        nobody = server.refused("calls", function="leaf", pid=1)["message"]
+        check(nobody.startswith("no process 1 is in the recording"), nobody)
+        check(server.ask("flame", thread="") == server.ask("flame"), "a thread that is none")
         server.send('{"jsonrpc":"2.0","method":"info"}')  # nobody wants to know
         server.send('[{"jsonrpc":"2.0","id":"a","method":"progress"},{"jsonrpc":"2.0","method":"info"},7]')
         answers = server.answer()

@@ -17,7 +17,7 @@ view::CallOrder order_in(const Json& params) {
 }
 
 Result<Json> answer_calls(Workspace& workspace, const Json& params) {
-  auto selection = selection_in(params);
+  auto selection = selection_in(workspace, params);
   if (!selection) return std::unexpected(selection.error());
   const ask::FindOptions how = workspace.find(*selection);
   auto list = ask::list_calls(workspace.session(), text_in(params, "function"),

@@ -32,7 +32,7 @@ Result<std::optional<Range>> range_in(const Workspace& workspace, const Json& pa
   const std::uint64_t zero = time ? workspace.start() : 0;
   out.from = number_in(params, "from", 0) + zero;
   if (params.contains("to")) out.to = number_in(params, "to", 0) + zero;
-  if (!time && !params.contains("thread")) {
+  if (!time && text_in(params, "thread").empty()) {
     return fail(ErrorCode::usage, "a range of instructions is one thread's: params need 'thread'");
   }
   if (out.to < out.from) return fail(ErrorCode::usage, "params.to lies before params.from");
@@ -40,10 +40,9 @@ Result<std::optional<Range>> range_in(const Workspace& workspace, const Json& pa
 }
 
 Result<Asked> asked(Workspace& workspace, const Json& params) {
-  auto selection = selection_in(params);
+  auto selection = selection_in(workspace, params);
   if (!selection) return std::unexpected(selection.error());
-  std::optional<ask::ThreadId> thread;
-  if (params.contains("thread")) thread = *thread_named(text_in(params, "thread"));
+  const std::optional<ask::ThreadId> thread = *thread_in(params);
   const std::optional<std::int32_t> pid = selection->pid;
   const auto wanted = [&](const ThreadTotal& total) {
     return (!thread || total.thread == *thread) && (!pid || total.pid == *pid);

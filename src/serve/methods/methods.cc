@@ -117,16 +117,30 @@ Result<ask::ThreadId> thread_named(const std::string& text) {
   return ask::ThreadId{.tid = static_cast<std::int32_t>(value)};
 }
 
-Result<session::Selection> selection_in(const Json& params) {
+Result<std::optional<ask::ThreadId>> thread_in(const Json& params) {
+  const std::string text = text_in(params, "thread");
+  if (text.empty()) return std::nullopt;
+  return thread_named(text);
+}
+
+Result<session::Selection> selection_in(Workspace& workspace, const Json& params) {
+  auto thread = thread_in(params);
+  if (!thread) return std::unexpected(thread.error());
   session::Selection out;
-  if (const std::string thread = text_in(params, "thread"); !thread.empty()) {
-    auto id = thread_named(thread);
-    if (!id) return std::unexpected(id.error());
-    out = ask::only(*id);
+  if (*thread) out = ask::only(**thread);
+  const auto queues = workspace.session().queues();
+  if (*thread && (*thread)->tid < 0 &&
+      ((*thread)->queue >= queues.size() || queues[(*thread)->queue].tid >= 0)) {
+    return fail(ErrorCode::not_found,
+                fmt::format("no thread {} is in the recording; 'info' lists those that are",
+                            ask::to_string(**thread)));
   }
   if (params.contains("pid")) {
     out.pid =
         static_cast<std::int32_t>(std::min<std::uint64_t>(number_in(params, "pid", 0), 0x7fffffff));
+  }
+  if (Status status = selects_somebody(workspace.session(), out); !status) {
+    return std::unexpected(status.error());
   }
   return out;
 }
@@ -151,7 +165,7 @@ Result<FunctionGraph> graph_in(Workspace& workspace, const Json& params,
     return function_graph((*counted)->outcome, *(*counted)->counts, workspace.session(), function,
                           module);
   }
-  auto selection = selection_in(params);
+  auto selection = selection_in(workspace, params);
   if (!selection) return std::unexpected(selection.error());
   return function_graph(workspace.session(), window_in(params), workspace.find(*selection),
                         function, module);

@@ -41,8 +41,10 @@ bool flag_in(const Json& params, const char* name);
 
 // "4242" or "q0", as moments name threads. Errors: usage.
 Result<ask::ThreadId> thread_named(const std::string& text);
-// The member "thread", and "pid". Errors: usage for what is no thread.
-Result<session::Selection> selection_in(const Json& params);
+// The member "thread"; nullopt: it says none. Errors: usage for what is no thread.
+Result<std::optional<ask::ThreadId>> thread_in(const Json& params);
+// That and "pid". Errors: as thread_in(); not_found: the recording has nobody of that number.
+Result<session::Selection> selection_in(Workspace& workspace, const Json& params);
 // Of the members "from", "to", "last", "call": as the commands' options of these names.
 WindowInput window_in(const Json& params);
 

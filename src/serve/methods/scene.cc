@@ -21,7 +21,7 @@ Result<SceneInput> scene_input(const Json& params) {
 }
 
 Result<ask::FindOptions> find_in(Workspace& workspace, const Json& params) {
-  auto selection = selection_in(params);
+  auto selection = selection_in(workspace, params);
   if (!selection) return std::unexpected(selection.error());
   return workspace.find(*selection);
 }
