@@ -15,7 +15,7 @@ std::size_t leading_underscores(std::string_view name) {
 bool better_name(const Candidate& a, const Candidate& b) {
   const auto key = [](const Candidate& c) {
     return std::tuple(c.symbol.kind != SymbolKind::plt, c.symbol.kind == SymbolKind::label,
-                      !c.symbol.global, leading_underscores(c.symbol.name), c.weak,
+                      !c.symbol.global, leading_underscores(c.symbol.name), c.origin.weak,
                       c.symbol.name.size(), c.symbol.name, c.symbol.size == 0);
   };
   return key(a) < key(b);
@@ -66,8 +66,8 @@ RangeMap::RangeMap(std::span<Candidate> candidates) {
     if (chosen.symbol.size == 0) {
       if (sweep.inside_a_symbol()) continue;
       const auto next_start =
-          next < candidates.size() ? candidates[next].symbol.start : chosen.section_end;
-      const auto end = std::min(next_start, chosen.section_end);
+          next < candidates.size() ? candidates[next].symbol.start : chosen.origin.section_end;
+      const auto end = std::min(next_start, chosen.origin.section_end);
       if (end <= start) continue;
       chosen.symbol.size = end - start;
     }
@@ -75,6 +75,41 @@ RangeMap::RangeMap(std::span<Candidate> candidates) {
     sweep.open({start, end, static_cast<std::uint32_t>(best)});
   }
   sweep.advance(~std::uint64_t{0});
+}
+
+void RangeMap::write(NumberWriter& out) const {
+  out.number(ranges_.size());
+  Range last;
+  for (const Range& range : ranges_) {
+    out.number(range.start - last.end);
+    out.number(range.end - range.start);
+    out.step(last.candidate, range.candidate);
+    last = range;
+  }
+}
+
+bool RangeMap::covers(const Symbol& symbol, const Range& range) {
+  return symbol.start <= range.start &&
+         range.end - symbol.start <= std::min(symbol.size, ~symbol.start);
+}
+
+RangeMap RangeMap::read(NumberReader& in, std::span<const Symbol> symbols) {
+  constexpr std::size_t kLeastOfRange = 3;  // bytes
+  RangeMap out;
+  out.ranges_.resize(in.count(kLeastOfRange));
+  Range last;
+  for (Range& range : out.ranges_) {
+    range.start = in.behind(last.end);
+    range.end = in.behind(range.start);
+    const std::uint64_t candidate = in.step(last.candidate);
+    if (!in.good() || candidate >= symbols.size() || !covers(symbols[candidate], range)) {
+      in.refuse();
+      return {};
+    }
+    range.candidate = static_cast<std::uint32_t>(candidate);
+    last = range;
+  }
+  return out;
 }
 
 std::optional<std::size_t> RangeMap::at(std::uint64_t address) const {

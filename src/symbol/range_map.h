@@ -7,16 +7,21 @@
 #include <span>
 #include <vector>
 
+#include "hodo/base/numbers.h"
 #include "hodo/symbol/symbol_table.h"
 
 namespace hodo::symbol {
 
+// What a file says of a symbol beside what everybody wants to know.
+struct Origin {
+  bool weak = false;
+  std::uint32_t source = 0;       // of a local one, in FileSymbols::sources_; 0: unknown
+  std::uint64_t section_end = 0;  // where a symbol without a size ends at the latest
+};
+
 struct Candidate {
   Symbol symbol;
-  bool weak = false;
-  std::uint32_t source = 0;       // of a local one, in SymbolTable::Loaded::sources; 0: unknown
-  std::uint64_t section_end = 0;  // where a symbol without a size ends at the latest
-  bool sizeless = false;          // the file gives no size
+  Origin origin;
 };
 
 // True if `a` is the better name for code that both name (see SymbolTable::at).
@@ -31,6 +36,11 @@ class RangeMap {
   // `candidates` in order of symbol.start. Gives those without a size the extent of their range.
   explicit RangeMap(std::span<Candidate> candidates);
 
+  // As bytes, and from bytes that anybody may have made up: refused unless each range lies in its
+  // candidate, one of `symbols`.
+  void write(NumberWriter& out) const;
+  static RangeMap read(NumberReader& in, std::span<const Symbol> symbols);
+
   // Index of the candidate that has the address.
   std::optional<std::size_t> at(std::uint64_t address) const;
 
@@ -41,6 +51,7 @@ class RangeMap {
     std::uint32_t candidate = 0;
   };
   class Sweep;
+  static bool covers(const Symbol& symbol, const Range& range);
   std::vector<Range> ranges_;
 };
 

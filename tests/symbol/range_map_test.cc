@@ -11,7 +11,7 @@ namespace {
 
 Candidate function(std::string_view name, std::uint64_t start, std::uint64_t size) {
   return {.symbol = {.name = name, .start = start, .size = size, .global = true},
-          .section_end = 1000};
+          .origin = {.section_end = 1000}};
 }
 
 // One letter per address from 0 on, the first letter of the symbol that has it; '.' for none.
@@ -44,9 +44,9 @@ TEST(RangeMap, OverlappingSymbolsEndWhereTheNextBegins) {
 TEST(RangeMap, WithoutASizeUpToTheNextSymbolOrTheSectionsEnd) {
   EXPECT_EQ(drawn({function("a", 1, 0), function("b", 4, 2)}, 8), ".aaabb..");
   auto last = function("z", 5, 0);
-  last.section_end = 7;
+  last.origin.section_end = 7;
   EXPECT_EQ(drawn({function("a", 1, 2), last}, 9), ".aa..zz..");
-  last.section_end = 3;  // lies
+  last.origin.section_end = 3;  // lies
   EXPECT_EQ(drawn({function("a", 1, 2), last}, 9), ".aa......");
 }
 
@@ -76,7 +76,8 @@ TEST(RangeMap, ReachesTheEndOfTheAddressSpace) {
 
 TEST(BetterName, Order) {
   const auto make = [](std::string_view name, SymbolKind kind, bool global, bool weak) {
-    return Candidate{.symbol = {.name = name, .kind = kind, .global = global}, .weak = weak};
+    return Candidate{.symbol = {.name = name, .kind = kind, .global = global},
+                     .origin = {.weak = weak}};
   };
   using enum SymbolKind;
   const Candidate order[] = {make("longer_write@plt", plt, false, false),

@@ -18,6 +18,8 @@ namespace hodo::symbol {
 
 class DwarfSource;
 class ElfFile;
+class FileSymbols;
+class FunctionTable;
 struct FilesKey;
 
 enum class SymbolKind : std::uint8_t {
@@ -72,8 +74,8 @@ struct DebugPaths {
 // here, and nothing worse: the file is input like any other.
 class SymbolTable {
  public:
-  // `lines`: where source positions are kept, for the next time that the same file is opened; null:
-  // nowhere. Errors: as image::read_elf_file.
+  // `lines`: where source positions and functions are kept, for the next time that the same file is
+  // opened; null: nowhere. Errors: as image::read_elf_file.
   static Result<std::shared_ptr<const SymbolTable>> open(
       const std::string& path, DebugPaths debug = {}, std::shared_ptr<LineStore> lines = nullptr);
   // Of an image that is no file, as the vDSO; no debug file is looked for. Errors: as
@@ -131,14 +133,12 @@ class SymbolTable {
   LineTable lines() const;
 
  private:
-  struct Loaded;
   struct State;
   class DwarfLock;
   explicit SymbolTable(image::Elf elf);
-  struct Functions;
-  const Loaded& loaded() const;
-  const Loaded& named_table() const;  // with what answers by name
-  const Functions& all_functions() const;
+  FileSymbols* file_symbols() const;  // null: the file cannot be read
+  FunctionTable make_functions() const;
+  const FunctionTable& all_functions() const;
   std::optional<ElfFile> open_file() const;
   std::optional<ElfFile> open_debug_file(const ElfFile& file) const;
   DwarfSource* opened_dwarf() const;
