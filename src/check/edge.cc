@@ -155,12 +155,10 @@ bool ends_line(const isa::Insn& insn, std::span<const std::uint8_t> code) {
   return code.front() == kInt3 || std::ranges::equal(code.first(insn.length), kUd2);
 }
 
-// An instruction behind what ends a line, to which no branch of the text leads: what is there can
-// only be reached by an address, as where V8's entry handles exceptions.
-bool is_reached_by_address(const End& end) {
-  constexpr text::Marks kReached = text::kLeader | text::kAwaited | text::kReturnSite;
+// An instruction behind what ends a line.
+bool begins_line(const End& end) {
   constexpr std::uint64_t kLongest = 15;
-  if (!end.has(text::kInsn) || end.has(kReached)) return false;
+  if (!end.has(text::kInsn) || end.has(text::kReturnSite)) return false;
   for (std::uint64_t length = 1; length <= std::min(kLongest, end.vaddr); ++length) {
     if (!end.module->has(end.vaddr - length, text::kInsn)) continue;
     const auto insn = end.module->insn(end.vaddr - length);
@@ -168,6 +166,20 @@ bool is_reached_by_address(const End& end) {
     return ends_line(*insn, end.module->bytes(end.vaddr - length));
   }
   return false;
+}
+
+// And to which no branch of the text leads: what is there can only be reached by an address, as
+// where V8's entry handles exceptions.
+bool is_reached_by_address(const End& end) {
+  return !end.has(text::kLeader | text::kAwaited) && begins_line(end);
+}
+
+// Where a function goes on whose stack was loaded, by a table of its runtime's own. In files that
+// do not say where functions are, data is read as code, too, and seems to lead anywhere; and
+// handlers of GraalVM's programs are joined by other handlers.
+bool may_be_handler(const End& end) {
+  const bool covered = end.module->function(end.vaddr) != nullptr;
+  return covered ? is_reached_by_address(end) : begins_line(end);
 }
 
 }  // namespace
@@ -459,7 +471,7 @@ PathFacts Locator::facts(const Edge& edge) const {
   }
   constexpr PathFacts kElse = kToFunction | kToLabel | kToReturnSite | kToLanding;
   const bool same_file = edge.from.known() && edge.from.module == edge.to.module;
-  if (switches && same_file && (out & kElse) == 0 && is_reached_by_address(edge.to)) {
+  if (switches && same_file && (out & kElse) == 0 && may_be_handler(edge.to)) {
     out |= kToLabel;
   }
   if (other_file && edge.branch.kind == BranchKind::icall && is_dynamic_linker(*edge.from.module)) {
