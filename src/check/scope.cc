@@ -1,5 +1,7 @@
 #include "scope.h"
 
+#include <algorithm>
+
 #include "hodo/text/names.h"
 
 namespace hodo::check {
@@ -52,6 +54,13 @@ bool Scope::depends(const text::Module* from, const text::Module* to) const {
   std::set<const text::Module*> all;
   if (from != nullptr) collect(from, all);
   return all.contains(to);
+}
+
+bool Scope::share_opened(const text::Module* from, const text::Module* to) const {
+  if (depends(program_, from)) return false;
+  return std::ranges::any_of(loaded_, [&](const Loaded& opened) {
+    return opened.module != nullptr && depends(opened.module, from) && depends(opened.module, to);
+  });
 }
 
 std::vector<Scope::Loaded> Scope::strangers() const {

@@ -24,6 +24,10 @@ class Scope {
   const text::Module* program() const { return program_; }
   // Whether `to` is `from`, or among what it depends on, directly or through others.
   bool depends(const text::Module* from, const text::Module* to) const;
+  // Whether a file, or what it was opened with (dlopen), may bring both along: one that is mapped
+  // depends on both, and the program not on `from`, for which names are looked up in what the
+  // program depends on alone.
+  bool share_opened(const text::Module* from, const text::Module* to) const;
 
   struct Loaded {
     std::string_view path;
