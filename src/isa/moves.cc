@@ -31,6 +31,19 @@ std::uint16_t changed_by(const WholeInsn& decoded) {
   return out;
 }
 
+// What it writes to memory; its first operand.
+void tell_written(const WholeInsn& decoded, std::uint64_t ip, Move& out) {
+  const ZydisDecodedOperand& to = decoded.operands[0];
+  if (decoded.insn.operand_count == 0) return;
+  const auto memory = memory_of(to, decoded.insn, ip);
+  if (!memory || (to.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0) return;
+  out.memory = *memory;
+  out.written = static_cast<std::uint16_t>(to.size / 8);
+  if (decoded.insn.mnemonic != ZYDIS_MNEMONIC_MOV || !is_whole(decoded.operands[1])) return;
+  out.what = Move::What::store;
+  out.from = number_of(decoded.operands[1].reg.value);
+}
+
 }  // namespace
 
 std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64_t ip) {
@@ -40,6 +53,7 @@ std::optional<Move> decode_move(std::span<const std::uint8_t> bytes, std::uint64
   const auto& [to, from] = std::tie(decoded.operands[0], decoded.operands[1]);
   const bool moves = decoded.insn.mnemonic == ZYDIS_MNEMONIC_MOV;
   const bool computes = decoded.insn.mnemonic == ZYDIS_MNEMONIC_LEA;
+  tell_written(decoded, ip, out);
   if (!is_whole(to)) return out;
   if (decoded.insn.mnemonic == ZYDIS_MNEMONIC_ADD && is_whole(from)) {
     out.what = Move::What::sum;

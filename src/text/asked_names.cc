@@ -23,15 +23,14 @@ std::vector<std::string_view> AskedNames::of(std::uint64_t insn) const {
   const auto pointer = isa::decode_pointer(text_.bytes(insn), insn);
   const Function* f = module_.function(insn);
   if (!pointer || f == nullptr) return {};
-  if (pointer->in == isa::kNoRegister) {
-    return pointer->memory.address ? stored_in(*pointer->memory.address)
-                                   : std::vector<std::string_view>();
+  if (pointer->in == isa::kNoRegister && pointer->memory.address) {
+    return stored_in(*pointer->memory.address);
   }
-  const RegisterFlow flow(text_, *f, [&](const Value& value) {
+  const RegisterFlow flow(text_, *f, insn, [&](const Value& value) {
     return value.kind == Value::Kind::loaded || is_of_asking(value);
   });
   std::vector<std::string_view> out;
-  for (const Value& value : flow.before(insn, pointer->in)) {
+  for (const Value& value : flow.called(insn)) {
     if (value.kind == Value::Kind::loaded) append(out, stored_in(value.address));
     if (value.kind == Value::Kind::returned) append(out, returned_by(flow, value.address));
   }
@@ -60,7 +59,8 @@ std::vector<std::string_view> AskedNames::stored_in(std::uint64_t place) const {
   for (const Store& store : stores_to(place)) {
     const Function* f = module_.function(store.insn);
     if (f == nullptr) continue;
-    const RegisterFlow flow(text_, *f, [&](const Value& value) { return is_of_asking(value); });
+    const RegisterFlow flow(text_, *f, store.insn,
+                            [&](const Value& value) { return is_of_asking(value); });
     for (const Value& value : flow.before(store.insn, store.reg)) {
       if (value.kind == Value::Kind::returned) append(out, returned_by(flow, value.address));
     }

@@ -567,20 +567,19 @@ std::vector<const Slot*> Module::slots_held(std::uint64_t insn_vaddr) const {
 
 Module::MayCall Module::may_call(std::uint64_t insn_vaddr) const {
   MayCall out;
-  const auto reg = called_register(bytes(insn_vaddr), insn_vaddr);
-  if (!reg || mode() != isa::Mode::bits64) return out;
+  if (mode() != isa::Mode::bits64) return out;
   constexpr std::uint64_t kReach = 256;  // where the file does not say where the function begins
   const Function* f = function(insn_vaddr);
   Function near = {insn_vaddr - std::min(insn_vaddr, kReach), insn_vaddr + 1};
   while (!is_text(near.begin) && near.begin < insn_vaddr) ++near.begin;
   using Kind = RegisterFlow::Value::Kind;
-  const RegisterFlow flow(facts_->text, f != nullptr ? *f : near,
+  const RegisterFlow flow(facts_->text, f != nullptr ? *f : near, insn_vaddr,
                           [&](const RegisterFlow::Value& value) {
                             if (value.kind == Kind::loaded)
                               return facts_->slot_at(value.address) != nullptr;
                             return value.kind == Kind::number && is_text(value.address);
                           });
-  for (const RegisterFlow::Value& value : flow.before(insn_vaddr, *reg)) {
+  for (const RegisterFlow::Value& value : flow.called(insn_vaddr)) {
     if (value.kind == Kind::loaded) {
       out.names.push_back(facts_->slot_at(value.address)->name);
     } else {

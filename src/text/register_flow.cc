@@ -1,6 +1,7 @@
 #include "register_flow.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "hodo/base/byte_reader.h"
 #include "hodo/isa/moves.h"
@@ -12,6 +13,15 @@ using isa::kNoRegister;
 using isa::Move;
 
 constexpr std::uint8_t kRax = 0;
+constexpr std::uint8_t kRsp = 4;
+constexpr std::uint8_t kRbp = 5;
+
+bool is_same(const isa::Memory& a, const isa::Memory& b) {
+  return a.base == b.base && a.index == b.index && a.displacement == b.displacement;
+}
+bool is_by_frame(const isa::Memory& memory) {
+  return (memory.base == kRsp || memory.base == kRbp) && memory.index == kNoRegister;
+}
 
 // CMOVcc REG, REG and CMOVcc REG, [RIP + distance]: 0F 40 to 4F (SDM vol. 2).
 struct Choice {
@@ -112,8 +122,56 @@ void RegisterFlow::read(const Function& function) {
     targets.push_back(direct ? insn->target : 0);
     insns_.push_back({.address = at, .falls_through = goes_on(insn->cls), .target = kNone});
   }
+  std::vector<bool> known(insns_.size());  // that something in the function leads there
   for (std::size_t i = 0; i < insns_.size(); ++i) {
     if (targets[i] != 0) insns_[i].target = find(targets[i]);
+    if (insns_[i].target != kNone) known[insns_[i].target] = true;
+    if (insns_[i].falls_through && i + 1 < insns_.size() && targets[i] != 0) known[i + 1] = true;
+  }
+  constexpr Marks kEntered = kStart | kTaken | kTableTarget | kLanding;
+  for (std::size_t i = 0; i < insns_.size(); ++i) {
+    const Marks marks = text_.marks(insns_[i].address);
+    const bool behind = i > 0 && insns_[i - 1].falls_through;
+    insns_[i].entered =
+        (marks & kEntered) != 0 || (!known[i] && ((marks & kLeader) != 0 || !behind));
+  }
+}
+
+// Where the pointer lies, and where what is stored there lay before.
+void RegisterFlow::find_places(std::uint64_t call) {
+  const auto pointer = isa::decode_pointer(text_.bytes(call), call);
+  const std::size_t at = find(call);
+  if (!pointer || at == kNone) return;
+  if (pointer->in == kNoRegister) {
+    add_place(pointer->memory);
+  } else {
+    add_place_behind(at, pointer->in);
+  }
+  for (std::size_t n = 0; n < places_.size(); ++n) {
+    for (std::size_t i = 0; i < insns_.size(); ++i) {
+      const std::uint64_t store = insns_[i].address;
+      const auto move = isa::decode_move(text_.bytes(store), store);
+      if (!move || move->what != Move::What::store) continue;
+      if (is_same(move->memory, places_[n])) add_place_behind(i, move->from);
+    }
+  }
+}
+
+void RegisterFlow::add_place(const isa::Memory& memory) {
+  if (!is_by_frame(memory) || places_.size() == kMostPlaces) return;
+  const auto same = [&](const isa::Memory& place) { return is_same(place, memory); };
+  if (std::ranges::none_of(places_, same)) places_.push_back(memory);
+}
+
+// The one from which the register is loaded that the instruction uses.
+void RegisterFlow::add_place_behind(std::size_t insn, std::uint8_t reg) {
+  for (std::size_t i = insn; i > 0; --i) {
+    const std::uint64_t at = insns_[i - 1].address;
+    const auto move = isa::decode_move(text_.bytes(at), at);
+    if (!move) return;
+    if ((move->changed >> reg & 1) == 0) continue;
+    if (move->what == Move::What::load) add_place(move->memory);
+    return;
   }
 }
 
@@ -148,10 +206,11 @@ std::optional<RegisterFlow::Value> RegisterFlow::value_at(std::uint64_t insn) co
   return std::nullopt;
 }
 
-RegisterFlow::State RegisterFlow::behind(std::uint64_t insn, State state) const {
+RegisterFlow::State RegisterFlow::behind(std::uint64_t insn, const State& before) const {
   const auto code = text_.bytes(insn);
   const auto move = isa::decode_move(code, insn);
   if (!move) return {};
+  State state = before;
   std::uint64_t put = bit_of(value_at(insn));
   std::uint8_t to = is_call(code) ? kRax : move->to;
   if (const auto number = number_at(code)) {
@@ -161,18 +220,37 @@ RegisterFlow::State RegisterFlow::behind(std::uint64_t insn, State state) const 
     put |= state[to] | (choice->from != kNoRegister ? state[choice->from] : 0);
   } else if (move->what == Move::What::copy) {
     put = state[move->from];
+  } else if (move->what == Move::What::load && is_by_frame(move->memory)) {
+    put = in_place(move->memory, before);
   }
-  for (unsigned reg = 0; reg < state.size(); ++reg) {
-    if ((move->changed >> reg & 1) != 0) state[reg] = 0;
+  for (unsigned reg = 0; reg < kRegisters; ++reg) {
+    if ((move->changed >> reg & 1) != 0) state[reg] = kOther;
   }
-  if (to != kNoRegister) state[to] = put;
+  if (to != kNoRegister && put != 0) state[to] = put;
+  for (std::size_t n = 0; n < places_.size(); ++n) {
+    state[kRegisters + n] = behind(*move, places_[n], before[kRegisters + n], before);
+  }
   return state;
+}
+
+// What the place holds then, which held `held`.
+std::uint64_t RegisterFlow::behind(const Move& move, const isa::Memory& place, std::uint64_t held,
+                                   const State& before) {
+  constexpr std::int64_t kPointer = 8;
+  if ((move.changed >> place.base & 1) != 0) return kOther;
+  if (move.written == 0 || !is_by_frame(move.memory) || move.memory.base != place.base) return held;
+  if (move.what == Move::What::store && is_same(move.memory, place)) return before[move.from];
+  const std::int64_t distance = place.displacement - move.memory.displacement;
+  return distance < move.written && distance > -kPointer ? kOther : held;
 }
 
 // Until nothing new comes anywhere. Each round goes along all branches that lead forwards, so that
 // code that people write takes as many as it has loops in each other.
 void RegisterFlow::follow() {
   states_.assign(insns_.size(), {});
+  for (std::size_t i = 0; i < insns_.size(); ++i) {
+    if (insns_[i].entered) states_[i].fill(kOther);
+  }
   bool news = true;
   const auto arrive = [&](std::size_t at, const State& state) {
     for (std::size_t i = 0; i < state.size(); ++i) {
@@ -188,14 +266,37 @@ void RegisterFlow::follow() {
       if (insns_[i].target != kNone) arrive(insns_[i].target, state);
     }
   }
+  if (news) states_.clear();
 }
 
 std::vector<RegisterFlow::Value> RegisterFlow::before(std::uint64_t insn, unsigned reg) const {
-  std::vector<Value> out;
   const std::size_t at = find(insn);
-  if (at >= states_.size() || reg >= State{}.size()) return out;
+  if (at >= states_.size() || reg >= kRegisters) return {};
+  return values_of(states_[at][reg]);
+}
+
+std::vector<RegisterFlow::Value> RegisterFlow::called(std::uint64_t call) const {
+  const auto pointer = isa::decode_pointer(text_.bytes(call), call);
+  if (!pointer) return {};
+  if (pointer->in != kNoRegister) return before(call, pointer->in);
+  const std::size_t at = find(call);
+  return at < states_.size() ? values_of(in_place(pointer->memory, states_[at]))
+                             : std::vector<Value>();
+}
+
+// One of several, others can have chosen.
+std::uint64_t RegisterFlow::in_place(const isa::Memory& memory, const State& state) const {
+  for (std::size_t n = 0; n < places_.size(); ++n) {
+    const std::uint64_t bits = state[kRegisters + n];
+    if (is_same(places_[n], memory)) return std::has_single_bit(bits) ? bits & ~kOther : 0;
+  }
+  return 0;
+}
+
+std::vector<RegisterFlow::Value> RegisterFlow::values_of(std::uint64_t bits) const {
+  std::vector<Value> out;
   for (std::size_t n = 0; n < values_.size(); ++n) {
-    if ((states_[at][reg] >> n & 1) != 0) out.push_back(values_[n]);
+    if ((bits >> n & 1) != 0) out.push_back(values_[n]);
   }
   return out;
 }

@@ -16,7 +16,7 @@ ONLY_64 = {
     # Of hijacks_planted.h.
     "handler-inside", "handler-sensitive", "label-of-another", "context-to-closed-label",
     "jmpbuf-to-entry", "pointer-beside-held-slot", "pointer-beside-wrapper", "pointer-beside-asked",
-    "asked-pointer-to-another", "slot-to-stub", "library-chooses-another", "coroutine-inside",
+    "asked-pointer-to-another", "pointer-in-frame-to-another", "pointer-in-frame-to-other-choice", "slot-to-stub", "library-chooses-another", "coroutine-inside",
     "coroutine-behind-call", "coroutine-to-function",
     "pushed-inside", "pushed-untaken", "stored-inside", "stored-untaken", "flags-inside", "moved-inside", "left-out-inside", "jumped-inside",
     "jumped-untaken", "behind-nop", "behind-start-inside", "behind-start-of-another",

@@ -51,6 +51,25 @@ TEST(Moves, TellCopiesAndAddresses) {
   EXPECT_EQ(move_of({0x83, 0xc0, 0x10}).what, What::other);  // add eax, 16
 }
 
+TEST(Moves, TellWhatIsWrittenToMemory) {
+  const Move store = move_of({0x48, 0x89, 0x4c, 0x24, 0x08});  // mov [rsp+8], rcx
+  EXPECT_EQ(store.what, What::store);
+  EXPECT_EQ(store.from, 1);
+  EXPECT_EQ(store.to, kNoRegister);
+  EXPECT_EQ(store.memory.base, 4);
+  EXPECT_EQ(store.memory.displacement, 8);
+  EXPECT_EQ(store.written, 8);
+  EXPECT_EQ(store.changed, 0);
+  const Move part = move_of({0x89, 0x4c, 0x24, 0x08});  // mov [rsp+8], ecx
+  EXPECT_EQ(part.what, What::other);
+  EXPECT_EQ(part.memory.displacement, 8);
+  EXPECT_EQ(part.written, 4);
+  EXPECT_EQ(move_of({0x0f, 0x11, 0x45, 0xf0}).written, 16);       // movups [rbp-16], xmm0
+  EXPECT_EQ(move_of({0x48, 0x83, 0x45, 0xf8, 0x01}).written, 8);  // add qword [rbp-8], 1
+  EXPECT_EQ(move_of({0x48, 0x39, 0x45, 0xf8}).written, 0);        // cmp [rbp-8], rax
+  EXPECT_EQ(move_of({0x48, 0x8b, 0x45, 0xf8}).written, 0);        // mov rax, [rbp-8]
+}
+
 TEST(Moves, OfAPartOrByArithmeticOnlyChange) {
   EXPECT_EQ(move_of({0x8b, 0x07}).what, What::other);  // mov eax, [rdi]
   EXPECT_EQ(move_of({0x8b, 0x07}).changed, 1);         //

@@ -251,16 +251,24 @@ void put_into_host(int, siginfo_t*, void* context) {
   reinterpret_cast<Function>(corrupted)();
 }
 
+// Other code writes to the pointer: what a function's own text puts there may be called.
+template <class T>
+[[gnu::noinline]] void corrupt(volatile T* pointer, T value) {
+  *pointer = value;
+}
+
 [[gnu::noinline]] void pointer_to_library() {
   using Change = int (*)(uid_t);
-  volatile Change corrupted = &setuid;
+  volatile Change corrupted = nullptr;
+  corrupt<Change>(&corrupted, &setuid);
   corrupted(getuid());
   reached();
 }
 
 [[gnu::noinline]] void pointer_to_system() {
   using Run = int (*)(const char*);
-  volatile Run corrupted = &system;
+  volatile Run corrupted = nullptr;
+  corrupt<Run>(&corrupted, &system);
   corrupted(":");
   reached();
 }
@@ -282,7 +290,8 @@ const char* library() {
 
 [[gnu::noinline]] void library_by_pointer() {
   using Open = void* (*)(const char*, int);
-  volatile Open corrupted = &dlopen;
+  volatile Open corrupted = nullptr;
+  corrupt<Open>(&corrupted, &dlopen);
   corrupted(library(), RTLD_NOW);
 }
 
@@ -622,6 +631,8 @@ int main(int argc, char** argv) {
       {"pointer-beside-wrapper", pointer_beside_wrapper},
       {"pointer-beside-asked", pointer_beside_asked},
       {"asked-pointer-to-another", asked_pointer_to_another},
+      {"pointer-in-frame-to-another", pointer_in_frame_to_another},
+      {"pointer-in-frame-to-other-choice", pointer_in_frame_to_other_choice},
       {"slot-to-stub", slot_to_stub},
       {"library-chooses-another", library_chooses_another},
       {"coroutine-inside", coroutine_inside},

@@ -137,6 +137,20 @@ SetUser not_asked;
   if (asked(getgid()) == 0) reached();
 }
 
+// A pointer in the function's own frame, where the text always stores one function, or one of two.
+[[gnu::noinline]] void pointer_in_frame_to_another() {
+  volatile SetUser kept = &setgid;
+  overwrite(&kept, "setuid");
+  if (kept(getuid()) == 0) reached();
+}
+[[gnu::noinline]] int harmless(uid_t id) { return static_cast<int>(id) + 1; }
+[[gnu::noinline]] void pointer_in_frame_to_other_choice() {
+  volatile SetUser kept = &harmless;
+  if (getppid() < 0) kept = &setuid;
+  overwrite(&kept, "setuid");
+  if (kept(getuid()) == 0) reached();
+}
+
 // A wrapper of the name of a function of libc's gives that to another function as an argument;
 // this function, which it does not call, has no right to call it by a pointer.
 using SetGroup = int (*)(gid_t);

@@ -72,12 +72,90 @@ TEST(RegisterFlow, OneOfTwoByAConditionalMove) {
             (Addresses{0x1080, 0x1090}));
 }
 
-TEST(RegisterFlow, NotByWayOfMemory) {
-  EXPECT_EQ(called({
+// Of a call whose pointer is in [RBP-8], and of one by RAX that is read from there.
+Addresses called_by_frame(Bytes code) {
+  const Bytes by_memory = {0xff, 0x55, 0xf8};                      // call [rbp-8]
+  const Bytes by_register = {0x48, 0x8b, 0x45, 0xf8, 0xff, 0xd0};  // mov rax, [rbp-8]; call rax
+  Bytes other = code;
+  code.insert(code.end(), by_memory.begin(), by_memory.end());
+  other.insert(other.end(), by_register.begin(), by_register.end());
+  Addresses out = called(code, by_memory.size());
+  EXPECT_EQ(called(other), out);
+  return out;
+}
+
+TEST(RegisterFlow, ByAPlaceInTheFrameThatIsStoredToOnce) {
+  EXPECT_EQ(called_by_frame({
+                0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,        // 1000 lea rax, [1080]
+                0x48, 0x89, 0x45, 0xf8,                          // 1007 mov [rbp-8], rax
+                0xe8, 0x70, 0x00, 0x00, 0x00,                    // 100b call 1080
+                0x48, 0xc7, 0x45, 0xf0, 0x00, 0x00, 0x00, 0x00,  // 1010 mov qword [rbp-16], 0
+            }),
+            (Addresses{0x1080}));
+}
+
+TEST(RegisterFlow, ByAPlaceInTheFrameFromAnother) {
+  EXPECT_EQ(called_by_frame({
+                0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,  // 1000 lea rax, [1080]
+                0x48, 0x89, 0x45, 0xe8,                    // 1007 mov [rbp-24], rax
+                0x48, 0x8b, 0x4d, 0xe8,                    // 100b mov rcx, [rbp-24]
+                0x48, 0x89, 0x4d, 0xf8,                    // 100f mov [rbp-8], rcx
+            }),
+            (Addresses{0x1080}));
+}
+
+TEST(RegisterFlow, NotByAPlaceInTheFrameThatOneWayLeavesOut) {
+  EXPECT_EQ(called_by_frame({
+                0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,  // 1000 lea rax, [1080]
+                0x85, 0xff,                                // 1007 test edi, edi
+                0x74, 0x04,                                // 1009 jz 100f
+                0x48, 0x89, 0x45, 0xf8,                    // 100b mov [rbp-8], rax
+            }),
+            Addresses());
+}
+
+// Which of two it is, others can have chosen.
+TEST(RegisterFlow, NotByAPlaceInTheFrameWithOneOfTwo) {
+  EXPECT_EQ(called_by_frame({
                 0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,  // 1000 lea rax, [1080]
                 0x48, 0x89, 0x45, 0xf8,                    // 1007 mov [rbp-8], rax
-                0x48, 0x8b, 0x45, 0xf8,                    // 100b mov rax, [rbp-8]
-                0xff, 0xd0,                                // 100f call rax
+                0x85, 0xff,                                // 100b test edi, edi
+                0x74, 0x0b,                                // 100d jz 101a
+                0x48, 0x8d, 0x05, 0x7a, 0x00, 0x00, 0x00,  // 100f lea rax, [1090]
+                0x48, 0x89, 0x45, 0xf8,                    // 1016 mov [rbp-8], rax
+            }),
+            Addresses());
+}
+
+TEST(RegisterFlow, NotByAPlaceInTheFrameThatHeldAnother) {
+  EXPECT_EQ(called_by_frame({
+                0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,  // 1000 lea rax, [1080]
+                0x48, 0x89, 0x45, 0xf8,                    // 1007 mov [rbp-8], rax
+                0xc7, 0x45, 0xfc, 0x00, 0x00, 0x00, 0x00,  // 100b mov dword [rbp-4], 0
+            }),
+            Addresses());
+  EXPECT_EQ(called_by_frame({
+                0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,  // 1000 lea rax, [1080]
+                0x48, 0x89, 0x45, 0xf8,                    // 1007 mov [rbp-8], rax
+                0x0f, 0x11, 0x45, 0xec,                    // 100b movups [rbp-20], xmm0
+            }),
+            Addresses());
+  EXPECT_EQ(called_by_frame({
+                0x48, 0x8d, 0x05, 0x79, 0x00, 0x00, 0x00,  // 1000 lea rax, [1080]
+                0x48, 0x89, 0x45, 0xf8,                    // 1007 mov [rbp-8], rax
+                0x48, 0x83, 0xc5, 0x08,                    // 100b add rbp, 8
+            }),
+            Addresses());
+}
+
+// Code that nothing is known to lead to comes from where nobody knows what was stored.
+TEST(RegisterFlow, NotByAPlaceInTheFrameOnAnUnknownWay) {
+  EXPECT_EQ(called_by_frame({
+                0xff, 0xe7,                                // 1000 jmp rdi
+                0x85, 0xff,                                // 1002 test edi, edi
+                0xeb, 0x0b,                                // 1004 jmp 1011
+                0x48, 0x8d, 0x05, 0x73, 0x00, 0x00, 0x00,  // 1006 lea rax, [1080]
+                0x48, 0x89, 0x45, 0xf8,                    // 100d mov [rbp-8], rax
             }),
             Addresses());
 }

@@ -27,11 +27,13 @@ struct Move {
     load,     // MOV REG, MEMORY
     address,  // LEA REG, MEMORY; ADD REG, NUMBER, which is LEA REG, [REG + NUMBER]
     sum,      // ADD REG, REG: `to` and `from` come to `to`
+    store,    // MOV MEMORY, REG
   };
   What what = What::other;
   std::uint8_t to = kNoRegister;
-  std::uint8_t from = kNoRegister;  // of a copy or a sum
-  Memory memory;                    // of a load or an address
+  std::uint8_t from = kNoRegister;  // of a copy, a sum or a store
+  Memory memory;                    // of a load or an address; where `written` is not 0, that
+  std::uint16_t written = 0;        // bytes of `memory` that the instruction writes, by an operand
   // Bit n: register n is not what it was before, or only a part of it is. Of a call, those that a
   // function may change by the psABI.
   std::uint16_t changed = 0;

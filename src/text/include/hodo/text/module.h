@@ -210,9 +210,10 @@ class Module {
   // Of an instruction that jumps or calls through a register: the slots that its function loads
   // into this register, as compilers keep a slot's value for several calls.
   std::vector<const Slot*> slots_held(std::uint64_t insn_vaddr) const;
-  // What its function may have put into this register on some way to the instruction, by moves
-  // between registers: the names of slots whose value it is, and addresses in the text. Looks at
-  // all of the function.
+  // Of an instruction that jumps or calls through a register or a place in the frame: what its
+  // function may have put into this register on some way to the instruction, by moves between
+  // registers, or alone puts into the place on every way: the names of slots whose value it is, and
+  // addresses in the text. Looks at all of the function.
   struct MayCall {
     std::vector<std::string_view> names;
     std::vector<std::uint64_t> addresses;
