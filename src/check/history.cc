@@ -37,6 +37,10 @@ class History::Here final : public Landings {
     return frame.known() && frame.module == to.module &&
            frame.module->same_function(frame.vaddr - 1, to.vaddr);
   }
+  bool is_nobodys(std::uint64_t label) const override {
+    const End to = end(label);
+    return to.known() && to.module->function(to.vaddr) == nullptr;
+  }
   bool is_behind_arguments(std::uint64_t return_address, std::uint64_t to) const override {
     return check::is_behind_arguments(end(step_.branch.from), end(return_address), end(to));
   }

@@ -15,6 +15,7 @@ void ShadowStack::push(Frame frame) {
     current_.frames.erase(current_.frames.begin(), current_.frames.begin() + kDeepest / 2);
     current_.marks.clear();
     current_.planted.clear();
+    current_.labels.clear();
     current_.choices.clear();
     current_.guess = current_.entry = kNothing;
     current_.whole = false;
@@ -52,6 +53,8 @@ void ShadowStack::cut(std::size_t depth) {
   while (!current_.marks.empty() && current_.marks.back().depth > depth) current_.marks.pop_back();
   auto& planted = current_.planted;
   while (!planted.empty() && planted.back().depth > depth) planted.pop_back();
+  auto& labels = current_.labels;
+  while (!labels.empty() && labels.back() > depth) labels.pop_back();
   auto& choices = current_.choices;
   while (!choices.empty() && choices.back().at > depth) choices.pop_back();
   if (current_.guess != kNothing) current_.guess = std::min(current_.guess, depth);

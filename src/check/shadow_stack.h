@@ -83,6 +83,8 @@ class Landings {
   virtual bool was_called() const { return true; }
   // Whether all that the process did was seen, from its first instruction.
   virtual bool saw_all() const { return true; }
+  // Whether nothing tells which function the label belongs to.
+  virtual bool is_nobodys(std::uint64_t /*label*/) const { return false; }
   // Whether the call with this return address is one of code that was made at run time.
   virtual bool is_generated(std::uint64_t /*return_address*/) const { return false; }
 };
@@ -196,7 +198,9 @@ class ShadowStack {
     bool shared = false;  // guessed since another thread may have gone on with it
     // A jump to a function at this depth may have begun another stack, or left calls that are open.
     std::size_t entry = kNothing;
-    bool vague = false;  // there were more marks or choices than are kept
+    // A jump to a label that is nobody's at these depths may have left calls that are open.
+    std::vector<std::size_t> labels;  // ascending
+    bool vague = false;               // there were more marks or choices than are kept
     // Branches that nothing explained since a call that was open at the first of them went on.
     unsigned astray = 0;
     std::size_t known = 0;  // how many calls were open then
@@ -227,6 +231,8 @@ class ShadowStack {
   bool land_elsewhere(std::uint64_t to, const Landings& landings);
   enum class ToLabel : std::uint8_t { by_jump, by_return };
   bool go_to_label(std::uint64_t to, PathFacts facts, const Landings& landings, ToLabel how);
+  void leave_for_label();
+  bool return_behind_label(std::uint64_t to);
   void choose(std::size_t depth, std::vector<std::size_t> others);
   void add_choice(Choice choice);
   void join_last();

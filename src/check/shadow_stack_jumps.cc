@@ -7,6 +7,11 @@
 #include "shadow_stack.h"
 
 namespace hodo::check {
+namespace {
+
+constexpr std::size_t kMostLabels = std::size_t{1} << 16;
+
+}  // namespace
 
 bool ShadowStack::start_program() {
   if (!std::exchange(starting_, false)) return false;
@@ -43,6 +48,7 @@ ShadowStack::Verdict ShadowStack::jump(std::uint64_t to, PathFacts facts,
     if (!current_.whole) park();
     if (guessed) lose();
     unsettled_ = true;
+    if (landings.is_nobodys(to)) leave_for_label();
     return std::nullopt;
   }
   if ((facts & kToSetjmp) != 0) {
@@ -128,6 +134,7 @@ bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
       waits.frames.resize(waits.entry);
       while (!waits.marks.empty() && waits.marks.back().depth > waits.entry) waits.marks.pop_back();
       waits.planted.clear();
+      waits.labels.clear();
       waits.choices.clear();
       waits.entry = kNothing;
       parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(p));
@@ -139,6 +146,13 @@ bool ShadowStack::land_elsewhere(std::uint64_t to, const Landings& landings) {
     std::swap(current_, parked_[p]);
   }
   return false;
+}
+
+void ShadowStack::leave_for_label() {
+  const std::size_t depth = current_.frames.size();
+  auto& labels = current_.labels;
+  const bool known = !labels.empty() && labels.back() == depth;
+  if (!known && labels.size() < kMostLabels) labels.push_back(depth);
 }
 
 // The label's function is open: what it called is closed. Or it jumps itself, and nothing is, or it

@@ -120,7 +120,7 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return std::nullopt;
   }
   if ((facts & kFromPushed) != 0 && return_to_kept(to, facts)) return std::nullopt;
-  if (take_alternative(to, facts)) return std::nullopt;
+  if (take_alternative(to, facts) || return_behind_label(to)) return std::nullopt;
   if (landings != nullptr && return_to_planted(to, facts, *landings)) return std::nullopt;
   if ((facts & kResumes) != 0 && resume_interrupted(to)) return std::nullopt;
   if ((facts & kFromSwitch) != 0) return switch_to(to, facts, landings);
@@ -170,6 +170,19 @@ ShadowStack::Verdict ShadowStack::mismatch(std::uint64_t to, PathFacts facts,
     return at_unknown_depth(facts, landings);
   }
   return nowhere("returns to a place that no open call returns to");
+}
+
+// A jump to a label that is nobody's left what was open then (JavaScriptCore's exceptions).
+bool ShadowStack::return_behind_label(std::uint64_t to) {
+  const auto& frames = current_.frames;
+  if (current_.labels.empty() || current_.labels.back() != frames.size()) return false;
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (frames[i].signal || frames[i].address != to) continue;
+    cut(i);
+    comes_back(i);
+    return true;
+  }
+  return false;
 }
 
 bool ShadowStack::skip(std::uint64_t to, const Landings& landings) {

@@ -90,10 +90,12 @@ bool ShadowStack::split_stack(std::uint64_t to, PathFacts facts) {
 void ShadowStack::leave_above(std::size_t depth) {
   Stack below = current_;
   below.frames.resize(depth);
+  below.labels.clear();
   current_.frames.erase(current_.frames.begin(),
                         current_.frames.begin() + static_cast<std::ptrdiff_t>(depth));
   current_.marks.clear();
   current_.planted.clear();
+  current_.labels.clear();
   current_.choices.clear();
   current_.begun = current_.entry == depth;
   current_.guess = current_.entry = kNothing;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "endbr.h"
+#include "hodo/isa/moves.h"
 #include "hodo/isa/operands.h"
 #include "pic.h"
 
@@ -14,6 +15,7 @@ using isa::StackUse;
 
 constexpr std::uint8_t kPopf = 0x9d;
 constexpr std::uint8_t kPopFrame = 0x5d;  // POP RBP
+constexpr std::uint8_t kPop = 0x58;       // POP RAX, and so on to RDI
 constexpr std::size_t kMoveOfWord = 10;   // REX.W B8+r, and the number
 
 bool ends_line(InsnClass cls) {
@@ -85,14 +87,15 @@ class Sweeper {
       if ((marks & kStoredTarget) != 0) out_.retpolines.push_back(at);
       text_.mark(at, marks);
       note(at, *insn);
+      if (!narrow_) note_own_address(at, bytes);
       at += insn->insn.length;
       // A peek at the stack does not change what is on top of it.
       const bool peeks = narrow_ && insn->stack == StackUse::peek;
       if (!peeks || before_ != StackUse::store_top) before_ = insn->stack;
       peeked_ = peeks;
+      if (cls == InsnClass::jmp || cls == InsnClass::cond) carry_stack(at, insn->insn.target);
       if (!ends_line(cls)) continue;
       if (joins) return;
-      if (cls == InsnClass::jmp) carry_stack(insn->insn.target);
       new_line();
       certain_ = false;
     }
@@ -147,10 +150,12 @@ class Sweeper {
     return peeked_ ? Marks{0} : Marks{kStoredTarget};
   }
 
-  // The line goes on where its jump leads.
-  void carry_stack(std::uint64_t target) {
-    constexpr std::size_t kMost = 16;  // of a function
-    if (foreign_stack_ && foreign_at_.size() < kMost) foreign_at_.push_back(target);
+  // The line goes on where its jump leads, if that is ahead.
+  void carry_stack(std::uint64_t at, std::uint64_t target) {
+    constexpr std::size_t kMost = 16;
+    if (!foreign_stack_ || target <= at) return;
+    std::erase_if(foreign_at_, [&](std::uint64_t passed) { return passed < at; });
+    if (foreign_at_.size() < kMost) foreign_at_.push_back(target);
   }
 
   void new_line() {
@@ -159,6 +164,7 @@ class Sweeper {
     peeked_ = false;
     restores_flags_ = false;
     before_ = StackUse::other;
+    own_in_ = isa::kNoRegister;
   }
 
   // 0: no certain branch leads into the middle of these bytes.
@@ -182,6 +188,7 @@ class Sweeper {
       case InsnClass::call:
         text_.mark(next, kReturnSite);
         if (insn.insn.target != next) lead(insn.insn.target);
+        if (insn.insn.target == next) own_at_ = next;
         if (narrow_) note_asked(at);
         break;
       case InsnClass::icall:
@@ -202,6 +209,24 @@ class Sweeper {
       refer(at, *how_.got + *insn.immediate);
     }
     if (insn.distance) note_distance(at, insn, indirect);
+  }
+
+  // CALL of the next instruction, which is POP REG: from there on code adds distances to that
+  // address, for those of its labels (JavaScriptCore's interpreter).
+  void note_own_address(std::uint64_t at, std::span<const std::uint8_t> bytes) {
+    if (at == own_at_ && (bytes[0] & 0xf8) == kPop) {
+      own_in_ = bytes[0] & 7;
+      return;
+    }
+    if (own_in_ == isa::kNoRegister) return;
+    const auto move = isa::decode_move(bytes, at);
+    if (!move) return;
+    const isa::Memory& memory = move->memory;
+    if (move->what == isa::Move::What::address && memory.base == own_in_ &&
+        memory.index == isa::kNoRegister) {
+      refer(at, own_at_ + static_cast<std::uint64_t>(memory.displacement));
+    }
+    if ((move->changed >> own_in_ & 1) != 0) own_in_ = isa::kNoRegister;
   }
 
   // i386. That of the GOT itself says nothing.
@@ -252,6 +277,8 @@ class Sweeper {
   bool restores_flags_ = false;            // by POPF
   StackUse before_ = StackUse::other;      // of the instruction before, or before a peek
   bool peeked_ = false;
+  std::uint64_t own_at_ = 0;                // behind the last CALL of the next instruction
+  std::uint8_t own_in_ = isa::kNoRegister;  // holds that address
   Sweep out_;
   std::vector<std::uint64_t> targets_;
 };

@@ -156,5 +156,34 @@ TEST_F(Stack, NoStackBeginsWhereNobodyCanHaveLeftIt) {
   EXPECT_EQ(ret(kFunction, kToFunction | kToSensitive), "impossible") << "or ends";
 }
 
+// Where nothing tells whose the label is, it may be that of any call which is open.
+TEST_F(Stack, AJumpToANobodysLabelMayHaveLeftWhatIsOpen) {
+  for (const bool nobodys : {true, false}) {
+    if (nobodys) pads.nobodys = {1234};
+    calls({1, 2, 3});
+    EXPECT_EQ(jump(1234, kFromSwitch | kToLabel), "");
+    calls({9});
+    EXPECT_EQ(ret(9), "");
+    EXPECT_EQ(ret(2), nobodys ? "" : "unexplained") << "not 3";
+    EXPECT_EQ(ret(1), "");
+    pads.nobodys.clear();
+  }
+  pads.nobodys = {1234};
+  calls({1, 2, 3});
+  EXPECT_EQ(jump(1234, kFromSwitch | kToLabel), "");
+  EXPECT_EQ(ret(3), "");
+  EXPECT_EQ(ret(1), "unexplained") << "a return has told since where the jump ended";
+}
+
+TEST_F(Stack, JumpsToNobodysLabelsMayEachHaveLeftWhatIsOpen) {
+  pads.nobodys = {1234};
+  calls({1, 2});
+  EXPECT_EQ(jump(1234, kFromSwitch | kToLabel), "");
+  calls({3, 4});
+  EXPECT_EQ(jump(1234, kFromSwitch | kToLabel), "");
+  EXPECT_EQ(ret(3), "") << "not 4";
+  EXPECT_EQ(ret(1), "") << "nor 2";
+}
+
 }  // namespace
 }  // namespace hodo::check::stacks

@@ -25,6 +25,7 @@ inline constexpr PathFacts kResume = kFromSwitch | kToReturnSite;
 class Pads final : public Landings {
  public:
   std::set<std::uint64_t> sites, generated;
+  std::set<std::uint64_t> nobodys;
   std::set<std::uint64_t> with_arguments, with_gaps;  // their return addresses
   bool whole = true;
   bool saw_all() const override { return whole; }
@@ -34,6 +35,7 @@ class Pads final : public Landings {
   bool is_behind_gap(std::uint64_t return_address, std::uint64_t) const override {
     return with_gaps.contains(return_address);
   }
+  bool is_nobodys(std::uint64_t label) const override { return nobodys.contains(label); }
   bool is_generated(std::uint64_t return_address) const override {
     return generated.contains(return_address);
   }

@@ -307,5 +307,30 @@ TEST(RuntimeModule, OfFewPiecesOrWithCodeBetweenThereIsNoTable) {
   EXPECT_EQ(analyze(elf)->function(0x101a), nullptr) << "nothing leads to the first";
 }
 
+// As JavaScriptCore's interpreter, which has a number before each label.
+TEST(RuntimeModule, LabelsCountFromWhereACallOfTheNextInstructionLeads) {
+  for (const bool kept : {true, false}) {
+    ElfBuilder elf;
+    elf.entry = kText;
+    elf.text = {
+        0xe8, 0x00, 0x00, 0x00, 0x00,              // 1000 call 1005
+        0x59,                                      // 1005 pop rcx
+        0x48, 0x89, 0xcb,                          // 1006 mov rbx, rcx
+        0x4c, 0x8d, 0x81, 0x1b, 0x00, 0x00, 0x00,  // 1009 lea r8, [rcx+1b]
+        0x4e, 0x89, 0x04, 0xd7,                    // 1010 mov [rdi+r10*8], r8
+        0x42, 0xff, 0x24, 0xd7,                    // 1014 jmp [rdi+r10*8]
+        0x90, 0x90, 0x90, 0x90,                    // 1018
+        0x92, 0x00, 0x00, 0x00,  // 101c data, which reads as code that ends in 1023
+        0x48, 0x8b, 0x55, 0x10,  // 1020 mov rdx, [rbp+10]
+        0xc3,                    // 1024 ret
+    };
+    if (!kept) elf.text[8] = 0xd9;  // mov rcx, rbx
+    const auto module = analyze(elf);
+    ASSERT_TRUE(module);
+    EXPECT_EQ(module->has(0x1020, kInsn), kept);
+    EXPECT_EQ(module->has(0x1020, kNamed | kTaken), kept);
+  }
+}
+
 }  // namespace
 }  // namespace hodo::text
