@@ -54,6 +54,22 @@ TEST(RuntimeModule, AStackThatWasLoadedIsHadWhereAJumpAheadLeads) {
   EXPECT_FALSE(module->has(0x1008, kSwitchesStack)) << "another line";
 }
 
+// As JavaScriptCore's interpreter does, behind what it calls when it catches an exception.
+TEST(RuntimeModule, AStackThatWasLoadedIsHadWhereAConditionalJumpAheadLeads) {
+  ElfBuilder elf;
+  elf.entry = kText;
+  elf.text = {
+      0x48, 0x8b, 0x60, 0x60,  // 1000 mov rsp, [rax+60]
+      0x75, 0x01,              // 1004 jne 1007
+      0xc3,                    // 1006 ret
+      0xff, 0xe1,              // 1007 jmp rcx
+  };
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x1006, kSwitchesStack));
+  EXPECT_TRUE(module->has(0x1007, kSwitchesStack));
+}
+
 // As Wine's user_mode_callback_return does.
 TEST(RuntimeModule, AFrameThatWasLoadedIsAnotherStacks) {
   ElfBuilder elf;
