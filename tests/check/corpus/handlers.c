@@ -1,5 +1,6 @@
-// Exceptions whose handlers only a table of the program's own knows, as Dart's: a stub restores the frame of the function that
-// handles, another jumps to its handler, and that takes the stack of its frame. Through several calls, again and again.
+// Exceptions whose handlers only a table of the program's own knows, as Dart's: a stub restores the
+// frame of the function that handles, another jumps to its handler, and that takes the stack of its
+// frame. Through several calls, again and again.
 #include <stdio.h>
 
 struct handler {
