@@ -59,7 +59,9 @@ bool Scope::depends(const text::Module* from, const text::Module* to) const {
 bool Scope::share_opened(const text::Module* from, const text::Module* to) const {
   if (depends(program_, from)) return false;
   return std::ranges::any_of(loaded_, [&](const Loaded& opened) {
-    return opened.module != nullptr && depends(opened.module, from) && depends(opened.module, to);
+    std::set<const text::Module*> all;
+    if (opened.module != nullptr) collect(opened.module, all);
+    return all.contains(from) && all.contains(to);
   });
 }
 

@@ -147,12 +147,13 @@ void RegisterFlow::find_places(std::uint64_t call) {
   } else {
     add_place_behind(at, pointer->in);
   }
-  for (std::size_t n = 0; n < places_.size(); ++n) {
+  for (std::size_t done = 0; done < places_.size();) {  // which become more meanwhile
+    const isa::Memory place = places_[done++];
     for (std::size_t i = 0; i < insns_.size(); ++i) {
       const std::uint64_t store = insns_[i].address;
       const auto move = isa::decode_move(text_.bytes(store), store);
       if (!move || move->what != Move::What::store) continue;
-      if (is_same(move->memory, places_[n])) add_place_behind(i, move->from);
+      if (is_same(move->memory, place)) add_place_behind(i, move->from);
     }
   }
 }
