@@ -13,7 +13,7 @@ namespace {
 // file's size. Go 1.18 and 1.20 differ in the first word only, 1.26 leaves out the text's start.
 struct TableHeader {
   std::uint64_t functions = 0;   // how many
-  std::uint64_t text_start = 0;  // what their entries count from
+  std::uint64_t text_start = 0;  // what their entries count from; 0: unknown
   std::uint64_t table = 0;       // address of (entry, place of the rest) of each
 };
 
@@ -62,7 +62,6 @@ std::optional<TableHeader> GoTables::header_at(std::span<const std::uint8_t> byt
   const std::uint64_t table = vaddr + *place;
   std::uint64_t start = pointer_at(fields + 2 * word_);
   if (start == 0) start = text_by_module(vaddr, table);
-  if (start == 0) return std::nullopt;
   return TableHeader{.functions = *functions, .text_start = start, .table = table};
 }
 
@@ -90,6 +89,7 @@ std::uint64_t GoTables::text_by_module(std::uint64_t header, std::uint64_t table
   return 0;
 }
 
+// The first, whatever it lacks: what else looks like one might each cost a look through the file.
 std::optional<TableHeader> GoTables::find_header() const {
   constexpr std::size_t kAlignment = 4;
   // Some linkers put read-only data into the text's segment.
@@ -109,7 +109,7 @@ std::optional<TableHeader> GoTables::find_header() const {
 void add_go_functions(const ElfBytes& elf, std::span<const Relocation> relocations,
                       image::UnwindTables& tables) {
   const auto header = GoTables(elf, relocations).find_header();
-  if (!header) return;
+  if (!header || header->text_start == 0) return;
   const auto bytes = elf.at(header->table);
   ByteReader table(bytes);
   constexpr std::size_t kEntry = 2 * sizeof(std::uint32_t);
