@@ -159,7 +159,47 @@ static void next_instruction(void) {
   printf("the next instruction: %d\n", sum);
 }
 
-// A jump's target is patched while another thread goes through it.
+// JMP [RIP + 0], as trampolines are: the eight bytes behind it say where to and are no code. They
+// are written as often as they are read, on a page of code, or on one that nothing may run on.
+static void slot_behind_a_jump(void) {
+  const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};
+  unsigned char* page =
+      mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char* functions =
+      map(PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  for (int i = 0; i < 3; ++i) write_function(functions + 64 * i, i);
+  mprotect(page + kPage, kPage, PROT_READ | PROT_WRITE);
+  int sum = 0;
+  for (int i = 0; i < 200; ++i) {
+    unsigned char* at = i < 100 ? page : page + kPage - sizeof jump;
+    const unsigned char* to = functions + 64 * (i % 3);
+    if (i % 100 == 0) memcpy(at, jump, sizeof jump);
+    memcpy(at + sizeof jump, &to, sizeof to);
+    sum = sum * 3 + call(at);
+  }
+  printf("a slot behind a jump: %d\n", sum);
+}
+
+// The same jump over the end of a page, of which only the next one changes: which slot it takes.
+static void jump_over_the_end_of_a_page(void) {
+  unsigned char* pages =
+      mmap(NULL, 2 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char* second = pages + kPage;
+  memcpy(second - 2, (const unsigned char[]){0xff, 0x25}, 2);
+  for (int i = 0; i < 3; ++i) {
+    unsigned char* function = pages + 64 * i;
+    write_function(function, i);
+    memcpy(second + 4 + 64 * i, &function, sizeof function);
+  }
+  int sum = 0;
+  for (int i = 0; i < 100; ++i) {
+    const int displacement = 64 * (i % 3);
+    memcpy(second, &displacement, sizeof displacement);
+    sum = sum * 3 + call(second - 2);
+  }
+  printf("a jump over the end of a page: %d\n", sum);
+}
+
 // A page that is written again and again, behind one that is not: reached by falling into it, and
 // by an instruction that lies in both.
 static void behind_a_page(void) {
@@ -180,6 +220,7 @@ static void behind_a_page(void) {
   printf("behind a page: %d\n", sum);
 }
 
+// A jump's target is patched while another thread goes through it.
 static unsigned char* patched;
 static volatile int stop;
 
@@ -321,6 +362,8 @@ int main(void) {
   attached_over();
   read_from_pipe();
   next_instruction();
+  slot_behind_a_jump();
+  jump_over_the_end_of_a_page();
   behind_a_page();
   patched_by_thread();
   flags_to_another();
