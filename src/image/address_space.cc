@@ -25,12 +25,17 @@ CodeSpan AddressSpace::find(std::uint64_t address, std::uint64_t time) const {
   CodeSpan span{.valid_from = found.valid_from, .valid_until = found.valid_until};
   if (found.payload == nullptr) return span;
   const Slice& slice = found.payload->slice;
-  const std::uint64_t skipped = found.first - found.payload->start;
+  // Of what is mapped there as much as has been read.
+  const std::uint64_t start = found.payload->start;
+  const Slice::Part part = slice.around(address - start);
+  if (part.bytes.empty()) return span;
+  const std::uint64_t first = std::max(found.first - start, part.first);
+  const std::uint64_t last = std::min(found.last - start, part.first + (part.bytes.size() - 1));
   span.content = slice.content->id();
-  span.offset = slice.offset + skipped;
-  span.address = found.first;
-  span.bytes = slice.bytes().subspan(static_cast<std::size_t>(skipped),
-                                     static_cast<std::size_t>(found.last - found.first) + 1);
+  span.offset = slice.offset + first;
+  span.address = start + first;
+  span.bytes = part.bytes.subspan(static_cast<std::size_t>(first - part.first),
+                                  static_cast<std::size_t>(last - first) + 1);
   return span;
 }
 

@@ -41,6 +41,13 @@ Result<RegularFile> RegularFile::open(const std::string& path) {
   return file;
 }
 
+// Not by its ctime, which also tells of names that come and go.
+bool RegularFile::is_unwritten() const {
+  struct stat st{};
+  return ::fstat(fd_, &st) == 0 && nanoseconds(st.st_mtim) == id_.mtime_ns &&
+         static_cast<std::uint64_t>(st.st_size) == id_.size;
+}
+
 RegularFile::RegularFile(RegularFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)), id_(other.id_) {}
 

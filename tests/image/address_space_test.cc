@@ -47,6 +47,33 @@ TEST_F(AddressSpaceTest, GivesTheMappingAroundAnAddress) {
   EXPECT_EQ(space_.find(0x1000 + 100, 7).content, 0u);
 }
 
+TEST_F(AddressSpaceTest, OfALongFileGivesWhatLiesAroundAnAddress) {
+  constexpr std::uint64_t kStart = 0x400000, kFrom = 4096 + 5, kSize = 4 << 20;
+  const Bytes code = pattern(kFrom + kSize);
+  const test::TempFile file(code);
+  space_.map(kStart, kSize, store_.file(file.path(), kFrom, kSize).value(), 7);
+  for (const std::uint64_t at : {std::uint64_t{0}, kSize / 2 + 1, kSize - 1}) {
+    const CodeSpan span = space_.find(kStart + at, 7);
+    ASSERT_LE(span.address, kStart + at);
+    EXPECT_EQ(span.offset, kFrom + (span.address - kStart));
+    EXPECT_GE(span.address + span.bytes.size(),
+              std::min(kStart + at + Slice::kAhead, kStart + kSize));
+  }
+  EXPECT_THAT(this->at(space_, kStart, kSize + 1, 7),
+              ElementsAreArray(std::span(code).subspan(kFrom)));
+  file.shrink(10);
+  EXPECT_EQ(space_.find(kStart, 7).content, space_.find(kStart + kSize - 1, 7).content);
+}
+
+TEST_F(AddressSpaceTest, OfAFileThatShrinksMeanwhileHasNothing) {
+  const test::TempFile file(pattern(4 << 20));
+  space_.map(0x1000, 4 << 20, store_.file(file.path()).value(), 7);
+  file.shrink(10);
+  const CodeSpan span = space_.find(0x2000, 9);
+  EXPECT_EQ(span.content, 0u);
+  EXPECT_EQ(span.valid_from, 7u);
+}
+
 TEST_F(AddressSpaceTest, BeforeTheFirstMappingSaysUntilWhenNothingIsThere) {
   space_.map(0x1000, 100, bytes(pattern(100)), 7);
   const CodeSpan span = space_.find(0x1020, 6);

@@ -71,6 +71,72 @@ TEST(ContentStore, AFileThatShrinksDoesNoHarm) {
   EXPECT_EQ(whole->bytes()[(1 << 20) - 1], pattern(1 << 20).back());
 }
 
+constexpr std::size_t kLong = 4 << 20;  // of which the rest is read later
+
+TEST(ContentStore, ReadsOfLongRangesWhatSomebodyLooksAt) {
+  const Bytes bytes = pattern(kLong);
+  const TempFile file(bytes);
+  ContentStore store(1 << 20);  // the whole file would not fit
+  const auto slice = store.file(file.path(), 100, kLong);
+  ASSERT_TRUE(slice);
+  ASSERT_EQ(slice->length, kLong - 100);
+  for (const std::uint64_t at :
+       {0u, 16283u, 16284u, 65535u, 65536u, 3000000u, unsigned{kLong} - 101}) {
+    const auto part = slice->around(at);
+    ASSERT_LE(part.first, at);
+    const std::uint64_t end = part.first + part.bytes.size();
+    EXPECT_GE(end, std::min(at + Slice::kAhead, slice->length));
+    EXPECT_THAT(part.bytes,
+                ElementsAreArray(std::span(bytes).subspan(100 + part.first, end - part.first)));
+  }
+  EXPECT_EQ(slice->content->trouble(), "");
+  EXPECT_TRUE(slice->bytes().empty());
+  EXPECT_THAT(slice->content->trouble(), HasSubstr("larger than the limit"));
+}
+
+TEST(ContentStore, WhatIsReadLaterIsNotOfAFileThatWasWrittenMeanwhile) {
+  const TempFile file(pattern(kLong, 1));
+  ContentStore store;
+  const auto slice = store.file(file.path());
+  ASSERT_EQ(slice->around(0).bytes[7], pattern(8, 1)[7]);
+  file.write(pattern(kLong, 2));
+  std::filesystem::last_write_time(
+      file.path(), std::filesystem::file_time_type::clock::now() + std::chrono::seconds(5));
+  EXPECT_TRUE(slice->around(kLong / 2).bytes.empty());
+  EXPECT_THAT(slice->content->trouble(), HasSubstr("was written to"));
+  EXPECT_EQ(slice->around(0).bytes[7], pattern(8, 1)[7]);
+}
+
+TEST(ContentStore, WhatIsReadLaterMayHaveLostItsNameButNotItsBytes) {
+  const TempFile gone(pattern(kLong)), shrunk(pattern(kLong));
+  ContentStore store;
+  const auto of_gone = store.file(gone.path());
+  const auto of_shrunk = store.file(shrunk.path());
+  std::filesystem::remove(gone.path());
+  shrunk.shrink(10);
+  EXPECT_THAT(of_gone->bytes(), ElementsAreArray(pattern(kLong)));
+  EXPECT_TRUE(of_shrunk->around(kLong / 2).bytes.empty());
+  EXPECT_THAT(of_shrunk->content->trouble(), HasSubstr("became shorter"));
+}
+
+TEST(ContentStore, DoesNotKeepAnyNumberOfFilesOpen) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_files();
+  ContentStore store;
+  std::vector<std::unique_ptr<TempFile>> files;
+  for (std::size_t i = 0; i < 100; ++i) {
+    files.push_back(std::make_unique<TempFile>(pattern(10)));
+    std::filesystem::resize_file(files.back()->path(), (2 << 20) + 1);
+    const auto slice = store.file(files.back()->path());
+    ASSERT_TRUE(slice);
+    EXPECT_EQ(slice->around(3).bytes[3], pattern(10)[3]);
+  }
+  EXPECT_LE(open_files() - before, 64);
+}
+
 TEST(ContentStore, EqualBytesAreTheSameContent) {
   ContentStore store;
   const auto a = store.memory(pattern(10, 1));

@@ -142,11 +142,27 @@ image::Slice Files::slice(std::uint32_t index, std::uint64_t offset, std::uint64
   if (known.state == State::untried) look(index);
   if (known.state != State::good) return {};
   auto slice = store_.file(known.location, offset, length);
-  if (slice) return *slice;
+  if (slice) {
+    if (slice->content) known.content = slice->content;
+    return *slice;
+  }
   known.state = State::missing;
   known.trouble = slice.error().message;
   known.location.clear();
   return {};
+}
+
+Files::State Files::state(std::uint32_t index) const {
+  const Known& known = known_[index];
+  const bool spoilt = known.state == State::good && !trouble(index).empty();
+  return spoilt ? State::changed : known.state;
+}
+
+std::string Files::trouble(std::uint32_t index) const {
+  const Known& known = known_[index];
+  if (!known.trouble.empty() || known.content == nullptr) return known.trouble;
+  const std::string later = known.content->trouble();
+  return later.empty() ? "" : files_[index].path + ": " + later;
 }
 
 const symbol::SymbolTable* Files::symbols(std::uint32_t index) {

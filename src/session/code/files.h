@@ -42,10 +42,10 @@ class Files {
 
   // Bytes of file `index`; an empty slice where state() is not good.
   image::Slice slice(std::uint32_t index, std::uint64_t offset, std::uint64_t length);
-  // What is known after slice().
-  State state(std::uint32_t index) const { return known_[index].state; }
+  // What is known after slice(), and after its bytes were looked at.
+  State state(std::uint32_t index) const;
   // One line: what is wrong with the file; empty if nothing is.
-  const std::string& trouble(std::uint32_t index) const { return known_[index].trouble; }
+  std::string trouble(std::uint32_t index) const;
   // Symbols of the file, for any thread; null where there are none or state() is not good.
   const symbol::SymbolTable* symbols(std::uint32_t index);
   // Where a file that the recording names by `path` would lie; nullopt for a guest's without symfs.
@@ -61,6 +61,7 @@ class Files {
     State state = State::untried;
     std::string trouble;
     std::string location;
+    std::shared_ptr<const image::Content> content;
     bool symbols_tried = false;
     std::shared_ptr<const symbol::SymbolTable> symbols;
   };

@@ -35,6 +35,8 @@ class RegularFile {
 
   const FileId& id() const { return id_; }  // as of open()
   std::uint64_t size() const { return id_.size; }
+  // Whether nobody has written to it since then; it may have lost its name.
+  bool is_unwritten() const;
   int fd() const { return fd_; }
 
   // Fills `out` from the file's bytes at `offset`; gives the number read, less than asked only at
