@@ -83,10 +83,12 @@ int run(const ListOptions& options) {
     if (!list) return std::unexpected(list.error());
     const view::CallListView shown{.order = options.order, .most = options.most};
     view::Output out(STDOUT_FILENO);
-    out.write(options.reading.json
-                  ? view::json_text(view::call_list_json(*list, session, shown))
-                  : view::call_list_text(*list, session, shown,
-                                         view::style_for(STDOUT_FILENO, options.reading.color)));
+    if (options.reading.json) {
+      view::write_call_list_json(*list, session, shown, out);
+    } else {
+      const view::Style style = view::style_for(STDOUT_FILENO, options.reading.color);
+      view::write_call_list(*list, session, shown, style, out);
+    }
     if (Status status = out.finish(); !status) return std::unexpected(status.error());
     return Shown{.losses = std::move(list->outcome.losses), .tell = !options.reading.json};
   });

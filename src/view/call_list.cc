@@ -11,6 +11,7 @@
 #include "hodo/view/place.h"
 #include "hodo/view/table.h"
 #include "hodo/view/text.h"
+#include "json_line.h"
 
 namespace hodo::view {
 namespace {
@@ -37,14 +38,13 @@ std::string site_line(session::Session& session, const CallRow& row) {
 
 }  // namespace
 
-std::string call_list_text(ask::CallList& list, session::Session& session, const CallListView& how,
-                           const Style& style) {
+void write_call_list(ask::CallList& list, session::Session& session, const CallListView& how,
+                     const Style& style, Output& out) {
   sort(list, how);
-  std::string out;
   for (const std::uint32_t f : list.meant) {
-    out += style.paint(Tone::name, printable(list.functions[f].name)) +
-           style.paint(Tone::dim,
-                       fmt::format(" ({})\n", printable(last_component(list.functions[f].object))));
+    out.write(style.paint(Tone::name, printable(list.functions[f].name)));
+    out.write(style.paint(
+        Tone::dim, fmt::format(" ({})\n", printable(last_component(list.functions[f].object)))));
   }
   const bool several = list.meant.size() > 1;
   std::vector<Column> columns{
@@ -69,20 +69,22 @@ std::string call_list_text(ask::CallList& list, session::Session& session, const
                site_line(session, row), std::string(ask::name(row.outcome)),
                printable(list.functions[row.function].name)});
   }
-  out += table.render(style);
-  out += fmt::format("\n{} calls", grouped(list.calls));
-  if (count < list.calls) out += fmt::format(", {} shown", grouped(count));
+  table.write(style, out);
+  out.write(fmt::format("\n{} calls", grouped(list.calls)));
+  if (count < list.calls) out.write(fmt::format(", {} shown", grouped(count)));
   if (list.longest != 0) {
-    out += fmt::format("; the longest took {}, all together {}", duration(list.longest),
-                       duration(list.total_time));
+    out.write(fmt::format("; the longest took {}, all together {}", duration(list.longest),
+                          duration(list.total_time)));
   }
-  return out + "\n";
+  out.write("\n");
 }
 
-nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& session,
-                                      const CallListView& how) {
-  using Json = nlohmann::ordered_json;
-  sort(list, how);
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// All but its rows and what was lost.
+Json head_json(const ask::CallList& list) {
   Json out{{"functions", Json::array()}};
   for (const std::uint32_t f : list.meant) {
     out["functions"].push_back(
@@ -91,25 +93,56 @@ nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& ses
   out["count"] = list.calls;
   out["left_out"] = list.left_out;
   out["total_time"] = list.total_time;
+  return out;
+}
+
+Json row_json(const ask::CallList& list, session::Session& session, const CallRow& row) {
+  Json call{{"number", row.number},
+            {"moment", to_string(row.at)},
+            {"until", to_string(row.until)},
+            {"pid", row.pid},
+            {"time", row.time == 0 ? Json(nullptr) : Json(row.time)},
+            {"duration", row.time == 0 ? Json(nullptr) : Json(row.duration)},
+            {"instructions", row.instructions},
+            {"function", list.functions[row.function].name},
+            {"outcome", ask::name(row.outcome)}};
+  if (row.caller != ask::kNobody) call["caller"] = list.functions[row.caller].name;
+  if (row.site != 0) call["site"] = fmt::format("{:#x}", row.site);
+  if (const std::string line = site_line(session, row); !line.empty()) call["line"] = line;
+  return call;
+}
+
+}  // namespace
+
+Json call_list_json(ask::CallList& list, session::Session& session, const CallListView& how) {
+  sort(list, how);
+  Json out = head_json(list);
   Json& calls = out["calls"] = Json::array();
   for (const CallRow& row : std::span(list.rows).first(shown(list, how))) {
-    Json call{{"number", row.number},
-              {"moment", to_string(row.at)},
-              {"until", to_string(row.until)},
-              {"pid", row.pid},
-              {"time", row.time == 0 ? Json(nullptr) : Json(row.time)},
-              {"duration", row.time == 0 ? Json(nullptr) : Json(row.duration)},
-              {"instructions", row.instructions},
-              {"function", list.functions[row.function].name},
-              {"outcome", ask::name(row.outcome)}};
-    if (row.caller != ask::kNobody) call["caller"] = list.functions[row.caller].name;
-    if (row.site != 0) call["site"] = fmt::format("{:#x}", row.site);
-    if (const std::string line = site_line(session, row); !line.empty()) call["line"] = line;
-    calls.push_back(std::move(call));
+    calls.push_back(row_json(list, session, row));
   }
   out["losses"] = losses_json(list.outcome.losses, session.clock());
   add_growing(out, session);
   return out;
+}
+
+void write_call_list_json(ask::CallList& list, session::Session& session, const CallListView& how,
+                          Output& out) {
+  sort(list, how);
+  std::string text = json_line(head_json(list));
+  text.back() = ',';
+  out.write(text + "\n\"calls\": [");
+  bool first = true;
+  for (const CallRow& row : std::span(list.rows).first(shown(list, how))) {
+    if (!out.ok()) return;
+    out.write((first ? "\n  " : ",\n  ") + json_line(row_json(list, session, row)));
+    first = false;
+  }
+  Json rest{{"losses", losses_json(list.outcome.losses, session.clock())}};
+  add_growing(rest, session);
+  text = json_line(rest);
+  text.front() = ',';
+  out.write("\n]" + text + "\n");
 }
 
 }  // namespace hodo::view

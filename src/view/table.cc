@@ -1,6 +1,7 @@
 #include "hodo/view/table.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "hodo/view/text.h"
 
@@ -35,20 +36,22 @@ void end_line(std::string& out) {
 
 }  // namespace
 
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (const Column& column : columns_) widest_.push_back(width(column.title));
+}
+
 void Table::add(std::vector<std::string> cells) {
   cells.resize(columns_.size());
-  rows_.push_back(std::move(cells));
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    widest_[c] = std::max(widest_[c], width(cells[c]));
+    cells_.append(cells[c]).push_back('\0');
+  }
 }
 
 std::vector<std::size_t> Table::layout(std::size_t available) const {
-  std::vector<std::size_t> widths;
+  std::vector<std::size_t> widths = widest_;
   std::size_t total = 0;
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t widest = width(columns_[c].title);
-    for (const auto& row : rows_) widest = std::max(widest, width(row[c]));
-    widths.push_back(widest);
-    total += widest + (c == 0 ? 0 : kGap);
-  }
+  for (std::size_t c = 0; c < widths.size(); ++c) total += widths[c] + (c == 0 ? 0 : kGap);
   while (total > available) {
     std::size_t victim = columns_.size();
     for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -63,30 +66,42 @@ std::vector<std::size_t> Table::layout(std::size_t available) const {
 }
 
 std::string Table::render(const Style& style, std::size_t indent) const {
+  Output out;
+  write(style, out, indent);
+  return out.take();
+}
+
+void Table::write(const Style& style, Output& out, std::size_t indent) const {
   std::size_t available = style.columns > indent ? style.columns - indent : 0;
   std::vector<std::size_t> widths = layout(available);
-  std::string out;
+  std::string text;
   auto line = [&](auto&& cell, auto&& tone) {
-    out.append(indent, ' ');
+    text.assign(indent, ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (c != 0) out.append(kGap, ' ');
-      std::string text = fit_cell(cell(c), widths[c], columns_[c].cut);
+      if (c != 0) text.append(kGap, ' ');
+      std::string fitted = fit_cell(cell(c), widths[c], columns_[c].cut);
       // Padding stays outside the colour, so that end_line() can take trailing blanks away.
-      std::string padded = pad(text, widths[c], columns_[c].align);
-      std::size_t at = columns_[c].align == Align::right ? padded.size() - text.size() : 0;
-      padded.replace(at, text.size(), style.paint(tone(c), text));
-      out += padded;
+      std::string padded = pad(fitted, widths[c], columns_[c].align);
+      std::size_t at = columns_[c].align == Align::right ? padded.size() - fitted.size() : 0;
+      padded.replace(at, fitted.size(), style.paint(tone(c), fitted));
+      text += padded;
     }
-    end_line(out);
+    end_line(text);
+    out.write(text);
   };
   bool titled = std::ranges::any_of(columns_, [](const Column& c) { return !c.title.empty(); });
   if (titled) {
     line([&](std::size_t c) { return columns_[c].title; }, [](std::size_t) { return Tone::dim; });
   }
-  for (const auto& row : rows_) {
-    line([&](std::size_t c) { return row[c]; }, [&](std::size_t c) { return columns_[c].tone; });
+  const char* next = cells_.data();
+  while (next != cells_.data() + cells_.size() && out.ok()) {
+    const auto cell = [&next](std::size_t) {
+      std::string_view one(next);
+      next += one.size() + 1;
+      return std::string(one);
+    };
+    line(cell, [&](std::size_t c) { return columns_[c].tone; });
   }
-  return out;
 }
 
 }  // namespace hodo::view

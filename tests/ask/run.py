@@ -578,6 +578,23 @@ def case_list(case):
     _one_thread_calls(case)
 
 
+def case_long_list(case):
+    """A list of many calls is written as it comes."""
+    text = ("static volatile long sum;\n__attribute__((noinline)) static void leaf(long i) { sum += i; }\n"
+            "int main(void) { for (long i = 0; i < 200000; ++i) leaf(i); return 0; }\n")
+    data = case.record("long.data", case.program("many", text, "-O1"))
+    for more in (["--json"], []):
+        with open(os.path.join(case.work, "list"), "w+b") as out:
+            started = subprocess.Popen([case.args.hodo, "list", "leaf", data, "--top", "0", *more], stdout=out,
+                                       cwd=case.work)
+            _, status, used = os.wait4(started.pid, 0)
+            started.returncode = status
+            out.seek(0)
+            rows = sum(1 for line in out if b"returned" in line)
+        check(status == 0 and rows == 200000, f"{rows} rows, status {status}")
+        check(used.ru_maxrss < 200 << 10, f"{used.ru_maxrss} KB for {more}")
+
+
 def case_windows(case):
     data = case.record("a.data", case.program("parse", PARSE, "-O1"), "12a", "7", "b")
     listed = case.branches(data)

@@ -14,6 +14,7 @@
 #include "hodo/ask/scene.h"
 #include "hodo/session/ends.h"
 #include "hodo/session/session.h"
+#include "hodo/view/output.h"
 #include "hodo/view/style.h"
 
 namespace hodo::view {
@@ -62,10 +63,13 @@ struct CallListView {
   CallOrder order = CallOrder::order;
   std::size_t most = 0;  // rows; 0: all
 };
-std::string call_list_text(ask::CallList& list, session::Session& session, const CallListView& how,
-                           const Style& style);
 nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& session,
                                       const CallListView& how);
+// The same and as text, a row at a time: there may be a million.
+void write_call_list(ask::CallList& list, session::Session& session, const CallListView& how,
+                     const Style& style, Output& out);
+void write_call_list_json(ask::CallList& list, session::Session& session, const CallListView& how,
+                          Output& out);
 
 // How a process ended, in words: "killed by SIGSEGV (signal 11) in thread 4242".
 std::string end_words(const session::ProcessEnd& end);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hodo/view/output.h"
 #include "hodo/view/style.h"
 
 namespace hodo::view {
@@ -25,18 +26,21 @@ struct Column {
 // `style.columns`, the shrinking columns are cut, the widest first, down to 12 characters.
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns);
   // Missing cells are empty, surplus ones are dropped.
   void add(std::vector<std::string> cells);
-  bool empty() const { return rows_.empty(); }
+  bool empty() const { return cells_.empty(); }
   // The table, each line after `indent` spaces, trailing blanks removed.
   std::string render(const Style& style, std::size_t indent = 2) const;
+  // The same, a line at a time.
+  void write(const Style& style, Output& out, std::size_t indent = 2) const;
 
  private:
   std::vector<std::size_t> layout(std::size_t available) const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widest_;  // of each column's cells and title
+  std::string cells_;                // a NUL behind each: there may be a million rows
 };
 
 }  // namespace hodo::view
