@@ -352,7 +352,7 @@ Result<CallRow> find_call(session::Session& session, const std::string& written,
     Error error = list.error();
     const bool has_number = written.find('#') != std::string::npos;
     if (error.code == ErrorCode::not_found && !has_number) {
-      error.message += "; a call is written FUNCTION#N, as hodo list numbers them";
+      error.message += "; a call is written FUNCTION#N, as 'hodo list' numbers them";
     }
     return std::unexpected(error);
   }

@@ -92,7 +92,8 @@ std::optional<std::string> answer(serve::Workspace& workspace, Told& told, std::
   if (serve::is_beside(message)) return serve::answer_message(workspace, message);
   const serve::Asker asker{
       .hear = [&told](const serve::Progress& progress) { told.hear(progress); },
-      .gave_up = [&gone](const serve::Json&) { return gone(); }};
+      .gave_up = [&gone](const serve::Json&) { return gone(); },
+      .person = true};
   auto out = serve::answer_message(workspace, message, asker);
   told.clear();
   return out;

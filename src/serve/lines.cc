@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -172,6 +173,17 @@ class Waiting {
   bool closed_ = false;
 };
 
+class Closing {
+ public:
+  explicit Closing(Waiting& waiting) : waiting_(waiting) {}
+  ~Closing() { waiting_.close(); }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+ private:
+  Waiting& waiting_;
+};
+
 std::string progress_line(const Progress& now) {
   return one_line(
       {{"jsonrpc", "2.0"},
@@ -181,6 +193,15 @@ std::string progress_line(const Progress& now) {
 }
 
 bool blank(const std::string& line) { return line.find_first_not_of(" \t\r") == std::string::npos; }
+
+std::string no_memory_line() {
+  const Error error{ErrorCode::no_space,
+                    "there is not enough memory for the message and its answers; remedy: fewer "
+                    "questions at once, or let hodo have more memory (ulimit -v)"};
+  return one_line({{"jsonrpc", "2.0"},
+                   {"id", nullptr},
+                   {"error", error_json(kQuestionFailed, error.message, &error)}});
+}
 
 // One side of a conversation.
 class Speaker {
@@ -194,9 +215,13 @@ class Speaker {
                           [&](const Json& id) {
                             return writer_.error() != 0 || given_up_.has(id, message.number);
                           }};
-    auto said = speech_ == Speech::mcp ? answer_mcp_message(workspace_, message.text, asker)
-                                       : answer_message(workspace_, message.text, asker);
-    if (said) writer_.write(std::move(*said));
+    try {
+      auto said = speech_ == Speech::mcp ? answer_mcp_message(workspace_, message.text, asker)
+                                         : answer_message(workspace_, message.text, asker);
+      if (said) writer_.write(std::move(*said));
+    } catch (const std::bad_alloc&) {  // for its words; for an answer see within_memory()
+      writer_.write(no_memory_);
+    }
   }
   // Those that wait are answered until nobody hears it any more.
   void answer_all(Waiting& waiting) {
@@ -227,6 +252,7 @@ class Speaker {
   Speech speech_;
   LineWriter writer_;
   GivenUp given_up_;
+  const std::string no_memory_ = no_memory_line();  // while there is some
 };
 
 }  // namespace
@@ -237,6 +263,7 @@ Status answer_lines(Workspace& workspace, int in, int out, Speech speech) {
   Waiting waiting;
   {
     const std::jthread answering([&] { speaker.answer_all(waiting); });
+    const Closing closing(waiting);  // also where memory for a message ends
     std::uint64_t number = 0;
     while (auto line = reader.next()) {
       if (speaker.error() != 0) break;
@@ -244,7 +271,6 @@ Status answer_lines(Workspace& workspace, int in, int out, Speech speech) {
       Message message{std::move(*line), number++};
       if (!speaker.handled_at_once(message)) waiting.put(std::move(message));
     }
-    waiting.close();
   }
   const int error = speaker.error() == EPIPE ? 0 : speaker.error();
   if (error == 0 && reader.error() == 0) return {};

@@ -10,6 +10,7 @@
 #include "hodo/serve/rpc.h"
 #include "hodo/view/text.h"
 #include "method_errors.h"
+#include "wording.h"
 
 namespace hodo::serve {
 namespace {
@@ -121,7 +122,8 @@ Result<Json> call_tool(Workspace& workspace, const Json& params, const Json& id,
   });
   if (!answer && turn.given_up()) return Json(nullptr);
   if (answer) return content(*answer, false);
-  const Json error = error_json(kQuestionFailed, answer.error().message, &answer.error());
+  const Json error = error_json(kQuestionFailed, in_words_of(Asks::tools, answer.error().message),
+                                &answer.error());
   std::string words = error["message"].get<std::string>();
   if (error["data"].contains("remedy")) words += "; " + error["data"]["remedy"].get<std::string>();
   return content(words, true);

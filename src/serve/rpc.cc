@@ -7,6 +7,7 @@
 #include "hodo/serve/workspace.h"
 #include "hodo/view/text.h"
 #include "method_errors.h"
+#include "wording.h"
 
 namespace hodo::serve {
 namespace {
@@ -82,7 +83,9 @@ std::string answered(Workspace& workspace, const Method& method, const Json& par
   });
   if (line) return std::move(*line);
   if (turn && turn->given_up()) return cancelled();
-  return one_line(failure(id, error_json(kQuestionFailed, line.error().message, &line.error())));
+  const Asks asks = asker.person ? Asks::commands : Asks::methods;
+  const std::string words = in_words_of(asks, line.error().message);
+  return one_line(failure(id, error_json(kQuestionFailed, words, &line.error())));
 }
 
 // One request; nullopt: it is a notification.

@@ -649,6 +649,13 @@ def case_cancel(case):
                           capture_output=True, text=True, env=case.env, check=False, timeout=WAIT)
     told = [json.loads(line)["id"] for line in done.stdout.splitlines()]
     check(told[0] == 0 and told[-1] == 19 and len(told) < 20, f"tools that were given up have answers: {told}")
+    for tool, arguments, words in (("code", {"function": "zzzzzzzz"}, "'search' lists those that did"),
+                                   ("calls", {"function": "step", "thread": "x"}, "'recording' lists them")):
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        done = subprocess.run([case.args.hodo, "serve", "--mcp", data], input=json.dumps(message), capture_output=True,
+                              text=True, env=case.env, check=False, timeout=WAIT)
+        told = json.loads(done.stdout)["result"]["content"][0]["text"]
+        check(words in told and "hodo " not in told, told)
 
 
 def case_hostile(case):
@@ -687,7 +694,20 @@ def case_hostile(case):
             check(refused["code"] == -32000 and refused["data"]["cause"], f"{method} {params}: {refused}")
             check("\x1b" not in refused["message"], "an escape in a message")
         nobody = server.refused("calls", function="leaf", pid=1)["message"]
-        check(nobody.startswith("no process 1 is in the recording"), nobody)
+        check(nobody.startswith("no process 1 is in the recording; 'report' lists"), nobody)
+        both = {"function": "leaf", "address": "0x401136"}
+        for method, params in (("code", both), ("graph", both), ("around", {**both, "at": "end", "direction": "next"})):
+            told = server.refused(method, **params)["message"]
+            check(told.startswith("params need only one of 'function', 'address'") or method == "around", told)
+            check("only one of" in told, told)
+        # What is said to people who type commands is said in the words of methods.
+        for method, params, words in (("code", {"function": "zzzzzzzz"}, "'coverage' lists those that did"),
+                                      ("calls", {"function": "leaf", "thread": "x"}, "'info' lists them"),
+                                      ("code", {"function": "leaf", "call": "leaf"}, ""),
+                                      ("part", {"from": "end", "to": "start"}, "'from'")):
+            told = server.reply(method, **params)
+            told = told["error"]["message"] if "error" in told else words
+            check(words in told and "hodo " not in told and " --" not in told, f"{method} {params}: {told}")
         check(server.ask("flame", thread="") == server.ask("flame"), "a thread that is none")
         server.send('{"jsonrpc":"2.0","method":"info"}')  # nobody wants to know
         server.send('[{"jsonrpc":"2.0","id":"a","method":"progress"},{"jsonrpc":"2.0","method":"info"},7]')
@@ -719,6 +739,11 @@ def case_memory(case):
                 else:
                     check(reply["error"]["data"]["cause"] == "no_space", f"{method}, {megabytes} MB: {reply['error']}")
                     refused += 1
+            if megabytes == 200:  # with less, malloc() maps each piece by itself; with more, all fits
+                server.send(json.dumps([{"jsonrpc": "2.0", "id": i, "method": "schema"} for i in range(1000)]))
+                reply = server.answer()
+                whole = isinstance(reply, list) and len(reply) == 1000
+                check(whole or reply["error"]["data"]["cause"] == "no_space", f"a batch with {megabytes} MB")
             check(server.end() == 0, "it did not end by itself")
     check(refused and answered, f"{refused} refused, {answered} answered")
 

@@ -8,16 +8,13 @@ namespace hodo::serve {
 namespace {
 
 Result<Json> answer_around(Workspace& workspace, const Json& params) {
-  const std::string what =
-      text_in(params, "address", text_in(params, "line", text_in(params, "function")));
-  if (what.empty()) {
-    return fail(ErrorCode::usage, "params need one of 'address', 'line' and 'function'");
-  }
+  const auto what = one_in(params, {"address", "line", "function"});
+  if (!what) return std::unexpected(what.error());
   const ask::FindOptions how = workspace.find();
   auto from = ask::find_moment(workspace.session(), text_in(params, "at"), how);
   if (!from) return std::unexpected(from.error());
   auto moment =
-      ask::occurrence_from(workspace.session(), *from, wanted_by(what),
+      ask::occurrence_from(workspace.session(), *from, wanted_by(*what),
                            text_in(params, "direction") == "next", how.walk.progress, how.index);
   if (!moment) return std::unexpected(moment.error());
   return Json{{"moment", ask::to_string(*moment)}};

@@ -99,12 +99,10 @@ Result<Json> file_code(Workspace& workspace, const std::string& file) {
 }
 
 Result<Json> answer_code(Workspace& workspace, const Json& params) {
-  const std::string function = text_in(params, "function", text_in(params, "address"));
-  const std::string file = text_in(params, "file");
-  if (function.empty() == file.empty()) {
-    return fail(ErrorCode::usage, "params need one of 'function', 'address' and 'file'");
-  }
-  return function.empty() ? file_code(workspace, file) : function_code(workspace, params, function);
+  const auto what = one_in(params, {"function", "address", "file"});
+  if (!what) return std::unexpected(what.error());
+  const bool is_file = !text_in(params, "file").empty();
+  return is_file ? file_code(workspace, *what) : function_code(workspace, params, *what);
 }
 
 Json code_parameters() {

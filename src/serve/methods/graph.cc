@@ -26,9 +26,9 @@ std::string dot_of(const analyze::FlowGraph& graph, const session::Session& sess
 }
 
 Result<Json> answer_graph(Workspace& workspace, const Json& params) {
-  const std::string function = text_in(params, "function", text_in(params, "address"));
-  if (function.empty()) return fail(ErrorCode::usage, "params need 'function' or 'address'");
-  auto counted = graph_in(workspace, params, function);
+  const auto function = one_in(params, {"function", "address"});
+  if (!function) return std::unexpected(function.error());
+  auto counted = graph_in(workspace, params, *function);
   if (!counted) return std::unexpected(counted.error());
   if (counted->graph.blocks.size() > kMostBlocks) {
     return fail(ErrorCode::no_space,

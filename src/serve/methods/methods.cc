@@ -1,6 +1,7 @@
 #include "methods.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -87,6 +88,20 @@ Json all_methods() {
 std::string text_in(const Json& params, const char* name, std::string otherwise) {
   const auto it = params.find(name);
   return it == params.end() ? std::move(otherwise) : it->get<std::string>();
+}
+
+Result<std::string> one_in(const Json& params, std::initializer_list<const char*> names) {
+  std::string out;
+  std::size_t given = 0;
+  for (const char* name : names) {
+    const std::string text = text_in(params, name);
+    given += text.empty() ? 0 : 1;
+    if (!text.empty()) out = text;
+  }
+  if (given == 1) return out;
+  return fail(ErrorCode::usage,
+              fmt::format("params need {} of '{}'", given == 0 ? "one" : "only one",
+                          fmt::join(names, "', '")));
 }
 
 std::uint64_t number_in(const Json& params, const char* name, std::uint64_t otherwise) {

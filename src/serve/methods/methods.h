@@ -1,6 +1,7 @@
 // The methods, one function for each, and what they share.
 #pragma once
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -36,6 +37,8 @@ Method schema_method();
 
 // Members of an object that fits its schema.
 std::string text_in(const Json& params, const char* name, std::string otherwise = {});
+// The one of these texts that is given. Errors: usage where there is none, or are several.
+Result<std::string> one_in(const Json& params, std::initializer_list<const char*> names);
 std::uint64_t number_in(const Json& params, const char* name, std::uint64_t otherwise);
 bool flag_in(const Json& params, const char* name);
 

@@ -36,6 +36,7 @@ Result<Json> parse_message(std::string_view text);
 struct Asker {
   std::function<void(const Progress&)> hear{};
   std::function<bool(const Json& id)> gave_up{};
+  bool person = false;  // who can type commands, and is told of those
 };
 
 // A question's turn: others wait, and progress() tells of this one, by its id. `asker` must outlive
@@ -68,7 +69,7 @@ std::optional<Json> cancelled_by(std::string_view message);
 // Whether it can be answered at once, while another question is: a request of such a method.
 bool is_beside(std::string_view message);
 
-// For other ways of speech: the error object of an Error, {"code", "message", "data"}.
+// The error object of an Error, {"code", "message", "data"}, in the words of commands.
 Json error_json(int code, const std::string& message, const Error* error = nullptr);
 // A value on one line, ASCII only; what is no UTF-8 in it becomes U+FFFD.
 std::string one_line(const Json& value);
