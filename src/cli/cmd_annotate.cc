@@ -45,7 +45,8 @@ const Manual kAnnotateManual{
     .exit_statuses = reading_exit_statuses()};
 
 int run(const AnnotateOptions& options) {
-  return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
+  const Subject subject{"annotate", "FUNCTION", options.function};
+  return with_session(options.reading, subject, [&](session::Session& session) -> Result<Shown> {
     auto counted =
         function_graph(session, options.reading, options.window, options.function, options.module);
     if (!counted) return std::unexpected(counted.error());

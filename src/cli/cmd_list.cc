@@ -67,7 +67,8 @@ Result<std::uint64_t> nanoseconds(const std::string& text) {
 }
 
 int run(const ListOptions& options) {
-  return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
+  const Subject subject{"list", "FUNCTION", options.function};
+  return with_session(options.reading, subject, [&](session::Session& session) -> Result<Shown> {
     ask::CallListOptions how;
     if (!options.slower_than.empty()) {
       auto least = nanoseconds(options.slower_than);

@@ -60,7 +60,8 @@ const Manual kShowManual{
     .exit_statuses = reading_exit_statuses()};
 
 int run(const ShowOptions& options) {
-  return with_session(options.reading, [&](session::Session& session) -> Result<Shown> {
+  const Subject subject{"show", "MOMENT", options.input.moment};
+  return with_session(options.reading, subject, [&](session::Session& session) -> Result<Shown> {
     view::Progress progress("decoding");
     const Asking asking = asking_of(session, options.reading, progress, true);
     const ask::FindOptions& how = asking.how;

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "hodo/serve/asking.h"
@@ -238,6 +239,16 @@ void tell_losses(const std::string& file, const std::vector<session::LossLine>& 
 
 namespace {
 
+// "hodo list run.data" asks for the calls of a function run.data.
+std::string taken_for(const Subject& subject, const std::string& file) {
+  std::error_code ignored;
+  if (file != ReadingOptions().file || !std::filesystem::is_regular_file(subject.text, ignored)) {
+    return "";
+  }
+  return fmt::format("; '{0}' was taken for the {1}, it is a file: 'hodo {2} {1} {0}' asks it",
+                     subject.text, subject.name, subject.command);
+}
+
 // Nothing is missing for that.
 void tell_wrong_path(const std::string& file, std::uint64_t count) {
   std::string text = fmt::format(
@@ -248,18 +259,25 @@ void tell_wrong_path(const std::string& file, std::uint64_t count) {
 
 }  // namespace
 
-int with_session(const ReadingOptions& options,
-                 const std::function<Result<Shown>(session::Session&)>& work) {
+int with_session(const ReadingOptions& options, const Work& work) {
+  return with_session(options, {}, work);
+}
+
+int with_session(const ReadingOptions& options, const Subject& subject, const Work& work) {
+  const auto failed = [&](Error error) {
+    error.message += taken_for(subject, options.file);
+    return report_error(options.file, error);
+  };
   auto input = input_of(options);
-  if (!input) return report_error(options.file, input.error());
+  if (!input) return failed(input.error());
   auto session = session::Session::open(*input);
-  if (!session) return report_error(options.file, session.error());
+  if (!session) return failed(session.error());
   if (Status status = serve::selects_somebody(**session, selection_of(options)); !status) {
-    return report_error(options.file, status.error());
+    return failed(status.error());
   }
   tell_growing(options.file, **session);
   auto shown = work(**session);
-  if (!shown) return report_error(options.file, shown.error());
+  if (!shown) return failed(shown.error());
   if (shown->tell) tell_losses(options.file, shown->losses);
   if (shown->wrong_path != 0) tell_wrong_path(options.file, shown->wrong_path);
   if (shown->status) return *shown->status;

@@ -56,6 +56,13 @@ Result<std::pair<std::uint64_t, std::uint64_t>> parse_range(std::string_view opt
                                                             const std::string& text,
                                                             std::string_view example);
 
+// The argument that a command has in front of FILE.
+struct Subject {
+  std::string_view command;
+  std::string_view name;  // "FUNCTION"
+  std::string text;
+};
+
 // What a reading command has shown.
 struct Shown {
   std::vector<session::LossLine> losses;
@@ -64,9 +71,11 @@ struct Shown {
   std::optional<int> status;     // to exit with, instead of what the losses say
 };
 
-// Opens the input, does `work` with it, and turns what comes of it into the exit status.
-int with_session(const ReadingOptions& options,
-                 const std::function<Result<Shown>(session::Session&)>& work);
+// Opens the input, does `work` with it, and turns what comes of it into the exit status. Where it
+// fails and `subject` names a file, the message says how that is asked.
+using Work = std::function<Result<Shown>(session::Session&)>;
+int with_session(const ReadingOptions& options, const Work& work);
+int with_session(const ReadingOptions& options, const Subject& subject, const Work& work);
 
 // Both on standard error, in a line or one for each: that the recording is still being made, if it
 // is, and of how much of it the answer is; and what is missing in that.

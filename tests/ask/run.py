@@ -575,6 +575,10 @@ def case_list(case):
         check(case.json("show", f"call:parse#{call['number']}", data)["moment"] == call["moment"], call)
     check(case.json("list", "parse", data, "--slower-than", "1000s")["calls"] == [], "--slower-than")
     check("'parse'" in case.hodo("list", "prase", data, status=2).stderr, "suggestion")
+    for command, argument in (("list", "FUNCTION"), ("annotate", "FUNCTION"), ("show", "MOMENT")):
+        told = case.hodo(command, data, status=2).stderr
+        check(f"'{data}' was taken for the {argument}, it is a file: 'hodo {command} {argument} {data}' asks it" in told,
+              told)
     _one_thread_calls(case)
 
 
