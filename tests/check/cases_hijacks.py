@@ -23,6 +23,9 @@ ONLY_64 = {
     "to-handler", "to-handler-of-open", "label-in-table-of-another", "context-to-untaken", "context-to-global", "kernel-page-hooked", "handler-to-untaken",
     "label-of-its-own", "argument-inside", "argument-jumped", "argument-elsewhere", "check-skipped",
     "context-behind-code", "label-of-interrupted", "behind-slot-elsewhere",
+    # Of hijacks_bare.h.
+    "to-joined-handler", "bare-inside", "behind-label-to-open-call", "behind-label-inside", "label-by-distance",
+    "label-by-distance-inside",
 }  # fmt: skip
 # Rules that no program can break under QEMU, as the code that ran is known, and whether branch stacks
 # show it: the records themselves are changed.

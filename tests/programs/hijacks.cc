@@ -580,6 +580,7 @@ void hook_register_jump() {  // jmp rax
 [[gnu::noinline]] void nothing() { reached(); }
 
 #ifndef __i386__
+#include "hijacks_bare.h"
 #include "hijacks_planted.h"
 #endif
 
@@ -665,6 +666,12 @@ int main(int argc, char** argv) {
       {"context-behind-code", context_behind_code},
       {"label-of-interrupted", label_of_interrupted},
       {"behind-slot-elsewhere", behind_slot_elsewhere},
+      {"to-joined-handler", to_joined_handler},
+      {"bare-inside", bare_inside},
+      {"behind-label-to-open-call", behind_label_to_open_call},
+      {"behind-label-inside", behind_label_inside},
+      {"label-by-distance", label_by_distance},
+      {"label-by-distance-inside", label_by_distance_inside},
 #endif
   };
   const auto form = argc == 2 ? forms.find(argv[1]) : forms.end();
