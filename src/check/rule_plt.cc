@@ -46,7 +46,8 @@ class PltRedirected final : public EdgeRule {
     }
     const Scope scope(locator.regions().files(edge.space, edge.branch.time), locator.modules());
     if (scope.program() == nullptr || scope.depends(scope.program(), &module) ||
-        scope.depends(edge.from.module, &module) || scope.share_opened(edge.from.module, &module)) {
+        scope.depends(edge.from.module, &module) || scope.share_opened(edge.from.module, &module) ||
+        scope.lacks(edge.from.module, name)) {
       return std::nullopt;
     }
     return Verdict{

@@ -65,6 +65,14 @@ bool Scope::share_opened(const text::Module* from, const text::Module* to) const
   });
 }
 
+bool Scope::lacks(const text::Module* from, std::string_view name) const {
+  std::set<const text::Module*> all;
+  if (program_ == nullptr || !collect(program_, all) || !collect(from, all)) return false;
+  return std::ranges::none_of(all, [&](const text::Module* module) {
+    return std::ranges::any_of(module->symbols().named(name), &symbol::Symbol::global);
+  });
+}
+
 std::vector<Scope::Loaded> Scope::strangers() const {
   std::set<const text::Module*> wanted;
   if (program_ == nullptr || !collect(program_, wanted)) return {};

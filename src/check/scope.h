@@ -29,6 +29,11 @@ class Scope {
   // program depends on alone.
   bool share_opened(const text::Module* from, const text::Module* to) const;
 
+  // Whether of the files that `from` or the program depends on none has a function or object of
+  // this name that others can ask for: what has it was opened for all (RTLD_GLOBAL), then. False
+  // where one of them is not mapped or cannot be read.
+  bool lacks(const text::Module* from, std::string_view name) const;
+
   struct Loaded {
     std::string_view path;
     const text::Module* module = nullptr;
