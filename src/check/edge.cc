@@ -367,9 +367,17 @@ bool Locator::made_itself(const End& end, std::uint32_t space, std::uint64_t tim
 bool Locator::may_be_copy(const End& end, std::uint32_t space, std::uint64_t time,
                           const text::Module& of) {
   constexpr std::size_t kLeast = 6;  // fewer bytes are in any file
+  constexpr std::size_t kTelling = 16;
   constexpr std::size_t kCompared = 64;
-  const auto code = bytes(space, end.address, time, kCompared);
+  auto code = bytes(space, end.address, time, kCompared);
   if (code.size() < kLeast) return false;
+  // A few instructions between two calls are in large files, too. What stands before them is not.
+  std::uint64_t begin = end.address;
+  while (code.size() < kTelling && begin > 0) {
+    const auto before = bytes(space, --begin, time, 1);
+    if (before.empty()) break;
+    code.insert(code.begin(), before.front());
+  }
   return data_.try_emplace(&of, of).first->second.has(code).value_or(true);
 }
 

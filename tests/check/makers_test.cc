@@ -21,6 +21,8 @@ constexpr const char* kLibcPath = "/lib/x86_64-linux-gnu/libc.so.6";
 constexpr std::int32_t kMain = 1, kOther = 2;
 // mov eax, 42; syscall; ret: in the program's data.
 const std::vector<std::uint8_t> kCopied = {0xb8, 42, 0, 0, 0, 0x0f, 0x05, 0xc3};
+// And what follows there.
+const std::vector<std::uint8_t> kBehindCopied = {0x31, 0xc0, 0x31, 0xdb, 0x31, 0xc9, 0x31, 0xd2};
 
 class MakersTest : public testing::Test {
  protected:
@@ -29,6 +31,7 @@ class MakersTest : public testing::Test {
     for (const char c : std::string_view("zend_")) text::append(generator.data, c);
     text::ElfBuilder own = program();
     for (const std::uint8_t byte : kCopied) text::append(own.data, byte);
+    for (const std::uint8_t byte : kBehindCopied) text::append(own.data, byte);
     program_ = path_of(own);
     session_.run_code(kCode, kCopied);
     generator_ = path_of(generator);
@@ -93,6 +96,24 @@ TEST_F(MakersTest, CodeThatTheProgramMadeAnswersForItselfUnlessItIsACopyOfItsDat
   ask(kBase + 0x1010, 90, 110);
   run_code();
   EXPECT_EQ(grade(), Grade::explained) << "few bytes are in any file";
+}
+
+TEST_F(MakersTest, AFewBytesOfTheDataAreACopyOnlyWithWhatRanBeforeThem) {
+  std::vector<std::uint8_t> code = {0x90, 0xc3};
+  code.insert(code.end(), kCopied.begin(), kCopied.end());
+  const Branch into = {
+      .from = kBase + 0x1005, .to = kCode + 2, .time = 200, .kind = BranchKind::icall};
+  session_.run_code(kCode, code);
+  ask(kBase + 0x1010, 90, 110);
+  see(into);
+  EXPECT_EQ(grade(), Grade::explained);
+
+  checker_.reset();
+  code.insert(code.end(), kBehindCopied.begin(), kBehindCopied.end());
+  session_.run_code(kCode, code);
+  ask(kBase + 0x1010, 90, 110);
+  see(into);
+  EXPECT_EQ(grade(), Grade::impossible) << "so many are telling by themselves";
 }
 
 TEST_F(MakersTest, CodeThatTheProgramMadeMakesNoSystemCalls) {
