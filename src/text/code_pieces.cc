@@ -1,6 +1,7 @@
 #include "code_pieces.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "hodo/base/byte_reader.h"
 
@@ -47,12 +48,15 @@ bool is_padding(std::span<const std::uint8_t> bytes) {
   return std::ranges::all_of(bytes, [](std::uint8_t b) { return b == kInt3 || b == 0; });
 }
 
-// All of them lie in the text, and padding between.
-bool fits(const std::vector<Function>& pieces, std::uint64_t base, const TextMap& text) {
+// All of them lie in the text, and padding between. `left`: so many are still looked at.
+bool fits(const std::vector<Function>& pieces, std::uint64_t base, const TextMap& text,
+          std::uint64_t& left) {
   const auto code = text.bytes(base);
   if (code.size() < pieces.back().end) return false;
   bool padded = false;
   for (std::size_t i = 1; i < pieces.size(); ++i) {
+    if (left == 0) return false;
+    --left;
     const std::uint64_t last = pieces[i - 1].end;
     const std::uint64_t gap = pieces[i].begin - last;
     if (!is_padding(code.subspan(last, gap))) return false;
@@ -61,17 +65,65 @@ bool fits(const std::vector<Function>& pieces, std::uint64_t base, const TextMap
   return padded;
 }
 
+// What instructions name: LEA REG, [RIP + distance], wherever one may begin.
+std::vector<std::uint64_t> named(const TextMap& text) {
+  constexpr std::size_t kLength = 7;
+  std::vector<std::uint64_t> out;
+  for (const auto& stretch : text.stretches()) {
+    const auto code = text.bytes(stretch.begin);
+    for (std::size_t at = 0; at + kLength <= code.size(); ++at) {
+      const bool leads = code[at + 1] == 0x8d && (code[at] & 0xfb) == 0x48;  // REX.W, REX.WR
+      if (!leads || (code[at + 2] & 0xc7) != 5) continue;
+      const auto distance = ByteReader(code.subspan(at + 3)).read<std::int32_t>().value_or(0);
+      const std::uint64_t target =
+          stretch.begin + at + kLength + static_cast<std::uint64_t>(std::int64_t{distance});
+      if (text.contains(target)) out.push_back(target);
+    }
+  }
+  std::ranges::sort(out);
+  const auto again = std::ranges::unique(out);
+  out.erase(again.begin(), again.end());
+  return out;
+}
+
+// Where pieces of code may begin.
+class Bases {
+ public:
+  Bases(std::span<const std::uint64_t> taken, const TextMap& text) : taken_(taken), text_(text) {}
+
+  std::optional<std::uint64_t> of(const std::vector<Function>& pieces) {
+    std::uint64_t all = ~std::uint64_t{0};
+    if (const auto base = find(taken_, pieces, all)) return base;
+    if (!named_) named_ = named(text_);
+    return find(*named_, pieces, left_);
+  }
+
+ private:
+  static constexpr std::uint64_t kMostTried = std::uint64_t{1} << 28;  // pieces
+
+  std::optional<std::uint64_t> find(std::span<const std::uint64_t> bases,
+                                    const std::vector<Function>& pieces,
+                                    std::uint64_t& left) const {
+    const auto base = std::ranges::find_if(
+        bases, [&](std::uint64_t address) { return fits(pieces, address, text_, left); });
+    return base == bases.end() ? std::nullopt : std::optional(*base);
+  }
+
+  std::span<const std::uint64_t> taken_;
+  const TextMap& text_;
+  std::uint64_t left_ = kMostTried;  // by what instructions name
+  std::optional<std::vector<std::uint64_t>> named_;
+};
+
 // `left`: so many tables are still looked at.
-std::vector<Function> table_at(const Words& words, std::size_t first,
-                               std::span<const std::uint64_t> taken, const TextMap& text,
+std::vector<Function> table_at(const Words& words, std::size_t first, Bases& bases,
                                std::size_t& left) {
   for (std::size_t stride = kLeastStride; stride <= kMostStride; ++stride) {
     std::vector<Function> pieces = entries(words, first, stride);
     if (pieces.size() < kFewestPieces || left == 0) continue;
     --left;
-    const auto base = std::ranges::find_if(
-        taken, [&](std::uint64_t address) { return fits(pieces, address, text); });
-    if (base == taken.end()) continue;
+    const auto base = bases.of(pieces);
+    if (!base) continue;
     for (Function& piece : pieces) piece = {piece.begin + *base, piece.end + *base};
     return pieces;
   }
@@ -83,6 +135,7 @@ std::vector<Function> table_at(const Words& words, std::size_t first,
 std::vector<Function> code_pieces(const ElfBytes& elf, std::span<const std::uint64_t> taken,
                                   const TextMap& text) {
   std::size_t left = kMostTables;
+  Bases bases(taken, text);
   for (const image::Segment& segment : elf.elf().segments) {
     const auto bytes = elf.of(segment);
     const std::size_t before = (kPieceWord - segment.vaddr % kPieceWord) % kPieceWord;
@@ -92,7 +145,7 @@ std::vector<Function> code_pieces(const ElfBytes& elf, std::span<const std::uint
     const std::size_t last = words.size() - kFewestPieces * kLeastStride;
     for (std::size_t first = 0; first <= last; ++first) {
       if (words.at(first) != 0 || words.at(first + 1) == 0) continue;
-      std::vector<Function> pieces = table_at(words, first, taken, text, left);
+      std::vector<Function> pieces = table_at(words, first, bases, left);
       if (!pieces.empty()) return pieces;
     }
   }

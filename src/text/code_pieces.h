@@ -17,7 +17,8 @@
 namespace hodo::text {
 
 // By address. `taken`: addresses that are written down, ascending; the first piece is at one of
-// them. Between pieces there is nothing but padding: by that it is known what is such a table.
+// them, or where an instruction names it. Between pieces there is nothing but padding: by that it
+// is known what is such a table.
 std::vector<Function> code_pieces(const ElfBytes& elf, std::span<const std::uint64_t> taken,
                                   const TextMap& text);
 

@@ -231,15 +231,18 @@ JumpTables mark_jump_tables(const ElfBytes& elf, const Sweep& sweep, FunctionMap
       bool found = false;
       return marker.mark_filled(use, end_of(use), found);
     }
-    if (!index || !jumps[*index] || functions.same(use.from, use.to)) return true;
+    if (!index || !jumps[*index]) return true;
     bool found = false;
     bool whole = marker.mark(use, use.to, found);
-    if (!elf.is_narrow()) {
+    // V8 puts tables behind the code of their function.
+    const bool own = functions.same(use.from, use.to);
+    if (!own && !elf.is_narrow()) {
       whole = whole && marker.mark<std::int64_t>(use, use.to, found) &&
               marker.mark_filled(use, end_of(use), found);
     }
     for (const std::vector<std::uint64_t>* bases :
          {&std::as_const(labels[*index]), &sweep.table_bases}) {
+      if (own) break;
       for (const std::uint64_t base : *bases) whole = whole && marker.mark(use, base, found);
     }
     if (found) tables[*index] = true;

@@ -323,6 +323,38 @@ TEST(RuntimeModule, OfFewPiecesOrWithCodeBetweenThereIsNoTable) {
   EXPECT_EQ(analyze(elf)->function(0x101a), nullptr) << "nothing leads to the first";
 }
 
+// As V8 has it in a program whose data need not be relocated for it.
+TEST(RuntimeModule, AnInstructionMayNameTheFirstPieceOfCode) {
+  ElfBuilder elf = with_pieces(200);
+  elf.data[0] = 0x11;
+  const Bytes name = {0x48, 0x8d, 0x0d, 0x09, 0x00, 0x00, 0x00};  // 1000 lea rcx, [1010]
+  std::ranges::copy(name, elf.text.begin());
+  ASSERT_NE(analyze(elf)->function(0x101a), nullptr);
+  EXPECT_EQ(analyze(elf)->function(0x101a)->begin, 0x1018u);
+  elf.text[1] = 0x8b;  // mov rcx, [1010]
+  EXPECT_EQ(analyze(elf)->function(0x101a), nullptr);
+}
+
+// As V8's builtins have theirs.
+TEST(RuntimeModule, AJumpTableMayLieBehindTheCodeOfItsFunction) {
+  ElfBuilder elf;
+  elf.text = {
+      0x4c, 0x8d, 0x15, 0x0d, 0x00, 0x00, 0x00,        // 1000 lea r10, [1014]
+      0x4f, 0x63, 0x04, 0x82,                          // 1007 movsxd r8, [r10+4*r8]
+      0x4d, 0x03, 0xc2,                                // 100b add r8, r10
+      0x41, 0xff, 0xe0,                                // 100e jmp r8
+      0xc3,                                            // 1011 ret
+      0x90, 0xc3,                                      // 1012 nop; ret
+      0xfd, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff,  // 1014 1011, 1012
+  };
+  elf.functions = {{kText, kText + elf.text.size()}};
+  const auto module = analyze(elf);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->has(0x1011, kTableTarget));
+  EXPECT_TRUE(module->has(0x1012, kTableTarget));
+  EXPECT_FALSE(module->has(0x1013, kTableTarget));
+}
+
 // As JavaScriptCore's interpreter, which has a number before each label.
 TEST(RuntimeModule, LabelsCountFromWhereACallOfTheNextInstructionLeads) {
   for (const bool kept : {true, false}) {
