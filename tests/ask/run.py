@@ -244,6 +244,9 @@ def moments(case, program, source, *options):
     program = os.path.join(case.args.programs, program)
     options = [*(("--psb-period", "2048") if pt else ()), *(word.format(program=program) for word in options)]
     data = case.record("a.data", program, source=source, options=options)
+    # What is lost is lost in both: code made at run time that the recording does not have.
+    if source == "dbi" and "--snapshot" not in options:
+        case.hodo("stats", data)
     # With an index, also of few segments.
     check_moments(case, data, ([], ["1"], [str(1 << 20)]) if pt else ([], ))
 
