@@ -11,10 +11,13 @@ namespace hodo::flow {
 
 void StepGraph::forget_judged(std::uint64_t number) {
   judged_by_ = number;
-  passing_.assign(std::size_t{1} << kPassingLog2, 0);
+  pairs_.clear();
   summed_supersteps_.clear();
   for (std::size_t n = 1; n < steps_.size(); ++n) {
-    if (details_[n].last_size != 0) steps_[n].step.count = {};
+    if (details_[n].last_size == 0) continue;
+    Step& step = steps_[n].step;
+    step.count = {};
+    if (shown_[n].kind != BranchKind::cond) step.next[0] = StepPairs::kEmpty;
   }
 }
 
@@ -79,30 +82,27 @@ void StepGraph::judge(Link link, bool taken, BranchSink& sink) {
 
 bool StepGraph::passes(Link from, Link to, BranchSink& sink) {
   const std::uint32_t number = number_of(from);
-  const std::uint64_t pair = std::uint64_t{from} << 32 | to;
-  std::uint64_t& slot = passing_slot(pair);
-  if (slot != pair) {
-    const Shown& shown = shown_[number];
-    const bool near = shown.kind == BranchKind::icall || shown.kind == BranchKind::ijmp ||
-                      shown.kind == BranchKind::ret;
-    if (!near || shown.flags != 0) return false;
-    const Tail& tail = steps_[number + 1].tail;
-    std::uint64_t next = 0;
-    if (tail.end == Tail::End::call) {
-      next = tail.calls == 1 ? tail.returns : calls(tail).back().returns;
-    }
-    const Branch branch{.from = shown.at, .to = ip_of(to), .time = time_, .kind = shown.kind};
-    const BranchSink::Judged judged = sink.judged(branch, next);
-    if (judged == BranchSink::Judged::passes_apart) {
-      // Where the code of an end changes, this goes with its step.
-      steps_[number].step.count[0] |= judging::kReturnsApart;
-      steps_[number_of(to)].step.count[0] |= judging::kReturnedTo;
-    } else if (judged != BranchSink::Judged::passes) {
-      return false;
-    }
-    slot = pair;
+  Step& step = steps_[number].step;
+  if (is_known_to_pass(step, to)) return true;
+  const Shown& shown = shown_[number];
+  const bool near = shown.kind == BranchKind::icall || shown.kind == BranchKind::ijmp ||
+                    shown.kind == BranchKind::ret;
+  if (!near || shown.flags != 0) return false;
+  const Tail& tail = steps_[number + 1].tail;
+  std::uint64_t next = 0;
+  if (tail.end == Tail::End::call) {
+    next = tail.calls == 1 ? tail.returns : calls(tail).back().returns;
   }
-  steps_[number].step.count[1] = to;
+  const Branch branch{.from = shown.at, .to = ip_of(to), .time = time_, .kind = shown.kind};
+  const BranchSink::Judged judged = sink.judged(branch, next);
+  if (judged == BranchSink::Judged::passes_apart) {
+    // Where the code of an end changes, this goes with its step.
+    step.count[0] |= judging::kReturnsApart;
+    steps_[number_of(to)].step.count[0] |= judging::kReturnedTo;
+    return true;
+  }
+  if (judged != BranchSink::Judged::passes) return false;
+  pairs_.add(step.next[0], number_of(to));
   return true;
 }
 

@@ -142,9 +142,9 @@ class JudgingPen {
   [[gnu::always_inline]] bool may_go(const Step& step, Link to) const {
     const std::uint32_t what = step.count[0];
     if (!judging::passes(what)) return false;
-    if (step.count[1] == to) return true;
     const std::uint32_t there = graph_.steps()[number_of(to)].step.count[0];
-    return (what & judging::kReturnsApart) != 0 && (there & judging::kReturnedTo) != 0;
+    if ((what & judging::kReturnsApart) != 0 && (there & judging::kReturnedTo) != 0) return true;
+    return graph_.is_known_to_pass(step, to);
   }
   static void pass_on_the_way(std::uint32_t what, Row& row) { row.add(leaving::addend(what), 0); }
   [[gnu::always_inline]] void open_calls(Link here, Row& row) {

@@ -104,12 +104,9 @@ void StepGraph::clear() {
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(kLeastSize));
   place_count_ = 0;
   front_.assign(kFrontSize, {});
-  pairs_.assign(kLeastSize, {});
-  pair_shift_ = shift_;
-  pair_count_ = 0;
+  pairs_.clear();
   supersteps_.clear();
   summed_supersteps_.clear();
-  passing_.clear();
   book_ = std::make_shared<TransferBook>();
   told_.assign(1, {});
   targets_.assign(1, {});
@@ -215,6 +212,7 @@ Link StepGraph::add(const Walk& walk, std::uint64_t ip) {
                    .flags = flags};
   edges_.insert(edges_.end(), walk.edges.begin(), walk.edges.end());
   if (!has_tail) return link_to(number, Shape::outcome);
+  if (end != Tail::End::outcome) steps_.back().step.next[0] = StepPairs::kEmpty;
   Tail tail{.calls = static_cast<std::uint8_t>(walk.calls.size() & Tail::kMostCalls), .end = end};
   if (tail.calls == 1) tail.returns = walk.calls[0].returns;
   if (tail.calls > 1) {
@@ -284,48 +282,6 @@ void StepGraph::note_source(Link to, std::uint32_t from) {
   if (detail.sources == sources_.size() - 1 && same.from == from) return;
   sources_.push_back({from, detail.sources});
   detail.sources = static_cast<std::uint32_t>(sources_.size() - 1);
-}
-
-void StepGraph::change(Link from, Link to) {
-  const std::uint32_t number = number_of(from);
-  Step& step = steps_[number].step;
-  if (step.next[1] != kNoLink) {
-    pair(number, number_of(step.next[1])).count += std::exchange(step.count[1], 0);
-  }
-  step.next[1] = to;
-  const std::size_t before = pair_count_;
-  (void)pair(number, number_of(to));
-  if (pair_count_ != before) note_source(to, number);
-}
-
-StepGraph::Pair& StepGraph::pair(std::uint32_t from, std::uint32_t to) {
-  const auto slot = [&](std::uint32_t a, std::uint32_t b) {
-    const std::uint64_t key = std::uint64_t{a} << 32 | b;
-    return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> pair_shift_);
-  };
-  std::size_t at = slot(from, to);
-  const auto search = [&] {
-    for (; pairs_[at].from != 0; at = (at + 1) & (pairs_.size() - 1)) {
-      if (pairs_[at].from == from && pairs_[at].to == to) return true;
-    }
-    return false;
-  };
-  if (search()) return pairs_[at];
-  if (2 * ++pair_count_ > pairs_.size()) {
-    const std::vector<Pair> old = std::exchange(pairs_, std::vector<Pair>(2 * pairs_.size()));
-    --pair_shift_;
-    for (const Pair& one : old) {
-      if (one.from == 0) continue;
-      at = slot(one.from, one.to);
-      (void)search();
-      pairs_[at] = one;
-    }
-    at = slot(from, to);
-    (void)search();
-  }
-  full_ = full_ || pair_count_ >= kMostPairs;
-  pairs_[at] = {.from = from, .to = to, .time = time_};
-  return pairs_[at];
 }
 
 bool StepGraph::learn(Superstep& at, Link from, std::uint8_t outcomes) {
@@ -443,17 +399,14 @@ void StepGraph::drop_outdated() {
 
 void StepGraph::drop_outdated_links(std::size_t n) {
   Step& step = steps_[n].step;
-  const bool ends = end_of(details_[n].cls) != Tail::End::outcome;
-  for (const std::size_t i : {0U, 1U}) {
-    Link& link = step.next[i];
-    if (link == kNoLink || is_valid(link)) continue;
-    if (ends) {
-      pair(static_cast<std::uint32_t>(n), number_of(link)).count += std::exchange(step.count[1], 0);
-    } else if (!passing_.empty()) {
+  if (end_of(details_[n].cls) == Tail::End::outcome) {
+    for (const std::size_t i : {0U, 1U}) {
+      Link& link = step.next[i];
+      if (link == kNoLink || is_valid(link)) continue;
       // What a sink said of a branch that leads there. Returns to this step are not of it.
-      step.count[i] &= judging::kReturnedTo;
+      if (judged_by_) step.count[i] &= judging::kReturnedTo;
+      link = kNoLink;
     }
-    link = kNoLink;
   }
   if (!details_[n].has_tail) return;
   Tail& tail = steps_[n + 1].tail;
@@ -482,19 +435,11 @@ class StepGraph::Settling {
       branches(BranchKind::cond) += counts[1];
     } else {
       branches(shown.kind) += times;
-      if (counts[1] != 0) graph_.pair(number, number_of(step.next[1])).count += counts[1];
+      if (wants_edges()) led_to(number);
     }
     stats_.instructions += times * graph_.details_[number].insns;
     on_the_way(number, times);
     if (shown.kind == BranchKind::cond) outcomes(number, counts);
-  }
-
-  void pair(Pair& pair) {
-    const std::uint64_t times = std::exchange(pair.count, 0);
-    if (times == 0) return;
-    const Shown& from = graph_.shown_[pair.from];
-    add({from.at, graph_.details_[pair.to].ip, times, from.kind, from.flags}, line(pair.from),
-        pair.time, from.tail);
   }
 
   void finish() { hand_on(); }
@@ -522,6 +467,15 @@ class StepGraph::Settling {
       }
       begin = edge.to;
     }
+  }
+
+  void led_to(std::uint32_t number) {
+    const Shown& from = graph_.shown_[number];
+    const std::uint64_t begin = line(number);
+    const StepPairs::List list = graph_.steps_[number].step.next[0];
+    graph_.pairs_.settle(list, [&](std::uint32_t to, std::uint64_t times, std::uint64_t first) {
+      add({from.at, graph_.details_[to].ip, times, from.kind, from.flags}, begin, first, from.tail);
+    });
   }
 
   void outcomes(std::uint32_t number, const std::array<std::uint32_t, 2>& counts) {
@@ -562,9 +516,6 @@ void StepGraph::settle(Stats& stats, const Receivers& to) {
   Settling settling(*this, stats, to);
   for (std::uint32_t n = 1; n < steps_.size(); ++n) {
     if (details_[n].last_size != 0) settling.step(n);
-  }
-  if (to.edges != nullptr || to.runs != nullptr) {
-    for (Pair& pair : pairs_) settling.pair(pair);
   }
   settling.finish();
 }

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "link.h"
 #include "output.h"
 #include "passage_log.h"
+#include "step_pairs.h"
 #include "supersteps.h"
 
 namespace hodo::flow {
@@ -33,11 +35,11 @@ struct alignas(16) Step {
   std::array<std::uint32_t, 2> count{};           // times each was taken
 };
 static_assert(sizeof(Step) == 16);
-// Of Shape::packet, count[0] is how often it was executed, and count[1] how often next[1] was where
-// it led, for those who want edges. Where branches are written nothing is counted, and where jumps
-// are left out, the counts are what `leaving` says, by the outcome, of Shape::packet count[0].
-// Where passages are written, they are what `judging` says: of Shape::packet, count[0], and
-// count[1] is the last step that its branch may pass to.
+// Of Shape::packet, count[0] is how often it was executed, and next[0] the list of where it led
+// (StepPairs), for those who want edges. Where branches are written nothing is counted, and where
+// jumps are left out, the counts are what `leaving` says, by the outcome, of Shape::packet
+// count[0]. Where passages are written, they are what `judging` says, of Shape::packet count[0],
+// and next[0] is the list of the steps that its branch may pass to.
 
 // What becomes of a step's branches where a sink leaves jumps out: one word, so that an outcome
 // costs no look at anything but its step. 0: nobody has asked.
@@ -335,11 +337,15 @@ class StepGraph final : public Passages::Reader {
   // Asks the sink whether a step's branches pass with this outcome; of Shape::packet, without the
   // one at its end.
   void judge(Link link, bool taken, BranchSink& sink);
-  // Whether the branch at the end passes that leads to another step.
+  // Whether the branch at the end passes that leads to another step, as far as it is known; and
+  // when the sink is asked.
+  bool is_known_to_pass(const Step& from, Link to) const {
+    return pairs_.has(from.next[0], number_of(to));
+  }
   bool passes(Link from, Link to, BranchSink& sink);
   // Forgets what a sink said, unless it goes by the same.
   void judge_by(std::uint64_t number) {
-    if (judged_by_ != number || passing_.empty()) forget_judged(number);
+    if (judged_by_ != number) forget_judged(number);
   }
   void forget_judged(std::uint64_t number);
   // As long as links are what they were; with keep_in_place() in any thread, while others go on.
@@ -359,15 +365,13 @@ class StepGraph final : public Passages::Reader {
 
   // A branch with a packet of its own, or a compressed return, went from one step to another.
   void went(Link from, Link to) {
-    Step& step = steps_[number_of(from)].step;
-    if (step.next[1] != to) change(from, to);
-    ++step.count[1];
+    pairs_.count(steps_[number_of(from)].step.next[0], number_of(to), time_);
   }
 
   // So many outcomes and packets were followed, at most; before it is full, or could have counted
   // too far, it has to be settled.
   void followed(std::uint64_t most) { uncounted_ += most; }
-  bool full() const { return full_; }
+  bool full() const { return full_ || pairs_.full(); }
   bool counted_out() const { return uncounted_ >= kMostCounted; }
   static constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;
 
@@ -388,13 +392,11 @@ class StepGraph final : public Passages::Reader {
   static constexpr std::size_t kManySteps = 1 << 15;  // of little code there are fewer
   static constexpr std::size_t kFewSteps = 1 << 12;   // fewer are not worth being rid of
   static constexpr std::size_t kMostGone = 4;         // for each that can be found
-  static constexpr std::size_t kMostPairs = 1 << 18;
   static constexpr std::uint64_t kMostCounted = std::uint64_t{3} << 30;
   static constexpr std::size_t kLeastSize = 1 << 10;
   static constexpr std::size_t kFrontSize = 1 << 13;
   static constexpr unsigned kMostBlocks = 64;
   static_assert(kMostBlocks <= PassageLog::kMostCalls);
-  static constexpr unsigned kPassingLog2 = 15;  // 256 KiB
 
   struct Detail {
     std::uint64_t ip = 0;
@@ -433,23 +435,11 @@ class StepGraph final : public Passages::Reader {
     isa::Mode mode = isa::Mode::bits64;
     bool operator>(const Ending& other) const { return until > other.until; }
   };
-  // How often a step led to another that is not its next[1].
-  struct Pair {
-    std::uint32_t from = 0;  // number; 0: free
-    std::uint32_t to = 0;
-    std::uint64_t count = 0;
-    std::uint64_t time = 0;  // when first
-  };
   class Walk;
   template <class Visit>
   void each_step(const PassedRow& row, std::span<const Link> returns, Visit visit) const;
   // Of a step with calls on the way.
   BranchSink::Judged judge_on_the_way(std::uint32_t number, BranchSink& sink) const;
-  std::uint64_t& passing_slot(std::uint64_t pair) {
-    constexpr unsigned kShift = 64 - kPassingLog2;
-    return passing_[static_cast<std::size_t>(pair * 0x9e3779b97f4a7c15u >> kShift)];
-  }
-
   static std::size_t front_slot(std::uint64_t ip) { return (ip ^ (ip >> 13)) & (kFrontSize - 1); }
   static std::uint64_t hash_of(std::uint64_t ip, isa::Mode mode) {
     return (ip ^ static_cast<std::uint64_t>(mode) << 62) * 0x9e3779b97f4a7c15u;
@@ -462,9 +452,6 @@ class StepGraph final : public Passages::Reader {
   std::uint32_t add_validity();
   void insert(const Place& place);
   void grow();
-  void change(Link from, Link to);
-  Pair& pair(std::uint32_t from, std::uint32_t to);
-  void grow_pairs();
   void add_ending(const Place& place);
   void note_source(Link to, std::uint32_t from);
   void drop_outdated();
@@ -497,17 +484,14 @@ class StepGraph final : public Passages::Reader {
   unsigned shift_ = 0;
   std::size_t place_count_ = 0;
   std::vector<Front> front_;
-  std::vector<Pair> pairs_;  // the same
-  unsigned pair_shift_ = 0;
-  std::size_t pair_count_ = 0;
+  StepPairs pairs_;
   Supersteps supersteps_;
   Supersteps summed_supersteps_;
   std::uint64_t uncounted_ = 0;
   bool full_ = false;
   std::vector<EdgeCount> edge_counts_;
   std::vector<RunCount> run_counts_;
-  std::uint64_t judged_by_ = 0;
-  std::vector<std::uint64_t> passing_;  // from and to, where a branch with a packet passes
+  std::optional<std::uint64_t> judged_by_;  // nothing: nobody
   std::shared_ptr<TransferBook> book_;
   std::vector<Told> told_;  // by row of the book
   struct CallTarget {
