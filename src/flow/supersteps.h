@@ -57,7 +57,7 @@ class Supersteps {
   void clear() { *this = {}; }
 
  private:
-  static constexpr unsigned kSizeLog2 = 16;  // 1 MiB
+  static constexpr unsigned kSizeLog2 = 14;  // 256 KiB
   static constexpr std::size_t kSize = std::size_t{1} << kSizeLog2;
   static constexpr unsigned kShift = 64 - kSizeLog2;
   static constexpr std::uint32_t kReplaceOneIn = 4;
