@@ -81,11 +81,9 @@ void write_call_list(ask::CallList& list, session::Session& session, const CallL
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // All but its rows and what was lost.
-Json head_json(const ask::CallList& list) {
-  Json out{{"functions", Json::array()}};
+nlohmann::ordered_json head_json(const ask::CallList& list) {
+  nlohmann::ordered_json out{{"functions", nlohmann::ordered_json::array()}};
   for (const std::uint32_t f : list.meant) {
     out["functions"].push_back(
         {{"name", list.functions[f].name}, {"object", list.functions[f].object}});
@@ -96,7 +94,9 @@ Json head_json(const ask::CallList& list) {
   return out;
 }
 
-Json row_json(const ask::CallList& list, session::Session& session, const CallRow& row) {
+nlohmann::ordered_json row_json(const ask::CallList& list, session::Session& session,
+                                const CallRow& row) {
+  using Json = nlohmann::ordered_json;
   Json call{{"number", row.number},
             {"moment", to_string(row.at)},
             {"until", to_string(row.until)},
@@ -114,10 +114,11 @@ Json row_json(const ask::CallList& list, session::Session& session, const CallRo
 
 }  // namespace
 
-Json call_list_json(ask::CallList& list, session::Session& session, const CallListView& how) {
+nlohmann::ordered_json call_list_json(ask::CallList& list, session::Session& session,
+                                      const CallListView& how) {
   sort(list, how);
-  Json out = head_json(list);
-  Json& calls = out["calls"] = Json::array();
+  auto out = head_json(list);
+  auto& calls = out["calls"] = nlohmann::ordered_json::array();
   for (const CallRow& row : std::span(list.rows).first(shown(list, how))) {
     calls.push_back(row_json(list, session, row));
   }
@@ -138,7 +139,7 @@ void write_call_list_json(ask::CallList& list, session::Session& session, const 
     out.write((first ? "\n  " : ",\n  ") + json_line(row_json(list, session, row)));
     first = false;
   }
-  Json rest{{"losses", losses_json(list.outcome.losses, session.clock())}};
+  nlohmann::ordered_json rest{{"losses", losses_json(list.outcome.losses, session.clock())}};
   add_growing(rest, session);
   text = json_line(rest);
   text.front() = ',';

@@ -43,8 +43,9 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
 void Table::add(std::vector<std::string> cells) {
   cells.resize(columns_.size());
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    widest_[c] = std::max(widest_[c], width(cells[c]));
-    cells_.append(cells[c]).push_back('\0');
+    const char* const cell = cells[c].c_str();  // a NUL ends it, as it parts cells
+    widest_[c] = std::max(widest_[c], width(cell));
+    cells_.append(cell).push_back('\0');
   }
 }
 

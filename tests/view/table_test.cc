@@ -54,5 +54,12 @@ TEST(Table, SurplusCellsAreDropped) {
   EXPECT_EQ(table.render(Style{}), "  a\n  1\n");
 }
 
+TEST(Table, ACellEndsAtANul) {
+  Table table({{.title = "a"}, {.title = "b"}});
+  table.add({std::string("1\0x", 3), "2"});
+  table.add({"3", std::string(1, '\0')});
+  EXPECT_EQ(table.render(Style{}), "  a  b\n  1  2\n  3\n");
+}
+
 }  // namespace
 }  // namespace hodo::view
