@@ -1,4 +1,5 @@
-// How often the branch at a step's end led to which other steps, where a packet says where it led.
+// Where the branch at a step's end leads, where a packet says it: how often to which other steps,
+// or to which of them it may.
 //
 // Each step has a list of its own: most of what a return leads to then lies in one or two lines of
 // memory, where a table of all pairs has a line for each.
@@ -13,7 +14,7 @@ namespace hodo::flow {
 
 class StepPairs {
  public:
-  // Where a step's list lies, over the logarithm of its size. kEmpty: nobody has counted.
+  // Where a step's list lies, over the logarithm of its size. kEmpty: it has none yet.
   using List = std::uint32_t;
   static constexpr List kEmpty = 0;
 

@@ -100,7 +100,7 @@ Status Content::read_block(std::uint64_t block, const RegularFile& file) const {
 }
 
 std::span<const std::uint8_t> Slice::bytes(std::uint64_t first, std::uint64_t size) const {
-  if (!content || !content->read(offset + first, size)) return {};
+  if (!content || (later && !content->read(offset + first, size))) return {};
   return {content->data_.get() + offset + first, static_cast<std::size_t>(size)};
 }
 
